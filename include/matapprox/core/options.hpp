@@ -1,0 +1,109 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "matapprox/core/budget.hpp"
+#include "matapprox/core/types.hpp"
+
+namespace matapprox {
+
+/// The spelled-out values of an option that is an enumeration; specialised beside each such enum:
+///   template <> struct EnumNames<Sampling> {
+///     static constexpr std::array<std::string_view, 2> values{"uniform", "leverage"};
+///   };
+/// in the order of the enumerators, which count from 0.
+template <class Enum>
+struct EnumNames;
+
+/// The spelled-out name of an enumerator.
+template <class Enum>
+std::string_view enum_name(Enum value) {
+  return EnumNames<Enum>::values[static_cast<std::size_t>(value)];
+}
+
+/// Visits each member of an options struct with its name (snake_case) and help text. One visit
+/// function per struct feeds the command line, the saved files and the messages.
+class OptionVisitor {
+ public:
+  virtual ~OptionVisitor() = default;
+  virtual void visit(std::string_view name, Index& value, std::string_view help) = 0;
+  virtual void visit(std::string_view name, std::uint64_t& value, std::string_view help) = 0;
+  virtual void visit(std::string_view name, double& value, std::string_view help) = 0;
+  virtual void visit(std::string_view name, bool& value, std::string_view help) = 0;
+  virtual void visit(std::string_view name, std::string& value, std::string_view help) = 0;
+  virtual void visit(std::string_view name, std::vector<Index>& value, std::string_view help) = 0;
+  virtual void visit(std::string_view name, StorageBudget& value, std::string_view help) = 0;
+  /// An enumeration: `value` indexes `names`.
+  virtual void visit_choice(std::string_view name, int& value,
+                            std::span<const std::string_view> names, std::string_view help) = 0;
+
+  template <class Enum>
+  void visit_enum(std::string_view name, Enum& value, std::string_view help) {
+    int index = static_cast<int>(value);
+    visit_choice(name, index, EnumNames<Enum>::values, help);
+    value = static_cast<Enum>(index);
+  }
+};
+
+/// An option as text: name, value, default, help and, for an enumeration, the legal values.
+struct OptionText {
+  std::string name;
+  std::string value;
+  std::string help;
+  std::vector<std::string> choices;
+};
+
+/// Lists options as text.
+class OptionLister final : public OptionVisitor {
+ public:
+  std::vector<OptionText> options;
+  void visit(std::string_view name, Index& value, std::string_view help) override;
+  void visit(std::string_view name, std::uint64_t& value, std::string_view help) override;
+  void visit(std::string_view name, double& value, std::string_view help) override;
+  void visit(std::string_view name, bool& value, std::string_view help) override;
+  void visit(std::string_view name, std::string& value, std::string_view help) override;
+  void visit(std::string_view name, std::vector<Index>& value, std::string_view help) override;
+  void visit(std::string_view name, StorageBudget& value, std::string_view help) override;
+  void visit_choice(std::string_view name, int& value, std::span<const std::string_view> names,
+                    std::string_view help) override;
+};
+
+/// Sets one option from text; `found` says whether the struct has it. Throws InvalidArgument, naming
+/// option, text and what is legal, if the text does not fit.
+class OptionSetter final : public OptionVisitor {
+ public:
+  OptionSetter(std::string_view option_name, std::string_view option_text)
+      : name_(option_name), text_(option_text) {}
+  bool found = false;
+  void visit(std::string_view name, Index& value, std::string_view help) override;
+  void visit(std::string_view name, std::uint64_t& value, std::string_view help) override;
+  void visit(std::string_view name, double& value, std::string_view help) override;
+  void visit(std::string_view name, bool& value, std::string_view help) override;
+  void visit(std::string_view name, std::string& value, std::string_view help) override;
+  void visit(std::string_view name, std::vector<Index>& value, std::string_view help) override;
+  void visit(std::string_view name, StorageBudget& value, std::string_view help) override;
+  void visit_choice(std::string_view name, int& value, std::span<const std::string_view> names,
+                    std::string_view help) override;
+
+ private:
+  std::string_view name_;
+  std::string_view text_;
+};
+
+/// All options of a struct with their present values as text; set_option reads each value back.
+template <class Options>
+std::vector<OptionText> list_options(Options options) {
+  OptionLister lister;
+  options.visit(lister);
+  return std::move(lister.options);
+}
+
+/// The candidate that is most like `word` (edit distance), or empty if none is near.
+std::string nearest_name(std::string_view word, std::span<const std::string> candidates);
+
+}  // namespace matapprox

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "matapprox/core/types.hpp"
+
+namespace matapprox {
+
+class Approximation;
+
+/// Where an iterative method stands; sent to RunControl::progress.
+struct Progress {
+  Index iteration = 0;
+  double relative_error = -1;  ///< current best; negative: not known
+  double fraction_done = -1;   ///< 0..1; negative: not known
+};
+
+/// What an iterative method needs, besides its input and options, to go on exactly where it was.
+/// Opaque to everyone but the method; saved and loaded as it is.
+struct ResumeState {
+  std::vector<std::pair<std::string, Vector>> arrays;
+  std::vector<std::pair<std::string, Index>> counters;
+
+  bool empty() const { return arrays.empty() && counters.empty(); }
+  /// Throw FileError if there is none of that name.
+  const Vector& array(const std::string& name) const;
+  Index counter(const std::string& name) const;
+};
+
+/// How a caller watches, bounds and stops a running method. The default runs to the end in silence.
+class RunControl {
+ public:
+  /// Set to true from any thread or a signal handler: the method stops at its best point.
+  const std::atomic<bool>* stop = nullptr;
+  double max_seconds = std::numeric_limits<double>::infinity();
+  /// Stop as soon as this relative Frobenius error is reached; 0: never.
+  double target_error = 0;
+  std::function<void(const Progress&)> progress;
+  /// Called about every checkpoint_seconds with the best point so far.
+  std::function<void(const Approximation& best, const ResumeState& state)> checkpoint;
+  double checkpoint_seconds = 60;
+  const ResumeState* resume = nullptr;
+
+  bool interrupted() const { return stop != nullptr && stop->load(std::memory_order_relaxed); }
+  double seconds() const;  ///< since this object was made or restart_clock was called
+  bool out_of_time() const { return seconds() >= max_seconds; }
+  bool should_stop() const { return interrupted() || out_of_time(); }
+  void restart_clock() { start_ = std::chrono::steady_clock::now(); }
+  /// For methods that have nothing to return before they end: throws Interrupted, saying which
+  /// method and whether by request or by max_seconds.
+  void throw_if_stopped(const char* method) const;
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace matapprox

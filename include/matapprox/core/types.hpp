@@ -1,0 +1,29 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <Eigen/SparseCore>
+#include <cstdint>
+
+namespace matapprox {
+
+/// Every size, index and count: 64 bits, also where a library underneath uses 32.
+using Index = std::int64_t;
+
+using Matrix = Eigen::MatrixXd;  ///< dense, column-major
+using Vector = Eigen::VectorXd;
+/// Compressed rows; `rows() + 1` pointers and one column index per stored value.
+using SparseMatrix = Eigen::SparseMatrix<double, Eigen::RowMajor, Index>;
+
+/// A "block" is a dense matrix of a few columns; any outer stride, contiguous columns.
+using ConstBlock = Eigen::Ref<const Matrix, 0, Eigen::OuterStride<>>;
+using Block = Eigen::Ref<Matrix, 0, Eigen::OuterStride<>>;
+
+/// The precision in which a saved approximation holds its values.
+enum class Precision { kDouble, kFloat };
+
+/// Bytes of one stored value: 8 or 4.
+constexpr Index bytes_per_value(Precision precision) {
+  return precision == Precision::kDouble ? 8 : 4;
+}
+
+}  // namespace matapprox

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "matapprox/core/budget.hpp"
+#include "matapprox/core/linear_operator.hpp"
+#include "matapprox/factors/chord_factors.hpp"
+#include "matapprox/factors/random_projection.hpp"
+
+namespace matapprox {
+
+/// One factor's content. A Vector is a diagonal matrix.
+using FactorValue = std::variant<Matrix, SparseMatrix, Vector, ChordFactors, RandomProjection>;
+
+/// A named factor; a value may be shared (C and C^T), and is then stored and counted once.
+struct Factor {
+  std::string name;
+  std::shared_ptr<const FactorValue> value;
+  bool transposed = false;
+};
+
+template <class T>
+Factor make_factor(std::string name, T value, bool transposed = false) {
+  return {std::move(name), std::make_shared<const FactorValue>(std::move(value)), transposed};
+}
+
+Index factor_rows(const Factor& factor);
+Index factor_cols(const Factor& factor);
+
+/// F_1 F_2 ... F_p, or (Z + Z^T)/2 with Z that product if symmetrized. Applying it is a right-to-left
+/// chain of block products; nothing of size m x n is formed.
+class FactorProduct : public LinearOperator {
+ public:
+  /// Throws InvalidArgument if there is no factor, inner sizes do not match, or a symmetrized product
+  /// is not square.
+  explicit FactorProduct(std::vector<Factor> factors, bool symmetrized = false,
+                         Precision precision = Precision::kDouble);
+
+  const std::vector<Factor>& factors() const { return factors_; }
+  bool symmetrized() const { return symmetrized_; }
+  Precision precision() const { return precision_; }
+  /// What all distinct values take, at the stored precision; sparse factors with 4-byte column
+  /// indices (8 where cols >= 2^31) and 8-byte row pointers.
+  Storage storage() const;
+
+  Index rows() const override;
+  Index cols() const override;
+  Cost cost() const override;
+  KnownFacts known_facts() const override;
+  std::string description() const override;
+
+ private:
+  void do_apply(const ConstBlock& X, Block Y) const override;
+  void do_apply_transpose(const ConstBlock& X, Block Y) const override;
+  void do_columns_at(std::span<const Index> J, Block Y) const override;
+  void do_rows_at(std::span<const Index> I, Block Y) const override;
+
+  std::vector<Factor> factors_;
+  bool symmetrized_;
+  Precision precision_;
+};
+
+/// Bytes of a sparse matrix of that shape: values, column indices (4 bytes, 8 where cols >= 2^31) and
+/// rows + 1 pointers of 8 bytes.
+Index sparse_bytes(Index rows, Index cols, Index nonzeros, Precision precision);
+
+/// The factors with every value rounded to float and marked so; products are still computed in
+/// double. kDouble returns them unchanged.
+std::vector<Factor> round_factors(const std::vector<Factor>& factors, Precision precision);
+
+}  // namespace matapprox

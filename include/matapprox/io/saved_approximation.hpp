@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "matapprox/core/run_control.hpp"
+#include "matapprox/factors/approximation.hpp"
+#include "matapprox/io/load.hpp"
+
+namespace matapprox {
+
+/// Everything in a saved file besides the factors.
+struct SavedRecord {
+  Provenance provenance;
+  std::optional<double> error_frobenius;
+  std::optional<double> relative_error;
+  bool error_is_exact = true;
+  bool interrupted = false;
+  double fit_seconds = 0;
+  ResumeState resume;  ///< not empty in a checkpoint or an interrupted fit
+};
+
+struct SavedApproximation {
+  Approximation approximation;
+  SavedRecord record;
+};
+
+/// Writes one HDF5 file (docs/file-format.md): to a temporary beside it, fsync, rename, so that a
+/// crash leaves either the old file or the new one. Throws FileError.
+void save(const std::string& path, const Approximation& approximation, const SavedRecord& record);
+
+/// Throws FileError if it is not ours, of a newer format version, or damaged.
+SavedApproximation load_approximation(const std::string& path);
+
+/// True if the file is an HDF5 file whose root says it is a saved approximation.
+bool is_saved_approximation(const std::string& path);
+
+}  // namespace matapprox

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <array>
+
+#include "matapprox/core/linear_operator.hpp"
+#include "matapprox/core/run_control.hpp"
+#include "matapprox/factors/approximation.hpp"
+
+namespace matapprox {
+
+enum class NystromForm { kAuto, kPsd, kGeneralized };
+enum class LandmarkSampling { kPivotedCholesky, kUniform, kLeverage, kKMeans };
+
+template <>
+struct EnumNames<NystromForm> {
+  static constexpr std::array<std::string_view, 3> values{"auto", "psd", "generalized"};
+};
+template <>
+struct EnumNames<LandmarkSampling> {
+  static constexpr std::array<std::string_view, 4> values{"pivoted_cholesky", "uniform", "leverage",
+                                                          "kmeans"};
+};
+
+struct NystromOptions {
+  Index rank = 0;        ///< k landmarks, 1..N; 0: the largest that fits the budget
+  StorageBudget budget;  ///< unset: default_budget
+  NystromForm form = NystromForm::kAuto;
+  LandmarkSampling sampling = LandmarkSampling::kPivotedCholesky;
+  std::vector<Index> landmarks;  ///< the caller's own columns; overrides sampling and rank
+  double pseudo_inverse_tolerance = 1e-12;  ///< relative to the largest eigenvalue of W
+  double oversampling = 1.5;  ///< generalized form: the second sketch is this much wider than k
+  std::uint64_t seed = 1;
+  void visit(OptionVisitor& v);
+};
+
+/// Nystrom approximation of a square matrix.
+///
+/// psd: A ~ C W^+ C^T, C = A(:,J) N x k, W = A(J,J) [WS01]; landmarks J by randomly pivoted Cholesky
+/// (blocked) [CETW22], uniformly, by approximate ridge leverage scores, or k-means on points (kernel
+/// operators only). Stores N k + k^2. Cost: k columns of A plus O(N k^2).
+/// generalized: A ~ (A X) (Y^T A X)^+ (Y^T A) with two Gaussian sketches [Nak20], for any square A.
+/// Stores 2 N k + k^2. Cost: 2 passes over A plus O(N k^2).
+/// auto takes psd only if A is symmetric and no pivot and no residual diagonal is negative beyond
+/// rounding; summary.form says which.
+/// Throws InvalidArgument (not square, rank, landmark out of range or repeated, kmeans without
+/// points), BudgetTooSmall, NumericalError (psd asked for and A is clearly not, NaN or Inf),
+/// Interrupted.
+Approximation nystrom(const LinearOperator& A, const NystromOptions& options = {},
+                      const RunControl& control = {});
+
+}  // namespace matapprox

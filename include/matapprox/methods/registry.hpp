@@ -1,0 +1,39 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "matapprox/core/linear_operator.hpp"
+#include "matapprox/core/options.hpp"
+#include "matapprox/core/run_control.hpp"
+#include "matapprox/factors/approximation.hpp"
+
+namespace matapprox {
+
+/// Options by name, as text: what the command line and saved files hold.
+using NamedOptions = std::vector<std::pair<std::string, std::string>>;
+
+/// One registered method. A method is a free function (A, options struct, control) -> Approximation;
+/// the registry makes it reachable by name.
+struct Method {
+  std::string_view name;     ///< "truncated_svd"
+  std::string_view summary;  ///< one line for `matapprox methods`
+  std::vector<OptionText> (*options)();  ///< all options with their defaults
+  /// Runs with the defaults changed by `options`. Throws what the method throws, and InvalidArgument
+  /// for an option that it does not have (suggesting the nearest) or a text that does not fit.
+  Approximation (*run)(const LinearOperator& A, const NamedOptions& options,
+                       const RunControl& control);
+  bool has_option(std::string_view option) const;
+};
+
+/// All methods, in the order of the comparison table.
+std::span<const Method> methods();
+
+/// Throws InvalidArgument, suggesting the nearest name, if there is none of that name.
+const Method& find_method(std::string_view name);
+
+}  // namespace matapprox

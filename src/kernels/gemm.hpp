@@ -1,0 +1,26 @@
+#pragma once
+
+#include "matapprox/core/types.hpp"
+
+namespace matapprox::kernels {
+
+enum class Trans { kNo, kYes };
+
+/// C = alpha op(A) op(B) + beta C, all column-major; beta = 0 never reads C. Our own packed kernel,
+/// chosen at run time for the processor (Highway), so that speed does not depend on which BLAS is
+/// installed; spread over tiles of C with a fixed order of summation: the result is the same to the
+/// bit for every thread count, and each column of C for every number of columns beside it.
+void gemm(Trans trans_a, const ConstBlock& A, Trans trans_b, const ConstBlock& B, Block C,
+          double alpha = 1.0, double beta = 0.0);
+
+/// op(A) op(B).
+Matrix product(Trans trans_a, const ConstBlock& A, Trans trans_b, const ConstBlock& B);
+/// A B
+Matrix product(const ConstBlock& A, const ConstBlock& B);
+/// A^T B
+Matrix transpose_product(const ConstBlock& A, const ConstBlock& B);
+
+/// The instruction set that the dispatch took: "AVX2", "AVX3", "SSE4", ...
+const char* instruction_set();
+
+}  // namespace matapprox::kernels
