@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "matapprox/core/types.hpp"
+
+namespace matapprox {
+
+/// Reads a table of numbers, one matrix row per line. The separator is found from the first line
+/// that is not blank: a tab, else a semicolon, else a comma, else blanks (any number of them). If a
+/// cell of that line is not a number, the line is a header and is skipped; its cells may be quoted.
+/// Lines that start with '#' and blank lines are skipped. Also accepted: .gz, "-" for standard
+/// input, Windows line ends, a byte order mark.
+///
+/// Cost: one pass, 8 bytes per number, of which the file has at least 2 bytes each. Throws
+/// FileError "name:line: what, value, legal range" for a row of another length, an empty cell, text
+/// where a number should be, NaN and Inf, or no rows; NotAvailable if memory does not suffice.
+Matrix read_delimited(const std::string& path);
+Matrix parse_delimited(std::string_view text, const std::string& name);
+
+/// Writes comma-separated rows without header, shortest digits that read back to the same double; a
+/// file appears under its name only when complete. Throws FileError; InvalidArgument for an empty
+/// matrix, NaN or Inf.
+void write_csv(const std::string& path, const Matrix& A);
+
+}  // namespace matapprox
