@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "matapprox/core/linear_operator.hpp"
+
+namespace matapprox {
+
+/// A two-dimensional dataset of integers or floating-point numbers in an HDF5 file, m x n, which
+/// may be larger than memory: every product, column and row reads what it needs, in panels of whole
+/// rows or columns of at most `panel_bytes`, aligned to the chunks of the file, and converts it to
+/// double. Holds no numbers itself (cost() counts the file's). A product reads the dataset once,
+/// whatever the number of columns. Calls from several threads take turns: the HDF5 library is not
+/// thread safe. Every read throws FileError if the file cannot be read, NumericalError, naming row
+/// and column, for NaN or Inf.
+class Hdf5Operator final : public LinearOperator {
+ public:
+  /// Throws FileError if the file or dataset does not exist, cannot be opened, or is not a
+  /// two-dimensional dataset of numbers; InvalidArgument unless panel_bytes >= 1 (a panel has at
+  /// least one row or column).
+  Hdf5Operator(std::string path, std::string dataset, Index panel_bytes = Index{256} << 20);
+
+  Index rows() const override;
+  Index cols() const override;
+  Vector diagonal() const override;
+  Cost cost() const override;
+  std::string description() const override;
+
+ private:
+  struct Dataset;
+  void do_apply(const ConstBlock& X, Block Y) const override;
+  void do_apply_transpose(const ConstBlock& X, Block Y) const override;
+  void do_columns_at(std::span<const Index> J, Block Y) const override;
+  void do_rows_at(std::span<const Index> I, Block Y) const override;
+
+  std::shared_ptr<const Dataset> dataset_;
+  Index panel_bytes_;
+};
+
+}  // namespace matapprox

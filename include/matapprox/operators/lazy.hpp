@@ -1,0 +1,68 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "matapprox/core/linear_operator.hpp"
+
+namespace matapprox {
+
+/// A^T as an operator, without moving a number; the transpose of a transpose is A itself. Throws
+/// InvalidArgument for a null pointer.
+std::shared_ptr<const LinearOperator> transpose(std::shared_ptr<const LinearOperator> A);
+
+/// A - B, two products for one. Keeps references: A and B must outlive it.
+class Difference final : public LinearOperator {
+ public:
+  /// Throws InvalidArgument if the shapes differ.
+  Difference(const LinearOperator& A, const LinearOperator& B);
+
+  Index rows() const override { return A_.rows(); }
+  Index cols() const override { return A_.cols(); }
+  Vector diagonal() const override;
+  Cost cost() const override;
+  KnownFacts known_facts() const override;
+  std::string description() const override;
+
+ private:
+  void do_apply(const ConstBlock& X, Block Y) const override;
+  void do_apply_transpose(const ConstBlock& X, Block Y) const override;
+  void do_columns_at(std::span<const Index> J, Block Y) const override;
+  void do_rows_at(std::span<const Index> I, Block Y) const override;
+
+  const LinearOperator& A_;
+  const LinearOperator& B_;
+};
+
+/// A, with a count of how often it was used. Keeps a reference: A must outlive it.
+class CountedOperator final : public LinearOperator {
+ public:
+  explicit CountedOperator(const LinearOperator& A) : A_(A) {}
+
+  /// Passes over A so far: a product with a block (of at least one column) is one, whatever its
+  /// width; a column 1/n, a row 1/m, the diagonal 1/max(m, n).
+  double passes() const;
+  const LinearOperator& inner() const { return A_; }
+
+  Index rows() const override { return A_.rows(); }
+  Index cols() const override { return A_.cols(); }
+  Vector diagonal() const override;
+  Cost cost() const override { return A_.cost(); }
+  KnownFacts known_facts() const override { return A_.known_facts(); }
+  std::string description() const override { return A_.description(); }
+
+ private:
+  void do_apply(const ConstBlock& X, Block Y) const override;
+  void do_apply_transpose(const ConstBlock& X, Block Y) const override;
+  void do_columns_at(std::span<const Index> J, Block Y) const override;
+  void do_rows_at(std::span<const Index> I, Block Y) const override;
+
+  const LinearOperator& A_;
+  mutable std::atomic<Index> products_{0};
+  mutable std::atomic<Index> columns_{0};
+  mutable std::atomic<Index> rows_{0};
+  mutable std::atomic<Index> diagonals_{0};
+};
+
+}  // namespace matapprox

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+
+#include "matapprox/core/linear_operator.hpp"
+
+namespace matapprox {
+
+/// A sparse matrix, m x n, in compressed rows; unless it equals its transpose exactly, the
+/// transpose is held as well, so that both products and both kinds of gathering run along memory.
+/// Stores nnz numbers, twice that if not symmetric (cost() tells); a product with one vector takes
+/// nnz multiplications. Entries stored as 0 are kept but not counted as nonzeros.
+class SparseOperator final : public LinearOperator {
+ public:
+  /// Throws NumericalError, naming row and column (counted from 0), for NaN or Inf. Cost O(nnz).
+  explicit SparseOperator(SparseMatrix values, std::string description = "sparse");
+
+  const SparseMatrix& values() const { return values_; }
+
+  Index rows() const override { return values_.rows(); }
+  Index cols() const override { return values_.cols(); }
+  Vector diagonal() const override;
+  Cost cost() const override;
+  KnownFacts known_facts() const override { return facts_; }
+  std::string description() const override;
+
+ private:
+  void do_apply(const ConstBlock& X, Block Y) const override;
+  void do_apply_transpose(const ConstBlock& X, Block Y) const override;
+  void do_columns_at(std::span<const Index> J, Block Y) const override;
+  void do_rows_at(std::span<const Index> I, Block Y) const override;
+  const SparseMatrix& transposed() const;
+
+  SparseMatrix values_;
+  SparseMatrix transposed_;  ///< empty if symmetric
+  std::string description_;
+  KnownFacts facts_;
+};
+
+}  // namespace matapprox
