@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "matapprox/core/types.hpp"
+
+namespace matapprox {
+
+/// A picture as a matrix: row 0 is the top line.
+struct GreyImage {
+  Matrix values;            ///< height x width
+  double maximum = 255;     ///< what the file calls white
+  bool was_colour = false;  ///< values are the luminance 0.299 R + 0.587 G + 0.114 B (Rec. 601)
+  bool had_alpha = false;   ///< transparency was ignored
+};
+
+/// Reads a PNG, JPEG or PGM (P2, P5) image; the format follows from the first bytes, not the name.
+/// Values are as stored: 0..255 for 8 bits, 0..65535 for 16, 0..maxval for PGM. PNG samples of 1, 2
+/// and 4 bits are widened to 0..255, palettes are looked up, colour becomes luminance, transparency
+/// is ignored. Cost: the file and 8 bytes a pixel.
+/// Throws FileError naming file and cause (also where libpng or libjpeg would crash or hang), and
+/// NotAvailable if the picture needs more memory than there is.
+GreyImage read_image(const std::string& path);
+
+/// The same from bytes in memory; `name` starts the messages.
+GreyImage parse_image(std::string_view bytes, const std::string& name);
+
+/// True if the bytes begin like a PNG, JPEG or PGM file.
+bool looks_like_image(std::string_view bytes);
+
+/// Writes an 8-bit grey PNG, values rounded and clipped to 0..255, by way of a temporary file that
+/// is renamed. Throws FileError; InvalidArgument for an empty matrix or NaN.
+void write_png(const std::string& path, const Matrix& values);
+
+}  // namespace matapprox

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "matapprox/core/types.hpp"
+#include "matapprox/io/file_matrix.hpp"
+
+namespace matapprox {
+
+/// Reads one real matrix from a MATLAB file, version 5 (also compressed) or 7.3: dense or sparse,
+/// double, single, integer or logical. `variable` names it; empty: the only numeric two-dimensional
+/// array of the file.
+/// Throws FileError if the file is missing, damaged, crashes or hangs the library, holds no such
+/// variable, several to choose from (naming them), or complex, cell, text or more-dimensional data;
+/// NotAvailable if it needs more memory than there is.
+FileMatrix read_mat(const std::string& path, const std::string& variable = {});
+
+/// Writes a version 5 file with one variable per entry. Each is at most 2^31 - 1 bytes (the
+/// format's limit). By way of a temporary file that is renamed. Throws FileError; InvalidArgument
+/// for a name that MATLAB does not take or a matrix beyond the format.
+void write_mat(const std::string& path,
+               const std::vector<std::pair<std::string, FileMatrix>>& variables);
+
+/// Writes a version 5 file with the 1 x p cell array `faust_factors`, as FAuST reads it: the
+/// product of the cells in order. Throws as write_mat.
+void write_mat_factors(const std::string& path, const std::vector<FileMatrix>& factors);
+
+}  // namespace matapprox

@@ -1,0 +1,81 @@
+#include "io/atomic_output.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "matapprox/core/error.hpp"
+
+namespace matapprox {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+[[noreturn]] void fail(const std::string& path, int code) {
+  throw FileError(fmt::format("{}: cannot write: {}", path, std::generic_category().message(code)));
+}
+
+fs::path folder_of(const std::string& path) {
+  const fs::path folder = fs::path(path).parent_path();
+  return folder.empty() ? fs::path(".") : folder;
+}
+
+/// Forces a file or folder to disk; 0 or the errno.
+int force_to_disk(const std::string& path, int flags) {
+  const int descriptor = open(path.c_str(), flags | O_CLOEXEC);
+  if (descriptor < 0) return errno;
+  const int code = fsync(descriptor) == 0 ? 0 : errno;
+  close(descriptor);
+  return code;
+}
+
+/// Makes an empty file that was not there before, with the user's usual permissions.
+std::string make_temporary_beside(const std::string& path) {
+  static std::atomic<int> count{0};
+  for (;;) {
+    std::string name = fmt::format("{}.tmp-{}-{}", path, getpid(), count++);
+    const int descriptor = open(name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+    if (descriptor >= 0) {
+      close(descriptor);
+      return name;
+    }
+    if (errno != EEXIST) fail(path, errno);
+  }
+}
+
+}  // namespace
+
+AtomicOutput::AtomicOutput(std::string path) : path_(std::move(path)) {
+  const fs::path folder = folder_of(path_);
+  std::error_code code;
+  if (!fs::is_directory(folder, code)) {
+    throw FileError(fmt::format("{}: the folder '{}' does not exist", path_, folder.string()));
+  }
+  const auto existing = fs::status(path_, code);
+  if (fs::exists(existing) && !fs::is_regular_file(existing)) {
+    throw FileError(fmt::format("{}: exists and is not a regular file", path_));
+  }
+  temporary_ = make_temporary_beside(path_);
+}
+
+AtomicOutput::~AtomicOutput() {
+  if (!committed_) unlink(temporary_.c_str());
+}
+
+void AtomicOutput::commit() {
+  if (const int code = force_to_disk(temporary_, O_RDONLY); code != 0) fail(path_, code);
+  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail(path_, errno);
+  committed_ = true;
+  // Some file systems cannot fsync a folder; the file itself is safe by then.
+  force_to_disk(folder_of(path_).string(), O_RDONLY | O_DIRECTORY);
+}
+
+}  // namespace matapprox
