@@ -10,8 +10,13 @@ enum class Trans { kNo, kYes };
 /// chosen at run time for the processor (Highway), so that speed does not depend on which BLAS is
 /// installed; spread over tiles of C with a fixed order of summation: the result is the same to the
 /// bit for every thread count, and each column of C for every number of columns beside it.
-void gemm(Trans trans_a, const ConstBlock& A, Trans trans_b, const ConstBlock& B, Block C,
-          double alpha = 1.0, double beta = 0.0);
+void gemm(Trans trans_a,
+          const ConstBlock& A,
+          Trans trans_b,
+          const ConstBlock& B,
+          Block C,
+          double alpha = 1.0,
+          double beta = 0.0);
 
 /// op(A) op(B).
 Matrix product(Trans trans_a, const ConstBlock& A, Trans trans_b, const ConstBlock& B);

@@ -8,12 +8,13 @@
 namespace matapprox::kernels {
 
 // The one file that calls LAPACK/BLAS. Every call runs on one BLAS thread, so that results do not
-// depend on the thread count. All throw NumericalError naming the routine if LAPACK reports failure.
+// depend on the thread count. All throw NumericalError naming the routine if LAPACK reports
+// failure.
 
 struct Svd {
-  Matrix U;   // m x r
-  Vector S;   // r, descending
-  Matrix V;   // n x r, not transposed
+  Matrix U;  // m x r
+  Vector S;  // r, descending
+  Matrix V;  // n x r, not transposed
 };
 /// Thin SVD, r = min(m, n). dgesdd, dgesvd where that fails.
 Svd svd(Matrix A);
@@ -27,8 +28,8 @@ struct SymmetricEigen {
 /// Eigendecomposition from the lower triangle (dsyevd).
 SymmetricEigen symmetric_eigen(Matrix A);
 
-/// Orthonormal basis of the columns: m x r, r = min(m, n), in place (dgeqrf, dorgqr); `R` (r x n), if
-/// wanted, is the upper triangular factor.
+/// Orthonormal basis of the columns: m x r, r = min(m, n), in place (dgeqrf, dorgqr); `R` (r x n),
+/// if wanted, is the upper triangular factor.
 Matrix thin_qr(Matrix A, Matrix* R = nullptr);
 
 /// Column-pivoted QR (dgeqp3): the order in which columns were taken.
@@ -37,9 +38,9 @@ std::vector<Index> pivoted_qr_order(Matrix A);
 /// Lower Cholesky factor in place; false if not positive definite.
 bool cholesky(Matrix& A);
 
-/// Makes the BLAS use this processor's instructions where it took an old core for it (OpenBLAS 0.3.21
-/// takes recent Xeons for a Prescott, OpenMathLib/OpenBLAS#4267). Call before any BLAS call, while
-/// only one thread runs. A user's OPENBLAS_CORETYPE is left as it is.
+/// Makes the BLAS use this processor's instructions where it took an old core for it (OpenBLAS
+/// 0.3.21 takes recent Xeons for a Prescott, OpenMathLib/OpenBLAS#4267). Call before any BLAS call,
+/// while only one thread runs. A user's OPENBLAS_CORETYPE is left as it is.
 void configure_blas();
 
 /// What `doctor` prints.

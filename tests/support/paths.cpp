@@ -32,8 +32,8 @@ std::string temporary_dir() {
   };
   static Cleaner cleaner;
   static std::atomic<int> count{0};
-  const fs::path path = fs::temp_directory_path() /
-                        ("matapprox-test-" + std::to_string(getpid()) + "-" + std::to_string(count++));
+  const fs::path path = fs::temp_directory_path() / ("matapprox-test-" + std::to_string(getpid()) +
+                                                     "-" + std::to_string(count++));
   fs::create_directories(path);
   const std::lock_guard lock(cleaner.mutex);
   cleaner.made.push_back(path);

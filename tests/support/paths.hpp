@@ -4,8 +4,8 @@
 
 namespace matapprox::test {
 
-std::string program();      ///< the command line program under test
-std::string source_dir();   ///< the checkout
+std::string program();          ///< the command line program under test
+std::string source_dir();       ///< the checkout
 std::string shared_matrices();  ///< folder with the paper's matrices, empty if not there
 /// A fresh, empty folder of this test's own, removed at the end of the process.
 std::string temporary_dir();

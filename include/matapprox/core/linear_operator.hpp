@@ -3,6 +3,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "matapprox/core/types.hpp"
 
@@ -19,7 +20,7 @@ struct Cost {
 /// What an operator knows about itself without computing; empty where it does not know.
 struct KnownFacts {
   std::optional<bool> symmetric;
-  std::optional<Index> nonzeros;          ///< entries that are not 0
+  std::optional<Index> nonzeros;  ///< entries that are not 0
   std::optional<double> frobenius_norm;
 };
 

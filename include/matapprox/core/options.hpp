@@ -39,8 +39,10 @@ class OptionVisitor {
   virtual void visit(std::string_view name, std::vector<Index>& value, std::string_view help) = 0;
   virtual void visit(std::string_view name, StorageBudget& value, std::string_view help) = 0;
   /// An enumeration: `value` indexes `names`.
-  virtual void visit_choice(std::string_view name, int& value,
-                            std::span<const std::string_view> names, std::string_view help) = 0;
+  virtual void visit_choice(std::string_view name,
+                            int& value,
+                            std::span<const std::string_view> names,
+                            std::string_view help) = 0;
 
   template <class Enum>
   void visit_enum(std::string_view name, Enum& value, std::string_view help) {
@@ -69,12 +71,14 @@ class OptionLister final : public OptionVisitor {
   void visit(std::string_view name, std::string& value, std::string_view help) override;
   void visit(std::string_view name, std::vector<Index>& value, std::string_view help) override;
   void visit(std::string_view name, StorageBudget& value, std::string_view help) override;
-  void visit_choice(std::string_view name, int& value, std::span<const std::string_view> names,
+  void visit_choice(std::string_view name,
+                    int& value,
+                    std::span<const std::string_view> names,
                     std::string_view help) override;
 };
 
-/// Sets one option from text; `found` says whether the struct has it. Throws InvalidArgument, naming
-/// option, text and what is legal, if the text does not fit.
+/// Sets one option from text; `found` says whether the struct has it. Throws InvalidArgument,
+/// naming option, text and what is legal, if the text does not fit.
 class OptionSetter final : public OptionVisitor {
  public:
   OptionSetter(std::string_view option_name, std::string_view option_text)
@@ -87,7 +91,9 @@ class OptionSetter final : public OptionVisitor {
   void visit(std::string_view name, std::string& value, std::string_view help) override;
   void visit(std::string_view name, std::vector<Index>& value, std::string_view help) override;
   void visit(std::string_view name, StorageBudget& value, std::string_view help) override;
-  void visit_choice(std::string_view name, int& value, std::span<const std::string_view> names,
+  void visit_choice(std::string_view name,
+                    int& value,
+                    std::span<const std::string_view> names,
                     std::string_view help) override;
 
  private:

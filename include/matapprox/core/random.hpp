@@ -27,7 +27,10 @@ enum class RandomStream : std::uint32_t {
 ///   counter = (low 32 bits of j, low 32 bits of i, bits 32..47 of i * 2^16 + bits 32..47 of j,
 ///              stream).
 /// i and j are in 0 .. 2^48-1.
-std::array<std::uint32_t, 4> random_words(std::uint64_t seed, RandomStream stream, Index i, Index j);
+std::array<std::uint32_t, 4> random_words(std::uint64_t seed,
+                                          RandomStream stream,
+                                          Index i,
+                                          Index j);
 
 /// Uniform in (0, 1): ((w1 * 2^32 + w0) >> 11 + 1/2) 2^-53 of random_words(seed, stream, i, j).
 double random_uniform(std::uint64_t seed, RandomStream stream, Index i, Index j);
@@ -43,7 +46,10 @@ Index random_index(std::uint64_t seed, RandomStream stream, Index i, Index j, In
 double random_normal(std::uint64_t seed, RandomStream stream, Index i, Index j);
 
 /// X(i, j) = random_normal(seed, stream, row_offset + i, column_offset + j), all threads.
-void fill_normal(std::uint64_t seed, RandomStream stream, Block X, Index row_offset = 0,
+void fill_normal(std::uint64_t seed,
+                 RandomStream stream,
+                 Block X,
+                 Index row_offset = 0,
                  Index column_offset = 0);
 
 /// rows x cols of fill_normal.

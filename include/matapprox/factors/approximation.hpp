@@ -12,7 +12,14 @@
 namespace matapprox {
 
 /// Why a method stopped. Stopping early is a result, not an error.
-enum class Termination { kCompleted, kConverged, kTargetReached, kMaxIterations, kMaxSeconds, kInterrupted };
+enum class Termination {
+  kCompleted,
+  kConverged,
+  kTargetReached,
+  kMaxIterations,
+  kMaxSeconds,
+  kInterrupted
+};
 
 template <>
 struct EnumNames<Termination> {
@@ -42,7 +49,9 @@ struct Summary {
 /// What every method returns: the factors as an operator, and the summary.
 class Approximation : public FactorProduct {
  public:
-  Approximation(std::vector<Factor> factors, Summary summary, bool symmetrized = false,
+  Approximation(std::vector<Factor> factors,
+                Summary summary,
+                bool symmetrized = false,
                 Precision precision = Precision::kDouble)
       : FactorProduct(std::move(factors), symmetrized, precision), summary(std::move(summary)) {}
   Summary summary;

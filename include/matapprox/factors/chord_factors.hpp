@@ -15,28 +15,31 @@ struct ChordPattern {
   std::vector<std::vector<Index>> offsets;  ///< per factor, each in 0..N-1
 
   Index factors() const { return static_cast<Index>(offsets.size()); }
-  Index links(Index m) const { return static_cast<Index>(offsets[static_cast<std::size_t>(m)].size()); }
-  Index stored_numbers() const;           ///< N * sum of links
-  Index first_value(Index m) const;       ///< position of factor m in the flat block of values
+  Index links(Index m) const {
+    return static_cast<Index>(offsets[static_cast<std::size_t>(m)].size());
+  }
+  Index stored_numbers() const;      ///< N * sum of links
+  Index first_value(Index m) const;  ///< position of factor m in the flat block of values
   /// Throws InvalidArgument, naming factor and offset, unless order >= 1, there is at least one
   /// factor, each has a link, and offsets are in 0..N-1 and distinct.
   void validate() const;
   bool operator==(const ChordPattern&) const = default;
 };
 
-/// ceil(log2 n) factors with links 0, 2^0 .. 2^(floor(log2 n) - 1): the paper's public code; reaches
-/// every distance. n >= 1 (n = 1: one factor, one link).
+/// ceil(log2 n) factors with links 0, 2^0 .. 2^(floor(log2 n) - 1): the paper's public code;
+/// reaches every distance. n >= 1 (n = 1: one factor, one link).
 ChordPattern chord_reference_pattern(Index n);
 /// ceil(log2 n) factors with links 0, 2^0 .. 2^(K-2), K = ceil(log2 n): the paper's text. Differs
 /// from the reference only where n is a power of two, and then misses the distance n - 1.
 ChordPattern chord_paper_pattern(Index n);
-/// The distances (column - row) mod N that no product of one link per factor reaches: those diagonals
-/// of the product are zero whatever the values. Ascending. Cost O(N M K).
+/// The distances (column - row) mod N that no product of one link per factor reaches: those
+/// diagonals of the product are zero whatever the values. Ascending. Cost O(N M K).
 std::vector<Index> unreachable_distances(const ChordPattern& pattern);
 
 /// The chain itself: the pattern and one contiguous block of values, factor after factor, factor m
 /// an N x links(m) row-major array whose entry (i, k) is W_m[i, (i + offsets[m][k]) mod N].
-/// The same block is the optimiser's parameter vector, the kernels' operand and the dataset on disk.
+/// The same block is the optimiser's parameter vector, the kernels' operand and the dataset on
+/// disk.
 struct ChordFactors {
   ChordPattern pattern;
   std::vector<double> values;  ///< pattern.stored_numbers()

@@ -30,13 +30,14 @@ Factor make_factor(std::string name, T value, bool transposed = false) {
 Index factor_rows(const Factor& factor);
 Index factor_cols(const Factor& factor);
 
-/// F_1 F_2 ... F_p, or (Z + Z^T)/2 with Z that product if symmetrized. Applying it is a right-to-left
-/// chain of block products; nothing of size m x n is formed.
+/// F_1 F_2 ... F_p, or (Z + Z^T)/2 with Z that product if symmetrized. Applying it is a
+/// right-to-left chain of block products; nothing of size m x n is formed.
 class FactorProduct : public LinearOperator {
  public:
-  /// Throws InvalidArgument if there is no factor, inner sizes do not match, or a symmetrized product
-  /// is not square.
-  explicit FactorProduct(std::vector<Factor> factors, bool symmetrized = false,
+  /// Throws InvalidArgument if there is no factor, inner sizes do not match, or a symmetrized
+  /// product is not square.
+  explicit FactorProduct(std::vector<Factor> factors,
+                         bool symmetrized = false,
                          Precision precision = Precision::kDouble);
 
   const std::vector<Factor>& factors() const { return factors_; }
@@ -63,8 +64,8 @@ class FactorProduct : public LinearOperator {
   Precision precision_;
 };
 
-/// Bytes of a sparse matrix of that shape: values, column indices (4 bytes, 8 where cols >= 2^31) and
-/// rows + 1 pointers of 8 bytes.
+/// Bytes of a sparse matrix of that shape: values, column indices (4 bytes, 8 where cols >= 2^31)
+/// and rows + 1 pointers of 8 bytes.
 Index sparse_bytes(Index rows, Index cols, Index nonzeros, Precision precision);
 
 /// The factors with every value rounded to float and marked so; products are still computed in

@@ -14,7 +14,8 @@ enum class ProjectionKind { kGaussian, kRademacher, kSparse, kSrht };
 
 template <>
 struct EnumNames<ProjectionKind> {
-  static constexpr std::array<std::string_view, 4> values{"gaussian", "rademacher", "sparse", "srht"};
+  static constexpr std::array<std::string_view, 4> values{
+      "gaussian", "rademacher", "sparse", "srht"};
 };
 
 /// A k x n random matrix held as its seed: nothing but these five numbers is stored. The entries
@@ -37,7 +38,8 @@ class RandomProjection {
 
   Matrix apply(const ConstBlock& X) const;            ///< R X, k x b
   Matrix apply_transpose(const ConstBlock& X) const;  ///< R^T X, n x b
-  Matrix dense() const;                               ///< R itself, k x n
+  /// R(:, first .. first+count-1), k x count.
+  Matrix columns(Index first, Index count) const;
 
  private:
   ProjectionKind kind_;

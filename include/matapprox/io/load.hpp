@@ -11,42 +11,49 @@ namespace matapprox {
 
 /// What the numbers in a file are to be read as.
 enum class InputKind {
-  kMatrix,            ///< the matrix itself; images: grey values 0..255
-  kGradient,          ///< image: gradient magnitude
-  kImageLaplacian,    ///< image: 4-neighbour Laplacian clipped to 0..255, reflected borders
-  kAdjacency,         ///< graph, weights as given (1 if none)
-  kLaplacian,         ///< graph: D - A
+  kMatrix,               ///< the matrix itself; images: grey values 0..255
+  kGradient,             ///< image: gradient magnitude
+  kImageLaplacian,       ///< image: 4-neighbour Laplacian clipped to 0..255, reflected borders
+  kAdjacency,            ///< graph, weights as given (1 if none)
+  kLaplacian,            ///< graph: D - A
   kNormalizedLaplacian,  ///< graph: I - D^-1/2 A D^-1/2
-  kKernel,            ///< rows are points: kernel matrix
-  kCovariance,        ///< rows are samples: covariance (n - 1)
-  kCorrelation,       ///< rows are samples: correlation
-  kInverse,           ///< sparse matrix: its inverse, by solves
+  kKernel,               ///< rows are points: kernel matrix
+  kCovariance,           ///< rows are samples: covariance (n - 1)
+  kCorrelation,          ///< rows are samples: correlation
+  kInverse,              ///< sparse matrix: its inverse, by solves
 };
 
 template <>
 struct EnumNames<InputKind> {
-  static constexpr std::array<std::string_view, 10> values{
-      "matrix",    "gradient",             "image_laplacian", "adjacency",  "laplacian",
-      "normalized_laplacian", "kernel",    "covariance",      "correlation", "inverse"};
+  static constexpr std::array<std::string_view, 10> values{"matrix",
+                                                           "gradient",
+                                                           "image_laplacian",
+                                                           "adjacency",
+                                                           "laplacian",
+                                                           "normalized_laplacian",
+                                                           "kernel",
+                                                           "covariance",
+                                                           "correlation",
+                                                           "inverse"};
 };
 
 struct LoadOptions {
   InputKind kind = InputKind::kMatrix;
-  std::string variable;               ///< which array of a .mat, .npz or .h5 file
-  std::string kernel = "gaussian";    ///< see operators/kernel.hpp
-  double bandwidth = 0;               ///< kernel; 0: the median rule
-  Index degree = 3;                   ///< polynomial kernel
-  double offset = 1;                  ///< polynomial kernel
-  bool directed = false;              ///< graph from an edge list: keep directions
-  bool keep_explicit_zeros = false;   ///< sparse files: store entries that are given as 0
-  std::string skip_columns;           ///< points and samples: columns to leave out ("0,5", "last")
+  std::string variable;              ///< which array of a .mat, .npz or .h5 file
+  std::string kernel = "gaussian";   ///< see operators/kernel.hpp
+  double bandwidth = 0;              ///< kernel; 0: the median rule
+  Index degree = 3;                  ///< polynomial kernel
+  double offset = 1;                 ///< polynomial kernel
+  bool directed = false;             ///< graph from an edge list: keep directions
+  bool keep_explicit_zeros = false;  ///< sparse files: store entries that are given as 0
+  std::string skip_columns;          ///< points and samples: columns to leave out ("0,5", "last")
   void visit(OptionVisitor& v);
 };
 
 /// Where a matrix came from.
 struct Provenance {
   std::string path;
-  std::string kind;        ///< InputKind and its options, as text
+  std::string kind;  ///< InputKind and its options, as text
   Index rows = 0;
   Index cols = 0;
   /// y^T A x for fixed random x, y: tells matrices apart whatever the file format.
@@ -59,11 +66,11 @@ struct LoadedMatrix {
   Provenance provenance;
 };
 
-/// Reads a matrix. The format follows from the name: .mtx .mtx.gz .mat .npy .npz .csv .tsv .txt (.gz)
-/// .h5 .hdf5 (file.h5:/dataset) .png .jpg .jpeg .pgm .net .edges, a saved approximation (.h5), or "-"
-/// for standard input (by its first bytes).
-/// Throws FileError naming file, line and value; InvalidArgument for options that do not fit the
-/// file; NotAvailable naming the figure if it would need more memory than the machine has.
+/// Reads a matrix. The format follows from the name: .mtx .mtx.gz .mat .npy .npz .csv .tsv .txt
+/// (.gz) .h5 .hdf5 (file.h5:/dataset) .png .jpg .jpeg .pgm .net .edges, a saved approximation
+/// (.h5), or "-" for standard input (by its first bytes). Throws FileError naming file, line and
+/// value; InvalidArgument for options that do not fit the file; NotAvailable naming the figure if
+/// it would need more memory than the machine has.
 LoadedMatrix load(const std::string& path, const LoadOptions& options = {});
 
 /// Four numbers y^T A x for seeded random x and y. Cost: four products.

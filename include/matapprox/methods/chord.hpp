@@ -20,12 +20,12 @@ struct ChordOptions {
   /// The caller's own offsets: one list for all factors "0,1,2,4", or one list a factor, separated
   /// by ';'. Empty: the named pattern.
   std::string offsets;
-  Index factors = 0;     ///< M; 0: ceil(log2 N), or as many as the budget admits
-  StorageBudget budget;  ///< unset: the pattern's own size
+  Index factors = 0;           ///< M; 0: ceil(log2 N), or as many as the budget admits
+  StorageBudget budget;        ///< unset: the pattern's own size
   Index max_iterations = 300;  ///< L-BFGS iterations
   Index memory = 20;           ///< L-BFGS correction pairs
-  double tolerance = 1e-7;     ///< stop at a smaller relative fall of the objective in 200 iterations
-  std::string warm_start;      ///< a saved Chord approximation of the same pattern to start from
+  double tolerance = 1e-7;  ///< stop at a smaller relative fall of the objective in 200 iterations
+  std::string warm_start;   ///< a saved Chord approximation of the same pattern to start from
   std::uint64_t seed = 1;
   void visit(OptionVisitor& v);
 };
@@ -41,7 +41,8 @@ struct ChordOptions {
 /// The factors come out balanced: equal Frobenius norms.
 /// Throws InvalidArgument (not square, N < 2, offsets, warm start of another pattern),
 /// BudgetTooSmall, NumericalError for NaN or Inf in A.
-Approximation chord(const LinearOperator& A, const ChordOptions& options = {},
+Approximation chord(const LinearOperator& A,
+                    const ChordOptions& options = {},
                     const RunControl& control = {});
 
 /// The pattern that `chord` would use for order n.

@@ -12,8 +12,8 @@ enum class CurSampling { kPivotedQr, kDeim, kLeverage, kNorms, kUniform };
 
 template <>
 struct EnumNames<CurSampling> {
-  static constexpr std::array<std::string_view, 5> values{"pivoted_qr", "deim", "leverage", "norms",
-                                                          "uniform"};
+  static constexpr std::array<std::string_view, 5> values{
+      "pivoted_qr", "deim", "leverage", "norms", "uniform"};
 };
 
 struct CurOptions {
@@ -32,7 +32,8 @@ struct CurOptions {
 /// then hold their nonzeros only. Stores nnz(C) + nnz(R) + k^2. Rectangular A welcome.
 /// Cost: a sketch (2 passes), one pass for U, k columns and k rows of A, O((m + n) k^2).
 /// Throws InvalidArgument (rank), BudgetTooSmall, NumericalError for NaN or Inf, Interrupted.
-Approximation cur(const LinearOperator& A, const CurOptions& options = {},
+Approximation cur(const LinearOperator& A,
+                  const CurOptions& options = {},
                   const RunControl& control = {});
 
 }  // namespace matapprox

@@ -19,7 +19,8 @@ struct JlProjectionOptions {
 ///
 /// Stores m k numbers; R is regenerated from its seed. Rectangular A welcome.
 /// Throws InvalidArgument (rank), BudgetTooSmall, Interrupted.
-Approximation jl_projection(const LinearOperator& A, const JlProjectionOptions& options = {},
+Approximation jl_projection(const LinearOperator& A,
+                            const JlProjectionOptions& options = {},
                             const RunControl& control = {});
 
 /// The smallest k that keeps all distances among `points` points within 1 +- epsilon with positive

@@ -17,8 +17,8 @@ struct EnumNames<NystromForm> {
 };
 template <>
 struct EnumNames<LandmarkSampling> {
-  static constexpr std::array<std::string_view, 4> values{"pivoted_cholesky", "uniform", "leverage",
-                                                          "kmeans"};
+  static constexpr std::array<std::string_view, 4> values{
+      "pivoted_cholesky", "uniform", "leverage", "kmeans"};
 };
 
 struct NystromOptions {
@@ -35,9 +35,9 @@ struct NystromOptions {
 
 /// Nystrom approximation of a square matrix.
 ///
-/// psd: A ~ C W^+ C^T, C = A(:,J) N x k, W = A(J,J) [WS01]; landmarks J by randomly pivoted Cholesky
-/// (blocked) [CETW22], uniformly, by approximate ridge leverage scores, or k-means on points (kernel
-/// operators only). Stores N k + k^2. Cost: k columns of A plus O(N k^2).
+/// psd: A ~ C W^+ C^T, C = A(:,J) N x k, W = A(J,J) [WS01]; landmarks J by randomly pivoted
+/// Cholesky (blocked) [CETW22], uniformly, by approximate ridge leverage scores, or k-means on
+/// points (kernel operators only). Stores N k + k^2. Cost: k columns of A plus O(N k^2).
 /// generalized: A ~ (A X) (Y^T A X)^+ (Y^T A) with two Gaussian sketches [Nak20], for any square A.
 /// Stores 2 N k + k^2. Cost: 2 passes over A plus O(N k^2).
 /// auto takes psd only if A is symmetric and no pivot and no residual diagonal is negative beyond
@@ -45,7 +45,8 @@ struct NystromOptions {
 /// Throws InvalidArgument (not square, rank, landmark out of range or repeated, kmeans without
 /// points), BudgetTooSmall, NumericalError (psd asked for and A is clearly not, NaN or Inf),
 /// Interrupted.
-Approximation nystrom(const LinearOperator& A, const NystromOptions& options = {},
+Approximation nystrom(const LinearOperator& A,
+                      const NystromOptions& options = {},
                       const RunControl& control = {});
 
 }  // namespace matapprox

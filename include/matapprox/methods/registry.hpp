@@ -17,15 +17,17 @@ namespace matapprox {
 /// Options by name, as text: what the command line and saved files hold.
 using NamedOptions = std::vector<std::pair<std::string, std::string>>;
 
-/// One registered method. A method is a free function (A, options struct, control) -> Approximation;
-/// the registry makes it reachable by name.
+/// One registered method. A method is a free function (A, options struct, control) ->
+/// Approximation; the registry makes it reachable by name.
 struct Method {
-  std::string_view name;     ///< "truncated_svd"
-  std::string_view summary;  ///< one line for `matapprox methods`
+  std::string_view name;                 ///< "truncated_svd"
+  std::string_view summary;              ///< one line for `matapprox methods`
   std::vector<OptionText> (*options)();  ///< all options with their defaults
-  /// Runs with the defaults changed by `options`. Throws what the method throws, and InvalidArgument
-  /// for an option that it does not have (suggesting the nearest) or a text that does not fit.
-  Approximation (*run)(const LinearOperator& A, const NamedOptions& options,
+  /// Runs with the defaults changed by `options`. Throws what the method throws, and
+  /// InvalidArgument for an option that it does not have (suggesting the nearest) or a text that
+  /// does not fit.
+  Approximation (*run)(const LinearOperator& A,
+                       const NamedOptions& options,
                        const RunControl& control);
   bool has_option(std::string_view option) const;
 };

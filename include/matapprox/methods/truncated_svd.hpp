@@ -16,8 +16,8 @@ struct EnumNames<SvdAlgorithm> {
 };
 
 struct TruncatedSvdOptions {
-  Index rank = 0;          ///< k, 1..min(m,n); 0: the largest that fits the budget
-  StorageBudget budget;    ///< unset: default_budget
+  Index rank = 0;                  ///< k, 1..min(m,n); 0: the largest that fits the budget
+  StorageBudget budget;            ///< unset: default_budget
   double frobenius_tolerance = 0;  ///< if positive: the least k with |A - A_k|_F <= t |A|_F
   double spectral_tolerance = 0;   ///< if positive: the least k with sigma_{k+1} <= t sigma_1
   SvdAlgorithm algorithm = SvdAlgorithm::kAuto;
@@ -29,8 +29,8 @@ struct TruncatedSvdOptions {
   void visit(OptionVisitor& v);
 };
 
-/// Truncated singular value decomposition A ~ U_k S_k V_k^T, the best approximation of rank k in both
-/// norms [EY36].
+/// Truncated singular value decomposition A ~ U_k S_k V_k^T, the best approximation of rank k in
+/// both norms [EY36].
 ///
 /// U is m x k, S diagonal, V n x k: stores (m + n) k + k numbers (2Nk + k); a symmetric A with
 /// symmetric_storage U L U^T, N k + k. Rectangular A welcome.
@@ -40,7 +40,8 @@ struct TruncatedSvdOptions {
 /// krylov for few singular values of a sparse matrix, else randomized.
 /// Throws InvalidArgument (rank, tolerance, symmetric_storage for an A that is not symmetric),
 /// BudgetTooSmall, NumericalError for NaN or Inf in A, Interrupted.
-Approximation truncated_svd(const LinearOperator& A, const TruncatedSvdOptions& options = {},
+Approximation truncated_svd(const LinearOperator& A,
+                            const TruncatedSvdOptions& options = {},
                             const RunControl& control = {});
 
 }  // namespace matapprox

@@ -10,11 +10,11 @@
 namespace matapprox {
 
 struct MeasureOptions {
-  /// Errors are exact, by column panels, where that takes fewer multiplications than this, or always
-  /// with `always_exact`; else estimated.
+  /// Errors are exact, by column panels, where that takes fewer multiplications than this, or
+  /// always with `always_exact`; else estimated.
   double exact_limit = 1e11;
   bool always_exact = false;
-  Index probes = 64;           ///< random vectors of an estimate
+  Index probes = 64;  ///< random vectors of an estimate
   Index spectral_iterations = 30;
   bool time_products = true;
   std::uint64_t seed = 1;
@@ -44,16 +44,19 @@ struct Measurement {
   std::optional<std::pair<double, double>> error_interval;
   /// |A - B|_2 >= this, by power iteration.
   double spectral_error_lower = 0;
-  double apply_seconds_1 = 0;   ///< median time of B x
-  double apply_seconds_64 = 0;  ///< median time of B X, 64 columns
-  bool worse_than_zero = false; ///< error above |A|_F: the zero matrix is nearer
+  double apply_seconds_1 = 0;    ///< median time of B x
+  double apply_seconds_64 = 0;   ///< median time of B X, 64 columns
+  bool worse_than_zero = false;  ///< error above |A|_F: the zero matrix is nearer
 };
 
 /// Measures B against A: all methods the same way, by this function only.
-/// Cost: exact: every column of A and B once; estimated: `probes` products with each. Memory: panels
-/// of 64 columns per thread. Throws InvalidArgument if shapes differ, NumericalError for NaN or Inf in A or B,
-/// Interrupted if control stops it.
-Measurement measure(const LinearOperator& A, const LinearOperator& B, const MatrixFacts& facts,
-                    const MeasureOptions& options = {}, const RunControl& control = {});
+/// Cost: exact: every column of A and B once; estimated: `probes` products with each. Memory:
+/// panels of 64 columns per thread. Throws InvalidArgument if shapes differ, NumericalError for NaN
+/// or Inf in A or B, Interrupted if control stops it.
+Measurement measure(const LinearOperator& A,
+                    const LinearOperator& B,
+                    const MatrixFacts& facts,
+                    const MeasureOptions& options = {},
+                    const RunControl& control = {});
 
 }  // namespace matapprox

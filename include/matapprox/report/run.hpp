@@ -17,10 +17,13 @@ struct RunResult {
 };
 
 /// Runs one method by name: the only place with the stopwatch and the product counter. Values are
-/// rounded to `precision`. With control.target_error and a method that has a rank (other than by its
-/// own tolerance): the least rank that reaches the error, by doubling and bisection on the measured error.
-/// Throws what the method throws.
-RunResult run(const Method& method, const LinearOperator& A, const NamedOptions& options,
-              Precision precision = Precision::kDouble, const RunControl& control = {});
+/// rounded to `precision`. With control.target_error and a method that has a rank (other than by
+/// its own tolerance): the least rank that reaches the error, by doubling and bisection on the
+/// measured error. Throws what the method throws.
+RunResult run(const Method& method,
+              const LinearOperator& A,
+              const NamedOptions& options,
+              Precision precision = Precision::kDouble,
+              const RunControl& control = {});
 
 }  // namespace matapprox

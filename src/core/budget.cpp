@@ -1,0 +1,139 @@
+#include "matapprox/core/budget.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+
+#include "core/require.hpp"
+
+namespace matapprox {
+namespace {
+
+struct Suffix {
+  std::string_view text;
+  StorageBudget::Unit unit;
+  double factor;
+};
+
+constexpr Suffix kSuffixes[] = {
+    {"", StorageBudget::Unit::kNumbers, 1.0},
+    {"%", StorageBudget::Unit::kShare, 0.01},
+    {"B", StorageBudget::Unit::kBytes, 1.0},
+    {"kB", StorageBudget::Unit::kBytes, 1e3},
+    {"MB", StorageBudget::Unit::kBytes, 1e6},
+    {"GB", StorageBudget::Unit::kBytes, 1e9},
+    {"TB", StorageBudget::Unit::kBytes, 1e12},
+    {"KiB", StorageBudget::Unit::kBytes, 0x1p10},
+    {"MiB", StorageBudget::Unit::kBytes, 0x1p20},
+    {"GiB", StorageBudget::Unit::kBytes, 0x1p30},
+    {"TiB", StorageBudget::Unit::kBytes, 0x1p40},
+};
+
+Index floor_log2(Index n) {
+  return static_cast<Index>(std::bit_width(static_cast<std::uint64_t>(n))) - 1;
+}
+Index ceil_log2(Index n) { return n <= 1 ? 0 : floor_log2(n - 1) + 1; }
+
+}  // namespace
+
+bool StorageBudget::admits(const Storage& storage, Index rows, Index cols) const {
+  switch (unit) {
+    case Unit::kUnset:
+      return true;
+    case Unit::kNumbers:
+      return static_cast<double>(storage.numbers) <= amount;
+    case Unit::kShare:
+      return static_cast<double>(storage.numbers) <=
+             amount * static_cast<double>(rows) * static_cast<double>(cols);
+    case Unit::kBytes:
+      return static_cast<double>(storage.bytes) <= amount;
+  }
+  return false;
+}
+
+std::string StorageBudget::text() const {
+  switch (unit) {
+    case Unit::kUnset:
+      return "";
+    case Unit::kNumbers:
+      return fmt::format("{:.17g}", amount);
+    case Unit::kShare:
+      return fmt::format("{:.15g}%", amount * 100.0);
+    case Unit::kBytes:
+      return fmt::format("{:.17g}B", amount);
+  }
+  return "";
+}
+
+StorageBudget parse_budget(std::string_view text) {
+  double amount = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), amount);
+  std::string_view rest = text.substr(static_cast<std::size_t>(end - text.data()));
+  while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
+  const auto* suffix =
+      std::find_if(std::begin(kSuffixes), std::end(kSuffixes), [&](const Suffix& candidate) {
+        return candidate.text == rest;
+      });
+  const bool legal = failure == std::errc() && suffix != std::end(kSuffixes) &&
+                     std::isfinite(amount) && amount > 0;
+  require(
+      legal,
+      "budget '{}' is not a positive number with nothing (stored numbers), % (share of the matrix) "
+      "or B, kB, MB, GB, KiB, MiB, GiB behind it",
+      text);
+  return {suffix->unit, amount * suffix->factor, Precision::kDouble};
+}
+
+Index chord_reference_numbers(Index n) {
+  return n <= 1 ? n : n * ceil_log2(n) * (floor_log2(n) + 1);
+}
+
+StorageBudget default_budget(Index rows, Index cols, Precision precision) {
+  const Index n = std::max(rows, cols);
+  const double per_row =
+      static_cast<double>(chord_reference_numbers(n)) / static_cast<double>(std::max<Index>(n, 1));
+  const double numbers =
+      std::floor(per_row * (static_cast<double>(rows) + static_cast<double>(cols)) / 2.0);
+  return {StorageBudget::Unit::kNumbers, numbers, precision};
+}
+
+Index resolve_rank(std::string_view method,
+                   Index rank,
+                   const StorageBudget& budget,
+                   Index rows,
+                   Index cols,
+                   Index max_rank,
+                   const std::function<Storage(Index)>& storage_of) {
+  require(max_rank >= 1,
+          "{}: the matrix is {} x {}, it needs at least one row and column",
+          method,
+          rows,
+          cols);
+  if (rank != 0) {
+    require(rank >= 1 && rank <= max_rank, "{}: rank {} is outside 1..{}", method, rank, max_rank);
+    return rank;
+  }
+  const StorageBudget limit =
+      budget.is_set() ? budget : default_budget(rows, cols, budget.precision);
+  const Storage least = storage_of(1);
+  if (!limit.admits(least, rows, cols)) {
+    throw BudgetTooSmall(
+        fmt::format("{}: rank 1 stores {} numbers ({} bytes), more than the budget of {}",
+                    method,
+                    least.numbers,
+                    least.bytes,
+                    limit.text()));
+  }
+  Index fits = 1;
+  Index too_many = max_rank + 1;
+  while (too_many - fits > 1) {
+    const Index middle = fits + (too_many - fits) / 2;
+    (limit.admits(storage_of(middle), rows, cols) ? fits : too_many) = middle;
+  }
+  return fits;
+}
+
+}  // namespace matapprox

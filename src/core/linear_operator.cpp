@@ -1,0 +1,103 @@
+#include "matapprox/core/linear_operator.hpp"
+
+#include <algorithm>
+
+#include "core/require.hpp"
+#include "matapprox/core/random.hpp"
+
+namespace matapprox {
+namespace {
+
+constexpr Index kPanelColumns = 64;
+
+void require_indices(std::span<const Index> indices, Index bound, const char* what) {
+  for (const Index index : indices) {
+    require(index >= 0 && index < bound, "{}: index {} is outside 0..{}", what, index, bound - 1);
+  }
+}
+
+/// Unit columns e_j of R^n for a stretch of indices.
+Matrix unit_columns(Index n, std::span<const Index> indices) {
+  Matrix units = Matrix::Zero(n, static_cast<Index>(indices.size()));
+  for (std::size_t c = 0; c < indices.size(); ++c) units(indices[c], static_cast<Index>(c)) = 1.0;
+  return units;
+}
+
+}  // namespace
+
+Matrix LinearOperator::apply(const ConstBlock& X) const {
+  require(X.rows() == cols(),
+          "apply: the block has {} rows, the operator {} columns",
+          X.rows(),
+          cols());
+  Matrix Y(rows(), X.cols());
+  do_apply(X, Y);
+  return Y;
+}
+
+Matrix LinearOperator::apply_transpose(const ConstBlock& X) const {
+  require(X.rows() == rows(),
+          "apply_transpose: the block has {} rows, the operator {} rows",
+          X.rows(),
+          rows());
+  Matrix Y(cols(), X.cols());
+  do_apply_transpose(X, Y);
+  return Y;
+}
+
+Matrix LinearOperator::columns_at(std::span<const Index> J) const {
+  require_indices(J, cols(), "columns_at");
+  Matrix Y(rows(), static_cast<Index>(J.size()));
+  do_columns_at(J, Y);
+  return Y;
+}
+
+Matrix LinearOperator::rows_at(std::span<const Index> I) const {
+  require_indices(I, rows(), "rows_at");
+  Matrix Y(cols(), static_cast<Index>(I.size()));
+  do_rows_at(I, Y);
+  return Y;
+}
+
+Vector LinearOperator::diagonal() const {
+  const Index n = std::min(rows(), cols());
+  Vector result(n);
+  for (Index first = 0; first < n; first += kPanelColumns) {
+    const auto J = index_range(first, std::min(kPanelColumns, n - first));
+    const Matrix panel = columns_at(J);
+    for (std::size_t c = 0; c < J.size(); ++c) result(J[c]) = panel(J[c], static_cast<Index>(c));
+  }
+  return result;
+}
+
+void LinearOperator::do_columns_at(std::span<const Index> J, Block Y) const {
+  const auto count = static_cast<Index>(J.size());
+  for (Index first = 0; first < count; first += kPanelColumns) {
+    const Index width = std::min(kPanelColumns, count - first);
+    do_apply(unit_columns(cols(), J.subspan(first, width)), Y.middleCols(first, width));
+  }
+}
+
+void LinearOperator::do_rows_at(std::span<const Index> I, Block Y) const {
+  const auto count = static_cast<Index>(I.size());
+  for (Index first = 0; first < count; first += kPanelColumns) {
+    const Index width = std::min(kPanelColumns, count - first);
+    do_apply_transpose(unit_columns(rows(), I.subspan(first, width)), Y.middleCols(first, width));
+  }
+}
+
+bool is_symmetric(const LinearOperator& A) {
+  if (A.rows() != A.cols()) return false;
+  if (const auto known = A.known_facts().symmetric) return *known;
+  const Matrix x = random_normal_matrix(0x5eed, RandomStream::kFingerprint, A.cols(), 1);
+  const Matrix forward = A.apply(x);
+  return (forward - A.apply_transpose(x)).norm() <= 1e-12 * forward.norm();
+}
+
+std::vector<Index> index_range(Index first, Index count) {
+  std::vector<Index> range(static_cast<std::size_t>(count));
+  for (Index i = 0; i < count; ++i) range[static_cast<std::size_t>(i)] = first + i;
+  return range;
+}
+
+}  // namespace matapprox

@@ -1,0 +1,163 @@
+#include "matapprox/core/options.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <numeric>
+
+#include "core/require.hpp"
+
+namespace matapprox {
+namespace {
+
+template <class Number>
+Number parse_number(std::string_view option, std::string_view text, const char* what) {
+  Number value{};
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  require(failure == std::errc() && end == text.data() + text.size(),
+          "option {}: '{}' is not {}",
+          option,
+          text,
+          what);
+  return value;
+}
+
+std::vector<Index> parse_list(std::string_view option, std::string_view text) {
+  std::vector<Index> values;
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    values.push_back(parse_number<Index>(
+        option, text.substr(0, comma), "a comma-separated list of whole numbers"));
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return values;
+}
+
+bool parse_bool(std::string_view option, std::string_view text) {
+  const bool yes = text == "true" || text == "1" || text == "yes" || text == "on";
+  const bool no = text == "false" || text == "0" || text == "no" || text == "off";
+  require(yes || no, "option {}: '{}' is not true or false", option, text);
+  return yes;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replace = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replace, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+void OptionLister::visit(std::string_view name, Index& value, std::string_view help) {
+  options.push_back({std::string(name), fmt::format("{}", value), std::string(help), {}});
+}
+void OptionLister::visit(std::string_view name, std::uint64_t& value, std::string_view help) {
+  options.push_back({std::string(name), fmt::format("{}", value), std::string(help), {}});
+}
+void OptionLister::visit(std::string_view name, double& value, std::string_view help) {
+  options.push_back({std::string(name), fmt::format("{}", value), std::string(help), {}});
+}
+void OptionLister::visit(std::string_view name, bool& value, std::string_view help) {
+  options.push_back(
+      {std::string(name), value ? "true" : "false", std::string(help), {"true", "false"}});
+}
+void OptionLister::visit(std::string_view name, std::string& value, std::string_view help) {
+  options.push_back({std::string(name), value, std::string(help), {}});
+}
+void OptionLister::visit(std::string_view name, std::vector<Index>& value, std::string_view help) {
+  options.push_back(
+      {std::string(name), fmt::format("{}", fmt::join(value, ",")), std::string(help), {}});
+}
+void OptionLister::visit(std::string_view name, StorageBudget& value, std::string_view help) {
+  options.push_back({std::string(name), value.text(), std::string(help), {}});
+}
+void OptionLister::visit_choice(std::string_view name,
+                                int& value,
+                                std::span<const std::string_view> names,
+                                std::string_view help) {
+  options.push_back({std::string(name),
+                     std::string(names[static_cast<std::size_t>(value)]),
+                     std::string(help),
+                     {names.begin(), names.end()}});
+}
+
+void OptionSetter::visit(std::string_view name, Index& value, std::string_view /*help*/) {
+  if (name != name_) return;
+  found = true;
+  value = parse_number<Index>(name, text_, "a whole number");
+}
+void OptionSetter::visit(std::string_view name, std::uint64_t& value, std::string_view /*help*/) {
+  if (name != name_) return;
+  found = true;
+  value = parse_number<std::uint64_t>(name, text_, "a whole number from 0 to 2^64 - 1");
+}
+void OptionSetter::visit(std::string_view name, double& value, std::string_view /*help*/) {
+  if (name != name_) return;
+  found = true;
+  value = parse_number<double>(name, text_, "a number");
+}
+void OptionSetter::visit(std::string_view name, bool& value, std::string_view /*help*/) {
+  if (name != name_) return;
+  found = true;
+  value = parse_bool(name, text_);
+}
+void OptionSetter::visit(std::string_view name, std::string& value, std::string_view /*help*/) {
+  if (name != name_) return;
+  found = true;
+  value = std::string(text_);
+}
+void OptionSetter::visit(std::string_view name,
+                         std::vector<Index>& value,
+                         std::string_view /*help*/) {
+  if (name != name_) return;
+  found = true;
+  value = parse_list(name, text_);
+}
+void OptionSetter::visit(std::string_view name, StorageBudget& value, std::string_view /*help*/) {
+  if (name != name_) return;
+  found = true;
+  const Precision precision = value.precision;
+  value = text_.empty() ? StorageBudget{} : parse_budget(text_);
+  value.precision = precision;
+}
+void OptionSetter::visit_choice(std::string_view name,
+                                int& value,
+                                std::span<const std::string_view> names,
+                                std::string_view /*help*/) {
+  if (name != name_) return;
+  found = true;
+  const auto chosen = std::find(names.begin(), names.end(), text_);
+  require(chosen != names.end(),
+          "option {}: '{}' is not one of {}",
+          name,
+          text_,
+          fmt::join(names, ", "));
+  value = static_cast<int>(chosen - names.begin());
+}
+
+std::string nearest_name(std::string_view word, std::span<const std::string> candidates) {
+  std::string best;
+  std::size_t best_distance = std::max<std::size_t>(2, word.size() / 2);
+  for (const std::string& candidate : candidates) {
+    const std::size_t distance = edit_distance(word, candidate);
+    if (distance <= best_distance && (best.empty() || distance < best_distance)) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+}  // namespace matapprox

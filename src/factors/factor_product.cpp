@@ -1,0 +1,162 @@
+#include "matapprox/factors/factor_product.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "core/require.hpp"
+#include "factors/factor_value.hpp"
+
+namespace matapprox {
+namespace {
+
+/// F_1 ... F_p X, right to left.
+Matrix chain_apply(const std::vector<Factor>& factors, Matrix X) {
+  for (auto factor = factors.rbegin(); factor != factors.rend(); ++factor) {
+    X = apply_value(*factor->value, factor->transposed, X);
+  }
+  return X;
+}
+
+/// F_p^T ... F_1^T X.
+Matrix chain_apply_transpose(const std::vector<Factor>& factors, Matrix X) {
+  for (const Factor& factor : factors) X = apply_value(*factor.value, !factor.transposed, X);
+  return X;
+}
+
+Matrix chain_columns(const std::vector<Factor>& factors, std::span<const Index> J) {
+  Matrix X = value_columns(*factors.back().value, factors.back().transposed, J);
+  for (auto factor = std::next(factors.rbegin()); factor != factors.rend(); ++factor) {
+    X = apply_value(*factor->value, factor->transposed, X);
+  }
+  return X;
+}
+
+Matrix chain_rows(const std::vector<Factor>& factors, std::span<const Index> I) {
+  Matrix X = value_columns(*factors.front().value, !factors.front().transposed, I);
+  for (auto factor = std::next(factors.begin()); factor != factors.end(); ++factor) {
+    X = apply_value(*factor->value, !factor->transposed, X);
+  }
+  return X;
+}
+
+/// True if the product is its own transpose by construction: the same values mirrored around a
+/// diagonal in the middle or around nothing (F F^T).
+bool mirrored(const std::vector<Factor>& factors) {
+  std::size_t left = 0;
+  std::size_t right = factors.size() - 1;
+  for (; left < right; ++left, --right) {
+    const bool diagonal = std::holds_alternative<Vector>(*factors[left].value);
+    const bool opposite = factors[left].transposed != factors[right].transposed;
+    if (factors[left].value != factors[right].value || !(opposite || diagonal)) return false;
+  }
+  return left > right || std::holds_alternative<Vector>(*factors[left].value);
+}
+
+}  // namespace
+
+Index factor_rows(const Factor& factor) {
+  return factor.transposed ? value_cols(*factor.value) : value_rows(*factor.value);
+}
+
+Index factor_cols(const Factor& factor) {
+  return factor.transposed ? value_rows(*factor.value) : value_cols(*factor.value);
+}
+
+FactorProduct::FactorProduct(std::vector<Factor> factors, bool symmetrized, Precision precision)
+    : factors_(std::move(factors)), symmetrized_(symmetrized), precision_(precision) {
+  require(!factors_.empty(), "factor product: it needs at least one factor");
+  for (std::size_t p = 0; p + 1 < factors_.size(); ++p) {
+    require(factor_cols(factors_[p]) == factor_rows(factors_[p + 1]),
+            "factor product: {} has {} columns, {} behind it has {} rows",
+            factors_[p].name,
+            factor_cols(factors_[p]),
+            factors_[p + 1].name,
+            factor_rows(factors_[p + 1]));
+  }
+  require(!symmetrized_ || rows() == cols(),
+          "factor product: {} x {} cannot be symmetrized, it is not square",
+          rows(),
+          cols());
+}
+
+Storage FactorProduct::storage() const {
+  Storage total;
+  std::set<const FactorValue*> counted;
+  for (const Factor& factor : factors_) {
+    if (!counted.insert(factor.value.get()).second) continue;
+    const Storage one = value_storage(*factor.value, precision_);
+    total.numbers += one.numbers;
+    total.bytes += one.bytes;
+  }
+  return total;
+}
+
+Index FactorProduct::rows() const { return factor_rows(factors_.front()); }
+Index FactorProduct::cols() const { return factor_cols(factors_.back()); }
+
+Cost FactorProduct::cost() const {
+  const Storage stored = storage();
+  double apply = 0;
+  for (const Factor& factor : factors_) apply += value_multiplications(*factor.value);
+  const bool gathered = std::holds_alternative<Matrix>(*factors_.back().value);
+  double column = gathered ? apply - value_multiplications(*factors_.back().value) : apply;
+  if (symmetrized_) {
+    column += apply;
+    apply *= 2;
+  }
+  return {stored.numbers, stored.bytes, apply, column};
+}
+
+KnownFacts FactorProduct::known_facts() const {
+  KnownFacts facts;
+  if (rows() != cols()) facts.symmetric = false;
+  if (symmetrized_ || mirrored(factors_)) facts.symmetric = true;
+  return facts;
+}
+
+std::string FactorProduct::description() const {
+  std::vector<std::string> names;
+  for (const Factor& factor : factors_)
+    names.push_back(factor.transposed ? factor.name + "^T" : factor.name);
+  const std::string product = fmt::format("{}", fmt::join(names, " "));
+  return symmetrized_ ? fmt::format("(Z + Z^T)/2, Z = {}", product) : product;
+}
+
+void FactorProduct::do_apply(const ConstBlock& X, Block Y) const {
+  Y = chain_apply(factors_, X);
+  if (symmetrized_) Y = 0.5 * (Y + chain_apply_transpose(factors_, X));
+}
+
+void FactorProduct::do_apply_transpose(const ConstBlock& X, Block Y) const {
+  Y = chain_apply_transpose(factors_, X);
+  if (symmetrized_) Y = 0.5 * (Y + chain_apply(factors_, X));
+}
+
+void FactorProduct::do_columns_at(std::span<const Index> J, Block Y) const {
+  Y = chain_columns(factors_, J);
+  if (symmetrized_) Y = 0.5 * (Y + chain_rows(factors_, J));
+}
+
+void FactorProduct::do_rows_at(std::span<const Index> I, Block Y) const {
+  Y = chain_rows(factors_, I);
+  if (symmetrized_) Y = 0.5 * (Y + chain_columns(factors_, I));
+}
+
+std::vector<Factor> round_factors(const std::vector<Factor>& factors, Precision precision) {
+  if (precision == Precision::kDouble) return factors;
+  std::vector<Factor> rounded = factors;
+  for (std::size_t p = 0; p < factors.size(); ++p) {
+    std::size_t first = 0;  // a shared value stays shared
+    while (factors[first].value != factors[p].value) ++first;
+    rounded[p].value = first < p
+                           ? rounded[first].value
+                           : std::make_shared<const FactorValue>(value_as_float(*factors[p].value));
+  }
+  return rounded;
+}
+
+}  // namespace matapprox

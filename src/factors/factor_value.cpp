@@ -1,0 +1,171 @@
+#include "factors/factor_value.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "kernels/chord.hpp"
+#include "kernels/gemm.hpp"
+#include "kernels/sparse.hpp"
+#include "matapprox/core/threads.hpp"
+
+namespace matapprox {
+namespace {
+
+template <class... Visitors>
+struct Overloaded : Visitors... {
+  using Visitors::operator()...;
+};
+template <class... Visitors>
+Overloaded(Visitors...) -> Overloaded<Visitors...>;
+
+Matrix sparse_product(const SparseMatrix& A, const ConstBlock& X) {
+  Matrix Y(A.rows(), X.cols());
+  kernels::sparse_apply(A, X, Y);
+  return Y;
+}
+
+/// A^T X by scattering rows, one column of X at a time: no transposed copy is kept.
+Matrix sparse_transpose_product(const SparseMatrix& A, const ConstBlock& X) {
+  Matrix Y = Matrix::Zero(A.cols(), X.cols());
+  parallel_for(X.cols(), [&](Index c) {
+    for (Index i = 0; i < A.rows(); ++i) {
+      const double x = X(i, c);
+      for (SparseMatrix::InnerIterator entry(A, i); entry; ++entry)
+        Y(entry.col(), c) += entry.value() * x;
+    }
+  });
+  return Y;
+}
+
+Matrix chord_product(const ChordFactors& chain, bool transposed, const ConstBlock& X) {
+  Matrix Y(X.rows(), X.cols());
+  if (transposed) {
+    kernels::chord_apply_transpose(chain.pattern, chain.values.data(), X, Y);
+  } else {
+    kernels::chord_apply(chain.pattern, chain.values.data(), X, Y);
+  }
+  return Y;
+}
+
+Matrix unit_columns(Index n, std::span<const Index> J) {
+  Matrix units = Matrix::Zero(n, static_cast<Index>(J.size()));
+  for (std::size_t c = 0; c < J.size(); ++c) units(J[c], static_cast<Index>(c)) = 1.0;
+  return units;
+}
+
+Matrix dense_columns(const Matrix& F, bool transposed, std::span<const Index> J) {
+  Matrix columns(transposed ? F.cols() : F.rows(), static_cast<Index>(J.size()));
+  for (std::size_t c = 0; c < J.size(); ++c) {
+    if (transposed) {
+      columns.col(static_cast<Index>(c)) = F.row(J[c]).transpose();
+    } else {
+      columns.col(static_cast<Index>(c)) = F.col(J[c]);
+    }
+  }
+  return columns;
+}
+
+/// R(:, J): consecutive columns are made together.
+Matrix projection_columns(const RandomProjection& R, std::span<const Index> J) {
+  Matrix columns(R.rows(), static_cast<Index>(J.size()));
+  for (std::size_t c = 0; c < J.size();) {
+    std::size_t run = 1;
+    while (c + run < J.size() && J[c + run] == J[c] + static_cast<Index>(run)) ++run;
+    columns.middleCols(static_cast<Index>(c), static_cast<Index>(run)) =
+        R.columns(J[c], static_cast<Index>(run));
+    c += run;
+  }
+  return columns;
+}
+
+}  // namespace
+
+Index value_rows(const FactorValue& value) {
+  return std::visit(Overloaded{[](const Vector& v) { return Index{v.size()}; },
+                               [](const ChordFactors& v) { return v.pattern.order; },
+                               [](const auto& v) { return Index{v.rows()}; }},
+                    value);
+}
+
+Index value_cols(const FactorValue& value) {
+  return std::visit(Overloaded{[](const Vector& v) { return Index{v.size()}; },
+                               [](const ChordFactors& v) { return v.pattern.order; },
+                               [](const auto& v) { return Index{v.cols()}; }},
+                    value);
+}
+
+Storage value_storage(const FactorValue& value, Precision precision) {
+  const Index width = bytes_per_value(precision);
+  return std::visit(
+      Overloaded{
+          [&](const SparseMatrix& v) {
+            return Storage{v.nonZeros(), sparse_bytes(v.rows(), v.cols(), v.nonZeros(), precision)};
+          },
+          [&](const ChordFactors& v) {
+            const Index numbers = v.pattern.stored_numbers();
+            return Storage{numbers,
+                           numbers * width + 8 * (numbers / v.pattern.order)};  // and offsets
+          },
+          [](const RandomProjection&) {
+            return Storage{0, 0};
+          },
+          [&](const auto& v) {
+            return Storage{v.size(), v.size() * width};
+          }},
+      value);
+}
+
+double value_multiplications(const FactorValue& value) {
+  if (const auto* R = std::get_if<RandomProjection>(&value)) {
+    return static_cast<double>(R->rows()) * static_cast<double>(R->cols());
+  }
+  return static_cast<double>(value_storage(value, Precision::kDouble).numbers);
+}
+
+Matrix apply_value(const FactorValue& value, bool transposed, const ConstBlock& X) {
+  return std::visit(
+      Overloaded{[&](const Matrix& F) {
+                   return transposed ? kernels::transpose_product(F, X) : kernels::product(F, X);
+                 },
+                 [&](const SparseMatrix& F) {
+                   return transposed ? sparse_transpose_product(F, X) : sparse_product(F, X);
+                 },
+                 [&](const Vector& F) { return Matrix(F.asDiagonal() * X); },
+                 [&](const ChordFactors& F) { return chord_product(F, transposed, X); },
+                 [&](const RandomProjection& F) {
+                   return transposed ? F.apply_transpose(X) : F.apply(X);
+                 }},
+      value);
+}
+
+Matrix value_columns(const FactorValue& value, bool transposed, std::span<const Index> J) {
+  if (const auto* F = std::get_if<Matrix>(&value)) return dense_columns(*F, transposed, J);
+  if (const auto* R = std::get_if<RandomProjection>(&value); R != nullptr && !transposed) {
+    return projection_columns(*R, J);
+  }
+  return apply_value(
+      value, transposed, unit_columns(transposed ? value_rows(value) : value_cols(value), J));
+}
+
+FactorValue value_as_float(const FactorValue& value) {
+  const auto round = [](double x) { return static_cast<double>(static_cast<float>(x)); };
+  FactorValue result = value;
+  std::visit(Overloaded{[&](SparseMatrix& v) {
+                          std::transform(
+                              v.valuePtr(), v.valuePtr() + v.nonZeros(), v.valuePtr(), round);
+                        },
+                        [&](ChordFactors& v) {
+                          std::transform(v.values.begin(), v.values.end(), v.values.begin(), round);
+                        },
+                        [](RandomProjection&) {},
+                        [&](auto& v) { v = v.unaryExpr(round).eval(); }},
+             result);
+  return result;
+}
+
+Index sparse_bytes(Index rows, Index cols, Index nonzeros, Precision precision) {
+  const Index index_bytes = cols > std::numeric_limits<std::int32_t>::max() ? 8 : 4;
+  return nonzeros * (bytes_per_value(precision) + index_bytes) + (rows + 1) * 8;
+}
+
+}  // namespace matapprox

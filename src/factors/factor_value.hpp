@@ -1,0 +1,23 @@
+#pragma once
+
+#include <span>
+
+#include "matapprox/factors/factor_product.hpp"
+
+// What a FactorProduct asks of one factor's value: the only place that tells the kinds apart.
+
+namespace matapprox {
+
+Index value_rows(const FactorValue& value);
+Index value_cols(const FactorValue& value);
+Storage value_storage(const FactorValue& value, Precision precision);
+/// Multiplications to apply the value to one vector.
+double value_multiplications(const FactorValue& value);
+/// F X, or F^T X if `transposed`.
+Matrix apply_value(const FactorValue& value, bool transposed, const ConstBlock& X);
+/// F(:, J), or F^T(:, J) if `transposed`: a gather where the value is dense, not a product.
+Matrix value_columns(const FactorValue& value, bool transposed, std::span<const Index> J);
+/// Every number rounded to float.
+FactorValue value_as_float(const FactorValue& value);
+
+}  // namespace matapprox
