@@ -1,0 +1,103 @@
+#include "matapprox/core/options.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <limits>
+
+#include "matapprox/core/error.hpp"
+
+namespace matapprox {
+
+enum class Colour { kRed, kGreen };
+template <>
+struct EnumNames<Colour> {
+  static constexpr std::array<std::string_view, 2> values{"red", "green"};
+};
+
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+struct Sample {
+  Index count = 3;
+  std::uint64_t seed = 1;
+  double tolerance = 0.1;
+  bool flag = false;
+  std::string name = "x";
+  std::vector<Index> list{1, 2};
+  StorageBudget budget;
+  Colour colour = Colour::kGreen;
+  void visit(OptionVisitor& v) {
+    v.visit("count", count, "a count");
+    v.visit("seed", seed, "a seed");
+    v.visit("tolerance", tolerance, "a tolerance");
+    v.visit("flag", flag, "a flag");
+    v.visit("name", name, "a name");
+    v.visit("list", list, "a list");
+    v.visit("budget", budget, "a budget");
+    v.visit_enum("colour", colour, "a colour");
+  }
+};
+
+bool set(Sample& sample, std::string_view name, std::string_view text) {
+  OptionSetter setter(name, text);
+  sample.visit(setter);
+  return setter.found;
+}
+
+TEST(Options, WhatIsListedCanBeSetBack) {
+  Sample sample;
+  sample.tolerance = 1.0 / 3.0;
+  sample.seed = std::numeric_limits<std::uint64_t>::max();
+  sample.budget = parse_budget("12.5%");
+  sample.list = {};
+  Sample again;
+  for (const OptionText& option : list_options(sample))
+    EXPECT_TRUE(set(again, option.name, option.value)) << option.name;
+  EXPECT_EQ(again.tolerance, sample.tolerance);
+  EXPECT_EQ(again.seed, sample.seed);
+  EXPECT_EQ(again.budget.amount, sample.budget.amount);
+  EXPECT_TRUE(again.list.empty());
+}
+
+TEST(Options, SettingReachesTheNamedMemberOnly) {
+  Sample sample;
+  EXPECT_TRUE(set(sample, "colour", "red"));
+  EXPECT_TRUE(set(sample, "list", "4,5,6"));
+  EXPECT_TRUE(set(sample, "flag", "on"));
+  EXPECT_FALSE(set(sample, "color", "red"));
+  EXPECT_EQ(sample.colour, Colour::kRed);
+  EXPECT_EQ(sample.list, (std::vector<Index>{4, 5, 6}));
+  EXPECT_TRUE(sample.flag);
+  EXPECT_EQ(sample.count, 3);
+}
+
+TEST(Options, TextThatDoesNotFitIsRefusedWithTheLegalValues) {
+  Sample sample;
+  EXPECT_THAT([&] { set(sample, "count", "3.5"); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("'3.5' is not a whole number")));
+  EXPECT_THAT([&] { set(sample, "seed", "-1"); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("option seed: '-1'")));
+  EXPECT_THAT([&] { set(sample, "tolerance", "small"); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("is not a number")));
+  EXPECT_THAT([&] { set(sample, "flag", "perhaps"); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("true or false")));
+  EXPECT_THAT([&] { set(sample, "list", "1,,2"); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("comma-separated")));
+  EXPECT_THAT([&] { set(sample, "colour", "blue"); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("not one of red, green")));
+}
+
+TEST(Options, NearestName) {
+  const std::vector<std::string> names{"truncated_svd", "nystrom", "cur", "chord"};
+  EXPECT_EQ(nearest_name("nystrm", names), "nystrom");
+  EXPECT_EQ(nearest_name("truncated-svd", names), "truncated_svd");
+  EXPECT_EQ(nearest_name("cord", names), "chord");
+  EXPECT_EQ(nearest_name("xyzzyxyzzy", names), "");
+}
+
+}  // namespace
+}  // namespace matapprox

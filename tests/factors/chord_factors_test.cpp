@@ -1,0 +1,68 @@
+#include "matapprox/factors/chord_factors.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "matapprox/core/budget.hpp"
+#include "matapprox/core/error.hpp"
+
+namespace matapprox {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+TEST(ChordPattern, ReferenceIsThePublishedCodesPattern) {
+  const ChordPattern pattern = chord_reference_pattern(256);
+  EXPECT_EQ(pattern.factors(), 8);
+  EXPECT_THAT(pattern.offsets[7], ElementsAre(0, 1, 2, 4, 8, 16, 32, 64, 128));
+  EXPECT_EQ(pattern.stored_numbers(), 18432);
+  EXPECT_EQ(pattern.first_value(3), 3 * 9 * 256);
+}
+
+TEST(ChordPattern, PaperIsThePapersText) {
+  EXPECT_EQ(chord_paper_pattern(256).stored_numbers(), 16384);
+  EXPECT_THAT(chord_paper_pattern(256).offsets[0], ElementsAre(0, 1, 2, 4, 8, 16, 32, 64));
+  // Away from powers of two the two conventions agree.
+  for (const Index n : {3, 24, 35, 306, 649})
+    EXPECT_EQ(chord_paper_pattern(n), chord_reference_pattern(n)) << n;
+}
+
+TEST(ChordPattern, StoredNumbersAreTheDefaultBudget) {
+  for (const Index n : {1, 2, 3, 16, 37, 100, 256, 1000}) {
+    EXPECT_EQ(chord_reference_pattern(n).stored_numbers(), chord_reference_numbers(n)) << n;
+    EXPECT_NO_THROW(chord_reference_pattern(n).validate());
+  }
+}
+
+TEST(ChordPattern, ReferenceReachesEveryDistance) {
+  for (Index n = 1; n <= 130; ++n)
+    EXPECT_TRUE(unreachable_distances(chord_reference_pattern(n)).empty()) << n;
+}
+
+TEST(ChordPattern, PaperMissesExactlyOneDistanceAtPowersOfTwo) {
+  for (const Index n : {4, 16, 256})
+    EXPECT_THAT(unreachable_distances(chord_paper_pattern(n)), ElementsAre(n - 1));
+}
+
+TEST(ChordPattern, FewFactorsMissWhatTheirSumsMiss) {
+  const ChordPattern pattern{8, {{0, 1}, {0, 4}}};  // sums: 0, 1, 4, 5
+  EXPECT_THAT(unreachable_distances(pattern), ElementsAre(2, 3, 6, 7));
+}
+
+TEST(ChordPattern, BadPatternsAreRefused) {
+  const auto refuse = [](const ChordPattern& pattern, const char* text) {
+    EXPECT_THAT([&] { pattern.validate(); }, ThrowsMessage<InvalidArgument>(HasSubstr(text)));
+  };
+  refuse({0, {{0}}}, "order 0 is below 1");
+  refuse({4, {}}, "at least one factor");
+  refuse({4, {{0, 1}, {}}}, "factor 2 has no link");
+  refuse({4, {{0, 4}}}, "outside 0..3");
+  refuse({4, {{-1, 0}}}, "outside 0..3");
+  refuse({4, {{0, 1, 1}}}, "offset 1 twice");
+  EXPECT_THROW(chord_reference_pattern(0), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace matapprox
