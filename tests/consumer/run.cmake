@@ -1,0 +1,31 @@
+# Installs the build in BUILD_DIR under a temporary prefix, then configures, builds and runs this
+# folder as a project of its own against it.
+set(work ${BUILD_DIR}/consumer)
+file(REMOVE_RECURSE ${work})
+
+function(step)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE out)
+  message("${out}")
+  if(NOT code EQUAL 0)
+    list(JOIN ARGN " " line)
+    message(FATAL_ERROR "consumer: failed with ${code}: ${line}")
+  endif()
+  set(output "${out}" PARENT_SCOPE)
+endfunction()
+
+step(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${work}/prefix)
+step(${CMAKE_COMMAND} -S ${SOURCE_DIR}/tests/consumer -B ${work}/build -G ${GENERATOR}
+     -D CMAKE_CXX_COMPILER=${CXX_COMPILER} -D CMAKE_BUILD_TYPE=Release
+     -D CMAKE_PREFIX_PATH=${work}/prefix)
+step(${CMAKE_COMMAND} --build ${work}/build)
+step(${work}/build/consumer ${SOURCE_DIR}/matrices/mesh2d.mtx ${work}/mesh2d.h5)
+if(NOT output MATCHES "relative error 0\\.[0-9]+")
+  message(FATAL_ERROR "consumer: no error between 0 and 1 in its output: ${output}")
+endif()
+
+# The installed program works where it is, and knows its version.
+step(${work}/prefix/bin/matapprox --version)
+if(NOT output MATCHES "${VERSION}")
+  message(FATAL_ERROR "consumer: expected version ${VERSION}")
+endif()
+step(${work}/prefix/bin/matapprox measure ${SOURCE_DIR}/matrices/mesh2d.mtx ${work}/mesh2d.h5)
