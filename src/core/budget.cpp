@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -18,18 +19,18 @@ struct Suffix {
   double factor;
 };
 
-constexpr Suffix kSuffixes[] = {
-    {"", StorageBudget::Unit::kNumbers, 1.0},
-    {"%", StorageBudget::Unit::kShare, 0.01},
-    {"B", StorageBudget::Unit::kBytes, 1.0},
-    {"kB", StorageBudget::Unit::kBytes, 1e3},
-    {"MB", StorageBudget::Unit::kBytes, 1e6},
-    {"GB", StorageBudget::Unit::kBytes, 1e9},
-    {"TB", StorageBudget::Unit::kBytes, 1e12},
-    {"KiB", StorageBudget::Unit::kBytes, 0x1p10},
-    {"MiB", StorageBudget::Unit::kBytes, 0x1p20},
-    {"GiB", StorageBudget::Unit::kBytes, 0x1p30},
-    {"TiB", StorageBudget::Unit::kBytes, 0x1p40},
+constexpr std::array kSuffixes{
+    Suffix{"", StorageBudget::Unit::kNumbers, 1.0},
+    Suffix{"%", StorageBudget::Unit::kShare, 0.01},
+    Suffix{"B", StorageBudget::Unit::kBytes, 1.0},
+    Suffix{"kB", StorageBudget::Unit::kBytes, 1e3},
+    Suffix{"MB", StorageBudget::Unit::kBytes, 1e6},
+    Suffix{"GB", StorageBudget::Unit::kBytes, 1e9},
+    Suffix{"TB", StorageBudget::Unit::kBytes, 1e12},
+    Suffix{"KiB", StorageBudget::Unit::kBytes, 0x1p10},
+    Suffix{"MiB", StorageBudget::Unit::kBytes, 0x1p20},
+    Suffix{"GiB", StorageBudget::Unit::kBytes, 0x1p30},
+    Suffix{"TiB", StorageBudget::Unit::kBytes, 0x1p40},
 };
 
 Index floor_log2(Index n) {

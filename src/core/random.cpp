@@ -3,6 +3,7 @@
 #include <Random123/philox.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "matapprox/core/threads.hpp"
@@ -34,18 +35,22 @@ constexpr std::array<double, 19> kInverseFactorial = [] {
 
 /// ln u for u in (0, 1): u = m 2^e with m in [sqrt(1/2), sqrt(2)), s = (m - 1)/(m + 1), t = s s,
 /// ln u = e ln 2 + 2 s (1 + t/3 + ... + t^11/23) by Horner. |s| < 0.1716: truncation below 1e-18.
-double ordered_log(double u) {
-  int e = 0;
-  double m = std::frexp(u, &e);  // exact
-  if (m < kSqrtHalf) {
-    m = m * 2.0;
-    e = e - 1;
-  }
+/// Without branches, so that the compiler makes it SIMD: m and e come from the bits of u.
+inline double ordered_log(double u) {
+  const auto bits = std::bit_cast<std::uint64_t>(u);
+  const double half_to_one =
+      std::bit_cast<double>((bits & 0x000fffffffffffffU) | 0x3fe0000000000000U);
+  // The exponent as a double, exactly: 2^52 + e written as bits, less 2^52.
+  const double exponent =
+      std::bit_cast<double>(0x4330000000000000U | (bits >> 52)) - (0x1p52 + 1022.0);
+  const bool low = half_to_one < kSqrtHalf;
+  const double m = half_to_one * (low ? 2.0 : 1.0);
+  const double e = exponent - (low ? 1.0 : 0.0);
   const double s = (m - 1.0) / (m + 1.0);
   const double t = s * s;
   double sum = 1.0 / 23.0;
   for (int k = 21; k >= 1; k -= 2) sum = sum * t + 1.0 / static_cast<double>(k);
-  return static_cast<double>(e) * kLn2 + (s + s) * sum;
+  return e * kLn2 + (s + s) * sum;
 }
 
 struct SineCosine {
@@ -55,7 +60,7 @@ struct SineCosine {
 
 /// sin(2 pi v), cos(2 pi v) for v in (0, 1): q = floor(4 v + 1/2) quarter turns are taken off
 /// exactly, x = (v - q/4) 2 pi is within +-pi/4, t = -x x; Taylor to x^17 and x^18 by Horner in t.
-SineCosine ordered_sine_cosine(double v) {
+inline SineCosine ordered_sine_cosine(double v) {
   const auto quarter = static_cast<int>(4.0 * v + 0.5);
   const double x = (v - static_cast<double>(quarter) * 0.25) * (2.0 * kPi);
   const double t = -(x * x);
@@ -65,28 +70,37 @@ SineCosine ordered_sine_cosine(double v) {
   double cosine = kInverseFactorial[18];
   for (int k = 16; k >= 0; k -= 2)
     cosine = cosine * t + kInverseFactorial[static_cast<std::size_t>(k)];
-  switch (quarter % 4) {
-    case 0:
-      return {sine, cosine};
-    case 1:
-      return {cosine, -sine};
-    case 2:
-      return {-sine, -cosine};
-    default:
-      return {-cosine, sine};
-  }
+  // Turning by quarter turns: q odd swaps the two, q = 2, 3 negates the sine, q = 1, 2 the cosine.
+  const bool odd = (quarter & 1) != 0;
+  const double sine_sign = (quarter & 2) != 0 ? -1.0 : 1.0;
+  const double cosine_sign = ((quarter + 1) & 2) != 0 ? -1.0 : 1.0;
+  return {(odd ? cosine : sine) * sine_sign, (odd ? sine : cosine) * cosine_sign};
 }
 
-struct NormalPair {
-  double even;
-  double odd;
-};
+/// Rows that are made together: their intermediate numbers stay in the first-level cache.
+constexpr Index kBatch = 256;
 
-NormalPair normal_pair(std::uint64_t seed, RandomStream stream, Index i, Index half_j) {
-  const auto w = random_words(seed, stream, i, half_j);
-  const double radius = std::sqrt(-2.0 * ordered_log(unit_interval(w[0], w[1])));
-  const SineCosine angle = ordered_sine_cosine(unit_interval(w[2], w[3]));
-  return {radius * angle.cosine, radius * angle.sine};
+/// The two normals of counter (first_i + r, half_j) for r = 0 .. count-1, count <= kBatch.
+void normal_pairs(std::uint64_t seed,
+                  RandomStream stream,
+                  Index first_i,
+                  Index count,
+                  Index half_j,
+                  double* even,
+                  double* odd) {
+  std::array<double, kBatch> u;
+  std::array<double, kBatch> v;
+  for (Index r = 0; r < count; ++r) {
+    const auto w = random_words(seed, stream, first_i + r, half_j);
+    u[static_cast<std::size_t>(r)] = unit_interval(w[0], w[1]);
+    v[static_cast<std::size_t>(r)] = unit_interval(w[2], w[3]);
+  }
+  for (Index r = 0; r < count; ++r) {
+    const double radius = std::sqrt(-2.0 * ordered_log(u[static_cast<std::size_t>(r)]));
+    const SineCosine angle = ordered_sine_cosine(v[static_cast<std::size_t>(r)]);
+    even[r] = radius * angle.cosine;
+    odd[r] = radius * angle.sine;
+  }
 }
 
 }  // namespace
@@ -120,23 +134,27 @@ Index random_index(std::uint64_t seed, RandomStream stream, Index i, Index j, In
 }
 
 double random_normal(std::uint64_t seed, RandomStream stream, Index i, Index j) {
-  const NormalPair pair = normal_pair(seed, stream, i, j / 2);
-  return j % 2 == 0 ? pair.even : pair.odd;
+  double even = 0;
+  double odd = 0;
+  normal_pairs(seed, stream, i, 1, j / 2, &even, &odd);
+  return j % 2 == 0 ? even : odd;
 }
 
 void fill_normal(
     std::uint64_t seed, RandomStream stream, Block X, Index row_offset, Index column_offset) {
-  constexpr Index kRows = 1024;
-  const Index chunks = (X.rows() + kRows - 1) / kRows;
-  parallel_for(chunks, [&](Index chunk) {
-    const Index last = std::min(X.rows(), (chunk + 1) * kRows);
-    for (Index i = chunk * kRows; i < last; ++i) {
-      for (Index c = 0; c < X.cols();) {
-        const Index j = column_offset + c;
-        const NormalPair pair = normal_pair(seed, stream, row_offset + i, j / 2);
-        if (j % 2 == 0) X(i, c++) = pair.even;
-        if (c < X.cols()) X(i, c++) = pair.odd;
-      }
+  if (X.cols() == 0) return;
+  const Index first_pair = column_offset / 2;
+  const Index last_pair = (column_offset + X.cols() - 1) / 2;
+  parallel_for((X.rows() + kBatch - 1) / kBatch, [&](Index batch) {
+    const Index first = batch * kBatch;
+    const Index count = std::min(kBatch, X.rows() - first);
+    std::array<double, kBatch> even;
+    std::array<double, kBatch> odd;
+    for (Index pair = first_pair; pair <= last_pair; ++pair) {
+      normal_pairs(seed, stream, row_offset + first, count, pair, even.data(), odd.data());
+      const Index c = 2 * pair - column_offset;
+      if (c >= 0) std::copy_n(even.data(), count, &X(first, c));
+      if (c + 1 < X.cols()) std::copy_n(odd.data(), count, &X(first, c + 1));
     }
   });
 }
