@@ -3,7 +3,8 @@ add_library(matapprox_private_flags INTERFACE)
 target_compile_options(matapprox_private_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow
                                                          -Wnon-virtual-dtor -Werror)
 # The same bits whatever the compiler: no silent contraction of a*b+c; kernels ask for FMA themselves.
-target_compile_options(matapprox_private_flags INTERFACE -ffp-contract=off)
+target_compile_options(matapprox_private_flags INTERFACE -ffp-contract=off -fno-math-errno
+                                                         -fno-trapping-math)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 sees uninitialised or out-of-bounds reads inside Eigen and std::string that are not there.
   target_compile_options(matapprox_private_flags INTERFACE -Wno-maybe-uninitialized
