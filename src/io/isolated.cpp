@@ -1,0 +1,223 @@
+#include "io/isolated.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <new>
+#include <string_view>
+
+#include "core/hdf5_handle.hpp"
+#include "matapprox/core/error.hpp"
+#include "matapprox/core/memory.hpp"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define MATAPPROX_UNDER_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define MATAPPROX_UNDER_SANITIZER 1
+#endif
+#endif
+
+namespace matapprox {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// The first byte of what a child reports; anything else that it sends is the message.
+constexpr char kSuccess = 'S';
+constexpr char kFile = 'F';
+constexpr char kArgument = 'A';
+constexpr char kNumerical = 'N';
+constexpr char kMissing = 'M';
+constexpr char kMemory = 'O';
+
+bool in_rehearsal = false;  // set in the child only
+
+double default_seconds(const std::string& path) {
+  std::error_code code;
+  const auto bytes = std::filesystem::file_size(path, code);
+  return 60 + (code ? 0.0 : static_cast<double>(bytes) / 4e6);
+}
+
+#ifndef MATAPPROX_UNDER_SANITIZER
+Index address_space_in_use() {
+  Index pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * static_cast<Index>(sysconf(_SC_PAGESIZE));
+}
+#endif
+
+void lower_limit(int resource, Index value) {
+  rlimit limit{};
+  if (getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) return;
+  limit.rlim_cur = std::min(limit.rlim_max, static_cast<rlim_t>(value));
+  setrlimit(static_cast<__rlimit_resource>(resource), &limit);
+}
+
+/// Makes the forked child harmless: no terminal signals, no output, no core file, bounded.
+void confine_child(const RehearsalLimits& limits) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  std::signal(SIGINT, SIG_IGN);
+#ifndef MATAPPROX_UNDER_SANITIZER
+  for (const int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL}) std::signal(signal, SIG_DFL);
+  lower_limit(RLIMIT_AS, address_space_in_use() + limits.memory_bytes);
+#endif
+  lower_limit(RLIMIT_CORE, 0);
+  lower_limit(RLIMIT_CPU, static_cast<Index>(limits.seconds) + 2);
+  const int null = open("/dev/null", O_RDWR);
+  for (const int descriptor : {STDOUT_FILENO, STDERR_FILENO}) dup2(null, descriptor);
+}
+
+std::string report_of(const std::function<void()>& read) {
+  try {
+    read();
+    return {kSuccess};
+  } catch (const FileError& error) {
+    return kFile + std::string(error.what());
+  } catch (const InvalidArgument& error) {
+    return kArgument + std::string(error.what());
+  } catch (const NumericalError& error) {
+    return kNumerical + std::string(error.what());
+  } catch (const NotAvailable& error) {
+    return kMissing + std::string(error.what());
+  } catch (const std::bad_alloc&) {
+    return {kMemory};
+  } catch (const std::exception& error) {
+    return kFile + std::string(error.what());
+  }
+}
+
+[[noreturn]] void run_child(int pipe_end,
+                            const std::function<void()>& read,
+                            const RehearsalLimits& limits) {
+  in_rehearsal = true;
+  confine_child(limits);
+  const std::string report = report_of(read);
+  std::string_view rest = report;
+  while (!rest.empty()) {
+    const ssize_t written = write(pipe_end, rest.data(), rest.size());
+    if (written <= 0) break;
+    rest.remove_prefix(static_cast<std::size_t>(written));
+  }
+  _exit(0);
+}
+
+struct Child {
+  pid_t id = -1;
+  int pipe_end = -1;
+};
+
+/// Forks while no other thread of ours is inside HDF5, whose lock the child would inherit locked, or
+/// about to fork, whose pipe it would hold open.
+Child start_child(const std::string& path,
+                  const std::function<void()>& read,
+                  const RehearsalLimits& limits) {
+  std::array<int, 2> ends{};
+  const hdf5::ForkGuard guard;
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw NotAvailable(path + ": cannot make a pipe to read it");
+  const pid_t id = fork();
+  if (id == 0) {
+    guard.release_in_child();
+    close(ends[0]);
+    run_child(ends[1], read, limits);
+  }
+  close(ends[1]);
+  if (id < 0) {
+    close(ends[0]);
+    throw NotAvailable(path + ": cannot start a process to read it safely (fork failed)");
+  }
+  return {id, ends[0]};
+}
+
+struct Outcome {
+  std::string report;
+  bool timed_out = false;
+  int status = 0;
+};
+
+/// Collects the report until the child closes its end or the time is up; then no child is left.
+Outcome wait_for(const Child& child, double seconds) {
+  Outcome outcome;
+  const auto deadline = Clock::now() + std::chrono::duration<double>(seconds);
+  std::array<char, 4096> buffer{};
+  for (;;) {
+    const double left = std::chrono::duration<double>(deadline - Clock::now()).count();
+    pollfd waiting{child.pipe_end, POLLIN, 0};
+    const int ready = left <= 0 ? 0 : poll(&waiting, 1, static_cast<int>(std::min(left, 1e5) * 1e3) + 1);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready == 0 && left > 0) continue;
+    outcome.timed_out = ready <= 0;
+    if (outcome.timed_out) break;
+    const ssize_t count = ::read(child.pipe_end, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    outcome.report.append(buffer.data(), static_cast<std::size_t>(count));
+  }
+  if (outcome.timed_out) kill(child.id, SIGKILL);
+  close(child.pipe_end);
+  while (waitpid(child.id, &outcome.status, 0) < 0 && errno == EINTR) {
+  }
+  return outcome;
+}
+
+[[noreturn]] void throw_death(const std::string& path, const std::string& library, int status) {
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU) {
+    throw FileError(fmt::format("{}: the {} library did not finish with this file", path, library));
+  }
+  const std::string how = WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status))
+                                              : fmt::format("exit code {}", WEXITSTATUS(status));
+  throw FileError(fmt::format("{}: the {} library crashed on this file ({})", path, library, how));
+}
+
+void rethrow(const std::string& path, const std::string& library, const std::string& report) {
+  const std::string message = report.substr(1);
+  switch (report.front()) {
+    case kSuccess:
+      return;
+    case kArgument:
+      throw InvalidArgument(message);
+    case kNumerical:
+      throw NumericalError(message);
+    case kMissing:
+      throw NotAvailable(message);
+    case kMemory:
+      throw FileError(fmt::format(
+          "{}: the {} library wants more memory than there is: damaged or too large", path, library));
+    default:
+      throw FileError(message);
+  }
+}
+
+}  // namespace
+
+void rehearse(const std::string& path,
+              const std::string& library,
+              const std::function<void()>& read,
+              const RehearsalLimits& limits) {
+  if (in_rehearsal) return;
+  RehearsalLimits used = limits;
+  if (used.seconds <= 0) used.seconds = default_seconds(path);
+  if (used.memory_bytes <= 0) used.memory_bytes = available_memory_bytes();
+  const Outcome outcome = wait_for(start_child(path, read, used), used.seconds);
+  if (outcome.timed_out) {
+    throw FileError(fmt::format("{}: the {} library did not finish with this file in {:.0f} s",
+                                path, library, used.seconds));
+  }
+  if (outcome.report.empty()) throw_death(path, library, outcome.status);
+  rethrow(path, library, outcome.report);
+}
+
+}  // namespace matapprox
