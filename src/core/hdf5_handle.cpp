@@ -5,10 +5,26 @@
 
 #include <array>
 #include <filesystem>
+#include <mutex>
 
 #include "matapprox/core/error.hpp"
 
 namespace matapprox::hdf5 {
+
+namespace {
+
+std::mutex turn_mutex;
+thread_local int turns_held = 0;
+
+}  // namespace
+
+Turn::Turn() {
+  if (turns_held++ == 0) turn_mutex.lock();
+}
+
+Turn::~Turn() {
+  if (--turns_held == 0) turn_mutex.unlock();
+}
 
 Quiet::Quiet() {
   H5Eget_auto2(H5E_DEFAULT, &function_, &data_);

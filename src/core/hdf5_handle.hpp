@@ -12,7 +12,18 @@
 // function throws FileError; none lets HDF5 print.
 namespace matapprox::hdf5 {
 
-/// Keeps HDF5 from printing its error stack while it lives (the setting is per thread).
+/// Held around every use of HDF5 (which serialises its callers anyway), and around a fork: the
+/// child then never inherits HDF5's own lock from a thread that does not exist there. Nests within
+/// a thread.
+class Turn {
+ public:
+  Turn();
+  ~Turn();
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+};
+
+/// A Turn during which HDF5 does not print its error stack. Nests.
 class Quiet {
  public:
   Quiet();
@@ -21,6 +32,7 @@ class Quiet {
   Quiet& operator=(const Quiet&) = delete;
 
  private:
+  Turn turn_;
   H5E_auto2_t function_ = nullptr;
   void* data_ = nullptr;
 };

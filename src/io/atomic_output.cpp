@@ -70,6 +70,22 @@ AtomicOutput::~AtomicOutput() {
   if (!committed_) unlink(temporary_.c_str());
 }
 
+void AtomicOutput::write(std::string_view bytes) {
+  const int descriptor = open(temporary_.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
+  if (descriptor < 0) fail(path_, errno);
+  int code = 0;
+  while (!bytes.empty() && code == 0) {
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written >= 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno != EINTR) {
+      code = errno;
+    }
+  }
+  if (close(descriptor) != 0 && code == 0) code = errno;
+  if (code != 0) fail(path_, code);
+}
+
 void AtomicOutput::commit() {
   if (const int code = force_to_disk(temporary_, O_RDONLY); code != 0) fail(path_, code);
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail(path_, errno);

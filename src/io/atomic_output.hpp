@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace matapprox {
 
@@ -17,7 +18,10 @@ class AtomicOutput {
   const std::string& path() const { return path_; }
   /// An empty file of our own beside `path`.
   const std::string& temporary_path() const { return temporary_; }
-  /// Throws FileError ("...: cannot write: No space left on device").
+  /// Replaces the content of the temporary file. Throws FileError ("out.h5: cannot write: No space
+  /// left on device").
+  void write(std::string_view bytes);
+  /// Throws FileError.
   void commit();
 
  private:

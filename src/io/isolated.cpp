@@ -60,11 +60,12 @@ Index address_space_in_use() {
 }
 #endif
 
-void lower_limit(int resource, Index value) {
+template <class Resource>
+void lower_limit(Resource resource, Index value) {
   rlimit limit{};
-  if (getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) return;
+  if (getrlimit(resource, &limit) != 0) return;
   limit.rlim_cur = std::min(limit.rlim_max, static_cast<rlim_t>(value));
-  setrlimit(static_cast<__rlimit_resource>(resource), &limit);
+  setrlimit(resource, &limit);
 }
 
 /// Makes the forked child harmless: no terminal signals, no output, no core file, bounded.
@@ -120,17 +121,17 @@ struct Child {
   int pipe_end = -1;
 };
 
-/// Forks while no other thread of ours is inside HDF5, whose lock the child would inherit locked, or
-/// about to fork, whose pipe it would hold open.
+/// Forks while no other thread of ours is inside HDF5, whose lock the child would inherit locked,
+/// or about to fork, whose pipe it would hold open.
 Child start_child(const std::string& path,
                   const std::function<void()>& read,
                   const RehearsalLimits& limits) {
   std::array<int, 2> ends{};
-  const hdf5::ForkGuard guard;
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw NotAvailable(path + ": cannot make a pipe to read it");
+  const hdf5::Turn turn;  // the child keeps it for good
+  if (pipe2(ends.data(), O_CLOEXEC) != 0)
+    throw NotAvailable(path + ": cannot make a pipe to read it");
   const pid_t id = fork();
   if (id == 0) {
-    guard.release_in_child();
     close(ends[0]);
     run_child(ends[1], read, limits);
   }
@@ -156,7 +157,8 @@ Outcome wait_for(const Child& child, double seconds) {
   for (;;) {
     const double left = std::chrono::duration<double>(deadline - Clock::now()).count();
     pollfd waiting{child.pipe_end, POLLIN, 0};
-    const int ready = left <= 0 ? 0 : poll(&waiting, 1, static_cast<int>(std::min(left, 1e5) * 1e3) + 1);
+    const int ready =
+        left <= 0 ? 0 : poll(&waiting, 1, static_cast<int>(std::min(left, 1e5) * 1e3) + 1);
     if (ready < 0 && errno == EINTR) continue;
     if (ready == 0 && left > 0) continue;
     outcome.timed_out = ready <= 0;
@@ -194,8 +196,10 @@ void rethrow(const std::string& path, const std::string& library, const std::str
     case kMissing:
       throw NotAvailable(message);
     case kMemory:
-      throw FileError(fmt::format(
-          "{}: the {} library wants more memory than there is: damaged or too large", path, library));
+      throw FileError(
+          fmt::format("{}: the {} library wants more memory than there is: damaged or too large",
+                      path,
+                      library));
     default:
       throw FileError(message);
   }
@@ -214,7 +218,9 @@ void rehearse(const std::string& path,
   const Outcome outcome = wait_for(start_child(path, read, used), used.seconds);
   if (outcome.timed_out) {
     throw FileError(fmt::format("{}: the {} library did not finish with this file in {:.0f} s",
-                                path, library, used.seconds));
+                                path,
+                                library,
+                                used.seconds));
   }
   if (outcome.report.empty()) throw_death(path, library, outcome.status);
   rethrow(path, library, outcome.report);

@@ -13,11 +13,11 @@ struct RehearsalLimits {
   Index memory_bytes = 0;  ///< beyond what the process has now; 0: what the machine has free
 };
 
-/// Runs `read` in a forked child and throws its result away: what an old library would do to us on a
-/// malformed file, it does to the child. Returns if the child came through; the caller then reads the
-/// file itself. An exception in the child is thrown here, with its type; a child that crashed, hung,
-/// left or ran out of memory is a FileError "x.mat: the MATLAB library crashed on this file (signal
-/// 11)". Inside a rehearsal it does nothing, so that readers may be nested.
+/// Runs `read` in a forked child and throws its result away: what an old library would do to us on
+/// a malformed file, it does to the child. Returns if the child came through; the caller then reads
+/// the file itself. An exception in the child is thrown here, with its type; a child that crashed,
+/// hung, left or ran out of memory is a FileError "x.mat: the MATLAB library crashed on this file
+/// (signal 11)". Inside a rehearsal it does nothing, so that readers may be nested.
 ///
 /// `read` must not start threads. The memory limit does not apply under a sanitizer, whose shadow
 /// memory would not fit.

@@ -1,0 +1,171 @@
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "io/hdf5_values.hpp"
+#include "matapprox/core/error.hpp"
+
+namespace matapprox::hdf5 {
+
+namespace {
+
+constexpr std::size_t kLongestText = std::size_t{1} << 26;
+
+[[noreturn]] void fail(const Place& place, const std::string& name, const char* what) {
+  throw FileError(fmt::format("{}: attribute '{}' {}", place.file, name, what));
+}
+
+Handle text_type(std::size_t length) {
+  Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+  if (type) {
+    H5Tset_size(type.id(), std::max<std::size_t>(length, 1));
+    H5Tset_strpad(type.id(), H5T_STR_NULLPAD);
+    H5Tset_cset(type.id(), H5T_CSET_UTF8);
+  }
+  return type;
+}
+
+void put(
+    const Place& place, const std::string& name, hid_t file_type, hid_t type, const void* value) {
+  const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
+  const Handle attribute(
+      H5Acreate2(place.object.id(), name.c_str(), file_type, space.id(), H5P_DEFAULT, H5P_DEFAULT),
+      H5Aclose);
+  if (!attribute || H5Awrite(attribute.id(), type, value) < 0)
+    fail(place, name, "cannot be written");
+}
+
+/// Opens a scalar attribute of that class.
+Handle open_scalar(const Place& place,
+                   const std::string& name,
+                   H5T_class_t kind,
+                   const char* wanted) {
+  if (!has_attribute(place, name)) fail(place, name, "is missing: the file is damaged");
+  Handle attribute(H5Aopen(place.object.id(), name.c_str(), H5P_DEFAULT), H5Aclose);
+  if (!attribute) fail(place, name, "cannot be read: the file is damaged");
+  const Handle space(H5Aget_space(attribute.id()), H5Sclose);
+  const Handle type(H5Aget_type(attribute.id()), H5Tclose);
+  if (!space || !type || H5Sget_simple_extent_npoints(space.id()) != 1 ||
+      H5Tget_class(type.id()) != kind) {
+    throw FileError(fmt::format("{}: attribute '{}' is not {}", place.file, name, wanted));
+  }
+  return attribute;
+}
+
+template <class T>
+T get(const Place& place,
+      const std::string& name,
+      H5T_class_t kind,
+      hid_t memory_type,
+      const char* wanted) {
+  const Handle attribute = open_scalar(place, name, kind, wanted);
+  T value{};
+  if (H5Aread(attribute.id(), memory_type, &value) < 0) {
+    fail(place, name, "cannot be read: the file is damaged");
+  }
+  return value;
+}
+
+/// Size of a fixed-length text type; FileError if it is of variable length or absurd.
+std::size_t text_size(const Handle& type, const std::string& file, const std::string& name) {
+  const std::size_t size = type ? H5Tget_size(type.id()) : 0;
+  if (size == 0 || size > kLongestText || H5Tget_class(type.id()) != H5T_STRING ||
+      H5Tis_variable_str(type.id()) != 0) {
+    throw FileError(fmt::format("{}: '{}' is not text of fixed length", file, name));
+  }
+  return size;
+}
+
+std::string without_padding(std::string text) {
+  text.resize(std::min(text.find('\0'), text.size()));
+  return text;
+}
+
+}  // namespace
+
+void put_text(const Place& place, const std::string& name, const std::string& value) {
+  const Handle type = text_type(value.size());
+  put(place, name, type.id(), type.id(), value.c_str());
+}
+
+void put_integer(const Place& place, const std::string& name, Index value) {
+  put(place, name, H5T_STD_I64LE, H5T_NATIVE_INT64, &value);
+}
+
+void put_seed(const Place& place, const std::string& name, std::uint64_t value) {
+  put(place, name, H5T_STD_U64LE, H5T_NATIVE_UINT64, &value);
+}
+
+void put_number(const Place& place, const std::string& name, double value) {
+  put(place, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value);
+}
+
+bool has_attribute(const Place& place, const std::string& name) {
+  return H5Aexists(place.object.id(), name.c_str()) > 0;
+}
+
+std::string get_text(const Place& place, const std::string& name) {
+  const Handle attribute = open_scalar(place, name, H5T_STRING, "text");
+  const Handle type(H5Aget_type(attribute.id()), H5Tclose);
+  const std::size_t size = text_size(type, place.file, name);
+  std::string value(size, '\0');
+  const Handle memory_type = text_type(size);
+  if (H5Aread(attribute.id(), memory_type.id(), value.data()) < 0) {
+    fail(place, name, "cannot be read: the file is damaged");
+  }
+  return without_padding(std::move(value));
+}
+
+Index get_integer(const Place& place, const std::string& name) {
+  return get<Index>(place, name, H5T_INTEGER, H5T_NATIVE_INT64, "an integer");
+}
+
+Index get_integer(const Place& place, const std::string& name, Index lowest, Index highest) {
+  const Index value = get_integer(place, name);
+  if (value < lowest || value > highest) {
+    throw FileError(fmt::format(
+        "{}: attribute '{}' is {}, outside {}..{}", place.file, name, value, lowest, highest));
+  }
+  return value;
+}
+
+std::uint64_t get_seed(const Place& place, const std::string& name) {
+  return get<std::uint64_t>(place, name, H5T_INTEGER, H5T_NATIVE_UINT64, "an integer");
+}
+
+double get_number(const Place& place, const std::string& name) {
+  return get<double>(place, name, H5T_FLOAT, H5T_NATIVE_DOUBLE, "a floating-point number");
+}
+
+void write_text(const Place& group, const std::string& name, const std::string& value) {
+  const Handle type = text_type(value.size());
+  const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
+  const Handle dataset(H5Dcreate2(group.object.id(),
+                                  name.c_str(),
+                                  type.id(),
+                                  space.id(),
+                                  H5P_DEFAULT,
+                                  H5P_DEFAULT,
+                                  H5P_DEFAULT),
+                       H5Dclose);
+  if (!dataset ||
+      H5Dwrite(dataset.id(), type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, value.c_str()) < 0) {
+    throw FileError(fmt::format("{}: '{}' cannot be written", group.file, name));
+  }
+}
+
+std::string read_text(const Place& group, const std::string& name) {
+  const Handle dataset(H5Dopen2(group.object.id(), name.c_str(), H5P_DEFAULT), H5Dclose);
+  const Handle type(dataset ? H5Dget_type(dataset.id()) : H5I_INVALID_HID, H5Tclose);
+  const std::size_t size = text_size(type, group.file, name);
+  const Handle space(H5Dget_space(dataset.id()), H5Sclose);
+  std::string value(size, '\0');
+  const Handle memory_type = text_type(size);
+  if (!space || H5Sget_simple_extent_npoints(space.id()) != 1 ||
+      H5Dread(dataset.id(), memory_type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, value.data()) < 0) {
+    throw FileError(fmt::format("{}: '{}' cannot be read: the file is damaged", group.file, name));
+  }
+  return without_padding(std::move(value));
+}
+
+}  // namespace matapprox::hdf5

@@ -1,0 +1,354 @@
+#include "io/hdf5_values.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+
+#include "matapprox/core/error.hpp"
+#include "matapprox/core/memory.hpp"
+
+namespace matapprox::hdf5 {
+
+static_assert(std::endian::native == std::endian::little,
+              "the checksum is taken of the bytes in memory, which must be those on disk");
+
+namespace {
+
+constexpr Index kNumbersAtOnce = Index{1} << 20;
+constexpr const char* kChecksum = "crc32";
+
+std::string label(const Place& group, const std::string& name) {
+  return fmt::format("{}: dataset '{}'", group.file, name);
+}
+
+[[noreturn]] void fail(const Place& group, const std::string& name, const std::string& what) {
+  throw FileError(fmt::format("{} {}", label(group, name), what));
+}
+
+Index columns_of(const std::vector<Index>& extents) { return extents.size() == 2 ? extents[1] : 1; }
+
+Index rows_at_once(const std::vector<Index>& extents) {
+  return std::max<Index>(1, kNumbersAtOnce / std::max<Index>(1, columns_of(extents)));
+}
+
+uLong add_checksum(uLong sum, const void* bytes, std::size_t count) {
+  return crc32_z(sum, static_cast<const Bytef*>(bytes), count);
+}
+
+Handle create_dataset(const Place& group,
+                      const std::string& name,
+                      const std::vector<Index>& extents,
+                      hid_t type) {
+  const std::vector<hsize_t> sizes(extents.begin(), extents.end());
+  const Handle space(H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr),
+                     H5Sclose);
+  Handle dataset(
+      H5Dcreate2(
+          group.object.id(), name.c_str(), type, space.id(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+      H5Dclose);
+  if (!dataset) fail(group, name, "cannot be created");
+  return dataset;
+}
+
+Handle open_member(const Place& group, const std::string& name) {
+  Handle dataset(H5Dopen2(group.object.id(), name.c_str(), H5P_DEFAULT), H5Dclose);
+  if (!dataset) fail(group, name, "is missing or damaged");
+  require_real_numbers(dataset, label(group, name));
+  return dataset;
+}
+
+/// Moves rows first .. first+count-1 between a dataset and memory of type `type`.
+template <class Transfer>
+bool transfer_rows(
+    const Handle& dataset, Index first, Index count, Index cols, Transfer&& transfer) {
+  const Handle file_space(H5Dget_space(dataset.id()), H5Sclose);
+  const std::array<hsize_t, 2> start{static_cast<hsize_t>(first), 0};
+  const std::array<hsize_t, 2> size{static_cast<hsize_t>(count), static_cast<hsize_t>(cols)};
+  const int rank = H5Sget_simple_extent_ndims(file_space.id());
+  if (rank != 1 && rank != 2) return false;
+  const Handle memory_space(H5Screate_simple(rank, size.data(), nullptr), H5Sclose);
+  return H5Sselect_hyperslab(
+             file_space.id(), H5S_SELECT_SET, start.data(), nullptr, size.data(), nullptr) >= 0 &&
+         transfer(memory_space.id(), file_space.id()) >= 0;
+}
+
+void put_checksum(const Handle& dataset, const std::string& file, uLong sum) {
+  put_integer({dataset, file}, kChecksum, static_cast<Index>(sum));
+}
+
+/// Compares with the stored checksum; a file without one (edited by another program) is believed.
+void verify_checksum(const Handle& dataset,
+                     const Place& group,
+                     const std::string& name,
+                     uLong sum) {
+  const Place place{dataset, group.file};
+  if (has_attribute(place, kChecksum) && get_integer(place, kChecksum) != static_cast<Index>(sum)) {
+    fail(group, name, "does not match its checksum: the file is damaged");
+  }
+}
+
+template <class Number>
+struct NumberType;
+template <>
+struct NumberType<double> {
+  static hid_t memory() { return H5T_NATIVE_DOUBLE; }
+  static hid_t file() { return H5T_IEEE_F64LE; }
+};
+template <>
+struct NumberType<float> {
+  static hid_t memory() { return H5T_NATIVE_FLOAT; }
+  static hid_t file() { return H5T_IEEE_F32LE; }
+};
+template <>
+struct NumberType<std::int64_t> {
+  static hid_t memory() { return H5T_NATIVE_INT64; }
+  static hid_t file() { return H5T_STD_I64LE; }
+};
+template <>
+struct NumberType<std::int32_t> {
+  static hid_t memory() { return H5T_NATIVE_INT32; }
+  static hid_t file() { return H5T_STD_I32LE; }
+};
+
+template <class Stored>
+void write_as(const Place& group,
+              const std::string& name,
+              const std::vector<Index>& extents,
+              const RowSource& source) {
+  const Handle dataset = create_dataset(group, name, extents, NumberType<Stored>::file());
+  const Index cols = columns_of(extents);
+  const Index step = std::min(rows_at_once(extents), std::max<Index>(1, extents[0]));
+  std::vector<double> values(static_cast<std::size_t>(step * cols));
+  std::vector<Stored> stored(values.size());
+  uLong sum = 0;
+  for (Index first = 0; first < extents[0]; first += step) {
+    const Index count = std::min(step, extents[0] - first);
+    const auto numbers = static_cast<std::size_t>(count * cols);
+    source(first, count, values.data());
+    std::transform(values.begin(),
+                   values.begin() + static_cast<std::ptrdiff_t>(numbers),
+                   stored.begin(),
+                   [](double value) { return static_cast<Stored>(value); });
+    const bool ok = transfer_rows(dataset, first, count, cols, [&](hid_t memory, hid_t file) {
+      return H5Dwrite(
+          dataset.id(), NumberType<Stored>::memory(), memory, file, H5P_DEFAULT, stored.data());
+    });
+    if (!ok) fail(group, name, "cannot be written");
+    sum = add_checksum(sum, stored.data(), numbers * sizeof(Stored));
+  }
+  put_checksum(dataset, group.file, sum);
+}
+
+template <class Stored>
+void read_as(const Handle& dataset,
+             const Place& group,
+             const std::string& name,
+             const std::vector<Index>& extents,
+             const RowSink& sink) {
+  const Index cols = columns_of(extents);
+  const Index step = std::min(rows_at_once(extents), std::max<Index>(1, extents[0]));
+  std::vector<Stored> stored(static_cast<std::size_t>(step * cols));
+  std::vector<double> values(stored.size());
+  uLong sum = 0;
+  for (Index first = 0; first < extents[0]; first += step) {
+    const Index count = std::min(step, extents[0] - first);
+    const bool ok = transfer_rows(dataset, first, count, cols, [&](hid_t memory, hid_t file) {
+      return H5Dread(
+          dataset.id(), NumberType<Stored>::memory(), memory, file, H5P_DEFAULT, stored.data());
+    });
+    if (!ok) fail(group, name, "cannot be read: the file is truncated or damaged");
+    const auto numbers = static_cast<std::size_t>(count * cols);
+    sum = add_checksum(sum, stored.data(), numbers * sizeof(Stored));
+    std::copy_n(stored.begin(), numbers, values.begin());
+    sink(first, count, values.data());
+  }
+  verify_checksum(dataset, group, name, sum);
+}
+
+bool is_stored_as(const Handle& dataset, H5T_class_t kind, std::size_t bytes) {
+  const Handle type(H5Dget_type(dataset.id()), H5Tclose);
+  return type && H5Tget_class(type.id()) == kind && H5Tget_size(type.id()) == bytes;
+}
+
+/// Numbers of an array, after checking that they can be: stored in this file, and fit in memory.
+Index count_numbers(const std::vector<Index>& extents,
+                    const Place& group,
+                    const std::string& name) {
+  if (extents.empty() || extents.size() > 2) {
+    fail(group, name, fmt::format("has {} dimensions, not 1 or 2", extents.size()));
+  }
+  double numbers = 1;
+  for (const Index extent : extents) numbers *= static_cast<double>(extent);
+  require_memory(numbers * 8, label(group, name));
+  return extents[0] * columns_of(extents);
+}
+
+template <class Stored>
+std::vector<Index> read_integers_as(const Handle& dataset,
+                                    const Place& group,
+                                    const std::string& name,
+                                    Index count) {
+  std::vector<Stored> stored(static_cast<std::size_t>(count));
+  const bool ok = count == 0 || H5Dread(dataset.id(),
+                                        NumberType<Stored>::memory(),
+                                        H5S_ALL,
+                                        H5S_ALL,
+                                        H5P_DEFAULT,
+                                        stored.data()) >= 0;
+  if (!ok) fail(group, name, "cannot be read: the file is truncated or damaged");
+  verify_checksum(
+      dataset, group, name, add_checksum(0, stored.data(), stored.size() * sizeof(Stored)));
+  if constexpr (std::is_same_v<Stored, Index>) return stored;
+  return {stored.begin(), stored.end()};
+}
+
+template <class Stored>
+void write_integers_as(const Place& group, const std::string& name, std::span<const Index> values) {
+  const std::vector<Stored> stored(values.begin(), values.end());
+  const Handle dataset =
+      create_dataset(group, name, {static_cast<Index>(stored.size())}, NumberType<Stored>::file());
+  if (!stored.empty() && H5Dwrite(dataset.id(),
+                                  NumberType<Stored>::memory(),
+                                  H5S_ALL,
+                                  H5S_ALL,
+                                  H5P_DEFAULT,
+                                  stored.data()) < 0) {
+    fail(group, name, "cannot be written");
+  }
+  put_checksum(dataset, group.file, add_checksum(0, stored.data(), stored.size() * sizeof(Stored)));
+}
+
+}  // namespace
+
+Handle create_group(const Place& parent, const std::string& name) {
+  const Handle order(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
+  H5Pset_link_creation_order(order.id(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
+  Handle group(H5Gcreate2(parent.object.id(), name.c_str(), H5P_DEFAULT, order.id(), H5P_DEFAULT),
+               H5Gclose);
+  if (!group) throw FileError(fmt::format("{}: group '{}' cannot be created", parent.file, name));
+  return group;
+}
+
+Handle open_group(const Place& parent, const std::string& name) {
+  Handle group(H5Gopen2(parent.object.id(), name.c_str(), H5P_DEFAULT), H5Gclose);
+  if (!group) {
+    throw FileError(fmt::format("{}: group '{}' is missing or damaged", parent.file, name));
+  }
+  return group;
+}
+
+bool has_link(const Place& parent, const std::string& name) {
+  return H5Lexists(parent.object.id(), name.c_str(), H5P_DEFAULT) > 0;
+}
+
+namespace {
+
+herr_t collect_name(hid_t, const char* name, const H5L_info_t*, void* names) {
+  static_cast<std::vector<std::string>*>(names)->emplace_back(name);
+  return 0;
+}
+
+}  // namespace
+
+std::vector<std::string> member_names(const Place& group) {
+  std::vector<std::string> names;
+  for (const H5_index_t order : {H5_INDEX_CRT_ORDER, H5_INDEX_NAME}) {
+    names.clear();
+    hsize_t position = 0;
+    if (H5Literate(group.object.id(), order, H5_ITER_INC, &position, collect_name, &names) >= 0) {
+      return names;
+    }
+  }
+  throw FileError(fmt::format("{}: a group cannot be listed: the file is damaged", group.file));
+}
+
+void write_values(const Place& group,
+                  const std::string& name,
+                  const std::vector<Index>& extents,
+                  Precision precision,
+                  const RowSource& source) {
+  if (precision == Precision::kFloat) {
+    write_as<float>(group, name, extents, source);
+  } else {
+    write_as<double>(group, name, extents, source);
+  }
+}
+
+void write_values(const Place& group,
+                  const std::string& name,
+                  std::span<const double> values,
+                  Precision precision) {
+  write_values(group,
+               name,
+               {static_cast<Index>(values.size())},
+               precision,
+               [&](Index first, Index count, double* target) {
+                 std::copy_n(values.begin() + first, count, target);
+               });
+}
+
+void read_values(const Place& group,
+                 const std::string& name,
+                 const std::vector<Index>& extents,
+                 const RowSink& sink) {
+  const Handle dataset = open_member(group, name);
+  const std::vector<Index> found = shape(dataset);
+  if (found != extents) {
+    fail(group,
+         name,
+         fmt::format("is {}, not {} as the rest of the file says",
+                     fmt::join(found, " x "),
+                     fmt::join(extents, " x ")));
+  }
+  count_numbers(extents, group, name);
+  if (is_stored_as(dataset, H5T_FLOAT, sizeof(float))) {
+    read_as<float>(dataset, group, name, extents, sink);
+  } else {
+    read_as<double>(dataset, group, name, extents, sink);
+  }
+}
+
+std::vector<double> read_values(const Place& group, const std::string& name) {
+  const std::vector<Index> extents = extents_of(group, name);
+  std::vector<double> values(static_cast<std::size_t>(count_numbers(extents, group, name)));
+  const Index cols = columns_of(extents);
+  read_values(group, name, extents, [&](Index first, Index count, const double* source) {
+    std::copy_n(source, count * cols, values.begin() + first * cols);
+  });
+  return values;
+}
+
+std::vector<Index> extents_of(const Place& group, const std::string& name) {
+  return shape(open_member(group, name));
+}
+
+void write_integers(const Place& group,
+                    const std::string& name,
+                    std::span<const Index> values,
+                    bool narrow) {
+  if (narrow) {
+    write_integers_as<std::int32_t>(group, name, values);
+  } else {
+    write_integers_as<std::int64_t>(group, name, values);
+  }
+}
+
+std::vector<Index> read_integers(const Place& group, const std::string& name) {
+  const Handle dataset = open_member(group, name);
+  const std::vector<Index> extents = shape(dataset);
+  if (extents.size() != 1) fail(group, name, "is not one-dimensional");
+  const Handle type(H5Dget_type(dataset.id()), H5Tclose);
+  if (H5Tget_class(type.id()) != H5T_INTEGER) fail(group, name, "does not hold integers");
+  const Index count = count_numbers(extents, group, name);
+  if (is_stored_as(dataset, H5T_INTEGER, sizeof(std::int32_t))) {
+    return read_integers_as<std::int32_t>(dataset, group, name, count);
+  }
+  return read_integers_as<std::int64_t>(dataset, group, name, count);
+}
+
+}  // namespace matapprox::hdf5

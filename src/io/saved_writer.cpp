@@ -1,0 +1,205 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+
+#include "core/require.hpp"
+#include "io/hdf5_image.hpp"
+#include "io/hdf5_values.hpp"
+#include "io/saved_schema.hpp"
+#include "matapprox/io/saved_approximation.hpp"
+
+namespace matapprox {
+
+namespace {
+
+using hdf5::Handle;
+using hdf5::Place;
+
+/// NaN and Inf are no approximation; doubles that are not floats would come back as other numbers.
+void check_values(const double* values, Index count, Precision precision, const Place& place) {
+  for (Index i = 0; i < count; ++i) {
+    if (!std::isfinite(values[i])) {
+      throw NumericalError(fmt::format("{}: a factor holds NaN or Inf", place.file));
+    }
+    require(precision == Precision::kDouble ||
+                static_cast<double>(static_cast<float>(values[i])) == values[i],
+            "{}: a factor to be saved as float holds values that are not floats; round_factors "
+            "makes it so",
+            place.file);
+  }
+}
+
+void write_checked(const Place& group, std::span<const double> values, Precision precision) {
+  check_values(values.data(), static_cast<Index>(values.size()), precision, group);
+  hdf5::write_values(group, "values", values, precision);
+}
+
+void write_value(const Place& group, const Matrix& A, Precision precision) {
+  check_values(A.data(), A.size(), precision, group);
+  hdf5::write_values(group,
+                     "values",
+                     {A.rows(), A.cols()},
+                     precision,
+                     [&](Index first, Index count, double* rows) {
+                       using RowMajor =
+                           Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+                       Eigen::Map<RowMajor>(rows, count, A.cols()) = A.middleRows(first, count);
+                     });
+}
+
+void write_value(const Place& group, const SparseMatrix& A, Precision precision) {
+  if (!A.isCompressed()) {
+    SparseMatrix compressed = A;
+    compressed.makeCompressed();
+    return write_value(group, compressed, precision);
+  }
+  const auto count = static_cast<std::size_t>(A.nonZeros());
+  hdf5::put_integer(group, "rows", A.rows());
+  hdf5::put_integer(group, "cols", A.cols());
+  hdf5::write_integers(
+      group, "row_pointers", {A.outerIndexPtr(), static_cast<std::size_t>(A.rows() + 1)});
+  hdf5::write_integers(
+      group, "columns", {A.innerIndexPtr(), count}, A.cols() < schema::kNarrowColumns);
+  write_checked(group, {A.valuePtr(), count}, precision);
+}
+
+void write_value(const Place& group, const Vector& d, Precision precision) {
+  write_checked(group, {d.data(), static_cast<std::size_t>(d.size())}, precision);
+}
+
+void write_value(const Place& group, const ChordFactors& chain, Precision precision) {
+  std::vector<Index> links;
+  std::vector<Index> offsets;
+  for (const auto& list : chain.pattern.offsets) {
+    links.push_back(static_cast<Index>(list.size()));
+    offsets.insert(offsets.end(), list.begin(), list.end());
+  }
+  hdf5::put_integer(group, "order", chain.pattern.order);
+  hdf5::write_integers(group, "links", links);
+  hdf5::write_integers(group, "offsets", offsets);
+  write_checked(group, chain.values, precision);
+}
+
+void write_value(const Place& group, const RandomProjection& R, Precision) {
+  hdf5::put_text(group, "distribution", std::string(enum_name(R.kind())));
+  hdf5::put_seed(group, "seed", R.seed());
+  hdf5::put_integer(group, "rows", R.rows());
+  hdf5::put_integer(group, "cols", R.cols());
+}
+
+/// Distinct values get a group each, in the order in which the factors first use them.
+void write_factors(const Place& root, const Approximation& approximation) {
+  const Handle values = hdf5::create_group(root, "values");
+  const Handle factors = hdf5::create_group(root, "factors");
+  std::map<const FactorValue*, Index> numbers;
+  Index position = 0;
+  for (const Factor& factor : approximation.factors()) {
+    const auto [entry, is_new] =
+        numbers.emplace(factor.value.get(), static_cast<Index>(numbers.size()) + 1);
+    if (is_new) {
+      const Handle group = hdf5::create_group({values, root.file}, std::to_string(entry->second));
+      const Place place{group, root.file};
+      hdf5::put_text(place, "kind", std::string(schema::kKinds[factor.value->index()]));
+      std::visit([&](const auto& value) { write_value(place, value, approximation.precision()); },
+                 *factor.value);
+    }
+    const Handle group = hdf5::create_group({factors, root.file}, std::to_string(++position));
+    const Place place{group, root.file};
+    hdf5::put_text(place, "name", factor.name);
+    hdf5::put_integer(place, "value", entry->second);
+    hdf5::put_integer(place, "transposed", factor.transposed ? 1 : 0);
+  }
+  hdf5::put_integer({values, root.file}, "count", static_cast<Index>(numbers.size()));
+  hdf5::put_integer({factors, root.file}, "count", position);
+}
+
+void write_summary(const Place& root, const Summary& summary) {
+  const Handle group = hdf5::create_group(root, "summary");
+  const Place place{group, root.file};
+  hdf5::put_text(place, "method", summary.method);
+  hdf5::put_text(place, "form", summary.form);
+  hdf5::put_text(place, "termination", std::string(enum_name(summary.termination)));
+  hdf5::put_text(place, "message", summary.message);
+  hdf5::put_integer(place, "rank", summary.rank);
+  hdf5::put_integer(place, "iterations", summary.iterations);
+  hdf5::put_seed(place, "seed", summary.seed);
+  hdf5::write_values(place,
+                     "history",
+                     {static_cast<Index>(summary.history.size()), 3},
+                     Precision::kDouble,
+                     [&](Index first, Index count, double* rows) {
+                       for (Index i = 0; i < count; ++i) {
+                         const auto& point = summary.history[static_cast<std::size_t>(first + i)];
+                         rows[3 * i] = static_cast<double>(point.iteration);
+                         rows[3 * i + 1] = point.seconds;
+                         rows[3 * i + 2] = point.relative_error;
+                       }
+                     });
+  const Handle options = hdf5::create_group(place, "options");
+  for (const OptionText& option : summary.options) {
+    hdf5::write_text({options, root.file}, option.name, option.value);
+  }
+}
+
+void put_if_finite(const Place& place,
+                   const std::string& name,
+                   const std::optional<double>& value) {
+  if (value && std::isfinite(*value)) hdf5::put_number(place, name, *value);
+}
+
+void write_record(const Place& root, const SavedRecord& record) {
+  const Handle result = hdf5::create_group(root, "result");
+  const Place place{result, root.file};
+  put_if_finite(place, "error_frobenius", record.error_frobenius);
+  put_if_finite(place, "relative_error", record.relative_error);
+  hdf5::put_integer(place, "error_is_exact", record.error_is_exact ? 1 : 0);
+  hdf5::put_integer(place, "interrupted", record.interrupted ? 1 : 0);
+  hdf5::put_number(place, "fit_seconds", record.fit_seconds);
+  const Handle source = hdf5::create_group(root, "provenance");
+  const Place origin{source, root.file};
+  hdf5::put_text(origin, "path", record.provenance.path);
+  hdf5::put_text(origin, "kind", record.provenance.kind);
+  hdf5::put_integer(origin, "rows", record.provenance.rows);
+  hdf5::put_integer(origin, "cols", record.provenance.cols);
+  hdf5::write_values(origin, "fingerprint", record.provenance.fingerprint, Precision::kDouble);
+}
+
+void write_resume(const Place& root, const ResumeState& state) {
+  if (state.empty()) return;
+  const Handle resume = hdf5::create_group(root, "resume");
+  const Handle arrays = hdf5::create_group({resume, root.file}, "arrays");
+  for (const auto& [name, values] : state.arrays) {
+    hdf5::write_values({arrays, root.file},
+                       name,
+                       {values.data(), static_cast<std::size_t>(values.size())},
+                       Precision::kDouble);
+  }
+  const Handle counters = hdf5::create_group({resume, root.file}, "counters");
+  for (const auto& [name, value] : state.counters) {
+    hdf5::write_integers({counters, root.file}, name, {&value, 1});
+  }
+}
+
+}  // namespace
+
+void save(const std::string& path, const Approximation& approximation, const SavedRecord& record) {
+  const hdf5::Quiet quiet;
+  hdf5::Image image(path);
+  const Place root{image.file(), path};
+  hdf5::put_text(root, "format", schema::kFormat);
+  hdf5::put_integer(root, "format_version", schema::kVersion);
+  hdf5::put_text(root, "writer", "matapprox " MATAPPROX_VERSION);
+  hdf5::put_integer(root, "rows", approximation.rows());
+  hdf5::put_integer(root, "cols", approximation.cols());
+  hdf5::put_integer(root, "symmetrized", approximation.symmetrized() ? 1 : 0);
+  hdf5::put_text(
+      root, "precision", approximation.precision() == Precision::kDouble ? "double" : "float");
+  write_summary(root, approximation.summary);
+  write_record(root, record);
+  write_factors(root, approximation);
+  write_resume(root, record.resume);
+  image.write();
+}
+
+}  // namespace matapprox
