@@ -50,10 +50,10 @@ struct Summary {
 class Approximation : public FactorProduct {
  public:
   Approximation(std::vector<Factor> factors,
-                Summary summary,
+                Summary run_summary,
                 bool symmetrized = false,
                 Precision precision = Precision::kDouble)
-      : FactorProduct(std::move(factors), symmetrized, precision), summary(std::move(summary)) {}
+      : FactorProduct(std::move(factors), symmetrized, precision), summary(std::move(run_summary)) {}
   Summary summary;
 };
 
