@@ -8,8 +8,9 @@ namespace matapprox {
 
 /// A sparse matrix, m x n, in compressed rows; unless it equals its transpose exactly, the
 /// transpose is held as well, so that both products and both kinds of gathering run along memory.
-/// Stores nnz numbers, twice that if not symmetric (cost() tells); a product with one vector takes
-/// nnz multiplications. Entries stored as 0 are kept but not counted as nonzeros.
+/// Stores nnz numbers (cost() counts one orientation: what the matrix is, not how it is held); a
+/// product with one vector takes nnz multiplications. Entries stored as 0 are kept, but not counted
+/// as nonzeros.
 class SparseOperator final : public LinearOperator {
  public:
   /// Throws NumericalError, naming row and column (counted from 0), for NaN or Inf. Cost O(nnz).

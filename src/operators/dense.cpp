@@ -1,0 +1,91 @@
+#include "matapprox/operators/dense.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+#include "kernels/gemm.hpp"
+#include "matapprox/core/threads.hpp"
+#include "operators/finite.hpp"
+
+namespace matapprox {
+
+namespace {
+
+constexpr Index kTile = 64;  // rows and columns compared at a time: two tiles fit the L1 cache
+
+Index tiles_of(Index n) { return (n + kTile - 1) / kTile; }
+
+bool tile_equals_mirror(const Matrix& A, Index tile_row, Index tile_col) {
+  const Index row_end = std::min(A.rows(), (tile_row + 1) * kTile);
+  const Index col_end = std::min(A.cols(), (tile_col + 1) * kTile);
+  for (Index j = tile_col * kTile; j < col_end; ++j) {
+    for (Index i = tile_row * kTile; i < row_end; ++i) {
+      if (A(i, j) != A(j, i)) return false;
+    }
+  }
+  return true;
+}
+
+bool equals_transpose(const Matrix& A) {
+  if (A.rows() != A.cols()) return false;
+  const Index tiles = tiles_of(A.rows());
+  std::atomic<bool> equal{true};
+  parallel_for(tiles, [&](Index tile_col) {
+    for (Index tile_row = tile_col; tile_row < tiles && equal; ++tile_row) {
+      if (!tile_equals_mirror(A, tile_row, tile_col)) equal = false;
+    }
+  });
+  return equal;
+}
+
+Index count_nonzeros(const Matrix& A) {
+  std::atomic<Index> total{0};
+  parallel_for(tiles_of(A.cols()), [&](Index tile) {
+    const Index width = std::min(kTile, A.cols() - tile * kTile);
+    total += (A.middleCols(tile * kTile, width).array() != 0.0).count();
+  });
+  return total;
+}
+
+}  // namespace
+
+DenseOperator::DenseOperator(Matrix values, std::string description)
+    : values_(std::move(values)), description_(std::move(description)) {
+  require_finite(values_, description_);
+  facts_.symmetric = equals_transpose(values_);
+  facts_.nonzeros = count_nonzeros(values_);
+  facts_.frobenius_norm = frobenius_norm(values_.data(), values_.size());
+}
+
+Cost DenseOperator::cost() const {
+  return {.stored_numbers = values_.size(),
+          .stored_bytes = values_.size() * bytes_per_value(Precision::kDouble),
+          .multiplications_per_apply = static_cast<double>(values_.size()),
+          .multiplications_per_column = 0};
+}
+
+void DenseOperator::do_apply(const ConstBlock& X, Block Y) const {
+  kernels::gemm(kernels::Trans::kNo, values_, kernels::Trans::kNo, X, Y);
+}
+
+void DenseOperator::do_apply_transpose(const ConstBlock& X, Block Y) const {
+  kernels::gemm(kernels::Trans::kYes, values_, kernels::Trans::kNo, X, Y);
+}
+
+void DenseOperator::do_columns_at(std::span<const Index> J, Block Y) const {
+  parallel_for(static_cast<Index>(J.size()),
+               [&](Index k) { Y.col(k) = values_.col(J[static_cast<std::size_t>(k)]); });
+}
+
+void DenseOperator::do_rows_at(std::span<const Index> I, Block Y) const {
+  // By tiles of columns of A: each is read once, whatever the number of rows wanted.
+  parallel_for(tiles_of(cols()), [&](Index tile) {
+    const Index end = std::min(cols(), (tile + 1) * kTile);
+    for (Index k = 0; k < Y.cols(); ++k) {
+      const Index row = I[static_cast<std::size_t>(k)];
+      for (Index j = tile * kTile; j < end; ++j) Y(j, k) = values_(row, j);
+    }
+  });
+}
+
+}  // namespace matapprox

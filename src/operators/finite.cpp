@@ -1,0 +1,106 @@
+#include "operators/finite.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <vector>
+
+#include "matapprox/core/error.hpp"
+#include "matapprox/core/threads.hpp"
+
+namespace matapprox {
+
+namespace {
+
+constexpr Index kPart = Index{1} << 16;
+
+Index parts_of(Index count) { return (count + kPart - 1) / kPart; }
+
+/// The sum of x * 0: 0 if all are finite, else NaN. Several sums, so that the additions overlap.
+bool all_finite(const double* values, Index count) {
+  double sums[8] = {};
+  Index i = 0;
+  for (; i + 8 <= count; i += 8) {
+    for (int s = 0; s < 8; ++s) sums[s] += values[i + s] * 0.0;
+  }
+  for (; i < count; ++i) sums[0] += values[i] * 0.0;
+  for (const double sum : sums) {
+    if (sum != 0.0) return false;
+  }
+  return true;
+}
+
+[[noreturn]] void refuse(const std::string& what, double value, Index row, Index col) {
+  throw NumericalError(fmt::format(
+      "{}: entry ({}, {}), counted from 0, is {}; entries must be finite", what, row, col, value));
+}
+
+}  // namespace
+
+void require_finite(const ConstBlock& values, const std::string& what) {
+  constexpr Index kNone = -1;
+  const Index rows = values.rows();
+  if (rows == 0) return;
+  const Index width = std::max<Index>(1, kPart / rows);
+  const Index parts = (values.cols() + width - 1) / width;
+  std::vector<Index> bad_column(static_cast<std::size_t>(parts), kNone);
+  parallel_for(parts, [&](Index part) {
+    const Index end = std::min(values.cols(), (part + 1) * width);
+    for (Index c = part * width; c < end; ++c) {
+      if (!all_finite(values.col(c).data(), rows)) {
+        bad_column[static_cast<std::size_t>(part)] = c;
+        return;
+      }
+    }
+  });
+  for (const Index c : bad_column) {
+    if (c == kNone) continue;
+    for (Index r = 0; r < rows; ++r) {
+      if (!std::isfinite(values(r, c))) refuse(what, values(r, c), r, c);
+    }
+  }
+}
+
+void require_finite(const SparseMatrix& values, const std::string& what) {
+  for (Index r = 0; r < values.outerSize(); ++r) {
+    for (SparseMatrix::InnerIterator entry(values, r); entry; ++entry) {
+      if (!std::isfinite(entry.value())) refuse(what, entry.value(), entry.row(), entry.col());
+    }
+  }
+}
+
+double frobenius_norm(const double* values, Index count) {
+  const Index parts = parts_of(count);
+  std::vector<double> partial(static_cast<std::size_t>(parts));
+  const auto each_part = [&](auto&& reduce) {
+    parallel_for(parts, [&](Index part) {
+      const Index end = std::min(count, (part + 1) * kPart);
+      partial[static_cast<std::size_t>(part)] = reduce(values + part * kPart, values + end);
+    });
+  };
+  each_part([](const double* first, const double* last) {
+    double largest = 0;
+    for (; first != last; ++first) largest = std::max(largest, std::abs(*first));
+    return largest;
+  });
+  const double largest = parts == 0 ? 0 : *std::max_element(partial.begin(), partial.end());
+  if (largest == 0) return 0;
+  // A power of two near the largest entry: scaling by it rounds nothing.
+  int exponent = 0;
+  std::frexp(largest, &exponent);
+  each_part([exponent](const double* first, const double* last) {
+    double sum = 0;
+    for (; first != last; ++first) {
+      const double scaled = std::ldexp(*first, -exponent);
+      sum += scaled * scaled;
+    }
+    return sum;
+  });
+  double sum = 0;
+  for (const double part : partial) sum += part;
+  return std::ldexp(std::sqrt(sum), exponent);
+}
+
+}  // namespace matapprox

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+
+#include "matapprox/core/types.hpp"
+
+namespace matapprox {
+
+/// Throws NumericalError, naming row and column (counted from 0), if an entry is NaN or Inf; `what`
+/// starts the message. Cost: one pass, all threads.
+void require_finite(const ConstBlock& values, const std::string& what);
+void require_finite(const SparseMatrix& values, const std::string& what);
+
+/// sqrt(sum of squares), without overflow or underflow on the way, added in a fixed order.
+double frobenius_norm(const double* values, Index count);
+
+}  // namespace matapprox

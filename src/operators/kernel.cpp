@@ -1,0 +1,220 @@
+#include "matapprox/operators/kernel.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/require.hpp"
+#include "kernels/gemm.hpp"
+#include "matapprox/core/threads.hpp"
+#include "operators/finite.hpp"
+#include "operators/kernel_tile.hpp"
+
+namespace matapprox {
+
+namespace {
+
+constexpr Index kTileColumns = 128;
+
+/// Rows of a tile: whole groups of points, as many as keep the packed points in the second-level
+/// cache. Does not depend on the number of threads.
+Index tile_rows(Index dimension) { return std::clamp<Index>(512 / dimension, 2, 8) * 32; }
+
+Index tiles_of(Index count, Index size) { return (count + size - 1) / size; }
+
+bool has_bandwidth(KernelFunction function) {
+  return function != KernelFunction::kPolynomial && function != KernelFunction::kLinear &&
+         function != KernelFunction::kCosine;
+}
+
+void check(const Matrix& points, const KernelOptions& options) {
+  require(points.rows() >= 1 && points.cols() >= 1,
+          "kernel: {} x {} points; at least one point with one coordinate is needed",
+          points.rows(),
+          points.cols());
+  require_finite(points, "kernel points");
+  if (has_bandwidth(options.function)) {
+    const double h = options.bandwidth;
+    require(
+        h == 0 || (h >= 1e-150 && h <= 1e150), "kernel: bandwidth {} is outside 1e-150..1e150", h);
+  }
+  if (options.function == KernelFunction::kPolynomial) {
+    require(options.degree >= 1 && options.degree <= 64,
+            "kernel: degree {} is outside 1..64",
+            options.degree);
+    require(std::isfinite(options.offset), "kernel: offset {} is not finite", options.offset);
+  }
+}
+
+double chosen_bandwidth(const Matrix& points, const KernelOptions& options) {
+  if (!has_bandwidth(options.function)) return 0;
+  if (options.bandwidth != 0) return options.bandwidth;
+  // The 1 x 1 kernel matrix is 1 whatever the bandwidth.
+  return points.rows() == 1 ? 1.0 : median_bandwidth(points, 1, options.function);
+}
+
+Matrix unit_directions(const Matrix& points) {
+  Matrix directions = points;
+  for (Index i = 0; i < points.rows(); ++i) {
+    const double length = points.row(i).stableNorm();
+    if (length > 0) directions.row(i) /= length;
+  }
+  return directions;
+}
+
+TileKernel tile_kernel(const KernelOptions& options, Index dimension) {
+  const double h = options.bandwidth;
+  TileKernel kernel{options.function, 1.0, options.offset, options.degree};
+  switch (options.function) {
+    case KernelFunction::kGaussian:
+      kernel.scale = -0.5 / (h * h);
+      break;
+    case KernelFunction::kLaplacian:
+      kernel.scale = -1.0 / h;
+      break;
+    case KernelFunction::kMatern32:
+      kernel.scale = 3.0 / (h * h);
+      break;
+    case KernelFunction::kMatern52:
+      kernel.scale = 5.0 / (h * h);
+      break;
+    case KernelFunction::kPolynomial:
+      kernel.scale = 1.0 / static_cast<double>(dimension);
+      break;
+    case KernelFunction::kLinear:
+    case KernelFunction::kCosine:
+      break;
+  }
+  return kernel;
+}
+
+}  // namespace
+
+KernelOperator::KernelOperator(Matrix points, KernelOptions options)
+    : points_(std::move(points)), options_(options) {
+  check(points_, options_);
+  options_.bandwidth = chosen_bandwidth(points_, options_);
+  if (options_.function == KernelFunction::kCosine) directions_ = unit_directions(points_);
+  // |x.y| <= |x| |y|, so that a finite diagonal means finite entries.
+  const Vector diagonal = this->diagonal();
+  for (Index i = 0; i < diagonal.size(); ++i) {
+    if (std::isfinite(diagonal(i))) continue;
+    throw NumericalError(
+        fmt::format("kernel: point {}, counted from 0, is too large: its {} kernel overflows",
+                    i,
+                    enum_name(options_.function)));
+  }
+}
+
+Vector KernelOperator::diagonal() const {
+  const Index n = rows();
+  if (has_bandwidth(options_.function)) return Vector::Ones(n);
+  if (options_.function == KernelFunction::kCosine) {
+    return (directions_.cwiseAbs().rowwise().maxCoeff().array() > 0).cast<double>();
+  }
+  // Point by point through the tiles, for the very bits of K(i, i).
+  Vector result(n);
+  const TileKernel kernel = tile_kernel(options_, points_.cols());
+  parallel_for(tiles_of(n, kTileColumns), [&](Index tile) {
+    const Index end = std::min(n, (tile + 1) * kTileColumns);
+    for (Index i = tile * kTileColumns; i < end; ++i) {
+      Matrix entry(1, 1);
+      const Matrix point = points_.row(i).transpose();
+      accumulate_tile(kernel.accumulation(), pack_points(points_, i, 1), point, entry);
+      transform_tile(kernel, entry);
+      result(i) = entry(0, 0);
+    }
+  });
+  return result;
+}
+
+Cost KernelOperator::cost() const {
+  const auto n = static_cast<double>(rows());
+  const auto d = static_cast<double>(points_.cols());
+  return {.stored_numbers = points_.size(),
+          .stored_bytes = points_.size() * bytes_per_value(Precision::kDouble),
+          .multiplications_per_apply = n * n * (d + 1),
+          .multiplications_per_column = n * d};
+}
+
+KnownFacts KernelOperator::known_facts() const {
+  return {.symmetric = true, .nonzeros = {}, .frobenius_norm = {}};
+}
+
+std::string KernelOperator::description() const {
+  const std::string size = fmt::format("{} kernel of {} points in {} dimensions",
+                                       enum_name(options_.function),
+                                       points_.rows(),
+                                       points_.cols());
+  if (has_bandwidth(options_.function)) {
+    return fmt::format("{}, bandwidth {:.6g}", size, options_.bandwidth);
+  }
+  if (options_.function == KernelFunction::kPolynomial) {
+    return fmt::format("{}, degree {}, offset {:.6g}", size, options_.degree, options_.offset);
+  }
+  return size;
+}
+
+/// Y(:, k) = K(:, J[k]), by tiles of rows.
+void KernelOperator::do_columns_at(std::span<const Index> J, Block Y) const {
+  const bool cosine = options_.function == KernelFunction::kCosine;
+  const Matrix& points = cosine ? directions_ : points_;
+  const TileKernel kernel = tile_kernel(options_, points.cols());
+  Matrix chosen(points.cols(), Y.cols());
+  for (Index k = 0; k < Y.cols(); ++k) {
+    chosen.col(k) = points.row(J[static_cast<std::size_t>(k)]).transpose();
+  }
+  const Index height = tile_rows(points.cols());
+  parallel_for(tiles_of(rows(), height), [&](Index tile) {
+    const Index first = tile * height;
+    const Index count = std::min(height, rows() - first);
+    const PackedPoints packed = pack_points(points, first, count);
+    for (Index k = 0; k < Y.cols(); k += kTileColumns) {
+      const Index width = std::min(kTileColumns, Y.cols() - k);
+      Block target = Y.block(first, k, count, width);
+      accumulate_tile(kernel.accumulation(), packed, chosen.middleCols(k, width), target);
+      transform_tile(kernel, target);
+    }
+  });
+  if (!cosine) return;
+  const Vector ones = diagonal();
+  for (Index k = 0; k < Y.cols(); ++k) {
+    const Index j = J[static_cast<std::size_t>(k)];
+    Y(j, k) = ones(j);
+  }
+}
+
+void KernelOperator::do_rows_at(std::span<const Index> I, Block Y) const { do_columns_at(I, Y); }
+
+void KernelOperator::do_apply(const ConstBlock& X, Block Y) const {
+  const bool cosine = options_.function == KernelFunction::kCosine;
+  const Matrix& points = cosine ? directions_ : points_;
+  const TileKernel kernel = tile_kernel(options_, points.cols());
+  const Vector ones = cosine ? diagonal() : Vector();
+  const Matrix transposed = points.transpose();
+  const Index height = tile_rows(points.cols());
+  parallel_for(tiles_of(rows(), height), [&](Index tile) {
+    const Index first = tile * height;
+    const Index count = std::min(height, rows() - first);
+    const PackedPoints packed = pack_points(points, first, count);
+    Matrix entries(count, kTileColumns);
+    Block target = Y.middleRows(first, count);
+    for (Index j = 0; j < cols(); j += kTileColumns) {
+      const Index width = std::min(kTileColumns, cols() - j);
+      Block K = entries.leftCols(width);
+      accumulate_tile(kernel.accumulation(), packed, transposed.middleCols(j, width), K);
+      transform_tile(kernel, K);
+      for (Index i = std::max(first, j); cosine && i < std::min(first + count, j + width); ++i) {
+        K(i - first, i - j) = ones(i);
+      }
+      const ConstBlock x = X.middleRows(j, width);
+      kernels::gemm(
+          kernels::Trans::kNo, K, kernels::Trans::kNo, x, target, 1.0, j == 0 ? 0.0 : 1.0);
+    }
+  });
+}
+
+void KernelOperator::do_apply_transpose(const ConstBlock& X, Block Y) const { do_apply(X, Y); }
+
+}  // namespace matapprox

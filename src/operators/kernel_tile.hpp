@@ -1,0 +1,44 @@
+#pragma once
+
+#include <vector>
+
+#include "matapprox/core/types.hpp"
+#include "matapprox/operators/kernel.hpp"
+
+namespace matapprox {
+
+/// What is summed over the d coordinates of two points before the kernel function is applied.
+enum class Accumulation { kSquaredDifference, kAbsoluteDifference, kProduct };
+
+/// The kernel as a function of that sum s.
+struct TileKernel {
+  KernelFunction function = KernelFunction::kGaussian;
+  double scale = 1;  ///< Gaussian -1/(2h^2), Laplacian -1/h, Matern 3/h^2 or 5/h^2, polynomial 1/d
+  double offset = 0;
+  Index degree = 1;
+  Accumulation accumulation() const;
+};
+
+/// Points row .. row+count-1 of an N x d matrix, in the order in which the inner loop reads them:
+/// groups of as many points as it handles at once, coordinate by coordinate. Made once, used
+/// against many columns.
+struct PackedPoints {
+  Index count = 0;
+  Index dimension = 0;
+  std::vector<double> values;
+};
+PackedPoints pack_points(const Matrix& points, Index row, Index count);
+
+/// out(r, c) = sum over the coordinates of packed point r and `others` point c (d x columns, one
+/// point per column); every entry is summed in the order of the coordinates, and x, y give the same
+/// bits as y, x. One thread.
+void accumulate_tile(Accumulation accumulation,
+                     const PackedPoints& points,
+                     const ConstBlock& others,
+                     Block out);
+
+/// Applies the kernel function to sums, in place. One thread; SIMD, for the processor at hand.
+/// Every entry has the same bits wherever it is in the block.
+void transform_tile(const TileKernel& kernel, Block sums);
+
+}  // namespace matapprox

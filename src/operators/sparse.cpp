@@ -1,0 +1,96 @@
+#include "matapprox/operators/sparse.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kernels/sparse.hpp"
+#include "matapprox/core/threads.hpp"
+#include "matapprox/factors/factor_product.hpp"
+#include "operators/finite.hpp"
+#include "operators/sparse_symmetry.hpp"
+
+namespace matapprox {
+
+namespace {
+
+/// Y = the rows `chosen` of A, as columns.
+void gather_rows(const SparseMatrix& A, std::span<const Index> chosen, Block Y) {
+  parallel_for(static_cast<Index>(chosen.size()), [&](Index k) {
+    Y.col(k).setZero();
+    for (SparseMatrix::InnerIterator entry(A, chosen[static_cast<std::size_t>(k)]); entry;
+         ++entry) {
+      Y(entry.col(), k) = entry.value();
+    }
+  });
+}
+
+bool has_ascending_columns(const SparseMatrix& A) {
+  for (Index i = 0; i < A.rows(); ++i) {
+    const Index* first = A.innerIndexPtr() + A.outerIndexPtr()[i];
+    const Index* last = A.innerIndexPtr() + A.outerIndexPtr()[i + 1];
+    if (!std::is_sorted(first, last)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+SparseOperator::SparseOperator(SparseMatrix values, std::string description)
+    : values_(std::move(values)), description_(std::move(description)) {
+  values_.makeCompressed();
+  require_finite(values_, description_);
+  if (!has_ascending_columns(values_)) {
+    // Transposing sorts.
+    const SparseMatrix mirrored = values_.transpose();
+    values_ = mirrored.transpose();
+  }
+  facts_.symmetric = rows() == cols() && !find_asymmetry(values_);
+  if (!*facts_.symmetric) transposed_ = values_.transpose();
+  const double* stored = values_.valuePtr();
+  facts_.nonzeros = values_.nonZeros() - std::count(stored, stored + values_.nonZeros(), 0.0);
+  facts_.frobenius_norm = frobenius_norm(stored, values_.nonZeros());
+}
+
+const SparseMatrix& SparseOperator::transposed() const {
+  return *facts_.symmetric ? values_ : transposed_;
+}
+
+Vector SparseOperator::diagonal() const {
+  const Index n = std::min(rows(), cols());
+  Vector result(n);
+  for (Index i = 0; i < n; ++i) result(i) = values_.coeff(i, i);
+  return result;
+}
+
+Cost SparseOperator::cost() const {
+  const Index stored = values_.nonZeros();
+  const auto multiplications = static_cast<double>(stored);
+  // The matrix as a file or a user would hold it; the second orientation is a matter of speed.
+  return {.stored_numbers = stored,
+          .stored_bytes = sparse_bytes(rows(), cols(), stored, Precision::kDouble),
+          .multiplications_per_apply = multiplications,
+          .multiplications_per_column = 0};
+}
+
+std::string SparseOperator::description() const {
+  return fmt::format("{}, {} stored entries", description_, values_.nonZeros());
+}
+
+void SparseOperator::do_apply(const ConstBlock& X, Block Y) const {
+  kernels::sparse_apply(values_, X, Y);
+}
+
+void SparseOperator::do_apply_transpose(const ConstBlock& X, Block Y) const {
+  kernels::sparse_apply(transposed(), X, Y);
+}
+
+void SparseOperator::do_columns_at(std::span<const Index> J, Block Y) const {
+  gather_rows(transposed(), J, Y);
+}
+
+void SparseOperator::do_rows_at(std::span<const Index> I, Block Y) const {
+  gather_rows(values_, I, Y);
+}
+
+}  // namespace matapprox
