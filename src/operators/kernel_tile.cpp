@@ -32,7 +32,7 @@ struct SquaredDifference {
 };
 
 struct AbsoluteDifference {
-  HWY_INLINE V operator()(V sum, V x, V y) const { return hn::Add(sum, hn::AbsDiff(x, y)); }
+  HWY_INLINE V operator()(V sum, V x, V y) const { return hn::Add(sum, hn::Abs(hn::Sub(x, y))); }
 };
 
 struct Product {

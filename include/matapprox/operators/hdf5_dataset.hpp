@@ -9,16 +9,16 @@ namespace matapprox {
 
 /// A two-dimensional dataset of integers or floating-point numbers in an HDF5 file, m x n, which
 /// may be larger than memory: every product, column and row reads what it needs, in panels of whole
-/// rows or columns of at most `panel_bytes`, aligned to the chunks of the file, and converts it to
+/// chunks (whole rows where the file is contiguous) of about `panel_bytes`, and converts it to
 /// double. Holds no numbers itself (cost() counts the file's). A product reads the dataset once,
-/// whatever the number of columns. Calls from several threads take turns: the HDF5 library is not
-/// thread safe. Every read throws FileError if the file cannot be read, NumericalError, naming row
-/// and column, for NaN or Inf.
+/// whatever the number of columns of the block. Reads from several threads take turns. Every read
+/// throws FileError if the file cannot be read, NumericalError, naming row and column, for NaN or
+/// Inf.
 class Hdf5Operator final : public LinearOperator {
  public:
   /// Throws FileError if the file or dataset does not exist, cannot be opened, or is not a
   /// two-dimensional dataset of numbers; InvalidArgument unless panel_bytes >= 1 (a panel has at
-  /// least one row or column).
+  /// least one chunk, or one row, whatever its size).
   Hdf5Operator(std::string path, std::string dataset, Index panel_bytes = Index{256} << 20);
 
   Index rows() const override;
@@ -35,7 +35,7 @@ class Hdf5Operator final : public LinearOperator {
   void do_rows_at(std::span<const Index> I, Block Y) const override;
 
   std::shared_ptr<const Dataset> dataset_;
-  Index panel_bytes_;
+  Index panel_numbers_;  ///< entries of a panel, about
 };
 
 }  // namespace matapprox

@@ -10,10 +10,11 @@ namespace matapprox {
 /// once. L L^T by CHOLMOD [CDHR08] where A is symmetric positive definite, P A Q = L U by UMFPACK
 /// [Dav04] otherwise. The inverse itself is never formed.
 /// Stores the numbers of the factors, known after factorization (cost()); a product with one vector
-/// takes as many multiplications, twice that for L L^T, and UMFPACK's step of refinement on top.
+/// takes as many multiplications, twice that for L L^T, and UMFPACK's steps of refinement on top.
 /// Throws InvalidArgument if A is not square or has no rows; NumericalError if A holds NaN or Inf,
-/// or is singular to working precision (reciprocal condition estimate below 1e-16); NotAvailable in
-/// a build without MATAPPROX_WITH_SUITESPARSE.
+/// or is singular to working precision: a pivot of elimination is below 100 eps of the diagonal
+/// entry it came from (L L^T), or of the largest pivot after scaling the rows (L U); NotAvailable
+/// in a build without MATAPPROX_WITH_SUITESPARSE.
 std::shared_ptr<const LinearOperator> inverse_operator(const SparseMatrix& A);
 
 }  // namespace matapprox

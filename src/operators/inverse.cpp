@@ -1,0 +1,331 @@
+#include "matapprox/operators/inverse.hpp"
+
+#include <cholmod.h>
+#include <fmt/format.h>
+#include <umfpack.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "core/require.hpp"
+#include "matapprox/core/threads.hpp"
+#include "operators/finite.hpp"
+#include "operators/sparse_symmetry.hpp"
+
+namespace matapprox {
+
+namespace {
+
+static_assert(sizeof(SuiteSparse_long) == sizeof(Index));
+
+/// Relative to what stood there before elimination, a pivot below this is rounding error.
+constexpr double kSmallestPivot = 100 * std::numeric_limits<double>::epsilon();
+
+[[noreturn]] void refuse_singular(double ratio) {
+  throw NumericalError(fmt::format(
+      "inverse: the matrix is singular to working precision: its smallest relative pivot "
+      "is {:.3g}, less than {:.3g}",
+      ratio,
+      kSmallestPivot));
+}
+
+/// SuiteSparse does not change what these point to.
+SuiteSparse_long* as_long(const Index* values) {
+  return reinterpret_cast<SuiteSparse_long*>(const_cast<Index*>(values));
+}
+
+// ---------------------------------------------------------------------------------- CHOLMOD
+
+/// CHOLMOD's settings and workspace: one per call, so that calls may run at the same time.
+class Common {
+ public:
+  Common() {
+    cholmod_l_start(&common_);
+    common_.print = 0;
+    common_.final_ll = 1;  // L L^T also from the simplicial code: a pivot <= 0 is then an answer
+    common_.quick_return_if_not_posdef = 1;
+  }
+  ~Common() { cholmod_l_finish(&common_); }
+  Common(const Common&) = delete;
+  Common& operator=(const Common&) = delete;
+  cholmod_common* get() { return &common_; }
+  int status() const { return common_.status; }
+
+ private:
+  cholmod_common common_{};
+};
+
+struct FreeFactor {
+  void operator()(cholmod_factor* factor) const {
+    Common common;
+    cholmod_l_free_factor(&factor, common.get());
+  }
+};
+using CholmodFactor = std::unique_ptr<cholmod_factor, FreeFactor>;
+
+/// The symmetric A as CHOLMOD sees it: its rows are CHOLMOD's columns.
+cholmod_sparse symmetric_view(const SparseMatrix& A) {
+  cholmod_sparse view{};
+  view.nrow = static_cast<std::size_t>(A.rows());
+  view.ncol = view.nrow;
+  view.nzmax = static_cast<std::size_t>(A.nonZeros());
+  view.p = as_long(A.outerIndexPtr());
+  view.i = as_long(A.innerIndexPtr());
+  view.x = const_cast<double*>(A.valuePtr());
+  view.stype = -1;  // reads the lower triangle
+  view.itype = CHOLMOD_LONG;
+  view.xtype = CHOLMOD_REAL;
+  view.dtype = CHOLMOD_DOUBLE;
+  view.sorted = 1;
+  view.packed = 1;
+  return view;
+}
+
+cholmod_dense dense_view(double* values, Index rows, Index cols, Index stride) {
+  cholmod_dense view{};
+  view.nrow = static_cast<std::size_t>(rows);
+  view.ncol = static_cast<std::size_t>(cols);
+  view.d = static_cast<std::size_t>(stride);
+  view.nzmax = static_cast<std::size_t>(stride * cols);
+  view.x = values;
+  view.xtype = CHOLMOD_REAL;
+  view.dtype = CHOLMOD_DOUBLE;
+  return view;
+}
+
+/// Diagonal of L, in the order of elimination.
+Vector pivots(const cholmod_factor& L) {
+  const auto n = static_cast<Index>(L.n);
+  const auto* values = static_cast<const double*>(L.x);
+  Vector result(n);
+  if (!L.is_super) {
+    const auto* start = static_cast<const SuiteSparse_long*>(L.p);
+    for (Index j = 0; j < n; ++j) result(j) = values[start[j]];
+    return result;
+  }
+  const auto* first_column = static_cast<const SuiteSparse_long*>(L.super);
+  const auto* row_start = static_cast<const SuiteSparse_long*>(L.pi);
+  const auto* value_start = static_cast<const SuiteSparse_long*>(L.px);
+  for (std::size_t s = 0; s < L.nsuper; ++s) {
+    const Index height = row_start[s + 1] - row_start[s];
+    for (Index j = first_column[s]; j < first_column[s + 1]; ++j) {
+      result(j) = values[value_start[s] + (j - first_column[s]) * (height + 1)];
+    }
+  }
+  return result;
+}
+
+/// The smallest l_jj^2 / a_jj: what elimination left of a diagonal entry. Does not change if rows
+/// and columns are scaled alike.
+double smallest_relative_pivot(const cholmod_factor& L, const SparseMatrix& A) {
+  const Vector l = pivots(L);
+  const auto* order = static_cast<const SuiteSparse_long*>(L.Perm);
+  double smallest = 1;
+  for (Index j = 0; j < l.size(); ++j) {
+    smallest = std::min(smallest, l(j) * (l(j) / A.coeff(order[j], order[j])));
+  }
+  return smallest;
+}
+
+/// L L^T = P A P^T, or nothing if A has a pivot that is not positive.
+CholmodFactor cholesky(const SparseMatrix& A) {
+  Common common;
+  cholmod_sparse view = symmetric_view(A);
+  CholmodFactor factor(cholmod_l_analyze(&view, common.get()));
+  const bool done = factor && cholmod_l_factorize(&view, factor.get(), common.get());
+  if (common.status() == CHOLMOD_NOT_POSDEF) return nullptr;
+  if (!done || common.status() < CHOLMOD_OK) {
+    throw NumericalError(
+        fmt::format("inverse: CHOLMOD gave up (status {}{})",
+                    common.status(),
+                    common.status() == CHOLMOD_OUT_OF_MEMORY ? ", out of memory" : ""));
+  }
+  return factor;
+}
+
+Index stored_in(const cholmod_factor& L) {
+  if (L.is_super) return static_cast<Index>(L.xsize);
+  const auto* counts = static_cast<const SuiteSparse_long*>(L.nz);
+  Index total = 0;
+  for (std::size_t j = 0; j < L.n; ++j) total += counts[j];
+  return total;
+}
+
+/// A^-1 of a symmetric positive definite A.
+class CholeskyInverse final : public LinearOperator {
+ public:
+  explicit CholeskyInverse(CholmodFactor factor)
+      : factor_(std::move(factor)), stored_(stored_in(*factor_)) {}
+
+  Index rows() const override { return static_cast<Index>(factor_->n); }
+  Index cols() const override { return rows(); }
+  Cost cost() const override {
+    const double solve = 2 * static_cast<double>(stored_);
+    return {.stored_numbers = stored_,
+            .stored_bytes = stored_ * (bytes_per_value(Precision::kDouble) + 8) + 8 * (rows() + 1),
+            .multiplications_per_apply = solve,
+            .multiplications_per_column = solve};
+  }
+  KnownFacts known_facts() const override {
+    return {.symmetric = true, .nonzeros = {}, .frobenius_norm = {}};
+  }
+  std::string description() const override {
+    return fmt::format("inverse by Cholesky factorization, {} stored entries", stored_);
+  }
+
+ private:
+  void do_apply(const ConstBlock& X, Block Y) const override {
+    // A fixed number of columns at a time: the same bits for every number of threads.
+    constexpr Index kColumns = 16;
+    parallel_for((X.cols() + kColumns - 1) / kColumns, [&](Index group) {
+      const Index first = group * kColumns;
+      solve(X.middleCols(first, std::min(kColumns, X.cols() - first)),
+            Y.middleCols(first, std::min(kColumns, X.cols() - first)));
+    });
+  }
+  void do_apply_transpose(const ConstBlock& X, Block Y) const override { do_apply(X, Y); }
+
+  void solve(const ConstBlock& X, Block Y) const {
+    Common common;
+    cholmod_dense right =
+        dense_view(const_cast<double*>(X.data()), X.rows(), X.cols(), X.outerStride());
+    cholmod_dense* solution = cholmod_l_solve(CHOLMOD_A, factor_.get(), &right, common.get());
+    if (solution == nullptr) {
+      throw NumericalError(
+          fmt::format("inverse: CHOLMOD cannot solve (status {})", common.status()));
+    }
+    Y = Eigen::Map<const Matrix>(static_cast<const double*>(solution->x), X.rows(), X.cols());
+    cholmod_l_free_dense(&solution, common.get());
+  }
+
+  CholmodFactor factor_;
+  Index stored_;
+};
+
+// ---------------------------------------------------------------------------------- UMFPACK
+
+struct FreeSymbolic {
+  void operator()(void* symbolic) const { umfpack_dl_free_symbolic(&symbolic); }
+};
+struct FreeNumeric {
+  void operator()(void* numeric) const { umfpack_dl_free_numeric(&numeric); }
+};
+
+void check_status(SuiteSparse_long status) {
+  if (status == UMFPACK_OK) return;
+  if (status == UMFPACK_WARNING_singular_matrix) refuse_singular(0);
+  throw NumericalError(fmt::format("inverse: UMFPACK gave up (status {}{})",
+                                   status,
+                                   status == UMFPACK_ERROR_out_of_memory ? ", out of memory" : ""));
+}
+
+/// A^-1 of any regular A. UMFPACK works by columns: what it factorizes is A^T.
+class LuInverse final : public LinearOperator {
+ public:
+  LuInverse(const SparseMatrix& A, bool symmetric) : A_(A), symmetric_(symmetric) {
+    umfpack_dl_defaults(control_.data());
+    std::array<double, UMFPACK_INFO> info{};
+    void* symbolic = nullptr;
+    check_status(umfpack_dl_symbolic(n(),
+                                     n(),
+                                     as_long(A_.outerIndexPtr()),
+                                     as_long(A_.innerIndexPtr()),
+                                     A_.valuePtr(),
+                                     &symbolic,
+                                     control_.data(),
+                                     info.data()));
+    const std::unique_ptr<void, FreeSymbolic> owned(symbolic);
+    void* numeric = nullptr;
+    const SuiteSparse_long status = umfpack_dl_numeric(as_long(A_.outerIndexPtr()),
+                                                       as_long(A_.innerIndexPtr()),
+                                                       A_.valuePtr(),
+                                                       symbolic,
+                                                       &numeric,
+                                                       control_.data(),
+                                                       info.data());
+    numeric_.reset(numeric);
+    check_status(status);
+    // UMFPACK scales the rows first, so that the largest pivot says how large entries were.
+    if (!(info[UMFPACK_RCOND] >= kSmallestPivot)) refuse_singular(info[UMFPACK_RCOND]);
+    stored_ = static_cast<Index>(info[UMFPACK_LNZ] + info[UMFPACK_UNZ]);
+  }
+
+  Index rows() const override { return A_.rows(); }
+  Index cols() const override { return A_.rows(); }
+  Cost cost() const override {
+    // Two solves and two products with A: the solution, and one step of refinement.
+    const auto solve = static_cast<double>(stored_);
+    return {.stored_numbers = stored_,
+            .stored_bytes = stored_ * (bytes_per_value(Precision::kDouble) + 8) + 16 * (rows() + 1),
+            .multiplications_per_apply = solve,
+            .multiplications_per_column = solve};
+  }
+  KnownFacts known_facts() const override {
+    return {.symmetric = symmetric_, .nonzeros = {}, .frobenius_norm = {}};
+  }
+  std::string description() const override {
+    return fmt::format("inverse by LU factorization, {} stored entries", stored_);
+  }
+
+ private:
+  SuiteSparse_long n() const { return A_.rows(); }
+
+  void do_apply(const ConstBlock& X, Block Y) const override { solve(UMFPACK_At, X, Y); }
+  void do_apply_transpose(const ConstBlock& X, Block Y) const override { solve(UMFPACK_A, X, Y); }
+
+  void solve(SuiteSparse_long system, const ConstBlock& X, Block Y) const {
+    parallel_for(X.cols(), [&](Index k) {
+      std::vector<SuiteSparse_long> indices(static_cast<std::size_t>(n()));
+      std::vector<double> work(static_cast<std::size_t>(5 * n()));
+      std::array<double, UMFPACK_INFO> info{};
+      check_status(umfpack_dl_wsolve(system,
+                                     as_long(A_.outerIndexPtr()),
+                                     as_long(A_.innerIndexPtr()),
+                                     A_.valuePtr(),
+                                     Y.col(k).data(),
+                                     X.col(k).data(),
+                                     numeric_.get(),
+                                     control_.data(),
+                                     info.data(),
+                                     indices.data(),
+                                     work.data()));
+    });
+  }
+
+  SparseMatrix A_;  ///< for the step of refinement
+  bool symmetric_;
+  std::array<double, UMFPACK_CONTROL> control_{};
+  std::unique_ptr<void, FreeNumeric> numeric_;
+  Index stored_ = 0;
+};
+
+SparseMatrix sorted_and_compressed(const SparseMatrix& A) {
+  const SparseMatrix mirrored = A.transpose();
+  return mirrored.transpose();
+}
+
+}  // namespace
+
+std::shared_ptr<const LinearOperator> inverse_operator(const SparseMatrix& matrix) {
+  require(matrix.rows() == matrix.cols() && matrix.rows() >= 1,
+          "inverse: the matrix is {} x {}; it must be square with at least one row",
+          matrix.rows(),
+          matrix.cols());
+  require_finite(matrix, "inverse");
+  const SparseMatrix A = sorted_and_compressed(matrix);
+  const bool symmetric = !find_asymmetry(A);
+  if (symmetric && (A.diagonal().array() > 0).all()) {
+    if (CholmodFactor factor = cholesky(A)) {
+      const double smallest = smallest_relative_pivot(*factor, A);
+      if (smallest < kSmallestPivot) refuse_singular(smallest);
+      return std::make_shared<CholeskyInverse>(std::move(factor));
+    }
+  }
+  return std::make_shared<LuInverse>(A, symmetric);
+}
+
+}  // namespace matapprox

@@ -1,0 +1,12 @@
+#include "matapprox/core/error.hpp"
+#include "matapprox/operators/inverse.hpp"
+
+// Built in place of inverse.cpp where SuiteSparse is left out.
+namespace matapprox {
+
+std::shared_ptr<const LinearOperator> inverse_operator(const SparseMatrix& /*A*/) {
+  throw NotAvailable(
+      "inverse: this build has no sparse solver; configure it with MATAPPROX_WITH_SUITESPARSE=ON");
+}
+
+}  // namespace matapprox

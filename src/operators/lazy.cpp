@@ -1,0 +1,134 @@
+#include "matapprox/operators/lazy.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/require.hpp"
+
+namespace matapprox {
+
+namespace {
+
+class Transposed final : public LinearOperator {
+ public:
+  explicit Transposed(std::shared_ptr<const LinearOperator> A) : A_(std::move(A)) {}
+
+  const std::shared_ptr<const LinearOperator>& inner() const { return A_; }
+
+  Index rows() const override { return A_->cols(); }
+  Index cols() const override { return A_->rows(); }
+  Vector diagonal() const override { return A_->diagonal(); }
+  Cost cost() const override { return A_->cost(); }
+  KnownFacts known_facts() const override { return A_->known_facts(); }
+  std::string description() const override {
+    return fmt::format("transpose of {}", A_->description());
+  }
+
+ private:
+  void do_apply(const ConstBlock& X, Block Y) const override { Y = A_->apply_transpose(X); }
+  void do_apply_transpose(const ConstBlock& X, Block Y) const override { Y = A_->apply(X); }
+  void do_columns_at(std::span<const Index> J, Block Y) const override { Y = A_->rows_at(J); }
+  void do_rows_at(std::span<const Index> I, Block Y) const override { Y = A_->columns_at(I); }
+
+  std::shared_ptr<const LinearOperator> A_;
+};
+
+}  // namespace
+
+std::shared_ptr<const LinearOperator> transpose(std::shared_ptr<const LinearOperator> A) {
+  require(A != nullptr, "transpose: no matrix given");
+  if (const auto* transposed = dynamic_cast<const Transposed*>(A.get())) {
+    return transposed->inner();
+  }
+  return std::make_shared<const Transposed>(std::move(A));
+}
+
+Difference::Difference(const LinearOperator& A, const LinearOperator& B) : A_(A), B_(B) {
+  require(A.rows() == B.rows() && A.cols() == B.cols(),
+          "difference: {} x {} and {} x {} differ in shape",
+          A.rows(),
+          A.cols(),
+          B.rows(),
+          B.cols());
+}
+
+Vector Difference::diagonal() const { return A_.diagonal() - B_.diagonal(); }
+
+Cost Difference::cost() const {
+  const Cost a = A_.cost();
+  const Cost b = B_.cost();
+  return {
+      .stored_numbers = a.stored_numbers + b.stored_numbers,
+      .stored_bytes = a.stored_bytes + b.stored_bytes,
+      .multiplications_per_apply = a.multiplications_per_apply + b.multiplications_per_apply,
+      .multiplications_per_column = a.multiplications_per_column + b.multiplications_per_column};
+}
+
+KnownFacts Difference::known_facts() const {
+  const std::optional<bool> a = A_.known_facts().symmetric;
+  const std::optional<bool> b = B_.known_facts().symmetric;
+  KnownFacts facts;
+  // Two that are not symmetric may have a difference that is.
+  if (a && b && (*a || *b)) facts.symmetric = *a && *b;
+  return facts;
+}
+
+std::string Difference::description() const {
+  return fmt::format("({}) - ({})", A_.description(), B_.description());
+}
+
+void Difference::do_apply(const ConstBlock& X, Block Y) const {
+  Y = A_.apply(X);
+  Y -= B_.apply(X);
+}
+
+void Difference::do_apply_transpose(const ConstBlock& X, Block Y) const {
+  Y = A_.apply_transpose(X);
+  Y -= B_.apply_transpose(X);
+}
+
+void Difference::do_columns_at(std::span<const Index> J, Block Y) const {
+  Y = A_.columns_at(J);
+  Y -= B_.columns_at(J);
+}
+
+void Difference::do_rows_at(std::span<const Index> I, Block Y) const {
+  Y = A_.rows_at(I);
+  Y -= B_.rows_at(I);
+}
+
+double CountedOperator::passes() const {
+  const auto share = [](Index used, Index all) {
+    return all == 0 ? 0.0 : static_cast<double>(used) / static_cast<double>(all);
+  };
+  return static_cast<double>(products_) + share(columns_, cols()) + share(rows_, rows()) +
+         share(diagonals_, std::max(rows(), cols()));
+}
+
+Vector CountedOperator::diagonal() const {
+  ++diagonals_;
+  return A_.diagonal();
+}
+
+void CountedOperator::do_apply(const ConstBlock& X, Block Y) const {
+  if (X.cols() > 0) ++products_;
+  Y = A_.apply(X);
+}
+
+void CountedOperator::do_apply_transpose(const ConstBlock& X, Block Y) const {
+  if (X.cols() > 0) ++products_;
+  Y = A_.apply_transpose(X);
+}
+
+void CountedOperator::do_columns_at(std::span<const Index> J, Block Y) const {
+  columns_ += static_cast<Index>(J.size());
+  Y = A_.columns_at(J);
+}
+
+void CountedOperator::do_rows_at(std::span<const Index> I, Block Y) const {
+  rows_ += static_cast<Index>(I.size());
+  Y = A_.rows_at(I);
+}
+
+}  // namespace matapprox

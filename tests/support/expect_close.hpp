@@ -1,0 +1,47 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+#include "matapprox/core/types.hpp"
+
+namespace matapprox::test {
+
+/// |actual - expected|_F <= tolerance * |expected|_F; for expected = 0, |actual|_F <= tolerance.
+/// Differing shapes and NaN are failures.
+::testing::AssertionResult close(const Matrix& actual, const Matrix& expected, double tolerance);
+
+/// |actual - expected|_F <= bound.
+::testing::AssertionResult within(const Matrix& actual, const Matrix& expected, double bound);
+
+/// Every entry has the same bits.
+::testing::AssertionResult same_bits(const Matrix& actual, const Matrix& expected);
+
+/// `call` throws `Exception` with a message that contains `part`.
+template <class Exception>
+::testing::AssertionResult throws(const std::function<void()>& call, const std::string& part) {
+  try {
+    call();
+  } catch (const Exception& error) {
+    if (std::string(error.what()).find(part) != std::string::npos) {
+      return ::testing::AssertionSuccess();
+    }
+    return ::testing::AssertionFailure()
+           << "the message \"" << error.what() << "\" does not contain \"" << part << "\"";
+  } catch (const std::exception& error) {
+    return ::testing::AssertionFailure() << "threw another type: \"" << error.what() << "\"";
+  }
+  return ::testing::AssertionFailure() << "threw nothing";
+}
+
+}  // namespace matapprox::test
+
+#define EXPECT_CLOSE(actual, expected, tolerance) \
+  EXPECT_TRUE(::matapprox::test::close(actual, expected, tolerance))
+#define EXPECT_SAME_BITS(actual, expected) \
+  EXPECT_TRUE(::matapprox::test::same_bits(actual, expected))
+/// EXPECT_REFUSED(InvalidArgument, nystrom(A, {.rank = 0}), "rank 0 is outside")
+#define EXPECT_REFUSED(Exception, call, part) \
+  EXPECT_TRUE(::matapprox::test::throws<Exception>([&] { static_cast<void>(call); }, part))
