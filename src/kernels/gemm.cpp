@@ -1,0 +1,291 @@
+#include "kernels/gemm.hpp"
+
+#include <algorithm>
+
+#include "core/require.hpp"
+#include "kernels/gemm_simd.hpp"
+#include "kernels/scratch.hpp"
+#include "matapprox/core/threads.hpp"
+
+namespace matapprox::kernels {
+
+namespace {
+
+using simd::Update;
+
+struct Range {
+  Index begin = 0;
+  Index end = 0;
+  Index size() const { return end - begin; }
+};
+
+constexpr Index round_up(Index value, Index multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+/// op(A) of a column-major A.
+struct Operand {
+  const double* data = nullptr;
+  Index stride = 0;
+  bool transposed = false;
+
+  const double* at(Index row, Index column) const {
+    return transposed ? data + column + row * stride : data + row + column * stride;
+  }
+  /// Its rows as the rows of packed panels, from entry (row, column) on.
+  simd::PackSource rows_from(Index row, Index column) const {
+    return {at(row, column), transposed ? stride : 1, transposed ? 1 : stride};
+  }
+  /// Its columns as the rows of packed panels.
+  simd::PackSource columns_from(Index row, Index column) const {
+    return {at(row, column), transposed ? 1 : stride, transposed ? stride : 1};
+  }
+};
+
+struct Factors {
+  Operand A;
+  Operand B;
+};
+
+struct Target {
+  double* data = nullptr;
+  Index stride = 0;
+};
+
+// Columns of C for which one thread packs B at a time: 256 deep, 2 MiB.
+constexpr Index kPackedColumns = 1024;
+// Rows of A packed at a time: 256 deep, 192 KiB.
+constexpr Index kPackedRows = 96;
+
+void multiply_packed_range(const Factors& factors,
+                           Range rows,
+                           Range columns,
+                           Range depth,
+                           const Update& first,
+                           const Target& C) {
+  thread_local Scratch scratch_a;
+  thread_local Scratch scratch_b;
+  const simd::TileShape tile = simd::tile_shape();
+  const Index row_step = round_up(kPackedRows, tile.rows);
+  const Index width = std::min(kPackedColumns, columns.size());
+  double* a = scratch_a.reserve(row_step * simd::kDepth);
+  double* b = scratch_b.reserve(round_up(width, tile.columns) * simd::kDepth);
+  for (Index j = columns.begin; j < columns.end; j += kPackedColumns) {
+    const Index j_count = std::min(kPackedColumns, columns.end - j);
+    for (Index p = depth.begin; p < depth.end; p += simd::kDepth) {
+      const Index p_count = std::min(simd::kDepth, depth.end - p);
+      const Update update = p == depth.begin ? first : Update{first.alpha, 1.0};
+      simd::pack_panels(factors.B.columns_from(p, j), j_count, p_count, tile.columns, b);
+      for (Index i = rows.begin; i < rows.end; i += row_step) {
+        const Index i_count = std::min(row_step, rows.end - i);
+        simd::pack_panels(factors.A.rows_from(i, p), i_count, p_count, tile.rows, a);
+        double* c = C.data + (i - rows.begin) + (j - columns.begin) * C.stride;
+        simd::multiply_packed(a, b, i_count, j_count, p_count, update, c, C.stride);
+      }
+    }
+  }
+}
+
+void multiply_narrow_range(const Factors& factors,
+                           Range rows,
+                           Range columns,
+                           Range depth,
+                           const Update& first,
+                           const Target& C) {
+  thread_local Scratch scratch;
+  double* b = scratch.reserve(simd::kNarrow * simd::kDepth);
+  const auto multiply =
+      factors.A.transposed ? simd::multiply_narrow_transposed : simd::multiply_narrow;
+  for (Index p = depth.begin; p < depth.end; p += simd::kDepth) {
+    const Index p_count = std::min(simd::kDepth, depth.end - p);
+    const Update update = p == depth.begin ? first : Update{first.alpha, 1.0};
+    for (Index j = 0; j < columns.size(); ++j) {
+      for (Index q = 0; q < p_count; ++q) {
+        b[j * p_count + q] = *factors.B.at(p + q, columns.begin + j);
+      }
+    }
+    multiply(factors.A.at(rows.begin, p),
+             factors.A.stride,
+             b,
+             rows.size(),
+             columns.size(),
+             p_count,
+             update,
+             C.data,
+             C.stride);
+  }
+}
+
+/// C (rows x columns) = alpha op(A) op(B) + beta C over a range of K, serially.
+void multiply_range(const Factors& factors,
+                    Range rows,
+                    Range columns,
+                    Range depth,
+                    const Update& update,
+                    const Target& C) {
+  if (columns.size() <= simd::kNarrow) {
+    multiply_narrow_range(factors, rows, columns, depth, update, C);
+  } else {
+    multiply_packed_range(factors, rows, columns, depth, update, C);
+  }
+}
+
+struct Shape {
+  Index rows = 0;
+  Index columns = 0;
+};
+
+/// Tiles of C to spread over the threads. How C is cut does not change its bits.
+Shape tile_for_threads(Index m, Index n, Index k) {
+  constexpr double kSmall = 1e5;  // multiplications that are not worth waking a thread
+  const simd::TileShape block = simd::tile_shape();
+  const bool narrow = n <= simd::kNarrow;
+  const Index least_rows = narrow ? 256 : 4 * block.rows;
+  const Index least_columns = narrow ? n : 8 * block.columns;
+  const Index wanted = threads() == 1 ? 1 : 4 * threads();
+  Shape tile{m, n};
+  Index tiles = 1;
+  while (tiles < wanted) {
+    const double work = static_cast<double>(tile.rows) * static_cast<double>(tile.columns) *
+                        static_cast<double>(k);
+    const bool split_rows = tile.rows >= 2 * least_rows;
+    const bool split_columns = tile.columns >= 2 * least_columns;
+    if (work < kSmall || (!split_rows && !split_columns)) break;
+    if (split_rows && (tile.rows >= tile.columns || !split_columns)) {
+      tile.rows = round_up((tile.rows + 1) / 2, narrow ? least_rows : block.rows);
+    } else {
+      tile.columns = round_up((tile.columns + 1) / 2, block.columns);
+    }
+    tiles = ((m + tile.rows - 1) / tile.rows) * ((n + tile.columns - 1) / tile.columns);
+  }
+  return tile;
+}
+
+void multiply_tiles(
+    const Factors& factors, Index m, Index n, Index k, const Update& update, const Target& C) {
+  const Shape tile = tile_for_threads(m, n, k);
+  const Index row_tiles = (m + tile.rows - 1) / tile.rows;
+  const Index column_tiles = (n + tile.columns - 1) / tile.columns;
+  parallel_for(row_tiles * column_tiles, [&](Index t) {
+    const Index i = t % row_tiles * tile.rows;
+    const Index j = t / row_tiles * tile.columns;
+    multiply_range(factors,
+                   {i, std::min(m, i + tile.rows)},
+                   {j, std::min(n, j + tile.columns)},
+                   {0, k},
+                   update,
+                   {C.data + i + j * C.stride, C.stride});
+  });
+}
+
+// A product with few rows and a long K is cut along K, in chunks that depend on m and k alone: each
+// column's bits are the same whatever the number of columns.
+constexpr Index kFewRows = 512;
+constexpr Index kLongDepth = 4096;
+constexpr Index kLeastChunk = 2048;
+constexpr Index kMostChunks = 64;
+// Numbers in the partial sums held at a time: 32 MiB.
+constexpr Index kPartialNumbers = Index{1} << 22;
+
+bool is_deep(Index m, Index k) { return m <= kFewRows && k >= kLongDepth; }
+
+/// C(:, j) = alpha * (sum of the partial columns, in order) + beta C(:, j)
+void add_partials(const double* partial,
+                  Index step,
+                  Index chunks,
+                  Index m,
+                  const Update& update,
+                  double* c) {
+  for (Index i = 0; i < m; ++i) {
+    double sum = partial[i];
+    for (Index s = 1; s < chunks; ++s) sum += partial[i + s * step];
+    c[i] = update.beta == 0.0 ? update.alpha * sum : update.alpha * sum + update.beta * c[i];
+  }
+}
+
+void multiply_deep(
+    const Factors& factors, Index m, Index n, Index k, const Update& update, const Target& C) {
+  const Index chunk =
+      std::max(kLeastChunk, round_up((k + kMostChunks - 1) / kMostChunks, simd::kDepth));
+  const Index chunks = (k + chunk - 1) / chunk;
+  const Index width = std::clamp(kPartialNumbers / (chunks * m), Index{1}, n);
+  Scratch scratch;
+  double* partial = scratch.reserve(chunks * m * width);
+  for (Index j = 0; j < n; j += width) {
+    const Range columns{j, std::min(n, j + width)};
+    parallel_for(chunks, [&](Index s) {
+      multiply_range(factors,
+                     {0, m},
+                     columns,
+                     {s * chunk, std::min(k, (s + 1) * chunk)},
+                     {1.0, 0.0},
+                     {partial + s * m * width, m});
+    });
+    parallel_for(columns.size(), [&](Index q) {
+      add_partials(
+          partial + q * m, m * width, chunks, m, update, C.data + (j + q) * C.stride);
+    });
+  }
+}
+
+void scale(Block C, double beta) {
+  if (beta == 0.0) {
+    C.setZero();
+  } else if (beta != 1.0) {
+    C *= beta;
+  }
+}
+
+Operand operand(Trans trans, const ConstBlock& A) {
+  return {A.data(), A.outerStride(), trans == Trans::kYes};
+}
+
+}  // namespace
+
+void gemm(Trans trans_a,
+          const ConstBlock& A,
+          Trans trans_b,
+          const ConstBlock& B,
+          Block C,
+          double alpha,
+          double beta) {
+  const Index m = trans_a == Trans::kYes ? A.cols() : A.rows();
+  const Index k = trans_a == Trans::kYes ? A.rows() : A.cols();
+  const Index k_of_b = trans_b == Trans::kYes ? B.cols() : B.rows();
+  const Index n = trans_b == Trans::kYes ? B.rows() : B.cols();
+  require(k == k_of_b && C.rows() == m && C.cols() == n,
+          "product: {} x {} times {} x {} does not give {} x {}",
+          m,
+          k,
+          k_of_b,
+          n,
+          C.rows(),
+          C.cols());
+  if (m == 0 || n == 0) return;
+  if (k == 0) {
+    scale(C, beta);
+    return;
+  }
+  const Factors factors{operand(trans_a, A), operand(trans_b, B)};
+  const Target target{C.data(), C.outerStride()};
+  const auto multiply = is_deep(m, k) ? multiply_deep : multiply_tiles;
+  multiply(factors, m, n, k, {alpha, beta}, target);
+}
+
+Matrix product(Trans trans_a, const ConstBlock& A, Trans trans_b, const ConstBlock& B) {
+  Matrix C(trans_a == Trans::kYes ? A.cols() : A.rows(), trans_b == Trans::kYes ? B.rows() : B.cols());
+  gemm(trans_a, A, trans_b, B, C);
+  return C;
+}
+
+Matrix product(const ConstBlock& A, const ConstBlock& B) {
+  return product(Trans::kNo, A, Trans::kNo, B);
+}
+
+Matrix transpose_product(const ConstBlock& A, const ConstBlock& B) {
+  return product(Trans::kYes, A, Trans::kNo, B);
+}
+
+const char* instruction_set() { return simd::target_name(); }
+
+}  // namespace matapprox::kernels
