@@ -53,15 +53,13 @@ void over_rows(Index rows, bool spread, const Body& body) {
     body(Index{0}, rows);
     return;
   }
-  parallel_for((rows + kRowChunk - 1) / kRowChunk, [&](Index c) {
-    body(c * kRowChunk, std::min(rows, (c + 1) * kRowChunk));
-  });
+  parallel_for((rows + kRowChunk - 1) / kRowChunk,
+               [&](Index c) { body(c * kRowChunk, std::min(rows, (c + 1) * kRowChunk)); });
 }
 
 /// One column: y = the chain times x. Vectors are held twice, one copy after the other, so that
 /// every link is a contiguous shifted segment.
-void apply_to_vector(
-    const Chain& chain, bool transposed, bool spread, const double* x, double* y) {
+void apply_to_vector(const Chain& chain, bool transposed, bool spread, const double* x, double* y) {
   const Index n = chain.front().order;
   Scratch scratch;
   double* from = scratch.reserve(4 * n);
@@ -88,12 +86,8 @@ void apply_to_panel(
   double* from = scratch.reserve(2 * n * width);
   double* to = from + n * width;
   over_rows(n, spread, [&](Index first, Index last) {
-    simd::panel_from_columns(X.data() + first,
-                             X.outerStride(),
-                             last - first,
-                             X.cols(),
-                             width,
-                             from + first * width);
+    simd::panel_from_columns(
+        X.data() + first, X.outerStride(), last - first, X.cols(), width, from + first * width);
   });
   const auto product = transposed ? simd::chord_transpose_rows : simd::chord_rows;
   for (const simd::ChordFactor& W : chain) {

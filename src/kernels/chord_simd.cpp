@@ -46,7 +46,8 @@ HWY_INLINE void product_rows(const ChordFactor& W,
     V acc[kVectors];
     for (int v = 0; v < kVectors; ++v) acc[v] = hn::Zero(d);
     for (Index k = 0; k < links; ++k) {
-      const Index j = kTransposed ? before(i, W.offsets[k], W.order) : after(i, W.offsets[k], W.order);
+      const Index j =
+          kTransposed ? before(i, W.offsets[k], W.order) : after(i, W.offsets[k], W.order);
       const V w = hn::Set(d, W.values[(kTransposed ? j : i) * links + k]);
       const double* row = x + j * width;
       for (int v = 0; v < kVectors; ++v) {
@@ -148,9 +149,12 @@ HWY_INLINE void gradient_rows(const ChordFactor& W,
 void chord_add_gradient_impl(
     const ChordFactor& W, Index width, const double* g, const double* t, double* gradient) {
   Index c = 0;
-  for (; c + 8 * kLanes <= width; c += 8 * kLanes) gradient_rows<8>(W, width, g + c, t + c, gradient);
-  for (; c + 4 * kLanes <= width; c += 4 * kLanes) gradient_rows<4>(W, width, g + c, t + c, gradient);
-  for (; c + 2 * kLanes <= width; c += 2 * kLanes) gradient_rows<2>(W, width, g + c, t + c, gradient);
+  for (; c + 8 * kLanes <= width; c += 8 * kLanes)
+    gradient_rows<8>(W, width, g + c, t + c, gradient);
+  for (; c + 4 * kLanes <= width; c += 4 * kLanes)
+    gradient_rows<4>(W, width, g + c, t + c, gradient);
+  for (; c + 2 * kLanes <= width; c += 2 * kLanes)
+    gradient_rows<2>(W, width, g + c, t + c, gradient);
   for (; c < width; c += kLanes) gradient_rows<1>(W, width, g + c, t + c, gradient);
 }
 

@@ -38,8 +38,8 @@ void chord_transpose_vector(
 /// t -= x for `count` numbers; returns the sum of squares of the result.
 double subtract_and_square(double* t, const double* x, Index count);
 
-/// Column-major rows x columns (stride ld) into a row-major panel of `width` >= columns, the rest of
-/// each row zero; and back.
+/// Column-major rows x columns (stride ld) into a row-major panel of `width` >= columns, the rest
+/// of each row zero; and back.
 void panel_from_columns(
     const double* x, Index ld, Index rows, Index columns, Index width, double* panel);
 void columns_from_panel(

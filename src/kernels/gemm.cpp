@@ -146,8 +146,8 @@ Shape tile_for_threads(Index m, Index n, Index k) {
   Shape tile{m, n};
   Index tiles = 1;
   while (tiles < wanted) {
-    const double work = static_cast<double>(tile.rows) * static_cast<double>(tile.columns) *
-                        static_cast<double>(k);
+    const double work =
+        static_cast<double>(tile.rows) * static_cast<double>(tile.columns) * static_cast<double>(k);
     const bool split_rows = tile.rows >= 2 * least_rows;
     const bool split_columns = tile.columns >= 2 * least_columns;
     if (work < kSmall || (!split_rows && !split_columns)) break;
@@ -190,12 +190,8 @@ constexpr Index kPartialNumbers = Index{1} << 22;
 bool is_deep(Index m, Index k) { return m <= kFewRows && k >= kLongDepth; }
 
 /// C(:, j) = alpha * (sum of the partial columns, in order) + beta C(:, j)
-void add_partials(const double* partial,
-                  Index step,
-                  Index chunks,
-                  Index m,
-                  const Update& update,
-                  double* c) {
+void add_partials(
+    const double* partial, Index step, Index chunks, Index m, const Update& update, double* c) {
   for (Index i = 0; i < m; ++i) {
     double sum = partial[i];
     for (Index s = 1; s < chunks; ++s) sum += partial[i + s * step];
@@ -222,8 +218,7 @@ void multiply_deep(
                      {partial + s * m * width, m});
     });
     parallel_for(columns.size(), [&](Index q) {
-      add_partials(
-          partial + q * m, m * width, chunks, m, update, C.data + (j + q) * C.stride);
+      add_partials(partial + q * m, m * width, chunks, m, update, C.data + (j + q) * C.stride);
     });
   }
 }
@@ -273,7 +268,8 @@ void gemm(Trans trans_a,
 }
 
 Matrix product(Trans trans_a, const ConstBlock& A, Trans trans_b, const ConstBlock& B) {
-  Matrix C(trans_a == Trans::kYes ? A.cols() : A.rows(), trans_b == Trans::kYes ? B.rows() : B.cols());
+  Matrix C(trans_a == Trans::kYes ? A.cols() : A.rows(),
+           trans_b == Trans::kYes ? B.rows() : B.cols());
   gemm(trans_a, A, trans_b, B, C);
   return C;
 }

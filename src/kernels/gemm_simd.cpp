@@ -2,10 +2,9 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/gemm_simd.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
-
-#include <hwy/cache_control.h>
 
 #include <algorithm>
 #include <array>
@@ -109,8 +108,8 @@ void multiply_packed_impl(const double* a,
   }
 }
 
-/// `panels` panels of `width` rows, all present; rows contiguous. Runs over the panels inside, so that
-/// each column of the source is read once from end to end.
+/// `panels` panels of `width` rows, all present; rows contiguous. Runs over the panels inside, so
+/// that each column of the source is read once from end to end.
 HWY_INLINE void pack_copying(
     const PackSource& from, Index panels, Index depth, Index width, double* packed) {
   const Full d;
@@ -138,7 +137,8 @@ HWY_INLINE void pack_transposing(const PackSource& from, Index depth, Index widt
       for (Index r = 0; r < kSquare; ++r) hn::StoreU(v[r], d, packed + (p + r) * width + i);
     }
     for (Index p = whole; p < depth; ++p) {
-      for (Index r = 0; r < kSquare; ++r) packed[p * width + i + r] = source[r * from.row_stride + p];
+      for (Index r = 0; r < kSquare; ++r)
+        packed[p * width + i + r] = source[r * from.row_stride + p];
     }
   }
 }
@@ -190,12 +190,8 @@ HWY_INLINE void accumulate(D d,
 }
 
 template <int kColumns>
-HWY_INLINE void accumulate_strip(const double* a,
-                                 Index lda,
-                                 const double* b,
-                                 Index rows,
-                                 Index depth,
-                                 double* sums) {
+HWY_INLINE void accumulate_strip(
+    const double* a, Index lda, const double* b, Index rows, Index depth, double* sums) {
   const Index whole = rows - rows % kLanes;
   Index p = 0;
   for (; p + 4 <= depth; p += 4) {
@@ -236,8 +232,8 @@ void multiply_narrow_impl(const double* a,
 
 constexpr Index kDotRows = 2 * kSquare;
 
-/// sums (kDotRows x kColumns) = dot products of kDotRows runs of A with kColumns of b, summed in the
-/// order of multiply_tile: squares of A are transposed in registers.
+/// sums (kDotRows x kColumns) = dot products of kDotRows runs of A with kColumns of b, summed in
+/// the order of multiply_tile: squares of A are transposed in registers.
 template <int kColumns>
 HWY_INLINE void dot_tile(const std::array<const double*, kDotRows>& a,
                          const double* b,

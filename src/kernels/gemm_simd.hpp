@@ -30,8 +30,8 @@ struct PackSource {
   PackSource from_row(Index i) const { return {data + i * row_stride, row_stride, depth_stride}; }
 };
 
-/// Packs rows 0..rows-1, depths 0..depth-1 in panels of `width` rows, each panel depth by depth; the
-/// last panel is filled up with zeros.
+/// Packs rows 0..rows-1, depths 0..depth-1 in panels of `width` rows, each panel depth by depth;
+/// the last panel is filled up with zeros.
 void pack_panels(const PackSource& source, Index rows, Index depth, Index width, double* packed);
 
 /// C = alpha * acc (+ beta C), one block of K; beta = 0 does not read C.
@@ -50,8 +50,8 @@ void multiply_packed(const double* a,
                      double* c,
                      Index ldc);
 
-/// C (rows x columns, columns <= kNarrow) from A in place (rows x depth, column-major) and b, column
-/// after column of length depth.
+/// C (rows x columns, columns <= kNarrow) from A in place (rows x depth, column-major) and b,
+/// column after column of length depth.
 void multiply_narrow(const double* a,
                      Index lda,
                      const double* b,

@@ -1,5 +1,5 @@
-// Transposing small squares in registers, once per instruction set (no pragma once: Highway includes
-// this again for each).
+// Transposing small squares in registers, once per instruction set (no pragma once: Highway
+// includes this again for each).
 #if defined(MATAPPROX_KERNELS_TRANSPOSE_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef MATAPPROX_KERNELS_TRANSPOSE_INL
 #undef MATAPPROX_KERNELS_TRANSPOSE_INL

@@ -1,0 +1,164 @@
+// Rates of the kernels, the BLAS's own product beside ours:
+//   matapprox_bench --benchmark_filter=Gemm --benchmark_repetitions=5
+// Each figure is for one thread; MATAPPROX_THREADS=n asks for more.
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <random>
+#include <vector>
+
+#include "kernels/chord.hpp"
+#include "kernels/gemm.hpp"
+#include "kernels/lapack.hpp"
+#include "kernels/sparse.hpp"
+#include "matapprox/core/threads.hpp"
+
+namespace matapprox::kernels {
+namespace {
+
+void use_threads() {
+  const char* text = std::getenv("MATAPPROX_THREADS");
+  set_threads(text == nullptr ? 1 : std::max(1, std::atoi(text)));
+}
+
+void count_flops(benchmark::State& state, double per_iteration) {
+  state.counters["flop/s"] = benchmark::Counter(
+      per_iteration * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+}
+
+double multiply_flops(Index m, Index n, Index k) {
+  return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+}
+
+void Gemm(benchmark::State& state) {
+  use_threads();
+  const Index m = state.range(0);
+  const Index n = state.range(1);
+  const Index k = state.range(2);
+  const bool transposed = state.range(3) != 0;
+  const Matrix A = transposed ? Matrix::Random(k, m) : Matrix::Random(m, k);
+  const Matrix B = Matrix::Random(k, n);
+  Matrix C(m, n);
+  for ([[maybe_unused]] auto _ : state) {
+    gemm(transposed ? Trans::kYes : Trans::kNo, A, Trans::kNo, B, C);
+    benchmark::DoNotOptimize(C.data());
+  }
+  count_flops(state, multiply_flops(m, n, k));
+  state.SetLabel(instruction_set());
+}
+BENCHMARK(Gemm)
+    ->ArgNames({"m", "n", "k", "transposed"})
+    ->Args({32, 32, 32, 0})
+    ->Args({512, 512, 512, 0})
+    ->Args({1024, 1024, 1024, 0})
+    ->Args({2048, 2048, 2048, 0})
+    ->Args({2048, 60, 2048, 0})
+    ->Args({2048, 60, 2048, 1})
+    ->Args({2048, 1, 2048, 0})
+    ->Args({2048, 1, 2048, 1})
+    ->Args({100, 100, 100000, 1})
+    ->UseRealTime();
+
+void BlasGemm(benchmark::State& state) {
+  const Index m = state.range(0);
+  const Index n = state.range(1);
+  const Index k = state.range(2);
+  const Matrix A = Matrix::Random(m, k);
+  const Matrix B = Matrix::Random(k, n);
+  Matrix C(m, n);
+  for ([[maybe_unused]] auto _ : state) {
+    blas_gemm(A, B, C);
+    benchmark::DoNotOptimize(C.data());
+  }
+  count_flops(state, multiply_flops(m, n, k));
+  state.SetLabel(blas_info().library + " " + blas_info().core);
+}
+BENCHMARK(BlasGemm)
+    ->ArgNames({"m", "n", "k"})
+    ->Args({32, 32, 32})
+    ->Args({512, 512, 512})
+    ->Args({1024, 1024, 1024})
+    ->Args({2048, 2048, 2048})
+    ->Args({2048, 60, 2048})
+    ->Args({2048, 1, 2048})
+    ->UseRealTime();
+
+/// A chain of the reference pattern with values that keep the size of what they multiply.
+ChordFactors chain_of_order(Index n) {
+  ChordFactors chain{chord_reference_pattern(n), {}};
+  const Vector values = Vector::Random(chain.pattern.stored_numbers());
+  chain.values.assign(values.begin(), values.end());
+  return chain;
+}
+
+void ChordProduct(benchmark::State& state) {
+  use_threads();
+  const ChordFactors chain = chain_of_order(state.range(0));
+  const Matrix X = Matrix::Random(state.range(0), state.range(1));
+  const bool transposed = state.range(2) != 0;
+  Matrix Y(X.rows(), X.cols());
+  for ([[maybe_unused]] auto _ : state) {
+    if (transposed) {
+      chord_apply_transpose(chain.pattern, chain.values.data(), X, Y);
+    } else {
+      chord_apply(chain.pattern, chain.values.data(), X, Y);
+    }
+    benchmark::DoNotOptimize(Y.data());
+  }
+  count_flops(state,
+              2.0 * static_cast<double>(chain.values.size()) * static_cast<double>(X.cols()));
+}
+BENCHMARK(ChordProduct)
+    ->ArgNames({"n", "columns", "transposed"})
+    ->ArgsProduct({{64, 1024, 16384}, {1, 64}, {0, 1}})
+    ->UseRealTime();
+
+void ChordObjective(benchmark::State& state) {
+  use_threads();
+  const Index n = state.range(0);
+  const ChordFactors chain = chain_of_order(n);
+  const Matrix rows = Matrix::Random(n, n);  // column i is row i of the target
+  const TargetPanel target = [&](Index first, Index count, double* panel) {
+    for (Index i = 0; i < n; ++i) {
+      std::copy_n(rows.data() + i * n + first, count, panel + i * count);
+    }
+  };
+  Vector gradient(chain.pattern.stored_numbers());
+  for ([[maybe_unused]] auto _ : state) {
+    benchmark::DoNotOptimize(
+        chord_objective(chain.pattern, chain.values.data(), target, gradient.data()));
+  }
+  count_flops(state, 6.0 * static_cast<double>(n) * static_cast<double>(chain.values.size()));
+}
+BENCHMARK(ChordObjective)->ArgName("n")->Arg(64)->Arg(256)->Arg(512)->Arg(1024)->UseRealTime();
+
+void SparseApply(benchmark::State& state) {
+  use_threads();
+  const Index n = state.range(0);
+  const Index per_row = 10;
+  std::mt19937_64 generator(1);
+  SparseMatrix A(n, n);
+  A.reserve(Eigen::Matrix<Index, Eigen::Dynamic, 1>::Constant(n, per_row));
+  for (Index i = 0; i < n; ++i) {
+    for (Index k = 0; k < per_row; ++k) {
+      A.coeffRef(i, static_cast<Index>(generator() % static_cast<std::uint64_t>(n))) = 1.0;
+    }
+  }
+  A.makeCompressed();
+  const Matrix X = Matrix::Random(n, state.range(1));
+  Matrix Y(n, state.range(1));
+  for ([[maybe_unused]] auto _ : state) {
+    sparse_apply(A, X, Y);
+    benchmark::DoNotOptimize(Y.data());
+  }
+  count_flops(state, 2.0 * static_cast<double>(A.nonZeros()) * static_cast<double>(X.cols()));
+}
+BENCHMARK(SparseApply)
+    ->ArgNames({"n", "columns"})
+    ->ArgsProduct({{1000, 1000000}, {1, 8, 64}})
+    ->UseRealTime();
+
+}  // namespace
+}  // namespace matapprox::kernels

@@ -1,0 +1,200 @@
+#include "kernels/blas_library.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <sstream>
+
+#include "kernels/lapack.hpp"
+
+namespace matapprox::kernels {
+
+namespace {
+
+/// The function of that name in this process, or null.
+template <class Function>
+Function* find_function(const char* name) {
+  void* address = dlsym(RTLD_DEFAULT, name);
+  Function* function = nullptr;
+  static_assert(sizeof(function) == sizeof(address));
+  std::memcpy(&function, &address, sizeof(function));
+  return function;
+}
+
+struct OpenBlas {
+  char* (*config)() = find_function<char*()>("openblas_get_config");
+  char* (*core)() = find_function<char*()>("openblas_get_corename");
+  int (*threads)() = find_function<int()>("openblas_get_num_threads");
+  void (*set_threads)(int) = find_function<void(int)>("openblas_set_num_threads");
+  // Exported by builds that hold kernels for several cores.
+  void (*quit)() = find_function<void()>("gotoblas_dynamic_quit");
+  void (*init)() = find_function<void()>("gotoblas_dynamic_init");
+};
+
+const OpenBlas& open_blas() {
+  static const OpenBlas functions;
+  return functions;
+}
+
+enum class VectorInstructions { kNone, kAvx2, kAvx512 };
+
+VectorInstructions processor_instructions() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
+    return VectorInstructions::kAvx512;
+  }
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    return VectorInstructions::kAvx2;
+  }
+#endif
+  return VectorInstructions::kNone;
+}
+
+/// What the kernels for an x86 core of OpenBLAS use; names as openblas_get_corename spells them.
+/// A name that is not here is taken for a good one.
+VectorInstructions core_instructions(const std::string& core) {
+  constexpr std::array<const char*, 18> kOld{"Prescott",
+                                             "Core2",
+                                             "Penryn",
+                                             "Dunnington",
+                                             "Nehalem",
+                                             "Sandybridge",
+                                             "Atom",
+                                             "Nano",
+                                             "Athlon",
+                                             "Opteron",
+                                             "Opteron_SSE3",
+                                             "Barcelona",
+                                             "Bobcat",
+                                             "Bulldozer",
+                                             "Piledriver",
+                                             "Steamroller",
+                                             "Katmai",
+                                             "Northwood"};
+  constexpr std::array<const char*, 3> kAvx2{"Haswell", "Zen", "Excavator"};
+  const auto is_core = [&](const char* name) { return core == name; };
+  if (std::any_of(kOld.begin(), kOld.end(), is_core)) return VectorInstructions::kNone;
+  if (std::any_of(kAvx2.begin(), kAvx2.end(), is_core)) return VectorInstructions::kAvx2;
+  return VectorInstructions::kAvx512;
+}
+
+/// Sets an environment variable for as long as this lives.
+class EnvironmentVariable {
+ public:
+  EnvironmentVariable(const char* name, const std::string& value) : name_(name) {
+    const char* old = std::getenv(name);
+    was_set_ = old != nullptr;
+    if (was_set_) old_ = old;
+    setenv(name, value.c_str(), 1);
+  }
+  ~EnvironmentVariable() {
+    if (was_set_) {
+      setenv(name_, old_.c_str(), 1);
+    } else {
+      unsetenv(name_);
+    }
+  }
+  EnvironmentVariable(const EnvironmentVariable&) = delete;
+  EnvironmentVariable& operator=(const EnvironmentVariable&) = delete;
+
+ private:
+  const char* name_;
+  bool was_set_ = false;
+  std::string old_;
+};
+
+bool& core_was_mended() {
+  static bool mended = false;
+  return mended;
+}
+
+struct SingleThreadCount {
+  std::mutex mutex;
+  int guards = 0;
+  int threads_before = 1;
+};
+
+SingleThreadCount& single_thread_count() {
+  static SingleThreadCount count;
+  return count;
+}
+
+}  // namespace
+
+bool blas_is_open_blas() { return open_blas().config != nullptr; }
+
+std::string blas_library_name() {
+  if (!blas_is_open_blas()) return "BLAS";
+  std::istringstream words(open_blas().config());
+  std::string name;
+  std::string version;
+  words >> name >> version;
+  return name + " " + version;
+}
+
+std::string blas_core() { return open_blas().core == nullptr ? "" : open_blas().core(); }
+
+int blas_threads() { return open_blas().threads == nullptr ? 1 : open_blas().threads(); }
+
+void set_blas_threads(int count) {
+  if (open_blas().set_threads != nullptr) open_blas().set_threads(count);
+}
+
+std::string better_blas_core(const std::string& core) {
+  const VectorInstructions has = processor_instructions();
+  const VectorInstructions used = core_instructions(core);
+  if (core.empty() || used != VectorInstructions::kNone) return "";
+  switch (has) {
+    case VectorInstructions::kAvx512:
+      return "SkylakeX";
+    case VectorInstructions::kAvx2:
+      return "Haswell";
+    case VectorInstructions::kNone:
+      break;
+  }
+  return "";
+}
+
+bool restart_blas_with_core(const std::string& core) {
+  if (open_blas().quit == nullptr || open_blas().init == nullptr) return false;
+  const EnvironmentVariable choice("OPENBLAS_CORETYPE", core);
+  open_blas().quit();
+  open_blas().init();
+  return blas_core() == core;
+}
+
+bool mend_blas_core() {
+  const std::string core = better_blas_core(blas_core());
+  if (core.empty() || !restart_blas_with_core(core)) return false;
+  core_was_mended() = true;
+  return true;
+}
+
+void configure_blas() {
+  if (std::getenv("OPENBLAS_CORETYPE") == nullptr) mend_blas_core();
+}
+
+BlasInfo blas_info() { return {blas_library_name(), blas_core(), core_was_mended()}; }
+
+SingleBlasThread::SingleBlasThread() {
+  SingleThreadCount& count = single_thread_count();
+  const std::lock_guard lock(count.mutex);
+  if (count.guards++ > 0) return;
+  count.threads_before = blas_threads();
+  if (count.threads_before != 1) set_blas_threads(1);
+}
+
+SingleBlasThread::~SingleBlasThread() {
+  SingleThreadCount& count = single_thread_count();
+  const std::lock_guard lock(count.mutex);
+  if (--count.guards > 0) return;
+  if (count.threads_before != 1) set_blas_threads(count.threads_before);
+}
+
+}  // namespace matapprox::kernels

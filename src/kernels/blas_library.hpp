@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+
+namespace matapprox::kernels {
+
+// What OpenBLAS offers beside BLAS, looked up at run time: the program also runs on another BLAS.
+
+/// True if the BLAS in this process is OpenBLAS.
+bool blas_is_open_blas();
+/// "OpenBLAS 0.3.21", or "BLAS" if the library does not say what it is.
+std::string blas_library_name();
+/// The processor core whose kernels OpenBLAS uses; empty for another BLAS.
+std::string blas_core();
+/// Number of threads of OpenBLAS; 1 for another BLAS.
+int blas_threads();
+void set_blas_threads(int count);
+
+/// The OpenBLAS core for this processor, "SkylakeX" or "Haswell", if `core`, the one in use, lacks
+/// the vector instructions that the processor has; empty if `core` is good enough.
+std::string better_blas_core(const std::string& core);
+/// Starts OpenBLAS's choice of kernels again with the given core. False, and nothing changed, if
+/// this library cannot do that. Call while only one thread runs.
+bool restart_blas_with_core(const std::string& core);
+/// configure_blas() whatever OPENBLAS_CORETYPE says; true if another core was taken.
+bool mend_blas_core();
+
+/// Keeps the BLAS at one thread while any of these lives, on whatever thread; the last one gives
+/// back the number that the first one found.
+class SingleBlasThread {
+ public:
+  SingleBlasThread();
+  ~SingleBlasThread();
+  SingleBlasThread(const SingleBlasThread&) = delete;
+  SingleBlasThread& operator=(const SingleBlasThread&) = delete;
+};
+
+}  // namespace matapprox::kernels

@@ -1,0 +1,87 @@
+#include "kernels/sparse.hpp"
+
+#include <algorithm>
+
+#include "core/require.hpp"
+#include "kernels/chord_simd.hpp"
+#include "kernels/scratch.hpp"
+#include "kernels/sparse_simd.hpp"
+#include "matapprox/core/threads.hpp"
+
+namespace matapprox::kernels {
+
+namespace {
+
+// Rows of one task; of one row-major copy of results; columns from which rows of X are gathered
+// rather than single numbers; and columns at a time, a row of X being two cache lines then.
+constexpr Index kRowChunk = 4096;
+constexpr Index kResultRows = 64;
+constexpr Index kPanelColumns = 3;
+constexpr Index kPanelWidth = 16;
+// Numbers of X held row-major at a time, where that is more than one cache line per row: 512 MiB.
+constexpr Index kPanelNumbers = Index{1} << 26;
+
+template <class Body>
+void over_rows(Index rows, const Body& body) {
+  parallel_for((rows + kRowChunk - 1) / kRowChunk,
+               [&](Index c) { body(c * kRowChunk, std::min(rows, (c + 1) * kRowChunk)); });
+}
+
+/// Y = A X through a row-major copy of X: one gather per entry of A then serves all columns.
+void apply_to_panel(
+    const simd::CompressedRows& A, Index width, const ConstBlock& X, double* panel, Block Y) {
+  over_rows(X.rows(), [&](Index first, Index last) {
+    simd::panel_from_columns(
+        X.data() + first, X.outerStride(), last - first, X.cols(), width, panel + first * width);
+  });
+  over_rows(Y.rows(), [&](Index first, Index last) {
+    thread_local Scratch scratch;
+    double* results = scratch.reserve(kResultRows * width);
+    for (Index i = first; i < last; i += kResultRows) {
+      const Index end = std::min(last, i + kResultRows);
+      simd::sparse_panel_rows(A, i, end, width, panel, results);
+      simd::columns_from_panel(results, width, end - i, Y.cols(), Y.data() + i, Y.outerStride());
+    }
+  });
+}
+
+}  // namespace
+
+void sparse_apply(const SparseMatrix& A, const ConstBlock& X, Block Y) {
+  require(A.cols() == X.rows() && A.rows() == Y.rows() && X.cols() == Y.cols(),
+          "sparse product: {} x {} times {} x {} does not give {} x {}",
+          A.rows(),
+          A.cols(),
+          X.rows(),
+          X.cols(),
+          Y.rows(),
+          Y.cols());
+  if (Y.size() == 0) return;
+  if (!A.isCompressed()) {
+    SparseMatrix compressed = A;
+    compressed.makeCompressed();
+    sparse_apply(compressed, X, Y);
+    return;
+  }
+  const simd::CompressedRows rows{A.outerIndexPtr(), A.innerIndexPtr(), A.valuePtr()};
+  const Index columns = X.cols();
+  if (columns < kPanelColumns) {
+    for (Index j = 0; j < columns; ++j) {
+      over_rows(A.rows(), [&](Index first, Index last) {
+        simd::sparse_vector_rows(rows, first, last, X.col(j).data(), Y.col(j).data());
+      });
+    }
+    return;
+  }
+  const Index bounded = A.cols() * kPanelWidth <= kPanelNumbers ? kPanelWidth : kPanelWidth / 2;
+  const Index most = std::min(bounded, (columns + 3) / 4 * 4);
+  Scratch scratch;
+  double* panel = scratch.reserve(A.cols() * most);
+  for (Index j = 0; j < columns; j += most) {
+    const Index count = std::min(most, columns - j);
+    const Index width = (count + 3) / 4 * 4;
+    apply_to_panel(rows, width, X.middleCols(j, count), panel, Y.middleCols(j, count));
+  }
+}
+
+}  // namespace matapprox::kernels

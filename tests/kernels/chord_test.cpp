@@ -1,0 +1,218 @@
+#include "kernels/chord.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "matapprox/core/error.hpp"
+#include "support/thread_count.hpp"
+
+namespace matapprox::kernels {
+namespace {
+
+constexpr double kEps = std::numeric_limits<double>::epsilon();
+
+/// Three factors with 2, 4 and 1 links (fewer where the order has no room for them), negative
+/// distances among them.
+ChordPattern unequal_pattern(Index n) {
+  ChordPattern pattern{n, {{0}, {0}, {n - 1}}};
+  const auto add = [&](std::size_t m, Index offset) {
+    auto& offsets = pattern.offsets[m];
+    if (std::find(offsets.begin(), offsets.end(), offset % n) == offsets.end()) {
+      offsets.push_back(offset % n);
+    }
+  };
+  add(0, n / 2 + 1);
+  for (const Index offset : {n - 1, n / 3 + 1, Index{1}}) add(1, offset);
+  pattern.validate();
+  return pattern;
+}
+
+Vector random_values(const ChordPattern& pattern) {
+  std::mt19937_64 generator(7);
+  std::uniform_real_distribution<double> uniform(-1.0, 1.0);
+  Vector values(pattern.stored_numbers());
+  for (double& v : values) v = 0.3 + 0.5 * uniform(generator);
+  return values;
+}
+
+Matrix dense_factor(const ChordPattern& pattern, const Vector& values, Index m) {
+  const Index n = pattern.order;
+  const Index links = pattern.links(m);
+  Matrix W = Matrix::Zero(n, n);
+  for (Index i = 0; i < n; ++i) {
+    for (Index k = 0; k < links; ++k) {
+      const Index j =
+          (i + pattern.offsets[static_cast<std::size_t>(m)][static_cast<std::size_t>(k)]) % n;
+      W(i, j) += values[pattern.first_value(m) + i * links + k];
+    }
+  }
+  return W;
+}
+
+/// W_first ... W_last-1.
+Matrix dense_product(const ChordPattern& pattern, const Vector& values, Index first, Index last) {
+  Matrix P = Matrix::Identity(pattern.order, pattern.order);
+  for (Index m = first; m < last; ++m) P = P * dense_factor(pattern, values, m);
+  return P;
+}
+
+TargetPanel panels_of(const Matrix& X) {
+  return [&X](Index first, Index count, double* panel) {
+    for (Index i = 0; i < X.rows(); ++i) {
+      for (Index c = 0; c < count; ++c) panel[i * count + c] = X(i, first + c);
+    }
+  };
+}
+
+/// The dense formula: entry (i, j) of the derivative by W_m is that of
+/// (W_1...W_m-1)^T (Yhat - X) (W_m+1...W_M)^T.
+Vector dense_gradient(const ChordPattern& pattern, const Vector& values, const Matrix& X) {
+  const Index n = pattern.order;
+  const Matrix R = dense_product(pattern, values, 0, pattern.factors()) - X;
+  Vector gradient(values.size());
+  for (Index m = 0; m < pattern.factors(); ++m) {
+    const Matrix D = dense_product(pattern, values, 0, m).transpose() * R *
+                     dense_product(pattern, values, m + 1, pattern.factors()).transpose();
+    for (Index i = 0; i < n; ++i) {
+      for (Index k = 0; k < pattern.links(m); ++k) {
+        const Index offset =
+            pattern.offsets[static_cast<std::size_t>(m)][static_cast<std::size_t>(k)];
+        gradient[pattern.first_value(m) + i * pattern.links(m) + k] = D(i, (i + offset) % n);
+      }
+    }
+  }
+  return gradient;
+}
+
+std::vector<ChordPattern> patterns(Index n) {
+  return {chord_reference_pattern(n), chord_paper_pattern(n), unequal_pattern(n)};
+}
+
+class ChordOrder : public ::testing::TestWithParam<int> {};
+
+TEST_P(ChordOrder, ProductsAgreeWithDenseOnes) {
+  const Index n = GetParam();
+  for (const ChordPattern& pattern : patterns(n)) {
+    const Vector values = random_values(pattern);
+    const Matrix Z = dense_product(pattern, values, 0, pattern.factors());
+    const double tolerance = 16.0 * kEps * static_cast<double>(n) * (1.0 + Z.cwiseAbs().sum());
+    for (const Index b : {0, 1, 2, 3, 5, 8, 31, 37, 70}) {
+      const Matrix X = Matrix::Random(n, b);
+      Matrix Y = Matrix::Constant(n, b, 9.0);
+      chord_apply(pattern, values.data(), X, Y);
+      EXPECT_LE((Y - Z * X).norm(), tolerance) << "columns " << b;
+      chord_apply_transpose(pattern, values.data(), X, Y);
+      EXPECT_LE((Y - Z.transpose() * X).norm(), tolerance) << "transposed, columns " << b;
+    }
+  }
+}
+
+TEST_P(ChordOrder, ObjectiveAndGradientAgreeWithTheDenseFormula) {
+  const Index n = GetParam();
+  for (const ChordPattern& pattern : patterns(n)) {
+    const Vector values = random_values(pattern);
+    const Matrix X = Matrix::Random(n, n);
+    Vector gradient = Vector::Constant(values.size(), 5.0);
+    const double value = chord_objective(pattern, values.data(), panels_of(X), gradient.data());
+    const double expected =
+        0.5 * (dense_product(pattern, values, 0, pattern.factors()) - X).squaredNorm();
+    const Vector dense = dense_gradient(pattern, values, X);
+    const double tolerance = 8.0 * kEps * static_cast<double>(n);
+    EXPECT_NEAR(value, expected, tolerance * expected);
+    EXPECT_LE((gradient - dense).norm(), tolerance * (1.0 + dense.norm()));
+    EXPECT_EQ(chord_objective(pattern, values.data(), panels_of(X), nullptr), value);
+  }
+}
+
+TEST_P(ChordOrder, GradientAgreesWithCentralDifferences) {
+  const Index n = GetParam();
+  for (const ChordPattern& pattern : patterns(n)) {
+    const Vector values = random_values(pattern);
+    const Matrix X = Matrix::Random(n, n);
+    Vector gradient(values.size());
+    chord_objective(pattern, values.data(), panels_of(X), gradient.data());
+    const double h = 1e-5;
+    const Index step = std::max<Index>(1, values.size() / 40);
+    for (Index p = 0; p < values.size(); p += step) {
+      Vector moved = values;
+      moved[p] = values[p] + h;
+      const double above = chord_objective(pattern, moved.data(), panels_of(X), nullptr);
+      moved[p] = values[p] - h;
+      const double below = chord_objective(pattern, moved.data(), panels_of(X), nullptr);
+      EXPECT_NEAR(
+          gradient[p], (above - below) / (2.0 * h), 1e-6 * (1.0 + gradient.cwiseAbs().maxCoeff()))
+          << "entry " << p;
+    }
+  }
+}
+
+TEST_P(ChordOrder, GradientIsZeroAtAnExactProduct) {
+  const Index n = GetParam();
+  for (const ChordPattern& pattern : patterns(n)) {
+    const Vector values = random_values(pattern);
+    const Matrix X = dense_product(pattern, values, 0, pattern.factors());
+    Vector gradient(values.size());
+    const double value = chord_objective(pattern, values.data(), panels_of(X), gradient.data());
+    const double scale = 64.0 * kEps * X.norm() * static_cast<double>(n);
+    EXPECT_LE(value, scale * scale);
+    EXPECT_LE(gradient.norm(), scale * (1.0 + X.norm()));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Orders, ChordOrder, ::testing::Values(1, 2, 3, 5, 16, 37, 64, 100));
+
+TEST(Chord, BitsDoNotDependOnTheNumberOfThreads) {
+  for (const Index n : {37, 256, 300}) {
+    const ChordPattern pattern = chord_reference_pattern(n);
+    const Vector values = random_values(pattern);
+    const Matrix X = Matrix::Random(n, n);
+    const auto evaluate = [&] {
+      Vector result(values.size() + 1);
+      result[0] = chord_objective(pattern, values.data(), panels_of(X), result.data() + 1);
+      return result;
+    };
+    const test::ThreadCount one(1);
+    const Vector expected = evaluate();
+    for (const int count : {2, 3}) {
+      const test::ThreadCount more(count);
+      EXPECT_EQ(evaluate(), expected) << "order " << n << ", threads " << count;
+    }
+  }
+}
+
+TEST(Chord, BitsOfProductsDependNeitherOnThreadsNorOnColumnsBeside) {
+  const Index n = 4099;  // large enough for threads to share one panel
+  const ChordPattern pattern = unequal_pattern(n);
+  const Vector values = random_values(pattern);
+  const Matrix X = Matrix::Random(n, 40);
+  Matrix Y(n, 40);
+  Matrix Yt(n, 40);
+  const test::ThreadCount one(1);
+  chord_apply(pattern, values.data(), X, Y);
+  chord_apply_transpose(pattern, values.data(), X, Yt);
+  for (const int count : {1, 2, 3}) {
+    const test::ThreadCount more(count);
+    for (const Index b : {1, 2, 3, 9, 40}) {
+      Matrix Z(n, b);
+      chord_apply(pattern, values.data(), X.rightCols(b), Z);
+      EXPECT_EQ(Z, Y.rightCols(b)) << count << " threads, columns " << b;
+      chord_apply_transpose(pattern, values.data(), X.rightCols(b), Z);
+      EXPECT_EQ(Z, Yt.rightCols(b)) << count << " threads, columns " << b;
+    }
+  }
+}
+
+TEST(Chord, RefusesBlocksOfAnotherOrder) {
+  const ChordPattern pattern = chord_reference_pattern(8);
+  const Vector values = random_values(pattern);
+  Matrix Y(8, 2);
+  EXPECT_THROW(chord_apply(pattern, values.data(), Matrix::Zero(7, 2), Y), InvalidArgument);
+  EXPECT_THROW(chord_apply_transpose(pattern, values.data(), Matrix::Zero(8, 3), Y),
+               InvalidArgument);
+}
+
+}  // namespace
+}  // namespace matapprox::kernels

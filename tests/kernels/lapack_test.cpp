@@ -1,0 +1,150 @@
+#include "kernels/lapack.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <tuple>
+
+#include "matapprox/core/error.hpp"
+
+namespace matapprox::kernels {
+namespace {
+
+constexpr double kEps = std::numeric_limits<double>::epsilon();
+
+double distance_from_orthonormal(const Matrix& Q) {
+  return (Q.transpose() * Q - Matrix::Identity(Q.cols(), Q.cols())).norm();
+}
+
+Matrix with_nan() {
+  Matrix A = Matrix::Identity(4, 4);
+  A(2, 1) = std::numeric_limits<double>::quiet_NaN();
+  return A;
+}
+
+class LapackShape : public ::testing::TestWithParam<std::tuple<int, int>> {
+ protected:
+  Index rows() const { return std::get<0>(GetParam()); }
+  Index cols() const { return std::get<1>(GetParam()); }
+  Index smaller() const { return std::min(rows(), cols()); }
+  double tolerance() const { return 16.0 * kEps * static_cast<double>(rows() + cols() + 1); }
+};
+
+TEST_P(LapackShape, SvdRebuildsTheMatrixFromOrthonormalFactors) {
+  const Matrix A = Matrix::Random(rows(), cols());
+  const Svd result = svd(A);
+  ASSERT_EQ(result.S.size(), smaller());
+  EXPECT_LE(distance_from_orthonormal(result.U), tolerance());
+  EXPECT_LE(distance_from_orthonormal(result.V), tolerance());
+  EXPECT_LE((result.U * result.S.asDiagonal() * result.V.transpose() - A).norm(),
+            tolerance() * (1.0 + A.norm()));
+  for (Index i = 0; i + 1 < smaller(); ++i) EXPECT_GE(result.S[i], result.S[i + 1]);
+  EXPECT_LE((singular_values(A) - result.S).norm(), tolerance() * (1.0 + A.norm()));
+}
+
+TEST_P(LapackShape, ThinQrRebuildsTheMatrix) {
+  const Matrix A = Matrix::Random(rows(), cols());
+  Matrix R;
+  const Matrix Q = thin_qr(A, &R);
+  ASSERT_EQ(Q.rows(), rows());
+  ASSERT_EQ(Q.cols(), smaller());
+  ASSERT_EQ(R.rows(), smaller());
+  ASSERT_EQ(R.cols(), cols());
+  EXPECT_LE(distance_from_orthonormal(Q), tolerance());
+  EXPECT_LE((Q * R - A).norm(), tolerance() * (1.0 + A.norm()));
+  for (Index j = 0; j < cols(); ++j) {
+    for (Index i = j + 1; i < smaller(); ++i) EXPECT_EQ(R(i, j), 0.0);
+  }
+  EXPECT_EQ(thin_qr(A), Q);
+}
+
+TEST_P(LapackShape, PivotedQrOrderIsAPermutationThatStartsAtTheLongestColumn) {
+  Matrix A = Matrix::Random(rows(), cols());
+  if (A.size() > 0) A.col(cols() / 2) *= 10.0 * static_cast<double>(rows());
+  std::vector<Index> order = pivoted_qr_order(A);
+  if (A.size() > 0) {
+    EXPECT_EQ(order.front(), cols() / 2);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<Index> all(static_cast<std::size_t>(cols()));
+  std::iota(all.begin(), all.end(), Index{0});
+  EXPECT_EQ(order, all);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes,
+                         LapackShape,
+                         ::testing::Values(std::tuple{0, 0},
+                                           std::tuple{0, 3},
+                                           std::tuple{3, 0},
+                                           std::tuple{1, 1},
+                                           std::tuple{1, 7},
+                                           std::tuple{7, 1},
+                                           std::tuple{53, 31},
+                                           std::tuple{31, 53},
+                                           std::tuple{64, 64}));
+
+TEST(Lapack, SingularValuesOfARankDeficientMatrix) {
+  const Matrix A = Matrix::Ones(40, 9);
+  const Vector S = singular_values(A);
+  EXPECT_NEAR(S[0], std::sqrt(360.0), 1e-12);
+  EXPECT_LE(S.tail(8).maxCoeff(), 1e-12);
+}
+
+TEST(Lapack, SymmetricEigenReadsOnlyTheLowerTriangle) {
+  for (const Index n : {0, 1, 2, 37, 100}) {
+    const Matrix B = Matrix::Random(n, n);
+    const Matrix A = B + B.transpose();
+    Matrix lower = A;
+    lower.triangularView<Eigen::StrictlyUpper>().setConstant(
+        std::numeric_limits<double>::quiet_NaN());
+    const SymmetricEigen eigen = symmetric_eigen(lower);
+    const double tolerance = 16.0 * kEps * static_cast<double>(n + 1) * (1.0 + A.norm());
+    EXPECT_LE(distance_from_orthonormal(eigen.vectors), tolerance);
+    EXPECT_LE((A * eigen.vectors - eigen.vectors * eigen.values.asDiagonal()).norm(), tolerance);
+    for (Index i = 0; i + 1 < n; ++i) EXPECT_LE(eigen.values[i], eigen.values[i + 1]);
+  }
+}
+
+TEST(Lapack, CholeskyOfADefiniteMatrixAndRefusalOfAnIndefiniteOne) {
+  for (const Index n : {0, 1, 5, 80}) {
+    const Matrix B = Matrix::Random(n, n);
+    const Matrix A = B * B.transpose() + Matrix::Identity(n, n);
+    Matrix L = A;
+    ASSERT_TRUE(cholesky(L));
+    EXPECT_LE((L * L.transpose() - A).norm(), 16.0 * kEps * static_cast<double>(n + 1) * A.norm());
+    EXPECT_TRUE(L.isLowerTriangular());
+  }
+  Matrix indefinite = Matrix::Identity(6, 6);
+  indefinite(4, 4) = -1.0;
+  EXPECT_FALSE(cholesky(indefinite));
+  Matrix unusable = with_nan();
+  EXPECT_FALSE(cholesky(unusable));
+}
+
+TEST(Lapack, RefusesWhatIsNotFiniteOrNotSquare) {
+  EXPECT_THROW(svd(with_nan()), NumericalError);
+  EXPECT_THROW(singular_values(with_nan()), NumericalError);
+  EXPECT_THROW(symmetric_eigen(with_nan()), NumericalError);
+  EXPECT_THROW(thin_qr(with_nan()), NumericalError);
+  EXPECT_THROW(pivoted_qr_order(with_nan()), NumericalError);
+  EXPECT_THROW(symmetric_eigen(Matrix::Zero(3, 4)), InvalidArgument);
+  Matrix wide = Matrix::Zero(3, 4);
+  EXPECT_THROW(cholesky(wide), InvalidArgument);
+}
+
+TEST(Lapack, BlasProduct) {
+  const Matrix A = Matrix::Random(31, 17);
+  const Matrix B = Matrix::Random(17, 23);
+  Matrix C;
+  blas_gemm(A, B, C);
+  EXPECT_LE((C - A * B).norm(), 64.0 * kEps * A.norm() * B.norm());
+  blas_gemm(Matrix(3, 0), Matrix(0, 2), C);
+  EXPECT_EQ(C, Matrix::Zero(3, 2));
+  EXPECT_THROW(blas_gemm(A, A, C), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace matapprox::kernels

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "matapprox/core/threads.hpp"
+
+namespace matapprox::test {
+
+/// The library uses `count` threads while this lives.
+class ThreadCount {
+ public:
+  explicit ThreadCount(int count) : before_(threads()) { set_threads(count); }
+  ~ThreadCount() { set_threads(before_); }
+  ThreadCount(const ThreadCount&) = delete;
+  ThreadCount& operator=(const ThreadCount&) = delete;
+
+ private:
+  int before_;
+};
+
+}  // namespace matapprox::test
