@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+
+#include "methods/chord/fit_monitor.hpp"
+
+namespace matapprox::chord_fit {
+
+/// One bias-corrected step of Adam [KB15], number state.adam_step + 1 of `steps`: b1 = b2 = 0.95,
+/// eps = 1e-12, step size 2^-halvings 0.3 min(1, 20 t/T) ((1 + cos(pi t/T))/2)^2. All threads.
+void adam_step(FitState& state, const Vector& gradient, Index steps);
+
+/// Takes Adam's remaining steps, shows every point to the monitor, and leaves `state` at the best
+/// point, ready for L-BFGS. Where f or its gradient is not finite, goes back to the best point,
+/// forgets the running means and halves the steps. Returns the reason if the fit should end here;
+/// `state` then goes on from the last step. Throws NumericalError if the start itself is not finite,
+/// Interrupted if there is no point to return yet.
+std::optional<Termination> run_adam(FitState& state,
+                                    const Objective& objective,
+                                    Index steps,
+                                    FitMonitor& monitor,
+                                    const RunControl& control);
+
+}  // namespace matapprox::chord_fit

@@ -1,0 +1,101 @@
+#include "methods/chord/fit_monitor.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace matapprox::chord_fit {
+namespace {
+
+constexpr Index kHistoryPoints = 100;
+/// Relative errors below are rounding in the product of the factors.
+constexpr double kExact = 10 * std::numeric_limits<double>::epsilon();
+
+}  // namespace
+
+FitMonitor::FitMonitor(Index order, Index planned, const RunControl& control, Publish publish)
+    : order_(order),
+      planned_(std::max<Index>(planned, 1)),
+      control_(control),
+      publish_(std::move(publish)),
+      last_checkpoint_(control.seconds()) {}
+
+double FitMonitor::relative_error(double f) const {
+  return std::sqrt(2 * f / static_cast<double>(order_));
+}
+
+HistoryPoint FitMonitor::now() const {
+  return {count_, seconds_before_ + control_.seconds(), best_error()};
+}
+
+void FitMonitor::offer(const Eigen::Ref<const Vector>& point, double f, Index count) {
+  if (!has_best()) first_objective_ = f;
+  if (f < best_objective_) {
+    best_objective_ = f;
+    best_ = point;
+  }
+  count_ = count;
+  const Index stride = std::max<Index>(planned_ / kHistoryPoints, 1);
+  if (history_.empty() || count_ >= history_.back().iteration + stride) history_.push_back(now());
+  if (control_.progress) {
+    const double share = static_cast<double>(count_) / static_cast<double>(planned_);
+    control_.progress({count_, best_error(), std::min(share, 1.0)});
+  }
+}
+
+std::vector<HistoryPoint> FitMonitor::history() const {
+  std::vector<HistoryPoint> points = history_;
+  if (has_best() && points.back().iteration != count_) points.push_back(now());
+  return points;
+}
+
+std::optional<Termination> FitMonitor::verdict() const {
+  if (control_.target_error > 0 && best_error() <= control_.target_error)
+    return Termination::kTargetReached;
+  if (best_error() <= kExact) return Termination::kConverged;
+  if (control_.interrupted()) return Termination::kInterrupted;
+  if (control_.out_of_time()) return Termination::kMaxSeconds;
+  return std::nullopt;
+}
+
+void FitMonitor::checkpoint(const FitState& state) {
+  if (control_.seconds() - last_checkpoint_ >= control_.checkpoint_seconds) final_checkpoint(state);
+}
+
+void FitMonitor::final_checkpoint(const FitState& state) {
+  if (!control_.checkpoint || !has_best()) return;
+  ResumeState saved;
+  chord_fit::save(state, saved);
+  save(saved);
+  control_.checkpoint(publish_(*this), saved);
+  last_checkpoint_ = control_.seconds();
+}
+
+void FitMonitor::save(ResumeState& saved) const {
+  saved.arrays.emplace_back("best", best_);
+  saved.arrays.emplace_back("objectives", Eigen::Vector2d(best_objective_, first_objective_));
+  const auto points = history();
+  Vector history(3 * static_cast<Index>(points.size()));
+  for (Index i = 0; i < history.size() / 3; ++i) {
+    const auto& point = points[static_cast<std::size_t>(i)];
+    history.segment<3>(3 * i) << static_cast<double>(point.iteration), point.seconds,
+        point.relative_error;
+  }
+  saved.arrays.emplace_back("history", std::move(history));
+}
+
+void FitMonitor::load(const ResumeState& saved) {
+  best_ = saved.array("best");
+  const Vector& objectives = saved.array("objectives");
+  best_objective_ = objectives(0);
+  first_objective_ = objectives(1);
+  const Vector& history = saved.array("history");
+  history_.clear();
+  for (Index i = 0; i + 2 < history.size(); i += 3) {
+    history_.push_back({static_cast<Index>(history(i)), history(i + 1), history(i + 2)});
+  }
+  if (history_.empty()) return;
+  count_ = history_.back().iteration;
+  seconds_before_ = history_.back().seconds;
+}
+
+}  // namespace matapprox::chord_fit

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <functional>
+
+#include "matapprox/core/run_control.hpp"
+
+namespace matapprox::chord_fit {
+
+/// f at `values` and, unless null, its gradient; not finite where f overflows. Throws Stopped if
+/// the caller's control asked to stop meanwhile.
+using Objective = std::function<double(const double* values, double* gradient)>;
+struct Stopped {};
+
+/// Everything that decides how a fit goes on. Between two steps of Adam, or between two segments of
+/// L-BFGS, a fit that starts from a copy of this ends at the same bits.
+struct FitState {
+  enum class Phase { kAdam, kLbfgs };
+  Phase phase = Phase::kAdam;
+  Vector point;
+  Index adam_step = 0;  ///< steps taken
+  Vector mean;          ///< Adam's running means of the gradient and of its square
+  Vector square;
+  Index halvings = 0;   ///< so often did Adam go back to its best point and halve its steps
+  Index iteration = 0;  ///< L-BFGS iterations taken
+  Vector costs;         ///< f at L-BFGS iterations 0 .. iteration; empty before the first
+
+  Index count() const { return adam_step + iteration; }
+};
+
+/// Appends the state as named arrays and counters.
+void save(const FitState& state, ResumeState& saved);
+/// Throws FileError if an entry is missing, InvalidArgument if it is of another number of values.
+FitState load_fit_state(const ResumeState& saved, Index values);
+
+}  // namespace matapprox::chord_fit

@@ -1,0 +1,127 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "core/require.hpp"
+#include "matapprox/methods/chord.hpp"
+
+namespace matapprox {
+namespace {
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const auto end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::string_view trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(' ');
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
+
+Index parse_offset(std::string_view text, Index n, std::size_t factor) {
+  const std::string_view digits = trimmed(text);
+  Index offset = 0;
+  const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), offset);
+  require(failure == std::errc() && end == digits.data() + digits.size(),
+          "chord: offset '{}' of factor {} is not a whole number in 0..{}",
+          text,
+          factor + 1,
+          n - 1);
+  require(offset >= 0 && offset < n,
+          "chord: offset {} of factor {} is outside 0..{}",
+          offset,
+          factor + 1,
+          n - 1);
+  return offset;
+}
+
+/// "0,1;0,2" as one list per factor.
+std::vector<std::vector<Index>> parse_offsets(std::string_view text, Index n) {
+  std::vector<std::vector<Index>> lists;
+  for (const auto list : split(text, ';')) {
+    std::vector<Index> offsets;
+    for (const auto item : split(list, ',')) offsets.push_back(parse_offset(item, n, lists.size()));
+    lists.push_back(std::move(offsets));
+  }
+  return lists;
+}
+
+void set_factors(ChordPattern& pattern, Index factors) {
+  pattern.offsets.resize(static_cast<std::size_t>(factors), pattern.offsets.front());
+}
+
+Storage storage_of(Index numbers, const StorageBudget& budget) {
+  return {numbers, numbers * bytes_per_value(budget.precision)};
+}
+
+/// More equal factors while the budget admits them, up to N^2 numbers.
+void grow_to_budget(ChordPattern& pattern, const StorageBudget& budget) {
+  const Index n = pattern.order;
+  const Index per_factor = n * pattern.links(0);
+  Index fits = pattern.factors();
+  Index too_many = std::max(fits, n / pattern.links(0)) + 1;
+  while (too_many - fits > 1) {
+    const Index middle = fits + (too_many - fits) / 2;
+    (budget.admits(storage_of(middle * per_factor, budget), n, n) ? fits : too_many) = middle;
+  }
+  set_factors(pattern, fits);
+}
+
+/// The pattern without regard to the budget; `list_per_factor` if the number of factors is fixed by
+/// the offsets.
+ChordPattern named_pattern(Index n, const ChordOptions& options, bool& list_per_factor) {
+  ChordPattern pattern = options.pattern == ChordLinks::kPaper ? chord_paper_pattern(n)
+                                                               : chord_reference_pattern(n);
+  list_per_factor = false;
+  if (!options.offsets.empty()) {
+    const auto lists = parse_offsets(options.offsets, n);
+    list_per_factor = lists.size() > 1;
+    pattern.offsets = list_per_factor
+                          ? lists
+                          : std::vector<std::vector<Index>>(pattern.offsets.size(), lists.front());
+  }
+  return pattern;
+}
+
+}  // namespace
+
+ChordPattern chord_pattern(Index n, const ChordOptions& options) {
+  require(n >= 1, "chord: order {} is below 1", n);
+  require(options.factors >= 0, "chord: factors {} is negative", options.factors);
+  bool list_per_factor = false;
+  ChordPattern pattern = named_pattern(n, options, list_per_factor);
+  if (list_per_factor) {
+    require(options.factors == 0 || options.factors == pattern.factors(),
+            "chord: factors is {}, but offsets has {} lists",
+            options.factors,
+            pattern.factors());
+  } else if (options.factors > 0) {
+    set_factors(pattern, options.factors);
+  }
+  pattern.validate();
+
+  const StorageBudget& budget = options.budget;
+  const Storage least = storage_of(pattern.stored_numbers(), budget);
+  if (!budget.admits(least, n, n)) {
+    throw BudgetTooSmall(
+        fmt::format("chord: {} factors of order {} store {} numbers ({} bytes), more than the "
+                    "budget of {}",
+                    pattern.factors(),
+                    n,
+                    least.numbers,
+                    least.bytes,
+                    budget.text()));
+  }
+  if (budget.is_set() && options.factors == 0 && !list_per_factor) grow_to_budget(pattern, budget);
+  return pattern;
+}
+
+}  // namespace matapprox

@@ -1,0 +1,89 @@
+#include "methods/chord/target.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/require.hpp"
+#include "matapprox/core/memory.hpp"
+#include "matapprox/core/threads.hpp"
+
+namespace matapprox::chord_fit {
+namespace {
+
+constexpr Index kPanelColumns = 64;
+constexpr Index kLargestCopy = 4096;
+
+bool copy_is_affordable(Index n) {
+  const double bytes = 8.0 * static_cast<double>(n) * static_cast<double>(n);
+  return n <= kLargestCopy && 2 * bytes <= static_cast<double>(available_memory_bytes());
+}
+
+Index order_of(const LinearOperator& A) {
+  require(A.rows() == A.cols(),
+          "chord: the matrix is {} x {}, it must be square",
+          A.rows(),
+          A.cols());
+  require(A.rows() >= 1, "chord: the matrix is empty, its order must be at least 1");
+  return A.rows();
+}
+
+void require_finite(const Matrix& panel, Index first) {
+  if (panel.allFinite()) return;
+  for (Index c = 0; c < panel.cols(); ++c) {
+    for (Index i = 0; i < panel.rows(); ++i) {
+      if (std::isfinite(panel(i, c))) continue;
+      throw NumericalError(fmt::format("chord: entry ({}, {}) of the matrix, counted from 0, is {}",
+                                       i,
+                                       first + c,
+                                       panel(i, c)));
+    }
+  }
+}
+
+void store_row_major(const Matrix& panel, double* rows, Index stride) {
+  for (Index i = 0; i < panel.rows(); ++i) {
+    for (Index c = 0; c < panel.cols(); ++c) rows[i * stride + c] = panel(i, c);
+  }
+}
+
+}  // namespace
+
+Target::Target(const LinearOperator& A, const RunControl& control) : A_(A), order_(order_of(A)) {
+  const Index n = order_;
+  if (copy_is_affordable(n)) copy_.resize(static_cast<std::size_t>(n * n));
+  const Index panels = (n + kPanelColumns - 1) / kPanelColumns;
+  Vector norms(panels);
+  parallel_for(panels, [&](Index p) {
+    control.throw_if_stopped("chord");
+    const Index first = p * kPanelColumns;
+    const Index count = std::min(kPanelColumns, n - first);
+    const Matrix panel = A.columns_at(index_range(first, count));
+    require_finite(panel, first);
+    norms(p) = panel.stableNorm();
+    if (!copy_.empty()) store_row_major(panel, copy_.data() + first, n);
+  });
+  const double norm = norms.stableNorm();
+  if (!std::isfinite(norm))
+    throw NumericalError("chord: the Frobenius norm of the matrix is beyond 1.8e308");
+  unit_ = norm / std::sqrt(static_cast<double>(n));
+  if (unit_ > 0) {
+    parallel_for(copy_.empty() ? 0 : n, [&](Index i) {
+      double* row = copy_.data() + i * n;
+      for (Index j = 0; j < n; ++j) row[j] /= unit_;
+    });
+  }
+}
+
+void Target::columns(Index first, Index count, double* panel) const {
+  if (!copy_.empty()) {
+    for (Index i = 0; i < order_; ++i) {
+      std::copy_n(copy_.data() + i * order_ + first, count, panel + i * count);
+    }
+    return;
+  }
+  store_row_major(A_.columns_at(index_range(first, count)) / unit_, panel, count);
+}
+
+}  // namespace matapprox::chord_fit

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <vector>
+
+#include "matapprox/core/linear_operator.hpp"
+#include "matapprox/core/run_control.hpp"
+
+namespace matapprox::chord_fit {
+
+/// The matrix that the factors are fitted to: A / unit with Frobenius norm sqrt(N), so that steps
+/// and tolerances mean the same for every A. Kept as a copy where N <= 4096 and it takes at most
+/// half of the memory that is left, else asked from A by columns whenever it is needed.
+class Target {
+ public:
+  /// Reads A once, by column panels. Throws InvalidArgument unless A is square with N >= 1,
+  /// NumericalError for NaN, Inf or a norm beyond the range of double, Interrupted.
+  Target(const LinearOperator& A, const RunControl& control);
+
+  Index order() const { return order_; }
+  double unit() const { return unit_; }  ///< |A|_F / sqrt(N); 0 for A = 0
+
+  /// Columns first .. first+count-1 of A / unit, as a row-major N x count panel. Any thread.
+  void columns(Index first, Index count, double* panel) const;
+
+ private:
+  const LinearOperator& A_;
+  Index order_;
+  double unit_ = 0;
+  std::vector<double> copy_;  ///< row-major N x N, or empty
+};
+
+}  // namespace matapprox::chord_fit
