@@ -21,9 +21,9 @@ struct ChordOptions {
   ChordLinks pattern = ChordLinks::kReference;
   /// The caller's own offsets: one list for all factors "0,1,2,4", or one list a factor, separated
   /// by ';'. Empty: the named pattern.
-  std::string offsets;
+  std::string offsets = {};
   Index factors = 0;           ///< M; 0: ceil(log2 N), or as many as the budget admits
-  StorageBudget budget;        ///< unset: the pattern's own size
+  StorageBudget budget = {};   ///< unset: the pattern's own size
   Index adam_steps = 1000;     ///< annealed Adam steps before L-BFGS; none after a warm start
   Index max_iterations = 300;  ///< L-BFGS iterations
   Index memory = 20;           ///< L-BFGS correction pairs
@@ -31,7 +31,7 @@ struct ChordOptions {
   std::uint64_t seed = 1;
   /// Factors to start from, of the same pattern. Not visited: the command line's --warm-start loads
   /// a saved file and sets it.
-  std::shared_ptr<const ChordFactors> warm_start;
+  std::shared_ptr<const ChordFactors> warm_start = {};
   void visit(OptionVisitor& v);
 };
 

@@ -13,8 +13,8 @@ void adam_step(FitState& state, const Vector& gradient, Index steps);
 /// Takes Adam's remaining steps, shows every point to the monitor, and leaves `state` at the best
 /// point, ready for L-BFGS. Where f or its gradient is not finite, goes back to the best point,
 /// forgets the running means and halves the steps. Returns the reason if the fit should end here;
-/// `state` then goes on from the last step. Throws NumericalError if the start itself is not finite,
-/// Interrupted if there is no point to return yet.
+/// `state` then goes on from the last step. Throws NumericalError if the start itself is not
+/// finite, Interrupted if there is no point to return yet.
 std::optional<Termination> run_adam(FitState& state,
                                     const Objective& objective,
                                     Index steps,

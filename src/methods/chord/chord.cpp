@@ -22,15 +22,12 @@ using chord_fit::FitMonitor;
 using chord_fit::FitState;
 
 void check(const LinearOperator& A, const ChordOptions& options) {
-  require(A.rows() == A.cols(),
-          "chord: the matrix is {} x {}, it must be square",
-          A.rows(),
-          A.cols());
+  require(
+      A.rows() == A.cols(), "chord: the matrix is {} x {}, it must be square", A.rows(), A.cols());
   require(A.rows() >= 1, "chord: the matrix is empty, its order must be at least 1");
   require(options.adam_steps >= 0, "chord: adam_steps {} is negative", options.adam_steps);
-  require(options.max_iterations >= 0,
-          "chord: max_iterations {} is negative",
-          options.max_iterations);
+  require(
+      options.max_iterations >= 0, "chord: max_iterations {} is negative", options.max_iterations);
   require(options.memory >= 1 && options.memory <= 1000,
           "chord: memory {} is outside 1..1000",
           options.memory);
@@ -150,10 +147,8 @@ class Fit {
       if (const auto reason = run_adam(state, objective, adam_steps_, monitor_, control_))
         return *reason;
     }
-    const chord_fit::LbfgsSettings settings{options_.memory,
-                                            options_.max_iterations,
-                                            options_.tolerance,
-                                            segment_length(pattern_)};
+    const chord_fit::LbfgsSettings settings{
+        options_.memory, options_.max_iterations, options_.tolerance, segment_length(pattern_)};
     halvings_ = state.halvings;
     return run_lbfgs(state, objective, settings, monitor_, control_);
   }
@@ -232,7 +227,8 @@ void ChordOptions::visit(OptionVisitor& v) {
           offsets,
           "own links (column - row) mod N: one list for all factors, 0,1,2,4, or one a factor, "
           "0,1;0,2;0,4");
-  v.visit("factors", factors, "number of factors; 0: ceil(log2 N), or as many as the budget admits");
+  v.visit(
+      "factors", factors, "number of factors; 0: ceil(log2 N), or as many as the budget admits");
   v.visit("budget", budget, "storage limit, e.g. 18432, 10% or 4MB; unset: the pattern's own size");
   v.visit("adam_steps",
           adam_steps,

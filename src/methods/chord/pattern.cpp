@@ -78,8 +78,8 @@ void grow_to_budget(ChordPattern& pattern, const StorageBudget& budget) {
 /// The pattern without regard to the budget; `list_per_factor` if the number of factors is fixed by
 /// the offsets.
 ChordPattern named_pattern(Index n, const ChordOptions& options, bool& list_per_factor) {
-  ChordPattern pattern = options.pattern == ChordLinks::kPaper ? chord_paper_pattern(n)
-                                                               : chord_reference_pattern(n);
+  ChordPattern pattern =
+      options.pattern == ChordLinks::kPaper ? chord_paper_pattern(n) : chord_reference_pattern(n);
   list_per_factor = false;
   if (!options.offsets.empty()) {
     const auto lists = parse_offsets(options.offsets, n);

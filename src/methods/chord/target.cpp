@@ -21,10 +21,8 @@ bool copy_is_affordable(Index n) {
 }
 
 Index order_of(const LinearOperator& A) {
-  require(A.rows() == A.cols(),
-          "chord: the matrix is {} x {}, it must be square",
-          A.rows(),
-          A.cols());
+  require(
+      A.rows() == A.cols(), "chord: the matrix is {} x {}, it must be square", A.rows(), A.cols());
   require(A.rows() >= 1, "chord: the matrix is empty, its order must be at least 1");
   return A.rows();
 }
@@ -34,10 +32,8 @@ void require_finite(const Matrix& panel, Index first) {
   for (Index c = 0; c < panel.cols(); ++c) {
     for (Index i = 0; i < panel.rows(); ++i) {
       if (std::isfinite(panel(i, c))) continue;
-      throw NumericalError(fmt::format("chord: entry ({}, {}) of the matrix, counted from 0, is {}",
-                                       i,
-                                       first + c,
-                                       panel(i, c)));
+      throw NumericalError(fmt::format(
+          "chord: entry ({}, {}) of the matrix, counted from 0, is {}", i, first + c, panel(i, c)));
     }
   }
 }

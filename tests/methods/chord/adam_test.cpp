@@ -1,0 +1,99 @@
+#include "methods/chord/adam.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "matapprox/core/error.hpp"
+#include "methods/chord/minimisers.hpp"
+
+namespace matapprox {
+namespace {
+
+using chord_fit::FitState;
+
+FitState state_at(Vector point) {
+  FitState state;
+  state.mean = Vector::Zero(point.size());
+  state.square = Vector::Zero(point.size());
+  state.point = std::move(point);
+  return state;
+}
+
+TEST(ChordAdam, TwoStepsByHand) {
+  FitState state = state_at(Eigen::Vector2d(1.0, -2.0));
+  const Index T = 40;
+  const auto rate = [](double t) {
+    const double anneal = (1 + std::cos(std::numbers::pi * t / 40)) / 2;
+    return 0.3 * std::min(1.0, 20 * t / 40) * anneal * anneal;
+  };
+  // First step: bias correction makes the running means g and g^2, so each number moves by the
+  // rate.
+  chord_fit::adam_step(state, Eigen::Vector2d(5.0, -0.01), T);
+  EXPECT_NEAR(state.point(0), 1.0 - rate(1), 1e-12);
+  EXPECT_NEAR(state.point(1), -2.0 + rate(1), 1e-9);
+  // Second step, for the first number: gradients 5 and 1.
+  const double mean = (0.95 * 0.05 * 5 + 0.05 * 1) / (1 - 0.95 * 0.95);
+  const double square = (0.95 * 0.05 * 25 + 0.05 * 1) / (1 - 0.95 * 0.95);
+  const double before = state.point(0);
+  chord_fit::adam_step(state, Eigen::Vector2d(1.0, 0.0), T);
+  EXPECT_NEAR(state.point(0), before - rate(2) * mean / std::sqrt(square), 1e-12);
+  EXPECT_EQ(state.adam_step, 2);
+}
+
+TEST(ChordAdam, LastStepHasLengthZero) {
+  FitState state = state_at(Eigen::Vector2d(1.0, -2.0));
+  state.adam_step = 9;
+  chord_fit::adam_step(state, Eigen::Vector2d(3.0, 4.0), 10);
+  EXPECT_NEAR(state.point(0), 1.0, 1e-15);
+}
+
+TEST(ChordAdam, EndsAtTheBestPointSeenReadyForLbfgs) {
+  test::Bowl bowl(6);
+  FitState state = state_at(Vector::Constant(6, 3.0));
+  test::Watched watched(200);
+  EXPECT_EQ(run_adam(state, bowl.objective(), 200, watched.monitor, watched.control), std::nullopt);
+  EXPECT_EQ(state.phase, FitState::Phase::kLbfgs);
+  EXPECT_EQ(state.adam_step, 200);
+  EXPECT_EQ(state.point, watched.monitor.best());
+  EXPECT_EQ(state.costs(0), watched.monitor.best_objective());
+  EXPECT_EQ(bowl.value(state.point), watched.monitor.best_objective());
+  EXPECT_LT(watched.monitor.best_objective(), 1e-3 * bowl.value(Vector::Constant(6, 3.0)));
+}
+
+TEST(ChordAdam, APointThatOverflowsSendsItBackToTheBestWithHalfTheStep) {
+  // The bowl has a wall: beyond it f is NaN, as after an overflow. The minimum is close to it.
+  for (const bool bad_gradient : {false, true}) {
+    test::Bowl bowl(4);
+    FitState state = state_at(Vector::Constant(4, 3.0));
+    test::Watched watched(400);
+    Index refused = 0;
+    const chord_fit::Objective walled = [&](const double* x, double* g) {
+      const double f = bowl.evaluate(x, g);
+      if (x[0] > -0.01) return f;
+      ++refused;
+      if (!bad_gradient) return std::numeric_limits<double>::quiet_NaN();
+      if (g != nullptr) g[1] = std::numeric_limits<double>::infinity();
+      return g != nullptr ? f : std::numeric_limits<double>::infinity();
+    };
+    EXPECT_EQ(run_adam(state, walled, 400, watched.monitor, watched.control), std::nullopt);
+    EXPECT_GE(refused, 1);
+    EXPECT_EQ(state.halvings, refused);
+    EXPECT_GT(state.point(0), -0.01);
+    EXPECT_LT(bowl.value(state.point), 1e-2);
+  }
+}
+
+TEST(ChordAdam, AStartThatOverflowsIsAnError) {
+  FitState state = state_at(Vector::Constant(2, 3.0));
+  test::Watched watched(10);
+  const chord_fit::Objective infinite = [](const double*, double*) {
+    return std::numeric_limits<double>::infinity();
+  };
+  EXPECT_THROW(run_adam(state, infinite, 10, watched.monitor, watched.control), NumericalError);
+}
+
+}  // namespace
+}  // namespace matapprox
