@@ -1,0 +1,44 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "matapprox/io/image_file.hpp"
+
+// One decoder per image format, without the rehearsal. All throw FileError starting with `name`.
+namespace matapprox::images {
+
+constexpr Index kLargestSide = Index{1} << 20;
+
+/// What a decoder delivers: rows of 1 (grey), 2 (grey, alpha), 3 (RGB) or 4 (RGB, alpha) samples of
+/// one byte, or of two, high byte first.
+struct Samples {
+  Index rows = 0;
+  Index cols = 0;
+  Index channels = 1;
+  bool wide = false;
+  std::vector<unsigned char> bytes;
+};
+
+/// 0.299 R + 0.587 G + 0.114 B (ITU-R BT.601).
+inline double luminance(double red, double green, double blue) {
+  return (299 * red + 587 * green + 114 * blue) / 1000;
+}
+
+/// Throws FileError for a side outside 1..kLargestSide, NotAvailable if memory is short.
+void require_size(Index rows, Index cols, const std::string& name);
+/// A pixel with R = G = B keeps that value; was_colour says whether there is any other.
+GreyImage from_samples(const Samples& samples);
+
+GreyImage decode_png(std::string_view bytes, const std::string& name);
+GreyImage decode_jpeg(std::string_view bytes, const std::string& name);
+GreyImage decode_pgm(std::string_view bytes, const std::string& name);
+
+/// An 8-bit grey PNG.
+std::string encode_png(const std::vector<unsigned char>& pixels,
+                       Index rows,
+                       Index cols,
+                       const std::string& name);
+
+}  // namespace matapprox::images

@@ -1,0 +1,165 @@
+#include <fmt/format.h>
+#include <png.h>
+
+#include <array>
+#include <csetjmp>
+#include <cstring>
+
+#include "io/image_formats.hpp"
+#include "matapprox/core/error.hpp"
+
+// libpng reports errors by longjmp. Every function that calls setjmp here holds only plain values
+// across it; what must be destroyed lives in the caller.
+namespace matapprox::images {
+
+namespace {
+
+struct Session {
+  std::array<char, 200> message{};
+  const unsigned char* next = nullptr;
+  std::size_t left = 0;
+};
+
+void keep_error(png_structp png, png_const_charp message) {
+  auto* session = static_cast<Session*>(png_get_error_ptr(png));
+  std::strncpy(session->message.data(), message, session->message.size() - 1);
+  longjmp(png_jmpbuf(png), 1);
+}
+
+void ignore_warning(png_structp, png_const_charp) {}
+
+void read_bytes(png_structp png, png_bytep target, std::size_t count) {
+  auto* session = static_cast<Session*>(png_get_io_ptr(png));
+  if (session->left < count) png_error(png, "the file is truncated");
+  std::memcpy(target, session->next, count);
+  session->next += count;
+  session->left -= count;
+}
+
+/// libpng's two structs, freed together.
+struct PngReader {
+  explicit PngReader(Session& session)
+      : png(png_create_read_struct(PNG_LIBPNG_VER_STRING, &session, keep_error, ignore_warning)),
+        info(png != nullptr ? png_create_info_struct(png) : nullptr) {}
+  PngReader(const PngReader&) = delete;
+  PngReader& operator=(const PngReader&) = delete;
+  ~PngReader() { png_destroy_read_struct(&png, &info, nullptr); }
+  png_structp png;
+  png_infop info;
+};
+
+/// Reads up to the pixels and asks for one or two bytes a sample, palettes looked up.
+bool start(PngReader& reader, Session& session) {
+  if (setjmp(png_jmpbuf(reader.png)) != 0) return false;
+  png_set_read_fn(reader.png, &session, read_bytes);
+  png_set_user_limits(reader.png, kLargestSide, kLargestSide);
+  png_set_crc_action(reader.png, PNG_CRC_ERROR_QUIT, PNG_CRC_WARN_DISCARD);
+  png_read_info(reader.png, reader.info);
+  png_set_expand(reader.png);
+  png_set_interlace_handling(reader.png);
+  png_read_update_info(reader.png, reader.info);
+  return true;
+}
+
+bool read_rows(PngReader& reader, png_bytepp rows) {
+  if (setjmp(png_jmpbuf(reader.png)) != 0) return false;
+  png_read_image(reader.png, rows);
+  png_read_end(reader.png, nullptr);
+  return true;
+}
+
+[[noreturn]] void fail(const std::string& name, const Session& session) {
+  throw FileError(fmt::format("{}: damaged PNG: {}", name, session.message.data()));
+}
+
+/// Deflate packs at most 1032 to 1, so that a header cannot promise more than the file holds.
+void require_plausible(const PngReader& reader, std::size_t file_bytes, const std::string& name) {
+  const double promised = static_cast<double>(png_get_image_height(reader.png, reader.info)) *
+                          static_cast<double>(png_get_image_width(reader.png, reader.info)) *
+                          png_get_bit_depth(reader.png, reader.info) / 8;
+  if (promised / 8 > 1032.0 * static_cast<double>(file_bytes)) {
+    throw FileError(fmt::format("{}: {} bytes cannot hold the {} x {} pixels that the header says",
+                                name,
+                                file_bytes,
+                                png_get_image_height(reader.png, reader.info),
+                                png_get_image_width(reader.png, reader.info)));
+  }
+}
+
+struct Sink {
+  std::string bytes;
+};
+
+void write_bytes(png_structp png, png_bytep source, std::size_t count) {
+  static_cast<Sink*>(png_get_io_ptr(png))
+      ->bytes.append(reinterpret_cast<const char*>(source), count);
+}
+
+void flush_nothing(png_structp) {}
+
+bool write_all(png_structp png, png_infop info, png_bytepp rows, Index height, Index width) {
+  if (setjmp(png_jmpbuf(png)) != 0) return false;
+  png_set_IHDR(png,
+               info,
+               static_cast<png_uint_32>(width),
+               static_cast<png_uint_32>(height),
+               8,
+               PNG_COLOR_TYPE_GRAY,
+               PNG_INTERLACE_NONE,
+               PNG_COMPRESSION_TYPE_DEFAULT,
+               PNG_FILTER_TYPE_DEFAULT);
+  png_write_info(png, info);
+  png_write_image(png, rows);
+  png_write_end(png, nullptr);
+  return true;
+}
+
+}  // namespace
+
+GreyImage decode_png(std::string_view bytes, const std::string& name) {
+  Session session;
+  session.next = reinterpret_cast<const unsigned char*>(bytes.data());
+  session.left = bytes.size();
+  PngReader reader(session);
+  if (reader.info == nullptr) throw NotAvailable(name + ": libpng cannot start");
+  if (!start(reader, session)) fail(name, session);
+  Samples samples;
+  samples.rows = png_get_image_height(reader.png, reader.info);
+  samples.cols = png_get_image_width(reader.png, reader.info);
+  require_plausible(reader, bytes.size(), name);
+  require_size(samples.rows, samples.cols, name);
+  samples.channels = png_get_channels(reader.png, reader.info);
+  samples.wide = png_get_bit_depth(reader.png, reader.info) == 16;
+  const std::size_t row_bytes = png_get_rowbytes(reader.png, reader.info);
+  samples.bytes.resize(static_cast<std::size_t>(samples.rows) * row_bytes);
+  std::vector<png_bytep> rows(static_cast<std::size_t>(samples.rows));
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = samples.bytes.data() + i * row_bytes;
+  if (!read_rows(reader, rows.data())) fail(name, session);
+  return from_samples(samples);
+}
+
+std::string encode_png(const std::vector<unsigned char>& pixels,
+                       Index rows,
+                       Index cols,
+                       const std::string& name) {
+  Session session;
+  Sink sink;
+  png_structp png =
+      png_create_write_struct(PNG_LIBPNG_VER_STRING, &session, keep_error, ignore_warning);
+  png_infop info = png != nullptr ? png_create_info_struct(png) : nullptr;
+  std::vector<unsigned char> copy = pixels;  // libpng's interface asks for mutable rows
+  std::vector<png_bytep> lines;
+  for (Index i = 0; i < rows; ++i) lines.push_back(copy.data() + i * cols);
+  bool written = false;
+  if (info != nullptr) {
+    png_set_write_fn(png, &sink, write_bytes, flush_nothing);
+    written = write_all(png, info, lines.data(), rows, cols);
+  }
+  png_destroy_write_struct(&png, &info);
+  if (!written) {
+    throw FileError(fmt::format("{}: cannot write a PNG: {}", name, session.message.data()));
+  }
+  return std::move(sink.bytes);
+}
+
+}  // namespace matapprox::images
