@@ -1,0 +1,53 @@
+#include <cmath>
+
+#include "matapprox/core/random.hpp"
+#include "matapprox/io/load.hpp"
+
+namespace matapprox {
+
+namespace {
+
+constexpr Index kNumbers = 4;
+constexpr std::uint64_t kSeed = 1;
+/// Above this many multiplications for a product, rows stand in for the whole matrix.
+constexpr double kCheapProduct = 5e8;
+
+/// Columns k with random_normal(1, kFingerprint, i, first + k).
+Matrix probes(Index size, Index first) {
+  Matrix X(size, kNumbers);
+  fill_normal(kSeed, RandomStream::kFingerprint, X, 0, first);
+  return X;
+}
+
+std::vector<double> inner_products(const Matrix& X, const Matrix& Y) {
+  std::vector<double> result;
+  for (Index k = 0; k < kNumbers; ++k) result.push_back(X.col(k).dot(Y.col(k)));
+  return result;
+}
+
+}  // namespace
+
+std::vector<double> fingerprint(const LinearOperator& A) {
+  const Matrix X = probes(A.cols(), 0);
+  if (A.cost().multiplications_per_apply <= kCheapProduct) {
+    return inner_products(A.apply(X), probes(A.rows(), kNumbers));
+  }
+  std::vector<Index> rows;
+  for (Index k = 0; k < kNumbers; ++k) {
+    rows.push_back(random_index(kSeed, RandomStream::kFingerprint, k, 2 * kNumbers, A.rows()));
+  }
+  return inner_products(A.rows_at(rows), X);
+}
+
+bool same_fingerprint(const std::vector<double>& a, const std::vector<double>& b) {
+  if (a.size() != b.size()) return false;
+  double difference = 0;
+  double size = 0;
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    difference = std::hypot(difference, a[k] - b[k]);
+    size = std::hypot(size, a[k]);
+  }
+  return difference <= 1e-9 * size;
+}
+
+}  // namespace matapprox

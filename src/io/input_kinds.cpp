@@ -1,0 +1,191 @@
+#include "io/input_kinds.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/require.hpp"
+#include "matapprox/core/memory.hpp"
+#include "matapprox/operators/covariance.hpp"
+#include "matapprox/operators/dense.hpp"
+#include "matapprox/operators/graph.hpp"
+#include "matapprox/operators/image.hpp"
+#include "matapprox/operators/inverse.hpp"
+#include "matapprox/operators/kernel.hpp"
+#include "matapprox/operators/sparse.hpp"
+
+namespace matapprox {
+
+namespace {
+
+using OperatorPointer = std::shared_ptr<const LinearOperator>;
+
+Matrix take_dense(const std::string& path, Source& source) {
+  if (auto* A = std::get_if<Matrix>(&source.matrix)) return std::move(*A);
+  const auto& A = std::get<SparseMatrix>(source.matrix);
+  require_memory(8.0 * static_cast<double>(A.rows()) * static_cast<double>(A.cols()), path);
+  return Matrix(A);
+}
+
+SparseMatrix take_sparse(Source& source) {
+  if (auto* A = std::get_if<SparseMatrix>(&source.matrix)) return std::move(*A);
+  SparseMatrix A = std::get<Matrix>(source.matrix).sparseView(0.0, 0.0);
+  A.makeCompressed();
+  return A;
+}
+
+OperatorPointer as_matrix(Source& source) {
+  if (auto* A = std::get_if<SparseMatrix>(&source.matrix)) {
+    return std::make_shared<SparseOperator>(std::move(*A));
+  }
+  return std::make_shared<DenseOperator>(std::move(std::get<Matrix>(source.matrix)),
+                                         source.is_image ? "image" : "dense");
+}
+
+OperatorPointer as_image(const std::string& path, Source& source, InputKind kind) {
+  require(std::holds_alternative<Matrix>(source.matrix),
+          "{}: a sparse matrix is no image; '{}' applies to images and dense matrices",
+          path,
+          enum_name(kind));
+  const Matrix image = take_dense(path, source);
+  if (kind == InputKind::kGradient) {
+    return std::make_shared<DenseOperator>(gradient_magnitude(image), "image gradient magnitude");
+  }
+  return std::make_shared<DenseOperator>(clipped_laplacian(image), "clipped image Laplacian");
+}
+
+OperatorPointer as_graph(const std::string& path, Source& source, InputKind kind) {
+  const SparseMatrix A = take_sparse(source);
+  require(A.rows() == A.cols(),
+          "{}: {} x {} is no adjacency matrix, which is square",
+          path,
+          A.rows(),
+          A.cols());
+  if (kind == InputKind::kAdjacency) return std::make_shared<SparseOperator>(A, "graph adjacency");
+  if (kind == InputKind::kLaplacian) {
+    return std::make_shared<SparseOperator>(graph_laplacian(A), "graph Laplacian");
+  }
+  return std::make_shared<SparseOperator>(normalized_laplacian(A), "normalized graph Laplacian");
+}
+
+/// Column numbers from "0,5,last", ascending, each once.
+std::vector<Index> parse_columns(const std::string& path, const std::string& text, Index cols) {
+  std::vector<Index> result;
+  std::size_t start = 0;
+  while (start <= text.size()) {
+    const std::size_t end = std::min(text.find(',', start), text.size());
+    const std::string item = text.substr(start, end - start);
+    Index column = cols - 1;
+    if (item != "last") {
+      const char* const stop = item.data() + item.size();
+      const auto [parsed, code] = std::from_chars(item.data(), stop, column);
+      require(code == std::errc{} && parsed == stop && column >= 0 && column < cols,
+              "{}: skip_columns: '{}' is not 'last' or a column in 0..{}",
+              path,
+              item,
+              cols - 1);
+    }
+    result.push_back(column);
+    start = end + 1;
+  }
+  std::sort(result.begin(), result.end());
+  result.erase(std::unique(result.begin(), result.end()), result.end());
+  return result;
+}
+
+/// The table less the columns that the caller leaves out.
+Matrix take_table(const std::string& path, Source& source, const LoadOptions& options) {
+  Matrix table = take_dense(path, source);
+  if (options.skip_columns.empty()) return table;
+  const std::vector<Index> skipped = parse_columns(path, options.skip_columns, table.cols());
+  require(static_cast<Index>(skipped.size()) < table.cols(),
+          "{}: skip_columns leaves none of the {} columns",
+          path,
+          table.cols());
+  Index next = 0;
+  for (Index j = 0; j < table.cols(); ++j) {
+    if (std::binary_search(skipped.begin(), skipped.end(), j)) continue;
+    if (next != j) table.col(next) = table.col(j);
+    ++next;
+  }
+  table.conservativeResize(table.rows(), next);
+  source.notes.push_back(fmt::format("columns left out: {}", fmt::join(skipped, ", ")));
+  return table;
+}
+
+KernelFunction kernel_named(const std::string& name) {
+  const auto& names = EnumNames<KernelFunction>::values;
+  const auto* const found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<KernelFunction>(found - names.begin());
+  const std::vector<std::string> known(names.begin(), names.end());
+  const std::string nearest = nearest_name(name, known);
+  throw InvalidArgument(
+      fmt::format("kernel: unknown function '{}'{}; known are {}",
+                  name,
+                  nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest),
+                  fmt::join(known, ", ")));
+}
+
+OperatorPointer as_kernel(const std::string& path, Source& source, const LoadOptions& options) {
+  const KernelOptions kernel_options{
+      kernel_named(options.kernel), options.bandwidth, options.degree, options.offset};
+  auto kernel = std::make_shared<KernelOperator>(take_table(path, source, options), kernel_options);
+  if (options.bandwidth == 0 && kernel->bandwidth() > 0) {
+    source.notes.push_back(fmt::format("bandwidth {:.6g} by the median rule", kernel->bandwidth()));
+  }
+  return kernel;
+}
+
+}  // namespace
+
+void check_kind_options(const std::string& path, const LoadOptions& options) {
+  const InputKind kind = options.kind;
+  const LoadOptions defaults;
+  const bool has_kernel_options =
+      options.kernel != defaults.kernel || options.bandwidth != defaults.bandwidth ||
+      options.degree != defaults.degree || options.offset != defaults.offset;
+  require(kind == InputKind::kKernel || !has_kernel_options,
+          "{}: kernel, bandwidth, degree and offset apply to kernel matrices, not to '{}'",
+          path,
+          enum_name(kind));
+  require(options.skip_columns.empty() || kind == InputKind::kKernel ||
+              kind == InputKind::kCovariance || kind == InputKind::kCorrelation,
+          "{}: skip_columns applies to kernel, covariance and correlation, not to '{}'",
+          path,
+          enum_name(kind));
+  if (kind == InputKind::kKernel) kernel_named(options.kernel);
+}
+
+OperatorPointer make_operator(const std::string& path, Source& source, const LoadOptions& options) {
+  if (source.ready) {
+    require(options.kind == InputKind::kMatrix,
+            "{}: a saved approximation is used as it is, not as '{}'",
+            path,
+            enum_name(options.kind));
+    return source.ready;
+  }
+  switch (options.kind) {
+    case InputKind::kMatrix:
+      return as_matrix(source);
+    case InputKind::kGradient:
+    case InputKind::kImageLaplacian:
+      return as_image(path, source, options.kind);
+    case InputKind::kAdjacency:
+    case InputKind::kLaplacian:
+    case InputKind::kNormalizedLaplacian:
+      return as_graph(path, source, options.kind);
+    case InputKind::kKernel:
+      return as_kernel(path, source, options);
+    case InputKind::kCovariance:
+    case InputKind::kCorrelation:
+      return std::make_shared<CovarianceOperator>(take_table(path, source, options),
+                                                  options.kind == InputKind::kCorrelation);
+    case InputKind::kInverse:
+      return inverse_operator(take_sparse(source));
+  }
+  throw InvalidArgument(path + ": unknown kind of input");
+}
+
+}  // namespace matapprox

@@ -1,0 +1,223 @@
+#include "matapprox/io/load.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/require.hpp"
+#include "io/file_format.hpp"
+#include "io/input_kinds.hpp"
+#include "io/text_input.hpp"
+#include "matapprox/core/memory.hpp"
+#include "matapprox/io/delimited.hpp"
+#include "matapprox/io/edge_list.hpp"
+#include "matapprox/io/hdf5_file.hpp"
+#include "matapprox/io/image_file.hpp"
+#include "matapprox/io/mat_file.hpp"
+#include "matapprox/io/matrix_market.hpp"
+#include "matapprox/io/numpy_file.hpp"
+#include "matapprox/io/saved_approximation.hpp"
+#include "matapprox/operators/hdf5_dataset.hpp"
+
+namespace matapprox {
+
+namespace {
+
+bool is_graph_kind(InputKind kind) {
+  return kind == InputKind::kAdjacency || kind == InputKind::kLaplacian ||
+         kind == InputKind::kNormalizedLaplacian;
+}
+
+bool has_variables(FileFormat format) {
+  return format == FileFormat::kMat || format == FileFormat::kNpz || format == FileFormat::kHdf5;
+}
+
+/// Plain tables are edge lists where a graph is asked for.
+FileFormat format_for(FileFormat format, InputKind kind) {
+  return format == FileFormat::kDelimited && is_graph_kind(kind) ? FileFormat::kEdgeList : format;
+}
+
+void check_options(const std::string& name, FileFormat format, const LoadOptions& options) {
+  require(options.variable.empty() || has_variables(format),
+          "{}: variable '{}' was asked for, but only .mat, .npz and .h5 files have variables",
+          name,
+          options.variable);
+  require(!options.directed || format == FileFormat::kEdgeList,
+          "{}: directed applies to edge lists only",
+          name);
+}
+
+void drop_zeros(SparseMatrix& A) {
+  A.prune([](Index, Index, double value) { return value != 0; });
+}
+
+Source from_image(GreyImage image) {
+  Source source;
+  if (image.was_colour) {
+    source.notes.emplace_back("colour turned to luminance, 0.299 R + 0.587 G + 0.114 B");
+  }
+  if (image.had_alpha) source.notes.emplace_back("transparency ignored");
+  if (image.maximum != 255) {
+    source.notes.push_back(fmt::format("grey values as stored, 0..{}", image.maximum));
+  }
+  source.is_image = true;
+  source.matrix = std::move(image.values);
+  return source;
+}
+
+Source from_matrix(FileMatrix matrix) {
+  Source source;
+  source.matrix = std::move(matrix);
+  return source;
+}
+
+Source from_mat(const std::string& path, const LoadOptions& options) {
+  FileMatrix matrix = read_mat(path, options.variable);
+  if (auto* A = std::get_if<SparseMatrix>(&matrix); A != nullptr && !options.keep_explicit_zeros) {
+    drop_zeros(*A);
+  }
+  return from_matrix(std::move(matrix));
+}
+
+/// A saved approximation, a dataset read whole, or one that stays in the file.
+Source from_hdf5(const FileName& name, const LoadOptions& options) {
+  Source source;
+  std::string dataset = name.dataset.empty() ? options.variable : name.dataset;
+  require(name.dataset.empty() || options.variable.empty() || options.variable == name.dataset,
+          "{}: both dataset '{}' and variable '{}' were asked for",
+          name.path,
+          name.dataset,
+          options.variable);
+  if (dataset.empty() && is_saved_approximation(name.path)) {
+    auto saved = std::make_shared<SavedApproximation>(load_approximation(name.path));
+    source.notes.push_back(
+        fmt::format("saved approximation by {}", saved->approximation.summary.method));
+    source.ready = std::shared_ptr<const LinearOperator>(saved, &saved->approximation);
+    return source;
+  }
+  const Hdf5DatasetInfo info = find_hdf5_matrix(name.path, dataset);
+  const double bytes = 8.0 * static_cast<double>(info.rows) * static_cast<double>(info.cols);
+  const Index available = available_memory_bytes();
+  if (options.kind == InputKind::kMatrix && available > 0 &&
+      bytes > static_cast<double>(available) / 2) {
+    source.notes.emplace_back("larger than half of the free memory: read panel by panel");
+    source.ready = std::make_shared<Hdf5Operator>(name.path, info.dataset);
+    return source;
+  }
+  source.matrix = read_hdf5_matrix(name.path, info.dataset);
+  return source;
+}
+
+Source read_file(const FileName& name, FileFormat format, const LoadOptions& options) {
+  const std::string& path = name.path;
+  switch (format) {
+    case FileFormat::kMatrixMarket:
+      return from_matrix(read_matrix_market(path, {options.keep_explicit_zeros}));
+    case FileFormat::kMat:
+      return from_mat(path, options);
+    case FileFormat::kNpy:
+      return from_matrix(read_npy(path));
+    case FileFormat::kNpz:
+      return from_matrix(read_npz(path, options.variable));
+    case FileFormat::kDelimited:
+      return from_matrix(read_delimited(path));
+    case FileFormat::kHdf5:
+      return from_hdf5(name, options);
+    case FileFormat::kImage:
+      return from_image(read_image(path));
+    case FileFormat::kPajek:
+      return from_matrix(read_pajek(path));
+    case FileFormat::kEdgeList:
+      return from_matrix(read_edge_list(path, options.directed));
+  }
+  throw FileError(path + ": unknown format");
+}
+
+Source read_bytes(std::string_view bytes, FileFormat format, const LoadOptions& options) {
+  const std::string name = display_name("-");
+  switch (format) {
+    case FileFormat::kMatrixMarket:
+      return from_matrix(parse_matrix_market(bytes, name, {options.keep_explicit_zeros}));
+    case FileFormat::kNpy:
+      return from_matrix(parse_npy(bytes, name));
+    case FileFormat::kNpz:
+      return from_matrix(parse_npz(bytes, name, options.variable));
+    case FileFormat::kImage:
+      return from_image(parse_image(bytes, name));
+    case FileFormat::kPajek:
+      return from_matrix(parse_pajek(bytes, name));
+    case FileFormat::kEdgeList:
+      return from_matrix(parse_edge_list(bytes, name, options.directed));
+    default:
+      return from_matrix(parse_delimited(bytes, name));
+  }
+}
+
+Source read_standard_input(const LoadOptions& options) {
+  const InputBytes bytes = read_all("-");
+  if (bytes.size() == 0) throw FileError("standard input: it is empty");
+  const FileFormat format = format_for(format_of_bytes(bytes), options.kind);
+  check_options(display_name("-"), format, options);
+  return read_bytes(bytes, format, options);
+}
+
+Source read_source(const std::string& path, const LoadOptions& options) {
+  if (path == "-") return read_standard_input(options);
+  const FileName name = split_file_name(path);
+  std::error_code code;
+  const auto status = std::filesystem::status(name.path, code);
+  if (!std::filesystem::exists(status)) throw FileError(fmt::format("{}: no such file", name.path));
+  if (std::filesystem::is_directory(status)) {
+    throw FileError(fmt::format("{}: is a folder, not a file", name.path));
+  }
+  const FileFormat format = format_for(format_of_name(name.path), options.kind);
+  check_options(name.path, format, options);
+  return read_file(name, format, options);
+}
+
+/// The kind and every option that is not at its default: "kernel kernel=laplacian bandwidth=2".
+std::string kind_in_words(const LoadOptions& options) {
+  std::string words(enum_name(options.kind));
+  const std::vector<OptionText> defaults = list_options(LoadOptions{});
+  const std::vector<OptionText> chosen = list_options(options);
+  for (std::size_t k = 0; k < chosen.size(); ++k) {
+    if (chosen[k].name != "as" && chosen[k].value != defaults[k].value) {
+      words += fmt::format(" {}={}", chosen[k].name, chosen[k].value);
+    }
+  }
+  return words;
+}
+
+}  // namespace
+
+void LoadOptions::visit(OptionVisitor& v) {
+  v.visit_enum("as", kind, "what the numbers in the file are");
+  v.visit("variable", variable, "which array of a .mat, .npz or .h5 file");
+  v.visit("kernel", kernel, "as kernel: the function of two points");
+  v.visit("bandwidth", bandwidth, "as kernel: h of the function; 0: the median rule");
+  v.visit("degree", degree, "as kernel: power of the polynomial");
+  v.visit("offset", offset, "as kernel: constant of the polynomial");
+  v.visit("directed", directed, "edge list: keep directions");
+  v.visit("keep_explicit_zeros", keep_explicit_zeros, "sparse: store entries that are given as 0");
+  v.visit("skip_columns",
+          skip_columns,
+          "points, samples: columns to leave out, counted from 0, as in 0,5 or last");
+}
+
+LoadedMatrix load(const std::string& path, const LoadOptions& options) {
+  check_kind_options(path, options);
+  Source source = read_source(path, options);
+  LoadedMatrix loaded;
+  loaded.matrix = make_operator(path, source, options);
+  loaded.notes = std::move(source.notes);
+  loaded.provenance = {path,
+                       kind_in_words(options),
+                       loaded.matrix->rows(),
+                       loaded.matrix->cols(),
+                       fingerprint(*loaded.matrix)};
+  return loaded;
+}
+
+}  // namespace matapprox
