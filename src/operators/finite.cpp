@@ -90,13 +90,16 @@ double frobenius_norm(const double* values, Index count) {
   // A power of two near the largest entry: scaling by it rounds nothing.
   int exponent = 0;
   std::frexp(largest, &exponent);
-  each_part([exponent](const double* first, const double* last) {
-    double sum = 0;
-    for (; first != last; ++first) {
-      const double scaled = std::ldexp(*first, -exponent);
-      sum += scaled * scaled;
+  exponent = std::max(exponent, -1000);
+  const double scale = std::ldexp(1.0, -exponent);
+  each_part([scale](const double* first, const double* last) {
+    double sums[8] = {};
+    for (Index i = 0; first != last; ++first, i = (i + 1) % 8) {
+      const double scaled = *first * scale;
+      sums[i] += scaled * scaled;
     }
-    return sum;
+    return ((sums[0] + sums[1]) + (sums[2] + sums[3])) +
+           ((sums[4] + sums[5]) + (sums[6] + sums[7]));
   });
   double sum = 0;
   for (const double part : partial) sum += part;

@@ -223,10 +223,45 @@ void check_status(SuiteSparse_long status) {
                                    status == UMFPACK_ERROR_out_of_memory ? ", out of memory" : ""));
 }
 
-/// A^-1 of any regular A. UMFPACK works by columns: what it factorizes is A^T.
+/// The power of two that brings `largest` to 1/2..1; 1 for 0.
+double power_of_two_scale(double largest) {
+  if (largest == 0) return 1;
+  int exponent = 0;
+  std::frexp(largest, &exponent);
+  return std::ldexp(1.0, std::clamp(-exponent, -1000, 1000));
+}
+
+/// Row and column scales that bring every row's, then every column's largest entry near 1, so that
+/// what counts as a small pivot does not depend on the units of the unknowns. Exact.
+void equilibrate(SparseMatrix& A, Vector& row_scale, Vector& column_scale) {
+  row_scale.setOnes(A.rows());
+  Vector largest = Vector::Zero(A.cols());
+  for (Index i = 0; i < A.rows(); ++i) {
+    double in_row = 0;
+    for (SparseMatrix::InnerIterator entry(A, i); entry; ++entry) {
+      in_row = std::max(in_row, std::abs(entry.value()));
+    }
+    row_scale(i) = power_of_two_scale(in_row);
+    for (SparseMatrix::InnerIterator entry(A, i); entry; ++entry) {
+      entry.valueRef() *= row_scale(i);
+      largest(entry.col()) = std::max(largest(entry.col()), std::abs(entry.value()));
+    }
+  }
+  column_scale = largest.unaryExpr(&power_of_two_scale);
+  for (Index i = 0; i < A.rows(); ++i) {
+    for (SparseMatrix::InnerIterator entry(A, i); entry; ++entry) {
+      entry.valueRef() *= column_scale(entry.col());
+    }
+  }
+}
+
+/// A^-1 of any regular A, as C (R A C)^-1 R with diagonal R and C. UMFPACK works by columns: what
+/// it factorizes is (R A C)^T.
 class LuInverse final : public LinearOperator {
  public:
   LuInverse(const SparseMatrix& A, bool symmetric) : A_(A), symmetric_(symmetric) {
+    if (A_.nonZeros() == 0) refuse_singular(0);
+    equilibrate(A_, row_scale_, column_scale_);
     umfpack_dl_defaults(control_.data());
     std::array<double, UMFPACK_INFO> info{};
     void* symbolic = nullptr;
@@ -249,7 +284,6 @@ class LuInverse final : public LinearOperator {
                                                        info.data());
     numeric_.reset(numeric);
     check_status(status);
-    // UMFPACK scales the rows first, so that the largest pivot says how large entries were.
     if (!(info[UMFPACK_RCOND] >= kSmallestPivot)) refuse_singular(info[UMFPACK_RCOND]);
     stored_ = static_cast<Index>(info[UMFPACK_LNZ] + info[UMFPACK_UNZ]);
   }
@@ -274,29 +308,42 @@ class LuInverse final : public LinearOperator {
  private:
   SuiteSparse_long n() const { return A_.rows(); }
 
-  void do_apply(const ConstBlock& X, Block Y) const override { solve(UMFPACK_At, X, Y); }
-  void do_apply_transpose(const ConstBlock& X, Block Y) const override { solve(UMFPACK_A, X, Y); }
+  void do_apply(const ConstBlock& X, Block Y) const override {
+    solve(UMFPACK_At, row_scale_, X, column_scale_, Y);
+  }
+  void do_apply_transpose(const ConstBlock& X, Block Y) const override {
+    solve(UMFPACK_A, column_scale_, X, row_scale_, Y);
+  }
 
-  void solve(SuiteSparse_long system, const ConstBlock& X, Block Y) const {
+  /// Y = after * system^-1 (before * X), column by column.
+  void solve(SuiteSparse_long system,
+             const Vector& before,
+             const ConstBlock& X,
+             const Vector& after,
+             Block Y) const {
     parallel_for(X.cols(), [&](Index k) {
       std::vector<SuiteSparse_long> indices(static_cast<std::size_t>(n()));
       std::vector<double> work(static_cast<std::size_t>(5 * n()));
       std::array<double, UMFPACK_INFO> info{};
+      const Vector right = before.cwiseProduct(X.col(k));
       check_status(umfpack_dl_wsolve(system,
                                      as_long(A_.outerIndexPtr()),
                                      as_long(A_.innerIndexPtr()),
                                      A_.valuePtr(),
                                      Y.col(k).data(),
-                                     X.col(k).data(),
+                                     right.data(),
                                      numeric_.get(),
                                      control_.data(),
                                      info.data(),
                                      indices.data(),
                                      work.data()));
+      Y.col(k).array() *= after.array();
     });
   }
 
-  SparseMatrix A_;  ///< for the step of refinement
+  SparseMatrix A_;  ///< R A C, for the steps of refinement
+  Vector row_scale_;
+  Vector column_scale_;
   bool symmetric_;
   std::array<double, UMFPACK_CONTROL> control_{};
   std::unique_ptr<void, FreeNumeric> numeric_;

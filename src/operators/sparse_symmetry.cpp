@@ -18,8 +18,10 @@ std::optional<Asymmetry> find_asymmetry(const SparseMatrix& A) {
       const Index j = columns[p];
       Index& q = next[static_cast<std::size_t>(j)];
       while (q < start[j + 1] && values[q] == 0.0) ++q;
+      // An earlier entry (j, k) is left over: row k, already visited, has no (k, j).
+      if (q < start[j + 1] && columns[q] < i) return Asymmetry{j, columns[q], values[q], 0.0};
       const bool found = q < start[j + 1] && columns[q] == i;
-      if (!found) return Asymmetry{i, j, values[p], A.coeff(j, i)};
+      if (!found) return Asymmetry{i, j, values[p], 0.0};
       if (values[q] != values[p]) return Asymmetry{i, j, values[p], values[q]};
       ++q;
     }

@@ -13,8 +13,8 @@ namespace matapprox {
 /// takes as many multiplications, twice that for L L^T, and UMFPACK's steps of refinement on top.
 /// Throws InvalidArgument if A is not square or has no rows; NumericalError if A holds NaN or Inf,
 /// or is singular to working precision: a pivot of elimination is below 100 eps of the diagonal
-/// entry it came from (L L^T), or of the largest pivot after scaling the rows (L U); NotAvailable
-/// in a build without MATAPPROX_WITH_SUITESPARSE.
+/// entry it came from (L L^T), or of the largest pivot after scaling rows and columns (L U);
+/// NotAvailable in a build without MATAPPROX_WITH_SUITESPARSE.
 std::shared_ptr<const LinearOperator> inverse_operator(const SparseMatrix& A);
 
 }  // namespace matapprox

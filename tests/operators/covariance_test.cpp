@@ -1,0 +1,62 @@
+#include "matapprox/operators/covariance.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "matapprox/core/error.hpp"
+#include "support/dense_formulas.hpp"
+#include "support/expect_close.hpp"
+#include "support/known_spectrum.hpp"
+
+namespace matapprox::test {
+namespace {
+
+Matrix formed(const LinearOperator& A) { return A.apply(Matrix::Identity(A.cols(), A.cols())); }
+
+TEST(CovarianceOperator, HandWorkedExample) {
+  Matrix samples(3, 2);
+  samples << 1, 2, 2, 4, 3, 9;
+  Matrix expected(2, 2);
+  expected << 1, 3.5, 3.5, 13;
+  EXPECT_CLOSE(formed(CovarianceOperator(samples, false)), expected, 1e-15);
+}
+
+TEST(CovarianceOperator, LargeOffsetCostsNoDigits) {
+  // Offsets are powers of two: adding them loses bits of the samples, which both sides then share.
+  Matrix samples = random_matrix(500, 6);
+  samples.col(0).array() += 67108864.0;
+  samples.col(1).array() -= 1073741824.0;
+  EXPECT_CLOSE(
+      formed(CovarianceOperator(samples, false)), covariance_matrix(samples, false), 1e-14);
+  EXPECT_CLOSE(formed(CovarianceOperator(samples, true)), covariance_matrix(samples, true), 1e-14);
+}
+
+TEST(CovarianceOperator, ConstantColumnHasNoCovariance) {
+  Matrix samples = random_matrix(20, 3);
+  samples.col(1).setConstant(0.1);  // its mean, summed up, is not exactly 0.1
+  const Matrix C = formed(CovarianceOperator(samples, false));
+  EXPECT_EQ(C.col(1).cwiseAbs().maxCoeff(), 0);
+  EXPECT_EQ(C.row(1).cwiseAbs().maxCoeff(), 0);
+}
+
+TEST(CovarianceOperator, ExtremeSamplesDoNotOverflow) {
+  const Matrix samples = random_matrix(20, 3) * 1e300;
+  EXPECT_CLOSE(formed(CovarianceOperator(samples, true)),
+               covariance_matrix(random_matrix(20, 3), true),
+               1e-14);
+}
+
+TEST(CovarianceOperator, Refusals) {
+  Matrix samples = random_matrix(20, 3);
+  samples.col(2).setConstant(-7);
+  EXPECT_REFUSED(InvalidArgument, CovarianceOperator(samples, true), "column 2");
+  EXPECT_REFUSED(InvalidArgument, CovarianceOperator(Matrix::Ones(1, 3), false), "1 sample;");
+  EXPECT_REFUSED(InvalidArgument, CovarianceOperator(Matrix(0, 3), true), "0 samples;");
+  EXPECT_REFUSED(InvalidArgument, CovarianceOperator(Matrix(3, 0), false), "without a column");
+  samples(4, 1) = std::numeric_limits<double>::infinity();
+  EXPECT_REFUSED(NumericalError, CovarianceOperator(samples, false), "entry (4, 1)");
+}
+
+}  // namespace
+}  // namespace matapprox::test

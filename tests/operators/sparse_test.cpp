@@ -1,0 +1,69 @@
+#include "matapprox/operators/sparse.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "matapprox/core/error.hpp"
+#include "support/expect_close.hpp"
+#include "support/known_spectrum.hpp"
+
+namespace matapprox::test {
+namespace {
+
+TEST(SparseOperator, KnowsSymmetryExactly) {
+  SparseMatrix A = grid_laplacian(9);
+  EXPECT_TRUE(*SparseOperator(A).known_facts().symmetric);
+  A.coeffRef(10, 1) = std::nextafter(-1.0, 0.0);
+  EXPECT_FALSE(*SparseOperator(A).known_facts().symmetric);
+}
+
+TEST(SparseOperator, AnEntryOnOneSideOnlyIsNotSymmetric) {
+  for (const bool upper : {true, false}) {
+    SparseMatrix A = grid_laplacian(5);
+    A.insert(upper ? 0 : 24, upper ? 24 : 0) = 1;
+    EXPECT_FALSE(*SparseOperator(A).known_facts().symmetric) << upper;
+  }
+}
+
+TEST(SparseOperator, ZerosThatAreStoredDoNotCount) {
+  SparseMatrix A = grid_laplacian(5);
+  const Index stored = A.nonZeros();
+  A.insert(0, 24) = 0;
+  const SparseOperator op(A);
+  EXPECT_TRUE(*op.known_facts().symmetric);
+  EXPECT_EQ(op.known_facts().nonzeros, stored);
+  EXPECT_EQ(op.values().nonZeros(), stored + 1);
+  EXPECT_EQ(op.cost().stored_numbers, stored + 1);
+  // values, 4-byte columns, 8-byte row pointers
+  EXPECT_EQ(op.cost().stored_bytes, 12 * (stored + 1) + 8 * 26);
+}
+
+TEST(SparseOperator, SortsRowsThatAreNot) {
+  // Row 0 holds columns 2, 0; row 1 column 1.
+  const Index starts[] = {0, 2, 3};
+  const Index columns[] = {2, 0, 1};
+  const double values[] = {5, 7, 9};
+  const SparseMatrix A = Eigen::Map<const SparseMatrix>(2, 3, 3, starts, columns, values);
+  Matrix expected(2, 3);
+  expected << 7, 0, 5, 0, 9, 0;
+  const SparseOperator op(A);
+  EXPECT_SAME_BITS(Matrix(op.values()), expected);
+  EXPECT_SAME_BITS(op.diagonal(), expected.diagonal());
+  EXPECT_SAME_BITS(op.apply(Matrix::Identity(3, 3)), expected);
+}
+
+TEST(SparseOperator, RefusesNanWithItsPlace) {
+  SparseMatrix A = grid_laplacian(5);
+  A.coeffRef(7, 12) = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_REFUSED(NumericalError, SparseOperator(A, "graph"), "graph: entry (7, 12)");
+}
+
+TEST(SparseOperator, NormIsThatOfTheEntries) {
+  const SparseMatrix A = random_sparse(300, 200, 6);
+  EXPECT_NEAR(*SparseOperator(A).known_facts().frobenius_norm, A.norm(), 1e-14 * A.norm());
+}
+
+}  // namespace
+}  // namespace matapprox::test
