@@ -1,7 +1,8 @@
 #include "operators/kernel_tile.hpp"
 
 #include <algorithm>
-#include <cmath>
+
+#include "kernels/simd_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "operators/kernel_tile.cpp"
