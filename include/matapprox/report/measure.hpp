@@ -14,8 +14,8 @@ struct MeasureOptions {
   /// always with `always_exact`; else estimated.
   double exact_limit = 1e11;
   bool always_exact = false;
-  Index probes = 64;  ///< random vectors of an estimate
-  Index spectral_iterations = 30;
+  Index probes = 64;               ///< random vectors of an estimate, at least 8
+  Index spectral_iterations = 30;  ///< at most; fewer where they would pass exact_limit; 0: none
   bool time_products = true;
   std::uint64_t seed = 1;
 };
@@ -31,8 +31,11 @@ struct MatrixFacts {
 };
 
 /// Facts of A: what it knows, completed by one pass over column panels within options.exact_limit,
-/// else the norm by random probes. Throws NumericalError, naming row and column, for NaN or Inf.
-MatrixFacts describe(const LinearOperator& A, const MeasureOptions& options = {});
+/// else the norm by random probes. Throws NumericalError, naming row and column (counted from 1),
+/// for NaN or Inf, and Interrupted if control stops it.
+MatrixFacts describe(const LinearOperator& A,
+                     const MeasureOptions& options = {},
+                     const RunControl& control = {});
 
 /// How far B is from A, and what multiplying by B takes.
 struct Measurement {
@@ -50,13 +53,23 @@ struct Measurement {
 };
 
 /// Measures B against A: all methods the same way, by this function only.
-/// Cost: exact: every column of A and B once; estimated: `probes` products with each. Memory:
-/// panels of 64 columns per thread. Throws InvalidArgument if shapes differ, NumericalError for NaN
-/// or Inf in A or B, Interrupted if control stops it.
+///
+/// Exact: sqrt(sum |(A - B)(:, J)|_F^2) over panels J of 64 columns, summed in their order: the
+/// same bits for any number of threads. Estimated: E |(A - B) w|^2 = |A - B|_F^2 for standard
+/// normal w [Hut90]; the interval is Student's t on the logarithm of the mean of the samples (delta
+/// method), which keeps it above 0 and near its 95 % for one dominating singular value too. Cost:
+/// exact: every column of A and B once; estimated: `probes` products with each; then at most 2
+/// spectral_iterations products. Memory: two panels of 64 columns per thread. Throws
+/// InvalidArgument if shapes differ or probes < 8, NumericalError for NaN or Inf in A or B, naming
+/// row and column (counted from 1), Interrupted if control stops it.
 Measurement measure(const LinearOperator& A,
                     const LinearOperator& B,
                     const MatrixFacts& facts,
                     const MeasureOptions& options = {},
                     const RunControl& control = {});
+
+/// Median seconds of a product of B with `columns` columns: after one product that does not count,
+/// repetitions within about 0.3 s, at least 3; a first product of over a second is taken as it is.
+double time_product(const LinearOperator& B, Index columns);
 
 }  // namespace matapprox

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,13 +18,31 @@ struct RunResult {
 };
 
 /// Runs one method by name: the only place with the stopwatch and the product counter. Values are
-/// rounded to `precision`. With control.target_error and a method that has a rank (other than by
-/// its own tolerance): the least rank that reaches the error, by doubling and bisection on the
-/// measured error. Throws what the method throws.
+/// rounded to `precision`.
+///
+/// With control.target_error and neither a rank nor a tolerance among `options`, the method uses
+/// the least storage that reaches the error: truncated_svd by its own frobenius_tolerance; the
+/// others by doubling, then bisection, on their `rank` (Chord: `factors`) with the error measured
+/// each time. For randomized methods the result is a size that reaches the error next to one that
+/// did not, not a proven minimum. If no size does, the largest one tried comes back and its message
+/// says so. fit_seconds and passes are those of the whole search; control.max_seconds bounds it
+/// too. Throws what the method throws; Interrupted if it was stopped before there was any result.
 RunResult run(const Method& method,
               const LinearOperator& A,
               const NamedOptions& options,
               Precision precision = Precision::kDouble,
               const RunControl& control = {});
+
+/// A fit that is not in the registry, such as one with a warm start.
+using Fit = std::function<Approximation(const LinearOperator& A, const RunControl& control)>;
+
+/// The same stopwatch, counter and rounding around any fit; no search for a target error.
+RunResult run(const Fit& fit,
+              const LinearOperator& A,
+              Precision precision = Precision::kDouble,
+              const RunControl& control = {});
+
+/// The value of an option in a list, or empty.
+std::string option_value(const NamedOptions& options, std::string_view name);
 
 }  // namespace matapprox

@@ -1,0 +1,246 @@
+#include "matapprox/report/comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+
+#include "core/require.hpp"
+#include "matapprox/core/memory.hpp"
+#include "matapprox/core/threads.hpp"
+
+namespace matapprox {
+namespace {
+
+constexpr const char* kSymmetricSvd = "truncated_svd_symmetric";
+
+/// The registered method behind a row's name, and the options that the name stands for.
+struct Entry {
+  std::string name;
+  const Method* method = nullptr;
+  NamedOptions fixed;
+};
+
+Entry entry_of(const std::string& name) {
+  if (name == kSymmetricSvd) {
+    return {name, &find_method("truncated_svd"), {{"symmetric_storage", "true"}}};
+  }
+  return {name, &find_method(name), {}};
+}
+
+void check(const LinearOperator& A, const ComparisonOptions& options) {
+  const Index largest = std::min(A.rows(), A.cols());
+  require(options.rank == 0 || (options.rank >= 1 && options.rank <= largest),
+          "compare: rank {} is outside 1..{}",
+          options.rank,
+          largest);
+  require(options.target_error >= 0, "compare: target error {} is negative", options.target_error);
+  const int bases = (options.rank != 0) + options.budget.is_set() + (options.target_error > 0);
+  require(bases <= 1, "compare: give one of rank, budget and target error");
+  for (const MethodSetting& setting : options.settings) {
+    const Method& method = find_method(setting.method);
+    if (method.has_option(setting.option)) continue;
+    std::vector<std::string> names;
+    for (const OptionText& option : method.options()) names.push_back(option.name);
+    const std::string nearest = nearest_name(setting.option, names);
+    throw InvalidArgument(
+        fmt::format("{} has no option '{}'{}",
+                    setting.method,
+                    setting.option,
+                    nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest)));
+  }
+}
+
+std::vector<Entry> entries(const LinearOperator& A,
+                           const MatrixFacts& facts,
+                           const ComparisonOptions& options) {
+  std::vector<Entry> result;
+  for (const std::string& name : options.methods) result.push_back(entry_of(name));
+  if (!result.empty()) return result;
+  for (const Method& method : methods()) {
+    result.push_back(entry_of(std::string(method.name)));
+    const bool also_symmetric = method.name == "truncated_svd" && facts.symmetric && A.rows() > 1;
+    if (also_symmetric) result.push_back(entry_of(kSymmetricSvd));
+  }
+  return result;
+}
+
+NamedOptions options_of(const Entry& entry,
+                        const StorageBudget& budget,
+                        const ComparisonOptions& options) {
+  NamedOptions named = entry.fixed;
+  const auto add = [&](const std::string& name, const std::string& value) {
+    if (entry.method->has_option(name)) named.emplace_back(name, value);
+  };
+  add("seed", fmt::format("{}", options.seed));
+  if (options.rank > 0) {
+    add("rank", fmt::format("{}", options.rank));
+  } else if (options.target_error == 0) {
+    add("budget", budget.text());
+  }
+  for (const MethodSetting& setting : options.settings) {
+    if (setting.method != entry.method->name) continue;
+    std::erase_if(named, [&](const auto& option) { return option.first == setting.option; });
+    named.emplace_back(setting.option, setting.value);
+  }
+  return named;
+}
+
+ComparisonRow as_is_row(const LinearOperator& A,
+                        const MatrixFacts& facts,
+                        const MeasureOptions& options) {
+  ComparisonRow row;
+  row.method = "as_is";
+  row.form = A.description();
+  const Cost cost = A.cost();
+  row.storage = Storage{cost.stored_numbers, cost.stored_bytes};
+  row.fit_seconds = 0.0;
+  row.passes = 0.0;
+  row.peak_memory_bytes = peak_memory_bytes();
+  row.measurement = Measurement{};
+  row.measurement->relative_error = 0.0;
+  if (options.time_products) {
+    row.measurement->apply_seconds_1 = time_product(A, 1);
+    row.measurement->apply_seconds_64 = time_product(A, 64);
+  }
+  row.storage_share = static_cast<double>(cost.stored_numbers) /
+                      (static_cast<double>(facts.rows) * static_cast<double>(facts.cols));
+  return row;
+}
+
+ComparisonRow failed_row(const Entry& entry,
+                         const NamedOptions& options,
+                         const std::string& reason) {
+  ComparisonRow row;
+  row.method = entry.name;
+  row.status = reason;
+  row.options = options;
+  return row;
+}
+
+std::string basis_of(const ComparisonOptions& options, const StorageBudget& budget) {
+  if (options.rank > 0) return fmt::format("rank {}", options.rank);
+  if (options.target_error > 0)
+    return fmt::format("least storage with relative error {:g}", options.target_error);
+  switch (budget.unit) {
+    case StorageBudget::Unit::kShare:
+      return fmt::format("equal storage: {:g} % of the entries", 100 * budget.amount);
+    case StorageBudget::Unit::kBytes:
+      return fmt::format("equal storage: {:.0f} bytes", budget.amount);
+    default:
+      break;
+  }
+  return fmt::format("equal storage: {:.0f} numbers{}",
+                     budget.amount,
+                     options.budget.is_set() ? "" : ", what the Chord reference pattern stores");
+}
+
+ComparisonRow run_entry(const LinearOperator& A,
+                        const Entry& entry,
+                        const NamedOptions& named,
+                        const MatrixFacts& facts,
+                        const ComparisonOptions& options,
+                        const RunControl& control,
+                        const ComparisonEvents& events) {
+  if (control.interrupted()) return failed_row(entry, named, "interrupted before it started");
+  if (events.started) events.started(entry.name);
+  RunControl own = control;
+  own.max_seconds = options.max_seconds;
+  own.target_error = options.target_error;
+  own.restart_clock();
+  try {
+    const RunResult result = run(*entry.method, A, named, options.precision, own);
+    const bool interrupted = result.approximation.summary.termination == Termination::kInterrupted;
+    const Measurement measured = measure(A, result.approximation, facts, options.measure);
+    ComparisonRow row = comparison_row(entry.name, result, measured, interrupted);
+    if (events.finished) events.finished(row, result);
+    return row;
+  } catch (const FileError&) {
+    throw;  // of events.finished: a result that cannot be written is not the method's failure
+  } catch (const Interrupted& stopped) {
+    ComparisonRow row = failed_row(entry, named, stopped.what());
+    row.interrupted = control.interrupted();
+    return row;
+  } catch (const Error& error) {
+    return failed_row(entry, named, error.what());
+  } catch (const std::bad_alloc&) {
+    return failed_row(entry, named, "ran out of memory");
+  }
+}
+
+}  // namespace
+
+bool Comparison::interrupted() const {
+  return std::any_of(
+      rows.begin(), rows.end(), [](const ComparisonRow& row) { return row.interrupted; });
+}
+
+bool Comparison::any_ok() const {
+  return std::any_of(rows.begin(), rows.end(), [](const ComparisonRow& row) {
+    return row.ok() && row.method != "as_is";
+  });
+}
+
+std::vector<std::string> comparison_methods() {
+  std::vector<std::string> names;
+  for (const Method& method : methods()) {
+    names.emplace_back(method.name);
+    if (method.name == "truncated_svd") names.emplace_back(kSymmetricSvd);
+  }
+  return names;
+}
+
+ComparisonRow comparison_row(const std::string& name,
+                             const RunResult& result,
+                             const Measurement& measurement,
+                             bool interrupted) {
+  const Approximation& approximation = result.approximation;
+  const Summary& summary = approximation.summary;
+  ComparisonRow row;
+  row.method = name;
+  for (const OptionText& option : summary.options)
+    row.options.emplace_back(option.name, option.value);
+  row.form = summary.form;
+  if (summary.rank > 0) row.rank = summary.rank;
+  row.storage = approximation.storage();
+  row.storage_share =
+      static_cast<double>(row.storage->numbers) /
+      (static_cast<double>(approximation.rows()) * static_cast<double>(approximation.cols()));
+  row.precision = approximation.precision();
+  row.measurement = measurement;
+  row.fit_seconds = result.fit_seconds;
+  row.passes = result.passes;
+  if (result.peak_memory_bytes > 0) row.peak_memory_bytes = result.peak_memory_bytes;
+  row.termination = summary.termination;
+  row.message = summary.message;
+  row.interrupted = interrupted;
+  return row;
+}
+
+Comparison compare(const LinearOperator& A,
+                   const ComparisonOptions& options,
+                   const RunControl& control,
+                   const ComparisonEvents& events) {
+  check(A, options);
+  Comparison comparison;
+  comparison.description = A.description();
+  comparison.facts = describe(A, options.measure, control);
+  comparison.seed = options.seed;
+  comparison.threads = threads();
+  const std::vector<Entry> chosen = entries(A, comparison.facts, options);
+
+  StorageBudget budget = options.budget.is_set()
+                             ? options.budget
+                             : default_budget(A.rows(), A.cols(), options.precision);
+  budget.precision = options.precision;
+  comparison.basis = basis_of(options, budget);
+  comparison.rows.push_back(as_is_row(A, comparison.facts, options.measure));
+  for (const Entry& entry : chosen) {
+    const NamedOptions named = options_of(entry, budget, options);
+    comparison.rows.push_back(
+        run_entry(A, entry, named, comparison.facts, options, control, events));
+  }
+  return comparison;
+}
+
+}  // namespace matapprox

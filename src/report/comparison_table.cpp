@@ -1,0 +1,157 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "matapprox/report/comparison.hpp"
+
+namespace matapprox {
+namespace {
+
+constexpr std::size_t kWidth = 100;
+
+struct Column {
+  std::string_view title;
+  std::size_t least_width;
+  bool left;
+};
+constexpr Column kColumns[] = {
+    {"method", 13, true},
+    {"form", 9, true},
+    {"rank", 5, false},
+    {"numbers", 9, false},
+    {"share", 7, false},
+    {"rel. error", 10, false},
+    {"fit s", 7, false},
+    {"ms x1", 7, false},
+    {"ms x64", 7, false},
+    {"notes", 5, true},
+};
+constexpr std::size_t kColumnCount = std::size(kColumns);
+
+/// Three significant digits in at most seven characters, without an exponent where it reads well.
+std::string short_number(double value) {
+  if (value == 0) return "0";
+  if (value >= 1e-3 && value < 1e5) return fmt::format("{:#.3g}", value).substr(0, 7);
+  return fmt::format("{:.1e}", value);
+}
+
+std::string error_text(const Measurement& measured) {
+  if (!measured.relative_error) return "-";
+  const double error = *measured.relative_error;
+  const std::string digits = error == 0 ? "0" : fmt::format("{:.3e}", error);
+  return measured.error_is_exact ? digits : "~" + digits;
+}
+
+std::string share_text(double share) {
+  const double percent = 100 * share;
+  return percent >= 100 ? fmt::format("{:.0f} %", percent) : fmt::format("{:.2g} %", percent);
+}
+
+std::string shown_method(const ComparisonRow& row) {
+  return row.method == "truncated_svd_symmetric" ? "truncated_svd" : row.method;
+}
+
+/// The form as one short word; the as_is row has a whole description instead, shown above the
+/// table.
+std::string shown_form(const ComparisonRow& row) {
+  if (row.method == "as_is") return row.form.substr(0, row.form.find_first_of(", "));
+  return row.form;
+}
+
+std::vector<std::string> notes_of(const ComparisonRow& row) {
+  std::vector<std::string> notes;
+  if (!row.ok()) return {row.status};
+  if (row.interrupted) notes.emplace_back("interrupted");
+  if (row.no_compression()) notes.emplace_back("no compression");
+  if (row.measurement->worse_than_zero) notes.emplace_back("worse than the zero matrix");
+  if (row.termination == Termination::kMaxSeconds) notes.emplace_back("stopped by --max-seconds");
+  if (row.termination == Termination::kMaxIterations)
+    notes.emplace_back("stopped by max_iterations");
+  if (const auto& interval = row.measurement->error_interval) {
+    notes.push_back(fmt::format(
+        "|A - B|_F estimated, 95 % interval {:.4g} .. {:.4g}", interval->first, interval->second));
+  }
+  if (!row.measurement->relative_error) {
+    notes.push_back(fmt::format("absolute error {:.3e}", row.measurement->error_frobenius));
+  }
+  if (!row.message.empty()) notes.push_back(row.message);
+  return notes;
+}
+
+std::vector<std::string> cells_of(const ComparisonRow& row) {
+  std::vector<std::string> cells(kColumnCount, "-");
+  cells[0] = shown_method(row);
+  cells[1] = shown_form(row).empty() ? "-" : shown_form(row);
+  if (!row.ok()) return cells;
+  if (row.rank) cells[2] = fmt::format("{}", *row.rank);
+  cells[3] = fmt::format("{}", row.storage->numbers);
+  cells[4] = share_text(*row.storage_share);
+  cells[5] = error_text(*row.measurement);
+  cells[6] = row.method == "as_is" ? "-" : short_number(*row.fit_seconds);
+  cells[7] = short_number(1e3 * row.measurement->apply_seconds_1);
+  cells[8] = short_number(1e3 * row.measurement->apply_seconds_64);
+  return cells;
+}
+
+/// `text` in lines of at most kWidth characters, the second and later ones indented.
+std::string wrapped(std::string text, std::size_t indent) {
+  std::string result;
+  while (text.size() > kWidth) {
+    std::size_t blank = text.rfind(' ', kWidth);
+    if (blank == std::string::npos || blank <= indent) blank = kWidth;
+    result += text.substr(0, blank) + "\n";
+    text = std::string(indent, ' ') + text.substr(text.find_first_not_of(' ', blank));
+  }
+  return result + text + "\n";
+}
+
+std::string line_of(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) {
+  std::string line;
+  for (std::size_t c = 0; c < kColumnCount; ++c) {
+    line += kColumns[c].left ? fmt::format("{:<{}}", cells[c], widths[c])
+                             : fmt::format("{:>{}}", cells[c], widths[c]);
+    line += "  ";
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
+}
+
+std::string heading(const Comparison& comparison) {
+  const MatrixFacts& facts = comparison.facts;
+  std::string text = fmt::format("{}: {} x {}", comparison.path, facts.rows, facts.cols);
+  if (facts.nonzeros) text += fmt::format(", {} nonzeros", *facts.nonzeros);
+  text += facts.symmetric ? ", symmetric" : "";
+  text += fmt::format(", |A|_F {} {:.6g}", facts.norm_is_exact ? "=" : "~", facts.frobenius_norm);
+  return wrapped(text, 2) + wrapped(comparison.basis, 2);
+}
+
+}  // namespace
+
+std::string comparison_table(const Comparison& comparison) {
+  std::vector<std::vector<std::string>> lines;
+  std::string notes;
+  std::size_t note_count = 0;
+  for (const ComparisonRow& row : comparison.rows) {
+    lines.push_back(cells_of(row));
+    std::string joined;
+    for (const std::string& note : notes_of(row)) joined += (joined.empty() ? "" : "; ") + note;
+    lines.back().back() = joined.empty() ? "" : fmt::format("[{}]", ++note_count);
+    if (!joined.empty())
+      notes += wrapped(fmt::format("[{}] {}: {}", note_count, row.method, joined), 4);
+  }
+
+  std::vector<std::string> titles;
+  std::vector<std::size_t> widths;
+  for (std::size_t c = 0; c < kColumnCount; ++c) {
+    titles.emplace_back(kColumns[c].title);
+    widths.push_back(kColumns[c].least_width);
+    for (const auto& line : lines) widths[c] = std::max(widths[c], line[c].size());
+  }
+  std::string table = heading(comparison) + "\n" + line_of(titles, widths);
+  for (const auto& line : lines) table += line_of(line, widths);
+  return notes.empty() ? table : table + "\n" + notes;
+}
+
+}  // namespace matapprox

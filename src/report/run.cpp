@@ -1,0 +1,102 @@
+#include "matapprox/report/run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "matapprox/core/memory.hpp"
+#include "matapprox/operators/lazy.hpp"
+#include "report/target_search.hpp"
+
+namespace matapprox {
+namespace {
+
+Approximation rounded(const Approximation& exact, Precision precision) {
+  if (precision == exact.precision()) return exact;
+  return {round_factors(exact.factors(), precision), exact.summary, exact.symmetrized(), precision};
+}
+
+NamedOptions with_option(NamedOptions options, const std::string& name, const std::string& value) {
+  std::erase_if(options, [&](const auto& option) { return option.first == name; });
+  options.emplace_back(name, value);
+  return options;
+}
+
+/// Whether the caller has already fixed how much is stored.
+bool fixes_size(const NamedOptions& options) {
+  return std::any_of(options.begin(), options.end(), [](const auto& option) {
+    const std::string& name = option.first;
+    return name == "rank" || name == "factors" || name == "frobenius_tolerance" ||
+           name == "spectral_tolerance" || name == "landmarks";
+  });
+}
+
+/// The largest rank, or the most factors that store fewer numbers than the matrix has entries.
+Index largest_size(const LinearOperator& A,
+                   const std::string& size_option,
+                   const Approximation& smallest) {
+  if (size_option == "rank") return std::min(A.rows(), A.cols());
+  const Index one = std::max<Index>(smallest.storage().numbers, 1);
+  return std::max<Index>((A.rows() * A.cols() - 1) / one, 1);
+}
+
+Fit fit_for_target(const Method& method, const NamedOptions& options, Precision precision) {
+  if (method.has_option("frobenius_tolerance")) {
+    return [&method, options](const LinearOperator& A, const RunControl& control) {
+      const NamedOptions wanted =
+          with_option(options, "frobenius_tolerance", fmt::format("{}", control.target_error));
+      return method.run(A, wanted, control);
+    };
+  }
+  const std::string size_option = method.has_option("rank") ? "rank" : "factors";
+  return [&method, options, precision, size_option](const LinearOperator& A,
+                                                    const RunControl& control) {
+    const auto sized = [&](Index size) {
+      return rounded(
+          method.run(A, with_option(options, size_option, fmt::format("{}", size)), control),
+          precision);
+    };
+    const auto largest = [&](const Approximation& smallest) {
+      return largest_size(A, size_option, smallest);
+    };
+    return report::search_target(A, sized, largest, control);
+  };
+}
+
+}  // namespace
+
+std::string option_value(const NamedOptions& options, std::string_view name) {
+  const auto found = std::find_if(
+      options.begin(), options.end(), [&](const auto& option) { return option.first == name; });
+  return found == options.end() ? std::string() : found->second;
+}
+
+RunResult run(const Fit& fit,
+              const LinearOperator& A,
+              Precision precision,
+              const RunControl& control) {
+  const CountedOperator counted(A);
+  reset_peak_memory();
+  const auto start = std::chrono::steady_clock::now();
+  Approximation fitted = rounded(fit(counted, control), precision);
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return {std::move(fitted), seconds, counted.passes(), peak_memory_bytes()};
+}
+
+RunResult run(const Method& method,
+              const LinearOperator& A,
+              const NamedOptions& options,
+              Precision precision,
+              const RunControl& control) {
+  const bool can_search = method.has_option("rank") || method.has_option("factors");
+  if (control.target_error > 0 && can_search && !fixes_size(options)) {
+    return run(fit_for_target(method, options, precision), A, precision, control);
+  }
+  const Fit fit = [&](const LinearOperator& counted, const RunControl& inner) {
+    return method.run(counted, options, inner);
+  };
+  return run(fit, A, precision, control);
+}
+
+}  // namespace matapprox
