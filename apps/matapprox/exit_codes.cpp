@@ -1,0 +1,41 @@
+#include "exit_codes.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <new>
+
+#include "matapprox/core/error.hpp"
+
+namespace matapprox::app {
+namespace {
+
+int say(int code, const char* message) {
+  fmt::print(stderr, "matapprox: {}\n", message);
+  return code;
+}
+
+}  // namespace
+
+int report_exception(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const InvalidArgument& error) {
+    return say(kUsage, error.what());
+  } catch (const FileError& error) {
+    return say(kFile, error.what());
+  } catch (const NumericalError& error) {
+    return say(kNumerical, error.what());
+  } catch (const NotAvailable& error) {
+    return say(kNotAvailable, error.what());
+  } catch (const Interrupted& error) {
+    return say(kInterrupted, error.what());
+  } catch (const std::bad_alloc&) {
+    return say(kNotAvailable, "out of memory");
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "matapprox: this is a defect of the program, please report it: {}\n", error.what());
+    return kDefect;
+  }
+}
+
+}  // namespace matapprox::app

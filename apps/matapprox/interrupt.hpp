@@ -1,0 +1,11 @@
+#pragma once
+
+#include <atomic>
+
+namespace matapprox::app {
+
+/// From now on the first SIGINT or SIGTERM sets the flag, and the second ends the program at once
+/// with exit code 130. Files are written by rename, so neither leaves half of one under its name.
+const std::atomic<bool>& catch_interrupts();
+
+}  // namespace matapprox::app

@@ -1,0 +1,106 @@
+#include "output.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "io/atomic_output.hpp"
+#include "matapprox/core/error.hpp"
+#include "matapprox/io/delimited.hpp"
+#include "matapprox/io/hdf5_file.hpp"
+#include "matapprox/io/matrix_market.hpp"
+#include "matapprox/io/numpy_file.hpp"
+
+namespace matapprox::app {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A pipe or a device such as /dev/null: written to directly, never replaced.
+bool is_special(const fs::path& path) {
+  std::error_code ignored;
+  const fs::file_status status = fs::status(path, ignored);
+  return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
+}
+
+[[noreturn]] void refuse(const std::string& path, const std::string& reason) {
+  throw FileError(fmt::format("{}: cannot write: {}", path, reason));
+}
+
+void write_directly(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) refuse(path, std::strerror(errno));
+}
+
+std::string csv_text(const Matrix& block) {
+  fmt::memory_buffer text;
+  for (Index i = 0; i < block.rows(); ++i) {
+    for (Index j = 0; j < block.cols(); ++j) {
+      fmt::format_to(std::back_inserter(text), "{}{}", j == 0 ? "" : ",", block(i, j));
+    }
+    text.push_back('\n');
+  }
+  return fmt::to_string(text);
+}
+
+}  // namespace
+
+void check_output(const std::string& path, bool force) {
+  if (path.empty() || path == "-" || is_special(path)) return;
+  std::error_code ignored;
+  const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
+  if (fs::is_directory(path, ignored)) refuse(path, "it is a folder");
+  if (!fs::exists(folder, ignored)) refuse(path, fmt::format("the folder '{}' does not exist", folder.string()));
+  if (!fs::is_directory(folder, ignored)) refuse(path, fmt::format("'{}' is not a folder", folder.string()));
+  if (fs::exists(path, ignored) && !force) refuse(path, "the file exists; --force overwrites it");
+  if (access(folder.c_str(), W_OK | X_OK) != 0) {
+    refuse(path, fmt::format("the folder '{}' is not writable", folder.string()));
+  }
+}
+
+void write_stdout(const std::string& text) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if (!written || std::fflush(stdout) != 0) refuse("standard output", std::strerror(errno));
+}
+
+void write_text(const std::string& path, const std::string& text) {
+  if (path == "-") {
+    write_stdout(text);
+  } else if (is_special(path)) {
+    write_directly(path, text);
+  } else {
+    AtomicOutput output(path);
+    write_directly(output.temporary_path(), text);
+    output.commit();
+  }
+}
+
+void check_block_format(const std::string& path) {
+  const std::string extension = fs::path(path).extension().string();
+  for (const char* known : {".npy", ".mtx", ".csv", ".h5"}) {
+    if (extension == known) return;
+  }
+  if (path == "-") return;
+  throw InvalidArgument(
+      fmt::format("{}: unknown extension '{}'; results are written as .npy, .mtx, .csv or .h5", path, extension));
+}
+
+void write_block(const std::string& path, const Matrix& block) {
+  check_block_format(path);
+  const std::string extension = fs::path(path).extension().string();
+  if (path == "-") return write_stdout(csv_text(block));
+  if (extension == ".npy") return write_npy(path, block);
+  if (extension == ".mtx") return write_matrix_market(path, block);
+  if (extension == ".csv") return write_csv(path, block);
+  write_hdf5_matrix(path, "values", block);
+}
+
+}  // namespace matapprox::app

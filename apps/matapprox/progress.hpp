@@ -1,0 +1,39 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "matapprox/core/run_control.hpp"
+
+namespace matapprox::app {
+
+/// One line on stderr that is rewritten in place: who runs, the current error, the time left. Only
+/// on a terminal and never with --quiet.
+class ProgressLine {
+ public:
+  explicit ProgressLine(bool quiet);
+  ~ProgressLine() { clear(); }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void start(const std::string& label, double max_seconds);
+  void update(const Progress& progress);
+  void clear();
+  bool shown() const { return shown_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void print(const std::string& text);
+
+  bool shown_;
+  bool dirty_ = false;
+  std::string label_;
+  double max_seconds_ = 0;
+  Clock::time_point started_;
+  Clock::time_point printed_;
+};
+
+/// "4 s", "3 min 20 s", "2 h 5 min".
+std::string duration_text(double seconds);
+
+}  // namespace matapprox::app

@@ -1,0 +1,142 @@
+#include "shared_options.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "core/require.hpp"
+#include "matapprox/core/threads.hpp"
+#include "output.hpp"
+
+namespace matapprox::app {
+
+std::string flag_of(const std::string& option_name) {
+  std::string flag = "--" + option_name;
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  return flag;
+}
+
+void note(bool quiet, const std::string& text) {
+  if (!quiet) fmt::print(stderr, "{}\n", text);
+}
+
+void NamedFlags::add(CLI::App& app,
+                     const std::string& flag,
+                     const std::string& name,
+                     const OptionText& option,
+                     const std::string& help,
+                     const std::string& group) {
+  Flag& made = flags_.emplace_back();
+  made.name = name;
+  const bool is_bool = option.choices == std::vector<std::string>{"true", "false"};
+  std::string text = help;
+  if (!is_bool && !option.choices.empty()) text += fmt::format(": {}", fmt::join(option.choices, ", "));
+  if (!is_bool && !option.value.empty()) text += fmt::format(" [{}]", option.value);
+  made.option = is_bool ? app.add_flag(flag, made.value, text) : app.add_option(flag, made.value, text);
+  if (!is_bool) made.option->type_name("");
+  made.option->group(group);
+}
+
+std::vector<std::pair<std::string, std::string>> NamedFlags::given() const {
+  std::vector<std::pair<std::string, std::string>> result;
+  for (const Flag& flag : flags_) {
+    if (flag.option->count() > 0) result.emplace_back(flag.name, flag.value);
+  }
+  return result;
+}
+
+void InputOptions::add(CLI::App& app, const std::string& help) {
+  app.add_option("matrix", path_, help)->required()->type_name("FILE");
+  for (const OptionText& option : list_options(LoadOptions{})) {
+    const std::string flag = option.name == "kind" ? "--as" : flag_of(option.name);
+    flags_.add(app, flag, option.name, option, option.help, "How to read the matrix");
+  }
+}
+
+LoadedMatrix InputOptions::load(bool quiet) const {
+  LoadOptions options;
+  for (const auto& [name, value] : flags_.given()) {
+    OptionSetter setter(name, value);
+    options.visit(setter);
+  }
+  LoadedMatrix loaded = matapprox::load(path_, options);
+  for (const std::string& text : loaded.notes) note(quiet, fmt::format("{}: {}", path_, text));
+  return loaded;
+}
+
+void CommonOptions::add(CLI::App& app, bool with_seed) {
+  if (with_seed) app.add_option("--seed", seed_, "Seed of all random choices [1]")->type_name("");
+  app.add_option("--threads", threads_, "Threads to use; results do not depend on it [all]")->type_name("");
+  app.add_flag("--quiet", quiet_, "Nothing on stderr but errors");
+}
+
+void CommonOptions::apply() const {
+  if (!threads_) return;
+  require(*threads_ >= 1 && *threads_ <= 4096, "--threads {} is outside 1..4096", *threads_);
+  set_threads(*threads_);
+}
+
+void JsonOptions::add(CLI::App& app) {
+  app.add_option("--json", path_, "Also write JSON to this file; - prints it in place of the text")->type_name("FILE");
+  app.add_flag("--force", force_, "Overwrite output files that exist");
+}
+
+void JsonOptions::check_other(const std::string& path) const { check_output(path, force_); }
+
+void JsonOptions::write(const report::Json& json) const {
+  if (!path_.empty()) write_text(path_, report::to_text(json));
+}
+
+void SizeOptions::add(CLI::App& app) {
+  constexpr const char* kGroup = "How much to store";
+  app.add_option("--rank", rank_, "Rank of every method that has one")->group(kGroup)->type_name("");
+  app.add_option("--budget",
+                 budget_,
+                 "Storage limit: stored numbers (18432), share of the matrix (10%) or bytes (4MB, 4MiB); "
+                 "default: what the Chord reference pattern stores")
+      ->group(kGroup)
+      ->type_name("");
+  app.add_option("--target-error", target_error_, "Least storage with this relative error")->group(kGroup)->type_name("");
+  app.add_option("--precision", precision_, "Of the stored values: double, float [double]")->group(kGroup)->type_name("");
+  app.add_option("--max-seconds", max_seconds_, "Stop a method at its best point after this time")->group(kGroup)->type_name("");
+}
+
+void SizeOptions::check() const {
+  require(!rank_ || *rank_ >= 1, "--rank {} is below 1", rank_.value_or(0));
+  require(!target_error_ || (*target_error_ > 0 && *target_error_ < 1),
+          "--target-error {} is outside 0..1",
+          target_error_.value_or(0));
+  require(max_seconds_ > 0, "--max-seconds {} is not positive", max_seconds_);
+  const int given = rank_.has_value() + !budget_.empty() + target_error_.has_value();
+  require(given <= 1, "give one of --rank, --budget and --target-error");
+  precision();
+  budget();
+}
+
+StorageBudget SizeOptions::budget() const {
+  if (budget_.empty()) return {};
+  StorageBudget budget = parse_budget(budget_);
+  budget.precision = precision();
+  return budget;
+}
+
+Precision SizeOptions::precision() const {
+  require(precision_ == "double" || precision_ == "float", "--precision '{}' is not double or float", precision_);
+  return precision_ == "float" ? Precision::kFloat : Precision::kDouble;
+}
+
+void MeasuringOptions::add(CLI::App& app) {
+  app.add_flag("--exact-error", exact_, "Exact error whatever it takes, not an estimate for large matrices");
+}
+
+MeasureOptions MeasuringOptions::options(std::uint64_t seed) const {
+  MeasureOptions result;
+  result.always_exact = exact_;
+  result.seed = seed;
+  return result;
+}
+
+}  // namespace matapprox::app

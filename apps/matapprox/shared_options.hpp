@@ -1,0 +1,124 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <list>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "matapprox/core/budget.hpp"
+#include "matapprox/io/load.hpp"
+#include "matapprox/report/measure.hpp"
+#include "report/json.hpp"
+
+// Groups of options that several subcommands share. Each has `add`, to be called once before parsing,
+// and what the subcommand needs afterwards. They must not move after `add`.
+namespace matapprox::app {
+
+/// Options that a visited struct of the library has, as command line flags: max_iterations becomes
+/// --max-iterations. Values stay text; the struct's own visitor reads them.
+class NamedFlags {
+ public:
+  void add(CLI::App& app,
+           const std::string& flag,
+           const std::string& name,
+           const OptionText& option,
+           const std::string& help,
+           const std::string& group);
+  /// (name, value) of all that were given.
+  std::vector<std::pair<std::string, std::string>> given() const;
+
+ private:
+  struct Flag {
+    std::string name;
+    std::string value;
+    CLI::Option* option = nullptr;
+  };
+  std::list<Flag> flags_;
+};
+
+/// "max_iterations" -> "--max-iterations"
+std::string flag_of(const std::string& option_name);
+
+/// FILE and how to read it.
+class InputOptions {
+ public:
+  void add(CLI::App& app, const std::string& help);
+  const std::string& path() const { return path_; }
+  /// True if any option on how to read it was given.
+  bool changed() const { return !flags_.given().empty(); }
+  /// Loads the matrix; what the reader decided goes to stderr unless quiet.
+  LoadedMatrix load(bool quiet) const;
+
+ private:
+  std::string path_;
+  NamedFlags flags_;
+};
+
+/// --seed --threads --quiet
+class CommonOptions {
+ public:
+  void add(CLI::App& app, bool with_seed);
+  void apply() const;  ///< sets the number of threads
+  std::uint64_t seed() const { return seed_; }
+  bool quiet() const { return quiet_; }
+
+ private:
+  std::uint64_t seed_ = 1;
+  std::optional<int> threads_;
+  bool quiet_ = false;
+};
+
+/// --json --force
+class JsonOptions {
+ public:
+  void add(CLI::App& app);
+  void check() const { check_other(path_); }
+  /// The same test for another output of this command.
+  void check_other(const std::string& path) const;
+  bool force() const { return force_; }
+  bool replaces_text() const { return path_ == "-"; }
+  void write(const report::Json& json) const;  ///< nothing without --json
+
+ private:
+  std::string path_;
+  bool force_ = false;
+};
+
+/// --rank --budget --target-error --precision --max-seconds: how much to store.
+class SizeOptions {
+ public:
+  void add(CLI::App& app);
+  /// Throws InvalidArgument for a value outside its range or more than one of the first three; the
+  /// largest rank is checked against the matrix by the method.
+  void check() const;
+  Index rank() const { return rank_.value_or(0); }
+  StorageBudget budget() const;  ///< unset if not given
+  double target_error() const { return target_error_.value_or(0); }
+  Precision precision() const;
+  double max_seconds() const { return max_seconds_; }
+
+ private:
+  std::optional<Index> rank_;
+  std::string budget_;
+  std::optional<double> target_error_;
+  std::string precision_ = "double";
+  double max_seconds_ = std::numeric_limits<double>::infinity();
+};
+
+/// --exact-error
+class MeasuringOptions {
+ public:
+  void add(CLI::App& app);
+  MeasureOptions options(std::uint64_t seed) const;
+
+ private:
+  bool exact_ = false;
+};
+
+/// Prints to stderr, unless quiet.
+void note(bool quiet, const std::string& text);
+
+}  // namespace matapprox::app
