@@ -33,7 +33,8 @@ int report_exception(const std::exception_ptr& failure) {
   } catch (const std::bad_alloc&) {
     return say(kNotAvailable, "out of memory");
   } catch (const std::exception& error) {
-    fmt::print(stderr, "matapprox: this is a defect of the program, please report it: {}\n", error.what());
+    fmt::print(
+        stderr, "matapprox: this is a defect of the program, please report it: {}\n", error.what());
     return kDefect;
   }
 }

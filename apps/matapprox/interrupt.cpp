@@ -10,7 +10,8 @@ namespace matapprox::app {
 namespace {
 
 std::atomic<bool> stop{false};
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may only touch such an atomic");
+static_assert(std::atomic<bool>::is_always_lock_free,
+              "a signal handler may only touch such an atomic");
 
 }  // namespace
 

@@ -56,10 +56,13 @@ std::string csv_text(const Matrix& block) {
 void check_output(const std::string& path, bool force) {
   if (path.empty() || path == "-" || is_special(path)) return;
   std::error_code ignored;
-  const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
+  const fs::path folder =
+      fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
   if (fs::is_directory(path, ignored)) refuse(path, "it is a folder");
-  if (!fs::exists(folder, ignored)) refuse(path, fmt::format("the folder '{}' does not exist", folder.string()));
-  if (!fs::is_directory(folder, ignored)) refuse(path, fmt::format("'{}' is not a folder", folder.string()));
+  if (!fs::exists(folder, ignored))
+    refuse(path, fmt::format("the folder '{}' does not exist", folder.string()));
+  if (!fs::is_directory(folder, ignored))
+    refuse(path, fmt::format("'{}' is not a folder", folder.string()));
   if (fs::exists(path, ignored) && !force) refuse(path, "the file exists; --force overwrites it");
   if (access(folder.c_str(), W_OK | X_OK) != 0) {
     refuse(path, fmt::format("the folder '{}' is not writable", folder.string()));
@@ -90,7 +93,9 @@ void check_block_format(const std::string& path) {
   }
   if (path == "-") return;
   throw InvalidArgument(
-      fmt::format("{}: unknown extension '{}'; results are written as .npy, .mtx, .csv or .h5", path, extension));
+      fmt::format("{}: unknown extension '{}'; results are written as .npy, .mtx, .csv or .h5",
+                  path,
+                  extension));
 }
 
 void write_block(const std::string& path, const Matrix& block) {

@@ -17,8 +17,8 @@ void write_stdout(const std::string& text);
 /// Writes a whole file, or standard output for "-". A file appears only when complete.
 void write_text(const std::string& path, const std::string& text);
 
-/// Writes a block of columns in the format of the name: .npy .mtx .csv .h5, or CSV on standard output
-/// for "-". Throws InvalidArgument for another extension.
+/// Writes a block of columns in the format of the name: .npy .mtx .csv .h5, or CSV on standard
+/// output for "-". Throws InvalidArgument for another extension.
 void write_block(const std::string& path, const Matrix& block);
 /// Throws InvalidArgument, naming the legal ones, unless write_block knows the extension.
 void check_block_format(const std::string& path);

@@ -30,7 +30,8 @@ void ProgressLine::update(const Progress& progress) {
   if (!shown_ || now - printed_ < std::chrono::milliseconds(200)) return;
   const double elapsed = std::chrono::duration<double>(now - started_).count();
   std::string text = fmt::format("{}: iteration {}", label_, progress.iteration);
-  if (progress.relative_error >= 0) text += fmt::format(", relative error {:.4e}", progress.relative_error);
+  if (progress.relative_error >= 0)
+    text += fmt::format(", relative error {:.4e}", progress.relative_error);
   double left = max_seconds_ - elapsed;
   if (progress.fraction_done > 0) {
     left = std::min(left, elapsed * (1 - progress.fraction_done) / progress.fraction_done);

@@ -33,9 +33,11 @@ void NamedFlags::add(CLI::App& app,
   made.name = name;
   const bool is_bool = option.choices == std::vector<std::string>{"true", "false"};
   std::string text = help;
-  if (!is_bool && !option.choices.empty()) text += fmt::format(": {}", fmt::join(option.choices, ", "));
+  if (!is_bool && !option.choices.empty())
+    text += fmt::format(": {}", fmt::join(option.choices, ", "));
   if (!is_bool && !option.value.empty()) text += fmt::format(" [{}]", option.value);
-  made.option = is_bool ? app.add_flag(flag, made.value, text) : app.add_option(flag, made.value, text);
+  made.option =
+      is_bool ? app.add_flag(flag, made.value, text) : app.add_option(flag, made.value, text);
   if (!is_bool) made.option->type_name("");
   made.option->group(group);
 }
@@ -69,7 +71,8 @@ LoadedMatrix InputOptions::load(bool quiet) const {
 
 void CommonOptions::add(CLI::App& app, bool with_seed) {
   if (with_seed) app.add_option("--seed", seed_, "Seed of all random choices [1]")->type_name("");
-  app.add_option("--threads", threads_, "Threads to use; results do not depend on it [all]")->type_name("");
+  app.add_option("--threads", threads_, "Threads to use; results do not depend on it [all]")
+      ->type_name("");
   app.add_flag("--quiet", quiet_, "Nothing on stderr but errors");
 }
 
@@ -80,7 +83,8 @@ void CommonOptions::apply() const {
 }
 
 void JsonOptions::add(CLI::App& app) {
-  app.add_option("--json", path_, "Also write JSON to this file; - prints it in place of the text")->type_name("FILE");
+  app.add_option("--json", path_, "Also write JSON to this file; - prints it in place of the text")
+      ->type_name("FILE");
   app.add_flag("--force", force_, "Overwrite output files that exist");
 }
 
@@ -92,16 +96,25 @@ void JsonOptions::write(const report::Json& json) const {
 
 void SizeOptions::add(CLI::App& app) {
   constexpr const char* kGroup = "How much to store";
-  app.add_option("--rank", rank_, "Rank of every method that has one")->group(kGroup)->type_name("");
-  app.add_option("--budget",
-                 budget_,
-                 "Storage limit: stored numbers (18432), share of the matrix (10%) or bytes (4MB, 4MiB); "
-                 "default: what the Chord reference pattern stores")
+  app.add_option("--rank", rank_, "Rank of every method that has one")
       ->group(kGroup)
       ->type_name("");
-  app.add_option("--target-error", target_error_, "Least storage with this relative error")->group(kGroup)->type_name("");
-  app.add_option("--precision", precision_, "Of the stored values: double, float [double]")->group(kGroup)->type_name("");
-  app.add_option("--max-seconds", max_seconds_, "Stop a method at its best point after this time")->group(kGroup)->type_name("");
+  app.add_option(
+         "--budget",
+         budget_,
+         "Storage limit: stored numbers (18432), share of the matrix (10%) or bytes (4MB, 4MiB); "
+         "default: what the Chord reference pattern stores")
+      ->group(kGroup)
+      ->type_name("");
+  app.add_option("--target-error", target_error_, "Least storage with this relative error")
+      ->group(kGroup)
+      ->type_name("");
+  app.add_option("--precision", precision_, "Of the stored values: double, float [double]")
+      ->group(kGroup)
+      ->type_name("");
+  app.add_option("--max-seconds", max_seconds_, "Stop a method at its best point after this time")
+      ->group(kGroup)
+      ->type_name("");
 }
 
 void SizeOptions::check() const {
@@ -124,12 +137,15 @@ StorageBudget SizeOptions::budget() const {
 }
 
 Precision SizeOptions::precision() const {
-  require(precision_ == "double" || precision_ == "float", "--precision '{}' is not double or float", precision_);
+  require(precision_ == "double" || precision_ == "float",
+          "--precision '{}' is not double or float",
+          precision_);
   return precision_ == "float" ? Precision::kFloat : Precision::kDouble;
 }
 
 void MeasuringOptions::add(CLI::App& app) {
-  app.add_flag("--exact-error", exact_, "Exact error whatever it takes, not an estimate for large matrices");
+  app.add_flag(
+      "--exact-error", exact_, "Exact error whatever it takes, not an estimate for large matrices");
 }
 
 MeasureOptions MeasuringOptions::options(std::uint64_t seed) const {

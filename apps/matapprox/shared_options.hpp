@@ -2,8 +2,8 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
-#include <list>
 #include <limits>
+#include <list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,8 +13,8 @@
 #include "matapprox/report/measure.hpp"
 #include "report/json.hpp"
 
-// Groups of options that several subcommands share. Each has `add`, to be called once before parsing,
-// and what the subcommand needs afterwards. They must not move after `add`.
+// Groups of options that several subcommands share. Each has `add`, to be called once before
+// parsing, and what the subcommand needs afterwards. They must not move after `add`.
 namespace matapprox::app {
 
 /// Options that a visited struct of the library has, as command line flags: max_iterations becomes

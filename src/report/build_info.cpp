@@ -1,8 +1,16 @@
 #include "matapprox/report/build_info.hpp"
 
+#include <Spectra/Util/Version.h>
+#include <ceres/version.h>
 #include <fmt/format.h>
+#include <hdf5.h>
+#include <png.h>
+#include <zlib.h>
 
+#include <Eigen/Core>
+#include <cstdlib>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "kernels/gemm.hpp"
@@ -38,6 +46,36 @@ std::string machine_description() {
                      std::thread::hardware_concurrency(),
                      kernels::instruction_set(),
                      gigabytes);
+}
+
+std::string compiler_description() {
+#if defined(__clang__)
+  const std::string compiler = fmt::format("clang {}", __clang_version__);
+#else
+  const std::string compiler = fmt::format("g++ {}", __VERSION__);
+#endif
+#if defined(NDEBUG)
+  return compiler + ", optimised";
+#else
+  return compiler + ", with assertions";
+#endif
+}
+
+std::vector<std::pair<std::string, std::string>> library_versions() {
+  const auto dotted = [](int major, int minor, int patch) {
+    return fmt::format("{}.{}.{}", major, minor, patch);
+  };
+  return {
+      {"Eigen", dotted(EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION)},
+      {"Spectra", dotted(SPECTRA_MAJOR_VERSION, SPECTRA_MINOR_VERSION, SPECTRA_PATCH_VERSION)},
+      {"Ceres", CERES_VERSION_STRING},
+      {"HDF5", dotted(H5_VERS_MAJOR, H5_VERS_MINOR, H5_VERS_RELEASE)},
+      {"fmt", dotted(FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
+      {"json",
+       dotted(
+           NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH)},
+      {"libpng", PNG_LIBPNG_VER_STRING},
+      {"zlib", ZLIB_VERSION}};
 }
 
 }  // namespace matapprox

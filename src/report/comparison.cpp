@@ -115,6 +115,7 @@ ComparisonRow failed_row(const Entry& entry,
   row.method = entry.name;
   row.status = reason;
   row.options = options;
+  row.failure = std::current_exception();
   return row;
 }
 

@@ -83,6 +83,7 @@ Json to_json(const ComparisonRow& row) {
       row.measurement ? Json(row.measurement->worse_than_zero) : Json(nullptr);
   json["no_compression"] = row.storage_share ? Json(row.no_compression()) : Json(nullptr);
   json["message"] = row.message;
+  json["saved_to"] = or_null(row.saved_to);
   return json;
 }
 

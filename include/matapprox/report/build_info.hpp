@@ -1,6 +1,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace matapprox {
 
@@ -9,5 +11,11 @@ std::string version();
 
 /// The machine in one line: processor, number of processors in use, instruction set, memory.
 std::string machine_description();
+
+/// Compiler and kind of build: "g++ 12.2.0, optimised".
+std::string compiler_description();
+
+/// The libraries underneath, by the headers that this build saw: ("HDF5", "1.10.8"), ...
+std::vector<std::pair<std::string, std::string>> library_versions();
 
 }  // namespace matapprox

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -50,6 +51,8 @@ struct ComparisonRow {
   std::optional<Termination> termination;
   std::string message;  ///< what the method says about its run
   bool interrupted = false;
+  std::optional<std::string> saved_to;  ///< the file that holds the factors
+  std::exception_ptr failure;           ///< what stopped a method that is not ok; may be null
 
   bool ok() const { return status == "ok"; }
   /// Stores at least as many numbers as the full matrix.
@@ -74,8 +77,8 @@ struct Comparison {
 /// What a caller may want to know on the way.
 struct ComparisonEvents {
   std::function<void(const std::string& method)> started;
-  /// Called with every result, once it is measured.
-  std::function<void(const ComparisonRow& row, const RunResult& result)> finished;
+  /// Called with every result, once it is measured; may set row.saved_to.
+  std::function<void(ComparisonRow& row, const RunResult& result)> finished;
 };
 
 /// The names that ComparisonOptions::methods accepts: every registered method, and

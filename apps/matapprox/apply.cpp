@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <memory>
+
+#include "commands.hpp"
+#include "core/require.hpp"
+#include "exit_codes.hpp"
+#include "matapprox/core/memory.hpp"
+#include "matapprox/core/threads.hpp"
+#include "matapprox/io/saved_approximation.hpp"
+#include "output.hpp"
+#include "shared_options.hpp"
+
+namespace matapprox::app {
+namespace {
+
+struct ApplyCommand {
+  std::string saved;
+  std::string block;
+  std::string variable;
+  std::string output = "-";
+  bool transpose = false;
+  CommonOptions common;
+  JsonOptions json;
+};
+
+/// The block as a dense matrix with `rows` rows; a single line of `rows` numbers is a vector too.
+Matrix read_block(const ApplyCommand& command, Index rows) {
+  LoadOptions options;
+  options.variable = command.variable;
+  const LoadedMatrix loaded = load(command.block, options);
+  for (const std::string& text : loaded.notes)
+    note(command.common.quiet(), fmt::format("{}: {}", command.block, text));
+  const LinearOperator& X = *loaded.matrix;
+  require_memory(8.0 * static_cast<double>(X.rows()) * static_cast<double>(X.cols()),
+                 command.block);
+  Matrix block = X.columns_at(index_range(0, X.cols()));
+  if (block.rows() != rows && block.rows() == 1 && block.cols() == rows) block.transposeInPlace();
+  require(block.rows() == rows,
+          "{} is {} x {}, {} {} multiplies blocks of {} rows",
+          command.block,
+          block.rows(),
+          block.cols(),
+          command.saved,
+          command.transpose ? "transposed" : "as it is",
+          rows);
+  return block;
+}
+
+report::Json values_json(const Matrix& block) {
+  report::Json rows = report::Json::array();
+  for (Index i = 0; i < block.rows(); ++i) {
+    report::Json row = report::Json::array();
+    for (Index j = 0; j < block.cols(); ++j) row.push_back(report::number_or_null(block(i, j)));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+int run_apply(const ApplyCommand& command) {
+  command.common.apply();
+  command.json.check();
+  check_block_format(command.output);
+  command.json.check_other(command.output);
+  const SavedApproximation saved = load_approximation(command.saved);
+  const Approximation& B = saved.approximation;
+  const Matrix X = read_block(command, command.transpose ? B.rows() : B.cols());
+  const auto start = std::chrono::steady_clock::now();
+  const Matrix Y = command.transpose ? B.apply_transpose(X) : B.apply(X);
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+
+  const bool to_stdout = command.output == "-";
+  report::Json json = report::document_head(B.summary.seed, threads());
+  json["saved"] = command.saved;
+  json["method"] = B.summary.method;
+  json["transpose"] = command.transpose;
+  json["rows"] = Y.rows();
+  json["cols"] = Y.cols();
+  json["seconds"] = seconds;
+  json["output"] = to_stdout ? report::Json(nullptr) : report::Json(command.output);
+  json["values"] = to_stdout ? values_json(Y) : report::Json(nullptr);
+  if (!(to_stdout && command.json.replaces_text())) write_block(command.output, Y);
+  command.json.write(json);
+  return kDone;
+}
+
+}  // namespace
+
+void add_apply(CLI::App& app, Action& chosen) {
+  auto command = std::make_shared<ApplyCommand>();
+  CLI::App& sub = *app.add_subcommand(
+      "apply", "Multiplies a vector or a block of columns by a saved approximation");
+  sub.add_option("saved", command->saved, "A saved approximation")
+      ->required()
+      ->type_name("FILE.h5");
+  sub.add_option(
+         "block", command->block, "Vector or block: .npy .mtx .csv .h5 or - for standard input")
+      ->required()
+      ->type_name("FILE");
+  sub.add_option("-o,--output",
+                 command->output,
+                 "Result: .npy .mtx .csv .h5; - is CSV on standard output [-]")
+      ->type_name("FILE");
+  sub.add_option("--variable", command->variable, "Which array of the block's file")->type_name("");
+  sub.add_flag("--transpose", command->transpose, "Multiply by the transpose");
+  command->common.add(sub, false);
+  command->json.add(sub);
+  sub.footer(
+      "Examples:\n"
+      "  matapprox apply chord.h5 x.npy -o y.npy\n"
+      "  matapprox apply chord.h5 - --transpose < x.csv");
+  sub.callback([command, &chosen] { chosen = [command] { return run_apply(*command); }; });
+}
+
+}  // namespace matapprox::app

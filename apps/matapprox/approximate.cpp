@@ -1,0 +1,198 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+
+#include "commands.hpp"
+#include "core/require.hpp"
+#include "exit_codes.hpp"
+#include "interrupt.hpp"
+#include "matapprox/core/threads.hpp"
+#include "matapprox/methods/registry.hpp"
+#include "matapprox/report/comparison.hpp"
+#include "method_options.hpp"
+#include "output.hpp"
+#include "progress.hpp"
+#include "resume.hpp"
+#include "saved_record.hpp"
+#include "shared_options.hpp"
+
+namespace matapprox::app {
+namespace {
+
+struct ApproximateCommand {
+  InputOptions input;
+  MethodOptions method;
+  CommonOptions common;
+  SizeOptions size;
+  MeasuringOptions measuring;
+  JsonOptions json;
+  std::string output;
+  std::string warm_start;
+  double checkpoint_seconds = 60;
+  bool resume = false;
+};
+
+NamedOptions all_options(const ApproximateCommand& command, const Method& method) {
+  NamedOptions options = command.method.given(method);
+  const auto add = [&](const char* name, const std::string& value) {
+    if (method.has_option(name)) options.emplace_back(name, value);
+  };
+  add("seed", fmt::format("{}", command.common.seed()));
+  if (command.size.rank() > 0) {
+    require(method.has_option("rank"), "{} has no rank", method.name);
+    add("rank", fmt::format("{}", command.size.rank()));
+  }
+  if (command.size.budget().is_set()) add("budget", command.size.budget().text());
+  return options;
+}
+
+/// Everything that one run of this command works on.
+struct Session {
+  const ApproximateCommand& command;
+  const Method& method;
+  NamedOptions options;
+  LoadedMatrix input;
+  MatrixFacts facts;
+  MeasureOptions measuring;
+  ResumeState latest_state;  ///< of the last checkpoint
+};
+
+/// Writes the best point so far with its measured error and what --resume needs.
+void write_checkpoint(Session& session,
+                      const Approximation& best,
+                      const ResumeState& state,
+                      double seconds) {
+  session.latest_state = state;
+  MeasureOptions error_only = session.measuring;
+  error_only.spectral_iterations = 0;
+  error_only.time_products = false;
+  const RunResult result{
+      Approximation(round_factors(best.factors(), session.command.size.precision()),
+                    best.summary,
+                    best.symmetrized(),
+                    session.command.size.precision()),
+      seconds,
+      0,
+      0};
+  const Measurement measured =
+      measure(*session.input.matrix, result.approximation, session.facts, error_only);
+  save(session.command.output,
+       result.approximation,
+       saved_record(session.input, result, measured, true, state));
+}
+
+RunResult fit(Session& session, RunControl& control) {
+  const ApproximateCommand& command = session.command;
+  if (command.warm_start.empty()) {
+    return run(
+        session.method, *session.input.matrix, session.options, command.size.precision(), control);
+  }
+  return run(warm_started_fit(session.method, session.options, command.warm_start),
+             *session.input.matrix,
+             command.size.precision(),
+             control);
+}
+
+RunResult controlled_fit(Session& session, const std::optional<SavedApproximation>& previous) {
+  const ApproximateCommand& command = session.command;
+  ProgressLine progress(command.common.quiet());
+  RunControl control;
+  control.stop = &catch_interrupts();
+  control.max_seconds = command.size.max_seconds();
+  control.target_error = command.size.target_error();
+  control.progress = [&](const Progress& now) { progress.update(now); };
+  control.checkpoint_seconds = command.checkpoint_seconds;
+  control.checkpoint = [&](const Approximation& best, const ResumeState& state) {
+    write_checkpoint(session, best, state, control.seconds());
+  };
+  if (previous) control.resume = &previous->record.resume;
+  progress.start(std::string(session.method.name), control.max_seconds);
+  return fit(session, control);
+}
+
+int finish(const Session& session, const RunResult& result) {
+  const ApproximateCommand& command = session.command;
+  const Termination termination = result.approximation.summary.termination;
+  const bool interrupted = termination == Termination::kInterrupted;
+  const bool unfinished = interrupted || termination == Termination::kMaxSeconds;
+  const Measurement measured =
+      measure(*session.input.matrix, result.approximation, session.facts, session.measuring);
+  const ResumeState state = unfinished ? session.latest_state : ResumeState{};
+  save(command.output,
+       result.approximation,
+       saved_record(session.input, result, measured, interrupted, state));
+
+  Comparison report;
+  report.path = command.input.path();
+  report.description = session.input.matrix->description();
+  report.facts = session.facts;
+  report.basis = "saved to " + command.output;
+  report.seed = command.common.seed();
+  report.threads = threads();
+  report.rows.push_back(
+      comparison_row(std::string(session.method.name), result, measured, interrupted));
+  report.rows.back().saved_to = command.output;
+  command.json.write(report::to_json(report));
+  if (!command.json.replaces_text()) write_stdout(comparison_table(report));
+  return interrupted ? kInterrupted : kDone;
+}
+
+int run_approximate(const ApproximateCommand& command) {
+  command.common.apply();
+  command.size.check();
+  require(command.checkpoint_seconds > 0,
+          "--checkpoint-seconds {} is not positive",
+          command.checkpoint_seconds);
+  require(!(command.resume && !command.warm_start.empty()),
+          "--resume and --warm-start exclude each other");
+  const Method& method = find_method(command.method.name());
+  const NamedOptions options = all_options(command, method);
+  command.json.check();
+  require(command.output != "-", "-o: factors are written to a file, not to standard output");
+  check_output(command.output, command.resume || command.json.force());
+
+  std::optional<SavedApproximation> previous;
+  if (command.resume)
+    previous = load_checkpoint(command.output, method, options, command.size.precision());
+  Session session{command, method, options, command.input.load(command.common.quiet()), {}, {}, {}};
+  if (previous) refuse_other_matrix(command.output, *previous, session.input);
+  session.measuring = command.measuring.options(command.common.seed());
+  session.facts = describe(*session.input.matrix, session.measuring);
+  return finish(session, controlled_fit(session, previous));
+}
+
+}  // namespace
+
+void add_approximate(CLI::App& app, Action& chosen) {
+  auto command = std::make_shared<ApproximateCommand>();
+  CLI::App& sub = *app.add_subcommand("approximate",
+                                      "Approximates a matrix by one method and saves the factors");
+  command->input.add(sub, "The matrix, or - for standard input");
+  command->method.add(sub);
+  sub.add_option("-o,--output", command->output, "The HDF5 file to write")
+      ->required()
+      ->type_name("OUT.h5");
+  sub.add_option("--checkpoint-seconds",
+                 command->checkpoint_seconds,
+                 "A long fit writes its best point this often [60]")
+      ->type_name("");
+  sub.add_flag("--resume", command->resume, "Go on from the checkpoint in the output file");
+  sub.add_option("--warm-start",
+                 command->warm_start,
+                 "Start from this saved Chord approximation of the same pattern")
+      ->type_name("FILE.h5");
+  command->size.add(sub);
+  command->measuring.add(sub);
+  command->common.add(sub, true);
+  command->json.add(sub);
+  sub.footer(
+      "Examples:\n"
+      "  matapprox approximate matrices/mesh2d.mtx truncated_svd --rank 20 -o svd.h5\n"
+      "  matapprox approximate matrices/mesh2d.mtx chord --max-iterations 2000 -o chord.h5\n"
+      "  matapprox approximate matrices/mesh2d.mtx chord --max-iterations 2000 -o chord.h5 "
+      "--resume");
+  sub.callback([command, &chosen] { chosen = [command] { return run_approximate(*command); }; });
+}
+
+}  // namespace matapprox::app

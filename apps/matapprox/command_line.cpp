@@ -1,0 +1,87 @@
+#include "command_line.hpp"
+
+#include <fmt/format.h>
+
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "exit_codes.hpp"
+#include "matapprox/core/options.hpp"
+
+namespace matapprox::app {
+namespace {
+
+std::vector<std::string> subcommand_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(sub->get_name());
+  return names;
+}
+
+std::vector<std::string> flag_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::string did_you_mean(const std::string& word, const std::vector<std::string>& candidates) {
+  const std::string nearest = nearest_name(word, candidates);
+  return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
+}
+
+int complain(const std::string& message, const std::string& subcommand) {
+  fmt::print(stderr, "matapprox: {}\n", message);
+  fmt::print(stderr, "See: matapprox {}{}--help\n", subcommand, subcommand.empty() ? "" : " ");
+  return kUsage;
+}
+
+/// The first argument that nothing accepts and that looks like an option; empty if there is none.
+std::string unknown_flag(const CLI::App& sub) {
+  for (const std::string& argument : sub.remaining(true)) {
+    if (argument.size() > 1 && argument.front() == '-')
+      return argument.substr(0, argument.find('='));
+  }
+  return {};
+}
+
+int explain(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<CLI::App*> parsed = app.get_subcommands();
+  if (parsed.empty()) return complain(error.what(), "");
+  const CLI::App& sub = *parsed.front();
+  const std::string flag = unknown_flag(sub);
+  if (flag.empty())
+    return complain(fmt::format("{}: {}", sub.get_name(), error.what()), sub.get_name());
+  return complain(
+      fmt::format(
+          "{}: unknown option {}{}", sub.get_name(), flag, did_you_mean(flag, flag_names(sub))),
+      sub.get_name());
+}
+
+}  // namespace
+
+std::optional<int> parse_command_line(CLI::App& app, int argc, const char* const* argv) {
+  if (argc < 2) {
+    fmt::print(stderr, "{}", app.help());
+    return kUsage;
+  }
+  const std::vector<std::string> names = subcommand_names(app);
+  const std::string first = argv[1];
+  if (first.front() != '-' && std::find(names.begin(), names.end(), first) == names.end()) {
+    return complain(fmt::format("unknown subcommand '{}'{}", first, did_you_mean(first, names)),
+                    "");
+  }
+  try {
+    app.parse(argc, argv);
+    return std::nullopt;
+  } catch (const CLI::Success& success) {  // --help, --version
+    app.exit(success, std::cout, std::cerr);
+    return kDone;
+  } catch (const CLI::ParseError& error) {
+    return explain(app, error);
+  }
+}
+
+}  // namespace matapprox::app

@@ -1,0 +1,180 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "commands.hpp"
+#include "core/require.hpp"
+#include "exit_codes.hpp"
+#include "interrupt.hpp"
+#include "matapprox/io/saved_approximation.hpp"
+#include "matapprox/report/comparison.hpp"
+#include "output.hpp"
+#include "progress.hpp"
+#include "saved_record.hpp"
+#include "shared_options.hpp"
+
+namespace matapprox::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct CompareCommand {
+  InputOptions input;
+  CommonOptions common;
+  SizeOptions size;
+  MeasuringOptions measuring;
+  JsonOptions json;
+  std::vector<std::string> methods;
+  std::vector<std::string> settings;
+  std::string save_folder;
+  std::string csv;
+};
+
+std::string saved_path(const CompareCommand& command, const std::string& method) {
+  return (fs::path(command.save_folder) / (method + ".h5")).string();
+}
+
+MethodSetting parse_setting(const std::string& text) {
+  const std::size_t dot = text.find('.');
+  const std::size_t equals = text.find('=');
+  require(dot != std::string::npos && equals != std::string::npos && dot < equals,
+          "--set '{}' does not have the form method.option=value",
+          text);
+  return {text.substr(0, dot), text.substr(dot + 1, equals - dot - 1), text.substr(equals + 1)};
+}
+
+void check_methods(const std::vector<std::string>& chosen) {
+  const std::vector<std::string> legal = comparison_methods();
+  for (const std::string& name : chosen) {
+    if (std::find(legal.begin(), legal.end(), name) != legal.end()) continue;
+    const std::string nearest = nearest_name(name, legal);
+    throw InvalidArgument(
+        fmt::format("unknown method '{}'{}; the methods are {}",
+                    name,
+                    nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest),
+                    fmt::join(legal, ", ")));
+  }
+}
+
+/// Makes the folder of --save (not its parents) and refuses files that are there.
+void prepare_folder(const CompareCommand& command) {
+  if (command.save_folder.empty()) return;
+  std::error_code failure;
+  if (!fs::is_directory(command.save_folder)) {
+    check_output(command.save_folder, true);
+    if (!fs::create_directory(command.save_folder, failure)) {
+      throw FileError(
+          fmt::format("{}: cannot make this folder: {}", command.save_folder, failure.message()));
+    }
+  }
+  for (const std::string& method :
+       command.methods.empty() ? comparison_methods() : command.methods) {
+    command.json.check_other(saved_path(command, method));
+  }
+}
+
+ComparisonOptions comparison_options(const CompareCommand& command) {
+  ComparisonOptions options;
+  options.methods = command.methods;
+  options.rank = command.size.rank();
+  options.budget = command.size.budget();
+  options.target_error = command.size.target_error();
+  options.precision = command.size.precision();
+  options.max_seconds = command.size.max_seconds();
+  options.seed = command.common.seed();
+  options.measure = command.measuring.options(options.seed);
+  for (const std::string& text : command.settings) options.settings.push_back(parse_setting(text));
+  return options;
+}
+
+Comparison run_comparison(const CompareCommand& command,
+                          const LoadedMatrix& loaded,
+                          const ComparisonOptions& options) {
+  ProgressLine progress(command.common.quiet());
+  RunControl control;
+  control.stop = &catch_interrupts();
+  control.progress = [&](const Progress& now) { progress.update(now); };
+  ComparisonEvents events;
+  events.started = [&](const std::string& method) { progress.start(method, options.max_seconds); };
+  events.finished = [&](ComparisonRow& row, const RunResult& result) {
+    if (command.save_folder.empty()) return;
+    row.saved_to = saved_path(command, row.method);
+    save(*row.saved_to,
+         result.approximation,
+         saved_record(loaded, result, *row.measurement, row.interrupted, ResumeState{}));
+  };
+  Comparison comparison = compare(*loaded.matrix, options, control, events);
+  comparison.path = command.input.path();
+  return comparison;
+}
+
+/// The exit code of a comparison: done if one method ran, else what stopped the first.
+int outcome(const Comparison& comparison) {
+  if (comparison.interrupted()) return kInterrupted;
+  if (comparison.any_ok()) return kDone;
+  fmt::print(stderr, "matapprox: no method gave a result; the first reason:\n");
+  for (const ComparisonRow& row : comparison.rows) {
+    if (row.failure) return report_exception(row.failure);
+  }
+  return kDefect;
+}
+
+int run_compare(const CompareCommand& command) {
+  command.common.apply();
+  command.size.check();
+  check_methods(command.methods);
+  const ComparisonOptions options = comparison_options(command);
+  require(!(command.json.replaces_text() && command.csv == "-"),
+          "--json - and --csv - exclude each other");
+  command.json.check();
+  command.json.check_other(command.csv);
+  prepare_folder(command);
+
+  const LoadedMatrix loaded = command.input.load(command.common.quiet());
+  const Comparison comparison = run_comparison(command, loaded, options);
+
+  command.json.write(report::to_json(comparison));
+  if (!command.csv.empty()) write_text(command.csv, comparison_csv(comparison));
+  if (!command.json.replaces_text() && command.csv != "-")
+    write_stdout(comparison_table(comparison));
+  return outcome(comparison);
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, Action& chosen) {
+  auto command = std::make_shared<CompareCommand>();
+  CLI::App& sub = *app.add_subcommand(
+      "compare", "Runs the methods on one matrix at equal storage and measures each");
+  command->input.add(sub,
+                     "The matrix: .mtx .mat .npy .npz .csv .h5 .png ... or - for standard input");
+  sub.add_option("--methods", command->methods, "Only these, separated by commas [all]")
+      ->delimiter(',')
+      ->type_name("");
+  sub.add_option("--set",
+                 command->settings,
+                 "One option of one method: method.option=value; may be repeated")
+      ->type_name("")
+      ->allow_extra_args(false);
+  sub.add_option("--save", command->save_folder, "Keep all factors in this folder, as METHOD.h5")
+      ->type_name("DIR");
+  sub.add_option(
+         "--csv", command->csv, "Also write the table as CSV; - prints it in place of the text")
+      ->type_name("FILE");
+  command->size.add(sub);
+  command->measuring.add(sub);
+  command->common.add(sub, true);
+  command->json.add(sub);
+  sub.footer(
+      "Examples:\n"
+      "  matapprox compare matrices/mesh2d.mtx\n"
+      "  matapprox compare photo.png --budget 10% --precision float --json photo.json\n"
+      "  matapprox compare points.csv --as kernel --kernel gaussian --methods "
+      "nystrom,truncated_svd\n"
+      "  matapprox compare a.mtx --target-error 0.01 --set nystrom.sampling=uniform");
+  sub.callback([command, &chosen] { chosen = [command] { return run_compare(*command); }; });
+}
+
+}  // namespace matapprox::app

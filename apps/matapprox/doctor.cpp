@@ -1,0 +1,189 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "commands.hpp"
+#include "exit_codes.hpp"
+#include "kernels/gemm.hpp"
+#include "kernels/lapack.hpp"
+#include "matapprox/core/error.hpp"
+#include "matapprox/core/memory.hpp"
+#include "matapprox/core/random.hpp"
+#include "matapprox/core/threads.hpp"
+#include "matapprox/operators/inverse.hpp"
+#include "matapprox/report/build_info.hpp"
+#include "output.hpp"
+#include "shared_options.hpp"
+
+namespace matapprox::app {
+namespace {
+
+struct DoctorCommand {
+  CommonOptions common;
+  JsonOptions json;
+};
+
+struct Findings {
+  double blas_gflops = 0;     ///< dgemm of the BLAS, one thread
+  double own_gflops = 0;      ///< ours, one thread
+  double own_gflops_all = 0;  ///< ours, all threads
+  double bandwidth_gb = 0;    ///< triad, all threads
+  kernels::BlasInfo blas;
+  bool has_suitesparse = false;
+  std::vector<std::string> advice;
+};
+
+/// Shortest of five runs, in seconds: rates are what the machine can do, not what it did meanwhile.
+double best_seconds(const std::function<void()>& body) {
+  double best = 1e300;
+  for (int repetition = 0; repetition < 5; ++repetition) {
+    const auto start = std::chrono::steady_clock::now();
+    body();
+    best = std::min(
+        best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  return best;
+}
+
+void measure_products(Findings& findings) {
+  constexpr Index kOrder = 768;
+  const double gigaflops = 2.0 * kOrder * kOrder * kOrder / 1e9;
+  const Matrix A = random_normal_matrix(1, RandomStream::kMeasure, kOrder, kOrder);
+  const Matrix B = random_normal_matrix(2, RandomStream::kMeasure, kOrder, kOrder);
+  Matrix C = Matrix::Zero(kOrder, kOrder);
+  const int all = threads();
+  findings.own_gflops_all = gigaflops / best_seconds([&] {
+                              kernels::gemm(kernels::Trans::kNo, A, kernels::Trans::kNo, B, C);
+                            });
+  set_threads(1);
+  findings.own_gflops = gigaflops / best_seconds([&] {
+                          kernels::gemm(kernels::Trans::kNo, A, kernels::Trans::kNo, B, C);
+                        });
+  findings.blas_gflops = gigaflops / best_seconds([&] { kernels::blas_gemm(A, B, C); });
+  set_threads(all);
+}
+
+/// a = b + 3 c on arrays well beyond the caches: 24 bytes per entry.
+void measure_bandwidth(Findings& findings) {
+  const Index count = Index{1} << 24;
+  const Index piece = Index{1} << 16;
+  Vector a = Vector::Zero(count);
+  const Vector b = Vector::Constant(count, 1.0);
+  const Vector c = Vector::Constant(count, 2.0);
+  const double seconds = best_seconds([&] {
+    parallel_for(count / piece, [&](Index p) {
+      a.segment(p * piece, piece) = b.segment(p * piece, piece) + 3.0 * c.segment(p * piece, piece);
+    });
+  });
+  findings.bandwidth_gb = 24.0 * static_cast<double>(count) / seconds / 1e9;
+}
+
+bool suitesparse_works() {
+  SparseMatrix one(1, 1);
+  one.insert(0, 0) = 2.0;
+  one.makeCompressed();
+  try {
+    inverse_operator(one);
+    return true;
+  } catch (const NotAvailable&) {
+    return false;
+  }
+}
+
+Findings examine() {
+  Findings findings;
+  findings.blas = kernels::blas_info();
+  measure_products(findings);
+  measure_bandwidth(findings);
+  findings.has_suitesparse = suitesparse_works();
+  if (findings.blas_gflops < 0.5 * findings.own_gflops) {
+    findings.advice.push_back(
+        fmt::format("The BLAS runs at {:.0f} % of our own product: it takes this processor for "
+                    "'{}'. Only LAPACK "
+                    "decompositions are slower for it. Set OPENBLAS_CORETYPE to the processor's "
+                    "own kind (SkylakeX, "
+                    "Haswell, Zen) or install a newer OpenBLAS.",
+                    100 * findings.blas_gflops / findings.own_gflops,
+                    findings.blas.core));
+  }
+  if (!findings.has_suitesparse) {
+    findings.advice.emplace_back(
+        "The inverse of a sparse matrix (--as inverse) is not in this build; it needs SuiteSparse "
+        "and "
+        "-DMATAPPROX_WITH_SUITESPARSE=ON.");
+  }
+  return findings;
+}
+
+report::Json to_json(const Findings& findings) {
+  report::Json json = report::document_head(1, threads());
+  json["compiler"] = compiler_description();
+  json["instruction_set"] = kernels::instruction_set();
+  json["processors"] = std::thread::hardware_concurrency();
+  json["memory_available_bytes"] = available_memory_bytes();
+  json["blas"] = {{"library", findings.blas.library},
+                  {"core", findings.blas.core},
+                  {"core_was_mended", findings.blas.core_was_mended},
+                  {"gflops_1_thread", findings.blas_gflops}};
+  json["own_gflops_1_thread"] = findings.own_gflops;
+  json["own_gflops_all_threads"] = findings.own_gflops_all;
+  json["bandwidth_gb_per_second"] = findings.bandwidth_gb;
+  json["suitesparse"] = findings.has_suitesparse;
+  json["libraries"] = report::Json::object();
+  for (const auto& [name, text] : library_versions()) json["libraries"][name] = text;
+  json["advice"] = findings.advice;
+  return json;
+}
+
+std::string to_text(const Findings& findings) {
+  std::string text = fmt::format("matapprox {}, {}\n", version(), compiler_description());
+  text += fmt::format("machine      {}\n", machine_description());
+  text += fmt::format("threads      {}\n", threads());
+  text += fmt::format("memory       {:.1f} GB available\n",
+                      static_cast<double>(available_memory_bytes()) / 1e9);
+  text += fmt::format("product      {:.1f} GF/s on 1 thread, {:.1f} on {} ({})\n",
+                      findings.own_gflops,
+                      findings.own_gflops_all,
+                      threads(),
+                      kernels::instruction_set());
+  text += fmt::format("BLAS         {:.1f} GF/s on 1 thread ({}, core {}{})\n",
+                      findings.blas_gflops,
+                      findings.blas.library,
+                      findings.blas.core,
+                      findings.blas.core_was_mended ? ", set by us" : "");
+  text += fmt::format("bandwidth    {:.1f} GB/s\n", findings.bandwidth_gb);
+  text += fmt::format("SuiteSparse  {}\n", findings.has_suitesparse ? "yes" : "no");
+  text += "libraries   ";
+  for (const auto& [name, number] : library_versions()) text += fmt::format(" {} {}", name, number);
+  text += "\n";
+  for (const std::string& advice : findings.advice) text += "advice       " + advice + "\n";
+  if (findings.advice.empty()) text += "advice       none, all is well\n";
+  return text;
+}
+
+int run_doctor(const DoctorCommand& command) {
+  command.common.apply();
+  command.json.check();
+  const Findings findings = examine();
+  command.json.write(to_json(findings));
+  if (!command.json.replaces_text()) write_stdout(to_text(findings));
+  return kDone;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Action& chosen) {
+  auto command = std::make_shared<DoctorCommand>();
+  CLI::App& sub = *app.add_subcommand("doctor", "Says what this build and this machine can do");
+  command->common.add(sub, false);
+  command->json.add(sub);
+  sub.footer("Example:\n  matapprox doctor");
+  sub.callback([command, &chosen] { chosen = [command] { return run_doctor(*command); }; });
+}
+
+}  // namespace matapprox::app

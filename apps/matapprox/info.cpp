@@ -1,0 +1,213 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "commands.hpp"
+#include "exit_codes.hpp"
+#include "matapprox/core/threads.hpp"
+#include "matapprox/io/saved_approximation.hpp"
+#include "output.hpp"
+#include "shared_options.hpp"
+
+namespace matapprox::app {
+namespace {
+
+struct InfoCommand {
+  InputOptions input;
+  CommonOptions common;
+  MeasuringOptions measuring;
+  JsonOptions json;
+};
+
+std::string kind_of(const Factor& factor) {
+  struct Namer {
+    std::string operator()(const Matrix&) const { return "dense"; }
+    std::string operator()(const SparseMatrix&) const { return "sparse"; }
+    std::string operator()(const Vector&) const { return "diagonal"; }
+    std::string operator()(const ChordFactors& chain) const {
+      return fmt::format("chord chain of {}", chain.pattern.factors());
+    }
+    std::string operator()(const RandomProjection& projection) const {
+      return fmt::format(
+          "{} projection from seed {}", enum_name(projection.kind()), projection.seed());
+    }
+  };
+  return std::visit(Namer{}, *factor.value);
+}
+
+report::Json factors_json(const Approximation& approximation) {
+  report::Json factors = report::Json::array();
+  for (const Factor& factor : approximation.factors()) {
+    factors.push_back({{"name", factor.name},
+                       {"kind", kind_of(factor)},
+                       {"rows", factor_rows(factor)},
+                       {"cols", factor_cols(factor)},
+                       {"transposed", factor.transposed}});
+  }
+  return factors;
+}
+
+template <class T>
+report::Json or_null(const std::optional<T>& value) {
+  return value ? report::Json(*value) : report::Json(nullptr);
+}
+
+report::Json saved_json(const std::string& path, const SavedApproximation& saved) {
+  const Approximation& B = saved.approximation;
+  const SavedRecord& record = saved.record;
+  const Storage storage = B.storage();
+  report::Json json = report::document_head(B.summary.seed, threads());
+  json["kind"] = "approximation";
+  json["path"] = path;
+  json["rows"] = B.rows();
+  json["cols"] = B.cols();
+  json["method"] = B.summary.method;
+  json["form"] = B.summary.form;
+  json["rank"] = B.summary.rank > 0 ? report::Json(B.summary.rank) : report::Json(nullptr);
+  json["options"] = report::Json::object();
+  for (const OptionText& option : B.summary.options) json["options"][option.name] = option.value;
+  json["stored_numbers"] = storage.numbers;
+  json["stored_bytes"] = storage.bytes;
+  json["storage_precision"] = B.precision() == Precision::kDouble ? "double" : "float";
+  json["symmetrized"] = B.symmetrized();
+  json["factors"] = factors_json(B);
+  json["error_frobenius"] = or_null(record.error_frobenius);
+  json["relative_error"] = or_null(record.relative_error);
+  json["error_is_exact"] = record.error_is_exact;
+  json["fit_seconds"] = record.fit_seconds;
+  json["iterations"] = B.summary.iterations;
+  json["termination"] = enum_name(B.summary.termination);
+  json["message"] = B.summary.message;
+  json["interrupted"] = record.interrupted;
+  json["resumable"] = !record.resume.empty();
+  json["source"] = {{"path", record.provenance.path},
+                    {"kind", record.provenance.kind},
+                    {"rows", record.provenance.rows},
+                    {"cols", record.provenance.cols},
+                    {"fingerprint", record.provenance.fingerprint}};
+  return json;
+}
+
+std::string saved_text(const std::string& path, const SavedApproximation& saved) {
+  const Approximation& B = saved.approximation;
+  const Storage storage = B.storage();
+  std::string text = fmt::format("{}: saved approximation, {} x {}\n", path, B.rows(), B.cols());
+  text += fmt::format("method       {}{}{}\n",
+                      B.summary.method,
+                      B.summary.form.empty() ? "" : ", " + B.summary.form,
+                      B.summary.rank > 0 ? fmt::format(", rank {}", B.summary.rank) : "");
+  text += fmt::format("stores       {} numbers, {} bytes ({})\n",
+                      storage.numbers,
+                      storage.bytes,
+                      B.precision() == Precision::kDouble ? "double" : "float");
+  for (const Factor& factor : B.factors()) {
+    text += fmt::format("factor       {}{}: {} x {}, {}\n",
+                        factor.name,
+                        factor.transposed ? "^T" : "",
+                        factor_rows(factor),
+                        factor_cols(factor),
+                        kind_of(factor));
+  }
+  if (saved.record.error_frobenius) {
+    text += fmt::format("error        {:.6e} ({})",
+                        *saved.record.error_frobenius,
+                        saved.record.error_is_exact ? "exact" : "estimated");
+    if (saved.record.relative_error)
+      text += fmt::format(", relative {:.6e}", *saved.record.relative_error);
+    text += "\n";
+  }
+  text += fmt::format(
+      "fit          {:.3g} s, {}", saved.record.fit_seconds, enum_name(B.summary.termination));
+  if (saved.record.interrupted) text += ", interrupted";
+  if (!saved.record.resume.empty()) text += ", can be resumed";
+  text += fmt::format("\nmade from    {} ({}), {} x {}\n",
+                      saved.record.provenance.path,
+                      saved.record.provenance.kind,
+                      saved.record.provenance.rows,
+                      saved.record.provenance.cols);
+  for (const OptionText& option : B.summary.options) {
+    if (!option.value.empty())
+      text += fmt::format("option       {} = {}\n", option.name, option.value);
+  }
+  return text;
+}
+
+report::Json matrix_json(const InfoCommand& command,
+                         const LoadedMatrix& loaded,
+                         const MatrixFacts& facts) {
+  const Cost cost = loaded.matrix->cost();
+  report::Json json = report::document_head(command.common.seed(), threads());
+  json["kind"] = "matrix";
+  json["matrix"] = report::to_json(facts, command.input.path());
+  json["matrix"]["description"] = loaded.matrix->description();
+  json["matrix"]["read_as"] = loaded.provenance.kind;
+  json["matrix"]["stored_numbers"] = cost.stored_numbers;
+  json["matrix"]["stored_bytes"] = cost.stored_bytes;
+  json["notes"] = loaded.notes;
+  json["default_budget_numbers"] =
+      static_cast<Index>(default_budget(facts.rows, facts.cols).amount);
+  return json;
+}
+
+std::string matrix_text(const InfoCommand& command,
+                        const LoadedMatrix& loaded,
+                        const MatrixFacts& facts) {
+  const Cost cost = loaded.matrix->cost();
+  std::string text = fmt::format("{}: {} x {}\n", command.input.path(), facts.rows, facts.cols);
+  text += fmt::format("description  {}\n", loaded.matrix->description());
+  if (facts.nonzeros) {
+    const double share = static_cast<double>(*facts.nonzeros) /
+                         (static_cast<double>(facts.rows) * static_cast<double>(facts.cols));
+    text += fmt::format("nonzeros     {} ({:.3g} %)\n", *facts.nonzeros, 100 * share);
+  } else {
+    text += "nonzeros     not counted, that would take too long; --exact-error counts\n";
+  }
+  text += fmt::format("symmetric    {}\n", facts.symmetric ? "yes" : "no");
+  text += fmt::format(
+      "|A|_F        {:.10g}{}\n", facts.frobenius_norm, facts.norm_is_exact ? "" : " (estimated)");
+  text +=
+      fmt::format("stores       {} numbers, {} bytes\n", cost.stored_numbers, cost.stored_bytes);
+  text += fmt::format("compare uses {:.0f} numbers by default\n",
+                      default_budget(facts.rows, facts.cols).amount);
+  return text;
+}
+
+int run_info(const InfoCommand& command) {
+  command.common.apply();
+  command.json.check();
+  const std::string& path = command.input.path();
+  report::Json json;
+  std::string text;
+  const bool is_saved = !command.input.changed() && std::filesystem::is_regular_file(path) &&
+                        is_saved_approximation(path);
+  if (is_saved) {
+    const SavedApproximation saved = load_approximation(path);
+    json = saved_json(path, saved);
+    text = saved_text(path, saved);
+  } else {
+    const LoadedMatrix loaded = command.input.load(command.common.quiet());
+    const MatrixFacts facts =
+        describe(*loaded.matrix, command.measuring.options(command.common.seed()));
+    json = matrix_json(command, loaded, facts);
+    text = matrix_text(command, loaded, facts);
+  }
+  command.json.write(json);
+  if (!command.json.replaces_text()) write_stdout(text);
+  return kDone;
+}
+
+}  // namespace
+
+void add_info(CLI::App& app, Action& chosen) {
+  auto command = std::make_shared<InfoCommand>();
+  CLI::App& sub = *app.add_subcommand("info", "Describes a matrix or a saved approximation");
+  command->input.add(sub, "A matrix in any format, or a saved approximation");
+  command->measuring.add(sub);
+  command->common.add(sub, true);
+  command->json.add(sub);
+  sub.footer("Examples:\n  matapprox info matrices/mesh2d.mtx\n  matapprox info chord.h5 --json -");
+  sub.callback([command, &chosen] { chosen = [command] { return run_info(*command); }; });
+}
+
+}  // namespace matapprox::app

@@ -1,0 +1,130 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "commands.hpp"
+#include "core/require.hpp"
+#include "exit_codes.hpp"
+#include "matapprox/core/threads.hpp"
+#include "matapprox/io/saved_approximation.hpp"
+#include "matapprox/report/comparison.hpp"
+#include "output.hpp"
+#include "shared_options.hpp"
+
+namespace matapprox::app {
+namespace {
+
+struct MeasureCommand {
+  std::string saved;
+  InputOptions input;
+  CommonOptions common;
+  MeasuringOptions measuring;
+  JsonOptions json;
+};
+
+std::string error_lines(const Measurement& measured) {
+  const char* how = measured.error_is_exact ? "exact" : "estimated";
+  std::string text;
+  if (measured.relative_error) {
+    text += fmt::format("relative error      {:.6e}  ({})\n", *measured.relative_error, how);
+  } else {
+    text += "relative error      none, the matrix is zero\n";
+  }
+  text += fmt::format("|A - B|_F           {:.6e}  ({})\n", measured.error_frobenius, how);
+  if (const auto& interval = measured.error_interval) {
+    text +=
+        fmt::format("95 % interval       {:.6e} .. {:.6e}\n", interval->first, interval->second);
+  }
+  text += fmt::format("|A - B|_2 at least  {:.6e}\n", measured.spectral_error_lower);
+  text += fmt::format("product             {:.3g} ms with 1 column, {:.3g} ms with 64\n",
+                      1e3 * measured.apply_seconds_1,
+                      1e3 * measured.apply_seconds_64);
+  if (measured.worse_than_zero) text += "the zero matrix is nearer than this approximation\n";
+  return text;
+}
+
+/// Says when the file was made from another matrix; measuring against it is legal.
+void compare_provenance(const MeasureCommand& command,
+                        const SavedApproximation& saved,
+                        const LoadedMatrix& matrix) {
+  const auto& stated = saved.record.provenance;
+  if (stated.fingerprint.empty() ||
+      same_fingerprint(stated.fingerprint, fingerprint(*matrix.matrix)))
+    return;
+  note(command.common.quiet(),
+       fmt::format("note: {} was made from another matrix ({}, {} x {})",
+                   command.saved,
+                   stated.path,
+                   stated.rows,
+                   stated.cols));
+}
+
+Comparison measured_comparison(const MeasureCommand& command,
+                               const SavedApproximation& saved,
+                               const LinearOperator& A) {
+  const Approximation& B = saved.approximation;
+  require(A.rows() == B.rows() && A.cols() == B.cols(),
+          "{} approximates a {} x {} matrix, {} is {} x {}",
+          command.saved,
+          B.rows(),
+          B.cols(),
+          command.input.path(),
+          A.rows(),
+          A.cols());
+  const MeasureOptions options = command.measuring.options(command.common.seed());
+  Comparison comparison;
+  comparison.path = command.input.path();
+  comparison.description = A.description();
+  comparison.facts = describe(A, options);
+  comparison.basis = "saved approximation " + command.saved;
+  comparison.seed = command.common.seed();
+  comparison.threads = threads();
+  const RunResult result{B, saved.record.fit_seconds, 0, 0};
+  ComparisonRow row = comparison_row(
+      B.summary.method, result, measure(A, B, comparison.facts, options), saved.record.interrupted);
+  row.passes.reset();
+  row.saved_to = command.saved;
+  comparison.rows.push_back(row);
+  return comparison;
+}
+
+int run_measure(const MeasureCommand& command) {
+  command.common.apply();
+  command.json.check();
+  const SavedApproximation saved = load_approximation(command.saved);
+  const LoadedMatrix matrix = command.input.load(command.common.quiet());
+  const Comparison comparison = measured_comparison(command, saved, *matrix.matrix);
+  compare_provenance(command, saved, matrix);
+
+  report::Json json = report::to_json(comparison);
+  json["stated_error_frobenius"] = saved.record.error_frobenius
+                                       ? report::Json(*saved.record.error_frobenius)
+                                       : report::Json(nullptr);
+  command.json.write(json);
+  std::string text =
+      fmt::format("{} of {}\n", saved.approximation.description(), command.input.path());
+  text += error_lines(*comparison.rows.front().measurement);
+  if (saved.record.error_frobenius)
+    text += fmt::format("stated in the file  {:.6e}\n", *saved.record.error_frobenius);
+  if (!command.json.replaces_text()) write_stdout(text);
+  return kDone;
+}
+
+}  // namespace
+
+void add_measure(CLI::App& app, Action& chosen) {
+  auto command = std::make_shared<MeasureCommand>();
+  CLI::App& sub =
+      *app.add_subcommand("measure", "Measures a saved approximation against the matrix");
+  sub.add_option("saved", command->saved, "A saved approximation")
+      ->required()
+      ->type_name("FILE.h5");
+  command->input.add(sub, "The matrix, read as it was for the fit (same --as and so on)");
+  command->measuring.add(sub);
+  command->common.add(sub, true);
+  command->json.add(sub);
+  sub.footer("Example:\n  matapprox measure chord.h5 matrices/mesh2d.mtx --json -");
+  sub.callback([command, &chosen] { chosen = [command] { return run_measure(*command); }; });
+}
+
+}  // namespace matapprox::app

@@ -1,0 +1,76 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <memory>
+
+#include "commands.hpp"
+#include "exit_codes.hpp"
+#include "matapprox/core/threads.hpp"
+#include "matapprox/methods/registry.hpp"
+#include "output.hpp"
+#include "shared_options.hpp"
+
+namespace matapprox::app {
+namespace {
+
+struct MethodsCommand {
+  std::string name;
+  JsonOptions json;
+};
+
+report::Json to_json(const Method& method) {
+  report::Json json = {
+      {"name", method.name}, {"summary", method.summary}, {"options", report::Json::array()}};
+  for (const OptionText& option : method.options()) {
+    json["options"].push_back({{"name", option.name},
+                               {"default", option.value},
+                               {"help", option.help},
+                               {"choices", option.choices}});
+  }
+  return json;
+}
+
+std::string option_lines(const Method& method) {
+  std::string text = fmt::format("{}\n  {}\n\noptions\n", method.name, method.summary);
+  for (const OptionText& option : method.options()) {
+    text += fmt::format("  {:<26} {}\n", option.name, option.help);
+    if (!option.choices.empty())
+      text += fmt::format("  {:<26} one of {}\n", "", fmt::join(option.choices, ", "));
+    if (!option.value.empty()) text += fmt::format("  {:<26} default {}\n", "", option.value);
+  }
+  return text;
+}
+
+int run_methods(const MethodsCommand& command) {
+  command.json.check();
+  std::vector<const Method*> shown;
+  if (command.name.empty()) {
+    for (const Method& method : methods()) shown.push_back(&method);
+  } else {
+    shown.push_back(&find_method(command.name));
+  }
+  report::Json json = report::document_head(1, threads());
+  json["methods"] = report::Json::array();
+  std::string text;
+  for (const Method* method : shown) {
+    json["methods"].push_back(to_json(*method));
+    text += command.name.empty() ? fmt::format("{:<15} {}\n", method->name, method->summary)
+                                 : option_lines(*method);
+  }
+  command.json.write(json);
+  if (!command.json.replaces_text()) write_stdout(text);
+  return kDone;
+}
+
+}  // namespace
+
+void add_methods(CLI::App& app, Action& chosen) {
+  auto command = std::make_shared<MethodsCommand>();
+  CLI::App& sub = *app.add_subcommand("methods", "Lists the methods, or the options of one");
+  sub.add_option("method", command->name, "Show the options of this one")->type_name("METHOD");
+  command->json.add(sub);
+  sub.footer("Examples:\n  matapprox methods\n  matapprox methods nystrom");
+  sub.callback([command, &chosen] { chosen = [command] { return run_methods(*command); }; });
+}
+
+}  // namespace matapprox::app
