@@ -40,5 +40,7 @@
 #include "matapprox/operators/kernel.hpp"
 #include "matapprox/operators/lazy.hpp"
 #include "matapprox/operators/sparse.hpp"
+#include "matapprox/report/build_info.hpp"
+#include "matapprox/report/comparison.hpp"
 #include "matapprox/report/measure.hpp"
 #include "matapprox/report/run.hpp"

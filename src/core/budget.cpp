@@ -33,6 +33,9 @@ constexpr std::array kSuffixes{
     Suffix{"TiB", StorageBudget::Unit::kBytes, 0x1p40},
 };
 
+/// Behind a budget: values will be stored as floats, which decides how many fit into bytes.
+constexpr std::string_view kFloatSuffix = " float";
+
 Index floor_log2(Index n) {
   return static_cast<Index>(std::bit_width(static_cast<std::uint64_t>(n))) - 1;
 }
@@ -64,7 +67,7 @@ std::string StorageBudget::text() const {
     case Unit::kShare:
       return fmt::format("{:.15g}%", amount * 100.0);
     case Unit::kBytes:
-      return fmt::format("{:.17g}B", amount);
+      return fmt::format("{:.17g}B{}", amount, precision == Precision::kFloat ? kFloatSuffix : "");
   }
   return "";
 }
@@ -73,6 +76,8 @@ StorageBudget parse_budget(std::string_view text) {
   double amount = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), amount);
   std::string_view rest = text.substr(static_cast<std::size_t>(end - text.data()));
+  const bool as_float = rest.ends_with(kFloatSuffix);
+  if (as_float) rest.remove_suffix(kFloatSuffix.size());
   while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
   const auto* suffix =
       std::find_if(std::begin(kSuffixes), std::end(kSuffixes), [&](const Suffix& candidate) {
@@ -85,7 +90,9 @@ StorageBudget parse_budget(std::string_view text) {
       "budget '{}' is not a positive number with nothing (stored numbers), % (share of the matrix) "
       "or B, kB, MB, GB, KiB, MiB, GiB behind it",
       text);
-  return {suffix->unit, amount * suffix->factor, Precision::kDouble};
+  return {suffix->unit,
+          amount * suffix->factor,
+          as_float ? Precision::kFloat : Precision::kDouble};
 }
 
 Index chord_reference_numbers(Index n) {

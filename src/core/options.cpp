@@ -130,7 +130,7 @@ void OptionSetter::visit(std::string_view name, StorageBudget& value, std::strin
   found = true;
   const Precision precision = value.precision;
   value = text_.empty() ? StorageBudget{} : parse_budget(text_);
-  value.precision = precision;
+  if (value.precision == Precision::kDouble) value.precision = precision;
 }
 void OptionSetter::visit_choice(std::string_view name,
                                 int& value,

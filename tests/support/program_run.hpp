@@ -1,0 +1,47 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace matapprox::test {
+
+/// What a finished run of the program left behind.
+struct ProgramResult {
+  int exit_code = -1;  ///< -1 if a signal ended it
+  std::string out;
+  std::string err;
+  /// stdout as JSON; fails the test if it is none.
+  nlohmann::json json() const;
+};
+
+/// A run of the program under test that is going on; stdout and stderr are collected in files.
+class RunningProgram {
+ public:
+  explicit RunningProgram(const std::vector<std::string>& arguments, const std::string& input = {});
+  ~RunningProgram();
+  RunningProgram(const RunningProgram&) = delete;
+  RunningProgram& operator=(const RunningProgram&) = delete;
+
+  void send(int signal) const;
+  ProgramResult wait();
+
+ private:
+  pid_t pid_ = -1;
+  std::string folder_;
+};
+
+/// Runs the program to its end with `input` as standard input.
+ProgramResult run_program(const std::vector<std::string>& arguments, const std::string& input = {});
+
+std::string read_file(const std::string& path);
+void write_file(const std::string& path, const std::string& text);
+
+/// MatrixMarket text of the 2-D mesh Laplacian on side x side nodes.
+std::string mesh_text(int side);
+/// The same in a file of its own; its path.
+std::string mesh_file(int side);
+
+}  // namespace matapprox::test
