@@ -106,12 +106,10 @@ Fit warm_started_fit(const Method& method,
     OptionSetter setter(name, value);
     chord_options.visit(setter);
   }
-  // The value is shared, so that the fit may outlive `saved`.
-  const std::shared_ptr<const FactorValue> kept = factors.front().value;
-  return [kept, chord_options](const LinearOperator& A, const RunControl& control) {
-    ChordOptions started = chord_options;
-    started.warm_start = &std::get<ChordFactors>(*kept);
-    return chord(A, started, control);
+  // Shares the value with `saved`, so that the fit may outlive it.
+  chord_options.warm_start = std::shared_ptr<const ChordFactors>(factors.front().value, chain);
+  return [chord_options](const LinearOperator& A, const RunControl& control) {
+    return chord(A, chord_options, control);
   };
 }
 
