@@ -1,0 +1,288 @@
+#include "matapprox/io/matrix_market.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "io/compressed_rows.hpp"
+#include "io/line_reader.hpp"
+#include "io/matrix_market_header.hpp"
+#include "io/number_text.hpp"
+#include "io/text_input.hpp"
+#include "io/text_pieces.hpp"
+#include "io/text_place.hpp"
+#include "matapprox/core/memory.hpp"
+#include "matapprox/core/threads.hpp"
+
+namespace matapprox {
+namespace {
+
+using matrix_market::Field;
+using matrix_market::Header;
+using matrix_market::Symmetry;
+
+bool is_integer(double value) { return value == std::trunc(value); }
+
+/// What is wrong with a line that is not an entry; called only once that is known.
+std::string explain_entry(const Header& h, std::string_view line) {
+  const auto fields = blank_separated(line);
+  const std::size_t expected = h.field == Field::kPattern ? 2 : 3;
+  Index index[2] = {0, 0};
+  for (std::size_t k = 0; k < std::min<std::size_t>(fields.size(), 2); ++k) {
+    const Index size = k == 0 ? h.rows : h.cols;
+    const char* const end = fields[k].data() + fields[k].size();
+    if (read_whole(fields[k].data(), end, index[k]) != end || index[k] < 1 || index[k] > size) {
+      return fmt::format("{}: {}", k == 0 ? "row" : "column", explain_whole(fields[k], 1, size));
+    }
+  }
+  if (fields.size() != expected) {
+    return fmt::format("{} has {} fields, an entry must have {}: {}",
+                       quoted(line),
+                       fields.size(),
+                       expected,
+                       expected == 2 ? "row column" : "row column value");
+  }
+  if (expected == 3) {
+    double value = 0;
+    const char* const end = fields[2].data() + fields[2].size();
+    if (read_real(fields[2].data(), end, value) != end) return "value: " + explain_real(fields[2]);
+    if (h.field == Field::kInteger && !is_integer(value)) {
+      return fmt::format("value: {} is not an integer, as the header says", quoted(fields[2]));
+    }
+  }
+  return fmt::format("entry ({}, {}) is on the diagonal, which a skew-symmetric file must not list", index[0], index[1]);
+}
+
+/// The entries of one piece of the body, up to the first line that is not one.
+struct EntryPiece {
+  EntryList entries;           ///< symmetric: both triangles
+  Index lines = 0;             ///< entries in the text
+  const char* bad = nullptr;   ///< the line that is not an entry
+};
+
+/// Reads one entry between p and the line's end; nullptr if it is none.
+inline const char* read_entry(const Header& h, const char* p, const char* end, EntryPiece& piece) {
+  Index row = 0;
+  Index col = 0;
+  double value = 1;
+  p = read_whole(p, end, row);
+  if (p == nullptr || p == end || !is_blank(*p) || row < 1 || row > h.rows) return nullptr;
+  p = read_whole(skip_blanks(p, end), end, col);
+  if (p == nullptr || col < 1 || col > h.cols) return nullptr;
+  if (h.field != Field::kPattern) {
+    if (p == end || !is_blank(*p)) return nullptr;
+    p = read_real(skip_blanks(p, end), end, value);
+    if (p == nullptr || (h.field == Field::kInteger && !is_integer(value))) return nullptr;
+  }
+  p = skip_blanks(p, end);
+  if (p != end && *p != '\n') return nullptr;
+  ++piece.lines;
+  piece.entries.append(row - 1, col - 1, value);
+  if (h.symmetry == Symmetry::kSkewSymmetric) {
+    if (row == col) return nullptr;
+    piece.entries.append(col - 1, row - 1, -value);
+  } else if (h.symmetry == Symmetry::kSymmetric && row != col) {
+    piece.entries.append(col - 1, row - 1, value);
+  }
+  return p;
+}
+
+const char* line_end(const char* p, const char* end) { return std::find(p, end, '\n'); }
+
+EntryPiece read_entries(const Header& h, std::string_view text) {
+  EntryPiece piece;
+  const Index lines = 1 + std::count(text.begin(), text.end(), '\n');
+  piece.entries = EntryList(h.symmetry == Symmetry::kGeneral ? lines : 2 * lines);
+  const char* const end = text.data() + text.size();
+  for (const char* line = text.data(); line != end;) {
+    const char* p = skip_blanks(line, end);
+    if (p != end && *p == '%') {
+      p = line_end(p, end);
+    } else if (p != end && *p != '\n') {
+      p = read_entry(h, p, end, piece);
+      if (p == nullptr) {
+        piece.bad = line;
+        return piece;
+      }
+    }
+    line = p == end ? end : p + 1;
+  }
+  return piece;
+}
+
+/// The line of entry number `skip` of a piece.
+const char* entry_line(std::string_view text, Index skip) {
+  LineReader reader(text);
+  while (reader.advance()) {
+    const auto line = trimmed(reader.line());
+    if (line.empty() || line[0] == '%') continue;
+    if (skip-- == 0) break;
+  }
+  return text.data() + reader.start();
+}
+
+/// Throws for the first line of the body that should not be there, or if lines are missing.
+template <class Piece>
+void check_body(const Header& h,
+                std::string_view text,
+                const std::string& name,
+                const std::vector<std::string_view>& texts,
+                const std::vector<Piece>& pieces) {
+  Index seen = 0;
+  const auto at = [&](const char* p) { return static_cast<std::size_t>(p - text.data()); };
+  for (std::size_t k = 0; k < pieces.size(); ++k) {
+    if (seen + pieces[k].lines > h.entries) {
+      const char* const line = entry_line(texts[k], h.entries - seen);
+      fail_at(name,
+              text,
+              at(line),
+              fmt::format("more than the {} entries that line {} declares", h.entries, h.size_line));
+    }
+    seen += pieces[k].lines;
+    if (pieces[k].bad != nullptr) {
+      LineReader reader(text, at(pieces[k].bad));
+      reader.advance();
+      fail_at(name, text, reader.start(), explain_entry(h, reader.line()));
+    }
+  }
+  if (seen < h.entries) {
+    fail_at(name,
+            text,
+            text.empty() ? 0 : text.size() - 1,
+            fmt::format("the file ends after {} of the {} entries that line {} declares", seen, h.entries, h.size_line));
+  }
+}
+
+SparseMatrix read_coordinate(const Header& h,
+                             std::string_view text,
+                             const std::string& name,
+                             const MatrixMarketOptions& options) {
+  const double stored = static_cast<double>(h.entries) * (h.symmetry == Symmetry::kGeneral ? 1 : 2);
+  require_memory(40 * stored + 16 * static_cast<double>(h.rows), name);
+  const auto texts = text_pieces(text.substr(h.body));
+  std::vector<EntryPiece> pieces(texts.size());
+  parallel_for(static_cast<Index>(texts.size()), [&](Index k) { pieces[k] = read_entries(h, texts[k]); });
+  check_body(h, text, name, texts, pieces);
+  std::vector<EntryList> lists;
+  for (auto& piece : pieces) lists.push_back(std::move(piece.entries));
+  return compressed_rows(h.rows, h.cols, std::move(lists), options.keep_explicit_zeros, name);
+}
+
+/// The numbers of one piece of an array.
+struct ValuePiece {
+  std::vector<double> values;
+  const char* bad = nullptr;
+};
+
+ValuePiece read_values(const Header& h, std::string_view text) {
+  ValuePiece piece;
+  piece.values.reserve(1 + std::count(text.begin(), text.end(), '\n'));
+  const char* const end = text.data() + text.size();
+  for (const char* p = text.data(); p != end;) {
+    p = skip_blanks(p, end);
+    if (p == end) break;
+    if (*p == '\n') {
+      ++p;
+    } else if (*p == '%') {
+      p = line_end(p, end);
+    } else {
+      double value = 0;
+      const char* const stop = read_real(p, end, value);
+      const bool ends = stop != nullptr && (stop == end || is_blank(*stop) || *stop == '\n');
+      if (!ends || (h.field == Field::kInteger && !is_integer(value))) {
+        piece.bad = p;
+        return piece;
+      }
+      piece.values.push_back(value);
+      p = stop;
+    }
+  }
+  return piece;
+}
+
+std::string explain_value(const Header& h, std::string_view token) {
+  double value = 0;
+  const char* const end = token.data() + token.size();
+  if (read_real(token.data(), end, value) != end) return "value: " + explain_real(token);
+  return h.field == Field::kInteger ? fmt::format("value: {} is not an integer, as the header says", quoted(token))
+                                    : fmt::format("value: {} is not a number", quoted(token));
+}
+
+/// Throws for the first thing that is not a number, and for too many or too few of them.
+void check_values(const Header& h,
+                  std::string_view text,
+                  const std::string& name,
+                  const std::vector<ValuePiece>& pieces) {
+  Index seen = 0;
+  for (const auto& piece : pieces) {
+    seen += static_cast<Index>(piece.values.size());
+    if (piece.bad != nullptr && seen <= h.entries) {
+      const auto at = static_cast<std::size_t>(piece.bad - text.data());
+      fail_at(name, text, at, explain_value(h, token_at(text, at)));
+    }
+  }
+  if (seen != h.entries) {
+    fail_at_line(name,
+                 h.size_line,
+                 fmt::format("{} values follow, {} x {} needs {}", seen, h.rows, h.cols, h.entries));
+  }
+}
+
+/// Puts the values, which walk down the columns of the stored triangle, into the matrix.
+class ArrayWriter {
+ public:
+  explicit ArrayWriter(const Header& h)
+      : symmetry_(h.symmetry), A_(h.rows, h.cols), row_(h.symmetry == Symmetry::kSkewSymmetric ? 1 : 0) {
+    if (symmetry_ == Symmetry::kSkewSymmetric) A_.diagonal().setZero();
+  }
+
+  void put(double value) {
+    A_(row_, col_) = value;
+    if (symmetry_ == Symmetry::kSymmetric) A_(col_, row_) = value;
+    if (symmetry_ == Symmetry::kSkewSymmetric) A_(col_, row_) = -value;
+    if (++row_ < A_.rows()) return;
+    ++col_;
+    row_ = symmetry_ == Symmetry::kGeneral ? 0 : (symmetry_ == Symmetry::kSymmetric ? col_ : col_ + 1);
+  }
+
+  Matrix take() { return std::move(A_); }
+
+ private:
+  Symmetry symmetry_;
+  Matrix A_;
+  Index row_;
+  Index col_ = 0;
+};
+
+Matrix read_array(const Header& h, std::string_view text, const std::string& name) {
+  require_memory(8.0 * static_cast<double>(h.entries) + 8.0 * static_cast<double>(h.rows) * static_cast<double>(h.cols), name);
+  const auto texts = text_pieces(text.substr(h.body));
+  std::vector<ValuePiece> pieces(texts.size());
+  parallel_for(static_cast<Index>(texts.size()), [&](Index k) { pieces[k] = read_values(h, texts[k]); });
+  check_values(h, text, name, pieces);
+  ArrayWriter writer(h);
+  for (const auto& piece : pieces) {
+    for (const double value : piece.values) writer.put(value);
+  }
+  return writer.take();
+}
+
+}  // namespace
+
+FileMatrix parse_matrix_market(std::string_view text,
+                               const std::string& name,
+                               const MatrixMarketOptions& options) {
+  const Header header = matrix_market::parse_header(text, name);
+  if (header.coordinate) return read_coordinate(header, text, name, options);
+  return read_array(header, text, name);
+}
+
+FileMatrix read_matrix_market(const std::string& path, const MatrixMarketOptions& options) {
+  const InputBytes bytes = read_all(path);
+  return parse_matrix_market(bytes, display_name(path), options);
+}
+
+}  // namespace matapprox

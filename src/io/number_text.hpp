@@ -1,0 +1,128 @@
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "matapprox/core/types.hpp"
+
+namespace matapprox {
+
+/// Reads decimal numbers out of text that need not end with a zero byte, never beyond `end`.
+///
+/// Both functions return the place after the number, or nullptr if there is none at `p`, not even
+/// after a sign. What follows the number is the caller's to check.
+
+/// A real number with a sign of either kind and an exponent marked by e, E, d or D, rounded to the nearest
+/// double as strtod does. NaN, Inf and what exceeds the largest double are no numbers here; what is
+/// below the smallest becomes 0.
+const char* read_real(const char* p, const char* end, double& value);
+
+/// A whole number of 0 to 18 digits, with an optional '+'.
+const char* read_whole(const char* p, const char* end, Index& value);
+
+/// Why there is no number: "'abc' is not a number", "NaN is not allowed, values must be finite".
+std::string explain_real(std::string_view token);
+/// The same for a whole number in low..high.
+std::string explain_whole(std::string_view token, Index low, Index high);
+/// True for nan, inf and infinity in any case, with or without sign.
+bool is_nan_or_infinity(std::string_view token);
+
+namespace number_text {
+
+constexpr int kMostDigits = 19;      // any 19 digits fit in 64 bits
+constexpr int kLargestPower = 27;    // 5^27 < 2^63
+
+/// The general reader, for what the fast one below leaves.
+const char* read_real_slowly(const char* p, const char* end, double& value);
+
+/// w 10^e, correctly rounded, for |e| <= kLargestPower and w > 0.
+double scale_by_power_of_ten(std::uint64_t w, int e);
+
+constexpr bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
+
+/// Appends the digits at p to w (which may wrap around; the caller counts them).
+inline const char* read_digits(const char* p, const char* end, std::uint64_t& w) {
+  if constexpr (std::endian::native == std::endian::little) {
+    while (end - p >= 8) {  // eight digits at once: pairs, then fours, then all
+      std::uint64_t v = 0;
+      std::memcpy(&v, p, 8);
+      constexpr std::uint64_t kHigh = 0xF0F0F0F0F0F0F0F0U;
+      if (((v & kHigh) | (((v + 0x0606060606060606U) & kHigh) >> 4)) != 0x3333333333333333U) break;
+      v -= 0x3030303030303030U;
+      v = v * 10 + (v >> 8);
+      v = ((v & 0x000000FF000000FFU) * 0x000F424000000064U +
+           ((v >> 16) & 0x000000FF000000FFU) * 0x0000271000000001U) >>
+          32;
+      w = w * 100000000 + static_cast<std::uint32_t>(v);
+      p += 8;
+    }
+  }
+  for (; p != end && is_digit(*p); ++p) w = w * 10 + static_cast<std::uint64_t>(*p - '0');
+  return p;
+}
+
+/// Reads "e-12" at p, if there is one; nullptr if it is malformed or has more than four digits.
+inline const char* read_exponent(const char* p, const char* end, int& exponent) {
+  exponent = 0;
+  if (p == end || ((*p | 32) != 'e' && (*p | 32) != 'd')) return p;
+  if (++p == end) return nullptr;
+  const bool negative = *p == '-';
+  if (*p == '-' || *p == '+') ++p;
+  const char* const digits = p;
+  for (; p != end && is_digit(*p) && p - digits <= 4; ++p) exponent = exponent * 10 + (*p - '0');
+  if (p == digits || p - digits > 4) return nullptr;
+  if (negative) exponent = -exponent;
+  return p;
+}
+
+}  // namespace number_text
+
+inline const char* read_real(const char* p, const char* end, double& value) {
+  const char* const start = p;
+  if (p == end) return nullptr;
+  const bool negative = *p == '-';
+  if (*p == '-' || *p == '+') ++p;
+  const char* const digits = p;
+  std::uint64_t w = 0;
+  p = number_text::read_digits(p, end, w);
+  auto count = p - digits;
+  std::ptrdiff_t fraction = 0;
+  if (p != end && *p == '.') {
+    const char* const point = ++p;
+    p = number_text::read_digits(p, end, w);
+    fraction = p - point;
+    count += fraction;
+  }
+  int exponent = 0;
+  p = number_text::read_exponent(p, end, exponent);
+  if (p == nullptr || count == 0 || count > number_text::kMostDigits) {
+    return number_text::read_real_slowly(start, end, value);
+  }
+  const int e = exponent - static_cast<int>(fraction);
+  if (w == 0) {
+    value = 0;
+  } else if (e < -number_text::kLargestPower || e > number_text::kLargestPower) {
+    return number_text::read_real_slowly(start, end, value);
+  } else if (e == 0 && w < (std::uint64_t{1} << 53)) {
+    value = static_cast<double>(w);
+  } else {
+    value = number_text::scale_by_power_of_ten(w, e);
+  }
+  if (negative) value = -value;
+  return p;
+}
+
+inline const char* read_whole(const char* p, const char* end, Index& value) {
+  if (p != end && *p == '+') ++p;
+  const char* const digits = p;
+  std::uint64_t w = 0;
+  for (; p != end && number_text::is_digit(*p); ++p) w = w * 10 + static_cast<std::uint64_t>(*p - '0');
+  if (p == digits || p - digits > 18) return nullptr;
+  value = static_cast<Index>(w);
+  return p;
+}
+
+}  // namespace matapprox

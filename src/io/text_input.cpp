@@ -1,0 +1,165 @@
+#include "io/text_input.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "io/text_place.hpp"
+#include "matapprox/core/error.hpp"
+#include "matapprox/core/memory.hpp"
+
+namespace matapprox {
+namespace {
+
+constexpr std::size_t kStep = std::size_t{1} << 20;
+
+/// A file descriptor that closes itself; standard input stays open.
+class Descriptor {
+ public:
+  explicit Descriptor(const std::string& path)
+      : value_(path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  ~Descriptor() {
+    if (value_ > STDIN_FILENO) close(value_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int value() const { return value_; }
+
+ private:
+  int value_;
+};
+
+[[noreturn]] void fail_system(const std::string& name, int code) {
+  fail_in(name, fmt::format("cannot read: {}", std::generic_category().message(code)));
+}
+
+/// How many bytes to expect; 0 for a pipe.
+std::size_t expected_size(int descriptor, const std::string& name) {
+  struct stat facts {};
+  if (fstat(descriptor, &facts) != 0) fail_system(name, errno);
+  if (S_ISDIR(facts.st_mode)) fail_in(name, "cannot read: it is a folder");
+  return S_ISREG(facts.st_mode) ? static_cast<std::size_t>(facts.st_size) : 0;
+}
+
+/// Makes room for at least one more byte.
+void grow(InputBytes& bytes, const std::string& name) {
+  const std::size_t larger = bytes.size() + std::max(kStep, bytes.size() / 2);
+  // The old and the new buffer exist together for a moment.
+  if (larger > 64 * kStep) require_memory(static_cast<double>(larger), name);
+  bytes.resize(larger);
+}
+
+InputBytes read_descriptor(int descriptor, const std::string& name) {
+  const std::size_t expected = expected_size(descriptor, name);
+  if (expected > 64 * kStep) require_memory(static_cast<double>(expected), name);
+  InputBytes bytes(expected + 1);  // one more, so that the end is seen without growing
+  std::size_t have = 0;
+  for (;;) {
+    if (have == bytes.size()) grow(bytes, name);
+    const ssize_t got = read(descriptor, bytes.data() + have, bytes.size() - have);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail_system(name, errno);
+    if (got == 0) break;
+    have += static_cast<std::size_t>(got);
+  }
+  bytes.resize(have);
+  return bytes;
+}
+
+bool is_gzip(std::string_view bytes) { return bytes.substr(0, 2) == "\x1f\x8b"; }
+
+/// zlib's state for one gzip stream.
+class Inflater {
+ public:
+  Inflater() {
+    constexpr int kGzipOnly = 15 + 16;
+    if (inflateInit2(&stream_, kGzipOnly) != Z_OK) throw NotAvailable("zlib could not be started");
+  }
+  ~Inflater() { inflateEnd(&stream_); }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+  z_stream& stream() { return stream_; }
+
+ private:
+  z_stream stream_{};
+};
+
+/// Inflates one member into `out` behind `have` bytes; returns the compressed bytes used.
+std::size_t inflate_member(std::string_view in, const std::string& name, Index limit, InputBytes& out, std::size_t& have) {
+  Inflater inflater;
+  z_stream& stream = inflater.stream();
+  std::size_t used = 0;
+  for (int code = Z_OK; code != Z_STREAM_END;) {
+    if (have == out.size()) {
+      if (static_cast<Index>(have) >= limit) fail_in(name, fmt::format("inflates to more than {} bytes", limit));
+      grow(out, name);
+    }
+    const auto piece_in = std::min(in.size() - used, kStep);
+    const auto piece_out = std::min(out.size() - have, kStep);
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(in.data() + used));  // zlib only reads it
+    stream.avail_in = static_cast<uInt>(piece_in);
+    stream.next_out = reinterpret_cast<Bytef*>(out.data() + have);
+    stream.avail_out = static_cast<uInt>(piece_out);
+    code = inflate(&stream, Z_NO_FLUSH);
+    used += piece_in - stream.avail_in;
+    have += piece_out - stream.avail_out;
+    const bool stuck = code == Z_BUF_ERROR && used == in.size();
+    if (stuck) fail_in(name, "the compressed data end too early");
+    if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR) {
+      fail_in(name, fmt::format("damaged gzip data near byte {}", used));
+    }
+  }
+  return used;
+}
+
+}  // namespace
+
+InputBytes::InputBytes(std::size_t size)
+    : data_(std::make_unique_for_overwrite<char[]>(size)), size_(size), capacity_(size) {}
+
+void InputBytes::resize(std::size_t size) {
+  if (size > capacity_) {
+    auto larger = std::make_unique_for_overwrite<char[]>(size);
+    if (size_ > 0) std::memcpy(larger.get(), data_.get(), size_);
+    data_ = std::move(larger);
+    capacity_ = size;
+  }
+  size_ = size;
+}
+
+std::string display_name(const std::string& path) { return path == "-" ? "standard input" : path; }
+
+InputBytes gunzip(std::string_view compressed, const std::string& name, Index limit) {
+  InputBytes out;
+  std::size_t have = 0;
+  do {
+    const std::size_t used = inflate_member(compressed, name, limit, out, have);
+    compressed.remove_prefix(used);
+  } while (is_gzip(compressed));
+  // Zero bytes behind the last member are padding; anything else is damage.
+  if (compressed.find_first_not_of('\0') != std::string_view::npos) {
+    fail_in(name, fmt::format("{} bytes that are not gzip follow the compressed data", compressed.size()));
+  }
+  if (static_cast<Index>(have) > limit) fail_in(name, fmt::format("inflates to more than {} bytes", limit));
+  out.resize(have);
+  return out;
+}
+
+InputBytes read_all(const std::string& path) {
+  const std::string name = display_name(path);
+  const Descriptor descriptor(path);
+  if (descriptor.value() < 0) fail_system(name, errno);
+  InputBytes bytes = read_descriptor(descriptor.value(), name);
+  if (is_gzip(bytes)) return gunzip(bytes, name);
+  if (path.ends_with(".gz")) fail_in(name, "is named .gz but does not start as gzip does");
+  return bytes;
+}
+
+}  // namespace matapprox

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "io/atomic_output.hpp"
+#include "matapprox/core/types.hpp"
+
+namespace matapprox {
+
+/// A file written from front to back that appears under its name only when finish() succeeds. Throws
+/// FileError on a full disk and the like.
+class TextOutput {
+ public:
+  explicit TextOutput(const std::string& path);
+  ~TextOutput();
+  TextOutput(const TextOutput&) = delete;
+  TextOutput& operator=(const TextOutput&) = delete;
+
+  void write(std::string_view bytes);
+  void write(Index number);
+  void write(double number);  ///< the shortest digits that read back to the same double
+  void finish();
+
+ private:
+  void flush();
+
+  AtomicOutput output_;
+  std::FILE* file_;
+  std::string pending_;
+};
+
+}  // namespace matapprox

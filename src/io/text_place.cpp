@@ -1,0 +1,51 @@
+#include "io/text_place.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "matapprox/core/error.hpp"
+
+namespace matapprox {
+
+Index line_number(std::string_view text, std::size_t at) {
+  const auto before = text.substr(0, std::min(at, text.size()));
+  return 1 + std::count(before.begin(), before.end(), '\n');
+}
+
+void fail_at(const std::string& name, std::string_view text, std::size_t at, const std::string& what) {
+  fail_at_line(name, line_number(text, at), what);
+}
+
+void fail_at_line(const std::string& name, Index line, const std::string& what) {
+  throw FileError(fmt::format("{}:{}: {}", name, line, what));
+}
+
+void fail_in(const std::string& name, const std::string& what) {
+  throw FileError(fmt::format("{}: {}", name, what));
+}
+
+std::string quoted(std::string_view piece) {
+  constexpr std::size_t kMost = 40;
+  std::string text = "'";
+  for (const char c : piece.substr(0, kMost)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 32 && byte < 127) {
+      text += c;
+    } else {
+      text += fmt::format("\\x{:02x}", byte);
+    }
+  }
+  return text + (piece.size() > kMost ? "'..." : "'");
+}
+
+std::string_view token_at(std::string_view text, std::size_t at, std::string_view separators) {
+  std::size_t stop = at;
+  while (stop < text.size() && std::string_view(" \t\r\n").find(text[stop]) == std::string_view::npos &&
+         separators.find(text[stop]) == std::string_view::npos) {
+    ++stop;
+  }
+  return text.substr(at, stop - at);
+}
+
+}  // namespace matapprox

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "matapprox/core/types.hpp"
+
+namespace matapprox {
+
+/// The line, counted from 1, in which the byte at `at` of the text stands. Cost: one pass up to there,
+/// paid only when there is something to complain about.
+Index line_number(std::string_view text, std::size_t at);
+
+/// Throws FileError "name:line: what".
+[[noreturn]] void fail_at(const std::string& name,
+                          std::string_view text,
+                          std::size_t at,
+                          const std::string& what);
+[[noreturn]] void fail_at_line(const std::string& name, Index line, const std::string& what);
+/// Throws FileError "name: what", for what has no line.
+[[noreturn]] void fail_in(const std::string& name, const std::string& what);
+
+/// A piece of a file for a message: in quotes, at most 40 bytes, control and high bytes as \xNN.
+std::string quoted(std::string_view piece);
+
+/// The text at `at` up to the next blank, separator or line end.
+std::string_view token_at(std::string_view text, std::size_t at, std::string_view separators = "");
+
+}  // namespace matapprox
