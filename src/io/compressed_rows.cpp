@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
+#include "io/large_pages.hpp"
 #include "io/text_place.hpp"
 #include "matapprox/core/threads.hpp"
 
@@ -66,13 +68,13 @@ bool is_tidy(const Index* cols, const double* values, Index count, bool keep_zer
 /// Builds the matrix step by step; each step is parallel over ranges of rows.
 class RowBuilder {
  public:
-  RowBuilder(Index rows, Index cols, std::vector<EntryList> lists)
-      : lists_(std::move(lists)), A_(rows, cols), start_(A_.outerIndexPtr()) {}
+  RowBuilder(Index rows, Index cols, EntryStorage entries)
+      : entries_(std::move(entries)), A_(rows, cols), start_(A_.outerIndexPtr()) {}
 
   SparseMatrix build(bool keep_zeros, const std::string& name) {
     count();
     place();
-    lists_.clear();
+    entries_ = EntryStorage({});
     const std::vector<Index> kept = tidy(keep_zeros, name);
     close_gaps(kept);
     return std::move(A_);
@@ -97,12 +99,15 @@ class RowBuilder {
     cut_.push_back(rows);
   }
 
-  /// Moves the entries to their rows; start_[r] serves as the cursor of row r and is put right after.
+  /// Moves the entries to their rows; start_[r] serves as the cursor of row r and is put right
+  /// after.
   void place() {
     const Index rows = A_.rows();
     A_.resizeNonZeros(start_[rows]);
     Index* const cols = A_.innerIndexPtr();
     double* const values = A_.valuePtr();
+    prefer_large_pages(cols, A_.data().size() * sizeof(Index));
+    prefer_large_pages(values, A_.data().size() * sizeof(double));
     parallel_for(parts(), [&](Index part) {
       for_rows(cut_[part], cut_[part + 1], [&](const EntryList& list, Index k) {
         const Index to = start_[list.rows[k]]++;
@@ -126,13 +131,16 @@ class RowBuilder {
         if (is_tidy(cols, values, kept[r], keep_zeros)) continue;
         sort_row(cols, values, kept[r]);
         kept[r] = merge_row(cols, values, kept[r], keep_zeros);
-        const bool finite = std::all_of(values, values + kept[r], [](double v) { return std::isfinite(v); });
+        const bool finite =
+            std::all_of(values, values + kept[r], [](double v) { return std::isfinite(v); });
         if (!finite) overflow[part] = std::min(overflow[part], r);
       }
     });
     const Index row = *std::min_element(overflow.begin(), overflow.end());
     if (row < A_.rows()) {
-      fail_in(name, fmt::format("the duplicates of an entry in row {} add up to more than a double holds", row + 1));
+      fail_in(name,
+              fmt::format("the duplicates of an entry in row {} add up to more than a double holds",
+                          row + 1));
     }
     return kept;
   }
@@ -161,7 +169,7 @@ class RowBuilder {
   template <class Body>
   void for_rows(Index low, Index high, const Body& body) {
     const bool all = low == 0 && high == A_.rows();
-    for (const EntryList& list : lists_) {
+    for (const EntryList& list : entries_.lists()) {
       for (Index k = 0; k < list.count; ++k) {
         if (all || (list.rows[k] >= low && list.rows[k] < high)) body(list, k);
       }
@@ -170,7 +178,7 @@ class RowBuilder {
 
   Index parts() const { return static_cast<Index>(cut_.size()) - 1; }
 
-  std::vector<EntryList> lists_;
+  EntryStorage entries_;
   SparseMatrix A_;
   Index* start_;
   std::vector<Index> cut_;  ///< ranges of rows with about equally many entries
@@ -178,17 +186,24 @@ class RowBuilder {
 
 }  // namespace
 
-EntryList::EntryList(Index capacity)
-    : rows(std::make_unique_for_overwrite<Index[]>(capacity)),
-      cols(std::make_unique_for_overwrite<Index[]>(capacity)),
-      values(std::make_unique_for_overwrite<double[]>(capacity)) {}
+EntryStorage::EntryStorage(const std::vector<Index>& capacities) {
+  const Index total = std::accumulate(capacities.begin(), capacities.end(), Index{0});
+  indices_ = std::make_unique_for_overwrite<Index[]>(2 * total);
+  values_ = std::make_unique_for_overwrite<double[]>(total);
+  prefer_large_pages(indices_.get(), 2 * total * sizeof(Index));
+  prefer_large_pages(values_.get(), total * sizeof(double));
+  Index* rows = indices_.get();
+  double* values = values_.get();
+  for (const Index capacity : capacities) {
+    lists_.push_back({rows, rows + total, values, 0});
+    rows += capacity;
+    values += capacity;
+  }
+}
 
-SparseMatrix compressed_rows(Index rows,
-                             Index cols,
-                             std::vector<EntryList> lists,
-                             bool keep_zeros,
-                             const std::string& name) {
-  return RowBuilder(rows, cols, std::move(lists)).build(keep_zeros, name);
+SparseMatrix compressed_rows(
+    Index rows, Index cols, EntryStorage entries, bool keep_zeros, const std::string& name) {
+  return RowBuilder(rows, cols, std::move(entries)).build(keep_zeros, name);
 }
 
 }  // namespace matapprox

@@ -53,18 +53,19 @@ std::string explain_entry(const Header& h, std::string_view line) {
       return fmt::format("value: {} is not an integer, as the header says", quoted(fields[2]));
     }
   }
-  return fmt::format("entry ({}, {}) is on the diagonal, which a skew-symmetric file must not list", index[0], index[1]);
+  return fmt::format("entry ({}, {}) is on the diagonal, which a skew-symmetric file must not list",
+                     index[0],
+                     index[1]);
 }
 
-/// The entries of one piece of the body, up to the first line that is not one.
+/// What was met in one piece of the body, up to the first line that is not one.
 struct EntryPiece {
-  EntryList entries;           ///< symmetric: both triangles
-  Index lines = 0;             ///< entries in the text
-  const char* bad = nullptr;   ///< the line that is not an entry
+  Index lines = 0;            ///< entries in the text
+  const char* bad = nullptr;  ///< the line that is not an entry
 };
 
 /// Reads one entry between p and the line's end; nullptr if it is none.
-inline const char* read_entry(const Header& h, const char* p, const char* end, EntryPiece& piece) {
+inline const char* read_entry(const Header& h, const char* p, const char* end, EntryList& entries) {
   Index row = 0;
   Index col = 0;
   double value = 1;
@@ -79,30 +80,34 @@ inline const char* read_entry(const Header& h, const char* p, const char* end, E
   }
   p = skip_blanks(p, end);
   if (p != end && *p != '\n') return nullptr;
-  ++piece.lines;
-  piece.entries.append(row - 1, col - 1, value);
+  entries.append(row - 1, col - 1, value);
   if (h.symmetry == Symmetry::kSkewSymmetric) {
     if (row == col) return nullptr;
-    piece.entries.append(col - 1, row - 1, -value);
+    entries.append(col - 1, row - 1, -value);
   } else if (h.symmetry == Symmetry::kSymmetric && row != col) {
-    piece.entries.append(col - 1, row - 1, value);
+    entries.append(col - 1, row - 1, value);
   }
   return p;
 }
 
 const char* line_end(const char* p, const char* end) { return std::find(p, end, '\n'); }
 
-EntryPiece read_entries(const Header& h, std::string_view text) {
-  EntryPiece piece;
+/// Room that the entries of a text need at most; a symmetric file stores both triangles.
+Index entry_capacity(const Header& h, std::string_view text) {
   const Index lines = 1 + std::count(text.begin(), text.end(), '\n');
-  piece.entries = EntryList(h.symmetry == Symmetry::kGeneral ? lines : 2 * lines);
+  return h.symmetry == Symmetry::kGeneral ? lines : 2 * lines;
+}
+
+EntryPiece read_entries(const Header& h, std::string_view text, EntryList& entries) {
+  EntryPiece piece;
   const char* const end = text.data() + text.size();
   for (const char* line = text.data(); line != end;) {
     const char* p = skip_blanks(line, end);
     if (p != end && *p == '%') {
       p = line_end(p, end);
     } else if (p != end && *p != '\n') {
-      p = read_entry(h, p, end, piece);
+      p = read_entry(h, p, end, entries);
+      ++piece.lines;
       if (p == nullptr) {
         piece.bad = line;
         return piece;
@@ -125,21 +130,21 @@ const char* entry_line(std::string_view text, Index skip) {
 }
 
 /// Throws for the first line of the body that should not be there, or if lines are missing.
-template <class Piece>
 void check_body(const Header& h,
                 std::string_view text,
                 const std::string& name,
                 const std::vector<std::string_view>& texts,
-                const std::vector<Piece>& pieces) {
+                const std::vector<EntryPiece>& pieces) {
   Index seen = 0;
   const auto at = [&](const char* p) { return static_cast<std::size_t>(p - text.data()); };
   for (std::size_t k = 0; k < pieces.size(); ++k) {
     if (seen + pieces[k].lines > h.entries) {
       const char* const line = entry_line(texts[k], h.entries - seen);
-      fail_at(name,
-              text,
-              at(line),
-              fmt::format("more than the {} entries that line {} declares", h.entries, h.size_line));
+      fail_at(
+          name,
+          text,
+          at(line),
+          fmt::format("more than the {} entries that line {} declares", h.entries, h.size_line));
     }
     seen += pieces[k].lines;
     if (pieces[k].bad != nullptr) {
@@ -152,7 +157,10 @@ void check_body(const Header& h,
     fail_at(name,
             text,
             text.empty() ? 0 : text.size() - 1,
-            fmt::format("the file ends after {} of the {} entries that line {} declares", seen, h.entries, h.size_line));
+            fmt::format("the file ends after {} of the {} entries that line {} declares",
+                        seen,
+                        h.entries,
+                        h.size_line));
   }
 }
 
@@ -163,12 +171,14 @@ SparseMatrix read_coordinate(const Header& h,
   const double stored = static_cast<double>(h.entries) * (h.symmetry == Symmetry::kGeneral ? 1 : 2);
   require_memory(40 * stored + 16 * static_cast<double>(h.rows), name);
   const auto texts = text_pieces(text.substr(h.body));
-  std::vector<EntryPiece> pieces(texts.size());
-  parallel_for(static_cast<Index>(texts.size()), [&](Index k) { pieces[k] = read_entries(h, texts[k]); });
+  const auto count = static_cast<Index>(texts.size());
+  std::vector<Index> capacities(count);
+  parallel_for(count, [&](Index k) { capacities[k] = entry_capacity(h, texts[k]); });
+  EntryStorage entries(capacities);
+  std::vector<EntryPiece> pieces(count);
+  parallel_for(count, [&](Index k) { pieces[k] = read_entries(h, texts[k], entries.lists()[k]); });
   check_body(h, text, name, texts, pieces);
-  std::vector<EntryList> lists;
-  for (auto& piece : pieces) lists.push_back(std::move(piece.entries));
-  return compressed_rows(h.rows, h.cols, std::move(lists), options.keep_explicit_zeros, name);
+  return compressed_rows(h.rows, h.cols, std::move(entries), options.keep_explicit_zeros, name);
 }
 
 /// The numbers of one piece of an array.
@@ -207,8 +217,9 @@ std::string explain_value(const Header& h, std::string_view token) {
   double value = 0;
   const char* const end = token.data() + token.size();
   if (read_real(token.data(), end, value) != end) return "value: " + explain_real(token);
-  return h.field == Field::kInteger ? fmt::format("value: {} is not an integer, as the header says", quoted(token))
-                                    : fmt::format("value: {} is not a number", quoted(token));
+  return h.field == Field::kInteger
+             ? fmt::format("value: {} is not an integer, as the header says", quoted(token))
+             : fmt::format("value: {} is not a number", quoted(token));
 }
 
 /// Throws for the first thing that is not a number, and for too many or too few of them.
@@ -225,9 +236,10 @@ void check_values(const Header& h,
     }
   }
   if (seen != h.entries) {
-    fail_at_line(name,
-                 h.size_line,
-                 fmt::format("{} values follow, {} x {} needs {}", seen, h.rows, h.cols, h.entries));
+    fail_at_line(
+        name,
+        h.size_line,
+        fmt::format("{} values follow, {} x {} needs {}", seen, h.rows, h.cols, h.entries));
   }
 }
 
@@ -235,7 +247,9 @@ void check_values(const Header& h,
 class ArrayWriter {
  public:
   explicit ArrayWriter(const Header& h)
-      : symmetry_(h.symmetry), A_(h.rows, h.cols), row_(h.symmetry == Symmetry::kSkewSymmetric ? 1 : 0) {
+      : symmetry_(h.symmetry),
+        A_(h.rows, h.cols),
+        row_(h.symmetry == Symmetry::kSkewSymmetric ? 1 : 0) {
     if (symmetry_ == Symmetry::kSkewSymmetric) A_.diagonal().setZero();
   }
 
@@ -245,7 +259,8 @@ class ArrayWriter {
     if (symmetry_ == Symmetry::kSkewSymmetric) A_(col_, row_) = -value;
     if (++row_ < A_.rows()) return;
     ++col_;
-    row_ = symmetry_ == Symmetry::kGeneral ? 0 : (symmetry_ == Symmetry::kSymmetric ? col_ : col_ + 1);
+    row_ =
+        symmetry_ == Symmetry::kGeneral ? 0 : (symmetry_ == Symmetry::kSymmetric ? col_ : col_ + 1);
   }
 
   Matrix take() { return std::move(A_); }
@@ -258,10 +273,13 @@ class ArrayWriter {
 };
 
 Matrix read_array(const Header& h, std::string_view text, const std::string& name) {
-  require_memory(8.0 * static_cast<double>(h.entries) + 8.0 * static_cast<double>(h.rows) * static_cast<double>(h.cols), name);
+  require_memory(8.0 * static_cast<double>(h.entries) +
+                     8.0 * static_cast<double>(h.rows) * static_cast<double>(h.cols),
+                 name);
   const auto texts = text_pieces(text.substr(h.body));
   std::vector<ValuePiece> pieces(texts.size());
-  parallel_for(static_cast<Index>(texts.size()), [&](Index k) { pieces[k] = read_values(h, texts[k]); });
+  parallel_for(static_cast<Index>(texts.size()),
+               [&](Index k) { pieces[k] = read_values(h, texts[k]); });
   check_values(h, text, name, pieces);
   ArrayWriter writer(h);
   for (const auto& piece : pieces) {

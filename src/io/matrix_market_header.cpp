@@ -31,19 +31,22 @@ class Banner {
       : text_(text), name_(name), start_(start) {
     for (const auto word : blank_separated(line)) words_.push_back(lower_case(word));
     if (words_.empty() || words_[0] != "%%matrixmarket") {
-      fail(fmt::format("{} is not a MatrixMarket header, which starts with '%%MatrixMarket'", quoted(line)));
+      fail(fmt::format("{} is not a MatrixMarket header, which starts with '%%MatrixMarket'",
+                       quoted(line)));
     }
     if (words_.size() != 5) {
-      fail(fmt::format("the header has {} words, it must have 5: "
-                       "%%MatrixMarket matrix <format> <field> <symmetry>",
-                       words_.size()));
+      fail(
+          fmt::format("the header has {} words, it must have 5: "
+                      "%%MatrixMarket matrix <format> <field> <symmetry>",
+                      words_.size()));
     }
     if (words_[1] != "matrix") refuse("object", words_[1], "matrix");
   }
 
   void read(Header& header) const {
     header.coordinate = words_[2] == "coordinate";
-    if (!header.coordinate && words_[2] != "array") refuse("format", words_[2], "array, coordinate");
+    if (!header.coordinate && words_[2] != "array")
+      refuse("format", words_[2], "array, coordinate");
     header.field = field(words_[3]);
     header.symmetry = symmetry(words_[4]);
     if (!header.coordinate && header.field == Field::kPattern) {
@@ -81,7 +84,11 @@ class Banner {
 };
 
 /// Reads "rows cols" or "rows cols entries".
-void read_sizes(std::string_view line, std::string_view text, std::size_t start, const std::string& name, Header& h) {
+void read_sizes(std::string_view line,
+                std::string_view text,
+                std::size_t start,
+                const std::string& name,
+                Header& h) {
   const auto fields = blank_separated(line);
   const std::size_t expected = h.coordinate ? 3 : 2;
   if (fields.size() != expected) {
@@ -99,8 +106,12 @@ void read_sizes(std::string_view line, std::string_view text, std::size_t start,
     const Index low = k == 2 ? 0 : 1;
     const char* const end = fields[k].data() + fields[k].size();
     if (read_whole(fields[k].data(), end, *sizes[k]) != end || *sizes[k] < low) {
-      constexpr std::array<const char*, 3> kNames{"number of rows", "number of columns", "number of entries"};
-      fail_at(name, text, start, fmt::format("{}: {}", kNames[k], explain_whole(fields[k], low, kLargestSize)));
+      constexpr std::array<const char*, 3> kNames{
+          "number of rows", "number of columns", "number of entries"};
+      fail_at(name,
+              text,
+              start,
+              fmt::format("{}: {}", kNames[k], explain_whole(fields[k], low, kLargestSize)));
     }
   }
 }
@@ -109,7 +120,8 @@ void read_sizes(std::string_view line, std::string_view text, std::size_t start,
 void check_sizes(std::string_view text, std::size_t start, const std::string& name, Header& h) {
   const auto fail = [&](const std::string& what) { fail_at(name, text, start, what); };
   if (h.symmetry != Symmetry::kGeneral && h.rows != h.cols) {
-    fail(fmt::format("a symmetric or skew-symmetric matrix must be square, this is {} x {}", h.rows, h.cols));
+    fail(fmt::format(
+        "a symmetric or skew-symmetric matrix must be square, this is {} x {}", h.rows, h.cols));
   }
   Index places = 0;
   if (__builtin_mul_overflow(h.rows, h.cols, &places)) {
@@ -127,14 +139,16 @@ void check_sizes(std::string_view text, std::size_t start, const std::string& na
   const Index shortest = !h.coordinate ? 2 : (h.field == Field::kPattern ? 4 : 6);
   const Index most = (static_cast<Index>(text.size() - h.body) + 1) / shortest;
   if (h.entries > most) {
-    fail(fmt::format("{} entries are declared, the rest of the file has room for at most {}", h.entries, most));
+    fail(fmt::format(
+        "{} entries are declared, the rest of the file has room for at most {}", h.entries, most));
   }
 }
 
 }  // namespace
 
 Header parse_header(std::string_view text, const std::string& name) {
-  if (text.empty()) fail_in(name, "the file is empty, a MatrixMarket file starts with '%%MatrixMarket'");
+  if (text.empty())
+    fail_in(name, "the file is empty, a MatrixMarket file starts with '%%MatrixMarket'");
   Header header;
   LineReader reader(text);
   reader.advance();

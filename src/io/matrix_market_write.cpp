@@ -15,7 +15,11 @@ bool all_finite(const double* values, Index count) {
 }
 
 void require_writable(Index rows, Index cols, bool finite, const std::string& path) {
-  require(rows > 0 && cols > 0, "{}: a {} x {} matrix cannot be written, sizes start at 1", path, rows, cols);
+  require(rows > 0 && cols > 0,
+          "{}: a {} x {} matrix cannot be written, sizes start at 1",
+          path,
+          rows,
+          cols);
   require(finite, "{}: a matrix with NaN or Inf cannot be written", path);
 }
 
@@ -54,7 +58,11 @@ void write_matrix_market(const std::string& path, const SparseMatrix& A, bool sy
     ++count;
   });
   require_writable(A.rows(), A.cols(), finite, path);
-  require(!symmetric || A.rows() == A.cols(), "{}: a {} x {} matrix is not symmetric", path, A.rows(), A.cols());
+  require(!symmetric || A.rows() == A.cols(),
+          "{}: a {} x {} matrix is not symmetric",
+          path,
+          A.rows(),
+          A.cols());
   TextOutput out(path);
   out.write("%%MatrixMarket matrix coordinate real ");
   out.write(symmetric ? "symmetric\n" : "general\n");

@@ -33,7 +33,9 @@ constexpr auto kPowersOfFive = powers_of_five();
 constexpr auto kPowersOfTen = powers_of_ten();
 
 /// 2^k for a normal k.
-double power_of_two(int k) { return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + k) << 52); }
+double power_of_two(int k) {
+  return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + k) << 52);
+}
 
 /// (m + t) 2^k to the nearest double, ties to even, where the top bit of m is set and 0 <= t < 1 is
 /// known only by whether it is 0. The result is far from the ends of the range.
@@ -82,7 +84,8 @@ std::string plain_number(const char* p, const char* end) {
     const char c = *p;
     if (c == 'd' || c == 'D') {
       plain += 'e';
-    } else if (number_text::is_digit(c) || c == '.' || c == '-' || c == '+' || c == 'e' || c == 'E') {
+    } else if (number_text::is_digit(c) || c == '.' || c == '-' || c == '+' || c == 'e' ||
+               c == 'E') {
       plain += c;
     } else {
       break;
@@ -157,12 +160,14 @@ bool is_nan_or_infinity(std::string_view token) {
 
 std::string explain_real(std::string_view token) {
   if (token.empty()) return "a number is missing";
-  if (is_nan_or_infinity(token)) return fmt::format("{} is not allowed, values must be finite", quoted(token));
+  if (is_nan_or_infinity(token))
+    return fmt::format("{} is not allowed, values must be finite", quoted(token));
   const char first = token[token[0] == '-' || token[0] == '+' ? 1 : 0];
   double value = 0;
   const bool numeric = number_text::is_digit(first) || first == '.';
   if (numeric && read_real(token.data(), token.data() + token.size(), value) == nullptr) {
-    return fmt::format("{} is beyond the largest double, {}", quoted(token), std::numeric_limits<double>::max());
+    return fmt::format(
+        "{} is beyond the largest double, {}", quoted(token), std::numeric_limits<double>::max());
   }
   return fmt::format("{} is not a number", quoted(token));
 }

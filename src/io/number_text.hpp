@@ -15,9 +15,9 @@ namespace matapprox {
 /// Both functions return the place after the number, or nullptr if there is none at `p`, not even
 /// after a sign. What follows the number is the caller's to check.
 
-/// A real number with a sign of either kind and an exponent marked by e, E, d or D, rounded to the nearest
-/// double as strtod does. NaN, Inf and what exceeds the largest double are no numbers here; what is
-/// below the smallest becomes 0.
+/// A real number with a sign of either kind and an exponent marked by e, E, d or D, rounded to the
+/// nearest double as strtod does. NaN, Inf and what exceeds the largest double are no numbers here;
+/// what is below the smallest becomes 0.
 const char* read_real(const char* p, const char* end, double& value);
 
 /// A whole number of 0 to 18 digits, with an optional '+'.
@@ -32,8 +32,8 @@ bool is_nan_or_infinity(std::string_view token);
 
 namespace number_text {
 
-constexpr int kMostDigits = 19;      // any 19 digits fit in 64 bits
-constexpr int kLargestPower = 27;    // 5^27 < 2^63
+constexpr int kMostDigits = 19;    // any 19 digits fit in 64 bits
+constexpr int kLargestPower = 27;  // 5^27 < 2^63
 
 /// The general reader, for what the fast one below leaves.
 const char* read_real_slowly(const char* p, const char* end, double& value);
@@ -87,7 +87,8 @@ inline const char* read_real(const char* p, const char* end, double& value) {
   if (*p == '-' || *p == '+') ++p;
   const char* const digits = p;
   std::uint64_t w = 0;
-  p = number_text::read_digits(p, end, w);
+  for (; p != end && number_text::is_digit(*p); ++p)
+    w = w * 10 + static_cast<std::uint64_t>(*p - '0');
   auto count = p - digits;
   std::ptrdiff_t fraction = 0;
   if (p != end && *p == '.') {
@@ -119,7 +120,8 @@ inline const char* read_whole(const char* p, const char* end, Index& value) {
   if (p != end && *p == '+') ++p;
   const char* const digits = p;
   std::uint64_t w = 0;
-  for (; p != end && number_text::is_digit(*p); ++p) w = w * 10 + static_cast<std::uint64_t>(*p - '0');
+  for (; p != end && number_text::is_digit(*p); ++p)
+    w = w * 10 + static_cast<std::uint64_t>(*p - '0');
   if (p == digits || p - digits > 18) return nullptr;
   value = static_cast<Index>(w);
   return p;

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "io/large_pages.hpp"
 #include "io/text_place.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
@@ -92,18 +93,21 @@ class Inflater {
 };
 
 /// Inflates one member into `out` behind `have` bytes; returns the compressed bytes used.
-std::size_t inflate_member(std::string_view in, const std::string& name, Index limit, InputBytes& out, std::size_t& have) {
+std::size_t inflate_member(
+    std::string_view in, const std::string& name, Index limit, InputBytes& out, std::size_t& have) {
   Inflater inflater;
   z_stream& stream = inflater.stream();
   std::size_t used = 0;
   for (int code = Z_OK; code != Z_STREAM_END;) {
     if (have == out.size()) {
-      if (static_cast<Index>(have) >= limit) fail_in(name, fmt::format("inflates to more than {} bytes", limit));
+      if (static_cast<Index>(have) >= limit)
+        fail_in(name, fmt::format("inflates to more than {} bytes", limit));
       grow(out, name);
     }
     const auto piece_in = std::min(in.size() - used, kStep);
     const auto piece_out = std::min(out.size() - have, kStep);
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(in.data() + used));  // zlib only reads it
+    stream.next_in =
+        reinterpret_cast<Bytef*>(const_cast<char*>(in.data() + used));  // zlib only reads it
     stream.avail_in = static_cast<uInt>(piece_in);
     stream.next_out = reinterpret_cast<Bytef*>(out.data() + have);
     stream.avail_out = static_cast<uInt>(piece_out);
@@ -122,11 +126,14 @@ std::size_t inflate_member(std::string_view in, const std::string& name, Index l
 }  // namespace
 
 InputBytes::InputBytes(std::size_t size)
-    : data_(std::make_unique_for_overwrite<char[]>(size)), size_(size), capacity_(size) {}
+    : data_(std::make_unique_for_overwrite<char[]>(size)), size_(size), capacity_(size) {
+  prefer_large_pages(data_.get(), size);
+}
 
 void InputBytes::resize(std::size_t size) {
   if (size > capacity_) {
     auto larger = std::make_unique_for_overwrite<char[]>(size);
+    prefer_large_pages(larger.get(), size);
     if (size_ > 0) std::memcpy(larger.get(), data_.get(), size_);
     data_ = std::move(larger);
     capacity_ = size;
@@ -145,9 +152,12 @@ InputBytes gunzip(std::string_view compressed, const std::string& name, Index li
   } while (is_gzip(compressed));
   // Zero bytes behind the last member are padding; anything else is damage.
   if (compressed.find_first_not_of('\0') != std::string_view::npos) {
-    fail_in(name, fmt::format("{} bytes that are not gzip follow the compressed data", compressed.size()));
+    fail_in(
+        name,
+        fmt::format("{} bytes that are not gzip follow the compressed data", compressed.size()));
   }
-  if (static_cast<Index>(have) > limit) fail_in(name, fmt::format("inflates to more than {} bytes", limit));
+  if (static_cast<Index>(have) > limit)
+    fail_in(name, fmt::format("inflates to more than {} bytes", limit));
   out.resize(have);
   return out;
 }

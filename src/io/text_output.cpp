@@ -30,8 +30,13 @@ TextOutput::~TextOutput() {
 }
 
 void TextOutput::write(std::string_view bytes) {
-  pending_ += bytes;
-  if (pending_.size() >= kBuffer) flush();
+  if (bytes.size() < kBuffer) {
+    pending_ += bytes;
+    if (pending_.size() >= kBuffer) flush();
+  } else {
+    flush();
+    write_through(bytes);
+  }
 }
 
 void TextOutput::write(Index number) {
@@ -47,8 +52,13 @@ void TextOutput::write(double number) {
 }
 
 void TextOutput::flush() {
-  if (std::fwrite(pending_.data(), 1, pending_.size(), file_) != pending_.size()) fail(output_.path(), errno);
+  write_through(pending_);
   pending_.clear();
+}
+
+void TextOutput::write_through(std::string_view bytes) {
+  if (std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size())
+    fail(output_.path(), errno);
 }
 
 void TextOutput::finish() {

@@ -9,8 +9,8 @@
 
 namespace matapprox {
 
-/// A file written from front to back that appears under its name only when finish() succeeds. Throws
-/// FileError on a full disk and the like.
+/// A file written from front to back that appears under its name only when finish() succeeds.
+/// Throws FileError on a full disk and the like.
 class TextOutput {
  public:
   explicit TextOutput(const std::string& path);
@@ -25,6 +25,7 @@ class TextOutput {
 
  private:
   void flush();
+  void write_through(std::string_view bytes);
 
   AtomicOutput output_;
   std::FILE* file_;

@@ -13,7 +13,10 @@ Index line_number(std::string_view text, std::size_t at) {
   return 1 + std::count(before.begin(), before.end(), '\n');
 }
 
-void fail_at(const std::string& name, std::string_view text, std::size_t at, const std::string& what) {
+void fail_at(const std::string& name,
+             std::string_view text,
+             std::size_t at,
+             const std::string& what) {
   fail_at_line(name, line_number(text, at), what);
 }
 
@@ -41,7 +44,8 @@ std::string quoted(std::string_view piece) {
 
 std::string_view token_at(std::string_view text, std::size_t at, std::string_view separators) {
   std::size_t stop = at;
-  while (stop < text.size() && std::string_view(" \t\r\n").find(text[stop]) == std::string_view::npos &&
+  while (stop < text.size() &&
+         std::string_view(" \t\r\n").find(text[stop]) == std::string_view::npos &&
          separators.find(text[stop]) == std::string_view::npos) {
     ++stop;
   }

@@ -7,8 +7,8 @@
 
 namespace matapprox {
 
-/// The line, counted from 1, in which the byte at `at` of the text stands. Cost: one pass up to there,
-/// paid only when there is something to complain about.
+/// The line, counted from 1, in which the byte at `at` of the text stands. Cost: one pass up to
+/// there, paid only when there is something to complain about.
 Index line_number(std::string_view text, std::size_t at);
 
 /// Throws FileError "name:line: what".

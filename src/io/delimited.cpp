@@ -1,0 +1,179 @@
+#include "matapprox/io/delimited.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/require.hpp"
+#include "io/line_reader.hpp"
+#include "io/number_text.hpp"
+#include "io/text_input.hpp"
+#include "io/text_output.hpp"
+#include "io/text_place.hpp"
+#include "matapprox/core/memory.hpp"
+
+namespace matapprox {
+namespace {
+
+/// The separator of a line: what stands outside quotes, by precedence; ' ' means blanks.
+char find_separator(std::string_view line) {
+  bool quoted_part = false;
+  bool semicolon = false;
+  bool comma = false;
+  for (const char c : line) {
+    if (c == '"') quoted_part = !quoted_part;
+    if (quoted_part) continue;
+    if (c == '\t') return '\t';
+    semicolon = semicolon || c == ';';
+    comma = comma || c == ',';
+  }
+  return semicolon ? ';' : (comma ? ',' : ' ');
+}
+
+bool separates(char c, char separator) { return separator == ' ' ? is_blank(c) : c == separator; }
+
+/// The end of the cell that starts at p.
+const char* cell_end(const char* p, const char* end, char separator) {
+  bool quoted_part = false;
+  for (; p != end && (quoted_part || !separates(*p, separator)); ++p) {
+    if (*p == '"') quoted_part = !quoted_part;
+  }
+  return p;
+}
+
+bool is_number(std::string_view cell) {
+  double value = 0;
+  const char* const end = cell.data() + cell.size();
+  return read_real(cell.data(), end, value) == end || is_nan_or_infinity(cell);
+}
+
+/// True if some cell of the line holds something that is not a number.
+bool is_header(std::string_view line, char separator) {
+  const char* const end = line.data() + line.size();
+  for (const char* p = line.data();; ++p) {
+    if (separator == ' ') p = skip_blanks(p, end);
+    const char* const stop = cell_end(p, end, separator);
+    const auto cell = trimmed({p, static_cast<std::size_t>(stop - p)});
+    if (!cell.empty() && !is_number(cell)) return true;
+    if (stop == end) return false;
+    p = stop;
+  }
+}
+
+class TableReader {
+ public:
+  TableReader(std::string_view text, const std::string& name) : text_(text), name_(name) {}
+
+  Matrix read() {
+    LineReader reader(text_);
+    bool first = true;
+    while (reader.advance()) {
+      const std::string_view line = trimmed_line(reader.line(), first);
+      if (line.empty() || line[0] == '#') continue;
+      if (first) separator_ = find_separator(line);
+      const bool header = first && is_header(line, separator_);
+      first = false;
+      if (!header) read_row(line, reader.start());
+    }
+    if (rows_ == 0) {
+      fail_in(name_,
+              text_.empty() ? "the file is empty, at least one row of numbers is needed"
+                            : "no row of numbers, at least one is needed");
+    }
+    require_memory(8.0 * static_cast<double>(values_.size()), name_);
+    using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+    return Eigen::Map<const RowMajor>(values_.data(), rows_, cols_);
+  }
+
+ private:
+  /// Blanks at the ends are no cells unless they are tabs that separate.
+  std::string_view trimmed_line(std::string_view line, bool first) const {
+    const bool tabs = first ? find_separator(line) == '\t' : separator_ == '\t';
+    if (!tabs) return trimmed(line);
+    if (trimmed(line).empty()) return {};
+    while (!line.empty() && line.front() == ' ') line.remove_prefix(1);
+    while (!line.empty() && line.back() == ' ') line.remove_suffix(1);
+    return line;
+  }
+
+  void read_row(std::string_view line, std::size_t start) {
+    const char* const end = line.data() + line.size();
+    Index cells = 0;
+    for (const char* p = line.data();; ++p) {
+      p = skip_padding(p, end);
+      double value = 0;
+      const char* stop = read_real(p, end, value);
+      if (stop != nullptr) stop = skip_padding(stop, end, true);
+      if (stop == nullptr || (stop != end && !separates(*stop, separator_)))
+        fail_cell(p, end, cells + 1, start);
+      values_.push_back(value);
+      ++cells;
+      if (separator_ == ' ') stop = skip_blanks(stop, end) == end ? end : stop;
+      if (stop == end) break;
+      p = stop;
+    }
+    if (rows_ == 0) cols_ = cells;
+    if (cells != cols_) {
+      fail_at(name_, text_, start, fmt::format("{} cells, the rows before have {}", cells, cols_));
+    }
+    ++rows_;
+  }
+
+  /// Blanks around a cell; with blanks as separator, those before a cell.
+  const char* skip_padding(const char* p, const char* end, bool behind = false) const {
+    if (separator_ == ' ') return behind ? p : skip_blanks(p, end);
+    while (p != end && is_blank(*p) && *p != separator_) ++p;
+    return p;
+  }
+
+  [[noreturn]] void fail_cell(const char* p,
+                              const char* end,
+                              Index column,
+                              std::size_t start) const {
+    const char* const stop = cell_end(p, end, separator_);
+    const auto cell = trimmed({p, static_cast<std::size_t>(stop - p)});
+    const std::string what =
+        cell.empty() ? "the cell is empty, it must hold a number" : explain_real(cell);
+    fail_at(name_, text_, start, fmt::format("column {}: {}", column, what));
+  }
+
+  std::string_view text_;
+  const std::string& name_;
+  char separator_ = ' ';
+  std::vector<double> values_;
+  Index rows_ = 0;
+  Index cols_ = 0;
+};
+
+}  // namespace
+
+Matrix parse_delimited(std::string_view text, const std::string& name) {
+  return TableReader(without_byte_order_mark(text), name).read();
+}
+
+Matrix read_delimited(const std::string& path) {
+  const InputBytes bytes = read_all(path);
+  return parse_delimited(bytes, display_name(path));
+}
+
+void write_csv(const std::string& path, const Matrix& A) {
+  require(A.size() > 0,
+          "{}: a {} x {} matrix cannot be written, sizes start at 1",
+          path,
+          A.rows(),
+          A.cols());
+  require(A.allFinite(), "{}: a matrix with NaN or Inf cannot be written", path);
+  TextOutput out(path);
+  for (Index row = 0; row < A.rows(); ++row) {
+    for (Index col = 0; col < A.cols(); ++col) {
+      if (col > 0) out.write(",");
+      out.write(A(row, col));
+    }
+    out.write("\n");
+  }
+  out.finish();
+}
+
+}  // namespace matapprox

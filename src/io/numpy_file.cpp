@@ -1,0 +1,211 @@
+#include "matapprox/io/numpy_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <set>
+
+#include "core/require.hpp"
+#include "io/npy_header.hpp"
+#include "io/text_input.hpp"
+#include "io/text_output.hpp"
+#include "io/text_place.hpp"
+#include "io/zip_archive.hpp"
+#include "io/zip_writer.hpp"
+#include "matapprox/core/memory.hpp"
+
+namespace matapprox {
+namespace {
+
+/// The number of type T that starts at p.
+template <class T>
+double number_at(const char* p, bool swapped) {
+  std::array<char, sizeof(T)> bytes{};
+  std::memcpy(bytes.data(), p, sizeof(T));
+  if (swapped) std::reverse(bytes.begin(), bytes.end());
+  T value{};
+  std::memcpy(&value, bytes.data(), sizeof(T));
+  return static_cast<double>(value);
+}
+
+template <class T>
+void copy_numbers(std::string_view bytes, const NpyHeader& header, Matrix& A) {
+  const bool swapped = header.big_endian != (std::endian::native == std::endian::big);
+  const char* p = bytes.data() + header.data;
+  if (header.fortran_order) {
+    for (Index k = 0; k < A.size(); ++k, p += sizeof(T)) A.data()[k] = number_at<T>(p, swapped);
+    return;
+  }
+  // Tiles, so that neither side is walked with a large stride for long.
+  constexpr Index kTile = 32;
+  for (Index row = 0; row < A.rows(); row += kTile) {
+    for (Index col = 0; col < A.cols(); col += kTile) {
+      for (Index i = row; i < std::min(row + kTile, A.rows()); ++i) {
+        for (Index j = col; j < std::min(col + kTile, A.cols()); ++j) {
+          A(i, j) = number_at<T>(p + (i * A.cols() + j) * static_cast<Index>(sizeof(T)), swapped);
+        }
+      }
+    }
+  }
+}
+
+void copy_any_numbers(std::string_view bytes, const NpyHeader& h, Matrix& A) {
+  const auto is = [&](char kind, Index size) { return h.kind == kind && h.item_size == size; };
+  if (is('f', 8)) return copy_numbers<double>(bytes, h, A);
+  if (is('f', 4)) return copy_numbers<float>(bytes, h, A);
+  if (is('i', 1)) return copy_numbers<std::int8_t>(bytes, h, A);
+  if (is('i', 2)) return copy_numbers<std::int16_t>(bytes, h, A);
+  if (is('i', 4)) return copy_numbers<std::int32_t>(bytes, h, A);
+  if (is('i', 8)) return copy_numbers<std::int64_t>(bytes, h, A);
+  if (is('u', 2)) return copy_numbers<std::uint16_t>(bytes, h, A);
+  if (is('u', 4)) return copy_numbers<std::uint32_t>(bytes, h, A);
+  if (is('u', 8)) return copy_numbers<std::uint64_t>(bytes, h, A);
+  return copy_numbers<std::uint8_t>(bytes, h, A);  // u1 and bool
+}
+
+void require_finite(const Matrix& A, const std::string& name) {
+  for (Index col = 0; col < A.cols(); ++col) {
+    for (Index row = 0; row < A.rows(); ++row) {
+      if (!std::isfinite(A(row, col))) {
+        fail_in(name,
+                fmt::format("row {}, column {}: {} is not allowed, values must be finite",
+                            row + 1,
+                            col + 1,
+                            A(row, col)));
+      }
+    }
+  }
+}
+
+bool ends_with_npy(std::string_view name) {
+  return name.size() > 4 && name.substr(name.size() - 4) == ".npy";
+}
+
+std::vector<std::string> variables_of(const std::vector<ZipMember>& members) {
+  std::vector<std::string> names;
+  for (const auto& member : members) {
+    if (ends_with_npy(member.name)) names.push_back(member.name.substr(0, member.name.size() - 4));
+  }
+  return names;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 20;
+  std::string text;
+  for (std::size_t k = 0; k < std::min(names.size(), kMost); ++k)
+    text += (k == 0 ? "" : ", ") + quoted(names[k]);
+  return names.size() > kMost ? text + ", ..." : text;
+}
+
+std::string chosen_variable(const std::vector<std::string>& names,
+                            const std::string& wanted,
+                            const std::string& name) {
+  if (names.empty()) fail_in(name, "the archive holds no .npy array");
+  if (wanted.empty()) {
+    if (names.size() > 1)
+      fail_in(name, fmt::format("{} arrays, choose one: {}", names.size(), joined(names)));
+    return names[0];
+  }
+  if (std::find(names.begin(), names.end(), wanted) == names.end()) {
+    fail_in(name, fmt::format("no array {}, there are: {}", quoted(wanted), joined(names)));
+  }
+  return wanted;
+}
+
+std::string_view bytes_of(const void* data, std::size_t size) {
+  return {static_cast<const char*>(data), size};
+}
+
+void require_little_endian() {
+  require(std::endian::native == std::endian::little,
+          "NumPy files are written on little-endian machines only");
+}
+
+/// Header and content of one array.
+struct NpyPieces {
+  std::string header;
+  std::string_view content;
+};
+
+struct PieceMaker {
+  NpyPieces operator()(const Matrix& A) const {
+    return {make_npy_header("<f8", true, fmt::format("({}, {})", A.rows(), A.cols())),
+            bytes_of(A.data(), A.size() * sizeof(double))};
+  }
+  NpyPieces operator()(const Vector& v) const {
+    return {make_npy_header("<f8", false, fmt::format("({},)", v.size())),
+            bytes_of(v.data(), v.size() * sizeof(double))};
+  }
+  NpyPieces operator()(const std::vector<Index>& v) const {
+    return {make_npy_header("<i8", false, fmt::format("({},)", v.size())),
+            bytes_of(v.data(), v.size() * sizeof(Index))};
+  }
+  NpyPieces operator()(const std::string& text) const {
+    return {make_npy_header(fmt::format("|S{}", text.size()), false, "()"), text};
+  }
+};
+
+}  // namespace
+
+Matrix parse_npy(std::string_view bytes, const std::string& name) {
+  const NpyHeader header = parse_npy_header(bytes, name);
+  require_memory(8.0 * static_cast<double>(header.rows) * static_cast<double>(header.cols), name);
+  Matrix A(header.rows, header.cols);
+  copy_any_numbers(bytes, header, A);
+  if (header.kind == 'f') require_finite(A, name);
+  return A;
+}
+
+Matrix parse_npz(std::string_view bytes, const std::string& name, const std::string& variable) {
+  if (bytes.empty()) fail_in(name, "the file is empty, an .npz file is a zip archive");
+  const auto members = zip_directory(bytes, name);
+  const std::string wanted = chosen_variable(variables_of(members), variable, name) + ".npy";
+  const auto member = std::find_if(
+      members.begin(), members.end(), [&](const auto& one) { return one.name == wanted; });
+  const InputBytes content = unpack(*member, name);
+  return parse_npy(content, fmt::format("{}:{}", name, wanted));
+}
+
+Matrix read_npy(const std::string& path) {
+  const InputBytes bytes = read_all(path);
+  return parse_npy(bytes, display_name(path));
+}
+
+Matrix read_npz(const std::string& path, const std::string& variable) {
+  const InputBytes bytes = read_all(path);
+  return parse_npz(bytes, display_name(path), variable);
+}
+
+std::vector<std::string> npz_variables(const std::string& path) {
+  const InputBytes bytes = read_all(path);
+  return variables_of(zip_directory(bytes, display_name(path)));
+}
+
+void write_npy(const std::string& path, const Matrix& A) {
+  require_little_endian();
+  const NpyPieces pieces = PieceMaker{}(A);
+  TextOutput out(path);
+  out.write(pieces.header);
+  out.write(pieces.content);
+  out.finish();
+}
+
+void write_npz(const std::string& path, std::span<const NpzArray> arrays) {
+  require_little_endian();
+  std::set<std::string> names;
+  for (const NpzArray& array : arrays) {
+    require(!array.name.empty(), "{}: an array has no name", path);
+    require(names.insert(array.name).second, "{}: two arrays are named '{}'", path, array.name);
+  }
+  ZipWriter out(path);
+  for (const NpzArray& array : arrays) {
+    const NpyPieces pieces = std::visit(PieceMaker{}, array.value);
+    out.add(array.name + ".npy", {pieces.header, pieces.content});
+  }
+  out.finish();
+}
+
+}  // namespace matapprox

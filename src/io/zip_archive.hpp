@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/text_input.hpp"
+
+namespace matapprox {
+
+/// One file inside a zip archive, as its directory describes it.
+struct ZipMember {
+  std::string name;
+  bool deflated = false;
+  std::uint32_t checksum = 0;  ///< CRC-32 of the content
+  std::string_view packed;     ///< its bytes in the archive
+  std::uint64_t size = 0;      ///< of the content
+};
+
+/// Reads the directory of a zip archive (APPNOTE 6.3, ZIP64 too). Throws FileError for anything
+/// that points outside the bytes, and for encrypted, split or otherwise packed members.
+std::vector<ZipMember> zip_directory(std::string_view bytes, const std::string& name);
+
+/// The content of a member; checks size and checksum. At most 1032 times the packed bytes, the
+/// limit of deflate. Throws FileError, NotAvailable.
+InputBytes unpack(const ZipMember& member, const std::string& name);
+
+/// CRC-32 of the bytes, going on from `checksum`.
+std::uint32_t zip_checksum(std::string_view bytes, std::uint32_t checksum = 0);
+
+}  // namespace matapprox
