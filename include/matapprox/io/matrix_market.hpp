@@ -19,11 +19,11 @@ struct MatrixMarketOptions {
 /// are fine. Duplicates are summed in file order. Also accepted: .gz, "-" for standard input,
 /// Windows line ends, blank and comment lines anywhere, '+' signs, Fortran's D exponents.
 ///
-/// Cost: one pass over the text, spread over threads(); memory at most 24 bytes per stored entry, a
-/// file has at least 4 bytes for each, plus 8 per row. The result does not depend on threads().
+/// Cost: one pass over the text, spread over threads(); memory at most 40 bytes per stored entry, a
+/// file has at least 4 bytes for each, plus 16 per row. The result does not depend on threads().
 /// Throws FileError "name:line: what, value, legal range" for anything that is not such a file,
 /// including NaN and Inf, complex and hermitian files, counts that the file does not hold, indices
-/// out of range, and a nonzero diagonal of a skew-symmetric matrix; NotAvailable if the matrix
+/// out of range, and a diagonal entry of a skew-symmetric matrix; NotAvailable if the matrix
 /// needs more memory than the machine has.
 FileMatrix read_matrix_market(const std::string& path, const MatrixMarketOptions& options = {});
 
