@@ -1,0 +1,15 @@
+#pragma once
+
+#include "matapprox/core/types.hpp"
+
+namespace matapprox {
+
+/// Throws NumericalError, naming the method, if a block that was computed from the input holds NaN
+/// or Inf.
+void require_finite(const ConstBlock& X, const char* method);
+
+/// The power of two that brings the largest entry of X into [1/2, 1); 1 for X = 0. Multiplying by
+/// it is exact, and squares of the scaled entries neither overflow nor vanish.
+double unit_scale(const ConstBlock& X);
+
+}  // namespace matapprox

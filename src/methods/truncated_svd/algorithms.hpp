@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+
+#include "kernels/lapack.hpp"
+#include "matapprox/methods/truncated_svd.hpp"
+
+namespace matapprox {
+
+/// Leading singular triplets, and how they were found.
+struct SvdOutcome {
+  kernels::Svd triplets;  ///< descending; at least as many as asked for unless stopped early
+  Index iterations = 1;
+  Termination termination = Termination::kCompleted;
+  std::string message;
+};
+
+/// All min(m, n) triplets by LAPACK; a symmetric A by its eigendecomposition. Holds A.
+SvdOutcome dense_svd(const LinearOperator& A, bool symmetric, const RunControl& control);
+
+/// `rank` triplets to options.tolerance by thick-restarted block Krylov.
+SvdOutcome krylov_svd(const LinearOperator& A, bool symmetric, Index rank,
+                      const TruncatedSvdOptions& options, const RunControl& control);
+
+/// `rank` triplets from 2 (q + 1) passes over A.
+SvdOutcome randomized_svd(const LinearOperator& A, bool symmetric, Index rank,
+                          const TruncatedSvdOptions& options, const RunControl& control);
+
+}  // namespace matapprox

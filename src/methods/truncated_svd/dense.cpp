@@ -1,0 +1,41 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "methods/dense_matrix.hpp"
+#include "methods/truncated_svd/algorithms.hpp"
+
+namespace matapprox {
+namespace {
+
+/// Singular triplets of a symmetric matrix: sigma = |lambda|, u = sign(lambda) v.
+kernels::Svd triplets_of(const kernels::SymmetricEigen& eigen) {
+  const Index n = eigen.values.size();
+  std::vector<Index> order(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), Index{0});
+  std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) {
+    return std::abs(eigen.values(i)) > std::abs(eigen.values(j));
+  });
+  kernels::Svd svd{Matrix(n, n), Vector(n), Matrix(n, n)};
+  for (Index c = 0; c < n; ++c) {
+    const Index from = order[static_cast<std::size_t>(c)];
+    const double lambda = eigen.values(from);
+    svd.S(c) = std::abs(lambda);
+    svd.V.col(c) = eigen.vectors.col(from);
+    svd.U.col(c) = lambda < 0 ? Vector(-svd.V.col(c)) : Vector(svd.V.col(c));
+  }
+  return svd;
+}
+
+}  // namespace
+
+SvdOutcome dense_svd(const LinearOperator& A, bool symmetric, const RunControl& control) {
+  Matrix values = dense_matrix(A, "truncated_svd", control);
+  SvdOutcome outcome;
+  outcome.triplets = symmetric ? triplets_of(kernels::symmetric_eigen(std::move(values)))
+                               : kernels::svd(std::move(values));
+  return outcome;
+}
+
+}  // namespace matapprox

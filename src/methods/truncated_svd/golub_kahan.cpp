@@ -1,0 +1,106 @@
+#include <algorithm>
+
+#include "kernels/gemm.hpp"
+#include "methods/finite.hpp"
+#include "methods/truncated_svd/krylov_space.hpp"
+
+namespace matapprox {
+namespace {
+
+class GolubKahanSpace final : public KrylovSpace {
+ public:
+  GolubKahanSpace(const LinearOperator& A, const KrylovSpaceOptions& options)
+      : A_(A),
+        left_(A.rows(), options.capacity, options.seed, RandomStream::kCoSketch),
+        right_(A.cols(), options.capacity + options.block, options.seed, RandomStream::kSketch) {
+    right_.append(random_normal_matrix(options.seed, RandomStream::kSketch, A.cols(),
+                                       std::min(options.block, A.cols())));
+  }
+
+  // With P the right vectors multiplied so far, keeps A P = U B (forward_ = B) and A^T U = V K
+  // (backward_ = K), where V is P and the block that comes next.
+  bool step() override {
+    const Index fresh_right = right_.size() - multiplied_;
+    if (fresh_right == 0) return false;
+    Matrix Y = A_.apply(right_.columns(multiplied_, fresh_right));
+    scale(Y);
+    const Index first_left = left_.size();
+    const Matrix forward = left_.append(std::move(Y));
+    forward_.conservativeResizeLike(Matrix::Zero(left_.size(), right_.size()));
+    forward_.rightCols(fresh_right) = forward;
+    multiplied_ = right_.size();
+    const Index fresh_left = left_.size() - first_left;
+    coupling_.resize(0, 0);
+    if (fresh_left == 0) return false;
+    Matrix Z = A_.apply_transpose(left_.columns(first_left, fresh_left));
+    scale(Z);
+    const Matrix backward = right_.append(std::move(Z));
+    backward_.conservativeResizeLike(Matrix::Zero(right_.size(), left_.size()));
+    backward_.rightCols(fresh_left) = backward;
+    coupling_ = backward.bottomRows(right_.size() - multiplied_);
+    return coupling_.rows() > 0;
+  }
+
+  Index size() const override { return std::min(left_.size(), multiplied_); }
+
+  RitzTriplets ritz() const override {
+    const kernels::Svd small = kernels::svd(forward_);
+    Vector residuals = Vector::Zero(small.S.size());
+    if (coupling_.size() > 0) {
+      residuals = (coupling_ * small.U.bottomRows(coupling_.cols())).colwise().norm().transpose();
+    }
+    return {small.S, small.U, small.V, residuals};
+  }
+
+  RitzTriplets projected() const override {
+    const kernels::Svd small = kernels::svd(backward_);
+    return {small.S, small.V, small.U, {}};
+  }
+
+  void restart(const RitzTriplets& triplets, Index keep) override {
+    const Index fresh = right_.size() - multiplied_;
+    const Matrix coupling = coupling_ * triplets.left.bottomRows(coupling_.cols()).leftCols(keep);
+    left_.rotate(triplets.left.leftCols(keep));
+    Matrix Q = Matrix::Zero(right_.size(), keep + fresh);
+    Q.topLeftCorner(multiplied_, keep) = triplets.right.leftCols(keep);
+    Q.bottomRightCorner(fresh, fresh).setIdentity();
+    right_.rotate(Q);
+    multiplied_ = keep;
+    forward_ = triplets.values.head(keep).asDiagonal();
+    backward_ = Matrix::Zero(right_.size(), keep);
+    backward_.topRows(keep) = forward_;
+    backward_.bottomRows(fresh) = coupling;
+  }
+
+  kernels::Svd vectors(const RitzTriplets& triplets, Index count) const override {
+    const auto right = right_.columns(0, triplets.right.rows());
+    return {kernels::product(left_.columns(), triplets.left.leftCols(count)),
+            triplets.values.head(count) / scale_,
+            kernels::product(right, triplets.right.leftCols(count))};
+  }
+
+ private:
+  void scale(Matrix& Y) {
+    require_finite(Y, "truncated_svd");
+    if (scale_ == 0.0) scale_ = unit_scale(Y);
+    Y *= scale_;
+  }
+
+  const LinearOperator& A_;
+  BlockBasis left_;
+  BlockBasis right_;
+  Index multiplied_ = 0;
+  Matrix forward_;
+  Matrix backward_;
+  Matrix coupling_;
+  double scale_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<KrylovSpace> golub_kahan_space(const LinearOperator& A,
+                                               const KrylovSpaceOptions& options) {
+  return std::make_unique<GolubKahanSpace>(A, options);
+}
+
+}  // namespace matapprox

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <memory>
+
+#include "kernels/lapack.hpp"
+#include "matapprox/core/linear_operator.hpp"
+#include "methods/block_basis.hpp"
+
+namespace matapprox {
+
+/// Approximate singular values with coordinates in a Krylov space, largest first.
+struct RitzTriplets {
+  Vector values;     ///< r singular values
+  Matrix left;       ///< coordinates of the left vectors, orthonormal columns
+  Matrix right;      ///< coordinates of the right vectors, orthonormal columns
+  Vector residuals;  ///< |A^T u - sigma v|; A v = sigma u holds by construction
+};
+
+/// A growing space from which singular triplets of A are read; products are scaled by a power of two
+/// so that entries near 1e+-150 do no harm. Residuals and values are in the scaled units.
+class KrylovSpace {
+ public:
+  virtual ~KrylovSpace() = default;
+  /// Extends the space by one block. False if it cannot grow: what it holds is then exact.
+  virtual bool step() = 0;
+  virtual Index size() const = 0;
+  virtual RitzTriplets ritz() const = 0;
+  /// The same from all products made so far, also with the last block: no residuals. For a run of a
+  /// fixed number of passes.
+  virtual RitzTriplets projected() const = 0;
+  /// Goes on from the first `keep` of the triplets (thick restart) [WS00].
+  virtual void restart(const RitzTriplets& triplets, Index keep) = 0;
+  /// The first `count` triplets as vectors, in units of A.
+  virtual kernels::Svd vectors(const RitzTriplets& triplets, Index count) const = 0;
+};
+
+struct KrylovSpaceOptions {
+  Index block = 1;
+  Index capacity = 1;  ///< columns before a restart
+  std::uint64_t seed = 1;
+};
+
+/// For any A: block Golub-Kahan bidiagonalization with full orthogonalization of both sides; a step
+/// takes one product with A and one with A^T. Singular values keep an absolute accuracy of rounding
+/// times sigma_1, as from [0 A; A^T 0] and unlike from A^T A. Memory (m + n) capacity.
+std::unique_ptr<KrylovSpace> golub_kahan_space(const LinearOperator& A,
+                                               const KrylovSpaceOptions& options);
+
+/// For a symmetric A: block Lanczos with full orthogonalization; a step takes one product with A.
+/// The left vectors are the right ones times the signs of the eigenvalues. Memory n capacity.
+std::unique_ptr<KrylovSpace> lanczos_space(const LinearOperator& A,
+                                           const KrylovSpaceOptions& options);
+
+}  // namespace matapprox

@@ -1,0 +1,197 @@
+#include "matapprox/methods/truncated_svd.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/require.hpp"
+#include "methods/dense_matrix.hpp"
+#include "methods/truncated_svd/algorithms.hpp"
+
+namespace matapprox {
+namespace {
+
+constexpr const char* kName = "truncated_svd";
+constexpr Index kAlwaysDense = 1024;  ///< up to this min(m, n), auto decomposes A completely
+constexpr Index kLargestDense = 4096;
+
+Index smaller_side(const LinearOperator& A) { return std::min(A.rows(), A.cols()); }
+
+bool wants_tolerance(const TruncatedSvdOptions& options) {
+  return options.frobenius_tolerance > 0 || options.spectral_tolerance > 0;
+}
+
+void check(const LinearOperator& A, bool symmetric, const TruncatedSvdOptions& options) {
+  for (const double t : {options.frobenius_tolerance, options.spectral_tolerance}) {
+    require(t >= 0 && t < 1, "{}: tolerance {:g} is outside 0..1 (1 excluded)", kName, t);
+  }
+  require(!wants_tolerance(options) || options.rank == 0,
+          "{}: give a rank or a tolerance, not both", kName);
+  require(options.tolerance > 0 && options.tolerance < 1,
+          "{}: residual tolerance {:g} is outside 0..1 (both excluded)", kName, options.tolerance);
+  require(options.power_iterations >= 0 && options.power_iterations <= 1000,
+          "{}: power_iterations {} is outside 0..1000", kName, options.power_iterations);
+  require(options.block_size >= 0 && options.block_size <= smaller_side(A),
+          "{}: block_size {} is outside 0..{}", kName, options.block_size, smaller_side(A));
+  require(!options.symmetric_storage || symmetric,
+          "{}: symmetric_storage needs a symmetric matrix, this {} x {} one is not", kName,
+          A.rows(), A.cols());
+  require(options.algorithm != SvdAlgorithm::kDense || smaller_side(A) <= kLargestDense,
+          "{}: the dense algorithm takes matrices whose smaller side is in 1..{}, this one has {}",
+          kName, kLargestDense, smaller_side(A));
+}
+
+Storage storage_of(const LinearOperator& A, const TruncatedSvdOptions& options, Index k) {
+  const Index per_triplet = (options.symmetric_storage ? 0 : A.rows()) + A.cols() + 1;
+  return {per_triplet * k, per_triplet * k * bytes_per_value(options.budget.precision)};
+}
+
+/// `rank` 0: the whole spectrum is wanted if it is affordable.
+SvdAlgorithm choose_algorithm(const LinearOperator& A, Index rank,
+                              const TruncatedSvdOptions& options) {
+  if (options.algorithm != SvdAlgorithm::kAuto) return options.algorithm;
+  const Index least = smaller_side(A);
+  const bool large_share = rank == 0 || 5 * rank > least;
+  if (least <= kAlwaysDense || (large_share && least <= kLargestDense)) return SvdAlgorithm::kDense;
+  const double dense_work = static_cast<double>(A.rows()) * static_cast<double>(A.cols());
+  const bool cheap_products = A.cost().multiplications_per_apply < 0.1 * dense_work;
+  return cheap_products ? SvdAlgorithm::kKrylov : SvdAlgorithm::kRandomized;
+}
+
+SvdOutcome leading_triplets(const LinearOperator& A, bool symmetric, Index rank,
+                            SvdAlgorithm algorithm, const TruncatedSvdOptions& options,
+                            const RunControl& control) {
+  switch (algorithm) {
+    case SvdAlgorithm::kKrylov:
+      return krylov_svd(A, symmetric, rank, options, control);
+    case SvdAlgorithm::kRandomized:
+      return randomized_svd(A, symmetric, rank, options, control);
+    default:
+      return dense_svd(A, symmetric, control);
+  }
+}
+
+/// The least rank that meets the tolerances, or 0 if these singular values do not reach it.
+/// `tail` is |A|_F^2 less all values in S, in units of S(0)^2.
+Index least_rank(const Vector& S, double tail, const TruncatedSvdOptions& options) {
+  const Index count = S.size();
+  if (S(0) == 0.0) return 1;
+  const Vector squares = (S / S(0)).cwiseAbs2();
+  Vector rest(count + 1);  // rest(k) = (|A - A_k|_F / sigma_1)^2
+  rest(count) = std::max(tail, 0.0);
+  for (Index k = count; k > 0; --k) rest(k - 1) = rest(k) + squares(k - 1);
+  const bool complete = tail == 0.0;
+  for (Index k = 1; k <= count; ++k) {
+    const bool frobenius = options.frobenius_tolerance <= 0 ||
+                           std::sqrt(rest(k) / rest(0)) <= options.frobenius_tolerance;
+    const bool next_known = k < count || complete;
+    const double next = k < count ? S(k) : 0.0;
+    const bool spectral = options.spectral_tolerance <= 0 ||
+                          (next_known && next <= options.spectral_tolerance * S(0));
+    if (frobenius && spectral) return k;
+  }
+  return 0;
+}
+
+struct Chosen {
+  SvdOutcome outcome;
+  SvdAlgorithm algorithm;
+  Index rank;
+};
+
+/// Doubles the number of triplets until the tolerances are met (at most `limit`).
+Chosen by_tolerance(const LinearOperator& A, bool symmetric, Index limit,
+                    const TruncatedSvdOptions& options, const RunControl& control) {
+  const Index all = smaller_side(A);
+  const SvdAlgorithm algorithm = choose_algorithm(A, 0, options);
+  const double norm = algorithm == SvdAlgorithm::kDense ? 0.0 : frobenius_norm(A, kName, control);
+  for (Index count = std::min<Index>(all, 32);; count = std::min(all, 2 * count)) {
+    if (algorithm == SvdAlgorithm::kDense) count = all;
+    SvdOutcome outcome = leading_triplets(A, symmetric, count, algorithm, options, control);
+    const Vector& S = outcome.triplets.S;
+    const double tail = count == all || S(0) == 0.0
+                            ? 0.0
+                            : std::pow(norm / S(0), 2) - (S / S(0)).squaredNorm();
+    const Index found = least_rank(S, tail, options);
+    const bool stopped = outcome.termination == Termination::kInterrupted ||
+                         outcome.termination == Termination::kMaxSeconds;
+    if (found == 0 && count < limit && count < all && !stopped) continue;
+    const Index rank = std::min(found == 0 ? S.size() : found, limit);
+    if (found == 0 || found > limit) {
+      outcome.message = fmt::format("rank {} is all that {} allows; the tolerance is not reached",
+                                    rank, stopped ? "the time" : "the budget");
+    }
+    return {std::move(outcome), algorithm, rank};
+  }
+}
+
+Chosen by_rank(const LinearOperator& A, bool symmetric, const TruncatedSvdOptions& options,
+               const RunControl& control) {
+  const Index rank = resolve_rank(kName, options.rank, options.budget, A.rows(), A.cols(),
+                                  smaller_side(A),
+                                  [&](Index k) { return storage_of(A, options, k); });
+  const SvdAlgorithm algorithm = choose_algorithm(A, rank, options);
+  return {leading_triplets(A, symmetric, rank, algorithm, options, control), algorithm, rank};
+}
+
+std::vector<Factor> factors_of(const kernels::Svd& svd, Index rank, bool symmetric_storage) {
+  if (!symmetric_storage) {
+    return {make_factor("U", Matrix(svd.U.leftCols(rank))), make_factor("S", Vector(svd.S.head(rank))),
+            make_factor("V", Matrix(svd.V.leftCols(rank)), true)};
+  }
+  Vector eigenvalues = svd.S.head(rank);
+  for (Index c = 0; c < rank; ++c) {
+    if (svd.U.col(c).dot(svd.V.col(c)) < 0) eigenvalues(c) = -eigenvalues(c);
+  }
+  const Factor U = make_factor("U", Matrix(svd.V.leftCols(rank)));
+  return {U, make_factor("L", std::move(eigenvalues)), {"U", U.value, true}};
+}
+
+}  // namespace
+
+void TruncatedSvdOptions::visit(OptionVisitor& v) {
+  v.visit("rank", rank, "number of singular triplets, 1..min(m,n); 0: as many as the budget admits");
+  v.visit("budget", budget, "most to store: numbers, a share (10%) or bytes (4MB)");
+  v.visit("frobenius_tolerance", frobenius_tolerance,
+          "if positive: the least rank with |A - A_k|_F <= t |A|_F");
+  v.visit("spectral_tolerance", spectral_tolerance,
+          "if positive: the least rank with sigma_{k+1} <= t sigma_1");
+  v.visit_enum("algorithm", algorithm, "how the triplets are computed");
+  v.visit("symmetric_storage", symmetric_storage,
+          "symmetric matrix: store U and the eigenvalues, half the numbers");
+  v.visit("power_iterations", power_iterations, "randomized: q, 2 (q + 1) passes over the matrix");
+  v.visit("block_size", block_size, "columns multiplied at a time; 0: chosen from the rank");
+  v.visit("tolerance", tolerance, "krylov: relative residual of each triplet");
+  v.visit("seed", seed, "seed of the random start");
+}
+
+Approximation truncated_svd(const LinearOperator& A, const TruncatedSvdOptions& options,
+                            const RunControl& control) {
+  const bool symmetric = is_symmetric(A);
+  check(A, symmetric, options);
+  const bool tolerance = wants_tolerance(options);
+  const Index limit =
+      tolerance && !options.budget.is_set()
+          ? smaller_side(A)
+          : resolve_rank(kName, options.rank, options.budget, A.rows(), A.cols(), smaller_side(A),
+                         [&](Index k) { return storage_of(A, options, k); });
+  Chosen chosen = tolerance ? by_tolerance(A, symmetric, limit, options, control)
+                            : by_rank(A, symmetric, options, control);
+  const Index rank = std::min(chosen.rank, chosen.outcome.triplets.S.size());
+
+  Summary summary;
+  summary.method = kName;
+  summary.form = enum_name(chosen.algorithm);
+  if (options.symmetric_storage) summary.form += ", symmetric";
+  summary.rank = rank;
+  summary.termination = chosen.outcome.termination;
+  summary.message = std::move(chosen.outcome.message);
+  summary.iterations = chosen.outcome.iterations;
+  summary.seed = options.seed;
+  summary.options = list_options(options);
+  return Approximation(factors_of(chosen.outcome.triplets, rank, options.symmetric_storage),
+                       std::move(summary));
+}
+
+}  // namespace matapprox
