@@ -22,8 +22,10 @@ struct TruncatedSvdOptions {
   double spectral_tolerance = 0;   ///< if positive: the least k with sigma_{k+1} <= t sigma_1
   SvdAlgorithm algorithm = SvdAlgorithm::kAuto;
   bool symmetric_storage = false;  ///< symmetric A: store U and eigenvalues, half the numbers
-  Index power_iterations = 2;      ///< q of the randomized algorithm: 2 (q + 1) passes over A
-  Index block_size = 0;            ///< of the randomized algorithm; 0: chosen from the rank
+  Index power_iterations = 7;      ///< q of the randomized algorithm: 2 (q + 1) passes over A
+  /// Columns multiplied at a time by krylov and randomized; 0: 2 for krylov, else so that the space
+  /// has 2 k + 24 dimensions. Singular values of higher multiplicity than this converge slowly.
+  Index block_size = 0;
   double tolerance = 1e-10;        ///< relative residual of the Krylov algorithm
   std::uint64_t seed = 1;
   void visit(OptionVisitor& v);
@@ -34,10 +36,18 @@ struct TruncatedSvdOptions {
 ///
 /// U is m x k, S diagonal, V n x k: stores (m + n) k + k numbers (2Nk + k); a symmetric A with
 /// symmetric_storage U L U^T, N k + k. Rectangular A welcome.
-/// dense: LAPACK, O(m n min(m,n)) flops, min(m,n) <= 4096 and holds A. krylov: Spectra on
-/// [0 A; A^T 0], keeps singular values far below sigma_1 that A^T A would lose. randomized: block
-/// Krylov with q + 1 blocks [MM15], exactly 2 (q + 1) passes over A. auto: dense for small A, else
-/// krylov for few singular values of a sparse matrix, else randomized.
+/// dense: LAPACK, O(m n min(m,n)) flops, min(m,n) <= 4096; holds A.
+/// krylov: block Golub-Kahan bidiagonalization (block Lanczos for a symmetric A) with full
+/// orthogonalization and thick restarts [BR05, WS00], until every residual is below `tolerance`
+/// times its singular value or 1e-14 sigma_1. Works on A itself, so that singular values far below
+/// sigma_1 keep the absolute accuracy of rounding that A^T A would lose. Memory about 3 k (m + n).
+/// randomized: the same space without restarts: block Krylov with q + 1 blocks [MM15, MMM24],
+/// exactly 2 (q + 1) passes over A.
+/// auto: dense up to min(m,n) = 1024, or 4096 where the rank is above a fifth of it; else krylov if a
+/// product with A takes fewer than m n / 10 multiplications, else randomized.
+/// With a tolerance the rank is doubled until it is met (dense: read off the spectrum); a budget that
+/// is given with it limits the rank. frobenius_tolerance below 1e-7 needs dense: without it the tail
+/// is |A|_F^2 less the squares found.
 /// Throws InvalidArgument (rank, tolerance, symmetric_storage for an A that is not symmetric),
 /// BudgetTooSmall, NumericalError for NaN or Inf in A, Interrupted.
 Approximation truncated_svd(const LinearOperator& A,

@@ -47,7 +47,7 @@ class LanczosSpace final : public KrylovSpace {
       return std::abs(eigen.values(i)) > std::abs(eigen.values(j));
     });
     RitzTriplets result;
-    result.right = eigen.vectors(Eigen::placeholders::all, order);
+    result.right = eigen.vectors(Eigen::all, order);
     const Vector values = eigen.values(order);
     result.values = values.cwiseAbs();
     result.left = result.right * values.unaryExpr([](double x) { return x < 0 ? -1.0 : 1.0; })

@@ -126,11 +126,8 @@ Chosen by_tolerance(const LinearOperator& A, bool symmetric, Index limit,
   }
 }
 
-Chosen by_rank(const LinearOperator& A, bool symmetric, const TruncatedSvdOptions& options,
-               const RunControl& control) {
-  const Index rank = resolve_rank(kName, options.rank, options.budget, A.rows(), A.cols(),
-                                  smaller_side(A),
-                                  [&](Index k) { return storage_of(A, options, k); });
+Chosen by_rank(const LinearOperator& A, bool symmetric, Index rank,
+               const TruncatedSvdOptions& options, const RunControl& control) {
   const SvdAlgorithm algorithm = choose_algorithm(A, rank, options);
   return {leading_triplets(A, symmetric, rank, algorithm, options, control), algorithm, rank};
 }
@@ -177,7 +174,7 @@ Approximation truncated_svd(const LinearOperator& A, const TruncatedSvdOptions& 
           : resolve_rank(kName, options.rank, options.budget, A.rows(), A.cols(), smaller_side(A),
                          [&](Index k) { return storage_of(A, options, k); });
   Chosen chosen = tolerance ? by_tolerance(A, symmetric, limit, options, control)
-                            : by_rank(A, symmetric, options, control);
+                            : by_rank(A, symmetric, limit, options, control);
   const Index rank = std::min(chosen.rank, chosen.outcome.triplets.S.size());
 
   Summary summary;

@@ -1,0 +1,121 @@
+#include "matapprox/methods/nystrom.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "core/require.hpp"
+#include "kernels/gemm.hpp"
+#include "matapprox/core/random.hpp"
+#include "methods/finite.hpp"
+#include "methods/nystrom/forms.hpp"
+#include "methods/nystrom/landmarks.hpp"
+
+namespace matapprox {
+namespace {
+
+constexpr const char* kName = "nystrom";
+
+void check(const LinearOperator& A, const NystromOptions& options) {
+  const Index n = A.rows();
+  require(n == A.cols(), "{}: the matrix is {} x {}, it must be square", kName, n, A.cols());
+  require(n >= 1, "{}: the matrix is 0 x 0, it needs at least one row", kName);
+  require(options.pseudo_inverse_tolerance >= 1e-16 && options.pseudo_inverse_tolerance <= 0.1,
+          "{}: pseudo_inverse_tolerance {:g} is outside 1e-16..0.1", kName,
+          options.pseudo_inverse_tolerance);
+  require(options.oversampling >= 1 && options.oversampling <= 10,
+          "{}: oversampling {:g} is outside 1..10", kName, options.oversampling);
+  std::set<Index> seen;
+  for (const Index j : options.landmarks) {
+    require(j >= 0 && j < n, "{}: landmark {} is outside 0..{}", kName, j, n - 1);
+    require(seen.insert(j).second, "{}: landmark {} is given twice", kName, j);
+  }
+  require(options.landmarks.empty() || options.form != NystromForm::kGeneralized,
+          "{}: landmarks are for the psd form, the generalized one takes random sketches", kName);
+}
+
+Index resolve(const LinearOperator& A, const NystromOptions& options, bool psd) {
+  if (psd && !options.landmarks.empty()) return static_cast<Index>(options.landmarks.size());
+  return resolve_rank(kName, options.rank, options.budget, A.rows(), A.cols(), A.rows(),
+                      [&](Index k) -> Storage {
+                        const Index numbers = (psd ? 1 : 2) * A.rows() * k + k * k;
+                        return {numbers, numbers * bytes_per_value(options.budget.precision)};
+                      });
+}
+
+/// Why A cannot have the psd form, as far as its diagonal tells; empty if it can.
+std::string diagonal_objection(const LinearOperator& A, const Vector& diagonal) {
+  const double largest = diagonal.cwiseAbs().maxCoeff();
+  if (diagonal.minCoeff() < -kNegative * largest) {
+    return fmt::format("its diagonal has the entry {:.6g}", diagonal.minCoeff());
+  }
+  if (largest > 0) return {};
+  const Matrix x = random_normal_matrix(1, RandomStream::kSketch, A.cols(), 1);
+  const Matrix y = A.apply(x);
+  require_finite(y, kName);
+  return y.isZero(0) ? std::string() : "its diagonal is zero and it is not";
+}
+
+Summary summary_of(const NystromOptions& options, const NystromFactors& found, const char* form) {
+  Summary summary;
+  summary.method = kName;
+  summary.form = form;
+  summary.rank = found.rank;
+  summary.iterations = found.iterations;
+  summary.seed = options.seed;
+  summary.options = list_options(options);
+  summary.message = found.message;
+  return summary;
+}
+
+}  // namespace
+
+void NystromOptions::visit(OptionVisitor& v) {
+  v.visit("rank", rank, "number of landmarks, 1..N; 0: as many as the budget admits");
+  v.visit("budget", budget, "most to store: numbers, a share (10%) or bytes (4MB)");
+  v.visit_enum("form", form, "psd: C W^+ C^T; generalized: two sketches, for any square matrix");
+  v.visit_enum("sampling", sampling, "how landmarks are chosen (psd form)");
+  v.visit("landmarks", landmarks, "the landmarks themselves, from 0; instead of rank and sampling");
+  v.visit("pseudo_inverse_tolerance", pseudo_inverse_tolerance,
+          "eigenvalues of W up to this share of the largest count as zero");
+  v.visit("oversampling", oversampling, "generalized: the second sketch is this much wider");
+  v.visit("seed", seed, "seed of the landmarks or sketches");
+}
+
+Approximation nystrom(const LinearOperator& A, const NystromOptions& options,
+                      const RunControl& control) {
+  check(A, options);
+  std::string objection;
+  if (options.form != NystromForm::kGeneralized) {
+    if (!is_symmetric(A)) objection = "it is not symmetric";
+    if (objection.empty()) {
+      const Vector diagonal = A.diagonal();
+      require_finite(diagonal, kName);
+      objection = diagonal_objection(A, diagonal);
+      if (objection.empty()) {
+        const Index k = resolve(A, options, true);
+        NystromFactors found = psd_nystrom(A, diagonal, k, options, control);
+        objection = found.objection;
+        if (objection.empty()) {
+          return Approximation(std::move(found.factors), summary_of(options, found, "psd"));
+        }
+      }
+    }
+    if (options.form == NystromForm::kPsd || !options.landmarks.empty()) {
+      throw NumericalError(
+          fmt::format("{}: the psd form needs a symmetric positive semidefinite matrix: {}", kName,
+                      objection));
+    }
+  }
+  const Index k = resolve(A, options, false);
+  NystromFactors found = generalized_nystrom(A, k, options, control);
+  if (!objection.empty()) {
+    found.message =
+        fmt::format("generalized, as the matrix is not positive semidefinite: {}", objection);
+  }
+  return Approximation(std::move(found.factors), summary_of(options, found, "generalized"));
+}
+
+}  // namespace matapprox

@@ -1,0 +1,145 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kernels/gemm.hpp"
+#include "matapprox/core/random.hpp"
+#include "matapprox/core/threads.hpp"
+#include "methods/finite.hpp"
+#include "methods/nystrom/landmarks.hpp"
+
+namespace matapprox {
+namespace {
+
+constexpr Index kSmallestBlock = 8;
+constexpr Index kLargestBlock = 96;
+constexpr Index kStretch = 4096;
+/// The residual diagonal is rounding once its sum is this share of the trace.
+constexpr double kNothingLeft = 1e-14;
+
+/// Indices drawn with replacement, with probability proportional to d; each distinct one once, in the
+/// order of the draws.
+std::vector<Index> propose(const Vector& d, Index count, std::uint64_t seed, Index round) {
+  Vector sums(d.size());
+  double sum = 0;
+  for (Index i = 0; i < d.size(); ++i) sums(i) = sum += d(i);
+  std::vector<Index> chosen;
+  for (Index t = 0; t < count; ++t) {
+    const double target = sum * random_uniform(seed, RandomStream::kSampling, 2 * round, t);
+    const double* at = std::upper_bound(sums.data(), sums.data() + sums.size(), target);
+    Index index = std::min<Index>(at - sums.data(), d.size() - 1);
+    while (index > 0 && d(index) <= 0) --index;
+    if (std::find(chosen.begin(), chosen.end(), index) == chosen.end()) chosen.push_back(index);
+  }
+  return chosen;
+}
+
+struct Accepted {
+  std::vector<Index> positions;  ///< in the list of proposals
+  Matrix lower;                  ///< Cholesky factor of the residual at the accepted ones
+};
+
+/// Goes through the proposals and keeps each with probability (residual now) / (residual when
+/// proposed). H is the residual matrix at the proposals.
+Accepted reject(Matrix H, Index at_most, std::uint64_t seed, Index round) {
+  const Vector proposed = H.diagonal();
+  const Index b = H.rows();
+  Matrix eliminated(b, 0);
+  Accepted result;
+  for (Index i = 0; i < b && static_cast<Index>(result.positions.size()) < at_most; ++i) {
+    const double u = random_uniform(seed, RandomStream::kSampling, 2 * round + 1, i);
+    const double floor = 1e-12 * proposed(i);
+    if (!(H(i, i) > floor) || !(u * proposed(i) < H(i, i))) continue;
+    const Vector l = H.col(i) / std::sqrt(H(i, i));
+    H.noalias() -= l * l.transpose();
+    eliminated.conservativeResize(Eigen::NoChange, eliminated.cols() + 1);
+    eliminated.rightCols(1) = l;
+    result.positions.push_back(i);
+  }
+  result.lower = eliminated(result.positions, Eigen::all);
+  return result;
+}
+
+Matrix inverse_transpose(const Matrix& lower) {
+  const Index n = lower.rows();
+  return lower.transpose().triangularView<Eigen::Upper>().solve(Matrix::Identity(n, n));
+}
+
+/// d(i) -= |G(i,:)|^2; returns the smallest value met.
+double subtract_row_norms(const ConstBlock& G, Vector& d) {
+  const Index stretches = (d.size() + kStretch - 1) / kStretch;
+  Vector least(stretches);
+  parallel_for(stretches, [&](Index s) {
+    const Index first = s * kStretch;
+    const Index count = std::min(kStretch, d.size() - first);
+    d.segment(first, count) -= G.middleRows(first, count).rowwise().squaredNorm();
+    least(s) = d.segment(first, count).minCoeff();
+  });
+  return least.minCoeff();
+}
+
+}  // namespace
+
+Landmarks pivoted_cholesky_landmarks(const LinearOperator& A, const Vector& diagonal, Index k,
+                                     std::uint64_t seed, const RunControl& control) {
+  const Index n = A.rows();
+  const double trace = diagonal.sum();
+  const double largest = diagonal.maxCoeff();
+  Landmarks result;
+  result.columns.resize(n, k);
+  result.rounds = 0;
+  Matrix F(n, k);  // A ~ F F^T, the partial Cholesky factor
+  Vector d = diagonal.cwiseMax(0.0);
+  Index taken = 0;
+  Index block = std::clamp(k / 8, kSmallestBlock, kLargestBlock);
+  while (taken < k && d.sum() > kNothingLeft * trace) {
+    control.throw_if_stopped("nystrom");
+    const std::vector<Index> S = propose(d, std::min(block, 2 * (k - taken)), seed, result.rounds);
+    const Matrix columns = A.columns_at(S);
+    require_finite(columns, "nystrom");
+    const Matrix F_S = F.leftCols(taken)(S, Eigen::all);
+    Matrix H = columns(S, Eigen::all);
+    if (taken > 0) {
+      kernels::gemm(kernels::Trans::kNo, F_S, kernels::Trans::kYes, F_S, H, -1.0, 1.0);
+    }
+    H.diagonal() = d(S);
+    const Accepted accepted = reject(std::move(H), k - taken, seed, result.rounds++);
+    const auto fresh = static_cast<Index>(accepted.positions.size());
+    // G = (A(:,T) - F F(T,:)^T) L^-T
+    Matrix G = columns(Eigen::all, accepted.positions);
+    result.columns.middleCols(taken, fresh) = G;
+    if (taken > 0) {
+      const Matrix F_T = F_S(accepted.positions, Eigen::all);
+      kernels::gemm(kernels::Trans::kNo, F.leftCols(taken), kernels::Trans::kYes, F_T, G, -1.0, 1.0);
+    }
+    kernels::gemm(kernels::Trans::kNo, G, kernels::Trans::kNo, inverse_transpose(accepted.lower),
+                  F.middleCols(taken, fresh));
+    const double least = subtract_row_norms(F.middleCols(taken, fresh), d);
+    for (const Index position : accepted.positions) {
+      const Index landmark = S[static_cast<std::size_t>(position)];
+      result.indices.push_back(landmark);
+      d(landmark) = 0;
+    }
+    taken += fresh;
+    if (least < -kNegative * largest) {
+      result.negative = fmt::format("a residual diagonal entry fell to {:.3g} after {} landmarks",
+                                    least, taken);
+      break;
+    }
+    d = d.cwiseMax(0.0);
+    const bool many = 10 * fresh > 7 * static_cast<Index>(S.size());
+    const bool few = 10 * fresh < 4 * static_cast<Index>(S.size());
+    if (many) block = std::min(2 * block, kLargestBlock);
+    if (few) block = std::max(block / 2, kSmallestBlock);
+    if (control.progress) {
+      control.progress({result.rounds, -1, static_cast<double>(taken) / static_cast<double>(k)});
+    }
+  }
+  result.columns.conservativeResize(Eigen::NoChange, taken);
+  result.residual_diagonal = d;
+  return result;
+}
+
+}  // namespace matapprox

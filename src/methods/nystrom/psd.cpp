@@ -1,0 +1,93 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/require.hpp"
+#include "kernels/gemm.hpp"
+#include "matapprox/operators/kernel.hpp"
+#include "methods/finite.hpp"
+#include "methods/nystrom/forms.hpp"
+#include "methods/nystrom/landmarks.hpp"
+
+namespace matapprox {
+namespace {
+
+std::vector<Index> chosen_landmarks(const LinearOperator& A, const Vector& diagonal, Index k,
+                                    const NystromOptions& options, const RunControl& control) {
+  if (!options.landmarks.empty()) return options.landmarks;
+  switch (options.sampling) {
+    case LandmarkSampling::kLeverage:
+      return leverage_landmarks(A, diagonal, k, options.seed, control);
+    case LandmarkSampling::kKMeans: {
+      const auto* kernel = dynamic_cast<const KernelOperator*>(&A);
+      require(kernel != nullptr,
+              "nystrom: kmeans sampling needs the kernel matrix of points, this matrix is {}",
+              A.description());
+      return kmeans_landmarks(kernel->points(), k, options.seed, control);
+    }
+    default:
+      return uniform_landmarks(A.rows(), k, options.seed);
+  }
+}
+
+Landmarks take_landmarks(const LinearOperator& A, const Vector& diagonal, Index k,
+                         const NystromOptions& options, const RunControl& control) {
+  if (options.landmarks.empty() && options.sampling == LandmarkSampling::kPivotedCholesky) {
+    return pivoted_cholesky_landmarks(A, diagonal, k, options.seed, control);
+  }
+  Landmarks result;
+  result.indices = chosen_landmarks(A, diagonal, k, options, control);
+  control.throw_if_stopped("nystrom");
+  result.columns = A.columns_at(result.indices);
+  require_finite(result.columns, "nystrom");
+  return result;
+}
+
+/// The least entry of diag(A - C T T^T C^T).
+double least_residual(const Vector& diagonal, const Matrix& C, const Matrix& T) {
+  return (diagonal - kernels::product(C, T).rowwise().squaredNorm()).minCoeff();
+}
+
+}  // namespace
+
+NystromFactors psd_nystrom(const LinearOperator& A, const Vector& unscaled, Index k,
+                           const NystromOptions& options, const RunControl& control) {
+  // Squares of entries near 1e+-150 leave the range of doubles: work in units of the diagonal.
+  const double scale = unit_scale(unscaled);
+  const Vector diagonal = unscaled * scale;
+  Landmarks found = take_landmarks(A, unscaled, k, options, control);
+  NystromFactors result;
+  result.iterations = found.rounds;
+  if (!found.negative.empty()) {
+    result.objection = found.negative;
+    return result;
+  }
+  if (found.indices.empty()) {  // A = 0: any column will do
+    found.indices = {0};
+    found.columns = Matrix::Zero(A.rows(), 1);
+  }
+  result.rank = static_cast<Index>(found.indices.size());
+  const Matrix W = found.columns(found.indices, Eigen::all) * scale;
+  InverseRoot root = inverse_root((W + W.transpose()) / 2, options.pseudo_inverse_tolerance);
+  if (root.least < -kNegative) {
+    result.objection = fmt::format("A(J,J) has an eigenvalue of {:.3g} times its largest", root.least);
+    return result;
+  }
+  if (!found.residual_diagonal) {
+    const double least = least_residual(diagonal, found.columns * scale, root.T);
+    if (least < -1e-8 * diagonal.maxCoeff()) {
+      result.objection = fmt::format("the residual diagonal has the entry {:.3g}", least / scale);
+      return result;
+    }
+  }
+  if (result.rank < k) {
+    result.message = fmt::format("{} landmarks of {} leave nothing but rounding", result.rank, k);
+  }
+  const Factor C = make_factor("C", std::move(found.columns));
+  const Factor T = make_factor("T", Matrix(root.T * std::sqrt(scale)));
+  result.factors = {C, T, {"T", T.value, true}, {"C", C.value, true}};
+  return result;
+}
+
+}  // namespace matapprox

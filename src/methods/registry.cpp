@@ -1,0 +1,81 @@
+#include "matapprox/methods/registry.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/require.hpp"
+#include "matapprox/methods/chord.hpp"
+#include "matapprox/methods/cur.hpp"
+#include "matapprox/methods/jl_projection.hpp"
+#include "matapprox/methods/nystrom.hpp"
+#include "matapprox/methods/truncated_svd.hpp"
+
+namespace matapprox {
+namespace {
+
+/// "; did you mean 'x'?" or nothing.
+std::string suggestion(std::string_view word, const std::vector<std::string>& candidates) {
+  const std::string nearest = nearest_name(word, candidates);
+  return nearest.empty() ? std::string() : fmt::format("; did you mean '{}'?", nearest);
+}
+
+std::vector<std::string> names_of(const std::vector<OptionText>& options) {
+  std::vector<std::string> names;
+  for (const OptionText& option : options) names.push_back(option.name);
+  return names;
+}
+
+template <class Options>
+std::vector<OptionText> options_of() {
+  return list_options(Options{});
+}
+
+template <class Options, auto function>
+Approximation run_named(const LinearOperator& A, const NamedOptions& named,
+                        const RunControl& control) {
+  Options chosen;
+  for (const auto& [name, text] : named) {
+    OptionSetter setter(name, text);
+    chosen.visit(setter);
+    require(setter.found, "there is no option '{}' for this method{}", name,
+            suggestion(name, names_of(options_of<Options>())));
+  }
+  return function(A, chosen, control);
+}
+
+template <class Options, auto function>
+constexpr Method make(std::string_view name, std::string_view summary) {
+  return {name, summary, &options_of<Options>, &run_named<Options, function>};
+}
+
+/// One line a method, in the order of the comparison table.
+constexpr std::array kMethods{
+    make<TruncatedSvdOptions, truncated_svd>("truncated_svd", "best approximation of rank k: U S V^T"),
+    make<NystromOptions, nystrom>("nystrom", "sampled columns of a square matrix: C W^+ C^T"),
+    make<JlProjectionOptions, jl_projection>("jl_projection", "random projection: (A R^T) R, R from a seed"),
+    make<CurOptions, cur>("cur", "actual columns and rows: C U R, sparse if A is"),
+    make<ChordOptions, chord>("chord", "product of sparse factors with Chord links: W_1 W_2 ... W_M"),
+};
+
+}  // namespace
+
+bool Method::has_option(std::string_view option) const {
+  const auto all = options();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const OptionText& candidate) { return candidate.name == option; });
+}
+
+std::span<const Method> methods() { return kMethods; }
+
+const Method& find_method(std::string_view name) {
+  std::vector<std::string> known;
+  for (const Method& method : kMethods) {
+    if (method.name == name) return method;
+    known.emplace_back(method.name);
+  }
+  throw InvalidArgument(fmt::format("there is no method '{}'{}", name, suggestion(name, known)));
+}
+
+}  // namespace matapprox
