@@ -1,0 +1,115 @@
+#include "methods/cur/selection.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "kernels/gemm.hpp"
+#include "kernels/lapack.hpp"
+#include "matapprox/core/random.hpp"
+#include "matapprox/operators/lazy.hpp"
+#include "methods/finite.hpp"
+#include "methods/truncated_svd/algorithms.hpp"
+#include "methods/weighted_sample.hpp"
+
+namespace matapprox {
+namespace {
+
+constexpr const char* kName = "cur";
+constexpr Index kOversampling = 10;
+constexpr Index kPanelColumns = 64;
+enum Sequence : Index { kColumnDraw = 5, kRowDraw = 6 };
+
+/// Columns by column-pivoted QR of a Gaussian sketch of `count` + 10 rows [VM17].
+std::vector<Index> pivoted_order(const LinearOperator& A, Index count, std::uint64_t seed,
+                                 RandomStream stream) {
+  const Index rows = std::min(A.rows(), count + kOversampling);
+  Matrix sketch = A.apply_transpose(random_normal_matrix(seed, stream, A.rows(), rows));
+  require_finite(sketch, kName);
+  sketch *= unit_scale(sketch);
+  return kernels::pivoted_qr_order(sketch.transpose());
+}
+
+/// The discrete empirical interpolation of singular vectors [SE16]: Gaussian elimination with row
+/// pivoting; the j-th index needs the first j vectors only.
+std::vector<Index> deim_order(Matrix V) {
+  std::vector<Index> order;
+  for (Index j = 0; j < V.cols(); ++j) {
+    Index pivot = 0;
+    const double largest = V.col(j).cwiseAbs().maxCoeff(&pivot);
+    if (largest == 0.0) break;
+    order.push_back(pivot);
+    const Vector column = V.col(j) / V(pivot, j);
+    const Index later = V.cols() - j - 1;
+    const Eigen::RowVectorXd row = V.row(pivot).tail(later);
+    V.rightCols(later).noalias() -= column * row;
+    V.row(pivot).setZero();
+  }
+  return order;
+}
+
+/// Puts the indices that `order` lacks behind it.
+std::vector<Index> completed(std::vector<Index> order, Index n) {
+  std::vector<bool> seen(static_cast<std::size_t>(n), false);
+  for (const Index i : order) seen[static_cast<std::size_t>(i)] = true;
+  for (Index i = 0; i < n; ++i) {
+    if (!seen[static_cast<std::size_t>(i)]) order.push_back(i);
+  }
+  return order;
+}
+
+Vector squared_column_norms(const LinearOperator& A, const RunControl& control) {
+  Vector logs(A.cols());
+  for (Index first = 0; first < A.cols(); first += kPanelColumns) {
+    control.throw_if_stopped(kName);
+    const auto J = index_range(first, std::min(kPanelColumns, A.cols() - first));
+    const Matrix panel = A.columns_at(J);
+    require_finite(panel, kName);
+    const double scale = unit_scale(panel);
+    logs.segment(first, panel.cols()) =
+        ((panel * scale).colwise().squaredNorm().array().log() - 2 * std::log(scale)).transpose();
+  }
+  const double largest = logs.maxCoeff();
+  if (!std::isfinite(largest)) return Vector::Zero(A.cols());
+  return (logs.array() - largest).exp();
+}
+
+CurOrder from_singular_vectors(const LinearOperator& A, Index count, const CurOptions& options,
+                               const RunControl& control) {
+  TruncatedSvdOptions svd_options;
+  svd_options.power_iterations = 2;
+  svd_options.seed = options.seed;
+  const SvdOutcome found = randomized_svd(A, is_symmetric(A), count, svd_options, control);
+  const Matrix& U = found.triplets.U;
+  const Matrix& V = found.triplets.V;
+  if (options.sampling == CurSampling::kDeim) {
+    return {completed(deim_order(V), A.cols()), completed(deim_order(U), A.rows())};
+  }
+  return {weighted_order(V.rowwise().squaredNorm(), options.seed, kColumnDraw),
+          weighted_order(U.rowwise().squaredNorm(), options.seed, kRowDraw)};
+}
+
+}  // namespace
+
+CurOrder cur_order(const LinearOperator& A, Index count, const CurOptions& options,
+                   const RunControl& control) {
+  const auto At = transpose(std::shared_ptr<const LinearOperator>(std::shared_ptr<void>(), &A));
+  const std::uint64_t seed = options.seed;
+  control.throw_if_stopped(kName);
+  switch (options.sampling) {
+    case CurSampling::kPivotedQr:
+      return {pivoted_order(A, count, seed, RandomStream::kSketch),
+              pivoted_order(*At, count, seed, RandomStream::kCoSketch)};
+    case CurSampling::kDeim:
+    case CurSampling::kLeverage:
+      return from_singular_vectors(A, count, options, control);
+    case CurSampling::kNorms:
+      return {weighted_order(squared_column_norms(A, control), seed, kColumnDraw),
+              weighted_order(squared_column_norms(*At, control), seed, kRowDraw)};
+    default:
+      return {weighted_order(Vector::Ones(A.cols()), seed, kColumnDraw),
+              weighted_order(Vector::Ones(A.rows()), seed, kRowDraw)};
+  }
+}
+
+}  // namespace matapprox

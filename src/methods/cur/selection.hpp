@@ -1,0 +1,21 @@
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "matapprox/methods/cur.hpp"
+
+namespace matapprox {
+
+/// Columns and rows of A in the order in which they are worth taking; the first k of an order found
+/// for more than k are a selection of k.
+struct CurOrder {
+  std::vector<Index> columns;
+  std::vector<Index> rows;
+};
+
+/// Orders of at least `count` columns and rows.
+CurOrder cur_order(const LinearOperator& A, Index count, const CurOptions& options,
+                   const RunControl& control);
+
+}  // namespace matapprox
