@@ -1,0 +1,114 @@
+// The documents say what the code does: the README's example is the one that is compiled, links
+// lead somewhere, the umbrella header is complete, cited keys resolve.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "support/paths.hpp"
+
+namespace matapprox::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read_text(const fs::path& path) {
+  std::ifstream file(path);
+  EXPECT_TRUE(file) << path;
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+fs::path in_source(const std::string& path) { return fs::path(source_dir()) / path; }
+
+std::vector<fs::path> files_under(const std::string& folder, const std::string& extension) {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::recursive_directory_iterator(in_source(folder))) {
+    if (entry.path().extension() == extension) found.push_back(entry.path());
+  }
+  return found;
+}
+
+std::vector<fs::path> documents() {
+  auto found = files_under("docs", ".md");
+  found.push_back(in_source("README.md"));
+  return found;
+}
+
+/// First group of every match of `pattern` in `text`.
+std::vector<std::string> matches(const std::string& text, const std::string& pattern) {
+  const std::regex expression(pattern);
+  std::vector<std::string> found;
+  for (std::sregex_iterator match(text.begin(), text.end(), expression), end; match != end;
+       ++match) {
+    found.push_back((*match)[1]);
+  }
+  return found;
+}
+
+TEST(Documents, ReadmeExampleIsTheOneThatIsCompiled) {
+  const std::string readme = read_text(in_source("README.md"));
+  const std::string open = "```cpp\n";
+  const auto begin = readme.find(open);
+  ASSERT_NE(begin, std::string::npos);
+  const auto end = readme.find("```", begin + open.size());
+  ASSERT_NE(end, std::string::npos);
+  EXPECT_EQ(readme.substr(begin + open.size(), end - begin - open.size()),
+            read_text(in_source("tests/consumer/main.cpp")));
+}
+
+TEST(Documents, LinksToFilesLeadSomewhere) {
+  for (const auto& document : documents()) {
+    for (const auto& link : matches(read_text(document), R"(\]\(([^)#: ]+)(?:#[^)]*)?\))")) {
+      EXPECT_TRUE(fs::exists(document.parent_path() / link)) << document << " links to " << link;
+    }
+  }
+}
+
+TEST(Documents, MatricesAndScriptsThatAreNamedExist) {
+  for (const auto& document : documents()) {
+    for (const auto& path :
+         matches(read_text(document), R"(((?:matrices|scripts)/[A-Za-z0-9_-]+(?:\.[a-z]+)?))")) {
+      EXPECT_TRUE(fs::exists(in_source(path))) << document << " names " << path;
+    }
+  }
+}
+
+TEST(Documents, UmbrellaHeaderIncludesEveryPublicHeader) {
+  const std::string umbrella = read_text(in_source("include/matapprox/matapprox.hpp"));
+  for (const auto& header : files_under("include/matapprox", ".hpp")) {
+    const std::string name = fs::relative(header, in_source("include")).string();
+    if (name == "matapprox/matapprox.hpp") continue;
+    EXPECT_NE(umbrella.find("#include \"" + name + "\""), std::string::npos) << name;
+  }
+}
+
+TEST(Documents, CitedKeysAreInTheReferences) {
+  const std::string readme = read_text(in_source("README.md"));
+  const auto listed = readme.find("## References");
+  ASSERT_NE(listed, std::string::npos);
+  const std::string references = readme.substr(listed);
+  std::set<std::string> cited;
+  for (const std::string folder : {"include", "src", "apps", "docs"}) {
+    for (const std::string extension : {".hpp", ".cpp", ".md"}) {
+      for (const auto& path : files_under(folder, extension)) {
+        for (const auto& key : matches(read_text(path), R"(\[([A-Z][A-Za-z]{1,5}[0-9]{2})[\],])")) {
+          cited.insert(key);
+        }
+      }
+    }
+  }
+  EXPECT_GE(cited.size(), 5U);
+  for (const auto& key : cited) {
+    EXPECT_NE(references.find("[" + key + "]"), std::string::npos) << key;
+  }
+}
+
+}  // namespace
+}  // namespace matapprox::test
