@@ -24,6 +24,7 @@ def load_rebuilder(path):
 
 
 def check_matrix(program, matrix, rebuilder, extra):
+    import h5py
     import numpy
 
     with tempfile.TemporaryDirectory() as folder:
@@ -42,7 +43,8 @@ def check_matrix(program, matrix, rebuilder, extra):
             measured = json.loads(subprocess.run(
                 [program, "measure", str(saved), matrix, "--json", "-", "--exact-error", "--quiet"], check=True,
                 capture_output=True, text=True).stdout)["results"][0]["error_frobenius"]
-            rebuilt = float(numpy.linalg.norm(dense - rebuilder.rebuild(saved)))
+            with h5py.File(saved, "r") as file:
+                rebuilt = float(numpy.linalg.norm(dense - rebuilder.rebuild(file)))
             ours = abs(measured - row["error_frobenius"]) / norm
             theirs = abs(rebuilt - row["error_frobenius"]) / norm
             rows.append((row["method"], row["error_frobenius"] / norm, ours, theirs))
