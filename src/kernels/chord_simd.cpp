@@ -34,12 +34,12 @@ HWY_INLINE Index before(Index i, Index offset, Index n) {
 
 /// kVectors vectors of each row; kTransposed: W^T.
 template <int kVectors, bool kTransposed>
-HWY_INLINE void product_rows(const ChordFactor& W,
-                             Index first,
-                             Index last,
-                             Index width,
-                             const double* HWY_RESTRICT x,
-                             double* HWY_RESTRICT y) {
+HWY_NOINLINE void product_rows(const ChordFactor& W,
+                               Index first,
+                               Index last,
+                               Index width,
+                               const double* HWY_RESTRICT x,
+                               double* HWY_RESTRICT y) {
   const Full d;
   const Index links = W.links;
   for (Index i = first; i < last; ++i) {
@@ -48,7 +48,7 @@ HWY_INLINE void product_rows(const ChordFactor& W,
     for (Index k = 0; k < links; ++k) {
       const Index j =
           kTransposed ? before(i, W.offsets[k], W.order) : after(i, W.offsets[k], W.order);
-      const V w = hn::Set(d, W.values[(kTransposed ? j : i) * links + k]);
+      const V w = hn::Set(d, *W.value(kTransposed ? j : i, k));
       const double* row = x + j * width;
       for (int v = 0; v < kVectors; ++v) {
         acc[v] = hn::MulAdd(w, hn::Load(d, row + v * kLanes), acc[v]);
@@ -112,11 +112,11 @@ HWY_INLINE void add_sums(const V* v, double* to) {
 
 /// kVectors vectors of each row.
 template <int kVectors>
-HWY_INLINE void gradient_rows(const ChordFactor& W,
-                              Index width,
-                              const double* HWY_RESTRICT g,
-                              const double* HWY_RESTRICT t,
-                              double* HWY_RESTRICT gradient) {
+HWY_NOINLINE void gradient_rows(const ChordFactor& W,
+                                Index width,
+                                const double* HWY_RESTRICT g,
+                                const double* HWY_RESTRICT t,
+                                double* HWY_RESTRICT gradient) {
   const Full d;
   const Index links = W.links;
   for (Index i = 0; i < W.order; ++i) {
@@ -158,57 +158,104 @@ void chord_add_gradient_impl(
   for (; c < width; c += kLanes) gradient_rows<1>(W, width, g + c, t + c, gradient);
 }
 
-/// y[0] .. y[lanes-1] with weights read at `values`, `links` apart, and x at the links' offsets.
-template <class D>
-HWY_INLINE void vector_entries(
-    D d, const double* values, Index links, const Index* offsets, const double* x, double* y) {
-  constexpr Index kEntries = hn::MaxLanes(D());
-  auto acc = hn::Zero(d);
-  Index k = 0;
-  if constexpr (kEntries == kSquare) {
-    for (; k + kSquare <= links; k += kSquare) {
-      hn::Vec<Square> w[kSquare];
-      for (Index r = 0; r < kSquare; ++r) w[r] = hn::LoadU(Square(), values + r * links + k);
-      transpose_square(w);
-      for (Index q = 0; q < kSquare; ++q) {
-        acc = hn::MulAdd(w[q], hn::LoadU(d, x + offsets[k + q]), acc);
-      }
+/// One entry of W x (kTransposed: W^T x).
+template <bool kTransposed>
+HWY_INLINE void vector_entry(const ChordFactor& W, Index i, const double* x, double* y) {
+  const Single d;
+  auto sum = hn::Zero(d);
+  for (Index k = 0; k < W.links; ++k) {
+    const Index j = kTransposed ? before(i, W.offsets[k], W.order) : i + W.offsets[k];
+    const double* w = W.value(kTransposed ? j : i, k);
+    sum = hn::MulAdd(hn::LoadU(d, w), hn::LoadU(d, x + j), sum);
+  }
+  hn::StoreU(sum, d, y + i);
+}
+
+/// The weights of kSquare rows at links k .. k + kSquare - 1, one vector per link.
+HWY_INLINE void load_square(const double* values, Index links, hn::Vec<Square>* w) {
+  for (Index r = 0; r < kSquare; ++r) w[r] = hn::LoadU(Square(), values + r * links);
+  transpose_square(w);
+}
+
+/// kSquare entries of W x; needs at least kSquare links.
+HWY_INLINE void vector_run(const ChordFactor& W, Index i, const double* x, double* y) {
+  const Square d;
+  const double* values = W.value(i, 0);
+  const Index whole = W.links - W.links % kSquare;
+  auto sum = hn::Zero(d);
+  hn::Vec<Square> w[kSquare];
+  for (Index k = 0; k < whole; k += kSquare) {
+    load_square(values + k, W.links, w);
+    for (Index q = 0; q < kSquare; ++q) {
+      sum = hn::MulAdd(w[q], hn::LoadU(d, x + i + W.offsets[k + q]), sum);
     }
   }
-  for (; k < links; ++k) {
-    HWY_ALIGN std::array<double, kEntries> w;
-    for (Index r = 0; r < kEntries; ++r) w[static_cast<std::size_t>(r)] = values[r * links + k];
-    acc = hn::MulAdd(hn::Load(d, w.data()), hn::LoadU(d, x + offsets[k]), acc);
+  if (whole < W.links) {  // the last square again overlaps the one before
+    const Index last = W.links - kSquare;
+    load_square(values + last, W.links, w);
+    for (Index q = whole - last; q < kSquare; ++q) {
+      sum = hn::MulAdd(w[q], hn::LoadU(d, x + i + W.offsets[last + q]), sum);
+    }
   }
-  hn::StoreU(acc, d, y);
+  hn::StoreU(sum, d, y + i);
 }
 
 void chord_vector_impl(const ChordFactor& W, Index first, Index last, const double* x, double* y) {
   Index i = first;
-  for (; i + kSquare <= last; i += kSquare) {
-    vector_entries(Square(), W.values + i * W.links, W.links, W.offsets, x + i, y + i);
+  if (W.links >= kSquare) {
+    for (; i + kSquare <= last; i += kSquare) vector_run(W, i, x, y);
   }
-  for (; i < last; ++i) {
-    vector_entries(Single(), W.values + i * W.links, W.links, W.offsets, x + i, y + i);
+  for (; i < last; ++i) vector_entry<false>(W, i, x, y);
+}
+
+void chord_link_major_impl(const ChordFactor& W, Index first, Index last, double* copy) {
+  const Index n = link_major_stride(W.order);
+  const Index whole_rows = first + (last - first) / kSquare * kSquare;
+  const Index whole_links = W.links - W.links % kSquare;
+  for (Index i = first; i < whole_rows; i += kSquare) {
+    for (Index k = 0; k < whole_links; k += kSquare) {
+      hn::Vec<Square> w[kSquare];
+      load_square(W.value(i, k), W.links, w);
+      for (Index q = 0; q < kSquare; ++q) hn::StoreU(w[q], Square(), copy + (k + q) * n + i);
+    }
   }
+  for (Index i = first; i < last; ++i) {
+    for (Index k = i < whole_rows ? whole_links : 0; k < W.links; ++k) {
+      copy[k * n + i] = *W.value(i, k);
+    }
+  }
+}
+
+// Entries of W^T x taken together.
+constexpr Index kRunVectors = 4;
+constexpr Index kRun = kRunVectors * kSquare;
+
+/// kRun entries of W^T x whose rows of W follow one another for each link; false if some wrap.
+HWY_INLINE bool transpose_vector_run(const ChordFactor& W, Index j, const double* x, double* y) {
+  const Square d;
+  hn::Vec<Square> sums[kRunVectors];
+  for (auto& sum : sums) sum = hn::Zero(d);
+  for (Index k = 0; k < W.links; ++k) {
+    const Index i = before(j, W.offsets[k], W.order);
+    if (i + kRun > W.order) return false;
+    const double* values = W.value(i, k);
+    for (Index v = 0; v < kRunVectors; ++v) {
+      const auto w = hn::LoadU(d, values + v * kSquare);
+      sums[v] = hn::MulAdd(w, hn::LoadU(d, x + i + v * kSquare), sums[v]);
+    }
+  }
+  for (Index v = 0; v < kRunVectors; ++v) hn::StoreU(sums[v], d, y + j + v * kSquare);
+  return true;
 }
 
 void chord_transpose_vector_impl(
     const ChordFactor& W, Index first, Index last, const double* x, double* y) {
-  const Single d;
-  constexpr Index kTogether = 4;
-  for (Index j = first; j < last; j += kTogether) {
-    const Index count = std::min(kTogether, last - j);
-    hn::Vec<Single> acc[kTogether];
-    for (auto& sum : acc) sum = hn::Zero(d);
-    for (Index k = 0; k < W.links; ++k) {
-      for (Index r = 0; r < count; ++r) {
-        const Index i = before(j + r, W.offsets[k], W.order);
-        acc[r] = hn::MulAdd(hn::LoadU(d, W.values + i * W.links + k), hn::LoadU(d, x + i), acc[r]);
-      }
-    }
-    for (Index r = 0; r < count; ++r) hn::StoreU(acc[r], d, y + j + r);
+  Index j = first;
+  for (; j + kRun <= last; j += kRun) {
+    if (transpose_vector_run(W, j, x, y)) continue;
+    for (Index r = 0; r < kRun; ++r) vector_entry<true>(W, j + r, x, y);
   }
+  for (; j < last; ++j) vector_entry<true>(W, j, x, y);
 }
 
 double subtract_and_square_impl(double* HWY_RESTRICT t, const double* HWY_RESTRICT x, Index count) {
@@ -276,6 +323,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace matapprox::kernels::simd {
 
+HWY_EXPORT(chord_link_major_impl);
 HWY_EXPORT(chord_rows_impl);
 HWY_EXPORT(chord_transpose_rows_impl);
 HWY_EXPORT(chord_add_gradient_impl);
@@ -284,6 +332,10 @@ HWY_EXPORT(chord_transpose_vector_impl);
 HWY_EXPORT(subtract_and_square_impl);
 HWY_EXPORT(panel_from_columns_impl);
 HWY_EXPORT(columns_from_panel_impl);
+
+void chord_link_major(const ChordFactor& W, Index first, Index last, double* copy) {
+  HWY_DYNAMIC_DISPATCH(chord_link_major_impl)(W, first, last, copy);
+}
 
 void chord_rows(
     const ChordFactor& W, Index first, Index last, Index width, const double* x, double* y) {

@@ -10,13 +10,24 @@ namespace matapprox::kernels::simd {
 
 inline constexpr Index kPanelUnit = 8;
 
-/// One factor: row i holds values[i * links + k] at column (i + offsets[k]) mod order.
+/// One factor: row i holds value(i, k) at column (i + offsets[k]) mod order.
 struct ChordFactor {
   Index order = 0;
   Index links = 0;
   const Index* offsets = nullptr;
   const double* values = nullptr;
+  // Row-major as stored: links and 1; link-major, a copy for transposed products: 1 and
+  // link_major_stride(order).
+  Index row_stride = 0;
+  Index link_stride = 1;
+
+  const double* value(Index i, Index k) const { return values + i * row_stride + k * link_stride; }
 };
+
+/// A little more than the order: with a power of two, all links would meet in one set of the cache.
+constexpr Index link_major_stride(Index order) { return order + 24; }
+/// Writes rows first..last-1 of a link-major copy of the values of W, which are row-major.
+void chord_link_major(const ChordFactor& W, Index first, Index last, double* copy);
 
 /// Rows first..last-1 of Y = W X, panels.
 void chord_rows(
@@ -24,14 +35,15 @@ void chord_rows(
 /// Rows first..last-1 of Y = W^T X, panels.
 void chord_transpose_rows(
     const ChordFactor& W, Index first, Index last, Index width, const double* x, double* y);
-/// gradient[i * links + k] += <g(i, :), t((i + offsets[k]) mod order, :)> for all rows; W.values is
-/// not used.
+/// gradient[i * links + k] += <g(i, :), t((i + offsets[k]) mod order, :)> for all rows; the values
+/// of W are not used.
 void chord_add_gradient(
     const ChordFactor& W, Index width, const double* g, const double* t, double* gradient);
 
-/// Entries first..last-1 of y = W x; x holds its `order` numbers twice, one copy after the other.
+/// Entries first..last-1 of y = W x, W row-major; x holds its `order` numbers twice, one copy after
+/// the other.
 void chord_vector(const ChordFactor& W, Index first, Index last, const double* x, double* y);
-/// Entries first..last-1 of y = W^T x; x as above.
+/// Entries first..last-1 of y = W^T x, W link-major; x as above.
 void chord_transpose_vector(
     const ChordFactor& W, Index first, Index last, const double* x, double* y);
 

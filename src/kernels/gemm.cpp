@@ -205,8 +205,9 @@ void multiply_deep(
       std::max(kLeastChunk, round_up((k + kMostChunks - 1) / kMostChunks, simd::kDepth));
   const Index chunks = (k + chunk - 1) / chunk;
   const Index width = std::clamp(kPartialNumbers / (chunks * m), Index{1}, n);
-  Scratch scratch;
-  double* partial = scratch.reserve(chunks * m * width);
+  thread_local Scratch scratch;
+  const ScratchLoan memory(scratch, chunks * m * width);
+  double* partial = memory.data();
   for (Index j = 0; j < n; j += width) {
     const Range columns{j, std::min(n, j + width)};
     parallel_for(chunks, [&](Index s) {

@@ -3,26 +3,52 @@
 #include <hwy/aligned_allocator.h>
 
 #include <cstddef>
+#include <new>
 
 #include "matapprox/core/types.hpp"
 
 namespace matapprox::kernels {
 
-/// Aligned memory that grows and is kept: one per thread and purpose, so that small products do not
-/// pay for an allocation. The content is not kept when it grows.
+/// Aligned working memory that grows and is kept for the next call: one per thread and purpose, so
+/// that small products pay for no allocation. The content is not kept.
 class Scratch {
  public:
   double* reserve(Index count) {
     if (count > size_) {
+      memory_.reset();
       memory_ = hwy::AllocateAligned<double>(static_cast<std::size_t>(count));
+      if (!memory_) throw std::bad_alloc();
       size_ = count;
     }
     return memory_.get();
   }
 
+  /// Gives memory beyond 16 MiB back.
+  void give_back_much() {
+    constexpr Index kKept = Index{1} << 21;
+    if (size_ <= kKept) return;
+    memory_.reset();
+    size_ = 0;
+  }
+
  private:
   hwy::AlignedFreeUniquePtr<double[]> memory_;
   Index size_ = 0;
+};
+
+/// `count` numbers of a Scratch for as long as this lives; much memory is given back afterwards.
+class ScratchLoan {
+ public:
+  ScratchLoan(Scratch& scratch, Index count) : scratch_(scratch), data_(scratch.reserve(count)) {}
+  ~ScratchLoan() { scratch_.give_back_much(); }
+  ScratchLoan(const ScratchLoan&) = delete;
+  ScratchLoan& operator=(const ScratchLoan&) = delete;
+
+  double* data() const { return data_; }
+
+ private:
+  Scratch& scratch_;
+  double* data_;
 };
 
 }  // namespace matapprox::kernels

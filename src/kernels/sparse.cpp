@@ -35,8 +35,8 @@ void apply_to_panel(
         X.data() + first, X.outerStride(), last - first, X.cols(), width, panel + first * width);
   });
   over_rows(Y.rows(), [&](Index first, Index last) {
-    thread_local Scratch scratch;
-    double* results = scratch.reserve(kResultRows * width);
+    thread_local Scratch result_scratch;
+    double* results = result_scratch.reserve(kResultRows * width);
     for (Index i = first; i < last; i += kResultRows) {
       const Index end = std::min(last, i + kResultRows);
       simd::sparse_panel_rows(A, i, end, width, panel, results);
@@ -75,12 +75,12 @@ void sparse_apply(const SparseMatrix& A, const ConstBlock& X, Block Y) {
   }
   const Index bounded = A.cols() * kPanelWidth <= kPanelNumbers ? kPanelWidth : kPanelWidth / 2;
   const Index most = std::min(bounded, (columns + 3) / 4 * 4);
-  Scratch scratch;
-  double* panel = scratch.reserve(A.cols() * most);
+  thread_local Scratch scratch;
+  const ScratchLoan memory(scratch, A.cols() * most);
   for (Index j = 0; j < columns; j += most) {
     const Index count = std::min(most, columns - j);
     const Index width = (count + 3) / 4 * 4;
-    apply_to_panel(rows, width, X.middleCols(j, count), panel, Y.middleCols(j, count));
+    apply_to_panel(rows, width, X.middleCols(j, count), memory.data(), Y.middleCols(j, count));
   }
 }
 
