@@ -54,12 +54,7 @@ class Watcher final : public ceres::IterationCallback {
         costs_(boundary.costs) {}
 
   ceres::CallbackReturnType operator()(const ceres::IterationSummary& step) override {
-    taken_ = step.iteration;
-    if (taken_ > 0) {
-      costs_.conservativeResize(costs_.size() + 1);
-      costs_(costs_.size() - 1) = step.cost;
-      monitor_.offer(point_, step.cost, boundary_.count() + taken_);
-    }
+    if (step.iteration > 0) accept(step.cost);
     reason_ = monitor_.verdict();
     if (!reason_ && stagnates()) reason_ = Termination::kConverged;
     if (reason_) return ceres::SOLVER_TERMINATE_SUCCESSFULLY;
@@ -67,11 +62,23 @@ class Watcher final : public ceres::IterationCallback {
     return ceres::SOLVER_CONTINUE;
   }
 
+  /// Ceres does not show the iterate at which its own rules end the segment.
+  void accept_last(double cost) {
+    if (cost < costs_(costs_.size() - 1)) accept(cost);
+  }
+
   Index taken() const { return taken_; }
   const Vector& costs() const { return costs_; }
   const std::optional<Termination>& reason() const { return reason_; }
 
  private:
+  void accept(double cost) {
+    ++taken_;
+    costs_.conservativeResize(costs_.size() + 1);
+    costs_(costs_.size() - 1) = cost;
+    monitor_.offer(point_, cost, boundary_.count() + taken_);
+  }
+
   bool stagnates() const {
     const Index last = costs_.size() - 1;
     if (last < kStagnationWindow) return false;
@@ -95,7 +102,8 @@ ceres::GradientProblemSolver::Options solver_options(const LbfgsSettings& settin
   options.max_lbfgs_rank = static_cast<int>(settings.memory);
   options.use_approximate_eigenvalue_bfgs_scaling = true;
   options.max_num_iterations = static_cast<int>(length);
-  // We stop by our own rules; Ceres' stay for steps and falls of exactly zero.
+  // We stop by our own rules; Ceres' stay for steps and falls of (next to) nothing.
+  options.min_line_search_step_size = 1e-30;
   options.function_tolerance = 0;
   options.gradient_tolerance = 0;
   options.parameter_tolerance = 0;
@@ -119,6 +127,7 @@ std::optional<Termination> run_segment(FitState& state,
   ceres::Solve(options, problem, point.data(), &summary);
 
   if (watcher.reason()) return watcher.reason();
+  if (summary.IsSolutionUsable()) watcher.accept_last(summary.final_cost);
   if (const auto reason = monitor.verdict()) return reason;
   // No step from a fresh start goes down: this is the floor of rounding, or a stationary point.
   if (watcher.taken() == 0) return Termination::kConverged;

@@ -1,0 +1,230 @@
+#include "matapprox/methods/chord.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "matapprox/core/error.hpp"
+#include "matapprox/operators/dense.hpp"
+#include "matapprox/operators/sparse.hpp"
+#include "methods/chord/chain.hpp"
+#include "support/dense_formulas.hpp"
+#include "support/expect_close.hpp"
+#include "support/known_spectrum.hpp"
+#include "support/thread_count.hpp"
+
+namespace matapprox {
+namespace {
+
+using test::chain_of;
+using test::chord_matrix;
+using test::random_chain;
+using test::random_matrix;
+using ::testing::HasSubstr;
+
+double relative_error(const Matrix& A, const Approximation& approximation) {
+  return (A - chord_matrix(chain_of(approximation))).norm() / A.norm();
+}
+
+TEST(Chord, OrdersOneAndTwoAreFittedExactly) {
+  // One factor holds the whole matrix, so the problem is linear least squares without residual.
+  for (const Index n : {1, 2}) {
+    const Matrix A = 1e3 * random_matrix(n, n);
+    const Approximation result = chord(DenseOperator(A));
+    EXPECT_LE(relative_error(A, result), 1e-14) << n;
+    EXPECT_EQ(result.summary.termination, Termination::kConverged);
+    EXPECT_EQ(result.storage().numbers, n * n);
+  }
+}
+
+TEST(Chord, OfAnyOrderReportsTheErrorItHas) {
+  for (const Index n : {3, 5, 16, 37}) {
+    const Matrix A = random_matrix(n, n);
+    const Approximation result = chord(DenseOperator(A), {.adam_steps = 200, .max_iterations = 50});
+    const double error = relative_error(A, result);
+    EXPECT_NEAR(result.summary.history.back().relative_error, error, 1e-12) << n;
+    EXPECT_LT(error, 0.7) << n;
+    EXPECT_EQ(chain_of(result).pattern, chord_reference_pattern(n));
+    EXPECT_EQ(result.summary.method, "chord");
+    EXPECT_EQ(result.summary.form, "reference");
+  }
+}
+
+TEST(Chord, FindsAProductOfChordFactors) {
+  // The same error from another start is not promised: only that much of the product is found.
+  const ChordFactors hidden = random_chain(chord_reference_pattern(12));
+  const Matrix A = chord_matrix(hidden);
+  EXPECT_LE(relative_error(A, chord(DenseOperator(A), {.adam_steps = 3000})), 0.05);
+}
+
+TEST(Chord, StartedAtTheFactorsOfAStaysThere) {
+  for (const Index n : {2, 5, 16, 37}) {
+    auto exact = std::make_shared<ChordFactors>(random_chain(chord_reference_pattern(n)));
+    const Matrix A = chord_matrix(*exact);
+    const Approximation result = chord(DenseOperator(A), {.warm_start = exact});
+    EXPECT_LE(relative_error(A, result), 1e-14) << n;
+    EXPECT_EQ(result.summary.iterations, 0) << n;
+    EXPECT_EQ(result.summary.termination, Termination::kConverged) << n;
+  }
+}
+
+TEST(Chord, AWarmStartIsNeverMadeWorse) {
+  const Matrix A = random_matrix(20, 20);
+  const DenseOperator op(A);
+  const Approximation first = chord(op, {.adam_steps = 100, .max_iterations = 5});
+  const auto start = std::make_shared<ChordFactors>(chain_of(first));
+  const Approximation same = chord(op, {.max_iterations = 0, .warm_start = start});
+  EXPECT_NEAR(relative_error(A, same), relative_error(A, first), 1e-13);
+  EXPECT_LT(relative_error(A, chord(op, {.max_iterations = 20, .warm_start = start})),
+            relative_error(A, first));
+}
+
+TEST(Chord, TheStartIsTheDocumentedOne) {
+  const Index n = 6;
+  const Matrix A = random_matrix(n, n);
+  const ChordOptions untouched{
+      .offsets = "0,1,3;2", .adam_steps = 0, .max_iterations = 0, .seed = 5};
+  const Approximation result = chord(DenseOperator(A), untouched);
+  ChordFactors start{chord_pattern(n, untouched), {}};
+  for (Index p = 0; p < 3 * n; ++p) {
+    const double mean = p % 3 == 0 ? 0.5 : 0.25;
+    start.values.push_back(mean + 0.1 * random_normal(5, RandomStream::kChordStart, 0, p));
+  }
+  for (Index i = 0; i < n; ++i)
+    start.values.push_back(1 + 0.1 * random_normal(5, RandomStream::kChordStart, 1, i));
+  const Matrix expected = chord_matrix(start) * A.norm() / std::sqrt(static_cast<double>(n));
+  EXPECT_CLOSE(chord_matrix(chain_of(result)), expected, 1e-14);
+  EXPECT_THAT(result.summary.message, HasSubstr("worse than the zero matrix"));
+  EXPECT_EQ(result.summary.form, "offsets");
+}
+
+TEST(Chord, FactorsComeOutWithEqualNorms) {
+  const Approximation result = chord(DenseOperator(1e7 * random_matrix(9, 9)),
+                                     {.offsets = "0,1,2;0,3;0,1,5", .adam_steps = 50});
+  const ChordFactors& chain = chain_of(result);
+  Vector norms(3);
+  for (Index m = 0; m < 3; ++m) {
+    norms(m) = Eigen::Map<const Vector>(chain.values.data() + chain.pattern.first_value(m),
+                                        9 * chain.pattern.links(m))
+                   .norm();
+  }
+  EXPECT_LE(norms.maxCoeff() - norms.minCoeff(), 1e-13 * norms.maxCoeff());
+}
+
+TEST(Chord, TheScaleOfADoesNotMatter) {
+  const Matrix A = random_matrix(10, 10);
+  const ChordOptions brief{.adam_steps = 60, .max_iterations = 20};
+  const double error = relative_error(A, chord(DenseOperator(A), brief));
+  // A power of two changes no bit of the scaled matrix.
+  const Matrix larger = std::ldexp(1.0, 500) * A;
+  const Approximation result = chord(DenseOperator(larger), brief);
+  EXPECT_NEAR(
+      relative_error(larger / larger.norm(), chord(DenseOperator(larger / larger.norm()), brief)),
+      error,
+      1e-6);
+  EXPECT_NEAR(result.summary.history.back().relative_error, error, 1e-13);
+  EXPECT_TRUE(chord_matrix(chain_of(result)).allFinite());
+}
+
+TEST(Chord, TheZeroMatrixGivesZeros) {
+  const Approximation result = chord(DenseOperator(Matrix::Zero(7, 7)));
+  EXPECT_EQ(chord_matrix(chain_of(result)), Matrix::Zero(7, 7));
+  EXPECT_EQ(result.summary.termination, Termination::kCompleted);
+  EXPECT_THAT(result.summary.message, HasSubstr("zero"));
+}
+
+TEST(Chord, SparseAndDenseInputGiveTheSameBits) {
+  const SparseMatrix A = test::grid_laplacian(6);
+  const ChordOptions brief{.adam_steps = 80, .max_iterations = 20};
+  EXPECT_EQ(chain_of(chord(SparseOperator(A), brief)).values,
+            chain_of(chord(DenseOperator(Matrix(A)), brief)).values);
+}
+
+TEST(Chord, TheSameSeedGivesTheSameBitsForEveryThreadCount) {
+  const DenseOperator A(random_matrix(150, 150));
+  const ChordOptions brief{.adam_steps = 40, .max_iterations = 30};
+  const auto with_threads = [&](int count) {
+    const test::ThreadCount threads(count);
+    return chain_of(chord(A, brief)).values;
+  };
+  const auto one = with_threads(1);
+  EXPECT_EQ(with_threads(2), one);
+  EXPECT_EQ(with_threads(3), one);
+  ChordOptions other = brief;
+  other.seed = 2;
+  EXPECT_NE(chain_of(chord(A, other)).values, one);
+}
+
+TEST(Chord, MoreFactorsThanThePatternAreSaid) {
+  const DenseOperator A(random_matrix(32, 32));
+  ChordOptions options{.budget = parse_budget("100%"), .adam_steps = 10, .max_iterations = 1};
+  const Approximation result = chord(A, options);
+  EXPECT_EQ(chain_of(result).pattern.factors(), 5);  // 5 * 6 * 32 = 960 of 1024
+  options.budget = parse_budget("1MB");
+  options.pattern = ChordLinks::kPaper;
+  const Approximation more = chord(A, options);
+  EXPECT_EQ(chain_of(more).pattern.factors(), 6);  // 6 * 5 * 32 = 960
+  EXPECT_THAT(more.summary.message, HasSubstr("6 factors, as many as the budget admits"));
+}
+
+TEST(Chord, DistancesOutOfReachAreSaid) {
+  const ChordOptions paper{.pattern = ChordLinks::kPaper, .adam_steps = 5, .max_iterations = 0};
+  const Approximation result = chord(DenseOperator(random_matrix(16, 16)), paper);
+  EXPECT_THAT(result.summary.message,
+              HasSubstr("cannot reach the distances (column - row) mod 16: 15"));
+  const ChordOptions diagonal{.offsets = "0", .adam_steps = 5, .max_iterations = 0};
+  EXPECT_THAT(chord(DenseOperator(random_matrix(9, 9)), diagonal).summary.message,
+              HasSubstr("1, 2, 3, ... (8 in all)"));
+  EXPECT_THAT(chord(DenseOperator(random_matrix(9, 9)), {.adam_steps = 5}).summary.message,
+              Not(HasSubstr("reach")));
+}
+
+TEST(Chord, WrongInputIsRefused) {
+  const DenseOperator A(random_matrix(6, 6));
+  EXPECT_REFUSED(InvalidArgument,
+                 chord(DenseOperator(random_matrix(6, 5))),
+                 "the matrix is 6 x 5, it must be square");
+  EXPECT_REFUSED(InvalidArgument, chord(A, {.adam_steps = -1}), "adam_steps -1");
+  EXPECT_REFUSED(InvalidArgument, chord(A, {.max_iterations = -2}), "max_iterations -2");
+  EXPECT_REFUSED(InvalidArgument, chord(A, {.memory = 0}), "memory 0 is outside 1..1000");
+  EXPECT_REFUSED(InvalidArgument, chord(A, {.tolerance = -1}), "tolerance -1 is outside [0, 1)");
+  EXPECT_REFUSED(InvalidArgument,
+                 chord(A, {.tolerance = std::numeric_limits<double>::quiet_NaN()}),
+                 "tolerance nan");
+  EXPECT_REFUSED(
+      BudgetTooSmall, chord(A, {.budget = parse_budget("50")}), "3 factors of order 6 store 54");
+}
+
+TEST(Chord, AWrongWarmStartIsRefused) {
+  const DenseOperator A(random_matrix(6, 6));
+  const auto with_start = [&](ChordFactors chain) {
+    return chord(A, {.warm_start = std::make_shared<ChordFactors>(std::move(chain))});
+  };
+  EXPECT_REFUSED(InvalidArgument,
+                 with_start(random_chain(chord_reference_pattern(7))),
+                 "the warm start has another pattern: 3 factors of order 7 with 63 values");
+  ChordFactors chain = random_chain(chord_reference_pattern(6));
+  chain.values[4] = std::numeric_limits<double>::infinity();
+  EXPECT_REFUSED(InvalidArgument, with_start(chain), "NaN or Inf");
+  chain.values.pop_back();
+  EXPECT_REFUSED(InvalidArgument, with_start(chain), "has 53 values, its pattern 54");
+}
+
+TEST(Chord, OptionsAreListedAndReadBack) {
+  ChordOptions options{.pattern = ChordLinks::kPaper, .offsets = "0,1", .factors = 3, .seed = 9};
+  ChordOptions copy;
+  for (const auto& option : list_options(options)) {
+    OptionSetter setter(option.name, option.value);
+    copy.visit(setter);
+    EXPECT_TRUE(setter.found) << option.name;
+  }
+  EXPECT_EQ(copy.pattern, options.pattern);
+  EXPECT_EQ(copy.offsets, options.offsets);
+  EXPECT_EQ(copy.factors, options.factors);
+  EXPECT_EQ(copy.seed, options.seed);
+}
+
+}  // namespace
+}  // namespace matapprox

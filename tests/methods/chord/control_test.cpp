@@ -1,0 +1,206 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <vector>
+
+#include "matapprox/core/error.hpp"
+#include "matapprox/methods/chord.hpp"
+#include "matapprox/operators/dense.hpp"
+#include "methods/chord/chain.hpp"
+#include "support/dense_formulas.hpp"
+#include "support/expect_close.hpp"
+#include "support/known_spectrum.hpp"
+#include "support/thread_count.hpp"
+
+// How a Chord fit is watched, stopped, saved and resumed.
+
+namespace matapprox {
+namespace {
+
+using test::chain_of;
+
+constexpr Index kOrder = 20;
+// L-BFGS takes more than one segment, whose length is at most 1000 iterations.
+const ChordOptions kOptions{.adam_steps = 120, .max_iterations = 1100, .tolerance = 0};
+
+const DenseOperator& matrix() {
+  static const DenseOperator A(test::random_matrix(kOrder, kOrder));
+  return A;
+}
+
+double relative_error(const Approximation& approximation) {
+  const Matrix& A = matrix().values();
+  return (A - test::chord_matrix(chain_of(approximation))).norm() / A.norm();
+}
+
+struct Checkpoint {
+  Approximation best;
+  ResumeState state;
+};
+
+/// A control that collects a checkpoint after every step, and sets `stop` at progress report number
+/// `last`.
+struct Recorder {
+  explicit Recorder(Index last = -1) {
+    control.stop = &stop;
+    control.checkpoint_seconds = 0;
+    control.progress = [this, last](const Progress& now) {
+      progress.push_back(now);
+      if (static_cast<Index>(progress.size()) == last) stop = true;
+    };
+    control.checkpoint = [this](const Approximation& best, const ResumeState& state) {
+      checkpoints.push_back({best, state});
+    };
+  }
+  RunControl control;
+  std::atomic<bool> stop{false};
+  std::vector<Progress> progress;
+  std::vector<Checkpoint> checkpoints;
+};
+
+Approximation resumed_from(const ResumeState& state) {
+  RunControl control;
+  control.resume = &state;
+  return chord(matrix(), kOptions, control);
+}
+
+TEST(ChordControl, ProgressRunsFromZeroToOneWithFallingErrors) {
+  Recorder recorder;
+  const Approximation result = chord(matrix(), kOptions, recorder.control);
+  const auto& progress = recorder.progress;
+  ASSERT_GT(progress.size(), 120U);
+  EXPECT_EQ(progress.front().iteration, 0);
+  EXPECT_EQ(progress.front().fraction_done, 0);
+  for (std::size_t i = 1; i < progress.size(); ++i) {
+    EXPECT_GE(progress[i].iteration, progress[i - 1].iteration);
+    EXPECT_LE(progress[i].relative_error, progress[i - 1].relative_error);
+    EXPECT_LE(progress[i].fraction_done, 1);
+  }
+  EXPECT_EQ(progress.back().iteration, result.summary.iterations);
+  EXPECT_NEAR(progress.back().relative_error, relative_error(result), 1e-12);
+  EXPECT_GE(result.summary.history.size(), 50U);
+  EXPECT_LE(result.summary.history.size(), 105U);
+}
+
+TEST(ChordControl, ResumedFromAnyCheckpointEndsAtTheSameBits) {
+  Recorder recorder;
+  const Approximation whole = chord(matrix(), kOptions, recorder.control);
+  const auto& checkpoints = recorder.checkpoints;
+  ASSERT_GT(checkpoints.size(), 1000U);
+  Index in_adam = 0;
+  Index in_first_segment = 0;
+  Index later = 0;
+  for (const std::size_t i : {0U, 1U, 57U, 118U, 119U, 120U, 121U, 300U, 900U, 1121U, 1150U}) {
+    ASSERT_LT(i, checkpoints.size());
+    const ResumeState& state = checkpoints[i].state;
+    const test::ThreadCount threads(1 + static_cast<int>(i % 3));
+    const Approximation resumed = resumed_from(state);
+    EXPECT_EQ(chain_of(resumed).values, chain_of(whole).values) << "checkpoint " << i;
+    EXPECT_EQ(resumed.summary.iterations, whole.summary.iterations);
+    EXPECT_EQ(resumed.summary.termination, whole.summary.termination);
+    EXPECT_EQ(resumed.summary.message, whole.summary.message);
+    ++(state.counter("phase") == 0       ? in_adam
+       : state.counter("iteration") == 0 ? in_first_segment
+                                         : later);
+  }
+  EXPECT_GE(in_adam, 4);
+  EXPECT_GE(in_first_segment, 3);
+  EXPECT_GE(later, 1);
+}
+
+TEST(ChordControl, ACheckpointHoldsTheBestPointSoFar) {
+  Recorder recorder;
+  chord(matrix(), kOptions, recorder.control);
+  double before = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < recorder.checkpoints.size(); i += 50) {
+    const Approximation& best = recorder.checkpoints[i].best;
+    const double error = relative_error(best);
+    EXPECT_LE(error, before + 1e-13);
+    EXPECT_NEAR(best.summary.history.back().relative_error, error, 1e-12);
+    before = error;
+  }
+}
+
+TEST(ChordControl, AnInterruptedFitReturnsItsBestPointAndGoesOnFromThere) {
+  const Approximation whole = chord(matrix(), kOptions);
+  for (const Index last : {1, 2, 60, 121, 200, 700}) {
+    Recorder recorder(last);
+    recorder.control.checkpoint_seconds = 1e9;
+    const Approximation stopped = chord(matrix(), kOptions, recorder.control);
+    EXPECT_EQ(stopped.summary.termination, Termination::kInterrupted) << last;
+    EXPECT_NEAR(relative_error(stopped), recorder.progress.back().relative_error, 1e-12) << last;
+    EXPECT_EQ(static_cast<Index>(recorder.progress.size()), last);
+    ASSERT_EQ(recorder.checkpoints.size(), 1U) << last;
+    EXPECT_EQ(chain_of(recorder.checkpoints.front().best).values, chain_of(stopped).values);
+    EXPECT_EQ(chain_of(resumed_from(recorder.checkpoints.front().state)).values,
+              chain_of(whole).values)
+        << last;
+  }
+}
+
+TEST(ChordControl, StoppedAgainBeforeItGetsAnywhereKeepsTheBestOfTheFirstRun) {
+  // Deep in a segment, the state to go on from is the start of the segment, which is worse.
+  Recorder first(600);
+  const Approximation stopped = chord(matrix(), kOptions, first.control);
+  const ResumeState state = first.checkpoints.back().state;
+  Recorder second(1);
+  second.control.resume = &state;
+  const Approximation again = chord(matrix(), kOptions, second.control);
+  EXPECT_LE(relative_error(again), relative_error(stopped) + 1e-13);
+  EXPECT_EQ(chain_of(resumed_from(second.checkpoints.back().state)).values,
+            chain_of(chord(matrix(), kOptions)).values);
+}
+
+TEST(ChordControl, StoppedBeforeTheFirstEvaluationThereIsNoResult) {
+  std::atomic<bool> stop{true};
+  RunControl control;
+  control.stop = &stop;
+  EXPECT_THROW(chord(matrix(), kOptions, control), Interrupted);
+  RunControl hurried;
+  hurried.max_seconds = 0;
+  EXPECT_THROW(chord(matrix(), {.adam_steps = 0}, hurried), Interrupted);
+}
+
+TEST(ChordControl, TimeLimitEndsTheFitWithItsBestPoint) {
+  for (const Index last : {1, 40, 200}) {
+    Recorder recorder;
+    recorder.control.checkpoint_seconds = 1e9;
+    // The limit is set to the present moment while the fit runs, so that no fit is too fast for it.
+    recorder.control.progress = [&](const Progress& now) {
+      recorder.progress.push_back(now);
+      if (static_cast<Index>(recorder.progress.size()) == last)
+        recorder.control.max_seconds = recorder.control.seconds();
+    };
+    const Approximation result = chord(matrix(), kOptions, recorder.control);
+    EXPECT_EQ(result.summary.termination, Termination::kMaxSeconds);
+    EXPECT_EQ(static_cast<Index>(recorder.progress.size()), last);
+    EXPECT_NEAR(relative_error(result), recorder.progress.back().relative_error, 1e-12);
+    EXPECT_EQ(recorder.checkpoints.size(), 1U);
+  }
+}
+
+TEST(ChordControl, TargetErrorEndsTheFitInEitherPhase) {
+  RunControl control;
+  for (const double target : {0.6, 0.2}) {
+    control.target_error = target;
+    const Approximation result = chord(matrix(), kOptions, control);
+    EXPECT_EQ(result.summary.termination, Termination::kTargetReached) << target;
+    EXPECT_LE(relative_error(result), target);
+    EXPECT_GE(relative_error(result), 0.5 * target);
+  }
+}
+
+TEST(ChordControl, AStateOfAnotherFitIsRefused) {
+  Recorder recorder(30);
+  chord(matrix(), kOptions, recorder.control);
+  ResumeState state = recorder.checkpoints.back().state;
+  RunControl control;
+  control.resume = &state;
+  const DenseOperator other(test::random_matrix(9, 9));
+  EXPECT_REFUSED(InvalidArgument, chord(other, kOptions, control), "the state to resume is of 500");
+  state.arrays.pop_back();
+  EXPECT_THROW(chord(matrix(), kOptions, control), FileError);
+}
+
+}  // namespace
+}  // namespace matapprox
