@@ -2,6 +2,7 @@
 // lead somewhere, the umbrella header is complete, cited keys resolve.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -71,13 +72,30 @@ TEST(Documents, LinksToFilesLeadSomewhere) {
   }
 }
 
-TEST(Documents, MatricesAndScriptsThatAreNamedExist) {
+TEST(Documents, FilesThatAreNamedExist) {
   for (const auto& document : documents()) {
-    for (const auto& path :
-         matches(read_text(document), R"(((?:matrices|scripts)/[A-Za-z0-9_-]+(?:\.[a-z]+)?))")) {
+    for (const auto& path : matches(read_text(document),
+                                    R"(((?:matrices|scripts|docs)/[A-Za-z0-9_-]+(?:\.[a-z]+)?))")) {
       EXPECT_TRUE(fs::exists(in_source(path))) << document << " names " << path;
     }
   }
+}
+
+TEST(Documents, ReadmeCommandsRun) {
+  const fs::path folder = temporary_dir();
+  fs::create_directory_symlink(in_source("matrices"), folder / "matrices");
+  std::string script = "set -e\ncd " + folder.string() + "\n";
+  std::size_t commands = 0;
+  for (const auto& line : matches(read_text(in_source("README.md")), "\n\\$ matapprox ([^\n]*)")) {
+    script += program() + " " + line + " || { echo failed: " + line + "; exit 1; }\n";
+    ++commands;
+  }
+  ASSERT_GE(commands, 5U);
+  std::ofstream(folder / "commands.sh") << script;
+  const std::string log = (folder / "log").string();
+  const std::string run =
+      "sh " + (folder / "commands.sh").string() + " >" + log + " 2>&1 </dev/null";
+  EXPECT_EQ(std::system(run.c_str()), 0) << read_text(log);
 }
 
 TEST(Documents, UmbrellaHeaderIncludesEveryPublicHeader) {
