@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <filesystem>
 
+#include "matapprox/io/image_file.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
+#include "support/paths.hpp"
 
 namespace matapprox::test {
 namespace {
@@ -61,6 +63,21 @@ TEST(ClippedLaplacian, EqualsTheFormulaOnAnEnlargedImage) {
   const Matrix sum = large.block(0, 1, 9, 14) + large.block(2, 1, 9, 14) +
                      large.block(1, 0, 9, 14) + large.block(1, 2, 9, 14) - 4 * image;
   EXPECT_CLOSE(clipped_laplacian(image), sum.cwiseMax(0).cwiseMin(255), 1e-14);
+}
+
+TEST(ClippedLaplacian, EqualsTheGradientImagesOfThePaper) {
+  const std::filesystem::path matrices = shared_matrices();
+  if (matrices.empty()) GTEST_SKIP() << "the paper's matrices are not here";
+  int compared = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(matrices / "gradient_image")) {
+    const std::filesystem::path image = matrices / "image" / entry.path().filename();
+    if (entry.path().extension() != ".png" || !std::filesystem::exists(image)) continue;
+    EXPECT_SAME_BITS(clipped_laplacian(read_image(image.string()).values),
+                     read_image(entry.path().string()).values)
+        << image;
+    ++compared;
+  }
+  EXPECT_GE(compared, 11);
 }
 
 }  // namespace
