@@ -16,15 +16,17 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Quad = hn::CappedTag<double, 4>;
 using Single = hn::CappedTag<double, 1>;
 constexpr Index kLanes = hn::MaxLanes(Quad());
-// How many entries ahead the rows of X are asked for.
+// How many entries ahead the rows of X are prefetched.
 constexpr Index kAhead = 16;
 
 void sparse_vector_rows_impl(
     const CompressedRows& A, Index first, Index last, const double* x, double* y) {
   const Single d;
+  const Index stop = A.begins[last];
   for (Index i = first; i < last; ++i) {
     auto sum = hn::Zero(d);
     for (Index p = A.begins[i]; p < A.begins[i + 1]; ++p) {
+      if (p + kAhead < stop) hwy::Prefetch(x + A.columns[p + kAhead]);
       sum = hn::MulAdd(hn::LoadU(d, A.values + p), hn::LoadU(d, x + A.columns[p]), sum);
     }
     hn::StoreU(sum, d, y + i);
