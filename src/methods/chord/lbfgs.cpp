@@ -100,7 +100,6 @@ ceres::GradientProblemSolver::Options solver_options(const LbfgsSettings& settin
   options.line_search_direction_type = ceres::LBFGS;
   options.line_search_type = ceres::WOLFE;
   options.max_lbfgs_rank = static_cast<int>(settings.memory);
-  options.use_approximate_eigenvalue_bfgs_scaling = true;
   options.max_num_iterations = static_cast<int>(length);
   // We stop by our own rules; Ceres' stay for steps and falls of (next to) nothing.
   options.min_line_search_step_size = 1e-30;
