@@ -1,0 +1,105 @@
+// Every kernel on every instruction set that it is compiled for and this processor has.
+// clang-format off: decides what Highway's headers list
+#include "kernels/simd_targets.hpp"
+// clang-format on
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "kernels/chord.hpp"
+#include "kernels/gemm.hpp"
+#include "kernels/sparse.hpp"
+
+namespace matapprox::kernels {
+namespace {
+
+constexpr double kEps = std::numeric_limits<double>::epsilon();
+
+class InstructionSet : public ::testing::TestWithParam<std::int64_t> {
+ protected:
+  void SetUp() override { hwy::GetChosenTarget().Update(GetParam()); }
+  void TearDown() override { hwy::GetChosenTarget().Update(hwy::SupportedTargets()); }
+};
+
+TEST_P(InstructionSet, IsTheOneThatIsUsed) {
+  EXPECT_EQ(instruction_set(), std::string(hwy::TargetName(GetParam())));
+}
+
+TEST_P(InstructionSet, DenseProducts) {
+  const Index m = 61;
+  const Index k = 301;
+  const Matrix A = Matrix::Random(m, k);
+  const Matrix At = A.transpose();
+  const Matrix B = Matrix::Random(k, 23);
+  const Matrix C = product(A, B);
+  EXPECT_LE((C - A * B).norm(), 4.0 * kEps * static_cast<double>(k) * C.norm());
+  EXPECT_EQ(transpose_product(At, B), C);
+  for (const Index n : {1, 2, 3, 4, 11}) {
+    EXPECT_EQ(product(A, B.rightCols(n)), C.rightCols(n)) << n;
+    EXPECT_EQ(transpose_product(At, B.rightCols(n)), C.rightCols(n)) << n;
+  }
+}
+
+TEST_P(InstructionSet, ChordProductsAreEachOthersTransposes) {
+  const ChordPattern pattern = chord_reference_pattern(100);
+  const Vector values = Vector::Random(pattern.stored_numbers());
+  const Index n = pattern.order;
+  const Matrix I = Matrix::Identity(n, n);
+  Matrix Z(n, n);
+  Matrix Zt(n, n);
+  chord_apply(pattern, values.data(), I, Z);
+  chord_apply_transpose(pattern, values.data(), I, Zt);
+  EXPECT_LE((Zt.transpose() - Z).norm(), 64.0 * kEps * Z.norm());
+  const Matrix X = Matrix::Random(n, 7);
+  for (const Index b : {1, 7}) {
+    Matrix Y(n, b);
+    chord_apply(pattern, values.data(), X.leftCols(b), Y);
+    EXPECT_LE((Y - Z * X.leftCols(b)).norm(), 1e3 * kEps * Z.norm() * X.norm());
+    chord_apply_transpose(pattern, values.data(), X.leftCols(b), Y);
+    EXPECT_LE((Y - Zt * X.leftCols(b)).norm(), 1e3 * kEps * Z.norm() * X.norm());
+  }
+}
+
+/// f along a line is a polynomial; its slope by central differences of the value alone.
+TEST_P(InstructionSet, ChordGradient) {
+  const ChordPattern pattern = chord_reference_pattern(45);
+  const Index n = pattern.order;
+  const Vector values = 0.4 * Vector::Random(pattern.stored_numbers());
+  const Vector direction = Vector::Random(values.size());
+  const Matrix rows = Matrix::Random(n, n);
+  const TargetPanel target = [&](Index first, Index count, double* panel) {
+    for (Index i = 0; i < n; ++i) std::copy_n(&rows(first, i), count, panel + i * count);
+  };
+  const auto value_at = [&](double t) {
+    const Vector moved = values + t * direction;
+    return chord_objective(pattern, moved.data(), target, nullptr);
+  };
+  Vector gradient(values.size());
+  chord_objective(pattern, values.data(), target, gradient.data());
+  const double h = 1e-5;
+  const double slope = (value_at(h) - value_at(-h)) / (2.0 * h);
+  EXPECT_NEAR(gradient.dot(direction), slope, 1e-7 * gradient.norm() * direction.norm());
+}
+
+TEST_P(InstructionSet, SparseProducts) {
+  Matrix dense = Matrix::Random(90, 70);
+  dense = (dense.array() > 0.6).select(dense, 0.0);
+  const SparseMatrix A = dense.sparseView();
+  for (const Index b : {1, 2, 5, 19}) {
+    const Matrix X = Matrix::Random(70, b);
+    Matrix Y(90, b);
+    sparse_apply(A, X, Y);
+    EXPECT_LE((Y - dense * X).norm(), 64.0 * kEps * dense.norm() * X.norm()) << b;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Compiled,
+                         InstructionSet,
+                         ::testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
+                         [](const auto& set) { return std::string(hwy::TargetName(set.param)); });
+
+}  // namespace
+}  // namespace matapprox::kernels
