@@ -152,7 +152,8 @@ void add_compare(CLI::App& app, Action& chosen) {
                      "The matrix: .mtx .mat .npy .npz .csv .h5 .png ... or - for standard input");
   sub.add_option("--methods", command->methods, "Only these, separated by commas [all]")
       ->delimiter(',')
-      ->type_name("");
+      ->type_name("")
+      ->allow_extra_args(false);
   sub.add_option("--set",
                  command->settings,
                  "One option of one method: method.option=value; may be repeated")

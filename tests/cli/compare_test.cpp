@@ -25,7 +25,8 @@ const json& row_of(const json& document, const std::string& method) {
   return document["results"][0];
 }
 
-const std::vector<std::string> kQuickChord{"--set", "chord.max_iterations=20"};
+const std::vector<std::string> kQuickChord{
+    "--set", "chord.adam_steps=30", "--set", "chord.max_iterations=20"};
 
 std::vector<std::string> with(std::vector<std::string> a, const std::vector<std::string>& b) {
   a.insert(a.end(), b.begin(), b.end());

@@ -21,7 +21,7 @@ std::vector<std::string> fit(const std::string& matrix,
                              const std::string& method,
                              const std::string& output) {
   std::vector<std::string> command{"approximate", matrix, method, "-o", output, "--quiet"};
-  if (method == "chord") command.insert(command.end(), {"--max-iterations", "30"});
+  if (method == "chord") command.insert(command.end(), {"--adam-steps", "100", "--max-iterations", "30"});
   return command;
 }
 
@@ -157,8 +157,10 @@ TEST(CliSaved, InterruptedFitIsWrittenAndResumedToTheSameBits) {
                                     "chord",
                                     "-o",
                                     output,
+                                    "--adam-steps",
+                                    "600",
                                     "--max-iterations",
-                                    "400",
+                                    "200",
                                     "--tolerance",
                                     "0",
                                     "--checkpoint-seconds",
@@ -225,6 +227,8 @@ TEST(CliSaved, WarmStartBeginsWhereTheOtherFitEnded) {
                              "chord",
                              "-o",
                              folder + "/cold.h5",
+                             "--adam-steps",
+                             "5",
                              "--max-iterations",
                              "5",
                              "--json",
@@ -234,6 +238,8 @@ TEST(CliSaved, WarmStartBeginsWhereTheOtherFitEnded) {
                              "chord",
                              "-o",
                              folder + "/warm.h5",
+                             "--adam-steps",
+                             "5",
                              "--max-iterations",
                              "5",
                              "--warm-start",

@@ -204,7 +204,7 @@ TEST(Compare, RowsStartWithTheMatrixAsItIs) {
 TEST(Compare, ShowsTheSymmetricFormOnlyForSymmetricMatrices) {
   ComparisonOptions options;
   options.measure.time_products = false;
-  options.settings = {{"chord", "max_iterations", "2"}};
+  options.settings = {{"chord", "max_iterations", "2"}, {"chord", "adam_steps", "2"}};
   const auto names = [&](const LinearOperator& A) {
     std::vector<std::string> result;
     for (const ComparisonRow& row : compare(A, options).rows) result.push_back(row.method);
