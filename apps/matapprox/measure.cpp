@@ -102,7 +102,7 @@ int run_measure(const MeasureCommand& command) {
                                        : report::Json(nullptr);
   command.json.write(json);
   std::string text =
-      fmt::format("{} of {}\n", saved.approximation.description(), command.input.path());
+      fmt::format("{} of {}\n", saved.approximation.summary.method, command.input.path());
   text += error_lines(*comparison.rows.front().measurement);
   if (saved.record.error_frobenius)
     text += fmt::format("stated in the file  {:.6e}\n", *saved.record.error_frobenius);

@@ -21,7 +21,8 @@ std::vector<std::string> fit(const std::string& matrix,
                              const std::string& method,
                              const std::string& output) {
   std::vector<std::string> command{"approximate", matrix, method, "-o", output, "--quiet"};
-  if (method == "chord") command.insert(command.end(), {"--adam-steps", "100", "--max-iterations", "30"});
+  if (method == "chord")
+    command.insert(command.end(), {"--adam-steps", "100", "--max-iterations", "30"});
   return command;
 }
 
