@@ -19,14 +19,14 @@ struct Column {
 constexpr Column kColumns[] = {
     {"method", 13, true},
     {"form", 9, true},
-    {"rank", 5, false},
-    {"numbers", 9, false},
-    {"share", 7, false},
+    {"rank", 4, false},
+    {"numbers", 7, false},
+    {"share", 6, false},
     {"rel. error", 10, false},
     {"fit s", 7, false},
     {"ms x1", 7, false},
     {"ms x64", 7, false},
-    {"notes", 5, true},
+    {"note", 4, true},
 };
 constexpr std::size_t kColumnCount = std::size(kColumns);
 
@@ -107,12 +107,34 @@ std::string wrapped(std::string text, std::size_t indent) {
   return result + text + "\n";
 }
 
-std::string line_of(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) {
+/// Column widths, the form's cut where a line would pass kWidth with single blanks in between.
+struct Layout {
+  std::vector<std::size_t> widths;
+  std::string gap = "  ";
+};
+
+Layout layout_of(const std::vector<std::vector<std::string>>& lines) {
+  Layout layout;
+  std::size_t total = 0;
+  for (std::size_t c = 0; c < kColumnCount; ++c) {
+    std::size_t width = std::max(kColumns[c].least_width, kColumns[c].title.size());
+    for (const auto& line : lines) width = std::max(width, line[c].size());
+    layout.widths.push_back(width);
+    total += width;
+  }
+  if (total + 2 * (kColumnCount - 1) > kWidth) layout.gap = " ";
+  const std::size_t length = total + layout.gap.size() * (kColumnCount - 1);
+  if (length > kWidth) layout.widths[1] -= std::min(layout.widths[1], length - kWidth);
+  return layout;
+}
+
+std::string line_of(const std::vector<std::string>& cells, const Layout& layout) {
   std::string line;
   for (std::size_t c = 0; c < kColumnCount; ++c) {
-    line += kColumns[c].left ? fmt::format("{:<{}}", cells[c], widths[c])
-                             : fmt::format("{:>{}}", cells[c], widths[c]);
-    line += "  ";
+    const std::string text = cells[c].substr(0, layout.widths[c]);
+    line += kColumns[c].left ? fmt::format("{:<{}}", text, layout.widths[c])
+                             : fmt::format("{:>{}}", text, layout.widths[c]);
+    line += layout.gap;
   }
   line.erase(line.find_last_not_of(' ') + 1);
   return line + "\n";
@@ -143,14 +165,10 @@ std::string comparison_table(const Comparison& comparison) {
   }
 
   std::vector<std::string> titles;
-  std::vector<std::size_t> widths;
-  for (std::size_t c = 0; c < kColumnCount; ++c) {
-    titles.emplace_back(kColumns[c].title);
-    widths.push_back(kColumns[c].least_width);
-    for (const auto& line : lines) widths[c] = std::max(widths[c], line[c].size());
-  }
-  std::string table = heading(comparison) + "\n" + line_of(titles, widths);
-  for (const auto& line : lines) table += line_of(line, widths);
+  for (const Column& column : kColumns) titles.emplace_back(column.title);
+  const Layout layout = layout_of(lines);
+  std::string table = heading(comparison) + "\n" + line_of(titles, layout);
+  for (const auto& line : lines) table += line_of(line, layout);
   return notes.empty() ? table : table + "\n" + notes;
 }
 

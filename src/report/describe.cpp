@@ -24,7 +24,7 @@ Counted count_and_norm(const LinearOperator& A, const RunControl& control) {
     const Index first = p * report::kPanelColumns;
     const Matrix X =
         A.columns_at(index_range(first, std::min(report::kPanelColumns, A.cols() - first)));
-    report::refuse_nonfinite(X, first, A.description());
+    report::refuse_nonfinite(A, X);
     norms[static_cast<std::size_t>(p)] = report::panel_norm(X);
     counts[static_cast<std::size_t>(p)] = (X.array() != 0).count();
   });
@@ -59,7 +59,7 @@ MatrixFacts describe(const LinearOperator& A,
   } else if (!norm_known) {
     const auto product = [&](const Matrix& W) {
       Matrix image = A.apply(W);
-      report::refuse_nonfinite_product(A, image, A.description());
+      report::refuse_nonfinite(A, image);
       return image;
     };
     facts.frobenius_norm = report::estimate_norm(A.rows(), A.cols(), options, product, [&] {

@@ -31,9 +31,9 @@ double exact_error(const LinearOperator& A, const LinearOperator& B, const RunCo
     const Index first = p * kPanelColumns;
     const auto J = index_range(first, std::min(kPanelColumns, A.cols() - first));
     Matrix difference = A.columns_at(J);
-    report::refuse_nonfinite(difference, first, A.description());
+    report::refuse_nonfinite(A, difference);
     const Matrix approximation = B.columns_at(J);
-    report::refuse_nonfinite(approximation, first, B.description());
+    report::refuse_nonfinite(B, approximation);
     difference -= approximation;
     norms[static_cast<std::size_t>(p)] = report::panel_norm(difference);
   });
@@ -43,9 +43,9 @@ double exact_error(const LinearOperator& A, const LinearOperator& B, const RunCo
 /// (A - B) X, with NaN and Inf refused.
 Matrix difference_product(const LinearOperator& A, const LinearOperator& B, const Matrix& X) {
   Matrix image = A.apply(X);
-  report::refuse_nonfinite_product(A, image, A.description());
+  report::refuse_nonfinite(A, image);
   const Matrix other = B.apply(X);
-  report::refuse_nonfinite_product(B, other, B.description());
+  report::refuse_nonfinite(B, other);
   image -= other;
   return image;
 }

@@ -41,28 +41,17 @@ double combined_norm(std::span<const double> norms) {
   return largest * std::sqrt(sum);
 }
 
-void refuse_nonfinite(const Matrix& X, Index first_column, const std::string& what) {
-  if (X.allFinite()) return;
-  for (Index j = 0; j < X.cols(); ++j) {
-    for (Index i = 0; i < X.rows(); ++i) {
-      if (!std::isfinite(X(i, j))) refuse(what, i, first_column + j, X(i, j));
-    }
-  }
-}
-
-void refuse_nonfinite_product(const LinearOperator& A,
-                              const Matrix& product,
-                              const std::string& what) {
-  if (product.allFinite()) return;
+void refuse_nonfinite(const LinearOperator& A, const Matrix& image) {
+  if (image.allFinite()) return;
   Index bad_row = 0;
-  while (product.row(bad_row).allFinite()) ++bad_row;
+  while (image.row(bad_row).allFinite()) ++bad_row;
   const Matrix row = A.rows_at(index_range(bad_row, 1));
   for (Index j = 0; j < row.rows(); ++j) {
-    if (!std::isfinite(row(j, 0))) refuse(what, bad_row, j, row(j, 0));
+    if (!std::isfinite(row(j, 0))) refuse(A.description(), bad_row, j, row(j, 0));
   }
   throw NumericalError(
-      fmt::format("{}: row {} times a random vector overflows, though its entries are finite",
-                  what,
+      fmt::format("{}: a product overflows in row {}, though its entries are finite",
+                  A.description(),
                   bad_row + 1));
 }
 

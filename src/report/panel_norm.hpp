@@ -15,15 +15,11 @@ double panel_norm(const Matrix& X);
 /// sqrt of the sum of squares, added in the given order.
 double combined_norm(std::span<const double> norms);
 
-/// Throws NumericalError naming `what`, row and column (counted from 1) of the first entry of X
-/// that is NaN or Inf; X holds the columns from first_column on.
-void refuse_nonfinite(const Matrix& X, Index first_column, const std::string& what);
-
-/// The same for a product A w that came out NaN or Inf in some row: finds the entry of A in that
-/// row; a product of finite entries is reported as an overflow.
-void refuse_nonfinite_product(const LinearOperator& A,
-                              const Matrix& product,
-                              const std::string& what);
+/// Throws NumericalError naming A, row and column (counted from 1) if `image`, some columns of A or
+/// a product with A, holds NaN or Inf. The row is seen in the image, the column in that row of A:
+/// with 0 * NaN = NaN a product with a unit vector alone does not tell the column. An overflow from
+/// finite entries is reported as such.
+void refuse_nonfinite(const LinearOperator& A, const Matrix& image);
 
 /// Columns of one panel in all exact passes.
 constexpr Index kPanelColumns = 64;

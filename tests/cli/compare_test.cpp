@@ -17,7 +17,7 @@ using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
 
-const json& row_of(const json& document, const std::string& method) {
+json row_of(const json& document, const std::string& method) {
   for (const json& row : document["results"]) {
     if (row["method"] == method) return row;
   }
@@ -190,9 +190,13 @@ TEST(CliCompare, TinyAndZeroMatricesGetAnAnswer) {
   for (const char* text : {"3\n", "0\n", "1,2\n3,4\n", "0,0\n0,0\n", "0,0,0\n0,0,0\n0,0,0\n"}) {
     const std::string path = temporary_dir() + "/tiny.csv";
     write_file(path, text);
-    const ProgramResult result = run_program(with({"compare", path, "--json", "-"}, kQuickChord));
-    EXPECT_EQ(result.exit_code, 0) << text << result.err << result.out;
-    const json& svd = row_of(result.json(), "truncated_svd");
+    const ProgramResult by_budget =
+        run_program(with({"compare", path, "--json", "-"}, kQuickChord));
+    EXPECT_EQ(by_budget.exit_code, 0) << text << by_budget.err << by_budget.out;
+    const ProgramResult by_rank =
+        run_program(with({"compare", path, "--rank", "1", "--json", "-"}, kQuickChord));
+    ASSERT_EQ(by_rank.exit_code, 0) << text << by_rank.err;
+    const json svd = row_of(by_rank.json(), "truncated_svd");
     EXPECT_EQ(svd["status"], "ok") << text;
     EXPECT_LE(svd["relative_error"], 1) << text;
   }
@@ -243,7 +247,7 @@ TEST(CliCompare, MaxSecondsStopsAFitAtItsBestPoint) {
                                             "--json",
                                             "-"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  const json& chord = row_of(result.json(), "chord");
+  const json chord = row_of(result.json(), "chord");
   EXPECT_EQ(chord["termination"], "max_seconds");
   EXPECT_EQ(chord["interrupted"], false);
   EXPECT_LT(chord["relative_error"], 1);
@@ -265,7 +269,7 @@ TEST(CliCompare, FirstInterruptMeasuresAndWritesTheBestPoint) {
   const ProgramResult result = running.wait();
   EXPECT_EQ(result.exit_code, 130) << result.err;
   const json document = result.json();
-  const json& chord = row_of(document, "chord");
+  const json chord = row_of(document, "chord");
   EXPECT_EQ(chord["status"], "ok");
   EXPECT_EQ(chord["interrupted"], true);
   EXPECT_EQ(chord["termination"], "interrupted");

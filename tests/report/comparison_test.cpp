@@ -75,6 +75,8 @@ DenseOperator symmetric_example(Index n) {
 
 TEST(ComparisonTable, IsAlignedAndAtMostAHundredColumnsWide) {
   Comparison comparison = sample();
+  comparison.rows[1].form = "dense, symmetric and a very long word";
+  comparison.rows[0].storage->numbers = 123456789012345;
   comparison.rows[2].status = std::string(300, 'x') + " " + std::string(50, 'y');
   comparison.rows[1].message =
       "a sentence of many words that goes on and on until it no longer fits into one line";
