@@ -1,0 +1,131 @@
+#include "io/atomic_output.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include "matapprox/core/error.hpp"
+#include "matapprox/io/saved_approximation.hpp"
+#include "support/expect_close.hpp"
+#include "support/known_spectrum.hpp"
+#include "support/paths.hpp"
+
+namespace matapprox {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+Index files_in(const std::string& folder) {
+  return std::distance(fs::directory_iterator(folder), fs::directory_iterator());
+}
+
+/// A disk on which no file can grow beyond so many bytes.
+class SmallDisk {
+ public:
+  explicit SmallDisk(rlim_t bytes) : old_handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &old_limit_);
+    const rlimit limit{bytes, old_limit_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+  ~SmallDisk() {
+    setrlimit(RLIMIT_FSIZE, &old_limit_);
+    std::signal(SIGXFSZ, old_handler_);
+  }
+
+ private:
+  void (*old_handler_)(int);
+  rlimit old_limit_{};
+};
+
+TEST(AtomicOutput, AppearsOnCommitOnly) {
+  const std::string folder = test::temporary_dir();
+  const std::string path = folder + "/a.txt";
+  {
+    AtomicOutput output(path);
+    output.write("new");
+    EXPECT_FALSE(fs::exists(path));
+    EXPECT_EQ(fs::path(output.temporary_path()).parent_path(), folder);
+    output.commit();
+  }
+  EXPECT_EQ(content_of(path), "new");
+  EXPECT_EQ(files_in(folder), 1);
+}
+
+TEST(AtomicOutput, KeepsTheOldFileWithoutCommit) {
+  const std::string folder = test::temporary_dir();
+  const std::string path = folder + "/a.txt";
+  std::ofstream(path) << "old";
+  {
+    AtomicOutput output(path);
+    output.write("half of the n");
+  }
+  EXPECT_EQ(content_of(path), "old");
+  EXPECT_EQ(files_in(folder), 1);
+}
+
+TEST(AtomicOutput, TwoWritersDoNotMeet) {
+  const std::string path = test::temporary_dir() + "/a.txt";
+  AtomicOutput one(path);
+  AtomicOutput two(path);
+  EXPECT_NE(one.temporary_path(), two.temporary_path());
+  one.write("one");
+  two.write("two");
+  one.commit();
+  two.commit();
+  EXPECT_EQ(content_of(path), "two");
+}
+
+TEST(AtomicOutput, RefusesWhatCannotBeReplaced) {
+  const std::string folder = test::temporary_dir();
+  EXPECT_REFUSED(FileError, AtomicOutput(folder + "/no/a.txt"), "no' does not exist");
+  EXPECT_REFUSED(FileError, AtomicOutput(folder), "not a regular file");
+  EXPECT_REFUSED(FileError, AtomicOutput("/dev/full"), "not a regular file");
+}
+
+TEST(AtomicOutput, AFullDiskLeavesNothing) {
+  const std::string folder = test::temporary_dir();
+  const std::string path = folder + "/a.txt";
+  std::ofstream(path) << "old";
+  {
+    const SmallDisk disk(1000);
+    EXPECT_REFUSED(
+        FileError,
+        [&] {
+          AtomicOutput output(path);
+          output.write(std::string(5000, 'x'));
+          output.commit();
+        }(),
+        "a.txt: cannot write: File too large");
+  }
+  EXPECT_EQ(content_of(path), "old");
+  EXPECT_EQ(files_in(folder), 1);
+}
+
+TEST(AtomicOutput, SavingOnAFullDiskKeepsTheOldApproximation) {
+  const std::string folder = test::temporary_dir();
+  const std::string path = folder + "/a.h5";
+  const Approximation small({make_factor("A", test::random_matrix(3, 3))}, {});
+  const Approximation large({make_factor("A", test::random_matrix(300, 300))}, {});
+  save(path, small, {});
+  {
+    const SmallDisk disk(100000);
+    EXPECT_REFUSED(FileError, save(path, large, {}), "cannot write: File too large");
+  }
+  EXPECT_EQ(load_approximation(path).approximation.rows(), 3);
+  EXPECT_EQ(files_in(folder), 1);
+  save(path, large, {});  // HDF5 is still in order
+  EXPECT_EQ(load_approximation(path).approximation.rows(), 300);
+}
+
+}  // namespace
+}  // namespace matapprox

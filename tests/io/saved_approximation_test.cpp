@@ -1,0 +1,239 @@
+#include "matapprox/io/saved_approximation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "core/hdf5_handle.hpp"
+#include "matapprox/core/error.hpp"
+#include "matapprox/core/random.hpp"
+#include "support/expect_close.hpp"
+#include "support/known_spectrum.hpp"
+#include "support/paths.hpp"
+#include "support/saved_examples.hpp"
+
+namespace matapprox {
+namespace {
+
+using test::saved_examples;
+using test::SavedExample;
+
+std::string file_in_new_folder(const std::string& name) {
+  return (std::filesystem::path(test::temporary_dir()) / name).string();
+}
+
+SavedRecord full_record() {
+  SavedRecord record;
+  record.provenance = {
+      "matrices/mesh.mtx", "laplacian directed=true", 37, 37, {1.5, -2e-300, 0, 4}};
+  record.error_frobenius = 0.125;
+  record.relative_error = 1e-17;
+  record.error_is_exact = false;
+  record.interrupted = true;
+  record.fit_seconds = 12.5;
+  record.resume.arrays = {{"zeta", Vector::LinSpaced(5, 0, 1)}, {"alpha", Vector(0)}};
+  record.resume.arrays[0].second(2) = std::numeric_limits<double>::infinity();
+  record.resume.counters = {{"step", -3}, {"iteration", Index{1} << 60}};
+  return record;
+}
+
+class SavedExamples : public ::testing::TestWithParam<int> {
+ protected:
+  SavedExample example_ = saved_examples()[static_cast<std::size_t>(GetParam())];
+};
+
+TEST_P(SavedExamples, ProductsKeepTheirBits) {
+  const std::string path = file_in_new_folder("a.h5");
+  const Approximation& A = example_.approximation;
+  save(path, A, {});
+  const SavedApproximation back = load_approximation(path);
+  const Approximation& B = back.approximation;
+  ASSERT_EQ(B.rows(), A.rows());
+  ASSERT_EQ(B.cols(), A.cols());
+  const Matrix X = test::random_matrix(A.cols(), 3, 5);
+  const Matrix Y = test::random_matrix(A.rows(), 3, 6);
+  EXPECT_SAME_BITS(B.apply(X), A.apply(X));
+  EXPECT_SAME_BITS(B.apply_transpose(Y), A.apply_transpose(Y));
+  EXPECT_EQ(B.symmetrized(), A.symmetrized());
+  EXPECT_EQ(B.precision(), A.precision());
+  EXPECT_EQ(B.storage().numbers, A.storage().numbers);
+  EXPECT_EQ(B.storage().bytes, A.storage().bytes);
+}
+
+TEST_P(SavedExamples, FactorsKeepNamesAndSharing) {
+  const std::string path = file_in_new_folder("a.h5");
+  const auto& before = example_.approximation.factors();
+  save(path, example_.approximation, {});
+  const SavedApproximation back = load_approximation(path);
+  const auto& after = back.approximation.factors();
+  ASSERT_EQ(after.size(), before.size());
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    EXPECT_EQ(after[i].name, before[i].name);
+    EXPECT_EQ(after[i].transposed, before[i].transposed);
+    EXPECT_EQ(after[i].value->index(), before[i].value->index());
+    for (std::size_t j = 0; j < before.size(); ++j) {
+      EXPECT_EQ(after[i].value == after[j].value, before[i].value == before[j].value);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All,
+                         SavedExamples,
+                         ::testing::Range(0, static_cast<int>(saved_examples().size())),
+                         [](const auto& info) {
+                           return saved_examples()[static_cast<std::size_t>(info.param)].name;
+                         });
+
+TEST(SavedApproximation, KeepsSummaryAndRecord) {
+  const std::string path = file_in_new_folder("a.h5");
+  Approximation A = saved_examples().front().approximation;
+  A.summary = {"chord",
+               "sparse",
+               7,
+               Termination::kMaxSeconds,
+               "went short of \xc3\xa9nergie",
+               42,
+               0xfedcba9876543210U,
+               {{1, 0.5, 0.25}, {2, 1.5, 0.125}},
+               {}};
+  A.summary.options = {{"zeta", "1;2", "", {}},
+                       {"alpha", "", "", {}},
+                       {"landmarks", std::string(200000, '7'), "", {}}};
+  const SavedRecord record = full_record();
+  save(path, A, record);
+  const SavedApproximation back = load_approximation(path);
+  const Summary& s = back.approximation.summary;
+  EXPECT_EQ(s.method, A.summary.method);
+  EXPECT_EQ(s.form, A.summary.form);
+  EXPECT_EQ(s.rank, 7);
+  EXPECT_EQ(s.termination, Termination::kMaxSeconds);
+  EXPECT_EQ(s.message, A.summary.message);
+  EXPECT_EQ(s.iterations, 42);
+  EXPECT_EQ(s.seed, 0xfedcba9876543210U);
+  ASSERT_EQ(s.history.size(), 2U);
+  EXPECT_EQ(s.history[1].iteration, 2);
+  EXPECT_EQ(s.history[1].seconds, 1.5);
+  EXPECT_EQ(s.history[1].relative_error, 0.125);
+  ASSERT_EQ(s.options.size(), 3U);
+  for (std::size_t k = 0; k < 3; ++k) {
+    EXPECT_EQ(s.options[k].name, A.summary.options[k].name);
+    EXPECT_EQ(s.options[k].value, A.summary.options[k].value);
+  }
+  EXPECT_EQ(back.record.provenance.path, record.provenance.path);
+  EXPECT_EQ(back.record.provenance.kind, record.provenance.kind);
+  EXPECT_EQ(back.record.provenance.rows, 37);
+  EXPECT_EQ(back.record.provenance.cols, 37);
+  EXPECT_EQ(back.record.provenance.fingerprint, record.provenance.fingerprint);
+  EXPECT_EQ(back.record.error_frobenius, record.error_frobenius);
+  EXPECT_EQ(back.record.relative_error, record.relative_error);
+  EXPECT_FALSE(back.record.error_is_exact);
+  EXPECT_TRUE(back.record.interrupted);
+  EXPECT_EQ(back.record.fit_seconds, 12.5);
+  ASSERT_EQ(back.record.resume.arrays.size(), 2U);
+  EXPECT_EQ(back.record.resume.arrays[0].first, "zeta");
+  EXPECT_SAME_BITS(back.record.resume.arrays[0].second, record.resume.arrays[0].second);
+  EXPECT_EQ(back.record.resume.arrays[1].second.size(), 0);
+  EXPECT_EQ(back.record.resume.counters, record.resume.counters);
+}
+
+TEST(SavedApproximation, UnknownErrorStaysUnknown) {
+  const std::string path = file_in_new_folder("a.h5");
+  save(path, saved_examples().front().approximation, {});
+  const SavedApproximation back = load_approximation(path);
+  EXPECT_FALSE(back.record.error_frobenius.has_value());
+  EXPECT_FALSE(back.record.relative_error.has_value());
+  EXPECT_TRUE(back.record.resume.empty());
+  EXPECT_TRUE(back.approximation.summary.history.empty());
+}
+
+TEST(SavedApproximation, StoresSharedValuesOnce) {
+  const Matrix C = test::random_matrix(300, 20);
+  const Factor left = make_factor("C", C);
+  const Approximation shared({left, {"C^T", left.value, true}}, {});
+  const Approximation twice({left, make_factor("C^T", C, true)}, {});
+  const std::string folder = test::temporary_dir();
+  save(folder + "/shared.h5", shared, {});
+  save(folder + "/twice.h5", twice, {});
+  EXPECT_GE(std::filesystem::file_size(folder + "/twice.h5"),
+            std::filesystem::file_size(folder + "/shared.h5") + 300 * 20 * 8);
+}
+
+TEST(SavedApproximation, FloatTakesHalfTheBytes) {
+  const std::vector<Factor> factors{make_factor("U", test::random_matrix(300, 20))};
+  const Approximation wide(factors, {});
+  const Approximation narrow(
+      round_factors(factors, Precision::kFloat), {}, false, Precision::kFloat);
+  const std::string folder = test::temporary_dir();
+  save(folder + "/wide.h5", wide, {});
+  save(folder + "/narrow.h5", narrow, {});
+  EXPECT_EQ(std::filesystem::file_size(folder + "/wide.h5") -
+                std::filesystem::file_size(folder + "/narrow.h5"),
+            300U * 20U * 4U);
+}
+
+TEST(SavedApproximation, RefusesToSaveWhatWouldNotComeBack) {
+  const std::string path = file_in_new_folder("a.h5");
+  Matrix A = test::random_matrix(4, 4);
+  EXPECT_REFUSED(
+      InvalidArgument,
+      (save(path, Approximation({make_factor("A", A)}, {}, false, Precision::kFloat), {})),
+      "values that are not floats");
+  A(1, 2) = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_REFUSED(
+      NumericalError, (save(path, Approximation({make_factor("A", A)}, {}), {})), "NaN or Inf");
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST(SavedApproximation, RecognisesItsOwnFiles) {
+  const std::string folder = test::temporary_dir();
+  save(folder + "/a.h5", saved_examples().front().approximation, {});
+  std::ofstream(folder + "/text.h5") << "not HDF5";
+  EXPECT_TRUE(is_saved_approximation(folder + "/a.h5"));
+  EXPECT_FALSE(is_saved_approximation(folder + "/text.h5"));
+  EXPECT_FALSE(is_saved_approximation(folder + "/missing.h5"));
+}
+
+TEST(SavedApproximation, RefusesForeignMissingAndNewerFiles) {
+  const std::string folder = test::temporary_dir();
+  EXPECT_REFUSED(FileError, load_approximation(folder + "/missing.h5"), "no such file");
+  EXPECT_REFUSED(FileError, load_approximation(folder), "not a regular file");
+  std::ofstream(folder + "/empty.h5").flush();
+  EXPECT_REFUSED(FileError, load_approximation(folder + "/empty.h5"), "empty");
+  std::ofstream(folder + "/text.h5") << "not HDF5 at all";
+  EXPECT_REFUSED(FileError, load_approximation(folder + "/text.h5"), "not an HDF5 file");
+  {
+    const hdf5::Handle file(
+        H5Fcreate((folder + "/foreign.h5").c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
+        H5Fclose);
+  }
+  EXPECT_REFUSED(FileError, load_approximation(folder + "/foreign.h5"), "another program");
+  const std::string newer = folder + "/newer.h5";
+  save(newer, saved_examples().front().approximation, {});
+  {
+    const hdf5::Handle file(H5Fopen(newer.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose);
+    const hdf5::Handle version(H5Aopen(file.id(), "format_version", H5P_DEFAULT), H5Aclose);
+    const std::int64_t next = 2;
+    ASSERT_GE(H5Awrite(version.id(), H5T_NATIVE_INT64, &next), 0);
+  }
+  EXPECT_REFUSED(FileError, load_approximation(newer), "format version 2 is newer than 1");
+}
+
+TEST(SavedApproximation, RefusesAFolderThatDoesNotExist) {
+  const std::string path = test::temporary_dir() + "/missing/a.h5";
+  EXPECT_REFUSED(
+      FileError, save(path, saved_examples().front().approximation, {}), "does not exist");
+}
+
+TEST(SavedApproximation, ReplacesAnOlderFileWhole) {
+  const std::string folder = test::temporary_dir();
+  const auto examples = saved_examples();
+  save(folder + "/a.h5", examples[0].approximation, {});
+  save(folder + "/a.h5", examples[1].approximation, {});
+  EXPECT_EQ(load_approximation(folder + "/a.h5").approximation.rows(),
+            examples[1].approximation.rows());
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
+}
+
+}  // namespace
+}  // namespace matapprox

@@ -1,0 +1,61 @@
+#include "support/saved_examples.hpp"
+
+#include "matapprox/core/random.hpp"
+#include "support/known_spectrum.hpp"
+
+namespace matapprox::test {
+
+namespace {
+
+ChordFactors chain(Index n) {
+  ChordFactors factors;
+  factors.pattern.order = n;
+  factors.pattern.offsets = {{0, 1, 2}, {0, 5}, {3, 0, 1, 7}};
+  for (Index k = 0; k < factors.pattern.stored_numbers(); ++k) {
+    factors.values.push_back(random_normal(9, RandomStream::kGenerator, k, 0));
+  }
+  return factors;
+}
+
+}  // namespace
+
+std::vector<SavedExample> saved_examples() {
+  const Matrix U = random_matrix(37, 5, 1);
+  const Matrix V = random_matrix(29, 5, 2);
+  const Vector sigma = random_matrix(5, 1, 3).col(0);
+  const Factor C = make_factor("C", U);
+  const SparseMatrix S = random_sparse(37, 29, 4, 4);
+  std::vector<SavedExample> examples;
+  examples.push_back(
+      {"Svd",
+       Approximation({make_factor("U", U), make_factor("sigma", sigma), make_factor("V", V, true)},
+                     {})});
+  examples.push_back(
+      {"Nystrom",
+       Approximation({C, make_factor("W", random_matrix(5, 5, 7)), {"C", C.value, true}}, {})});
+  examples.push_back({"Sparse", Approximation({make_factor("S", S)}, {})});
+  examples.push_back(
+      {"SparseWithEmptyRows", Approximation({make_factor("S", SparseMatrix(6, 3))}, {})});
+  examples.push_back({"Chord", Approximation({make_factor("W", chain(11))}, {})});
+  examples.push_back({"ChordSymmetrized", Approximation({make_factor("W", chain(16))}, {}, true)});
+  for (const auto kind : {ProjectionKind::kGaussian,
+                          ProjectionKind::kRademacher,
+                          ProjectionKind::kSparse,
+                          ProjectionKind::kSrht}) {
+    examples.push_back(
+        {"Projection_" + std::string(enum_name(kind)),
+         Approximation(
+             {make_factor("B", U), make_factor("R", RandomProjection(kind, ~0ULL, 5, 23))}, {})});
+  }
+  examples.push_back({"Float",
+                      Approximation(round_factors({make_factor("U", U), make_factor("V", V, true)},
+                                                  Precision::kFloat),
+                                    {},
+                                    false,
+                                    Precision::kFloat)});
+  examples.push_back(
+      {"OneByOne", Approximation({make_factor("A", Matrix(Matrix::Ones(1, 1)))}, {})});
+  return examples;
+}
+
+}  // namespace matapprox::test
