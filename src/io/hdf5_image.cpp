@@ -21,9 +21,8 @@ Image::Image(std::string path) : path_(std::move(path)) {
   access_ = Handle(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   const bool ready = access_ && H5Pset_fapl_core(access_.id(), kGrowth, false) >= 0 &&
                      H5Pset_libver_bounds(access_.id(), H5F_LIBVER_V18, H5F_LIBVER_V18) >= 0;
-  const Handle order(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
-  if (ready && order) {
-    file_ = Handle(H5Fcreate(path_.c_str(), H5F_ACC_TRUNC, order.id(), access_.id()), H5Fclose);
+  if (ready) {
+    file_ = Handle(H5Fcreate(path_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access_.id()), H5Fclose);
   }
   if (!file_) throw FileError(fmt::format("{}: HDF5 cannot start a file in memory", path_));
 }
@@ -32,11 +31,11 @@ void Image::write() {
   const Quiet quiet;
   AtomicOutput output(path_);
   void* buffer = nullptr;
-  hsize_t size = 0;
   const bool complete = H5Fflush(file_.id(), H5F_SCOPE_GLOBAL) >= 0 &&
-                        H5Fget_filesize(file_.id(), &size) >= 0 &&
                         H5Fget_vfd_handle(file_.id(), access_.id(), &buffer) >= 0;
-  if (!complete || buffer == nullptr) {
+  // The size without the spare room in which the memory driver grows.
+  const ssize_t size = complete ? H5Fget_file_image(file_.id(), nullptr, 0) : -1;
+  if (size <= 0 || buffer == nullptr) {
     throw FileError(fmt::format("{}: HDF5 cannot complete the file in memory", path_));
   }
   // The handle of the memory driver is the address of its pointer to the bytes.

@@ -49,7 +49,7 @@ bool in_rehearsal = false;  // set in the child only
 double default_seconds(const std::string& path) {
   std::error_code code;
   const auto bytes = std::filesystem::file_size(path, code);
-  return 60 + (code ? 0.0 : static_cast<double>(bytes) / 4e6);
+  return 30 + (code ? 0.0 : static_cast<double>(bytes) / 4e6);
 }
 
 #ifndef MATAPPROX_UNDER_SANITIZER

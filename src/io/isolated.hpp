@@ -9,7 +9,7 @@ namespace matapprox {
 
 /// What a rehearsal may use before it counts as a hang or a runaway.
 struct RehearsalLimits {
-  double seconds = 0;      ///< wall clock; 0: a minute plus a second per 4 MB of file
+  double seconds = 0;      ///< wall clock; 0: 30 s, plus 1 s per 4 MB of file
   Index memory_bytes = 0;  ///< beyond what the process has now; 0: what the machine has free
 };
 

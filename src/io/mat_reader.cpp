@@ -3,6 +3,7 @@
 #include <matio.h>
 
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <span>
 
@@ -276,6 +277,20 @@ SparseMatrix sparse_matrix(const matvar_t& variable, Shape shape, const std::str
   return A;
 }
 
+/// A number takes a byte at least, which deflate packs at most 1032 to 1; a larger promise would
+/// have the library fill memory with zeros.
+void require_plausible(const std::string& path, double numbers, const std::string& label) {
+  std::error_code code;
+  const auto bytes = static_cast<double>(std::filesystem::file_size(path, code));
+  if (!code && numbers > 1032 * bytes) {
+    throw FileError(
+        fmt::format("{}: {:.0f} bytes cannot hold the {:.4g} numbers that its size says",
+                    label,
+                    bytes,
+                    numbers));
+  }
+}
+
 FileMatrix read_variable(const std::string& path, const std::string& wanted) {
   const hdf5::Quiet quiet;  // version 7.3 is HDF5
   const std::string name = wanted.empty() ? only_matrix(path) : wanted;
@@ -286,7 +301,10 @@ FileMatrix read_variable(const std::string& path, const std::string& wanted) {
   const Shape shape = shape_of(variable, label);
   const bool is_sparse = variable.class_type == MAT_C_SPARSE;
   const double numbers = static_cast<double>(shape.rows) * static_cast<double>(shape.cols);
-  if (!is_sparse) require_memory(16.0 * numbers, label);
+  if (!is_sparse) {
+    require_plausible(path, numbers, label);
+    require_memory(16.0 * numbers, label);
+  }
   if (variable.data == nullptr && Mat_VarReadDataAll(file.get(), &variable) != 0) {
     throw FileError(fmt::format("{}: cannot be read: damaged", label));
   }

@@ -108,12 +108,13 @@ TEST_P(Exported, MatrixMarketFilesMultiplyToTheApproximation) {
   EXPECT_CLOSE(product, expected_, 1e-14);
 }
 
-INSTANTIATE_TEST_SUITE_P(All,
-                         Exported,
-                         ::testing::Range(0, static_cast<int>(test::saved_examples().size())),
-                         [](const auto& info) {
-                           return test::saved_examples()[static_cast<std::size_t>(info.param)].name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All,
+    Exported,
+    ::testing::Range(0, static_cast<int>(test::saved_examples().size())),
+    [](const auto& instance) {
+      return test::saved_examples()[static_cast<std::size_t>(instance.param)].name;
+    });
 
 TEST(Export, ChordFactorsStaySparse) {
   const auto examples = test::saved_examples();

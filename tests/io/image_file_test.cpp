@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <jpeglib.h>
 #include <png.h>
+#include <zlib.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -269,7 +270,7 @@ TEST_P(DamagedImages, AreFileErrorsOrPictures) {
 INSTANTIATE_TEST_SUITE_P(Formats,
                          DamagedImages,
                          ::testing::Values("png", "jpg"),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& instance) { return instance.param; });
 
 TEST(Images, MissingFile) {
   EXPECT_THROW(read_image(test::temporary_dir() + "/missing.png"), FileError);

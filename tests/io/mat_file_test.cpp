@@ -244,7 +244,9 @@ TEST_P(MatVersions, DamagedFilesAreFileErrors) {
 INSTANTIATE_TEST_SUITE_P(Versions,
                          MatVersions,
                          ::testing::Values(MAT_FT_MAT5, MAT_FT_MAT73),
-                         [](const auto& info) { return info.param == MAT_FT_MAT5 ? "V5" : "V73"; });
+                         [](const auto& instance) {
+                           return instance.param == MAT_FT_MAT5 ? "V5" : "V73";
+                         });
 
 TEST(MatFile, RefusesOtherFiles) {
   const std::string folder = test::temporary_dir();

@@ -39,14 +39,14 @@ struct EnumNames<InputKind> {
 
 struct LoadOptions {
   InputKind kind = InputKind::kMatrix;
-  std::string variable;              ///< which array of a .mat, .npz or .h5 file
+  std::string variable{};            ///< which array of a .mat, .npz or .h5 file
   std::string kernel = "gaussian";   ///< see operators/kernel.hpp
   double bandwidth = 0;              ///< kernel; 0: the median rule
   Index degree = 3;                  ///< polynomial kernel
   double offset = 1;                 ///< polynomial kernel
   bool directed = false;             ///< graph from an edge list: keep directions
   bool keep_explicit_zeros = false;  ///< sparse files: store entries that are given as 0
-  std::string skip_columns;          ///< points and samples: columns to leave out ("0,5", "last")
+  std::string skip_columns{};        ///< points and samples: columns to leave out ("0,5", "last")
   void visit(OptionVisitor& v);
 };
 
@@ -73,7 +73,9 @@ struct LoadedMatrix {
 /// it would need more memory than the machine has.
 LoadedMatrix load(const std::string& path, const LoadOptions& options = {});
 
-/// Four numbers y^T A x for seeded random x and y. Cost: four products.
+/// Four numbers y_k^T A x_k for seeded random x_k and y_k: one product with four columns. Where
+/// that would take more than 5e8 multiplications a column (kernel matrices, files larger than
+/// memory), y_k is a random unit vector: four rows of A.
 std::vector<double> fingerprint(const LinearOperator& A);
 /// True if they agree to 1e-9 relative.
 bool same_fingerprint(const std::vector<double>& a, const std::vector<double>& b);
