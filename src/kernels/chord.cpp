@@ -113,7 +113,7 @@ void apply_chain(const ChordPattern& pattern,
                  const double* values,
                  bool transposed,
                  const ConstBlock& X,
-                 Block Y) {
+                 Block& Y) {
   const Index n = pattern.order;
   const Index columns = X.cols();
   require(X.rows() == n && Y.rows() == n && Y.cols() == columns,
@@ -128,7 +128,7 @@ void apply_chain(const ChordPattern& pattern,
   const Index width = vectors ? 1 : kProductWidth;
   const Index panels = (columns + width - 1) / width;
   // Whether threads share a panel or take one each does not change the bits.
-  const bool spread = panels < 2 * threads() && n >= 2 * kRowChunk;
+  const bool spread = panels < Index{2} * threads() && n >= 2 * kRowChunk;
   const ChainProduct product(chain_of(pattern, values), transposed, spread);
   const auto apply_to = [&](Index p) {
     const Index first = p * width;

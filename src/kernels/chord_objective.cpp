@@ -71,7 +71,7 @@ class ObjectivePanel {
 
   /// A few cache lines more than a panel, so that no two start at the same place of a page: a load
   /// would otherwise wait for stores that only look like its own.
-  static Index panel_numbers(Index order, Index width) { return order * width + 9 * 8; }
+  static Index panel_numbers(Index order, Index width) { return order * width + 72; }
 
   /// Row of W that holds column c by link k.
   static Index row_of(const simd::ChordFactor& W, Index c, Index k) {

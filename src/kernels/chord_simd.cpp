@@ -12,8 +12,7 @@
 #include "kernels/transpose-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace matapprox::kernels::simd {
-namespace HWY_NAMESPACE {
+namespace matapprox::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using Full = hn::CappedTag<double, 8>;
@@ -316,8 +315,7 @@ void columns_from_panel_impl(
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace matapprox::kernels::simd
+}  // namespace matapprox::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

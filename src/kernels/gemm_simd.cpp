@@ -13,8 +13,7 @@
 #include "kernels/transpose-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace matapprox::kernels::simd {
-namespace HWY_NAMESPACE {
+namespace matapprox::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using Full = hn::CappedTag<double, 8>;
@@ -59,8 +58,8 @@ HWY_INLINE void multiply_tile(const double* HWY_RESTRICT a,
   const Full d;
   using V = hn::Vec<Full>;
   V acc[kTileColumns][kTileVectors];
-  for (Index j = 0; j < kTileColumns; ++j) {
-    for (Index v = 0; v < kTileVectors; ++v) acc[j][v] = hn::Zero(d);
+  for (auto& column : acc) {
+    for (V& sum : column) sum = hn::Zero(d);
   }
   for (Index p = 0; p < depth; ++p) {
     const V a0 = hn::Load(d, a);
@@ -177,7 +176,7 @@ HWY_INLINE void accumulate(D d,
                            Index begin,
                            Index end,
                            double* HWY_RESTRICT sums) {
-  const Index lanes = static_cast<Index>(hn::Lanes(d));
+  const auto lanes = static_cast<Index>(hn::Lanes(d));
   for (Index i = begin; i < end; i += lanes) {
     for (int j = 0; j < kColumns; ++j) {
       auto sum = hn::LoadU(d, sums + j * kStrip + i);
@@ -302,8 +301,7 @@ void multiply_narrow_transposed_impl(const double* a,
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace matapprox::kernels::simd
+}  // namespace matapprox::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

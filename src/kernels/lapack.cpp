@@ -11,6 +11,7 @@
 #include "matapprox/core/error.hpp"
 
 // Fortran names, 32-bit integers (LP64); the lengths of character arguments come last.
+// NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
 void dgemm_(const char* trans_a,
             const char* trans_b,
@@ -99,6 +100,7 @@ void dgeqp3_(const int* m,
              int* info);
 void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info, std::size_t);
 }
+// NOLINTEND(readability-identifier-naming)
 
 namespace matapprox::kernels {
 
@@ -317,7 +319,8 @@ Matrix thin_qr(Matrix A, Matrix* R) {
   const Index r = std::min(A.rows(), n);
   if (r == 0) {
     if (R != nullptr) R->resize(0, n);
-    return Matrix(A.rows(), 0);
+    A.resize(Eigen::NoChange, 0);
+    return A;
   }
   require_finite("dgeqrf", A);
   const SingleBlasThread guard;
@@ -329,7 +332,7 @@ Matrix thin_qr(Matrix A, Matrix* R) {
 }
 
 std::vector<Index> pivoted_qr_order(Matrix A) {
-  const std::size_t columns = static_cast<std::size_t>(A.cols());
+  const auto columns = static_cast<std::size_t>(A.cols());
   std::vector<int> pivots(columns, 0);  // 0: free to move
   std::vector<Index> order(columns);
   if (A.size() == 0) {

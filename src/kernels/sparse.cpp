@@ -16,7 +16,7 @@ namespace {
 // rather than single numbers; and columns at a time, a row of X being two cache lines then.
 constexpr Index kRowChunk = 4096;
 constexpr Index kResultRows = 64;
-constexpr Index kPanelColumns = 2;
+constexpr Index kPanelColumns = 3;
 constexpr Index kPanelWidth = 16;
 // Numbers of X held row-major at a time, where that is more than one cache line per row: 512 MiB.
 constexpr Index kPanelNumbers = Index{1} << 26;

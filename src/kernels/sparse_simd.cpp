@@ -9,8 +9,7 @@
 #include "kernels/sparse_simd.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace matapprox::kernels::simd {
-namespace HWY_NAMESPACE {
+namespace matapprox::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using Quad = hn::CappedTag<double, 4>;
@@ -78,8 +77,7 @@ void sparse_panel_rows_impl(
   for (; c < width; c += kLanes) panel_rows<1>(A, first, last, width, x + c, y + c);
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace matapprox::kernels::simd
+}  // namespace matapprox::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

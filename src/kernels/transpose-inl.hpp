@@ -12,8 +12,7 @@
 #include "matapprox/core/types.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace matapprox::kernels::simd {
-namespace HWY_NAMESPACE {
+namespace matapprox::kernels::simd::HWY_NAMESPACE {
 
 /// Vectors of at most 4 numbers: squares of them transpose in registers on every processor.
 using Square = hwy::HWY_NAMESPACE::CappedTag<double, 4>;
@@ -43,8 +42,7 @@ HWY_INLINE void transpose_square(hwy::HWY_NAMESPACE::Vec<Square>* v) {
 #endif
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace matapprox::kernels::simd
+}  // namespace matapprox::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // per target
