@@ -1,5 +1,5 @@
 // Rates of the kernels, the BLAS's own product beside ours:
-//   matapprox_bench --benchmark_filter=Gemm --benchmark_repetitions=5
+//   matapprox_bench --benchmark_filter=gemm --benchmark_repetitions=5
 // Each figure is for one thread; MATAPPROX_THREADS=n asks for more.
 
 #include <benchmark/benchmark.h>
@@ -32,7 +32,7 @@ double multiply_flops(Index m, Index n, Index k) {
   return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
 }
 
-void Gemm(benchmark::State& state) {
+void gemm_rate(benchmark::State& state) {
   use_threads();
   const Index m = state.range(0);
   const Index n = state.range(1);
@@ -48,7 +48,7 @@ void Gemm(benchmark::State& state) {
   count_flops(state, multiply_flops(m, n, k));
   state.SetLabel(instruction_set());
 }
-BENCHMARK(Gemm)
+BENCHMARK(gemm_rate)
     ->ArgNames({"m", "n", "k", "transposed"})
     ->Args({32, 32, 32, 0})
     ->Args({512, 512, 512, 0})
@@ -61,7 +61,7 @@ BENCHMARK(Gemm)
     ->Args({100, 100, 100000, 1})
     ->UseRealTime();
 
-void BlasGemm(benchmark::State& state) {
+void blas_gemm_rate(benchmark::State& state) {
   const Index m = state.range(0);
   const Index n = state.range(1);
   const Index k = state.range(2);
@@ -75,7 +75,7 @@ void BlasGemm(benchmark::State& state) {
   count_flops(state, multiply_flops(m, n, k));
   state.SetLabel(blas_info().library + " " + blas_info().core);
 }
-BENCHMARK(BlasGemm)
+BENCHMARK(blas_gemm_rate)
     ->ArgNames({"m", "n", "k"})
     ->Args({32, 32, 32})
     ->Args({512, 512, 512})
@@ -93,7 +93,7 @@ ChordFactors chain_of_order(Index n) {
   return chain;
 }
 
-void ChordProduct(benchmark::State& state) {
+void chord_product_rate(benchmark::State& state) {
   use_threads();
   const ChordFactors chain = chain_of_order(state.range(0));
   const Matrix X = Matrix::Random(state.range(0), state.range(1));
@@ -110,12 +110,12 @@ void ChordProduct(benchmark::State& state) {
   count_flops(state,
               2.0 * static_cast<double>(chain.values.size()) * static_cast<double>(X.cols()));
 }
-BENCHMARK(ChordProduct)
+BENCHMARK(chord_product_rate)
     ->ArgNames({"n", "columns", "transposed"})
     ->ArgsProduct({{64, 1024, 16384}, {1, 64}, {0, 1}})
     ->UseRealTime();
 
-void ChordObjective(benchmark::State& state) {
+void chord_objective_rate(benchmark::State& state) {
   use_threads();
   const Index n = state.range(0);
   const ChordFactors chain = chain_of_order(n);
@@ -132,9 +132,9 @@ void ChordObjective(benchmark::State& state) {
   }
   count_flops(state, 6.0 * static_cast<double>(n) * static_cast<double>(chain.values.size()));
 }
-BENCHMARK(ChordObjective)->ArgName("n")->Arg(64)->Arg(256)->Arg(512)->Arg(1024)->UseRealTime();
+BENCHMARK(chord_objective_rate)->ArgName("n")->Arg(64)->Arg(256)->Arg(512)->Arg(1024)->UseRealTime();
 
-void SparseApply(benchmark::State& state) {
+void sparse_apply_rate(benchmark::State& state) {
   use_threads();
   const Index n = state.range(0);
   const Index per_row = 10;
@@ -155,7 +155,7 @@ void SparseApply(benchmark::State& state) {
   }
   count_flops(state, 2.0 * static_cast<double>(A.nonZeros()) * static_cast<double>(X.cols()));
 }
-BENCHMARK(SparseApply)
+BENCHMARK(sparse_apply_rate)
     ->ArgNames({"n", "columns"})
     ->ArgsProduct({{1000, 1000000}, {1, 8, 64}})
     ->UseRealTime();
