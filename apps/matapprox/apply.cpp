@@ -62,7 +62,7 @@ int run_apply(const ApplyCommand& command) {
   command.common.apply();
   command.json.check();
   check_block_format(command.output);
-  command.json.check_other(command.output);
+  check_replaceable(command.output, command.json.force());
   const SavedApproximation saved = load_approximation(command.saved);
   const Approximation& B = saved.approximation;
   const Matrix X = read_block(command, command.transpose ? B.rows() : B.cols());

@@ -150,7 +150,7 @@ int run_approximate(const ApproximateCommand& command) {
   const NamedOptions options = all_options(command, method);
   command.json.check();
   require(command.output != "-", "-o: factors are written to a file, not to standard output");
-  check_output(command.output, command.resume || command.json.force());
+  check_replaceable(command.output, command.resume || command.json.force());
 
   std::optional<SavedApproximation> previous;
   if (command.resume)

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <new>
 
+#include "interrupt.hpp"
 #include "matapprox/core/error.hpp"
 
 namespace matapprox::app {
@@ -29,7 +30,8 @@ int report_exception(const std::exception_ptr& failure) {
   } catch (const NotAvailable& error) {
     return say(kNotAvailable, error.what());
   } catch (const Interrupted& error) {
-    return say(kInterrupted, error.what());
+    // Without a signal it was --max-seconds that left no time for any result.
+    return say(interrupt_requested() ? kInterrupted : kUsage, error.what());
   } catch (const std::bad_alloc&) {
     return say(kNotAvailable, "out of memory");
   } catch (const std::exception& error) {

@@ -32,7 +32,7 @@ std::string first_file(const std::string& output) {
 int run_export(const ExportCommand& command) {
   command.common.apply();
   command.json.check();
-  command.json.check_other(first_file(command.output));
+  check_replaceable(first_file(command.output), command.json.force());
   const SavedApproximation saved = load_approximation(command.saved);
   const std::vector<std::string> files = export_approximation(command.output, saved.approximation);
 

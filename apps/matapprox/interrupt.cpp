@@ -21,6 +21,8 @@ static void on_interrupt(int /*signal*/) {
 }
 }
 
+bool interrupt_requested() { return stop.load(); }
+
 const std::atomic<bool>& catch_interrupts() {
   struct sigaction action {};
   action.sa_handler = on_interrupt;

@@ -8,4 +8,7 @@ namespace matapprox::app {
 /// with exit code 130. Files are written by rename, so neither leaves half of one under its name.
 const std::atomic<bool>& catch_interrupts();
 
+/// True once the flag is set.
+bool interrupt_requested();
+
 }  // namespace matapprox::app

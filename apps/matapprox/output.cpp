@@ -69,6 +69,11 @@ void check_output(const std::string& path, bool force) {
   }
 }
 
+void check_replaceable(const std::string& path, bool force) {
+  if (is_special(path)) refuse(path, "it is not a regular file");
+  check_output(path, force);
+}
+
 void write_stdout(const std::string& text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
   if (!written || std::fflush(stdout) != 0) refuse("standard output", std::strerror(errno));

@@ -11,6 +11,10 @@ namespace matapprox::app {
 /// (standard output) are fine.
 void check_output(const std::string& path, bool force);
 
+/// The same for a file that is replaced by rename, which must not happen to a device or a pipe:
+/// also throws FileError for those.
+void check_replaceable(const std::string& path, bool force);
+
 /// Writes to standard output; throws FileError if that fails (a full disk behind a redirection).
 void write_stdout(const std::string& text);
 

@@ -52,9 +52,13 @@ std::vector<std::pair<std::string, std::string>> NamedFlags::given() const {
 
 void InputOptions::add(CLI::App& app, const std::string& help) {
   app.add_option("matrix", path_, help)->required()->type_name("FILE");
-  for (const OptionText& option : list_options(LoadOptions{})) {
-    const std::string flag = option.name == "kind" ? "--as" : flag_of(option.name);
-    flags_.add(app, flag, option.name, option, option.help, "How to read the matrix");
+  for (OptionText option : list_options(LoadOptions{})) {
+    if (option.name == "bandwidth") {
+      option.value = "the median rule";
+      option.help = "as kernel: h of the function, positive";
+    }
+    flags_.add(
+        app, flag_of(option.name), option.name, option, option.help, "How to read the matrix");
   }
 }
 
@@ -63,6 +67,10 @@ LoadedMatrix InputOptions::load(bool quiet) const {
   for (const auto& [name, value] : flags_.given()) {
     OptionSetter setter(name, value);
     options.visit(setter);
+    // Inside the library 0 stands for the median rule; who types 0 made a mistake.
+    require(name != "bandwidth" || options.bandwidth > 0,
+            "--bandwidth {} is not positive; without it the median rule finds one",
+            value);
   }
   LoadedMatrix loaded = matapprox::load(path_, options);
   for (const std::string& text : loaded.notes) note(quiet, fmt::format("{}: {}", path_, text));

@@ -33,8 +33,9 @@ constexpr std::size_t kColumnCount = std::size(kColumns);
 /// Three significant digits in at most seven characters, without an exponent where it reads well.
 std::string short_number(double value) {
   if (value == 0) return "0";
-  if (value >= 1e-3 && value < 1e5) return fmt::format("{:#.3g}", value).substr(0, 7);
-  return fmt::format("{:.1e}", value);
+  if (value >= 1e7 || value < 1e-3) return fmt::format("{:.1e}", value);
+  if (value >= 100) return fmt::format("{:.0f}", value);
+  return fmt::format("{:#.3g}", value);
 }
 
 std::string error_text(const Measurement& measured) {

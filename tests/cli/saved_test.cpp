@@ -143,6 +143,13 @@ TEST(CliSaved, RefusesOutputsBeforeTheFitStarts) {
   EXPECT_THAT(again.err, HasSubstr("--force"));
   EXPECT_EQ(read_file(saved), before);
   EXPECT_EQ(run_program(fit(mesh, "truncated_svd", "/no/such/folder/x.h5")).exit_code, 3);
+  const ProgramResult device = run_program(fit(mesh, "truncated_svd", "/dev/null"));
+  EXPECT_EQ(device.exit_code, 3);
+  EXPECT_THAT(device.err, HasSubstr("not a regular file"));
+  std::vector<std::string> hurried = fit(mesh, "truncated_svd", saved + "3");
+  hurried.insert(hurried.end(), {"--max-seconds", "1e-9"});
+  EXPECT_EQ(run_program(hurried).exit_code, 2);
+  EXPECT_FALSE(std::filesystem::exists(saved + "3"));
   const ProgramResult missing_option =
       run_program({"approximate", mesh, "chord", "--sampling", "uniform", "-o", saved + "2"});
   EXPECT_EQ(missing_option.exit_code, 2);

@@ -81,6 +81,7 @@ TEST(CliUsage, NamesTheLegalRangeOfEveryNumber) {
   complains({"--rank", "2", "--budget", "10%"}, "give one of");
   complains({"--json", "-", "--csv", "-"}, "exclude each other");
   complains({"--set", "nystrom"}, "method.option=value");
+  complains({"--as", "kernel", "--bandwidth", "0"}, "--bandwidth 0 is not positive");
 }
 
 TEST(CliUsage, MethodsListsEveryMethodAndItsOptions) {

@@ -98,6 +98,22 @@ TEST(ComparisonTable, IsAlignedAndAtMostAHundredColumnsWide) {
   ASSERT_NE(title, std::string::npos);
 }
 
+TEST(ComparisonTable, ShowsTimesOfEverySizeWithThreeDigits) {
+  Comparison comparison = sample();
+  const std::pair<double, const char*> cases[] = {{1.234e-7, " 1.2e-07 "},
+                                                  {0.0012345, " 0.00123 "},
+                                                  {0.5, " 0.500 "},
+                                                  {12.34, " 12.3 "},
+                                                  {99.99, " 100 "},
+                                                  {1264.0, " 1264 "},
+                                                  {123456.0, " 123456 "},
+                                                  {2e8, " 2.0e+08 "}};
+  for (const auto& [seconds, shown] : cases) {
+    comparison.rows[1].fit_seconds = seconds;
+    EXPECT_THAT(comparison_table(comparison), HasSubstr(shown));
+  }
+}
+
 TEST(ComparisonTable, SaysThatAMethodStoppedByTimeDidSo) {
   Comparison comparison = sample();
   comparison.rows[1].termination = Termination::kMaxSeconds;
