@@ -34,12 +34,12 @@ void add_meshes_and_graphs(generate::Catalogue& catalogue) {
   catalogue.add({"scale_free",
                  "graph",
                  "Barabasi-Albert; 400 nodes; 3 links per new node",
-                 "a few hubs: CUR and truncated SVD catch them; the rest has no structure"},
+                 "a few hubs: CUR keeps their rows and columns sparse; the rest has no structure"},
                 generate::scale_free(400, 3, 21));
   catalogue.add({"block_model",
                  "graph",
                  "5 groups of 60 nodes; edges 0.25 within and 0.01 between",
-                 "five singular values stand out of a noise floor that no method can compress"},
+                 "five singular values stand out of noise that no method can compress"},
                 generate::block_model(300, 5, 0.25, 0.01, 31));
 }
 
@@ -47,12 +47,12 @@ void add_dense(generate::Catalogue& catalogue) {
   catalogue.add({"hilbert",
                  "analytic",
                  "1/(i+j-1)",
-                 "good: every low-rank method (singular values fall geometrically)"},
+                 "good: SVD; Nystrom; CUR (singular values fall geometrically)"},
                 generate::hilbert(100));
   catalogue.add({"parter",
                  "analytic",
                  "Toeplitz 1/(i-j+1/2); not symmetric",
-                 "bad: low rank (most singular values are close to pi)"},
+                 "bad: low rank (most singular values are close to pi); chord does better"},
                 generate::parter(150));
   catalogue.add({"dct",
                  "analytic",
@@ -70,7 +70,7 @@ void add_statistics(generate::Catalogue& catalogue) {
   catalogue.add({"ar1",
                  "covariance",
                  "AR(1) process; correlation 0.95",
-                 "singular values fall like 1/k^2: low rank does well but slowly better"},
+                 "singular values fall like 1/k^2: low rank gets better slowly"},
                 generate::ar1_covariance(150, 0.95));
   const Matrix loadings = generate::factor_loadings(150, 5, 51);
   catalogue.add({"factor_model",
@@ -96,17 +96,20 @@ void add_statistics(generate::Catalogue& catalogue) {
   catalogue.add({"gaussian_kernel",
                  "kernel",
                  "Gaussian kernel of the first 150 points; bandwidth 2",
-                 "positive semidefinite; good: Nystrom and truncated SVD"},
+                 "positive semidefinite; singular values fall slowly at this bandwidth"},
                 generate::gaussian_kernel(points.topRows(150), 2));
 }
 
 void add_pictures(generate::Catalogue& catalogue) {
-  catalogue.add_picture({"chessboard", "image", "8 x 8 squares", "rank 2: exact at rank 2"},
+  catalogue.add_picture({"chessboard",
+                         "image",
+                         "8 x 8 squares",
+                         "rank 2: every low-rank method is exact; chord is not"},
                         generate::chessboard(256, 8));
   catalogue.add_picture({"scene",
                          "image",
                          "rendered: sharp edges; shading; bricks; rough grass",
-                         "slow decay after the first few singular values"},
+                         "good: SVD; slow decay after the first few singular values"},
                         generate::scene(256, 81));
 }
 
