@@ -104,7 +104,7 @@ void add_pictures(generate::Catalogue& catalogue) {
   catalogue.add_picture({"chessboard",
                          "image",
                          "8 x 8 squares",
-                         "rank 2: every low-rank method is exact; chord is not"},
+                         "rank 2: SVD; Nystrom and CUR are exact; chord is not"},
                         generate::chessboard(256, 8));
   catalogue.add_picture({"scene",
                          "image",
