@@ -17,7 +17,7 @@ struct EnumNames<SvdAlgorithm> {
 
 struct TruncatedSvdOptions {
   Index rank = 0;                  ///< k, 1..min(m,n); 0: the largest that fits the budget
-  StorageBudget budget;            ///< unset: default_budget
+  StorageBudget budget{};            ///< unset: default_budget
   double frobenius_tolerance = 0;  ///< if positive: the least k with |A - A_k|_F <= t |A|_F
   double spectral_tolerance = 0;   ///< if positive: the least k with sigma_{k+1} <= t sigma_1
   SvdAlgorithm algorithm = SvdAlgorithm::kAuto;
