@@ -1,0 +1,10 @@
+#include "fuzz_target.hpp"
+#include "matapprox/io/matrix_market.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace matapprox;
+  return fuzz::run(data, size, [](std::string_view bytes) {
+    fuzz::demand_sound(parse_matrix_market(bytes, "fuzz"));
+    fuzz::demand_sound(parse_matrix_market(bytes, "fuzz", {.keep_explicit_zeros = true}));
+  });
+}

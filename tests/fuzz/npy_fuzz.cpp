@@ -1,0 +1,8 @@
+#include "fuzz_target.hpp"
+#include "matapprox/io/numpy_file.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace matapprox;
+  return fuzz::run(
+      data, size, [](std::string_view bytes) { fuzz::demand_sound(parse_npy(bytes, "fuzz")); });
+}

@@ -1,0 +1,25 @@
+// The machine that the fuzzed parsers see: one thread and 256 MB, so that whatever asks for more
+// than its input can justify shows up as NotAvailable or as the fuzzer's memory limit.
+#include <functional>
+#include <string>
+
+#include "matapprox/core/error.hpp"
+#include "matapprox/core/memory.hpp"
+#include "matapprox/core/threads.hpp"
+
+namespace matapprox {
+
+Index available_memory_bytes() { return Index{256} << 20; }
+
+void require_memory(double bytes, const std::string& what) {
+  if (bytes > static_cast<double>(available_memory_bytes()))
+    throw NotAvailable(what + ": too large");
+}
+
+int threads() { return 1; }
+
+void parallel_for(Index count, const std::function<void(Index)>& body) {
+  for (Index i = 0; i < count; ++i) body(i);
+}
+
+}  // namespace matapprox

@@ -1,0 +1,112 @@
+#include "matapprox/io/delimited.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <string>
+
+#include "matapprox/core/error.hpp"
+#include "support/paths.hpp"
+
+namespace matapprox {
+namespace {
+
+using ::testing::HasSubstr;
+
+Matrix table(const std::string& text) { return parse_delimited(text, "x.csv"); }
+
+std::string complaint(const std::string& text) {
+  try {
+    table(text);
+  } catch (const FileError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+Matrix two_by_two() {
+  Matrix A(2, 2);
+  A << 1, 2.5, -3, 4e2;
+  return A;
+}
+
+TEST(Delimited, EachSeparatorIsFound) {
+  EXPECT_EQ(table("1,2.5\n-3,4e2\n"), two_by_two());
+  EXPECT_EQ(table("1;2.5\n-3;4e2\n"), two_by_two());
+  EXPECT_EQ(table("1\t2.5\n-3\t4e2\n"), two_by_two());
+  EXPECT_EQ(table("1 2.5\n-3 4e2\n"), two_by_two());
+  EXPECT_EQ(table("   1    2.5\n -3\t 4D2  "), two_by_two());
+  EXPECT_EQ(table(" 1 , 2.5 \r\n\r\n# comment\r\n-3,\t4e2\r\n"), two_by_two());
+  EXPECT_EQ(table("\xEF\xBB\xBF"
+                  "1,2.5\n-3,4e2"),
+            two_by_two());
+}
+
+TEST(Delimited, HeaderIsSkipped) {
+  EXPECT_EQ(table("x,y\n1,2.5\n-3,4e2\n"), two_by_two());
+  EXPECT_EQ(table("\"a, b\";\"c;d\"\n1;2.5\n-3;4e2\n"), two_by_two());
+  EXPECT_EQ(table("# written by a program\n\nfirst second name\n1 2.5\n-3 4e2\n"), two_by_two());
+  EXPECT_EQ(table("1,y\n1,2.5\n-3,4e2\n"), two_by_two());
+}
+
+TEST(Delimited, OneRowAndOneColumn) {
+  EXPECT_EQ(table("7"), Matrix::Constant(1, 1, 7.0));
+  EXPECT_EQ(table("1\n2\n3\n"), Matrix(Vector{{1, 2, 3}}));
+  EXPECT_EQ(table("1,2,3\n"), Matrix(Vector{{1, 2, 3}}.transpose()));
+}
+
+TEST(Delimited, RaggedRows) {
+  EXPECT_THAT(complaint("1,2\n3\n"), HasSubstr("x.csv:2: 1 cells, the rows before have 2"));
+  EXPECT_THAT(complaint("h\n1 2\n\n3 4 5\n"),
+              HasSubstr("x.csv:4: 3 cells, the rows before have 2"));
+}
+
+TEST(Delimited, BadCells) {
+  EXPECT_THAT(complaint("1,2\n3,\n"),
+              HasSubstr("x.csv:2: column 2: the cell is empty, it must hold a number"));
+  EXPECT_THAT(complaint("1,2\n,3\n"), HasSubstr("x.csv:2: column 1: the cell is empty"));
+  EXPECT_THAT(complaint("1\t2\n3\t\t4\n"), HasSubstr("x.csv:2: column 2: the cell is empty"));
+  EXPECT_THAT(complaint("1,2,\n3,4,\n"), HasSubstr("x.csv:1: column 3: the cell is empty"));
+  EXPECT_THAT(complaint("1,2\n3,x\n"), HasSubstr("x.csv:2: column 2: 'x' is not a number"));
+  EXPECT_THAT(complaint("1;2\n3;1,5\n"), HasSubstr("x.csv:2: column 2: '1,5' is not a number"));
+  EXPECT_THAT(complaint("1,2\n3,\"4\"\n"), HasSubstr("column 2: '\"4\"' is not a number"));
+  EXPECT_THAT(complaint("1,2\nnan,4\n"),
+              HasSubstr("x.csv:2: column 1: 'nan' is not allowed, values must be finite"));
+  EXPECT_THAT(complaint("nan,inf\n3,4\n"), HasSubstr("x.csv:1: column 1: 'nan' is not allowed"));
+  EXPECT_THAT(complaint("1\n1e999\n"),
+              HasSubstr("x.csv:2: column 1: '1e999' is beyond the largest double"));
+}
+
+TEST(Delimited, NothingToRead) {
+  EXPECT_THAT(complaint(""), HasSubstr("x.csv: the file is empty"));
+  EXPECT_THAT(complaint("\n# only\n\n"), HasSubstr("x.csv: no row of numbers"));
+  EXPECT_THAT(complaint("a,b\n"), HasSubstr("no row of numbers"));
+  EXPECT_THAT(complaint(std::string("\x00\x01\x02\n\x03\n", 6)),
+              HasSubstr("x.csv:2: column 1: '\\x03' is not a number"));
+}
+
+TEST(Delimited, WrittenFilesReadBackToTheBit) {
+  const std::string path = test::temporary_dir() + "/a.csv";
+  Matrix A(3, 2);
+  A << 0.1, -1e-300, 1.0 / 3, 5e-324, -0.0, 1.7976931348623157e308;
+  write_csv(path, A);
+  EXPECT_EQ(read_delimited(path), A);
+  EXPECT_THROW(write_csv(path, Matrix(0, 0)), InvalidArgument);
+  EXPECT_THROW(write_csv(path, Matrix::Constant(1, 1, std::numeric_limits<double>::infinity())),
+               InvalidArgument);
+  EXPECT_EQ(read_delimited(path), A);
+}
+
+TEST(Delimited, SharedPointsAreRead) {
+  const std::string folder = test::shared_matrices();
+  if (folder.empty()) GTEST_SKIP() << "the paper's matrices are not here";
+  const Matrix points = read_delimited(folder + "/extra/pendigits_tes.csv");
+  EXPECT_EQ(points.rows(), 3498);
+  EXPECT_EQ(points.cols(), 17);
+}
+
+}  // namespace
+}  // namespace matapprox
