@@ -77,7 +77,9 @@ class RowBuilder {
     entries_ = EntryStorage({});
     const std::vector<Index> kept = tidy(keep_zeros, name);
     close_gaps(kept);
-    return std::move(A_);
+    SparseMatrix built;  // Eigen's sparse matrices can be swapped but not moved
+    built.swap(A_);
+    return built;
   }
 
  private:

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "io/compressed_rows.hpp"
+#include "io/line_count.hpp"
 #include "io/line_reader.hpp"
 #include "io/matrix_market_header.hpp"
 #include "io/number_text.hpp"
@@ -94,7 +95,7 @@ const char* line_end(const char* p, const char* end) { return std::find(p, end, 
 
 /// Room that the entries of a text need at most; a symmetric file stores both triangles.
 Index entry_capacity(const Header& h, std::string_view text) {
-  const Index lines = 1 + std::count(text.begin(), text.end(), '\n');
+  const Index lines = 1 + count_line_ends(text);
   return h.symmetry == Symmetry::kGeneral ? lines : 2 * lines;
 }
 
@@ -189,7 +190,7 @@ struct ValuePiece {
 
 ValuePiece read_values(const Header& h, std::string_view text) {
   ValuePiece piece;
-  piece.values.reserve(1 + std::count(text.begin(), text.end(), '\n'));
+  piece.values.reserve(1 + count_line_ends(text));
   const char* const end = text.data() + text.size();
   for (const char* p = text.data(); p != end;) {
     p = skip_blanks(p, end);
@@ -294,8 +295,10 @@ FileMatrix parse_matrix_market(std::string_view text,
                                const std::string& name,
                                const MatrixMarketOptions& options) {
   const Header header = matrix_market::parse_header(text, name);
-  if (header.coordinate) return read_coordinate(header, text, name, options);
-  return read_array(header, text, name);
+  if (!header.coordinate) return read_array(header, text, name);
+  FileMatrix matrix(std::in_place_type<SparseMatrix>);
+  read_coordinate(header, text, name, options).swap(std::get<SparseMatrix>(matrix));
+  return matrix;
 }
 
 FileMatrix read_matrix_market(const std::string& path, const MatrixMarketOptions& options) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -43,21 +44,34 @@ double scale_by_power_of_ten(std::uint64_t w, int e);
 
 constexpr bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 
+constexpr std::array<std::uint64_t, 9> kTenTo{
+    1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+
+/// Appends the digits among the eight bytes at p to w; returns how many there are before the first
+/// other byte. Without branches: the length of a number is what a processor cannot predict.
+inline int read_up_to_eight_digits(const char* p, std::uint64_t& w) {
+  std::uint64_t v = 0;
+  std::memcpy(&v, p, 8);
+  v ^= 0x3030303030303030U;  // a digit becomes 0..9, anything else at least 10
+  const std::uint64_t others = ((v + 0x7676767676767676U) | v) & 0x8080808080808080U;
+  const int count = std::countr_zero(others) / 8;  // 8 if there are no others
+  if (count == 0) return 0;
+  v <<= 64 - 8 * count;   // the digits at the end, zeros in front: eight digits
+  v = v * 10 + (v >> 8);  // pairs, then fours, then all
+  v = ((v & 0x000000FF000000FFU) * 0x000F424000000064U +
+       ((v >> 16) & 0x000000FF000000FFU) * 0x0000271000000001U) >>
+      32;
+  w = w * kTenTo[count] + static_cast<std::uint32_t>(v);
+  return count;
+}
+
 /// Appends the digits at p to w (which may wrap around; the caller counts them).
 inline const char* read_digits(const char* p, const char* end, std::uint64_t& w) {
   if constexpr (std::endian::native == std::endian::little) {
-    while (end - p >= 8) {  // eight digits at once: pairs, then fours, then all
-      std::uint64_t v = 0;
-      std::memcpy(&v, p, 8);
-      constexpr std::uint64_t kHigh = 0xF0F0F0F0F0F0F0F0U;
-      if (((v & kHigh) | (((v + 0x0606060606060606U) & kHigh) >> 4)) != 0x3333333333333333U) break;
-      v -= 0x3030303030303030U;
-      v = v * 10 + (v >> 8);
-      v = ((v & 0x000000FF000000FFU) * 0x000F424000000064U +
-           ((v >> 16) & 0x000000FF000000FFU) * 0x0000271000000001U) >>
-          32;
-      w = w * 100000000 + static_cast<std::uint32_t>(v);
-      p += 8;
+    while (end - p >= 8) {
+      const int count = read_up_to_eight_digits(p, w);
+      p += count;
+      if (count < 8) return p;
     }
   }
   for (; p != end && is_digit(*p); ++p) w = w * 10 + static_cast<std::uint64_t>(*p - '0');
@@ -87,8 +101,9 @@ inline const char* read_real(const char* p, const char* end, double& value) {
   if (*p == '-' || *p == '+') ++p;
   const char* const digits = p;
   std::uint64_t w = 0;
-  for (; p != end && number_text::is_digit(*p); ++p)
+  for (; p != end && number_text::is_digit(*p); ++p) {  // few, as a rule
     w = w * 10 + static_cast<std::uint64_t>(*p - '0');
+  }
   auto count = p - digits;
   std::ptrdiff_t fraction = 0;
   if (p != end && *p == '.') {
@@ -120,8 +135,7 @@ inline const char* read_whole(const char* p, const char* end, Index& value) {
   if (p != end && *p == '+') ++p;
   const char* const digits = p;
   std::uint64_t w = 0;
-  for (; p != end && number_text::is_digit(*p); ++p)
-    w = w * 10 + static_cast<std::uint64_t>(*p - '0');
+  p = number_text::read_digits(p, end, w);
   if (p == digits || p - digits > 18) return nullptr;
   value = static_cast<Index>(w);
   return p;

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 
+#include "io/line_count.hpp"
 #include "matapprox/core/error.hpp"
 
 namespace matapprox {
 
 Index line_number(std::string_view text, std::size_t at) {
-  const auto before = text.substr(0, std::min(at, text.size()));
-  return 1 + std::count(before.begin(), before.end(), '\n');
+  return 1 + count_line_ends(text.substr(0, std::min(at, text.size())));
 }
 
 void fail_at(const std::string& name,
