@@ -29,7 +29,36 @@ constexpr std::array<double, 23> powers_of_ten() {  // 10^22 is the last one tha
   return powers;
 }
 
+/// R = floor(2^(127 + length) / 5^k), where 5^k has `length` bits: 128 bits, the top one set.
+struct Reciprocal {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+  int length = 0;
+};
+
+constexpr std::array<Reciprocal, kPowers> reciprocals() {
+  std::array<Reciprocal, kPowers> table{};
+  const auto powers = powers_of_five();
+  for (int k = 1; k < kPowers; ++k) {
+    const int length = std::bit_width(powers[k]);
+    Wide quotient = 0;
+    std::uint64_t rest = std::uint64_t{1} << (length - 1);  // below 5^k < 2^63: doubling is safe
+    for (int bit = 0; bit < 128; ++bit) {
+      rest *= 2;
+      quotient = quotient << 1;
+      if (rest >= powers[k]) {
+        rest -= powers[k];
+        quotient |= 1;
+      }
+    }
+    table[k] = {
+        static_cast<std::uint64_t>(quotient >> 64), static_cast<std::uint64_t>(quotient), length};
+  }
+  return table;
+}
+
 constexpr auto kPowersOfFive = powers_of_five();
+constexpr auto kReciprocals = reciprocals();
 constexpr auto kPowersOfTen = powers_of_ten();
 
 /// 2^k for a normal k.
@@ -60,6 +89,7 @@ double multiplied(std::uint64_t w, int e) {
       static_cast<std::uint64_t>(top >> 64), static_cast<std::uint64_t>(top) != 0, e + 64 - shift);
 }
 
+/// w 5^-k 2^-k by long division.
 double divided(std::uint64_t w, int k) {
   // Both normalised to the top bit, so that the quotient has 63 or 64 bits.
   const int shift = std::countl_zero(w);
@@ -74,6 +104,28 @@ double divided(std::uint64_t w, int k) {
     --exponent;
   }
   return round_to_double(quotient, more, exponent);
+}
+
+/// w 5^-k 2^-k, for 1 <= k: a product with the reciprocal instead of a division. The reciprocal is
+/// cut off, so that the product T is known only as H <= T / 2^64 < H + 2; where that leaves the
+/// rounding open, long division decides.
+double times_reciprocal(std::uint64_t w, int k) {
+  const Reciprocal& r = kReciprocals[k];
+  int shift = std::countl_zero(w);
+  const std::uint64_t normal = w << shift;
+  Wide top = static_cast<Wide>(normal) * r.high + ((static_cast<Wide>(normal) * r.low) >> 64);
+  std::uint64_t unknown = 2;
+  if (static_cast<std::int64_t>(top >> 64) >= 0) {
+    top <<= 1;
+    unknown = 4;
+    ++shift;
+  }
+  const auto high = static_cast<std::uint64_t>(top >> 64);
+  const auto low = static_cast<std::uint64_t>(top);
+  const bool carries = low > std::numeric_limits<std::uint64_t>::max() - unknown;
+  const bool tie = low == 0 && (high & 2047) == 1024;
+  if (carries || tie) return divided(w, k);
+  return round_to_double(high, low != 0, 1 - shift - r.length - k);
 }
 
 /// The number at p as std::from_chars wants it: no '+', 'e' for the exponent.
@@ -133,7 +185,7 @@ double scale_by_power_of_ten(std::uint64_t w, int e) {
     const auto exact = static_cast<double>(w);
     return e < 0 ? exact / kPowersOfTen[-e] : exact * kPowersOfTen[e];
   }
-  return e < 0 ? divided(w, -e) : multiplied(w, e);
+  return e < 0 ? times_reciprocal(w, -e) : multiplied(w, e);
 }
 
 const char* read_real_slowly(const char* p, const char* end, double& value) {
