@@ -52,7 +52,8 @@ std::string explain_edge(std::string_view line) {
                        quoted(line),
                        fields.size());
   }
-  return "weight: " + explain_real(fields[2]);
+  if (is_edge_separator(line[0])) return fmt::format("{} starts with a separator", quoted(line));
+  return "weight: " + explain_real(fields.back());
 }
 
 /// Reads "u v [weight]"; false if the line is something else.

@@ -107,8 +107,9 @@ double divided(std::uint64_t w, int k) {
 }
 
 /// w 5^-k 2^-k, for 1 <= k: a product with the reciprocal instead of a division. The reciprocal is
-/// cut off, so that the product T is known only as H <= T / 2^64 < H + 2; where that leaves the
-/// rounding open, long division decides.
+/// cut off, so that of the product T only H < T / 2^64 < H + 2 is known: above H, because 5^k
+/// divides no power of two. If that may carry into the upper half of H, which is rounded, long
+/// division decides.
 double times_reciprocal(std::uint64_t w, int k) {
   const Reciprocal& r = kReciprocals[k];
   int shift = std::countl_zero(w);
@@ -120,12 +121,10 @@ double times_reciprocal(std::uint64_t w, int k) {
     unknown = 4;
     ++shift;
   }
-  const auto high = static_cast<std::uint64_t>(top >> 64);
-  const auto low = static_cast<std::uint64_t>(top);
-  const bool carries = low > std::numeric_limits<std::uint64_t>::max() - unknown;
-  const bool tie = low == 0 && (high & 2047) == 1024;
-  if (carries || tie) return divided(w, k);
-  return round_to_double(high, low != 0, 1 - shift - r.length - k);
+  if (static_cast<std::uint64_t>(top) > std::numeric_limits<std::uint64_t>::max() - unknown) {
+    return divided(w, k);
+  }
+  return round_to_double(static_cast<std::uint64_t>(top >> 64), true, 1 - shift - r.length - k);
 }
 
 /// The number at p as std::from_chars wants it: no '+', 'e' for the exponent.
@@ -214,9 +213,9 @@ std::string explain_real(std::string_view token) {
   if (token.empty()) return "a number is missing";
   if (is_nan_or_infinity(token))
     return fmt::format("{} is not allowed, values must be finite", quoted(token));
-  const char first = token[token[0] == '-' || token[0] == '+' ? 1 : 0];
+  const std::string word = bare_word(token);
   double value = 0;
-  const bool numeric = number_text::is_digit(first) || first == '.';
+  const bool numeric = !word.empty() && (number_text::is_digit(word[0]) || word[0] == '.');
   if (numeric && read_real(token.data(), token.data() + token.size(), value) == nullptr) {
     return fmt::format(
         "{} is beyond the largest double, {}", quoted(token), std::numeric_limits<double>::max());

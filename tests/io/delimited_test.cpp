@@ -71,6 +71,7 @@ TEST(Delimited, BadCells) {
   EXPECT_THAT(complaint("1\t2\n3\t\t4\n"), HasSubstr("x.csv:2: column 2: the cell is empty"));
   EXPECT_THAT(complaint("1,2,\n3,4,\n"), HasSubstr("x.csv:1: column 3: the cell is empty"));
   EXPECT_THAT(complaint("1,2\n3,x\n"), HasSubstr("x.csv:2: column 2: 'x' is not a number"));
+  EXPECT_THAT(complaint("1\t2\n3\t-"), HasSubstr("x.csv:2: column 2: '-' is not a number"));
   EXPECT_THAT(complaint("1;2\n3;1,5\n"), HasSubstr("x.csv:2: column 2: '1,5' is not a number"));
   EXPECT_THAT(complaint("1,2\n3,\"4\"\n"), HasSubstr("column 2: '\"4\"' is not a number"));
   EXPECT_THAT(complaint("1,2\nnan,4\n"),

@@ -95,6 +95,8 @@ TEST(EdgeList, Refusals) {
   EXPECT_THAT(complaint("1 2\n3\n"),
               HasSubstr("x.edges:2: '3' has 1 fields, an edge must have 2 or 3"));
   EXPECT_THAT(complaint("1 2 3 4\n"), HasSubstr("has 4 fields"));
+  EXPECT_THAT(complaint("0 1\n,12 5"), HasSubstr("x.edges:2: ',12 5' starts with a separator"));
+  EXPECT_THAT(complaint("1 2 -"), HasSubstr("weight: '-' is not a number"));
   EXPECT_THAT(complaint("1 -2\n"), HasSubstr("node: '-2'"));
   EXPECT_THAT(complaint("1 2 x\n"), HasSubstr("x.edges:1: weight: 'x' is not a number"));
   EXPECT_THAT(complaint("1 2 nan\n"), HasSubstr("weight: 'nan' is not allowed"));
@@ -169,6 +171,8 @@ TEST(Pajek, Refusals) {
               HasSubstr("x.net:3: vertex: a whole number in 1..2 is missing"));
   EXPECT_THAT(pajek_complaint("*Vertices 2\n*Arcs\n1 2 nan\n"),
               HasSubstr("x.net:3: weight: 'nan' is not allowed"));
+  EXPECT_THAT(pajek_complaint("*Vertices 2\n*Arcs\n1 2 -"),
+              HasSubstr("x.net:3: weight: '-' is not a number"));
   EXPECT_THAT(pajek_complaint("*Vertices 2\n*Arcs\n1 2 1.2.3\n"),
               HasSubstr("weight: '1.2.3' is not a number"));
   EXPECT_THAT(pajek_complaint("*Vertices 2\n*Vertices 2\n"),

@@ -82,6 +82,17 @@ TEST(MatrixMarket, DuplicatesAreSummedAndZerosDropped) {
   EXPECT_EQ(full(kept), full(A));
 }
 
+// 1e16 - 1e16 + 1 = 1, but (1 - 1e16) + 1e16 = 0 in doubles: the order of the file counts, in short
+// rows and in long ones.
+TEST(MatrixMarket, DuplicatesAreSummedInFileOrder) {
+  for (const int others : {2, 100}) {
+    std::string text =
+        kCoordinate + "1 200 " + std::to_string(others + 3) + "\n1 150 1e16\n1 150 -1e16\n";
+    for (int k = 0; k < others; ++k) text += "1 " + std::to_string(k + 1) + " 7\n";
+    EXPECT_EQ(sparse(text + "1 150 1\n").coeff(0, 149), 1);
+  }
+}
+
 TEST(MatrixMarket, ArrayFormats) {
   Matrix general(2, 3);
   general << 1, 3, 5, 2, 4, 6;
@@ -221,6 +232,8 @@ TEST(MatrixMarket, BadValues) {
   };
   EXPECT_THAT(value("nan"), HasSubstr("x.mtx:4: value: 'nan' is not allowed"));
   EXPECT_THAT(value("x"), HasSubstr("x.mtx:4: value: 'x' is not a number"));
+  EXPECT_THAT(complaint("%%MatrixMarket matrix array integer general\n1 2\n1 +"),
+              HasSubstr("x.mtx:3: value: '+' is not a number"));
   EXPECT_THAT(value("1x"), HasSubstr("x.mtx:4: value: '1x' is not a number"));
   EXPECT_THAT(complaint("%%MatrixMarket matrix array integer general\n1 1\n0.5\n"),
               HasSubstr("'0.5' is not an integer"));

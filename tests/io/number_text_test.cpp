@@ -152,6 +152,7 @@ TEST(ExplainReal, NamesTheCause) {
   EXPECT_EQ(explain_real("NaN"), "'NaN' is not allowed, values must be finite");
   EXPECT_EQ(explain_real("-inf"), "'-inf' is not allowed, values must be finite");
   EXPECT_EQ(explain_real(""), "a number is missing");
+  EXPECT_EQ(explain_real(std::string_view("-1").substr(0, 1)), "'-' is not a number");
   EXPECT_NE(explain_real("1e999").find("beyond the largest double, 1.797"), std::string::npos);
   EXPECT_EQ(explain_whole("x", 1, 8), "'x' is not a whole number in 1..8");
 }
