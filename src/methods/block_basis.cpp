@@ -20,7 +20,7 @@ constexpr Index kFirstRandomColumn = Index{1} << 40;
 Vector column_norms(const ConstBlock& Y) { return Y.colwise().norm().transpose(); }
 
 /// Y = Q R by Cholesky of the Gram matrix of the scaled columns; false, with Y as it was, if they are
-/// dependent to more than 1e-4: the result is then orthonormal to 1e-8 at least, and to rounding
+/// dependent to more than 1e-6: the result is then orthonormal to 1e-4 at least, and to rounding
 /// after a second time.
 bool cholesky_qr(Matrix& Y, Matrix& R, const Vector& entry_norms) {
   Matrix gram = tall_transpose_product(Y, Y);
@@ -31,7 +31,7 @@ bool cholesky_qr(Matrix& Y, Matrix& R, const Vector& entry_norms) {
   const Vector inverse = norms.cwiseInverse();
   gram = inverse.asDiagonal() * gram * inverse.asDiagonal();
   if (!kernels::cholesky(gram)) return false;
-  if (gram.diagonal().minCoeff() < 1e-4) return false;
+  if (gram.diagonal().minCoeff() < 1e-6) return false;
   // Y = Q L^T diag(norms).
   const Matrix lower = gram.triangularView<Eigen::Lower>();
   const Matrix inverse_upper =
@@ -70,10 +70,10 @@ Matrix BlockBasis::append(Matrix Y) {
     if (size_ > 0) {
       const Matrix H = tall_transpose_product(columns(), Y);
       kernels::gemm(kernels::Trans::kNo, columns(), kernels::Trans::kNo, H, Y, -1.0, 1.0);
-      coefficients.topRows(size_) += H * transform;
+      coefficients.topRows(size_) += kernels::product(H, transform);
     }
     const Matrix R = orthonormalize(Y, width, entry_norms);
-    transform = R * transform;
+    transform = kernels::product(R, transform);
   }
   coefficients.bottomRows(width) = transform;
   values_.middleCols(size_, width) = Y;

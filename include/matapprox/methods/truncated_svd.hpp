@@ -22,9 +22,9 @@ struct TruncatedSvdOptions {
   double spectral_tolerance = 0;   ///< if positive: the least k with sigma_{k+1} <= t sigma_1
   SvdAlgorithm algorithm = SvdAlgorithm::kAuto;
   bool symmetric_storage = false;  ///< symmetric A: store U and eigenvalues, half the numbers
-  Index power_iterations = 7;      ///< q of the randomized algorithm: 2 (q + 1) passes over A
+  Index power_iterations = 5;      ///< q of the randomized algorithm: 2 (q + 1) passes over A
   /// Columns multiplied at a time by krylov and randomized; 0: 2 for krylov, else so that the space
-  /// has 2 k + 24 dimensions. Singular values of higher multiplicity than this converge slowly.
+  /// has 2 k + 32 dimensions. Singular values of higher multiplicity than this converge slowly.
   Index block_size = 0;
   double tolerance = 1e-10;        ///< relative residual of the Krylov algorithm
   std::uint64_t seed = 1;

@@ -47,7 +47,8 @@ class GolubKahanSpace final : public KrylovSpace {
     const kernels::Svd small = kernels::svd(forward_);
     Vector residuals = Vector::Zero(small.S.size());
     if (coupling_.size() > 0) {
-      residuals = (coupling_ * small.U.bottomRows(coupling_.cols())).colwise().norm().transpose();
+      const Matrix tail = kernels::product(coupling_, small.U.bottomRows(coupling_.cols()));
+      residuals = tail.colwise().norm().transpose();
     }
     return {small.S, small.U, small.V, residuals};
   }
@@ -59,7 +60,8 @@ class GolubKahanSpace final : public KrylovSpace {
 
   void restart(const RitzTriplets& triplets, Index keep) override {
     const Index fresh = right_.size() - multiplied_;
-    const Matrix coupling = coupling_ * triplets.left.bottomRows(coupling_.cols()).leftCols(keep);
+    const Matrix coupling = kernels::product(
+        coupling_, triplets.left.bottomRows(coupling_.cols()).leftCols(keep));
     left_.rotate(triplets.left.leftCols(keep));
     Matrix Q = Matrix::Zero(right_.size(), keep + fresh);
     Q.topLeftCorner(multiplied_, keep) = triplets.right.leftCols(keep);

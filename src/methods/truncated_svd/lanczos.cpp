@@ -54,7 +54,8 @@ class LanczosSpace final : public KrylovSpace {
                                      .asDiagonal();
     result.residuals = Vector::Zero(multiplied_);
     if (coupling_.size() > 0) {
-      const Matrix tail = coupling_ * result.right.bottomRows(coupling_.cols());
+      const Matrix tail =
+          kernels::product(coupling_, result.right.bottomRows(coupling_.cols()));
       result.residuals = tail.colwise().norm().transpose();
     }
     return result;

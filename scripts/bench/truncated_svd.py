@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Truncated SVD of a dense matrix, n = 2048, sigma_k = 1/k, rank 50, beside scikit-learn.
+
+Runs `matapprox compare` and sklearn.utils.extmath.randomized_svd in turn, with the same number of
+threads, and prints times and errors (relative to the best possible error of that rank).
+Needs numpy, scikit-learn and threadpoolctl. Usage: truncated_svd.py [program] [threads] [rounds]
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+program = sys.argv[1] if len(sys.argv) > 1 else "build/default/bin/matapprox"
+threads = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 7
+
+import numpy as np
+from sklearn.utils.extmath import randomized_svd
+from threadpoolctl import threadpool_limits
+
+N, RANK = 2048, 50
+
+
+def test_matrix():
+    random = np.random.default_rng(0)
+    left = np.linalg.qr(random.standard_normal((N, N)))[0]
+    right = np.linalg.qr(random.standard_normal((N, N)))[0]
+    return (left / np.arange(1, N + 1)) @ right.T
+
+
+def ours(path, algorithm):
+    result = subprocess.run(
+        [program, "compare", path, "--methods", "truncated_svd", "--rank", str(RANK),
+         "--threads", str(threads), "--set", f"truncated_svd.algorithm={algorithm}",
+         "--exact-error", "--quiet", "--json", "-"],
+        capture_output=True, text=True, check=True)
+    row = [r for r in json.loads(result.stdout)["results"] if r["method"] == "truncated_svd"][0]
+    return row["fit_seconds"], row["error_frobenius"]
+
+
+def peer(A, iterations):
+    start = time.perf_counter()
+    U, S, Vt = randomized_svd(A, RANK, n_iter=iterations, random_state=1)
+    seconds = time.perf_counter() - start
+    return seconds, np.linalg.norm(A - (U * S) @ Vt)
+
+
+def main():
+    A = test_matrix()
+    best = np.sqrt(np.sum(1.0 / np.arange(RANK + 1, N + 1) ** 2))
+    runs = {}
+    with tempfile.TemporaryDirectory() as folder, threadpool_limits(threads):
+        path = os.path.join(folder, "harmonic.npy")
+        np.save(path, A)
+        for _ in range(rounds):
+            for name, call in (
+                    ("matapprox auto", lambda: ours(path, "auto")),
+                    ("matapprox randomized", lambda: ours(path, "randomized")),
+                    ("sklearn n_iter=2", lambda: peer(A, 2)),
+                    ("sklearn n_iter=auto", lambda: peer(A, "auto"))):
+                runs.setdefault(name, []).append(call())
+    print(f"n {N}, rank {RANK}, {threads} thread(s), {rounds} rounds")
+    for name, results in runs.items():
+        seconds = sorted(r[0] for r in results)
+        print(f"{name:22s} median {1e3 * seconds[len(seconds) // 2]:8.1f} ms  least "
+              f"{1e3 * seconds[0]:8.1f} ms  error / best {max(r[1] for r in results) / best:.7f}")
+
+
+if __name__ == "__main__":
+    main()
