@@ -1,5 +1,7 @@
 # Flags for our own code only: a private, never exported interface target.
 add_library(matapprox_private_flags INTERFACE)
+# Threads are ours alone (core/threads.hpp): Eigen must not start its own beside them.
+target_compile_definitions(matapprox_private_flags INTERFACE EIGEN_DONT_PARALLELIZE)
 target_compile_options(matapprox_private_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow
                                                          -Wnon-virtual-dtor -Werror)
 # The same bits whatever the compiler: no silent contraction of a*b+c; kernels ask for FMA themselves.
