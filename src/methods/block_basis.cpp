@@ -63,6 +63,7 @@ BlockBasis::BlockBasis(Index n, Index capacity, std::uint64_t seed, RandomStream
 
 Matrix BlockBasis::append(Matrix Y) {
   const Index width = std::min(Y.cols(), values_.cols() - size_);
+  if (width == 0) return tall_transpose_product(columns(), Y);
   Matrix coefficients = Matrix::Zero(size_ + width, Y.cols());
   Matrix transform = Matrix::Identity(Y.cols(), Y.cols());  // of the block as it now is to Y
   for (int pass = 0; pass < 2; ++pass) {

@@ -23,10 +23,10 @@ struct EnumNames<LandmarkSampling> {
 
 struct NystromOptions {
   Index rank = 0;        ///< k landmarks, 1..N; 0: the largest that fits the budget
-  StorageBudget budget{};  ///< unset: default_budget
+  StorageBudget budget = {};  ///< unset: default_budget
   NystromForm form = NystromForm::kAuto;
   LandmarkSampling sampling = LandmarkSampling::kPivotedCholesky;
-  std::vector<Index> landmarks{};  ///< the caller's own columns; overrides sampling and rank
+  std::vector<Index> landmarks = {};  ///< the caller's own columns; overrides sampling and rank
   /// Relative to the largest eigenvalue of W with its diagonal scaled to 1; 1e-16..1e-1. Products with
   /// the stored factors are right to rounding / sqrt(tolerance): raise it to 1e-5 or so for factors
   /// that are kept in single precision.

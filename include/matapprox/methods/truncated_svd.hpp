@@ -17,14 +17,14 @@ struct EnumNames<SvdAlgorithm> {
 
 struct TruncatedSvdOptions {
   Index rank = 0;                  ///< k, 1..min(m,n); 0: the largest that fits the budget
-  StorageBudget budget{};            ///< unset: default_budget
+  StorageBudget budget = {};  ///< unset: default_budget
   double frobenius_tolerance = 0;  ///< if positive: the least k with |A - A_k|_F <= t |A|_F
   double spectral_tolerance = 0;   ///< if positive: the least k with sigma_{k+1} <= t sigma_1
   SvdAlgorithm algorithm = SvdAlgorithm::kAuto;
   bool symmetric_storage = false;  ///< symmetric A: store U and eigenvalues, half the numbers
   Index power_iterations = 5;      ///< q of the randomized algorithm: 2 (q + 1) passes over A
   /// Columns multiplied at a time by krylov and randomized; 0: 2 for krylov, else so that the space
-  /// has 2 k + 32 dimensions. Singular values of higher multiplicity than this converge slowly.
+  /// has 2 k + 44 dimensions. Singular values of higher multiplicity than this converge slowly.
   Index block_size = 0;
   double tolerance = 1e-10;        ///< relative residual of the Krylov algorithm
   std::uint64_t seed = 1;

@@ -26,7 +26,7 @@ NystromFactors generalized_nystrom(const LinearOperator& A, Index k, const Nystr
   AX *= scale;
 
   // With A X = Q R and Y^T A X = U S V^T: A ~ Q (R V S^+) (U^T Y^T A). The core R V S^+ is of the size
-  // of |A X v| / |Y^T A X v|, so no digits are lost, whatever the conditioning [Nak20, Sec. 4].
+  // of |A X v| / |Y^T A X v|, so no digits are lost, whatever the conditioning [Nak20].
   const kernels::Svd small = kernels::svd(tall_transpose_product(Y, AX));
   const double cut = 4e-16 * static_cast<double>(l) * small.S(0);
   const Vector inverse = small.S.unaryExpr([&](double s) { return s > cut ? 1.0 / s : 0.0; });

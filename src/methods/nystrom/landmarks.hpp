@@ -22,7 +22,7 @@ struct Landmarks {
 /// Diagonal entries below -kNegative times the largest one are negative beyond rounding.
 inline constexpr double kNegative = 1e-10;
 
-/// Randomly pivoted Cholesky [CETW22], in blocks with rejection [ETW24, Alg. 2.1]: the landmarks are
+/// Randomly pivoted Cholesky [CETW22], in blocks with rejection [ETW24]: the landmarks are
 /// distributed as if drawn one by one with probability proportional to the residual diagonal.
 /// `diagonal` is that of A, not negative; ends early where nothing but rounding is left.
 Landmarks pivoted_cholesky_landmarks(const LinearOperator& A, const Vector& diagonal, Index k,

@@ -8,9 +8,9 @@
 namespace matapprox {
 namespace {
 
-/// Without a block size from the caller, the space has about 2 k + 32 dimensions: many small blocks
+/// Without a block size from the caller, the space has about 2 k + 44 dimensions: many small blocks
 /// reach further into the spectrum than few large ones for the same number of columns multiplied.
-Index default_block(Index rank, Index blocks) { return (2 * rank + 32 + blocks - 1) / blocks; }
+Index default_block(Index rank, Index blocks) { return (2 * rank + 44 + blocks - 1) / blocks; }
 
 }  // namespace
 
