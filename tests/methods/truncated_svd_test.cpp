@@ -1,0 +1,239 @@
+#include "matapprox/methods/truncated_svd.hpp"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Dense>
+
+#include <cmath>
+#include <limits>
+
+#include "matapprox/core/error.hpp"
+#include "matapprox/operators/dense.hpp"
+#include "matapprox/operators/lazy.hpp"
+#include "matapprox/operators/sparse.hpp"
+#include "support/expect_close.hpp"
+#include "support/known_spectrum.hpp"
+#include "support/thread_count.hpp"
+
+namespace matapprox {
+namespace {
+
+constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+constexpr SvdAlgorithm kAlgorithms[] = {SvdAlgorithm::kDense, SvdAlgorithm::kKrylov,
+                                        SvdAlgorithm::kRandomized};
+
+Matrix dense(const LinearOperator& A) { return A.apply(Matrix::Identity(A.cols(), A.cols())); }
+
+double error_of(const Matrix& A, const Approximation& found) { return (A - dense(found)).norm(); }
+
+template <class Value>
+const Value& factor(const Approximation& found, std::size_t index) {
+  return std::get<Value>(*found.factors().at(index).value);
+}
+
+class SvdAlgorithms : public ::testing::TestWithParam<SvdAlgorithm> {};
+INSTANTIATE_TEST_SUITE_P(All, SvdAlgorithms, ::testing::ValuesIn(kAlgorithms),
+                         [](const auto& chosen) { return std::string(enum_name(chosen.param)); });
+
+// Eckart and Young: error^2 is the sum of the squares of the values left out.
+TEST_P(SvdAlgorithms, ReachesTheBestErrorOfItsRank) {
+  const Vector sigma = test::harmonic_spectrum(150);
+  for (const auto& [m, n] : {std::pair<Index, Index>{150, 150}, {150, 210}, {260, 150}}) {
+    const Matrix A = test::with_singular_values(m, n, sigma);
+    const auto found = truncated_svd(DenseOperator(A), {.rank = 12, .algorithm = GetParam()});
+    const double best = test::tail_norm(sigma, 12);
+    // The randomized algorithm is not exact; at this seed it is far below this bound.
+    const double slack = GetParam() == SvdAlgorithm::kRandomized ? 1e-4 : 1e-10;
+    EXPECT_NEAR(error_of(A, found), best, slack * best) << m << " x " << n;
+    EXPECT_EQ(found.summary.rank, 12);
+    EXPECT_EQ(found.storage().numbers, (m + n) * 12 + 12);
+  }
+}
+
+TEST_P(SvdAlgorithms, FactorsAreOrthonormalAndSorted) {
+  const Matrix A = test::with_singular_values(90, 70, test::geometric_spectrum(70, 1.3));
+  const auto found = truncated_svd(DenseOperator(A), {.rank = 10, .algorithm = GetParam()});
+  const auto& U = factor<Matrix>(found, 0);
+  const auto& S = factor<Vector>(found, 1);
+  const auto& V = factor<Matrix>(found, 2);
+  EXPECT_TRUE(test::within(U.transpose() * U, Matrix::Identity(10, 10), 1e-12));
+  EXPECT_TRUE(test::within(V.transpose() * V, Matrix::Identity(10, 10), 1e-12));
+  for (Index i = 1; i < 10; ++i) EXPECT_GE(S(i - 1), S(i));
+  EXPECT_TRUE(test::within(A * V, U * S.asDiagonal(), 1e-5));
+}
+
+TEST_P(SvdAlgorithms, SymmetricMatrixWithNegativeEigenvalues) {
+  Vector lambda = test::harmonic_spectrum(120);
+  for (Index i = 0; i < lambda.size(); i += 2) lambda(i) = -lambda(i);
+  const Matrix A = test::with_eigenvalues(lambda);
+  const auto plain = truncated_svd(DenseOperator(A), {.rank = 9, .algorithm = GetParam()});
+  const auto half = truncated_svd(
+      DenseOperator(A), {.rank = 9, .algorithm = GetParam(), .symmetric_storage = true});
+  const double best = test::tail_norm(lambda, 9);
+  EXPECT_NEAR(error_of(A, plain), best, 1e-6 * best);
+  EXPECT_CLOSE(dense(half), dense(plain), 1e-13);
+  EXPECT_EQ(half.storage().numbers, 120 * 9 + 9);
+  EXPECT_EQ(plain.storage().numbers, 2 * 120 * 9 + 9);
+}
+
+TEST_P(SvdAlgorithms, RecoversAMatrixOfLowRankToRounding) {
+  Vector sigma = Vector::Zero(80);
+  sigma.head(5) << 4, 3, 3, 3, 1;
+  const Matrix A = test::with_singular_values(80, 95, sigma);
+  for (const Index rank : {5, 8}) {
+    const auto found = truncated_svd(DenseOperator(A), {.rank = rank, .algorithm = GetParam()});
+    EXPECT_LE(error_of(A, found), 100 * kEpsilon * A.norm()) << rank;
+  }
+}
+
+// What A^T A would lose: sigma = 1e-9 sigma_1 and below to the absolute accuracy of rounding.
+TEST_P(SvdAlgorithms, KeepsSmallSingularValues) {
+  const Vector sigma = test::geometric_spectrum(40);
+  const Matrix A = test::with_singular_values(40, 40, sigma);
+  const auto found = truncated_svd(DenseOperator(A), {.rank = 12, .algorithm = GetParam()});
+  const auto& S = factor<Vector>(found, 1);
+  for (Index i = 0; i < 12; ++i) EXPECT_NEAR(S(i), sigma(i), 40 * kEpsilon) << i;
+}
+
+TEST_P(SvdAlgorithms, EntriesNearTheEndsOfTheRange) {
+  const Vector sigma = test::harmonic_spectrum(60);
+  const Matrix A = test::with_singular_values(60, 60, sigma);
+  for (const double scale : {1e150, 1e-150}) {
+    const auto found =
+        truncated_svd(DenseOperator(A * scale), {.rank = 6, .algorithm = GetParam()});
+    const double error = (A - dense(found) / scale).norm();
+    EXPECT_NEAR(error, test::tail_norm(sigma, 6), 1e-4 * error) << scale;
+  }
+}
+
+TEST_P(SvdAlgorithms, SmallAndDegenerateMatrices) {
+  for (const Index n : {1, 2, 3}) {
+    const Matrix A = test::random_matrix(n, n);
+    for (Index rank = 1; rank <= n; ++rank) {
+      const auto found = truncated_svd(DenseOperator(A), {.rank = rank, .algorithm = GetParam()});
+      const Vector sigma = Eigen::JacobiSVD<Matrix>(A).singularValues();
+      EXPECT_NEAR(error_of(A, found), test::tail_norm(sigma, rank), 1e-14) << n << ' ' << rank;
+    }
+  }
+  const auto zero =
+      truncated_svd(DenseOperator(Matrix::Zero(20, 30)), {.rank = 4, .algorithm = GetParam()});
+  EXPECT_EQ(dense(zero).norm(), 0.0);
+  const auto identity =
+      truncated_svd(DenseOperator(Matrix::Identity(50, 50)), {.rank = 20, .algorithm = GetParam()});
+  EXPECT_NEAR(error_of(Matrix::Identity(50, 50), identity), std::sqrt(30.0), 1e-12);
+  const auto row =
+      truncated_svd(DenseOperator(Matrix::Ones(1, 9)), {.rank = 1, .algorithm = GetParam()});
+  EXPECT_TRUE(test::within(dense(row), Matrix::Ones(1, 9), 1e-14));
+}
+
+TEST_P(SvdAlgorithms, SameSeedSameBitsForEveryThreadCount) {
+  const Matrix A = test::with_singular_values(300, 280, test::harmonic_spectrum(280));
+  const TruncatedSvdOptions options{.rank = 15, .algorithm = GetParam(), .seed = 7};
+  Matrix first;
+  for (const int count : {1, 2, 3}) {
+    const test::ThreadCount threads(count);
+    const auto found = truncated_svd(DenseOperator(A), options);
+    if (count == 1) first = factor<Matrix>(found, 0);
+    EXPECT_SAME_BITS(factor<Matrix>(found, 0), first);
+  }
+}
+
+TEST_P(SvdAlgorithms, StopsWhenTold) {
+  const std::atomic<bool> stop{true};
+  RunControl control;
+  control.stop = &stop;
+  const DenseOperator A(test::random_matrix(40, 40));
+  EXPECT_REFUSED(Interrupted, truncated_svd(A, {.rank = 3, .algorithm = GetParam()}, control),
+                 "truncated_svd");
+}
+
+TEST_P(SvdAlgorithms, ToleranceGivesTheLeastRank) {
+  const Vector sigma = test::geometric_spectrum(100, 1.2);
+  const DenseOperator A(test::with_singular_values(100, 100, sigma));
+  const auto frobenius =
+      truncated_svd(A, {.frobenius_tolerance = 1e-2, .algorithm = GetParam()});
+  Index expected = 1;
+  while (test::tail_norm(sigma, expected) > 1e-2 * sigma.norm()) ++expected;
+  EXPECT_EQ(frobenius.summary.rank, expected);
+  const auto spectral = truncated_svd(A, {.spectral_tolerance = 0.03, .algorithm = GetParam()});
+  expected = 1;
+  while (sigma(expected) > 0.03 * sigma(0)) ++expected;
+  EXPECT_EQ(spectral.summary.rank, expected);
+}
+
+// Halko, Martinsson and Tropp (2011), their bound for power iterations, without its factors above 1 and with k + p the
+// dimension of the last block alone: weaker than what block Krylov promises, far above what it does.
+TEST(TruncatedSvd, RandomizedIsWithinItsBoundAtFixedSeeds) {
+  const Vector sigma = test::harmonic_spectrum(200);
+  const Matrix A = test::with_singular_values(200, 200, sigma);
+  for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
+    const auto found = truncated_svd(
+        DenseOperator(A), {.rank = 10, .algorithm = SvdAlgorithm::kRandomized,
+                           .power_iterations = 1, .block_size = 10, .seed = seed});
+    const double spectral =
+        Eigen::JacobiSVD<Matrix>(A - dense(found)).singularValues()(0);
+    EXPECT_LE(spectral, 1.5 * sigma(10)) << seed;
+    EXPECT_LE(error_of(A, found), 1.1 * test::tail_norm(sigma, 10)) << seed;
+  }
+}
+
+TEST(TruncatedSvd, RandomizedTakesTheStatedNumberOfPasses) {
+  const DenseOperator A(test::random_matrix(100, 90));
+  const CountedOperator counted(A);
+  truncated_svd(counted, {.rank = 5, .algorithm = SvdAlgorithm::kRandomized, .power_iterations = 3});
+  EXPECT_EQ(counted.passes(), 8.0);
+  const DenseOperator S(test::with_eigenvalues(test::harmonic_spectrum(100)));
+  const CountedOperator counted_symmetric(S);
+  truncated_svd(counted_symmetric,
+                {.rank = 5, .algorithm = SvdAlgorithm::kRandomized, .power_iterations = 3});
+  EXPECT_EQ(counted_symmetric.passes(), 8.0);
+}
+
+// Clusters wider than the block: thick restarts find all copies.
+TEST(TruncatedSvd, KrylovFindsRepeatedSingularValues) {
+  const Vector sigma = test::step_spectrum(400, 25, 0.9);
+  const Matrix A = test::with_singular_values(400, 400, sigma);
+  const auto found =
+      truncated_svd(DenseOperator(A), {.rank = 25, .algorithm = SvdAlgorithm::kKrylov});
+  const auto& S = factor<Vector>(found, 1);
+  EXPECT_NEAR(S(24), 1.0, 1e-9);
+  EXPECT_EQ(found.summary.termination, Termination::kConverged);
+}
+
+TEST(TruncatedSvd, AutoTakesKrylovForALargeSparseMatrix) {
+  const SparseOperator A(test::grid_laplacian(40));
+  const auto found = truncated_svd(A, {.rank = 8});
+  EXPECT_EQ(found.summary.form, "krylov");
+  const auto& S = factor<Vector>(found, 1);
+  // Eigenvalues of the grid: 4 sin^2(i pi / 82) + 4 sin^2(j pi / 82).
+  const auto part = [](int i) { return 4 * std::pow(std::sin(i * M_PI / 82), 2); };
+  EXPECT_NEAR(S(0), 2 * part(40), 1e-12);
+  EXPECT_NEAR(S(1), part(40) + part(39), 1e-12);
+  EXPECT_NEAR(S(2), part(40) + part(39), 1e-12);  // a double eigenvalue
+  EXPECT_NEAR(S(3), 2 * part(39), 1e-12);
+}
+
+TEST(TruncatedSvd, BudgetGivesTheLargestRankThatFits) {
+  const DenseOperator A(test::random_matrix(40, 40));
+  const auto found = truncated_svd(A, {.budget = parse_budget("500")});
+  EXPECT_EQ(found.summary.rank, 6);  // 81 numbers each
+  const auto symmetric = truncated_svd(DenseOperator(test::with_eigenvalues(Vector::Ones(40))),
+                                       {.budget = parse_budget("500"), .symmetric_storage = true});
+  EXPECT_EQ(symmetric.summary.rank, 12);  // 41 each
+}
+
+TEST(TruncatedSvd, Refusals) {
+  const DenseOperator A(test::random_matrix(6, 4));
+  EXPECT_REFUSED(InvalidArgument, truncated_svd(A, {.rank = 5}), "rank 5 is outside 1..4");
+  EXPECT_REFUSED(InvalidArgument, truncated_svd(A, {.rank = -1}), "rank -1 is outside 1..4");
+  EXPECT_REFUSED(InvalidArgument, truncated_svd(A, {.rank = 2, .symmetric_storage = true}),
+                 "symmetric");
+  EXPECT_REFUSED(InvalidArgument, truncated_svd(A, {.rank = 2, .frobenius_tolerance = 0.1}),
+                 "a rank or a tolerance");
+  EXPECT_REFUSED(InvalidArgument, truncated_svd(A, {.spectral_tolerance = 1.5}), "outside 0..1");
+  EXPECT_REFUSED(InvalidArgument, truncated_svd(A, {.rank = 2, .block_size = 9}), "block_size 9");
+  EXPECT_REFUSED(BudgetTooSmall, truncated_svd(A, {.budget = parse_budget("10")}), "11 numbers");
+}
+
+}  // namespace
+}  // namespace matapprox
