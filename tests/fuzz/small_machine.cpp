@@ -1,4 +1,4 @@
-// The machine that the fuzzed parsers see: one thread and 256 MB, so that whatever asks for more
+// The machine that the fuzzed parsers see: one thread and 16 MB, so that whatever asks for more
 // than its input can justify shows up as NotAvailable or as the fuzzer's memory limit.
 #include <functional>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace matapprox {
 
-Index available_memory_bytes() { return Index{256} << 20; }
+Index available_memory_bytes() { return Index{16} << 20; }
 
 void require_memory(double bytes, const std::string& what) {
   if (bytes > static_cast<double>(available_memory_bytes()))
