@@ -132,7 +132,13 @@ void chord_objective_rate(benchmark::State& state) {
   }
   count_flops(state, 6.0 * static_cast<double>(n) * static_cast<double>(chain.values.size()));
 }
-BENCHMARK(chord_objective_rate)->ArgName("n")->Arg(64)->Arg(256)->Arg(512)->Arg(1024)->UseRealTime();
+BENCHMARK(chord_objective_rate)
+    ->ArgName("n")
+    ->Arg(64)
+    ->Arg(256)
+    ->Arg(512)
+    ->Arg(1024)
+    ->UseRealTime();
 
 void sparse_apply_rate(benchmark::State& state) {
   use_threads();

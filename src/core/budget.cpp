@@ -90,9 +90,7 @@ StorageBudget parse_budget(std::string_view text) {
       "budget '{}' is not a positive number with nothing (stored numbers), % (share of the matrix) "
       "or B, kB, MB, GB, KiB, MiB, GiB behind it",
       text);
-  return {suffix->unit,
-          amount * suffix->factor,
-          as_float ? Precision::kFloat : Precision::kDouble};
+  return {suffix->unit, amount * suffix->factor, as_float ? Precision::kFloat : Precision::kDouble};
 }
 
 Index chord_reference_numbers(Index n) {
@@ -127,7 +125,7 @@ Index resolve_rank(std::string_view method,
   const StorageBudget limit =
       budget.is_set() ? budget : default_budget(rows, cols, budget.precision);
   const Storage least = storage_of(1);
-  if (!limit.admits(least, rows, cols)) {
+  if (budget.is_set() && !limit.admits(least, rows, cols)) {
     throw BudgetTooSmall(
         fmt::format("{}: rank 1 stores {} numbers ({} bytes), more than the budget of {}",
                     method,

@@ -19,9 +19,9 @@ constexpr Index kFirstRandomColumn = Index{1} << 40;
 
 Vector column_norms(const ConstBlock& Y) { return Y.colwise().norm().transpose(); }
 
-/// Y = Q R by Cholesky of the Gram matrix of the scaled columns; false, with Y as it was, if they are
-/// dependent to more than 1e-6: the result is then orthonormal to 1e-4 at least, and to rounding
-/// after a second time.
+/// Y = Q R by Cholesky of the Gram matrix of the scaled columns; false, with Y as it was, if they
+/// are dependent to more than 1e-6: the result is then orthonormal to 1e-4 at least, and to
+/// rounding after a second time.
 bool cholesky_qr(Matrix& Y, Matrix& R, const Vector& entry_norms) {
   Matrix gram = tall_transpose_product(Y, Y);
   const Vector norms = gram.diagonal().cwiseMax(0.0).cwiseSqrt();

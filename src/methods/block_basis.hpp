@@ -13,8 +13,8 @@ Matrix tall_transpose_product(const ConstBlock& A, const ConstBlock& B);
 /// An orthonormal set of columns that grows by blocks: the basis of a Krylov method.
 class BlockBasis {
  public:
-  /// Columns of length n, room for `capacity` of them (at most n are ever used). Where a block brings
-  /// fewer directions than columns, the rest are random ones from (seed, stream).
+  /// Columns of length n, room for `capacity` of them (at most n are ever used). Where a block
+  /// brings fewer directions than columns, the rest are random ones from (seed, stream).
   BlockBasis(Index n, Index capacity, std::uint64_t seed, RandomStream stream);
 
   Index size() const { return size_; }
@@ -22,8 +22,8 @@ class BlockBasis {
   ConstBlock columns(Index first, Index count) const { return values_.middleCols(first, count); }
 
   /// Appends min(Y.cols(), room) orthonormal columns that span what Y adds, and returns C with
-  /// Y = columns() C, up to what no longer finds room. Block Gram-Schmidt done twice, each time with a
-  /// Cholesky QR, or column by column where the block is too nearly dependent for that.
+  /// Y = columns() C, up to what no longer finds room. Block Gram-Schmidt done twice, each time
+  /// with a Cholesky QR, or column by column where the block is too nearly dependent for that.
   Matrix append(Matrix Y);
 
   /// columns() <- columns() Q for orthonormal Q (size() x r), r <= size().

@@ -13,7 +13,9 @@ namespace {
 
 constexpr Index kPanelColumns = 256;
 
-void for_each_panel(const LinearOperator& A, const char* method, const RunControl& control,
+void for_each_panel(const LinearOperator& A,
+                    const char* method,
+                    const RunControl& control,
                     const std::function<void(Index first, const Matrix& panel)>& body) {
   for (Index first = 0; first < A.cols(); first += kPanelColumns) {
     control.throw_if_stopped(method);

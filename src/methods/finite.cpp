@@ -11,8 +11,8 @@ namespace matapprox {
 
 void require_finite(const ConstBlock& X, const char* method) {
   if (!X.allFinite()) {
-    throw NumericalError(fmt::format("{}: the matrix holds NaN or Inf, or a product with it overflows",
-                                     method));
+    throw NumericalError(
+        fmt::format("{}: the matrix holds NaN or Inf, or a product with it overflows", method));
   }
 }
 

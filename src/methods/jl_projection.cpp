@@ -19,13 +19,14 @@ void JlProjectionOptions::visit(OptionVisitor& v) {
   v.visit("seed", seed, "seed of R");
 }
 
-Approximation jl_projection(const LinearOperator& A, const JlProjectionOptions& options,
+Approximation jl_projection(const LinearOperator& A,
+                            const JlProjectionOptions& options,
                             const RunControl& control) {
   const auto storage_of = [&](Index k) -> Storage {
     return {A.rows() * k, A.rows() * k * bytes_per_value(options.budget.precision)};
   };
-  const Index rank = resolve_rank(kName, options.rank, options.budget, A.rows(), A.cols(), A.cols(),
-                                  storage_of);
+  const Index rank =
+      resolve_rank(kName, options.rank, options.budget, A.rows(), A.cols(), A.cols(), storage_of);
   const RandomProjection R(options.kind, options.seed, rank, A.cols());
   control.throw_if_stopped(kName);
   Matrix sketch = A.apply(R.apply_transpose(Matrix::Identity(rank, rank)));  // A R^T
@@ -44,7 +45,8 @@ Approximation jl_projection(const LinearOperator& A, const JlProjectionOptions& 
 
 Index jl_dimension(Index points, double epsilon) {
   require(points >= 2, "jl_dimension: {} points, at least 2 are needed", points);
-  require(epsilon > 0 && epsilon < 1, "jl_dimension: epsilon {:g} is outside 0..1 (both excluded)",
+  require(epsilon > 0 && epsilon < 1,
+          "jl_dimension: epsilon {:g} is outside 0..1 (both excluded)",
           epsilon);
   const double room = epsilon * epsilon / 2 - epsilon * epsilon * epsilon / 3;
   return static_cast<Index>(std::ceil(4 * std::log(static_cast<double>(points)) / room));

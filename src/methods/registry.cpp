@@ -33,13 +33,16 @@ std::vector<OptionText> options_of() {
 }
 
 template <class Options, auto function>
-Approximation run_named(const LinearOperator& A, const NamedOptions& named,
+Approximation run_named(const LinearOperator& A,
+                        const NamedOptions& named,
                         const RunControl& control) {
   Options chosen;
   for (const auto& [name, text] : named) {
     OptionSetter setter(name, text);
     chosen.visit(setter);
-    require(setter.found, "there is no option '{}' for this method{}", name,
+    require(setter.found,
+            "there is no option '{}' for this method{}",
+            name,
             suggestion(name, names_of(options_of<Options>())));
   }
   return function(A, chosen, control);
@@ -52,19 +55,23 @@ constexpr Method make(std::string_view name, std::string_view summary) {
 
 /// One line a method, in the order of the comparison table.
 constexpr std::array kMethods{
-    make<TruncatedSvdOptions, truncated_svd>("truncated_svd", "best approximation of rank k: U S V^T"),
+    make<TruncatedSvdOptions, truncated_svd>("truncated_svd",
+                                             "best approximation of rank k: U S V^T"),
     make<NystromOptions, nystrom>("nystrom", "sampled columns of a square matrix: C W^+ C^T"),
-    make<JlProjectionOptions, jl_projection>("jl_projection", "random projection: (A R^T) R, R from a seed"),
+    make<JlProjectionOptions, jl_projection>("jl_projection",
+                                             "random projection: (A R^T) R, R from a seed"),
     make<CurOptions, cur>("cur", "actual columns and rows: C U R, sparse if A is"),
-    make<ChordOptions, chord>("chord", "product of sparse factors with Chord links: W_1 W_2 ... W_M"),
+    make<ChordOptions, chord>("chord",
+                              "product of sparse factors with Chord links: W_1 W_2 ... W_M"),
 };
 
 }  // namespace
 
 bool Method::has_option(std::string_view option) const {
   const auto all = options();
-  return std::any_of(all.begin(), all.end(),
-                     [&](const OptionText& candidate) { return candidate.name == option; });
+  return std::any_of(all.begin(), all.end(), [&](const OptionText& candidate) {
+    return candidate.name == option;
+  });
 }
 
 std::span<const Method> methods() { return kMethods; }

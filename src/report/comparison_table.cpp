@@ -34,7 +34,7 @@ constexpr std::size_t kColumnCount = std::size(kColumns);
 std::string short_number(double value) {
   if (value == 0) return "0";
   if (value >= 1e7 || value < 1e-3) return fmt::format("{:.1e}", value);
-  if (value >= 100) return fmt::format("{:.0f}", value);
+  if (value >= 99.95) return fmt::format("{:.0f}", value);
   return fmt::format("{:#.3g}", value);
 }
 

@@ -89,6 +89,8 @@ TEST(Budget, LargestRankThatFits) {
               ThrowsMessage<InvalidArgument>(HasSubstr("m: rank 307 is outside 1..306")));
   EXPECT_THAT([&] { resolve_rank("m", -1, {}, 306, 306, 306, svd_storage); },
               ThrowsMessage<InvalidArgument>(HasSubstr("rank -1 is outside 1..306")));
+  // Without a budget, rank 1 always fits: an order of 1 or 2 gets an answer.
+  EXPECT_EQ(resolve_rank("m", 0, {}, 1, 1, 1, [](Index k) { return Storage{3 * k, 24 * k}; }), 1);
   EXPECT_THROW(resolve_rank("m", 0, {}, 0, 0, 0, svd_storage), InvalidArgument);
 }
 

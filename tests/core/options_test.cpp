@@ -96,6 +96,8 @@ TEST(Options, NearestName) {
   EXPECT_EQ(nearest_name("nystrm", names), "nystrom");
   EXPECT_EQ(nearest_name("truncated-svd", names), "truncated_svd");
   EXPECT_EQ(nearest_name("cord", names), "chord");
+  EXPECT_EQ(nearest_name("mxt", std::vector<std::string>{"mtx", "mat"}),
+            "mtx");  // a swap is one step
   EXPECT_EQ(nearest_name("xyzzyxyzzy", names), "");
 }
 

@@ -31,16 +31,16 @@ TEST(BlockBasis, DependentZeroAndNearlyDependentColumns) {
   basis.append(first);
   Matrix Y = test::random_matrix(100, 6, 2);
   Y.col(1).setZero();
-  Y.col(2) = Y.col(0);                           // dependent within the block
-  Y.col(3) = first.col(2);                       // inside the span
-  Y.col(4) = Y.col(5) + 1e-9 * first.col(0);     // nearly dependent
+  Y.col(2) = Y.col(0);                        // dependent within the block
+  Y.col(3) = first.col(2);                    // inside the span
+  Y.col(4) = Y.col(5) + 1e-9 * first.col(0);  // nearly dependent
   Y.col(5) *= 1e100;
   const Matrix C = basis.append(Y);
   EXPECT_EQ(basis.size(), 11);
   expect_orthonormal(basis);
   for (Index c = 0; c < 6; ++c) {
-    EXPECT_TRUE(test::within(Matrix(basis.columns() * C.col(c)), Matrix(Y.col(c)),
-                             1e-14 * Y.col(c).norm()))
+    EXPECT_TRUE(
+        test::within(Matrix(basis.columns() * C.col(c)), Matrix(Y.col(c)), 1e-14 * Y.col(c).norm()))
         << c;
   }
 }

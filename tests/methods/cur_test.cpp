@@ -14,8 +14,10 @@
 namespace matapprox {
 namespace {
 
-constexpr CurSampling kSamplings[] = {CurSampling::kPivotedQr, CurSampling::kDeim,
-                                      CurSampling::kLeverage, CurSampling::kNorms,
+constexpr CurSampling kSamplings[] = {CurSampling::kPivotedQr,
+                                      CurSampling::kDeim,
+                                      CurSampling::kLeverage,
+                                      CurSampling::kNorms,
                                       CurSampling::kUniform};
 
 Matrix dense(const LinearOperator& A) { return A.apply(Matrix::Identity(A.cols(), A.cols())); }
@@ -37,7 +39,9 @@ bool is_column_of(const Vector& x, const Matrix& A) {
 }
 
 class CurSamplings : public ::testing::TestWithParam<CurSampling> {};
-INSTANTIATE_TEST_SUITE_P(All, CurSamplings, ::testing::ValuesIn(kSamplings),
+INSTANTIATE_TEST_SUITE_P(All,
+                         CurSamplings,
+                         ::testing::ValuesIn(kSamplings),
                          [](const auto& chosen) { return std::string(enum_name(chosen.param)); });
 
 TEST_P(CurSamplings, TakesColumnsAndRowsOfTheMatrix) {
@@ -122,9 +126,9 @@ TEST(Cur, SparseFactorsHoldTheirNonzerosOnly) {
   const auto nonzeros = (C.array() != 0).count() + (R.array() != 0).count();
   EXPECT_TRUE(std::holds_alternative<SparseMatrix>(*found.factors()[0].value));
   EXPECT_EQ(found.storage().numbers, nonzeros + 400);
-  EXPECT_EQ(found.storage().bytes, sparse_bytes(20, 200, (C.array() != 0).count(), Precision::kDouble) +
-                                       sparse_bytes(20, 180, (R.array() != 0).count(), Precision::kDouble) +
-                                       8 * 400);
+  EXPECT_EQ(found.storage().bytes,
+            sparse_bytes(20, 200, (C.array() != 0).count(), Precision::kDouble) +
+                sparse_bytes(20, 180, (R.array() != 0).count(), Precision::kDouble) + 8 * 400);
   EXPECT_EQ(found.summary.form, "sparse");
 }
 

@@ -14,14 +14,17 @@
 namespace matapprox {
 namespace {
 
-constexpr ProjectionKind kKinds[] = {ProjectionKind::kGaussian, ProjectionKind::kRademacher,
-                                     ProjectionKind::kSparse, ProjectionKind::kSrht};
+constexpr ProjectionKind kKinds[] = {ProjectionKind::kGaussian,
+                                     ProjectionKind::kRademacher,
+                                     ProjectionKind::kSparse,
+                                     ProjectionKind::kSrht};
 
 Matrix dense(const LinearOperator& A) { return A.apply(Matrix::Identity(A.cols(), A.cols())); }
 
 class JlKind : public ::testing::TestWithParam<ProjectionKind> {};
-INSTANTIATE_TEST_SUITE_P(All, JlKind, ::testing::ValuesIn(kKinds),
-                         [](const auto& chosen) { return std::string(enum_name(chosen.param)); });
+INSTANTIATE_TEST_SUITE_P(All, JlKind, ::testing::ValuesIn(kKinds), [](const auto& chosen) {
+  return std::string(enum_name(chosen.param));
+});
 
 // E[A R^T R] = A: each entry's mean over many seeds is within 5 standard errors, as estimated from
 // the same samples. At 30 entries that fails by chance once in 50000 runs; seeds are fixed.
@@ -54,8 +57,8 @@ TEST_P(JlKind, KeepsDistances) {
   const auto& sketch = std::get<Matrix>(*found.factors()[0].value);
   for (Index i = 0; i < 20; ++i) {
     for (Index j = 0; j < i; ++j) {
-      const double ratio = (sketch.row(i) - sketch.row(j)).squaredNorm() /
-                           (A.row(i) - A.row(j)).squaredNorm();
+      const double ratio =
+          (sketch.row(i) - sketch.row(j)).squaredNorm() / (A.row(i) - A.row(j)).squaredNorm();
       EXPECT_GT(ratio, 1 - kDistortion);
       EXPECT_LT(ratio, 1 + kDistortion);
     }

@@ -15,12 +15,14 @@ namespace {
 TEST(Registry, NamesAllMethodsInTheOrderOfTheTable) {
   std::vector<std::string_view> names;
   for (const Method& method : methods()) names.push_back(method.name);
-  EXPECT_EQ(names, (std::vector<std::string_view>{"truncated_svd", "nystrom", "jl_projection", "cur",
-                                                  "chord"}));
+  EXPECT_EQ(
+      names,
+      (std::vector<std::string_view>{"truncated_svd", "nystrom", "jl_projection", "cur", "chord"}));
 }
 
 class RegisteredMethod : public ::testing::TestWithParam<Method> {};
-INSTANTIATE_TEST_SUITE_P(All, RegisteredMethod,
+INSTANTIATE_TEST_SUITE_P(All,
+                         RegisteredMethod,
                          ::testing::ValuesIn(methods().begin(), methods().end()),
                          [](const auto& chosen) { return std::string(chosen.param.name); });
 

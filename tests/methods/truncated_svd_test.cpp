@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
-
 #include <cmath>
 #include <limits>
 
@@ -19,8 +18,8 @@ namespace matapprox {
 namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-constexpr SvdAlgorithm kAlgorithms[] = {SvdAlgorithm::kDense, SvdAlgorithm::kKrylov,
-                                        SvdAlgorithm::kRandomized};
+constexpr SvdAlgorithm kAlgorithms[] = {
+    SvdAlgorithm::kDense, SvdAlgorithm::kKrylov, SvdAlgorithm::kRandomized};
 
 Matrix dense(const LinearOperator& A) { return A.apply(Matrix::Identity(A.cols(), A.cols())); }
 
@@ -32,7 +31,9 @@ const Value& factor(const Approximation& found, std::size_t index) {
 }
 
 class SvdAlgorithms : public ::testing::TestWithParam<SvdAlgorithm> {};
-INSTANTIATE_TEST_SUITE_P(All, SvdAlgorithms, ::testing::ValuesIn(kAlgorithms),
+INSTANTIATE_TEST_SUITE_P(All,
+                         SvdAlgorithms,
+                         ::testing::ValuesIn(kAlgorithms),
                          [](const auto& chosen) { return std::string(enum_name(chosen.param)); });
 
 // Eckart and Young: error^2 is the sum of the squares of the values left out.
@@ -67,8 +68,8 @@ TEST_P(SvdAlgorithms, SymmetricMatrixWithNegativeEigenvalues) {
   for (Index i = 0; i < lambda.size(); i += 2) lambda(i) = -lambda(i);
   const Matrix A = test::with_eigenvalues(lambda);
   const auto plain = truncated_svd(DenseOperator(A), {.rank = 9, .algorithm = GetParam()});
-  const auto half = truncated_svd(
-      DenseOperator(A), {.rank = 9, .algorithm = GetParam(), .symmetric_storage = true});
+  const auto half = truncated_svd(DenseOperator(A),
+                                  {.rank = 9, .algorithm = GetParam(), .symmetric_storage = true});
   const double best = test::tail_norm(lambda, 9);
   EXPECT_NEAR(error_of(A, plain), best, 1e-6 * best);
   EXPECT_CLOSE(dense(half), dense(plain), 1e-13);
@@ -143,15 +144,15 @@ TEST_P(SvdAlgorithms, StopsWhenTold) {
   RunControl control;
   control.stop = &stop;
   const DenseOperator A(test::random_matrix(40, 40));
-  EXPECT_REFUSED(Interrupted, truncated_svd(A, {.rank = 3, .algorithm = GetParam()}, control),
+  EXPECT_REFUSED(Interrupted,
+                 truncated_svd(A, {.rank = 3, .algorithm = GetParam()}, control),
                  "truncated_svd");
 }
 
 TEST_P(SvdAlgorithms, ToleranceGivesTheLeastRank) {
   const Vector sigma = test::geometric_spectrum(100, 1.2);
   const DenseOperator A(test::with_singular_values(100, 100, sigma));
-  const auto frobenius =
-      truncated_svd(A, {.frobenius_tolerance = 1e-2, .algorithm = GetParam()});
+  const auto frobenius = truncated_svd(A, {.frobenius_tolerance = 1e-2, .algorithm = GetParam()});
   Index expected = 1;
   while (test::tail_norm(sigma, expected) > 1e-2 * sigma.norm()) ++expected;
   EXPECT_EQ(frobenius.summary.rank, expected);
@@ -161,17 +162,20 @@ TEST_P(SvdAlgorithms, ToleranceGivesTheLeastRank) {
   EXPECT_EQ(spectral.summary.rank, expected);
 }
 
-// Halko, Martinsson and Tropp (2011), their bound for power iterations, without its factors above 1 and with k + p the
-// dimension of the last block alone: weaker than what block Krylov promises, far above what it does.
+// Halko, Martinsson and Tropp (2011), their bound for power iterations, without its factors above 1
+// and with k + p the dimension of the last block alone: weaker than what block Krylov promises, far
+// above what it does.
 TEST(TruncatedSvd, RandomizedIsWithinItsBoundAtFixedSeeds) {
   const Vector sigma = test::harmonic_spectrum(200);
   const Matrix A = test::with_singular_values(200, 200, sigma);
   for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
-    const auto found = truncated_svd(
-        DenseOperator(A), {.rank = 10, .algorithm = SvdAlgorithm::kRandomized,
-                           .power_iterations = 1, .block_size = 10, .seed = seed});
-    const double spectral =
-        Eigen::JacobiSVD<Matrix>(A - dense(found)).singularValues()(0);
+    const auto found = truncated_svd(DenseOperator(A),
+                                     {.rank = 10,
+                                      .algorithm = SvdAlgorithm::kRandomized,
+                                      .power_iterations = 1,
+                                      .block_size = 10,
+                                      .seed = seed});
+    const double spectral = Eigen::JacobiSVD<Matrix>(A - dense(found)).singularValues()(0);
     EXPECT_LE(spectral, 1.5 * sigma(10)) << seed;
     EXPECT_LE(error_of(A, found), 1.1 * test::tail_norm(sigma, 10)) << seed;
   }
@@ -180,7 +184,8 @@ TEST(TruncatedSvd, RandomizedIsWithinItsBoundAtFixedSeeds) {
 TEST(TruncatedSvd, RandomizedTakesTheStatedNumberOfPasses) {
   const DenseOperator A(test::random_matrix(100, 90));
   const CountedOperator counted(A);
-  truncated_svd(counted, {.rank = 5, .algorithm = SvdAlgorithm::kRandomized, .power_iterations = 3});
+  truncated_svd(counted,
+                {.rank = 5, .algorithm = SvdAlgorithm::kRandomized, .power_iterations = 3});
   EXPECT_EQ(counted.passes(), 8.0);
   const DenseOperator S(test::with_eigenvalues(test::harmonic_spectrum(100)));
   const CountedOperator counted_symmetric(S);
@@ -226,9 +231,10 @@ TEST(TruncatedSvd, Refusals) {
   const DenseOperator A(test::random_matrix(6, 4));
   EXPECT_REFUSED(InvalidArgument, truncated_svd(A, {.rank = 5}), "rank 5 is outside 1..4");
   EXPECT_REFUSED(InvalidArgument, truncated_svd(A, {.rank = -1}), "rank -1 is outside 1..4");
-  EXPECT_REFUSED(InvalidArgument, truncated_svd(A, {.rank = 2, .symmetric_storage = true}),
-                 "symmetric");
-  EXPECT_REFUSED(InvalidArgument, truncated_svd(A, {.rank = 2, .frobenius_tolerance = 0.1}),
+  EXPECT_REFUSED(
+      InvalidArgument, truncated_svd(A, {.rank = 2, .symmetric_storage = true}), "symmetric");
+  EXPECT_REFUSED(InvalidArgument,
+                 truncated_svd(A, {.rank = 2, .frobenius_tolerance = 0.1}),
                  "a rank or a tolerance");
   EXPECT_REFUSED(InvalidArgument, truncated_svd(A, {.spectral_tolerance = 1.5}), "outside 0..1");
   EXPECT_REFUSED(InvalidArgument, truncated_svd(A, {.rank = 2, .block_size = 9}), "block_size 9");

@@ -30,7 +30,8 @@ struct StorageBudget {
 };
 
 /// Reads "18432" (numbers), "10%" (share of m*n), "4MB" = 4e6 bytes, "4MiB" = 4*2^20 bytes; also k,
-/// G and a plain "B"; " float" behind it sets the precision. Throws InvalidArgument for anything else, zero or negative.
+/// G and a plain "B"; " float" behind it sets the precision. Throws InvalidArgument for anything
+/// else, zero or negative.
 StorageBudget parse_budget(std::string_view text);
 
 /// What the Chord reference pattern stores for order n: n * ceil(log2 n) * (floor(log2 n) + 1)
@@ -44,7 +45,8 @@ StorageBudget default_budget(Index rows, Index cols, Precision precision = Preci
 /// The rank to use: `rank` itself if positive (checked against 1..max_rank); otherwise the largest
 /// rank in 1..max_rank whose storage_of(rank) is within `budget` (the default budget if unset).
 /// storage_of must not decrease. Throws InvalidArgument for a rank outside 1..max_rank, and
-/// BudgetTooSmall, naming what rank 1 needs, if nothing fits. `method` starts the messages.
+/// BudgetTooSmall, naming what rank 1 needs, if a budget is set and nothing fits; without one, rank
+/// 1 always does. `method` starts the messages.
 Index resolve_rank(std::string_view method,
                    Index rank,
                    const StorageBudget& budget,

@@ -53,7 +53,8 @@ class Approximation : public FactorProduct {
                 Summary run_summary,
                 bool symmetrized = false,
                 Precision precision = Precision::kDouble)
-      : FactorProduct(std::move(factors), symmetrized, precision), summary(std::move(run_summary)) {}
+      : FactorProduct(std::move(factors), symmetrized, precision),
+        summary(std::move(run_summary)) {}
   Summary summary;
 };
 

@@ -17,7 +17,7 @@ struct EnumNames<CurSampling> {
 };
 
 struct CurOptions {
-  Index rank = 0;        ///< k columns and k rows, 1..min(m,n); 0: the largest that fits the budget
+  Index rank = 0;  ///< k columns and k rows, 1..min(m,n); 0: the largest that fits the budget
   StorageBudget budget = {};  ///< unset: default_budget
   CurSampling sampling = CurSampling::kPivotedQr;
   std::uint64_t seed = 1;

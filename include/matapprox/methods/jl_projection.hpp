@@ -7,7 +7,7 @@
 namespace matapprox {
 
 struct JlProjectionOptions {
-  Index rank = 0;        ///< k rows of R, 1..n; 0: the largest that fits the budget
+  Index rank = 0;             ///< k rows of R, 1..n; 0: the largest that fits the budget
   StorageBudget budget = {};  ///< unset: default_budget
   ProjectionKind kind = ProjectionKind::kGaussian;
   std::uint64_t seed = 1;

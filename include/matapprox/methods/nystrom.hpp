@@ -22,14 +22,14 @@ struct EnumNames<LandmarkSampling> {
 };
 
 struct NystromOptions {
-  Index rank = 0;        ///< k landmarks, 1..N; 0: the largest that fits the budget
+  Index rank = 0;             ///< k landmarks, 1..N; 0: the largest that fits the budget
   StorageBudget budget = {};  ///< unset: default_budget
   NystromForm form = NystromForm::kAuto;
   LandmarkSampling sampling = LandmarkSampling::kPivotedCholesky;
   std::vector<Index> landmarks = {};  ///< the caller's own columns; overrides sampling and rank
-  /// Relative to the largest eigenvalue of W with its diagonal scaled to 1; 1e-16..1e-1. Products with
-  /// the stored factors are right to rounding / sqrt(tolerance): raise it to 1e-5 or so for factors
-  /// that are kept in single precision.
+  /// Relative to the largest eigenvalue of W with its diagonal scaled to 1; 1e-16..1e-1. Products
+  /// with the stored factors are right to rounding / sqrt(tolerance): raise it to 1e-5 or so for
+  /// factors that are kept in single precision.
   double pseudo_inverse_tolerance = 1e-10;
   double oversampling = 1.5;  ///< generalized form: the second sketch is this much wider than k
   std::uint64_t seed = 1;
@@ -38,10 +38,10 @@ struct NystromOptions {
 
 /// Nystrom approximation of a square matrix.
 ///
-/// psd: A ~ C W^+ C^T, C = A(:,J) N x k, W = A(J,J) [WS01]; landmarks J by randomly pivoted Cholesky
-/// in blocks with rejection [CETW22, ETW24], uniformly, by ridge leverage scores estimated from a
-/// uniform sample of k columns [MM17], or k-means on points (kernel operators only) [ZTK08]. Kept as C
-/// and a k x k matrix T with T T^T = W^+: as many numbers as W^+, half its digits lost.
+/// psd: A ~ C W^+ C^T, C = A(:,J) N x k, W = A(J,J) [WS01]; landmarks J by randomly pivoted
+/// Cholesky in blocks with rejection [CETW22, ETW24], uniformly, by ridge leverage scores estimated
+/// from a uniform sample of k columns [MM17], or k-means on points (kernel operators only) [ZTK08].
+/// Kept as C and a k x k matrix T with T T^T = W^+: as many numbers as W^+, half its digits lost.
 /// Stores N k + k^2. Cost: k columns of A (about 1.5 k with rejection) plus O(N k^2); memory 2 N k.
 /// Fewer than k landmarks are taken if those already leave nothing of A but rounding.
 /// generalized: A ~ (A X) (Y^T A X)^+ (Y^T A) with two Gaussian sketches [Nak20], for any square A.

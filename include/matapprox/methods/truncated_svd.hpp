@@ -17,7 +17,7 @@ struct EnumNames<SvdAlgorithm> {
 
 struct TruncatedSvdOptions {
   Index rank = 0;                  ///< k, 1..min(m,n); 0: the largest that fits the budget
-  StorageBudget budget = {};  ///< unset: default_budget
+  StorageBudget budget = {};       ///< unset: default_budget
   double frobenius_tolerance = 0;  ///< if positive: the least k with |A - A_k|_F <= t |A|_F
   double spectral_tolerance = 0;   ///< if positive: the least k with sigma_{k+1} <= t sigma_1
   SvdAlgorithm algorithm = SvdAlgorithm::kAuto;
@@ -26,7 +26,7 @@ struct TruncatedSvdOptions {
   /// Columns multiplied at a time by krylov and randomized; 0: 2 for krylov, else so that the space
   /// has 2 k + 44 dimensions. Singular values of higher multiplicity than this converge slowly.
   Index block_size = 0;
-  double tolerance = 1e-10;        ///< relative residual of the Krylov algorithm
+  double tolerance = 1e-10;  ///< relative residual of the Krylov algorithm
   std::uint64_t seed = 1;
   void visit(OptionVisitor& v);
 };
@@ -43,13 +43,12 @@ struct TruncatedSvdOptions {
 /// sigma_1 keep the absolute accuracy of rounding that A^T A would lose. Memory about 3 k (m + n).
 /// randomized: the same space without restarts: block Krylov with q + 1 blocks [MM15, MMM24],
 /// exactly 2 (q + 1) passes over A.
-/// auto: dense up to min(m,n) = 1024, or 4096 where the rank is above a fifth of it; else krylov if a
-/// product with A takes fewer than m n / 10 multiplications, else randomized.
-/// With a tolerance the rank is doubled until it is met (dense: read off the spectrum); a budget that
-/// is given with it limits the rank. frobenius_tolerance below 1e-7 needs dense: without it the tail
-/// is |A|_F^2 less the squares found.
-/// Throws InvalidArgument (rank, tolerance, symmetric_storage for an A that is not symmetric),
-/// BudgetTooSmall, NumericalError for NaN or Inf in A, Interrupted.
+/// auto: dense up to min(m,n) = 1024, or 4096 where the rank is above a fifth of it; else krylov if
+/// a product with A takes fewer than m n / 10 multiplications, else randomized. With a tolerance
+/// the rank is doubled until it is met (dense: read off the spectrum); a budget that is given with
+/// it limits the rank. frobenius_tolerance below 1e-7 needs dense: without it the tail is |A|_F^2
+/// less the squares found. Throws InvalidArgument (rank, tolerance, symmetric_storage for an A that
+/// is not symmetric), BudgetTooSmall, NumericalError for NaN or Inf in A, Interrupted.
 Approximation truncated_svd(const LinearOperator& A,
                             const TruncatedSvdOptions& options = {},
                             const RunControl& control = {});

@@ -46,12 +46,12 @@ Index above(const Vector& S, double tolerance) {
   return count;
 }
 
-/// The middle matrix S_c^+ M S_r^+ in the singular bases of C and R. Small singular values of C or R
-/// make it large, and then products with the stored factors lose rounding times |C| |U| |R|; cutting
-/// them off leaves part of M out. The cut is where both together are least.
+/// The middle matrix S_c^+ M S_r^+ in the singular bases of C and R. Small singular values of C or
+/// R make it large, and then products with the stored factors lose rounding times |C| |U| |R|;
+/// cutting them off leaves part of M out. The cut is where both together are least.
 Matrix middle_matrix(const Matrix& M, const Vector& Sc, const Vector& Sr) {
-  const Matrix full = Sc.unaryExpr([](double s) { return s > 0 ? 1.0 / s : 0.0; }).asDiagonal() * M *
-                      Sr.unaryExpr([](double s) { return s > 0 ? 1.0 / s : 0.0; }).asDiagonal();
+  const Matrix full = Sc.unaryExpr([](double s) { return s > 0 ? 1.0 / s : 0.0; }).asDiagonal() *
+                      M * Sr.unaryExpr([](double s) { return s > 0 ? 1.0 / s : 0.0; }).asDiagonal();
   const double epsilon = std::numeric_limits<double>::epsilon();
   double best = std::numeric_limits<double>::infinity();
   Index rows = 0;
@@ -87,7 +87,9 @@ Matrix best_middle(const LinearOperator& A, Matrix C, Matrix Rt, const RunContro
   const Matrix U = middle_matrix(M, left.S, right.S);
   const Matrix outer_left = left.D.cwiseInverse().asDiagonal() * left.Y;
   const Matrix outer_right = right.D.cwiseInverse().asDiagonal() * right.Y;
-  return kernels::product(kernels::Trans::kNo, kernels::product(outer_left, U), kernels::Trans::kYes,
+  return kernels::product(kernels::Trans::kNo,
+                          kernels::product(outer_left, U),
+                          kernels::Trans::kYes,
                           outer_right) *
          scale;
 }
@@ -105,8 +107,11 @@ Storage storage_of(const Selection& selection, Index k, Precision precision) {
   return {C.numbers + R.numbers + k * k, C.bytes + R.bytes + k * k * bytes_per_value(precision)};
 }
 
-void select(const LinearOperator& A, Index count, const CurOptions& options,
-            const RunControl& control, Selection& selection) {
+void select(const LinearOperator& A,
+            Index count,
+            const CurOptions& options,
+            const RunControl& control,
+            Selection& selection) {
   selection.order = cur_order(A, count, options, control);
   selection.columns.fetch(selection.order.columns, count, control);
   selection.rows.fetch(selection.order.rows, count, control);
@@ -123,9 +128,10 @@ Index expected_rank(const LinearOperator& A, const StorageBudget& budget, Index 
     const auto next = static_cast<double>(k + 1);
     const double numbers = a_pair * next + next * next;
     const double bytes_per_number = density < 1 ? 12 : 8;
-    if (!budget.admits({static_cast<Index>(numbers),
-                        static_cast<Index>(numbers * bytes_per_number)},
-                       A.rows(), A.cols())) {
+    if (!budget.admits(
+            {static_cast<Index>(numbers), static_cast<Index>(numbers * bytes_per_number)},
+            A.rows(),
+            A.cols())) {
       break;
     }
     ++k;
@@ -135,13 +141,14 @@ Index expected_rank(const LinearOperator& A, const StorageBudget& budget, Index 
 
 /// The largest selection that fits the budget. How much the chosen columns and rows take is known
 /// only once they are fetched, so that more are ordered and fetched until one does not fit.
-void select_within_budget(const LinearOperator& A, const CurOptions& options,
-                          const RunControl& control, Selection& selection) {
+void select_within_budget(const LinearOperator& A,
+                          const CurOptions& options,
+                          const RunControl& control,
+                          Selection& selection) {
   const Index most = std::min(A.rows(), A.cols());
   const Precision precision = options.budget.precision;
-  const StorageBudget limit = options.budget.is_set()
-                                  ? options.budget
-                                  : default_budget(A.rows(), A.cols(), precision);
+  const StorageBudget limit =
+      options.budget.is_set() ? options.budget : default_budget(A.rows(), A.cols(), precision);
   const auto storage = [&](Index k) { return storage_of(selection, k, precision); };
   Index count = std::min(most, expected_rank(A, limit, most) + 8);
   for (;; count = std::min(most, 2 * count)) {
@@ -158,7 +165,8 @@ void select_within_budget(const LinearOperator& A, const CurOptions& options,
 }  // namespace
 
 void CurOptions::visit(OptionVisitor& v) {
-  v.visit("rank", rank, "number of columns and of rows, 1..min(m,n); 0: as many as the budget admits");
+  v.visit(
+      "rank", rank, "number of columns and of rows, 1..min(m,n); 0: as many as the budget admits");
   v.visit("budget", budget, "most to store: numbers, a share (10%) or bytes (4MB)");
   v.visit_enum("sampling", sampling, "how columns and rows are chosen");
   v.visit("seed", seed, "seed of the sketch and of the draws");
@@ -167,8 +175,9 @@ void CurOptions::visit(OptionVisitor& v) {
 Approximation cur(const LinearOperator& A, const CurOptions& options, const RunControl& control) {
   const Index most = std::min(A.rows(), A.cols());
   if (options.rank != 0 || most == 0) {  // checks them
-    resolve_rank(kName, options.rank, options.budget, A.rows(), A.cols(), most,
-                 [](Index) { return Storage{}; });
+    resolve_rank(kName, options.rank, options.budget, A.rows(), A.cols(), most, [](Index) {
+      return Storage{};
+    });
   }
   const auto At = transpose(std::shared_ptr<const LinearOperator>(std::shared_ptr<void>(), &A));
   Selection selection{{}, ChosenColumns(A), ChosenColumns(*At), options.rank};
@@ -188,7 +197,8 @@ Approximation cur(const LinearOperator& A, const CurOptions& options, const RunC
   summary.seed = options.seed;
   summary.options = list_options(options);
   summary.message = fmt::format("columns and rows by {}", enum_name(options.sampling));
-  return Approximation({selection.columns.factor("C", k, false), make_factor("U", std::move(U)),
+  return Approximation({selection.columns.factor("C", k, false),
+                        make_factor("U", std::move(U)),
                         selection.rows.factor("R", k, true)},
                        std::move(summary));
 }

@@ -21,7 +21,9 @@ constexpr Index kPanelColumns = 64;
 enum Sequence : Index { kColumnDraw = 5, kRowDraw = 6 };
 
 /// Columns by column-pivoted QR of a Gaussian sketch of `count` + 10 rows [VM17].
-std::vector<Index> pivoted_order(const LinearOperator& A, Index count, std::uint64_t seed,
+std::vector<Index> pivoted_order(const LinearOperator& A,
+                                 Index count,
+                                 std::uint64_t seed,
                                  RandomStream stream) {
   const Index rows = std::min(A.rows(), count + kOversampling);
   Matrix sketch = A.apply_transpose(random_normal_matrix(seed, stream, A.rows(), rows));
@@ -74,7 +76,9 @@ Vector squared_column_norms(const LinearOperator& A, const RunControl& control) 
   return (logs.array() - largest).exp();
 }
 
-CurOrder from_singular_vectors(const LinearOperator& A, Index count, const CurOptions& options,
+CurOrder from_singular_vectors(const LinearOperator& A,
+                               Index count,
+                               const CurOptions& options,
                                const RunControl& control) {
   TruncatedSvdOptions svd_options;
   svd_options.power_iterations = 2;
@@ -91,7 +95,9 @@ CurOrder from_singular_vectors(const LinearOperator& A, Index count, const CurOp
 
 }  // namespace
 
-CurOrder cur_order(const LinearOperator& A, Index count, const CurOptions& options,
+CurOrder cur_order(const LinearOperator& A,
+                   Index count,
+                   const CurOptions& options,
                    const RunControl& control) {
   const auto At = transpose(std::shared_ptr<const LinearOperator>(std::shared_ptr<void>(), &A));
   const std::uint64_t seed = options.seed;

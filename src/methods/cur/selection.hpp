@@ -15,7 +15,9 @@ struct CurOrder {
 };
 
 /// Orders of at least `count` columns and rows.
-CurOrder cur_order(const LinearOperator& A, Index count, const CurOptions& options,
+CurOrder cur_order(const LinearOperator& A,
+                   Index count,
+                   const CurOptions& options,
                    const RunControl& control);
 
 }  // namespace matapprox

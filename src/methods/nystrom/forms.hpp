@@ -17,11 +17,16 @@ struct NystromFactors {
 };
 
 /// C W^+ C^T from k landmarks, kept as C T T^T C^T. `diagonal` is that of A.
-NystromFactors psd_nystrom(const LinearOperator& A, const Vector& diagonal, Index k,
-                           const NystromOptions& options, const RunControl& control);
+NystromFactors psd_nystrom(const LinearOperator& A,
+                           const Vector& diagonal,
+                           Index k,
+                           const NystromOptions& options,
+                           const RunControl& control);
 
 /// (A X) (Y^T A X)^+ (Y^T A) [Nak20], kept as an orthonormal basis of A X, a k x k core and k rows.
-NystromFactors generalized_nystrom(const LinearOperator& A, Index k, const NystromOptions& options,
+NystromFactors generalized_nystrom(const LinearOperator& A,
+                                   Index k,
+                                   const NystromOptions& options,
                                    const RunControl& control);
 
 }  // namespace matapprox

@@ -10,7 +10,9 @@
 
 namespace matapprox {
 
-NystromFactors generalized_nystrom(const LinearOperator& A, Index k, const NystromOptions& options,
+NystromFactors generalized_nystrom(const LinearOperator& A,
+                                   Index k,
+                                   const NystromOptions& options,
                                    const RunControl& control) {
   const Index n = A.rows();
   const auto wider = static_cast<Index>(std::ceil(options.oversampling * static_cast<double>(k)));
@@ -25,8 +27,8 @@ NystromFactors generalized_nystrom(const LinearOperator& A, Index k, const Nystr
   const double scale = unit_scale(AX);
   AX *= scale;
 
-  // With A X = Q R and Y^T A X = U S V^T: A ~ Q (R V S^+) (U^T Y^T A). The core R V S^+ is of the size
-  // of |A X v| / |Y^T A X v|, so no digits are lost, whatever the conditioning [Nak20].
+  // With A X = Q R and Y^T A X = U S V^T: A ~ Q (R V S^+) (U^T Y^T A). The core R V S^+ is of the
+  // size of |A X v| / |Y^T A X v|, so no digits are lost, whatever the conditioning [Nak20].
   const kernels::Svd small = kernels::svd(tall_transpose_product(Y, AX));
   const double cut = 4e-16 * static_cast<double>(l) * small.S(0);
   const Vector inverse = small.S.unaryExpr([&](double s) { return s > cut ? 1.0 / s : 0.0; });
@@ -36,7 +38,8 @@ NystromFactors generalized_nystrom(const LinearOperator& A, Index k, const Nystr
   result.rank = k;
   Matrix core = kernels::product(R, small.V * inverse.asDiagonal());
   Matrix rows = kernels::product(AtY, small.U);
-  result.factors = {make_factor("Q", Matrix(basis.columns())), make_factor("M", std::move(core)),
+  result.factors = {make_factor("Q", Matrix(basis.columns())),
+                    make_factor("M", std::move(core)),
                     make_factor("B", std::move(rows), true)};
   return result;
 }

@@ -16,9 +16,8 @@ enum Sequence : Index { kStartDraw = 3, kFillDraw = 4 };
 
 /// Calls body(first, count) for stretches of 0..n-1 that do not depend on the thread count.
 void for_stretches(Index n, const std::function<void(Index, Index)>& body) {
-  parallel_for((n + kStretch - 1) / kStretch, [&](Index s) {
-    body(s * kStretch, std::min(kStretch, n - s * kStretch));
-  });
+  parallel_for((n + kStretch - 1) / kStretch,
+               [&](Index s) { body(s * kStretch, std::min(kStretch, n - s * kStretch)); });
 }
 
 /// k rows of `points` as the start: each next one with probability proportional to the squared
@@ -45,8 +44,13 @@ Matrix plus_plus_start(const Matrix& points, Index k, std::uint64_t seed) {
 /// |p - c|^2 - |p|^2 for a stretch of points (rows) and all centres (columns).
 Matrix partial_distances(const Matrix& points, const Matrix& centres, Index first, Index count) {
   Matrix distances = centres.rowwise().squaredNorm().transpose().replicate(count, 1);
-  kernels::gemm(kernels::Trans::kNo, points.middleRows(first, count), kernels::Trans::kYes, centres,
-                distances, -2.0, 1.0);
+  kernels::gemm(kernels::Trans::kNo,
+                points.middleRows(first, count),
+                kernels::Trans::kYes,
+                centres,
+                distances,
+                -2.0,
+                1.0);
   return distances;
 }
 
@@ -77,7 +81,8 @@ Matrix means(const Matrix& points, const std::vector<Index>& owner, const Matrix
 }
 
 /// The point nearest to its own centre, for every centre that has points.
-std::vector<Index> nearest_points(const Matrix& points, const Matrix& centres,
+std::vector<Index> nearest_points(const Matrix& points,
+                                  const Matrix& centres,
                                   const std::vector<Index>& owner) {
   Vector best = Vector::Constant(centres.rows(), std::numeric_limits<double>::infinity());
   std::vector<Index> nearest(static_cast<std::size_t>(centres.rows()), -1);
@@ -95,7 +100,9 @@ std::vector<Index> nearest_points(const Matrix& points, const Matrix& centres,
 
 }  // namespace
 
-std::vector<Index> kmeans_landmarks(const Matrix& points, Index k, std::uint64_t seed,
+std::vector<Index> kmeans_landmarks(const Matrix& points,
+                                    Index k,
+                                    std::uint64_t seed,
                                     const RunControl& control) {
   Matrix centres = plus_plus_start(points, k, seed);
   std::vector<Index> owner;

@@ -25,19 +25,28 @@ inline constexpr double kNegative = 1e-10;
 /// Randomly pivoted Cholesky [CETW22], in blocks with rejection [ETW24]: the landmarks are
 /// distributed as if drawn one by one with probability proportional to the residual diagonal.
 /// `diagonal` is that of A, not negative; ends early where nothing but rounding is left.
-Landmarks pivoted_cholesky_landmarks(const LinearOperator& A, const Vector& diagonal, Index k,
-                                     std::uint64_t seed, const RunControl& control);
+Landmarks pivoted_cholesky_landmarks(const LinearOperator& A,
+                                     const Vector& diagonal,
+                                     Index k,
+                                     std::uint64_t seed,
+                                     const RunControl& control);
 
 /// k distinct indices of 0..n-1, uniformly, ascending.
 std::vector<Index> uniform_landmarks(Index n, Index k, std::uint64_t seed);
 
-/// k distinct indices drawn with probability proportional to approximate ridge leverage scores, from a
-/// uniform pilot sample of k columns [MM17].
-std::vector<Index> leverage_landmarks(const LinearOperator& A, const Vector& diagonal, Index k,
-                                      std::uint64_t seed, const RunControl& control);
+/// k distinct indices drawn with probability proportional to approximate ridge leverage scores,
+/// from a uniform pilot sample of k columns [MM17].
+std::vector<Index> leverage_landmarks(const LinearOperator& A,
+                                      const Vector& diagonal,
+                                      Index k,
+                                      std::uint64_t seed,
+                                      const RunControl& control);
 
-/// The k points nearest to k-means centres of the rows of `points`, ascending; k-means++ start [AV07].
-std::vector<Index> kmeans_landmarks(const Matrix& points, Index k, std::uint64_t seed,
+/// The k points nearest to k-means centres of the rows of `points`, ascending; k-means++ start
+/// [AV07].
+std::vector<Index> kmeans_landmarks(const Matrix& points,
+                                    Index k,
+                                    std::uint64_t seed,
                                     const RunControl& control);
 
 /// T (k x r) with T T^T = W^+ for a symmetric W, from its eigendecomposition after scaling its

@@ -23,26 +23,30 @@ void check(const LinearOperator& A, const NystromOptions& options) {
   require(n == A.cols(), "{}: the matrix is {} x {}, it must be square", kName, n, A.cols());
   require(n >= 1, "{}: the matrix is 0 x 0, it needs at least one row", kName);
   require(options.pseudo_inverse_tolerance >= 1e-16 && options.pseudo_inverse_tolerance <= 0.1,
-          "{}: pseudo_inverse_tolerance {:g} is outside 1e-16..0.1", kName,
+          "{}: pseudo_inverse_tolerance {:g} is outside 1e-16..0.1",
+          kName,
           options.pseudo_inverse_tolerance);
   require(options.oversampling >= 1 && options.oversampling <= 10,
-          "{}: oversampling {:g} is outside 1..10", kName, options.oversampling);
+          "{}: oversampling {:g} is outside 1..10",
+          kName,
+          options.oversampling);
   std::set<Index> seen;
   for (const Index j : options.landmarks) {
     require(j >= 0 && j < n, "{}: landmark {} is outside 0..{}", kName, j, n - 1);
     require(seen.insert(j).second, "{}: landmark {} is given twice", kName, j);
   }
   require(options.landmarks.empty() || options.form != NystromForm::kGeneralized,
-          "{}: landmarks are for the psd form, the generalized one takes random sketches", kName);
+          "{}: landmarks are for the psd form, the generalized one takes random sketches",
+          kName);
 }
 
 Index resolve(const LinearOperator& A, const NystromOptions& options, bool psd) {
   if (psd && !options.landmarks.empty()) return static_cast<Index>(options.landmarks.size());
-  return resolve_rank(kName, options.rank, options.budget, A.rows(), A.cols(), A.rows(),
-                      [&](Index k) -> Storage {
-                        const Index numbers = (psd ? 1 : 2) * A.rows() * k + k * k;
-                        return {numbers, numbers * bytes_per_value(options.budget.precision)};
-                      });
+  return resolve_rank(
+      kName, options.rank, options.budget, A.rows(), A.cols(), A.rows(), [&](Index k) -> Storage {
+        const Index numbers = (psd ? 1 : 2) * A.rows() * k + k * k;
+        return {numbers, numbers * bytes_per_value(options.budget.precision)};
+      });
 }
 
 /// Why A cannot have the psd form, as far as its diagonal tells; empty if it can.
@@ -78,13 +82,15 @@ void NystromOptions::visit(OptionVisitor& v) {
   v.visit_enum("form", form, "psd: C W^+ C^T; generalized: two sketches, for any square matrix");
   v.visit_enum("sampling", sampling, "how landmarks are chosen (psd form)");
   v.visit("landmarks", landmarks, "the landmarks themselves, from 0; instead of rank and sampling");
-  v.visit("pseudo_inverse_tolerance", pseudo_inverse_tolerance,
+  v.visit("pseudo_inverse_tolerance",
+          pseudo_inverse_tolerance,
           "eigenvalues of W up to this share of the largest count as zero");
   v.visit("oversampling", oversampling, "generalized: the second sketch is this much wider");
   v.visit("seed", seed, "seed of the landmarks or sketches");
 }
 
-Approximation nystrom(const LinearOperator& A, const NystromOptions& options,
+Approximation nystrom(const LinearOperator& A,
+                      const NystromOptions& options,
                       const RunControl& control) {
   check(A, options);
   std::string objection;
@@ -104,9 +110,8 @@ Approximation nystrom(const LinearOperator& A, const NystromOptions& options,
       }
     }
     if (options.form == NystromForm::kPsd || !options.landmarks.empty()) {
-      throw NumericalError(
-          fmt::format("{}: the psd form needs a symmetric positive semidefinite matrix: {}", kName,
-                      objection));
+      throw NumericalError(fmt::format(
+          "{}: the psd form needs a symmetric positive semidefinite matrix: {}", kName, objection));
     }
   }
   const Index k = resolve(A, options, false);

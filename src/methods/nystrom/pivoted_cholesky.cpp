@@ -19,8 +19,8 @@ constexpr Index kStretch = 4096;
 /// The residual diagonal is rounding once its sum is this share of the trace.
 constexpr double kNothingLeft = 1e-14;
 
-/// Indices drawn with replacement, with probability proportional to d; each distinct one once, in the
-/// order of the draws.
+/// Indices drawn with replacement, with probability proportional to d; each distinct one once, in
+/// the order of the draws.
 std::vector<Index> propose(const Vector& d, Index count, std::uint64_t seed, Index round) {
   Vector sums(d.size());
   double sum = 0;
@@ -82,8 +82,11 @@ double subtract_row_norms(const ConstBlock& G, Vector& d) {
 
 }  // namespace
 
-Landmarks pivoted_cholesky_landmarks(const LinearOperator& A, const Vector& diagonal, Index k,
-                                     std::uint64_t seed, const RunControl& control) {
+Landmarks pivoted_cholesky_landmarks(const LinearOperator& A,
+                                     const Vector& diagonal,
+                                     Index k,
+                                     std::uint64_t seed,
+                                     const RunControl& control) {
   const Index n = A.rows();
   const double trace = diagonal.sum();
   const double largest = diagonal.maxCoeff();
@@ -112,9 +115,13 @@ Landmarks pivoted_cholesky_landmarks(const LinearOperator& A, const Vector& diag
     result.columns.middleCols(taken, fresh) = G;
     if (taken > 0) {
       const Matrix F_T = F_S(accepted.positions, Eigen::all);
-      kernels::gemm(kernels::Trans::kNo, F.leftCols(taken), kernels::Trans::kYes, F_T, G, -1.0, 1.0);
+      kernels::gemm(
+          kernels::Trans::kNo, F.leftCols(taken), kernels::Trans::kYes, F_T, G, -1.0, 1.0);
     }
-    kernels::gemm(kernels::Trans::kNo, G, kernels::Trans::kNo, inverse_transpose(accepted.lower),
+    kernels::gemm(kernels::Trans::kNo,
+                  G,
+                  kernels::Trans::kNo,
+                  inverse_transpose(accepted.lower),
                   F.middleCols(taken, fresh));
     const double least = subtract_row_norms(F.middleCols(taken, fresh), d);
     for (const Index position : accepted.positions) {
@@ -124,8 +131,8 @@ Landmarks pivoted_cholesky_landmarks(const LinearOperator& A, const Vector& diag
     }
     taken += fresh;
     if (least < -kNegative * largest) {
-      result.negative = fmt::format("a residual diagonal entry fell to {:.3g} after {} landmarks",
-                                    least, taken);
+      result.negative =
+          fmt::format("a residual diagonal entry fell to {:.3g} after {} landmarks", least, taken);
       break;
     }
     d = d.cwiseMax(0.0);

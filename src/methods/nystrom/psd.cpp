@@ -13,8 +13,11 @@
 namespace matapprox {
 namespace {
 
-std::vector<Index> chosen_landmarks(const LinearOperator& A, const Vector& diagonal, Index k,
-                                    const NystromOptions& options, const RunControl& control) {
+std::vector<Index> chosen_landmarks(const LinearOperator& A,
+                                    const Vector& diagonal,
+                                    Index k,
+                                    const NystromOptions& options,
+                                    const RunControl& control) {
   if (!options.landmarks.empty()) return options.landmarks;
   switch (options.sampling) {
     case LandmarkSampling::kLeverage:
@@ -31,8 +34,11 @@ std::vector<Index> chosen_landmarks(const LinearOperator& A, const Vector& diago
   }
 }
 
-Landmarks take_landmarks(const LinearOperator& A, const Vector& diagonal, Index k,
-                         const NystromOptions& options, const RunControl& control) {
+Landmarks take_landmarks(const LinearOperator& A,
+                         const Vector& diagonal,
+                         Index k,
+                         const NystromOptions& options,
+                         const RunControl& control) {
   if (options.landmarks.empty() && options.sampling == LandmarkSampling::kPivotedCholesky) {
     return pivoted_cholesky_landmarks(A, diagonal, k, options.seed, control);
   }
@@ -51,8 +57,11 @@ double least_residual(const Vector& diagonal, const Matrix& C, const Matrix& T) 
 
 }  // namespace
 
-NystromFactors psd_nystrom(const LinearOperator& A, const Vector& unscaled, Index k,
-                           const NystromOptions& options, const RunControl& control) {
+NystromFactors psd_nystrom(const LinearOperator& A,
+                           const Vector& unscaled,
+                           Index k,
+                           const NystromOptions& options,
+                           const RunControl& control) {
   // Squares of entries near 1e+-150 leave the range of doubles: work in units of the diagonal.
   const double scale = unit_scale(unscaled);
   const Vector diagonal = unscaled * scale;
@@ -71,7 +80,8 @@ NystromFactors psd_nystrom(const LinearOperator& A, const Vector& unscaled, Inde
   const Matrix W = found.columns(found.indices, Eigen::all) * scale;
   InverseRoot root = inverse_root((W + W.transpose()) / 2, options.pseudo_inverse_tolerance);
   if (root.least < -kNegative) {
-    result.objection = fmt::format("A(J,J) has an eigenvalue of {:.3g} times its largest", root.least);
+    result.objection =
+        fmt::format("A(J,J) has an eigenvalue of {:.3g} times its largest", root.least);
     return result;
   }
   if (!found.residual_diagonal) {

@@ -25,8 +25,11 @@ std::vector<Index> uniform_landmarks(Index n, Index k, std::uint64_t seed) {
   return first_ascending(weighted_order(Vector::Ones(n), seed, kUniformDraw), k);
 }
 
-std::vector<Index> leverage_landmarks(const LinearOperator& A, const Vector& diagonal, Index k,
-                                      std::uint64_t seed, const RunControl& control) {
+std::vector<Index> leverage_landmarks(const LinearOperator& A,
+                                      const Vector& diagonal,
+                                      Index k,
+                                      std::uint64_t seed,
+                                      const RunControl& control) {
   const std::vector<Index> pilot = uniform_landmarks(A.rows(), k, seed);
   control.throw_if_stopped("nystrom");
   const Matrix C = A.columns_at(pilot);
@@ -41,14 +44,13 @@ std::vector<Index> leverage_landmarks(const LinearOperator& A, const Vector& dia
   const kernels::SymmetricEigen eigen = kernels::symmetric_eigen(kernels::transpose_product(B, B));
   const Vector weights = (eigen.values.cwiseMax(0.0).array() + ridge).rsqrt();
   const Matrix rotated = kernels::product(B, eigen.vectors * weights.asDiagonal());
-  const Vector scores =
-      (rotated.rowwise().squaredNorm() + missed / ridge).cwiseMin(1.0);
+  const Vector scores = (rotated.rowwise().squaredNorm() + missed / ridge).cwiseMin(1.0);
   return first_ascending(weighted_order(scores, seed, kLeverageDraw), k);
 }
 
 InverseRoot inverse_root(const Matrix& W, double tolerance) {
-  const Vector scaling = W.diagonal().unaryExpr(
-      [](double w) { return w > 0 ? 1.0 / std::sqrt(w) : 1.0; });
+  const Vector scaling =
+      W.diagonal().unaryExpr([](double w) { return w > 0 ? 1.0 / std::sqrt(w) : 1.0; });
   const kernels::SymmetricEigen eigen =
       kernels::symmetric_eigen(scaling.asDiagonal() * W * scaling.asDiagonal());
   const Index k = W.rows();

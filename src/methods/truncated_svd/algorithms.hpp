@@ -19,11 +19,17 @@ struct SvdOutcome {
 SvdOutcome dense_svd(const LinearOperator& A, bool symmetric, const RunControl& control);
 
 /// `rank` triplets to options.tolerance by thick-restarted block Krylov.
-SvdOutcome krylov_svd(const LinearOperator& A, bool symmetric, Index rank,
-                      const TruncatedSvdOptions& options, const RunControl& control);
+SvdOutcome krylov_svd(const LinearOperator& A,
+                      bool symmetric,
+                      Index rank,
+                      const TruncatedSvdOptions& options,
+                      const RunControl& control);
 
 /// `rank` triplets from 2 (q + 1) passes over A.
-SvdOutcome randomized_svd(const LinearOperator& A, bool symmetric, Index rank,
-                          const TruncatedSvdOptions& options, const RunControl& control);
+SvdOutcome randomized_svd(const LinearOperator& A,
+                          bool symmetric,
+                          Index rank,
+                          const TruncatedSvdOptions& options,
+                          const RunControl& control);
 
 }  // namespace matapprox

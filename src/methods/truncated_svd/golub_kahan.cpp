@@ -13,8 +13,8 @@ class GolubKahanSpace final : public KrylovSpace {
       : A_(A),
         left_(A.rows(), options.capacity, options.seed, RandomStream::kCoSketch),
         right_(A.cols(), options.capacity + options.block, options.seed, RandomStream::kSketch) {
-    right_.append(random_normal_matrix(options.seed, RandomStream::kSketch, A.cols(),
-                                       std::min(options.block, A.cols())));
+    right_.append(random_normal_matrix(
+        options.seed, RandomStream::kSketch, A.cols(), std::min(options.block, A.cols())));
   }
 
   // With P the right vectors multiplied so far, keeps A P = U B (forward_ = B) and A^T U = V K
@@ -60,8 +60,8 @@ class GolubKahanSpace final : public KrylovSpace {
 
   void restart(const RitzTriplets& triplets, Index keep) override {
     const Index fresh = right_.size() - multiplied_;
-    const Matrix coupling = kernels::product(
-        coupling_, triplets.left.bottomRows(coupling_.cols()).leftCols(keep));
+    const Matrix coupling =
+        kernels::product(coupling_, triplets.left.bottomRows(coupling_.cols()).leftCols(keep));
     left_.rotate(triplets.left.leftCols(keep));
     Matrix Q = Matrix::Zero(right_.size(), keep + fresh);
     Q.topLeftCorner(multiplied_, keep) = triplets.right.leftCols(keep);

@@ -12,8 +12,8 @@ constexpr Index kMaxRestarts = 400;
 /// Residuals relative to sigma_1 do not fall below rounding, whatever is asked for.
 constexpr double kRounding = 1e-14;
 
-/// How many of the first `rank` triplets meet |A^T u - sigma v| <= tolerance sigma, or the rounding of
-/// the largest.
+/// How many of the first `rank` triplets meet |A^T u - sigma v| <= tolerance sigma, or the rounding
+/// of the largest.
 Index converged_triplets(const RitzTriplets& ritz, Index rank, double tolerance) {
   Index count = 0;
   for (Index i = 0; i < rank; ++i) {
@@ -23,7 +23,8 @@ Index converged_triplets(const RitzTriplets& ritz, Index rank, double tolerance)
   return count;
 }
 
-KrylovSpaceOptions space_options(const LinearOperator& A, Index rank,
+KrylovSpaceOptions space_options(const LinearOperator& A,
+                                 Index rank,
                                  const TruncatedSvdOptions& options) {
   const Index block = options.block_size > 0 ? options.block_size : 2;
   const Index capacity = 2 * rank + std::max<Index>(rank / 2, 24) + 4 * block;
@@ -41,8 +42,11 @@ SvdOutcome finish(const KrylovSpace& space, const RitzTriplets& ritz, Index rank
 
 }  // namespace
 
-SvdOutcome krylov_svd(const LinearOperator& A, bool symmetric, Index rank,
-                      const TruncatedSvdOptions& options, const RunControl& control) {
+SvdOutcome krylov_svd(const LinearOperator& A,
+                      bool symmetric,
+                      Index rank,
+                      const TruncatedSvdOptions& options,
+                      const RunControl& control) {
   const KrylovSpaceOptions space_size = space_options(A, rank, options);
   const auto space = symmetric ? lanczos_space(A, space_size) : golub_kahan_space(A, space_size);
   Index steps = 0;
@@ -59,11 +63,13 @@ SvdOutcome krylov_svd(const LinearOperator& A, bool symmetric, Index rank,
     if (converged == rank) return finish(*space, ritz, rank, steps);
     if (control.should_stop() || restarts == kMaxRestarts) {
       SvdOutcome outcome = finish(*space, ritz, rank, steps);
-      outcome.termination = control.interrupted()    ? Termination::kInterrupted
+      outcome.termination = control.interrupted()   ? Termination::kInterrupted
                             : control.should_stop() ? Termination::kMaxSeconds
-                                                     : Termination::kMaxIterations;
+                                                    : Termination::kMaxIterations;
       outcome.message = fmt::format("{} of {} singular triplets reached the residual {:g}",
-                                    converged, rank, options.tolerance);
+                                    converged,
+                                    rank,
+                                    options.tolerance);
       return outcome;
     }
     if (control.progress) {

@@ -16,8 +16,8 @@ struct RitzTriplets {
   Vector residuals;  ///< |A^T u - sigma v|; A v = sigma u holds by construction
 };
 
-/// A growing space from which singular triplets of A are read; products are scaled by a power of two
-/// so that entries near 1e+-150 do no harm. Residuals and values are in the scaled units.
+/// A growing space from which singular triplets of A are read; products are scaled by a power of
+/// two so that entries near 1e+-150 do no harm. Residuals and values are in the scaled units.
 class KrylovSpace {
  public:
   virtual ~KrylovSpace() = default;

@@ -14,12 +14,12 @@ class LanczosSpace final : public KrylovSpace {
   LanczosSpace(const LinearOperator& A, const KrylovSpaceOptions& options)
       : A_(A),
         basis_(A.cols(), options.capacity + options.block, options.seed, RandomStream::kSketch) {
-    basis_.append(random_normal_matrix(options.seed, RandomStream::kSketch, A.cols(),
-                                       std::min(options.block, A.cols())));
+    basis_.append(random_normal_matrix(
+        options.seed, RandomStream::kSketch, A.cols(), std::min(options.block, A.cols())));
   }
 
-  // With P the vectors multiplied so far, keeps T = P^T A P (its upper triangle) and the coupling of
-  // the last block of P to the block that comes next.
+  // With P the vectors multiplied so far, keeps T = P^T A P (its upper triangle) and the coupling
+  // of the last block of P to the block that comes next.
   bool step() override {
     const Index fresh = basis_.size() - multiplied_;
     if (fresh == 0) return false;
@@ -50,12 +50,11 @@ class LanczosSpace final : public KrylovSpace {
     result.right = eigen.vectors(Eigen::all, order);
     const Vector values = eigen.values(order);
     result.values = values.cwiseAbs();
-    result.left = result.right * values.unaryExpr([](double x) { return x < 0 ? -1.0 : 1.0; })
-                                     .asDiagonal();
+    result.left =
+        result.right * values.unaryExpr([](double x) { return x < 0 ? -1.0 : 1.0; }).asDiagonal();
     result.residuals = Vector::Zero(multiplied_);
     if (coupling_.size() > 0) {
-      const Matrix tail =
-          kernels::product(coupling_, result.right.bottomRows(coupling_.cols()));
+      const Matrix tail = kernels::product(coupling_, result.right.bottomRows(coupling_.cols()));
       result.residuals = tail.colwise().norm().transpose();
     }
     return result;

@@ -14,15 +14,18 @@ Index default_block(Index rank, Index blocks) { return (2 * rank + 44 + blocks -
 
 }  // namespace
 
-SvdOutcome randomized_svd(const LinearOperator& A, bool symmetric, Index rank,
-                          const TruncatedSvdOptions& options, const RunControl& control) {
+SvdOutcome randomized_svd(const LinearOperator& A,
+                          bool symmetric,
+                          Index rank,
+                          const TruncatedSvdOptions& options,
+                          const RunControl& control) {
   const Index least = std::min(A.rows(), A.cols());
   // A step takes two passes in general, one if A is symmetric.
   const Index blocks = (options.power_iterations + 1) * (symmetric ? 2 : 1);
   Index block = options.block_size > 0 ? options.block_size : default_block(rank, blocks);
   block = std::min(std::max(block, (rank + blocks - 1) / blocks), least);
-  const KrylovSpaceOptions space_options{block, std::min(block * blocks, least + block),
-                                         options.seed};
+  const KrylovSpaceOptions space_options{
+      block, std::min(block * blocks, least + block), options.seed};
   const auto space =
       symmetric ? lanczos_space(A, space_options) : golub_kahan_space(A, space_options);
   SvdOutcome outcome;
@@ -39,7 +42,8 @@ SvdOutcome randomized_svd(const LinearOperator& A, bool symmetric, Index rank,
     growing = space->step();
     ++outcome.iterations;
     if (control.progress) {
-      control.progress({outcome.iterations, -1,
+      control.progress({outcome.iterations,
+                        -1,
                         static_cast<double>(outcome.iterations) / static_cast<double>(blocks)});
     }
   }

@@ -27,19 +27,31 @@ void check(const LinearOperator& A, bool symmetric, const TruncatedSvdOptions& o
     require(t >= 0 && t < 1, "{}: tolerance {:g} is outside 0..1 (1 excluded)", kName, t);
   }
   require(!wants_tolerance(options) || options.rank == 0,
-          "{}: give a rank or a tolerance, not both", kName);
+          "{}: give a rank or a tolerance, not both",
+          kName);
   require(options.tolerance > 0 && options.tolerance < 1,
-          "{}: residual tolerance {:g} is outside 0..1 (both excluded)", kName, options.tolerance);
+          "{}: residual tolerance {:g} is outside 0..1 (both excluded)",
+          kName,
+          options.tolerance);
   require(options.power_iterations >= 0 && options.power_iterations <= 1000,
-          "{}: power_iterations {} is outside 0..1000", kName, options.power_iterations);
+          "{}: power_iterations {} is outside 0..1000",
+          kName,
+          options.power_iterations);
   require(options.block_size >= 0 && options.block_size <= smaller_side(A),
-          "{}: block_size {} is outside 0..{}", kName, options.block_size, smaller_side(A));
+          "{}: block_size {} is outside 0..{}",
+          kName,
+          options.block_size,
+          smaller_side(A));
   require(!options.symmetric_storage || symmetric,
-          "{}: symmetric_storage needs a symmetric matrix, this {} x {} one is not", kName,
-          A.rows(), A.cols());
+          "{}: symmetric_storage needs a symmetric matrix, this {} x {} one is not",
+          kName,
+          A.rows(),
+          A.cols());
   require(options.algorithm != SvdAlgorithm::kDense || smaller_side(A) <= kLargestDense,
           "{}: the dense algorithm takes matrices whose smaller side is in 1..{}, this one has {}",
-          kName, kLargestDense, smaller_side(A));
+          kName,
+          kLargestDense,
+          smaller_side(A));
 }
 
 Storage storage_of(const LinearOperator& A, const TruncatedSvdOptions& options, Index k) {
@@ -48,7 +60,8 @@ Storage storage_of(const LinearOperator& A, const TruncatedSvdOptions& options, 
 }
 
 /// `rank` 0: the whole spectrum is wanted if it is affordable.
-SvdAlgorithm choose_algorithm(const LinearOperator& A, Index rank,
+SvdAlgorithm choose_algorithm(const LinearOperator& A,
+                              Index rank,
                               const TruncatedSvdOptions& options) {
   if (options.algorithm != SvdAlgorithm::kAuto) return options.algorithm;
   const Index least = smaller_side(A);
@@ -59,8 +72,11 @@ SvdAlgorithm choose_algorithm(const LinearOperator& A, Index rank,
   return cheap_products ? SvdAlgorithm::kKrylov : SvdAlgorithm::kRandomized;
 }
 
-SvdOutcome leading_triplets(const LinearOperator& A, bool symmetric, Index rank,
-                            SvdAlgorithm algorithm, const TruncatedSvdOptions& options,
+SvdOutcome leading_triplets(const LinearOperator& A,
+                            bool symmetric,
+                            Index rank,
+                            SvdAlgorithm algorithm,
+                            const TruncatedSvdOptions& options,
                             const RunControl& control) {
   switch (algorithm) {
     case SvdAlgorithm::kKrylov:
@@ -101,8 +117,11 @@ struct Chosen {
 };
 
 /// Doubles the number of triplets until the tolerances are met (at most `limit`).
-Chosen by_tolerance(const LinearOperator& A, bool symmetric, Index limit,
-                    const TruncatedSvdOptions& options, const RunControl& control) {
+Chosen by_tolerance(const LinearOperator& A,
+                    bool symmetric,
+                    Index limit,
+                    const TruncatedSvdOptions& options,
+                    const RunControl& control) {
   const Index all = smaller_side(A);
   const SvdAlgorithm algorithm = choose_algorithm(A, 0, options);
   const double norm = algorithm == SvdAlgorithm::kDense ? 0.0 : frobenius_norm(A, kName, control);
@@ -110,9 +129,8 @@ Chosen by_tolerance(const LinearOperator& A, bool symmetric, Index limit,
     if (algorithm == SvdAlgorithm::kDense) count = all;
     SvdOutcome outcome = leading_triplets(A, symmetric, count, algorithm, options, control);
     const Vector& S = outcome.triplets.S;
-    const double tail = count == all || S(0) == 0.0
-                            ? 0.0
-                            : std::pow(norm / S(0), 2) - (S / S(0)).squaredNorm();
+    const double tail =
+        count == all || S(0) == 0.0 ? 0.0 : std::pow(norm / S(0), 2) - (S / S(0)).squaredNorm();
     const Index found = least_rank(S, tail, options);
     const bool stopped = outcome.termination == Termination::kInterrupted ||
                          outcome.termination == Termination::kMaxSeconds;
@@ -120,21 +138,26 @@ Chosen by_tolerance(const LinearOperator& A, bool symmetric, Index limit,
     const Index rank = std::min(found == 0 ? S.size() : found, limit);
     if (found == 0 || found > limit) {
       outcome.message = fmt::format("rank {} is all that {} allows; the tolerance is not reached",
-                                    rank, stopped ? "the time" : "the budget");
+                                    rank,
+                                    stopped ? "the time" : "the budget");
     }
     return {std::move(outcome), algorithm, rank};
   }
 }
 
-Chosen by_rank(const LinearOperator& A, bool symmetric, Index rank,
-               const TruncatedSvdOptions& options, const RunControl& control) {
+Chosen by_rank(const LinearOperator& A,
+               bool symmetric,
+               Index rank,
+               const TruncatedSvdOptions& options,
+               const RunControl& control) {
   const SvdAlgorithm algorithm = choose_algorithm(A, rank, options);
   return {leading_triplets(A, symmetric, rank, algorithm, options, control), algorithm, rank};
 }
 
 std::vector<Factor> factors_of(const kernels::Svd& svd, Index rank, bool symmetric_storage) {
   if (!symmetric_storage) {
-    return {make_factor("U", Matrix(svd.U.leftCols(rank))), make_factor("S", Vector(svd.S.head(rank))),
+    return {make_factor("U", Matrix(svd.U.leftCols(rank))),
+            make_factor("S", Vector(svd.S.head(rank))),
             make_factor("V", Matrix(svd.V.leftCols(rank)), true)};
   }
   Vector eigenvalues = svd.S.head(rank);
@@ -148,14 +171,18 @@ std::vector<Factor> factors_of(const kernels::Svd& svd, Index rank, bool symmetr
 }  // namespace
 
 void TruncatedSvdOptions::visit(OptionVisitor& v) {
-  v.visit("rank", rank, "number of singular triplets, 1..min(m,n); 0: as many as the budget admits");
+  v.visit(
+      "rank", rank, "number of singular triplets, 1..min(m,n); 0: as many as the budget admits");
   v.visit("budget", budget, "most to store: numbers, a share (10%) or bytes (4MB)");
-  v.visit("frobenius_tolerance", frobenius_tolerance,
+  v.visit("frobenius_tolerance",
+          frobenius_tolerance,
           "if positive: the least rank with |A - A_k|_F <= t |A|_F");
-  v.visit("spectral_tolerance", spectral_tolerance,
+  v.visit("spectral_tolerance",
+          spectral_tolerance,
           "if positive: the least rank with sigma_{k+1} <= t sigma_1");
   v.visit_enum("algorithm", algorithm, "how the triplets are computed");
-  v.visit("symmetric_storage", symmetric_storage,
+  v.visit("symmetric_storage",
+          symmetric_storage,
           "symmetric matrix: store U and the eigenvalues, half the numbers");
   v.visit("power_iterations", power_iterations, "randomized: q, 2 (q + 1) passes over the matrix");
   v.visit("block_size", block_size, "columns multiplied at a time; 0: chosen from the rank");
@@ -163,16 +190,21 @@ void TruncatedSvdOptions::visit(OptionVisitor& v) {
   v.visit("seed", seed, "seed of the random start");
 }
 
-Approximation truncated_svd(const LinearOperator& A, const TruncatedSvdOptions& options,
+Approximation truncated_svd(const LinearOperator& A,
+                            const TruncatedSvdOptions& options,
                             const RunControl& control) {
   const bool symmetric = is_symmetric(A);
   check(A, symmetric, options);
   const bool tolerance = wants_tolerance(options);
-  const Index limit =
-      tolerance && !options.budget.is_set()
-          ? smaller_side(A)
-          : resolve_rank(kName, options.rank, options.budget, A.rows(), A.cols(), smaller_side(A),
-                         [&](Index k) { return storage_of(A, options, k); });
+  const Index limit = tolerance && !options.budget.is_set()
+                          ? smaller_side(A)
+                          : resolve_rank(kName,
+                                         options.rank,
+                                         options.budget,
+                                         A.rows(),
+                                         A.cols(),
+                                         smaller_side(A),
+                                         [&](Index k) { return storage_of(A, options, k); });
   Chosen chosen = tolerance ? by_tolerance(A, symmetric, limit, options, control)
                             : by_rank(A, symmetric, limit, options, control);
   const Index rank = std::min(chosen.rank, chosen.outcome.triplets.S.size());
