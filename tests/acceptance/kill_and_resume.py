@@ -69,8 +69,9 @@ def main():
     parser.add_argument("--resumes", type=int, default=10**9, help="how many of the killed fits to resume")
     parser.add_argument("--within", type=float, default=0, help="kill within this many seconds; 0: the whole fit")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("options", nargs="*")
-    options = parser.parse_args()
+    split = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    options = parser.parse_args(sys.argv[1:split])
+    options.options = sys.argv[split + 1:]
     moments = random.Random(options.seed)
     with tempfile.TemporaryDirectory() as folder:
         scratch = pathlib.Path(folder)
