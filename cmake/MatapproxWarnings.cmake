@@ -16,7 +16,7 @@ endif()
 if(MATAPPROX_SANITIZE)
   target_compile_options(matapprox_private_flags INTERFACE -fsanitize=${MATAPPROX_SANITIZE}
                                                            -fno-sanitize-recover=all
-                                                           -fno-omit-frame-pointer -g1)
+                                                           -fno-omit-frame-pointer -g1 -O1)
   target_link_options(matapprox_private_flags INTERFACE -fsanitize=${MATAPPROX_SANITIZE})
 endif()
 if(MATAPPROX_COVERAGE)

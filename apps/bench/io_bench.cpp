@@ -58,9 +58,10 @@ std::string table_text(Index numbers) {
 std::string edge_text(Index edges) {
   Sequence random;
   std::string text;
-  for (Index k = 0; k < edges; ++k)
+  for (Index k = 0; k < edges; ++k) {
     fmt::format_to(
         std::back_inserter(text), "{}\t{}\n", random.index(edges / 5), random.index(edges / 5));
+  }
   return text;
 }
 
@@ -73,7 +74,9 @@ void parse_coordinate(benchmark::State& state) {
   const std::string text = coordinate_text(state.range(0));
   const int before = threads();
   set_threads(static_cast<int>(state.range(1)));
-  for (auto _ : state) benchmark::DoNotOptimize(parse_matrix_market(text, "bench"));
+  for ([[maybe_unused]] auto _ : state) {
+    benchmark::DoNotOptimize(parse_matrix_market(text, "bench"));
+  }
   set_threads(before);
   count_bytes(state, text);
 }
@@ -85,14 +88,18 @@ BENCHMARK(parse_coordinate)
 
 void parse_table(benchmark::State& state) {
   const std::string text = table_text(state.range(0));
-  for (auto _ : state) benchmark::DoNotOptimize(parse_delimited(text, "bench"));
+  for ([[maybe_unused]] auto _ : state) {
+    benchmark::DoNotOptimize(parse_delimited(text, "bench"));
+  }
   count_bytes(state, text);
 }
 BENCHMARK(parse_table)->ArgName("numbers")->Arg(20000)->Arg(2000000)->Unit(benchmark::kMillisecond);
 
 void parse_edges(benchmark::State& state) {
   const std::string text = edge_text(state.range(0));
-  for (auto _ : state) benchmark::DoNotOptimize(parse_edge_list(text, "bench"));
+  for ([[maybe_unused]] auto _ : state) {
+    benchmark::DoNotOptimize(parse_edge_list(text, "bench"));
+  }
   count_bytes(state, text);
 }
 BENCHMARK(parse_edges)->ArgName("edges")->Arg(20000)->Arg(1000000)->Unit(benchmark::kMillisecond);

@@ -67,7 +67,7 @@ void MethodOptions::add(CLI::App& app) {
 }
 
 NamedOptions MethodOptions::given(const Method& method) const {
-  const NamedOptions options = flags_.given();
+  NamedOptions options = flags_.given();
   for (const auto& [name, value] : options) {
     require(method.has_option(name),
             "{} has no option {}; it belongs to {}",

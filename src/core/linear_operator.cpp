@@ -31,7 +31,7 @@ Matrix LinearOperator::apply(const ConstBlock& X) const {
           X.rows(),
           cols());
   Matrix Y(rows(), X.cols());
-  do_apply(X, Y);
+  if (Y.size() > 0) do_apply(X, Y);
   return Y;
 }
 
@@ -41,21 +41,21 @@ Matrix LinearOperator::apply_transpose(const ConstBlock& X) const {
           X.rows(),
           rows());
   Matrix Y(cols(), X.cols());
-  do_apply_transpose(X, Y);
+  if (Y.size() > 0) do_apply_transpose(X, Y);
   return Y;
 }
 
 Matrix LinearOperator::columns_at(std::span<const Index> J) const {
   require_indices(J, cols(), "columns_at");
   Matrix Y(rows(), static_cast<Index>(J.size()));
-  do_columns_at(J, Y);
+  if (Y.size() > 0) do_columns_at(J, Y);
   return Y;
 }
 
 Matrix LinearOperator::rows_at(std::span<const Index> I) const {
   require_indices(I, rows(), "rows_at");
   Matrix Y(cols(), static_cast<Index>(I.size()));
-  do_rows_at(I, Y);
+  if (Y.size() > 0) do_rows_at(I, Y);
   return Y;
 }
 

@@ -38,7 +38,7 @@ constexpr std::array<double, 19> kInverseFactorial = [] {
 /// Without branches, so that the compiler makes it SIMD: m and e come from the bits of u.
 inline double ordered_log(double u) {
   const auto bits = std::bit_cast<std::uint64_t>(u);
-  const double half_to_one =
+  const auto half_to_one =
       std::bit_cast<double>((bits & 0x000fffffffffffffU) | 0x3fe0000000000000U);
   // The exponent as a double, exactly: 2^52 + e written as bits, less 2^52.
   const double exponent =
@@ -61,7 +61,8 @@ struct SineCosine {
 /// sin(2 pi v), cos(2 pi v) for v in (0, 1): q = floor(4 v + 1/2) quarter turns are taken off
 /// exactly, x = (v - q/4) 2 pi is within +-pi/4, t = -x x; Taylor to x^17 and x^18 by Horner in t.
 inline SineCosine ordered_sine_cosine(double v) {
-  const auto quarter = static_cast<int>(4.0 * v + 0.5);
+  // Not std::lround, which is a call and would keep the compiler from making this SIMD.
+  const auto quarter = static_cast<int>(4.0 * v + 0.5);  // NOLINT(bugprone-incorrect-roundings)
   const double x = (v - static_cast<double>(quarter) * 0.25) * (2.0 * kPi);
   const double t = -(x * x);
   double sine = kInverseFactorial[17];

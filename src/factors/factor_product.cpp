@@ -15,9 +15,9 @@ namespace {
 
 /// F_1 ... F_p X, right to left.
 Matrix chain_apply(const std::vector<Factor>& factors, Matrix X) {
-  for (auto factor = factors.rbegin(); factor != factors.rend(); ++factor) {
-    X = apply_value(*factor->value, factor->transposed, X);
-  }
+  std::for_each(factors.rbegin(), factors.rend(), [&](const Factor& factor) {
+    X = apply_value(*factor.value, factor.transposed, X);
+  });
   return X;
 }
 

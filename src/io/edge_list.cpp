@@ -49,10 +49,10 @@ std::string explain_edge(std::string_view line) {
   }
   if (fields.size() < 2 || fields.size() > 3) {
     return fmt::format("{} has {} fields, an edge must have 2 or 3: node node [weight]",
-                       quoted(line),
+                       in_quotes(line),
                        fields.size());
   }
-  if (is_edge_separator(line[0])) return fmt::format("{} starts with a separator", quoted(line));
+  if (is_edge_separator(line[0])) return fmt::format("{} starts with a separator", in_quotes(line));
   return "weight: " + explain_real(fields.back());
 }
 

@@ -143,6 +143,7 @@ std::vector<NamedMatrix> exported_factors(const Approximation& approximation) {
 
 std::vector<std::string> export_mat(const std::string& path, std::vector<NamedMatrix> factors) {
   std::vector<FileMatrix> matrices;
+  matrices.reserve(factors.size());
   for (NamedMatrix& factor : factors) matrices.push_back(std::move(factor.matrix));
   write_mat_factors(path, matrices);
   return {path};

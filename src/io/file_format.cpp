@@ -54,6 +54,7 @@ std::string lower_case(std::string text) {
 
 [[noreturn]] void throw_unknown(const std::string& path, const std::string& extension) {
   std::vector<std::string> known;
+  known.reserve(kExtensions.size());
   for (const Extension& entry : kExtensions) known.emplace_back(entry.name);
   const std::string nearest = nearest_name(extension, known);
   throw FileError(

@@ -14,14 +14,14 @@ namespace matapprox::images {
 
 namespace {
 
-struct Session {
+struct PngSession {
   std::array<char, 200> message{};
   const unsigned char* next = nullptr;
   std::size_t left = 0;
 };
 
 void keep_error(png_structp png, png_const_charp message) {
-  auto* session = static_cast<Session*>(png_get_error_ptr(png));
+  auto* session = static_cast<PngSession*>(png_get_error_ptr(png));
   std::strncpy(session->message.data(), message, session->message.size() - 1);
   longjmp(png_jmpbuf(png), 1);
 }
@@ -29,7 +29,7 @@ void keep_error(png_structp png, png_const_charp message) {
 void ignore_warning(png_structp, png_const_charp) {}
 
 void read_bytes(png_structp png, png_bytep target, std::size_t count) {
-  auto* session = static_cast<Session*>(png_get_io_ptr(png));
+  auto* session = static_cast<PngSession*>(png_get_io_ptr(png));
   if (session->left < count) png_error(png, "the file is truncated");
   std::memcpy(target, session->next, count);
   session->next += count;
@@ -38,7 +38,7 @@ void read_bytes(png_structp png, png_bytep target, std::size_t count) {
 
 /// libpng's two structs, freed together.
 struct PngReader {
-  explicit PngReader(Session& session)
+  explicit PngReader(PngSession& session)
       : png(png_create_read_struct(PNG_LIBPNG_VER_STRING, &session, keep_error, ignore_warning)),
         info(png != nullptr ? png_create_info_struct(png) : nullptr) {}
   PngReader(const PngReader&) = delete;
@@ -49,7 +49,7 @@ struct PngReader {
 };
 
 /// Reads up to the pixels and asks for one or two bytes a sample, palettes looked up.
-bool start(PngReader& reader, Session& session) {
+bool start(PngReader& reader, PngSession& session) {
   if (setjmp(png_jmpbuf(reader.png)) != 0) return false;
   png_set_read_fn(reader.png, &session, read_bytes);
   png_set_user_limits(reader.png, kLargestSide, kLargestSide);
@@ -68,7 +68,7 @@ bool read_rows(PngReader& reader, png_bytepp rows) {
   return true;
 }
 
-[[noreturn]] void fail(const std::string& name, const Session& session) {
+[[noreturn]] void fail_png(const std::string& name, const PngSession& session) {
   throw FileError(fmt::format("{}: damaged PNG: {}", name, session.message.data()));
 }
 
@@ -117,12 +117,12 @@ bool write_all(png_structp png, png_infop info, png_bytepp rows, Index height, I
 }  // namespace
 
 GreyImage decode_png(std::string_view bytes, const std::string& name) {
-  Session session;
+  PngSession session;
   session.next = reinterpret_cast<const unsigned char*>(bytes.data());
   session.left = bytes.size();
   PngReader reader(session);
   if (reader.info == nullptr) throw NotAvailable(name + ": libpng cannot start");
-  if (!start(reader, session)) fail(name, session);
+  if (!start(reader, session)) fail_png(name, session);
   Samples samples;
   samples.rows = png_get_image_height(reader.png, reader.info);
   samples.cols = png_get_image_width(reader.png, reader.info);
@@ -134,7 +134,7 @@ GreyImage decode_png(std::string_view bytes, const std::string& name) {
   samples.bytes.resize(static_cast<std::size_t>(samples.rows) * row_bytes);
   std::vector<png_bytep> rows(static_cast<std::size_t>(samples.rows));
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = samples.bytes.data() + i * row_bytes;
-  if (!read_rows(reader, rows.data())) fail(name, session);
+  if (!read_rows(reader, rows.data())) fail_png(name, session);
   return from_samples(samples);
 }
 
@@ -142,7 +142,7 @@ std::string encode_png(const std::vector<unsigned char>& pixels,
                        Index rows,
                        Index cols,
                        const std::string& name) {
-  Session session;
+  PngSession session;
   Sink sink;
   png_structp png =
       png_create_write_struct(PNG_LIBPNG_VER_STRING, &session, keep_error, ignore_warning);

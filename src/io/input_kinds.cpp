@@ -30,8 +30,12 @@ Matrix take_dense(const std::string& path, Source& source) {
 }
 
 SparseMatrix take_sparse(Source& source) {
-  if (auto* A = std::get_if<SparseMatrix>(&source.matrix)) return std::move(*A);
-  SparseMatrix A = std::get<Matrix>(source.matrix).sparseView(0.0, 0.0);
+  SparseMatrix A;
+  if (auto* stored = std::get_if<SparseMatrix>(&source.matrix)) {
+    A.swap(*stored);  // Eigen 3.4 would copy where it is asked to move
+    return A;
+  }
+  A = std::get<Matrix>(source.matrix).sparseView(0.0, 0.0);
   A.makeCompressed();
   return A;
 }
@@ -57,13 +61,15 @@ OperatorPointer as_image(const std::string& path, Source& source, InputKind kind
 }
 
 OperatorPointer as_graph(const std::string& path, Source& source, InputKind kind) {
-  const SparseMatrix A = take_sparse(source);
+  SparseMatrix A = take_sparse(source);
   require(A.rows() == A.cols(),
           "{}: {} x {} is no adjacency matrix, which is square",
           path,
           A.rows(),
           A.cols());
-  if (kind == InputKind::kAdjacency) return std::make_shared<SparseOperator>(A, "graph adjacency");
+  if (kind == InputKind::kAdjacency) {
+    return std::make_shared<SparseOperator>(std::move(A), "graph adjacency");
+  }
   if (kind == InputKind::kLaplacian) {
     return std::make_shared<SparseOperator>(graph_laplacian(A), "graph Laplacian");
   }

@@ -67,10 +67,18 @@ Source from_image(GreyImage image) {
   return source;
 }
 
-Source from_matrix(FileMatrix matrix) {
+/// By swap(): Eigen 3.4 would copy a sparse matrix where it is asked to move it.
+template <class Values>
+Source from_values(Values& values) {
   Source source;
-  source.matrix = std::move(matrix);
+  source.matrix.emplace<Values>().swap(values);
   return source;
+}
+
+Source from_matrix(Matrix&& matrix) { return from_values(matrix); }
+Source from_matrix(SparseMatrix&& matrix) { return from_values(matrix); }
+Source from_matrix(FileMatrix&& matrix) {
+  return std::visit([](auto& values) { return from_values(values); }, matrix);
 }
 
 Source from_mat(const std::string& path, const LoadOptions& options) {

@@ -297,7 +297,7 @@ FileMatrix read_variable(const std::string& path, const std::string& wanted) {
   const std::string label = fmt::format("{}: variable '{}'", path, name);
   const MatFile file = open(path);
   Variable top;
-  matvar_t& variable = const_cast<matvar_t&>(find_variable(path, file.get(), name, top));
+  auto& variable = const_cast<matvar_t&>(find_variable(path, file.get(), name, top));
   const Shape shape = shape_of(variable, label);
   const bool is_sparse = variable.class_type == MAT_C_SPARSE;
   const double numbers = static_cast<double>(shape.rows) * static_cast<double>(shape.cols);
@@ -308,7 +308,11 @@ FileMatrix read_variable(const std::string& path, const std::string& wanted) {
   if (variable.data == nullptr && Mat_VarReadDataAll(file.get(), &variable) != 0) {
     throw FileError(fmt::format("{}: cannot be read: damaged", label));
   }
-  if (is_sparse) return sparse_matrix(variable, shape, label);
+  if (is_sparse) {
+    FileMatrix matrix(std::in_place_type<SparseMatrix>);
+    sparse_matrix(variable, shape, label).swap(std::get<SparseMatrix>(matrix));
+    return matrix;
+  }
   return dense_matrix(variable, shape, label);
 }
 

@@ -107,7 +107,7 @@ Index element_bytes(const FileMatrix& value) {
   const Index heading = 8 + 16 + 16 + 8 + padded(kLongestName);
   if (const auto* A = std::get_if<Matrix>(&value)) return heading + 8 + 8 * A->size();
   const auto& A = std::get<SparseMatrix>(value);
-  return heading + 3 * 16 + 12 * A.nonZeros() + 4 * (A.cols() + 1);
+  return heading + Index{3} * 16 + 12 * A.nonZeros() + 4 * (A.cols() + 1);
 }
 
 void require_writable(const std::string& path, const std::string& name, const FileMatrix& value) {

@@ -41,7 +41,7 @@ std::string explain_entry(const Header& h, std::string_view line) {
   }
   if (fields.size() != expected) {
     return fmt::format("{} has {} fields, an entry must have {}: {}",
-                       quoted(line),
+                       in_quotes(line),
                        fields.size(),
                        expected,
                        expected == 2 ? "row column" : "row column value");
@@ -51,7 +51,7 @@ std::string explain_entry(const Header& h, std::string_view line) {
     const char* const end = fields[2].data() + fields[2].size();
     if (read_real(fields[2].data(), end, value) != end) return "value: " + explain_real(fields[2]);
     if (h.field == Field::kInteger && !is_integer(value)) {
-      return fmt::format("value: {} is not an integer, as the header says", quoted(fields[2]));
+      return fmt::format("value: {} is not an integer, as the header says", in_quotes(fields[2]));
     }
   }
   return fmt::format("entry ({}, {}) is on the diagonal, which a skew-symmetric file must not list",
@@ -219,8 +219,8 @@ std::string explain_value(const Header& h, std::string_view token) {
   const char* const end = token.data() + token.size();
   if (read_real(token.data(), end, value) != end) return "value: " + explain_real(token);
   return h.field == Field::kInteger
-             ? fmt::format("value: {} is not an integer, as the header says", quoted(token))
-             : fmt::format("value: {} is not a number", quoted(token));
+             ? fmt::format("value: {} is not an integer, as the header says", in_quotes(token))
+             : fmt::format("value: {} is not a number", in_quotes(token));
 }
 
 /// Throws for the first thing that is not a number, and for too many or too few of them.

@@ -32,7 +32,7 @@ class Banner {
     for (const auto word : blank_separated(line)) words_.push_back(lower_case(word));
     if (words_.empty() || words_[0] != "%%matrixmarket") {
       fail(fmt::format("{} is not a MatrixMarket header, which starts with '%%MatrixMarket'",
-                       quoted(line)));
+                       in_quotes(line)));
     }
     if (words_.size() != 5) {
       fail(
@@ -73,7 +73,8 @@ class Banner {
   }
 
   [[noreturn]] void refuse(const char* what, const std::string& word, const char* allowed) const {
-    fail(fmt::format("{} {} is not supported, it must be one of: {}", what, quoted(word), allowed));
+    fail(fmt::format(
+        "{} {} is not supported, it must be one of: {}", what, in_quotes(word), allowed));
   }
   [[noreturn]] void fail(const std::string& what) const { fail_at(name_, text_, start_, what); }
 
@@ -96,7 +97,7 @@ void read_sizes(std::string_view line,
             text,
             start,
             fmt::format("the size line {} has {} fields, it must have {}: {}",
-                        quoted(line),
+                        in_quotes(line),
                         fields.size(),
                         expected,
                         h.coordinate ? "rows columns entries" : "rows columns"));

@@ -35,7 +35,8 @@ class DictionaryReader {
       } else if (key == "shape") {
         shape = sizes();
       } else {
-        fail(fmt::format("unknown key {}, it must be descr, fortran_order or shape", quoted(key)));
+        fail(fmt::format("unknown key {}, it must be descr, fortran_order or shape",
+                         in_quotes(key)));
       }
       if (!take(',')) {
         expect('}');
@@ -66,7 +67,7 @@ class DictionaryReader {
 
   void expect(char c) {
     if (!take(c))
-      fail(fmt::format("the header is malformed: '{}' is missing before {}", c, quoted(rest())));
+      fail(fmt::format("the header is malformed: '{}' is missing before {}", c, in_quotes(rest())));
   }
 
   std::string_view rest() const { return {p_, static_cast<std::size_t>(end_ - p_)}; }
@@ -75,7 +76,7 @@ class DictionaryReader {
     skip();
     const char quote = p_ == end_ ? ' ' : *p_;
     if (quote != '\'' && quote != '"')
-      fail(fmt::format("the header is malformed at {}", quoted(rest())));
+      fail(fmt::format("the header is malformed at {}", in_quotes(rest())));
     const char* const start = ++p_;
     p_ = std::find(p_, end_, quote);
     if (p_ == end_) fail("the header ends within a string");
@@ -97,7 +98,7 @@ class DictionaryReader {
         return word == "True";
       }
     }
-    fail(fmt::format("fortran_order must be True or False, not {}", quoted(rest())));
+    fail(fmt::format("fortran_order must be True or False, not {}", in_quotes(rest())));
   }
 
   std::vector<Index> sizes() {
@@ -108,7 +109,7 @@ class DictionaryReader {
       Index value = 0;
       const char* const stop = read_whole(p_, end_, value);
       if (stop == nullptr)
-        fail(fmt::format("shape: {} is not a size in 0..999999999999999999", quoted(rest())));
+        fail(fmt::format("shape: {} is not a size in 0..999999999999999999", in_quotes(rest())));
       p_ = stop;
       if (p_ != end_ && *p_ == 'L') ++p_;  // Python 2 wrote long integers so
       values.push_back(value);
@@ -135,7 +136,8 @@ void read_type(std::string_view descr, const std::string& name, NpyHeader& heade
   constexpr std::array<std::string_view, 11> kTypes{
       "b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"};
   if (std::find(kTypes.begin(), kTypes.end(), type) == kTypes.end()) {
-    fail_in(name, fmt::format("type {} is not supported, only {}", quoted(descr), kAllowedTypes));
+    fail_in(name,
+            fmt::format("type {} is not supported, only {}", in_quotes(descr), kAllowedTypes));
   }
   header.kind = type[0];
   header.item_size = type[1] - '0';

@@ -212,20 +212,21 @@ bool is_nan_or_infinity(std::string_view token) {
 std::string explain_real(std::string_view token) {
   if (token.empty()) return "a number is missing";
   if (is_nan_or_infinity(token))
-    return fmt::format("{} is not allowed, values must be finite", quoted(token));
+    return fmt::format("{} is not allowed, values must be finite", in_quotes(token));
   const std::string word = bare_word(token);
   double value = 0;
   const bool numeric = !word.empty() && (number_text::is_digit(word[0]) || word[0] == '.');
   if (numeric && read_real(token.data(), token.data() + token.size(), value) == nullptr) {
-    return fmt::format(
-        "{} is beyond the largest double, {}", quoted(token), std::numeric_limits<double>::max());
+    return fmt::format("{} is beyond the largest double, {}",
+                       in_quotes(token),
+                       std::numeric_limits<double>::max());
   }
-  return fmt::format("{} is not a number", quoted(token));
+  return fmt::format("{} is not a number", in_quotes(token));
 }
 
 std::string explain_whole(std::string_view token, Index low, Index high) {
   if (token.empty()) return fmt::format("a whole number in {}..{} is missing", low, high);
-  return fmt::format("{} is not a whole number in {}..{}", quoted(token), low, high);
+  return fmt::format("{} is not a whole number in {}..{}", in_quotes(token), low, high);
 }
 
 }  // namespace matapprox

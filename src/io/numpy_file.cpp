@@ -96,7 +96,7 @@ std::string joined(const std::vector<std::string>& names) {
   constexpr std::size_t kMost = 20;
   std::string text;
   for (std::size_t k = 0; k < std::min(names.size(), kMost); ++k)
-    text += (k == 0 ? "" : ", ") + quoted(names[k]);
+    text += (k == 0 ? "" : ", ") + in_quotes(names[k]);
   return names.size() > kMost ? text + ", ..." : text;
 }
 
@@ -110,7 +110,7 @@ std::string chosen_variable(const std::vector<std::string>& names,
     return names[0];
   }
   if (std::find(names.begin(), names.end(), wanted) == names.end()) {
-    fail_in(name, fmt::format("no array {}, there are: {}", quoted(wanted), joined(names)));
+    fail_in(name, fmt::format("no array {}, there are: {}", in_quotes(wanted), joined(names)));
   }
   return wanted;
 }

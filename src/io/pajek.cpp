@@ -92,7 +92,7 @@ class PajekReader {
     if (section_ == Section::kVertices) {
       read_order(fields.next());
     } else if (order_ == 0 && section_ != Section::kOther && section_ != Section::kNone) {
-      fail(fmt::format("{} stands before '*Vertices'", quoted(line)));
+      fail(fmt::format("{} stands before '*Vertices'", in_quotes(line)));
     }
     matrix_row_ = 0;
   }
@@ -111,7 +111,7 @@ class PajekReader {
     FieldReader fields(line);
     switch (section_) {
       case Section::kNone:
-        fail(fmt::format("{} stands before '*Vertices'", quoted(line)));
+        fail(fmt::format("{} stands before '*Vertices'", in_quotes(line)));
       case Section::kEdges:
       case Section::kArcs:
         return read_edge(fields);

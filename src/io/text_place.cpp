@@ -28,7 +28,7 @@ void fail_in(const std::string& name, const std::string& what) {
   throw FileError(fmt::format("{}: {}", name, what));
 }
 
-std::string quoted(std::string_view piece) {
+std::string in_quotes(std::string_view piece) {
   constexpr std::size_t kMost = 40;
   std::string text = "'";
   for (const char c : piece.substr(0, kMost)) {

@@ -21,7 +21,7 @@ Index line_number(std::string_view text, std::size_t at);
 [[noreturn]] void fail_in(const std::string& name, const std::string& what);
 
 /// A piece of a file for a message: in quotes, at most 40 bytes, control and high bytes as \xNN.
-std::string quoted(std::string_view piece);
+std::string in_quotes(std::string_view piece);
 
 /// The text at `at` up to the next blank, separator or line end.
 std::string_view token_at(std::string_view text, std::size_t at, std::string_view separators = "");

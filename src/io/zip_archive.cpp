@@ -106,11 +106,11 @@ class DirectoryReader {
     ZipMember member;
     member.name = piece(at_ + kCentralSize, name_size, "a member's name");
     member.checksum = static_cast<std::uint32_t>(field(16, 4));
-    if ((field(8, 2) & 1) != 0) fail(fmt::format("member {} is encrypted", quoted(member.name)));
+    if ((field(8, 2) & 1) != 0) fail(fmt::format("member {} is encrypted", in_quotes(member.name)));
     const std::uint64_t method = field(10, 2);
     if (method != 0 && method != 8) {
       fail(fmt::format("member {} is packed by method {}, it must be 0 (stored) or 8 (deflated)",
-                       quoted(member.name),
+                       in_quotes(member.name),
                        method));
     }
     member.deflated = method == 8;
@@ -150,7 +150,7 @@ class DirectoryReader {
     const auto header = piece(offset, kLocalSize, "a member's header");
     if (little_endian(header, 0, 4) != kLocalSignature) {
       fail(fmt::format(
-          "member {} is not where the directory says, at byte {}", quoted(member), offset));
+          "member {} is not where the directory says, at byte {}", in_quotes(member), offset));
     }
     const std::uint64_t start =
         offset + kLocalSize + little_endian(header, 26, 2) + little_endian(header, 28, 2);
@@ -161,13 +161,13 @@ class DirectoryReader {
     const std::uint64_t packed = member.packed.size();
     if (!member.deflated && member.size != packed) {
       fail(fmt::format("member {} is stored in {} bytes but declared as {}",
-                       quoted(member.name),
+                       in_quotes(member.name),
                        packed,
                        member.size));
     }
     if (member.deflated && member.size / kMostFromDeflate > packed) {
       fail(fmt::format("member {} cannot inflate from {} to the declared {} bytes",
-                       quoted(member.name),
+                       in_quotes(member.name),
                        packed,
                        member.size));
     }
@@ -230,13 +230,14 @@ InputBytes unpack(const ZipMember& member, const std::string& name) {
   InputBytes content(member.size);
   if (member.deflated) {
     if (!inflate_to(member.packed, content))
-      fail_in(name, fmt::format("member {} is damaged", quoted(member.name)));
+      fail_in(name, fmt::format("member {} is damaged", in_quotes(member.name)));
   } else {
     std::copy(member.packed.begin(), member.packed.end(), content.data());
   }
   if (zip_checksum(content) != member.checksum) {
-    fail_in(name,
-            fmt::format("member {} is damaged: its checksum does not match", quoted(member.name)));
+    fail_in(
+        name,
+        fmt::format("member {} is damaged: its checksum does not match", in_quotes(member.name)));
   }
   return content;
 }

@@ -14,7 +14,7 @@ namespace {
 
 // Rows of one task; of one row-major copy of results; columns from which rows of X are gathered
 // rather than single numbers; and columns at a time, a row of X being two cache lines then.
-constexpr Index kRowChunk = 4096;
+constexpr Index kSparseRowChunk = 4096;
 constexpr Index kResultRows = 64;
 constexpr Index kPanelColumns = 3;
 constexpr Index kPanelWidth = 16;
@@ -23,8 +23,9 @@ constexpr Index kPanelNumbers = Index{1} << 26;
 
 template <class Body>
 void over_rows(Index rows, const Body& body) {
-  parallel_for((rows + kRowChunk - 1) / kRowChunk,
-               [&](Index c) { body(c * kRowChunk, std::min(rows, (c + 1) * kRowChunk)); });
+  parallel_for((rows + kSparseRowChunk - 1) / kSparseRowChunk, [&](Index c) {
+    body(c * kSparseRowChunk, std::min(rows, (c + 1) * kSparseRowChunk));
+  });
 }
 
 /// Y = A X through a row-major copy of X: one gather per entry of A then serves all columns.

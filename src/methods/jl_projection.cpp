@@ -8,7 +8,7 @@
 namespace matapprox {
 namespace {
 
-constexpr const char* kName = "jl_projection";
+constexpr const char* kJlProjection = "jl_projection";
 
 }  // namespace
 
@@ -25,15 +25,15 @@ Approximation jl_projection(const LinearOperator& A,
   const auto storage_of = [&](Index k) -> Storage {
     return {A.rows() * k, A.rows() * k * bytes_per_value(options.budget.precision)};
   };
-  const Index rank =
-      resolve_rank(kName, options.rank, options.budget, A.rows(), A.cols(), A.cols(), storage_of);
+  const Index rank = resolve_rank(
+      kJlProjection, options.rank, options.budget, A.rows(), A.cols(), A.cols(), storage_of);
   const RandomProjection R(options.kind, options.seed, rank, A.cols());
-  control.throw_if_stopped(kName);
+  control.throw_if_stopped(kJlProjection);
   Matrix sketch = A.apply(R.apply_transpose(Matrix::Identity(rank, rank)));  // A R^T
-  require_finite(sketch, kName);
+  require_finite(sketch, kJlProjection);
 
   Summary summary;
-  summary.method = kName;
+  summary.method = kJlProjection;
   summary.form = enum_name(options.kind);
   summary.rank = rank;
   summary.iterations = 1;

@@ -23,6 +23,7 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& ca
 
 std::vector<std::string> names_of(const std::vector<OptionText>& options) {
   std::vector<std::string> names;
+  names.reserve(options.size());
   for (const OptionText& option : options) names.push_back(option.name);
   return names;
 }

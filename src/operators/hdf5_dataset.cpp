@@ -137,7 +137,7 @@ struct Hdf5Operator::Dataset {
   }
 };
 
-Hdf5Operator::Hdf5Operator(std::string path, std::string dataset, Index panel_bytes)
+Hdf5Operator::Hdf5Operator(const std::string& path, const std::string& dataset, Index panel_bytes)
     : panel_numbers_(panel_bytes / bytes_per_value(Precision::kDouble)) {
   require(panel_bytes >= 1, "hdf5: panels of {} bytes; at least 1 is needed", panel_bytes);
   dataset_ = std::make_shared<const Dataset>(path, dataset);

@@ -143,10 +143,10 @@ KnownFacts KernelOperator::known_facts() const {
 }
 
 std::string KernelOperator::description() const {
-  const std::string size = fmt::format("{} kernel of {} points in {} dimensions",
-                                       enum_name(options_.function),
-                                       points_.rows(),
-                                       points_.cols());
+  std::string size = fmt::format("{} kernel of {} points in {} dimensions",
+                                 enum_name(options_.function),
+                                 points_.rows(),
+                                 points_.cols());
   if (has_bandwidth(options_.function)) {
     return fmt::format("{}, bandwidth {:.6g}", size, options_.bandwidth);
   }

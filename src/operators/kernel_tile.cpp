@@ -14,8 +14,7 @@
 // clang-format on
 
 HWY_BEFORE_NAMESPACE();
-namespace matapprox {
-namespace HWY_NAMESPACE {
+namespace matapprox::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -77,8 +76,10 @@ HWY_INLINE void four_columns(Add add,
   hn::StoreU(e1, d, out[3] + lanes);
 }
 
+/// The sums of column c begin at out + c * stride.
 template <class Add>
-void accumulate(Add add, const PackedPoints& points, const ConstBlock& others, Block out) {
+void accumulate(
+    Add add, const PackedPoints& points, const ConstBlock& others, double* out, Index stride) {
   constexpr Index kColumns = 4;
   const Index size = group_size();
   double spill[kColumns][2 * HWY_MAX_BYTES / sizeof(double)];
@@ -94,11 +95,11 @@ void accumulate(Add add, const PackedPoints& points, const ConstBlock& others, B
       double* targets[kColumns];
       for (Index c = 0; c < kColumns; ++c) {
         const bool fits = c < width && count == size;
-        targets[c] = fits ? out.col(first + c).data() + row : spill[c];
+        targets[c] = fits ? out + (first + c) * stride + row : spill[c];
       }
       four_columns(add, group, columns, points.dimension, targets);
       for (Index c = 0; c < width; ++c) {
-        if (count < size) std::copy_n(spill[c], count, out.col(first + c).data() + row);
+        if (count < size) std::copy_n(spill[c], count, out + (first + c) * stride + row);
       }
     }
   }
@@ -107,14 +108,15 @@ void accumulate(Add add, const PackedPoints& points, const ConstBlock& others, B
 void accumulate_target(Accumulation accumulation,
                        const PackedPoints& points,
                        const ConstBlock& others,
-                       Block out) {
+                       double* out,
+                       Index stride) {
   switch (accumulation) {
     case Accumulation::kSquaredDifference:
-      return accumulate(SquaredDifference(), points, others, out);
+      return accumulate(SquaredDifference(), points, others, out, stride);
     case Accumulation::kAbsoluteDifference:
-      return accumulate(AbsoluteDifference(), points, others, out);
+      return accumulate(AbsoluteDifference(), points, others, out, stride);
     case Accumulation::kProduct:
-      return accumulate(Product(), points, others, out);
+      return accumulate(Product(), points, others, out, stride);
   }
 }
 
@@ -185,8 +187,7 @@ void transform_column(const TileKernel& kernel, double* values, Index count) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace matapprox
+}  // namespace matapprox::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
@@ -232,7 +233,8 @@ void accumulate_tile(Accumulation accumulation,
                      const PackedPoints& points,
                      const ConstBlock& others,
                      Block out) {
-  HWY_DYNAMIC_DISPATCH(accumulate_target)(accumulation, points, others, out);
+  const Index stride = out.outerStride();
+  HWY_DYNAMIC_DISPATCH(accumulate_target)(accumulation, points, others, out.data(), stride);
 }
 
 void transform_tile(const TileKernel& kernel, Block sums) {

@@ -36,8 +36,12 @@ bool has_ascending_columns(const SparseMatrix& A) {
 
 }  // namespace
 
-SparseOperator::SparseOperator(SparseMatrix values, std::string description)
-    : values_(std::move(values)), description_(std::move(description)) {
+SparseOperator::SparseOperator(const SparseMatrix& values, std::string description)
+    : SparseOperator(SparseMatrix(values), std::move(description)) {}
+
+SparseOperator::SparseOperator(SparseMatrix&& values, std::string description)
+    : description_(std::move(description)) {
+  values_.swap(values);  // Eigen 3.4 would copy where it is asked to move
   values_.makeCompressed();
   require_finite(values_, description_);
   if (!has_ascending_columns(values_)) {

@@ -14,7 +14,7 @@ namespace {
 /// Probes at a time: 64, or what keeps a block near 128 MB. Depends on the shape only, so that the
 /// result does not depend on the machine.
 Index block_width(Index m, Index n) {
-  const Index longest = std::max<Index>({m, n, 1});
+  const auto longest = std::max<Index>({m, n, 1});
   return std::clamp<Index>((Index{1} << 24) / longest, 4, 64);
 }
 

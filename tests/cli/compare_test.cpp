@@ -15,7 +15,6 @@ namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
-using testing::Not;
 
 json row_of(const json& document, const std::string& method) {
   for (const json& row : document["results"]) {

@@ -122,7 +122,8 @@ TEST(CliSaved, ExportNamesTheFilesItWrote) {
     const std::string output = folder + "/out." + extension;
     const ProgramResult result = run_program({"export", saved, output, "--json", "-"});
     ASSERT_EQ(result.exit_code, 0) << result.err;
-    for (const std::string file : result.json()["files"]) {
+    const nlohmann::json written = result.json();
+    for (const std::string file : written["files"]) {
       EXPECT_GT(std::filesystem::file_size(file), 0U);
     }
     EXPECT_EQ(run_program({"export", saved, output}).exit_code, 3)

@@ -77,7 +77,10 @@ TEST(Budget, ChordReferenceNumbers) {
 }
 
 TEST(Budget, LargestRankThatFits) {
-  const auto svd_storage = [](Index k) { return Storage{2 * 306 * k + k, (2 * 306 * k + k) * 8}; };
+  const auto svd_storage = [](Index k) {
+    const Index numbers = (306 + 306 + 1) * k;
+    return Storage{numbers, 8 * numbers};
+  };
   // CHORD.md: mesh2e1, 24,786 numbers hold rank 40, not 41.
   EXPECT_EQ(resolve_rank("m", 0, {}, 306, 306, 306, svd_storage), 40);
   EXPECT_EQ(resolve_rank("m", 7, {}, 306, 306, 306, svd_storage), 7);

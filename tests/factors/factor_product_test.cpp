@@ -104,8 +104,7 @@ TEST(FactorProduct, SparseFactorsCountTheirEntriesAndIndices) {
   const FactorProduct product({make_factor("C", C), make_factor("U", U), make_factor("R", R)});
   expect_equals(product, Matrix(C) * U * Matrix(R));
   EXPECT_EQ(product.storage().numbers, C.nonZeros() + 30 + R.nonZeros());
-  EXPECT_EQ(product.storage().bytes,
-            C.nonZeros() * 12 + 31 * 8 + 30 * 8 + R.nonZeros() * 12 + 6 * 8);
+  EXPECT_EQ(product.storage().bytes, 12 * (C.nonZeros() + R.nonZeros()) + Index{8} * (31 + 30 + 6));
 }
 
 TEST(FactorProduct, ChordChainEqualAndUnequalLinks) {

@@ -114,9 +114,10 @@ TEST_F(Load, GradientImagesOfThePaper) {
   const std::string folder = test::shared_matrices();
   if (folder.empty()) GTEST_SKIP() << "the paper's matrices are not here";
   for (const char* name : {"apple", "chess", "ship", "skyscraper"}) {
-    const std::string file = std::string("/") + name + ".png";
-    const LoadedMatrix made = load(folder + "/image" + file, {.kind = InputKind::kImageLaplacian});
-    EXPECT_SAME_BITS(dense_of(*made.matrix), read_image(folder + "/gradient_image" + file).values);
+    const std::string picture = folder + "/image/" + name + ".png";
+    const std::string gradient = folder + "/gradient_image/" + name + ".png";
+    const LoadedMatrix made = load(picture, {.kind = InputKind::kImageLaplacian});
+    EXPECT_SAME_BITS(dense_of(*made.matrix), read_image(gradient).values);
   }
 }
 

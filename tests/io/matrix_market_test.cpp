@@ -275,7 +275,7 @@ TEST(MatrixMarket, LargeFilesInSeveralPiecesAndThreads) {
 TEST(MatrixMarket, ErrorsFarInsideALargeFileHaveTheirLine) {
   Matrix ignored;
   std::string text = random_file(150000, false, ignored);
-  const auto at = text.find("\n", text.size() - 1000) + 1;
+  const auto at = text.find('\n', text.size() - 1000) + 1;
   const auto line =
       std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n') + 1;
   std::string broken = text;

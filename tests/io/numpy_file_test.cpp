@@ -107,8 +107,8 @@ TEST(Npy, EveryTypeInBothByteOrders) {
 }
 
 TEST(Npy, OrdersAgreeBeyondOneTile) {
-  std::vector<double> rows_first(70 * 45);
-  std::vector<double> cols_first(70 * 45);
+  std::vector<double> rows_first(std::size_t{70} * 45);
+  std::vector<double> cols_first(rows_first.size());
   Matrix A(70, 45);
   for (Index i = 0; i < 70; ++i) {
     for (Index j = 0; j < 45; ++j)

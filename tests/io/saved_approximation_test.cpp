@@ -156,7 +156,7 @@ TEST(SavedApproximation, StoresSharedValuesOnce) {
   save(folder + "/shared.h5", shared, {});
   save(folder + "/twice.h5", twice, {});
   EXPECT_GE(std::filesystem::file_size(folder + "/twice.h5"),
-            std::filesystem::file_size(folder + "/shared.h5") + 300 * 20 * 8);
+            std::filesystem::file_size(folder + "/shared.h5") + std::uintmax_t{300} * 20 * 8);
 }
 
 TEST(SavedApproximation, FloatTakesHalfTheBytes) {

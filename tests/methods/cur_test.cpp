@@ -128,7 +128,8 @@ TEST(Cur, SparseFactorsHoldTheirNonzerosOnly) {
   EXPECT_EQ(found.storage().numbers, nonzeros + 400);
   EXPECT_EQ(found.storage().bytes,
             sparse_bytes(20, 200, (C.array() != 0).count(), Precision::kDouble) +
-                sparse_bytes(20, 180, (R.array() != 0).count(), Precision::kDouble) + 8 * 400);
+                sparse_bytes(20, 180, (R.array() != 0).count(), Precision::kDouble) +
+                Index{8} * 400);
   EXPECT_EQ(found.summary.form, "sparse");
 }
 

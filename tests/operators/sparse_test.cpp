@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "matapprox/core/error.hpp"
 #include "support/expect_close.hpp"
@@ -37,7 +38,7 @@ TEST(SparseOperator, ZerosThatAreStoredDoNotCount) {
   EXPECT_EQ(op.values().nonZeros(), stored + 1);
   EXPECT_EQ(op.cost().stored_numbers, stored + 1);
   // values, 4-byte columns, 8-byte row pointers
-  EXPECT_EQ(op.cost().stored_bytes, 12 * (stored + 1) + 8 * 26);
+  EXPECT_EQ(op.cost().stored_bytes, 12 * (stored + 1) + Index{8} * 26);
 }
 
 TEST(SparseOperator, SortsRowsThatAreNot) {
@@ -52,6 +53,17 @@ TEST(SparseOperator, SortsRowsThatAreNot) {
   EXPECT_SAME_BITS(Matrix(op.values()), expected);
   EXPECT_SAME_BITS(op.diagonal(), expected.diagonal());
   EXPECT_SAME_BITS(op.apply(Matrix::Identity(3, 3)), expected);
+}
+
+TEST(SparseOperator, TakesAMatrixThatIsMovedWithoutACopy) {
+  SparseMatrix A = grid_laplacian(5);
+  A.makeCompressed();
+  const double* const stored = A.valuePtr();
+  const SparseOperator copied(A);
+  EXPECT_NE(copied.values().valuePtr(), stored);
+  const SparseOperator moved(std::move(A));
+  EXPECT_EQ(moved.values().valuePtr(), stored);
+  EXPECT_SAME_BITS(Matrix(moved.values()), Matrix(copied.values()));
 }
 
 TEST(SparseOperator, RefusesNanWithItsPlace) {

@@ -1,5 +1,6 @@
 // The documents say what the code does: the README's example is the one that is compiled, links
 // lead somewhere, the umbrella header is complete, cited keys resolve.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -88,7 +89,7 @@ TEST(Documents, ReadmeCommandsRun) {
   std::string script = "set -e\ncd " + folder.string() + "\n";
   std::size_t commands = 0;
   for (const auto& line : matches(read_text(in_source("README.md")), "\n\\$ matapprox ([^\n]*)")) {
-    script += program() + " " + line + " || { echo failed: " + line + "; exit 1; }\n";
+    script += fmt::format("{0} {1} || {{ echo failed: {1}; exit 1; }}\n", program(), line);
     ++commands;
   }
   ASSERT_GE(commands, 5U);

@@ -159,7 +159,7 @@ TEST(Measure, EstimateCoversTheTruthAsOftenAsItSays) {
   constexpr int kTrials = 200;
   for (int trial = 0; trial < kTrials; ++trial) {
     const Measurement measured =
-        measure(A, zero, facts, estimated(static_cast<std::uint64_t>(trial + 1)));
+        measure(A, zero, facts, estimated(static_cast<std::uint64_t>(trial) + 1));
     ASSERT_FALSE(measured.error_is_exact);
     ASSERT_TRUE(measured.error_interval.has_value());
     const auto [low, high] = *measured.error_interval;

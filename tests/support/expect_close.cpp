@@ -1,6 +1,7 @@
 #include "support/expect_close.hpp"
 
-#include <cstring>
+#include <bit>
+#include <cstdint>
 #include <sstream>
 
 namespace matapprox::test {
@@ -52,7 +53,10 @@ namespace {
   }
   for (Index j = 0; j < actual.cols(); ++j) {
     for (Index i = 0; i < actual.rows(); ++i) {
-      if (std::memcmp(&actual(i, j), &expected(i, j), sizeof(double)) == 0) continue;
+      if (std::bit_cast<std::uint64_t>(actual(i, j)) ==
+          std::bit_cast<std::uint64_t>(expected(i, j))) {
+        continue;
+      }
       return ::testing::AssertionFailure() << "entry (" << i << ", " << j << ") is " << actual(i, j)
                                            << " instead of " << expected(i, j);
     }

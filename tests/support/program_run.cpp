@@ -18,7 +18,7 @@ extern char** environ;
 namespace matapprox::test {
 
 nlohmann::json ProgramResult::json() const {
-  const nlohmann::json parsed = nlohmann::json::parse(out, nullptr, false);
+  nlohmann::json parsed = nlohmann::json::parse(out, nullptr, false);
   EXPECT_FALSE(parsed.is_discarded()) << "not JSON: " << out << err;
   return parsed;
 }
@@ -38,6 +38,7 @@ RunningProgram::RunningProgram(const std::vector<std::string>& arguments, const 
   std::vector<std::string> words{program()};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
 
@@ -102,7 +103,7 @@ std::string mesh_text(int side) {
 }
 
 std::string mesh_file(int side) {
-  const std::string path = temporary_dir() + "/mesh.mtx";
+  std::string path = temporary_dir() + "/mesh.mtx";
   write_file(path, mesh_text(side));
   return path;
 }

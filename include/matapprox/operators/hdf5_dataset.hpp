@@ -19,7 +19,9 @@ class Hdf5Operator final : public LinearOperator {
   /// Throws FileError if the file or dataset does not exist, cannot be opened, or is not a
   /// two-dimensional dataset of numbers; InvalidArgument unless panel_bytes >= 1 (a panel has at
   /// least one chunk, or one row, whatever its size).
-  Hdf5Operator(std::string path, std::string dataset, Index panel_bytes = Index{256} << 20);
+  Hdf5Operator(const std::string& path,
+               const std::string& dataset,
+               Index panel_bytes = Index{256} << 20);
 
   Index rows() const override;
   Index cols() const override;

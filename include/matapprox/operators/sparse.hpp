@@ -14,7 +14,9 @@ namespace matapprox {
 class SparseOperator final : public LinearOperator {
  public:
   /// Throws NumericalError, naming row and column (counted from 0), for NaN or Inf. Cost O(nnz).
-  explicit SparseOperator(SparseMatrix values, std::string description = "sparse");
+  explicit SparseOperator(const SparseMatrix& values, std::string description = "sparse");
+  /// The same without a copy; `values` is empty afterwards.
+  explicit SparseOperator(SparseMatrix&& values, std::string description = "sparse");
 
   const SparseMatrix& values() const { return values_; }
 

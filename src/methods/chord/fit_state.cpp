@@ -17,14 +17,14 @@ void save(const FitState& state, ResumeState& saved) {
 
 FitState load_fit_state(const ResumeState& saved, Index values) {
   const Index phase = saved.counter("phase");
-  const FitState state{phase == 0 ? FitState::Phase::kAdam : FitState::Phase::kLbfgs,
-                       saved.array("point"),
-                       saved.counter("adam_step"),
-                       saved.array("mean"),
-                       saved.array("square"),
-                       saved.counter("halvings"),
-                       saved.counter("iteration"),
-                       saved.array("costs")};
+  FitState state{phase == 0 ? FitState::Phase::kAdam : FitState::Phase::kLbfgs,
+                 saved.array("point"),
+                 saved.counter("adam_step"),
+                 saved.array("mean"),
+                 saved.array("square"),
+                 saved.counter("halvings"),
+                 saved.counter("iteration"),
+                 saved.array("costs")};
   const bool adam = state.phase == FitState::Phase::kAdam;
   require(state.point.size() == values,
           "chord: the state to resume is of {} values, this fit has {}",

@@ -8,7 +8,7 @@
 namespace matapprox {
 namespace {
 
-constexpr Index kPanelColumns = 64;
+constexpr Index kCopiedColumns = 64;
 
 }  // namespace
 
@@ -16,9 +16,9 @@ void ChosenColumns::fetch(const std::vector<Index>& J, Index count, const RunCon
   columns_.clear();
   nonzeros_.assign(1, 0);
   const std::span<const Index> chosen(J.data(), static_cast<std::size_t>(count));
-  for (Index first = 0; first < count; first += kPanelColumns) {
+  for (Index first = 0; first < count; first += kCopiedColumns) {
     control.throw_if_stopped("cur");
-    const Index width = std::min(kPanelColumns, count - first);
+    const Index width = std::min(kCopiedColumns, count - first);
     const Matrix panel = A_.columns_at(
         chosen.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(width)));
     require_finite(panel, "cur");

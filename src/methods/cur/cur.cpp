@@ -17,7 +17,7 @@
 namespace matapprox {
 namespace {
 
-constexpr const char* kName = "cur";
+constexpr const char* kCur = "cur";
 
 /// C = Q X S Y^T D with the columns of C D^-1 of length 1; Q X is `basis`.
 struct Decomposed {
@@ -75,14 +75,17 @@ Matrix middle_matrix(const Matrix& M, const Vector& Sc, const Vector& Sr) {
 }
 
 /// U = C^+ A R^+ from C (m x k) and R^T (n x k).
-Matrix best_middle(const LinearOperator& A, Matrix C, Matrix Rt, const RunControl& control) {
+Matrix best_middle(const LinearOperator& A,
+                   const Matrix& C,
+                   const Matrix& Rt,
+                   const RunControl& control) {
   const double scale = unit_scale(C);
   const Decomposed left = decompose(C * scale);
-  control.throw_if_stopped(kName);
+  control.throw_if_stopped(kCur);
   const Decomposed right = decompose(Rt * scale);
-  control.throw_if_stopped(kName);
+  control.throw_if_stopped(kCur);
   Matrix AQ = A.apply(right.basis);
-  require_finite(AQ, kName);
+  require_finite(AQ, kCur);
   const Matrix M = kernels::transpose_product(left.basis, AQ * scale);
   const Matrix U = middle_matrix(M, left.S, right.S);
   const Matrix outer_left = left.D.cwiseInverse().asDiagonal() * left.Y;
@@ -158,7 +161,7 @@ void select_within_budget(const LinearOperator& A,
   Index k = count;
   while (k > 1 && !limit.admits(storage(k), A.rows(), A.cols())) --k;
   // Throws, with what one column and row take, if even they do not fit.
-  if (k == 1) resolve_rank(kName, 0, limit, A.rows(), A.cols(), 1, storage);
+  if (k == 1) resolve_rank(kCur, 0, limit, A.rows(), A.cols(), 1, storage);
   selection.rank = k;
 }
 
@@ -175,7 +178,7 @@ void CurOptions::visit(OptionVisitor& v) {
 Approximation cur(const LinearOperator& A, const CurOptions& options, const RunControl& control) {
   const Index most = std::min(A.rows(), A.cols());
   if (options.rank != 0 || most == 0) {  // checks them
-    resolve_rank(kName, options.rank, options.budget, A.rows(), A.cols(), most, [](Index) {
+    resolve_rank(kCur, options.rank, options.budget, A.rows(), A.cols(), most, [](Index) {
       return Storage{};
     });
   }
@@ -190,7 +193,7 @@ Approximation cur(const LinearOperator& A, const CurOptions& options, const RunC
   Matrix U = best_middle(A, selection.columns.dense(k), selection.rows.dense(k), control);
 
   Summary summary;
-  summary.method = kName;
+  summary.method = kCur;
   summary.form = selection.columns.is_sparse(k) && selection.rows.is_sparse(k) ? "sparse" : "dense";
   summary.rank = k;
   summary.iterations = 1;

@@ -15,10 +15,10 @@
 namespace matapprox {
 namespace {
 
-constexpr const char* kName = "cur";
+constexpr const char* kSelection = "cur";
 constexpr Index kOversampling = 10;
-constexpr Index kPanelColumns = 64;
-enum Sequence : Index { kColumnDraw = 5, kRowDraw = 6 };
+constexpr Index kScoredColumns = 64;
+enum SelectionDraw : Index { kColumnDraw = 5, kRowDraw = 6 };
 
 /// Columns by column-pivoted QR of a Gaussian sketch of `count` + 10 rows [VM17].
 std::vector<Index> pivoted_order(const LinearOperator& A,
@@ -27,7 +27,7 @@ std::vector<Index> pivoted_order(const LinearOperator& A,
                                  RandomStream stream) {
   const Index rows = std::min(A.rows(), count + kOversampling);
   Matrix sketch = A.apply_transpose(random_normal_matrix(seed, stream, A.rows(), rows));
-  require_finite(sketch, kName);
+  require_finite(sketch, kSelection);
   sketch *= unit_scale(sketch);
   return kernels::pivoted_qr_order(sketch.transpose());
 }
@@ -62,11 +62,11 @@ std::vector<Index> completed(std::vector<Index> order, Index n) {
 
 Vector squared_column_norms(const LinearOperator& A, const RunControl& control) {
   Vector logs(A.cols());
-  for (Index first = 0; first < A.cols(); first += kPanelColumns) {
-    control.throw_if_stopped(kName);
-    const auto J = index_range(first, std::min(kPanelColumns, A.cols() - first));
+  for (Index first = 0; first < A.cols(); first += kScoredColumns) {
+    control.throw_if_stopped(kSelection);
+    const auto J = index_range(first, std::min(kScoredColumns, A.cols() - first));
     const Matrix panel = A.columns_at(J);
-    require_finite(panel, kName);
+    require_finite(panel, kSelection);
     const double scale = unit_scale(panel);
     logs.segment(first, panel.cols()) =
         ((panel * scale).colwise().squaredNorm().array().log() - 2 * std::log(scale)).transpose();
@@ -101,7 +101,7 @@ CurOrder cur_order(const LinearOperator& A,
                    const RunControl& control) {
   const auto At = transpose(std::shared_ptr<const LinearOperator>(std::shared_ptr<void>(), &A));
   const std::uint64_t seed = options.seed;
-  control.throw_if_stopped(kName);
+  control.throw_if_stopped(kSelection);
   switch (options.sampling) {
     case CurSampling::kPivotedQr:
       return {pivoted_order(A, count, seed, RandomStream::kSketch),

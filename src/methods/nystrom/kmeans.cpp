@@ -10,14 +10,15 @@
 namespace matapprox {
 namespace {
 
-constexpr Index kStretch = 2048;
+constexpr Index kPointsAtOnce = 2048;
 constexpr Index kMaxRounds = 20;
-enum Sequence : Index { kStartDraw = 3, kFillDraw = 4 };
+enum KmeansDraw : Index { kStartDraw = 3, kFillDraw = 4 };
 
 /// Calls body(first, count) for stretches of 0..n-1 that do not depend on the thread count.
 void for_stretches(Index n, const std::function<void(Index, Index)>& body) {
-  parallel_for((n + kStretch - 1) / kStretch,
-               [&](Index s) { body(s * kStretch, std::min(kStretch, n - s * kStretch)); });
+  parallel_for((n + kPointsAtOnce - 1) / kPointsAtOnce, [&](Index s) {
+    body(s * kPointsAtOnce, std::min(kPointsAtOnce, n - s * kPointsAtOnce));
+  });
 }
 
 /// k rows of `points` as the start: each next one with probability proportional to the squared

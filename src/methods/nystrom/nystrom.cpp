@@ -16,37 +16,42 @@
 namespace matapprox {
 namespace {
 
-constexpr const char* kName = "nystrom";
+constexpr const char* kNystrom = "nystrom";
 
 void check(const LinearOperator& A, const NystromOptions& options) {
   const Index n = A.rows();
-  require(n == A.cols(), "{}: the matrix is {} x {}, it must be square", kName, n, A.cols());
-  require(n >= 1, "{}: the matrix is 0 x 0, it needs at least one row", kName);
+  require(n == A.cols(), "{}: the matrix is {} x {}, it must be square", kNystrom, n, A.cols());
+  require(n >= 1, "{}: the matrix is 0 x 0, it needs at least one row", kNystrom);
   require(options.pseudo_inverse_tolerance >= 1e-16 && options.pseudo_inverse_tolerance <= 0.1,
           "{}: pseudo_inverse_tolerance {:g} is outside 1e-16..0.1",
-          kName,
+          kNystrom,
           options.pseudo_inverse_tolerance);
   require(options.oversampling >= 1 && options.oversampling <= 10,
           "{}: oversampling {:g} is outside 1..10",
-          kName,
+          kNystrom,
           options.oversampling);
   std::set<Index> seen;
   for (const Index j : options.landmarks) {
-    require(j >= 0 && j < n, "{}: landmark {} is outside 0..{}", kName, j, n - 1);
-    require(seen.insert(j).second, "{}: landmark {} is given twice", kName, j);
+    require(j >= 0 && j < n, "{}: landmark {} is outside 0..{}", kNystrom, j, n - 1);
+    require(seen.insert(j).second, "{}: landmark {} is given twice", kNystrom, j);
   }
   require(options.landmarks.empty() || options.form != NystromForm::kGeneralized,
           "{}: landmarks are for the psd form, the generalized one takes random sketches",
-          kName);
+          kNystrom);
 }
 
 Index resolve(const LinearOperator& A, const NystromOptions& options, bool psd) {
   if (psd && !options.landmarks.empty()) return static_cast<Index>(options.landmarks.size());
-  return resolve_rank(
-      kName, options.rank, options.budget, A.rows(), A.cols(), A.rows(), [&](Index k) -> Storage {
-        const Index numbers = (psd ? 1 : 2) * A.rows() * k + k * k;
-        return {numbers, numbers * bytes_per_value(options.budget.precision)};
-      });
+  return resolve_rank(kNystrom,
+                      options.rank,
+                      options.budget,
+                      A.rows(),
+                      A.cols(),
+                      A.rows(),
+                      [&](Index k) -> Storage {
+                        const Index numbers = (psd ? 1 : 2) * A.rows() * k + k * k;
+                        return {numbers, numbers * bytes_per_value(options.budget.precision)};
+                      });
 }
 
 /// Why A cannot have the psd form, as far as its diagonal tells; empty if it can.
@@ -58,13 +63,13 @@ std::string diagonal_objection(const LinearOperator& A, const Vector& diagonal) 
   if (largest > 0) return {};
   const Matrix x = random_normal_matrix(1, RandomStream::kSketch, A.cols(), 1);
   const Matrix y = A.apply(x);
-  require_finite(y, kName);
+  require_finite(y, kNystrom);
   return y.isZero(0) ? std::string() : "its diagonal is zero and it is not";
 }
 
 Summary summary_of(const NystromOptions& options, const NystromFactors& found, const char* form) {
   Summary summary;
-  summary.method = kName;
+  summary.method = kNystrom;
   summary.form = form;
   summary.rank = found.rank;
   summary.iterations = found.iterations;
@@ -98,20 +103,22 @@ Approximation nystrom(const LinearOperator& A,
     if (!is_symmetric(A)) objection = "it is not symmetric";
     if (objection.empty()) {
       const Vector diagonal = A.diagonal();
-      require_finite(diagonal, kName);
+      require_finite(diagonal, kNystrom);
       objection = diagonal_objection(A, diagonal);
       if (objection.empty()) {
         const Index k = resolve(A, options, true);
         NystromFactors found = psd_nystrom(A, diagonal, k, options, control);
         objection = found.objection;
         if (objection.empty()) {
-          return Approximation(std::move(found.factors), summary_of(options, found, "psd"));
+          return {std::move(found.factors), summary_of(options, found, "psd")};
         }
       }
     }
     if (options.form == NystromForm::kPsd || !options.landmarks.empty()) {
-      throw NumericalError(fmt::format(
-          "{}: the psd form needs a symmetric positive semidefinite matrix: {}", kName, objection));
+      throw NumericalError(
+          fmt::format("{}: the psd form needs a symmetric positive semidefinite matrix: {}",
+                      kNystrom,
+                      objection));
     }
   }
   const Index k = resolve(A, options, false);
@@ -120,7 +127,7 @@ Approximation nystrom(const LinearOperator& A,
     found.message =
         fmt::format("generalized, as the matrix is not positive semidefinite: {}", objection);
   }
-  return Approximation(std::move(found.factors), summary_of(options, found, "generalized"));
+  return {std::move(found.factors), summary_of(options, found, "generalized")};
 }
 
 }  // namespace matapprox

@@ -11,7 +11,7 @@
 namespace matapprox {
 namespace {
 
-enum Sequence : Index { kUniformDraw = 1, kLeverageDraw = 2 };
+enum LandmarkDraw : Index { kUniformDraw = 1, kLeverageDraw = 2 };
 
 std::vector<Index> first_ascending(std::vector<Index> order, Index k) {
   order.resize(static_cast<std::size_t>(k));

@@ -12,7 +12,7 @@
 namespace matapprox {
 namespace {
 
-constexpr const char* kName = "truncated_svd";
+constexpr const char* kTruncatedSvd = "truncated_svd";
 constexpr Index kAlwaysDense = 1024;  ///< up to this min(m, n), auto decomposes A completely
 constexpr Index kLargestDense = 4096;
 
@@ -24,32 +24,32 @@ bool wants_tolerance(const TruncatedSvdOptions& options) {
 
 void check(const LinearOperator& A, bool symmetric, const TruncatedSvdOptions& options) {
   for (const double t : {options.frobenius_tolerance, options.spectral_tolerance}) {
-    require(t >= 0 && t < 1, "{}: tolerance {:g} is outside 0..1 (1 excluded)", kName, t);
+    require(t >= 0 && t < 1, "{}: tolerance {:g} is outside 0..1 (1 excluded)", kTruncatedSvd, t);
   }
   require(!wants_tolerance(options) || options.rank == 0,
           "{}: give a rank or a tolerance, not both",
-          kName);
+          kTruncatedSvd);
   require(options.tolerance > 0 && options.tolerance < 1,
           "{}: residual tolerance {:g} is outside 0..1 (both excluded)",
-          kName,
+          kTruncatedSvd,
           options.tolerance);
   require(options.power_iterations >= 0 && options.power_iterations <= 1000,
           "{}: power_iterations {} is outside 0..1000",
-          kName,
+          kTruncatedSvd,
           options.power_iterations);
   require(options.block_size >= 0 && options.block_size <= smaller_side(A),
           "{}: block_size {} is outside 0..{}",
-          kName,
+          kTruncatedSvd,
           options.block_size,
           smaller_side(A));
   require(!options.symmetric_storage || symmetric,
           "{}: symmetric_storage needs a symmetric matrix, this {} x {} one is not",
-          kName,
+          kTruncatedSvd,
           A.rows(),
           A.cols());
   require(options.algorithm != SvdAlgorithm::kDense || smaller_side(A) <= kLargestDense,
           "{}: the dense algorithm takes matrices whose smaller side is in 1..{}, this one has {}",
-          kName,
+          kTruncatedSvd,
           kLargestDense,
           smaller_side(A));
 }
@@ -124,7 +124,8 @@ Chosen by_tolerance(const LinearOperator& A,
                     const RunControl& control) {
   const Index all = smaller_side(A);
   const SvdAlgorithm algorithm = choose_algorithm(A, 0, options);
-  const double norm = algorithm == SvdAlgorithm::kDense ? 0.0 : frobenius_norm(A, kName, control);
+  const double norm =
+      algorithm == SvdAlgorithm::kDense ? 0.0 : frobenius_norm(A, kTruncatedSvd, control);
   for (Index count = std::min<Index>(all, 32);; count = std::min(all, 2 * count)) {
     if (algorithm == SvdAlgorithm::kDense) count = all;
     SvdOutcome outcome = leading_triplets(A, symmetric, count, algorithm, options, control);
@@ -198,7 +199,7 @@ Approximation truncated_svd(const LinearOperator& A,
   const bool tolerance = wants_tolerance(options);
   const Index limit = tolerance && !options.budget.is_set()
                           ? smaller_side(A)
-                          : resolve_rank(kName,
+                          : resolve_rank(kTruncatedSvd,
                                          options.rank,
                                          options.budget,
                                          A.rows(),
@@ -210,7 +211,7 @@ Approximation truncated_svd(const LinearOperator& A,
   const Index rank = std::min(chosen.rank, chosen.outcome.triplets.S.size());
 
   Summary summary;
-  summary.method = kName;
+  summary.method = kTruncatedSvd;
   summary.form = enum_name(chosen.algorithm);
   if (options.symmetric_storage) summary.form += ", symmetric";
   summary.rank = rank;
@@ -219,8 +220,7 @@ Approximation truncated_svd(const LinearOperator& A,
   summary.iterations = chosen.outcome.iterations;
   summary.seed = options.seed;
   summary.options = list_options(options);
-  return Approximation(factors_of(chosen.outcome.triplets, rank, options.symmetric_storage),
-                       std::move(summary));
+  return {factors_of(chosen.outcome.triplets, rank, options.symmetric_storage), std::move(summary)};
 }
 
 }  // namespace matapprox

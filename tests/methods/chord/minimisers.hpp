@@ -14,7 +14,7 @@ class Bowl {
     ++evaluations;
     double f = 0;
     for (Index i = 0; i < size_; ++i) {
-      const double a = static_cast<double>(i + 1);
+      const auto a = static_cast<double>(i + 1);
       f += 0.5 * a * x[i] * x[i] + 0.25 * x[i] * x[i] * x[i] * x[i];
       if (gradient != nullptr) gradient[i] = a * x[i] + x[i] * x[i] * x[i];
     }

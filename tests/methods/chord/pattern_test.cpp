@@ -34,11 +34,11 @@ TEST(ChordPatternChoice, ALargerBudgetGivesAsManyFactorsAsFit) {
     options.budget = parse_budget(budget);
     return chord_pattern(64, options).factors();
   };
-  const Index per_factor = 64 * 7;
+  const Index per_factor = Index{64} * 7;
   EXPECT_EQ(factors(std::to_string(6 * per_factor)), 6);
   EXPECT_EQ(factors(std::to_string(8 * per_factor - 1)), 7);
   EXPECT_EQ(factors(std::to_string(8 * per_factor)), 8);
-  EXPECT_EQ(factors(std::to_string(8 * 8 * per_factor) + "B"), 8);
+  EXPECT_EQ(factors(std::to_string(8 * (8 * per_factor)) + "B"), 8);
   EXPECT_EQ(factors("100%"), 9);  // 9 * 7 * 64 = 4032 of 4096
   EXPECT_EQ(factors("1GB"), 9);   // no more than the matrix itself holds
   EXPECT_EQ(factors("1GB", {.factors = 6}), 6);

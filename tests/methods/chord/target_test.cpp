@@ -78,10 +78,11 @@ TEST(ChordTarget, BeyondTheLargestCopyColumnsComeFromAItself) {
   EXPECT_NEAR(target.unit(), std::sqrt((9.0 * n + 16.0 * (n - 1)) / n), 1e-12);
   std::vector<double> panel(static_cast<std::size_t>(n * 3));
   target.columns(4095, 3, panel.data());
-  EXPECT_EQ(panel[4095 * 3], 3.0 / target.unit());
-  EXPECT_EQ(panel[4096 * 3], -4.0 / target.unit());
-  EXPECT_EQ(panel[4096 * 3 + 1], 3.0 / target.unit());
-  EXPECT_EQ(panel[4096 * 3 + 2], 0.0);
+  const auto entry = [&](std::size_t i, std::size_t k) { return panel[3 * i + k]; };
+  EXPECT_EQ(entry(4095, 0), 3.0 / target.unit());
+  EXPECT_EQ(entry(4096, 0), -4.0 / target.unit());
+  EXPECT_EQ(entry(4096, 1), 3.0 / target.unit());
+  EXPECT_EQ(entry(4096, 2), 0.0);
 }
 
 TEST(ChordTarget, NormsNearTheEndsOfDoubleAreExact) {

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Truncated SVD, rank 20, of a scale-free graph with 1,000,000 nodes and 5,000,000 edges, beside SciPy.
+
+The graph is grown by preferential attachment, 5 edges a node (seed 1). Runs `matapprox approximate` and
+scipy.sparse.linalg.svds in turn, one thread each (SciPy's sparse product has no more), and compares the
+singular values. Needs numpy, scipy and h5py. Usage: scale_free.py [program] [rounds] [nodes] [threads]
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+program = sys.argv[1] if len(sys.argv) > 1 else "build/default/bin/matapprox"
+rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+nodes = int(sys.argv[3]) if len(sys.argv) > 3 else 1000000
+threads = sys.argv[4] if len(sys.argv) > 4 else "1"
+
+import h5py
+import numpy as np
+import scipy.sparse
+from scipy.sparse.linalg import svds
+
+RANK, LINKS = 20, 5
+
+
+def graph():
+    """Edge e leaves node e // 5 + 1 for a node drawn with probability proportional to its degree: for
+    an end of an earlier edge, where end 2 f is the node that edge f leaves and 2 f + 1 the other."""
+    random = np.random.default_rng(1)
+    edges = np.arange(LINKS * (nodes - 1))
+    source = edges // LINKS + 1
+    ends = np.maximum(2 * LINKS * (source - 1), 1)
+    drawn = (random.random(edges.size) * ends).astype(np.int64)
+    drawn[:LINKS] = -1
+    end = drawn.copy()
+    while (odd := (end > 0) & (end % 2 == 1)).any():
+        end[odd] = drawn[end[odd] // 2]
+    target = np.where(end < 0, 0, source[np.maximum(end, 0) // 2])
+    A = scipy.sparse.coo_matrix((np.ones(edges.size), (source, target)), shape=(nodes, nodes)).tocsr()
+    A = A + A.T
+    A.data[:] = 1.0
+    return A
+
+
+def write(path, A):
+    lower = scipy.sparse.tril(A).tocoo()
+    with open(path, "w") as file:
+        file.write(f"%%MatrixMarket matrix coordinate pattern symmetric\n{nodes} {nodes} {lower.nnz}\n")
+        np.savetxt(file, np.column_stack((lower.row + 1, lower.col + 1)), fmt="%d")
+    return lower.nnz
+
+
+def main():
+    A = graph()
+    with tempfile.TemporaryDirectory() as folder:
+        path, output = os.path.join(folder, "graph.mtx"), os.path.join(folder, "out.h5")
+        edges = write(path, A)
+        print(f"{nodes} nodes, {edges} edges, largest degree {int(A.sum(axis=1).max())}, {threads} thread(s)",
+              flush=True)
+        for _ in range(rounds):
+            run = subprocess.run(
+                [program, "approximate", path, "truncated_svd", "--rank", str(RANK), "--threads", threads,
+                 "--quiet", "--force", "-o", output, "--json", "-"],
+                capture_output=True, text=True, check=True)
+            row = json.loads(run.stdout)["results"][0]
+            start = time.perf_counter()
+            theirs = svds(A, k=RANK, return_singular_vectors=True, random_state=1)[1]
+            seconds = time.perf_counter() - start
+            with h5py.File(output) as file:
+                for value in file["values"].values():
+                    if value.attrs["kind"] in (b"diagonal", "diagonal"):
+                        mine = np.sort(np.abs(value["values"][:]))[::-1]
+            theirs = np.sort(theirs)[::-1]
+            print(f"matapprox {row['fit_seconds']:.2f} s   svds {seconds:.2f} s   ratio "
+                  f"{seconds / row['fit_seconds']:.2f}   largest relative difference of the singular values "
+                  f"{np.max(np.abs(mine - theirs) / theirs):.1e}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
