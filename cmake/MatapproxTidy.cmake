@@ -1,12 +1,19 @@
-# `cmake --build --preset tidy`: clang-tidy on every source of ours, both processors.
+# `cmake --build --preset tidy`: clang-tidy on every source of the library and the programs, several
+# files at a time (CMAKE_UNITY_BUILD); target tidy-tests: on the tests, one by one, twice as long.
 find_program(RUN_CLANG_TIDY NAMES run-clang-tidy run-clang-tidy-14)
 if(RUN_CLANG_TIDY)
   include(ProcessorCount)
   ProcessorCount(MATAPPROX_PROCESSORS)
+  set(MATAPPROX_RUN_TIDY ${RUN_CLANG_TIDY} -quiet -j ${MATAPPROX_PROCESSORS} -p ${CMAKE_BINARY_DIR})
   add_custom_target(
     tidy
-    COMMAND ${RUN_CLANG_TIDY} -quiet -j ${MATAPPROX_PROCESSORS} -p ${CMAKE_BINARY_DIR}
-            "${CMAKE_SOURCE_DIR}/(src|apps|tests)/.*\\.cpp$"
+    COMMAND ${MATAPPROX_RUN_TIDY}
+            "(Unity/unity_[0-9]+_cxx\\.cxx|${CMAKE_SOURCE_DIR}/(src|apps)/.*\\.cpp)$"
     WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
-    USES_TERMINAL)
+    USES_TERMINAL VERBATIM)
+  add_custom_target(
+    tidy-tests
+    COMMAND ${MATAPPROX_RUN_TIDY} "${CMAKE_SOURCE_DIR}/tests/.*\\.cpp$"
+    WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
+    USES_TERMINAL VERBATIM)
 endif()

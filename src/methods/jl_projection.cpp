@@ -36,7 +36,6 @@ Approximation jl_projection(const LinearOperator& A,
   summary.method = kJlProjection;
   summary.form = enum_name(options.kind);
   summary.rank = rank;
-  summary.iterations = 1;
   summary.seed = options.seed;
   summary.options = list_options(options);
   return Approximation({make_factor("B", std::move(sketch)), make_factor("R", R)},

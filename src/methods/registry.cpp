@@ -41,10 +41,6 @@ Approximation run_named(const LinearOperator& A,
   for (const auto& [name, text] : named) {
     OptionSetter setter(name, text);
     chosen.visit(setter);
-    require(setter.found,
-            "there is no option '{}' for this method{}",
-            name,
-            suggestion(name, names_of(options_of<Options>())));
   }
   return function(A, chosen, control);
 }
@@ -73,6 +69,19 @@ bool Method::has_option(std::string_view option) const {
   return std::any_of(all.begin(), all.end(), [&](const OptionText& candidate) {
     return candidate.name == option;
   });
+}
+
+Approximation Method::run(const LinearOperator& A,
+                          const NamedOptions& named,
+                          const RunControl& control) const {
+  for (const auto& [option, text] : named) {
+    require(has_option(option),
+            "{}: there is no option '{}'{}",
+            name,
+            option,
+            suggestion(option, names_of(options())));
+  }
+  return function(A, named, control);
 }
 
 std::span<const Method> methods() { return kMethods; }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -46,7 +47,11 @@ TEST(SparseOperator, SortsRowsThatAreNot) {
   const Index starts[] = {0, 2, 3};
   const Index columns[] = {2, 0, 1};
   const double values[] = {5, 7, 9};
-  const SparseMatrix A = Eigen::Map<const SparseMatrix>(2, 3, 3, starts, columns, values);
+  SparseMatrix A(2, 3);
+  A.resizeNonZeros(3);
+  std::copy_n(starts, 3, A.outerIndexPtr());
+  std::copy_n(columns, 3, A.innerIndexPtr());
+  std::copy_n(values, 3, A.valuePtr());
   Matrix expected(2, 3);
   expected << 7, 0, 5, 0, 9, 0;
   const SparseOperator op(A);

@@ -231,7 +231,7 @@ TEST(Compare, ShowsTheSymmetricFormOnlyForSymmetricMatrices) {
   EXPECT_THAT(names(symmetric_example(8)), testing::Contains("truncated_svd_symmetric"));
   const DenseOperator other(random_normal_matrix(2, RandomStream::kGenerator, 8, 8));
   EXPECT_THAT(names(other), Not(testing::Contains("truncated_svd_symmetric")));
-  EXPECT_EQ(names(other).size(), 6U);
+  EXPECT_EQ(names(other).size(), methods().size() + 1);
 }
 
 TEST(Compare, AMethodThatCannotRunIsARowWithTheReason) {

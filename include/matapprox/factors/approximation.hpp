@@ -40,7 +40,7 @@ struct Summary {
   Index rank = 0;
   Termination termination = Termination::kCompleted;
   std::string message;  ///< one sentence on what was chosen or went short; may be empty
-  Index iterations = 0;
+  Index iterations = 1;
   std::uint64_t seed = 0;
   std::vector<HistoryPoint> history;
   std::vector<OptionText> options;  ///< all options as run, from the options struct's visit

@@ -23,12 +23,17 @@ struct Method {
   std::string_view name;                 ///< "truncated_svd"
   std::string_view summary;              ///< one line for `matapprox methods`
   std::vector<OptionText> (*options)();  ///< all options with their defaults
+  /// The function itself, for `run`.
+  Approximation (*function)(const LinearOperator& A,
+                            const NamedOptions& options,
+                            const RunControl& control);
+
   /// Runs with the defaults changed by `options`. Throws what the method throws, and
   /// InvalidArgument for an option that it does not have (suggesting the nearest) or a text that
   /// does not fit.
-  Approximation (*run)(const LinearOperator& A,
-                       const NamedOptions& options,
-                       const RunControl& control);
+  Approximation run(const LinearOperator& A,
+                    const NamedOptions& options,
+                    const RunControl& control = {}) const;
   bool has_option(std::string_view option) const;
 };
 

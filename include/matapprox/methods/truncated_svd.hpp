@@ -41,6 +41,7 @@ struct TruncatedSvdOptions {
 /// orthogonalization and thick restarts [BR05, WS00], until every residual is below `tolerance`
 /// times its singular value or 1e-14 sigma_1. Works on A itself, so that singular values far below
 /// sigma_1 keep the absolute accuracy of rounding that A^T A would lose. Memory about 3 k (m + n).
+/// (Ours and not Spectra's: that multiplies one vector at a time, and its SVD works on A^T A.)
 /// randomized: the same space without restarts: block Krylov with q + 1 blocks [MM15, MMM24],
 /// exactly 2 (q + 1) passes over A.
 /// auto: dense up to min(m,n) = 1024, or 4096 where the rank is above a fifth of it; else krylov if

@@ -196,7 +196,6 @@ Approximation cur(const LinearOperator& A, const CurOptions& options, const RunC
   summary.method = kCur;
   summary.form = selection.columns.is_sparse(k) && selection.rows.is_sparse(k) ? "sparse" : "dense";
   summary.rank = k;
-  summary.iterations = 1;
   summary.seed = options.seed;
   summary.options = list_options(options);
   summary.message = fmt::format("columns and rows by {}", enum_name(options.sampling));
