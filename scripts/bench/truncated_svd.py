@@ -30,10 +30,10 @@ def test_matrix():
     return (left / np.arange(1, N + 1)) @ right.T
 
 
-def ours(path, algorithm):
+def ours(path, *settings):
     result = subprocess.run(
         [program, "compare", path, "--methods", "truncated_svd", "--rank", str(RANK),
-         "--threads", str(threads), "--set", f"truncated_svd.algorithm={algorithm}",
+         "--threads", str(threads), *(part for text in settings for part in ("--set", "truncated_svd." + text)),
          "--exact-error", "--quiet", "--json", "-"],
         capture_output=True, text=True, check=True)
     row = [r for r in json.loads(result.stdout)["results"] if r["method"] == "truncated_svd"][0]
@@ -56,8 +56,9 @@ def main():
         np.save(path, A)
         for _ in range(rounds):
             for name, call in (
-                    ("matapprox auto", lambda: ours(path, "auto")),
-                    ("matapprox randomized", lambda: ours(path, "randomized")),
+                    ("matapprox", lambda: ours(path)),
+                    ("matapprox q=5 b=20", lambda: ours(path, "power_iterations=5", "block_size=20")),
+                    ("matapprox q=3 b=25", lambda: ours(path, "power_iterations=3", "block_size=25")),
                     ("sklearn n_iter=2", lambda: peer(A, 2)),
                     ("sklearn n_iter=auto", lambda: peer(A, "auto"))):
                 runs.setdefault(name, []).append(call())
