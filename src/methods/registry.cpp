@@ -33,21 +33,31 @@ std::vector<OptionText> options_of() {
   return list_options(Options{});
 }
 
+template <class Options>
+Options with_named(const NamedOptions& named) {
+  Options options;
+  for (const auto& [name, text] : named) {
+    OptionSetter setter(name, text);
+    options.visit(setter);
+  }
+  return options;
+}
+
+template <class Options>
+void read_named(const NamedOptions& named) {
+  with_named<Options>(named);
+}
+
 template <class Options, auto function>
 Approximation run_named(const LinearOperator& A,
                         const NamedOptions& named,
                         const RunControl& control) {
-  Options chosen;
-  for (const auto& [name, text] : named) {
-    OptionSetter setter(name, text);
-    chosen.visit(setter);
-  }
-  return function(A, chosen, control);
+  return function(A, with_named<Options>(named), control);
 }
 
 template <class Options, auto function>
 constexpr Method make(std::string_view name, std::string_view summary) {
-  return {name, summary, &options_of<Options>, &run_named<Options, function>};
+  return {name, summary, &options_of<Options>, &read_named<Options>, &run_named<Options, function>};
 }
 
 /// One line a method, in the order of the comparison table.
@@ -71,9 +81,7 @@ bool Method::has_option(std::string_view option) const {
   });
 }
 
-Approximation Method::run(const LinearOperator& A,
-                          const NamedOptions& named,
-                          const RunControl& control) const {
+void Method::check(const NamedOptions& named) const {
   for (const auto& [option, text] : named) {
     require(has_option(option),
             "{}: there is no option '{}'{}",
@@ -81,6 +89,17 @@ Approximation Method::run(const LinearOperator& A,
             option,
             suggestion(option, names_of(options())));
   }
+  try {
+    read(named);
+  } catch (const InvalidArgument& problem) {
+    throw InvalidArgument(fmt::format("{}: {}", name, problem.what()));
+  }
+}
+
+Approximation Method::run(const LinearOperator& A,
+                          const NamedOptions& named,
+                          const RunControl& control) const {
+  check(named);
   return function(A, named, control);
 }
 

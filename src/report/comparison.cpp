@@ -38,16 +38,7 @@ void check(const LinearOperator& A, const ComparisonOptions& options) {
   const int bases = (options.rank != 0) + options.budget.is_set() + (options.target_error > 0);
   require(bases <= 1, "compare: give one of rank, budget and target error");
   for (const MethodSetting& setting : options.settings) {
-    const Method& method = find_method(setting.method);
-    if (method.has_option(setting.option)) continue;
-    std::vector<std::string> names;
-    for (const OptionText& option : method.options()) names.push_back(option.name);
-    const std::string nearest = nearest_name(setting.option, names);
-    throw InvalidArgument(
-        fmt::format("{} has no option '{}'{}",
-                    setting.method,
-                    setting.option,
-                    nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest)));
+    find_method(setting.method).check({{setting.option, setting.value}});
   }
 }
 

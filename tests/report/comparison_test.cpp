@@ -287,7 +287,10 @@ TEST(Compare, RefusesWhatItCannotMean) {
   EXPECT_THAT(message(options), HasSubstr("nystrom"));
   options = {};
   options.settings = {{"nystrom", "smapling", "uniform"}};
+  EXPECT_THAT(message(options), HasSubstr("nystrom: there is no option 'smapling'"));
   EXPECT_THAT(message(options), HasSubstr("'sampling'"));
+  options.settings = {{"chord", "seed", "x"}};
+  EXPECT_THAT(message(options), HasSubstr("chord: option seed: 'x' is not"));
 }
 
 }  // namespace

@@ -20,17 +20,18 @@ using NamedOptions = std::vector<std::pair<std::string, std::string>>;
 /// One registered method. A method is a free function (A, options struct, control) ->
 /// Approximation; the registry makes it reachable by name.
 struct Method {
-  std::string_view name;                 ///< "truncated_svd"
-  std::string_view summary;              ///< one line for `matapprox methods`
-  std::vector<OptionText> (*options)();  ///< all options with their defaults
-  /// The function itself, for `run`.
+  std::string_view name;                      ///< "truncated_svd"
+  std::string_view summary;                   ///< one line for `matapprox methods`
+  std::vector<OptionText> (*options)();       ///< all options with their defaults
+  void (*read)(const NamedOptions& options);  ///< throws for a text that does not fit
   Approximation (*function)(const LinearOperator& A,
                             const NamedOptions& options,
                             const RunControl& control);
 
-  /// Runs with the defaults changed by `options`. Throws what the method throws, and
-  /// InvalidArgument for an option that it does not have (suggesting the nearest) or a text that
-  /// does not fit.
+  /// Throws InvalidArgument for an option that the method does not have (suggesting the nearest) or
+  /// a text that does not fit its option.
+  void check(const NamedOptions& options) const;
+  /// Runs with the defaults changed by `options`. Throws what `check` and the method throw.
   Approximation run(const LinearOperator& A,
                     const NamedOptions& options,
                     const RunControl& control = {}) const;
