@@ -19,15 +19,22 @@ struct FirstEntriesOptions {
 
 std::vector<OptionText> first_entries_options() { return list_options(FirstEntriesOptions{}); }
 
-Approximation first_entries(const LinearOperator& A,
-                            const NamedOptions& options,
-                            const RunControl& control) {
-  control.throw_if_stopped("first_entries");
+FirstEntriesOptions chosen_from(const NamedOptions& options) {
   FirstEntriesOptions chosen;
   for (const auto& [name, value] : options) {
     OptionSetter setter(name, value);
     chosen.visit(setter);
   }
+  return chosen;
+}
+
+void read_first_entries(const NamedOptions& options) { chosen_from(options); }
+
+Approximation first_entries(const LinearOperator& A,
+                            const NamedOptions& options,
+                            const RunControl& control) {
+  control.throw_if_stopped("first_entries");
+  const FirstEntriesOptions chosen = chosen_from(options);
   Vector diagonal = A.apply(Matrix::Identity(A.cols(), A.cols())).diagonal();
   diagonal.tail(A.cols() - chosen.rank).setZero();
   Summary summary;
@@ -37,8 +44,11 @@ Approximation first_entries(const LinearOperator& A,
   return {{make_factor("D", diagonal)}, summary};
 }
 
-const Method kFirstEntries{
-    "first_entries", "keeps diagonal entries", first_entries_options, first_entries};
+const Method kFirstEntries{"first_entries",
+                           "keeps diagonal entries",
+                           first_entries_options,
+                           read_first_entries,
+                           first_entries};
 
 /// diag(1, 1/2, 1/4, ...): keeping k entries leaves a relative error of 2^-k, nearly.
 DenseOperator halving(Index n) {
@@ -109,6 +119,7 @@ TEST(Run, StoppedSearchReturnsWhatItHas) {
       "stopping",
       "stops the search at rank 4",
       first_entries_options,
+      read_first_entries,
       [](const LinearOperator& matrix, const NamedOptions& options, const RunControl& inner) {
         Approximation result = first_entries(matrix, options, inner);
         if (result.summary.rank == 4) stop_at_four->store(true);
