@@ -9,6 +9,7 @@
 #include <string>
 
 #include "matapprox/core/error.hpp"
+#include "support/expect_close.hpp"
 #include "support/paths.hpp"
 
 namespace matapprox {
@@ -19,12 +20,7 @@ using ::testing::HasSubstr;
 Matrix table(const std::string& text) { return parse_delimited(text, "x.csv"); }
 
 std::string complaint(const std::string& text) {
-  try {
-    table(text);
-  } catch (const FileError& error) {
-    return error.what();
-  }
-  return "no error";
+  return test::complaint_of([&] { table(text); });
 }
 
 Matrix two_by_two() {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "matapprox/core/error.hpp"
+#include "support/expect_close.hpp"
 
 namespace matapprox {
 namespace {
@@ -18,12 +19,7 @@ Matrix edges(const std::string& text, bool directed = false) {
 }
 
 std::string complaint(const std::string& text) {
-  try {
-    edges(text);
-  } catch (const FileError& error) {
-    return error.what();
-  }
-  return "no error";
+  return test::complaint_of([&] { edges(text); });
 }
 
 Matrix path_graph() {
@@ -107,12 +103,7 @@ TEST(EdgeList, Refusals) {
 Matrix pajek(const std::string& text) { return Matrix(parse_pajek(text, "x.net")); }
 
 std::string pajek_complaint(const std::string& text) {
-  try {
-    pajek(text);
-  } catch (const FileError& error) {
-    return error.what();
-  }
-  return "no error";
+  return test::complaint_of([&] { pajek(text); });
 }
 
 TEST(Pajek, EdgesGoBothWaysAndArcsOne) {

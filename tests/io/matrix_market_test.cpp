@@ -10,6 +10,7 @@
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/threads.hpp"
+#include "support/expect_close.hpp"
 #include "support/paths.hpp"
 
 namespace matapprox {
@@ -29,12 +30,7 @@ Matrix full(const SparseMatrix& A) { return Matrix(A); }
 
 /// The message of the FileError that the text must cause.
 std::string complaint(const std::string& text) {
-  try {
-    parse_matrix_market(text, "x.mtx");
-  } catch (const FileError& error) {
-    return error.what();
-  }
-  return "no error";
+  return test::complaint_of([&] { parse_matrix_market(text, "x.mtx"); });
 }
 
 const std::string kCoordinate = "%%MatrixMarket matrix coordinate real general\n";

@@ -17,6 +17,7 @@
 #include "io/npy_header.hpp"
 #include "io/zip_archive.hpp"
 #include "matapprox/core/error.hpp"
+#include "support/expect_close.hpp"
 #include "support/paths.hpp"
 
 namespace matapprox {
@@ -35,18 +36,8 @@ std::string content(const std::string& path) {
   return text.str();
 }
 
-template <class Call>
-std::string complaint(const Call& call) {
-  try {
-    call();
-  } catch (const FileError& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 std::string npy_complaint(const std::string& bytes) {
-  return complaint([&] { parse_npy(bytes, "x.npy"); });
+  return test::complaint_of([&] { parse_npy(bytes, "x.npy"); });
 }
 
 template <class T>
@@ -78,7 +69,7 @@ TEST(Npy, FilesOfNumPy) {
   EXPECT_EQ(read_npy(seed("npy/big_endian.npy")), Matrix(Vector{{0, 1, 2}}));
   EXPECT_EQ(read_npy(seed("npy/bool_v2.npy")), (Matrix{{1, 0}}));
   EXPECT_EQ(read_npy(seed("npy/u8_v3.npy")), (Matrix{{7}, {8}}));
-  EXPECT_THAT(complaint([] { read_npy(seed("npy/complex.npy")); }),
+  EXPECT_THAT(test::complaint_of([] { read_npy(seed("npy/complex.npy")); }),
               HasSubstr("type '<c16' is not supported, only bool"));
 }
 
@@ -172,9 +163,9 @@ TEST(Npz, FilesOfNumPy) {
 }
 
 TEST(Npz, VariablesMustBeThere) {
-  EXPECT_THAT(complaint([] { read_npz(seed("npz/two.npz")); }),
+  EXPECT_THAT(test::complaint_of([] { read_npz(seed("npz/two.npz")); }),
               HasSubstr("2 arrays, choose one: 'a', 'b'"));
-  EXPECT_THAT(complaint([] { read_npz(seed("npz/two.npz"), "c"); }),
+  EXPECT_THAT(test::complaint_of([] { read_npz(seed("npz/two.npz"), "c"); }),
               HasSubstr("no array 'c', there are: 'a', 'b'"));
 }
 
@@ -209,17 +200,19 @@ TEST(Npz, LyingDirectory) {
   ASSERT_NE(entry, std::string::npos);
   std::string size = bytes;
   size.replace(entry + 24, 4, "\xff\xff\xff\x7f");
-  EXPECT_THAT(complaint([&] { parse_npz(size, "x.npz"); }), HasSubstr("cannot inflate from"));
+  EXPECT_THAT(test::complaint_of([&] { parse_npz(size, "x.npz"); }),
+              HasSubstr("cannot inflate from"));
   std::string method = bytes;
   method[entry + 10] = 12;
-  EXPECT_THAT(complaint([&] { parse_npz(method, "x.npz"); }),
+  EXPECT_THAT(test::complaint_of([&] { parse_npz(method, "x.npz"); }),
               HasSubstr("packed by method 12, it must be 0 (stored) or 8 (deflated)"));
   std::string encrypted = bytes;
   encrypted[entry + 8] = 1;
-  EXPECT_THAT(complaint([&] { parse_npz(encrypted, "x.npz"); }), HasSubstr("is encrypted"));
+  EXPECT_THAT(test::complaint_of([&] { parse_npz(encrypted, "x.npz"); }),
+              HasSubstr("is encrypted"));
   std::string checksum = bytes;
   checksum[entry + 16] ^= 1;
-  EXPECT_THAT(complaint([&] { parse_npz(checksum, "x.npz"); }),
+  EXPECT_THAT(test::complaint_of([&] { parse_npz(checksum, "x.npz"); }),
               HasSubstr("its checksum does not match"));
 }
 
@@ -272,7 +265,7 @@ TEST(Npz, WrittenArchivesReadBack) {
   EXPECT_EQ(read_npz(path, "A"), A);
   EXPECT_EQ(read_npz(path, "v"), Matrix(Vector{{1, 2, 3}}));
   EXPECT_EQ(read_npz(path, "indices"), Matrix(Vector{{5, 6}}));
-  EXPECT_THAT(complaint([&] { read_npz(path, "format"); }),
+  EXPECT_THAT(test::complaint_of([&] { read_npz(path, "format"); }),
               HasSubstr("a.npz:format.npy: type '|S3' is not supported"));
   EXPECT_THROW(write_npz(path, std::vector<NpzArray>{{"", A}}), InvalidArgument);
   EXPECT_THROW(write_npz(path, std::vector<NpzArray>{{"a", A}, {"a", A}}), InvalidArgument);

@@ -10,6 +10,7 @@
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/io/matrix_market.hpp"
+#include "support/expect_close.hpp"
 #include "support/paths.hpp"
 
 namespace matapprox {
@@ -35,16 +36,6 @@ std::string write_file(const std::string& name, const std::string& content) {
   std::string path = test::temporary_dir() + "/" + name;
   std::ofstream(path, std::ios::binary) << content;
   return path;
-}
-
-template <class Call>
-std::string complaint(const Call& call) {
-  try {
-    call();
-  } catch (const FileError& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(ReadAll, PlainFiles) {
@@ -73,26 +64,28 @@ TEST(ReadAll, GzipWorksForReaders) {
 TEST(ReadAll, DamagedGzip) {
   const std::string good = gzipped(std::string(100000, 'a') + "end");
   for (std::size_t size = 2; size < good.size(); ++size) {
-    EXPECT_THAT(complaint([&] { gunzip(good.substr(0, size), "a.gz"); }), HasSubstr("a.gz: "))
+    EXPECT_THAT(test::complaint_of([&] { gunzip(good.substr(0, size), "a.gz"); }),
+                HasSubstr("a.gz: "))
         << size;
   }
   std::string flipped = good;
   flipped[flipped.size() - 6] ^= 1;  // the checksum
-  EXPECT_THAT(complaint([&] { gunzip(flipped, "a.gz"); }), HasSubstr("damaged gzip data"));
-  EXPECT_THAT(complaint([&] { gunzip(good + "junk", "a.gz"); }),
+  EXPECT_THAT(test::complaint_of([&] { gunzip(flipped, "a.gz"); }), HasSubstr("damaged gzip data"));
+  EXPECT_THAT(test::complaint_of([&] { gunzip(good + "junk", "a.gz"); }),
               HasSubstr("4 bytes that are not gzip follow"));
-  EXPECT_THAT(complaint([&] { gunzip(good, "a.gz", 1000); }),
+  EXPECT_THAT(test::complaint_of([&] { gunzip(good, "a.gz", 1000); }),
               HasSubstr("a.gz: inflates to more than 1000 bytes"));
   EXPECT_EQ(gunzip(good, "a.gz", 100003).size(), 100003U);
-  EXPECT_THAT(complaint([&] { read_all(write_file("a.gz", "plain text")); }),
+  EXPECT_THAT(test::complaint_of([&] { read_all(write_file("a.gz", "plain text")); }),
               HasSubstr("does not start as gzip does"));
 }
 
 TEST(ReadAll, WhatCannotBeRead) {
   const std::string folder = test::temporary_dir();
-  EXPECT_THAT(complaint([&] { read_all(folder + "/none"); }),
+  EXPECT_THAT(test::complaint_of([&] { read_all(folder + "/none"); }),
               HasSubstr("/none: cannot read: No such file or directory"));
-  EXPECT_THAT(complaint([&] { read_all(folder); }), HasSubstr("cannot read: it is a folder"));
+  EXPECT_THAT(test::complaint_of([&] { read_all(folder); }),
+              HasSubstr("cannot read: it is a folder"));
 }
 
 TEST(ReadAll, Pipes) {

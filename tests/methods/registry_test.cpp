@@ -14,7 +14,10 @@ namespace {
 
 TEST(Registry, NamesAllMethodsInTheOrderOfTheTable) {
   std::vector<std::string_view> names;
-  for (const Method& method : methods().first(5)) names.push_back(method.name);
+  for (const Method& method : methods().first(5)) {
+    names.push_back(method.name);
+    EXPECT_TRUE(method.has_option("seed")) << method.name;
+  }
   EXPECT_EQ(
       names,
       (std::vector<std::string_view>{"truncated_svd", "nystrom", "jl_projection", "cur", "chord"}));

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "matapprox/core/error.hpp"
 #include "matapprox/core/types.hpp"
 
 namespace matapprox::test {
@@ -34,6 +35,17 @@ template <class Exception>
     return ::testing::AssertionFailure() << "threw another type: \"" << error.what() << "\"";
   }
   return ::testing::AssertionFailure() << "threw nothing";
+}
+
+/// The message of the FileError that `call` throws; "no error" if it throws nothing.
+template <class Call>
+std::string complaint_of(const Call& call) {
+  try {
+    call();
+  } catch (const FileError& error) {
+    return error.what();
+  }
+  return "no error";
 }
 
 }  // namespace matapprox::test

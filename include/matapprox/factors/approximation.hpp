@@ -39,8 +39,8 @@ struct Summary {
   std::string form;    ///< which variant ran: "symmetric", "psd", "generalized", "sparse", ...
   Index rank = 0;
   Termination termination = Termination::kCompleted;
-  std::string message;  ///< one sentence on what was chosen or went short; may be empty
-  Index iterations = 1;
+  std::string message;   ///< one sentence on what was chosen or went short; may be empty
+  Index iterations = 1;  ///< 1 for a method that does not iterate
   std::uint64_t seed = 0;
   std::vector<HistoryPoint> history;
   std::vector<OptionText> options;  ///< all options as run, from the options struct's visit
