@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/require.hpp"
+#include "core/student.hpp"
 #include "matapprox/core/random.hpp"
 #include "report/panel_norm.hpp"
 
@@ -37,16 +38,6 @@ NormEstimate from_samples(const std::vector<double>& norms) {
 }
 
 }  // namespace
-
-double student_quantile(Index degrees_of_freedom) {
-  const double z = 1.959963984540054;
-  const auto nu = static_cast<double>(degrees_of_freedom);
-  const double z3 = z * z * z;
-  const double z5 = z3 * z * z;
-  const double z7 = z5 * z * z;
-  return z + (z3 + z) / (4 * nu) + (5 * z5 + 16 * z3 + 3 * z) / (96 * nu * nu) +
-         (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * nu * nu * nu);
-}
 
 NormEstimate estimate_norm(Index m,
                            Index n,

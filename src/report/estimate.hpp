@@ -21,8 +21,4 @@ NormEstimate estimate_norm(Index m,
                            const std::function<Matrix(const Matrix&)>& product,
                            const std::function<void()>& between_blocks);
 
-/// 97.5 % quantile of Student's t distribution, from 7 degrees of freedom on to 1e-3
-/// (Cornish-Fisher expansion, Abramowitz and Stegun 26.7.5).
-double student_quantile(Index degrees_of_freedom);
-
 }  // namespace matapprox::report

@@ -225,7 +225,9 @@ TEST(CliSaved, WarmStartBeginsWhereTheOtherFitEnded) {
   const std::string mesh = mesh_file(6);
   const std::string folder = temporary_dir();
   const std::string first = folder + "/first.h5";
-  ASSERT_EQ(run_program(fit(mesh, "chord", first)).exit_code, 0);
+  auto full = fit(mesh, "chord", first);
+  full.insert(full.end(), {"--effort", "fast"});
+  ASSERT_EQ(run_program(full).exit_code, 0);
   const auto error = [&](const std::vector<std::string>& command) {
     const ProgramResult result = run_program(command);
     EXPECT_EQ(result.exit_code, 0) << result.err;
@@ -236,6 +238,8 @@ TEST(CliSaved, WarmStartBeginsWhereTheOtherFitEnded) {
                              "chord",
                              "-o",
                              folder + "/cold.h5",
+                             "--effort",
+                             "fast",
                              "--adam-steps",
                              "5",
                              "--max-iterations",
@@ -247,6 +251,8 @@ TEST(CliSaved, WarmStartBeginsWhereTheOtherFitEnded) {
                              "chord",
                              "-o",
                              folder + "/warm.h5",
+                             "--effort",
+                             "fast",
                              "--adam-steps",
                              "5",
                              "--max-iterations",

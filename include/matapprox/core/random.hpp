@@ -19,6 +19,7 @@ enum class RandomStream : std::uint32_t {
   kMeasure = 6,
   kFingerprint = 7,
   kGenerator = 8,
+  kChordColumns = 9,
 };
 
 /// Counter-based random numbers: a pure function of (seed, stream, i, j), hence the same for any

@@ -17,16 +17,30 @@ struct EnumNames<ChordLinks> {
   static constexpr std::array<std::string_view, 2> values{"reference", "paper"};
 };
 
+/// How much work a fit is worth: starts and steps of each kind. As in docs/methods.md: fast takes
+/// 1000 Adam steps; default 3000 to 10000, and several starts where N <= 64; high three times as
+/// many, more starts, and Newton steps for small chains.
+enum class ChordEffort { kFast, kDefault, kHigh };
+
+template <>
+struct EnumNames<ChordEffort> {
+  static constexpr std::array<std::string_view, 3> values{"fast", "default", "high"};
+};
+
 struct ChordOptions {
   ChordLinks pattern = ChordLinks::kReference;
   /// The caller's own offsets: one list for all factors "0,1,2,4", or one list a factor, separated
   /// by ';'. Empty: the named pattern.
   std::string offsets = {};
-  Index factors = 0;           ///< M; 0: ceil(log2 N), or as many as the budget admits
-  StorageBudget budget = {};   ///< unset: the pattern's own size
-  Index adam_steps = 1000;     ///< annealed Adam steps before L-BFGS; none after a warm start
-  Index max_iterations = 300;  ///< L-BFGS iterations
-  Index memory = 20;           ///< L-BFGS correction pairs
+  Index factors = 0;          ///< M; 0: ceil(log2 N), or as many as the budget admits
+  StorageBudget budget = {};  ///< unset: the pattern's own size
+  ChordEffort effort = ChordEffort::kDefault;  ///< decides what is -1 below
+  Index starts = -1;            ///< random starts; the best is kept; one after a warm start
+  Index adam_steps = -1;        ///< annealed Adam steps; none after a warm start
+  Index max_iterations = -1;    ///< L-BFGS iterations after Adam
+  Index newton_steps = -1;      ///< Levenberg-Marquardt steps after L-BFGS, of small chains only
+  Index columns_per_step = -1;  ///< columns of A that an Adam step looks at; 0 or >= N: all
+  Index memory = 20;            ///< L-BFGS correction pairs
   double tolerance = 1e-7;  ///< stop at a smaller relative fall of the objective in 200 iterations
   std::uint64_t seed = 1;
   /// Factors to start from, of the same pattern. Not visited: the command line's --warm-start loads
@@ -39,12 +53,18 @@ struct ChordOptions {
 /// a few stored diagonals (ChordPattern), so that the product can have full rank. [KYCY22, Eq. 2]
 ///
 /// Minimises |A - W_1...W_M|_F^2 / 2 with the analytic gradient, summed over column panels in a
-/// fixed order: adam_steps of annealed Adam from a random start, then L-BFGS (Ceres) from the best
-/// point seen. Stores N times the sum of the links, N ceil(log2 N) (floor(log2 N) + 1) with the
-/// defaults. Cost of an evaluation (one a step, about 1.1 an L-BFGS iteration): 6 M N^2 K flops and
-/// A once, by columns, or from a copy of it where N <= 4096 and memory allows. Memory besides:
-/// (M + 3) N b numbers per thread for panels of b columns, and 2 (memory + 8) times the stored
-/// numbers. The factors come out balanced: equal Frobenius norms.
+/// fixed order: from each random start annealed Adam, then L-BFGS (Ceres) from the best point seen,
+/// then Levenberg-Marquardt on Gram matrices where the chain stores at most 2500 numbers; the best
+/// point of all is kept. Stores N times the sum of the links, N ceil(log2 N) (floor(log2 N) + 1)
+/// with the defaults. Cost of an evaluation (one a step, about 1.1 an L-BFGS iteration): 6 M N^2 K
+/// flops and A once, by columns, or from a copy of it where N <= 4096 and memory allows. Memory
+/// besides: (M + 3) N b numbers per thread for panels of b columns, and 2 (memory + 8) times the
+/// stored numbers. The factors come out balanced: equal Frobenius norms.
+///
+/// Above N = 4096, or with columns_per_step, each Adam step looks at that many columns of A only,
+/// every column once before any is used again, and there is neither L-BFGS nor Newton: 6 M N K
+/// flops a column. The message then states the error on 256 columns drawn apart, with its 95 %
+/// interval.
 ///
 /// The result has the same bits for every thread count, and whether or not the fit was stopped and
 /// resumed from a checkpoint in between. control.checkpoint is also called once when the fit is

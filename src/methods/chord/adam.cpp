@@ -10,24 +10,15 @@
 namespace matapprox::chord_fit {
 namespace {
 
-constexpr double kLargestStep = 0.3;
 constexpr double kMeanDecay = 0.95;
 constexpr double kSquareDecay = 0.95;
 constexpr double kEpsilon = 1e-12;
 constexpr Index kChunk = 8192;
 
-double step_size(Index t, Index T) {
+double step_size(Index t, Index T, double largest) {
   const double share = static_cast<double>(t) / static_cast<double>(T);
   const double cosine = (1 + std::cos(std::numbers::pi * share)) / 2;
-  return kLargestStep * std::min(1.0, 20 * share) * cosine * cosine;
-}
-
-void restart_from_best(FitState& state, const FitMonitor& monitor) {
-  state.point = monitor.best();
-  state.mean.setZero();
-  state.square.setZero();
-  ++state.halvings;
-  ++state.adam_step;
+  return largest * std::min(1.0, 20 * share) * cosine * cosine;
 }
 
 /// f at the state's point, offered to the monitor if it and the gradient (unless null) are finite.
@@ -37,7 +28,7 @@ bool evaluate(const FitState& state,
               FitMonitor& monitor) {
   const double f = objective(state.point.data(), gradient == nullptr ? nullptr : gradient->data());
   if (!std::isfinite(f) || (gradient != nullptr && !gradient->allFinite())) {
-    if (monitor.has_best()) return false;
+    if (monitor.best_of_start().size() > 0) return false;
     throw NumericalError("chord: the objective or its gradient overflows at the start");
   }
   monitor.offer(state.point, f, state.count());
@@ -46,13 +37,21 @@ bool evaluate(const FitState& state,
 
 }  // namespace
 
-void adam_step(FitState& state, const Vector& gradient, Index steps) {
+void restart_from_best(FitState& state, const FitMonitor& monitor) {
+  state.point = monitor.best_of_start();
+  state.mean.setZero();
+  state.square.setZero();
+  ++state.halvings;
+  ++state.adam_step;
+}
+
+void adam_step(FitState& state, const Vector& gradient, Index steps, double largest_step) {
   const Index t = ++state.adam_step;
   const auto power = static_cast<double>(t);
   const double mean_bias = 1 - std::pow(kMeanDecay, power);
   const double square_bias = 1 - std::pow(kSquareDecay, power);
-  const double step =
-      std::ldexp(step_size(t, steps), -static_cast<int>(std::min<Index>(state.halvings, 2000)));
+  const auto halvings = static_cast<int>(std::min<Index>(state.halvings, 2000));
+  const double step = std::ldexp(step_size(t, steps, largest_step), -halvings);
   const double mean_step = step / mean_bias;
   const double square_scale = 1 / std::sqrt(square_bias);
 
@@ -81,7 +80,7 @@ std::optional<Termination> run_adam(FitState& state,
       const bool finite = evaluate(state, objective, &gradient, monitor);
       if (const auto reason = monitor.verdict()) return reason;
       if (finite) {
-        adam_step(state, gradient, steps);
+        adam_step(state, gradient, steps, kExactStep);
       } else {
         restart_from_best(state, monitor);
       }
@@ -93,10 +92,10 @@ std::optional<Termination> run_adam(FitState& state,
     return monitor.verdict();
   }
   state.phase = FitState::Phase::kLbfgs;
-  state.point = monitor.best();
+  state.point = monitor.best_of_start();
   state.mean.resize(0);
   state.square.resize(0);
-  state.costs = Vector::Constant(1, monitor.best_objective());
+  state.costs = Vector::Constant(1, monitor.best_objective_of_start());
   return monitor.verdict();
 }
 

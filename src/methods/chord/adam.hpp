@@ -7,8 +7,18 @@
 namespace matapprox::chord_fit {
 
 /// One bias-corrected step of Adam [KB15], number state.adam_step + 1 of `steps`: b1 = b2 = 0.95,
-/// eps = 1e-12, step size 2^-halvings 0.3 min(1, 20 t/T) ((1 + cos(pi t/T))/2)^2. All threads.
-void adam_step(FitState& state, const Vector& gradient, Index steps);
+/// eps = 1e-12, step size 2^-halvings largest_step min(1, 20 t/T) ((1 + cos(pi t/T))/2)^2. All
+/// threads.
+void adam_step(FitState& state, const Vector& gradient, Index steps, double largest_step);
+
+/// Largest step where the gradient is exact, and where it is of a sample: chosen on Table 1 of the
+/// paper; on can_1072 of the SuiteSparse collection and a kernel matrix of order 2048.
+inline constexpr double kExactStep = 0.3;
+inline constexpr double kSampledStep = 0.03;
+
+/// Where f is not finite: back to the best point of this start, without the running means, with
+/// half of the step size from here on.
+void restart_from_best(FitState& state, const FitMonitor& monitor);
 
 /// Takes Adam's remaining steps, shows every point to the monitor, and leaves `state` at the best
 /// point, ready for L-BFGS. Where f or its gradient is not finite, goes back to the best point,

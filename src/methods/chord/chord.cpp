@@ -9,10 +9,15 @@
 #include "core/require.hpp"
 #include "kernels/chord.hpp"
 #include "matapprox/core/memory.hpp"
-#include "matapprox/core/random.hpp"
 #include "methods/chord/adam.hpp"
 #include "methods/chord/balance.hpp"
+#include "methods/chord/column_sample.hpp"
+#include "methods/chord/held_out.hpp"
 #include "methods/chord/lbfgs.hpp"
+#include "methods/chord/levenberg_marquardt.hpp"
+#include "methods/chord/sampled.hpp"
+#include "methods/chord/schedule.hpp"
+#include "methods/chord/start.hpp"
 #include "methods/chord/target.hpp"
 
 namespace matapprox {
@@ -25,9 +30,6 @@ void check(const LinearOperator& A, const ChordOptions& options) {
   require(
       A.rows() == A.cols(), "chord: the matrix is {} x {}, it must be square", A.rows(), A.cols());
   require(A.rows() >= 1, "chord: the matrix is empty, its order must be at least 1");
-  require(options.adam_steps >= 0, "chord: adam_steps {} is negative", options.adam_steps);
-  require(
-      options.max_iterations >= 0, "chord: max_iterations {} is negative", options.max_iterations);
   require(options.memory >= 1 && options.memory <= 1000,
           "chord: memory {} is outside 1..1000",
           options.memory);
@@ -46,45 +48,6 @@ void check_size(const ChordPattern& pattern, const ChordOptions& options) {
   require_memory(8 * vectors * static_cast<double>(numbers), "chord: the fit");
 }
 
-/// W_m[i, 0] = 1/2 + z/10, W_m[i, k > 0] = 1/2 / (K_m - 1) + z/10: a product near the average of
-/// staying and moving, with noise enough to leave the symmetric saddle.
-Vector random_start(const ChordPattern& pattern, std::uint64_t seed) {
-  Vector values(pattern.stored_numbers());
-  for (Index m = 0; m < pattern.factors(); ++m) {
-    const Index K = pattern.links(m);
-    double* W = values.data() + pattern.first_value(m);
-    for (Index i = 0; i < pattern.order; ++i) {
-      for (Index k = 0; k < K; ++k) {
-        const double mean = K == 1 ? 1.0 : k == 0 ? 0.5 : 0.5 / static_cast<double>(K - 1);
-        const double z = random_normal(seed, RandomStream::kChordStart, m, i * K + k);
-        W[i * K + k] = mean + 0.1 * z;
-      }
-    }
-  }
-  return values;
-}
-
-/// The caller's factors, in the scale of the target.
-Vector warm_start(const ChordPattern& pattern, const ChordFactors& given, double unit) {
-  require(given.pattern == pattern,
-          "chord: the warm start has another pattern: {} factors of order {} with {} values, "
-          "this fit has {} of order {} with {}",
-          given.pattern.factors(),
-          given.pattern.order,
-          given.values.size(),
-          pattern.factors(),
-          pattern.order,
-          pattern.stored_numbers());
-  require(static_cast<Index>(given.values.size()) == pattern.stored_numbers(),
-          "chord: the warm start has {} values, its pattern {}",
-          given.values.size(),
-          pattern.stored_numbers());
-  Vector values = Eigen::Map<const Vector>(given.values.data(), pattern.stored_numbers());
-  require(values.allFinite(), "chord: the warm start has NaN or Inf in it");
-  chord_fit::balance(pattern, 1 / unit, values.data());
-  return values;
-}
-
 /// Bounds the work that a resumed fit repeats: about a second on one core, but no fewer than 50
 /// iterations, so that L-BFGS has time to gather its curvature pairs.
 Index segment_length(const ChordPattern& pattern) {
@@ -98,35 +61,63 @@ Index segment_length(const ChordPattern& pattern) {
 class Fit {
  public:
   Fit(const LinearOperator& A, const ChordOptions& options, const RunControl& control)
-      : options_(options),
+      : A_(A),
+        options_(options),
         control_(control),
         pattern_(chord_pattern(A.rows(), options)),
-        target_((check_size(pattern_, options), A), control),
-        adam_steps_(options.warm_start ? 0 : options.adam_steps),
-        monitor_(pattern_.order,
-                 adam_steps_ + options.max_iterations,
-                 control,
-                 [this](const FitMonitor&) { return result(Termination::kInterrupted); }) {}
+        schedule_((check_size(pattern_, options), chord_fit::schedule_of(options, pattern_))),
+        sample_(sample_of(schedule_, pattern_.order, options.seed)),
+        target_(sample_ ? chord_fit::Target(A, sample_->choosing(), control)
+                        : chord_fit::Target(A, control)),
+        monitor_(pattern_.order, schedule_.steps(), control, [this](const FitMonitor&) {
+          return result(Termination::kInterrupted);
+        }) {
+    objective_ = [this](const double* values, double* gradient) {
+      return kernels::chord_objective(pattern_, values, columns_, gradient);
+    };
+    columns_ = [this](Index first, Index count, double* panel) {
+      if (control_.should_stop()) throw chord_fit::Stopped();
+      target_.columns(first, count, panel);
+    };
+  }
 
   Approximation run() {
     if (target_.unit() == 0) return zeros();
-    FitState state = start();
-    const Termination reason = minimise(state);
+    FitState state = first_state();
+    Termination reason = Termination::kCompleted;
+    while (state.phase != FitState::Phase::kFinish) {
+      reason = minimise(state);
+      if (ended_) break;
+      go_to_next_start(state);
+    }
+    if (state.phase == FitState::Phase::kFinish) reason = finish(state, reason);
     if (reason == Termination::kInterrupted || reason == Termination::kMaxSeconds)
       monitor_.final_checkpoint(state);
+    if (sample_) state_held_out_error();
     return result(reason);
   }
 
  private:
-  FitState start() {
-    if (control_.resume != nullptr && !control_.resume->empty()) {
-      monitor_.load(*control_.resume);
-      return chord_fit::load_fit_state(*control_.resume, pattern_.stored_numbers());
-    }
+  static std::optional<chord_fit::ColumnSample> sample_of(const chord_fit::Schedule& schedule,
+                                                          Index order,
+                                                          std::uint64_t seed) {
+    if (schedule.columns_per_step == 0) return std::nullopt;
+    return chord_fit::ColumnSample(order, schedule.columns_per_step, seed);
+  }
+
+  FitState first_state() {
+    if (control_.resume == nullptr || control_.resume->empty()) return fresh_state(0);
+    monitor_.load(*control_.resume);
+    return chord_fit::load_fit_state(*control_.resume, pattern_.stored_numbers());
+  }
+
+  FitState fresh_state(Index start) const {
     FitState state;
-    state.point = options_.warm_start ? warm_start(pattern_, *options_.warm_start, target_.unit())
-                                      : random_start(pattern_, options_.seed);
-    if (adam_steps_ == 0) {
+    state.start = start;
+    state.point = options_.warm_start
+                      ? chord_fit::warm_start(pattern_, *options_.warm_start, target_.unit())
+                      : chord_fit::random_start(pattern_, options_.seed, start);
+    if (schedule_.adam_steps == 0) {
       state.phase = FitState::Phase::kLbfgs;
     } else {
       state.mean = Vector::Zero(state.point.size());
@@ -135,22 +126,91 @@ class Fit {
     return state;
   }
 
-  Termination minimise(FitState& state) {
-    const kernels::TargetPanel columns = [this](Index first, Index count, double* panel) {
-      if (control_.should_stop()) throw chord_fit::Stopped();
-      target_.columns(first, count, panel);
-    };
-    const chord_fit::Objective objective = [&](const double* values, double* gradient) {
-      return kernels::chord_objective(pattern_, values, columns, gradient);
-    };
-    if (state.phase == FitState::Phase::kAdam) {
-      if (const auto reason = run_adam(state, objective, adam_steps_, monitor_, control_))
-        return *reason;
+  /// From the end of a start to the next one, or to the last steps from the best point of all.
+  void go_to_next_start(FitState& state) {
+    const Index count = state.count();
+    if (state.start + 1 < schedule_.starts) {
+      monitor_.begin_start();
+      state = fresh_state(state.start + 1);
+    } else {
+      state = {};
+      state.phase = FitState::Phase::kFinish;
+      state.start = schedule_.starts;
+      state.point = monitor_.best();
     }
-    const chord_fit::LbfgsSettings settings{
-        options_.memory, options_.max_iterations, options_.tolerance, segment_length(pattern_)};
-    halvings_ = state.halvings;
-    return run_lbfgs(state, objective, settings, monitor_, control_);
+    state.earlier_count = count;
+  }
+
+  /// Newton steps from the best point of all starts.
+  Termination finish(FitState& state, Termination reason) {
+    if (schedule_.newton_steps == 0) return reason;
+    reason = run_levenberg_marquardt(state, pattern_, objective_, schedule_.newton_steps, monitor_);
+    return monitor_.verdict().value_or(reason);
+  }
+
+  /// One start, to its end or to where the whole fit ends.
+  Termination minimise(FitState& state) {
+    if (sample_) return minimise_on_samples(state);
+    Termination reason = Termination::kMaxIterations;
+    if (state.phase == FitState::Phase::kAdam) {
+      if (const auto end =
+              run_adam(state, objective_, schedule_.adam_steps_of(state.start), monitor_, control_))
+        return end_with(*end);
+    }
+    halvings_ = std::max(halvings_, state.halvings);
+    if (state.phase == FitState::Phase::kLbfgs) {
+      const chord_fit::LbfgsSettings settings{options_.memory,
+                                              schedule_.lbfgs_iterations,
+                                              options_.tolerance,
+                                              segment_length(pattern_)};
+      reason = run_lbfgs(state, objective_, settings, monitor_, control_);
+      if (const auto end = monitor_.verdict()) return end_with(*end);
+      if (schedule_.newton_steps_per_start == 0) return reason;
+      state.phase = FitState::Phase::kNewton;
+      state.point = monitor_.best_of_start();
+    }
+    reason = run_levenberg_marquardt(
+        state, pattern_, objective_, schedule_.newton_steps_per_start, monitor_);
+    if (const auto end = monitor_.verdict()) return end_with(*end);
+    return reason;
+  }
+
+  Termination minimise_on_samples(FitState& state) {
+    const chord_fit::SampledObjective objective =
+        [this](std::span<const Index> J, const double* values, double* gradient) {
+          const kernels::TargetPanel columns = [&](Index first, Index count, double* panel) {
+            if (control_.should_stop()) throw chord_fit::Stopped();
+            target_.columns(
+                J.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)), panel);
+          };
+          const double weight = static_cast<double>(pattern_.order) / static_cast<double>(J.size());
+          const double f = kernels::chord_objective(pattern_, values, J, columns, gradient);
+          if (gradient != nullptr)
+            Eigen::Map<Vector>(gradient, pattern_.stored_numbers()) *= weight;
+          return weight * f;
+        };
+    const auto end =
+        run_sampled_adam(state, objective, *sample_, schedule_.adam_steps, monitor_, control_);
+    halvings_ = std::max(halvings_, state.halvings);
+    return end ? end_with(*end) : Termination::kCompleted;
+  }
+
+  void state_held_out_error() {
+    const auto held_out =
+        chord_fit::held_out_error(A_, result(Termination::kCompleted), sample_->stating());
+    held_out_ = fmt::format(
+        "fitted to {} random columns a step; relative error {:.4g} (95 %: {:.4g} .. {:.4g}) on {} "
+        "columns drawn apart",
+        schedule_.columns_per_step,
+        held_out.error,
+        held_out.lower,
+        held_out.upper,
+        sample_->stating().size());
+  }
+
+  Termination end_with(Termination reason) {
+    ended_ = true;
+    return reason;
   }
 
   Approximation result(Termination reason) const {
@@ -181,13 +241,19 @@ class Fit {
 
   std::string message() const;
 
+  const LinearOperator& A_;
   const ChordOptions& options_;
   const RunControl& control_;
   ChordPattern pattern_;
+  chord_fit::Schedule schedule_;
+  std::optional<chord_fit::ColumnSample> sample_;
   chord_fit::Target target_;
-  Index adam_steps_;
   FitMonitor monitor_;
+  kernels::TargetPanel columns_;
+  chord_fit::Objective objective_;
   Index halvings_ = 0;
+  std::string held_out_;
+  bool ended_ = false;  ///< no further start
 };
 
 /// "1, 2, 3, ... (17 in all)"
@@ -209,6 +275,7 @@ std::string Fit::message() const {
                                 pattern_.order,
                                 first_few(missed)));
   }
+  if (!held_out_.empty()) parts.push_back(held_out_);
   if (halvings_ > 0)
     parts.push_back(fmt::format("Adam's steps diverged and were halved {} times", halvings_));
   if (monitor_.best_error() > 1) parts.emplace_back("worse than the zero matrix");
@@ -230,10 +297,23 @@ void ChordOptions::visit(OptionVisitor& v) {
   v.visit(
       "factors", factors, "number of factors; 0: ceil(log2 N), or as many as the budget admits");
   v.visit("budget", budget, "storage limit, e.g. 18432, 10% or 4MB; unset: the pattern's own size");
+  v.visit_enum("effort",
+               effort,
+               "how much work a fit is worth: decides what is -1 among the options that follow");
+  v.visit("starts", starts, "random starts, the best is kept; -1: by effort and order");
   v.visit("adam_steps",
           adam_steps,
-          "annealed Adam steps before L-BFGS: 10000 for the best results; none after a warm start");
-  v.visit("max_iterations", max_iterations, "L-BFGS iterations at most");
+          "annealed Adam steps; none after a warm start; -1: by effort and order");
+  v.visit("max_iterations",
+          max_iterations,
+          "L-BFGS iterations at most, after Adam; -1: by effort and order");
+  v.visit(
+      "newton_steps",
+      newton_steps,
+      "Levenberg-Marquardt steps at most, after L-BFGS, of small chains; -1: by effort and order");
+  v.visit("columns_per_step",
+          columns_per_step,
+          "columns of the matrix that an Adam step looks at; 0: all; -1: by order");
   v.visit("memory", memory, "L-BFGS correction pairs, 1..1000");
   v.visit("tolerance",
           tolerance,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/require.hpp"
+
 namespace matapprox::chord_fit {
 namespace {
 
@@ -29,10 +31,7 @@ HistoryPoint FitMonitor::now() const {
 
 void FitMonitor::offer(const Eigen::Ref<const Vector>& point, double f, Index count) {
   if (!has_best()) first_objective_ = f;
-  if (f < best_objective_) {
-    best_objective_ = f;
-    best_ = point;
-  }
+  if (f < start_.objective) start_ = {point, f};
   count_ = count;
   const Index stride = std::max<Index>(planned_ / kHistoryPoints, 1);
   if (history_.empty() || count_ >= history_.back().iteration + stride) history_.push_back(now());
@@ -40,6 +39,11 @@ void FitMonitor::offer(const Eigen::Ref<const Vector>& point, double f, Index co
     const double share = static_cast<double>(count_) / static_cast<double>(planned_);
     control_.progress({count_, best_error(), std::min(share, 1.0)});
   }
+}
+
+void FitMonitor::begin_start() {
+  if (start_.objective < earlier_.objective) std::swap(start_, earlier_);
+  start_ = {};
 }
 
 std::vector<HistoryPoint> FitMonitor::history() const {
@@ -71,8 +75,10 @@ void FitMonitor::final_checkpoint(const FitState& state) {
 }
 
 void FitMonitor::save(ResumeState& saved) const {
-  saved.arrays.emplace_back("best", best_);
-  saved.arrays.emplace_back("objectives", Eigen::Vector2d(best_objective_, first_objective_));
+  saved.arrays.emplace_back("best", start_.point);
+  saved.arrays.emplace_back("best_of_earlier_starts", earlier_.point);
+  saved.arrays.emplace_back(
+      "objectives", Eigen::Vector3d(start_.objective, earlier_.objective, first_objective_));
   const auto points = history();
   Vector history(3 * static_cast<Index>(points.size()));
   for (Index i = 0; i < history.size() / 3; ++i) {
@@ -84,10 +90,11 @@ void FitMonitor::save(ResumeState& saved) const {
 }
 
 void FitMonitor::load(const ResumeState& saved) {
-  best_ = saved.array("best");
   const Vector& objectives = saved.array("objectives");
-  best_objective_ = objectives(0);
-  first_objective_ = objectives(1);
+  require(objectives.size() == 3, "chord: the state to resume contradicts itself");
+  start_ = {saved.array("best"), objectives(0)};
+  earlier_ = {saved.array("best_of_earlier_starts"), objectives(1)};
+  first_objective_ = objectives(2);
   const Vector& history = saved.array("history");
   history_.clear();
   for (Index i = 0; i + 2 < history.size(); i += 3) {

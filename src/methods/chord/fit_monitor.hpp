@@ -10,8 +10,8 @@
 
 namespace matapprox::chord_fit {
 
-/// Watches one fit: keeps the best point, reports progress, decides when there is no reason to go
-/// on, and hands out checkpoints.
+/// Watches one fit: keeps the best point of all starts and of the present one, reports progress,
+/// decides when there is no reason to go on, and hands out checkpoints.
 class FitMonitor {
  public:
   /// Makes the approximation that a checkpoint hands out.
@@ -23,11 +23,16 @@ class FitMonitor {
   /// Takes note of f at `point` after `count` steps and iterations, and keeps the best.
   void offer(const Eigen::Ref<const Vector>& point, double f, Index count);
 
-  bool has_best() const { return best_.size() > 0; }
-  const Vector& best() const { return best_; }
-  double best_objective() const { return best_objective_; }
-  double best_error() const { return relative_error(best_objective_); }  ///< |A - W|_F / |A|_F
-  bool improved() const { return best_objective_ < first_objective_; }
+  /// From here on the points are those of another start.
+  void begin_start();
+
+  bool has_best() const { return best_of_all().point.size() > 0; }
+  const Vector& best() const { return best_of_all().point; }
+  double best_objective() const { return best_of_all().objective; }
+  const Vector& best_of_start() const { return start_.point; }
+  double best_objective_of_start() const { return start_.objective; }
+  double best_error() const { return relative_error(best_objective()); }  ///< |A - W|_F / |A|_F
+  bool improved() const { return best_objective() < first_objective_; }
   Index count() const { return count_; }
   std::vector<HistoryPoint> history() const;
 
@@ -45,6 +50,14 @@ class FitMonitor {
   void load(const ResumeState& saved);
 
  private:
+  struct Best {
+    Vector point;
+    double objective = std::numeric_limits<double>::infinity();
+  };
+
+  const Best& best_of_all() const {
+    return earlier_.objective <= start_.objective ? earlier_ : start_;
+  }
   double relative_error(double f) const;
   HistoryPoint now() const;
 
@@ -52,8 +65,8 @@ class FitMonitor {
   Index planned_;
   const RunControl& control_;
   Publish publish_;
-  Vector best_;
-  double best_objective_ = std::numeric_limits<double>::infinity();
+  Best earlier_;  ///< of the starts before this one
+  Best start_;
   double first_objective_ = std::numeric_limits<double>::infinity();
   std::vector<HistoryPoint> history_;
   Index count_ = 0;

@@ -1,40 +1,65 @@
 #include "methods/chord/fit_state.hpp"
 
+#include <cmath>
+
 #include "core/require.hpp"
 
 namespace matapprox::chord_fit {
 
+namespace {
+
+constexpr Index kPhases = 4;
+
+bool consistent(const FitState& state, Index values) {
+  const bool adam = state.phase == FitState::Phase::kAdam;
+  return state.start >= 0 && state.earlier_count >= 0 && state.adam_step >= 0 &&
+         state.iteration >= 0 && state.newton_step >= 0 && state.halvings >= 0 &&
+         std::isfinite(state.damping) && std::isfinite(state.damping_growth) &&
+         (!adam || (state.mean.size() == values && state.square.size() == values)) &&
+         (state.costs.size() == 0 || state.costs.size() == state.iteration + 1);
+}
+
+}  // namespace
+
 void save(const FitState& state, ResumeState& saved) {
   saved.counters.emplace_back("phase", static_cast<Index>(state.phase));
+  saved.counters.emplace_back("start", state.start);
+  saved.counters.emplace_back("earlier_count", state.earlier_count);
   saved.counters.emplace_back("adam_step", state.adam_step);
   saved.counters.emplace_back("halvings", state.halvings);
   saved.counters.emplace_back("iteration", state.iteration);
+  saved.counters.emplace_back("newton_step", state.newton_step);
   saved.arrays.emplace_back("point", state.point);
   saved.arrays.emplace_back("mean", state.mean);
   saved.arrays.emplace_back("square", state.square);
   saved.arrays.emplace_back("costs", state.costs);
+  saved.arrays.emplace_back("damping", Eigen::Vector2d(state.damping, state.damping_growth));
 }
 
 FitState load_fit_state(const ResumeState& saved, Index values) {
   const Index phase = saved.counter("phase");
-  FitState state{phase == 0 ? FitState::Phase::kAdam : FitState::Phase::kLbfgs,
-                 saved.array("point"),
-                 saved.counter("adam_step"),
-                 saved.array("mean"),
-                 saved.array("square"),
-                 saved.counter("halvings"),
-                 saved.counter("iteration"),
-                 saved.array("costs")};
-  const bool adam = state.phase == FitState::Phase::kAdam;
+  const Vector& damping = saved.array("damping");
+  require(phase >= 0 && phase < kPhases && damping.size() == 2,
+          "chord: the state to resume contradicts itself");
+  FitState state;
+  state.phase = static_cast<FitState::Phase>(phase);
+  state.start = saved.counter("start");
+  state.earlier_count = saved.counter("earlier_count");
+  state.point = saved.array("point");
+  state.adam_step = saved.counter("adam_step");
+  state.mean = saved.array("mean");
+  state.square = saved.array("square");
+  state.halvings = saved.counter("halvings");
+  state.iteration = saved.counter("iteration");
+  state.costs = saved.array("costs");
+  state.newton_step = saved.counter("newton_step");
+  state.damping = damping(0);
+  state.damping_growth = damping(1);
   require(state.point.size() == values,
           "chord: the state to resume is of {} values, this fit has {}",
           state.point.size(),
           values);
-  require((phase == 0 || phase == 1) && state.adam_step >= 0 && state.iteration >= 0 &&
-              state.halvings >= 0 &&
-              (!adam || (state.mean.size() == values && state.square.size() == values)) &&
-              (state.costs.size() == 0 || state.costs.size() == state.iteration + 1),
-          "chord: the state to resume contradicts itself");
+  require(consistent(state, values), "chord: the state to resume contradicts itself");
   return state;
 }
 

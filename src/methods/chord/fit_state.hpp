@@ -11,11 +11,14 @@ namespace matapprox::chord_fit {
 using Objective = std::function<double(const double* values, double* gradient)>;
 struct Stopped {};
 
-/// Everything that decides how a fit goes on. Between two steps of Adam, or between two segments of
-/// L-BFGS, a fit that starts from a copy of this ends at the same bits.
+/// Everything that decides how a fit goes on. Between two steps of Adam or of Newton, or between
+/// two segments of L-BFGS, a fit that starts from a copy of this ends at the same bits.
 struct FitState {
-  enum class Phase { kAdam, kLbfgs };
+  /// kFinish: Newton steps from the best point of all starts.
+  enum class Phase { kAdam, kLbfgs, kNewton, kFinish };
   Phase phase = Phase::kAdam;
+  Index start = 0;          ///< starts before this one
+  Index earlier_count = 0;  ///< steps and iterations of the starts before
   Vector point;
   Index adam_step = 0;  ///< steps taken
   Vector mean;          ///< Adam's running means of the gradient and of its square
@@ -23,8 +26,11 @@ struct FitState {
   Index halvings = 0;   ///< so often did Adam go back to its best point and halve its steps
   Index iteration = 0;  ///< L-BFGS iterations taken
   Vector costs;         ///< f at L-BFGS iterations 0 .. iteration; empty before the first
+  Index newton_step = 0;
+  double damping = 0;  ///< of Newton; 0 before the first step
+  double damping_growth = 0;
 
-  Index count() const { return adam_step + iteration; }
+  Index count() const { return earlier_count + adam_step + iteration + newton_step; }
 };
 
 /// Appends the state as named arrays and counters.

@@ -27,13 +27,15 @@ Index order_of(const LinearOperator& A) {
   return A.rows();
 }
 
-void require_finite(const Matrix& panel, Index first) {
+void require_finite(const Matrix& panel, std::span<const Index> J) {
   if (panel.allFinite()) return;
   for (Index c = 0; c < panel.cols(); ++c) {
     for (Index i = 0; i < panel.rows(); ++i) {
       if (std::isfinite(panel(i, c))) continue;
-      throw NumericalError(fmt::format(
-          "chord: entry ({}, {}) of the matrix, counted from 0, is {}", i, first + c, panel(i, c)));
+      throw NumericalError(fmt::format("chord: entry ({}, {}) of the matrix, counted from 0, is {}",
+                                       i,
+                                       J[static_cast<std::size_t>(c)],
+                                       panel(i, c)));
     }
   }
 }
@@ -47,6 +49,18 @@ void store_row_major(const Matrix& panel, double* rows, Index stride) {
 }  // namespace
 
 Target::Target(const LinearOperator& A, const RunControl& control) : A_(A), order_(order_of(A)) {
+  read_all(control);
+}
+
+Target::Target(const LinearOperator& A, std::span<const Index> sample, const RunControl& control)
+    : A_(A), order_(order_of(A)) {
+  const Matrix panel = A.columns_at(sample);
+  require_finite(panel, sample);
+  unit_ = panel.stableNorm() / std::sqrt(static_cast<double>(sample.size()));
+  if (unit_ == 0) read_all(control);
+}
+
+void Target::read_all(const RunControl& control) {
   const Index n = order_;
   if (copy_is_affordable(n)) copy_.resize(static_cast<std::size_t>(n * n));
   const Index panels = (n + kPanelColumns - 1) / kPanelColumns;
@@ -55,8 +69,9 @@ Target::Target(const LinearOperator& A, const RunControl& control) : A_(A), orde
     control.throw_if_stopped("chord");
     const Index first = p * kPanelColumns;
     const Index count = std::min(kPanelColumns, n - first);
-    const Matrix panel = A.columns_at(index_range(first, count));
-    require_finite(panel, first);
+    const auto J = index_range(first, count);
+    const Matrix panel = A_.columns_at(J);
+    require_finite(panel, J);
     norms(p) = panel.stableNorm();
     if (!copy_.empty()) store_row_major(panel, copy_.data() + first, n);
   });
@@ -80,6 +95,12 @@ void Target::columns(Index first, Index count, double* panel) const {
     return;
   }
   store_row_major(A_.columns_at(index_range(first, count)) / unit_, panel, count);
+}
+
+void Target::columns(std::span<const Index> J, double* panel) const {
+  const Matrix columns = A_.columns_at(J);
+  require_finite(columns, J);
+  store_row_major(columns / unit_, panel, static_cast<Index>(J.size()));
 }
 
 }  // namespace matapprox::chord_fit

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "matapprox/core/linear_operator.hpp"
@@ -15,14 +16,22 @@ class Target {
   /// Reads A once, by column panels. Throws InvalidArgument unless A is square with N >= 1,
   /// NumericalError for NaN, Inf or a norm beyond the range of double, Interrupted.
   Target(const LinearOperator& A, const RunControl& control);
+  /// Reads only the columns `sample`: the unit is an estimate from them, and other columns are
+  /// asked from A when they are needed. Where the sample is zero, as the constructor above.
+  Target(const LinearOperator& A, std::span<const Index> sample, const RunControl& control);
 
   Index order() const { return order_; }
   double unit() const { return unit_; }  ///< |A|_F / sqrt(N); 0 for A = 0
 
   /// Columns first .. first+count-1 of A / unit, as a row-major N x count panel. Any thread.
   void columns(Index first, Index count, double* panel) const;
+  /// Columns J of A / unit, as a row-major N x |J| panel. Any thread. Throws NumericalError for NaN
+  /// or Inf that was not seen before.
+  void columns(std::span<const Index> J, double* panel) const;
 
  private:
+  void read_all(const RunControl& control);
+
   const LinearOperator& A_;
   Index order_;
   double unit_ = 0;

@@ -31,14 +31,14 @@ TEST(ChordAdam, TwoStepsByHand) {
   };
   // First step: bias correction makes the running means g and g^2, so each number moves by the
   // rate.
-  chord_fit::adam_step(state, Eigen::Vector2d(5.0, -0.01), T);
+  chord_fit::adam_step(state, Eigen::Vector2d(5.0, -0.01), T, 0.3);
   EXPECT_NEAR(state.point(0), 1.0 - rate(1), 1e-12);
   EXPECT_NEAR(state.point(1), -2.0 + rate(1), 1e-9);
   // Second step, for the first number: gradients 5 and 1.
   const double mean = (0.95 * 0.05 * 5 + 0.05 * 1) / (1 - 0.95 * 0.95);
   const double square = (0.95 * 0.05 * 25 + 0.05 * 1) / (1 - 0.95 * 0.95);
   const double before = state.point(0);
-  chord_fit::adam_step(state, Eigen::Vector2d(1.0, 0.0), T);
+  chord_fit::adam_step(state, Eigen::Vector2d(1.0, 0.0), T, 0.3);
   EXPECT_NEAR(state.point(0), before - rate(2) * mean / std::sqrt(square), 1e-12);
   EXPECT_EQ(state.adam_step, 2);
 }
@@ -46,7 +46,7 @@ TEST(ChordAdam, TwoStepsByHand) {
 TEST(ChordAdam, LastStepHasLengthZero) {
   FitState state = state_at(Eigen::Vector2d(1.0, -2.0));
   state.adam_step = 9;
-  chord_fit::adam_step(state, Eigen::Vector2d(3.0, 4.0), 10);
+  chord_fit::adam_step(state, Eigen::Vector2d(3.0, 4.0), 10, 0.3);
   EXPECT_NEAR(state.point(0), 1.0, 1e-15);
 }
 

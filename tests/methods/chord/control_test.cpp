@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -21,7 +22,8 @@ using test::chain_of;
 
 constexpr Index kOrder = 20;
 // L-BFGS takes more than one segment, whose length is at most 1000 iterations.
-const ChordOptions kOptions{.adam_steps = 120, .max_iterations = 1100, .tolerance = 0};
+const ChordOptions kOptions{
+    .starts = 1, .adam_steps = 120, .max_iterations = 1100, .newton_steps = 0, .tolerance = 0};
 
 const DenseOperator& matrix() {
   static const DenseOperator A(test::random_matrix(kOrder, kOrder));
@@ -108,6 +110,40 @@ TEST(ChordControl, ResumedFromAnyCheckpointEndsAtTheSameBits) {
   EXPECT_GE(later, 1);
 }
 
+TEST(ChordControl, SeveralStartsAndNewtonStepsGoOnFromAnyCheckpointToo) {
+  const ChordOptions options{
+      .starts = 3, .adam_steps = 40, .max_iterations = 30, .newton_steps = 20, .tolerance = 0};
+  Recorder recorder;
+  const Approximation whole = chord(matrix(), options, recorder.control);
+  std::vector<Index> phases(4, 0);
+  for (std::size_t i = 0; i < recorder.checkpoints.size(); i += 19) {
+    const ResumeState& state = recorder.checkpoints[i].state;
+    RunControl control;
+    control.resume = &state;
+    const Approximation resumed = chord(matrix(), options, control);
+    ASSERT_EQ(chain_of(resumed).values, chain_of(whole).values) << "checkpoint " << i;
+    EXPECT_EQ(resumed.summary.iterations, whole.summary.iterations);
+    EXPECT_EQ(resumed.summary.message, whole.summary.message);
+    if (state.counter("start") > 0) ++phases[static_cast<std::size_t>(state.counter("phase"))];
+  }
+  EXPECT_THAT(phases, ::testing::Each(::testing::Ge(1)));
+}
+
+TEST(ChordControl, ASampledFitGoesOnFromAnyCheckpointToo) {
+  const DenseOperator A(test::random_matrix(40, 40));
+  const ChordOptions options{.adam_steps = 60, .columns_per_step = 8};
+  Recorder recorder;
+  const Approximation whole = chord(A, options, recorder.control);
+  ASSERT_EQ(recorder.checkpoints.size(), 60U);
+  for (const std::size_t i : {0U, 17U, 58U}) {
+    RunControl control;
+    control.resume = &recorder.checkpoints[i].state;
+    const Approximation resumed = chord(A, options, control);
+    EXPECT_EQ(chain_of(resumed).values, chain_of(whole).values) << "checkpoint " << i;
+    EXPECT_EQ(resumed.summary.message, whole.summary.message);
+  }
+}
+
 TEST(ChordControl, ACheckpointHoldsTheBestPointSoFar) {
   Recorder recorder;
   chord(matrix(), kOptions, recorder.control);
@@ -158,7 +194,7 @@ TEST(ChordControl, StoppedBeforeTheFirstEvaluationThereIsNoResult) {
   EXPECT_THROW(chord(matrix(), kOptions, control), Interrupted);
   RunControl hurried;
   hurried.max_seconds = 0;
-  EXPECT_THROW(chord(matrix(), {.adam_steps = 0}, hurried), Interrupted);
+  EXPECT_THROW(chord(matrix(), {.starts = 1, .adam_steps = 0}, hurried), Interrupted);
 }
 
 TEST(ChordControl, TimeLimitEndsTheFitWithItsBestPoint) {

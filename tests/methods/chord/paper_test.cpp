@@ -53,7 +53,7 @@ TEST(ChordPaper, SmallRowsOfTable1AreAtOrUnderThePapersError) {
   ASSERT_EQ(rows.size(), 11U);
   for (const TableRow& row : rows) {
     const Matrix A = dense(read_matrix_market(row.file));
-    const Approximation result = chord(DenseOperator(A), {.adam_steps = 10000});
+    const Approximation result = chord(DenseOperator(A));
     const double error = (A - test::chord_matrix(test::chain_of(result))).norm();
     EXPECT_LE(error, row.paper_error) << row.name;
     EXPECT_EQ(result.storage().numbers, chord_reference_numbers(row.order)) << row.name;

@@ -1,0 +1,96 @@
+#include "methods/chord/gauss_newton.hpp"
+
+#include <vector>
+
+#include "kernels/chord.hpp"
+#include "kernels/gemm.hpp"
+#include "matapprox/core/threads.hpp"
+
+namespace matapprox::chord_fit {
+namespace {
+
+/// One factor of the chain with the products on both of its sides.
+struct Place {
+  ChordPattern pattern;  ///< of this factor alone
+  const double* values;
+  Matrix left;              ///< W_1 ... W_{m-1}
+  Matrix right;             ///< (W_{m+1} ... W_M)^T
+  std::vector<Index> rows;  ///< of each stored number
+  std::vector<Index> columns;
+
+  Index numbers() const { return static_cast<Index>(rows.size()); }
+};
+
+Place place_of(const ChordPattern& chain, Index m, const double* values) {
+  const Index n = chain.order;
+  const std::vector<Index>& offsets = chain.offsets[static_cast<std::size_t>(m)];
+  Place place{{n, {offsets}}, values, Matrix(n, n), Matrix(n, n), {}, {}};
+  for (Index i = 0; i < n; ++i) {
+    for (const Index offset : offsets) {
+      place.rows.push_back(i);
+      place.columns.push_back((i + offset) % n);
+    }
+  }
+  return place;
+}
+
+std::vector<Place> places_of(const ChordPattern& pattern, const double* values) {
+  const Index n = pattern.order;
+  std::vector<Place> places;
+  for (Index m = 0; m < pattern.factors(); ++m) {
+    places.push_back(place_of(pattern, m, values + pattern.first_value(m)));
+  }
+  // L_{m+1}^T = W_m^T L_m^T and T_{m-1} = W_m T_m; both are wanted the other way round.
+  Matrix product = Matrix::Identity(n, n);
+  Matrix next(n, n);
+  for (Place& place : places) {
+    place.left = product.transpose();
+    kernels::chord_apply_transpose(place.pattern, place.values, product, next);
+    product.swap(next);
+  }
+  product.setIdentity();
+  for (auto place = places.rbegin(); place != places.rend(); ++place) {
+    place->right = product.transpose();
+    kernels::chord_apply(place->pattern, place->values, product, next);
+    product.swap(next);
+  }
+  return places;
+}
+
+/// The block of J^T J for the numbers of two factors.
+void fill_block(const Place& a, const Place& b, Block result) {
+  const Index n = a.pattern.order;
+  Matrix left(n, n);
+  Matrix right(n, n);
+  kernels::gemm(kernels::Trans::kYes, a.left, kernels::Trans::kNo, b.left, left);
+  kernels::gemm(kernels::Trans::kYes, a.right, kernels::Trans::kNo, b.right, right);
+  for (std::size_t q = 0; q < b.rows.size(); ++q) {
+    const double* left_column = left.col(b.rows[q]).data();
+    const double* right_column = right.col(b.columns[q]).data();
+    double* to = result.col(static_cast<Index>(q)).data();
+    for (std::size_t p = 0; p < a.rows.size(); ++p) {
+      to[p] = left_column[a.rows[p]] * right_column[a.columns[p]];
+    }
+  }
+}
+
+}  // namespace
+
+void gauss_newton_matrix(const ChordPattern& pattern, const double* values, Matrix& result) {
+  const std::vector<Place> places = places_of(pattern, values);
+  result.resize(pattern.stored_numbers(), pattern.stored_numbers());
+  const Index M = pattern.factors();
+  parallel_for(M * M, [&](Index pair) {
+    const Index m = pair / M;
+    const Index q = pair % M;
+    if (m < q) return;  // above the diagonal
+    const Place& a = places[static_cast<std::size_t>(m)];
+    const Place& b = places[static_cast<std::size_t>(q)];
+    fill_block(
+        a,
+        b,
+        result.block(pattern.first_value(m), pattern.first_value(q), a.numbers(), b.numbers()));
+  });
+}
+
+}  // namespace matapprox::chord_fit

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <span>
+
+#include "matapprox/core/linear_operator.hpp"
+
+namespace matapprox::chord_fit {
+
+/// The relative Frobenius error of an approximation, estimated on some columns.
+struct HeldOutError {
+  double error = 0;
+  double lower = 0;  ///< 95 % confidence interval
+  double upper = 0;
+};
+
+/// sqrt(sum |A e_c - B e_c|^2 / sum |A e_c|^2) over random columns c in J, at least 2; the interval
+/// is Student's t on the logarithm of the ratio (delta method), for columns drawn independently of
+/// B. Cost: the columns of A and of B. Throws InvalidArgument if A is zero in all of them.
+HeldOutError held_out_error(const LinearOperator& A,
+                            const LinearOperator& B,
+                            std::span<const Index> J);
+
+}  // namespace matapprox::chord_fit

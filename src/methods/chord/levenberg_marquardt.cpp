@@ -1,0 +1,108 @@
+#include "methods/chord/levenberg_marquardt.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "kernels/lapack.hpp"
+#include "methods/chord/gauss_newton.hpp"
+
+namespace matapprox::chord_fit {
+namespace {
+
+constexpr double kFirstDamping = 1e-3;
+constexpr double kLargestDamping = 1e12;
+constexpr double kLeastDiagonal = 1e-8;  // of the mean
+/// A step that lowers f by less than this, relatively, is rounding.
+constexpr double kLeastFall = 1e-14;
+
+/// f near one point; made once and moved, because its two matrices take up to 100 MB.
+struct Linearisation {
+  double f = 0;
+  Vector gradient;
+  Matrix normal;    ///< J^T J, lower triangle
+  Vector diagonal;  ///< D
+  Matrix cholesky;  ///< of the damped matrix
+
+  explicit Linearisation(Index size) : gradient(size), normal(size, size), cholesky(size, size) {}
+
+  void move_to(const Vector& point, const ChordPattern& pattern, const Objective& objective) {
+    f = objective(point.data(), gradient.data());
+    gauss_newton_matrix(pattern, point.data(), normal);
+    diagonal = normal.diagonal();
+    diagonal = diagonal.cwiseMax(kLeastDiagonal * diagonal.mean()).eval();
+  }
+
+  bool is_finite() const {
+    return std::isfinite(f) && gradient.allFinite() && diagonal.allFinite();
+  }
+};
+
+/// d of (J^T J + damping D) d = -g, or nothing where rounding makes the matrix indefinite.
+std::optional<Vector> damped_step(Linearisation& at, double damping) {
+  Matrix& L = at.cholesky;
+  L = at.normal;
+  L.diagonal() += damping * at.diagonal;
+  if (!kernels::cholesky(L)) return std::nullopt;
+  Vector step = -at.gradient;
+  L.triangularView<Eigen::Lower>().solveInPlace(step);
+  L.triangularView<Eigen::Lower>().transpose().solveInPlace(step);
+  return step;
+}
+
+void raise_damping(FitState& state) {
+  state.damping *= state.damping_growth;
+  state.damping_growth *= 2;
+}
+
+/// Tries steps of rising damping until one lowers f, moves the state there and returns the new f.
+std::optional<double> descend(FitState& state, Linearisation& at, const Objective& objective) {
+  for (; state.damping <= kLargestDamping; raise_damping(state)) {
+    const auto step = damped_step(at, state.damping);
+    if (!step) continue;
+    const Vector next = state.point + *step;
+    const double f = objective(next.data(), nullptr);
+    const double fall = at.f - f;  // NaN where f overflows
+    if (!(fall > 0)) continue;
+    const double expected =
+        0.5 * step->dot(state.damping * at.diagonal.cwiseProduct(*step) - at.gradient);
+    const double agreement = 2 * fall / expected - 1;
+    state.damping *= std::max(1.0 / 3, 1 - agreement * agreement * agreement);
+    state.damping_growth = 2;
+    state.point = next;
+    return f;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Termination run_levenberg_marquardt(FitState& state,
+                                    const ChordPattern& pattern,
+                                    const Objective& objective,
+                                    Index steps,
+                                    FitMonitor& monitor) {
+  if (state.damping == 0) {
+    state.damping = kFirstDamping;
+    state.damping_growth = 2;
+  }
+  Linearisation at(steps > state.newton_step ? state.point.size() : 0);
+  try {
+    while (state.newton_step < steps) {
+      at.move_to(state.point, pattern, objective);
+      if (!at.is_finite()) return Termination::kConverged;
+      const auto f = descend(state, at, objective);
+      if (!f) return Termination::kConverged;
+      ++state.newton_step;
+      monitor.offer(state.point, *f, state.count());
+      if (const auto reason = monitor.verdict()) return *reason;
+      if (at.f - *f <= kLeastFall * at.f) return Termination::kConverged;
+      monitor.checkpoint(state);
+    }
+  } catch (const Stopped&) {
+    return *monitor.verdict();
+  }
+  return Termination::kMaxIterations;
+}
+
+}  // namespace matapprox::chord_fit

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <span>
+
+#include "methods/chord/column_sample.hpp"
+#include "methods/chord/fit_monitor.hpp"
+
+namespace matapprox::chord_fit {
+
+/// (N / |J|) times the part of f, and of its gradient unless null, that the columns J have.
+using SampledObjective =
+    std::function<double(std::span<const Index> J, const double* values, double* gradient)>;
+
+/// Adam on columns that are fresh in each step [RM51]: the same steps as run_adam, with the
+/// gradient of sample.step(t). The points that the monitor sees, and the best of them, have f
+/// estimated on sample.choosing(), about a hundred times in a fit. Leaves `state` at the last step.
+/// Returns nothing when all steps are taken, else why the fit ends early; not finite values as
+/// run_adam.
+std::optional<Termination> run_sampled_adam(FitState& state,
+                                            const SampledObjective& objective,
+                                            ColumnSample& sample,
+                                            Index steps,
+                                            FitMonitor& monitor,
+                                            const RunControl& control);
+
+}  // namespace matapprox::chord_fit

@@ -1,0 +1,46 @@
+#include "methods/chord/start.hpp"
+
+#include "core/require.hpp"
+#include "matapprox/core/random.hpp"
+#include "methods/chord/balance.hpp"
+
+namespace matapprox::chord_fit {
+
+Vector random_start(const ChordPattern& pattern, std::uint64_t seed, Index start) {
+  Vector values(pattern.stored_numbers());
+  for (Index m = 0; m < pattern.factors(); ++m) {
+    const Index K = pattern.links(m);
+    double* W = values.data() + pattern.first_value(m);
+    for (Index i = 0; i < pattern.order; ++i) {
+      for (Index k = 0; k < K; ++k) {
+        const double mean = K == 1 ? 1.0 : k == 0 ? 0.5 : 0.5 / static_cast<double>(K - 1);
+        const double z = random_normal(
+            seed, RandomStream::kChordStart, start * pattern.factors() + m, i * K + k);
+        W[i * K + k] = mean + 0.1 * z;
+      }
+    }
+  }
+  return values;
+}
+
+Vector warm_start(const ChordPattern& pattern, const ChordFactors& given, double unit) {
+  require(given.pattern == pattern,
+          "chord: the warm start has another pattern: {} factors of order {} with {} values, "
+          "this fit has {} of order {} with {}",
+          given.pattern.factors(),
+          given.pattern.order,
+          given.values.size(),
+          pattern.factors(),
+          pattern.order,
+          pattern.stored_numbers());
+  require(static_cast<Index>(given.values.size()) == pattern.stored_numbers(),
+          "chord: the warm start has {} values, its pattern {}",
+          given.values.size(),
+          pattern.stored_numbers());
+  Vector values = Eigen::Map<const Vector>(given.values.data(), pattern.stored_numbers());
+  require(values.allFinite(), "chord: the warm start has NaN or Inf in it");
+  balance(pattern, 1 / unit, values.data());
+  return values;
+}
+
+}  // namespace matapprox::chord_fit

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+
+#include "matapprox/factors/chord_factors.hpp"
+
+namespace matapprox::chord_fit {
+
+/// W_m[i, 0] = 1/2 + z/10, W_m[i, k > 0] = 1/2 / (K_m - 1) + z/10: a product near the average of
+/// staying and moving, with noise enough to leave the symmetric saddle.
+/// `start` counts from 0.
+Vector random_start(const ChordPattern& pattern, std::uint64_t seed, Index start);
+
+/// The caller's factors, in the scale of A / unit. Throws InvalidArgument if they are of another
+/// pattern or not finite.
+Vector warm_start(const ChordPattern& pattern, const ChordFactors& given, double unit);
+
+}  // namespace matapprox::chord_fit

@@ -1,0 +1,100 @@
+#include "methods/chord/sampled.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <regex>
+
+#include "matapprox/methods/chord.hpp"
+#include "matapprox/operators/dense.hpp"
+#include "matapprox/operators/sparse.hpp"
+#include "methods/chord/chain.hpp"
+#include "methods/chord/minimisers.hpp"
+#include "support/dense_formulas.hpp"
+#include "support/known_spectrum.hpp"
+#include "support/thread_count.hpp"
+
+namespace matapprox {
+namespace {
+
+using test::chain_of;
+
+double relative_error(const Matrix& A, const Approximation& result) {
+  return (A - test::chord_matrix(chain_of(result))).norm() / A.norm();
+}
+
+TEST(ChordSampled, ComesNearTheExactFitAndStatesAnIntervalThatHoldsItsError) {
+  const Matrix A = Matrix(test::grid_laplacian(8));
+  const Approximation sampled =
+      chord(DenseOperator(A), {.adam_steps = 1500, .columns_per_step = 16});
+  const Approximation exact = chord(DenseOperator(A), {.effort = ChordEffort::kFast});
+  const double error = relative_error(A, sampled);
+  EXPECT_LT(error, 1.5 * relative_error(A, exact));
+  EXPECT_EQ(sampled.summary.termination, Termination::kCompleted);
+
+  std::smatch interval;
+  const std::string& message = sampled.summary.message;
+  ASSERT_TRUE(std::regex_search(
+      message, interval, std::regex("95 %: ([0-9.e-]+) \\.\\. ([0-9.e-]+)\\) on 8 columns")))
+      << message;
+  EXPECT_LT(std::stod(interval[1]), error);
+  EXPECT_GT(std::stod(interval[2]), error);
+}
+
+TEST(ChordSampled, TheSameSeedGivesTheSameBitsForEveryThreadCountAndKindOfInput) {
+  const SparseMatrix A = test::grid_laplacian(7);
+  const ChordOptions options{.adam_steps = 30, .columns_per_step = 40};
+  const auto with_threads = [&](int count) {
+    const test::ThreadCount threads(count);
+    return chain_of(chord(SparseOperator(A), options)).values;
+  };
+  const auto one = with_threads(1);
+  EXPECT_EQ(with_threads(2), one);
+  EXPECT_EQ(with_threads(3), one);
+  EXPECT_EQ(chain_of(chord(DenseOperator(Matrix(A)), options)).values, one);
+}
+
+TEST(ChordSampled, ManyColumnsAreAllColumns) {
+  const DenseOperator A(test::random_matrix(33, 33));
+  const ChordOptions brief{.starts = 1, .adam_steps = 20, .max_iterations = 5, .newton_steps = 0};
+  ChordOptions all = brief;
+  all.columns_per_step = 33;
+  EXPECT_EQ(chain_of(chord(A, all)).values, chain_of(chord(A, brief)).values);
+}
+
+TEST(ChordSampled, AMatrixThatIsZeroInTheSampleIsReadWhole) {
+  Matrix A = Matrix::Zero(64, 64);
+  const chord_fit::ColumnSample sample(64, 8, 1);
+  for (Index c = 0; c < 64; ++c) {
+    const auto& seen = sample.choosing();
+    if (std::find(seen.begin(), seen.end(), c) == seen.end()) A(c, c) = 2;
+  }
+  const Approximation result = chord(DenseOperator(A), {.adam_steps = 20, .columns_per_step = 8});
+  EXPECT_TRUE(std::isfinite(relative_error(A, result)));
+}
+
+TEST(ChordSampled, APointThatOverflowsSendsItBackToTheBestWithHalfTheStep) {
+  test::Bowl bowl(4);
+  chord_fit::FitState state;
+  state.point = Vector::Constant(4, 3.0);
+  state.mean = Vector::Zero(4);
+  state.square = Vector::Zero(4);
+  test::Watched watched(400);
+  Index calls = 0;
+  const chord_fit::SampledObjective sometimes_nan =
+      [&](std::span<const Index>, const double* x, double* g) {
+        const double f = bowl.evaluate(x, g);
+        return g != nullptr && ++calls == 50 ? std::numeric_limits<double>::quiet_NaN() : f;
+      };
+  chord_fit::ColumnSample sample(32, 4, 1);
+  EXPECT_EQ(run_sampled_adam(state, sometimes_nan, sample, 400, watched.monitor, watched.control),
+            std::nullopt);
+  EXPECT_EQ(state.halvings, 1);
+  EXPECT_EQ(state.adam_step, 400);
+  EXPECT_LT(watched.monitor.best_objective(), bowl.value(Vector::Constant(4, 3.0)) / 2);
+}
+
+}  // namespace
+}  // namespace matapprox
