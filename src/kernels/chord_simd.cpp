@@ -2,6 +2,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/chord_simd.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -265,35 +266,53 @@ HWY_INLINE void vector_entry(const ChordFactor<T>& W, Index i, const T* x, T* y)
 template <class T>
 constexpr Index kLinks = kBlock<Full<T>>;
 
-/// A vector of entries of W x; needs at least kLinks links.
-template <class T>
+/// Adds the products of links k .. k + kLinks - 1, but for the first `skip`, to kRuns vectors of
+/// entries of W x from row i on.
+template <int kRuns, class T>
+HWY_INLINE void add_links(
+    const ChordFactor<T>& W, Index i, Index k, Index skip, const T* x, V<T>* sums) {
+  const Full<T> d;
+  V<T> w[kRuns][kLinks<T>];
+  for (Index r = 0; r < kRuns; ++r) {
+    load_transposed(d, W.value(i + r * kLanes<T>, k), W.links, w[r]);
+  }
+  for (Index q = 0; q < kLinks<T>; ++q) {
+    if (q < skip) continue;
+    const T* from = x + i + W.offsets[k + q];
+    for (Index r = 0; r < kRuns; ++r) {
+      sums[r] = hn::MulAdd(w[r][q], hn::LoadU(d, from + r * kLanes<T>), sums[r]);
+    }
+  }
+}
+
+// Rows whose weights are asked for in advance: the processor itself stops at the end of each page,
+// a few dozen rows. Behind the last row this names memory that is not ours, which is harmless.
+constexpr Index kAheadRows = 64;
+
+/// kRuns vectors of entries of W x; needs at least kLinks links.
+template <int kRuns, class T>
 HWY_INLINE void vector_run(const ChordFactor<T>& W, Index i, const T* x, T* y) {
   const Full<T> d;
-  const T* values = W.value(i, 0);
-  const Index whole = W.links - W.links % kLinks<T>;
-  auto sum = hn::Zero(d);
-  V<T> w[kLinks<T>];
-  for (Index k = 0; k < whole; k += kLinks<T>) {
-    load_transposed(d, values + k, W.links, w);
-    for (Index q = 0; q < kLinks<T>; ++q) {
-      sum = hn::MulAdd(w[q], hn::LoadU(d, x + i + W.offsets[k + q]), sum);
-    }
-  }
-  if (whole < W.links) {  // the last square again overlaps the one before
+  V<T> sums[kRuns];
+  for (auto& sum : sums) sum = hn::Zero(d);
+  const T* ahead = W.value(i + kAheadRows, 0);
+  for (Index p = 0; p < kRuns * kLanes<T> * W.links; p += kPanelUnit<T>) hwy::Prefetch(ahead + p);
+  Index k = 0;
+  for (; k + kLinks<T> <= W.links; k += kLinks<T>) add_links<kRuns>(W, i, k, 0, x, sums);
+  if (k < W.links) {  // the last group overlaps the one before
     const Index last = W.links - kLinks<T>;
-    load_transposed(d, values + last, W.links, w);
-    for (Index q = whole - last; q < kLinks<T>; ++q) {
-      sum = hn::MulAdd(w[q], hn::LoadU(d, x + i + W.offsets[last + q]), sum);
-    }
+    add_links<kRuns>(W, i, last, k - last, x, sums);
   }
-  hn::StoreU(sum, d, y + i);
+  for (Index r = 0; r < kRuns; ++r) hn::StoreU(sums[r], d, y + i + r * kLanes<T>);
 }
 
 template <class T>
 void chord_vector(const ChordFactor<T>& W, Index first, Index last, const T* x, T* y) {
   Index i = first;
   if (W.links >= kLinks<T>) {
-    for (; i + kLanes<T> <= last; i += kLanes<T>) vector_run(W, i, x, y);
+    constexpr Index kTwo = 2 * kLanes<T>;
+    for (; i + kTwo <= last; i += kTwo) vector_run<2>(W, i, x, y);
+    for (; i + kLanes<T> <= last; i += kLanes<T>) vector_run<1>(W, i, x, y);
   }
   for (; i < last; ++i) vector_entry<false>(W, i, x, y);
 }
