@@ -4,29 +4,15 @@
 
 #include <benchmark/benchmark.h>
 
-#include <algorithm>
-#include <cstdlib>
 #include <random>
-#include <vector>
 
-#include "kernels/chord.hpp"
+#include "bench_state.hpp"
 #include "kernels/gemm.hpp"
 #include "kernels/lapack.hpp"
 #include "kernels/sparse.hpp"
-#include "matapprox/core/threads.hpp"
 
 namespace matapprox::kernels {
 namespace {
-
-void use_threads() {
-  const char* text = std::getenv("MATAPPROX_THREADS");
-  set_threads(text == nullptr ? 1 : std::max(1, std::atoi(text)));
-}
-
-void count_flops(benchmark::State& state, double per_iteration) {
-  state.counters["flop/s"] = benchmark::Counter(
-      per_iteration * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
-}
 
 double multiply_flops(Index m, Index n, Index k) {
   return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
@@ -83,61 +69,6 @@ BENCHMARK(blas_gemm_rate)
     ->Args({2048, 2048, 2048})
     ->Args({2048, 60, 2048})
     ->Args({2048, 1, 2048})
-    ->UseRealTime();
-
-/// A chain of the reference pattern with values that keep the size of what they multiply.
-ChordFactors chain_of_order(Index n) {
-  ChordFactors chain{chord_reference_pattern(n), {}};
-  const Vector values = Vector::Random(chain.pattern.stored_numbers());
-  chain.values.assign(values.begin(), values.end());
-  return chain;
-}
-
-void chord_product_rate(benchmark::State& state) {
-  use_threads();
-  const ChordFactors chain = chain_of_order(state.range(0));
-  const Matrix X = Matrix::Random(state.range(0), state.range(1));
-  const bool transposed = state.range(2) != 0;
-  Matrix Y(X.rows(), X.cols());
-  for ([[maybe_unused]] auto _ : state) {
-    if (transposed) {
-      chord_apply_transpose(chain.pattern, chain.values.data(), X, Y);
-    } else {
-      chord_apply(chain.pattern, chain.values.data(), X, Y);
-    }
-    benchmark::DoNotOptimize(Y.data());
-  }
-  count_flops(state,
-              2.0 * static_cast<double>(chain.values.size()) * static_cast<double>(X.cols()));
-}
-BENCHMARK(chord_product_rate)
-    ->ArgNames({"n", "columns", "transposed"})
-    ->ArgsProduct({{64, 1024, 16384}, {1, 64}, {0, 1}})
-    ->UseRealTime();
-
-void chord_objective_rate(benchmark::State& state) {
-  use_threads();
-  const Index n = state.range(0);
-  const ChordFactors chain = chain_of_order(n);
-  const Matrix rows = Matrix::Random(n, n);  // column i is row i of the target
-  const TargetPanel target = [&](Index first, Index count, double* panel) {
-    for (Index i = 0; i < n; ++i) {
-      std::copy_n(rows.data() + i * n + first, count, panel + i * count);
-    }
-  };
-  Vector gradient(chain.pattern.stored_numbers());
-  for ([[maybe_unused]] auto _ : state) {
-    benchmark::DoNotOptimize(
-        chord_objective(chain.pattern, chain.values.data(), target, gradient.data()));
-  }
-  count_flops(state, 6.0 * static_cast<double>(n) * static_cast<double>(chain.values.size()));
-}
-BENCHMARK(chord_objective_rate)
-    ->ArgName("n")
-    ->Arg(64)
-    ->Arg(256)
-    ->Arg(512)
-    ->Arg(1024)
     ->UseRealTime();
 
 void sparse_apply_rate(benchmark::State& state) {

@@ -12,6 +12,7 @@
 #include "matapprox/core/types.hpp"
 #include "matapprox/factors/approximation.hpp"
 #include "matapprox/factors/chord_factors.hpp"
+#include "matapprox/factors/chord_product.hpp"
 #include "matapprox/factors/factor_product.hpp"
 #include "matapprox/factors/random_projection.hpp"
 #include "matapprox/io/delimited.hpp"

@@ -37,7 +37,7 @@ Matrix sparse_transpose_product(const SparseMatrix& A, const ConstBlock& X) {
   return Y;
 }
 
-Matrix chord_product(const ChordFactors& chain, bool transposed, const ConstBlock& X) {
+Matrix chord_value_product(const ChordFactors& chain, bool transposed, const ConstBlock& X) {
   Matrix Y(X.rows(), X.cols());
   if (transposed) {
     kernels::chord_apply_transpose(chain.pattern, chain.values.data(), X, Y);
@@ -131,7 +131,7 @@ Matrix apply_value(const FactorValue& value, bool transposed, const ConstBlock& 
                    return transposed ? sparse_transpose_product(F, X) : sparse_product(F, X);
                  },
                  [&](const Vector& F) { return Matrix(F.asDiagonal() * X); },
-                 [&](const ChordFactors& F) { return chord_product(F, transposed, X); },
+                 [&](const ChordFactors& F) { return chord_value_product(F, transposed, X); },
                  [&](const RandomProjection& F) {
                    return transposed ? F.apply_transpose(X) : F.apply(X);
                  }},

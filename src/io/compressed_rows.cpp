@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "io/large_pages.hpp"
+#include "core/large_pages.hpp"
 #include "io/text_place.hpp"
 #include "matapprox/core/threads.hpp"
 

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <system_error>
 
-#include "io/large_pages.hpp"
+#include "core/large_pages.hpp"
 #include "io/text_place.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"

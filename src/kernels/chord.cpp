@@ -14,41 +14,41 @@ namespace matapprox::kernels {
 namespace {
 
 // Widest panel of a product: a row is then four cache lines.
-constexpr Index kProductWidth = 32;
+template <class T>
+constexpr Index kProductWidth = 4 * simd::kPanelUnit<T>;
 // Up to this many columns go one by one, as vectors.
 constexpr Index kVectorColumns = 2;
-// Rows of one task where a single factor is spread over the threads.
-constexpr Index kRowChunk = 1024;
 // From this order on, transposed products of panels copy each factor link-major first: each link
 // then reads its values one after the other, where a row would fall out of the cache between two.
 constexpr Index kLinkMajorOrder = 4096;
 
 /// A product with the chain or its transpose, on blocks of a few columns.
+template <class T>
 class ChainProduct {
  public:
-  /// `spread`: the threads share the rows of each factor.
-  ChainProduct(ChordChain chain, bool transposed, bool spread)
-      : chain_(std::move(chain)),
+  ChainProduct(ChordChain<T> chain, bool transposed, RowWork work)
+      : simd_(simd::chord_functions<T>()),
+        chain_(std::move(chain)),
         order_(chain_.front().order),
         transposed_(transposed),
-        spread_(spread) {
+        work_(work) {
     if (!transposed) std::reverse(chain_.begin(), chain_.end());
-    for (const simd::ChordFactor& W : chain_) most_links_ = std::max(most_links_, W.links);
+    for (const simd::ChordFactor<T>& W : chain_) most_links_ = std::max(most_links_, W.links);
   }
 
   /// One column. Vectors are held twice, one copy after the other, so that every link is a
   /// contiguous shifted segment.
-  void apply_to_vector(const double* x, double* y) const {
-    thread_local Scratch scratch;
+  void apply_to_vector(const T* x, T* y) const {
+    thread_local Scratch<T> scratch;
     const ScratchLoan memory(scratch, 4 * order_ + (transposed_ ? copy_numbers() : 0));
-    double* from = memory.data();
-    double* to = from + 2 * order_;
-    double* copy = to + 2 * order_;
+    T* from = memory.data();
+    T* to = from + 2 * order_;
+    T* copy = to + 2 * order_;
     std::copy_n(x, order_, from);
     std::copy_n(x, order_, from + order_);
-    const auto product = transposed_ ? simd::chord_transpose_vector : simd::chord_vector;
-    for (const simd::ChordFactor& stored : chain_) {
-      const simd::ChordFactor W = transposed_ ? link_major(stored, copy) : stored;
+    const auto product = transposed_ ? simd_.transpose_vector : simd_.vector;
+    for (const simd::ChordFactor<T>& stored : chain_) {
+      const simd::ChordFactor<T> W = transposed_ ? link_major(stored, copy) : stored;
       over_rows([&](Index first, Index last) {
         product(W, first, last, from, to);
         std::copy(to + first, to + last, to + order_ + first);
@@ -59,61 +59,57 @@ class ChainProduct {
   }
 
   /// A few columns, through row-major panels.
-  void apply_to_panel(const ConstBlock& X, Block Y) const {
+  void apply_to_panel(const ConstBlockOf<T>& X, BlockOf<T> Y) const {
     const bool copies = transposed_ && order_ >= kLinkMajorOrder;
-    const Index width = round_up(X.cols(), simd::kPanelUnit);
-    thread_local Scratch scratch;
+    const Index width = round_up(X.cols(), simd::kPanelUnit<T>);
+    thread_local Scratch<T> scratch;
     const ScratchLoan memory(scratch, 2 * order_ * width + (copies ? copy_numbers() : 0));
-    double* from = memory.data();
-    double* to = from + order_ * width;
-    double* copy = to + order_ * width;
+    T* from = memory.data();
+    T* to = from + order_ * width;
+    T* copy = to + order_ * width;
     over_rows([&](Index first, Index last) {
-      simd::panel_from_columns(
+      simd_.panel_from_columns(
           X.data() + first, X.outerStride(), last - first, X.cols(), width, from + first * width);
     });
-    const auto product = transposed_ ? simd::chord_transpose_rows : simd::chord_rows;
-    for (const simd::ChordFactor& stored : chain_) {
-      const simd::ChordFactor W = copies ? link_major(stored, copy) : stored;
+    const auto product = transposed_ ? simd_.transpose_rows : simd_.rows;
+    for (const simd::ChordFactor<T>& stored : chain_) {
+      const simd::ChordFactor<T> W = copies ? link_major(stored, copy) : stored;
       over_rows([&](Index first, Index last) { product(W, first, last, width, from, to); });
       std::swap(from, to);
     }
     over_rows([&](Index first, Index last) {
-      simd::columns_from_panel(
+      simd_.columns_from_panel(
           from + first * width, width, last - first, Y.cols(), Y.data() + first, Y.outerStride());
     });
   }
 
  private:
-  /// Calls body(first, last) for the rows: all, or chunk by chunk on the threads.
   template <class Body>
   void over_rows(const Body& body) const {
-    if (!spread_) {
-      body(Index{0}, order_);
-      return;
-    }
-    parallel_for((order_ + kRowChunk - 1) / kRowChunk,
-                 [&](Index c) { body(c * kRowChunk, std::min(order_, (c + 1) * kRowChunk)); });
+    kernels::over_rows(work_, order_, body);
   }
 
-  simd::ChordFactor link_major(const simd::ChordFactor& W, double* copy) const {
-    over_rows([&](Index first, Index last) { simd::chord_link_major(W, first, last, copy); });
+  simd::ChordFactor<T> link_major(const simd::ChordFactor<T>& W, T* copy) const {
+    over_rows([&](Index first, Index last) { simd_.link_major(W, first, last, copy); });
     return {W.order, W.links, W.offsets, copy, 1, simd::link_major_stride(W.order)};
   }
 
   Index copy_numbers() const { return most_links_ * simd::link_major_stride(order_); }
 
-  ChordChain chain_;
+  const simd::ChordFunctions<T>& simd_;
+  ChordChain<T> chain_;
   Index order_;
   bool transposed_;
-  bool spread_;
+  RowWork work_;
   Index most_links_ = 0;
 };
 
+template <class T>
 void apply_chain(const ChordPattern& pattern,
-                 const double* values,
+                 const T* values,
                  bool transposed,
-                 const ConstBlock& X,
-                 Block& Y) {
+                 const ConstBlockOf<T>& X,
+                 BlockOf<T>& Y) {
   const Index n = pattern.order;
   const Index columns = X.cols();
   require(X.rows() == n && Y.rows() == n && Y.cols() == columns,
@@ -125,12 +121,13 @@ void apply_chain(const ChordPattern& pattern,
           Y.cols());
   if (columns == 0 || n == 0) return;
   const bool vectors = columns <= kVectorColumns;
-  const Index width = vectors ? 1 : kProductWidth;
+  const Index width = vectors ? 1 : kProductWidth<T>;
   const Index panels = (columns + width - 1) / width;
-  // Whether threads share a panel or take one each does not change the bits.
   const bool spread = panels < Index{2} * threads() && n >= 2 * kRowChunk;
-  const ChainProduct product(chain_of(pattern, values), transposed, spread);
-  const auto apply_to = [&](Index p) {
+  const RowWork work = spread ? RowWork::kSpread : RowWork::kSerial;
+  const ChainProduct<T> product(chain_of(pattern, values), transposed, work);
+  const double flops = 2.0 * static_cast<double>(pattern.stored_numbers() * columns);
+  over_panels(work, panels, flops, [&](Index p) {
     const Index first = p * width;
     const Index count = std::min(width, columns - first);
     if (vectors) {
@@ -138,25 +135,42 @@ void apply_chain(const ChordPattern& pattern,
     } else {
       product.apply_to_panel(X.middleCols(first, count), Y.middleCols(first, count));
     }
-  };
-  if (spread) {
-    for (Index p = 0; p < panels; ++p) apply_to(p);
-  } else {
-    parallel_for(panels, apply_to);
-  }
+  });
 }
 
 }  // namespace
 
-void chord_apply(const ChordPattern& pattern, const double* values, const ConstBlock& X, Block Y) {
-  apply_chain(pattern, values, false, X, Y);
+template <class T>
+void chord_apply(const ChordPattern& pattern,
+                 const T* values,
+                 const Given<ConstBlockOf<T>>& X,
+                 Given<BlockOf<T>> Y) {
+  apply_chain<T>(pattern, values, false, X, Y);
 }
 
+template <class T>
 void chord_apply_transpose(const ChordPattern& pattern,
-                           const double* values,
-                           const ConstBlock& X,
-                           Block Y) {
-  apply_chain(pattern, values, true, X, Y);
+                           const T* values,
+                           const Given<ConstBlockOf<T>>& X,
+                           Given<BlockOf<T>> Y) {
+  apply_chain<T>(pattern, values, true, X, Y);
 }
+
+template void chord_apply(const ChordPattern&,
+                          const double*,
+                          const ConstBlockOf<double>&,
+                          BlockOf<double>);
+template void chord_apply(const ChordPattern&,
+                          const float*,
+                          const ConstBlockOf<float>&,
+                          BlockOf<float>);
+template void chord_apply_transpose(const ChordPattern&,
+                                    const double*,
+                                    const ConstBlockOf<double>&,
+                                    BlockOf<double>);
+template void chord_apply_transpose(const ChordPattern&,
+                                    const float*,
+                                    const ConstBlockOf<float>&,
+                                    BlockOf<float>);
 
 }  // namespace matapprox::kernels

@@ -2,41 +2,66 @@
 
 #include <functional>
 #include <span>
+#include <type_traits>
 
 #include "matapprox/factors/chord_factors.hpp"
 
 namespace matapprox::kernels {
 
-// Products and derivatives of a chain of Chord factors. Inside, blocks are row-major panels of a
-// few columns, so that SIMD runs along the columns; the public entry points take column-major
-// blocks. All results are the same to the bit for every thread count. [KYCY22, Sec. 3]
+// Products and derivatives of a chain of Chord factors, for T = double and float. Inside, blocks
+// are row-major panels of a few columns, so that SIMD runs along the columns; the public entry
+// points take column-major blocks. All results are the same to the bit for every thread count.
+// [KYCY22, Sec. 3]
+
+/// A parameter from which T is not deduced, so that what converts to it can be passed.
+template <class T>
+using Given = std::type_identity_t<T>;
 
 /// Y = W_1 ... W_M X (transpose: W_M^T ... W_1^T X), N x b each; X and Y may not overlap.
-/// Work 2 b times the stored numbers flops.
-void chord_apply(const ChordPattern& pattern, const double* values, const ConstBlock& X, Block Y);
+/// Work 2 b times the stored numbers flops. Throws InvalidArgument if the shapes do not agree.
+template <class T>
+void chord_apply(const ChordPattern& pattern,
+                 const T* values,
+                 const Given<ConstBlockOf<T>>& X,
+                 Given<BlockOf<T>> Y);
+template <class T>
 void chord_apply_transpose(const ChordPattern& pattern,
-                           const double* values,
-                           const ConstBlock& X,
-                           Block Y);
+                           const T* values,
+                           const Given<ConstBlockOf<T>>& X,
+                           Given<BlockOf<T>> Y);
 
 /// Produces places first .. first+count-1 of the list of columns (of all columns, where there is no
-/// list) of the target as a row-major N x count panel. Called from several threads at once.
-using TargetPanel = std::function<void(Index first, Index count, double* panel)>;
+/// list) of the target as a row-major N x count panel. May be called from several threads at once.
+template <class T>
+using TargetPanelOf = std::function<void(Index first, Index count, T* panel)>;
+using TargetPanel = TargetPanelOf<double>;
 
 /// f = 1/2 sum over columns c of |W_1...W_M e_c - X e_c|^2 and, unless null, its gradient (the same
 /// layout as `values`), by column panels; panel sums are added in a fixed order.
-/// Work 6 M N^2 K flops; memory (M + 3) N b numbers per thread plus a few gradients.
+/// Work 6 M N^2 K flops; memory (M + 1) N b numbers per thread, b = 32 at most, and up to eight
+/// gradients where they are small.
+template <class T>
 double chord_objective(const ChordPattern& pattern,
-                       const double* values,
-                       const TargetPanel& target,
-                       double* gradient);
+                       const T* values,
+                       const Given<TargetPanelOf<T>>& target,
+                       Given<T>* gradient);
 
 /// The same for the given columns only: c runs over `columns`, each in 0..N-1, in any order; one
 /// that is listed twice counts twice. Work 6 N M K flops per column.
+template <class T>
 double chord_objective(const ChordPattern& pattern,
-                       const double* values,
+                       const T* values,
                        std::span<const Index> columns,
-                       const TargetPanel& target,
-                       double* gradient);
+                       const Given<TargetPanelOf<T>>& target,
+                       Given<T>* gradient);
+
+/// J^T J v, J the Jacobian of W_1...W_M (all N^2 entries) by the values and v a direction in the
+/// layout of the values: what a Gauss-Newton step multiplies by. Work 8 M N^2 K flops, memory as
+/// for the objective.
+template <class T>
+void chord_gauss_newton_product(const ChordPattern& pattern,
+                                const T* values,
+                                const Given<T>* direction,
+                                Given<T>* result);
 
 }  // namespace matapprox::kernels

@@ -1,17 +1,21 @@
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "kernels/chord_simd.hpp"
+#include "matapprox/core/threads.hpp"
 #include "matapprox/factors/chord_factors.hpp"
 
 namespace matapprox::kernels {
 
 /// The factors of a chain in the kernels' form, W_1 first.
-using ChordChain = std::vector<simd::ChordFactor>;
+template <class T>
+using ChordChain = std::vector<simd::ChordFactor<T>>;
 
-inline ChordChain chain_of(const ChordPattern& pattern, const double* values) {
-  ChordChain chain;
+template <class T>
+ChordChain<T> chain_of(const ChordPattern& pattern, const T* values) {
+  ChordChain<T> chain;
   for (Index m = 0; m < pattern.factors(); ++m) {
     const Index links = pattern.links(m);
     const Index* offsets = pattern.offsets[static_cast<std::size_t>(m)].data();
@@ -23,6 +27,38 @@ inline ChordChain chain_of(const ChordPattern& pattern, const double* values) {
 
 constexpr Index round_up(Index value, Index multiple) {
   return (value + multiple - 1) / multiple * multiple;
+}
+
+/// How the work on one panel is done: by the calling thread, or with its rows spread over the
+/// threads. Both give the same bits.
+enum class RowWork { kSerial, kSpread };
+
+// Rows of one task where a single factor is spread over the threads.
+inline constexpr Index kRowChunk = 1024;
+
+constexpr Index row_chunks(Index rows) { return (rows + kRowChunk - 1) / kRowChunk; }
+
+/// Calls body(first, last) for the rows, all at once or chunk by chunk.
+template <class Body>
+void over_rows(RowWork work, Index rows, const Body& body) {
+  if (work == RowWork::kSerial) {
+    body(Index{0}, rows);
+    return;
+  }
+  parallel_for(row_chunks(rows),
+               [&](Index c) { body(c * kRowChunk, std::min(rows, (c + 1) * kRowChunk)); });
+}
+
+/// Calls body(0) .. body(count-1): on the threads, or one after the other where each spreads its
+/// rows or where all together are done before threads would have started.
+template <class Body>
+void over_panels(RowWork work, Index count, double flops, const Body& body) {
+  constexpr double kWorthThreads = 4e6;
+  if (work == RowWork::kSerial && flops >= kWorthThreads) {
+    parallel_for(count, body);
+  } else {
+    for (Index p = 0; p < count; ++p) body(p);
+  }
 }
 
 }  // namespace matapprox::kernels

@@ -14,90 +14,129 @@ namespace {
 
 /// Width of the objective's column panels: a fixed function of the order, so that the sums over
 /// panels do not depend on the machine.
+template <class T>
 Index objective_width(Index order) {
-  if (order <= 4096) return 32;
-  return order <= 32768 ? 16 : simd::kPanelUnit;
+  constexpr Index kWideOrder = 65536;  // beyond, memory counts for more than time
+  return order <= kWideOrder ? 4 * simd::kPanelUnit<T> : simd::kPanelUnit<T>;
 }
 
-/// How many gradients are summed apart, each over every slots-th panel: at most 256 MiB together.
+/// How many gradients are summed apart, each over every slots-th panel: at most 256 MiB together,
+/// or just the result.
+template <class T>
 Index gradient_slots(Index panels, Index numbers) {
   constexpr Index kMostSlots = 8;
-  constexpr Index kSlotNumbers = Index{1} << 25;
+  constexpr Index kSlotNumbers = (Index{1} << 28) / sizeof(T);
   return std::clamp(kSlotNumbers / numbers, Index{1}, std::clamp(panels, Index{1}, kMostSlots));
 }
 
 /// A few columns of the problem, held as row-major panels.
+template <class T>
 class ObjectivePanel {
  public:
   /// Works in `memory`, numbers_needed() of them.
-  ObjectivePanel(const ChordChain& chain, Index width, double* memory)
-      : chain_(chain),
+  ObjectivePanel(const ChordChain<T>& chain, Index width, RowWork work, T* memory)
+      : simd_(simd::chord_functions<T>()),
+        chain_(chain),
         order_(chain.front().order),
         factors_(static_cast<Index>(chain.size())),
+        work_(work),
         panel_numbers_(panel_numbers(order_, width)),
         panels_(memory) {}
 
-  static Index numbers_needed(const ChordChain& chain, Index width) {
+  static Index numbers_needed(const ChordChain<T>& chain, Index width) {
     return (static_cast<Index>(chain.size()) + 1) * panel_numbers(chain.front().order, width);
   }
 
-  /// 1/2 |W_1...W_M E - X E|^2 for the unit columns E at places first .. first+count-1 of
-  /// `columns`; the residual stays in panel 0.
-  double value(const Index* columns, Index first, Index count, const TargetPanel& target) {
+  /// The unit columns at places first .. first+count-1 of `columns`, for what follows.
+  void take(const Index* columns, Index first, Index count) {
     columns_ = columns + first;
+    first_ = first;
     count_ = count;
-    width_ = round_up(count, simd::kPanelUnit);
-    last_factor_columns();
-    for (Index m = factors_ - 2; m >= 0; --m) {
-      simd::chord_rows(factor(m), 0, order_, width_, panel(m + 1), panel(m));
-    }
-    double* X = panel(factors_);
-    target(first, count, X);
-    if (count < width_) widen(X);
-    return 0.5 * simd::subtract_and_square(panel(0), X, order_ * width_);
+    width_ = round_up(count, simd::kPanelUnit<T>);
   }
 
-  /// Adds the derivative of the last value(); panel m turns from T_m into G_m.
-  void add_gradient(double* gradient) {
+  /// 1/2 |W_1...W_M E - X E|^2 for the unit columns E; the residual stays in panel 0.
+  double value(const TargetPanelOf<T>& target) {
+    last_factor_columns(factor(factors_ - 1), panel(factors_ - 1));
+    for (Index m = factors_ - 2; m >= 0; --m) {
+      multiply(simd_.rows, factor(m), panel(m + 1), panel(m));
+    }
+    T* X = panel(factors_);
+    target(first_, count_, X);
+    if (count_ < width_) widen(X);
+    return 0.5 * subtract_and_square(panel(0), X);
+  }
+
+  /// The change of W_1...W_M E along the direction V: D_m = W_m D_m+1 + V_m T_m+1, the last of
+  /// which, D_1, takes the place of the residual in panel 0.
+  void tangent(const ChordChain<T>& direction) {
+    const auto at = [](const ChordChain<T>& chain, Index m) -> const simd::ChordFactor<T>& {
+      return chain[static_cast<std::size_t>(m)];
+    };
+    // Two panels in turn, of those that the T_m do not need.
+    const auto change = [this](Index m) { return panel(m % 2 == 0 ? 0 : factors_); };
+    last_factor_columns(at(direction, factors_ - 1), change(factors_ - 1));
+    if (factors_ > 1) last_factor_columns(factor(factors_ - 1), panel(factors_ - 1));
+    for (Index m = factors_ - 2; m >= 0; --m) {
+      multiply(simd_.rows, factor(m), change(m + 1), change(m));
+      multiply(simd_.add_rows, at(direction, m), panel(m + 1), change(m));
+      if (m > 0) multiply(simd_.rows, factor(m), panel(m + 1), panel(m));
+    }
+  }
+
+  /// Adds the derivative of <G_1, W_1...W_M E>, G_1 in panel 0; panel m turns from T_m into G_m.
+  void add_gradient(T* gradient) {
     for (Index m = 0; m + 1 < factors_; ++m) {
-      simd::chord_add_gradient(factor(m), width_, panel(m), panel(m + 1), gradient);
-      simd::chord_transpose_rows(factor(m), 0, order_, width_, panel(m), panel(m + 1));
+      over_rows(work_, order_, [&](Index first, Index last) {
+        simd_.add_gradient(factor(m), first, last, width_, panel(m), panel(m + 1), gradient);
+      });
+      multiply(simd_.transpose_rows, factor(m), panel(m), panel(m + 1));
       gradient += order_ * factor(m).links;
     }
     add_last_gradient(gradient);
   }
 
  private:
-  const simd::ChordFactor& factor(Index m) const { return chain_[static_cast<std::size_t>(m)]; }
-  double* panel(Index m) { return panels_ + m * panel_numbers_; }
+  const simd::ChordFactor<T>& factor(Index m) const { return chain_[static_cast<std::size_t>(m)]; }
+  T* panel(Index m) { return panels_ + m * panel_numbers_; }
 
   /// A few cache lines more than a panel, so that no two start at the same place of a page: a load
   /// would otherwise wait for stores that only look like its own.
-  static Index panel_numbers(Index order, Index width) { return order * width + 72; }
+  static Index panel_numbers(Index order, Index width) {
+    return order * width + 9 * simd::kPanelUnit<T>;
+  }
+
+  void multiply(decltype(simd::ChordFunctions<T>::rows) product,
+                const simd::ChordFactor<T>& W,
+                const T* x,
+                T* y) const {
+    over_rows(
+        work_, order_, [&](Index first, Index last) { product(W, first, last, width_, x, y); });
+  }
 
   /// Row of W that holds column c by link k.
-  static Index row_of(const simd::ChordFactor& W, Index c, Index k) {
+  static Index row_of(const simd::ChordFactor<T>& W, Index c, Index k) {
     const Index i = c - W.offsets[k];
     return i < 0 ? i + W.order : i;
   }
 
-  /// T_M: W_M times unit columns is a few of its stored entries.
-  void last_factor_columns() {
-    const simd::ChordFactor& W = factor(factors_ - 1);
-    double* T = panel(factors_ - 1);
-    std::fill_n(T, order_ * width_, 0.0);
+  /// Y = W_M E: W_M times unit columns is a few of its stored entries.
+  void last_factor_columns(const simd::ChordFactor<T>& W, T* Y) const {
+    over_rows(work_, order_, [&](Index first, Index last) {
+      std::fill(Y + first * width_, Y + last * width_, T{0});
+    });
     for (Index c = 0; c < count_; ++c) {
       for (Index k = 0; k < W.links; ++k) {
         const Index i = row_of(W, columns_[c], k);
-        T[i * width_ + c] = W.values[i * W.links + k];
+        Y[i * width_ + c] = W.values[i * W.links + k];
       }
     }
   }
 
   /// dW_M[i, k] += G_M[i, (i + offset k) mod N], the same entries.
-  void add_last_gradient(double* gradient) {
-    const simd::ChordFactor& W = factor(factors_ - 1);
-    const double* G = panel(factors_ - 1);
+  void add_last_gradient(T* gradient) {
+    const simd::ChordFactor<T>& W = factor(factors_ - 1);
+    const T* G = panel(factors_ - 1);
     for (Index c = 0; c < count_; ++c) {
       for (Index k = 0; k < W.links; ++k) {
         const Index i = row_of(W, columns_[c], k);
@@ -107,78 +146,174 @@ class ObjectivePanel {
   }
 
   /// From rows of count_ numbers to rows of width_, zeros behind; from the last row on, in place.
-  void widen(double* X) const {
+  void widen(T* X) const {
     for (Index i = order_ - 1; i >= 0; --i) {
       std::copy_backward(X + i * count_, X + (i + 1) * count_, X + i * width_ + count_);
-      std::fill(X + i * width_ + count_, X + (i + 1) * width_, 0.0);
+      std::fill(X + i * width_ + count_, X + (i + 1) * width_, T{0});
     }
   }
 
-  const ChordChain& chain_;
+  /// t -= x; the sum of squares of the result. Chunk sums, whoever makes them, are added in order,
+  /// in double: a float alone would lose digits in a long sum.
+  double subtract_and_square(T* t, const T* x) const {
+    std::vector<double> sums(static_cast<std::size_t>(row_chunks(order_)));
+    const auto chunk = [&](Index c) {
+      const Index first = c * kRowChunk * width_;
+      const Index last = std::min(order_, (c + 1) * kRowChunk) * width_;
+      constexpr Index kPiece = sizeof(T) < sizeof(double) ? 4096 : kRowChunk * 64;
+      for (Index i = first; i < last; i += kPiece) {
+        const Index count = std::min(kPiece, last - i);
+        sums[static_cast<std::size_t>(c)] +=
+            static_cast<double>(simd_.subtract_and_square(t + i, x + i, count));
+      }
+    };
+    if (work_ == RowWork::kSpread) {
+      parallel_for(row_chunks(order_), chunk);
+    } else {
+      for (Index c = 0; c < row_chunks(order_); ++c) chunk(c);
+    }
+    return std::accumulate(sums.begin(), sums.end(), 0.0);
+  }
+
+  const simd::ChordFunctions<T>& simd_;
+  const ChordChain<T>& chain_;
   Index order_;
   Index factors_;
+  RowWork work_;
   const Index* columns_ = nullptr;
+  Index first_ = 0;
   Index count_ = 0;
   Index width_ = 0;
   Index panel_numbers_;
-  double* panels_;
+  T* panels_;
 };
 
 /// gradient = the sum of the slots, in order.
-void sum_slots(const double* slots, Index count, Index numbers, double* gradient) {
+template <class T>
+void sum_slots(const T* slots, Index count, Index numbers, T* gradient) {
   constexpr Index kChunk = 8192;
   parallel_for((numbers + kChunk - 1) / kChunk, [&](Index chunk) {
     const Index end = std::min(numbers, (chunk + 1) * kChunk);
     for (Index i = chunk * kChunk; i < end; ++i) {
-      double sum = slots[i];
+      T sum = slots[i];
       for (Index s = 1; s < count; ++s) sum += slots[s * numbers + i];
       gradient[i] = sum;
     }
   });
 }
 
-}  // namespace
-
-double chord_objective(const ChordPattern& pattern,
-                       const double* values,
-                       std::span<const Index> columns,
-                       const TargetPanel& target,
-                       double* gradient) {
-  const ChordChain chain = chain_of(pattern, values);
+/// Sums over panels of the given columns: calls body(panel number, ObjectivePanel, T* gradient to
+/// add to), and sets `gradient`, unless null, to the sum.
+template <class T, class Body>
+void sum_over_panels(const ChordPattern& pattern,
+                     const T* values,
+                     std::span<const Index> columns,
+                     Index width,
+                     T* gradient,
+                     const Body& body) {
+  const ChordChain<T> chain = chain_of(pattern, values);
+  const Index n = pattern.order;
   const Index count = static_cast<Index>(columns.size());
+  const Index panels = (count + width - 1) / width;
   const Index numbers = pattern.stored_numbers();
-  const Index width = std::min(objective_width(pattern.order), round_up(count, simd::kPanelUnit));
-  const Index panels = count == 0 ? 0 : (count + width - 1) / width;
-  const Index slots = gradient == nullptr ? panels : gradient_slots(panels, numbers);
-  std::vector<double> panel_values(static_cast<std::size_t>(panels));
-  thread_local Scratch slot_scratch;
-  const ScratchLoan slot_memory(slot_scratch, gradient == nullptr ? 0 : slots * numbers);
-  double* sums = gradient == nullptr ? nullptr : slot_memory.data();
-  parallel_for(slots, [&](Index s) {
-    thread_local Scratch scratch;
-    const ScratchLoan memory(scratch, ObjectivePanel::numbers_needed(chain, width));
-    ObjectivePanel work(chain, width, memory.data());
-    if (sums != nullptr) std::fill_n(sums + s * numbers, numbers, 0.0);
+  const Index slots = gradient == nullptr ? panels : gradient_slots<T>(panels, numbers);
+  const bool spread = slots < threads() && n >= 2 * kRowChunk;
+  const RowWork work = spread ? RowWork::kSpread : RowWork::kSerial;
+
+  thread_local Scratch<T> slot_scratch;
+  const ScratchLoan slot_memory(slot_scratch,
+                                gradient == nullptr || slots == 1 ? 0 : slots * numbers);
+  T* sums = gradient == nullptr || slots == 1 ? gradient : slot_memory.data();
+  const double flops = 6.0 * static_cast<double>(numbers) * static_cast<double>(count);
+  over_panels(work, slots, flops, [&](Index s) {
+    thread_local Scratch<T> scratch;
+    const ScratchLoan memory(scratch, ObjectivePanel<T>::numbers_needed(chain, width));
+    ObjectivePanel<T> panel(chain, width, work, memory.data());
+    T* sum = sums == nullptr ? nullptr : sums + s * numbers;
+    if (sum != nullptr) std::fill_n(sum, numbers, T{0});
     for (Index p = s; p < panels; p += slots) {
-      const Index first = p * width;
-      panel_values[static_cast<std::size_t>(p)] =
-          work.value(columns.data(), first, std::min(width, count - first), target);
-      if (sums != nullptr) work.add_gradient(sums + s * numbers);
+      panel.take(columns.data(), p * width, std::min(width, count - p * width));
+      body(p, panel, sum);
     }
   });
-  if (gradient != nullptr) sum_slots(sums, slots, numbers, gradient);
-  double value = 0.0;
-  for (const double v : panel_values) value += v;
-  return value;
+  if (gradient != nullptr && slots > 1) sum_slots(sums, slots, numbers, gradient);
 }
 
-double chord_objective(const ChordPattern& pattern,
-                       const double* values,
-                       const TargetPanel& target,
-                       double* gradient) {
-  std::vector<Index> all(static_cast<std::size_t>(pattern.order));
-  std::iota(all.begin(), all.end(), Index{0});
-  return chord_objective(pattern, values, all, target, gradient);
+template <class T>
+Index panel_width(Index order, Index columns) {
+  const Index most = round_up(std::max<Index>(columns, 1), simd::kPanelUnit<T>);
+  return std::min(objective_width<T>(order), most);
 }
+
+std::vector<Index> all_columns(Index order) {
+  std::vector<Index> all(static_cast<std::size_t>(order));
+  std::iota(all.begin(), all.end(), Index{0});
+  return all;
+}
+
+}  // namespace
+
+template <class T>
+double chord_objective(const ChordPattern& pattern,
+                       const T* values,
+                       std::span<const Index> columns,
+                       const Given<TargetPanelOf<T>>& target,
+                       Given<T>* gradient) {
+  const Index width = panel_width<T>(pattern.order, static_cast<Index>(columns.size()));
+  std::vector<double> parts(columns.size() / static_cast<std::size_t>(width) + 1);
+  sum_over_panels<T>(
+      pattern, values, columns, width, gradient, [&](Index p, ObjectivePanel<T>& panel, T* sum) {
+        parts[static_cast<std::size_t>(p)] = panel.value(target);
+        if (sum != nullptr) panel.add_gradient(sum);
+      });
+  return std::accumulate(parts.begin(), parts.end(), 0.0);
+}
+
+template <class T>
+double chord_objective(const ChordPattern& pattern,
+                       const T* values,
+                       const Given<TargetPanelOf<T>>& target,
+                       Given<T>* gradient) {
+  return chord_objective(pattern, values, all_columns(pattern.order), target, gradient);
+}
+
+template <class T>
+void chord_gauss_newton_product(const ChordPattern& pattern,
+                                const T* values,
+                                const Given<T>* direction,
+                                Given<T>* result) {
+  const ChordChain<T> change = chain_of<T>(pattern, direction);
+  const std::vector<Index> columns = all_columns(pattern.order);
+  sum_over_panels<T>(pattern,
+                     values,
+                     columns,
+                     panel_width<T>(pattern.order, pattern.order),
+                     result,
+                     [&](Index, ObjectivePanel<T>& panel, T* sum) {
+                       panel.tangent(change);
+                       panel.add_gradient(sum);
+                     });
+}
+
+template double chord_objective(const ChordPattern&,
+                                const double*,
+                                std::span<const Index>,
+                                const TargetPanelOf<double>&,
+                                double*);
+template double chord_objective(
+    const ChordPattern&, const float*, std::span<const Index>, const TargetPanelOf<float>&, float*);
+template double chord_objective(const ChordPattern&,
+                                const double*,
+                                const TargetPanelOf<double>&,
+                                double*);
+template double chord_objective(const ChordPattern&,
+                                const float*,
+                                const TargetPanelOf<float>&,
+                                float*);
+template void chord_gauss_newton_product(const ChordPattern&,
+                                         const double*,
+                                         const double*,
+                                         double*);
+template void chord_gauss_newton_product(const ChordPattern&, const float*, const float*, float*);
 
 }  // namespace matapprox::kernels

@@ -2,11 +2,13 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/chord_simd.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
 
 #include "kernels/chord_simd.hpp"
 #include "kernels/transpose-inl.hpp"
@@ -15,10 +17,14 @@ HWY_BEFORE_NAMESPACE();
 namespace matapprox::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using Full = hn::CappedTag<double, 8>;
-using Single = hn::CappedTag<double, 1>;
-using V = hn::Vec<Full>;
-constexpr Index kLanes = hn::MaxLanes(Full());
+template <class T>
+using Full = hn::CappedTag<T, kPanelUnit<T>>;
+template <class T>
+using Single = hn::CappedTag<T, 1>;
+template <class T>
+using V = hn::Vec<Full<T>>;
+template <class T>
+constexpr Index kLanes = hn::MaxLanes(Full<T>());
 
 /// (i + offset) mod n for 0 <= i, offset < n.
 HWY_INLINE Index after(Index i, Index offset, Index n) {
@@ -31,65 +37,128 @@ HWY_INLINE Index before(Index i, Index offset, Index n) {
   return i >= offset ? i - offset : i - offset + n;
 }
 
-/// kVectors vectors of each row; kTransposed: W^T.
-template <int kVectors, bool kTransposed>
-HWY_NOINLINE void product_rows(const ChordFactor& W,
-                               Index first,
-                               Index last,
-                               Index width,
-                               const double* HWY_RESTRICT x,
-                               double* HWY_RESTRICT y) {
-  const Full d;
-  const Index links = W.links;
-  for (Index i = first; i < last; ++i) {
-    V acc[kVectors];
-    for (int v = 0; v < kVectors; ++v) acc[v] = hn::Zero(d);
-    for (Index k = 0; k < links; ++k) {
-      const Index j =
-          kTransposed ? before(i, W.offsets[k], W.order) : after(i, W.offsets[k], W.order);
-      const V w = hn::Set(d, *W.value(kTransposed ? j : i, k));
-      const double* row = x + j * width;
+// Links that are followed at a time.
+constexpr Index kTogether = 64;
+
+/// Rows that a group of links leads to while none of them wraps around: what to add to the position
+/// of row i of W in a panel and in the values.
+struct Steps {
+  std::array<Index, kTogether> panel;
+  std::array<Index, kTogether> value;
+};
+
+/// Sets the steps of links k .. k + count - 1 from row i (kTransposed: of column i) on; returns the
+/// first row, at most `last`, at which one of them wraps.
+template <bool kTransposed, class T>
+Index take_steps(
+    const ChordFactor<T>& W, Index k, Index count, Index i, Index last, Index width, Steps& steps) {
+  Index end = last;
+  for (Index q = 0; q < count; ++q) {
+    const Index offset = W.offsets[k + q];
+    const Index j = kTransposed ? before(i, offset, W.order) : after(i, offset, W.order);
+    end = std::min(end, i + W.order - std::max(i, j));
+    const auto at = static_cast<std::size_t>(q);
+    steps.panel[at] = (j - i) * width;
+    steps.value[at] = (k + q) * W.link_stride + (kTransposed ? (j - i) * W.row_stride : 0);
+  }
+  return end;
+}
+
+/// Calls body(k, count, begin, end, steps) for groups of links and runs of rows that together are
+/// all links and the rows first..last-1; the links of a row in order.
+template <bool kTransposed, class T, class Body>
+HWY_INLINE void over_runs(
+    const ChordFactor<T>& W, Index first, Index last, Index width, const Body& body) {
+  Steps steps;
+  for (Index k = 0; k < W.links; k += kTogether) {
+    const Index count = std::min(kTogether, W.links - k);
+    for (Index begin = first; begin < last;) {
+      const Index end = take_steps<kTransposed>(W, k, count, begin, last, width, steps);
+      body(k, count, begin, end, steps);
+      begin = end;
+    }
+  }
+}
+
+enum class Product { kWrite, kAdd, kTransposed };
+
+/// kVectors vectors of each row of a run: Y = or += the product of the links of a group.
+template <int kVectors, class T>
+HWY_NOINLINE void product_run(const T* HWY_RESTRICT values,
+                              Index value_stride,
+                              Index links,
+                              const Steps& steps,
+                              Index rows,
+                              Index width,
+                              bool add,
+                              const T* HWY_RESTRICT x,
+                              T* HWY_RESTRICT y) {
+  const Full<T> d;
+  for (Index i = 0; i < rows; ++i) {
+    V<T> acc[kVectors];
+    for (int v = 0; v < kVectors; ++v) {
+      acc[v] = add ? hn::Load(d, y + v * kLanes<T>) : hn::Zero(d);
+    }
+    for (Index q = 0; q < links; ++q) {
+      const auto at = static_cast<std::size_t>(q);
+      const V<T> w = hn::Set(d, values[steps.value[at]]);
+      const T* row = x + steps.panel[at];
       for (int v = 0; v < kVectors; ++v) {
-        acc[v] = hn::MulAdd(w, hn::Load(d, row + v * kLanes), acc[v]);
+        acc[v] = hn::MulAdd(w, hn::Load(d, row + v * kLanes<T>), acc[v]);
       }
     }
-    for (int v = 0; v < kVectors; ++v) hn::Store(acc[v], d, y + i * width + v * kLanes);
+    for (int v = 0; v < kVectors; ++v) hn::Store(acc[v], d, y + v * kLanes<T>);
+    values += value_stride;
+    x += width;
+    y += width;
   }
 }
 
-template <bool kTransposed>
-HWY_INLINE void product_panel(
-    const ChordFactor& W, Index first, Index last, Index width, const double* x, double* y) {
+/// Calls body(c, std::integral_constant<int, vectors>) for strips of 8, 4, 2 and 1 vectors that
+/// together are the columns of a panel.
+template <class T, class Body>
+HWY_INLINE void over_strips(Index width, const Body& body) {
   Index c = 0;
-  for (; c + 8 * kLanes <= width; c += 8 * kLanes) {
-    product_rows<8, kTransposed>(W, first, last, width, x + c, y + c);
-  }
-  for (; c + 4 * kLanes <= width; c += 4 * kLanes) {
-    product_rows<4, kTransposed>(W, first, last, width, x + c, y + c);
-  }
-  for (; c + 2 * kLanes <= width; c += 2 * kLanes) {
-    product_rows<2, kTransposed>(W, first, last, width, x + c, y + c);
-  }
-  for (; c < width; c += kLanes) product_rows<1, kTransposed>(W, first, last, width, x + c, y + c);
+  const auto strips = [&](auto vectors) {
+    constexpr Index kStrip = vectors() * kLanes<T>;
+    for (; c + kStrip <= width; c += kStrip) body(c, vectors);
+  };
+  strips(std::integral_constant<int, 8>());
+  strips(std::integral_constant<int, 4>());
+  strips(std::integral_constant<int, 2>());
+  strips(std::integral_constant<int, 1>());
 }
 
-void chord_rows_impl(
-    const ChordFactor& W, Index first, Index last, Index width, const double* x, double* y) {
-  product_panel<false>(W, first, last, width, x, y);
-}
-
-void chord_transpose_rows_impl(
-    const ChordFactor& W, Index first, Index last, Index width, const double* x, double* y) {
-  product_panel<true>(W, first, last, width, x, y);
+template <Product kProduct, class T>
+void product_panel(
+    const ChordFactor<T>& W, Index first, Index last, Index width, const T* x, T* y) {
+  over_strips<T>(width, [&](Index c, auto vectors) {
+    over_runs<kProduct == Product::kTransposed>(
+        W,
+        first,
+        last,
+        width,
+        [&](Index k, Index count, Index begin, Index end, const Steps& steps) {
+          product_run<vectors()>(W.values + begin * W.row_stride,
+                                 W.row_stride,
+                                 count,
+                                 steps,
+                                 end - begin,
+                                 width,
+                                 kProduct == Product::kAdd || k > 0,
+                                 x + begin * width + c,
+                                 y + begin * width + c);
+        });
+  });
 }
 
 /// Vectors of at most 4 numbers, by adding the upper half of longer ones to the lower.
 template <class D>
-HWY_INLINE hn::Vec<Square> fold(D /*tag*/, hn::Vec<D> v) {
+HWY_INLINE hn::Vec<Square<hn::TFromD<D>>> fold(D /*tag*/, hn::Vec<D> v) {
 #if HWY_TARGET != HWY_SCALAR
-  if constexpr (hn::MaxLanes(D()) > kSquare) {
+  if constexpr (hn::MaxLanes(D()) > kSquare<hn::TFromD<D>>) {
     const hn::Half<D> half;
-    return hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v));
+    return fold(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
   } else {
     return v;
   }
@@ -99,123 +168,165 @@ HWY_INLINE hn::Vec<Square> fold(D /*tag*/, hn::Vec<D> v) {
 }
 
 /// to[q] += the sum of the entries of v[q], for q < kSquare.
-HWY_INLINE void add_sums(const V* v, double* to) {
-  const Square d;
-  hn::Vec<Square> square[kSquare];
-  for (Index q = 0; q < kSquare; ++q) square[q] = fold(Full(), v[q]);
-  transpose_square(square);
-  hn::Vec<Square> sum = square[0];
-  for (Index q = 1; q < kSquare; ++q) sum = hn::Add(sum, square[q]);
+template <class T>
+HWY_INLINE void add_sums(const V<T>* v, T* to) {
+  const Square<T> d;
+  hn::Vec<Square<T>> square[kSquare<T>];
+  for (Index q = 0; q < kSquare<T>; ++q) square[q] = fold(Full<T>(), v[q]);
+  transpose_square<T>(square);
+  hn::Vec<Square<T>> sum = square[0];
+  for (Index q = 1; q < kSquare<T>; ++q) sum = hn::Add(sum, square[q]);
   hn::StoreU(hn::Add(hn::LoadU(d, to), sum), d, to);
 }
 
-/// kVectors vectors of each row.
-template <int kVectors>
-HWY_NOINLINE void gradient_rows(const ChordFactor& W,
-                                Index width,
-                                const double* HWY_RESTRICT g,
-                                const double* HWY_RESTRICT t,
-                                double* HWY_RESTRICT gradient) {
-  const Full d;
-  const Index links = W.links;
-  for (Index i = 0; i < W.order; ++i) {
-    V row[kVectors];
-    for (int v = 0; v < kVectors; ++v) row[v] = hn::Load(d, g + i * width + v * kLanes);
-    double* to = gradient + i * links;
-    Index k = 0;
-    for (; k + kSquare <= links; k += kSquare) {
-      V acc[kSquare];
-      for (Index q = 0; q < kSquare; ++q) {
-        const double* other = t + after(i, W.offsets[k + q], W.order) * width;
-        acc[q] = hn::Mul(row[0], hn::Load(d, other));
-        for (int v = 1; v < kVectors; ++v) {
-          acc[q] = hn::MulAdd(row[v], hn::Load(d, other + v * kLanes), acc[q]);
-        }
+/// The products of two rows of kVectors vectors, summed over the vectors.
+template <int kVectors, class T>
+HWY_INLINE V<T> row_product(const V<T>* row, const T* other) {
+  const Full<T> d;
+  V<T> acc = hn::Mul(row[0], hn::Load(d, other));
+  for (int v = 1; v < kVectors; ++v) {
+    acc = hn::MulAdd(row[v], hn::Load(d, other + v * kLanes<T>), acc);
+  }
+  return acc;
+}
+
+/// kVectors vectors of each row of a run; the gradient is that of the links of a group.
+template <int kVectors, class T>
+HWY_NOINLINE void gradient_run(Index links,
+                               const Steps& steps,
+                               Index rows,
+                               Index width,
+                               const T* HWY_RESTRICT g,
+                               const T* HWY_RESTRICT t,
+                               T* HWY_RESTRICT gradient,
+                               Index gradient_stride) {
+  constexpr Index kDots = kSquare<T>;
+  const Full<T> d;
+  for (Index i = 0; i < rows; ++i) {
+    V<T> row[kVectors];
+    for (int v = 0; v < kVectors; ++v) row[v] = hn::Load(d, g + v * kLanes<T>);
+    Index q = 0;
+    for (; q + kDots <= links; q += kDots) {
+      V<T> acc[kDots];
+      for (Index r = 0; r < kDots; ++r) {
+        acc[r] = row_product<kVectors, T>(row, t + steps.panel[static_cast<std::size_t>(q + r)]);
       }
-      add_sums(acc, to + k);
+      add_sums(acc, gradient + q);
     }
-    for (; k < links; ++k) {
-      const double* other = t + after(i, W.offsets[k], W.order) * width;
-      V acc = hn::Mul(row[0], hn::Load(d, other));
-      for (int v = 1; v < kVectors; ++v) {
-        acc = hn::MulAdd(row[v], hn::Load(d, other + v * kLanes), acc);
-      }
-      to[k] += hn::GetLane(hn::SumOfLanes(d, acc));
+    for (; q < links; ++q) {
+      const V<T> acc = row_product<kVectors, T>(row, t + steps.panel[static_cast<std::size_t>(q)]);
+      gradient[q] += hn::GetLane(hn::SumOfLanes(d, acc));
     }
+    g += width;
+    t += width;
+    gradient += gradient_stride;
   }
 }
 
-void chord_add_gradient_impl(
-    const ChordFactor& W, Index width, const double* g, const double* t, double* gradient) {
-  Index c = 0;
-  for (; c + 8 * kLanes <= width; c += 8 * kLanes)
-    gradient_rows<8>(W, width, g + c, t + c, gradient);
-  for (; c + 4 * kLanes <= width; c += 4 * kLanes)
-    gradient_rows<4>(W, width, g + c, t + c, gradient);
-  for (; c + 2 * kLanes <= width; c += 2 * kLanes)
-    gradient_rows<2>(W, width, g + c, t + c, gradient);
-  for (; c < width; c += kLanes) gradient_rows<1>(W, width, g + c, t + c, gradient);
+template <class T>
+void add_gradient(const ChordFactor<T>& W,
+                  Index first,
+                  Index last,
+                  Index width,
+                  const T* g,
+                  const T* t,
+                  T* gradient) {
+  over_strips<T>(width, [&](Index c, auto vectors) {
+    over_runs<false>(W,
+                     first,
+                     last,
+                     width,
+                     [&](Index k, Index count, Index begin, Index end, const Steps& steps) {
+                       gradient_run<vectors()>(count,
+                                               steps,
+                                               end - begin,
+                                               width,
+                                               g + begin * width + c,
+                                               t + begin * width + c,
+                                               gradient + begin * W.links + k,
+                                               W.links);
+                     });
+  });
 }
 
 /// One entry of W x (kTransposed: W^T x).
-template <bool kTransposed>
-HWY_INLINE void vector_entry(const ChordFactor& W, Index i, const double* x, double* y) {
-  const Single d;
+template <bool kTransposed, class T>
+HWY_INLINE void vector_entry(const ChordFactor<T>& W, Index i, const T* x, T* y) {
+  const Single<T> d;
   auto sum = hn::Zero(d);
   for (Index k = 0; k < W.links; ++k) {
     const Index j = kTransposed ? before(i, W.offsets[k], W.order) : i + W.offsets[k];
-    const double* w = W.value(kTransposed ? j : i, k);
+    const T* w = W.value(kTransposed ? j : i, k);
     sum = hn::MulAdd(hn::LoadU(d, w), hn::LoadU(d, x + j), sum);
   }
   hn::StoreU(sum, d, y + i);
 }
 
-/// The weights of kSquare rows at links k .. k + kSquare - 1, one vector per link.
-HWY_INLINE void load_square(const double* values, Index links, hn::Vec<Square>* w) {
-  for (Index r = 0; r < kSquare; ++r) w[r] = hn::LoadU(Square(), values + r * links);
-  transpose_square(w);
-}
+// Links whose weights are transposed together.
+template <class T>
+constexpr Index kLinks = kBlock<Full<T>>;
 
-/// kSquare entries of W x; needs at least kSquare links.
-HWY_INLINE void vector_run(const ChordFactor& W, Index i, const double* x, double* y) {
-  const Square d;
-  const double* values = W.value(i, 0);
-  const Index whole = W.links - W.links % kSquare;
-  auto sum = hn::Zero(d);
-  hn::Vec<Square> w[kSquare];
-  for (Index k = 0; k < whole; k += kSquare) {
-    load_square(values + k, W.links, w);
-    for (Index q = 0; q < kSquare; ++q) {
-      sum = hn::MulAdd(w[q], hn::LoadU(d, x + i + W.offsets[k + q]), sum);
+/// Adds the products of links k .. k + kLinks - 1, but for the first `skip`, to kRuns vectors of
+/// entries of W x from row i on.
+template <int kRuns, class T>
+HWY_INLINE void add_links(
+    const ChordFactor<T>& W, Index i, Index k, Index skip, const T* x, V<T>* sums) {
+  const Full<T> d;
+  V<T> w[kRuns][kLinks<T>];
+  for (Index r = 0; r < kRuns; ++r) {
+    load_transposed(d, W.value(i + r * kLanes<T>, k), W.links, w[r]);
+  }
+  for (Index q = 0; q < kLinks<T>; ++q) {
+    if (q < skip) continue;
+    const T* from = x + i + W.offsets[k + q];
+    for (Index r = 0; r < kRuns; ++r) {
+      sums[r] = hn::MulAdd(w[r][q], hn::LoadU(d, from + r * kLanes<T>), sums[r]);
     }
   }
-  if (whole < W.links) {  // the last square again overlaps the one before
-    const Index last = W.links - kSquare;
-    load_square(values + last, W.links, w);
-    for (Index q = whole - last; q < kSquare; ++q) {
-      sum = hn::MulAdd(w[q], hn::LoadU(d, x + i + W.offsets[last + q]), sum);
-    }
-  }
-  hn::StoreU(sum, d, y + i);
 }
 
-void chord_vector_impl(const ChordFactor& W, Index first, Index last, const double* x, double* y) {
+// Rows whose weights are asked for in advance: the processor itself stops at the end of each page,
+// a few dozen rows. Behind the last row this names memory that is not ours, which is harmless.
+constexpr Index kAheadRows = 64;
+
+/// kRuns vectors of entries of W x; needs at least kLinks links.
+template <int kRuns, class T>
+HWY_INLINE void vector_run(const ChordFactor<T>& W, Index i, const T* x, T* y) {
+  const Full<T> d;
+  V<T> sums[kRuns];
+  for (auto& sum : sums) sum = hn::Zero(d);
+  const T* ahead = W.value(i + kAheadRows, 0);
+  for (Index p = 0; p < kRuns * kLanes<T> * W.links; p += kPanelUnit<T>) hwy::Prefetch(ahead + p);
+  Index k = 0;
+  for (; k + kLinks<T> <= W.links; k += kLinks<T>) add_links<kRuns>(W, i, k, 0, x, sums);
+  if (k < W.links) {  // the last group overlaps the one before
+    const Index last = W.links - kLinks<T>;
+    add_links<kRuns>(W, i, last, k - last, x, sums);
+  }
+  for (Index r = 0; r < kRuns; ++r) hn::StoreU(sums[r], d, y + i + r * kLanes<T>);
+}
+
+template <class T>
+void chord_vector(const ChordFactor<T>& W, Index first, Index last, const T* x, T* y) {
   Index i = first;
-  if (W.links >= kSquare) {
-    for (; i + kSquare <= last; i += kSquare) vector_run(W, i, x, y);
+  if (W.links >= kLinks<T>) {
+    constexpr Index kTwo = 2 * kLanes<T>;
+    for (; i + kTwo <= last; i += kTwo) vector_run<2>(W, i, x, y);
+    for (; i + kLanes<T> <= last; i += kLanes<T>) vector_run<1>(W, i, x, y);
   }
   for (; i < last; ++i) vector_entry<false>(W, i, x, y);
 }
 
-void chord_link_major_impl(const ChordFactor& W, Index first, Index last, double* copy) {
+template <class T>
+void link_major(const ChordFactor<T>& W, Index first, Index last, T* copy) {
   const Index n = link_major_stride(W.order);
-  const Index whole_rows = first + (last - first) / kSquare * kSquare;
-  const Index whole_links = W.links - W.links % kSquare;
-  for (Index i = first; i < whole_rows; i += kSquare) {
-    for (Index k = 0; k < whole_links; k += kSquare) {
-      hn::Vec<Square> w[kSquare];
-      load_square(W.value(i, k), W.links, w);
-      for (Index q = 0; q < kSquare; ++q) hn::StoreU(w[q], Square(), copy + (k + q) * n + i);
+  const Index whole_rows = first + (last - first) / kLanes<T> * kLanes<T>;
+  const Index whole_links = W.links - W.links % kLinks<T>;
+  for (Index i = first; i < whole_rows; i += kLanes<T>) {
+    for (Index k = 0; k < whole_links; k += kLinks<T>) {
+      V<T> w[kLinks<T>];
+      load_transposed(Full<T>(), W.value(i, k), W.links, w);
+      for (Index q = 0; q < kLinks<T>; ++q) hn::StoreU(w[q], Full<T>(), copy + (k + q) * n + i);
     }
   }
   for (Index i = first; i < last; ++i) {
@@ -227,93 +338,111 @@ void chord_link_major_impl(const ChordFactor& W, Index first, Index last, double
 
 // Entries of W^T x taken together.
 constexpr Index kRunVectors = 4;
-constexpr Index kRun = kRunVectors * kSquare;
+template <class T>
+constexpr Index kRun = kRunVectors* kLanes<T>;
 
 /// kRun entries of W^T x whose rows of W follow one another for each link; false if some wrap.
-HWY_INLINE bool transpose_vector_run(const ChordFactor& W, Index j, const double* x, double* y) {
-  const Square d;
-  hn::Vec<Square> sums[kRunVectors];
+template <class T>
+HWY_INLINE bool transpose_vector_run(const ChordFactor<T>& W, Index j, const T* x, T* y) {
+  const Full<T> d;
+  V<T> sums[kRunVectors];
   for (auto& sum : sums) sum = hn::Zero(d);
   for (Index k = 0; k < W.links; ++k) {
     const Index i = before(j, W.offsets[k], W.order);
-    if (i + kRun > W.order) return false;
-    const double* values = W.value(i, k);
+    if (i + kRun < T >> W.order) return false;
+    const T* values = W.value(i, k);
     for (Index v = 0; v < kRunVectors; ++v) {
-      const auto w = hn::LoadU(d, values + v * kSquare);
-      sums[v] = hn::MulAdd(w, hn::LoadU(d, x + i + v * kSquare), sums[v]);
+      const auto w = hn::LoadU(d, values + v * kLanes<T>);
+      sums[v] = hn::MulAdd(w, hn::LoadU(d, x + i + v * kLanes<T>), sums[v]);
     }
   }
-  for (Index v = 0; v < kRunVectors; ++v) hn::StoreU(sums[v], d, y + j + v * kSquare);
+  for (Index v = 0; v < kRunVectors; ++v) hn::StoreU(sums[v], d, y + j + v * kLanes<T>);
   return true;
 }
 
-void chord_transpose_vector_impl(
-    const ChordFactor& W, Index first, Index last, const double* x, double* y) {
+template <class T>
+void chord_transpose_vector(const ChordFactor<T>& W, Index first, Index last, const T* x, T* y) {
   Index j = first;
-  for (; j + kRun <= last; j += kRun) {
+  for (; j + kRun<T> <= last; j += kRun<T>) {
     if (transpose_vector_run(W, j, x, y)) continue;
-    for (Index r = 0; r < kRun; ++r) vector_entry<true>(W, j + r, x, y);
+    for (Index r = 0; r < kRun<T>; ++r) vector_entry<true>(W, j + r, x, y);
   }
   for (; j < last; ++j) vector_entry<true>(W, j, x, y);
 }
 
-double subtract_and_square_impl(double* HWY_RESTRICT t, const double* HWY_RESTRICT x, Index count) {
-  const Full d;
-  constexpr Index kStep = 8;
-  V acc[kStep / kLanes > 0 ? kStep / kLanes : 1];
+template <class T>
+T subtract_and_square(T* HWY_RESTRICT t, const T* HWY_RESTRICT x, Index count) {
+  const Full<T> d;
+  constexpr Index kVectors = kPanelUnit<T> / kLanes<T>;
+  V<T> acc[kVectors];
   for (auto& sum : acc) sum = hn::Zero(d);
-  for (Index i = 0; i < count; i += kStep) {
-    for (Index v = 0; v < kStep / kLanes; ++v) {
-      const V r = hn::Sub(hn::Load(d, t + i + v * kLanes), hn::Load(d, x + i + v * kLanes));
-      hn::Store(r, d, t + i + v * kLanes);
+  for (Index i = 0; i < count; i += kPanelUnit<T>) {
+    for (Index v = 0; v < kVectors; ++v) {
+      const Index at = i + v * kLanes<T>;
+      const V<T> r = hn::Sub(hn::Load(d, t + at), hn::Load(d, x + at));
+      hn::Store(r, d, t + at);
       acc[v] = hn::MulAdd(r, r, acc[v]);
     }
   }
-  V sum = acc[0];
-  for (Index v = 1; v < kStep / kLanes; ++v) sum = hn::Add(sum, acc[v]);
+  V<T> sum = acc[0];
+  for (Index v = 1; v < kVectors; ++v) sum = hn::Add(sum, acc[v]);
   return hn::GetLane(hn::SumOfLanes(d, sum));
 }
 
-void panel_from_columns_impl(
-    const double* x, Index ld, Index rows, Index columns, Index width, double* panel) {
-  const Square d;
-  const Index whole_rows = rows - rows % kSquare;
-  const Index whole_columns = columns - columns % kSquare;
-  for (Index i = 0; i < whole_rows; i += kSquare) {
-    for (Index j = 0; j < whole_columns; j += kSquare) {
-      hn::Vec<Square> v[kSquare];
-      for (Index r = 0; r < kSquare; ++r) v[r] = hn::LoadU(d, x + (j + r) * ld + i);
-      transpose_square(v);
-      for (Index r = 0; r < kSquare; ++r) hn::StoreU(v[r], d, panel + (i + r) * width + j);
+/// target[s * target_stride + r] = source[r * source_stride + s] for r < rows, s < columns.
+template <class T>
+void transpose(const T* source,
+               Index source_stride,
+               Index rows,
+               Index columns,
+               T* target,
+               Index target_stride) {
+  const Full<T> d;
+  constexpr Index kStep = kBlock<Full<T>>;
+  const Index whole_rows = rows - rows % kLanes<T>;
+  const Index whole_columns = columns - columns % kStep;
+  for (Index s = 0; s < whole_columns; s += kStep) {
+    for (Index r = 0; r < whole_rows; r += kLanes<T>) {
+      V<T> v[kStep];
+      load_transposed(d, source + r * source_stride + s, source_stride, v);
+      for (Index q = 0; q < kStep; ++q) hn::StoreU(v[q], d, target + (s + q) * target_stride + r);
     }
   }
-  for (Index i = 0; i < rows; ++i) {
-    for (Index j = i < whole_rows ? whole_columns : 0; j < columns; ++j) {
-      panel[i * width + j] = x[j * ld + i];
+  for (Index s = 0; s < columns; ++s) {
+    for (Index r = s < whole_columns ? whole_rows : 0; r < rows; ++r) {
+      target[s * target_stride + r] = source[r * source_stride + s];
     }
-    for (Index j = columns; j < width; ++j) panel[i * width + j] = 0.0;
   }
 }
 
-void columns_from_panel_impl(
-    const double* panel, Index width, Index rows, Index columns, double* y, Index ld) {
-  const Square d;
-  const Index whole_rows = rows - rows % kSquare;
-  const Index whole_columns = columns - columns % kSquare;
-  for (Index i = 0; i < whole_rows; i += kSquare) {
-    for (Index j = 0; j < whole_columns; j += kSquare) {
-      hn::Vec<Square> v[kSquare];
-      for (Index r = 0; r < kSquare; ++r) v[r] = hn::LoadU(d, panel + (i + r) * width + j);
-      transpose_square(v);
-      for (Index r = 0; r < kSquare; ++r) hn::StoreU(v[r], d, y + (j + r) * ld + i);
-    }
-  }
-  for (Index i = 0; i < rows; ++i) {
-    for (Index j = i < whole_rows ? whole_columns : 0; j < columns; ++j) {
-      y[j * ld + i] = panel[i * width + j];
-    }
-  }
+template <class T>
+void panel_from_columns(const T* x, Index ld, Index rows, Index columns, Index width, T* panel) {
+  transpose(x, ld, columns, rows, panel, width);
+  if (columns == width) return;
+  for (Index i = 0; i < rows; ++i) std::fill_n(panel + i * width + columns, width - columns, T{0});
 }
+
+template <class T>
+void columns_from_panel(const T* panel, Index width, Index rows, Index columns, T* y, Index ld) {
+  transpose(panel, width, rows, columns, y, ld);
+}
+
+template <class T>
+constexpr ChordFunctions<T> kChordFunctions = {
+    .link_major = link_major<T>,
+    .rows = product_panel<Product::kWrite, T>,
+    .add_rows = product_panel<Product::kAdd, T>,
+    .transpose_rows = product_panel<Product::kTransposed, T>,
+    .add_gradient = add_gradient<T>,
+    .vector = chord_vector<T>,
+    .transpose_vector = chord_transpose_vector<T>,
+    .subtract_and_square = subtract_and_square<T>,
+    .panel_from_columns = panel_from_columns<T>,
+    .columns_from_panel = columns_from_panel<T>,
+};
+
+const ChordFunctions<double>* chord_double_functions() { return &kChordFunctions<double>; }
+const ChordFunctions<float>* chord_float_functions() { return &kChordFunctions<float>; }
 
 }  // namespace matapprox::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -321,56 +450,17 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace matapprox::kernels::simd {
 
-HWY_EXPORT(chord_link_major_impl);
-HWY_EXPORT(chord_rows_impl);
-HWY_EXPORT(chord_transpose_rows_impl);
-HWY_EXPORT(chord_add_gradient_impl);
-HWY_EXPORT(chord_vector_impl);
-HWY_EXPORT(chord_transpose_vector_impl);
-HWY_EXPORT(subtract_and_square_impl);
-HWY_EXPORT(panel_from_columns_impl);
-HWY_EXPORT(columns_from_panel_impl);
+HWY_EXPORT(chord_double_functions);
+HWY_EXPORT(chord_float_functions);
 
-void chord_link_major(const ChordFactor& W, Index first, Index last, double* copy) {
-  HWY_DYNAMIC_DISPATCH(chord_link_major_impl)(W, first, last, copy);
+template <>
+const ChordFunctions<double>& chord_functions<double>() {
+  return *HWY_DYNAMIC_DISPATCH(chord_double_functions)();
 }
 
-void chord_rows(
-    const ChordFactor& W, Index first, Index last, Index width, const double* x, double* y) {
-  HWY_DYNAMIC_DISPATCH(chord_rows_impl)(W, first, last, width, x, y);
-}
-
-void chord_transpose_rows(
-    const ChordFactor& W, Index first, Index last, Index width, const double* x, double* y) {
-  HWY_DYNAMIC_DISPATCH(chord_transpose_rows_impl)(W, first, last, width, x, y);
-}
-
-void chord_add_gradient(
-    const ChordFactor& W, Index width, const double* g, const double* t, double* gradient) {
-  HWY_DYNAMIC_DISPATCH(chord_add_gradient_impl)(W, width, g, t, gradient);
-}
-
-void chord_vector(const ChordFactor& W, Index first, Index last, const double* x, double* y) {
-  HWY_DYNAMIC_DISPATCH(chord_vector_impl)(W, first, last, x, y);
-}
-
-void chord_transpose_vector(
-    const ChordFactor& W, Index first, Index last, const double* x, double* y) {
-  HWY_DYNAMIC_DISPATCH(chord_transpose_vector_impl)(W, first, last, x, y);
-}
-
-double subtract_and_square(double* t, const double* x, Index count) {
-  return HWY_DYNAMIC_DISPATCH(subtract_and_square_impl)(t, x, count);
-}
-
-void panel_from_columns(
-    const double* x, Index ld, Index rows, Index columns, Index width, double* panel) {
-  HWY_DYNAMIC_DISPATCH(panel_from_columns_impl)(x, ld, rows, columns, width, panel);
-}
-
-void columns_from_panel(
-    const double* panel, Index width, Index rows, Index columns, double* y, Index ld) {
-  HWY_DYNAMIC_DISPATCH(columns_from_panel_impl)(panel, width, rows, columns, y, ld);
+template <>
+const ChordFunctions<float>& chord_functions<float>() {
+  return *HWY_DYNAMIC_DISPATCH(chord_float_functions)();
 }
 
 }  // namespace matapprox::kernels::simd

@@ -133,18 +133,19 @@ HWY_INLINE void pack_copying(
 
 /// Panel of `width` rows, all present; depth contiguous.
 HWY_INLINE void pack_transposing(const PackSource& from, Index depth, Index width, double* packed) {
-  const Square d;
-  const Index whole = depth - depth % kSquare;
-  for (Index i = 0; i < width; i += kSquare) {
+  const Square<double> d;
+  const Index whole = depth - depth % kSquare<double>;
+  for (Index i = 0; i < width; i += kSquare<double>) {
     const double* source = from.data + i * from.row_stride;
-    for (Index p = 0; p < whole; p += kSquare) {
-      hn::Vec<Square> v[kSquare];
-      for (Index r = 0; r < kSquare; ++r) v[r] = hn::LoadU(d, source + r * from.row_stride + p);
-      transpose_square(v);
-      for (Index r = 0; r < kSquare; ++r) hn::StoreU(v[r], d, packed + (p + r) * width + i);
+    for (Index p = 0; p < whole; p += kSquare<double>) {
+      hn::Vec<Square<double>> v[kSquare<double>];
+      for (Index r = 0; r < kSquare<double>; ++r)
+        v[r] = hn::LoadU(d, source + r * from.row_stride + p);
+      transpose_square<double>(v);
+      for (Index r = 0; r < kSquare<double>; ++r) hn::StoreU(v[r], d, packed + (p + r) * width + i);
     }
     for (Index p = whole; p < depth; ++p) {
-      for (Index r = 0; r < kSquare; ++r)
+      for (Index r = 0; r < kSquare<double>; ++r)
         packed[p * width + i + r] = source[r * from.row_stride + p];
     }
   }
@@ -237,7 +238,7 @@ void multiply_narrow_impl(const double* a,
   }
 }
 
-constexpr Index kDotRows = 2 * kSquare;
+constexpr Index kDotRows = 2 * kSquare<double>;
 
 /// sums (kDotRows x kColumns) = dot products of kDotRows runs of A with kColumns of b, summed in
 /// the order of multiply_tile: squares of A are transposed in registers.
@@ -246,19 +247,19 @@ HWY_INLINE void dot_tile(const std::array<const double*, kDotRows>& a,
                          const double* b,
                          Index depth,
                          double* sums) {
-  const Square d;
-  using V = hn::Vec<Square>;
+  const Square<double> d;
+  using V = hn::Vec<Square<double>>;
   V acc[2][kColumns];
   for (int j = 0; j < kColumns; ++j) acc[0][j] = acc[1][j] = hn::Zero(d);
-  const Index whole = depth - depth % kSquare;
-  for (Index p = 0; p < whole; p += kSquare) {
+  const Index whole = depth - depth % kSquare<double>;
+  for (Index p = 0; p < whole; p += kSquare<double>) {
     for (Index half = 0; half < 2; ++half) {
-      V v[kSquare];
-      for (Index r = 0; r < kSquare; ++r) {
-        v[r] = hn::LoadU(d, a[static_cast<std::size_t>(half * kSquare + r)] + p);
+      V v[kSquare<double>];
+      for (Index r = 0; r < kSquare<double>; ++r) {
+        v[r] = hn::LoadU(d, a[static_cast<std::size_t>(half * kSquare<double> + r)] + p);
       }
-      transpose_square(v);
-      for (Index r = 0; r < kSquare; ++r) {
+      transpose_square<double>(v);
+      for (Index r = 0; r < kSquare<double>; ++r) {
         for (int j = 0; j < kColumns; ++j) {
           acc[half][j] = hn::MulAdd(v[r], hn::Set(d, b[j * depth + p + r]), acc[half][j]);
         }
@@ -269,7 +270,7 @@ HWY_INLINE void dot_tile(const std::array<const double*, kDotRows>& a,
     HWY_ALIGN std::array<double, kDotRows> column;
     for (std::size_t r = 0; r < column.size(); ++r) column[r] = a[r][p];
     for (Index half = 0; half < 2; ++half) {
-      const V v = hn::Load(d, column.data() + half * kSquare);
+      const V v = hn::Load(d, column.data() + half * kSquare<double>);
       for (int j = 0; j < kColumns; ++j) {
         acc[half][j] = hn::MulAdd(v, hn::Set(d, b[j * depth + p]), acc[half][j]);
       }
@@ -277,7 +278,7 @@ HWY_INLINE void dot_tile(const std::array<const double*, kDotRows>& a,
   }
   for (int j = 0; j < kColumns; ++j) {
     hn::StoreU(acc[0][j], d, sums + j * kDotRows);
-    hn::StoreU(acc[1][j], d, sums + j * kDotRows + kSquare);
+    hn::StoreU(acc[1][j], d, sums + j * kDotRows + kSquare<double>);
   }
 }
 

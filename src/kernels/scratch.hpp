@@ -5,19 +5,22 @@
 #include <cstddef>
 #include <new>
 
+#include "core/large_pages.hpp"
 #include "matapprox/core/types.hpp"
 
 namespace matapprox::kernels {
 
 /// Aligned working memory that grows and is kept for the next call: one per thread and purpose, so
 /// that small products pay for no allocation. The content is not kept.
+template <class T = double>
 class Scratch {
  public:
-  double* reserve(Index count) {
+  T* reserve(Index count) {
     if (count > size_) {
       memory_.reset();
-      memory_ = hwy::AllocateAligned<double>(static_cast<std::size_t>(count));
+      memory_ = hwy::AllocateAligned<T>(static_cast<std::size_t>(count));
       if (!memory_) throw std::bad_alloc();
+      prefer_large_pages(memory_.get(), static_cast<std::size_t>(count) * sizeof(T));
       size_ = count;
     }
     return memory_.get();
@@ -25,30 +28,32 @@ class Scratch {
 
   /// Gives memory beyond 16 MiB back.
   void give_back_much() {
-    constexpr Index kKept = Index{1} << 21;
+    constexpr Index kKept = (Index{1} << 24) / sizeof(T);
     if (size_ <= kKept) return;
     memory_.reset();
     size_ = 0;
   }
 
  private:
-  hwy::AlignedFreeUniquePtr<double[]> memory_;
+  hwy::AlignedFreeUniquePtr<T[]> memory_;
   Index size_ = 0;
 };
 
 /// `count` numbers of a Scratch for as long as this lives; much memory is given back afterwards.
+template <class T>
 class ScratchLoan {
  public:
-  ScratchLoan(Scratch& scratch, Index count) : scratch_(scratch), data_(scratch.reserve(count)) {}
+  ScratchLoan(Scratch<T>& scratch, Index count)
+      : scratch_(scratch), data_(scratch.reserve(count)) {}
   ~ScratchLoan() { scratch_.give_back_much(); }
   ScratchLoan(const ScratchLoan&) = delete;
   ScratchLoan& operator=(const ScratchLoan&) = delete;
 
-  double* data() const { return data_; }
+  T* data() const { return data_; }
 
  private:
-  Scratch& scratch_;
-  double* data_;
+  Scratch<T>& scratch_;
+  T* data_;
 };
 
 }  // namespace matapprox::kernels

@@ -32,7 +32,7 @@ void over_rows(Index rows, const Body& body) {
 void apply_to_panel(
     const simd::CompressedRows& A, Index width, const ConstBlock& X, double* panel, Block Y) {
   over_rows(X.rows(), [&](Index first, Index last) {
-    simd::panel_from_columns(
+    simd::chord_functions<double>().panel_from_columns(
         X.data() + first, X.outerStride(), last - first, X.cols(), width, panel + first * width);
   });
   over_rows(Y.rows(), [&](Index first, Index last) {
@@ -41,7 +41,8 @@ void apply_to_panel(
     for (Index i = first; i < last; i += kResultRows) {
       const Index end = std::min(last, i + kResultRows);
       simd::sparse_panel_rows(A, i, end, width, panel, results);
-      simd::columns_from_panel(results, width, end - i, Y.cols(), Y.data() + i, Y.outerStride());
+      simd::chord_functions<double>().columns_from_panel(
+          results, width, end - i, Y.cols(), Y.data() + i, Y.outerStride());
     }
   });
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "matapprox/core/error.hpp"
+#include "support/dense_formulas.hpp"
 #include "support/thread_count.hpp"
 
 namespace matapprox::kernels {
@@ -95,6 +96,57 @@ std::vector<Index> some_columns(Index n, Index count) {
 
 std::vector<ChordPattern> patterns(Index n) {
   return {chord_reference_pattern(n), chord_paper_pattern(n), unequal_pattern(n)};
+}
+
+/// In single precision against the dense formula in double, on the same numbers. The bound is
+/// (2 M K + N) eps times the formula on absolute values: every entry is a sum of that many
+/// products, one inside the other.
+void expect_float_objective_close(const ChordPattern& pattern, const Matrix& X) {
+  const Index n = pattern.order;
+  const Vector values = random_values(pattern).cast<float>().cast<double>();
+  const Matrix target = X.cast<float>().cast<double>();
+  const Matrix R = dense_product(pattern, values, 0, pattern.factors()) - target;
+  const Matrix R_most =
+      dense_product(pattern, values.cwiseAbs(), 0, pattern.factors()) + target.cwiseAbs();
+  Index depth = n;
+  for (const auto& offsets : pattern.offsets) depth += 2 * static_cast<Index>(offsets.size());
+  const double tolerance = std::numeric_limits<float>::epsilon() * static_cast<double>(depth);
+
+  const Eigen::VectorXf rounded = values.cast<float>();
+  Eigen::VectorXf gradient = Eigen::VectorXf::Constant(values.size(), 5.0F);
+  const double f = chord_objective(
+      pattern,
+      rounded.data(),
+      [&](Index first, Index count, float* panel) {
+        for (Index i = 0; i < n; ++i) {
+          for (Index c = 0; c < count; ++c) {
+            panel[i * count + c] = static_cast<float>(target(i, first + c));
+          }
+        }
+      },
+      gradient.data());
+  EXPECT_NEAR(f, 0.5 * R.squaredNorm(), tolerance * R_most.squaredNorm());
+  EXPECT_LE((gradient.cast<double>() - dense_gradient(pattern, values, R)).norm(),
+            tolerance * dense_gradient(pattern, values.cwiseAbs(), R_most).norm());
+}
+
+/// The Jacobian of the product's entries by its values: the column of entry (i, k) of W_m is
+/// L[:, i] T[j, :], L = W_1...W_m-1 and T = W_m+1...W_M, j the column of that entry.
+Matrix dense_jacobian(const ChordPattern& pattern, const Vector& values) {
+  const Index n = pattern.order;
+  Matrix J(n * n, values.size());
+  Index p = 0;
+  for (Index m = 0; m < pattern.factors(); ++m) {
+    const Matrix L = dense_product(pattern, values, 0, m);
+    const Matrix T = dense_product(pattern, values, m + 1, pattern.factors());
+    for (Index i = 0; i < n; ++i) {
+      for (const Index offset : pattern.offsets[static_cast<std::size_t>(m)]) {
+        const Matrix change = L.col(i) * T.row((i + offset) % n);
+        J.col(p++) = change.reshaped();
+      }
+    }
+  }
+  return J;
 }
 
 class ChordOrder : public ::testing::TestWithParam<int> {};
@@ -207,7 +259,103 @@ TEST_P(ChordOrder, GradientIsZeroAtAnExactProduct) {
   }
 }
 
+TEST_P(ChordOrder, FloatObjectiveAndGradientAgreeWithTheDenseFormula) {
+  const Index n = GetParam();
+  for (const ChordPattern& pattern : patterns(n)) {
+    expect_float_objective_close(pattern, Matrix::Random(n, n));
+  }
+}
+
+class ChordSmallOrder : public ::testing::TestWithParam<int> {};
+
+TEST_P(ChordSmallOrder, GaussNewtonProductAgreesWithTheDenseJacobian) {
+  const Index n = GetParam();
+  for (const ChordPattern& pattern : patterns(n)) {
+    const Vector values = random_values(pattern);
+    const Vector direction = Vector::Random(values.size());
+    Vector result = Vector::Constant(values.size(), 5.0);
+    chord_gauss_newton_product(pattern, values.data(), direction.data(), result.data());
+    const Matrix J = dense_jacobian(pattern, values);
+    const Vector expected = J.transpose() * (J * direction);
+    const double scale = J.squaredNorm() * direction.norm();
+    EXPECT_LE((result - expected).norm(), kEps * static_cast<double>(n) * scale);
+
+    const Eigen::VectorXf rounded = values.cast<float>();
+    const Eigen::VectorXf rounded_direction = direction.cast<float>();
+    Eigen::VectorXf float_result(values.size());
+    chord_gauss_newton_product(
+        pattern, rounded.data(), rounded_direction.data(), float_result.data());
+    EXPECT_LE((float_result.cast<double>() - expected).norm(),
+              std::numeric_limits<float>::epsilon() * static_cast<double>(n) * scale);
+  }
+}
+
+/// <u, J^T J v> = <J u, J v>, J u and J v by central differences of the product.
+TEST_P(ChordOrder, GaussNewtonProductAgreesWithCentralDifferences) {
+  const Index n = GetParam();
+  for (const ChordPattern& pattern : patterns(n)) {
+    const Vector values = random_values(pattern);
+    const double h = 1e-5;
+    const auto moved = [&](const Vector& direction) -> Matrix {
+      return (dense_product(pattern, values + h * direction, 0, pattern.factors()) -
+              dense_product(pattern, values - h * direction, 0, pattern.factors())) /
+             (2.0 * h);
+    };
+    const Vector u = Vector::Random(values.size());
+    const Vector v = Vector::Random(values.size());
+    Vector result(values.size());
+    chord_gauss_newton_product(pattern, values.data(), v.data(), result.data());
+    const Matrix Ju = moved(u);
+    const Matrix Jv = moved(v);
+    EXPECT_NEAR(u.dot(result), Ju.cwiseProduct(Jv).sum(), 1e-6 * Ju.norm() * Jv.norm());
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Orders, ChordOrder, ::testing::Values(1, 2, 3, 5, 16, 37, 64, 100));
+
+INSTANTIATE_TEST_SUITE_P(Orders, ChordSmallOrder, ::testing::Values(1, 2, 3, 5, 16, 37));
+
+/// Entry (i, k) of the derivative by W_m is <(L^T R)[i, :], (T E)[j, :]>, E the unit columns that
+/// are asked for: by products with parts of the chain, so that the order can be large.
+TEST(Chord, ObjectiveOverListedColumnsOfLargeOrdersAgreesWithTheFormula) {
+  for (const Index n : {256, 1000}) {
+    const ChordPattern pattern = chord_reference_pattern(n);
+    const Vector values = random_values(pattern);
+    const auto part = [&](Index first, Index last) {
+      ChordFactors chain{{n, {}}, {}};
+      for (Index m = first; m < last; ++m) {
+        chain.pattern.offsets.push_back(pattern.offsets[static_cast<std::size_t>(m)]);
+        const Index numbers = n * pattern.links(m);
+        const auto begin = values.begin() + pattern.first_value(m);
+        chain.values.insert(chain.values.end(), begin, begin + numbers);
+      }
+      return chain;
+    };
+    const Index count = 64;
+    const std::vector<Index> J = some_columns(n, count);
+    const Matrix X = Matrix::Random(n, count);
+    Matrix E = Matrix::Zero(n, count);
+    for (Index c = 0; c < count; ++c) E(J[static_cast<std::size_t>(c)], c) = 1.0;
+    const Matrix R = test::chord_times(part(0, pattern.factors()), false, E) - X;
+
+    Vector expected(values.size());
+    for (Index m = 0; m < pattern.factors(); ++m) {
+      const Matrix G = test::chord_times(part(0, m), true, R);
+      const Matrix T = test::chord_times(part(m + 1, pattern.factors()), false, E);
+      Index p = pattern.first_value(m);
+      for (Index i = 0; i < n; ++i) {
+        for (const Index offset : pattern.offsets[static_cast<std::size_t>(m)]) {
+          expected[p++] = G.row(i).dot(T.row((i + offset) % n));
+        }
+      }
+    }
+    Vector gradient(values.size());
+    const double f = chord_objective(pattern, values.data(), J, panels_of(X), gradient.data());
+    const double tolerance = 8.0 * kEps * static_cast<double>(n);
+    EXPECT_NEAR(f, 0.5 * R.squaredNorm(), tolerance * f);
+    EXPECT_LE((gradient - expected).norm(), tolerance * expected.norm()) << "order " << n;
+  }
+}
 
 TEST(Chord, BitsDoNotDependOnTheNumberOfThreads) {
   for (const Index n : {37, 256, 300}) {
@@ -225,6 +373,45 @@ TEST(Chord, BitsDoNotDependOnTheNumberOfThreads) {
       const test::ThreadCount more(count);
       EXPECT_EQ(evaluate(), expected) << "order " << n << ", threads " << count;
     }
+  }
+}
+
+/// Rows shared by the threads where there are fewer panels than threads.
+TEST(Chord, BitsOverFewColumnsDoNotDependOnTheNumberOfThreads) {
+  const Index n = 2500;
+  const ChordPattern pattern = unequal_pattern(n);
+  const Vector values = random_values(pattern);
+  for (const Index count : {5, 40}) {
+    const std::vector<Index> J = some_columns(n, count);
+    const Matrix X = Matrix::Random(n, count);
+    const auto evaluate = [&] {
+      Vector result(values.size() + 1);
+      result[0] = chord_objective(pattern, values.data(), J, panels_of(X), result.data() + 1);
+      return result;
+    };
+    const test::ThreadCount one(1);
+    const Vector expected = evaluate();
+    for (const int threads : {2, 3}) {
+      const test::ThreadCount more(threads);
+      EXPECT_EQ(evaluate(), expected) << count << " columns, threads " << threads;
+    }
+  }
+}
+
+TEST(Chord, BitsOfGaussNewtonProductsDoNotDependOnTheNumberOfThreads) {
+  const ChordPattern pattern = unequal_pattern(300);
+  const Vector values = random_values(pattern);
+  const Vector direction = Vector::Random(values.size());
+  const auto evaluate = [&] {
+    Vector result(values.size());
+    chord_gauss_newton_product(pattern, values.data(), direction.data(), result.data());
+    return result;
+  };
+  const test::ThreadCount one(1);
+  const Vector expected = evaluate();
+  for (const int count : {2, 3}) {
+    const test::ThreadCount more(count);
+    EXPECT_EQ(evaluate(), expected) << "threads " << count;
   }
 }
 

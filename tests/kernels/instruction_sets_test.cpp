@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <type_traits>
 
 #include "kernels/chord.hpp"
 #include "kernels/gemm.hpp"
@@ -82,6 +83,66 @@ TEST_P(InstructionSet, ChordGradient) {
   const double h = 1e-5;
   const double slope = (value_at(h) - value_at(-h)) / (2.0 * h);
   EXPECT_NEAR(gradient.dot(direction), slope, 1e-7 * gradient.norm() * direction.norm());
+}
+
+/// Products are fused sums in one order: where there is a fused multiply-add, the bits agree with
+/// those of the best instruction set.
+TEST_P(InstructionSet, ChordBitsOfProducts) {
+  if (GetParam() > HWY_AVX2) GTEST_SKIP() << "no fused multiply-add";
+  for (const Index n : {45, 100}) {
+    const ChordPattern pattern = chord_reference_pattern(n);
+    const MatrixOf<float> X = MatrixOf<float>::Random(n, 19);
+    const Eigen::VectorXf values = Eigen::VectorXf::Random(pattern.stored_numbers());
+    for (const Index b : {1, 19}) {
+      MatrixOf<float> Y(n, b);
+      MatrixOf<float> Yt(n, b);
+      chord_apply(pattern, values.data(), X.leftCols(b), Y);
+      chord_apply_transpose(pattern, values.data(), X.leftCols(b), Yt);
+      hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+      MatrixOf<float> best(n, b);
+      chord_apply(pattern, values.data(), X.leftCols(b), best);
+      EXPECT_EQ(Y, best);
+      chord_apply_transpose(pattern, values.data(), X.leftCols(b), best);
+      EXPECT_EQ(Yt, best);
+      hwy::GetChosenTarget().Update(GetParam());
+    }
+  }
+}
+
+/// The same in single precision, and with links that are followed in several groups, against
+/// double.
+TEST_P(InstructionSet, ChordInSinglePrecision) {
+  ChordPattern pattern = chord_reference_pattern(150);
+  for (Index k = 9; k < 100; ++k) pattern.offsets[1].push_back(k);
+  const Index n = pattern.order;
+  const Vector values =
+      (0.3 * Vector::Random(pattern.stored_numbers())).cast<float>().cast<double>();
+  const Eigen::VectorXf rounded = values.cast<float>();
+  const Matrix X = Matrix::Random(n, n).cast<float>().cast<double>();
+  const float eps = std::numeric_limits<float>::epsilon();
+  for (const Index b : {1, 3, 33}) {
+    Matrix Y(n, b);
+    MatrixOf<float> Z(n, b);
+    chord_apply(pattern, values.data(), X.leftCols(b), Y);
+    chord_apply(pattern, rounded.data(), X.leftCols(b).cast<float>(), Z);
+    EXPECT_LE((Z.cast<double>() - Y).norm(), 64.0 * eps * Y.norm());
+    chord_apply_transpose(pattern, values.data(), X.leftCols(b), Y);
+    chord_apply_transpose(pattern, rounded.data(), X.leftCols(b).cast<float>(), Z);
+    EXPECT_LE((Z.cast<double>() - Y).norm(), 64.0 * eps * Y.norm());
+  }
+  const auto fill = [&](Index first, Index count, auto* panel) {
+    for (Index i = 0; i < n; ++i) {
+      for (Index c = 0; c < count; ++c) {
+        panel[i * count + c] = static_cast<std::remove_pointer_t<decltype(panel)>>(X(i, first + c));
+      }
+    }
+  };
+  Vector gradient(values.size());
+  Eigen::VectorXf rounded_gradient(values.size());
+  const double f = chord_objective(pattern, values.data(), fill, gradient.data());
+  EXPECT_NEAR(
+      chord_objective(pattern, rounded.data(), fill, rounded_gradient.data()), f, 64.0 * eps * f);
+  EXPECT_LE((rounded_gradient.cast<double>() - gradient).norm(), 256.0 * eps * gradient.norm());
 }
 
 TEST_P(InstructionSet, SparseProducts) {

@@ -1,6 +1,7 @@
 #include "support/dense_formulas.hpp"
 
 #include <cmath>
+#include <utility>
 
 namespace matapprox::test {
 
@@ -70,6 +71,29 @@ Matrix chord_matrix(const ChordFactors& factors) {
     product = product * W;
   }
   return product;
+}
+
+Matrix chord_times(const ChordFactors& factors, bool transposed, Matrix X) {
+  const ChordPattern& pattern = factors.pattern;
+  const Index n = pattern.order;
+  for (Index step = 0; step < pattern.factors(); ++step) {
+    const Index m = transposed ? step : pattern.factors() - 1 - step;
+    auto next = static_cast<std::size_t>(pattern.first_value(m));
+    Matrix Y = Matrix::Zero(n, X.cols());
+    for (Index i = 0; i < n; ++i) {
+      for (const Index offset : pattern.offsets[static_cast<std::size_t>(m)]) {
+        const Index j = (i + offset) % n;
+        const double w = factors.values[next++];
+        if (transposed) {
+          Y.row(j) += w * X.row(i);
+        } else {
+          Y.row(i) += w * X.row(j);
+        }
+      }
+    }
+    X = std::move(Y);
+  }
+  return X;
 }
 
 }  // namespace matapprox::test

@@ -16,5 +16,8 @@ Matrix covariance_matrix(const Matrix& samples, bool correlation);
 
 /// W_1 ... W_M, by dense products.
 Matrix chord_matrix(const ChordFactors& factors);
+/// W_1 ... W_M X or its transpose, one stored entry after the other: for orders at which the dense
+/// products take too long.
+Matrix chord_times(const ChordFactors& factors, bool transposed, Matrix X);
 
 }  // namespace matapprox::test

@@ -18,6 +18,14 @@ using SparseMatrix = Eigen::SparseMatrix<double, Eigen::RowMajor, Index>;
 using ConstBlock = Eigen::Ref<const Matrix, 0, Eigen::OuterStride<>>;
 using Block = Eigen::Ref<Matrix, 0, Eigen::OuterStride<>>;
 
+/// The same of another scalar type.
+template <class T>
+using MatrixOf = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
+template <class T>
+using ConstBlockOf = Eigen::Ref<const MatrixOf<T>, 0, Eigen::OuterStride<>>;
+template <class T>
+using BlockOf = Eigen::Ref<MatrixOf<T>, 0, Eigen::OuterStride<>>;
+
 /// The precision in which a saved approximation holds its values.
 enum class Precision { kDouble, kFloat };
 

@@ -1,4 +1,4 @@
-#include "io/large_pages.hpp"
+#include "core/large_pages.hpp"
 
 #include <sys/mman.h>
 

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "matapprox/core/threads.hpp"
+
+namespace matapprox {
+
+/// One thread; MATAPPROX_THREADS=n asks for more.
+inline void use_threads() {
+  const char* text = std::getenv("MATAPPROX_THREADS");
+  set_threads(text == nullptr ? 1 : std::max(1, std::atoi(text)));
+}
+
+inline void count_flops(benchmark::State& state, double per_iteration) {
+  state.counters["flop/s"] = benchmark::Counter(
+      per_iteration * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+}
+
+}  // namespace matapprox
