@@ -78,7 +78,7 @@ std::vector<std::string> methods_of(const Comparison& comparison) {
 
 void add_front(const StorageSweep& sweep, Chart& chart) {
   ChartSeries front;
-  front.title = "Pareto front: least error in at most so many numbers";
+  front.title = "Pareto front";
   front.ink = kFront;
   front.line_width = 7;
   front.steps = true;

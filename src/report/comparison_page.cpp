@@ -108,7 +108,8 @@ std::string storage_caption(const ComparisonContents& contents) {
   const StorageSweep& sweep = contents.sweep;
   std::string text = "Left and down is better. " + sweep_text(sweep);
   text +=
-      " The wide band is the least error that any method reaches with as many numbers or fewer.";
+      " The wide band, the Pareto front, is the least error that any method reaches in as many "
+      "numbers or fewer.";
   for (const ComparisonRow& row : contents.comparison.rows) {
     if (row.method != "as_is" || !row.storage || row.storage_share.value_or(1) > 0.7) continue;
     text += fmt::format(

@@ -128,7 +128,7 @@ void add_compression(const Comparison& comparison,
   const std::string entries = grouped(static_cast<long long>(full));
   if (full_size.size() == rows.size()) {
     findings.push_back(
-        fmt::format("Nothing is compressed here: the full matrix has only {} entries.", entries));
+        fmt::format("Nothing is compressed here: the full matrix has only {} numbers.", entries));
   } else if (!full_size.empty()) {
     findings.push_back(
         fmt::format("No compression: {} stores at least the {} numbers of the full "

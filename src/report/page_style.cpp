@@ -114,6 +114,10 @@ h2,h3{break-after:avoid}
 .scroll{overflow:visible}
 table{font-size:8pt}
 th,td{padding:.25rem .35rem;white-space:normal}
+.number{white-space:nowrap}
+.chart svg{max-width:38rem}
+details:not([open]){display:none}
+section{padding-top:1.2rem}
 .bar,.mark,.best,.facts,svg{-webkit-print-color-adjust:exact;print-color-adjust:exact}
 a{color:inherit;text-decoration:none}
 }
