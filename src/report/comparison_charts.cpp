@@ -82,9 +82,10 @@ void add_front(const StorageSweep& sweep, Chart& chart) {
   front.ink = kFront;
   front.line_width = 7;
   front.steps = true;
-  for (const SweepPoint& point : pareto_front(sweep.points))
+  for (const SweepPoint& point : pareto_front(sweep.points)) {
     front.points.emplace_back(static_cast<double>(point.numbers),
                               drawn_error(point.relative_error));
+  }
   if (front.points.size() > 1) chart.series.push_back(front);
 }
 

@@ -141,6 +141,7 @@ std::string risen_note(const StorageSweep& sweep) {
     if (least == nullptr || point.relative_error < least->relative_error) least = &point;
   }
   std::vector<std::string> parts;
+  parts.reserve(risen.size());
   for (const auto& entry : risen) parts.push_back(entry.second);
   return parts.empty() ? std::string()
                        : fmt::format("More numbers do not always help: {}", fmt::join(parts, "; "));
@@ -149,9 +150,10 @@ std::string risen_note(const StorageSweep& sweep) {
 std::vector<std::string> sweep_notes(const ComparisonContents& contents) {
   const StorageSweep& sweep = contents.sweep;
   std::vector<std::string> notes = sweep.absences;
-  if (sweep.has_fewer_factors)
+  if (sweep.has_fewer_factors) {
     notes.emplace_back(
         "Chord below its pattern's own size: fewer factors, which may not reach every entry");
+  }
   std::size_t cut = 0;
   std::size_t estimated = 0;
   bool tiny = false;
@@ -160,13 +162,15 @@ std::vector<std::string> sweep_notes(const ComparisonContents& contents) {
     estimated += point.is_exact ? 0 : 1;
     tiny = tiny || point.relative_error < kErrorFloor;
   }
-  if (cut > 0)
+  if (cut > 0) {
     notes.push_back(fmt::format(
         "{} of the points are fits that were stopped early: with more time they would be lower",
         cut));
-  if (estimated > 0)
+  }
+  if (estimated > 0) {
     notes.push_back(fmt::format(
         "{} of the {} errors are estimates from random vectors", estimated, sweep.points.size()));
+  }
   if (std::string risen = risen_note(sweep); !risen.empty()) notes.push_back(std::move(risen));
   if (tiny) notes.emplace_back("errors below 10⁻¹⁶, 0 included, are drawn at 10⁻¹⁶");
   return notes;
@@ -323,12 +327,13 @@ std::string scale_caption(const ComparisonContents& contents) {
     text += fmt::format(" Of the residuals, {}.", residual_cells);
   text += soft_text(contents.scales);
   const double clipped = clipped_share(contents.picture, contents.scales.matrix);
-  if (clipped > 0)
+  if (clipped > 0) {
     text += fmt::format(
         " The scale ends at the 99.5 % quantile of the non-zero |cells| of A; {:.2g} % of the "
         "cells "
         "are beyond and have its end's colour.",
         100 * clipped);
+  }
   return text;
 }
 

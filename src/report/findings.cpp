@@ -74,10 +74,10 @@ std::string headline_by_error(const Comparison& comparison, const Rows& rows) {
 
 std::string headline_by_storage(const Comparison& comparison, const Rows& rows) {
   const ComparisonRow& best = *rows.front();
-  const std::string text = fmt::format("{} needs the fewest numbers, {} ({}).",
-                                       shown_name(best.method),
-                                       grouped(best.storage->numbers),
-                                       comparison.basis);
+  std::string text = fmt::format("{} needs the fewest numbers, {} ({}).",
+                                 shown_name(best.method),
+                                 grouped(best.storage->numbers),
+                                 comparison.basis);
   if (rows.size() < 2) return text;
   const ComparisonRow& next = *rows[1];
   return text + " " +

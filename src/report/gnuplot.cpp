@@ -84,9 +84,10 @@ ScratchFolder::ScratchFolder() {
   fs::path base = fs::temp_directory_path(ignored);
   if (base.empty()) base = "/tmp";
   std::string name = (base / "matapprox-plot-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr)
+  if (mkdtemp(name.data()) == nullptr) {
     throw FileError(
         fmt::format("{}: cannot make a folder for plots: {}", name, std::strerror(errno)));
+  }
   path_ = name;
 }
 

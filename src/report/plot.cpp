@@ -210,15 +210,15 @@ void use_variable(std::string& svg, const Ink& ink) {
 std::string page_part(std::string svg, const std::string& name) {
   svg.erase(0, svg.find("<svg"));
   svg = std::regex_replace(svg,
-                           std::regex("<title>[^<]*</title>\\s*<desc>[^<]*</desc>\\s*"),
+                           std::regex(R"(<title>[^<]*</title>\s*<desc>[^<]*</desc>\s*)"),
                            "",
                            std::regex_constants::format_first_only);
   // In HTML the namespaces go without saying, and every address on a page is under suspicion.
-  svg = std::regex_replace(svg, std::regex("\\s+xmlns(:xlink)?=\"[^\"]*\""), "");
+  svg = std::regex_replace(svg, std::regex(R"(\s+xmlns(:xlink)?="[^"]*")"), "");
   replace_all(svg, "xlink:href", "href");
   for (std::size_t at = svg.find("<filter"); at != std::string::npos; at = svg.find("<filter"))
     svg.erase(at, svg.find("</filter>") + 9 - at);  // of text boxes, of which there are none
-  svg = std::regex_replace(svg, std::regex("\\bid=(['\"])"), "id=$1" + name + "-");
+  svg = std::regex_replace(svg, std::regex(R"(\bid=(['"]))"), "id=$1" + name + "-");
   replace_all(svg, "href='#", "href='#" + name + "-");
   for (const Ink& ink : {kText, kAxis, kGrid, kFront, kNeutral}) use_variable(svg, ink);
   for (const Style& style : kStyles) use_variable(svg, style.ink);

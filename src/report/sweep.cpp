@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
+#include "matapprox/core/error.hpp"
 #include "matapprox/methods/chord.hpp"
 #include "report/comparison_entry.hpp"
 #include "report/palette.hpp"
@@ -61,7 +63,7 @@ struct ChordSize {
   double factor = 0;
 };
 
-ChordSize chord_size(Index order, const ComparisonOptions& options) {
+ChordSize chord_size(Index order, const ComparisonOptions& options) try {
   ChordOptions chord;
   for (const MethodSetting& setting : options.settings) {
     if (setting.method != "chord") continue;
@@ -76,6 +78,8 @@ ChordSize chord_size(Index order, const ComparisonOptions& options) {
   }
   return {static_cast<double>(pattern.stored_numbers()),
           static_cast<double>(order) * static_cast<double>(pattern.links(0))};
+} catch (const InvalidArgument&) {
+  return {};  // the fit itself will say what is wrong with the pattern
 }
 
 /// One fit to be made.
@@ -90,13 +94,13 @@ class Sweeper {
           const Comparison& comparison,
           const ComparisonOptions& options,
           double max_seconds,
-          const RunControl& control,
+          RunControl control,
           const ComparisonEvents& events)
       : A_(A),
         comparison_(comparison),
         options_(options),
         max_seconds_(max_seconds),
-        control_(control),
+        control_(std::move(control)),
         events_(events) {
     sweep_.base_numbers = base_storage(A, comparison, options);
     options_.rank = 0;
@@ -116,9 +120,10 @@ class Sweeper {
       for (std::size_t i = 0; i < tasks.size(); ++i) fit(tasks[i], tasks.size() - i);
     }
     sweep_.seconds = control_.seconds();
-    for (const auto& [text, shares] : absences_)
+    for (const auto& [text, shares] : absences_) {
       sweep_.absences.push_back(
           fmt::format("{} ({} of the storage)", text, fmt::join(shares, ", ")));
+    }
     std::sort(sweep_.shares.begin(), sweep_.shares.end());
     return std::move(sweep_);
   }
