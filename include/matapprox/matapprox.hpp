@@ -44,4 +44,5 @@
 #include "matapprox/report/build_info.hpp"
 #include "matapprox/report/comparison.hpp"
 #include "matapprox/report/measure.hpp"
+#include "matapprox/report/report_page.hpp"
 #include "matapprox/report/run.hpp"

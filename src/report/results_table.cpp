@@ -1,0 +1,70 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "report/comparison_page.hpp"
+#include "report/findings.hpp"
+#include "report/row_text.hpp"
+
+namespace matapprox::report {
+namespace {
+
+TableCell method_cell(const ComparisonRow& row) {
+  TableCell cell(shown_name(row.method));
+  if (row.method != "as_is") cell.style = style_of(row.method);
+  return cell;
+}
+
+/// The error in four digits, "~" in front of an estimate.
+std::string error_cell(const Measurement& measured) {
+  if (!measured.relative_error) return "–";
+  return (measured.error_is_exact ? "" : "~") + rounded_digits(*measured.relative_error, 4);
+}
+
+std::vector<TableCell> result_cells(const ComparisonRow& row, const ComparisonRow* winner) {
+  const std::string form =
+      row.method == "as_is" ? row.form.substr(0, row.form.find_first_of(", ")) : row.form;
+  if (!row.ok()) return {method_cell(row), "no result", "–", "–", "–", form, "–", "–", "–"};
+  TableCell error(error_cell(*row.measurement));
+  error.emphasized = &row == winner;
+  return {method_cell(row),
+          error,
+          grouped(row.storage->numbers),
+          share_text(*row.storage_share),
+          row.rank ? fmt::format("{}", *row.rank) : "–",
+          form,
+          row.method == "as_is" ? "–" : short_number(*row.fit_seconds),
+          short_number(1e3 * row.measurement->apply_seconds_1),
+          short_number(1e3 * row.measurement->apply_seconds_64)};
+}
+
+}  // namespace
+
+Html results_table(const Comparison& comparison) {
+  Table content;
+  content.caption = "Methods by error, storage and time";
+  content.columns = {{"method", false},
+                     {"relative error", true},
+                     {"stored numbers", true},
+                     {"share", true},
+                     {"rank", true},
+                     {"form", false},
+                     {"fit, s", true},
+                     {"1 column, ms", true},
+                     {"64 columns, ms", true}};
+  const ComparisonRow* winner = winner_of(comparison);
+  for (const ComparisonRow& row : comparison.rows)
+    content.rows.push_back(result_cells(row, winner));
+  return table(content);
+}
+
+Html results_notes(const Comparison& comparison) {
+  std::vector<std::string> notes;
+  for (const ComparisonRow& row : comparison.rows) {
+    const std::vector<std::string> own = row_notes(row);
+    if (!own.empty())
+      notes.push_back(fmt::format("{}: {}", shown_name(row.method), fmt::join(own, "; ")));
+  }
+  return notes.empty() ? Html{} : bullet_list(notes);
+}
+
+}  // namespace matapprox::report
