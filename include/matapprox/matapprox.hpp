@@ -44,3 +44,5 @@
 #include "matapprox/report/comparison.hpp"
 #include "matapprox/report/measure.hpp"
 #include "matapprox/report/run.hpp"
+#include "matapprox/reproduce/paper.hpp"
+#include "matapprox/reproduce/reproduction.hpp"
