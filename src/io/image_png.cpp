@@ -97,17 +97,23 @@ void write_bytes(png_structp png, png_bytep source, std::size_t count) {
 
 void flush_nothing(png_structp) {}
 
-bool write_all(png_structp png, png_infop info, png_bytepp rows, Index height, Index width) {
+bool write_all(png_structp png,
+               png_infop info,
+               png_bytepp rows,
+               Index height,
+               Index width,
+               const png_color* palette) {
   if (setjmp(png_jmpbuf(png)) != 0) return false;
   png_set_IHDR(png,
                info,
                static_cast<png_uint_32>(width),
                static_cast<png_uint_32>(height),
                8,
-               PNG_COLOR_TYPE_GRAY,
+               palette != nullptr ? PNG_COLOR_TYPE_PALETTE : PNG_COLOR_TYPE_GRAY,
                PNG_INTERLACE_NONE,
                PNG_COMPRESSION_TYPE_DEFAULT,
                PNG_FILTER_TYPE_DEFAULT);
+  if (palette != nullptr) png_set_PLTE(png, info, palette, 256);
   png_write_info(png, info);
   png_write_image(png, rows);
   png_write_end(png, nullptr);
@@ -141,9 +147,13 @@ GreyImage decode_png(std::string_view bytes, const std::string& name) {
 std::string encode_png(const std::vector<unsigned char>& pixels,
                        Index rows,
                        Index cols,
-                       const std::string& name) {
+                       const std::string& name,
+                       const PngPalette* palette) {
   PngSession session;
   Sink sink;
+  std::array<png_color, 256> colours{};
+  for (std::size_t i = 0; palette != nullptr && i < colours.size(); ++i)
+    colours[i] = {(*palette)[i][0], (*palette)[i][1], (*palette)[i][2]};
   png_structp png =
       png_create_write_struct(PNG_LIBPNG_VER_STRING, &session, keep_error, ignore_warning);
   png_infop info = png != nullptr ? png_create_info_struct(png) : nullptr;
@@ -153,7 +163,8 @@ std::string encode_png(const std::vector<unsigned char>& pixels,
   bool written = false;
   if (info != nullptr) {
     png_set_write_fn(png, &sink, write_bytes, flush_nothing);
-    written = write_all(png, info, lines.data(), rows, cols);
+    written = write_all(
+        png, info, lines.data(), rows, cols, palette != nullptr ? colours.data() : nullptr);
   }
   png_destroy_write_struct(&png, &info);
   if (!written) {

@@ -1,0 +1,262 @@
+#include "report/heat_map.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <span>
+
+#include "io/image_formats.hpp"
+#include "matapprox/operators/lazy.hpp"
+#include "report/gnuplot.hpp"
+
+namespace matapprox::report {
+namespace {
+
+constexpr double kLargestWhole = 64e6;  // entries
+
+using Stop = unsigned;  // 0xRRGGBB, equally far from each other
+// ColorBrewer RdBu (reversed) and PRGn: neutral in the middle, safe for colour-blind readers.
+constexpr std::array<Stop, 11> kBlueRed{0x053061,
+                                        0x2166ac,
+                                        0x4393c3,
+                                        0x92c5de,
+                                        0xd1e5f0,
+                                        0xf7f7f7,
+                                        0xfddbc7,
+                                        0xf4a582,
+                                        0xd6604d,
+                                        0xb2182b,
+                                        0x67001f};
+constexpr std::array<Stop, 11> kPurpleGreen{0x40004b,
+                                            0x762a83,
+                                            0x9970ab,
+                                            0xc2a5cf,
+                                            0xe7d4e8,
+                                            0xf7f7f7,
+                                            0xd9f0d3,
+                                            0xa6dba0,
+                                            0x5aae61,
+                                            0x1b7837,
+                                            0x00441b};
+constexpr std::array<Stop, 2> kBlackWhite{0x000000, 0xffffff};
+
+std::span<const Stop> stops_of(ColourMap map) {
+  switch (map) {
+    case ColourMap::kGrey:
+      return kBlackWhite;
+    case ColourMap::kResidual:
+      return kPurpleGreen;
+    case ColourMap::kDiverging:
+      break;
+  }
+  return kBlueRed;
+}
+
+images::PngPalette png_palette(ColourMap map) {
+  const std::span<const Stop> stops = stops_of(map);
+  images::PngPalette palette{};
+  for (std::size_t i = 0; i < palette.size(); ++i) {
+    const double at = static_cast<double>(i) / 255 * static_cast<double>(stops.size() - 1);
+    const std::size_t left = std::min(static_cast<std::size_t>(at), stops.size() - 2);
+    for (std::size_t c = 0; c < 3; ++c) {
+      const auto channel = [&](Stop stop) { return (stop >> (8 * (2 - c))) & 0xffU; };
+      const double share = at - static_cast<double>(left);
+      const double value = (1 - share) * channel(stops[left]) + share * channel(stops[left + 1]);
+      palette[i][c] = static_cast<unsigned char>(std::lround(value));
+    }
+  }
+  return palette;
+}
+
+unsigned char pixel_of(double value, const ColourScale& scale) {
+  const double share = (value - scale.low) / (scale.high - scale.low);
+  return static_cast<unsigned char>(std::lround(255 * std::clamp(share, 0.0, 1.0)));
+}
+
+Index cells_along(Index size, Index block) { return (size + block - 1) / block; }
+
+/// The middle entry of each block.
+std::vector<Index> sample_of(Index size, Index block) {
+  std::vector<Index> chosen;
+  for (Index first = 0; first < size; first += block)
+    chosen.push_back(std::min(first + block / 2, size - 1));
+  return chosen;
+}
+
+Matrix sampled_cells(const LinearOperator& A, const PicturePlan& plan) {
+  const std::vector<Index> rows = sample_of(plan.rows, plan.block);
+  const Matrix columns = A.columns_at(sample_of(plan.cols, plan.block));
+  return columns(rows, Eigen::all);
+}
+
+/// Block sums of some columns of A are added to `cells`.
+void add_panel(const Matrix& panel, Index first, bool absolute, Index block, Matrix& cells) {
+  for (Index j = 0; j < panel.cols(); ++j) {
+    for (Index i = 0; i < panel.rows(); ++i) {
+      const double value = panel(i, j);
+      cells(i / block, (first + j) / block) += absolute ? std::abs(value) : value;
+    }
+  }
+}
+
+/// Entries of a block at the lower and right border, where it may be cut off.
+double entries_in(Index cell, Index block, Index size) {
+  return static_cast<double>(std::min(block, size - cell * block));
+}
+
+Matrix mean_cells(const LinearOperator& A, const PicturePlan& plan, bool absolute) {
+  constexpr Index kPanel = 64;
+  Matrix cells =
+      Matrix::Zero(cells_along(plan.rows, plan.block), cells_along(plan.cols, plan.block));
+  for (Index first = 0; first < plan.cols; first += kPanel) {
+    const Index count = std::min(kPanel, plan.cols - first);
+    add_panel(A.columns_at(index_range(first, count)), first, absolute, plan.block, cells);
+  }
+  for (Index j = 0; j < cells.cols(); ++j) {
+    for (Index i = 0; i < cells.rows(); ++i)
+      cells(i, j) /= entries_in(i, plan.block, plan.rows) * entries_in(j, plan.block, plan.cols);
+  }
+  return cells;
+}
+
+Matrix cells_of(const LinearOperator& A, const PicturePlan& plan, bool absolute) {
+  return plan.cells == Cells::kSampled ? sampled_cells(A, plan) : mean_cells(A, plan, absolute);
+}
+
+std::string palette_script(ColourMap map) {
+  const std::span<const Stop> stops = stops_of(map);
+  std::string text;
+  for (std::size_t i = 0; i < stops.size(); ++i)
+    text += fmt::format("{}{} '#{:06x}'", i == 0 ? "" : ", ", i, stops[i]);
+  return fmt::format("set palette defined ({})\n", text);
+}
+
+/// As gnuplot reads it: the rows of the picture, one after the other.
+std::string row_bytes(const Matrix& cells) {
+  std::string bytes(static_cast<std::size_t>(cells.size()) * sizeof(double), '\0');
+  const Matrix transposed = cells.transpose();
+  std::memcpy(bytes.data(), transposed.data(), bytes.size());
+  return bytes;
+}
+
+}  // namespace
+
+PicturePlan picture_plan(Index rows, Index cols, bool is_image) {
+  PicturePlan plan;
+  plan.rows = rows;
+  plan.cols = cols;
+  plan.is_image = is_image;
+  plan.block = cells_along(std::max(rows, cols), kLargestPicture);
+  if (plan.block == 1) return plan;
+  const bool whole = static_cast<double>(rows) * static_cast<double>(cols) <= kLargestWhole;
+  plan.cells = !whole ? Cells::kSampled : is_image ? Cells::kMeans : Cells::kAbsoluteMeans;
+  return plan;
+}
+
+Matrix picture_cells(const LinearOperator& A, const PicturePlan& plan) {
+  return cells_of(A, plan, plan.cells == Cells::kAbsoluteMeans);
+}
+
+Matrix difference_cells(const LinearOperator& A, const LinearOperator& B, const PicturePlan& plan) {
+  return cells_of(Difference(A, B), plan, plan.cells != Cells::kEntries);
+}
+
+std::string cells_text(const PicturePlan& plan, bool difference) {
+  const bool absolute = difference || plan.cells == Cells::kAbsoluteMeans;
+  switch (plan.cells) {
+    case Cells::kEntries:
+      return {};
+    case Cells::kSampled:
+      return fmt::format("each cell is one entry out of a block of {0} × {0}", plan.block);
+    default:
+      return fmt::format("each cell is the mean {0} of a block of {1} × {1} entries",
+                         absolute ? "absolute value" : "value",
+                         plan.block);
+  }
+}
+
+ColourScale symmetric_scale(const std::vector<const Matrix*>& pictures, ColourMap map) {
+  std::vector<double> sizes;
+  for (const Matrix* cells : pictures) {
+    for (Index k = 0; k < cells->size(); ++k) {
+      const double size = std::abs(cells->data()[k]);
+      if (size > 0 && std::isfinite(size)) sizes.push_back(size);
+    }
+  }
+  if (sizes.empty()) return {map, -1, 1};
+  const auto quantile =
+      sizes.begin() + static_cast<std::ptrdiff_t>(0.995 * static_cast<double>(sizes.size() - 1));
+  std::nth_element(sizes.begin(), quantile, sizes.end());
+  return {map, -*quantile, *quantile};
+}
+
+ColourScale grey_scale(const Matrix& picture) {
+  const double largest = picture.size() == 0 ? 1.0 : picture.maxCoeff();
+  double white = 1;
+  for (const double candidate : {255.0, 65535.0}) {
+    if (white < largest) white = candidate;
+  }
+  return {ColourMap::kGrey, 0, std::max(white, largest)};
+}
+
+double clipped_share(const Matrix& cells, const ColourScale& scale) {
+  if (cells.size() == 0) return 0;
+  const double slack = 1e-9 * (scale.high - scale.low);
+  const auto beyond =
+      (cells.array() < scale.low - slack || cells.array() > scale.high + slack).count();
+  return static_cast<double>(beyond) / static_cast<double>(cells.size());
+}
+
+std::string heat_map_png(const Matrix& cells, const ColourScale& scale) {
+  std::vector<unsigned char> pixels;
+  pixels.reserve(static_cast<std::size_t>(cells.size()));
+  for (Index i = 0; i < cells.rows(); ++i) {
+    for (Index j = 0; j < cells.cols(); ++j) pixels.push_back(pixel_of(cells(i, j), scale));
+  }
+  const images::PngPalette palette = png_palette(scale.map);
+  return images::encode_png(pixels, cells.rows(), cells.cols(), "heat map", &palette);
+}
+
+HeatMapFiles heat_map_files(const Matrix& cells,
+                            const ColourScale& scale,
+                            const std::string& title) {
+  const ScratchFolder folder;
+  folder.write("cells", row_bytes(cells));
+  const std::string body =
+      palette_script(scale.map) +
+      fmt::format(
+          "set title {0}\nunset key\nunset tics\nset border linecolor rgb '#6b7280'\n"
+          "set size ratio -1\nset xrange [-0.5:{1}.5]\nset yrange [{2}.5:-0.5]\n"
+          "set cbrange [{3:.17g}:{4:.17g}]\nset cbtics out scale 0.5\n"
+          "plot {5} binary array=({6},{7}) format='%float64' using 1 with image notitle\n"
+          "unset output\n",
+          gnuplot_quoted(title),
+          cells.cols() - 1,
+          cells.rows() - 1,
+          scale.low,
+          scale.high,
+          gnuplot_quoted(folder.file("cells")),
+          cells.cols(),
+          cells.rows());
+  run_gnuplot(
+      fmt::format("set encoding utf8\nset terminal svg noenhanced size 640,560 dynamic font "
+                  "'sans-serif,14' background rgb 'white'\nset output {}\n{}reset\n"
+                  "set terminal pngcairo noenhanced size 1280,1120 font 'Sans,21' linewidth 2\n"
+                  "set output {}\n{}",
+                  gnuplot_quoted(folder.file("svg")),
+                  body,
+                  gnuplot_quoted(folder.file("png")),
+                  body));
+  return {folder.read("svg"), folder.read("png")};
+}
+
+std::string css_gradient(ColourMap map) {
+  std::string stops;
+  for (const Stop stop : stops_of(map)) stops += fmt::format(",#{:06x}", stop);
+  return "linear-gradient(to right" + stops + ")";
+}
+
+}  // namespace matapprox::report

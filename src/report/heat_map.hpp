@@ -1,0 +1,81 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "matapprox/core/linear_operator.hpp"
+
+namespace matapprox::report {
+
+// Matrices as pictures: reduced to at most kLargestPicture cells a side, one colour scale for all
+// that are to be compared.
+
+constexpr Index kLargestPicture = 512;
+
+/// What one cell of a picture shows.
+enum class Cells {
+  kEntries,        ///< an entry of the matrix
+  kMeans,          ///< the mean of a block of entries
+  kAbsoluteMeans,  ///< the mean absolute value of a block
+  kSampled         ///< one entry of a block: of matrices so large that not all are computed
+};
+
+/// How the pictures of a matrix, its approximations and their differences are reduced.
+struct PicturePlan {
+  Index rows = 0;  ///< of the matrix
+  Index cols = 0;
+  Index block = 1;  ///< entries a side that become one cell
+  Cells cells = Cells::kEntries;
+  bool is_image = false;
+};
+
+/// Entries up to kLargestPicture a side; above, block means of absolute values (of values for an
+/// image, which has no negative ones); above 64e6 entries a sample.
+PicturePlan picture_plan(Index rows, Index cols, bool is_image);
+
+/// The cells of a picture of A. Cost: all columns of A, or those of the sample.
+Matrix picture_cells(const LinearOperator& A, const PicturePlan& plan);
+/// The same of A - B, whose block means are always of absolute values.
+Matrix difference_cells(const LinearOperator& A, const LinearOperator& B, const PicturePlan& plan);
+
+/// "each cell is the mean of |entries| of a block of 4 x 4"; empty for entries.
+std::string cells_text(const PicturePlan& plan, bool difference);
+
+enum class ColourMap {
+  kGrey,       ///< black to white
+  kDiverging,  ///< blue, white at 0, red
+  kResidual    ///< purple, white at 0, green
+};
+
+/// Values from low to high take the colours of the map; values beyond take its ends.
+struct ColourScale {
+  ColourMap map = ColourMap::kDiverging;
+  double low = -1;
+  double high = 1;
+};
+
+/// Symmetric about 0 up to the 99.5 % quantile of |cells|, zeros aside, of all the pictures: one
+/// huge entry does not make all others white. [-1, 1] where all are 0.
+ColourScale symmetric_scale(const std::vector<const Matrix*>& pictures, ColourMap map);
+/// Black at 0, white at the largest power of two less one that holds all values: 255 for photos.
+ColourScale grey_scale(const Matrix& picture);
+
+/// Share of the cells beyond the ends of the scale.
+double clipped_share(const Matrix& cells, const ColourScale& scale);
+
+/// A PNG with exactly one pixel a cell. Not by gnuplot, whose canvas is a pixel off at the border;
+/// libpng with a palette is exact and a third of the size.
+std::string heat_map_png(const Matrix& cells, const ColourScale& scale);
+/// A heat map as a file of its own, with title and colour bar.
+struct HeatMapFiles {
+  std::string svg;
+  std::string png;
+};
+HeatMapFiles heat_map_files(const Matrix& cells,
+                            const ColourScale& scale,
+                            const std::string& title);
+
+/// The map as a CSS gradient from left to right.
+std::string css_gradient(ColourMap map);
+
+}  // namespace matapprox::report

@@ -1,0 +1,295 @@
+#include "report/page.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+
+namespace matapprox::report {
+namespace {
+
+/// Bytes of the UTF-8 sequence that starts at `at`, or 0 if there is none that is legal.
+std::size_t sequence_length(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned first = byte(at);
+  if (first < 0x80) return 1;
+  const std::size_t length = first >= 0xF5   ? 0
+                             : first >= 0xF0 ? 4
+                             : first >= 0xE0 ? 3
+                             : first >= 0xC2 ? 2
+                                             : 0;
+  if (length == 0 || at + length > text.size()) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(at + i) & 0xC0U) != 0x80U) return 0;
+  }
+  const unsigned second = byte(at + 1);
+  const bool illegal = (first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) ||
+                       (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F);
+  return illegal ? 0 : length;
+}
+
+std::string escaped_character(char c) {
+  switch (c) {
+    case '&':
+      return "&amp;";
+    case '<':
+      return "&lt;";
+    case '>':
+      return "&gt;";
+    case '"':
+      return "&quot;";
+    case '\'':
+      return "&#39;";
+    default:
+      break;
+  }
+  const auto code = static_cast<unsigned char>(c);
+  const bool control = (code < 0x20 && c != '\n' && c != '\t') || code == 0x7F;
+  return control ? "\uFFFD" : std::string(1, c);
+}
+
+std::string mark_of(int style) {
+  if (style < 0) return {};
+  const Style& look = kStyles[static_cast<std::size_t>(style)];
+  return fmt::format("<span class=\"mark\" aria-hidden=\"true\" style=\"color:var({})\">{}</span> ",
+                     look.ink.variable,
+                     look.mark);
+}
+
+std::string joined(const std::vector<Html>& blocks) {
+  std::string markup;
+  for (const Html& block : blocks) markup += block.markup;
+  return markup;
+}
+
+std::string cell_class(const TableColumn& column, const TableCell& cell) {
+  std::string names;
+  if (column.numeric) names += "number ";
+  if (cell.emphasized) names += "best ";
+  if (cell.is_long) names += "long ";
+  if (names.empty()) return {};
+  names.pop_back();
+  return fmt::format(" class=\"{}\"", names);
+}
+
+std::string table_row(const Table& content, const std::vector<TableCell>& row) {
+  std::string markup = "<tr>";
+  for (std::size_t c = 0; c < row.size(); ++c) {
+    const char* tag = c == 0 ? "th" : "td";
+    markup += fmt::format("<{}{}{}>{}{}</{}>",
+                          tag,
+                          c == 0 ? " scope=\"row\"" : "",
+                          cell_class(content.columns[c], row[c]),
+                          mark_of(row[c].style),
+                          escape_html(row[c].text),
+                          tag);
+  }
+  return markup + "</tr>\n";
+}
+
+std::string picture_markup(const PictureItem& item) {
+  return fmt::format(
+      "<figure class=\"picture\"><img src=\"data:image/png;base64,{}\" width=\"{}\" height=\"{}\" "
+      "alt=\"{}\"><figcaption>{}</figcaption></figure>\n",
+      base64(item.png),
+      item.width,
+      item.height,
+      escape_html(item.alt),
+      escape_html(item.label));
+}
+
+/// gnuplot's <svg ...> as one picture to screen readers.
+std::string labelled_svg(const std::string& svg, const char* form, std::string_view message) {
+  return fmt::format("<div class=\"{}\"><svg role=\"img\" aria-label=\"{}\"{}</div>\n",
+                     form,
+                     escape_html(message),
+                     svg.substr(4));
+}
+
+std::string legend_markup(const DrawnChart& chart) {
+  if (chart.legend.size() < 2) return {};
+  std::string items;
+  for (const LegendEntry& entry : chart.legend) {
+    items += fmt::format(
+        "<li><span class=\"mark\" aria-hidden=\"true\" style=\"color:var({})\">{}</span> {}</li>",
+        entry.ink.variable,
+        entry.mark,
+        escape_html(entry.title));
+  }
+  return fmt::format("<ul class=\"legend\">{}</ul>\n", items);
+}
+
+std::string section_markup(const Section& section) {
+  return fmt::format(
+      "<section id=\"{0}\" aria-labelledby=\"{0}-title\">\n<h2 id=\"{0}-title\">{1}</h2>\n{2}"
+      "</section>\n",
+      section.id,
+      escape_html(section.title),
+      joined(section.blocks));
+}
+
+std::string navigation(const Page& page) {
+  std::string items;
+  for (const Section& section : page.sections) {
+    items += fmt::format("<li><a href=\"#{}\">{}</a></li>", section.id, escape_html(section.title));
+  }
+  return fmt::format("<nav aria-label=\"Sections\"><ul>{}</ul></nav>\n", items);
+}
+
+std::string findings_markup(const std::vector<std::string>& findings) {
+  std::string markup;
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    markup += fmt::format(
+        "<p class=\"{}\">{}</p>\n", i == 0 ? "headline" : "finding", escape_html(findings[i]));
+  }
+  return markup;
+}
+
+}  // namespace
+
+std::string escape_html(std::string_view text) {
+  std::string escaped;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = sequence_length(text, at);
+    if (length == 0) {
+      escaped += "\uFFFD";
+    } else if (length == 1) {
+      escaped += escaped_character(text[at]);
+    } else {
+      escaped += text.substr(at, length);
+    }
+    at += std::max<std::size_t>(length, 1);
+  }
+  return escaped;
+}
+
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t at = 0; at < bytes.size(); at += 3) {
+    const std::size_t count = std::min<std::size_t>(3, bytes.size() - at);
+    std::uint32_t group = 0;
+    for (std::size_t i = 0; i < 3; ++i)
+      group = group << 8U | (i < count ? static_cast<unsigned char>(bytes[at + i]) : 0U);
+    for (std::size_t i = 0; i < 4; ++i)
+      text += i <= count ? kDigits[(group >> (18 - 6 * i)) & 63U] : '=';
+  }
+  return text;
+}
+
+Html paragraph(std::string_view text) { return {fmt::format("<p>{}</p>\n", escape_html(text))}; }
+
+Html note(std::string_view text) {
+  return {fmt::format("<p class=\"note\">{}</p>\n", escape_html(text))};
+}
+
+Html bullet_list(const std::vector<std::string>& items) {
+  std::string markup = "<ul class=\"notes\">\n";
+  for (const std::string& item : items) markup += fmt::format("<li>{}</li>\n", escape_html(item));
+  return {markup + "</ul>\n"};
+}
+
+Html fact_list(const std::vector<std::pair<std::string, std::string>>& facts) {
+  std::string markup = "<dl class=\"facts\">\n";
+  for (const auto& [name, value] : facts) {
+    markup +=
+        fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", escape_html(name), escape_html(value));
+  }
+  return {markup + "</dl>\n"};
+}
+
+Html code_block(std::string_view label, std::string_view text) {
+  return {
+      fmt::format("<pre class=\"scroll\" tabindex=\"0\" role=\"region\" "
+                  "aria-label=\"{}\"><code>{}</code></pre>\n",
+                  escape_html(label),
+                  escape_html(text))};
+}
+
+Html details(std::string_view summary, const std::vector<Html>& blocks) {
+  return {fmt::format(
+      "<details><summary>{}</summary>\n{}</details>\n", escape_html(summary), joined(blocks))};
+}
+
+Html table(const Table& content) {
+  std::string head;
+  for (const TableColumn& column : content.columns) {
+    head += fmt::format("<th scope=\"col\"{}>{}</th>",
+                        column.numeric ? " class=\"number\"" : "",
+                        escape_html(column.title));
+  }
+  std::string body;
+  for (const auto& row : content.rows) body += table_row(content, row);
+  return {fmt::format(
+      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\">\n<table>\n"
+      "<caption>{0}</caption>\n<thead><tr>{1}</tr></thead>\n<tbody>\n{2}</tbody>\n</table>\n"
+      "</div>\n",
+      escape_html(content.caption),
+      head,
+      body)};
+}
+
+Html chart_figure(const DrawnChart& chart, std::string_view caption, std::string_view message) {
+  return {fmt::format("<figure class=\"chart\">\n{}{}{}<figcaption>{}</figcaption>\n</figure>\n",
+                      legend_markup(chart),
+                      labelled_svg(chart.wide, "wide", message),
+                      labelled_svg(chart.narrow, "narrow", message),
+                      escape_html(caption))};
+}
+
+Html picture_gallery(const std::vector<PictureGroup>& groups) {
+  std::string markup = "<div class=\"gallery\">\n";
+  for (const PictureGroup& group : groups) {
+    markup += fmt::format("<div class=\"group\">\n<h3>{}{}</h3>\n<div class=\"pictures\">\n",
+                          mark_of(group.style),
+                          escape_html(group.title));
+    for (const PictureItem& item : group.pictures) markup += picture_markup(item);
+    markup += "</div>\n";
+    if (!group.note.empty())
+      markup += fmt::format("<p class=\"note\">{}</p>\n", escape_html(group.note));
+    markup += "</div>\n";
+  }
+  return {markup + "</div>\n"};
+}
+
+Html colour_bar(const ColourScale& scale, std::string_view label) {
+  const double middle = (scale.low + scale.high) / 2;
+  const auto number = [](double value) {
+    return value == 0 ? std::string("0") : fmt::format("{:.3g}", value);
+  };
+  return {
+      fmt::format("<div class=\"colours\"><span class=\"label\">{}</span><div class=\"scale\"><div "
+                  "class=\"bar\" style=\"background:{}\"></div><div class=\"ends\"><span>{}</span>"
+                  "<span>{}</span><span>{}</span></div></div></div>\n",
+                  escape_html(label),
+                  css_gradient(scale.map),
+                  number(scale.low),
+                  number(middle),
+                  number(scale.high))};
+}
+
+std::string page_html(const Page& page) {
+  std::string sections;
+  for (const Section& section : page.sections) sections += section_markup(section);
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta name=\"color-scheme\" content=\"light dark\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+      "style-src 'unsafe-inline'; img-src data:\">\n"
+      "<link rel=\"icon\" href=\"data:,\">\n"
+      "<title>{0}</title>\n<style>\n{1}</style>\n</head>\n<body>\n"
+      "<header>\n<p class=\"subtitle\">{2}</p>\n<h1>{0}</h1>\n{3}{4}</header>\n{5}"
+      "<main>\n{6}</main>\n<footer>\n<p>{7}</p>\n</footer>\n</body>\n</html>\n",
+      escape_html(page.title),
+      page_style(),
+      escape_html(page.subtitle),
+      findings_markup(page.findings),
+      page.facts.empty() ? std::string() : fact_list(page.facts).markup,
+      navigation(page),
+      sections,
+      escape_html(page.footer));
+}
+
+}  // namespace matapprox::report

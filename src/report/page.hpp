@@ -1,0 +1,100 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "report/heat_map.hpp"
+#include "report/plot.hpp"
+
+namespace matapprox::report {
+
+// One self-contained HTML page: no script, no file beside it, nothing from the network. Every
+// function here takes text and escapes it; only page_html and these functions make markup.
+
+/// Text in which nothing has a meaning in HTML, attributes included. Bytes that are not UTF-8 and
+/// control characters become U+FFFD.
+std::string escape_html(std::string_view text);
+
+/// Base64 of bytes, for data: addresses.
+std::string base64(std::string_view bytes);
+
+/// A finished piece of markup.
+struct Html {
+  std::string markup;
+};
+
+Html paragraph(std::string_view text);
+Html note(std::string_view text);  ///< a paragraph in small print
+Html bullet_list(const std::vector<std::string>& items);
+Html fact_list(const std::vector<std::pair<std::string, std::string>>& facts);
+/// A command line or other text that is to be copied.
+Html code_block(std::string_view label, std::string_view text);
+/// Behind a line that opens it.
+Html details(std::string_view summary, const std::vector<Html>& blocks);
+
+struct TableCell {
+  TableCell() = default;
+  TableCell(std::string words) : text(std::move(words)) {}
+  TableCell(const char* words) : text(words) {}
+  std::string text;
+  int style = -1;           ///< >= 0: the mark of that style of the palette in front
+  bool emphasized = false;  ///< the best of its column
+  bool is_long = false;     ///< words that may take several lines
+};
+struct TableColumn {
+  std::string title;
+  bool numeric = false;
+};
+/// The first cell of a row is its head.
+struct Table {
+  std::string caption;
+  std::vector<TableColumn> columns;
+  std::vector<std::vector<TableCell>> rows;
+};
+/// A table that scrolls sideways in a frame of its own, which the keyboard reaches.
+Html table(const Table& content);
+
+/// A chart with its caption. `message` is what it shows, in words, for who cannot see it.
+Html chart_figure(const DrawnChart& chart, std::string_view caption, std::string_view message);
+
+/// A picture with a line below it. `alt`: what it shows, in words.
+struct PictureItem {
+  std::string png;
+  std::string label;
+  std::string alt;
+  Index width = 1;  ///< pixels
+  Index height = 1;
+};
+/// Pictures that belong together, side by side under one head.
+struct PictureGroup {
+  std::string title;
+  int style = -1;
+  std::string note;
+  std::vector<PictureItem> pictures;
+};
+Html picture_gallery(const std::vector<PictureGroup>& groups);
+/// The colour bar of a scale: its ends and middle in numbers.
+Html colour_bar(const ColourScale& scale, std::string_view label);
+
+struct Section {
+  std::string id;  ///< letters, digits, -; unique on the page
+  std::string title;
+  std::vector<Html> blocks;
+};
+struct Page {
+  std::string title;
+  std::string subtitle;
+  std::vector<std::string> findings;  ///< one sentence each; the first is the one to remember
+  std::vector<std::pair<std::string, std::string>> facts;
+  std::vector<Section> sections;
+  std::string footer;
+};
+std::string page_html(const Page& page);
+
+/// The style sheet of every page.
+std::string page_style();
+
+}  // namespace matapprox::report

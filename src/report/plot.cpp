@@ -1,0 +1,273 @@
+#include "report/plot.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <regex>
+
+#include "report/gnuplot.hpp"
+
+namespace matapprox::report {
+namespace {
+
+/// Size in the units of the drawing; text is `font` of them high.
+struct Canvas {
+  int width;
+  int height;
+  int font;
+  int x_ticks;
+  int y_ticks;
+  bool legend;
+};
+constexpr Canvas kFile{860, 480, 14, 8, 8, true};
+constexpr Canvas kWide{860, 400, 14, 8, 8, false};
+constexpr Canvas kNarrow{390, 330, 13, 4, 6, false};
+
+std::vector<double> shown_values(const Chart& chart, bool of_x) {
+  std::vector<double> values;
+  for (const ChartSeries& series : chart.series) {
+    for (const auto& [x, y] : series.points) {
+      const bool drawn =
+          (chart.x.scale == Scale::kLinear || x > 0) && (chart.y.scale == Scale::kLinear || y > 0);
+      if (drawn) values.push_back(of_x ? x : y);
+    }
+  }
+  if (of_x) {
+    for (const ChartLine& line : chart.lines) values.push_back(line.x);
+  }
+  return values;
+}
+
+std::string axis_script(char letter,
+                        const ChartAxis& axis,
+                        const std::pair<double, double>& range,
+                        int wanted) {
+  std::string tics;
+  for (const Tick& tick : ticks(range, axis.scale, wanted)) {
+    tics += fmt::format(
+        "{}{} {:.17g}", tics.empty() ? "" : ", ", gnuplot_quoted(tick.label), tick.value);
+  }
+  return fmt::format(
+      "{3}set {0}range [{1:.17g}:{2:.17g}] noextend\n"
+      "set {0}tics ({4})\n"
+      "set {0}label {5} offset {7} textcolor rgb '{6}'\n",
+      letter,
+      range.first,
+      range.second,
+      axis.scale == Scale::kLog ? fmt::format("set logscale {}\n", letter) : "",
+      tics,
+      gnuplot_quoted(axis.label),
+      kText.light,
+      letter == 'x' ? "0,0.3" : "0,0");
+}
+
+std::string lines_script(const Chart& chart) {
+  std::string script;
+  for (const ChartLine& line : chart.lines) {
+    script += fmt::format(
+        "set arrow from first {0:.17g}, graph 0 to first {0:.17g}, graph 1 nohead back dashtype 2 "
+        "linewidth 1.2 linecolor rgb '{1}'\n"
+        "set label {2} at first {0:.17g}, graph 1 center offset 0,0.6 textcolor rgb '{3}'\n",
+        line.x,
+        kAxis.light,
+        gnuplot_quoted(line.label),
+        kText.light);
+  }
+  return script;
+}
+
+std::string data_block(const Chart& chart, const ChartSeries& series, std::size_t number) {
+  std::string block = fmt::format("$data{} << END\n", number);
+  for (const auto& [x, y] : series.points) {
+    const bool drawn = std::isfinite(x) && std::isfinite(y) &&
+                       (chart.x.scale == Scale::kLinear || x > 0) &&
+                       (chart.y.scale == Scale::kLinear || y > 0);
+    if (drawn) block += fmt::format("{:.9g} {:.9g}\n", x, y);
+  }
+  return block + "END\n";
+}
+
+bool has_data(const Chart& chart, const ChartSeries& series) {
+  for (const auto& [x, y] : series.points) {
+    if ((chart.x.scale == Scale::kLinear || x > 0) && (chart.y.scale == Scale::kLinear || y > 0))
+      return true;
+  }
+  return false;
+}
+
+std::string series_script(const ChartSeries& series, std::size_t number) {
+  const auto part = [&](const std::string& how, const std::string& title) {
+    return fmt::format(
+        "$data{} using 1:2 with {} linecolor rgb '{}' {}", number, how, series.ink.light, title);
+  };
+  const std::string title =
+      series.title.empty() ? "notitle" : "title " + gnuplot_quoted(series.title);
+  const std::string line =
+      fmt::format("linewidth {} dashtype {}", series.line_width, series.dashed ? 2 : 1);
+  const std::string points =
+      fmt::format("pointtype {} pointsize {}", series.point_type, series.point_size);
+  if (series.steps) {
+    return series.point_type == 0
+               ? part("steps " + line, title)
+               : part("steps " + line, "notitle") + ", " + part("points " + points, title);
+  }
+  if (series.line_width == 0) return part("points " + points, title);
+  if (series.point_type == 0) return part("lines " + line, title);
+  return part("linespoints " + line + " " + points, title);
+}
+
+std::string legend_script() {
+  return fmt::format(
+      "set key below center horizontal maxcols 4 Left reverse samplen 2 width 1 height 0.7 "
+      "spacing 1.3 textcolor rgb '{}'",
+      kText.light);
+}
+
+/// Everything but the terminal and the output.
+std::string body_script(const Chart& chart, const Canvas& canvas) {
+  const auto x_range =
+      chart.x.range.value_or(padded_range(shown_values(chart, true), chart.x.scale));
+  const auto y_range =
+      chart.y.range.value_or(padded_range(shown_values(chart, false), chart.y.scale));
+  std::string script = fmt::format(
+      "set border 3 linecolor rgb '{0}' linewidth 1\n"
+      "set tics nomirror out scale 0.5 textcolor rgb '{1}'\n"
+      "set grid xtics ytics back linetype 1 dashtype 1 linewidth 1 linecolor rgb '{2}'\n"
+      "{3}\n",
+      kAxis.light,
+      kText.light,
+      kGrid.light,
+      canvas.legend ? legend_script() : "unset key");
+  script += axis_script('x', chart.x, x_range, canvas.x_ticks);
+  script += axis_script('y', chart.y, y_range, canvas.y_ticks);
+  script += lines_script(chart);
+  if (!chart.lines.empty()) script += "set tmargin 2\n";
+  std::string plots;
+  for (std::size_t i = 0; i < chart.series.size(); ++i) {
+    if (!has_data(chart, chart.series[i])) continue;
+    script += data_block(chart, chart.series[i], i);
+    plots += (plots.empty() ? "plot " : ", ") + series_script(chart.series[i], i);
+  }
+  // Without any data the frame alone.
+  return script + (plots.empty() ? "plot NaN notitle" : plots) + "\nunset output\n";
+}
+
+/// Without `enhanced`, names with _ and ^ are what they are.
+std::string svg_terminal(const Canvas& canvas, const std::string& name, bool on_white) {
+  return fmt::format(
+      "set encoding utf8\n"
+      "set terminal svg noenhanced size {},{} dynamic font 'sans-serif,{}' name '{}'{}\n",
+      canvas.width,
+      canvas.height,
+      canvas.font,
+      name,
+      on_white ? " background rgb 'white'" : "");
+}
+
+std::string output_script(const ScratchFolder& folder, const char* file) {
+  return fmt::format("set output {}\n", gnuplot_quoted(folder.file(file)));
+}
+
+/// gnuplot's "rgb( 27,  95, 176)".
+std::string gnuplot_colour(const std::string& hex) {
+  const auto channel = [&](int at) { return std::stoi(hex.substr(1 + 2 * at, 2), nullptr, 16); };
+  return fmt::format("rgb({:3}, {:3}, {:3})", channel(0), channel(1), channel(2));
+}
+
+void replace_all(std::string& text, const std::string& from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+void use_variable(std::string& svg, const Ink& ink) {
+  const std::string variable = fmt::format("var({})", ink.variable);
+  const std::string spaced = gnuplot_colour(ink.light);
+  replace_all(svg, spaced, variable);
+  std::string tight = spaced;  // text has the same colour without blanks
+  replace_all(tight, " ", "");
+  replace_all(svg, tight, variable);
+}
+
+/// From a file of gnuplot to a part of a page: no prolog, colours by variable, ids of its own.
+std::string page_part(std::string svg, const std::string& name) {
+  svg.erase(0, svg.find("<svg"));
+  svg = std::regex_replace(svg,
+                           std::regex("<title>[^<]*</title>\\s*<desc>[^<]*</desc>\\s*"),
+                           "",
+                           std::regex_constants::format_first_only);
+  // In HTML the namespaces go without saying, and every address on a page is under suspicion.
+  svg = std::regex_replace(svg, std::regex("\\s+xmlns(:xlink)?=\"[^\"]*\""), "");
+  replace_all(svg, "xlink:href", "href");
+  for (std::size_t at = svg.find("<filter"); at != std::string::npos; at = svg.find("<filter"))
+    svg.erase(at, svg.find("</filter>") + 9 - at);  // of text boxes, of which there are none
+  svg = std::regex_replace(svg, std::regex("\\bid=(['\"])"), "id=$1" + name + "-");
+  replace_all(svg, "href='#", "href='#" + name + "-");
+  for (const Ink& ink : {kText, kAxis, kGrid, kFront, kNeutral}) use_variable(svg, ink);
+  for (const Style& style : kStyles) use_variable(svg, style.ink);
+  replace_all(svg, "font-family=\"sans-serif\"", "");
+  return svg;
+}
+
+const char* legend_mark(const ChartSeries& series) {
+  if (series.point_type == 0) return series.dashed ? "┅" : "━";
+  for (const Style& style : kStyles) {
+    if (style.point_type == series.point_type) return style.mark;
+  }
+  return "•";
+}
+
+std::vector<LegendEntry> legend_of(const Chart& chart) {
+  std::vector<LegendEntry> entries;
+  for (const ChartSeries& series : chart.series) {
+    if (!series.title.empty() && has_data(chart, series))
+      entries.push_back({series.title, series.ink, legend_mark(series)});
+  }
+  return entries;
+}
+
+}  // namespace
+
+ChartSeries styled_series(std::string title,
+                          std::vector<std::pair<double, double>> points,
+                          int style,
+                          double line_width) {
+  const Style& look = kStyles[static_cast<std::size_t>(style)];
+  ChartSeries series;
+  series.title = std::move(title);
+  series.points = std::move(points);
+  series.ink = look.ink;
+  series.point_type = look.point_type;
+  series.line_width = line_width;
+  return series;
+}
+
+DrawnChart draw_for_page(const Chart& chart) {
+  const ScratchFolder folder;
+  const auto draw = [&](const Canvas& canvas, const char* file) {
+    return svg_terminal(canvas, chart.name, false) + output_script(folder, file) +
+           body_script(chart, canvas);
+  };
+  run_gnuplot(draw(kWide, "wide") + "reset\n" + draw(kNarrow, "narrow"));
+  return {chart.name,
+          page_part(folder.read("wide"), chart.name + "-w"),
+          page_part(folder.read("narrow"), chart.name + "-n"),
+          legend_of(chart)};
+}
+
+ChartFiles draw_files(const Chart& chart) {
+  const ScratchFolder folder;
+  const std::string png_terminal = fmt::format(
+      "set terminal pngcairo noenhanced size {},{} font 'Sans,{}' linewidth 2 pointscale 2 "
+      "background rgb 'white'\n",
+      2 * kFile.width,
+      2 * kFile.height,
+      3 * kFile.font / 2);
+  run_gnuplot(svg_terminal(kFile, chart.name, true) + output_script(folder, "svg") +
+              body_script(chart, kFile) + "reset\n" + png_terminal + output_script(folder, "png") +
+              body_script(chart, kFile));
+  return {folder.read("svg"), folder.read("png")};
+}
+
+}  // namespace matapprox::report

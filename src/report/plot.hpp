@@ -1,0 +1,80 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report/palette.hpp"
+#include "report/ticks.hpp"
+
+namespace matapprox::report {
+
+// A chart as data, and what gnuplot makes of it.
+
+struct ChartAxis {
+  std::string label;
+  Scale scale = Scale::kLinear;
+  std::optional<std::pair<double, double>> range;  ///< empty: what the data take
+};
+
+/// Points in the order in which they are joined. On a log scale those that are not positive are
+/// left out.
+struct ChartSeries {
+  std::string title;  ///< in the legend; empty: not there
+  std::vector<std::pair<double, double>> points;
+  Ink ink = kNeutral;
+  int point_type = 0;  ///< gnuplot's; 0: no marks
+  double point_size = 0.9;
+  double line_width = 2;  ///< 0: marks only
+  bool steps = false;     ///< each value holds until the next
+  bool dashed = false;
+};
+
+/// The look of a style of the palette.
+ChartSeries styled_series(std::string title,
+                          std::vector<std::pair<double, double>> points,
+                          int style,
+                          double line_width = 2);
+
+/// A dashed vertical line with words above the frame.
+struct ChartLine {
+  double x = 0;
+  std::string label;
+};
+
+struct Chart {
+  std::string name;  ///< of files and ids: "error_storage"; letters, digits, _
+  ChartAxis x;
+  ChartAxis y;
+  std::vector<ChartSeries> series;
+  std::vector<ChartLine> lines;
+};
+
+/// An entry of a legend.
+struct LegendEntry {
+  std::string title;
+  Ink ink;
+  const char* mark;  ///< a character that looks like the series: "●", "▲", "━"
+};
+
+/// The same chart for a page: SVG markup without prolog whose colours are the page's CSS variables
+/// (palette.hpp), with ids of its own, in a wide form and in one for phones. The legend is left to
+/// the page, which can break its lines.
+struct DrawnChart {
+  std::string name;
+  std::string wide;
+  std::string narrow;
+  std::vector<LegendEntry> legend;
+};
+DrawnChart draw_for_page(const Chart& chart);
+
+/// The same chart as files: an SVG with its colours in it, on white, and a PNG of 1720 x 960
+/// pixels.
+struct ChartFiles {
+  std::string svg;
+  std::string png;
+};
+ChartFiles draw_files(const Chart& chart);
+
+}  // namespace matapprox::report

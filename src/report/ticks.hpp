@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace matapprox::report {
+
+enum class Scale { kLinear, kLog };
+
+/// A range that holds all values with a little room at both ends; log scales leave out what is not
+/// positive. [1, 10] if there is nothing to show.
+std::pair<double, double> padded_range(const std::vector<double>& values, Scale scale);
+
+struct Tick {
+  double value = 0;
+  std::string label;
+};
+/// At most about `wanted` round values within the range; on a log scale powers of ten, or 1-2-5
+/// within a few decades.
+std::vector<Tick> ticks(std::pair<double, double> range, Scale scale, int wanted);
+
+/// "0.05", "20,000", "10⁻⁶", "3×10⁸": as one writes it on an axis.
+std::string tick_label(double value);
+
+/// 1234567 -> "1,234,567".
+std::string grouped(long long value);
+
+}  // namespace matapprox::report

@@ -1,0 +1,93 @@
+#include "report/heat_map.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "matapprox/io/image_file.hpp"
+#include "matapprox/operators/dense.hpp"
+
+namespace matapprox::report {
+namespace {
+
+using testing::HasSubstr;
+
+Matrix numbered(Index rows, Index cols) {
+  Matrix A(rows, cols);
+  for (Index j = 0; j < cols; ++j) {
+    for (Index i = 0; i < rows; ++i) A(i, j) = static_cast<double>((7 * i + 3 * j) % 11) - 5;
+  }
+  return A;
+}
+
+TEST(HeatMap, SmallMatricesAreShownEntryByEntry) {
+  const Matrix A = numbered(20, 30);
+  const PicturePlan plan = picture_plan(20, 30, false);
+  EXPECT_EQ(plan.cells, Cells::kEntries);
+  EXPECT_EQ(picture_cells(DenseOperator(A), plan), A);
+  EXPECT_EQ(cells_text(plan, false), "");
+  const Matrix B = Matrix::Ones(20, 30);
+  EXPECT_EQ(difference_cells(DenseOperator(A), DenseOperator(B), plan), A - B);
+}
+
+TEST(HeatMap, LargeMatricesAreBlockMeansOfAbsoluteValues) {
+  const Matrix A = numbered(1100, 700);
+  const PicturePlan plan = picture_plan(1100, 700, false);
+  EXPECT_EQ(plan.cells, Cells::kAbsoluteMeans);
+  EXPECT_EQ(plan.block, 3);
+  const Matrix cells = picture_cells(DenseOperator(A), plan);
+  ASSERT_EQ(cells.rows(), 367);
+  ASSERT_EQ(cells.cols(), 234);
+  EXPECT_NEAR(cells(0, 0), A.block(0, 0, 3, 3).cwiseAbs().mean(), 1e-14);
+  EXPECT_NEAR(cells(366, 233), A.block(1098, 699, 2, 1).cwiseAbs().mean(), 1e-14);
+  EXPECT_THAT(cells_text(plan, false), HasSubstr("mean absolute value of a block of 3 × 3"));
+}
+
+TEST(HeatMap, LargeImagesAreBlockMeans) {
+  const Matrix A = numbered(600, 600);
+  const PicturePlan plan = picture_plan(600, 600, true);
+  EXPECT_EQ(plan.cells, Cells::kMeans);
+  EXPECT_NEAR(picture_cells(DenseOperator(A), plan)(1, 2), A.block(2, 4, 2, 2).mean(), 1e-14);
+  const Matrix zero = Matrix::Zero(600, 600);
+  EXPECT_NEAR(difference_cells(DenseOperator(A), DenseOperator(zero), plan)(1, 2),
+              A.block(2, 4, 2, 2).cwiseAbs().mean(),
+              1e-14);
+}
+
+TEST(HeatMap, HugeMatricesAreSampled) {
+  const PicturePlan plan = picture_plan(20000, 20000, false);
+  EXPECT_EQ(plan.cells, Cells::kSampled);
+  EXPECT_EQ(plan.block, 40);
+  EXPECT_THAT(cells_text(plan, true), HasSubstr("one entry out of a block of 40 × 40"));
+}
+
+TEST(HeatMap, ScaleIsSymmetricAndNotRuledByOneEntry) {
+  Matrix A = numbered(100, 100);
+  A(3, 3) = 1e6;
+  const ColourScale scale = symmetric_scale({&A}, ColourMap::kDiverging);
+  EXPECT_EQ(scale.high, 5);
+  EXPECT_EQ(scale.low, -5);
+  EXPECT_DOUBLE_EQ(clipped_share(A, scale), 1e-4);
+  const Matrix zero = Matrix::Zero(3, 3);
+  EXPECT_EQ(symmetric_scale({&zero}, ColourMap::kResidual).high, 1);
+}
+
+TEST(HeatMap, PngHasOnePixelACell) {
+  Matrix A(2, 3);
+  A << 0, 51, 255, 300, -5, 102;
+  const GreyImage image =
+      parse_image(heat_map_png(A, grey_scale(Matrix::Constant(1, 1, 255))), "A");
+  Matrix expected(2, 3);
+  expected << 0, 51, 255, 255, 0, 102;
+  EXPECT_EQ(image.values, expected);
+}
+
+TEST(HeatMap, FilesHaveATitleAndAColourBar) {
+  const Matrix A = numbered(9, 9);
+  const HeatMapFiles files =
+      heat_map_files(A, symmetric_scale({&A}, ColourMap::kDiverging), "A's residual");
+  EXPECT_THAT(files.svg, HasSubstr("A's residual"));
+  EXPECT_EQ(parse_image(files.png, "heat map").values.cols(), 1280);
+}
+
+}  // namespace
+}  // namespace matapprox::report

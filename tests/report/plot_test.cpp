@@ -1,0 +1,114 @@
+#include "report/plot.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <regex>
+#include <set>
+
+#include "matapprox/core/error.hpp"
+#include "matapprox/io/image_file.hpp"
+#include "report/gnuplot.hpp"
+
+namespace matapprox::report {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Chart example() {
+  Chart chart;
+  chart.name = "error_storage";
+  chart.x = {"stored numbers", Scale::kLog, {}};
+  chart.y = {"relative error", Scale::kLog, {}};
+  chart.series = {styled_series("truncated SVD", {{100, 0.5}, {1000, 0.01}}, 0),
+                  styled_series("Nystr\u00f6m's <b>_x^2", {{100, 0.7}, {1000, 0.0}}, 2)};
+  chart.lines = {{5000, "N\u00b2 = 5,000"}};
+  return chart;
+}
+
+std::vector<std::string> ids(const std::string& svg) {
+  const std::regex id("\\bid=['\"]([^'\"]*)");
+  std::vector<std::string> found;
+  for (std::sregex_iterator match(svg.begin(), svg.end(), id), end; match != end; ++match)
+    found.push_back((*match)[1]);
+  return found;
+}
+
+TEST(Plot, DataEndUpInTheSvg) {
+  const std::string svg = draw_files(example()).svg;
+  for (const char* text : {"stored numbers",
+                           "relative error",
+                           "truncated SVD",
+                           "Nystr\u00f6m's &lt;b>_x^2",
+                           "N\u00b2 = 5,000",
+                           "1,000",
+                           "0.01",
+                           "rgb( 27,  95, 176)"}) {
+    EXPECT_THAT(svg, HasSubstr(text));
+  }
+}
+
+TEST(Plot, PngIsAPictureOfTheStatedSize) {
+  const GreyImage image = parse_image(draw_files(example()).png, "chart");
+  EXPECT_EQ(image.values.cols(), 1720);
+  EXPECT_EQ(image.values.rows(), 960);
+  EXPECT_LT(image.values.minCoeff(), 100);
+  EXPECT_EQ(image.values.maxCoeff(), 255);
+}
+
+TEST(Plot, PagePartHasVariablesForColoursAndIdsOfItsOwn) {
+  const DrawnChart drawn = draw_for_page(example());
+  std::set<std::string> seen;
+  for (const std::string& svg : {drawn.wide, drawn.narrow}) {
+    EXPECT_EQ(svg.rfind("<svg", 0), 0U);
+    EXPECT_THAT(svg, HasSubstr("var(--series-0)"));
+    EXPECT_THAT(svg, HasSubstr("var(--ink)"));
+    EXPECT_THAT(svg, Not(HasSubstr("http")));
+    EXPECT_THAT(svg, Not(HasSubstr("27,  95, 176")));
+    for (const std::string& id : ids(svg)) EXPECT_TRUE(seen.insert(id).second) << id;
+  }
+  EXPECT_GE(seen.size(), 10U);
+  ASSERT_EQ(drawn.legend.size(), 2U);
+  EXPECT_EQ(drawn.legend[0].title, "truncated SVD");
+}
+
+TEST(Plot, NothingToShowIsAnEmptyFrame) {
+  Chart chart = example();
+  chart.lines.clear();
+  for (ChartSeries& series : chart.series) series.points = {{-1, 0}};
+  EXPECT_THAT(draw_files(chart).svg, HasSubstr("stored numbers"));
+  EXPECT_TRUE(draw_for_page(chart).legend.empty());
+}
+
+TEST(Plot, TextCannotBecomeACommand) {
+  Chart chart = example();
+  chart.x.label = "a' ; set output '/nonexistent/x' ; `false` \n plot @b \"c\" \\n";
+  EXPECT_THAT(draw_files(chart).svg, HasSubstr("set output '/nonexistent/x' ; `false`   plot @b"));
+}
+
+TEST(Gnuplot, RefusedScriptIsAnErrorWithItsWords) {
+  try {
+    run_gnuplot("plot nonsense with nonsense\n");
+    FAIL();
+  } catch (const NumericalError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("gnuplot: "));
+    EXPECT_THAT(error.what(), HasSubstr("nonsense"));
+  }
+}
+
+TEST(Gnuplot, MissingProgramNamesThePackage) {
+  const std::string path = std::getenv("PATH") != nullptr ? std::getenv("PATH") : "";
+  setenv("PATH", "/nonexistent", 1);
+  try {
+    require_gnuplot();
+    ADD_FAILURE();
+  } catch (const NotAvailable& error) {
+    EXPECT_THAT(error.what(), HasSubstr("gnuplot-nox"));
+  }
+  setenv("PATH", path.c_str(), 1);
+}
+
+}  // namespace
+}  // namespace matapprox::report
