@@ -3,6 +3,7 @@
 #include "command_line.hpp"
 #include "commands.hpp"
 #include "exit_codes.hpp"
+#include "invocation.hpp"
 #include "kernels/lapack.hpp"
 #include "matapprox/report/build_info.hpp"
 
@@ -16,6 +17,7 @@ int main(int argc, char** argv) {
     app.set_version_flag("--version", version());
     app.require_subcommand(1);
     app.footer("Examples:\n  matapprox compare matrices/mesh2d.mtx\n  matapprox compare --help");
+    app::keep_invocation(argc, argv);
     app::Action action;
     app::add_compare(app, action);
     app::add_approximate(app, action);

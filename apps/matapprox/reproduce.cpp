@@ -11,9 +11,11 @@
 #include "core/require.hpp"
 #include "exit_codes.hpp"
 #include "interrupt.hpp"
+#include "invocation.hpp"
 #include "matapprox/reproduce/reproduction.hpp"
 #include "output.hpp"
 #include "progress.hpp"
+#include "report/gnuplot.hpp"
 #include "shared_options.hpp"
 
 namespace matapprox::app {
@@ -34,6 +36,7 @@ struct ReproduceCommand {
   std::string csv;
   std::string markdown;
   std::string latex;
+  std::string report;
 };
 
 /// Which rows are being worked on and how far they are, on one line.
@@ -135,6 +138,10 @@ void check_outputs(const ReproduceCommand& command) {
   require(to_stdout <= 1, "only one of --json, --csv, --markdown and --latex can be -");
   command.json.check();
   for (const std::string& path : others) command.json.check_other(path);
+  if (command.report.empty()) return;
+  require(command.report != "-", "--report: the page is written to a file, not to standard output");
+  command.json.check_other(command.report);
+  report::require_gnuplot();
 }
 
 bool prints_table(const ReproduceCommand& command) {
@@ -147,6 +154,7 @@ void write_outputs(const ReproduceCommand& command, const Reproduction& result) 
   if (!command.csv.empty()) write_text(command.csv, reproduction_csv(result));
   if (!command.markdown.empty()) write_text(command.markdown, reproduction_markdown(result));
   if (!command.latex.empty()) write_text(command.latex, reproduction_latex(result));
+  if (!command.report.empty()) write_text(command.report, reproduction_page(result, invocation()));
   if (prints_table(command) && !result.finished().empty()) write_stdout(reproduction_table(result));
 }
 
@@ -204,6 +212,11 @@ void add_reproduce_outputs(CLI::App& sub, ReproduceCommand& command) {
   add("--csv", command.csv, "Also write the rows as CSV; - prints it in place of the text");
   add("--markdown", command.markdown, "Also write the tables as Markdown; or -");
   add("--latex", command.latex, "Also write the tables as LaTeX; or -");
+  sub.add_option("--report",
+                 command.report,
+                 "Write a page with charts, pictures and tables, to open in a browser")
+      ->type_name("FILE.html")
+      ->group(kGroup);
 }
 
 }  // namespace

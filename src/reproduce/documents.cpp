@@ -87,16 +87,18 @@ std::string reproduction_csv(const Reproduction& reproduction) {
 }
 
 std::string reproduction_table(const Reproduction& reproduction) {
-  std::string text = reproduction::as_text(reproduction::paper_table(reproduction)) + "\n" +
-                     reproduction::as_text(reproduction::storage_table(reproduction)) + "\n";
+  std::string text;
+  for (const reproduction::TextTable& table : reproduction::all_tables(reproduction))
+    text += reproduction::as_text(table) + "\n";
   for (const std::string& sentence : reproduction::all_notes(reproduction))
     text += reproduction::folded(sentence);
   return text;
 }
 
 std::string reproduction_markdown(const Reproduction& reproduction) {
-  std::string text = reproduction::as_markdown(reproduction::paper_table(reproduction)) + "\n" +
-                     reproduction::as_markdown(reproduction::storage_table(reproduction)) + "\n";
+  std::string text;
+  for (const reproduction::TextTable& table : reproduction::all_tables(reproduction))
+    text += reproduction::as_markdown(table) + "\n";
   for (const std::string& sentence : reproduction::all_notes(reproduction))
     text += "- " + sentence + "\n";
   return text;
@@ -104,8 +106,8 @@ std::string reproduction_markdown(const Reproduction& reproduction) {
 
 std::string reproduction_latex(const Reproduction& reproduction) {
   std::string text = "% needs \\usepackage{booktabs}\n";
-  text += reproduction::as_latex(reproduction::paper_table(reproduction)) + "\n";
-  text += reproduction::as_latex(reproduction::storage_table(reproduction));
+  for (const reproduction::TextTable& table : reproduction::all_tables(reproduction))
+    text += reproduction::as_latex(table) + "\n";
   for (const std::string& sentence : reproduction::all_notes(reproduction))
     text += "% " + sentence + "\n";
   return text;

@@ -156,6 +156,29 @@ TextTable storage_table(const Reproduction& reproduction) {
   return table;
 }
 
+TextTable picture_table(const Reproduction& reproduction) {
+  TextTable table;
+  table.caption =
+      "Pictures, from the left: original, TSVD, SF, and the residuals |A - B| of both on one "
+      "scale, "
+      "white for 0.";
+  table.columns = {
+      Column{"", "image", true}, Column{"", "black from, grey levels"}, Column{"", "file", true}};
+  for (const ReproducedRow* row : reproduction.finished()) {
+    if (row->picture.empty()) continue;
+    table.rows.push_back(
+        {row->paper.name, fmt::format("{:.1f}", row->residual_scale), row->picture});
+  }
+  return table;
+}
+
+std::vector<TextTable> all_tables(const Reproduction& reproduction) {
+  std::vector<TextTable> tables{paper_table(reproduction), storage_table(reproduction)};
+  TextTable pictures = picture_table(reproduction);
+  if (!pictures.rows.empty()) tables.push_back(std::move(pictures));
+  return tables;
+}
+
 std::vector<std::string> legend(const Reproduction& reproduction) {
   std::vector<std::string> sentences = {
       "First table: TSVD at the paper's rank, ceil(ceil(log2 N)^2 / 2), which stores more or fewer "
@@ -175,9 +198,6 @@ std::vector<std::string> legend(const Reproduction& reproduction) {
         "The paper's Fig. 4 also shows lena, which is left out: a photograph under copyright. Its "
         "value for chess (126, 136) is that of another picture. Gradient images are clipped "
         "4-neighbour Laplacians.");
-    sentences.emplace_back(
-        "Pictures, from the left: original, TSVD, SF, and the residuals |A - B| of both on one "
-        "scale, white for 0.");
   }
   return sentences;
 }
@@ -225,6 +245,9 @@ std::string time_spent(const Reproduction& reproduction) {
                                  reproduction.cpu_seconds,
                                  reproduction.threads,
                                  reproduction.threads == 1 ? "" : "s");
+  double fits = 0;
+  for (const ReproducedRow* row : rows) fits += row->seconds;
+  text += fmt::format("; all {} fits together {:.1f} s", rows.size(), fits);
   if (reused > 0) text += fmt::format("; {} kept from an earlier run", reused);
   return text;
 }

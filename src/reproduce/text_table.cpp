@@ -48,7 +48,7 @@ std::string group_line(const TextTable& table, const std::vector<std::size_t>& w
     }
     begin += widths[c] + 2;
   }
-  return line + "\n";
+  return line.empty() ? line : line + "\n";
 }
 
 /// `text` with every character of `from` preceded by a backslash.

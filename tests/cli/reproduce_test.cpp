@@ -70,6 +70,34 @@ TEST(CliReproduce, PrintsTheTableAndWritesEveryForm) {
   EXPECT_THAT(read_file(out + "/t.tex"), HasSubstr("\\toprule"));
 }
 
+TEST(CliReproduce, ReportIsOnePageWithChartsTablesAndPictures) {
+  const std::string out = temporary_dir();
+  const std::string page = out + "/figure4.html";
+  const ProgramResult result = run_program({"reproduce",
+                                            "figure4",
+                                            "--matrices",
+                                            paper_folder(),
+                                            "--rows",
+                                            "ship,chess (gradient)",
+                                            "-o",
+                                            out,
+                                            "--set",
+                                            "adam_steps=30",
+                                            "--report",
+                                            page,
+                                            "--quiet"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::string html = read_file(page);
+  EXPECT_THAT(html,
+              AllOf(HasSubstr("<svg"),
+                    HasSubstr("chess (gradient)"),
+                    HasSubstr("1342"),
+                    HasSubstr("residual of SF"),
+                    HasSubstr("matapprox reproduce figure4")));
+  EXPECT_THAT(html, testing::Not(HasSubstr("<script")));
+  EXPECT_THAT(html, testing::Not(HasSubstr("src=\"http")));
+}
+
 TEST(CliReproduce, FindsTheMatricesThroughTheEnvironment) {
   const std::string matrices = paper_folder();
   const Arguments command = {"reproduce",
@@ -112,6 +140,7 @@ TEST(CliReproduce, WrongInputIsRefusedBeforeAnyFit) {
   complains(joined(table1, {"--set", "adam_steps"}), 2, "option=value");
   complains(joined(table1, {"--json", "-", "--csv", "-"}), 2, "only one of");
   complains(joined(table1, {"--latex", folder + "/no/t.tex"}), 3, "does not exist");
+  complains(joined(table1, {"--report", folder + "/no/t.html"}), 3, "does not exist");
   complains({"table1", "--matrices", matrices, "-o", folder + "/no/rows"}, 3, "does not exist");
   complains({"table1", "--matrices", folder + "/no", "-o", folder}, 3, "no such folder");
   complains({"table1", "--matrices", folder, "-o", folder}, 3, "holds none of the 27 rows");

@@ -50,7 +50,7 @@ struct ReproducedRow {
 
   std::string saved_to;       ///< the file with the Chord factors; empty if not kept
   std::string picture;        ///< sheet of an image; empty if there is none
-  double residual_scale = 0;  ///< grey levels that the darkest pixel of its residuals stands for
+  double residual_scale = 0;  ///< grey levels from which on its residuals are black
   bool reused = false;        ///< kept from an earlier run with the same options
 
   bool ok() const { return status == "ok"; }
@@ -126,5 +126,10 @@ std::string reproduction_csv(const Reproduction& reproduction);
 std::string reproduction_table(const Reproduction& reproduction);  ///< at most 110 columns wide
 std::string reproduction_markdown(const Reproduction& reproduction);
 std::string reproduction_latex(const Reproduction& reproduction);
+
+/// One self-contained HTML page: findings, the ratio of the errors then and now, the pictures of
+/// images, the tables, error against time, and `command`, which made it. Reads the pictures that
+/// were kept. Throws NotAvailable without gnuplot, FileError.
+std::string reproduction_page(const Reproduction& reproduction, const std::string& command);
 
 }  // namespace matapprox
