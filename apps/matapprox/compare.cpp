@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "commands.hpp"
 #include "core/require.hpp"
@@ -12,6 +13,7 @@
 #include "matapprox/report/comparison.hpp"
 #include "output.hpp"
 #include "progress.hpp"
+#include "report_output.hpp"
 #include "saved_record.hpp"
 #include "shared_options.hpp"
 
@@ -30,6 +32,7 @@ struct CompareCommand {
   std::vector<std::string> settings;
   std::string save_folder;
   std::string csv;
+  ReportOutput report;
 };
 
 std::string saved_path(const CompareCommand& command, const std::string& method) {
@@ -58,17 +61,10 @@ void check_methods(const std::vector<std::string>& chosen) {
   }
 }
 
-/// Makes the folder of --save (not its parents) and refuses files that are there.
-void prepare_folder(const CompareCommand& command) {
+/// Makes the folder of --save and refuses files that are there.
+void prepare_save_folder(const CompareCommand& command) {
   if (command.save_folder.empty()) return;
-  std::error_code failure;
-  if (!fs::is_directory(command.save_folder)) {
-    check_output(command.save_folder, true);
-    if (!fs::create_directory(command.save_folder, failure)) {
-      throw FileError(
-          fmt::format("{}: cannot make this folder: {}", command.save_folder, failure.message()));
-    }
-  }
+  prepare_folder(command.save_folder);
   for (const std::string& method :
        command.methods.empty() ? comparison_methods() : command.methods) {
     command.json.check_other(saved_path(command, method));
@@ -91,14 +87,19 @@ ComparisonOptions comparison_options(const CompareCommand& command) {
 
 Comparison run_comparison(const CompareCommand& command,
                           const LoadedMatrix& loaded,
-                          const ComparisonOptions& options) {
+                          const ComparisonOptions& options,
+                          Report& report) {
   ProgressLine progress(command.common.quiet());
   RunControl control;
   control.stop = &catch_interrupts();
   control.progress = [&](const Progress& now) { progress.update(now); };
   ComparisonEvents events;
   events.started = [&](const std::string& method) { progress.start(method, options.max_seconds); };
+  std::optional<ComparisonReport> builder;
+  if (command.report.is_wanted())
+    builder.emplace(*loaded.matrix, options, command.report.options(loaded.provenance));
   events.finished = [&](ComparisonRow& row, const RunResult& result) {
+    if (builder) builder->add(row, result);
     if (command.save_folder.empty()) return;
     row.saved_to = saved_path(command, row.method);
     save(*row.saved_to,
@@ -107,6 +108,11 @@ Comparison run_comparison(const CompareCommand& command,
   };
   Comparison comparison = compare(*loaded.matrix, options, control, events);
   comparison.path = command.input.path();
+  if (!builder) return comparison;
+  events.started = [&](const std::string& method) {
+    progress.start("report: " + method, command.report.sweep_seconds());
+  };
+  report = builder->make(comparison, control, events);
   return comparison;
 }
 
@@ -130,11 +136,14 @@ int run_compare(const CompareCommand& command) {
           "--json - and --csv - exclude each other");
   command.json.check();
   command.json.check_other(command.csv);
-  prepare_folder(command);
+  prepare_save_folder(command);
+  command.report.check(command.json, command.methods);
 
   const LoadedMatrix loaded = command.input.load(command.common.quiet());
-  const Comparison comparison = run_comparison(command, loaded, options);
+  Report report;
+  const Comparison comparison = run_comparison(command, loaded, options, report);
 
+  command.report.write(report);
   command.json.write(report::to_json(comparison));
   if (!command.csv.empty()) write_text(command.csv, comparison_csv(comparison));
   if (!command.json.replaces_text() && command.csv != "-")
@@ -164,6 +173,7 @@ void add_compare(CLI::App& app, Action& chosen) {
   sub.add_option(
          "--csv", command->csv, "Also write the table as CSV; - prints it in place of the text")
       ->type_name("FILE");
+  command->report.add(sub);
   command->size.add(sub);
   command->measuring.add(sub);
   command->common.add(sub, true);
@@ -172,6 +182,7 @@ void add_compare(CLI::App& app, Action& chosen) {
       "Examples:\n"
       "  matapprox compare matrices/mesh2d.mtx\n"
       "  matapprox compare photo.png --budget 10% --precision float --json photo.json\n"
+      "  matapprox compare matrices/mesh2d.mtx --report mesh2d.html\n"
       "  matapprox compare points.csv --as kernel --kernel gaussian --methods "
       "nystrom,truncated_svd\n"
       "  matapprox compare a.mtx --target-error 0.01 --set nystrom.sampling=uniform");

@@ -74,6 +74,15 @@ void check_replaceable(const std::string& path, bool force) {
   check_output(path, force);
 }
 
+void prepare_folder(const std::string& path) {
+  std::error_code failure;
+  if (fs::is_directory(path, failure)) return;
+  check_output(path, true);
+  if (!fs::create_directory(path, failure)) {
+    throw FileError(fmt::format("{}: cannot make this folder: {}", path, failure.message()));
+  }
+}
+
 void write_stdout(const std::string& text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
   if (!written || std::fflush(stdout) != 0) refuse("standard output", std::strerror(errno));

@@ -15,6 +15,9 @@ void check_output(const std::string& path, bool force);
 /// also throws FileError for those.
 void check_replaceable(const std::string& path, bool force);
 
+/// Makes a folder, not its parents, unless it is there. Throws FileError.
+void prepare_folder(const std::string& path);
+
 /// Writes to standard output; throws FileError if that fails (a full disk behind a redirection).
 void write_stdout(const std::string& text);
 

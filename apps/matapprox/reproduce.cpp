@@ -13,9 +13,9 @@
 #include "interrupt.hpp"
 #include "invocation.hpp"
 #include "matapprox/reproduce/reproduction.hpp"
+#include "matapprox/reproduce/reproduction_page.hpp"
 #include "output.hpp"
 #include "progress.hpp"
-#include "report/gnuplot.hpp"
 #include "shared_options.hpp"
 
 namespace matapprox::app {
@@ -37,6 +37,7 @@ struct ReproduceCommand {
   std::string markdown;
   std::string latex;
   std::string report;
+  std::string plots;
 };
 
 /// Which rows are being worked on and how far they are, on one line.
@@ -121,14 +122,13 @@ ReproductionOptions reproduction_options(const ReproduceCommand& command) {
 
 /// Makes the folder of the rows, not its parents. Throws FileError unless rows can be kept there.
 void prepare_kept_folder(const std::string& folder) {
-  std::error_code failure;
-  if (!fs::is_directory(folder, failure)) {
-    check_output(folder, false);
-    if (!fs::create_directory(folder, failure))
-      throw FileError(fmt::format("{}: cannot make this folder: {}", folder, failure.message()));
-  }
+  prepare_folder(folder);
   if (access(folder.c_str(), W_OK | X_OK) != 0)
     throw FileError(fmt::format("{}: cannot write: the folder is not writable", folder));
+}
+
+std::string plot_path(const ReproduceCommand& command, const std::string& name) {
+  return (fs::path(command.plots) / name).string();
 }
 
 void check_outputs(const ReproduceCommand& command) {
@@ -138,10 +138,13 @@ void check_outputs(const ReproduceCommand& command) {
   require(to_stdout <= 1, "only one of --json, --csv, --markdown and --latex can be -");
   command.json.check();
   for (const std::string& path : others) command.json.check_other(path);
-  if (command.report.empty()) return;
   require(command.report != "-", "--report: the page is written to a file, not to standard output");
   command.json.check_other(command.report);
-  report::require_gnuplot();
+  if (!command.report.empty() || !command.plots.empty()) require_report_tools();
+  if (command.plots.empty()) return;
+  prepare_folder(command.plots);
+  for (const std::string& name : reproduction_plot_names())
+    command.json.check_other(plot_path(command, name));
 }
 
 bool prints_table(const ReproduceCommand& command) {
@@ -155,6 +158,10 @@ void write_outputs(const ReproduceCommand& command, const Reproduction& result) 
   if (!command.markdown.empty()) write_text(command.markdown, reproduction_markdown(result));
   if (!command.latex.empty()) write_text(command.latex, reproduction_latex(result));
   if (!command.report.empty()) write_text(command.report, reproduction_page(result, invocation()));
+  if (!command.plots.empty()) {
+    for (const ReportFile& file : reproduction_plots(result))
+      write_text(plot_path(command, file.name), file.bytes);
+  }
   if (prints_table(command) && !result.finished().empty()) write_stdout(reproduction_table(result));
 }
 
@@ -216,6 +223,9 @@ void add_reproduce_outputs(CLI::App& sub, ReproduceCommand& command) {
                  command.report,
                  "Write a page with charts, pictures and tables, to open in a browser")
       ->type_name("FILE.html")
+      ->group(kGroup);
+  sub.add_option("--plots", command.plots, "Write its charts as .svg and .png files here")
+      ->type_name("DIR")
       ->group(kGroup);
 }
 

@@ -43,6 +43,8 @@
 #include "matapprox/report/build_info.hpp"
 #include "matapprox/report/comparison.hpp"
 #include "matapprox/report/measure.hpp"
+#include "matapprox/report/report_page.hpp"
 #include "matapprox/report/run.hpp"
 #include "matapprox/reproduce/paper.hpp"
 #include "matapprox/reproduce/reproduction.hpp"
+#include "matapprox/reproduce/reproduction_page.hpp"

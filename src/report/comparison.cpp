@@ -8,25 +8,16 @@
 #include "core/require.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/threads.hpp"
+#include "report/comparison_entry.hpp"
 
 namespace matapprox {
 namespace {
 
-constexpr const char* kSymmetricSvd = "truncated_svd_symmetric";
-
-/// The registered method behind a row's name, and the options that the name stands for.
-struct Entry {
-  std::string name;
-  const Method* method = nullptr;
-  NamedOptions fixed;
-};
-
-Entry entry_of(const std::string& name) {
-  if (name == kSymmetricSvd) {
-    return {name, &find_method("truncated_svd"), {{"symmetric_storage", "true"}}};
-  }
-  return {name, &find_method(name), {}};
-}
+using report::comparison_entry;
+using report::ComparisonEntry;
+using report::entry_options;
+using report::kSymmetricSvd;
+using report::run_entry;
 
 void check(const LinearOperator& A, const ComparisonOptions& options) {
   const Index largest = std::min(A.rows(), A.cols());
@@ -42,39 +33,18 @@ void check(const LinearOperator& A, const ComparisonOptions& options) {
   }
 }
 
-std::vector<Entry> entries(const LinearOperator& A,
-                           const MatrixFacts& facts,
-                           const ComparisonOptions& options) {
-  std::vector<Entry> result;
-  for (const std::string& name : options.methods) result.push_back(entry_of(name));
+std::vector<ComparisonEntry> entries(const LinearOperator& A,
+                                     const MatrixFacts& facts,
+                                     const ComparisonOptions& options) {
+  std::vector<ComparisonEntry> result;
+  for (const std::string& name : options.methods) result.push_back(comparison_entry(name));
   if (!result.empty()) return result;
   for (const Method& method : methods()) {
-    result.push_back(entry_of(std::string(method.name)));
+    result.push_back(comparison_entry(std::string(method.name)));
     const bool also_symmetric = method.name == "truncated_svd" && facts.symmetric && A.rows() > 1;
-    if (also_symmetric) result.push_back(entry_of(kSymmetricSvd));
+    if (also_symmetric) result.push_back(comparison_entry(kSymmetricSvd));
   }
   return result;
-}
-
-NamedOptions options_of(const Entry& entry,
-                        const StorageBudget& budget,
-                        const ComparisonOptions& options) {
-  NamedOptions named = entry.fixed;
-  const auto add = [&](const std::string& name, const std::string& value) {
-    if (entry.method->has_option(name)) named.emplace_back(name, value);
-  };
-  add("seed", fmt::format("{}", options.seed));
-  if (options.rank > 0) {
-    add("rank", fmt::format("{}", options.rank));
-  } else if (options.target_error == 0) {
-    add("budget", budget.text());
-  }
-  for (const MethodSetting& setting : options.settings) {
-    if (setting.method != entry.method->name) continue;
-    std::erase_if(named, [&](const auto& option) { return option.first == setting.option; });
-    named.emplace_back(setting.option, setting.value);
-  }
-  return named;
 }
 
 ComparisonRow as_is_row(const LinearOperator& A,
@@ -99,17 +69,6 @@ ComparisonRow as_is_row(const LinearOperator& A,
   return row;
 }
 
-ComparisonRow failed_row(const Entry& entry,
-                         const NamedOptions& options,
-                         const std::string& reason) {
-  ComparisonRow row;
-  row.method = entry.name;
-  row.status = reason;
-  row.options = options;
-  row.failure = std::current_exception();
-  return row;
-}
-
 std::string basis_of(const ComparisonOptions& options, const StorageBudget& budget) {
   if (options.rank > 0) return fmt::format("rank {}", options.rank);
   if (options.target_error > 0)
@@ -125,39 +84,6 @@ std::string basis_of(const ComparisonOptions& options, const StorageBudget& budg
   return fmt::format("equal storage: {:.0f} numbers{}",
                      budget.amount,
                      options.budget.is_set() ? "" : ", what the Chord reference pattern stores");
-}
-
-ComparisonRow run_entry(const LinearOperator& A,
-                        const Entry& entry,
-                        const NamedOptions& named,
-                        const MatrixFacts& facts,
-                        const ComparisonOptions& options,
-                        const RunControl& control,
-                        const ComparisonEvents& events) {
-  if (control.interrupted()) return failed_row(entry, named, "interrupted before it started");
-  if (events.started) events.started(entry.name);
-  RunControl own = control;
-  own.max_seconds = options.max_seconds;
-  own.target_error = options.target_error;
-  own.restart_clock();
-  try {
-    const RunResult result = run(*entry.method, A, named, options.precision, own);
-    const bool interrupted = result.approximation.summary.termination == Termination::kInterrupted;
-    const Measurement measured = measure(A, result.approximation, facts, options.measure);
-    ComparisonRow row = comparison_row(entry.name, result, measured, interrupted);
-    if (events.finished) events.finished(row, result);
-    return row;
-  } catch (const FileError&) {
-    throw;  // of events.finished: a result that cannot be written is not the method's failure
-  } catch (const Interrupted& stopped) {
-    ComparisonRow row = failed_row(entry, named, stopped.what());
-    row.interrupted = control.interrupted();
-    return row;
-  } catch (const Error& error) {
-    return failed_row(entry, named, error.what());
-  } catch (const std::bad_alloc&) {
-    return failed_row(entry, named, "ran out of memory");
-  }
 }
 
 }  // namespace
@@ -219,7 +145,7 @@ Comparison compare(const LinearOperator& A,
   comparison.facts = describe(A, options.measure, control);
   comparison.seed = options.seed;
   comparison.threads = threads();
-  const std::vector<Entry> chosen = entries(A, comparison.facts, options);
+  const std::vector<ComparisonEntry> chosen = entries(A, comparison.facts, options);
 
   StorageBudget budget = options.budget.is_set()
                              ? options.budget
@@ -227,8 +153,8 @@ Comparison compare(const LinearOperator& A,
   budget.precision = options.precision;
   comparison.basis = basis_of(options, budget);
   comparison.rows.push_back(as_is_row(A, comparison.facts, options.measure));
-  for (const Entry& entry : chosen) {
-    const NamedOptions named = options_of(entry, budget, options);
+  for (const ComparisonEntry& entry : chosen) {
+    const NamedOptions named = entry_options(entry, budget, options);
     comparison.rows.push_back(
         run_entry(A, entry, named, comparison.facts, options, control, events));
   }

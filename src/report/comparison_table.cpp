@@ -5,9 +5,15 @@
 #include <vector>
 
 #include "matapprox/report/comparison.hpp"
+#include "report/row_text.hpp"
 
 namespace matapprox {
 namespace {
+
+using report::error_text;
+using report::row_notes;
+using report::share_text;
+using report::short_number;
 
 constexpr std::size_t kWidth = 100;
 
@@ -30,26 +36,6 @@ constexpr Column kColumns[] = {
 };
 constexpr std::size_t kColumnCount = std::size(kColumns);
 
-/// Three significant digits in at most seven characters, without an exponent where it reads well.
-std::string short_number(double value) {
-  if (value == 0) return "0";
-  if (value >= 1e7 || value < 1e-3) return fmt::format("{:.1e}", value);
-  if (value >= 99.95) return fmt::format("{:.0f}", value);
-  return fmt::format("{:#.3g}", value);
-}
-
-std::string error_text(const Measurement& measured) {
-  if (!measured.relative_error) return "-";
-  const double error = *measured.relative_error;
-  const std::string digits = error == 0 ? "0" : fmt::format("{:.3e}", error);
-  return measured.error_is_exact ? digits : "~" + digits;
-}
-
-std::string share_text(double share) {
-  const double percent = 100 * share;
-  return percent >= 100 ? fmt::format("{:.0f} %", percent) : fmt::format("{:.2g} %", percent);
-}
-
 std::string shown_method(const ComparisonRow& row) {
   return row.method == "truncated_svd_symmetric" ? "truncated_svd" : row.method;
 }
@@ -59,26 +45,6 @@ std::string shown_method(const ComparisonRow& row) {
 std::string shown_form(const ComparisonRow& row) {
   if (row.method == "as_is") return row.form.substr(0, row.form.find_first_of(", "));
   return row.form;
-}
-
-std::vector<std::string> notes_of(const ComparisonRow& row) {
-  std::vector<std::string> notes;
-  if (!row.ok()) return {row.status};
-  if (row.interrupted) notes.emplace_back("interrupted");
-  if (row.no_compression()) notes.emplace_back("no compression");
-  if (row.measurement->worse_than_zero) notes.emplace_back("worse than the zero matrix");
-  if (row.termination == Termination::kMaxSeconds) notes.emplace_back("stopped by --max-seconds");
-  if (row.termination == Termination::kMaxIterations)
-    notes.emplace_back("stopped by max_iterations");
-  if (const auto& interval = row.measurement->error_interval) {
-    notes.push_back(fmt::format(
-        "|A - B|_F estimated, 95 % interval {:.4g} .. {:.4g}", interval->first, interval->second));
-  }
-  if (!row.measurement->relative_error) {
-    notes.push_back(fmt::format("absolute error {:.3e}", row.measurement->error_frobenius));
-  }
-  if (!row.message.empty()) notes.push_back(row.message);
-  return notes;
 }
 
 std::vector<std::string> cells_of(const ComparisonRow& row) {
@@ -159,7 +125,7 @@ std::string comparison_table(const Comparison& comparison) {
   for (const ComparisonRow& row : comparison.rows) {
     lines.push_back(cells_of(row));
     std::string joined;
-    for (const std::string& note : notes_of(row)) joined += (joined.empty() ? "" : "; ") + note;
+    for (const std::string& note : row_notes(row)) joined += (joined.empty() ? "" : "; ") + note;
     lines.back().back() = joined.empty() ? "" : fmt::format("[{}]", ++note_count);
     if (!joined.empty())
       notes += wrapped(fmt::format("[{}] {}: {}", note_count, row.method, joined), 4);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 namespace matapprox::report {
@@ -109,6 +110,10 @@ std::string tick_label(double value) {
   const std::string mantissa = fmt::format("{:.3g}", value / std::pow(10.0, exponent));
   if (mantissa == "1") return "10" + superscript(exponent);
   return mantissa + "×10" + superscript(exponent);
+}
+
+std::string three_digits(double value) {
+  return tick_label(std::strtod(fmt::format("{:.2e}", value).c_str(), nullptr));
 }
 
 }  // namespace matapprox::report

@@ -23,6 +23,9 @@ std::vector<Tick> ticks(std::pair<double, double> range, Scale scale, int wanted
 /// "0.05", "20,000", "10⁻⁶", "3×10⁸": as one writes it on an axis.
 std::string tick_label(double value);
 
+/// The value rounded to three digits, written as on an axis: "0.0503", "6.81×10⁻⁷".
+std::string three_digits(double value);
+
 /// 1234567 -> "1,234,567".
 std::string grouped(long long value);
 

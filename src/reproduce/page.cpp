@@ -9,6 +9,7 @@
 
 #include "matapprox/io/image_file.hpp"
 #include "matapprox/report/build_info.hpp"
+#include "matapprox/reproduce/reproduction_page.hpp"
 #include "reproduce/charts.hpp"
 #include "reproduce/paper_tables.hpp"
 #include "reproduce/sheet.hpp"
@@ -154,6 +155,21 @@ std::string reproduction_page(const Reproduction& reproduction, const std::strin
   page.sections.push_back(repeat_section(reproduction, command));
   page.footer = fmt::format("matapprox {}, {}", version(), machine_description());
   return report::page_html(page);
+}
+
+std::vector<ReportFile> reproduction_plots(const Reproduction& reproduction) {
+  std::vector<ReportFile> files;
+  for (const report::Chart& chart :
+       {reproduction::ratio_chart(reproduction), reproduction::history_chart(reproduction)}) {
+    report::ChartFiles drawn = report::draw_files(chart);
+    files.push_back({chart.name + ".svg", std::move(drawn.svg)});
+    files.push_back({chart.name + ".png", std::move(drawn.png)});
+  }
+  return files;
+}
+
+std::vector<std::string> reproduction_plot_names() {
+  return {"ratio.svg", "ratio.png", "history.svg", "history.png"};
 }
 
 }  // namespace matapprox

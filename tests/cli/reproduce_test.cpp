@@ -85,8 +85,12 @@ TEST(CliReproduce, ReportIsOnePageWithChartsTablesAndPictures) {
                                             "adam_steps=30",
                                             "--report",
                                             page,
+                                            "--plots",
+                                            out + "/plots",
                                             "--quiet"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
+  for (const char* name : {"ratio.svg", "ratio.png", "history.svg", "history.png"})
+    EXPECT_TRUE(fs::exists(out + "/plots/" + name)) << name;
   const std::string html = read_file(page);
   EXPECT_THAT(html,
               AllOf(HasSubstr("<svg"),

@@ -127,9 +127,4 @@ std::string reproduction_table(const Reproduction& reproduction);  ///< at most 
 std::string reproduction_markdown(const Reproduction& reproduction);
 std::string reproduction_latex(const Reproduction& reproduction);
 
-/// One self-contained HTML page: findings, the ratio of the errors then and now, the pictures of
-/// images, the tables, error against time, and `command`, which made it. Reads the pictures that
-/// were kept. Throws NotAvailable without gnuplot, FileError.
-std::string reproduction_page(const Reproduction& reproduction, const std::string& command);
-
 }  // namespace matapprox

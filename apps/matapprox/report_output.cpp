@@ -1,0 +1,75 @@
+#include "report_output.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+
+#include "core/require.hpp"
+#include "invocation.hpp"
+#include "output.hpp"
+
+namespace matapprox::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string plot_path(const std::string& folder, const std::string& name) {
+  return (fs::path(folder) / name).string();
+}
+
+bool is_picture_file(const std::string& path) {
+  std::string extension = fs::path(path).extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(), [](unsigned char c) {
+    return static_cast<char>(std::tolower(c));
+  });
+  const std::array<const char*, 4> known{".png", ".jpg", ".jpeg", ".pgm"};
+  return std::find(known.begin(), known.end(), extension) != known.end();
+}
+
+}  // namespace
+
+void ReportOutput::add(CLI::App& app) {
+  constexpr const char* kGroup = "Report";
+  app.add_option("--report", page_, "Write a page with charts and pictures, to open in a browser")
+      ->group(kGroup)
+      ->type_name("FILE.html");
+  app.add_option("--plots", plots_, "Write its charts and pictures as .svg and .png files here")
+      ->group(kGroup)
+      ->type_name("DIR");
+  app.add_option("--sweep-seconds",
+                 sweep_seconds_,
+                 "Time for the fits at other storage that the report shows; 0: none [60]")
+      ->group(kGroup)
+      ->type_name("");
+}
+
+void ReportOutput::check(const JsonOptions& json, const std::vector<std::string>& methods) const {
+  require(sweep_seconds_ >= 0, "--sweep-seconds {} is negative", sweep_seconds_);
+  if (!is_wanted()) return;
+  require(page_ != "-", "--report: the page is written to a file, not to standard output");
+  json.check_other(page_);
+  require_report_tools();
+  if (plots_.empty()) return;
+  prepare_folder(plots_);
+  for (const std::string& name : report_plot_names(methods))
+    json.check_other(plot_path(plots_, name));
+}
+
+ReportOptions ReportOutput::options(const Provenance& provenance) const {
+  ReportOptions options;
+  options.page = !page_.empty();
+  options.plots = !plots_.empty();
+  options.is_image = is_picture_file(provenance.path);
+  options.kind = provenance.kind;
+  options.command = invocation();
+  options.sweep_seconds = sweep_seconds_;
+  return options;
+}
+
+void ReportOutput::write(const Report& report) const {
+  if (!page_.empty()) write_text(page_, report.html);
+  for (const ReportFile& file : report.plots) write_text(plot_path(plots_, file.name), file.bytes);
+}
+
+}  // namespace matapprox::app

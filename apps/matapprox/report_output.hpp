@@ -1,0 +1,31 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "matapprox/io/load.hpp"
+#include "matapprox/report/report_page.hpp"
+#include "shared_options.hpp"
+
+namespace matapprox::app {
+
+/// --report --plots --sweep-seconds
+class ReportOutput {
+ public:
+  void add(CLI::App& app);
+  bool is_wanted() const { return !page_.empty() || !plots_.empty(); }
+  double sweep_seconds() const { return sweep_seconds_; }
+  /// Called before any long work: throws InvalidArgument, FileError for what cannot be written, and
+  /// NotAvailable if the charts cannot be drawn. Makes the folder of --plots.
+  void check(const JsonOptions& json, const std::vector<std::string>& methods) const;
+  ReportOptions options(const Provenance& provenance) const;
+  void write(const Report& report) const;
+
+ private:
+  std::string page_;
+  std::string plots_;
+  double sweep_seconds_ = 60;
+};
+
+}  // namespace matapprox::app

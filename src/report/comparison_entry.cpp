@@ -1,0 +1,86 @@
+#include "report/comparison_entry.hpp"
+
+#include <fmt/format.h>
+
+#include <new>
+
+#include "matapprox/core/error.hpp"
+
+namespace matapprox::report {
+namespace {
+
+ComparisonRow failed_row(const ComparisonEntry& entry,
+                         const NamedOptions& options,
+                         const std::string& reason) {
+  ComparisonRow row;
+  row.method = entry.name;
+  row.status = reason;
+  row.options = options;
+  row.failure = std::current_exception();
+  return row;
+}
+
+}  // namespace
+
+ComparisonEntry comparison_entry(const std::string& name) {
+  if (name == kSymmetricSvd) {
+    return {name, &find_method("truncated_svd"), {{"symmetric_storage", "true"}}};
+  }
+  return {name, &find_method(name), {}};
+}
+
+NamedOptions entry_options(const ComparisonEntry& entry,
+                           const StorageBudget& budget,
+                           const ComparisonOptions& options) {
+  NamedOptions named = entry.fixed;
+  const auto add = [&](const std::string& name, const std::string& value) {
+    if (entry.method->has_option(name)) named.emplace_back(name, value);
+  };
+  add("seed", fmt::format("{}", options.seed));
+  if (options.rank > 0) {
+    add("rank", fmt::format("{}", options.rank));
+  } else if (options.target_error == 0) {
+    add("budget", budget.text());
+  }
+  for (const MethodSetting& setting : options.settings) {
+    if (setting.method != entry.method->name) continue;
+    std::erase_if(named, [&](const auto& option) { return option.first == setting.option; });
+    named.emplace_back(setting.option, setting.value);
+  }
+  return named;
+}
+
+ComparisonRow run_entry(const LinearOperator& A,
+                        const ComparisonEntry& entry,
+                        const NamedOptions& named,
+                        const MatrixFacts& facts,
+                        const ComparisonOptions& options,
+                        const RunControl& control,
+                        const ComparisonEvents& events) {
+  if (control.interrupted()) return failed_row(entry, named, "interrupted before it started");
+  if (events.started) events.started(entry.name);
+  RunControl own = control;
+  own.max_seconds = options.max_seconds;
+  own.target_error = options.target_error;
+  own.restart_clock();
+  try {
+    const RunResult result = run(*entry.method, A, named, options.precision, own);
+    const bool interrupted = result.approximation.summary.termination == Termination::kInterrupted;
+    const Measurement measured = measure(A, result.approximation, facts, options.measure);
+    ComparisonRow row = comparison_row(entry.name, result, measured, interrupted);
+    if (events.finished) events.finished(row, result);
+    return row;
+  } catch (const FileError&) {
+    throw;  // of events.finished: a result that cannot be written is not the method's failure
+  } catch (const Interrupted& stopped) {
+    ComparisonRow row = failed_row(entry, named, stopped.what());
+    row.interrupted = control.interrupted();
+    return row;
+  } catch (const Error& error) {
+    return failed_row(entry, named, error.what());
+  } catch (const std::bad_alloc&) {
+    return failed_row(entry, named, "ran out of memory");
+  }
+}
+
+}  // namespace matapprox::report

@@ -1,0 +1,180 @@
+#include "report/findings.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "report/palette.hpp"
+#include "report/ticks.hpp"
+
+namespace matapprox::report {
+namespace {
+
+using Rows = std::vector<const ComparisonRow*>;
+
+bool by_target(const Comparison& comparison) { return comparison.basis.rfind("least", 0) == 0; }
+
+double error_of(const ComparisonRow& row) { return *row.measurement->relative_error; }
+
+/// Rows with an error, the best first. By target error: those that reached it, least storage first.
+Rows ranked_rows(const Comparison& comparison) {
+  Rows rows;
+  for (const ComparisonRow& row : comparison.rows) {
+    if (row.ok() && row.method != "as_is" && row.measurement->relative_error) rows.push_back(&row);
+  }
+  if (!by_target(comparison)) {
+    std::stable_sort(
+        rows.begin(), rows.end(), [](auto* a, auto* b) { return error_of(*a) < error_of(*b); });
+    return rows;
+  }
+  const auto reached = [](const ComparisonRow* row) {
+    return row->termination == Termination::kTargetReached ||
+           row->message.find("not reached") == std::string::npos;
+  };
+  std::erase_if(rows, [&](const ComparisonRow* row) { return !reached(row); });
+  std::stable_sort(rows.begin(), rows.end(), [](auto* a, auto* b) {
+    return a->storage->numbers < b->storage->numbers;
+  });
+  return rows;
+}
+
+std::string times_text(double ratio) {
+  if (ratio >= 1000) return tick_label(std::round(ratio / 100) * 100);
+  return fmt::format("{:.{}f}", ratio, ratio < 9.95 ? 1 : 0);
+}
+
+/// "1.4 times less than the next, CUR (0.068)."
+std::string lead(double best, double next, const std::string& who, const std::string& figure) {
+  if (best == 0 || next / best < 1.05) return fmt::format("{} ({}) is close behind.", who, figure);
+  return fmt::format("The next, {} ({}), has {} times that.", who, figure, times_text(next / best));
+}
+
+std::string headline_by_error(const Comparison& comparison, const Rows& rows) {
+  const ComparisonRow& best = *rows.front();
+  std::string text = fmt::format(
+      "{} comes nearest to this matrix, with a relative error of {} in "
+      "{} stored numbers.",
+      shown_name(best.method),
+      spoken_error(*best.measurement),
+      grouped(best.storage->numbers));
+  if (comparison.basis.rfind("rank", 0) == 0) text += fmt::format(" ({}.)", comparison.basis);
+  if (error_of(best) >= 1) return text + " That is no better than the zero matrix.";
+  if (rows.size() < 2) return text;
+  const ComparisonRow& next = *rows[1];
+  return text + " " +
+         lead(error_of(best),
+              error_of(next),
+              shown_name(next.method),
+              spoken_error(*next.measurement));
+}
+
+std::string headline_by_storage(const Comparison& comparison, const Rows& rows) {
+  const ComparisonRow& best = *rows.front();
+  const std::string text = fmt::format("{} needs the fewest numbers, {} ({}).",
+                                       shown_name(best.method),
+                                       grouped(best.storage->numbers),
+                                       comparison.basis);
+  if (rows.size() < 2) return text;
+  const ComparisonRow& next = *rows[1];
+  return text + " " +
+         lead(static_cast<double>(best.storage->numbers),
+              static_cast<double>(next.storage->numbers),
+              shown_name(next.method),
+              grouped(next.storage->numbers));
+}
+
+std::string headline(const Comparison& comparison, const Rows& rows) {
+  if (rows.empty()) return "No method gave a result.";
+  return by_target(comparison) ? headline_by_storage(comparison, rows)
+                               : headline_by_error(comparison, rows);
+}
+
+/// The matrix as it is given, if that takes fewer numbers than the winner.
+void add_as_is(const Comparison& comparison, const Rows& rows, std::vector<std::string>& findings) {
+  const auto as_is = std::find_if(comparison.rows.begin(),
+                                  comparison.rows.end(),
+                                  [](const ComparisonRow& row) { return row.method == "as_is"; });
+  if (as_is == comparison.rows.end() || !as_is->storage || rows.empty()) return;
+  const auto given = static_cast<double>(as_is->storage->numbers);
+  const auto winner = static_cast<double>(rows.front()->storage->numbers);
+  if (given >= winner || given <= 0) return;
+  findings.push_back(fmt::format(
+      "The matrix as it is given ({}) takes only {} numbers and has no error: {} times fewer.",
+      as_is->form,
+      grouped(as_is->storage->numbers),
+      times_text(winner / given)));
+}
+
+std::string joined_names(const Rows& rows) {
+  std::vector<std::string> names;
+  for (const ComparisonRow* row : rows) names.push_back(shown_name(row->method));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+void add_compression(const Comparison& comparison,
+                     const Rows& rows,
+                     std::vector<std::string>& findings) {
+  const double full =
+      static_cast<double>(comparison.facts.rows) * static_cast<double>(comparison.facts.cols);
+  Rows full_size;
+  for (const ComparisonRow* row : rows) {
+    if (row->no_compression()) full_size.push_back(row);
+  }
+  if (rows.empty()) return;
+  const std::string entries = grouped(static_cast<long long>(full));
+  if (full_size.size() == rows.size()) {
+    findings.push_back(
+        fmt::format("Nothing is compressed here: the full matrix has only {} entries.", entries));
+  } else if (!full_size.empty()) {
+    findings.push_back(
+        fmt::format("No compression: {} stores at least the {} numbers of the full "
+                    "matrix.",
+                    joined_names(full_size),
+                    entries));
+  } else {
+    findings.push_back(
+        fmt::format("The winner stores {:.2g} % of the {} entries of the full matrix.",
+                    100 * *rows.front()->storage_share,
+                    entries));
+  }
+}
+
+void add_failures(const Comparison& comparison, std::vector<std::string>& findings) {
+  Rows worse;
+  for (const ComparisonRow& row : comparison.rows) {
+    if (!row.ok()) {
+      findings.push_back(fmt::format("{} gave no result: {}.", shown_name(row.method), row.status));
+    } else if (row.measurement && row.measurement->worse_than_zero) {
+      worse.push_back(&row);
+    }
+  }
+  if (!worse.empty())
+    findings.push_back(
+        fmt::format("Farther from the matrix than zero is: {}.", joined_names(worse)));
+  if (comparison.interrupted()) findings.emplace_back("The comparison was interrupted.");
+}
+
+}  // namespace
+
+std::vector<std::string> findings_of(const Comparison& comparison) {
+  const Rows rows = ranked_rows(comparison);
+  std::vector<std::string> findings{headline(comparison, rows)};
+  add_as_is(comparison, rows, findings);
+  add_compression(comparison, rows, findings);
+  add_failures(comparison, findings);
+  return findings;
+}
+
+const ComparisonRow* winner_of(const Comparison& comparison) {
+  const Rows rows = ranked_rows(comparison);
+  return rows.empty() ? nullptr : rows.front();
+}
+
+std::string spoken_error(const Measurement& measured) {
+  const std::string digits = three_digits(measured.relative_error.value_or(0));
+  return measured.error_is_exact ? digits : "about " + digits;
+}
+
+}  // namespace matapprox::report

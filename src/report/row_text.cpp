@@ -1,0 +1,46 @@
+#include "report/row_text.hpp"
+
+#include <fmt/format.h>
+
+namespace matapprox::report {
+
+std::string short_number(double value) {
+  if (value == 0) return "0";
+  if (value >= 1e7 || value < 1e-3) return fmt::format("{:.1e}", value);
+  if (value >= 99.95) return fmt::format("{:.0f}", value);
+  return fmt::format("{:#.3g}", value);
+}
+
+std::string error_text(const Measurement& measured) {
+  if (!measured.relative_error) return "-";
+  const double error = *measured.relative_error;
+  const std::string digits = error == 0 ? "0" : fmt::format("{:.3e}", error);
+  return measured.error_is_exact ? digits : "~" + digits;
+}
+
+std::string share_text(double share) {
+  const double percent = 100 * share;
+  return percent >= 100 ? fmt::format("{:.0f} %", percent) : fmt::format("{:.2g} %", percent);
+}
+
+std::vector<std::string> row_notes(const ComparisonRow& row) {
+  std::vector<std::string> notes;
+  if (!row.ok()) return {row.status};
+  if (row.interrupted) notes.emplace_back("interrupted");
+  if (row.no_compression()) notes.emplace_back("no compression");
+  if (row.measurement->worse_than_zero) notes.emplace_back("worse than the zero matrix");
+  if (row.termination == Termination::kMaxSeconds) notes.emplace_back("stopped by --max-seconds");
+  if (row.termination == Termination::kMaxIterations)
+    notes.emplace_back("stopped by max_iterations");
+  if (const auto& interval = row.measurement->error_interval) {
+    notes.push_back(fmt::format(
+        "|A - B|_F estimated, 95 % interval {:.4g} .. {:.4g}", interval->first, interval->second));
+  }
+  if (!row.measurement->relative_error) {
+    notes.push_back(fmt::format("absolute error {:.3e}", row.measurement->error_frobenius));
+  }
+  if (!row.message.empty()) notes.push_back(row.message);
+  return notes;
+}
+
+}  // namespace matapprox::report

@@ -1,0 +1,54 @@
+#include "report/spectrum.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kernels/lapack.hpp"
+#include "matapprox/core/error.hpp"
+#include "matapprox/methods/truncated_svd.hpp"
+#include "report/fit_records.hpp"
+
+namespace matapprox::report {
+namespace {
+
+constexpr Index kLargestDense = 2048;
+constexpr Index kLeading = 100;
+
+Spectrum leading_values(const LinearOperator& A, double max_seconds, const RunControl& control) {
+  RunControl own;
+  own.stop = control.stop;
+  own.max_seconds = max_seconds;
+  try {
+    const Approximation svd =
+        truncated_svd(A, {.rank = std::min(kLeading, std::min(A.rows(), A.cols()))}, own);
+    const Vector values = singular_values_of(svd);
+    return {values,
+            false,
+            fmt::format("the leading {}, by truncated_svd ({})", values.size(), svd.summary.form)};
+  } catch (const Error& error) {
+    return {{}, false, error.what()};
+  }
+}
+
+}  // namespace
+
+Spectrum spectrum_of(const LinearOperator& A,
+                     const Vector& known,
+                     double max_seconds,
+                     const RunControl& control) {
+  const Index count = std::min(A.rows(), A.cols());
+  if (count <= kLargestDense && std::max(A.rows(), A.cols()) <= 16 * kLargestDense) {
+    return {kernels::singular_values(A.columns_at(index_range(0, A.cols()))),
+            true,
+            fmt::format("all {}, by LAPACK", count)};
+  }
+  if (known.size() > 0) {
+    return {known,
+            false,
+            fmt::format("the leading {} of {}, which truncated_svd found", known.size(), count)};
+  }
+  return leading_values(A, max_seconds, control);
+}
+
+}  // namespace matapprox::report

@@ -1,0 +1,219 @@
+#include "report/sweep.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "matapprox/methods/chord.hpp"
+#include "report/comparison_entry.hpp"
+#include "report/palette.hpp"
+#include "report/ticks.hpp"
+
+namespace matapprox::report {
+namespace {
+
+/// The storage of a comparison in numbers.
+double base_storage(const LinearOperator& A,
+                    const Comparison& comparison,
+                    const ComparisonOptions& options) {
+  if (options.rank == 0 && options.target_error == 0) {
+    const StorageBudget budget = options.budget.is_set()
+                                     ? options.budget
+                                     : default_budget(A.rows(), A.cols(), options.precision);
+    switch (budget.unit) {
+      case StorageBudget::Unit::kShare:
+        return budget.amount * static_cast<double>(A.rows()) * static_cast<double>(A.cols());
+      case StorageBudget::Unit::kBytes:
+        return budget.amount / static_cast<double>(bytes_per_value(options.precision));
+      default:
+        return budget.amount;
+    }
+  }
+  Index largest = 0;
+  for (const ComparisonRow& row : comparison.rows) {
+    if (row.ok() && row.method != "as_is") largest = std::max(largest, row.storage->numbers);
+  }
+  return static_cast<double>(largest);
+}
+
+bool was_cut_short(const ComparisonRow& row) {
+  return row.interrupted || row.termination == Termination::kMaxSeconds;
+}
+
+void add_point(const ComparisonRow& row, std::vector<SweepPoint>& points) {
+  if (!row.ok() || row.method == "as_is" || !row.measurement->relative_error) return;
+  points.push_back({row.method,
+                    row.storage->numbers,
+                    *row.measurement->relative_error,
+                    row.measurement->error_is_exact,
+                    was_cut_short(row)});
+}
+
+bool is_iterative(const ComparisonEntry& entry) { return entry.method->has_option("factors"); }
+
+/// What Chord stores by itself and how much of that is one factor; 0 where its size is fixed by the
+/// caller or factors differ.
+struct ChordSize {
+  double whole = 0;
+  double factor = 0;
+};
+
+ChordSize chord_size(Index order, const ComparisonOptions& options) {
+  ChordOptions chord;
+  for (const MethodSetting& setting : options.settings) {
+    if (setting.method != "chord") continue;
+    if (setting.option == "factors") return {};
+    OptionSetter setter(setting.option, setting.value);
+    chord.visit(setter);
+  }
+  chord.budget = {};
+  const ChordPattern pattern = chord_pattern(order, chord);
+  for (Index m = 1; m < pattern.factors(); ++m) {
+    if (pattern.links(m) != pattern.links(0)) return {};
+  }
+  return {static_cast<double>(pattern.stored_numbers()),
+          static_cast<double>(order) * static_cast<double>(pattern.links(0))};
+}
+
+/// One fit to be made.
+struct SweepTask {
+  ComparisonEntry entry;
+  double share;
+};
+
+class Sweeper {
+ public:
+  Sweeper(const LinearOperator& A,
+          const Comparison& comparison,
+          const ComparisonOptions& options,
+          double max_seconds,
+          const RunControl& control,
+          const ComparisonEvents& events)
+      : A_(A),
+        comparison_(comparison),
+        options_(options),
+        max_seconds_(max_seconds),
+        control_(control),
+        events_(events) {
+    sweep_.base_numbers = base_storage(A, comparison, options);
+    options_.rank = 0;
+    options_.target_error = 0;
+    options_.measure.spectral_iterations = 0;
+    options_.measure.time_products = false;
+    control_.checkpoint = nullptr;
+    control_.resume = nullptr;
+    control_.restart_clock();
+  }
+
+  StorageSweep run() {
+    for (const ComparisonRow& row : comparison_.rows) add_point(row, sweep_.points);
+    sweep_.shares = {1};
+    if (max_seconds_ > 0 && sweep_.base_numbers >= 1) {
+      const std::vector<SweepTask> tasks = plan();
+      for (std::size_t i = 0; i < tasks.size(); ++i) fit(tasks[i], tasks.size() - i);
+    }
+    sweep_.seconds = control_.seconds();
+    for (const auto& [text, shares] : absences_)
+      sweep_.absences.push_back(
+          fmt::format("{} ({} of the storage)", text, fmt::join(shares, ", ")));
+    std::sort(sweep_.shares.begin(), sweep_.shares.end());
+    return std::move(sweep_);
+  }
+
+ private:
+  /// The closed methods first: they take little, and what is left goes to the iterative ones.
+  std::vector<SweepTask> plan() {
+    std::vector<SweepTask> tasks;
+    std::vector<SweepTask> later;
+    const double full = static_cast<double>(A_.rows()) * static_cast<double>(A_.cols());
+    for (const double share : {0.125, 0.25, 0.5, 2.0}) {
+      if (share * sweep_.base_numbers > full || share * sweep_.base_numbers < 1) continue;
+      sweep_.shares.push_back(share);
+      for (const ComparisonRow& row : comparison_.rows) {
+        if (row.method == "as_is") continue;
+        SweepTask task{comparison_entry(row.method), share};
+        (is_iterative(task.entry) ? later : tasks).push_back(task);
+      }
+    }
+    tasks.insert(tasks.end(), later.begin(), later.end());
+    return tasks;
+  }
+
+  void fit(const SweepTask& task, std::size_t fits_left) {
+    const double left = max_seconds_ - control_.seconds();
+    if (control_.interrupted()) return absent(task, "interrupted");
+    if (left <= 0) return absent(task, "the time for these fits was used up");
+    ComparisonOptions options = options_;
+    options.max_seconds =
+        std::min(options_.max_seconds,
+                 is_iterative(task.entry) ? left / static_cast<double>(fits_left) : left);
+    const double numbers = std::floor(task.share * sweep_.base_numbers);
+    const StorageBudget budget{StorageBudget::Unit::kNumbers, numbers, options.precision};
+    NamedOptions named = entry_options(task.entry, budget, options);
+    if (is_iterative(task.entry)) use_fewer_factors(numbers, named);
+    const ComparisonRow row =
+        run_entry(A_, task.entry, named, comparison_.facts, options, control_, events_);
+    if (row.ok()) {
+      add_point(row, sweep_.points);
+    } else {
+      absent(task, row.status);
+    }
+  }
+
+  void use_fewer_factors(double numbers, NamedOptions& named) {
+    const ChordSize size = chord_size(A_.rows(), options_);
+    if (size.factor == 0 || numbers >= size.whole || numbers < size.factor) return;
+    named.emplace_back("factors", fmt::format("{:.0f}", std::floor(numbers / size.factor)));
+    sweep_.has_fewer_factors = true;
+  }
+
+  void absent(const SweepTask& task, const std::string& reason) {
+    // Messages of a method start with its name.
+    const std::string prefix = std::string(task.entry.method->name) + ": ";
+    const bool named = reason.rfind(prefix, 0) == 0;
+    absences_[fmt::format("{}: {}",
+                          shown_name(task.entry.name),
+                          named ? reason.substr(prefix.size()) : reason)]
+        .push_back(share_name(task.share));
+  }
+
+  const LinearOperator& A_;
+  const Comparison& comparison_;
+  ComparisonOptions options_;
+  double max_seconds_;
+  RunControl control_;
+  const ComparisonEvents& events_;
+  StorageSweep sweep_;
+  std::map<std::string, std::vector<std::string>> absences_;
+};
+
+}  // namespace
+
+StorageSweep sweep_storage(const LinearOperator& A,
+                           const Comparison& comparison,
+                           const ComparisonOptions& options,
+                           double max_seconds,
+                           const RunControl& control,
+                           const ComparisonEvents& events) {
+  return Sweeper(A, comparison, options, max_seconds, control, events).run();
+}
+
+std::vector<SweepPoint> pareto_front(std::vector<SweepPoint> points) {
+  std::sort(points.begin(), points.end(), [](const SweepPoint& a, const SweepPoint& b) {
+    return a.numbers != b.numbers ? a.numbers < b.numbers : a.relative_error < b.relative_error;
+  });
+  std::vector<SweepPoint> front;
+  for (const SweepPoint& point : points) {
+    if (front.empty() || point.relative_error < front.back().relative_error) front.push_back(point);
+  }
+  return front;
+}
+
+std::string share_name(double share) {
+  return share < 1 ? fmt::format("1/{:.0f}", 1 / share) : fmt::format("{:g}", share);
+}
+
+}  // namespace matapprox::report
