@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 
 #include "matapprox/factors/chord_factors.hpp"
 
@@ -18,7 +19,8 @@ void chord_apply_transpose(const ChordPattern& pattern,
                            const ConstBlock& X,
                            Block Y);
 
-/// Produces columns first .. first+count-1 of the target as a row-major N x count panel.
+/// Produces places first .. first+count-1 of the list of columns (of all columns, where there is no
+/// list) of the target as a row-major N x count panel. Called from several threads at once.
 using TargetPanel = std::function<void(Index first, Index count, double* panel)>;
 
 /// f = 1/2 sum over columns c of |W_1...W_M e_c - X e_c|^2 and, unless null, its gradient (the same
@@ -26,6 +28,14 @@ using TargetPanel = std::function<void(Index first, Index count, double* panel)>
 /// Work 6 M N^2 K flops; memory (M + 3) N b numbers per thread plus a few gradients.
 double chord_objective(const ChordPattern& pattern,
                        const double* values,
+                       const TargetPanel& target,
+                       double* gradient);
+
+/// The same for the given columns only: c runs over `columns`, each in 0..N-1, in any order; one
+/// that is listed twice counts twice. Work 6 N M K flops per column.
+double chord_objective(const ChordPattern& pattern,
+                       const double* values,
+                       std::span<const Index> columns,
                        const TargetPanel& target,
                        double* gradient);
 

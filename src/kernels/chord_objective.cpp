@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "kernels/chord.hpp"
@@ -22,10 +23,10 @@ Index objective_width(Index order) {
 Index gradient_slots(Index panels, Index numbers) {
   constexpr Index kMostSlots = 8;
   constexpr Index kSlotNumbers = Index{1} << 25;
-  return std::clamp(kSlotNumbers / numbers, Index{1}, std::min(kMostSlots, panels));
+  return std::clamp(kSlotNumbers / numbers, Index{1}, std::clamp(panels, Index{1}, kMostSlots));
 }
 
-/// The columns first .. first+count-1 of the problem, held as row-major panels.
+/// A few columns of the problem, held as row-major panels.
 class ObjectivePanel {
  public:
   /// Works in `memory`, numbers_needed() of them.
@@ -40,9 +41,10 @@ class ObjectivePanel {
     return (static_cast<Index>(chain.size()) + 1) * panel_numbers(chain.front().order, width);
   }
 
-  /// 1/2 |W_1...W_M E - X E|^2 for the unit columns E; the residual stays in panel 0.
-  double value(Index first, Index count, const TargetPanel& target) {
-    first_ = first;
+  /// 1/2 |W_1...W_M E - X E|^2 for the unit columns E at places first .. first+count-1 of
+  /// `columns`; the residual stays in panel 0.
+  double value(const Index* columns, Index first, Index count, const TargetPanel& target) {
+    columns_ = columns + first;
     count_ = count;
     width_ = round_up(count, simd::kPanelUnit);
     last_factor_columns();
@@ -86,7 +88,7 @@ class ObjectivePanel {
     std::fill_n(T, order_ * width_, 0.0);
     for (Index c = 0; c < count_; ++c) {
       for (Index k = 0; k < W.links; ++k) {
-        const Index i = row_of(W, first_ + c, k);
+        const Index i = row_of(W, columns_[c], k);
         T[i * width_ + c] = W.values[i * W.links + k];
       }
     }
@@ -98,7 +100,7 @@ class ObjectivePanel {
     const double* G = panel(factors_ - 1);
     for (Index c = 0; c < count_; ++c) {
       for (Index k = 0; k < W.links; ++k) {
-        const Index i = row_of(W, first_ + c, k);
+        const Index i = row_of(W, columns_[c], k);
         gradient[i * W.links + k] += G[i * width_ + c];
       }
     }
@@ -115,7 +117,7 @@ class ObjectivePanel {
   const ChordChain& chain_;
   Index order_;
   Index factors_;
-  Index first_ = 0;
+  const Index* columns_ = nullptr;
   Index count_ = 0;
   Index width_ = 0;
   Index panel_numbers_;
@@ -139,13 +141,14 @@ void sum_slots(const double* slots, Index count, Index numbers, double* gradient
 
 double chord_objective(const ChordPattern& pattern,
                        const double* values,
+                       std::span<const Index> columns,
                        const TargetPanel& target,
                        double* gradient) {
   const ChordChain chain = chain_of(pattern, values);
-  const Index n = pattern.order;
+  const Index count = static_cast<Index>(columns.size());
   const Index numbers = pattern.stored_numbers();
-  const Index width = std::min(objective_width(n), round_up(n, simd::kPanelUnit));
-  const Index panels = (n + width - 1) / width;
+  const Index width = std::min(objective_width(pattern.order), round_up(count, simd::kPanelUnit));
+  const Index panels = count == 0 ? 0 : (count + width - 1) / width;
   const Index slots = gradient == nullptr ? panels : gradient_slots(panels, numbers);
   std::vector<double> panel_values(static_cast<std::size_t>(panels));
   thread_local Scratch slot_scratch;
@@ -159,7 +162,7 @@ double chord_objective(const ChordPattern& pattern,
     for (Index p = s; p < panels; p += slots) {
       const Index first = p * width;
       panel_values[static_cast<std::size_t>(p)] =
-          work.value(first, std::min(width, n - first), target);
+          work.value(columns.data(), first, std::min(width, count - first), target);
       if (sums != nullptr) work.add_gradient(sums + s * numbers);
     }
   });
@@ -167,6 +170,15 @@ double chord_objective(const ChordPattern& pattern,
   double value = 0.0;
   for (const double v : panel_values) value += v;
   return value;
+}
+
+double chord_objective(const ChordPattern& pattern,
+                       const double* values,
+                       const TargetPanel& target,
+                       double* gradient) {
+  std::vector<Index> all(static_cast<std::size_t>(pattern.order));
+  std::iota(all.begin(), all.end(), Index{0});
+  return chord_objective(pattern, values, all, target, gradient);
 }
 
 }  // namespace matapprox::kernels

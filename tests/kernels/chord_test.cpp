@@ -68,10 +68,9 @@ TargetPanel panels_of(const Matrix& X) {
 }
 
 /// The dense formula: entry (i, j) of the derivative by W_m is that of
-/// (W_1...W_m-1)^T (Yhat - X) (W_m+1...W_M)^T.
-Vector dense_gradient(const ChordPattern& pattern, const Vector& values, const Matrix& X) {
+/// (W_1...W_m-1)^T R (W_m+1...W_M)^T, R the residual.
+Vector dense_gradient(const ChordPattern& pattern, const Vector& values, const Matrix& R) {
   const Index n = pattern.order;
-  const Matrix R = dense_product(pattern, values, 0, pattern.factors()) - X;
   Vector gradient(values.size());
   for (Index m = 0; m < pattern.factors(); ++m) {
     const Matrix D = dense_product(pattern, values, 0, m).transpose() * R *
@@ -85,6 +84,13 @@ Vector dense_gradient(const ChordPattern& pattern, const Vector& values, const M
     }
   }
   return gradient;
+}
+
+/// `count` columns in no order; where there are more than n, each comes again.
+std::vector<Index> some_columns(Index n, Index count) {
+  std::vector<Index> J;
+  for (Index c = 0; c < count; ++c) J.push_back((7 * c * c + 5 * c + n / 2) % n);
+  return J;
 }
 
 std::vector<ChordPattern> patterns(Index n) {
@@ -117,14 +123,53 @@ TEST_P(ChordOrder, ObjectiveAndGradientAgreeWithTheDenseFormula) {
     const Matrix X = Matrix::Random(n, n);
     Vector gradient = Vector::Constant(values.size(), 5.0);
     const double value = chord_objective(pattern, values.data(), panels_of(X), gradient.data());
-    const double expected =
-        0.5 * (dense_product(pattern, values, 0, pattern.factors()) - X).squaredNorm();
-    const Vector dense = dense_gradient(pattern, values, X);
+    const Matrix R = dense_product(pattern, values, 0, pattern.factors()) - X;
+    const double expected = 0.5 * R.squaredNorm();
+    const Vector dense = dense_gradient(pattern, values, R);
     const double tolerance = 8.0 * kEps * static_cast<double>(n);
     EXPECT_NEAR(value, expected, tolerance * expected);
     EXPECT_LE((gradient - dense).norm(), tolerance * (1.0 + dense.norm()));
     EXPECT_EQ(chord_objective(pattern, values.data(), panels_of(X), nullptr), value);
   }
+}
+
+/// Restricting the sum over columns to a list is dropping the other columns of the residual.
+TEST_P(ChordOrder, ObjectiveOverListedColumnsAgreesWithTheDenseFormula) {
+  const Index n = GetParam();
+  for (const ChordPattern& pattern : patterns(n)) {
+    const Vector values = random_values(pattern);
+    const Matrix Z = dense_product(pattern, values, 0, pattern.factors());
+    for (const Index count : {1, 3, 8, 17, 70}) {
+      const std::vector<Index> J = some_columns(n, count);
+      const Matrix X = Matrix::Random(n, count);
+      Matrix R = Matrix::Zero(n, n);
+      for (Index c = 0; c < count; ++c) {
+        const Index j = J[static_cast<std::size_t>(c)];
+        R.col(j) += Z.col(j) - X.col(c);
+      }
+      double expected = 0;
+      for (Index c = 0; c < count; ++c) {
+        expected += 0.5 * (Z.col(J[static_cast<std::size_t>(c)]) - X.col(c)).squaredNorm();
+      }
+      const Vector dense = dense_gradient(pattern, values, R);
+      Vector gradient = Vector::Constant(values.size(), 5.0);
+      const double value =
+          chord_objective(pattern, values.data(), J, panels_of(X), gradient.data());
+      const double tolerance = 8.0 * kEps * static_cast<double>(n + count);
+      EXPECT_NEAR(value, expected, tolerance * expected);
+      EXPECT_LE((gradient - dense).norm(), tolerance * (1.0 + dense.norm())) << count;
+      EXPECT_EQ(chord_objective(pattern, values.data(), J, panels_of(X), nullptr), value);
+    }
+  }
+}
+
+TEST_P(ChordOrder, ObjectiveOverNoColumnsIsZero) {
+  const ChordPattern pattern = unequal_pattern(GetParam());
+  const Vector values = random_values(pattern);
+  Vector gradient = Vector::Constant(values.size(), 5.0);
+  const Matrix none(GetParam(), 0);
+  EXPECT_EQ(chord_objective(pattern, values.data(), {}, panels_of(none), gradient.data()), 0.0);
+  EXPECT_EQ(gradient, Vector::Zero(values.size()));
 }
 
 TEST_P(ChordOrder, GradientAgreesWithCentralDifferences) {
