@@ -14,6 +14,7 @@
 #include "invocation.hpp"
 #include "matapprox/reproduce/reproduction.hpp"
 #include "matapprox/reproduce/reproduction_page.hpp"
+#include "matapprox/reproduce/timing.hpp"
 #include "output.hpp"
 #include "progress.hpp"
 #include "shared_options.hpp"
@@ -67,9 +68,9 @@ class RowsProgress {
 };
 
 PaperTable table_of(const std::string& what) {
-  const std::vector<std::string> legal{"table1", "figure4"};
-  const auto found = std::find(legal.begin(), legal.end(), what);
-  if (found != legal.end()) return static_cast<PaperTable>(found - legal.begin());
+  const std::vector<std::string> legal{"table1", "figure4", "timing"};
+  const auto found = std::find(legal.begin(), legal.end() - 1, what);
+  if (found != legal.end() - 1) return static_cast<PaperTable>(found - legal.begin());
   const std::string nearest = nearest_name(what, legal);
   throw InvalidArgument(fmt::format("reproduce: '{}' is not one of {}{}",
                                     what,
@@ -181,8 +182,26 @@ int reproduction_outcome(const Reproduction& result) {
   return done > 0 ? kDone : kNumerical;
 }
 
+int run_timing(const ReproduceCommand& command) {
+  for (const std::string& path : {command.csv,
+                                  command.markdown,
+                                  command.latex,
+                                  command.report,
+                                  command.plots,
+                                  command.matrices,
+                                  command.folder})
+    require(path.empty(), "reproduce timing: there is only --json, --threads and --quiet");
+  command.json.check();
+  note(command.common.quiet(), "timing the kernels; give it an idle machine");
+  const KernelTimings timings = time_kernels();
+  command.json.write(timings_json(timings));
+  if (!command.json.replaces_text()) write_stdout(timings_table(timings));
+  return kDone;
+}
+
 int run_reproduce(const ReproduceCommand& command) {
   command.common.apply();
+  if (command.what == "timing") return run_timing(command);
   const ReproductionOptions options = reproduction_options(command);
   select_matrices(options.table, options.rows);
   check_outputs(command);
@@ -235,7 +254,9 @@ void add_reproduce(CLI::App& app, Action& chosen) {
   auto command = std::make_shared<ReproduceCommand>();
   CLI::App& sub = *app.add_subcommand(
       "reproduce", "Makes the tables of the sparse-factorization paper again, ours beside them");
-  sub.add_option("what", command->what, "table1 or figure4")->required()->type_name("");
+  sub.add_option("what", command->what, "table1, figure4, or timing: of the kernels")
+      ->required()
+      ->type_name("");
   sub.add_option("--matrices",
                  command->matrices,
                  "Folder with the paper's matrices [MATAPPROX_MATRICES, or matrices/paper]")

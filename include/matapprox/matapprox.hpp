@@ -48,3 +48,4 @@
 #include "matapprox/reproduce/paper.hpp"
 #include "matapprox/reproduce/reproduction.hpp"
 #include "matapprox/reproduce/reproduction_page.hpp"
+#include "matapprox/reproduce/timing.hpp"
