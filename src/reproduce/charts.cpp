@@ -43,14 +43,14 @@ report::Chart ratio_chart(const Reproduction& reproduction) {
   Points now;
   report::Chart chart;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const double x = static_cast<double>(i + 1);
+    const auto x = static_cast<double>(i + 1);
     if (rows[i]->paper.paper_sf())
       then.emplace_back(x, *rows[i]->paper.paper_sf() / *rows[i]->paper.paper_tsvd());
     now.emplace_back(x, ratio_now(*rows[i]));
     if (i > 0 && rows[i]->paper.category != rows[i - 1]->paper.category)
       chart.lines.push_back({x - 0.5, ""});
   }
-  const double last = static_cast<double>(rows.size());
+  const auto last = static_cast<double>(rows.size());
   chart.name = "ratio";
   chart.x = {"row of the tables", report::Scale::kLinear, std::pair{0.5, last + 0.5}};
   chart.y = {"SF error / TSVD error", report::Scale::kLog, std::nullopt};

@@ -47,6 +47,7 @@ struct ChainData {
   Matrix target;  // column i is row i of the target
   Matrix X;
   Matrix Y;
+  Matrix peer_Y;
   Vector gradient;
 };
 
@@ -74,6 +75,36 @@ void call_product(ChainData& data, Index columns) {
                        data.Y.leftCols(columns));
 }
 
+/// The same chain as Eigen holds sparse matrices, with 4-byte indices: what else one would use.
+using EigenFactor = Eigen::SparseMatrix<double, Eigen::RowMajor, std::int32_t>;
+
+std::vector<EigenFactor> eigen_factors(const ChordFactors& chain) {
+  const Index n = chain.pattern.order;
+  std::vector<EigenFactor> factors;
+  for (Index m = 0; m < chain.pattern.factors(); ++m) {
+    const auto& offsets = chain.pattern.offsets[static_cast<std::size_t>(m)];
+    const double* values = chain.values.data() + chain.pattern.first_value(m);
+    std::vector<Eigen::Triplet<double, std::int32_t>> entries;
+    for (Index i = 0; i < n; ++i) {
+      for (const Index offset : offsets) {
+        entries.emplace_back(
+            static_cast<std::int32_t>(i), static_cast<std::int32_t>((i + offset) % n), *values++);
+      }
+    }
+    EigenFactor& factor = factors.emplace_back(n, n);
+    factor.setFromTriplets(entries.begin(), entries.end());
+  }
+  return factors;
+}
+
+void call_eigen_product(const std::vector<EigenFactor>& factors, const ConstBlock& X, Matrix& Y) {
+  Y = X;
+  for (auto factor = factors.rbegin(); factor != factors.rend(); ++factor) {
+    const Matrix next = *factor * Y;
+    Y = next;
+  }
+}
+
 void call_objective(ChainData& data) {
   const Index n = data.target.rows();
   const kernels::TargetPanel panel = [&](Index first, Index count, double* values) {
@@ -84,26 +115,27 @@ void call_objective(ChainData& data) {
       data.chain.pattern, data.chain.values.data(), panel, data.gradient.data());
 }
 
+Candidate candidate(const TimedKernel& kernel, std::function<void()> call) {
+  return {kernel, std::move(call), 1, {}};
+}
+
 void add_chain(std::vector<Candidate>& candidates, Index n, int threads) {
   const auto data = chain_data(n);
+  const auto peer = std::make_shared<const std::vector<EigenFactor>>(eigen_factors(data->chain));
   const double numbers = static_cast<double>(data->chain.values.size());
   for (const Index columns : {Index{1}, Index{64}}) {
-    candidates.push_back({{"chain times block",
-                           n,
-                           columns,
-                           threads,
-                           0,
-                           0,
-                           2 * numbers * static_cast<double>(columns)},
-                          [data, columns] { call_product(*data, columns); },
-                          1,
-                          {}});
+    TimedKernel kernel{"chain times block", n, columns, threads};
+    kernel.flops = 2 * numbers * static_cast<double>(columns);
+    candidates.push_back(candidate(kernel, [data, columns] { call_product(*data, columns); }));
+    if (threads > 1) continue;
+    kernel.name = "the same, Eigen CSR";
+    candidates.push_back(candidate(kernel, [data, peer, columns] {
+      call_eigen_product(*peer, data->X.leftCols(columns), data->peer_Y);
+    }));
   }
-  candidates.push_back(
-      {{"objective and gradient", n, 0, threads, 0, 0, 6 * numbers * static_cast<double>(n)},
-       [data] { call_objective(*data); },
-       1,
-       {}});
+  TimedKernel kernel{"objective and gradient", n, 0, threads};
+  kernel.flops = 6 * numbers * static_cast<double>(n);
+  candidates.push_back(candidate(kernel, [data] { call_objective(*data); }));
 }
 
 void add_gemm(std::vector<Candidate>& candidates, int threads) {
@@ -113,19 +145,15 @@ void add_gemm(std::vector<Candidate>& candidates, int threads) {
     Matrix C = Matrix::Zero(kGemmOrder, kGemmOrder);
   };
   const auto data = std::make_shared<Operands>();
-  const double flops = 2.0 * kGemmOrder * kGemmOrder * kGemmOrder;
-  candidates.push_back({{"dgemm, ours", kGemmOrder, 0, threads, 0, 0, flops},
-                        [data] {
-                          kernels::gemm(
-                              kernels::Trans::kNo, data->A, kernels::Trans::kNo, data->B, data->C);
-                        },
-                        1,
-                        {}});
+  TimedKernel kernel{"dgemm, ours", kGemmOrder, 0, threads};
+  kernel.flops = 2.0 * kGemmOrder * kGemmOrder * kGemmOrder;
+  candidates.push_back(candidate(kernel, [data] {
+    kernels::gemm(kernels::Trans::kNo, data->A, kernels::Trans::kNo, data->B, data->C);
+  }));
   if (threads > 1) return;
-  candidates.push_back({{"dgemm, " + kernels::blas_info().library, kGemmOrder, 0, 1, 0, 0, flops},
-                        [data] { kernels::blas_gemm(data->A, data->B, data->C); },
-                        1,
-                        {}});
+  kernel.name = "dgemm, " + kernels::blas_info().library;
+  candidates.push_back(
+      candidate(kernel, [data] { kernels::blas_gemm(data->A, data->B, data->C); }));
 }
 
 std::vector<Candidate> all_candidates(const std::vector<Index>& orders, int most_threads) {

@@ -15,7 +15,7 @@ TEST(Timing, EveryKernelIsTimedOnOneThreadAndOnAll) {
   const ThreadCount two(2);
   const KernelTimings timings = time_kernels({16, 33}, 2);
   EXPECT_EQ(threads(), 2);
-  ASSERT_EQ(timings.kernels.size(), 8U + 7U);
+  ASSERT_EQ(timings.kernels.size(), 12U + 7U);
   for (const TimedKernel& kernel : timings.kernels) {
     EXPECT_GT(kernel.best_seconds, 0) << kernel.name;
     EXPECT_LE(kernel.best_seconds, kernel.median_seconds) << kernel.name;

@@ -34,9 +34,10 @@ struct KernelTimings {
 
 /// Times in double precision, on one thread and, if they are more, on threads(): the product of a
 /// chain of the reference pattern with 1 and 64 columns and its objective with gradient, at every
-/// order; and the dense product of order 1024, ours and (one thread) the BLAS's. Every round runs
-/// everything once, so that what else the machine does hits all alike. Changes the number of
-/// threads while it runs. Throws InvalidArgument for rounds < 1 or an order < 2.
+/// order; and the dense product of order 1024. Beside them, on one thread, what else there is: the
+/// chain as Eigen's sparse matrices (as this library is compiled), the dense product of the BLAS.
+/// Every round runs everything once, so that what else the machine does hits all alike. Changes the
+/// number of threads while it runs. Throws InvalidArgument for rounds < 1 or an order < 2.
 KernelTimings time_kernels(const std::vector<Index>& orders = {256, 1024, 4096}, int rounds = 5);
 
 std::string timings_table(const KernelTimings& timings);
