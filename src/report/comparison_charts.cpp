@@ -78,7 +78,7 @@ std::vector<std::string> methods_of(const Comparison& comparison) {
 
 void add_front(const StorageSweep& sweep, Chart& chart) {
   ChartSeries front;
-  front.title = "best so far at this storage (Pareto front)";
+  front.title = "Pareto front";
   front.ink = kFront;
   front.line_width = 7;
   front.steps = true;
@@ -129,7 +129,7 @@ void add_timed(const ComparisonRow& row, const FitRecord* record, Chart& chart) 
 Chart spectrum_chart(const Comparison& comparison, const Spectrum& spectrum) {
   Chart chart;
   chart.name = "singular_values";
-  chart.x = {"k", Scale::kLinear, {}};
+  chart.x = {"number k of the singular value", Scale::kLinear, {}};
   chart.y = {"k-th singular value / largest", Scale::kLog, {}};
   ChartSeries curve;
   curve.title = "singular values";

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <map>
 
 #include "matapprox/report/build_info.hpp"
 #include "report/comparison_charts.hpp"
@@ -54,13 +55,15 @@ Facts matrix_facts(const ComparisonContents& contents) {
 std::string spectrum_message(const ComparisonContents& contents) {
   const Vector& values = contents.spectrum.values;
   if (values.size() == 0) return "No singular values: " + contents.spectrum.how;
-  std::string text = fmt::format("Singular values over the largest, {}.", three_digits(values(0)));
-  for (const double level : {0.1, 0.01, 1e-6}) {
+  std::vector<std::string> counts;
+  for (const double level : {0.1, 0.01, 1e-4, 1e-8}) {
     const auto count = (values.array() > level * values(0)).count();
-    if (count < values.size() || contents.spectrum.is_complete)
-      text += fmt::format(" {} are above {} of it.", count, tick_label(level));
+    if (count == values.size()) break;
+    counts.push_back(fmt::format("{} above {} of it", grouped(count), tick_label(level)));
   }
-  return text;
+  std::string text = fmt::format("The largest singular value is {}", three_digits(values(0)));
+  if (!counts.empty()) text += fmt::format("; {}", fmt::join(counts, ", "));
+  return text + ".";
 }
 
 std::string spectrum_caption(const ComparisonContents& contents) {
@@ -105,7 +108,8 @@ std::string storage_caption(const ComparisonContents& contents) {
   const StorageSweep& sweep = contents.sweep;
   std::string text = "Left and down is better. " + sweep_text(sweep);
   text +=
-      " The wide band is the least error that any method reaches with as many numbers or fewer.";
+      " The wide band, the Pareto front, is the least error that any method reaches in as many "
+      "numbers or fewer.";
   for (const ComparisonRow& row : contents.comparison.rows) {
     if (row.method != "as_is" || !row.storage || row.storage_share.value_or(1) > 0.7) continue;
     text += fmt::format(
@@ -113,6 +117,33 @@ std::string storage_caption(const ComparisonContents& contents) {
         grouped(row.storage->numbers));
   }
   return text;
+}
+
+/// Methods whose error rises with storage somewhere; empty if there are none.
+std::string risen_note(const StorageSweep& sweep) {
+  std::map<std::string, const SweepPoint*> best;
+  std::map<std::string, std::string> risen;
+  std::vector<SweepPoint> points = sweep.points;
+  std::stable_sort(points.begin(), points.end(), [](const SweepPoint& a, const SweepPoint& b) {
+    return a.numbers < b.numbers;
+  });
+  for (const SweepPoint& point : points) {
+    const SweepPoint*& least = best[point.method];
+    if (least != nullptr && point.relative_error > 1.05 * least->relative_error &&
+        point.relative_error > kErrorFloor) {
+      risen[point.method] = fmt::format("{} has {} in {} numbers and {} in {}",
+                                        shown_name(point.method),
+                                        three_digits(least->relative_error),
+                                        grouped(least->numbers),
+                                        three_digits(point.relative_error),
+                                        grouped(point.numbers));
+    }
+    if (least == nullptr || point.relative_error < least->relative_error) least = &point;
+  }
+  std::vector<std::string> parts;
+  for (const auto& entry : risen) parts.push_back(entry.second);
+  return parts.empty() ? std::string()
+                       : fmt::format("More numbers do not always help: {}", fmt::join(parts, "; "));
 }
 
 std::vector<std::string> sweep_notes(const ComparisonContents& contents) {
@@ -136,6 +167,7 @@ std::vector<std::string> sweep_notes(const ComparisonContents& contents) {
   if (estimated > 0)
     notes.push_back(fmt::format(
         "{} of the {} errors are estimates from random vectors", estimated, sweep.points.size()));
+  if (std::string risen = risen_note(sweep); !risen.empty()) notes.push_back(std::move(risen));
   if (tiny) notes.emplace_back("errors below 10⁻¹⁶, 0 included, are drawn at 10⁻¹⁶");
   return notes;
 }
@@ -201,9 +233,10 @@ Section time_section(const ComparisonContents& contents) {
   return {"time",
           "Error against time",
           {chart_figure(draw_for_page(time_chart(contents.comparison, contents.records)),
-                        fmt::format("Seconds of the fit on {} threads, the measurement not "
+                        fmt::format("Seconds of the fit on {} thread{}, the measurement not "
                                     "included.{} A mark is a finished approximation.",
                                     contents.comparison.threads,
+                                    contents.comparison.threads == 1 ? "" : "s",
                                     has_line ? " The line is the best error so far of a method "
                                                "that improves step by step."
                                              : ""),
@@ -264,6 +297,21 @@ PictureGroup fit_group(const ComparisonContents& contents, const FitRecord& reco
                     fmt::format("Heat map of the residual of {}: {}", name, error))}};
 }
 
+/// Scales that are not linear say so.
+std::string soft_text(const PictureScales& scales) {
+  std::vector<std::string> parts;
+  if (scales.matrix.soft > 0)
+    parts.push_back(three_digits(scales.matrix.soft) + " for the matrices");
+  if (scales.residual.soft > 0)
+    parts.push_back(three_digits(scales.residual.soft) + " for the residuals");
+  if (parts.empty()) return {};
+  return fmt::format(
+      " So that small entries beside large ones are seen, colours follow asinh(value / s), with s "
+      "= "
+      "{}.",
+      fmt::join(parts, " and s = "));
+}
+
 std::string scale_caption(const ComparisonContents& contents) {
   const PicturePlan& plan = contents.records.plan();
   std::string text =
@@ -273,6 +321,7 @@ std::string scale_caption(const ComparisonContents& contents) {
   if (!cells.empty()) text += fmt::format(" Of the matrices, {}.", cells);
   if (!residual_cells.empty() && residual_cells != cells)
     text += fmt::format(" Of the residuals, {}.", residual_cells);
+  text += soft_text(contents.scales);
   const double clipped = clipped_share(contents.picture, contents.scales.matrix);
   if (clipped > 0)
     text += fmt::format(
@@ -288,7 +337,7 @@ Section picture_section(const ComparisonContents& contents) {
   for (const FitRecord& record : contents.records.all())
     groups.push_back(fit_group(contents, record));
   return {"pictures",
-          "What is kept and what is lost",
+          "What each method keeps and loses",
           {paragraph(scale_caption(contents)),
            colour_bar(contents.scales.matrix, "matrix and approximations"),
            colour_bar(contents.scales.residual, "residuals"),
@@ -302,11 +351,13 @@ Section table_section(const ComparisonContents& contents) {
       [](const ComparisonRow& row) { return row.measurement && !row.measurement->error_is_exact; });
   return {
       "table",
-      "The figures",
+      "Table of results",
       {results_table(contents.comparison),
+       results_notes(contents.comparison),
        note(fmt::format(
-           "Relative error: |A − B| / |A| in the Frobenius norm{}. Share: of the numbers of the "
-           "full matrix. Times of products are medians.",
+           "Compared at {}. Relative error: |A − B| / |A| in the Frobenius norm{}. Share: of the "
+           "numbers of the full matrix. Columns: the median time of a product with so many.",
+           contents.comparison.basis,
            estimated ? ", exact except where ~ marks an estimate from random vectors"
                      : ", exact"))}};
 }
@@ -323,7 +374,7 @@ Section repeat_section(const ComparisonContents& contents) {
   if (!contents.options.kind.empty()) facts.emplace_back("read as", contents.options.kind);
   Section section{"repeat", "How to repeat it", {}};
   if (!contents.options.command.empty())
-    section.blocks.push_back(code_block("Command", contents.options.command));
+    section.blocks.push_back(code_block(contents.options.command));
   section.blocks.push_back(fact_list(facts));
   section.blocks.push_back(
       note("The errors are the same for every number of threads, as long as no fit is stopped by "

@@ -32,7 +32,8 @@ PictureScales picture_scales(const Comparison& comparison,
 
 Page comparison_page(const ComparisonContents& contents);
 
-/// The table of results: what comparison_table prints, with its notes in a column.
+/// The table of results: what comparison_table prints; and its notes.
 Html results_table(const Comparison& comparison);
+Html results_notes(const Comparison& comparison);
 
 }  // namespace matapprox::report

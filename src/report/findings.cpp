@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "report/palette.hpp"
+#include "report/row_text.hpp"
 #include "report/ticks.hpp"
 
 namespace matapprox::report {
@@ -101,7 +103,7 @@ void add_as_is(const Comparison& comparison, const Rows& rows, std::vector<std::
   const auto winner = static_cast<double>(rows.front()->storage->numbers);
   if (given >= winner || given <= 0) return;
   findings.push_back(fmt::format(
-      "The matrix as it is given ({}) takes only {} numbers and has no error: {} times fewer.",
+      "But the matrix as it is given ({}) takes only {} numbers, {} times fewer, and has no error.",
       as_is->form,
       grouped(as_is->storage->numbers),
       times_text(winner / given)));
@@ -126,7 +128,7 @@ void add_compression(const Comparison& comparison,
   const std::string entries = grouped(static_cast<long long>(full));
   if (full_size.size() == rows.size()) {
     findings.push_back(
-        fmt::format("Nothing is compressed here: the full matrix has only {} entries.", entries));
+        fmt::format("Nothing is compressed here: the full matrix has only {} numbers.", entries));
   } else if (!full_size.empty()) {
     findings.push_back(
         fmt::format("No compression: {} stores at least the {} numbers of the full "
@@ -134,10 +136,10 @@ void add_compression(const Comparison& comparison,
                     joined_names(full_size),
                     entries));
   } else {
-    findings.push_back(
-        fmt::format("The winner stores {:.2g} % of the {} entries of the full matrix.",
-                    100 * *rows.front()->storage_share,
-                    entries));
+    findings.push_back(fmt::format("{} stores {} of the {} numbers of the full matrix.",
+                                   shown_name(rows.front()->method),
+                                   share_text(*rows.front()->storage_share),
+                                   entries));
   }
 }
 
@@ -151,8 +153,7 @@ void add_failures(const Comparison& comparison, std::vector<std::string>& findin
     }
   }
   if (!worse.empty())
-    findings.push_back(
-        fmt::format("Farther from the matrix than zero is: {}.", joined_names(worse)));
+    findings.push_back(fmt::format("Worse than the zero matrix: {}.", joined_names(worse)));
   if (comparison.interrupted()) findings.emplace_back("The comparison was interrupted.");
 }
 
@@ -164,6 +165,9 @@ std::vector<std::string> findings_of(const Comparison& comparison) {
   add_as_is(comparison, rows, findings);
   add_compression(comparison, rows, findings);
   add_failures(comparison, findings);
+  for (std::string& finding : findings) {
+    finding[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(finding[0])));
+  }
   return findings;
 }
 

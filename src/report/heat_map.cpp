@@ -11,6 +11,7 @@
 #include "io/image_formats.hpp"
 #include "matapprox/operators/lazy.hpp"
 #include "report/gnuplot.hpp"
+#include "report/ticks.hpp"
 
 namespace matapprox::report {
 namespace {
@@ -72,8 +73,8 @@ images::PngPalette png_palette(ColourMap map) {
 }
 
 unsigned char pixel_of(double value, const ColourScale& scale) {
-  const double share = (value - scale.low) / (scale.high - scale.low);
-  return static_cast<unsigned char>(std::lround(255 * std::clamp(share, 0.0, 1.0)));
+  return static_cast<unsigned char>(
+      std::lround(255 * std::clamp(scale_position(scale, value), 0.0, 1.0)));
 }
 
 Index cells_along(Index size, Index block) { return (size + block - 1) / block; }
@@ -134,6 +135,14 @@ std::string palette_script(ColourMap map) {
   return fmt::format("set palette defined ({})\n", text);
 }
 
+/// Reorders the values.
+double quantile(std::vector<double>& values, double share) {
+  const auto at =
+      values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
 /// As gnuplot reads it: the rows of the picture, one after the other.
 std::string row_bytes(const Matrix& cells) {
   std::string bytes(static_cast<std::size_t>(cells.size()) * sizeof(double), '\0');
@@ -186,11 +195,10 @@ ColourScale symmetric_scale(const std::vector<const Matrix*>& pictures, ColourMa
       if (size > 0 && std::isfinite(size)) sizes.push_back(size);
     }
   }
-  if (sizes.empty()) return {map, -1, 1};
-  const auto quantile =
-      sizes.begin() + static_cast<std::ptrdiff_t>(0.995 * static_cast<double>(sizes.size() - 1));
-  std::nth_element(sizes.begin(), quantile, sizes.end());
-  return {map, -*quantile, *quantile};
+  if (sizes.empty()) return {map, -1, 1, 0};
+  const double largest = quantile(sizes, 0.995);
+  const double median = quantile(sizes, 0.5);
+  return {map, -largest, largest, median < 0.1 * largest ? std::max(median, largest / 200) : 0};
 }
 
 ColourScale grey_scale(const Matrix& picture) {
@@ -199,7 +207,26 @@ ColourScale grey_scale(const Matrix& picture) {
   for (const double candidate : {255.0, 65535.0}) {
     if (white < largest) white = candidate;
   }
-  return {ColourMap::kGrey, 0, std::max(white, largest)};
+  return {ColourMap::kGrey, 0, std::max(white, largest), 0};
+}
+
+double scale_position(const ColourScale& scale, double value) {
+  if (scale.soft <= 0) return (value - scale.low) / (scale.high - scale.low);
+  return 0.5 + 0.5 * std::asinh(value / scale.soft) / std::asinh(scale.high / scale.soft);
+}
+
+double scale_value(const ColourScale& scale, double position) {
+  if (scale.soft <= 0) return scale.low + position * (scale.high - scale.low);
+  return scale.soft * std::sinh((2 * position - 1) * std::asinh(scale.high / scale.soft));
+}
+
+std::vector<std::pair<double, std::string>> scale_marks(const ColourScale& scale) {
+  std::vector<std::pair<double, std::string>> marks;
+  for (const double position : {0.0, 0.25, 0.5, 0.75, 1.0}) {
+    const double value = scale_value(scale, position);
+    marks.emplace_back(position, value < 0 ? "−" + three_digits(-value) : three_digits(value));
+  }
+  return marks;
 }
 
 double clipped_share(const Matrix& cells, const ColourScale& scale) {
@@ -224,20 +251,24 @@ HeatMapFiles heat_map_files(const Matrix& cells,
                             const ColourScale& scale,
                             const std::string& title) {
   const ScratchFolder folder;
-  folder.write("cells", row_bytes(cells));
+  folder.write(
+      "cells",
+      row_bytes(cells.unaryExpr([&](double value) { return scale_position(scale, value); })));
+  std::string marks;
+  for (const auto& [position, label] : scale_marks(scale))
+    marks += fmt::format("{}{} {}", marks.empty() ? "" : ", ", gnuplot_quoted(label), position);
   const std::string body =
       palette_script(scale.map) +
       fmt::format(
           "set title {0}\nunset key\nunset tics\nset border linecolor rgb '#6b7280'\n"
           "set size ratio -1\nset xrange [-0.5:{1}.5]\nset yrange [{2}.5:-0.5]\n"
-          "set cbrange [{3:.17g}:{4:.17g}]\nset cbtics out scale 0.5\n"
-          "plot {5} binary array=({6},{7}) format='%float64' using 1 with image notitle\n"
+          "set cbrange [0:1]\nset cbtics out scale 0.5 ({3})\n"
+          "plot {4} binary array=({5},{6}) format='%float64' using 1 with image notitle\n"
           "unset output\n",
           gnuplot_quoted(title),
           cells.cols() - 1,
           cells.rows() - 1,
-          scale.low,
-          scale.high,
+          marks,
           gnuplot_quoted(folder.file("cells")),
           cells.cols(),
           cells.rows());

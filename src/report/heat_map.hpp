@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "matapprox/core/linear_operator.hpp"
@@ -52,10 +53,19 @@ struct ColourScale {
   ColourMap map = ColourMap::kDiverging;
   double low = -1;
   double high = 1;
+  /// If positive (and low = -high), colours follow asinh(value / soft): linear up to about `soft`,
+  /// logarithmic above, so that small entries beside large ones are seen.
+  double soft = 0;
 };
+/// Where on the scale a value is, 0..1, and which value is there.
+double scale_position(const ColourScale& scale, double value);
+double scale_value(const ColourScale& scale, double position);
+/// Positions that are labelled, with their values: the ends, the middle, the quarters.
+std::vector<std::pair<double, std::string>> scale_marks(const ColourScale& scale);
 
 /// Symmetric about 0 up to the 99.5 % quantile of |cells|, zeros aside, of all the pictures: one
-/// huge entry does not make all others white. [-1, 1] where all are 0.
+/// huge entry does not make all others white. Soft at the median, or a 200th of
+/// it, where the median is below a tenth of it. [-1, 1] where all are 0.
 ColourScale symmetric_scale(const std::vector<const Matrix*>& pictures, ColourMap map);
 /// Black at 0, white at the largest power of two less one that holds all values: 255 for photos.
 ColourScale grey_scale(const Matrix& picture);

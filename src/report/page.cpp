@@ -7,6 +7,8 @@
 namespace matapprox::report {
 namespace {
 
+constexpr Index kCrispPixels = 128;
+
 /// Bytes of the UTF-8 sequence that starts at `at`, or 0 if there is none that is legal.
 std::size_t sequence_length(std::string_view text, std::size_t at) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -88,8 +90,11 @@ std::string table_row(const Table& content, const std::vector<TableCell>& row) {
 
 std::string picture_markup(const PictureItem& item) {
   return fmt::format(
-      "<figure class=\"picture\"><img src=\"data:image/png;base64,{}\" width=\"{}\" height=\"{}\" "
+      "<figure class=\"picture\"><img{} src=\"data:image/png;base64,{}\" width=\"{}\" "
+      "height=\"{}\" "
       "alt=\"{}\"><figcaption>{}</figcaption></figure>\n",
+      // Shown larger than it is, an entry should stay a square; shown smaller, none should vanish.
+      std::max(item.width, item.height) <= kCrispPixels ? " class=\"crisp\"" : "",
       base64(item.png),
       item.width,
       item.height,
@@ -110,9 +115,11 @@ std::string legend_markup(const DrawnChart& chart) {
   std::string items;
   for (const LegendEntry& entry : chart.legend) {
     items += fmt::format(
-        "<li><span class=\"mark\" aria-hidden=\"true\" style=\"color:var({})\">{}</span> {}</li>",
+        "<li><span class=\"{}\" aria-hidden=\"true\" style=\"color:var({})\">{}</span> {}</li>",
+        entry.line_width > 0 ? "swatch" : "mark",
         entry.ink.variable,
-        entry.mark,
+        entry.line_width > 0 ? fmt::format("<span style=\"height:{}px\"></span>", entry.line_width)
+                             : entry.mark,
         escape_html(entry.title));
   }
   return fmt::format("<ul class=\"legend\">{}</ul>\n", items);
@@ -199,12 +206,8 @@ Html fact_list(const std::vector<std::pair<std::string, std::string>>& facts) {
   return {markup + "</dl>\n"};
 }
 
-Html code_block(std::string_view label, std::string_view text) {
-  return {
-      fmt::format("<pre class=\"scroll\" tabindex=\"0\" role=\"region\" "
-                  "aria-label=\"{}\"><code>{}</code></pre>\n",
-                  escape_html(label),
-                  escape_html(text))};
+Html code_block(std::string_view text) {
+  return {fmt::format("<pre><code>{}</code></pre>\n", escape_html(text))};
 }
 
 Html details(std::string_view summary, const std::vector<Html>& blocks) {
@@ -254,19 +257,15 @@ Html picture_gallery(const std::vector<PictureGroup>& groups) {
 }
 
 Html colour_bar(const ColourScale& scale, std::string_view label) {
-  const double middle = (scale.low + scale.high) / 2;
-  const auto number = [](double value) {
-    return value == 0 ? std::string("0") : fmt::format("{:.3g}", value);
-  };
-  return {
-      fmt::format("<div class=\"colours\"><span class=\"label\">{}</span><div class=\"scale\"><div "
-                  "class=\"bar\" style=\"background:{}\"></div><div class=\"ends\"><span>{}</span>"
-                  "<span>{}</span><span>{}</span></div></div></div>\n",
-                  escape_html(label),
-                  css_gradient(scale.map),
-                  number(scale.low),
-                  number(middle),
-                  number(scale.high))};
+  std::string marks;
+  for (const auto& mark : scale_marks(scale))
+    marks += fmt::format("<span>{}</span>", escape_html(mark.second));
+  return {fmt::format(
+      "<div class=\"colours\"><span class=\"label\">{}</span><div class=\"scale\"><div "
+      "class=\"bar\" style=\"background:{}\"></div><div class=\"ends\">{}</div></div></div>\n",
+      escape_html(label),
+      css_gradient(scale.map),
+      marks)};
 }
 
 std::string page_html(const Page& page) {

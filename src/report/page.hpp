@@ -31,7 +31,7 @@ Html note(std::string_view text);  ///< a paragraph in small print
 Html bullet_list(const std::vector<std::string>& items);
 Html fact_list(const std::vector<std::pair<std::string, std::string>>& facts);
 /// A command line or other text that is to be copied.
-Html code_block(std::string_view label, std::string_view text);
+Html code_block(std::string_view text);
 /// Behind a line that opens it.
 Html details(std::string_view summary, const std::vector<Html>& blocks);
 

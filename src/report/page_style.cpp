@@ -34,7 +34,7 @@ overflow-wrap:anywhere}
 h2{margin:0 0 .5rem;font-size:1.35rem;line-height:1.3}
 h3{margin:0 0 .5rem;font-size:1rem}
 p{margin:.4rem 0;max-width:46rem;overflow-wrap:anywhere}
-.headline{font-size:1.2rem;line-height:1.45;font-weight:600}
+.headline{max-width:56rem;font-size:1.2rem;line-height:1.45;font-weight:600}
 .note,figcaption,.notes{color:var(--soft);font-size:.9rem}
 .notes{padding-left:1.2rem;max-width:46rem}
 .notes li{margin:.25rem 0}
@@ -54,29 +54,32 @@ nav a:hover{text-decoration:underline}
 section{padding-top:2rem;scroll-margin-top:2.2rem}
 figure{margin:.8rem 0}
 .chart svg{font-family:inherit;display:block;width:100%;height:auto;overflow:visible}
-.chart{max-width:60rem}
 .legend{display:flex;flex-wrap:wrap;gap:.1rem 1.3rem;list-style:none;margin:0 0 .5rem;padding:0;
 font-size:.92rem}
 .chart .narrow{display:none}
 figcaption{margin-top:.5rem;max-width:46rem}
 .scroll{overflow-x:auto;margin:.8rem 0;border-radius:.3rem}
-table{border-collapse:collapse;font-size:.93rem;min-width:100%}
+table{border-collapse:collapse;font-size:.9rem;min-width:100%}
 caption{text-align:left;color:var(--soft);padding:0 0 .5rem;font-size:.9rem}
-th,td{padding:.42rem .7rem;text-align:left;border-bottom:1px solid var(--rule);vertical-align:top;
+th,td{padding:.42rem .6rem;text-align:left;border-bottom:1px solid var(--rule);vertical-align:top;
 white-space:nowrap}
-thead th{border-bottom:2px solid var(--axis);color:var(--soft);font-weight:600}
+thead th{white-space:normal;vertical-align:bottom;border-bottom:2px solid var(--axis);color:var(--soft);font-weight:600}
 tbody th{font-weight:600}
 .number{text-align:right;font-variant-numeric:tabular-nums}
 .best{background:var(--best);font-weight:700}
 .long{white-space:normal;min-width:16rem;color:var(--soft);font-size:.88rem}
 .mark{font-size:1.05em}
+.swatch{display:inline-block;width:1.5em;vertical-align:middle}
+.swatch span{display:block;background:currentColor}
 .gallery{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,24rem),1fr));
 gap:1.6rem 2rem;margin:1rem 0}
 .pictures{display:grid;grid-template-columns:1fr 1fr;gap:.8rem}
 .group{min-width:0}
+.picture:only-child{grid-column:1/-1}
+.group:has(.picture:only-child){grid-row:span 2}
 .picture{margin:0}
-.picture img{display:block;width:100%;height:auto;image-rendering:pixelated;background:#fff;
-border:1px solid var(--rule)}
+.picture img{display:block;width:100%;height:auto;background:#fff;border:1px solid var(--rule)}
+.picture .crisp{image-rendering:pixelated}
 .picture figcaption{font-size:.85rem;margin-top:.25rem}
 .colours{display:flex;flex-wrap:wrap;align-items:flex-start;gap:.3rem 1rem;margin:.6rem 0;
 font-size:.9rem;color:var(--soft)}
@@ -84,18 +87,18 @@ font-size:.9rem;color:var(--soft)}
 .scale{width:20rem;max-width:100%}
 .bar{height:.8rem;border:1px solid var(--rule)}
 .ends{display:flex;justify-content:space-between;font-variant-numeric:tabular-nums;font-size:.85rem}
-pre{padding:.8rem 1rem;background:var(--panel);font-size:.88rem;line-height:1.5}
+pre{white-space:pre-wrap;overflow-wrap:anywhere;padding:.8rem 1rem;border-radius:.3rem;background:var(--panel);font-size:.88rem;line-height:1.5}
 code{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
 details{margin:.8rem 0}
 summary{cursor:pointer;color:var(--link)}
 footer{margin-top:3rem;padding-top:1rem;padding-bottom:2.5rem;color:var(--soft);font-size:.88rem}
-@media(max-width:40rem){
+@media(max-width:46rem){
 header{padding-top:1.4rem}
 header,main,footer{padding-left:1rem;padding-right:1rem}
 nav{position:static}
 nav ul{padding-left:1rem;padding-right:1rem}
 .chart .wide{display:none}
-.chart .narrow{display:block}
+.chart .narrow{display:block;max-width:32rem}
 .headline{font-size:1.08rem}
 .facts{gap:.6rem 1.4rem}
 }
@@ -109,9 +112,12 @@ figure,.group,tr,pre{break-inside:avoid}
 h2,h3{break-after:avoid}
 .gallery{grid-template-columns:1fr 1fr}
 .scroll{overflow:visible}
-pre{white-space:pre-wrap;overflow-wrap:anywhere}
 table{font-size:8pt}
 th,td{padding:.25rem .35rem;white-space:normal}
+.number{white-space:nowrap}
+.chart svg{max-width:38rem}
+details:not([open]){display:none}
+section{padding-top:1.2rem}
 .bar,.mark,.best,.facts,svg{-webkit-print-color-adjust:exact;print-color-adjust:exact}
 a{color:inherit;text-decoration:none}
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <regex>
 
@@ -20,7 +21,7 @@ struct Canvas {
   bool legend;
 };
 constexpr Canvas kFile{860, 480, 14, 8, 8, true};
-constexpr Canvas kWide{860, 400, 14, 8, 8, false};
+constexpr Canvas kWide{960, 420, 14, 9, 8, false};
 constexpr Canvas kNarrow{390, 330, 13, 4, 6, false};
 
 std::vector<double> shown_values(const Chart& chart, bool of_x) {
@@ -41,16 +42,16 @@ std::vector<double> shown_values(const Chart& chart, bool of_x) {
 std::string axis_script(char letter,
                         const ChartAxis& axis,
                         const std::pair<double, double>& range,
-                        int wanted) {
+                        const std::vector<Tick>& marks) {
   std::string tics;
-  for (const Tick& tick : ticks(range, axis.scale, wanted)) {
+  for (const Tick& tick : marks) {
     tics += fmt::format(
         "{}{} {:.17g}", tics.empty() ? "" : ", ", gnuplot_quoted(tick.label), tick.value);
   }
   return fmt::format(
       "{3}set {0}range [{1:.17g}:{2:.17g}] noextend\n"
-      "set {0}tics ({4})\n"
-      "set {0}label {5} offset {7} textcolor rgb '{6}'\n",
+      "set {0}tics ({4}) offset {7}\n"
+      "set {0}label {5} offset {8} textcolor rgb '{6}'\n",
       letter,
       range.first,
       range.second,
@@ -58,7 +59,20 @@ std::string axis_script(char letter,
       tics,
       gnuplot_quoted(axis.label),
       kText.light,
-      letter == 'x' ? "0,0.3" : "0,0");
+      letter == 'x' ? "0,0.3" : "0.4,0",
+      letter == 'x' ? "0,0.5" : "1.2,0");
+}
+
+/// Room left of the frame in characters: gnuplot's own guess is half again as much.
+double left_margin(const std::vector<Tick>& marks) {
+  std::size_t longest = 0;
+  for (const Tick& tick : marks) {
+    const auto is_start = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; };
+    longest = std::max(
+        longest,
+        static_cast<std::size_t>(std::count_if(tick.label.begin(), tick.label.end(), is_start)));
+  }
+  return 4.5 + 0.9 * static_cast<double>(longest);
 }
 
 std::string lines_script(const Chart& chart) {
@@ -138,8 +152,10 @@ std::string body_script(const Chart& chart, const Canvas& canvas) {
       kText.light,
       kGrid.light,
       canvas.legend ? legend_script() : "unset key");
-  script += axis_script('x', chart.x, x_range, canvas.x_ticks);
-  script += axis_script('y', chart.y, y_range, canvas.y_ticks);
+  const std::vector<Tick> y_marks = ticks(y_range, chart.y.scale, canvas.y_ticks);
+  script += axis_script('x', chart.x, x_range, ticks(x_range, chart.x.scale, canvas.x_ticks));
+  script += axis_script('y', chart.y, y_range, y_marks);
+  script += fmt::format("set lmargin {}\nset rmargin 3\n", left_margin(y_marks));
   script += lines_script(chart);
   if (!chart.lines.empty()) script += "set tmargin 2\n";
   std::string plots;
@@ -206,23 +222,28 @@ std::string page_part(std::string svg, const std::string& name) {
   replace_all(svg, "href='#", "href='#" + name + "-");
   for (const Ink& ink : {kText, kAxis, kGrid, kFront, kNeutral}) use_variable(svg, ink);
   for (const Style& style : kStyles) use_variable(svg, style.ink);
+  replace_all(svg, "stroke-width='0.190'", "stroke-width='0.35'");  // of open marks
   replace_all(svg, "font-family=\"sans-serif\"", "");
   return svg;
 }
 
 const char* legend_mark(const ChartSeries& series) {
-  if (series.point_type == 0) return series.dashed ? "┅" : "━";
   for (const Style& style : kStyles) {
     if (style.point_type == series.point_type) return style.mark;
   }
   return "•";
 }
 
+/// Marks first, then the lines behind them.
 std::vector<LegendEntry> legend_of(const Chart& chart) {
   std::vector<LegendEntry> entries;
-  for (const ChartSeries& series : chart.series) {
-    if (!series.title.empty() && has_data(chart, series))
-      entries.push_back({series.title, series.ink, legend_mark(series)});
+  for (const bool lines : {false, true}) {
+    for (const ChartSeries& series : chart.series) {
+      const bool is_line = series.point_type == 0;
+      if (series.title.empty() || is_line != lines || !has_data(chart, series)) continue;
+      entries.push_back(
+          {series.title, series.ink, legend_mark(series), is_line ? series.line_width : 0});
+    }
   }
   return entries;
 }

@@ -55,7 +55,8 @@ struct Chart {
 struct LegendEntry {
   std::string title;
   Ink ink;
-  const char* mark;  ///< a character that looks like the series: "●", "▲", "━"
+  const char* mark;       ///< a character that looks like its mark: "●", "▲"
+  double line_width = 0;  ///< positive: a line without marks
 };
 
 /// The same chart for a page: SVG markup without prolog whose colours are the page's CSS variables

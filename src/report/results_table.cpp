@@ -14,49 +14,57 @@ TableCell method_cell(const ComparisonRow& row) {
   return cell;
 }
 
-TableCell notes_cell(const ComparisonRow& row) {
-  TableCell cell(fmt::format("{}", fmt::join(row_notes(row), "; ")));
-  cell.is_long = true;
-  return cell;
+/// The error in four digits, "~" in front of an estimate.
+std::string error_cell(const Measurement& measured) {
+  if (!measured.relative_error) return "–";
+  return (measured.error_is_exact ? "" : "~") + rounded_digits(*measured.relative_error, 4);
 }
 
 std::vector<TableCell> result_cells(const ComparisonRow& row, const ComparisonRow* winner) {
   const std::string form =
       row.method == "as_is" ? row.form.substr(0, row.form.find_first_of(", ")) : row.form;
-  if (!row.ok()) return {method_cell(row), form, "", "", "", "", "", "", "", notes_cell(row)};
-  TableCell error(error_text(*row.measurement));
+  if (!row.ok()) return {method_cell(row), "no result", "–", "–", "–", form, "–", "–", "–"};
+  TableCell error(error_cell(*row.measurement));
   error.emphasized = &row == winner;
   return {method_cell(row),
-          form,
-          row.rank ? fmt::format("{}", *row.rank) : "",
+          error,
           grouped(row.storage->numbers),
           share_text(*row.storage_share),
-          error,
-          row.method == "as_is" ? "" : short_number(*row.fit_seconds),
+          row.rank ? fmt::format("{}", *row.rank) : "–",
+          form,
+          row.method == "as_is" ? "–" : short_number(*row.fit_seconds),
           short_number(1e3 * row.measurement->apply_seconds_1),
-          short_number(1e3 * row.measurement->apply_seconds_64),
-          notes_cell(row)};
+          short_number(1e3 * row.measurement->apply_seconds_64)};
 }
 
 }  // namespace
 
 Html results_table(const Comparison& comparison) {
   Table content;
-  content.caption = "Methods by storage, error and time; " + comparison.basis;
-  content.columns = {{"method"},
-                     {"form"},
-                     {"rank", true},
+  content.caption = "Methods by error, storage and time";
+  content.columns = {{"method", false},
+                     {"relative error", true},
                      {"stored numbers", true},
                      {"share", true},
-                     {"relative error", true},
+                     {"rank", true},
+                     {"form", false},
                      {"fit, s", true},
                      {"1 column, ms", true},
-                     {"64 columns, ms", true},
-                     {"notes"}};
+                     {"64 columns, ms", true}};
   const ComparisonRow* winner = winner_of(comparison);
   for (const ComparisonRow& row : comparison.rows)
     content.rows.push_back(result_cells(row, winner));
   return table(content);
+}
+
+Html results_notes(const Comparison& comparison) {
+  std::vector<std::string> notes;
+  for (const ComparisonRow& row : comparison.rows) {
+    const std::vector<std::string> own = row_notes(row);
+    if (!own.empty())
+      notes.push_back(fmt::format("{}: {}", shown_name(row.method), fmt::join(own, "; ")));
+  }
+  return notes.empty() ? Html{} : bullet_list(notes);
 }
 
 }  // namespace matapprox::report

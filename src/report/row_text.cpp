@@ -20,7 +20,8 @@ std::string error_text(const Measurement& measured) {
 
 std::string share_text(double share) {
   const double percent = 100 * share;
-  return percent >= 100 ? fmt::format("{:.0f} %", percent) : fmt::format("{:.2g} %", percent);
+  if (percent >= 100) return fmt::format("{:.0f} %", percent);
+  return fmt::format("{:.{}g} %", percent, percent >= 99 ? 3 : 2);
 }
 
 std::vector<std::string> row_notes(const ComparisonRow& row) {

@@ -77,7 +77,7 @@ std::pair<double, double> padded_range(const std::vector<double>& values, Scale 
   }
   if (low > high) return {1, 10};
   if (scale == Scale::kLog) {
-    const double room = std::max(0.05 * std::log10(high / low), 0.06);
+    const double room = std::max(0.07 * std::log10(high / low), 0.06);
     return {low * std::pow(10.0, -room), high * std::pow(10.0, room)};
   }
   const double room = high > low ? 0.04 * (high - low) : std::max(0.5, 0.05 * std::abs(high));
@@ -107,13 +107,15 @@ std::string tick_label(double value) {
   if (size >= 1000 && size < 1e6 && size == std::round(size)) return grouped(std::llround(value));
   if (size >= 1e-3 && size < 1e6) return fmt::format("{:.6g}", value);
   const int exponent = static_cast<int>(std::floor(std::log10(size) + 1e-9));
-  const std::string mantissa = fmt::format("{:.3g}", value / std::pow(10.0, exponent));
+  const std::string mantissa = fmt::format("{:.6g}", value / std::pow(10.0, exponent));
   if (mantissa == "1") return "10" + superscript(exponent);
   return mantissa + "×10" + superscript(exponent);
 }
 
-std::string three_digits(double value) {
-  return tick_label(std::strtod(fmt::format("{:.2e}", value).c_str(), nullptr));
+std::string three_digits(double value) { return rounded_digits(value, 3); }
+
+std::string rounded_digits(double value, int digits) {
+  return tick_label(std::strtod(fmt::format("{:.{}e}", value, digits - 1).c_str(), nullptr));
 }
 
 }  // namespace matapprox::report

@@ -25,6 +25,7 @@ std::string tick_label(double value);
 
 /// The value rounded to three digits, written as on an axis: "0.0503", "6.81×10⁻⁷".
 std::string three_digits(double value);
+std::string rounded_digits(double value, int digits);
 
 /// 1234567 -> "1,234,567".
 std::string grouped(long long value);

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include "matapprox/reproduce/reproduction.hpp"
+#include "report/csv_cell.hpp"
 #include "report/json.hpp"
 #include "reproduce/kept_row.hpp"
 #include "reproduce/paper_tables.hpp"
@@ -30,15 +31,9 @@ std::vector<std::string> all_notes(const Reproduction& reproduction) {
   return notes;
 }
 
-/// A cell as RFC 4180 wants it.
-std::string csv_cell(const Json& value) {
+std::string cell_of(const Json& value) {
   if (value.is_null()) return {};
-  if (!value.is_string()) return value.dump();
-  const std::string text = value.get<std::string>();
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
+  return value.is_string() ? report::csv_cell(value.get<std::string>()) : value.dump();
 }
 
 }  // namespace
@@ -78,7 +73,7 @@ std::string reproduction_csv(const Reproduction& reproduction) {
     std::vector<std::string> cells;
     for (const auto& item : json.items()) {
       titles.push_back(item.key());
-      cells.push_back(reproduction::csv_cell(item.value()));
+      cells.push_back(reproduction::cell_of(item.value()));
     }
     if (text.empty()) text = fmt::format("{}\n", fmt::join(titles, ","));
     text += fmt::format("{}\n", fmt::join(cells, ","));

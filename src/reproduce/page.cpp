@@ -121,10 +121,10 @@ report::Section history_section(const Reproduction& reproduction) {
 
 report::Section repeat_section(const Reproduction& reproduction, const std::string& command) {
   report::Section section{"repeat", "How to repeat it", {}};
-  section.blocks.push_back(report::code_block("Command", "scripts/fetch-matrices\n" + command));
+  section.blocks.push_back(report::code_block("scripts/fetch-matrices\n" + command));
   std::string options;
   for (const auto& [name, value] : reproduction.options.chord())
-    options += (options.empty() ? "" : ", ") + name + " = " + value;
+    options += fmt::format("{}{} = {}", options.empty() ? "" : ", ", name, value);
   section.blocks.push_back(report::fact_list({{"version", version()},
                                               {"compiler", compiler_description()},
                                               {"machine", machine_description()},

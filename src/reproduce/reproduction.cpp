@@ -98,11 +98,11 @@ void Work::take_kept() {
   for (ReproducedRow& row : rows_) {
     if (row.missing) continue;
     std::string reason;
-    if (!take_kept_row(row, options_, reason) && !reason.empty())
-      note(fmt::format("{}: the row kept in {} is not used and will be replaced: {}",
-                       row.paper.name,
-                       options_.folder,
-                       reason));
+    if (take_kept_row(row, options_, reason) || reason.empty()) continue;
+    note(fmt::format("{}: the row kept in {} is not used and will be replaced: {}",
+                     row.paper.name,
+                     options_.folder,
+                     reason));
   }
 }
 

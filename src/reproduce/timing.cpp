@@ -99,8 +99,8 @@ std::vector<EigenFactor> eigen_factors(const ChordFactors& chain) {
 
 void call_eigen_product(const std::vector<EigenFactor>& factors, const ConstBlock& X, Matrix& Y) {
   Y = X;
-  for (auto factor = factors.rbegin(); factor != factors.rend(); ++factor) {
-    const Matrix next = *factor * Y;
+  for (std::size_t m = factors.size(); m > 0; --m) {
+    const Matrix next = factors[m - 1] * Y;
     Y = next;
   }
 }
@@ -122,7 +122,7 @@ Candidate candidate(const TimedKernel& kernel, std::function<void()> call) {
 void add_chain(std::vector<Candidate>& candidates, Index n, int threads) {
   const auto data = chain_data(n);
   const auto peer = std::make_shared<const std::vector<EigenFactor>>(eigen_factors(data->chain));
-  const double numbers = static_cast<double>(data->chain.values.size());
+  const auto numbers = static_cast<double>(data->chain.values.size());
   for (const Index columns : {Index{1}, Index{64}}) {
     TimedKernel kernel{"chain times block", n, columns, threads};
     kernel.flops = 2 * numbers * static_cast<double>(columns);

@@ -32,14 +32,16 @@ TEST(Page, EveryPieceEscapesItsText) {
   page.findings = {kHostile};
   page.facts = {{kHostile, kHostile}};
   const Table content{kHostile, {{kHostile, true}}, {{TableCell(kHostile)}}};
-  const DrawnChart chart{
-      "chart", "<svg></svg>", "<svg></svg>", {{kHostile, kText, "x"}, {kHostile, kText, "x"}}};
+  const DrawnChart chart{"chart",
+                         "<svg></svg>",
+                         "<svg></svg>",
+                         {{kHostile, kText, "x", 0}, {kHostile, kText, "x", 3}}};
   page.sections = {{"one",
                     kHostile,
                     {paragraph(kHostile),
                      note(kHostile),
                      bullet_list({kHostile}),
-                     code_block(kHostile, kHostile),
+                     code_block(kHostile),
                      details(kHostile, {note(kHostile)}),
                      table(content),
                      chart_figure(chart, kHostile, kHostile),

@@ -1,0 +1,102 @@
+#include "report/sweep.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "matapprox/operators/dense.hpp"
+
+namespace matapprox::report {
+namespace {
+
+using testing::HasSubstr;
+
+SweepPoint point(Index numbers, double error) { return {"cur", numbers, error, true, false}; }
+
+TEST(ParetoFront, HoldsWhatNoOtherBeats) {
+  const auto front = pareto_front(
+      {point(100, 0.5), point(50, 0.9), point(200, 0.6), point(100, 0.4), point(300, 0.1)});
+  ASSERT_EQ(front.size(), 3U);
+  EXPECT_EQ(front[0].numbers, 50);
+  EXPECT_EQ(front[1].relative_error, 0.4);
+  EXPECT_EQ(front[2].numbers, 300);
+  EXPECT_TRUE(pareto_front({}).empty());
+}
+
+struct Case {
+  DenseOperator A;
+  ComparisonOptions options;
+  Comparison comparison;
+};
+
+Case quick_case(StorageBudget budget) {
+  Matrix values = Matrix::Random(32, 32);
+  Case made{DenseOperator(values + values.transpose()), {}, {}};
+  made.options.methods = {"truncated_svd", "cur", "chord"};
+  made.options.settings = {{"chord", "adam_steps", "20"}, {"chord", "max_iterations", "10"}};
+  made.options.measure.time_products = false;
+  made.options.budget = budget;
+  made.comparison = compare(made.A, made.options);
+  return made;
+}
+
+TEST(Sweep, HasEveryMethodAtEveryShareWithinItsStorage) {
+  const Case made = quick_case({StorageBudget::Unit::kNumbers, 500});
+  const StorageSweep sweep =
+      sweep_storage(made.A, made.comparison, made.options, 60, {}, ComparisonEvents{});
+  EXPECT_EQ(sweep.base_numbers, 500);
+  EXPECT_THAT(sweep.shares, testing::ElementsAre(0.125, 0.25, 0.5, 1, 2));
+  for (const char* method : {"truncated_svd", "cur"}) {
+    int count = 0;
+    for (const SweepPoint& found : sweep.points) {
+      if (found.method != method) continue;
+      ++count;
+      EXPECT_LE(found.numbers, 1000);
+    }
+    EXPECT_GE(count, 3) << method;
+  }
+  // Rank 1 of truncated_svd takes 65 numbers, more than an eighth of 500.
+  EXPECT_THAT(sweep.absences, testing::Contains(HasSubstr("truncated SVD: ")));
+}
+
+TEST(Sweep, ChordBelowItsPatternHasFewerFactors) {
+  Case made = quick_case({});
+  made.options.methods = {"chord"};
+  const StorageSweep sweep =
+      sweep_storage(made.A, made.comparison, made.options, 60, {}, ComparisonEvents{});
+  EXPECT_TRUE(sweep.has_fewer_factors);
+  std::vector<Index> numbers;
+  for (const SweepPoint& found : sweep.points) {
+    if (found.method == "chord") numbers.push_back(found.numbers);
+  }
+  EXPECT_THAT(numbers, testing::UnorderedElementsAre(960, 192, 384));
+}
+
+TEST(Sweep, WithoutTimeThereAreThePointsOfTheComparison) {
+  const Case made = quick_case({});
+  const StorageSweep sweep =
+      sweep_storage(made.A, made.comparison, made.options, 0, {}, ComparisonEvents{});
+  EXPECT_EQ(sweep.points.size(), 3U);
+  EXPECT_THAT(sweep.shares, testing::ElementsAre(1));
+}
+
+TEST(Sweep, WhatTheTimeDoesNotAllowIsSaid) {
+  const Case made = quick_case({});
+  const StorageSweep sweep =
+      sweep_storage(made.A, made.comparison, made.options, 1e-9, {}, ComparisonEvents{});
+  EXPECT_EQ(sweep.points.size(), 3U);
+  EXPECT_THAT(sweep.absences, testing::Contains(HasSubstr("time for these fits was used up")));
+}
+
+TEST(Sweep, StopsOnRequest) {
+  const Case made = quick_case({});
+  const std::atomic<bool> stop{true};
+  RunControl control;
+  control.stop = &stop;
+  const StorageSweep sweep =
+      sweep_storage(made.A, made.comparison, made.options, 60, control, ComparisonEvents{});
+  EXPECT_EQ(sweep.points.size(), 3U);
+  EXPECT_THAT(sweep.absences, testing::Contains(HasSubstr("interrupted")));
+}
+
+}  // namespace
+}  // namespace matapprox::report
