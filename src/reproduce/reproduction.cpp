@@ -10,6 +10,7 @@
 #include <new>
 #include <numeric>
 
+#include "core/require.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/threads.hpp"
 #include "reproduce/kept_row.hpp"
@@ -228,6 +229,9 @@ NamedOptions ReproductionOptions::chord() const {
   if (find_method("chord").has_option("effort")) {
     set("effort", effort);
   } else {
+    require(effort == "fast" || effort == "default" || effort == "high",
+            "effort '{}' is not fast, default or high",
+            effort);
     set("adam_steps", effort == "fast" ? "1000" : effort == "high" ? "10000" : "3000");
   }
   set("pattern", pattern);

@@ -140,6 +140,7 @@ TEST(CliReproduce, WrongInputIsRefusedBeforeAnyFit) {
   complains({"tabel1"}, 2, "did you mean table1?");
   complains(joined(table1, {"--rows", "Sawmil"}), 2, "did you mean 'Sawmill'?");
   complains(joined(table1, {"--pattern", "papr"}), 2, "papr");
+  complains(joined(table1, {"--effort", "hihg"}), 2, "hihg");
   complains(joined(table1, {"--set", "adam_step=3"}), 2, "adam_steps");
   complains(joined(table1, {"--set", "adam_steps"}), 2, "option=value");
   complains(joined(table1, {"--json", "-", "--csv", "-"}), 2, "only one of");
