@@ -16,6 +16,7 @@ void add_measure(CLI::App& app, Action& chosen);
 void add_export(CLI::App& app, Action& chosen);
 void add_info(CLI::App& app, Action& chosen);
 void add_methods(CLI::App& app, Action& chosen);
+void add_reproduce(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);
 
 }  // namespace matapprox::app

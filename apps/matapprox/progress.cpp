@@ -40,6 +40,11 @@ void ProgressLine::update(const Progress& progress) {
   print(text);
 }
 
+void ProgressLine::show(const std::string& text) {
+  if (!shown_ || Clock::now() - printed_ < std::chrono::milliseconds(200)) return;
+  print(text);
+}
+
 void ProgressLine::print(const std::string& text) {
   if (!shown_) return;
   fmt::print(stderr, "\r\033[K{}", text);

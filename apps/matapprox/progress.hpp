@@ -18,6 +18,8 @@ class ProgressLine {
 
   void start(const std::string& label, double max_seconds);
   void update(const Progress& progress);
+  /// Shows a text of the caller's own, at most five times a second.
+  void show(const std::string& text);
   void clear();
   bool shown() const { return shown_; }
 

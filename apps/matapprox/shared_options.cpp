@@ -98,8 +98,10 @@ void JsonOptions::add(CLI::App& app) {
 
 void JsonOptions::check_other(const std::string& path) const { check_output(path, force_); }
 
-void JsonOptions::write(const report::Json& json) const {
-  if (!path_.empty()) write_text(path_, report::to_text(json));
+void JsonOptions::write(const report::Json& json) const { write(report::to_text(json)); }
+
+void JsonOptions::write(const std::string& text) const {
+  if (!path_.empty()) write_text(path_, text);
 }
 
 void SizeOptions::add(CLI::App& app) {

@@ -81,6 +81,7 @@ class JsonOptions {
   bool force() const { return force_; }
   bool replaces_text() const { return path_ == "-"; }
   void write(const report::Json& json) const;  ///< nothing without --json
+  void write(const std::string& text) const;   ///< the same for JSON that is text already
 
  private:
   std::string path_;

@@ -46,3 +46,7 @@
 #include "matapprox/report/measure.hpp"
 #include "matapprox/report/report_page.hpp"
 #include "matapprox/report/run.hpp"
+#include "matapprox/reproduce/paper.hpp"
+#include "matapprox/reproduce/reproduction.hpp"
+#include "matapprox/reproduce/reproduction_page.hpp"
+#include "matapprox/reproduce/timing.hpp"

@@ -4,17 +4,10 @@
 #include <vector>
 
 #include "matapprox/report/comparison.hpp"
+#include "report/csv_cell.hpp"
 
 namespace matapprox {
 namespace {
-
-/// A cell as RFC 4180 wants it: quoted where it holds a comma, a quote or a line end.
-std::string cell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
 
 template <class T>
 std::string text_of(const std::optional<T>& value) {
@@ -38,9 +31,9 @@ std::vector<std::string> measured_cells(const std::optional<Measurement>& measur
 }
 
 std::string line_of(const ComparisonRow& row) {
-  std::vector<std::string> cells = {cell(row.method),
-                                    cell(row.status),
-                                    cell(row.form),
+  std::vector<std::string> cells = {report::csv_cell(row.method),
+                                    report::csv_cell(row.status),
+                                    report::csv_cell(row.form),
                                     text_of(row.rank),
                                     row.storage ? fmt::format("{}", row.storage->numbers) : "",
                                     row.storage ? fmt::format("{}", row.storage->bytes) : "",

@@ -12,8 +12,15 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::vector<std::string> kSubcommands{
-    "compare", "approximate", "measure", "apply", "export", "info", "methods", "doctor"};
+const std::vector<std::string> kSubcommands{"compare",
+                                            "approximate",
+                                            "measure",
+                                            "apply",
+                                            "export",
+                                            "info",
+                                            "methods",
+                                            "reproduce",
+                                            "doctor"};
 
 TEST(CliUsage, HelpOfEverySubcommandHasAnExample) {
   const ProgramResult overview = run_program({"--help"});

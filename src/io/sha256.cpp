@@ -1,4 +1,4 @@
-#include "sha256.hpp"
+#include "io/sha256.hpp"
 
 #include <fmt/format.h>
 
@@ -7,13 +7,13 @@
 #include <cmath>
 #include <cstdint>
 
-namespace matapprox::generate {
+namespace matapprox {
 
 namespace {
 
-using State = std::array<std::uint32_t, 8>;
+using Sha256State = std::array<std::uint32_t, 8>;
 
-bool is_prime(std::uint32_t n) {
+bool is_small_prime(std::uint32_t n) {
   for (std::uint32_t d = 2; d * d <= n; ++d) {
     if (n % d == 0) return false;
   }
@@ -33,13 +33,15 @@ std::array<std::uint32_t, kCount> prime_roots(double (*root)(double)) {
   for (auto& value : values) {
     do {
       ++prime;
-    } while (!is_prime(prime));
+    } while (!is_small_prime(prime));
     value = fraction_bits(root(prime));
   }
   return values;
 }
 
-void absorb(State& state, const unsigned char* block, const std::array<std::uint32_t, 64>& k) {
+void absorb_sha256_block(Sha256State& state,
+                         const unsigned char* block,
+                         const std::array<std::uint32_t, 64>& k) {
   std::array<std::uint32_t, 64> w{};
   for (std::size_t t = 0; t < 16; ++t) {
     for (std::size_t byte = 0; byte < 4; ++byte) w[t] = w[t] << 8 | block[4 * t + byte];
@@ -57,7 +59,7 @@ void absorb(State& state, const unsigned char* block, const std::array<std::uint
     const auto t2 = s0 + ((a & b) ^ (a & c) ^ (b & c));
     h = g, g = f, f = e, e = d + t1, d = c, c = b, b = a, a = t1 + t2;
   }
-  const State sum{a, b, c, d, e, f, g, h};
+  const Sha256State sum{a, b, c, d, e, f, g, h};
   for (std::size_t i = 0; i < state.size(); ++i) state[i] += sum[i];
 }
 
@@ -65,18 +67,18 @@ void absorb(State& state, const unsigned char* block, const std::array<std::uint
 
 std::string sha256(const std::string& bytes) {
   const auto k = prime_roots<64>([](double x) { return std::cbrt(x); });
-  State state = prime_roots<8>([](double x) { return std::sqrt(x); });
+  Sha256State state = prime_roots<8>([](double x) { return std::sqrt(x); });
   std::string padded = bytes;
   padded.push_back('\x80');
   while (padded.size() % 64 != 56) padded.push_back('\0');
   const std::uint64_t bits = 8 * static_cast<std::uint64_t>(bytes.size());
   for (int shift = 56; shift >= 0; shift -= 8) padded.push_back(static_cast<char>(bits >> shift));
   for (std::size_t at = 0; at < padded.size(); at += 64) {
-    absorb(state, reinterpret_cast<const unsigned char*>(padded.data()) + at, k);
+    absorb_sha256_block(state, reinterpret_cast<const unsigned char*>(padded.data()) + at, k);
   }
   std::string text;
   for (const auto word : state) text += fmt::format("{:08x}", word);
   return text;
 }
 
-}  // namespace matapprox::generate
+}  // namespace matapprox

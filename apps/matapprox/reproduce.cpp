@@ -1,0 +1,289 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include "commands.hpp"
+#include "core/require.hpp"
+#include "exit_codes.hpp"
+#include "interrupt.hpp"
+#include "invocation.hpp"
+#include "matapprox/reproduce/reproduction.hpp"
+#include "matapprox/reproduce/reproduction_page.hpp"
+#include "matapprox/reproduce/timing.hpp"
+#include "output.hpp"
+#include "progress.hpp"
+#include "shared_options.hpp"
+
+namespace matapprox::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ReproduceCommand {
+  CommonOptions common;
+  JsonOptions json;
+  std::string what;
+  std::string matrices;
+  std::vector<std::string> rows;
+  std::string effort = "default";
+  std::string pattern = "reference";
+  std::vector<std::string> settings;
+  std::string folder;
+  std::string csv;
+  std::string markdown;
+  std::string latex;
+  std::string report;
+  std::string plots;
+};
+
+/// Which rows are being worked on and how far they are, on one line.
+class RowsProgress {
+ public:
+  explicit RowsProgress(bool quiet) : line_(quiet) {}
+  void plan(std::size_t rows) { planned_ = rows; }
+  void start(const std::string& row) { running_[row] = 0; }
+  void update(const std::string& row, double fraction) {
+    running_[row] = std::max(fraction, 0.0);
+    std::string text = fmt::format("{} of {} rows done", done_, planned_);
+    for (const auto& [name, part] : running_)
+      text += fmt::format(", {} {:.0f} %", name, 100 * part);
+    line_.show(text);
+  }
+  void finish(const std::string& row) {
+    running_.erase(row);
+    ++done_;
+  }
+  void clear() { line_.clear(); }
+
+ private:
+  ProgressLine line_;
+  std::size_t planned_ = 0;
+  std::size_t done_ = 0;
+  std::map<std::string, double> running_;
+};
+
+PaperTable table_of(const std::string& what) {
+  const std::vector<std::string> legal{"table1", "figure4", "timing"};
+  const auto found = std::find(legal.begin(), legal.end() - 1, what);
+  if (found != legal.end() - 1) return static_cast<PaperTable>(found - legal.begin());
+  const std::string nearest = nearest_name(what, legal);
+  throw InvalidArgument(fmt::format("reproduce: '{}' is not one of {}{}",
+                                    what,
+                                    fmt::join(legal, ", "),
+                                    nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+}
+
+/// The first of the usual folders that is there, or the first of them.
+std::string chosen_matrices(const ReproduceCommand& command) {
+  if (!command.matrices.empty()) return command.matrices;
+  const std::vector<std::string> folders = matrix_folders();
+  for (const std::string& folder : folders) {
+    std::error_code ignored;
+    if (fs::is_directory(folder, ignored)) return folder;
+  }
+  return folders.front();
+}
+
+std::pair<std::string, std::string> parse_chord_setting(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  require(equals != std::string::npos && equals > 0,
+          "--set '{}' does not have the form option=value",
+          text);
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+/// Rows made with other options go to another folder unless the caller says otherwise.
+std::string chosen_folder(const ReproduceCommand& command) {
+  if (!command.folder.empty()) return command.folder;
+  std::string name = "matapprox-" + command.what;
+  if (command.effort != "default") name += "-" + command.effort;
+  if (command.pattern != "reference") name += "-" + command.pattern;
+  if (command.common.seed() != 1) name += fmt::format("-seed{}", command.common.seed());
+  return name;
+}
+
+ReproductionOptions reproduction_options(const ReproduceCommand& command) {
+  ReproductionOptions options;
+  options.table = table_of(command.what);
+  options.rows = command.rows;
+  options.matrices = chosen_matrices(command);
+  options.folder = chosen_folder(command);
+  options.effort = command.effort;
+  options.pattern = command.pattern;
+  options.seed = command.common.seed();
+  for (const std::string& text : command.settings)
+    options.settings.push_back(parse_chord_setting(text));
+  return options;
+}
+
+/// Makes the folder of the rows, not its parents. Throws FileError unless rows can be kept there.
+void prepare_kept_folder(const std::string& folder) {
+  prepare_folder(folder);
+  if (access(folder.c_str(), W_OK | X_OK) != 0)
+    throw FileError(fmt::format("{}: cannot write: the folder is not writable", folder));
+}
+
+std::string plot_path(const ReproduceCommand& command, const std::string& name) {
+  return (fs::path(command.plots) / name).string();
+}
+
+void check_outputs(const ReproduceCommand& command) {
+  const std::vector<std::string> others{command.csv, command.markdown, command.latex};
+  const auto to_stdout =
+      std::count(others.begin(), others.end(), "-") + (command.json.replaces_text() ? 1 : 0);
+  require(to_stdout <= 1, "only one of --json, --csv, --markdown and --latex can be -");
+  command.json.check();
+  for (const std::string& path : others) command.json.check_other(path);
+  require(command.report != "-", "--report: the page is written to a file, not to standard output");
+  command.json.check_other(command.report);
+  if (!command.report.empty() || !command.plots.empty()) require_report_tools();
+  if (command.plots.empty()) return;
+  prepare_folder(command.plots);
+  for (const std::string& name : reproduction_plot_names())
+    command.json.check_other(plot_path(command, name));
+}
+
+bool prints_table(const ReproduceCommand& command) {
+  return !command.json.replaces_text() && command.csv != "-" && command.markdown != "-" &&
+         command.latex != "-";
+}
+
+void write_outputs(const ReproduceCommand& command, const Reproduction& result) {
+  command.json.write(reproduction_json(result));
+  if (!command.csv.empty()) write_text(command.csv, reproduction_csv(result));
+  if (!command.markdown.empty()) write_text(command.markdown, reproduction_markdown(result));
+  if (!command.latex.empty()) write_text(command.latex, reproduction_latex(result));
+  if (!command.report.empty()) write_text(command.report, reproduction_page(result, invocation()));
+  if (!command.plots.empty()) {
+    for (const ReportFile& file : reproduction_plots(result))
+      write_text(plot_path(command, file.name), file.bytes);
+  }
+  if (prints_table(command) && !result.finished().empty()) write_stdout(reproduction_table(result));
+}
+
+int reproduction_outcome(const Reproduction& result) {
+  const std::size_t done = result.finished().size();
+  for (const ReproducedRow* row : result.unfinished())
+    fmt::print(stderr, "matapprox: {}: {}\n", row->paper.name, row->status);
+  if (result.interrupted) {
+    fmt::print(stderr,
+               "matapprox: interrupted; {} of {} rows are done and kept in {}: the same command "
+               "goes on from there\n",
+               done,
+               result.rows.size(),
+               result.options.folder);
+    return kInterrupted;
+  }
+  return done > 0 ? kDone : kNumerical;
+}
+
+int run_timing(const ReproduceCommand& command) {
+  for (const std::string& path : {command.csv,
+                                  command.markdown,
+                                  command.latex,
+                                  command.report,
+                                  command.plots,
+                                  command.matrices,
+                                  command.folder})
+    require(path.empty(), "reproduce timing: there is only --json, --threads and --quiet");
+  command.json.check();
+  note(command.common.quiet(), "timing the kernels; give it an idle machine");
+  const KernelTimings timings = time_kernels();
+  command.json.write(timings_json(timings));
+  if (!command.json.replaces_text()) write_stdout(timings_table(timings));
+  return kDone;
+}
+
+int run_reproduce(const ReproduceCommand& command) {
+  command.common.apply();
+  if (command.what == "timing") return run_timing(command);
+  const ReproductionOptions options = reproduction_options(command);
+  select_matrices(options.table, options.rows);
+  check_outputs(command);
+  prepare_kept_folder(options.folder);
+
+  RowsProgress progress(command.common.quiet());
+  RunControl control;
+  control.stop = &catch_interrupts();
+  ReproductionEvents events;
+  events.planned = [&](std::size_t rows) { progress.plan(rows); };
+  events.started = [&](const std::string& row) { progress.start(row); };
+  events.progress = [&](const std::string& row, const Progress& now) {
+    progress.update(row, now.fraction_done);
+  };
+  events.finished = [&](const ReproducedRow& row) { progress.finish(row.paper.name); };
+  events.note = [&](const std::string& text) { note(command.common.quiet(), text); };
+  const Reproduction result = reproduce(options, control, events);
+  progress.clear();
+  write_outputs(command, result);
+  return reproduction_outcome(result);
+}
+
+void add_reproduce_outputs(CLI::App& sub, ReproduceCommand& command) {
+  constexpr const char* kGroup = "What to write";
+  const auto add = [&](const char* flag, std::string& path, const char* help) {
+    sub.add_option(flag, path, help)->type_name("FILE")->group(kGroup);
+  };
+  sub.add_option("-o,--output",
+                 command.folder,
+                 "Keep every finished row here, and go on from what is there "
+                 "[matapprox-table1, matapprox-figure4]")
+      ->type_name("DIR")
+      ->group(kGroup);
+  add("--csv", command.csv, "Also write the rows as CSV; - prints it in place of the text");
+  add("--markdown", command.markdown, "Also write the tables as Markdown; or -");
+  add("--latex", command.latex, "Also write the tables as LaTeX; or -");
+  sub.add_option("--report",
+                 command.report,
+                 "Write a page with charts, pictures and tables, to open in a browser")
+      ->type_name("FILE.html")
+      ->group(kGroup);
+  sub.add_option("--plots", command.plots, "Write its charts as .svg and .png files here")
+      ->type_name("DIR")
+      ->group(kGroup);
+}
+
+}  // namespace
+
+void add_reproduce(CLI::App& app, Action& chosen) {
+  auto command = std::make_shared<ReproduceCommand>();
+  CLI::App& sub = *app.add_subcommand(
+      "reproduce", "Makes the tables of the sparse-factorization paper again, ours beside them");
+  sub.add_option("what", command->what, "table1, figure4, or timing: of the kernels")
+      ->required()
+      ->type_name("");
+  sub.add_option("--matrices",
+                 command->matrices,
+                 "Folder with the paper's matrices [MATAPPROX_MATRICES, or matrices/paper]")
+      ->type_name("DIR");
+  sub.add_option("--rows", command->rows, "Only these, or these categories, by commas [all]")
+      ->delimiter(',')
+      ->type_name("")
+      ->allow_extra_args(false);
+  sub.add_option("--effort", command->effort, "Of the Chord fit: fast, default, high [default]")
+      ->type_name("");
+  sub.add_option("--pattern", command->pattern, "Of the Chord fit: reference, paper [reference]")
+      ->type_name("");
+  sub.add_option("--set",
+                 command->settings,
+                 "Another option of the Chord fit: option=value; may be repeated")
+      ->type_name("")
+      ->allow_extra_args(false);
+  add_reproduce_outputs(sub, *command);
+  command->common.add(sub, true);
+  command->json.add(sub);
+  sub.footer(
+      "Examples:\n"
+      "  matapprox reproduce table1\n"
+      "  matapprox reproduce table1 --matrices shared/matrices --rows strike,network --effort "
+      "fast\n"
+      "  matapprox reproduce figure4 -o pictures --json figure4.json");
+  sub.callback([command, &chosen] { chosen = [command] { return run_reproduce(*command); }; });
+}
+
+}  // namespace matapprox::app

@@ -1,0 +1,115 @@
+#include "reproduce/charts.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+namespace matapprox::reproduction {
+namespace {
+
+using Points = std::vector<std::pair<double, double>>;
+
+constexpr int kOursStyle = 0;
+constexpr int kPaperStyle = 5;
+
+/// Below any error of interest; keeps a zero on a logarithmic axis.
+constexpr double kLeastRatio = 1e-6;
+
+double ratio_now(const ReproducedRow& row) {
+  return std::max(row.chord_error / row.tsvd.error, kLeastRatio);
+}
+
+report::ChartSeries marks_only(const std::string& title, Points points, int style) {
+  report::ChartSeries series = report::styled_series(title, std::move(points), style, 0);
+  series.point_size = 1.1;
+  return series;
+}
+
+report::ChartSeries level_line(double from, double to) {
+  report::ChartSeries series;
+  series.title = "TSVD";
+  series.points = {{from, 1}, {to, 1}};
+  series.dashed = true;
+  return series;
+}
+
+}  // namespace
+
+report::Chart ratio_chart(const Reproduction& reproduction) {
+  const auto rows = reproduction.finished();
+  Points then;
+  Points now;
+  report::Chart chart;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto x = static_cast<double>(i + 1);
+    if (rows[i]->paper.paper_sf())
+      then.emplace_back(x, *rows[i]->paper.paper_sf() / *rows[i]->paper.paper_tsvd());
+    now.emplace_back(x, ratio_now(*rows[i]));
+    if (i > 0 && rows[i]->paper.category != rows[i - 1]->paper.category)
+      chart.lines.push_back({x - 0.5, ""});
+  }
+  const auto last = static_cast<double>(rows.size());
+  chart.name = "ratio";
+  chart.x = {"row of the tables", report::Scale::kLinear, std::pair{0.5, last + 0.5}};
+  chart.y = {"SF error / TSVD error", report::Scale::kLog, std::nullopt};
+  chart.series = {level_line(0.5, last + 0.5),
+                  marks_only("SF, the paper's", then, kPaperStyle),
+                  marks_only("SF, ours", now, kOursStyle)};
+  return chart;
+}
+
+std::string category_rows(const Reproduction& reproduction) {
+  const auto rows = reproduction.finished();
+  std::string text;
+  for (std::size_t first = 0; first < rows.size();) {
+    std::size_t last = first;
+    while (last + 1 < rows.size() && rows[last + 1]->paper.category == rows[first]->paper.category)
+      ++last;
+    text += fmt::format(
+        "{}{} {}", text.empty() ? "" : ", ", rows[first]->paper.category_title(), first + 1);
+    if (last > first) text += fmt::format(" to {}", last + 1);
+    first = last + 1;
+  }
+  return text;
+}
+
+std::string ratio_message(const Reproduction& reproduction) {
+  std::vector<std::string> parts;
+  for (const ReproducedRow* row : reproduction.finished())
+    parts.push_back(fmt::format("{} {:.2g}", row->paper.name, ratio_now(*row)));
+  return fmt::format("Our SF error over the TSVD error: {}.", fmt::join(parts, ", "));
+}
+
+report::Chart history_chart(const Reproduction& reproduction) {
+  report::Chart chart;
+  chart.name = "history";
+  chart.x = {"seconds", report::Scale::kLog, std::nullopt};
+  chart.y = {"SF error / TSVD error", report::Scale::kLog, std::nullopt};
+  std::map<std::string, int> styles;
+  double least = 1e300;
+  double most = 0;
+  for (const ReproducedRow* row : reproduction.finished()) {
+    const bool is_first = !styles.contains(row->paper.category);
+    const int style =
+        styles.try_emplace(row->paper.category, 2 * static_cast<int>(styles.size()) % 7)
+            .first->second;
+    Points points;
+    for (const HistoryPoint& point : row->history) {
+      if (point.seconds <= 0) continue;
+      const double error = point.relative_error * row->frobenius_norm / row->tsvd.error;
+      points.emplace_back(point.seconds, std::max(error, kLeastRatio));
+      least = std::min(least, point.seconds);
+      most = std::max(most, point.seconds);
+    }
+    report::ChartSeries series = report::styled_series(
+        is_first ? row->paper.category_title() : "", std::move(points), style, 1.5);
+    series.point_type = 0;
+    chart.series.push_back(std::move(series));
+  }
+  if (most > 0) chart.series.push_back(level_line(least, most));
+  return chart;
+}
+
+}  // namespace matapprox::reproduction

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "matapprox/io/load.hpp"
+#include "report/json.hpp"
+#include "reproduce/row.hpp"
+
+namespace matapprox::reproduction {
+
+using report::Json;
+
+/// A row as it is in the JSON document.
+Json to_json(const ReproducedRow& row);
+
+/// Where the files of a row are kept: folder/NAME.json, .h5, .png.
+std::string kept_path(const ReproductionOptions& options,
+                      const PaperMatrix& matrix,
+                      const std::string& ending);
+
+/// Writes NAME.h5 and then NAME.json: a row that has a NAME.json is whole. Throws FileError.
+void keep_row(ReproducedRow& row,
+              const LoadedMatrix& loaded,
+              const RowResult& result,
+              const ReproductionOptions& options);
+
+/// Fills `row` from what is kept of it. False if nothing is, or it was made from another file
+/// (row.sha256), with other options or by another version; then `reason` says what differs.
+bool take_kept_row(ReproducedRow& row, const ReproductionOptions& options, std::string& reason);
+
+}  // namespace matapprox::reproduction

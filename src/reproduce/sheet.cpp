@@ -1,0 +1,60 @@
+#include "reproduce/sheet.hpp"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "matapprox/io/image_file.hpp"
+
+namespace matapprox::reproduction {
+namespace {
+
+constexpr Index kGap = 8;  // pixels of white between the panels
+
+/// What all but one in 200 of the residuals stay below: a few dots do not make all else white.
+double dark_level(const Matrix& a, const Matrix& b) {
+  std::vector<double> sizes(a.reshaped().begin(), a.reshaped().end());
+  sizes.insert(sizes.end(), b.reshaped().begin(), b.reshaped().end());
+  const auto place = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() * 199 / 200);
+  std::nth_element(sizes.begin(), place, sizes.end());
+  return *place;
+}
+
+Matrix all_columns(const LinearOperator& A) { return A.columns_at(index_range(0, A.cols())); }
+
+}  // namespace
+
+double write_sheet(const std::string& path,
+                   const LinearOperator& A,
+                   const LinearOperator& tsvd,
+                   const LinearOperator& chord) {
+  const Matrix image = all_columns(A);
+  const Matrix by_tsvd = all_columns(tsvd);
+  const Matrix by_chord = all_columns(chord);
+  const Matrix tsvd_residual = (image - by_tsvd).cwiseAbs();
+  const Matrix chord_residual = (image - by_chord).cwiseAbs();
+  const double scale = dark_level(tsvd_residual, chord_residual);
+  const double to_grey = scale > 0 ? 255 / scale : 0;
+  const std::array<Matrix, kSheetPanels> panels = {
+      image,
+      by_tsvd,
+      by_chord,
+      (255 - to_grey * tsvd_residual.array()).matrix(),
+      (255 - to_grey * chord_residual.array()).matrix()};
+  Matrix sheet =
+      Matrix::Constant(image.rows(), kSheetPanels * image.cols() + (kSheetPanels - 1) * kGap, 255);
+  Index left = 0;
+  for (const Matrix& panel : panels) {
+    sheet.middleCols(left, panel.cols()) = panel;
+    left += panel.cols() + kGap;
+  }
+  write_png(path, sheet);
+  return scale;
+}
+
+Matrix sheet_panel(const Matrix& sheet, Index panel) {
+  const Index width = (sheet.cols() - (kSheetPanels - 1) * kGap) / kSheetPanels;
+  return sheet.middleCols(panel * (width + kGap), width);
+}
+
+}  // namespace matapprox::reproduction
