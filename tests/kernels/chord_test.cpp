@@ -95,7 +95,10 @@ std::vector<Index> some_columns(Index n, Index count) {
 }
 
 std::vector<ChordPattern> patterns(Index n) {
-  return {chord_reference_pattern(n), chord_paper_pattern(n), unequal_pattern(n)};
+  ChordPattern many_links{n, {{0}, {}}};
+  for (Index k = 0; k < std::min<Index>(n, 70); ++k) many_links.offsets[1].push_back(n - 1 - k);
+  many_links.offsets.push_back({n - 1});
+  return {chord_reference_pattern(n), chord_paper_pattern(n), unequal_pattern(n), many_links};
 }
 
 /// In single precision against the dense formula in double, on the same numbers. The bound is
