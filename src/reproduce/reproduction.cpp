@@ -10,7 +10,6 @@
 #include <new>
 #include <numeric>
 
-#include "core/require.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/threads.hpp"
 #include "reproduce/kept_row.hpp"
@@ -225,15 +224,7 @@ NamedOptions ReproductionOptions::chord() const {
     std::erase_if(named, [&](const auto& option) { return option.first == name; });
     named.emplace_back(name, value);
   };
-  // For as long as the fit has no option `effort`: its Adam steps stand for it.
-  if (find_method("chord").has_option("effort")) {
-    set("effort", effort);
-  } else {
-    require(effort == "fast" || effort == "default" || effort == "high",
-            "effort '{}' is not fast, default or high",
-            effort);
-    set("adam_steps", effort == "fast" ? "1000" : effort == "high" ? "10000" : "3000");
-  }
+  set("effort", effort);
   set("pattern", pattern);
   set("seed", fmt::format("{}", seed));
   for (const auto& [name, value] : settings) set(name, value);

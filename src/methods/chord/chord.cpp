@@ -19,6 +19,7 @@
 #include "methods/chord/schedule.hpp"
 #include "methods/chord/start.hpp"
 #include "methods/chord/target.hpp"
+#include "methods/chord/tied_start.hpp"
 
 namespace matapprox {
 namespace {
@@ -189,6 +190,8 @@ class Fit {
             Eigen::Map<Vector>(gradient, pattern_.stored_numbers()) *= weight;
           return weight * f;
         };
+    if (state.adam_step == 0 && !options_.warm_start)
+      state.point = chord_fit::tied_start(pattern_, objective, *sample_, options_.seed, state.start);
     const auto end =
         run_sampled_adam(state, objective, *sample_, schedule_.adam_steps, monitor_, control_);
     halvings_ = std::max(halvings_, state.halvings);
