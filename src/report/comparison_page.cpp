@@ -164,7 +164,7 @@ std::vector<std::string> sweep_notes(const ComparisonContents& contents) {
   }
   if (cut > 0) {
     notes.push_back(fmt::format(
-        "{} of the points are fits that were stopped early: with more time they would be lower",
+        "{} of the points are fits that were stopped early: with more time they might be lower",
         cut));
   }
   if (estimated > 0) {
@@ -392,6 +392,7 @@ Section repeat_section(const ComparisonContents& contents) {
 PictureScales picture_scales(const Comparison& comparison,
                              const FitRecords& records,
                              const Matrix& picture) {
+  const PicturePlan& plan = records.plan();
   std::vector<const Matrix*> residuals;
   std::vector<const Matrix*> all;
   for (const FitRecord& record : records.all()) {
@@ -401,9 +402,15 @@ PictureScales picture_scales(const Comparison& comparison,
         residuals.push_back(&record.residual);
     }
   }
-  return {records.plan().is_image ? grey_scale(picture)
-                                  : symmetric_scale({&picture}, ColourMap::kDiverging),
-          symmetric_scale(residuals.empty() ? all : residuals, ColourMap::kResidual)};
+  return {plan.is_image
+              ? grey_scale(picture)
+              : symmetric_scale({&picture},
+                                plan.cells == Cells::kAbsoluteMeans ? ColourMap::kRising
+                                                                    : ColourMap::kDiverging),
+          symmetric_scale(residuals.empty() ? all : residuals,
+                          plan.cells == Cells::kMeans || plan.cells == Cells::kAbsoluteMeans
+                              ? ColourMap::kRisingResidual
+                              : ColourMap::kResidual)};
 }
 
 Page comparison_page(const ComparisonContents& contents) {

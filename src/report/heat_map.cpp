@@ -50,6 +50,10 @@ std::span<const Stop> stops_of(ColourMap map) {
       return kBlackWhite;
     case ColourMap::kResidual:
       return kPurpleGreen;
+    case ColourMap::kRising:
+      return std::span(kBlueRed).subspan(5);
+    case ColourMap::kRisingResidual:
+      return std::span(kPurpleGreen).subspan(5);
     case ColourMap::kDiverging:
       break;
   }
@@ -195,10 +199,14 @@ ColourScale symmetric_scale(const std::vector<const Matrix*>& pictures, ColourMa
       if (size > 0 && std::isfinite(size)) sizes.push_back(size);
     }
   }
-  if (sizes.empty()) return {map, -1, 1, 0};
+  const bool rising = map == ColourMap::kRising || map == ColourMap::kRisingResidual;
+  if (sizes.empty()) return {map, rising ? 0.0 : -1.0, 1, 0};
   const double largest = quantile(sizes, 0.995);
   const double median = quantile(sizes, 0.5);
-  return {map, -largest, largest, median < 0.1 * largest ? std::max(median, largest / 200) : 0};
+  return {map,
+          rising ? 0 : -largest,
+          largest,
+          median < 0.1 * largest ? std::max(median, largest / 200) : 0};
 }
 
 ColourScale grey_scale(const Matrix& picture) {
@@ -212,18 +220,23 @@ ColourScale grey_scale(const Matrix& picture) {
 
 double scale_position(const ColourScale& scale, double value) {
   if (scale.soft <= 0) return (value - scale.low) / (scale.high - scale.low);
-  return 0.5 + 0.5 * std::asinh(value / scale.soft) / std::asinh(scale.high / scale.soft);
+  const double share = std::asinh(value / scale.soft) / std::asinh(scale.high / scale.soft);
+  return scale.low < 0 ? 0.5 + 0.5 * share : share;
 }
 
 double scale_value(const ColourScale& scale, double position) {
   if (scale.soft <= 0) return scale.low + position * (scale.high - scale.low);
-  return scale.soft * std::sinh((2 * position - 1) * std::asinh(scale.high / scale.soft));
+  const double share = scale.low < 0 ? 2 * position - 1 : position;
+  return scale.soft * std::sinh(share * std::asinh(scale.high / scale.soft));
 }
 
 std::vector<std::pair<double, std::string>> scale_marks(const ColourScale& scale) {
   std::vector<std::pair<double, std::string>> marks;
   for (const double position : {0.0, 0.25, 0.5, 0.75, 1.0}) {
     const double value = scale_value(scale, position);
+    // Labels in powers of ten are long: then the ends and the middle alone.
+    const bool is_quarter = position == 0.25 || position == 0.75;
+    if (is_quarter && three_digits(std::abs(value)).size() > 8) continue;
     marks.emplace_back(position, value < 0 ? "−" + three_digits(-value) : three_digits(value));
   }
   return marks;

@@ -43,9 +43,11 @@ Matrix difference_cells(const LinearOperator& A, const LinearOperator& B, const 
 std::string cells_text(const PicturePlan& plan, bool difference);
 
 enum class ColourMap {
-  kGrey,       ///< black to white
-  kDiverging,  ///< blue, white at 0, red
-  kResidual    ///< purple, white at 0, green
+  kGrey,           ///< black to white
+  kDiverging,      ///< blue, white at 0, red
+  kResidual,       ///< purple, white at 0, green
+  kRising,         ///< its upper half: white at 0, red
+  kRisingResidual  ///< white at 0, green
 };
 
 /// Values from low to high take the colours of the map; values beyond take its ends.
@@ -53,8 +55,8 @@ struct ColourScale {
   ColourMap map = ColourMap::kDiverging;
   double low = -1;
   double high = 1;
-  /// If positive (and low = -high), colours follow asinh(value / soft): linear up to about `soft`,
-  /// logarithmic above, so that small entries beside large ones are seen.
+  /// If positive (and low is 0 or -high), colours follow asinh(value / soft): linear up to about
+  /// `soft`, logarithmic above, so that small entries beside large ones are seen.
   double soft = 0;
 };
 /// Where on the scale a value is, 0..1, and which value is there.
@@ -65,7 +67,8 @@ std::vector<std::pair<double, std::string>> scale_marks(const ColourScale& scale
 
 /// Symmetric about 0 up to the 99.5 % quantile of |cells|, zeros aside, of all the pictures: one
 /// huge entry does not make all others white. Soft at the median, or a 200th of
-/// it, where the median is below a tenth of it. [-1, 1] where all are 0.
+/// it, where the median is below a tenth of it. [-1, 1] where all are 0. The rising maps start at
+/// 0.
 ColourScale symmetric_scale(const std::vector<const Matrix*>& pictures, ColourMap map);
 /// Black at 0, white at the largest power of two less one that holds all values: 255 for photos.
 ColourScale grey_scale(const Matrix& picture);

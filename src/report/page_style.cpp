@@ -103,7 +103,10 @@ nav ul{padding-left:1rem;padding-right:1rem}
 .facts{gap:.6rem 1.4rem}
 }
 @media print{
-body{font-size:10.5pt}
+html{font-size:10pt}
+header{padding-top:0}
+.headline{font-size:1.1rem}
+.facts{margin:.6rem 0;padding:.5rem .8rem}
 header,main,footer{max-width:none;padding-left:0;padding-right:0}
 nav{display:none}
 .chart .wide{display:block}
@@ -112,10 +115,10 @@ figure,.group,tr,pre{break-inside:avoid}
 h2,h3{break-after:avoid}
 .gallery{grid-template-columns:1fr 1fr}
 .scroll{overflow:visible}
-table{font-size:8pt}
+table{font-size:8pt;break-inside:avoid}
 th,td{padding:.25rem .35rem;white-space:normal}
 .number{white-space:nowrap}
-.chart svg{max-width:38rem}
+.chart svg{max-width:39rem}
 details:not([open]){display:none}
 section{padding-top:1.2rem}
 .bar,.mark,.best,.facts,svg{-webkit-print-color-adjust:exact;print-color-adjust:exact}

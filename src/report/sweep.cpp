@@ -82,6 +82,9 @@ ChordSize chord_size(Index order, const ComparisonOptions& options) try {
   return {};  // the fit itself will say what is wrong with the pattern
 }
 
+/// Of the time, kept for the iterative methods.
+constexpr double kIterativeShare = 0.4;
+
 /// One fit to be made.
 struct SweepTask {
   ComparisonEntry entry;
@@ -120,9 +123,11 @@ class Sweeper {
       for (std::size_t i = 0; i < tasks.size(); ++i) fit(tasks[i], tasks.size() - i);
     }
     sweep_.seconds = control_.seconds();
-    for (const auto& [text, shares] : absences_) {
-      sweep_.absences.push_back(
-          fmt::format("{} ({} of the storage)", text, fmt::join(shares, ", ")));
+    for (const auto& [reason, methods] : absences_) {
+      std::vector<std::string> parts;
+      for (const auto& [name, shares] : methods)
+        parts.push_back(fmt::format("{} at {}", name, fmt::join(shares, ", ")));
+      sweep_.absences.push_back(fmt::format("{} (not shown: {})", reason, fmt::join(parts, "; ")));
     }
     std::sort(sweep_.shares.begin(), sweep_.shares.end());
     return std::move(sweep_);
@@ -150,15 +155,16 @@ class Sweeper {
   void fit(const SweepTask& task, std::size_t fits_left) {
     const double left = max_seconds_ - control_.seconds();
     if (control_.interrupted()) return absent(task, "interrupted");
-    if (left <= 0) return absent(task, "the time for these fits was used up");
+    const bool iterative = is_iterative(task.entry);
+    const double mine = iterative ? left : left - kIterativeShare * max_seconds_;
+    if (mine <= 0) return absent(task, "the time for these fits was used up");
     ComparisonOptions options = options_;
     options.max_seconds =
-        std::min(options_.max_seconds,
-                 is_iterative(task.entry) ? left / static_cast<double>(fits_left) : left);
+        std::min(options_.max_seconds, iterative ? mine / static_cast<double>(fits_left) : mine);
     const double numbers = std::floor(task.share * sweep_.base_numbers);
     const StorageBudget budget{StorageBudget::Unit::kNumbers, numbers, options.precision};
     NamedOptions named = entry_options(task.entry, budget, options);
-    if (is_iterative(task.entry)) use_fewer_factors(numbers, named);
+    if (iterative) use_fewer_factors(numbers, named);
     const ComparisonRow row =
         run_entry(A_, task.entry, named, comparison_.facts, options, control_, events_);
     if (row.ok()) {
@@ -179,10 +185,8 @@ class Sweeper {
     // Messages of a method start with its name.
     const std::string prefix = std::string(task.entry.method->name) + ": ";
     const bool named = reason.rfind(prefix, 0) == 0;
-    absences_[fmt::format("{}: {}",
-                          shown_name(task.entry.name),
-                          named ? reason.substr(prefix.size()) : reason)]
-        .push_back(share_name(task.share));
+    absences_[named ? reason.substr(prefix.size()) : reason][shown_name(task.entry.name)].push_back(
+        share_name(task.share));
   }
 
   const LinearOperator& A_;
@@ -192,7 +196,8 @@ class Sweeper {
   RunControl control_;
   const ComparisonEvents& events_;
   StorageSweep sweep_;
-  std::map<std::string, std::vector<std::string>> absences_;
+  /// Reason, method, shares.
+  std::map<std::string, std::map<std::string, std::vector<std::string>>> absences_;
 };
 
 }  // namespace

@@ -60,6 +60,7 @@ std::vector<double> decade_ticks(std::pair<double, double> range,
 std::vector<double> log_ticks(std::pair<double, double> range, int wanted) {
   const double decades = std::log10(range.second / range.first);
   if (decades < 0.6) return linear_ticks(range, wanted);
+  if (6 * decades <= wanted) return decade_ticks(range, {1, 1.5, 2, 3, 4, 5, 7}, 1);
   if (3 * decades <= wanted) return decade_ticks(range, {1, 2, 5}, 1);
   if (2 * decades <= wanted) return decade_ticks(range, {1, 3}, 1);
   return decade_ticks(range, {1}, std::max(1, static_cast<int>(std::ceil(decades / wanted))));
@@ -88,7 +89,9 @@ std::vector<Tick> ticks(std::pair<double, double> range, Scale scale, int wanted
   std::vector<Tick> result;
   for (const double value :
        scale == Scale::kLog ? log_ticks(range, wanted) : linear_ticks(range, wanted)) {
-    const bool is_zero = std::abs(value) < 1e-12 * (range.second - range.first);
+    // Rounding on a linear scale; on a log scale every small value is what it is.
+    const bool is_zero =
+        scale == Scale::kLinear && std::abs(value) < 1e-12 * (range.second - range.first);
     result.push_back({is_zero ? 0 : value, tick_label(is_zero ? 0 : value)});
   }
   return result;

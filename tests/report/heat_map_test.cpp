@@ -71,6 +71,23 @@ TEST(HeatMap, ScaleIsSymmetricAndNotRuledByOneEntry) {
   EXPECT_EQ(symmetric_scale({&zero}, ColourMap::kResidual).high, 1);
 }
 
+TEST(HeatMap, SoftScalesShowSmallEntriesBesideLargeOnes) {
+  Matrix A = Matrix::Constant(100, 100, 1.0);
+  A.leftCols(10).setConstant(50);
+  for (const ColourMap map : {ColourMap::kDiverging, ColourMap::kRising}) {
+    const ColourScale scale = symmetric_scale({&A}, map);
+    EXPECT_EQ(scale.high, 50);
+    EXPECT_EQ(scale.soft, 1);
+    const double middle = map == ColourMap::kRising ? 0 : 0.5;
+    EXPECT_DOUBLE_EQ(scale_position(scale, 0), middle);
+    EXPECT_DOUBLE_EQ(scale_position(scale, 50), 1);
+    EXPECT_GT(scale_position(scale, 1), middle + 0.05);
+    for (const double value : {0.0, 0.5, 7.0, 50.0})
+      EXPECT_NEAR(scale_value(scale, scale_position(scale, value)), value, 1e-12);
+    EXPECT_EQ(scale_marks(scale).front().second, map == ColourMap::kRising ? "0" : "−50");
+  }
+}
+
 TEST(HeatMap, PngHasOnePixelACell) {
   Matrix A(2, 3);
   A << 0, 51, 255, 300, -5, 102;

@@ -20,6 +20,8 @@ TEST(Ticks, AreRoundNumbers) {
   EXPECT_THAT(labels({1500, 60000}, Scale::kLog, 8),
               ElementsAre("2,000", "5,000", "10,000", "20,000", "50,000"));
   EXPECT_THAT(labels({1e-9, 1}, Scale::kLog, 3), ElementsAre("10⁻⁹", "10⁻⁶", "0.001", "1"));
+  EXPECT_THAT(labels({1e-16, 1}, Scale::kLog, 3), ElementsAre("10⁻¹²", "10⁻⁶", "1"));
+  EXPECT_THAT(labels({0.52, 4.9}, Scale::kLog, 8), ElementsAre("0.7", "1", "1.5", "2", "3", "4"));
 }
 
 TEST(Ticks, ANarrowLogRangeStillHasSome) {
