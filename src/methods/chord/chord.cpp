@@ -191,7 +191,8 @@ class Fit {
           return weight * f;
         };
     if (state.adam_step == 0 && !options_.warm_start)
-      state.point = chord_fit::tied_start(pattern_, objective, *sample_, options_.seed, state.start);
+      state.point =
+          chord_fit::tied_start(pattern_, objective, *sample_, options_.seed, state.start);
     const auto end =
         run_sampled_adam(state, objective, *sample_, schedule_.adam_steps, monitor_, control_);
     halvings_ = std::max(halvings_, state.halvings);
