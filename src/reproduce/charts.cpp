@@ -17,9 +17,7 @@ constexpr int kPaperStyle = 5;
 /// Below any error of interest; keeps a zero on a logarithmic axis.
 constexpr double kLeastRatio = 1e-6;
 
-double ratio_now(const ReproducedRow& row) {
-  return std::max(row.chord_error / row.tsvd.error, kLeastRatio);
-}
+double ratio_now(const ReproducedRow& row) { return row.chord_error / row.tsvd.error; }
 
 report::ChartSeries marks_only(const std::string& title, Points points, int style) {
   report::ChartSeries series = report::styled_series(title, std::move(points), style, 0);
@@ -46,7 +44,7 @@ report::Chart ratio_chart(const Reproduction& reproduction) {
     const auto x = static_cast<double>(i + 1);
     if (rows[i]->paper.paper_sf())
       then.emplace_back(x, *rows[i]->paper.paper_sf() / *rows[i]->paper.paper_tsvd());
-    now.emplace_back(x, ratio_now(*rows[i]));
+    now.emplace_back(x, std::max(ratio_now(*rows[i]), kLeastRatio));
     if (i > 0 && rows[i]->paper.category != rows[i - 1]->paper.category)
       chart.lines.push_back({x - 0.5, ""});
   }

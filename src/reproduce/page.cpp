@@ -98,7 +98,7 @@ void add_pictures(report::Page& page, const Reproduction& reproduction) {
 report::Section ratio_section(const Reproduction& reproduction) {
   const std::string caption =
       "Error of SF over that of TSVD at the paper's rank, row by row as numbered in the tables: "
-      "below 1 SF is nearer. " +
+      "below 1 SF is nearer; points below 1e-6 are drawn there. " +
       category_rows(reproduction) + ".";
   return {
       "ratio",
@@ -110,7 +110,8 @@ report::Section ratio_section(const Reproduction& reproduction) {
 report::Section history_section(const Reproduction& reproduction) {
   const std::string caption =
       "Every line is one fit: the error of the best point so far over that of TSVD at the paper's "
-      "rank, against the time of the fit, on one thread beside the other rows.";
+      "rank, against the time of the fit, on one thread beside the other rows; what is below 1e-6 "
+      "is drawn there.";
   return {"history",
           "Error against time",
           {report::chart_figure(report::draw_for_page(history_chart(reproduction)),

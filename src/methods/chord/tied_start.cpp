@@ -9,8 +9,8 @@
 namespace matapprox::chord_fit {
 namespace {
 
-constexpr Index kSteps = 200;
-constexpr double kLargestStep = 0.1;
+constexpr Index kSteps = 1000;
+constexpr double kLargestStep = 0.3;
 constexpr double kNoiseLeft = 0.2;  // of the random start
 constexpr Index kRowOfItsOwn = Index{1} << 40;
 
