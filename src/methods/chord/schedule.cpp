@@ -18,6 +18,7 @@ struct Level {
   Index adam_steps;
   Index lbfgs_iterations;
   Index newton_steps;
+  bool alternating = false;
 };
 
 /// How often a sampled fit looks at each column.
@@ -37,19 +38,16 @@ constexpr Index kAnyOrder = std::numeric_limits<Index>::max();
 constexpr std::array kFast{Level{kAnyOrder, 1, 1000, 300, 0}};
 constexpr std::array kDefault{Level{24, 8, 10000, 300, 50},
                               Level{36, 4, 10000, 300, 40},
-                              Level{64, 3, 10000, 300, 10},
+                              Level{64, 3, 10000, 300, 10, true},
                               Level{128, 1, 10000, 5000, 0},
                               Level{256, 1, 5000, 300, 0},
                               Level{kAnyOrder, 1, 3000, 300, 0}};
 constexpr std::array kHigh{Level{24, 32, 10000, 300, 200},
                            Level{36, 10, 20000, 300, 150},
-                           Level{64, 8, 30000, 300, 100},
+                           Level{64, 8, 30000, 300, 100, true},
                            Level{128, 2, 30000, 5000, 0},
                            Level{256, 2, 20000, 2000, 0},
                            Level{kAnyOrder, 1, 10000, 1000, 0}};
-
-/// Up to this order fits from several starts differ enough to pay for short ones.
-constexpr Index kLargestAlternating = 64;
 
 template <std::size_t count>
 const Level& level_at(const std::array<Level, count>& levels, Index order) {
@@ -125,7 +123,7 @@ Schedule schedule_of(const ChordOptions& options, const ChordPattern& pattern) {
     return schedule;
   }
   schedule.newton_steps = affordable ? chosen(options.newton_steps, level.newton_steps) : 0;
-  schedule.alternating = n <= kLargestAlternating;
+  schedule.alternating = level.alternating;
   // Enough to see which start is the best.
   if (schedule.starts > 1) schedule.newton_steps_per_start = schedule.newton_steps / 5;
   return schedule;

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""A Gaussian kernel matrix too large to form: Chord on sampled columns beside Nystrom with the same stored numbers.
+
+    large_kernel.py --program build/default/bin/matapprox --points 20000 [--bandwidth 3] [-- CHORD OPTION ...]
+
+Makes the points (NumPy, seed 1): a helix of twenty turns, a unit of length between neighbours, with normal noise of 0.3,
+in order. Of width 3 the kernel has about 20 entries a row that matter, and far more directions than either method can
+store as such. Prints for both methods what is stored, the error with its interval, the time and the peak memory.
+"""
+import argparse
+import json
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+
+def helix(count):
+    generator = np.random.default_rng(1)
+    length = np.arange(count) + generator.random(count)
+    radius = count / (2 * np.pi * 20)
+    angle = length / radius
+    points = np.column_stack([radius * np.cos(angle), radius * np.sin(angle), 30 * angle])
+    return points + 0.3 * generator.standard_normal(points.shape)
+
+
+def run(program, points, bandwidth, method, options):
+    with tempfile.TemporaryDirectory() as folder:
+        command = [program, "approximate", points, method, "--as", "kernel", "--bandwidth", str(bandwidth),
+                   "-o", f"{folder}/out.h5", "--json", "-", "--quiet", *options]
+        process = subprocess.run(command, capture_output=True, text=True, check=False)
+        if process.returncode != 0:
+            raise SystemExit(f"{' '.join(command)}\n{process.stderr}")
+        return json.loads(process.stdout)["results"][0]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", default="build/default/bin/matapprox")
+    parser.add_argument("--points", type=int, default=20000)
+    parser.add_argument("--bandwidth", type=float, default=3)
+    parser.add_argument("chord", nargs="*", help="options of the Chord fit, after --")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        points = str(Path(folder) / "points.csv")
+        np.savetxt(points, helix(arguments.points), delimiter=",", fmt="%.6f")
+        chord = run(arguments.program, points, arguments.bandwidth, "chord", arguments.chord)
+        budget = ["--budget", str(chord["stored_numbers"])]
+        nystrom = run(arguments.program, points, arguments.bandwidth, "nystrom", budget)
+    print(f"N = {arguments.points}, Gaussian kernel of bandwidth {arguments.bandwidth}")
+    for row in (chord, nystrom):
+        interval = row["error_interval"]
+        around = "exact" if interval is None else "95 % " + " .. ".join(
+            f"{bound / row['error_frobenius'] * row['relative_error']:.4f}" for bound in interval)
+        print(f"{row['method']:8s} {row['stored_numbers']:>10d} numbers  relative error {row['relative_error']:.4f} "
+              f"({around})  fit {row['fit_seconds']:.1f} s  peak {row['peak_memory_bytes'] / 2**20:.0f} MiB")
+        if row["message"]:
+            print(f"         {row['message']}")
+
+
+main()
