@@ -1,19 +1,165 @@
 #include "matapprox/core/threads.hpp"
 
-#include <omp.h>
+#include <sched.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <system_error>
+#include <thread>
 
 #include "core/require.hpp"
 
 namespace matapprox {
 namespace {
 
+/// Processors that this process may run on.
+int usable_processors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
 std::atomic<int>& thread_count() {
-  static std::atomic<int> count{omp_get_num_procs()};
+  static std::atomic<int> count{usable_processors()};
   return count;
+}
+
+thread_local bool inside_parallel_for = false;
+
+/// One parallel_for: the indices are handed out through a counter; the first exception stops the
+/// hand-out.
+class Job {
+ public:
+  Job(Index count, const std::function<void(Index)>& body) : count_(count), body_(body) {}
+
+  /// Takes indices until there are none left.
+  void work() {
+    inside_parallel_for = true;
+    for (Index i = next_++; i < count_; i = next_++) {
+      try {
+        body_(i);
+      } catch (...) {
+        const std::lock_guard lock(mutex_);
+        if (!failure_) failure_ = std::current_exception();
+        next_ = count_;
+      }
+    }
+    inside_parallel_for = false;
+  }
+
+  void rethrow() const {
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  Index count_;
+  const std::function<void(Index)>& body_;
+  std::atomic<Index> next_{0};
+  std::mutex mutex_;
+  std::exception_ptr failure_;
+};
+
+/// Helpers of the thread that calls parallel_for. The caller works itself and never waits for a
+/// helper that has not begun: on a machine that is busy with other things, where a helper may not
+/// run for milliseconds, a loop takes no longer than on one thread. (OpenMP waits for all of its
+/// threads at the end of each loop, and they spin: there a fit was up to ten times slower.)
+class Helpers {
+ public:
+  /// Runs the job with up to `wanted` helpers; false if they are at work for another thread.
+  bool run(Job& job, int wanted) {
+    const std::unique_lock owner(owner_, std::try_to_lock);
+    if (!owner) return false;
+    open(job, wanted);
+    job.work();
+    close();
+    return true;
+  }
+
+ private:
+  void open(Job& job, int wanted) {
+    {
+      const std::lock_guard lock(mutex_);
+      while (threads_ < wanted && start_thread()) ++threads_;
+      job_ = &job;
+      places_ = wanted;
+      ++generation_;
+    }
+    wake_.notify_all();
+  }
+
+  /// The loop gets by with fewer where the system gives no more threads.
+  bool start_thread() {
+    try {
+      std::thread([this, seen = generation_.load()] { help(seen); }).detach();
+      return true;
+    } catch (const std::system_error&) {
+      return false;
+    }
+  }
+
+  /// From here on nobody joins; waits for those that have.
+  void close() {
+    std::unique_lock lock(mutex_);
+    job_ = nullptr;
+    lock.unlock();
+    spin_while([this] { return at_work_ != 0; });
+    lock.lock();
+    done_.wait(lock, [this] { return at_work_ == 0; });
+  }
+
+  void help(std::uint64_t seen) {
+    for (;;) {
+      spin_while([&] { return generation_ == seen; });
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [&] { return generation_ != seen; });
+      seen = generation_;
+      if (job_ == nullptr || places_ == 0) continue;
+      Job& job = *job_;
+      --places_;
+      ++at_work_;
+      lock.unlock();
+      job.work();
+      lock.lock();
+      if (--at_work_ == 0) done_.notify_one();
+    }
+  }
+
+  /// What is waited for often comes within microseconds; going to sleep and waking up take longer.
+  template <class Condition>
+  static void spin_while(const Condition& waiting) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(30);
+    while (waiting() && std::chrono::steady_clock::now() < end) {
+    }
+  }
+
+  std::mutex owner_;  ///< held by the thread whose job it is
+  std::mutex mutex_;  ///< guards what follows
+  std::condition_variable wake_;
+  std::condition_variable done_;
+  int threads_ = 0;
+  std::atomic<std::uint64_t> generation_{0};
+  Job* job_ = nullptr;
+  int places_ = 0;
+  std::atomic<int> at_work_{0};
+};
+
+/// Of this process: a fork has none of its parent's threads and begins with new ones.
+Helpers& helpers() {
+  static Helpers* all = nullptr;
+  static pid_t process = 0;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  if (process != getpid()) {
+    all = new Helpers;  // NOLINT: lives as long as the process, whose end it must not delay
+    process = getpid();
+  }
+  return *all;
 }
 
 }  // namespace
@@ -27,28 +173,13 @@ int threads() { return thread_count(); }
 
 void parallel_for(Index count, const std::function<void(Index)>& body) {
   const int workers = static_cast<int>(std::min<Index>(threads(), count));
-  if (workers <= 1 || omp_in_parallel() != 0) {
+  if (workers <= 1 || inside_parallel_for) {
     for (Index i = 0; i < count; ++i) body(i);
     return;
   }
-  // Work is handed out through our own counter, not an OpenMP schedule: the first exception stops
-  // the hand-out at once, and sanitizers understand std::atomic.
-  std::atomic<Index> next{0};
-  std::mutex mutex;
-  std::exception_ptr failure;
-#pragma omp parallel num_threads(workers)
-  {
-    for (Index i = next++; i < count; i = next++) {
-      try {
-        body(i);
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        if (!failure) failure = std::current_exception();
-        next = count;
-      }
-    }
-  }
-  if (failure) std::rethrow_exception(failure);
+  Job job(count, body);
+  if (!helpers().run(job, workers - 1)) job.work();
+  job.rethrow();
 }
 
 }  // namespace matapprox

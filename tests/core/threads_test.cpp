@@ -1,9 +1,12 @@
 #include "matapprox/core/threads.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "matapprox/core/error.hpp"
@@ -40,6 +43,43 @@ TEST(Threads, NestedCallsRunInTheCallingThread) {
   EXPECT_EQ(calls, 35);
   parallel_for(0, [&](Index) { ++calls; });
   EXPECT_EQ(calls, 35);
+  set_threads(1);
+}
+
+TEST(Threads, CallsFromSeveralThreadsAtOnceAllComplete) {
+  set_threads(3);
+  std::atomic<Index> sum{0};
+  std::vector<std::thread> callers;
+  for (int t = 0; t < 4; ++t) {
+    callers.emplace_back([&] {
+      for (int loop = 0; loop < 200; ++loop) parallel_for(10, [&](Index i) { sum += i; });
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(sum, 4 * 200 * 45);
+  set_threads(1);
+}
+
+TEST(Threads, ManyShortLoopsOneAfterTheOtherAllComplete) {
+  set_threads(4);
+  std::atomic<Index> calls{0};
+  for (int loop = 0; loop < 20000; ++loop) parallel_for(3, [&](Index) { ++calls; });
+  EXPECT_EQ(calls, 60000);
+  set_threads(1);
+}
+
+TEST(Threads, AForkedProcessHasHelpersOfItsOwn) {
+  set_threads(3);
+  parallel_for(10, [](Index) {});
+  const pid_t child = fork();
+  if (child == 0) {
+    std::atomic<int> calls{0};
+    parallel_for(100, [&](Index) { ++calls; });
+    _exit(calls == 100 ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
   set_threads(1);
 }
 

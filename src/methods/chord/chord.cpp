@@ -190,13 +190,20 @@ class Fit {
             Eigen::Map<Vector>(gradient, pattern_.stored_numbers()) *= weight;
           return weight * f;
         };
-    if (state.adam_step == 0 && !options_.warm_start)
-      state.point =
-          chord_fit::tied_start(pattern_, objective, *sample_, options_.seed, state.start);
+    if (state.adam_step == 0 && !options_.warm_start) fit_start(state, objective);
     const auto end =
         run_sampled_adam(state, objective, *sample_, schedule_.adam_steps, monitor_, control_);
     halvings_ = std::max(halvings_, state.halvings);
     return end ? end_with(*end) : Termination::kCompleted;
+  }
+
+  void fit_start(FitState& state, const chord_fit::SampledObjective& objective) {
+    try {
+      state.point =
+          chord_fit::tied_start(pattern_, objective, *sample_, options_.seed, state.start);
+    } catch (const chord_fit::Stopped&) {
+      control_.throw_if_stopped("chord");
+    }
   }
 
   void state_held_out_error() {

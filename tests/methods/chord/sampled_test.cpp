@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <regex>
 
+#include "matapprox/core/error.hpp"
 #include "matapprox/methods/chord.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/sparse.hpp"
@@ -73,6 +75,37 @@ TEST(ChordSampled, AMatrixThatIsZeroInTheSampleIsReadWhole) {
   }
   const Approximation result = chord(DenseOperator(A), {.adam_steps = 20, .columns_per_step = 8});
   EXPECT_TRUE(std::isfinite(relative_error(A, result)));
+}
+
+TEST(ChordSampled, StoppedWhileItsStartIsFittedThereIsNoResult) {
+  std::atomic<bool> stop{false};
+  RunControl control;
+  control.stop = &stop;
+  const DenseOperator A(test::random_matrix(40, 40));
+  class StopsAt final : public LinearOperator {
+   public:
+    StopsAt(const DenseOperator& matrix, std::atomic<bool>& stop, Index call)
+        : matrix_(matrix), stop_(stop), call_(call) {}
+    Index rows() const override { return matrix_.rows(); }
+    Index cols() const override { return matrix_.cols(); }
+    Cost cost() const override { return matrix_.cost(); }
+    std::string description() const override { return "stops"; }
+
+   private:
+    void do_apply(const ConstBlock& X, Block Y) const override { Y = matrix_.apply(X); }
+    void do_apply_transpose(const ConstBlock& X, Block Y) const override {
+      Y = matrix_.apply_transpose(X);
+    }
+    void do_columns_at(std::span<const Index> J, Block Y) const override {
+      if (--call_ == 0) stop_ = true;
+      Y = matrix_.columns_at(J);
+    }
+    const DenseOperator& matrix_;
+    std::atomic<bool>& stop_;
+    mutable std::atomic<Index> call_;
+  };
+  EXPECT_THROW(chord(StopsAt(A, stop, 50), {.adam_steps = 9, .columns_per_step = 8}, control),
+               Interrupted);
 }
 
 TEST(ChordSampled, APointThatOverflowsSendsItBackToTheBestWithHalfTheStep) {
