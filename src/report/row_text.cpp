@@ -29,7 +29,9 @@ std::vector<std::string> row_notes(const ComparisonRow& row) {
   if (!row.ok()) return {row.status};
   if (row.interrupted) notes.emplace_back("interrupted");
   if (row.no_compression()) notes.emplace_back("no compression");
-  if (row.measurement->worse_than_zero) notes.emplace_back("worse than the zero matrix");
+  const bool already_said = row.message.find("worse than the zero matrix") != std::string::npos;
+  if (row.measurement->worse_than_zero && !already_said)
+    notes.emplace_back("worse than the zero matrix");
   if (row.termination == Termination::kMaxSeconds) notes.emplace_back("stopped by --max-seconds");
   if (row.termination == Termination::kMaxIterations)
     notes.emplace_back("stopped by max_iterations");

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "io/atomic_output.hpp"
+#include "matapprox/core/error.hpp"
 #include "matapprox/io/saved_approximation.hpp"
 #include "matapprox/report/build_info.hpp"
 #include "reproduce/sheet.hpp"
@@ -187,9 +188,18 @@ bool take_kept_row(ReproducedRow& row, const ReproductionOptions& options, std::
       return false;
     }
     fill_from(kept, json.at("row"));
+    const SavedApproximation saved = load_approximation(kept.saved_to);
+    if (saved.approximation.storage().numbers != kept.chord_numbers ||
+        saved.record.error_frobenius != kept.chord_error) {
+      reason = kept.saved_to + " is of another fit";
+      return false;
+    }
     kept.reused = true;
     row = std::move(kept);
     return true;
+  } catch (const FileError& error) {
+    reason = error.what();
+    return false;
   } catch (const Json::exception&) {
     reason = path + " is damaged";
     return false;

@@ -184,8 +184,8 @@ std::vector<std::string> legend(const Reproduction& reproduction) {
       "First table: TSVD at the paper's rank, ceil(ceil(log2 N)^2 / 2), which stores more or fewer "
       "numbers than SF; then and now: the smaller of the two errors.",
       "Second table: nonzeros is the matrix as it is, exact; TSVD at the largest rank that fits "
-      "(2 N r + r numbers); sym.: a symmetric matrix as U and eigenvalues (N r + r); entries: the "
-      "largest kept, each a value and two 4-byte indices, counted as 2 numbers."};
+      "(2 N r + r numbers); symmetric TSVD: U and eigenvalues (N r + r); largest entries: each "
+      "a value and two 4-byte indices, counted as 2 numbers."};
   const auto rows = reproduction.finished();
   if (count_if(rows, has_no_compression) > 0)
     sentences.emplace_back("= SF stores at least N^2 numbers: nothing is compressed.");

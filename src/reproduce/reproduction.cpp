@@ -167,7 +167,7 @@ void Work::work_on(std::size_t i) {
     result = reproduce_row(row, *loaded_[i]->matrix, options_, control);
   } catch (const Interrupted&) {
     return give_up(row, unfinished);
-  } catch (const NumericalError& error) {
+  } catch (const Error& error) {
     return give_up(row, error.what());
   } catch (const std::bad_alloc&) {
     return give_up(row, "out of memory");

@@ -61,6 +61,23 @@ std::string escaped(const std::string& text, std::string_view from) {
   return result;
 }
 
+/// Text as LaTeX prints it.
+std::string latex_text(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '^') {
+      result += "\\textasciicircum{}";
+    } else if (c == '~') {
+      result += "\\textasciitilde{}";
+    } else if (c == '\\') {
+      result += "\\textbackslash{}";
+    } else {
+      result += escaped(std::string(1, c), "&%$#_{}");
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 std::string as_text(const TextTable& table) {
@@ -95,7 +112,7 @@ std::string as_latex(const TextTable& table) {
   const auto line_of = [](const std::vector<std::string>& cells) {
     std::string line;
     for (const std::string& cell : cells) {
-      line += (line.empty() ? "" : " & ") + escaped(cell, "&%$#_{}");
+      line += (line.empty() ? "" : " & ") + latex_text(cell);
     }
     return line + " \\\\\n";
   };

@@ -18,8 +18,8 @@ struct EnumNames<ChordLinks> {
 };
 
 /// How much work a fit is worth: starts and steps of each kind. As in docs/methods.md: fast takes
-/// 1000 Adam steps; default 3000 to 10000, and several starts where N <= 64; high three times as
-/// many, more starts, and Newton steps for small chains.
+/// 1000 Adam steps; default 3000 to 10000, several starts and Newton steps where N <= 64; high up
+/// to four times as many and more starts.
 enum class ChordEffort { kFast, kDefault, kHigh };
 
 template <>
@@ -36,7 +36,7 @@ struct ChordOptions {
   StorageBudget budget = {};  ///< unset: the pattern's own size
   ChordEffort effort = ChordEffort::kDefault;  ///< decides what is -1 below
   Index starts = -1;            ///< random starts; the best is kept; one after a warm start
-  Index adam_steps = -1;        ///< annealed Adam steps; none after a warm start
+  Index adam_steps = -1;        ///< annealed Adam steps; -1 after a warm start: none
   Index max_iterations = -1;    ///< L-BFGS iterations after Adam
   Index newton_steps = -1;      ///< Levenberg-Marquardt steps after L-BFGS, of small chains only
   Index columns_per_step = -1;  ///< columns of A that an Adam step looks at; 0 or >= N: all

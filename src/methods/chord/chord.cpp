@@ -39,14 +39,21 @@ void check(const LinearOperator& A, const ChordOptions& options) {
           options.tolerance);
 }
 
-void check_size(const ChordPattern& pattern, const ChordOptions& options) {
+void check_size(const ChordPattern& pattern,
+                const ChordOptions& options,
+                const chord_fit::Schedule& schedule) {
   const Index numbers = pattern.stored_numbers();
   require(numbers <= std::numeric_limits<int>::max(),
           "chord: the factors store {} numbers, the fit takes at most {}",
           numbers,
           std::numeric_limits<int>::max());
-  const auto vectors = static_cast<double>(2 * (options.memory + 8));
-  require_memory(8 * vectors * static_cast<double>(numbers), "chord: the fit");
+  // Without L-BFGS: the point, the best ones, gradients and Adam's means, and panels of columns.
+  const bool sampled = schedule.columns_per_step > 0;
+  const Index vectors = sampled ? 16 : 2 * (options.memory + 8);
+  const Index panels = sampled ? 1024 * pattern.order : 0;
+  require_memory(8.0 * (static_cast<double>(vectors) * static_cast<double>(numbers) +
+                        static_cast<double>(panels)),
+                 "chord: the fit");
 }
 
 /// Bounds the work that a resumed fit repeats: about a second on one core, but no fewer than 50
@@ -66,10 +73,11 @@ class Fit {
         options_(options),
         control_(control),
         pattern_(chord_pattern(A.rows(), options)),
-        schedule_((check_size(pattern_, options), chord_fit::schedule_of(options, pattern_))),
+        schedule_(chord_fit::schedule_of(options, pattern_, is_warm(options, control))),
         sample_(sample_of(schedule_, pattern_.order, options.seed)),
-        target_(sample_ ? chord_fit::Target(A, sample_->choosing(), control)
-                        : chord_fit::Target(A, control)),
+        target_((check_size(pattern_, options, schedule_), sample_)
+                    ? chord_fit::Target(A, sample_->choosing(), control)
+                    : chord_fit::Target(A, control)),
         monitor_(pattern_.order, schedule_.steps(), control, [this](const FitMonitor&) {
           return result(Termination::kInterrupted);
         }) {
@@ -99,6 +107,11 @@ class Fit {
   }
 
  private:
+  static bool is_warm(const ChordOptions& options, const RunControl& control) {
+    const bool resumed = control.resume != nullptr && !control.resume->empty();
+    return resumed ? control.resume->counter("warm") != 0 : options.warm_start != nullptr;
+  }
+
   static std::optional<chord_fit::ColumnSample> sample_of(const chord_fit::Schedule& schedule,
                                                           Index order,
                                                           std::uint64_t seed) {
@@ -108,13 +121,17 @@ class Fit {
 
   FitState first_state() {
     if (control_.resume == nullptr || control_.resume->empty()) return fresh_state(0);
-    monitor_.load(*control_.resume);
-    return chord_fit::load_fit_state(*control_.resume, pattern_.stored_numbers());
+    const Index values = pattern_.stored_numbers();
+    FitState state = chord_fit::load_fit_state(*control_.resume, values, sample_.has_value());
+    monitor_.load(*control_.resume, values);
+    halvings_ = state.earlier_halvings;
+    return state;
   }
 
   FitState fresh_state(Index start) const {
     FitState state;
     state.start = start;
+    state.warm = options_.warm_start != nullptr;
     state.point = options_.warm_start
                       ? chord_fit::warm_start(pattern_, *options_.warm_start, target_.unit())
                       : chord_fit::random_start(pattern_, options_.seed, start);
@@ -140,6 +157,7 @@ class Fit {
       state.point = monitor_.best();
     }
     state.earlier_count = count;
+    state.earlier_halvings = halvings_;
   }
 
   /// Newton steps from the best point of all starts.
@@ -154,11 +172,12 @@ class Fit {
     if (sample_) return minimise_on_samples(state);
     Termination reason = Termination::kMaxIterations;
     if (state.phase == FitState::Phase::kAdam) {
-      if (const auto end =
-              run_adam(state, objective_, schedule_.adam_steps_of(state.start), monitor_, control_))
-        return end_with(*end);
+      const auto end =
+          run_adam(state, objective_, schedule_.adam_steps_of(state.start), monitor_, control_);
+      halvings_ = state.earlier_halvings + state.halvings;
+      if (end) return end_with(*end);
     }
-    halvings_ = std::max(halvings_, state.halvings);
+    halvings_ = state.earlier_halvings + state.halvings;
     if (state.phase == FitState::Phase::kLbfgs) {
       const chord_fit::LbfgsSettings settings{options_.memory,
                                               schedule_.lbfgs_iterations,
@@ -190,10 +209,10 @@ class Fit {
             Eigen::Map<Vector>(gradient, pattern_.stored_numbers()) *= weight;
           return weight * f;
         };
-    if (state.adam_step == 0 && !options_.warm_start) fit_start(state, objective);
+    if (state.adam_step == 0 && !state.warm) fit_start(state, objective);
     const auto end =
         run_sampled_adam(state, objective, *sample_, schedule_.adam_steps, monitor_, control_);
-    halvings_ = std::max(halvings_, state.halvings);
+    halvings_ = state.earlier_halvings + state.halvings;
     return end ? end_with(*end) : Termination::kCompleted;
   }
 
@@ -209,13 +228,17 @@ class Fit {
   void state_held_out_error() {
     const auto held_out =
         chord_fit::held_out_error(A_, result(Termination::kCompleted), sample_->stating());
-    held_out_ = fmt::format(
-        "fitted to {} random columns a step; relative error {:.4g} (95 %: {:.4g} .. {:.4g}) on {} "
+    held_out_ = fmt::format("fitted to {} random columns a step", schedule_.columns_per_step);
+    if (!held_out) {
+      held_out_ += "; the columns to state an error on are zero";
+      return;
+    }
+    held_out_ += fmt::format(
+        "; relative error {:.4g} (95 %: {:.4g} .. {:.4g}) on {} "
         "columns drawn apart",
-        schedule_.columns_per_step,
-        held_out.error,
-        held_out.lower,
-        held_out.upper,
+        held_out->error,
+        held_out->lower,
+        held_out->upper,
         sample_->stating().size());
   }
 
@@ -306,15 +329,17 @@ void ChordOptions::visit(OptionVisitor& v) {
           "own links (column - row) mod N: one list for all factors, 0,1,2,4, or one a factor, "
           "0,1;0,2;0,4");
   v.visit(
-      "factors", factors, "number of factors; 0: ceil(log2 N), or as many as the budget admits");
+      "factors", factors, "number of factors; 0: ceil(log2 N), more where the budget admits them");
   v.visit("budget", budget, "storage limit, e.g. 18432, 10% or 4MB; unset: the pattern's own size");
   v.visit_enum("effort",
                effort,
                "how much work a fit is worth: decides what is -1 among the options that follow");
-  v.visit("starts", starts, "random starts, the best is kept; -1: by effort and order");
+  v.visit("starts",
+          starts,
+          "random starts, the best is kept, one after a warm start; -1: by effort and order");
   v.visit("adam_steps",
           adam_steps,
-          "annealed Adam steps; none after a warm start; -1: by effort and order");
+          "annealed Adam steps; -1: by effort and order, none after a warm start");
   v.visit("max_iterations",
           max_iterations,
           "L-BFGS iterations at most, after Adam; -1: by effort and order");

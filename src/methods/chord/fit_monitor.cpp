@@ -9,6 +9,7 @@ namespace matapprox::chord_fit {
 namespace {
 
 constexpr Index kHistoryPoints = 100;
+constexpr double kLargestCount = 1e15;  // of steps, seconds; exact in double
 /// Relative errors below are rounding in the product of the factors.
 constexpr double kExact = 10 * std::numeric_limits<double>::epsilon();
 
@@ -89,18 +90,27 @@ void FitMonitor::save(ResumeState& saved) const {
   saved.arrays.emplace_back("history", std::move(history));
 }
 
-void FitMonitor::load(const ResumeState& saved) {
+void FitMonitor::load(const ResumeState& saved, Index values) {
   const Vector& objectives = saved.array("objectives");
-  require(objectives.size() == 3, "chord: the state to resume contradicts itself");
+  const Vector& history = saved.array("history");
+  const auto consistent = [&](const Vector& point, double f) {
+    return point.size() == 0
+               ? f == std::numeric_limits<double>::infinity()
+               : point.size() == values && point.allFinite() && f >= 0 && std::isfinite(f);
+  };
+  require(objectives.size() == 3 && !std::isnan(objectives(2)) &&
+              consistent(saved.array("best"), objectives(0)) &&
+              consistent(saved.array("best_of_earlier_starts"), objectives(1)) &&
+              history.size() % 3 == 0 && history.size() >= 3 && history.allFinite() &&
+              history.minCoeff() >= 0 && history.maxCoeff() < kLargestCount,
+          "chord: the state to resume contradicts itself");
   start_ = {saved.array("best"), objectives(0)};
   earlier_ = {saved.array("best_of_earlier_starts"), objectives(1)};
   first_objective_ = objectives(2);
-  const Vector& history = saved.array("history");
   history_.clear();
-  for (Index i = 0; i + 2 < history.size(); i += 3) {
+  for (Index i = 0; i < history.size(); i += 3) {
     history_.push_back({static_cast<Index>(history(i)), history(i + 1), history(i + 2)});
   }
-  if (history_.empty()) return;
   count_ = history_.back().iteration;
   seconds_before_ = history_.back().seconds;
 }

@@ -47,7 +47,8 @@ class FitMonitor {
 
   /// Best point, first objective and history, as part of the state of a fit.
   void save(ResumeState& saved) const;
-  void load(const ResumeState& saved);
+  /// Throws InvalidArgument for a state that contradicts itself or is not of `values` numbers.
+  void load(const ResumeState& saved, Index values);
 
  private:
   struct Best {

@@ -9,12 +9,24 @@ namespace matapprox::chord_fit {
 namespace {
 
 constexpr Index kPhases = 4;
+constexpr Index kLargestCount = Index{1} << 50;
 
-bool consistent(const FitState& state, Index values) {
+bool consistent(const FitState& state, Index values, bool sampled) {
   const bool adam = state.phase == FitState::Phase::kAdam;
-  return state.start >= 0 && state.earlier_count >= 0 && state.adam_step >= 0 &&
-         state.iteration >= 0 && state.newton_step >= 0 && state.halvings >= 0 &&
-         std::isfinite(state.damping) && std::isfinite(state.damping_growth) &&
+  const Index counts[] = {state.start,
+                          state.earlier_count,
+                          state.earlier_halvings,
+                          state.adam_step,
+                          state.iteration,
+                          state.newton_step,
+                          state.halvings};
+  for (const Index count : counts) {
+    if (count < 0 || count > kLargestCount) return false;
+  }
+  if (sampled && !adam && state.phase != FitState::Phase::kFinish) return false;
+  return state.point.allFinite() && std::isfinite(state.damping) && state.damping >= 0 &&
+         std::isfinite(state.damping_growth) && state.damping_growth >= 0 &&
+         (state.damping == 0 || state.damping_growth >= 2) &&
          (!adam || (state.mean.size() == values && state.square.size() == values)) &&
          (state.costs.size() == 0 || state.costs.size() == state.iteration + 1);
 }
@@ -25,6 +37,8 @@ void save(const FitState& state, ResumeState& saved) {
   saved.counters.emplace_back("phase", static_cast<Index>(state.phase));
   saved.counters.emplace_back("start", state.start);
   saved.counters.emplace_back("earlier_count", state.earlier_count);
+  saved.counters.emplace_back("earlier_halvings", state.earlier_halvings);
+  saved.counters.emplace_back("warm", state.warm ? 1 : 0);
   saved.counters.emplace_back("adam_step", state.adam_step);
   saved.counters.emplace_back("halvings", state.halvings);
   saved.counters.emplace_back("iteration", state.iteration);
@@ -36,7 +50,7 @@ void save(const FitState& state, ResumeState& saved) {
   saved.arrays.emplace_back("damping", Eigen::Vector2d(state.damping, state.damping_growth));
 }
 
-FitState load_fit_state(const ResumeState& saved, Index values) {
+FitState load_fit_state(const ResumeState& saved, Index values, bool sampled) {
   const Index phase = saved.counter("phase");
   const Vector& damping = saved.array("damping");
   require(phase >= 0 && phase < kPhases && damping.size() == 2,
@@ -45,6 +59,8 @@ FitState load_fit_state(const ResumeState& saved, Index values) {
   state.phase = static_cast<FitState::Phase>(phase);
   state.start = saved.counter("start");
   state.earlier_count = saved.counter("earlier_count");
+  state.earlier_halvings = saved.counter("earlier_halvings");
+  state.warm = saved.counter("warm") != 0;
   state.point = saved.array("point");
   state.adam_step = saved.counter("adam_step");
   state.mean = saved.array("mean");
@@ -59,7 +75,7 @@ FitState load_fit_state(const ResumeState& saved, Index values) {
           "chord: the state to resume is of {} values, this fit has {}",
           state.point.size(),
           values);
-  require(consistent(state, values), "chord: the state to resume contradicts itself");
+  require(consistent(state, values, sampled), "chord: the state to resume contradicts itself");
   return state;
 }
 

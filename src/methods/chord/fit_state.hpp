@@ -19,6 +19,8 @@ struct FitState {
   Phase phase = Phase::kAdam;
   Index start = 0;          ///< starts before this one
   Index earlier_count = 0;  ///< steps and iterations of the starts before
+  Index earlier_halvings = 0;
+  bool warm = false;  ///< started from the caller's factors
   Vector point;
   Index adam_step = 0;  ///< steps taken
   Vector mean;          ///< Adam's running means of the gradient and of its square
@@ -36,6 +38,7 @@ struct FitState {
 /// Appends the state as named arrays and counters.
 void save(const FitState& state, ResumeState& saved);
 /// Throws FileError if an entry is missing, InvalidArgument if it is of another number of values.
-FitState load_fit_state(const ResumeState& saved, Index values);
+/// or contradicts itself; `sampled`: the fit has only Adam steps.
+FitState load_fit_state(const ResumeState& saved, Index values, bool sampled);
 
 }  // namespace matapprox::chord_fit

@@ -13,9 +13,9 @@ constexpr std::size_t kPanel = 64;
 
 }  // namespace
 
-HeldOutError held_out_error(const LinearOperator& A,
-                            const LinearOperator& B,
-                            std::span<const Index> J) {
+std::optional<HeldOutError> held_out_error(const LinearOperator& A,
+                                           const LinearOperator& B,
+                                           std::span<const Index> J) {
   const auto count = static_cast<Index>(J.size());
   require(count >= 2, "chord: {} held-out columns are too few, at least 2 are needed", count);
   Vector errors(count);
@@ -29,18 +29,20 @@ HeldOutError held_out_error(const LinearOperator& A,
     errors.segment(at, width) = (X - B.columns_at(part)).colwise().stableNorm().transpose();
   }
   const double scale = norms.maxCoeff();
-  require(scale > 0, "chord: the held-out columns are zero");
+  if (!norms.allFinite() || !errors.allFinite())
+    throw NumericalError("chord: a held-out column of the matrix has NaN or Inf in it");
+  if (scale == 0) return std::nullopt;
   const auto square_errors = (errors / scale).array().square();
   const auto square_norms = (norms / scale).array().square();
   const double ratio = square_errors.sum() / square_norms.sum();
-  if (ratio == 0) return {};
+  if (ratio == 0) return HeldOutError{};
   // Var(ratio) of a quotient of sums, by the residuals e_c^2 - ratio n_c^2.
   const double spread = (square_errors - ratio * square_norms).square().sum();
   const auto size = static_cast<double>(count);
   const double deviation = std::sqrt(size / (size - 1) * spread) / square_norms.sum();
   const double half_width = student_quantile(count - 1) * deviation / ratio / 2;
   const double error = std::sqrt(ratio);
-  return {error, error * std::exp(-half_width), error * std::exp(half_width)};
+  return HeldOutError{error, error * std::exp(-half_width), error * std::exp(half_width)};
 }
 
 }  // namespace matapprox::chord_fit

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "matapprox/core/linear_operator.hpp"
@@ -15,9 +16,10 @@ struct HeldOutError {
 
 /// sqrt(sum |A e_c - B e_c|^2 / sum |A e_c|^2) over random columns c in J, at least 2; the interval
 /// is Student's t on the logarithm of the ratio (delta method), for columns drawn independently of
-/// B. Cost: the columns of A and of B. Throws InvalidArgument if A is zero in all of them.
-HeldOutError held_out_error(const LinearOperator& A,
-                            const LinearOperator& B,
-                            std::span<const Index> J);
+/// B. Nothing if A is zero in all of them. Cost: the columns of A and of B. Throws InvalidArgument
+/// for fewer than 2 columns, NumericalError for NaN or Inf.
+std::optional<HeldOutError> held_out_error(const LinearOperator& A,
+                                           const LinearOperator& B,
+                                           std::span<const Index> J);
 
 }  // namespace matapprox::chord_fit

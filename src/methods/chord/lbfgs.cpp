@@ -147,7 +147,7 @@ void evaluate_start(FitState& state,
     monitor.offer(state.point, f, state.count());
     state.costs = Vector::Constant(1, f);
   } catch (const Stopped&) {
-    control.throw_if_stopped("chord");
+    if (!monitor.has_best()) control.throw_if_stopped("chord");
   }
 }
 
@@ -160,6 +160,7 @@ Termination run_lbfgs(FitState& state,
                       const RunControl& control) {
   if (state.costs.size() == 0) evaluate_start(state, objective, monitor, control);
   if (const auto reason = monitor.verdict()) return *reason;
+  if (state.costs.size() == 0) return Termination::kInterrupted;  // a stop that was taken back
   while (state.iteration < settings.max_iterations) {
     if (const auto reason = run_segment(state, objective, settings, monitor)) return *reason;
     monitor.checkpoint(state);

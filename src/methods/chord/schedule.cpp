@@ -69,9 +69,12 @@ const Level& level_of(ChordEffort effort, Index order) {
 
 Index chosen(Index given, Index by_effort) { return given < 0 ? by_effort : given; }
 
+constexpr Index kMostSteps = 1000000000;
+
 void check(const ChordOptions& options) {
   const auto check_count = [](const char* name, Index value) {
     require(value >= -1, "chord: {} {} is below -1", name, value);
+    require(value <= kMostSteps, "chord: {} {} is above {}", name, value, kMostSteps);
   };
   require(options.starts != 0, "chord: starts 0 is below 1");
   check_count("starts", options.starts);
@@ -101,13 +104,13 @@ Index columns_per_step(const ChordOptions& options, Index order) {
 
 }  // namespace
 
-Schedule schedule_of(const ChordOptions& options, const ChordPattern& pattern) {
+Schedule schedule_of(const ChordOptions& options, const ChordPattern& pattern, bool warm) {
   check(options);
   const Index n = pattern.order;
   const Level& level = level_of(options.effort, n);
   Schedule schedule;
-  schedule.starts = options.warm_start ? 1 : chosen(options.starts, level.starts);
-  schedule.adam_steps = options.warm_start ? 0 : chosen(options.adam_steps, level.adam_steps);
+  schedule.starts = warm ? 1 : chosen(options.starts, level.starts);
+  schedule.adam_steps = warm ? 0 : chosen(options.adam_steps, level.adam_steps);
   schedule.lbfgs_iterations = chosen(options.max_iterations, level.lbfgs_iterations);
   const bool affordable = pattern.stored_numbers() <= kMostNewtonValues;
   require(options.newton_steps <= 0 || affordable,
@@ -119,7 +122,7 @@ Schedule schedule_of(const ChordOptions& options, const ChordPattern& pattern) {
     schedule.lbfgs_iterations = 0;  // needs f and its gradient without noise
     const Index by_effort = epochs_of(options.effort) * n / schedule.columns_per_step;
     schedule.adam_steps = chosen(options.adam_steps, std::max<Index>(by_effort, 1));
-    schedule.starts = std::max<Index>(options.starts, 1);
+    schedule.starts = warm ? 1 : std::max<Index>(options.starts, 1);
     return schedule;
   }
   schedule.newton_steps = affordable ? chosen(options.newton_steps, level.newton_steps) : 0;

@@ -25,7 +25,8 @@ struct Schedule {
 };
 
 /// The numbers that `options` gives, and for those that it leaves open what its effort stands for
-/// at this order. Throws InvalidArgument for numbers outside their range.
-Schedule schedule_of(const ChordOptions& options, const ChordPattern& pattern);
+/// at this order; `warm`: from the caller's factors. Throws InvalidArgument for numbers outside
+/// their range.
+Schedule schedule_of(const ChordOptions& options, const ChordPattern& pattern, bool warm);
 
 }  // namespace matapprox::chord_fit

@@ -57,6 +57,8 @@ Target::Target(const LinearOperator& A, std::span<const Index> sample, const Run
   const Matrix panel = A.columns_at(sample);
   require_finite(panel, sample);
   unit_ = panel.stableNorm() / std::sqrt(static_cast<double>(sample.size()));
+  if (!std::isfinite(unit_))
+    throw NumericalError("chord: the Frobenius norm of the matrix is beyond 1.8e308");
   if (unit_ == 0) read_all(control);
 }
 

@@ -11,8 +11,8 @@ namespace {
 
 constexpr Index kSteps = 1000;
 constexpr double kLargestStep = 0.3;
-constexpr double kNoiseLeft = 0.2;  // of the random start
-constexpr Index kRowOfItsOwn = Index{1} << 40;
+constexpr double kNoiseLeft = 0.2;              // of the random start
+constexpr Index kRowOfItsOwn = Index{1} << 40;  // one a start
 
 /// Between one number a link of each factor and the values of the chain.
 struct TiedValues {
@@ -56,7 +56,7 @@ Vector tied_start(const ChordPattern& pattern,
   const Vector mean_row = tie.sum_over_rows(random) / static_cast<double>(pattern.order);
   tied.point = mean_row;
   for (Index p = 0; p < tied.point.size(); ++p)
-    tied.point(p) += 0.1 * random_normal(seed, RandomStream::kChordStart, kRowOfItsOwn, p);
+    tied.point(p) += 0.1 * random_normal(seed, RandomStream::kChordStart, kRowOfItsOwn + start, p);
   tied.mean = Vector::Zero(tied.point.size());
   tied.square = Vector::Zero(tied.point.size());
   Vector gradient(pattern.stored_numbers());

@@ -6,7 +6,7 @@ namespace matapprox {
 namespace {
 
 chord_fit::Schedule schedule_at(Index n, const ChordOptions& options) {
-  return chord_fit::schedule_of(options, chord_reference_pattern(n));
+  return chord_fit::schedule_of(options, chord_reference_pattern(n), options.warm_start != nullptr);
 }
 
 TEST(ChordSchedule, EffortsDoMoreOneAfterTheOther) {
