@@ -213,7 +213,7 @@ void sum_over_panels(const ChordPattern& pattern,
                      const Body& body) {
   const ChordChain<T> chain = chain_of(pattern, values);
   const Index n = pattern.order;
-  const Index count = static_cast<Index>(columns.size());
+  const auto count = static_cast<Index>(columns.size());
   const Index panels = (count + width - 1) / width;
   const Index numbers = pattern.stored_numbers();
   const Index slots = gradient == nullptr ? panels : gradient_slots<T>(panels, numbers);

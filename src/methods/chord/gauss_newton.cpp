@@ -49,9 +49,10 @@ std::vector<Place> places_of(const ChordPattern& pattern, const double* values) 
     product.swap(next);
   }
   product.setIdentity();
-  for (auto place = places.rbegin(); place != places.rend(); ++place) {
-    place->right = product.transpose();
-    kernels::chord_apply(place->pattern, place->values, product, next);
+  for (std::size_t m = places.size(); m-- > 0;) {
+    Place& place = places[m];
+    place.right = product.transpose();
+    kernels::chord_apply(place.pattern, place.values, product, next);
     product.swap(next);
   }
   return places;

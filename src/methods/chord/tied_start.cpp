@@ -48,7 +48,7 @@ Vector tied_start(const ChordPattern& pattern,
                   ColumnSample& sample,
                   std::uint64_t seed,
                   Index start) {
-  const Vector random = random_start(pattern, seed, start);
+  Vector random = random_start(pattern, seed, start);
   const TiedValues tie{pattern};
   FitState tied;
   // The mean over the rows of the random start, with as much noise as one row has: factors that are
