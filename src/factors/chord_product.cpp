@@ -1,5 +1,7 @@
 #include "matapprox/factors/chord_product.hpp"
 
+#include <utility>
+
 #include "core/require.hpp"
 #include "kernels/chord.hpp"
 
@@ -21,7 +23,7 @@ void chord_product(const ChordPattern& pattern,
                    const ConstBlock& X,
                    Block Y) {
   check_chain(pattern, values.size());
-  kernels::chord_apply(pattern, values.data(), X, Y);
+  kernels::chord_apply(pattern, values.data(), X, std::move(Y));
 }
 
 void chord_product(const ChordPattern& pattern,
@@ -29,7 +31,7 @@ void chord_product(const ChordPattern& pattern,
                    const ConstBlockOf<float>& X,
                    BlockOf<float> Y) {
   check_chain(pattern, values.size());
-  kernels::chord_apply(pattern, values.data(), X, Y);
+  kernels::chord_apply(pattern, values.data(), X, std::move(Y));
 }
 
 void chord_transpose_product(const ChordPattern& pattern,
@@ -37,7 +39,7 @@ void chord_transpose_product(const ChordPattern& pattern,
                              const ConstBlock& X,
                              Block Y) {
   check_chain(pattern, values.size());
-  kernels::chord_apply_transpose(pattern, values.data(), X, Y);
+  kernels::chord_apply_transpose(pattern, values.data(), X, std::move(Y));
 }
 
 void chord_transpose_product(const ChordPattern& pattern,
@@ -45,7 +47,7 @@ void chord_transpose_product(const ChordPattern& pattern,
                              const ConstBlockOf<float>& X,
                              BlockOf<float> Y) {
   check_chain(pattern, values.size());
-  kernels::chord_apply_transpose(pattern, values.data(), X, Y);
+  kernels::chord_apply_transpose(pattern, values.data(), X, std::move(Y));
 }
 
 }  // namespace matapprox
