@@ -179,7 +179,12 @@ int reproduction_outcome(const Reproduction& result) {
                result.options.folder);
     return kInterrupted;
   }
-  return done > 0 ? kDone : kNumerical;
+  for (const ReproducedRow* row : result.unfinished()) {
+    if (!row->failure) continue;
+    fmt::print(stderr, "matapprox: not every row has a result; the first reason:\n");
+    return report_exception(row->failure);
+  }
+  return kDone;
 }
 
 int run_timing(const ReproduceCommand& command) {

@@ -124,9 +124,10 @@ void Work::load_files() {
       loaded_[i] = load_file(rows_[i].path);
       const LinearOperator& A = *loaded_[i]->matrix;
       if (A.rows() == A.cols()) continue;
-      rows_[i].status = fmt::format("{}: {} x {}, not square", rows_[i].path, A.rows(), A.cols());
+      throw FileError(fmt::format("{}: {} x {}, not square", rows_[i].path, A.rows(), A.cols()));
     } catch (const Error& error) {
       rows_[i].status = error.what();
+      rows_[i].failure = std::current_exception();
     }
   }
 }
@@ -168,8 +169,10 @@ void Work::work_on(std::size_t i) {
   } catch (const Interrupted&) {
     return give_up(row, unfinished);
   } catch (const Error& error) {
+    row.failure = std::current_exception();
     return give_up(row, error.what());
   } catch (const std::bad_alloc&) {
+    row.failure = std::current_exception();
     return give_up(row, "out of memory");
   }
   // What a stopped fit has reached says nothing about what it would have.

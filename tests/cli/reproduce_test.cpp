@@ -163,6 +163,27 @@ TEST(CliReproduce, MissingRowsAndOtherFilesAreNamed) {
   EXPECT_EQ(result.json()["rows"][0]["sha256_is_known"], false);
 }
 
+TEST(CliReproduce, ARowThatFailsDecidesTheExitCodeAndTheOthersAreWritten) {
+  const std::string matrices = paper_folder();
+  write_file(matrices + "/network/Sawmill.mtx",
+             "%%MatrixMarket matrix coordinate real general\n3 ");
+  const ProgramResult result = run_program({"reproduce",
+                                            "table1",
+                                            "--matrices",
+                                            matrices,
+                                            "-o",
+                                            temporary_dir(),
+                                            "--rows",
+                                            "Strike,Sawmill",
+                                            "--set",
+                                            "adam_steps=30",
+                                            "--json",
+                                            "-"});
+  EXPECT_EQ(result.exit_code, 3) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("not every row has a result; the first reason:"));
+  EXPECT_EQ(result.json()["rows"].size(), 1U);
+}
+
 /// Waits until `path` is there, at most half a minute.
 void wait_for(const std::string& path) {
   for (int i = 0; i < 3000 && !fs::exists(path); ++i)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <optional>
 #include <string>
@@ -23,8 +24,9 @@ struct ReproducedError {
 /// One matrix of the paper, done again. All errors are absolute Frobenius errors, exact.
 struct ReproducedRow {
   PaperMatrix paper;
-  std::string status = "ok";  ///< or why there is no result
-  bool missing = false;       ///< there is no file of it
+  std::string status = "ok";   ///< or why there is no result
+  bool missing = false;        ///< there is no file of it
+  std::exception_ptr failure;  ///< what stopped a row that has a file and no result; may be null
 
   std::string path;             ///< of the matrix
   std::string sha256;           ///< of that file
