@@ -9,13 +9,14 @@
 #include "interrupt.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/methods/registry.hpp"
+#include "matapprox/report/checkpoint.hpp"
 #include "matapprox/report/comparison.hpp"
 #include "method_options.hpp"
 #include "output.hpp"
 #include "progress.hpp"
-#include "resume.hpp"
 #include "saved_record.hpp"
 #include "shared_options.hpp"
+#include "warm_start.hpp"
 
 namespace matapprox::app {
 namespace {

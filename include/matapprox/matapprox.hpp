@@ -42,6 +42,7 @@
 #include "matapprox/operators/lazy.hpp"
 #include "matapprox/operators/sparse.hpp"
 #include "matapprox/report/build_info.hpp"
+#include "matapprox/report/checkpoint.hpp"
 #include "matapprox/report/comparison.hpp"
 #include "matapprox/report/measure.hpp"
 #include "matapprox/report/report_page.hpp"

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A Gaussian kernel matrix too large to form: Chord on sampled columns beside Nystrom with the same stored numbers.
+"""A Gaussian kernel matrix too large to form: Chord on sampled columns beside low rank with the same stored numbers.
 
     large_kernel.py --program build/default/bin/matapprox --points 20000 [--bandwidth 3] [-- CHORD OPTION ...]
 
 Makes the points (NumPy, seed 1): a helix of twenty turns, a unit of length between neighbours, with normal noise of 0.3,
 in order. Of width 3 the kernel has about 20 entries a row that matter, and far more directions than either method can
-store as such. Prints for both methods what is stored, the error with its interval, the time and the peak memory.
+store as such. Prints for Chord, Nystrom and truncated SVD what is stored, the error with its interval, the time and the peak memory.
 """
 import argparse
 import json
@@ -47,13 +47,14 @@ def main():
         np.savetxt(points, helix(arguments.points), delimiter=",", fmt="%.6f")
         chord = run(arguments.program, points, arguments.bandwidth, "chord", arguments.chord)
         budget = ["--budget", str(chord["stored_numbers"])]
-        nystrom = run(arguments.program, points, arguments.bandwidth, "nystrom", budget)
+        low_rank = [run(arguments.program, points, arguments.bandwidth, method, budget)
+                    for method in ("nystrom", "truncated_svd")]
     print(f"N = {arguments.points}, Gaussian kernel of bandwidth {arguments.bandwidth}")
-    for row in (chord, nystrom):
+    for row in (chord, *low_rank):
         interval = row["error_interval"]
         around = "exact" if interval is None else "95 % " + " .. ".join(
             f"{bound / row['error_frobenius'] * row['relative_error']:.4f}" for bound in interval)
-        print(f"{row['method']:8s} {row['stored_numbers']:>10d} numbers  relative error {row['relative_error']:.4f} "
+        print(f"{row['method']:14s} {row['stored_numbers']:>10d} numbers  relative error {row['relative_error']:.4f} "
               f"({around})  fit {row['fit_seconds']:.1f} s  peak {row['peak_memory_bytes'] / 2**20:.0f} MiB")
         if row["message"]:
             print(f"         {row['message']}")

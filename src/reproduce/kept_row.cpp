@@ -11,12 +11,16 @@
 #include "matapprox/core/error.hpp"
 #include "matapprox/io/saved_approximation.hpp"
 #include "matapprox/report/build_info.hpp"
+#include "matapprox/report/checkpoint.hpp"
 #include "reproduce/sheet.hpp"
 
 namespace matapprox::reproduction {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Ending of the checkpoint of a row that is not finished.
+constexpr const char* kUnfinished = ".unfinished.h5";
 
 Json number_as_printed(const std::optional<double>& value) {
   return value ? Json(*value) : Json(nullptr);
@@ -168,6 +172,38 @@ void keep_row(ReproducedRow& row,
   AtomicOutput output(listed);
   output.write(report::to_text(json));
   output.commit();
+  fs::remove(kept_path(options, row.paper, kUnfinished), ignored);
+}
+
+void keep_checkpoint(const ReproducedRow& row,
+                     const LoadedMatrix& loaded,
+                     const Approximation& best,
+                     const ResumeState& state,
+                     double seconds,
+                     const ReproductionOptions& options) {
+  SavedRecord record;
+  record.provenance = loaded.provenance;
+  record.interrupted = true;
+  record.fit_seconds = seconds;
+  record.resume = state;
+  save(kept_path(options, row.paper, kUnfinished), best, record);
+}
+
+std::optional<SavedApproximation> take_checkpoint(const ReproducedRow& row,
+                                                  const LoadedMatrix& loaded,
+                                                  const ReproductionOptions& options,
+                                                  std::string& reason) {
+  const std::string path = kept_path(options, row.paper, kUnfinished);
+  if (!fs::exists(path)) return std::nullopt;
+  try {
+    SavedApproximation saved =
+        load_checkpoint(path, find_method("chord"), options.chord(), Precision::kDouble);
+    refuse_other_matrix(path, saved, loaded);
+    return saved;
+  } catch (const Error& error) {
+    reason = error.what();
+    return std::nullopt;
+  }
 }
 
 bool take_kept_row(ReproducedRow& row, const ReproductionOptions& options, std::string& reason) {

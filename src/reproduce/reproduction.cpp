@@ -47,6 +47,9 @@ class Work {
   std::vector<std::size_t> still_to_do() const;
   void start(const ReproducedRow& row);
   void work_on(std::size_t i);
+  RowResult fit_and_measure(ReproducedRow& row, const LoadedMatrix& loaded);
+  std::optional<SavedApproximation> checkpoint_of(const ReproducedRow& row,
+                                                  const LoadedMatrix& loaded);
   void finish(ReproducedRow& row, const LoadedMatrix& loaded, const RowResult& result);
   void give_up(ReproducedRow& row, const std::string& reason);
   void load_files();
@@ -149,6 +152,38 @@ void Work::give_up(ReproducedRow& row, const std::string& reason) {
   if (events_.finished) events_.finished(row);
 }
 
+/// Goes on from the row's checkpoint, if it has one, and writes the next.
+RowResult Work::fit_and_measure(ReproducedRow& row, const LoadedMatrix& loaded) {
+  const std::optional<SavedApproximation> earlier = checkpoint_of(row, loaded);
+  const double seconds_before = earlier ? earlier->record.fit_seconds : 0;
+  RunControl control;
+  control.stop = control_.stop;
+  if (earlier) control.resume = &earlier->record.resume;
+  control.progress = [&](const Progress& now) {
+    const std::lock_guard lock(mutex_);
+    if (events_.progress) events_.progress(row.paper.name, now);
+  };
+  if (!options_.folder.empty()) {
+    control.checkpoint = [&](const Approximation& best, const ResumeState& state) {
+      const std::lock_guard lock(mutex_);
+      keep_checkpoint(row, loaded, best, state, seconds_before + control.seconds(), options_);
+    };
+  }
+  RowResult result = reproduce_row(row, *loaded.matrix, options_, control);
+  row.seconds += seconds_before;
+  return result;
+}
+
+std::optional<SavedApproximation> Work::checkpoint_of(const ReproducedRow& row,
+                                                      const LoadedMatrix& loaded) {
+  if (options_.folder.empty()) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  std::string reason;
+  auto saved = take_checkpoint(row, loaded, options_, reason);
+  if (!reason.empty()) note(reason + "; the fit starts anew");
+  return saved;
+}
+
 void Work::work_on(std::size_t i) {
   ReproducedRow& row = rows_[i];
   const std::string unfinished = "not finished: interrupted";
@@ -159,13 +194,7 @@ void Work::work_on(std::size_t i) {
   start(row);
   std::optional<RowResult> result;
   try {
-    RunControl control;
-    control.stop = control_.stop;
-    control.progress = [&](const Progress& now) {
-      const std::lock_guard lock(mutex_);
-      if (events_.progress) events_.progress(row.paper.name, now);
-    };
-    result = reproduce_row(row, *loaded_[i]->matrix, options_, control);
+    result = fit_and_measure(row, *loaded_[i]);
   } catch (const Interrupted&) {
     return give_up(row, unfinished);
   } catch (const Error& error) {

@@ -98,12 +98,14 @@ RowResult reproduce_row(ReproducedRow& row,
                         const LinearOperator& A,
                         const ReproductionOptions& options,
                         const RunControl& control) {
-  const MatrixFacts facts = describe(A, exact_and_nothing_else(), control);
+  RunControl others;  // checkpoints are of the fit alone
+  others.stop = control.stop;
+  const MatrixFacts facts = describe(A, exact_and_nothing_else(), others);
   fill_facts(row, facts);
   RunResult fitted = run(find_method("chord"), A, options.chord(), Precision::kDouble, control);
-  const Measurement measured = fill_chord(row, A, facts, fitted, control);
-  Approximation tsvd = low_rank(A, {{"rank", fmt::format("{}", paper_rank(row.n))}}, control);
-  fill_rivals(row, A, facts, tsvd, control);
+  const Measurement measured = fill_chord(row, A, facts, fitted, others);
+  Approximation tsvd = low_rank(A, {{"rank", fmt::format("{}", paper_rank(row.n))}}, others);
+  fill_rivals(row, A, facts, tsvd, others);
   return {std::move(tsvd), std::move(fitted.approximation), measured.relative_error.value_or(0)};
 }
 

@@ -12,8 +12,8 @@ struct RowResult {
   double relative_error = 0;
 };
 
-/// Fills in everything of `row` but paper and file: fits, then measures. Throws what the methods
-/// throw.
+/// Fills in everything of `row` but paper and file: fits, then measures. `control` watches, saves
+/// and resumes the Chord fit; of the rest it can only stop. Throws what the methods throw.
 RowResult reproduce_row(ReproducedRow& row,
                         const LinearOperator& A,
                         const ReproductionOptions& options,

@@ -191,6 +191,59 @@ void wait_for(const std::string& path) {
   EXPECT_TRUE(fs::exists(path)) << path;
 }
 
+TEST(CliReproduce, AnInterruptedRowGoesOnFromItsCheckpoint) {
+  const std::string matrices = paper_folder();
+  write_file(matrices + "/network/Sawmill.mtx", mesh_text(12));
+  const auto command = [&](const std::string& folder) {
+    return Arguments{"reproduce",
+                     "table1",
+                     "--matrices",
+                     matrices,
+                     "-o",
+                     folder,
+                     "--rows",
+                     "Sawmill",
+                     "--set",
+                     "adam_steps=1000",
+                     "--json",
+                     "-"};
+  };
+  const std::string folder = temporary_dir();
+  const std::string checkpoint = folder + "/Sawmill.unfinished.h5";
+  {
+    RunningProgram running(command(folder));
+    std::this_thread::sleep_for(std::chrono::milliseconds(600));
+    running.send(SIGINT);
+    EXPECT_EQ(running.wait().exit_code, 130);
+  }
+  ASSERT_TRUE(fs::exists(checkpoint));
+  const ProgramResult resumed = run_program(command(folder));
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_FALSE(fs::exists(checkpoint));
+  const ProgramResult whole = run_program(command(temporary_dir()));
+  ASSERT_EQ(whole.exit_code, 0) << whole.err;
+  EXPECT_EQ(resumed.json()["rows"][0]["chord_error"], whole.json()["rows"][0]["chord_error"]);
+  EXPECT_EQ(resumed.json()["rows"][0]["iterations"], whole.json()["rows"][0]["iterations"]);
+}
+
+TEST(CliReproduce, ADamagedCheckpointIsSaidAndNotUsed) {
+  const std::string folder = temporary_dir();
+  write_file(folder + "/Strike.unfinished.h5", "not an HDF5 file");
+  const ProgramResult result = run_program({"reproduce",
+                                            "table1",
+                                            "--matrices",
+                                            paper_folder(),
+                                            "-o",
+                                            folder,
+                                            "--rows",
+                                            "Strike",
+                                            "--set",
+                                            "adam_steps=30"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("Strike.unfinished.h5"));
+  EXPECT_THAT(result.err, HasSubstr("the fit starts anew"));
+}
+
 TEST(CliReproduce, AKilledRunGoesOnWhereItWas) {
   const std::string matrices = paper_folder();
   write_file(matrices + "/network/Sawmill.mtx", mesh_text(12));  // some seconds
