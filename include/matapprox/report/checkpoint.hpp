@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+
+#include "matapprox/io/saved_approximation.hpp"
+#include "matapprox/methods/registry.hpp"
+
+namespace matapprox {
+
+/// The unfinished fit saved in `path`, if it is one of the same method, options and precision:
+/// its record.resume goes into RunControl::resume. Throws FileError if there is nothing to resume,
+/// InvalidArgument naming what differs.
+SavedApproximation load_checkpoint(const std::string& path,
+                                   const Method& method,
+                                   const NamedOptions& options,
+                                   Precision precision);
+
+/// Throws InvalidArgument if the checkpoint was made from another matrix.
+void refuse_other_matrix(const std::string& path,
+                         const SavedApproximation& saved,
+                         const LoadedMatrix& input);
+
+}  // namespace matapprox
