@@ -110,6 +110,14 @@ std::string labelled_svg(const std::string& svg, const char* form, std::string_v
                      svg.substr(4));
 }
 
+std::string swatch(const LegendEntry& line) {
+  return line.dashed ? fmt::format(
+                           "<span style=\"height:0;background:none;border-top:{}px dashed\">"
+                           "</span>",
+                           line.line_width)
+                     : fmt::format("<span style=\"height:{}px\"></span>", line.line_width);
+}
+
 std::string legend_markup(const DrawnChart& chart) {
   if (chart.legend.size() < 2) return {};
   std::string items;
@@ -118,8 +126,7 @@ std::string legend_markup(const DrawnChart& chart) {
         "<li><span class=\"{}\" aria-hidden=\"true\" style=\"color:var({})\">{}</span> {}</li>",
         entry.line_width > 0 ? "swatch" : "mark",
         entry.ink.variable,
-        entry.line_width > 0 ? fmt::format("<span style=\"height:{}px\"></span>", entry.line_width)
-                             : entry.mark,
+        entry.line_width > 0 ? swatch(entry) : entry.mark,
         escape_html(entry.title));
   }
   return fmt::format("<ul class=\"legend\">{}</ul>\n", items);

@@ -74,6 +74,8 @@ tbody th{font-weight:600}
 .gallery{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,24rem),1fr));
 gap:1.6rem 2rem;margin:1rem 0}
 .pictures{display:grid;grid-template-columns:1fr 1fr;gap:.8rem}
+.pictures:has(.picture:nth-child(5)){grid-template-columns:1fr 1fr 1fr}
+.picture:nth-child(4):nth-last-child(2){grid-column:2}
 .group{min-width:0}
 .picture:only-child{grid-column:1/-1}
 .group:has(.picture:only-child){grid-row:span 2}

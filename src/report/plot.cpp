@@ -39,10 +39,29 @@ std::vector<double> shown_values(const Chart& chart, bool of_x) {
   return values;
 }
 
+/// Names of rows lean, one under each tick; they need twice their height from one to the next.
+bool has_room_for_names(const ChartAxis& axis, const Canvas& canvas) {
+  return !axis.names.empty() &&
+         static_cast<int>(axis.names.size()) * 2 * canvas.font <= canvas.width;
+}
+
+std::vector<Tick> axis_ticks(const ChartAxis& axis,
+                             const std::pair<double, double>& range,
+                             int wanted,
+                             bool named) {
+  if (axis.names.empty()) return ticks(range, axis.scale, wanted);
+  std::vector<Tick> marks;
+  const std::size_t step = named ? 1 : axis.names.size() / static_cast<std::size_t>(wanted) + 1;
+  for (std::size_t i = 0; i < axis.names.size(); i += step)
+    marks.push_back({static_cast<double>(i + 1), named ? axis.names[i] : fmt::format("{}", i + 1)});
+  return marks;
+}
+
 std::string axis_script(char letter,
                         const ChartAxis& axis,
                         const std::pair<double, double>& range,
-                        const std::vector<Tick>& marks) {
+                        const std::vector<Tick>& marks,
+                        bool lean = false) {
   std::string tics;
   for (const Tick& tick : marks) {
     tics += fmt::format(
@@ -50,17 +69,18 @@ std::string axis_script(char letter,
   }
   return fmt::format(
       "{3}set {0}range [{1:.17g}:{2:.17g}] noextend\n"
-      "set {0}tics ({4}) offset {7}\n"
+      "set {0}tics {9}({4}) offset {7}\n"
       "set {0}label {5} offset {8} textcolor rgb '{6}'\n",
       letter,
       range.first,
       range.second,
       axis.scale == Scale::kLog ? fmt::format("set logscale {}\n", letter) : "",
       tics,
-      gnuplot_quoted(axis.label),
+      gnuplot_quoted(lean ? "" : axis.label),
       kText.light,
       letter == 'x' ? "0,0.3" : "0.4,0",
-      letter == 'x' ? "0,0.5" : "1.2,0");
+      letter == 'x' ? "0,0.5" : "1.2,0",
+      lean ? "rotate by 40 right " : "");
 }
 
 /// Room left of the frame in characters: gnuplot's own guess is half again as much.
@@ -153,7 +173,9 @@ std::string body_script(const Chart& chart, const Canvas& canvas) {
       kGrid.light,
       canvas.legend ? legend_script() : "unset key");
   const std::vector<Tick> y_marks = ticks(y_range, chart.y.scale, canvas.y_ticks);
-  script += axis_script('x', chart.x, x_range, ticks(x_range, chart.x.scale, canvas.x_ticks));
+  const bool named = has_room_for_names(chart.x, canvas);
+  script += axis_script(
+      'x', chart.x, x_range, axis_ticks(chart.x, x_range, canvas.x_ticks, named), named);
   script += axis_script('y', chart.y, y_range, y_marks);
   script += fmt::format("set lmargin {}\nset rmargin 3\n", left_margin(y_marks));
   script += lines_script(chart);
@@ -241,8 +263,11 @@ std::vector<LegendEntry> legend_of(const Chart& chart) {
     for (const ChartSeries& series : chart.series) {
       const bool is_line = series.point_type == 0;
       if (series.title.empty() || is_line != lines || !has_data(chart, series)) continue;
-      entries.push_back(
-          {series.title, series.ink, legend_mark(series), is_line ? series.line_width : 0});
+      entries.push_back({series.title,
+                         series.ink,
+                         legend_mark(series),
+                         is_line ? series.line_width : 0,
+                         series.dashed});
     }
   }
   return entries;

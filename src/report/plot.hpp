@@ -16,6 +16,8 @@ struct ChartAxis {
   std::string label;
   Scale scale = Scale::kLinear;
   std::optional<std::pair<double, double>> range;  ///< empty: what the data take
+  /// What stands at 1, 2, ... in place of numbers, where there is room for it; empty: numbers.
+  std::vector<std::string> names{};
 };
 
 /// Points in the order in which they are joined. On a log scale those that are not positive are
@@ -57,6 +59,7 @@ struct LegendEntry {
   Ink ink;
   const char* mark;       ///< a character that looks like its mark: "●", "▲"
   double line_width = 0;  ///< positive: a line without marks
+  bool dashed = false;
 };
 
 /// The same chart for a page: SVG markup without prolog whose colours are the page's CSS variables

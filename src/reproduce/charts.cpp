@@ -51,6 +51,8 @@ report::Chart ratio_chart(const Reproduction& reproduction) {
   const auto last = static_cast<double>(rows.size());
   chart.name = "ratio";
   chart.x = {"row of the tables", report::Scale::kLinear, std::pair{0.5, last + 0.5}};
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    chart.x.names.push_back(fmt::format("{} {}", i + 1, rows[i]->paper.name));
   chart.y = {"SF error / TSVD error", report::Scale::kLog, std::nullopt};
   chart.series = {level_line(0.5, last + 0.5),
                   marks_only("SF, the paper's", then, kPaperStyle),

@@ -239,16 +239,19 @@ std::vector<std::string> outcome(const Reproduction& reproduction) {
 std::string time_spent(const Reproduction& reproduction) {
   const auto rows = reproduction.finished();
   const std::size_t reused = count_if(rows, [](const ReproducedRow& row) { return row.reused; });
-  std::string text = fmt::format("{} rows in {:.1f} s wall, {:.1f} CPU s on {} thread{}",
+  const auto plural = [](std::size_t count) { return count == 1 ? "" : "s"; };
+  std::string text = fmt::format("{} row{} in {:.1f} s wall, {:.1f} CPU s on {} thread{}",
                                  rows.size() - reused,
+                                 plural(rows.size() - reused),
                                  reproduction.wall_seconds,
                                  reproduction.cpu_seconds,
                                  reproduction.threads,
-                                 reproduction.threads == 1 ? "" : "s");
+                                 plural(static_cast<std::size_t>(reproduction.threads)));
   double fits = 0;
   for (const ReproducedRow* row : rows) fits += row->seconds;
-  text += fmt::format("; all {} fits together {:.1f} s", rows.size(), fits);
+  if (rows.size() > 1) text += fmt::format("; all {} fits together {:.1f} s", rows.size(), fits);
   if (reused > 0) text += fmt::format("; {} kept from an earlier run", reused);
+  if (!reproduction.options.folder.empty()) text += "; kept in " + reproduction.options.folder;
   return text;
 }
 
