@@ -109,8 +109,11 @@ Schedule schedule_of(const ChordOptions& options, const ChordPattern& pattern, b
   const Index n = pattern.order;
   const Level& level = level_of(options.effort, n);
   Schedule schedule;
+  require(!warm || options.starts <= 1,
+          "chord: a warm start is the only start, starts {} cannot be",
+          options.starts);
   schedule.starts = warm ? 1 : chosen(options.starts, level.starts);
-  schedule.adam_steps = warm ? 0 : chosen(options.adam_steps, level.adam_steps);
+  schedule.adam_steps = chosen(options.adam_steps, warm ? 0 : level.adam_steps);
   schedule.lbfgs_iterations = chosen(options.max_iterations, level.lbfgs_iterations);
   const bool affordable = pattern.stored_numbers() <= kMostNewtonValues;
   require(options.newton_steps <= 0 || affordable,

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "matapprox/core/error.hpp"
+
 namespace matapprox {
 namespace {
 
@@ -49,13 +51,17 @@ TEST(ChordSchedule, NewtonStepsAreForSmallChains) {
   EXPECT_EQ(schedule_at(80, {.effort = ChordEffort::kHigh}).newton_steps, 0);
 }
 
-TEST(ChordSchedule, AWarmStartTakesNoAdamSteps) {
+TEST(ChordSchedule, AWarmStartTakesNoAdamStepsUnlessTold) {
   ChordOptions options;
   options.warm_start = std::make_shared<ChordFactors>();
   const auto schedule = schedule_at(30, options);
   EXPECT_EQ(schedule.starts, 1);
   EXPECT_EQ(schedule.adam_steps, 0);
   EXPECT_GT(schedule.lbfgs_iterations, 0);
+  options.adam_steps = 7;
+  EXPECT_EQ(schedule_at(30, options).adam_steps, 7);
+  options.starts = 2;
+  EXPECT_THROW(schedule_at(30, options), InvalidArgument);
 }
 
 }  // namespace
