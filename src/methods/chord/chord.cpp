@@ -11,6 +11,7 @@
 #include "matapprox/core/memory.hpp"
 #include "methods/chord/adam.hpp"
 #include "methods/chord/balance.hpp"
+#include "methods/chord/circulant_start.hpp"
 #include "methods/chord/column_sample.hpp"
 #include "methods/chord/held_out.hpp"
 #include "methods/chord/lbfgs.hpp"
@@ -19,7 +20,6 @@
 #include "methods/chord/schedule.hpp"
 #include "methods/chord/start.hpp"
 #include "methods/chord/target.hpp"
-#include "methods/chord/tied_start.hpp"
 
 namespace matapprox {
 namespace {
@@ -55,6 +55,9 @@ void check_size(const ChordPattern& pattern,
                         static_cast<double>(panels)),
                  "chord: the fit");
 }
+
+// By which the diagonals of a large matrix are known before a sampled fit starts.
+constexpr std::size_t kStartColumns = 512;
 
 /// Bounds the work that a resumed fit repeats: about a second on one core, but no fewer than 50
 /// iterations, so that L-BFGS has time to gather its curvature pairs.
@@ -209,21 +212,32 @@ class Fit {
             Eigen::Map<Vector>(gradient, pattern_.stored_numbers()) *= weight;
           return weight * f;
         };
-    if (state.adam_step == 0 && !state.warm) fit_start(state, objective);
+    if (state.adam_step == 0 && !state.warm) fit_start(state);
     const auto end =
         run_sampled_adam(state, objective, *sample_, schedule_.adam_steps, monitor_, control_);
     halvings_ = state.earlier_halvings + state.halvings;
     return end ? end_with(*end) : Termination::kCompleted;
   }
 
-  void fit_start(FitState& state, const chord_fit::SampledObjective& objective) {
-    try {
-      state.point =
-          chord_fit::tied_start(pattern_, objective, *sample_, options_.seed, state.start);
-    } catch (const chord_fit::Stopped&) {
-      control_.throw_if_stopped("chord");
+  /// A circulant start, where the matrix has something of one, in place of the random one.
+  void fit_start(FitState& state) {
+    std::vector<Index> columns;
+    for (Index t = 0; columns.size() < kStartColumns && t * schedule_.columns_per_step < order();
+         ++t) {
+      const std::vector<Index> more = sample_->step(t);
+      columns.insert(columns.end(), more.begin(), more.end());
     }
+    const Vector diagonals = chord_fit::mean_diagonals(
+        order(), columns, [this](std::span<const Index> J, double* panel) {
+          if (control_.should_stop()) control_.throw_if_stopped("chord");
+          target_.columns(J, panel);
+        });
+    if (auto point =
+            chord_fit::circulant_start(pattern_, diagonals, options_.seed, state.start, control_))
+      state.point = std::move(*point);
   }
+
+  Index order() const { return pattern_.order; }
 
   void state_held_out_error() {
     const auto held_out =

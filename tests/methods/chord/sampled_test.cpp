@@ -104,7 +104,7 @@ TEST(ChordSampled, StoppedWhileItsStartIsFittedThereIsNoResult) {
     std::atomic<bool>& stop_;
     mutable std::atomic<Index> call_;
   };
-  EXPECT_THROW(chord(StopsAt(A, stop, 50), {.adam_steps = 9, .columns_per_step = 8}, control),
+  EXPECT_THROW(chord(StopsAt(A, stop, 2), {.adam_steps = 9, .columns_per_step = 8}, control),
                Interrupted);
 }
 

@@ -1,0 +1,264 @@
+#include "methods/chord/circulant_start.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <complex>
+#include <limits>
+#include <numbers>
+#include <span>
+
+#include "matapprox/core/random.hpp"
+#include "matapprox/core/threads.hpp"
+#include "methods/chord/adam.hpp"
+
+namespace matapprox::chord_fit {
+namespace {
+
+using Complex = std::complex<double>;
+using Symbols = Eigen::MatrixXcd;  // frequencies x something
+
+constexpr Index kFrequencies = 2048;
+constexpr Index kSteps = 600;
+constexpr double kLargestStep = 0.05;
+constexpr double kNoise = 0.05;
+constexpr double kLeastShare = 0.01;             // of |A|^2 in the diagonals
+constexpr Index kRowsOfItsOwn = Index{1} << 40;  // of random numbers
+
+/// exp(2 pi i q / N) for q = 0..N-1.
+std::vector<Complex> roots_of_unity(Index N) {
+  std::vector<Complex> roots(static_cast<std::size_t>(N));
+  for (Index q = 0; q < N; ++q) {
+    const double angle = 2 * std::numbers::pi * static_cast<double>(q) / static_cast<double>(N);
+    roots[static_cast<std::size_t>(q)] = {std::cos(angle), std::sin(angle)};
+  }
+  return roots;
+}
+
+/// A circulant target and the links of the factors at some of the frequencies.
+struct SymbolProblem {
+  Eigen::VectorXcd target;
+  std::vector<Symbols> links;  ///< of each factor: frequencies x links
+};
+
+SymbolProblem problem_at(const std::vector<Index>& frequencies,
+                         const std::vector<Complex>& roots,
+                         const ChordPattern& pattern,
+                         const Vector& diagonals) {
+  const auto N = static_cast<Index>(roots.size());
+  const auto F = static_cast<Index>(frequencies.size());
+  SymbolProblem problem{Eigen::VectorXcd(F), {}};
+  for (const auto& offsets : pattern.offsets)
+    problem.links.emplace_back(F, static_cast<Index>(offsets.size()));
+  parallel_for(F, [&](Index f) {
+    const Index q = frequencies[static_cast<std::size_t>(f)];
+    Complex sum = 0;
+    for (Index d = 0, at = 0; d < N; ++d) {
+      sum += diagonals(d) * roots[static_cast<std::size_t>(at)];
+      at += q;
+      if (at >= N) at -= N;
+    }
+    problem.target(f) = sum;
+    for (std::size_t m = 0; m < problem.links.size(); ++m) {
+      for (std::size_t k = 0; k < pattern.offsets[m].size(); ++k) {
+        problem.links[m](f, static_cast<Index>(k)) =
+            roots[static_cast<std::size_t>(pattern.offsets[m][k] * q % N)];
+      }
+    }
+  });
+  return problem;
+}
+
+/// The mean over the frequencies of |product of symbols - target|^2 and, unless null, half of its
+/// gradient.
+double evaluate(const SymbolProblem& problem, const Vector& values, Vector* gradient) {
+  const auto M = static_cast<Index>(problem.links.size());
+  const Index F = problem.target.size();
+  Symbols symbols(F, M);
+  Symbols before(F, M + 1);  // products of the symbols of the factors before
+  before.col(0).setOnes();
+  for (Index m = 0, at = 0; m < M; ++m) {
+    const Symbols& links = problem.links[static_cast<std::size_t>(m)];
+    symbols.col(m) = links * values.segment(at, links.cols()).cast<Complex>();
+    before.col(m + 1) = before.col(m).cwiseProduct(symbols.col(m));
+    at += links.cols();
+  }
+  const Eigen::VectorXcd residual = before.col(M) - problem.target;
+  const double scale = 1 / static_cast<double>(F);
+  if (gradient == nullptr) return scale * residual.squaredNorm();
+  Eigen::VectorXcd after = Eigen::VectorXcd::Ones(F);
+  Index at = values.size();
+  for (Index m = M - 1; m >= 0; --m) {
+    const Symbols& links = problem.links[static_cast<std::size_t>(m)];
+    at -= links.cols();
+    const Eigen::VectorXcd outer =
+        before.col(m).cwiseProduct(after).conjugate().cwiseProduct(residual);
+    gradient->segment(at, links.cols()) = scale * (links.adjoint() * outer).real();
+    after = after.cwiseProduct(symbols.col(m)).eval();
+  }
+  return scale * residual.squaredNorm();
+}
+
+struct Candidate {
+  Vector values;  ///< one a link; empty: the pattern has no such turn
+  double residual = std::numeric_limits<double>::infinity();
+};
+
+/// Adam from a full turn with a little noise.
+Candidate descend(const ChordPattern& pattern,
+                  const SymbolProblem& problem,
+                  const SymbolProblem& others,
+                  Index terms,
+                  std::uint64_t seed,
+                  Index row,
+                  const RunControl& control) {
+  const auto turn = full_turn(pattern, terms);
+  if (!turn) return {};
+  FitState state;
+  Index size = 0;
+  for (const Symbols& links : problem.links) size += links.cols();
+  state.point.resize(size);
+  for (Index p = 0; p < size; ++p)
+    state.point(p) = kNoise * random_normal(seed, RandomStream::kChordStart, row, p);
+  for (Index m = 0, at = 0; m < pattern.factors(); ++m) {
+    state.point(at + (*turn)[static_cast<std::size_t>(m)]) += 1;
+    at += pattern.links(m);
+  }
+  state.mean = Vector::Zero(size);
+  state.square = Vector::Zero(size);
+  Vector gradient(size);
+  while (state.adam_step < kSteps) {
+    if (control.should_stop()) return {};
+    const double f = evaluate(problem, state.point, &gradient);
+    if (!std::isfinite(f) || !gradient.allFinite()) return {};
+    adam_step(state, gradient, kSteps, kLargestStep);
+  }
+  const double residual = evaluate(others, state.point, nullptr);
+  if (!std::isfinite(residual)) return {};
+  return {state.point, residual};
+}
+
+/// The same row of values for all rows of each factor.
+Vector spread(const ChordPattern& pattern, const Vector& tied) {
+  Vector values(pattern.stored_numbers());
+  for (Index m = 0, at = 0; m < pattern.factors(); ++m) {
+    const Index K = pattern.links(m);
+    Eigen::Map<Matrix>(values.data() + pattern.first_value(m), K, pattern.order).colwise() =
+        tied.segment(at, K);
+    at += K;
+  }
+  return values;
+}
+
+/// Powers of two, largest first, that add up to N; none above `largest`, at least `terms` of them
+/// where that can be.
+std::vector<Index> powers_adding_up_to(Index N, Index largest, Index terms) {
+  std::vector<Index> powers;
+  for (Index rest = N; rest > 0;) {
+    const auto power =
+        std::min(largest, static_cast<Index>(std::bit_floor(static_cast<std::uint64_t>(rest))));
+    powers.push_back(power);
+    rest -= power;
+  }
+  while (static_cast<Index>(powers.size()) < terms) {
+    const auto smallest =
+        std::find_if(powers.rbegin(), powers.rend(), [](Index power) { return power > 1; });
+    if (smallest == powers.rend()) break;
+    *smallest /= 2;
+    powers.insert(smallest.base(), *smallest);
+  }
+  return powers;
+}
+
+/// Place of an offset among the links of a factor.
+std::optional<Index> link_of(const ChordPattern& pattern, std::size_t m, Index offset) {
+  const auto& offsets = pattern.offsets[m];
+  const auto found = std::find(offsets.begin(), offsets.end(), offset);
+  if (found == offsets.end()) return std::nullopt;
+  return found - offsets.begin();
+}
+
+Index largest_power(const ChordPattern& pattern) {
+  Index largest = 0;
+  for (const auto& offsets : pattern.offsets) {
+    for (const Index offset : offsets) {
+      if (offset > largest && std::has_single_bit(static_cast<std::uint64_t>(offset)))
+        largest = offset;
+    }
+  }
+  return largest;
+}
+
+}  // namespace
+
+Vector mean_diagonals(Index order, const std::vector<Index>& J, const TargetColumns& columns) {
+  constexpr std::size_t kWidth = 32;
+  Vector sums = Vector::Zero(order);
+  std::vector<double> panel(static_cast<std::size_t>(order) * std::min(kWidth, J.size()));
+  for (std::size_t first = 0; first < J.size(); first += kWidth) {
+    const std::size_t count = std::min(kWidth, J.size() - first);
+    columns(std::span(J).subspan(first, count), panel.data());
+    for (std::size_t j = 0; j < count; ++j) {
+      const Index c = J[first + j];
+      for (Index i = 0; i < order; ++i) {
+        const Index d = c >= i ? c - i : c - i + order;
+        sums(d) += panel[static_cast<std::size_t>(i) * count + j];
+      }
+    }
+  }
+  return sums / static_cast<double>(J.size());
+}
+
+std::optional<std::vector<Index>> full_turn(const ChordPattern& pattern, Index terms) {
+  const Index largest = largest_power(pattern);
+  const auto factors = static_cast<std::size_t>(pattern.factors());
+  if (largest == 0 || pattern.order / largest > pattern.factors()) return std::nullopt;
+  const std::vector<Index> powers = powers_adding_up_to(pattern.order, largest, terms);
+  if (powers.size() > factors) return std::nullopt;
+  std::vector<Index> links(factors, -1);
+  for (const Index power : powers) {
+    std::size_t m = 0;
+    while (m < factors && (links[m] >= 0 || !link_of(pattern, m, power))) ++m;
+    if (m == factors) return std::nullopt;
+    links[m] = *link_of(pattern, m, power);
+  }
+  for (std::size_t m = 0; m < factors; ++m) {
+    if (links[m] >= 0) continue;
+    const auto self = link_of(pattern, m, 0);
+    if (!self) return std::nullopt;
+    links[m] = *self;
+  }
+  return links;
+}
+
+std::optional<Vector> circulant_start(const ChordPattern& pattern,
+                                      const Vector& diagonals,
+                                      std::uint64_t seed,
+                                      Index start,
+                                      const RunControl& control) {
+  if (diagonals.squaredNorm() < kLeastShare) return std::nullopt;
+  const std::vector<Complex> roots = roots_of_unity(pattern.order);
+  const auto frequencies = [&](Index row) {
+    std::vector<Index> q;
+    for (Index f = 0; f < kFrequencies; ++f)
+      q.push_back(random_index(seed, RandomStream::kChordColumns, row, f, pattern.order));
+    return q;
+  };
+  const Index row = kRowsOfItsOwn + 64 * start;
+  const SymbolProblem problem = problem_at(frequencies(row), roots, pattern, diagonals);
+  const SymbolProblem others = problem_at(frequencies(row + 1), roots, pattern, diagonals);
+  std::vector<Candidate> candidates(static_cast<std::size_t>(pattern.factors()));
+  parallel_for(pattern.factors(), [&](Index c) {
+    candidates[static_cast<std::size_t>(c)] =
+        descend(pattern, problem, others, c + 1, seed, row + c, control);
+  });
+  if (control.should_stop()) control.throw_if_stopped("chord");
+  const auto best = std::min_element(
+      candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+        return a.residual < b.residual;
+      });
+  if (best->values.size() == 0 || best->residual >= diagonals.squaredNorm()) return std::nullopt;
+  return spread(pattern, best->values);
+}
+
+}  // namespace matapprox::chord_fit
