@@ -27,7 +27,8 @@ void keep_row(ReproducedRow& row,
               const ReproductionOptions& options);
 
 /// Writes the best point of a fit that goes on, and what is needed to go on from it, to
-/// NAME.unfinished.h5; keep_row removes it. `seconds` are those of the fit so far. Throws FileError.
+/// NAME.unfinished.h5; keep_row removes it. `seconds` are those of the fit so far. Throws
+/// FileError.
 void keep_checkpoint(const ReproducedRow& row,
                      const LoadedMatrix& loaded,
                      const Approximation& best,
