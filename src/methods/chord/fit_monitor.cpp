@@ -9,7 +9,7 @@ namespace matapprox::chord_fit {
 namespace {
 
 constexpr Index kHistoryPoints = 100;
-constexpr double kLargestCount = 1e15;  // of steps, seconds; exact in double
+constexpr double kHistoryBound = 1e15;  // of steps, seconds; exact in double
 /// Relative errors below are rounding in the product of the factors.
 constexpr double kExact = 10 * std::numeric_limits<double>::epsilon();
 
@@ -102,7 +102,7 @@ void FitMonitor::load(const ResumeState& saved, Index values) {
               consistent(saved.array("best"), objectives(0)) &&
               consistent(saved.array("best_of_earlier_starts"), objectives(1)) &&
               history.size() % 3 == 0 && history.size() >= 3 && history.allFinite() &&
-              history.minCoeff() >= 0 && history.maxCoeff() < kLargestCount,
+              history.minCoeff() >= 0 && history.maxCoeff() < kHistoryBound,
           "chord: the state to resume contradicts itself");
   start_ = {saved.array("best"), objectives(0)};
   earlier_ = {saved.array("best_of_earlier_starts"), objectives(1)};
