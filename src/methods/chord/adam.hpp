@@ -16,8 +16,8 @@ void adam_step(FitState& state, const Vector& gradient, Index steps, double larg
 inline constexpr double kExactStep = 0.3;
 inline constexpr double kSampledStep = 0.03;
 
-/// Where f is not finite: back to the best point of this start, without the running means, with
-/// half of the step size from here on.
+/// Where f is not finite, or far above the best: back to the best point of this start, without
+/// the running means, with half of the step size from here on.
 void restart_from_best(FitState& state, const FitMonitor& monitor);
 
 /// Takes Adam's remaining steps, shows every point to the monitor, and leaves `state` at the best

@@ -11,6 +11,7 @@
 #include "matapprox/core/error.hpp"
 #include "matapprox/methods/chord.hpp"
 #include "matapprox/operators/dense.hpp"
+#include "matapprox/operators/kernel.hpp"
 #include "matapprox/operators/sparse.hpp"
 #include "methods/chord/chain.hpp"
 #include "methods/chord/minimisers.hpp"
@@ -127,6 +128,25 @@ TEST(ChordSampled, APointThatOverflowsSendsItBackToTheBestWithHalfTheStep) {
   EXPECT_EQ(state.halvings, 1);
   EXPECT_EQ(state.adam_step, 400);
   EXPECT_LT(watched.monitor.best_objective(), bowl.value(Vector::Constant(4, 3.0)) / 2);
+}
+
+/// From a good start the noise of Adam's full steps is more than what is left to gain.
+TEST(ChordSampled, StepsThatDoubleTheErrorAreHalvedUntilTheyImproveOnTheStart) {
+  constexpr Index n = 500;
+  const Matrix noise = test::random_matrix(n, 2);
+  Matrix points(n, 2);
+  for (Index i = 0; i < n; ++i) {
+    points(i, 0) = static_cast<double>(i) + 0.3 * noise(i, 0);
+    points(i, 1) = 0.3 * noise(i, 1);
+  }
+  KernelOptions kernel;
+  kernel.bandwidth = 3;
+  const Approximation result =
+      chord(KernelOperator(points, kernel), {.adam_steps = 500, .columns_per_step = 16});
+  const std::vector<HistoryPoint>& history = result.summary.history;
+  ASSERT_FALSE(history.empty());
+  EXPECT_LT(history.back().relative_error, 0.8 * history.front().relative_error);
+  EXPECT_THAT(result.summary.message, testing::HasSubstr("halved"));
 }
 
 }  // namespace
