@@ -1,6 +1,7 @@
 #include "kernels/gemm.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "core/require.hpp"
 #include "kernels/gemm_simd.hpp"
@@ -24,81 +25,105 @@ constexpr Index round_up(Index value, Index multiple) {
 }
 
 /// op(A) of a column-major A.
+template <class T>
 struct Operand {
-  const double* data = nullptr;
+  const T* data = nullptr;
   Index stride = 0;
   bool transposed = false;
 
-  const double* at(Index row, Index column) const {
+  const T* at(Index row, Index column) const {
     return transposed ? data + column + row * stride : data + row + column * stride;
   }
   /// Its rows as the rows of packed panels, from entry (row, column) on.
-  simd::PackSource rows_from(Index row, Index column) const {
+  simd::PackSource<T> rows_from(Index row, Index column) const {
     return {at(row, column), transposed ? stride : 1, transposed ? 1 : stride};
   }
   /// Its columns as the rows of packed panels.
-  simd::PackSource columns_from(Index row, Index column) const {
+  simd::PackSource<T> columns_from(Index row, Index column) const {
     return {at(row, column), transposed ? 1 : stride, transposed ? stride : 1};
   }
 };
 
+template <class T>
 struct Factors {
-  Operand A;
-  Operand B;
+  Operand<T> A;
+  Operand<T> B;
 };
 
+template <class T>
 struct Target {
-  double* data = nullptr;
+  T* data = nullptr;
   Index stride = 0;
 };
 
-// Columns of C for which one thread packs B at a time: 256 deep, 2 MiB.
-constexpr Index kPackedColumns = 1024;
-// Rows of A packed at a time: 256 deep, 192 KiB.
-constexpr Index kPackedRows = 96;
+/// What block of K from depth p on does to C: the first one of `depth` takes beta, the others add.
+template <class T>
+Update<T> update_of(const Update<T>& first, Range depth, Index p) {
+  return p == depth.begin ? first : Update<T>{first.alpha, T{1}};
+}
 
-void multiply_packed_range(const Factors& factors,
+// Columns of C for which one thread packs B at a time: 256 deep, 2 MiB of double.
+constexpr Index kPackedColumns = 1024;
+// Rows of A packed at a time: 256 deep, 192 KiB of double.
+constexpr Index kPackedRows = 96;
+// Panels of A up to which each column of B is read so few times that packing it does not pay.
+constexpr Index kPanelsInPlace = 2;
+
+template <class T>
+void multiply_packed_range(const Factors<T>& factors,
                            Range rows,
                            Range columns,
                            Range depth,
-                           const Update& first,
-                           const Target& C) {
-  thread_local Scratch scratch_a;
-  thread_local Scratch scratch_b;
-  const simd::TileShape tile = simd::tile_shape();
+                           const Update<T>& first,
+                           const Target<T>& C) {
+  thread_local Scratch<T> scratch_a;
+  thread_local Scratch<T> scratch_b;
+  const simd::GemmFunctions<T>& functions = simd::gemm_functions<T>();
+  const simd::TileShape tile = functions.tile;
   const Index row_step = round_up(kPackedRows, tile.rows);
-  const Index width = std::min(kPackedColumns, columns.size());
-  double* a = scratch_a.reserve(row_step * simd::kDepth);
-  double* b = scratch_b.reserve(round_up(width, tile.columns) * simd::kDepth);
+  const Index width = round_up(std::min(kPackedColumns, columns.size()), tile.columns);
+  const bool in_place = !factors.B.transposed && rows.size() <= kPanelsInPlace * tile.rows;
+  T* a = scratch_a.reserve(row_step * simd::kDepth);
+  T* b = in_place ? nullptr : scratch_b.reserve(width * simd::kDepth);
   for (Index j = columns.begin; j < columns.end; j += kPackedColumns) {
     const Index j_count = std::min(kPackedColumns, columns.end - j);
     for (Index p = depth.begin; p < depth.end; p += simd::kDepth) {
       const Index p_count = std::min(simd::kDepth, depth.end - p);
-      const Update update = p == depth.begin ? first : Update{first.alpha, 1.0};
-      simd::pack_panels(factors.B.columns_from(p, j), j_count, p_count, tile.columns, b);
+      const Update<T> update = update_of(first, depth, p);
+      if (!in_place)
+        functions.pack(factors.B.columns_from(p, j), j_count, p_count, tile.columns, b);
       for (Index i = rows.begin; i < rows.end; i += row_step) {
         const Index i_count = std::min(row_step, rows.end - i);
-        simd::pack_panels(factors.A.rows_from(i, p), i_count, p_count, tile.rows, a);
-        double* c = C.data + (i - rows.begin) + (j - columns.begin) * C.stride;
-        simd::multiply_packed(a, b, i_count, j_count, p_count, update, c, C.stride);
+        functions.pack(
+            factors.A.rows_from(i, p), i_count, p_count, functions.panel_rows(i_count), a);
+        T* c = C.data + (i - rows.begin) + (j - columns.begin) * C.stride;
+        const simd::Output<T> output{c, C.stride, i_count, j_count};
+        if (in_place) {
+          functions.multiply_in_place(
+              a, factors.B.at(p, j), factors.B.stride, p_count, update, output);
+        } else {
+          functions.multiply_packed(a, b, p_count, update, output);
+        }
       }
     }
   }
 }
 
-void multiply_narrow_range(const Factors& factors,
+template <class T>
+void multiply_narrow_range(const Factors<T>& factors,
                            Range rows,
                            Range columns,
                            Range depth,
-                           const Update& first,
-                           const Target& C) {
-  thread_local Scratch scratch;
-  double* b = scratch.reserve(simd::kNarrow * simd::kDepth);
+                           const Update<T>& first,
+                           const Target<T>& C) {
+  thread_local Scratch<T> scratch;
+  T* b = scratch.reserve(simd::kNarrow * simd::kDepth);
+  const simd::GemmFunctions<T>& functions = simd::gemm_functions<T>();
   const auto multiply =
-      factors.A.transposed ? simd::multiply_narrow_transposed : simd::multiply_narrow;
+      factors.A.transposed ? functions.multiply_narrow_transposed : functions.multiply_narrow;
+  const simd::Output<T> output{C.data, C.stride, rows.size(), columns.size()};
   for (Index p = depth.begin; p < depth.end; p += simd::kDepth) {
     const Index p_count = std::min(simd::kDepth, depth.end - p);
-    const Update update = p == depth.begin ? first : Update{first.alpha, 1.0};
     for (Index j = 0; j < columns.size(); ++j) {
       for (Index q = 0; q < p_count; ++q) {
         b[j * p_count + q] = *factors.B.at(p + q, columns.begin + j);
@@ -107,22 +132,20 @@ void multiply_narrow_range(const Factors& factors,
     multiply(factors.A.at(rows.begin, p),
              factors.A.stride,
              b,
-             rows.size(),
-             columns.size(),
              p_count,
-             update,
-             C.data,
-             C.stride);
+             update_of(first, depth, p),
+             output);
   }
 }
 
 /// C (rows x columns) = alpha op(A) op(B) + beta C over a range of K, serially.
-void multiply_range(const Factors& factors,
+template <class T>
+void multiply_range(const Factors<T>& factors,
                     Range rows,
                     Range columns,
                     Range depth,
-                    const Update& update,
-                    const Target& C) {
+                    const Update<T>& update,
+                    const Target<T>& C) {
   if (columns.size() <= simd::kNarrow) {
     multiply_narrow_range(factors, rows, columns, depth, update, C);
   } else {
@@ -136,9 +159,10 @@ struct Shape {
 };
 
 /// Tiles of C to spread over the threads. How C is cut does not change its bits.
+template <class T>
 Shape tile_for_threads(Index m, Index n, Index k) {
   constexpr double kSmall = 1e5;  // multiplications that are not worth waking a thread
-  const simd::TileShape block = simd::tile_shape();
+  const simd::TileShape block = simd::gemm_functions<T>().tile;
   const bool narrow = n <= simd::kNarrow;
   const Index least_rows = narrow ? 256 : 4 * block.rows;
   const Index least_columns = narrow ? n : 8 * block.columns;
@@ -161,12 +185,17 @@ Shape tile_for_threads(Index m, Index n, Index k) {
   return tile;
 }
 
-void multiply_tiles(
-    const Factors& factors, Index m, Index n, Index k, const Update& update, const Target& C) {
-  const Shape tile = tile_for_threads(m, n, k);
+template <class T>
+void multiply_tiles(const Factors<T>& factors,
+                    Index m,
+                    Index n,
+                    Index k,
+                    const Update<T>& update,
+                    const Target<T>& C) {
+  const Shape tile = tile_for_threads<T>(m, n, k);
   const Index row_tiles = (m + tile.rows - 1) / tile.rows;
   const Index column_tiles = (n + tile.columns - 1) / tile.columns;
-  parallel_for(row_tiles * column_tiles, [&](Index t) {
+  const auto multiply = [&](Index t) {
     const Index i = t % row_tiles * tile.rows;
     const Index j = t / row_tiles * tile.columns;
     multiply_range(factors,
@@ -174,8 +203,10 @@ void multiply_tiles(
                    {j, std::min(n, j + tile.columns)},
                    {0, k},
                    update,
-                   {C.data + i + j * C.stride, C.stride});
-  });
+                   Target<T>{C.data + i + j * C.stride, C.stride});
+  };
+  // By reference: a function object with a copy of the lambda would be allocated in each call.
+  parallel_for(row_tiles * column_tiles, std::ref(multiply));
 }
 
 // A product with few rows and a long K is cut along K, in chunks that depend on m and k alone: each
@@ -184,67 +215,77 @@ constexpr Index kFewRows = 512;
 constexpr Index kLongDepth = 4096;
 constexpr Index kLeastChunk = 2048;
 constexpr Index kMostChunks = 64;
-// Numbers in the partial sums held at a time: 32 MiB.
+// Numbers in the partial sums held at a time: 32 MiB of double.
 constexpr Index kPartialNumbers = Index{1} << 22;
 
 bool is_deep(Index m, Index k) { return m <= kFewRows && k >= kLongDepth; }
 
 /// C(:, j) = alpha * (sum of the partial columns, in order) + beta C(:, j)
+template <class T>
 void add_partials(
-    const double* partial, Index step, Index chunks, Index m, const Update& update, double* c) {
+    const T* partial, Index step, Index chunks, Index m, const Update<T>& update, T* c) {
   for (Index i = 0; i < m; ++i) {
-    double sum = partial[i];
+    T sum = partial[i];
     for (Index s = 1; s < chunks; ++s) sum += partial[i + s * step];
-    c[i] = update.beta == 0.0 ? update.alpha * sum : update.alpha * sum + update.beta * c[i];
+    c[i] = update.beta == T{0} ? update.alpha * sum : update.alpha * sum + update.beta * c[i];
   }
 }
 
-void multiply_deep(
-    const Factors& factors, Index m, Index n, Index k, const Update& update, const Target& C) {
+template <class T>
+void multiply_deep(const Factors<T>& factors,
+                   Index m,
+                   Index n,
+                   Index k,
+                   const Update<T>& update,
+                   const Target<T>& C) {
   const Index chunk =
       std::max(kLeastChunk, round_up((k + kMostChunks - 1) / kMostChunks, simd::kDepth));
   const Index chunks = (k + chunk - 1) / chunk;
   const Index width = std::clamp(kPartialNumbers / (chunks * m), Index{1}, n);
-  thread_local Scratch scratch;
+  thread_local Scratch<T> scratch;
   const ScratchLoan memory(scratch, chunks * m * width);
-  double* partial = memory.data();
+  T* partial = memory.data();
   for (Index j = 0; j < n; j += width) {
     const Range columns{j, std::min(n, j + width)};
-    parallel_for(chunks, [&](Index s) {
+    const auto multiply = [&](Index s) {
       multiply_range(factors,
                      {0, m},
                      columns,
                      {s * chunk, std::min(k, (s + 1) * chunk)},
-                     {1.0, 0.0},
-                     {partial + s * m * width, m});
-    });
-    parallel_for(columns.size(), [&](Index q) {
+                     Update<T>{1, 0},
+                     Target<T>{partial + s * m * width, m});
+    };
+    const auto add = [&](Index q) {
       add_partials(partial + q * m, m * width, chunks, m, update, C.data + (j + q) * C.stride);
-    });
+    };
+    parallel_for(chunks, std::ref(multiply));
+    parallel_for(columns.size(), std::ref(add));
   }
 }
 
-void scale(Block C, double beta) {
-  if (beta == 0.0) {
+template <class T>
+void scale(BlockOf<T> C, T beta) {
+  if (beta == T{0}) {
     C.setZero();
-  } else if (beta != 1.0) {
+  } else if (beta != T{1}) {
     C *= beta;
   }
 }
 
-Operand operand(Trans trans, const ConstBlock& A) {
+template <class T>
+Operand<T> operand(Trans trans, const ConstBlockOf<T>& A) {
   return {A.data(), A.outerStride(), trans == Trans::kYes};
 }
 
-}  // namespace
-
-void gemm(Trans trans_a,
-          const ConstBlock& A,
-          Trans trans_b,
-          const ConstBlock& B,
-          Block C,
-          double alpha,
-          double beta) {
+/// gemm for either scalar.
+template <class T>
+void checked_product(Trans trans_a,
+                     const ConstBlockOf<T>& A,
+                     Trans trans_b,
+                     const ConstBlockOf<T>& B,
+                     BlockOf<T> C,
+                     T alpha,
+                     T beta) {
   const Index m = trans_a == Trans::kYes ? A.cols() : A.rows();
   const Index k = trans_a == Trans::kYes ? A.rows() : A.cols();
   const Index k_of_b = trans_b == Trans::kYes ? B.cols() : B.rows();
@@ -259,13 +300,35 @@ void gemm(Trans trans_a,
           C.cols());
   if (m == 0 || n == 0) return;
   if (k == 0) {
-    scale(C, beta);
+    scale<T>(C, beta);
     return;
   }
-  const Factors factors{operand(trans_a, A), operand(trans_b, B)};
-  const Target target{C.data(), C.outerStride()};
-  const auto multiply = is_deep(m, k) ? multiply_deep : multiply_tiles;
+  const Factors<T> factors{operand<T>(trans_a, A), operand<T>(trans_b, B)};
+  const Target<T> target{C.data(), C.outerStride()};
+  const auto multiply = is_deep(m, k) ? multiply_deep<T> : multiply_tiles<T>;
   multiply(factors, m, n, k, {alpha, beta}, target);
+}
+
+}  // namespace
+
+void gemm(Trans trans_a,
+          const ConstBlock& A,
+          Trans trans_b,
+          const ConstBlock& B,
+          Block C,
+          double alpha,
+          double beta) {
+  checked_product<double>(trans_a, A, trans_b, B, C, alpha, beta);
+}
+
+void gemm(Trans trans_a,
+          const ConstBlockOf<float>& A,
+          Trans trans_b,
+          const ConstBlockOf<float>& B,
+          BlockOf<float> C,
+          float alpha,
+          float beta) {
+  checked_product<float>(trans_a, A, trans_b, B, C, alpha, beta);
 }
 
 Matrix product(Trans trans_a, const ConstBlock& A, Trans trans_b, const ConstBlock& B) {

@@ -17,6 +17,13 @@ void gemm(Trans trans_a,
           Block C,
           double alpha = 1.0,
           double beta = 0.0);
+void gemm(Trans trans_a,
+          const ConstBlockOf<float>& A,
+          Trans trans_b,
+          const ConstBlockOf<float>& B,
+          BlockOf<float> C,
+          float alpha = 1.0F,
+          float beta = 0.0F);
 
 /// op(A) op(B).
 Matrix product(Trans trans_a, const ConstBlock& A, Trans trans_b, const ConstBlock& B);

@@ -16,26 +16,43 @@ HWY_BEFORE_NAMESPACE();
 namespace matapprox::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using Full = hn::CappedTag<double, 8>;
-using Single = hn::CappedTag<double, 1>;
-constexpr Index kLanes = hn::MaxLanes(Full());
+template <class T>
+using Full = hn::CappedTag<T, 64 / sizeof(T)>;
+template <class T>
+using Single = hn::CappedTag<T, 1>;
+template <class T>
+constexpr Index kLanes = hn::MaxLanes(Full<T>());
 // 3 vectors x 4 columns fill 16 registers, 3 x 8 fill 32.
 constexpr Index kTileVectors = 3;
-constexpr Index kTileRows = kTileVectors * kLanes;
-constexpr Index kTileColumns = kLanes >= 8 ? 8 : 4;
+template <class T>
+constexpr Index kTileRows = kTileVectors* kLanes<T>;
+template <class T>
+constexpr Index kTileColumns = kLanes<T> * sizeof(T) >= 64 ? 8 : 4;
 // Columns of packed B that stay in the second-level cache: 256 deep, 256 KiB.
-constexpr Index kColumnBlock = 128;
+template <class T>
+constexpr Index kColumnBlock = 1024 / sizeof(T);
 // Rows of a strip of A that stays in the first-level cache.
 constexpr Index kStrip = 256;
 
-TileShape tile_shape_impl() { return {kTileRows, kTileColumns}; }
 const char* target_name_impl() { return hwy::TargetName(HWY_TARGET); }
 
-template <class D>
-HWY_INLINE void update_entries(D d, const Update& update, const double* sums, double* c) {
+/// Four vectors of rows are two panels of two, which take less time than three and one.
+template <class T>
+Index panel_rows(Index rows) {
+  const Index vectors = (rows + kLanes<T> - 1) / kLanes<T>;
+  return vectors == 4 ? 2 * kLanes<T> : kTileRows<T>;
+}
+
+/// Asks for the cache lines of `count` numbers.
+template <class T>
+HWY_INLINE void fetch_run(const T* run, Index count) {
+  for (Index i = 0; i < count; i += 64 / Index{sizeof(T)}) hwy::Prefetch(run + i);
+}
+
+template <class T, class D>
+HWY_INLINE void update_entries(D d, const Update<T>& update, hn::Vec<D> sum, T* c) {
   const auto alpha = hn::Set(d, update.alpha);
-  const auto sum = hn::LoadU(d, sums);
-  if (update.beta == 0.0) {
+  if (update.beta == T{0}) {
     hn::StoreU(hn::Mul(alpha, sum), d, c);
   } else {
     const auto old = hn::Mul(hn::Set(d, update.beta), hn::LoadU(d, c));
@@ -43,148 +60,237 @@ HWY_INLINE void update_entries(D d, const Update& update, const double* sums, do
   }
 }
 
-/// update_entries for `count` entries.
-HWY_INLINE void update_run(const Update& update, const double* sums, Index count, double* c) {
+/// update_entries for `count` entries: by vectors D, what is left by half of them, and so on.
+template <class T, class D>
+HWY_INLINE void update_run(D d, const Update<T>& update, const T* sums, Index count, T* c) {
+  constexpr Index kCount = hn::MaxLanes(D());
   Index i = 0;
-  for (; i + kLanes <= count; i += kLanes) update_entries(Full(), update, sums + i, c + i);
-  for (; i < count; ++i) update_entries(Single(), update, sums + i, c + i);
+  for (; i + kCount <= count; i += kCount) {
+    update_entries(d, update, hn::LoadU(d, sums + i), c + i);
+  }
+  if constexpr (kCount > 1) {
+    if (i < count) update_run(hn::Half<D>(), update, sums + i, count - i, c + i);
+  }
 }
 
-/// sums (kTileRows x kTileColumns) = the product of one panel of A and one of B.
-HWY_INLINE void multiply_tile(const double* HWY_RESTRICT a,
-                              const double* HWY_RESTRICT b,
+/// kTileColumns columns of a packed B.
+template <class T>
+struct PackedColumns {
+  const T* HWY_RESTRICT b;
+  HWY_INLINE T at(Index p, Index j) const { return b[p * kTileColumns<T> + j]; }
+};
+
+/// kTileColumns columns of B in place; where fewer are left, the last one is repeated.
+template <class T>
+struct ColumnsInPlace {
+  std::array<const T*, static_cast<std::size_t>(kTileColumns<T>)> runs;
+  HWY_INLINE T at(Index p, Index j) const { return runs[static_cast<std::size_t>(j)][p]; }
+};
+
+/// C (one tile) from kVectors vectors of rows of one panel of A, whose depths lie `width` apart,
+/// and columns of B.
+template <int kVectors, class T, class Columns>
+HWY_INLINE void multiply_tile(const T* HWY_RESTRICT a,
+                              Index width,
+                              const Columns& b,
                               Index depth,
-                              double* HWY_RESTRICT sums) {
-  const Full d;
-  using V = hn::Vec<Full>;
-  V acc[kTileColumns][kTileVectors];
+                              const Update<T>& update,
+                              const Output<T>& C) {
+  const Full<T> d;
+  using V = hn::Vec<Full<T>>;
+  V acc[kTileColumns<T>][kVectors];
   for (auto& column : acc) {
     for (V& sum : column) sum = hn::Zero(d);
   }
   for (Index p = 0; p < depth; ++p) {
-    const V a0 = hn::Load(d, a);
-    const V a1 = hn::Load(d, a + kLanes);
-    const V a2 = hn::Load(d, a + 2 * kLanes);
-    for (Index j = 0; j < kTileColumns; ++j) {
-      const V b_j = hn::Set(d, b[j]);
-      acc[j][0] = hn::MulAdd(a0, b_j, acc[j][0]);
-      acc[j][1] = hn::MulAdd(a1, b_j, acc[j][1]);
-      acc[j][2] = hn::MulAdd(a2, b_j, acc[j][2]);
+    V a_p[kVectors];
+    for (int v = 0; v < kVectors; ++v) a_p[v] = hn::Load(d, a + v * kLanes<T>);
+    for (Index j = 0; j < kTileColumns<T>; ++j) {
+      const V b_j = hn::Set(d, b.at(p, j));
+      for (int v = 0; v < kVectors; ++v) acc[j][v] = hn::MulAdd(a_p[v], b_j, acc[j][v]);
     }
-    a += kTileRows;
-    b += kTileColumns;
+    a += width;
   }
-  for (Index j = 0; j < kTileColumns; ++j) {
-    for (Index v = 0; v < kTileVectors; ++v) {
-      hn::Store(acc[j][v], d, sums + j * kTileRows + v * kLanes);
+  if (C.rows == kVectors * kLanes<T> && C.columns == kTileColumns<T>) {
+    for (Index j = 0; j < kTileColumns<T>; ++j) {
+      for (int v = 0; v < kVectors; ++v) {
+        update_entries(d, update, acc[j][v], C.data + j * C.stride + v * kLanes<T>);
+      }
+    }
+    return;
+  }
+  HWY_ALIGN std::array<T, kTileRows<T> * kTileColumns<T>> sums;
+  for (Index j = 0; j < kTileColumns<T>; ++j) {
+    for (int v = 0; v < kVectors; ++v) {
+      hn::Store(acc[j][v], d, sums.data() + j * kTileRows<T> + v * kLanes<T>);
+    }
+  }
+  for (Index j = 0; j < C.columns; ++j) {
+    update_run(d, update, sums.data() + j * kTileRows<T>, C.rows, C.data + j * C.stride);
+  }
+}
+
+template <class T, class Columns>
+HWY_INLINE void multiply_tile(const T* a,
+                              Index width,
+                              const Columns& b,
+                              Index depth,
+                              const Update<T>& update,
+                              const Output<T>& C) {
+  for (Index j = 0; j < C.columns; ++j) fetch_run(C.data + j * C.stride, C.rows);
+  if (C.rows > 2 * kLanes<T>) {
+    multiply_tile<3>(a, width, b, depth, update, C);
+  } else if (C.rows > kLanes<T>) {
+    multiply_tile<2>(a, width, b, depth, update, C);
+  } else {
+    multiply_tile<1>(a, width, b, depth, update, C);
+  }
+}
+
+/// C tile by tile; columns_from(j, count) are `count` columns of B from column j on.
+template <class T, class ColumnsFrom>
+HWY_INLINE void multiply_panels(const T* a,
+                                const ColumnsFrom& columns_from,
+                                Index depth,
+                                const Update<T>& update,
+                                const Output<T>& C) {
+  const Index width = panel_rows<T>(C.rows);
+  for (Index block = 0; block < C.columns; block += kColumnBlock<T>) {
+    const Index block_end = std::min(C.columns, block + kColumnBlock<T>);
+    for (Index i = 0; i < C.rows; i += width) {
+      const Index tile_rows = std::min(width, C.rows - i);
+      for (Index j = block; j < block_end; j += kTileColumns<T>) {
+        const Index tile_columns = std::min(kTileColumns<T>, block_end - j);
+        const Output<T> tile{C.data + i + j * C.stride, C.stride, tile_rows, tile_columns};
+        multiply_tile(a + i * depth, width, columns_from(j, tile_columns), depth, update, tile);
+      }
     }
   }
 }
 
-void multiply_packed_impl(const double* a,
-                          const double* b,
-                          Index rows,
-                          Index columns,
-                          Index depth,
-                          const Update& update,
-                          double* c,
-                          Index ldc) {
-  HWY_ALIGN std::array<double, kTileRows * kTileColumns> sums;
-  for (Index block = 0; block < columns; block += kColumnBlock) {
-    const Index block_end = std::min(columns, block + kColumnBlock);
-    for (Index i = 0; i < rows; i += kTileRows) {
-      const Index tile_rows = std::min(kTileRows, rows - i);
-      for (Index j = block; j < block_end; j += kTileColumns) {
-        const Index tile_columns = std::min(kTileColumns, block_end - j);
-        double* tile = c + i + j * ldc;
-        for (Index q = 0; q < tile_columns; ++q) hwy::Prefetch(tile + q * ldc);
-        multiply_tile(a + i * depth, b + j * depth, depth, sums.data());
-        for (Index q = 0; q < tile_columns; ++q) {
-          update_run(update, sums.data() + q * kTileRows, tile_rows, tile + q * ldc);
-        }
-      }
+template <class T>
+struct PackedPanels {
+  const T* b;
+  Index depth;
+  HWY_INLINE PackedColumns<T> operator()(Index j, Index /*count*/) const { return {b + j * depth}; }
+};
+
+template <class T>
+struct MatrixInPlace {
+  const T* b;
+  Index ldb;
+  HWY_INLINE ColumnsInPlace<T> operator()(Index j, Index count) const {
+    ColumnsInPlace<T> columns;
+    for (Index q = 0; q < kTileColumns<T>; ++q) {
+      columns.runs[static_cast<std::size_t>(q)] = b + (j + std::min(q, count - 1)) * ldb;
     }
+    return columns;
   }
+};
+
+template <class T>
+void multiply_packed(
+    const T* a, const T* b, Index depth, const Update<T>& update, const Output<T>& C) {
+  multiply_panels(a, PackedPanels<T>{b, depth}, depth, update, C);
+}
+
+template <class T>
+void multiply_in_place(
+    const T* a, const T* b, Index ldb, Index depth, const Update<T>& update, const Output<T>& C) {
+  multiply_panels(a, MatrixInPlace<T>{b, ldb}, depth, update, C);
 }
 
 // The columns of a large matrix lie on as many pages, so that the processor does not foresee the
 // next one; asking for it four columns ahead makes packing a quarter faster at N = 2048.
 constexpr Index kAhead = 4;
-HWY_INLINE void fetch_run(const double* run, Index count) {
-  for (Index i = 0; i < count; i += 8) hwy::Prefetch(run + i);
+/// The first `count` numbers of a vector, and zeros.
+template <class T, class D>
+HWY_INLINE hn::Vec<D> load_first(D d, const T* from, Index count) {
+#if HWY_MEM_OPS_MIGHT_FAULT
+  HWY_ALIGN std::array<T, hn::MaxLanes(D())> numbers = {};
+  std::copy_n(from, count, numbers.data());
+  return hn::Load(d, numbers.data());
+#else
+  return hn::MaskedLoad(hn::FirstN(d, static_cast<std::size_t>(count)), d, from);
+#endif
 }
 
-/// `panels` panels of `width` rows, all present; rows contiguous. Runs over the panels inside, so
-/// that each column of the source is read once from end to end.
-HWY_INLINE void pack_copying(
-    const PackSource& from, Index panels, Index depth, Index width, double* packed) {
-  const Full d;
+/// Panels of kWidth rows, rows contiguous. Runs over the panels inside, so that each column of the
+/// source is read once from end to end. What lacks in the last vector of rows is zeros.
+template <Index kWidth, class T>
+HWY_INLINE void pack_copying(const PackSource<T>& from, Index rows, Index depth, T* packed) {
+  const hn::CappedTag<T, std::min(kWidth, kLanes<T>)> d;
+  constexpr Index kStep = hn::MaxLanes(d);
+  const Index whole = rows - rows % kWidth;
+  const Index whole_vectors = rows - rows % kStep;
   for (Index p = 0; p < depth; ++p) {
-    const double* source = from.data + p * from.depth_stride;
-    double* to = packed + p * width;
-    if (p + kAhead < depth) fetch_run(source + kAhead * from.depth_stride, panels * width);
-    for (Index panel = 0; panel < panels; ++panel) {
-      for (Index i = 0; i < width; i += kLanes) {
-        hn::Store(hn::LoadU(d, source + panel * width + i), d, to + panel * width * depth + i);
+    const T* source = from.data + p * from.depth_stride;
+    T* to = packed + p * kWidth;
+    if (p + kAhead < depth) fetch_run(source + kAhead * from.depth_stride, rows);
+    for (Index panel = 0; panel < whole; panel += kWidth) {
+      for (Index i = 0; i < kWidth; i += kStep) {
+        hn::Store(hn::LoadU(d, source + panel + i), d, to + panel * depth + i);
       }
     }
+    T* last = to + whole * depth - whole;
+    for (Index i = whole; i < whole_vectors; i += kStep) {
+      hn::Store(hn::LoadU(d, source + i), d, last + i);
+    }
+    if (whole_vectors < rows) {
+      const auto rest = load_first(d, source + whole_vectors, rows - whole_vectors);
+      hn::Store(rest, d, last + whole_vectors);
+    }
   }
 }
 
-/// Panel of `width` rows, all present; depth contiguous.
-HWY_INLINE void pack_transposing(const PackSource& from, Index depth, Index width, double* packed) {
-  const Square<double> d;
-  const Index whole = depth - depth % kSquare<double>;
-  for (Index i = 0; i < width; i += kSquare<double>) {
-    const double* source = from.data + i * from.row_stride;
-    for (Index p = 0; p < whole; p += kSquare<double>) {
-      hn::Vec<Square<double>> v[kSquare<double>];
-      for (Index r = 0; r < kSquare<double>; ++r)
-        v[r] = hn::LoadU(d, source + r * from.row_stride + p);
-      transpose_square<double>(v);
-      for (Index r = 0; r < kSquare<double>; ++r) hn::StoreU(v[r], d, packed + (p + r) * width + i);
+/// One panel of `width` rows, depth contiguous; where fewer rows are left, the last one is
+/// repeated.
+template <class T>
+HWY_INLINE void pack_transposing(
+    const PackSource<T>& from, Index rows, Index depth, Index width, T* packed) {
+  const Square<T> d;
+  const Index whole = depth - depth % kSquare<T>;
+  for (Index i = 0; i < width; i += kSquare<T>) {
+    const T* runs[kSquare<T>];
+    for (Index r = 0; r < kSquare<T>; ++r) {
+      runs[r] = from.data + std::min(i + r, rows - 1) * from.row_stride;
+    }
+    for (Index p = 0; p < whole; p += kSquare<T>) {
+      hn::Vec<Square<T>> v[kSquare<T>];
+      for (Index r = 0; r < kSquare<T>; ++r) v[r] = hn::LoadU(d, runs[r] + p);
+      transpose_square<T>(v);
+      for (Index r = 0; r < kSquare<T>; ++r) hn::StoreU(v[r], d, packed + (p + r) * width + i);
     }
     for (Index p = whole; p < depth; ++p) {
-      for (Index r = 0; r < kSquare<double>; ++r)
-        packed[p * width + i + r] = source[r * from.row_stride + p];
+      for (Index r = 0; r < kSquare<T>; ++r) packed[p * width + i + r] = runs[r][p];
     }
   }
 }
 
-void pack_edge(const PackSource& from, Index rows, Index depth, Index width, double* packed) {
-  for (Index p = 0; p < depth; ++p) {
-    const double* source = from.data + p * from.depth_stride;
-    for (Index i = 0; i < rows; ++i) packed[p * width + i] = source[i * from.row_stride];
-    for (Index i = rows; i < width; ++i) packed[p * width + i] = 0.0;
-  }
-}
-
-void pack_panels_impl(
-    const PackSource& source, Index rows, Index depth, Index width, double* packed) {
-  const Index whole = rows - rows % width;
+template <class T>
+void pack(const PackSource<T>& source, Index rows, Index depth, Index width, T* packed) {
   if (source.row_stride == 1) {
-    pack_copying(source, whole / width, depth, width, packed);
-  } else {
-    for (Index i = 0; i < whole; i += width) {
-      pack_transposing(source.from_row(i), depth, width, packed + i * depth);
-    }
+    if (width == kTileColumns<T>) return pack_copying<kTileColumns<T>>(source, rows, depth, packed);
+    if (width == kTileRows<T>) return pack_copying<kTileRows<T>>(source, rows, depth, packed);
+    return pack_copying<2 * kLanes<T>>(source, rows, depth, packed);
   }
-  if (whole < rows) {
-    pack_edge(source.from_row(whole), rows - whole, depth, width, packed + whole * depth);
+  for (Index i = 0; i < rows; i += width) {
+    const Index left = std::min(width, rows - i);
+    pack_transposing(source.from_row(i), left, depth, width, packed + i * depth);
   }
 }
 
 /// Entries begin..end-1 of each of kColumns sums (kStrip apart) plus kGroup columns of A times the
 /// entries of b at depths 0..kGroup-1, one depth after the other.
-template <int kColumns, int kGroup, class D>
+template <int kColumns, int kGroup, class T, class D>
 HWY_INLINE void accumulate(D d,
-                           const double* a,
+                           const T* a,
                            Index lda,
-                           const double* b,
+                           const T* b,
                            Index b_stride,
                            Index begin,
                            Index end,
-                           double* HWY_RESTRICT sums) {
+                           T* HWY_RESTRICT sums) {
   const auto lanes = static_cast<Index>(hn::Lanes(d));
   for (Index i = begin; i < end; i += lanes) {
     for (int j = 0; j < kColumns; ++j) {
@@ -197,69 +303,64 @@ HWY_INLINE void accumulate(D d,
   }
 }
 
-template <int kColumns>
+template <int kColumns, class T>
 HWY_INLINE void accumulate_strip(
-    const double* a, Index lda, const double* b, Index rows, Index depth, double* sums) {
-  const Index whole = rows - rows % kLanes;
+    const T* a, Index lda, const T* b, Index rows, Index depth, T* sums) {
+  const Index whole = rows - rows % kLanes<T>;
   Index p = 0;
   for (; p + 4 <= depth; p += 4) {
-    accumulate<kColumns, 4>(Full(), a + p * lda, lda, b + p, depth, 0, whole, sums);
-    accumulate<kColumns, 4>(Single(), a + p * lda, lda, b + p, depth, whole, rows, sums);
+    accumulate<kColumns, 4>(Full<T>(), a + p * lda, lda, b + p, depth, 0, whole, sums);
+    accumulate<kColumns, 4>(Single<T>(), a + p * lda, lda, b + p, depth, whole, rows, sums);
   }
   for (; p < depth; ++p) {
-    accumulate<kColumns, 1>(Full(), a + p * lda, lda, b + p, depth, 0, whole, sums);
-    accumulate<kColumns, 1>(Single(), a + p * lda, lda, b + p, depth, whole, rows, sums);
+    accumulate<kColumns, 1>(Full<T>(), a + p * lda, lda, b + p, depth, 0, whole, sums);
+    accumulate<kColumns, 1>(Single<T>(), a + p * lda, lda, b + p, depth, whole, rows, sums);
   }
 }
 
-void multiply_narrow_impl(const double* a,
-                          Index lda,
-                          const double* b,
-                          Index rows,
-                          Index columns,
-                          Index depth,
-                          const Update& update,
-                          double* c,
-                          Index ldc) {
-  HWY_ALIGN std::array<double, kNarrow * kStrip> sums;
-  for (Index i = 0; i < rows; i += kStrip) {
-    const Index count = std::min(kStrip, rows - i);
-    sums.fill(0.0);
+template <class T>
+void multiply_narrow(
+    const T* a, Index lda, const T* b, Index depth, const Update<T>& update, const Output<T>& C) {
+  HWY_ALIGN std::array<T, kNarrow * kStrip> sums;
+  for (Index i = 0; i < C.rows; i += kStrip) {
+    const Index count = std::min(kStrip, C.rows - i);
+    sums.fill(T{0});
     Index j = 0;
-    for (; j + 2 <= columns; j += 2) {
+    for (; j + 2 <= C.columns; j += 2) {
       accumulate_strip<2>(a + i, lda, b + j * depth, count, depth, sums.data() + j * kStrip);
     }
-    if (j < columns) {
+    if (j < C.columns) {
       accumulate_strip<1>(a + i, lda, b + j * depth, count, depth, sums.data() + j * kStrip);
     }
-    for (j = 0; j < columns; ++j) {
-      update_run(update, sums.data() + j * kStrip, count, c + i + j * ldc);
+    for (j = 0; j < C.columns; ++j) {
+      update_run(Full<T>(), update, sums.data() + j * kStrip, count, C.data + i + j * C.stride);
     }
   }
 }
 
-constexpr Index kDotRows = 2 * kSquare<double>;
+template <class T>
+constexpr Index kDotRows = 2 * kSquare<T>;
 
 /// sums (kDotRows x kColumns) = dot products of kDotRows runs of A with kColumns of b, summed in
 /// the order of multiply_tile: squares of A are transposed in registers.
-template <int kColumns>
-HWY_INLINE void dot_tile(const std::array<const double*, kDotRows>& a,
-                         const double* b,
+template <int kColumns, class T>
+HWY_INLINE void dot_tile(const std::array<const T*, kDotRows<T>>& a,
+                         const T* b,
                          Index depth,
-                         double* sums) {
-  const Square<double> d;
-  using V = hn::Vec<Square<double>>;
+                         T* sums) {
+  const Square<T> d;
+  using V = hn::Vec<Square<T>>;
   V acc[2][kColumns];
   for (int j = 0; j < kColumns; ++j) acc[0][j] = acc[1][j] = hn::Zero(d);
-  const Index whole = depth - depth % kSquare<double>;
-  for (Index p = 0; p < whole; p += kSquare<double>) {
+  const Index whole = depth - depth % kSquare<T>;
+  for (Index p = 0; p < whole; p += kSquare<T>) {
     for (Index half = 0; half < 2; ++half) {
-      V v[kSquare<double>];
-      for (Index r = 0; r < kSquare<double>; ++r) {
-        v[r] = hn::LoadU(d, a[static_cast<std::size_t>(half * kSquare<double> + r)] + p);
+      V v[kSquare<T>];
+      for (Index r = 0; r < kSquare<T>; ++r) {
+        v[r] = hn::LoadU(d, a[static_cast<std::size_t>(half * kSquare<T> + r)] + p);
       }
-      transpose_square<double>(v);
-      for (Index r = 0; r < kSquare<double>; ++r) {
+      transpose_square<T>(v);
+      for (Index r = 0; r < kSquare<T>; ++r) {
         for (int j = 0; j < kColumns; ++j) {
           acc[half][j] = hn::MulAdd(v[r], hn::Set(d, b[j * depth + p + r]), acc[half][j]);
         }
@@ -267,48 +368,57 @@ HWY_INLINE void dot_tile(const std::array<const double*, kDotRows>& a,
     }
   }
   for (Index p = whole; p < depth; ++p) {
-    HWY_ALIGN std::array<double, kDotRows> column;
+    HWY_ALIGN std::array<T, kDotRows<T>> column;
     for (std::size_t r = 0; r < column.size(); ++r) column[r] = a[r][p];
     for (Index half = 0; half < 2; ++half) {
-      const V v = hn::Load(d, column.data() + half * kSquare<double>);
+      const V v = hn::Load(d, column.data() + half * kSquare<T>);
       for (int j = 0; j < kColumns; ++j) {
         acc[half][j] = hn::MulAdd(v, hn::Set(d, b[j * depth + p]), acc[half][j]);
       }
     }
   }
   for (int j = 0; j < kColumns; ++j) {
-    hn::StoreU(acc[0][j], d, sums + j * kDotRows);
-    hn::StoreU(acc[1][j], d, sums + j * kDotRows + kSquare<double>);
+    hn::StoreU(acc[0][j], d, sums + j * kDotRows<T>);
+    hn::StoreU(acc[1][j], d, sums + j * kDotRows<T> + kSquare<T>);
   }
 }
 
-void multiply_narrow_transposed_impl(const double* a,
-                                     Index lda,
-                                     const double* b,
-                                     Index rows,
-                                     Index columns,
-                                     Index depth,
-                                     const Update& update,
-                                     double* c,
-                                     Index ldc) {
-  HWY_ALIGN std::array<double, kDotRows * kNarrow> sums;
-  std::array<const double*, kDotRows> runs;
-  for (Index i = 0; i < rows; i += kDotRows) {
-    const Index count = std::min(kDotRows, rows - i);
+template <class T>
+void multiply_narrow_transposed(
+    const T* a, Index lda, const T* b, Index depth, const Update<T>& update, const Output<T>& C) {
+  HWY_ALIGN std::array<T, kDotRows<T> * kNarrow> sums;
+  std::array<const T*, kDotRows<T>> runs;
+  for (Index i = 0; i < C.rows; i += kDotRows<T>) {
+    const Index count = std::min(kDotRows<T>, C.rows - i);
     // Where fewer rows are left, the last one is repeated and the repetitions are dropped.
-    for (Index r = 0; r < kDotRows; ++r) {
+    for (Index r = 0; r < kDotRows<T>; ++r) {
       runs[static_cast<std::size_t>(r)] = a + (i + std::min(r, count - 1)) * lda;
     }
     Index j = 0;
-    for (; j + 2 <= columns; j += 2) {
-      dot_tile<2>(runs, b + j * depth, depth, sums.data() + j * kDotRows);
+    for (; j + 2 <= C.columns; j += 2) {
+      dot_tile<2>(runs, b + j * depth, depth, sums.data() + j * kDotRows<T>);
     }
-    if (j < columns) dot_tile<1>(runs, b + j * depth, depth, sums.data() + j * kDotRows);
-    for (j = 0; j < columns; ++j) {
-      update_run(update, sums.data() + j * kDotRows, count, c + i + j * ldc);
+    if (j < C.columns) dot_tile<1>(runs, b + j * depth, depth, sums.data() + j * kDotRows<T>);
+    for (j = 0; j < C.columns; ++j) {
+      update_run(
+          Full<T>(), update, sums.data() + j * kDotRows<T>, count, C.data + i + j * C.stride);
     }
   }
 }
+
+template <class T>
+constexpr GemmFunctions<T> kGemmFunctions = {
+    .tile = {kTileRows<T>, kTileColumns<T>},
+    .panel_rows = panel_rows<T>,
+    .pack = pack<T>,
+    .multiply_packed = multiply_packed<T>,
+    .multiply_in_place = multiply_in_place<T>,
+    .multiply_narrow = multiply_narrow<T>,
+    .multiply_narrow_transposed = multiply_narrow_transposed<T>,
+};
+
+const GemmFunctions<double>* gemm_double_functions() { return &kGemmFunctions<double>; }
+const GemmFunctions<float>* gemm_float_functions() { return &kGemmFunctions<float>; }
 
 }  // namespace matapprox::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -316,56 +426,20 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace matapprox::kernels::simd {
 
-HWY_EXPORT(tile_shape_impl);
 HWY_EXPORT(target_name_impl);
-HWY_EXPORT(pack_panels_impl);
-HWY_EXPORT(multiply_packed_impl);
-HWY_EXPORT(multiply_narrow_impl);
-HWY_EXPORT(multiply_narrow_transposed_impl);
-
-TileShape tile_shape() { return HWY_DYNAMIC_DISPATCH(tile_shape_impl)(); }
+HWY_EXPORT(gemm_double_functions);
+HWY_EXPORT(gemm_float_functions);
 
 const char* target_name() { return HWY_DYNAMIC_DISPATCH(target_name_impl)(); }
 
-void pack_panels(const PackSource& source, Index rows, Index depth, Index width, double* packed) {
-  HWY_DYNAMIC_DISPATCH(pack_panels_impl)(source, rows, depth, width, packed);
+template <>
+const GemmFunctions<double>& gemm_functions<double>() {
+  return *HWY_DYNAMIC_DISPATCH(gemm_double_functions)();
 }
 
-void multiply_packed(const double* a,
-                     const double* b,
-                     Index rows,
-                     Index columns,
-                     Index depth,
-                     const Update& update,
-                     double* c,
-                     Index ldc) {
-  HWY_DYNAMIC_DISPATCH(multiply_packed_impl)(a, b, rows, columns, depth, update, c, ldc);
-}
-
-void multiply_narrow(const double* a,
-                     Index lda,
-                     const double* b,
-                     Index rows,
-                     Index columns,
-                     Index depth,
-                     const Update& update,
-                     double* c,
-                     Index ldc) {
-  HWY_DYNAMIC_DISPATCH(multiply_narrow_impl)
-  (a, lda, b, rows, columns, depth, update, c, ldc);
-}
-
-void multiply_narrow_transposed(const double* a,
-                                Index lda,
-                                const double* b,
-                                Index rows,
-                                Index columns,
-                                Index depth,
-                                const Update& update,
-                                double* c,
-                                Index ldc) {
-  HWY_DYNAMIC_DISPATCH(multiply_narrow_transposed_impl)
-  (a, lda, b, rows, columns, depth, update, c, ldc);
+template <>
+const GemmFunctions<float>& gemm_functions<float>() {
+  return *HWY_DYNAMIC_DISPATCH(gemm_float_functions)();
 }
 
 }  // namespace matapprox::kernels::simd

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <tuple>
 #include <vector>
@@ -148,6 +150,166 @@ INSTANTIATE_TEST_SUITE_P(Shapes,
                                            std::tuple{37, 1300, 65},
                                            std::tuple{101, 97, 10007},
                                            std::tuple{7, 2, 20011}));
+
+using FloatMatrix = MatrixOf<float>;
+
+FloatMatrix transposed_if(Trans trans, const FloatMatrix& A) {
+  return trans == Trans::kYes ? FloatMatrix(A.transpose()) : A;
+}
+
+FloatMatrix float_product(const FloatMatrix& A, const FloatMatrix& B) {
+  FloatMatrix C(A.rows(), B.cols());
+  gemm(Trans::kNo, A, Trans::kNo, B, C);
+  return C;
+}
+
+FloatMatrix float_transpose_product(const FloatMatrix& A, const FloatMatrix& B) {
+  FloatMatrix C(A.cols(), B.cols());
+  gemm(Trans::kYes, A, Trans::kNo, B, C);
+  return C;
+}
+
+/// The largest error of D = alpha A B + beta C, entry by entry, as a multiple of
+/// eps (k + 4) (|alpha| |A| |B| + |beta| |C|), which bounds it: the order of the k additions does
+/// not matter, and at most four roundings more meet an entry (alpha, beta, the sum of both, the
+/// conversion of alpha * sum). Everything here is in double, in which products of two floats are
+/// exact.
+double error_in_bounds(const FloatMatrix& A,
+                       const FloatMatrix& B,
+                       const FloatMatrix& C,
+                       double alpha,
+                       double beta,
+                       const FloatMatrix& D) {
+  constexpr double kFloatEps = std::numeric_limits<float>::epsilon();
+  double worst = 0.0;
+  for (Index i = 0; i < D.rows(); ++i) {
+    for (Index j = 0; j < D.cols(); ++j) {
+      double sum = beta * double{C(i, j)};
+      double size = std::abs(sum);
+      for (Index p = 0; p < A.cols(); ++p) {
+        const double term = alpha * double{A(i, p)} * double{B(p, j)};
+        sum += term;
+        size += std::abs(term);
+      }
+      const double error = std::abs(double{D(i, j)} - sum);
+      if (error == 0.0) continue;
+      worst = std::max(worst, error / (kFloatEps * static_cast<double>(A.cols() + 4) * size));
+    }
+  }
+  return worst;
+}
+
+TEST_P(GemmShape, AgreesInSinglePrecisionWithTheDefinitionInDouble) {
+  const auto [m, n, k] = GetParam();
+  const FloatMatrix A = FloatMatrix::Random(m, k);
+  const FloatMatrix B = FloatMatrix::Random(k, n);
+  const FloatMatrix C = FloatMatrix::Random(m, n);
+  for (const Trans ta : {Trans::kNo, Trans::kYes}) {
+    for (const Trans tb : {Trans::kNo, Trans::kYes}) {
+      const FloatMatrix a = transposed_if(ta, A);
+      const FloatMatrix b = transposed_if(tb, B);
+      for (const auto& [alpha, beta] :
+           std::vector<std::pair<float, float>>{{1, 0}, {-0.7F, 0}, {1, 1}, {2, -0.3F}}) {
+        FloatMatrix D = C;
+        gemm(ta, a, tb, b, D, alpha, beta);
+        EXPECT_LE(error_in_bounds(A, B, C, alpha, beta, D), 1.0)
+            << "alpha " << alpha << " beta " << beta;
+      }
+    }
+  }
+}
+
+// What lies around a block, and between its columns, is neither read nor written: NaN and a mark.
+TEST(Gemm, ReadsAndWritesOnlyItsBlockOfALargerArrayInSinglePrecision) {
+  constexpr float kMark = 7.0F;
+  for (const Index m : {5, 15, 29, 61}) {
+    for (const Index n : {3, 11, 40}) {
+      const Index k = 17;
+      const FloatMatrix A = FloatMatrix::Random(m, k);
+      const FloatMatrix B = FloatMatrix::Random(k, n);
+      for (const Trans ta : {Trans::kNo, Trans::kYes}) {
+        for (const Trans tb : {Trans::kNo, Trans::kYes}) {
+          const FloatMatrix a = transposed_if(ta, A);
+          const FloatMatrix b = transposed_if(tb, B);
+          FloatMatrix around_a = FloatMatrix::Constant(a.rows() + 20, a.cols() + 3, kNaN);
+          FloatMatrix around_b = FloatMatrix::Constant(b.rows() + 20, b.cols() + 3, kNaN);
+          FloatMatrix around_c = FloatMatrix::Constant(m + 20, n + 3, kMark);
+          around_a.block(3, 1, a.rows(), a.cols()) = a;
+          around_b.block(5, 2, b.rows(), b.cols()) = b;
+          gemm(ta,
+               around_a.block(3, 1, a.rows(), a.cols()),
+               tb,
+               around_b.block(5, 2, b.rows(), b.cols()),
+               around_c.block(9, 1, m, n));
+          const FloatMatrix D = around_c.block(9, 1, m, n);
+          EXPECT_LE(error_in_bounds(A, B, FloatMatrix::Zero(m, n), 1.0, 0.0, D), 1.0);
+          around_c.block(9, 1, m, n).setConstant(kMark);
+          EXPECT_EQ(around_c, FloatMatrix::Constant(m + 20, n + 3, kMark));
+        }
+      }
+    }
+  }
+}
+
+TEST(Gemm, NeverReadsCWhereBetaIsZeroInSinglePrecision) {
+  for (const Index n : {1, 3, 20}) {
+    for (const Index k : {0, 5, 300, 5000}) {
+      FloatMatrix C = FloatMatrix::Constant(31, n, kNaN);
+      gemm(Trans::kNo, FloatMatrix::Ones(31, k), Trans::kNo, FloatMatrix::Ones(k, n), C);
+      EXPECT_EQ(C, FloatMatrix::Constant(31, n, static_cast<float>(k))) << n << " " << k;
+    }
+  }
+}
+
+TEST_P(GemmBits, DoNotDependOnTheNumberOfThreadsInSinglePrecision) {
+  const auto [m, n, k] = GetParam();
+  const FloatMatrix A = FloatMatrix::Random(m, k);
+  const FloatMatrix At = A.transpose();
+  const FloatMatrix B = FloatMatrix::Random(k, n);
+  const FloatMatrix Bt = B.transpose();
+  const test::ThreadCount one(1);
+  const FloatMatrix C = float_product(A, B);
+  for (const int count : {1, 2, 3}) {
+    const test::ThreadCount more(count);
+    EXPECT_EQ(float_product(A, B), C) << count;
+    EXPECT_EQ(float_transpose_product(At, B), C) << count;
+    for (const Trans ta : {Trans::kNo, Trans::kYes}) {
+      FloatMatrix D(m, n);
+      gemm(ta, ta == Trans::kYes ? At : A, Trans::kYes, Bt, D);
+      EXPECT_EQ(D, C) << count;
+    }
+  }
+}
+
+TEST_P(GemmBits, DoNotDependOnTheColumnsBesideInSinglePrecision) {
+  const auto [m, n, k] = GetParam();
+  const FloatMatrix A = FloatMatrix::Random(m, k);
+  const FloatMatrix At = A.transpose();
+  const FloatMatrix B = FloatMatrix::Random(k, n);
+  const FloatMatrix C = float_product(A, B);
+  for (const Index count : {1, 2, 3, 4, 5, 12}) {
+    if (count > n) break;
+    for (const Index first : {Index{0}, n - count}) {
+      const FloatMatrix b = B.middleCols(first, count);
+      EXPECT_EQ(float_product(A, b), C.middleCols(first, count)) << count;
+      EXPECT_EQ(float_transpose_product(At, b), C.middleCols(first, count)) << count;
+    }
+  }
+}
+
+// Few rows, as in small products, on every path through B.
+TEST(Gemm, GivesTheSameBitsFromAColumnMajorAndATransposedB) {
+  for (const Index m : {1, 8, 15, 16, 24, 31, 32, 48, 49, 64}) {
+    const Matrix A = Matrix::Random(m, 270);
+    const Matrix B = Matrix::Random(270, 37);
+    EXPECT_EQ(product(Trans::kNo, A, Trans::kYes, B.transpose()), product(A, B)) << m;
+    const FloatMatrix a = A.cast<float>();
+    const FloatMatrix b = B.cast<float>();
+    FloatMatrix C(m, 37);
+    gemm(Trans::kNo, a, Trans::kYes, b.transpose(), C);
+    EXPECT_EQ(C, float_product(a, b)) << m;
+  }
+}
 
 TEST(Gemm, NamesItsInstructionSet) { EXPECT_FALSE(std::string(instruction_set()).empty()); }
 

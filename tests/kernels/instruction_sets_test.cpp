@@ -44,6 +44,31 @@ TEST_P(InstructionSet, DenseProducts) {
   }
 }
 
+/// The same in single precision against double, all transposes; one panel of few rows, and several.
+TEST_P(InstructionSet, DenseProductsInSinglePrecision) {
+  const double eps = std::numeric_limits<float>::epsilon();
+  const Index k = 301;
+  const MatrixOf<float> B = MatrixOf<float>::Random(k, 23);
+  const MatrixOf<float> Bt = B.transpose();
+  for (const Index m : {15, 32, 141}) {
+    const MatrixOf<float> A = MatrixOf<float>::Random(m, k);
+    const MatrixOf<float> At = A.transpose();
+    MatrixOf<float> C(m, 23);
+    gemm(Trans::kNo, A, Trans::kNo, B, C);
+    const Matrix expected = A.cast<double>() * B.cast<double>();
+    EXPECT_LE((C.cast<double>() - expected).norm(), eps * static_cast<double>(k) * expected.norm());
+    for (const Index n : {1, 2, 3, 4, 11, 23}) {
+      MatrixOf<float> D(m, n);
+      gemm(Trans::kYes, At, Trans::kNo, B.rightCols(n), D);
+      EXPECT_EQ(D, C.rightCols(n)) << n;
+      gemm(Trans::kYes, At, Trans::kYes, Bt.bottomRows(n), D);
+      EXPECT_EQ(D, C.rightCols(n)) << n;
+      gemm(Trans::kNo, A, Trans::kYes, Bt.bottomRows(n), D);
+      EXPECT_EQ(D, C.rightCols(n)) << n;
+    }
+  }
+}
+
 TEST_P(InstructionSet, ChordProductsAreEachOthersTransposes) {
   const ChordPattern pattern = chord_reference_pattern(100);
   const Vector values = Vector::Random(pattern.stored_numbers());
