@@ -182,7 +182,9 @@ void expect_softmax(Index n, Real shift) {
   Real sum = 0.0L;
   for (const T v : x) sum += std::exp(v - shift);
   const Real size = std::max<Real>(1.0L, std::abs(shift) + 4.0L);
-  if (n > 0) EXPECT_NEAR(log_sum, shift + std::log(sum), 4.0L * size * kUnit<T>) << n;
+  if (n > 0) {
+    EXPECT_NEAR(log_sum, shift + std::log(sum), 4.0L * size * kUnit<T>) << n;
+  }
   for (std::size_t i = 0; i < x.size(); ++i) {
     const Real expected = std::exp(x[i] - shift) / sum;
     EXPECT_LE(std::abs(y[i] - expected), 16.0L * kUnit<T> * expected) << n << " " << i;
@@ -192,7 +194,7 @@ void expect_softmax(Index n, Real shift) {
 TEST_P(Elementwise, SoftmaxOfRows) {
   for (const Index n : kLengths) {
     for (const Real shift : {0.0L, 1024.0L, -1024.0L}) {
-      if (shift == 0.0L) expect_softmax<float>(n, shift);
+      expect_softmax<float>(n, shift);
       expect_softmax<double>(n, shift);
     }
   }
