@@ -272,7 +272,8 @@ void add_reproduce(CLI::App& app, Action& chosen) {
       ->allow_extra_args(false);
   sub.add_option("--effort", command->effort, "Of the Chord fit: fast, default, high [default]")
       ->type_name("");
-  sub.add_option("--pattern", command->pattern, "Of the Chord fit: reference, paper [reference]")
+  sub.add_option(
+         "--pattern", command->pattern, "Of the Chord fit: reference, paper, torch [reference]")
       ->type_name("");
   sub.add_option("--set",
                  command->settings,

@@ -165,4 +165,24 @@ std::string nearest_name(std::string_view word, std::span<const std::string> can
   return best;
 }
 
+std::string suggestion(std::string_view word, std::span<const std::string> candidates) {
+  const std::string nearest = nearest_name(word, candidates);
+  return nearest.empty() ? std::string() : fmt::format("; did you mean '{}'?", nearest);
+}
+
+void check_names(std::string_view who,
+                 const NamedOptions& named,
+                 const std::vector<OptionText>& known) {
+  std::vector<std::string> names;
+  names.reserve(known.size());
+  for (const OptionText& option : known) names.push_back(option.name);
+  for (const auto& [option, text] : named) {
+    require(std::find(names.begin(), names.end(), option) != names.end(),
+            "{}: there is no option '{}'{}",
+            who,
+            option,
+            suggestion(option, names));
+  }
+}
+
 }  // namespace matapprox

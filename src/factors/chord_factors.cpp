@@ -60,6 +60,11 @@ ChordPattern chord_paper_pattern(Index n) {
   return powers_of_two(n, ceil_log2(n), std::max<Index>(0, ceil_log2(n) - 1));
 }
 
+ChordPattern chord_torch_pattern(Index n) {
+  const Index powers = n <= 1 ? 0 : floor_log2(n);
+  return powers_of_two(n, powers, powers);
+}
+
 std::vector<Index> unreachable_distances(const ChordPattern& pattern) {
   const Index n = pattern.order;
   std::vector<char> reached(static_cast<std::size_t>(n), 0);

@@ -15,44 +15,21 @@
 namespace matapprox {
 namespace {
 
-/// "; did you mean 'x'?" or nothing.
-std::string suggestion(std::string_view word, const std::vector<std::string>& candidates) {
-  const std::string nearest = nearest_name(word, candidates);
-  return nearest.empty() ? std::string() : fmt::format("; did you mean '{}'?", nearest);
-}
-
-std::vector<std::string> names_of(const std::vector<OptionText>& options) {
-  std::vector<std::string> names;
-  names.reserve(options.size());
-  for (const OptionText& option : options) names.push_back(option.name);
-  return names;
-}
-
 template <class Options>
 std::vector<OptionText> options_of() {
   return list_options(Options{});
 }
 
 template <class Options>
-Options with_named(const NamedOptions& named) {
-  Options options;
-  for (const auto& [name, text] : named) {
-    OptionSetter setter(name, text);
-    options.visit(setter);
-  }
-  return options;
-}
-
-template <class Options>
 void read_named(const NamedOptions& named) {
-  with_named<Options>(named);
+  options_from<Options>(named);
 }
 
 template <class Options, auto function>
 Approximation run_named(const LinearOperator& A,
                         const NamedOptions& named,
                         const RunControl& control) {
-  return function(A, with_named<Options>(named), control);
+  return function(A, options_from<Options>(named), control);
 }
 
 template <class Options, auto function>
@@ -82,13 +59,7 @@ bool Method::has_option(std::string_view option) const {
 }
 
 void Method::check(const NamedOptions& named) const {
-  for (const auto& [option, text] : named) {
-    require(has_option(option),
-            "{}: there is no option '{}'{}",
-            name,
-            option,
-            suggestion(option, names_of(options())));
-  }
+  check_names(name, named, options());
   try {
     read(named);
   } catch (const InvalidArgument& problem) {

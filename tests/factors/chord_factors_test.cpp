@@ -24,6 +24,7 @@ TEST(ChordPattern, ReferenceIsThePublishedCodesPattern) {
 TEST(ChordPattern, PaperIsThePapersText) {
   EXPECT_EQ(chord_paper_pattern(256).stored_numbers(), 16384);
   EXPECT_THAT(chord_paper_pattern(256).offsets[0], ElementsAre(0, 1, 2, 4, 8, 16, 32, 64));
+  EXPECT_EQ(chord_torch_pattern(256), chord_reference_pattern(256));
   // Away from powers of two the two conventions agree.
   for (const Index n : {3, 24, 35, 306, 649})
     EXPECT_EQ(chord_paper_pattern(n), chord_reference_pattern(n)) << n;
@@ -39,6 +40,14 @@ TEST(ChordPattern, StoredNumbersAreTheDefaultBudget) {
 TEST(ChordPattern, ReferenceReachesEveryDistance) {
   for (Index n = 1; n <= 130; ++n)
     EXPECT_TRUE(unreachable_distances(chord_reference_pattern(n)).empty()) << n;
+}
+
+TEST(ChordPattern, TorchMissesDistancesAwayFromPowersOfTwo) {
+  EXPECT_EQ(chord_torch_pattern(1).stored_numbers(), 1);
+  const ChordPattern pattern = chord_torch_pattern(2000);
+  EXPECT_EQ(pattern.factors(), 10);
+  EXPECT_EQ(pattern.links(0), 11);
+  EXPECT_EQ(unreachable_distances(pattern).size(), 4U);
 }
 
 TEST(ChordPattern, PaperMissesExactlyOneDistanceAtPowersOfTwo) {

@@ -109,7 +109,29 @@ std::vector<OptionText> list_options(Options options) {
   return std::move(lister.options);
 }
 
+/// Options by name, as text: what the command line and saved files hold.
+using NamedOptions = std::vector<std::pair<std::string, std::string>>;
+
+/// Throws InvalidArgument if one of the names is not among `known`; the message begins with `who`
+/// and suggests the nearest.
+void check_names(std::string_view who,
+                 const NamedOptions& named,
+                 const std::vector<OptionText>& known);
+
+/// The defaults changed by `named`. Throws InvalidArgument for a text that does not fit.
+template <class Options>
+Options options_from(const NamedOptions& named) {
+  Options options;
+  for (const auto& [name, text] : named) {
+    OptionSetter setter(name, text);
+    options.visit(setter);
+  }
+  return options;
+}
+
 /// The candidate that is most like `word` (edit distance), or empty if none is near.
 std::string nearest_name(std::string_view word, std::span<const std::string> candidates);
+/// "; did you mean 'x'?" with that candidate, or nothing.
+std::string suggestion(std::string_view word, std::span<const std::string> candidates);
 
 }  // namespace matapprox

@@ -20,6 +20,10 @@ enum class RandomStream : std::uint32_t {
   kFingerprint = 7,
   kGenerator = 8,
   kChordColumns = 9,
+  kAttentionStart = 10,
+  kAttentionBuffer = 11,
+  kDropout = 12,
+  kTask = 13,
 };
 
 /// Counter-based random numbers: a pure function of (seed, stream, i, j), hence the same for any

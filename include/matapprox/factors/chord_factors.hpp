@@ -32,6 +32,9 @@ ChordPattern chord_reference_pattern(Index n);
 /// ceil(log2 n) factors with links 0, 2^0 .. 2^(K-2), K = ceil(log2 n): the paper's text. Differs
 /// from the reference only where n is a power of two, and then misses the distance n - 1.
 ChordPattern chord_paper_pattern(Index n);
+/// floor(log2 n) factors with links 0, 2^0 .. 2^(floor(log2 n) - 1): the paper's attention module.
+/// Misses distances unless n is a power of two (n = 2000: 4 of 2000).
+ChordPattern chord_torch_pattern(Index n);
 /// The distances (column - row) mod N that no product of one link per factor reaches: those
 /// diagonals of the product are zero whatever the values. Ascending. Cost O(N M K).
 std::vector<Index> unreachable_distances(const ChordPattern& pattern);

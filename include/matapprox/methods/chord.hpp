@@ -10,11 +10,11 @@
 
 namespace matapprox {
 
-enum class ChordLinks { kReference, kPaper };
+enum class ChordLinks { kReference, kPaper, kTorch };
 
 template <>
 struct EnumNames<ChordLinks> {
-  static constexpr std::array<std::string_view, 2> values{"reference", "paper"};
+  static constexpr std::array<std::string_view, 3> values{"reference", "paper", "torch"};
 };
 
 /// How much work a fit is worth: starts and steps of each kind. As in docs/methods.md: fast takes
@@ -80,5 +80,7 @@ Approximation chord(const LinearOperator& A,
 /// factors; a larger one as many factors as fit, up to n^2 stored numbers, unless `factors` or one
 /// list of offsets per factor fixes them. Throws InvalidArgument and BudgetTooSmall as `chord`.
 ChordPattern chord_pattern(Index n, const ChordOptions& options);
+/// The pattern of that name for order n >= 1, at its own number of factors.
+ChordPattern chord_pattern(Index n, ChordLinks links);
 
 }  // namespace matapprox

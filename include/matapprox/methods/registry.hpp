@@ -14,9 +14,6 @@
 
 namespace matapprox {
 
-/// Options by name, as text: what the command line and saved files hold.
-using NamedOptions = std::vector<std::pair<std::string, std::string>>;
-
 /// One registered method. A method is a free function (A, options struct, control) ->
 /// Approximation; the registry makes it reachable by name.
 struct Method {

@@ -78,8 +78,7 @@ void grow_to_budget(ChordPattern& pattern, const StorageBudget& budget) {
 /// The pattern without regard to the budget; `list_per_factor` if the number of factors is fixed by
 /// the offsets.
 ChordPattern named_pattern(Index n, const ChordOptions& options, bool& list_per_factor) {
-  ChordPattern pattern =
-      options.pattern == ChordLinks::kPaper ? chord_paper_pattern(n) : chord_reference_pattern(n);
+  ChordPattern pattern = chord_pattern(n, options.pattern);
   list_per_factor = false;
   if (!options.offsets.empty()) {
     const auto lists = parse_offsets(options.offsets, n);
@@ -92,6 +91,18 @@ ChordPattern named_pattern(Index n, const ChordOptions& options, bool& list_per_
 }
 
 }  // namespace
+
+ChordPattern chord_pattern(Index n, ChordLinks links) {
+  switch (links) {
+    case ChordLinks::kReference:
+      return chord_reference_pattern(n);
+    case ChordLinks::kPaper:
+      return chord_paper_pattern(n);
+    case ChordLinks::kTorch:
+      return chord_torch_pattern(n);
+  }
+  throw InvalidArgument("chord: unknown pattern");
+}
 
 ChordPattern chord_pattern(Index n, const ChordOptions& options) {
   require(n >= 1, "chord: order {} is below 1", n);

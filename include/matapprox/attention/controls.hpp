@@ -1,0 +1,34 @@
+#pragma once
+
+#include "matapprox/attention/attention.hpp"
+#include "matapprox/core/options.hpp"
+
+namespace matapprox::attention {
+
+struct TokenwiseOptions {
+  bool output_projection = true;
+  void visit(OptionVisitor& v);
+};
+
+/// Control that mixes nothing: E = I, out = V W_O. What a model with it can do needs no attention.
+/// Causal: yes.
+template <class T>
+std::unique_ptr<Attention<T>> tokenwise(ParameterList& list,
+                                        const std::string& prefix,
+                                        const AttentionShape& shape,
+                                        const TokenwiseOptions& options = {});
+
+struct MeanOptions {
+  bool output_projection = true;
+  void visit(OptionVisitor& v);
+};
+
+/// Control that mixes evenly: every row of E is the mean over the tokens (over tokens 0..i where
+/// causal). Queries and keys are not used.
+template <class T>
+std::unique_ptr<Attention<T>> mean(ParameterList& list,
+                                   const std::string& prefix,
+                                   const AttentionShape& shape,
+                                   const MeanOptions& options = {});
+
+}  // namespace matapprox::attention

@@ -1,0 +1,53 @@
+#pragma once
+
+#include "matapprox/attention/parameters.hpp"
+#include "matapprox/attention/workspace.hpp"
+
+namespace matapprox::attention {
+
+/// The counters that dropout draws from: a number is dropped or not by (seed, step, sample, layer,
+/// place) only, whatever the thread count.
+struct RandomKey {
+  std::uint64_t seed = 1;
+  Index step = 0;
+  Index sample = 0;
+};
+
+/// What a layer is given to work on one sample.
+template <class T>
+struct Call {
+  const T* parameters = nullptr;  ///< the block of all parameters
+  T* gradient = nullptr;          ///< same layout; backward passes add to it
+  Mask mask = {};                 ///< which of the N rows are tokens
+  bool training = false;          ///< dropout acts
+  RandomKey random = {};
+  Workspace<T>* workspace = nullptr;  ///< one a thread
+
+  ConstTokenMap<T> value(const Place& p) const { return {parameters + p.offset, p.rows, p.cols}; }
+  TokenMap<T> gradient_of(const Place& p) const { return {gradient + p.offset, p.rows, p.cols}; }
+};
+
+/// A differentiable function of a token matrix: X (N x width_in) to Y (N x width_out). T is float
+/// or double, or ceres::Jet<double, 1> for derivatives along a direction.
+///
+/// A layer holds no numbers, so one object serves any number of threads: parameters come with the
+/// call, and what the backward pass needs of the forward pass is in the cache. Sizes are checked
+/// where a layer is made and at the entry of a Model; a layer alone trusts its caller.
+template <class T>
+class Layer {
+ public:
+  virtual ~Layer() = default;
+  virtual void forward(const Call<T>& call,
+                       const ConstTokens<T>& X,
+                       Tokens<T> Y,
+                       Cache<T>& cache) const = 0;
+  /// The vector-Jacobian product: dX = (dY/dX)^T dY (set, not added to), and the parameters' part
+  /// added to call.gradient. X is that of the forward pass that filled the cache.
+  virtual void backward(const Call<T>& call,
+                        const ConstTokens<T>& X,
+                        const ConstTokens<T>& dY,
+                        Tokens<T> dX,
+                        Cache<T>& cache) const = 0;
+};
+
+}  // namespace matapprox::attention

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "matapprox/attention/layer.hpp"
+
+namespace matapprox::attention {
+
+/// Each row less its mean, divided by its standard deviation sqrt(variance + 1e-5), times a weight
+/// plus a bias per column (NAME.weight, NAME.bias). [BKH16]
+template <class T>
+class LayerNorm final : public Layer<T> {
+ public:
+  LayerNorm(ParameterList& list, const std::string& name, Index width);
+  void forward(const Call<T>& call,
+               const ConstTokens<T>& X,
+               Tokens<T> Y,
+               Cache<T>& cache) const override;
+  void backward(const Call<T>& call,
+                const ConstTokens<T>& X,
+                const ConstTokens<T>& dY,
+                Tokens<T> dX,
+                Cache<T>& cache) const override;
+
+ private:
+  Place weight_;
+  Place bias_;
+};
+
+}  // namespace matapprox::attention

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "matapprox/attention/layer.hpp"
+
+namespace matapprox::attention {
+
+/// How the weights and the bias of a linear map of `in` inputs begin.
+struct LinearStart {
+  Initial weight;
+  Initial bias;
+  /// Both uniform in +- 1/sqrt(in): what most published code gets by default.
+  static LinearStart fan_in(Index in);
+  /// Truncated normal of deviation 0.02, bias 0. [KYCY22, public code]
+  static LinearStart narrow();
+};
+
+/// Y = X W + 1 b^T, W in x out. Parameters NAME.weight and NAME.bias.
+template <class T>
+class Linear final : public Layer<T> {
+ public:
+  Linear(ParameterList& list,
+         const std::string& name,
+         Index in,
+         Index out,
+         const LinearStart& start,
+         bool bias = true);
+  Linear(ParameterList& list, const std::string& name, Index in, Index out)
+      : Linear(list, name, in, out, LinearStart::fan_in(in)) {}
+  void forward(const Call<T>& call,
+               const ConstTokens<T>& X,
+               Tokens<T> Y,
+               Cache<T>& cache) const override;
+  void backward(const Call<T>& call,
+                const ConstTokens<T>& X,
+                const ConstTokens<T>& dY,
+                Tokens<T> dX,
+                Cache<T>& cache) const override;
+  /// The same without a cache, which this layer does not need; dX is added to if `add`.
+  void apply(const Call<T>& call, const ConstTokens<T>& X, Tokens<T> Y) const;
+  void pull_back(const Call<T>& call,
+                 const ConstTokens<T>& X,
+                 const ConstTokens<T>& dY,
+                 Tokens<T> dX,
+                 bool add) const;
+  Index in() const { return weight_.rows; }
+  Index out() const { return weight_.cols; }
+  /// Multiplications for N rows.
+  Index cost(Index length) const { return length * in() * out(); }
+
+ private:
+  Place weight_;
+  Place bias_;
+  bool has_bias_;
+};
+
+}  // namespace matapprox::attention

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <array>
+
+#include "matapprox/attention/attention.hpp"
+#include "matapprox/core/options.hpp"
+
+namespace matapprox::attention {
+
+enum class SimpletronScale { kNone, kInverseSqrtLength, kInverseLength };
+
+}  // namespace matapprox::attention
+
+namespace matapprox {
+
+template <>
+struct EnumNames<attention::SimpletronScale> {
+  static constexpr std::array<std::string_view, 3> values{"none", "inv_sqrt_n", "inv_n"};
+};
+
+}  // namespace matapprox
+
+namespace matapprox::attention {
+
+struct SimpletronOptions {
+  SimpletronScale scale = SimpletronScale::kInverseSqrtLength;  ///< N: the number of tokens
+  bool output_projection = false;  ///< true: the variant with an output layer, `simple_resl`
+  void visit(OptionVisitor& v);
+};
+
+/// SimpleTRON: attention without softmax, H = Q (K^T V) / sqrt(N), in linear time by the order of
+/// the products. [SimpleTRON, Eq. 5]
+///
+/// A polynomial of degree three in the tokens and of rank <= p in effect: another layer than
+/// softmax attention, not an approximation of it. Its output grows as sqrt(N) under the paper's
+/// scale and stays under `inv_n`. The variants `simple_res` and `simple_resl` add a skip around the
+/// whole block, which the block does. 2 N p d + 3 d^2 N multiplications. Causal: yes (N stays the
+/// whole number of tokens).
+template <class T>
+std::unique_ptr<Attention<T>> simpletron(ParameterList& list,
+                                         const std::string& prefix,
+                                         const AttentionShape& shape,
+                                         const SimpletronOptions& options = {});
+
+}  // namespace matapprox::attention

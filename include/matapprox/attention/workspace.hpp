@@ -1,0 +1,96 @@
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "matapprox/attention/tokens.hpp"
+
+namespace matapprox::attention {
+
+/// What a layer's forward pass leaves for its backward pass: arrays by number, and one cache for
+/// each layer inside it. Arrays grow and never shrink, so that steps of equal size allocate nothing
+/// after the first.
+template <class T>
+class Cache {
+ public:
+  /// Array `slot` as rows x cols; what is in it stays from the forward to the backward pass.
+  TokenMap<T> array(std::size_t slot, Index rows, Index cols) {
+    if (slot >= arrays_.size()) arrays_.resize(slot + 1);
+    std::vector<T>& values = arrays_[slot];
+    const auto size = static_cast<std::size_t>(rows * cols);
+    if (values.size() < size) values.resize(size);
+    return {values.data(), rows, cols};
+  }
+  Cache& child(std::size_t number) {
+    while (number >= children_.size()) children_.push_back(std::make_unique<Cache>());
+    return *children_[number];
+  }
+  /// Numbers held, those of children included.
+  Index size() const {
+    std::size_t sum = 0;
+    for (const auto& values : arrays_) sum += values.size();
+    for (const auto& child : children_) sum += static_cast<std::size_t>(child->size());
+    return static_cast<Index>(sum);
+  }
+
+ private:
+  std::vector<std::vector<T>> arrays_;
+  std::vector<std::unique_ptr<Cache>> children_;
+};
+
+/// Memory for what a function needs while it runs: taken one after the other, given back all at
+/// once at the end of a Scope. It allocates only while it is larger than ever before.
+template <class T>
+class Workspace {
+ public:
+  /// Gives back, at its end, what was taken since its beginning.
+  class Scope {
+   public:
+    explicit Scope(Workspace& workspace)
+        : workspace_(workspace), chunk_(workspace.chunk_), used_(workspace.used_) {}
+    ~Scope() {
+      workspace_.chunk_ = chunk_;
+      workspace_.used_ = used_;
+    }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+    /// rows x cols numbers of no particular value.
+    TokenMap<T> take(Index rows, Index cols) { return workspace_.take(rows, cols); }
+
+   private:
+    Workspace& workspace_;
+    std::size_t chunk_;
+    std::size_t used_;
+  };
+
+  /// Numbers held.
+  Index size() const {
+    std::size_t sum = 0;
+    for (const auto& chunk : chunks_) sum += chunk.size();
+    return static_cast<Index>(sum);
+  }
+
+ private:
+  static constexpr std::size_t kChunk = 1 << 14;
+  static constexpr std::size_t kAlign = 16;
+
+  TokenMap<T> take(Index rows, Index cols) {
+    const auto wanted = static_cast<std::size_t>(rows * cols);
+    const std::size_t size = (wanted + kAlign - 1) / kAlign * kAlign;
+    while (chunk_ < chunks_.size() && used_ + size > chunks_[chunk_].size()) {
+      ++chunk_;
+      used_ = 0;
+    }
+    if (chunk_ == chunks_.size()) chunks_.emplace_back(std::max(size, kChunk));
+    T* begin = chunks_[chunk_].data() + used_;
+    used_ += size;
+    return {begin, rows, cols};
+  }
+
+  std::vector<std::vector<T>> chunks_;
+  std::size_t chunk_ = 0;
+  std::size_t used_ = 0;
+};
+
+}  // namespace matapprox::attention

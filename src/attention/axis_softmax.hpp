@@ -1,0 +1,72 @@
+#pragma once
+
+#include "attention/elementwise.hpp"
+#include "matapprox/attention/layer.hpp"
+
+namespace matapprox::attention {
+
+/// Y = softmax over each row of scale X.
+template <class T>
+void softmax_rows(const ConstTokens<T>& X, double scale, Tokens<T> Y) {
+  for (Index i = 0; i < X.rows(); ++i) {
+    Y.row(i) = X.row(i) * T(scale);
+    softmax_row(Y.row(i).data(), Y.row(i).data(), Y.cols());
+  }
+}
+
+/// dX of it from dY; they may be the same array.
+template <class T>
+void softmax_rows_backward(const ConstTokens<T>& Y,
+                           double scale,
+                           const ConstTokens<T>& dY,
+                           Tokens<T> dX) {
+  for (Index i = 0; i < Y.rows(); ++i) {
+    softmax_row_backward(Y.row(i).data(), dY.row(i).data(), dX.row(i).data(), Y.cols());
+    dX.row(i) *= T(scale);
+  }
+}
+
+/// Y = softmax over each column of scale X, rows of padding left out: they become 0.
+template <class T>
+void softmax_columns(
+    const Call<T>& call, Mask mask, const ConstTokens<T>& X, double scale, Tokens<T> Y) {
+  typename Workspace<T>::Scope scope(*call.workspace);
+  TokenMap<T> largest = scope.take(1, X.cols());
+  TokenMap<T> sum = scope.take(1, X.cols());
+  bool any = false;
+  for (Index i = 0; i < X.rows(); ++i) {
+    if (!is_token(mask, i)) continue;
+    for (Index j = 0; j < X.cols(); ++j) {
+      if (!any || X(i, j) > largest(0, j)) largest(0, j) = X(i, j);
+    }
+    any = true;
+  }
+  sum.setZero();
+  for (Index i = 0; i < X.rows(); ++i) {
+    if (!is_token(mask, i)) {
+      Y.row(i).setZero();
+      continue;
+    }
+    Y.row(i) = (X.row(i) - largest.row(0)) * T(scale);
+    exp_values(Y.row(i).data(), Y.row(i).data(), Y.cols());
+    sum.row(0) += Y.row(i);
+  }
+  if (!any) return;
+  for (Index i = 0; i < X.rows(); ++i) Y.row(i).array() /= sum.row(0).array();
+}
+
+template <class T>
+void softmax_columns_backward(const Call<T>& call,
+                              const ConstTokens<T>& Y,
+                              double scale,
+                              const ConstTokens<T>& dY,
+                              Tokens<T> dX) {
+  typename Workspace<T>::Scope scope(*call.workspace);
+  TokenMap<T> mean = scope.take(1, Y.cols());
+  mean.setZero();
+  for (Index i = 0; i < Y.rows(); ++i) mean.row(0).array() += Y.row(i).array() * dY.row(i).array();
+  for (Index i = 0; i < Y.rows(); ++i)
+    dX.row(i).array() = T(scale) * Y.row(i).array() * (dY.row(i).array() - mean.row(0).array());
+}
+
+}  // namespace matapprox::attention

@@ -1,0 +1,65 @@
+#pragma once
+
+#include "attention/bilinear.hpp"
+
+namespace matapprox::attention {
+
+// Normalised attention with features: H_i = sum_j (f_i . g_j) v_j / (sum_j f_i . g_j + 1e-6), f and
+// g the features (N x D) of queries and keys, j over the tokens (up to i where causal). The sum is
+// one more column of values, all ones: [H o s, s] = F (G^T [V o m, m]).
+
+inline constexpr double kLeastSum = 1e-6;
+
+/// `values` (N x (v + 1)) and `sums` (N x 1) are kept for the backward pass.
+template <class T>
+void feature_attention(const Call<T>& call,
+                       const ConstTokens<T>& F,
+                       const ConstTokens<T>& G,
+                       const ConstTokens<T>& V,
+                       bool causal,
+                       Tokens<T> values,
+                       Tokens<T> sums,
+                       Tokens<T> H) {
+  const Index n = F.rows();
+  const Index v = V.cols();
+  typename Workspace<T>::Scope scope(*call.workspace);
+  TokenMap<T> Y = scope.take(n, v + 1);
+  values.leftCols(v) = V;
+  values.col(v).setOnes();
+  clear_padding<T>(call.mask, values);
+  bilinear<T>(call, F, G, values, causal, Y);
+  for (Index i = 0; i < n; ++i) {
+    sums(i, 0) = Y(i, v) + T(kLeastSum);
+    H.row(i) = Y.row(i).head(v) / sums(i, 0);
+  }
+}
+
+/// Sets dF, dG and dV: d(H o s) = dH / s and ds = -<dH, H> / s.
+template <class T>
+void feature_attention_backward(const Call<T>& call,
+                                const ConstTokens<T>& F,
+                                const ConstTokens<T>& G,
+                                bool causal,
+                                const ConstTokens<T>& values,
+                                const ConstTokens<T>& sums,
+                                const ConstTokens<T>& H,
+                                const ConstTokens<T>& dH,
+                                Tokens<T> dF,
+                                Tokens<T> dG,
+                                Tokens<T> dV) {
+  const Index n = F.rows();
+  const Index v = H.cols();
+  typename Workspace<T>::Scope scope(*call.workspace);
+  TokenMap<T> dY = scope.take(n, v + 1);
+  TokenMap<T> d_values = scope.take(n, v + 1);
+  for (Index i = 0; i < n; ++i) {
+    dY.row(i).head(v) = dH.row(i) / sums(i, 0);
+    dY(i, v) = -dH.row(i).dot(H.row(i)) / sums(i, 0);
+  }
+  bilinear_backward<T>(call, F, G, values, causal, dY, dF, dG, d_values);
+  dV = d_values.leftCols(v);
+  clear_padding<T>(call.mask, dV);
+  clear_padding<T>(call.mask, dG);
+}
+
+}  // namespace matapprox::attention

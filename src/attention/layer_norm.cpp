@@ -1,0 +1,71 @@
+#include "matapprox/attention/layer_norm.hpp"
+
+#include <cmath>
+
+#include "attention/instantiate.hpp"
+
+namespace matapprox::attention {
+namespace {
+
+constexpr double kVarianceFloor = 1e-5;
+// Arrays of the cache.
+constexpr std::size_t kNormalised = 0;
+constexpr std::size_t kScale = 1;
+
+}  // namespace
+
+template <class T>
+LayerNorm<T>::LayerNorm(ParameterList& list, const std::string& name, Index width)
+    : weight_(list.add(name + ".weight", 1, width, Initial::constant(1))),
+      bias_(list.add(name + ".bias", 1, width, Initial::constant(0))) {}
+
+template <class T>
+void LayerNorm<T>::forward(const Call<T>& call,
+                           const ConstTokens<T>& X,
+                           Tokens<T> Y,
+                           Cache<T>& cache) const {
+  using std::sqrt;
+  const Index n = X.rows();
+  const Index d = X.cols();
+  TokenMap<T> Z = cache.array(kNormalised, n, d);
+  TokenMap<T> scale = cache.array(kScale, n, 1);
+  const auto weight = call.value(weight_).row(0);
+  const auto bias = call.value(bias_).row(0);
+  for (Index i = 0; i < n; ++i) {
+    const T mean = X.row(i).sum() / T(static_cast<double>(d));
+    Z.row(i) = (X.row(i).array() - mean).matrix();
+    const T variance = Z.row(i).squaredNorm() / T(static_cast<double>(d));
+    scale(i, 0) = T(1) / sqrt(variance + T(kVarianceFloor));
+    Z.row(i) *= scale(i, 0);
+    Y.row(i) = (Z.row(i).array() * weight.array() + bias.array()).matrix();
+  }
+}
+
+/// With z = (x - mean) s: dx = s (g - mean(g) - z mean(g o z)), g = dy o weight.
+template <class T>
+void LayerNorm<T>::backward(const Call<T>& call,
+                            const ConstTokens<T>& X,
+                            const ConstTokens<T>& dY,
+                            Tokens<T> dX,
+                            Cache<T>& cache) const {
+  const Index n = X.rows();
+  const Index d = X.cols();
+  const TokenMap<T> Z = cache.array(kNormalised, n, d);
+  const TokenMap<T> scale = cache.array(kScale, n, 1);
+  const auto weight = call.value(weight_).row(0).array();
+  TokenMap<T> d_weight = call.gradient_of(weight_);
+  TokenMap<T> d_bias = call.gradient_of(bias_);
+  const T share(1.0 / static_cast<double>(d));
+  for (Index i = 0; i < n; ++i) {
+    d_weight.row(0).array() += dY.row(i).array() * Z.row(i).array();
+    d_bias.row(0) += dY.row(i);
+    dX.row(i) = (dY.row(i).array() * weight).matrix();
+    const T mean = dX.row(i).sum() * share;
+    const T along = dX.row(i).dot(Z.row(i)) * share;
+    dX.row(i) = ((dX.row(i).array() - mean - Z.row(i).array() * along) * scale(i, 0)).matrix();
+  }
+}
+
+MATAPPROX_INSTANTIATE_LAYER(LayerNorm);
+
+}  // namespace matapprox::attention

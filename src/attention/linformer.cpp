@@ -1,0 +1,169 @@
+#include "matapprox/attention/linformer.hpp"
+
+#include <cmath>
+
+#include "attention/bilinear.hpp"
+#include "attention/elementwise.hpp"
+#include "attention/instantiate.hpp"
+#include "core/require.hpp"
+#include "matapprox/attention/multi_head.hpp"
+
+namespace matapprox::attention {
+namespace {
+
+// Arrays of the cache: K o m, V o m, E K, F V and the probabilities.
+enum LinformerArray : std::size_t { kKeys, kValues, kMixedKeys, kMixedValues, kProbabilities };
+
+/// E and F of each head; equal places are shared.
+struct Mixtures {
+  std::vector<Place> keys;
+  std::vector<Place> values;
+};
+
+template <class T>
+class LinformerCore final : public HeadCore<T> {
+ public:
+  LinformerCore(const AttentionShape& shape, Index rank, Mixtures mixtures)
+      : scale_(1 / std::sqrt(static_cast<double>(shape.head_width()))),
+        rank_(rank),
+        mixtures_(std::move(mixtures)) {}
+
+  void forward(const Call<T>& call,
+               Index head,
+               const ConstTokens<T>& Q,
+               const ConstTokens<T>& K,
+               const ConstTokens<T>& V,
+               Tokens<T> H,
+               Cache<T>& cache) const override {
+    const Index n = Q.rows();
+    TokenMap<T> keys = cache.array(kKeys, n, K.cols());
+    TokenMap<T> values = cache.array(kValues, n, V.cols());
+    TokenMap<T> mixed_keys = cache.array(kMixedKeys, rank_, K.cols());
+    TokenMap<T> mixed_values = cache.array(kMixedValues, rank_, V.cols());
+    TokenMap<T> P = cache.array(kProbabilities, n, rank_);
+    copy_tokens<T>(call.mask, K, keys);
+    copy_tokens<T>(call.mask, V, values);
+    const auto [E, F] = mixtures(head);
+    multiply<T>(call.value(E).leftCols(n), keys, mixed_keys);
+    multiply<T>(call.value(F).leftCols(n), values, mixed_values);
+    multiply_by_transpose<T>(Q, mixed_keys, P, scale_);
+    for (Index i = 0; i < n; ++i) softmax_row(P.row(i).data(), P.row(i).data(), rank_);
+    multiply<T>(P, mixed_values, H);
+  }
+
+  void backward(const Call<T>& call,
+                Index head,
+                const ConstTokens<T>& Q,
+                const ConstTokens<T>& K,
+                const ConstTokens<T>& V,
+                const ConstTokens<T>& /*H*/,
+                const ConstTokens<T>& dH,
+                Tokens<T> dQ,
+                Tokens<T> dK,
+                Tokens<T> dV,
+                Cache<T>& cache) const override {
+    const Index n = Q.rows();
+    const TokenMap<T> keys = cache.array(kKeys, n, K.cols());
+    const TokenMap<T> values = cache.array(kValues, n, V.cols());
+    const TokenMap<T> mixed_keys = cache.array(kMixedKeys, rank_, K.cols());
+    const TokenMap<T> mixed_values = cache.array(kMixedValues, rank_, V.cols());
+    const TokenMap<T> P = cache.array(kProbabilities, n, rank_);
+    typename Workspace<T>::Scope scope(*call.workspace);
+    TokenMap<T> dS = scope.take(n, rank_);
+    TokenMap<T> d_mixed_keys = scope.take(rank_, K.cols());
+    TokenMap<T> d_mixed_values = scope.take(rank_, V.cols());
+    const auto [E, F] = mixtures(head);
+
+    multiply_transposed<T>(P, dH, d_mixed_values);
+    multiply_by_transpose<T>(dH, mixed_values, dS);
+    for (Index i = 0; i < n; ++i) {
+      softmax_row_backward(P.row(i).data(), dS.row(i).data(), dS.row(i).data(), rank_);
+    }
+    multiply<T>(dS, mixed_keys, dQ, scale_);
+    multiply_transposed<T>(dS, Q, d_mixed_keys, scale_);
+    multiply_by_transpose<T>(d_mixed_keys, keys, call.gradient_of(E).leftCols(n), 1, true);
+    multiply_by_transpose<T>(d_mixed_values, values, call.gradient_of(F).leftCols(n), 1, true);
+    multiply_transposed<T>(call.value(E).leftCols(n), d_mixed_keys, dK);
+    multiply_transposed<T>(call.value(F).leftCols(n), d_mixed_values, dV);
+    clear_padding<T>(call.mask, dK);
+    clear_padding<T>(call.mask, dV);
+  }
+
+  AttentionCost cost(Index length, Index width) const override {
+    return {4 * length * rank_ * width, length * rank_ + 2 * rank_ * width + 2 * length * width};
+  }
+
+ private:
+  std::pair<Place, Place> mixtures(Index head) const {
+    const auto h = static_cast<std::size_t>(head);
+    return {mixtures_.keys[h], mixtures_.values[h]};
+  }
+
+  double scale_;
+  Index rank_;
+  Mixtures mixtures_;
+};
+
+/// The parameter's name says what shares it.
+std::string mixture_name(const std::string& prefix,
+                         LinformerScope scope,
+                         Index head,
+                         const char* name) {
+  switch (scope) {
+    case LinformerScope::kHead:
+      return fmt::format("{}.{}{}", prefix, name, head);
+    case LinformerScope::kLayer:
+      return fmt::format("{}.{}", prefix, name);
+    case LinformerScope::kModel:
+      return fmt::format("linformer.{}", name);
+  }
+  throw InvalidArgument("linformer: unknown scope");
+}
+
+Mixtures add_mixtures(ParameterList& list,
+                      const std::string& prefix,
+                      const AttentionShape& shape,
+                      const LinformerOptions& options) {
+  const Initial initial = Initial::normal(1 / std::sqrt(static_cast<double>(shape.length)));
+  const auto place = [&](Index head, const char* name) {
+    const std::string full = mixture_name(prefix, options.scope, head, name);
+    return Place(list.add_shared(full, options.rank, shape.length, initial));
+  };
+  Mixtures mixtures;
+  for (Index h = 0; h < shape.heads; ++h) {
+    mixtures.keys.push_back(place(h, "E"));
+    mixtures.values.push_back(place(h, options.tied ? "E" : "F"));
+  }
+  return mixtures;
+}
+
+}  // namespace
+
+void LinformerOptions::visit(OptionVisitor& v) {
+  v.visit("rank", rank, "k: mixtures of tokens that take the place of the tokens");
+  v.visit_enum("scope", scope, "what shares one pair of projections E, F");
+  v.visit("tied", tied, "F = E");
+  v.visit("output_projection", output_projection, "a linear map of the heads side by side");
+}
+
+template <class T>
+std::unique_ptr<Attention<T>> linformer(ParameterList& list,
+                                        const std::string& prefix,
+                                        const AttentionShape& shape,
+                                        const LinformerOptions& options) {
+  shape.validate("linformer");
+  require(options.rank >= 1, "linformer: rank {} is below 1", options.rank);
+  require(!shape.causal, "linformer: cannot be causal, each of its k mixtures holds all tokens");
+  auto core = std::make_unique<LinformerCore<T>>(
+      shape, options.rank, add_mixtures(list, prefix, shape, options));
+  return std::make_unique<MultiHead<T>>(
+      list,
+      prefix,
+      shape,
+      std::move(core),
+      MultiHeadOptions{.output_projection = options.output_projection});
+}
+
+MATAPPROX_INSTANTIATE_MECHANISM(linformer, LinformerOptions);
+
+}  // namespace matapprox::attention

@@ -1,0 +1,209 @@
+#include "matapprox/attention/performer.hpp"
+
+#include <cmath>
+
+#include "attention/elementwise.hpp"
+#include "attention/feature_attention.hpp"
+#include "attention/instantiate.hpp"
+#include "core/require.hpp"
+#include "matapprox/attention/multi_head.hpp"
+
+namespace matapprox::attention {
+namespace {
+
+// Arrays of the cache.
+enum PerformerArray : std::size_t {
+  kQueryRandomFeatures,
+  kKeyRandomFeatures,
+  kQueryPeaks,  ///< column of the largest entry of each row
+  kKeyPeak,     ///< row and column of the largest entry
+  kPerformerValues,
+  kPerformerSums
+};
+
+constexpr double kLeastFeature = 1e-4;
+
+template <class T>
+class PerformerCore final : public HeadCore<T> {
+ public:
+  PerformerCore(Index head_width, const Place& omega)
+      : scale_(std::pow(static_cast<double>(head_width), -0.25)),
+        share_(1 / std::sqrt(static_cast<double>(omega.rows))),
+        omega_(omega) {}
+
+  void forward(const Call<T>& call,
+               Index /*head*/,
+               const ConstTokens<T>& Q,
+               const ConstTokens<T>& K,
+               const ConstTokens<T>& V,
+               Tokens<T> H,
+               Cache<T>& cache) const override {
+    const Index n = Q.rows();
+    TokenMap<T> F = cache.array(kQueryRandomFeatures, n, omega_.rows);
+    TokenMap<T> G = cache.array(kKeyRandomFeatures, n, omega_.rows);
+    exponents(call, Q, F);
+    exponents(call, K, G);
+    stabilise_rows(call, F, cache.array(kQueryPeaks, n, 1));
+    stabilise_all(call, G, cache.array(kKeyPeak, 1, 2));
+    to_features(F);
+    to_features(G);
+    clear_padding<T>(call.mask, G);
+    feature_attention<T>(call,
+                         F,
+                         G,
+                         V,
+                         false,
+                         cache.array(kPerformerValues, n, V.cols() + 1),
+                         cache.array(kPerformerSums, n, 1),
+                         H);
+  }
+
+  void backward(const Call<T>& call,
+                Index /*head*/,
+                const ConstTokens<T>& Q,
+                const ConstTokens<T>& K,
+                const ConstTokens<T>& V,
+                const ConstTokens<T>& H,
+                const ConstTokens<T>& dH,
+                Tokens<T> dQ,
+                Tokens<T> dK,
+                Tokens<T> dV,
+                Cache<T>& cache) const override {
+    const Index n = Q.rows();
+    const Index D = omega_.rows;
+    const TokenMap<T> F = cache.array(kQueryRandomFeatures, n, D);
+    const TokenMap<T> G = cache.array(kKeyRandomFeatures, n, D);
+    typename Workspace<T>::Scope scope(*call.workspace);
+    TokenMap<T> dF = scope.take(n, D);
+    TokenMap<T> dG = scope.take(n, D);
+    feature_attention_backward<T>(call,
+                                  F,
+                                  G,
+                                  false,
+                                  cache.array(kPerformerValues, n, V.cols() + 1),
+                                  cache.array(kPerformerSums, n, 1),
+                                  H,
+                                  dH,
+                                  dF,
+                                  dG,
+                                  dV);
+    from_features(F, dF);
+    from_features(G, dG);
+    // The stabiliser is subtracted from each entry; its own derivative belongs to the peak.
+    const TokenMap<T> peaks = cache.array(kQueryPeaks, n, 1);
+    for (Index i = 0; i < n; ++i) dF(i, place(peaks(i, 0))) -= dF.row(i).sum();
+    const TokenMap<T> peak = cache.array(kKeyPeak, 1, 2);
+    if (count_tokens(call.mask, n) > 0) dG(place(peak(0, 0)), place(peak(0, 1))) -= dG.sum();
+    exponents_backward(call, Q, dF, dQ);
+    exponents_backward(call, K, dG, dK);
+  }
+
+  AttentionCost cost(Index length, Index width) const override {
+    const Index D = omega_.rows;
+    return {2 * length * D * width + 2 * length * D * (width + 1),
+            2 * length * D + length * (width + 3)};
+  }
+
+ private:
+  /// E = x Omega^T - |x|^2 / 2 for each row x of scale X.
+  void exponents(const Call<T>& call, const ConstTokens<T>& X, Tokens<T> E) const {
+    multiply_by_transpose<T>(X, call.value(omega_), E, scale_);
+    for (Index i = 0; i < X.rows(); ++i)
+      E.row(i).array() -= X.row(i).squaredNorm() * T(scale_ * scale_ / 2);
+  }
+  void exponents_backward(const Call<T>& call,
+                          const ConstTokens<T>& X,
+                          const ConstTokens<T>& dE,
+                          Tokens<T> dX) const {
+    multiply<T>(dE, call.value(omega_), dX, scale_);
+    for (Index i = 0; i < X.rows(); ++i)
+      dX.row(i) -= X.row(i) * (dE.row(i).sum() * T(scale_ * scale_));
+  }
+
+  /// Each row less its largest entry, whose place is kept as a number.
+  static void stabilise_rows(const Call<T>& /*call*/, Tokens<T> E, Tokens<T> peaks) {
+    for (Index i = 0; i < E.rows(); ++i) {
+      Index best = 0;
+      for (Index j = 1; j < E.cols(); ++j) best = E(i, j) > E(i, best) ? j : best;
+      peaks(i, 0) = T(static_cast<double>(best));
+      const T peak = E(i, best);
+      E.row(i).array() -= peak;
+    }
+  }
+  static void stabilise_all(const Call<T>& call, Tokens<T> E, Tokens<T> peak) {
+    Index row = -1;
+    Index column = 0;
+    for (Index i = 0; i < E.rows(); ++i) {
+      if (!is_token(call.mask, i)) {
+        E.row(i).setZero();
+        continue;
+      }
+      if (row < 0) row = i;
+      for (Index j = 0; j < E.cols(); ++j) {
+        if (E(i, j) > E(row, column)) {
+          row = i;
+          column = j;
+        }
+      }
+    }
+    if (row < 0) return;
+    peak(0, 0) = T(static_cast<double>(row));
+    peak(0, 1) = T(static_cast<double>(column));
+    const T largest = E(row, column);
+    E.array() -= largest;
+  }
+  static Index place(const T& number) {
+    if constexpr (std::is_floating_point_v<T>) {
+      return static_cast<Index>(number);
+    } else {
+      return static_cast<Index>(number.a);
+    }
+  }
+
+  void to_features(Tokens<T> E) const {
+    for (Index i = 0; i < E.rows(); ++i) exp_values(E.row(i).data(), E.row(i).data(), E.cols());
+    E.array() = (E.array() + T(kLeastFeature)) * T(share_);
+  }
+  /// dE = dF o dF/dE, and dF/dE is the exponential: F less the constant.
+  void from_features(const ConstTokens<T>& F, Tokens<T> dF) const {
+    dF.array() *= F.array() - T(kLeastFeature * share_);
+  }
+
+  double scale_;
+  double share_;
+  Place omega_;
+};
+
+}  // namespace
+
+void PerformerOptions::visit(OptionVisitor& v) {
+  v.visit("features", features, "D: random features of a head; 0: floor(p ln p)");
+  v.visit("output_projection", output_projection, "a linear map of the heads side by side");
+}
+
+template <class T>
+std::unique_ptr<Attention<T>> performer(ParameterList& list,
+                                        const std::string& prefix,
+                                        const AttentionShape& shape,
+                                        const PerformerOptions& options) {
+  shape.validate("performer");
+  require(options.features >= 0, "performer: features {} is negative", options.features);
+  require(!shape.causal,
+          "performer: cannot be causal, its features of keys are scaled by a maximum over all "
+          "tokens");
+  const Index p = shape.head_width();
+  const auto by_width = static_cast<Index>(static_cast<double>(p) * std::log(p));
+  const Index features = options.features > 0 ? options.features : std::max<Index>(by_width, 1);
+  const Place omega = list.add(prefix + ".omega", features, p, Initial::orthogonal());
+  list.set_trained(prefix + ".omega", false);
+  return std::make_unique<MultiHead<T>>(
+      list,
+      prefix,
+      shape,
+      std::make_unique<PerformerCore<T>>(p, omega),
+      MultiHeadOptions{.output_projection = options.output_projection});
+}
+
+MATAPPROX_INSTANTIATE_MECHANISM(performer, PerformerOptions);
+
+}  // namespace matapprox::attention

@@ -1,0 +1,388 @@
+#include "matapprox/attention/psf.hpp"
+
+#include <cmath>
+
+#include "attention/bilinear.hpp"
+#include "attention/chord_links.hpp"
+#include "attention/elementwise.hpp"
+#include "attention/instantiate.hpp"
+#include "core/require.hpp"
+#include "matapprox/attention/linear.hpp"
+
+namespace matapprox::attention {
+namespace {
+
+/// Tokens whose networks are worked out together, so that the hidden layers stay in the cache of
+/// the processor.
+constexpr Index kPsfRows = 256;
+// Arrays of the cache: hidden layers before GELU; then W_1 .. W_M; then V_0 .. V_{M-1}.
+constexpr std::size_t kHidden = 0;
+constexpr std::size_t kFactors = 1;
+
+struct Widths {
+  Index in;
+  Index hidden;
+  Index value;
+};
+
+template <class T>
+class Psf final : public Attention<T> {
+ public:
+  Psf(ParameterList& list,
+      const std::string& prefix,
+      Index length,
+      const Widths& widths,
+      const PsfOptions& options);
+
+  Index width_out() const override { return widths_.value; }
+  Index heads() const override { return 1; }
+  void forward(const Call<T>& call,
+               const ConstTokens<T>& X,
+               Tokens<T> Y,
+               Cache<T>& cache) const override;
+  void backward(const Call<T>& call,
+                const ConstTokens<T>& X,
+                const ConstTokens<T>& dY,
+                Tokens<T> dX,
+                Cache<T>& cache) const override;
+  void apply_map(const Call<T>& call,
+                 const ConstTokens<T>& X,
+                 Index head,
+                 const ConstTokens<T>& B,
+                 Tokens<T> Y,
+                 Cache<T>& cache) const override;
+  void apply_map_transpose(const Call<T>& call,
+                           const ConstTokens<T>& X,
+                           Index head,
+                           const ConstTokens<T>& B,
+                           Tokens<T> Y,
+                           Cache<T>& cache) const override;
+  AttentionCost cost(Index length) const override;
+
+ private:
+  /// Network 0 makes V_0, network m the factor W_m; their hidden layers lie side by side.
+  Index networks(const ChordPattern& pattern) const { return pattern.factors() + 1; }
+  /// The pattern at length n, in `other` unless n is the largest length.
+  const ChordPattern& pattern_of(Index n, ChordPattern& other) const {
+    if (n == pattern_.order) return pattern_;
+    other = chord_pattern(n, links_);
+    return other;
+  }
+  TokenMap<T> factor(Cache<T>& cache, const ChordPattern& pattern, Index m) const {
+    const auto slot = kFactors + static_cast<std::size_t>(m);
+    return cache.array(slot, pattern.order, pattern.links(m));
+  }
+  TokenMap<T> value(Cache<T>& cache, const ChordPattern& pattern, Index m) const {
+    const auto slot = kFactors + static_cast<std::size_t>(pattern_.factors() + m);
+    return cache.array(slot, pattern.order, widths_.value);
+  }
+  /// Fills W_1 .. W_M, and V_0 unless `factors_only`.
+  void run_networks(const Call<T>& call,
+                    const ConstTokens<T>& X,
+                    const ChordPattern& pattern,
+                    bool factors_only,
+                    Cache<T>& cache) const;
+  /// From dW_1 .. dW_M and dV_0 to the parameters and dX.
+  void pull_back_networks(const Call<T>& call,
+                          const ConstTokens<T>& X,
+                          const ChordPattern& pattern,
+                          const ConstTokens<T>& dV0,
+                          Tokens<T> dW,
+                          Tokens<T> dX,
+                          Cache<T>& cache) const;
+
+  ChordLinks links_;
+  ChordPattern pattern_;  ///< at the largest length
+  Widths widths_;
+  bool residual_;
+  Place hidden_weight_;
+  Place hidden_bias_;
+  struct Output {
+    Place weight;
+    Place bias;
+  };
+  std::vector<Output> outputs_;  ///< of the networks
+};
+
+/// The second layer of a network that makes links.
+LinearStart link_start(PsfStart start, Index hidden, Index links) {
+  LinearStart fan_in = LinearStart::fan_in(hidden);
+  switch (start) {
+    case PsfStart::kFanIn:
+      return fan_in;
+    case PsfStart::kUnitRow: {
+      // Of unit tokens a hidden layer that starts by fan_in has variance 1/3, and after GELU a mean
+      // square of 0.1175.
+      constexpr double kMeanSquare = 0.1175;
+      const double deviation =
+          1 / std::sqrt(kMeanSquare * static_cast<double>(hidden) * static_cast<double>(links));
+      return {Initial::normal(deviation), Initial::constant(0)};
+    }
+    case PsfStart::kIdentity:
+      fan_in.bias = Initial::first_column(1);
+      return fan_in;
+  }
+  throw InvalidArgument("psf: unknown start");
+}
+
+template <class T>
+Psf<T>::Psf(ParameterList& list,
+            const std::string& prefix,
+            Index length,
+            const Widths& widths,
+            const PsfOptions& options)
+    : links_(options.pattern),
+      pattern_(chord_pattern(length, options.pattern)),
+      widths_(widths),
+      residual_(options.residual) {
+  const Index all = networks(pattern_) * widths.hidden;
+  const LinearStart first = LinearStart::fan_in(widths.in);
+  hidden_weight_ = list.add(prefix + ".hidden.weight", widths.in, all, first.weight);
+  hidden_bias_ = list.add(prefix + ".hidden.bias", 1, all, first.bias);
+  const auto add = [&](const std::string& name, Index out, const LinearStart& start) {
+    const Place weight = list.add(prefix + name + ".weight", widths.hidden, out, start.weight);
+    outputs_.push_back({weight, list.add(prefix + name + ".bias", 1, out, start.bias)});
+  };
+  add(".value", widths.value, LinearStart::fan_in(widths.hidden));
+  for (Index m = 0; m < pattern_.factors(); ++m) {
+    const Index links = pattern_.links(m);
+    add(fmt::format(".factor{}", m + 1), links, link_start(options.start, widths.hidden, links));
+  }
+}
+
+template <class T>
+void Psf<T>::run_networks(const Call<T>& call,
+                          const ConstTokens<T>& X,
+                          const ChordPattern& pattern,
+                          bool factors_only,
+                          Cache<T>& cache) const {
+  const Index n = X.rows();
+  const Index all = networks(pattern) * widths_.hidden;
+  const auto weight = call.value(hidden_weight_).leftCols(all);
+  const auto bias = call.value(hidden_bias_).leftCols(all);
+  TokenMap<T> before = cache.array(kHidden, n, all);
+  typename Workspace<T>::Scope scope(*call.workspace);
+  TokenMap<T> after = scope.take(kPsfRows, all);
+  for (Index i = 0; i < n; i += kPsfRows) {
+    const Index rows = std::min(kPsfRows, n - i);
+    multiply<T>(X.middleRows(i, rows), weight, before.middleRows(i, rows));
+    before.middleRows(i, rows).rowwise() += bias.row(0);
+    gelu(before.row(i).data(), after.data(), rows * all);
+    for (Index q = factors_only ? 1 : 0; q < networks(pattern); ++q) {
+      const auto& out = outputs_[static_cast<std::size_t>(q)];
+      TokenMap<T> to = q == 0 ? value(cache, pattern, 0) : factor(cache, pattern, q - 1);
+      Tokens<T> part = to.middleRows(i, rows);
+      const auto columns = to.cols();
+      multiply<T>(after.middleCols(q * widths_.hidden, widths_.hidden).topRows(rows),
+                  call.value(out.weight).leftCols(columns),
+                  part);
+      part.rowwise() += call.value(out.bias).leftCols(columns).row(0);
+    }
+  }
+  if (call.mask.empty()) return;
+  if (!factors_only) clear_padding<T>(call.mask, value(cache, pattern, 0));
+  for (Index m = 0; m < pattern.factors(); ++m) {
+    TokenMap<T> W = factor(cache, pattern, m);
+    clear_padding<T>(call.mask, W);
+    for (Index i = 0; i < n; ++i) {
+      if (!is_token(call.mask, i)) W(i, 0) = T(1);
+    }
+  }
+}
+
+template <class T>
+void Psf<T>::pull_back_networks(const Call<T>& call,
+                                const ConstTokens<T>& X,
+                                const ChordPattern& pattern,
+                                const ConstTokens<T>& dV0,
+                                Tokens<T> dW,
+                                Tokens<T> dX,
+                                Cache<T>& cache) const {
+  const Index n = X.rows();
+  const Index all = networks(pattern) * widths_.hidden;
+  const TokenMap<T> before = cache.array(kHidden, n, all);
+  typename Workspace<T>::Scope scope(*call.workspace);
+  TokenMap<T> after = scope.take(kPsfRows, all);
+  TokenMap<T> d_after = scope.take(kPsfRows, all);
+  TokenMap<T> d_bias = call.gradient_of(hidden_bias_);
+  for (Index i = 0; i < n; i += kPsfRows) {
+    const Index rows = std::min(kPsfRows, n - i);
+    gelu(before.row(i).data(), after.data(), rows * all);
+    Index column = 0;
+    for (Index q = 0; q < networks(pattern); ++q) {
+      const auto& out = outputs_[static_cast<std::size_t>(q)];
+      const Index columns = q == 0 ? widths_.value : pattern.links(q - 1);
+      const ConstTokens<T> d_out = q == 0 ? ConstTokens<T>(dV0.middleRows(i, rows))
+                                          : ConstTokens<T>(dW.block(i, column, rows, columns));
+      if (q > 0) column += columns;
+      const auto hidden = after.middleCols(q * widths_.hidden, widths_.hidden).topRows(rows);
+      multiply_transposed<T>(
+          hidden, d_out, call.gradient_of(out.weight).leftCols(columns), 1, true);
+      TokenMap<T> db = call.gradient_of(out.bias);
+      for (Index r = 0; r < rows; ++r) db.row(0).head(columns) += d_out.row(r);
+      multiply_by_transpose<T>(
+          d_out,
+          call.value(out.weight).leftCols(columns),
+          d_after.middleCols(q * widths_.hidden, widths_.hidden).topRows(rows));
+    }
+    gelu_backward(before.row(i).data(), d_after.data(), d_after.data(), rows * all);
+    const auto d_hidden = d_after.topRows(rows);
+    multiply_transposed<T>(
+        X.middleRows(i, rows), d_hidden, call.gradient_of(hidden_weight_).leftCols(all), 1, true);
+    for (Index r = 0; r < rows; ++r) d_bias.row(0).head(all) += d_hidden.row(r);
+    multiply_by_transpose<T>(
+        d_hidden, call.value(hidden_weight_).leftCols(all), dX.middleRows(i, rows));
+  }
+}
+
+template <class T>
+void Psf<T>::forward(const Call<T>& call,
+                     const ConstTokens<T>& X,
+                     Tokens<T> Y,
+                     Cache<T>& cache) const {
+  ChordPattern other;
+  const ChordPattern& pattern = pattern_of(X.rows(), other);
+  run_networks(call, X, pattern, false, cache);
+  typename Workspace<T>::Scope scope(*call.workspace);
+  TokenMap<T> result = scope.take(X.rows(), widths_.value);
+  const Index M = pattern.factors();
+  for (Index m = 0; m < M; ++m) {
+    TokenMap<T> next = m + 1 == M ? result : value(cache, pattern, m + 1);
+    chord_links<T>(pattern.offsets[static_cast<std::size_t>(m)],
+                   factor(cache, pattern, m),
+                   value(cache, pattern, m),
+                   next);
+    if (residual_) next += value(cache, pattern, 0);
+  }
+  Y = result;
+}
+
+template <class T>
+void Psf<T>::backward(const Call<T>& call,
+                      const ConstTokens<T>& X,
+                      const ConstTokens<T>& dY,
+                      Tokens<T> dX,
+                      Cache<T>& cache) const {
+  const Index n = X.rows();
+  ChordPattern other;
+  const ChordPattern& pattern = pattern_of(n, other);
+  typename Workspace<T>::Scope scope(*call.workspace);
+  TokenMap<T> dV0 = scope.take(n, widths_.value);
+  TokenMap<T> G = scope.take(n, widths_.value);
+  TokenMap<T> next = scope.take(n, widths_.value);
+  TokenMap<T> dW = scope.take(n, pattern.stored_numbers() / n);
+  dV0.setZero();
+  G = dY;
+  for (Index m = pattern.factors() - 1; m >= 0; --m) {
+    const auto& offsets = pattern.offsets[static_cast<std::size_t>(m)];
+    if (residual_) dV0 += G;
+    chord_links_weights<T>(offsets,
+                           value(cache, pattern, m),
+                           G,
+                           dW.middleCols(pattern.first_value(m) / n, pattern.links(m)));
+    chord_links_transposed<T>(offsets, factor(cache, pattern, m), G, next);
+    G = next;
+  }
+  dV0 += G;
+  clear_padding<T>(call.mask, dV0);
+  clear_padding<T>(call.mask, dW);
+  pull_back_networks(call, X, pattern, dV0, dW, dX, cache);
+}
+
+template <class T>
+void Psf<T>::apply_map(const Call<T>& call,
+                       const ConstTokens<T>& X,
+                       Index /*head*/,
+                       const ConstTokens<T>& B,
+                       Tokens<T> Y,
+                       Cache<T>& cache) const {
+  const Index n = X.rows();
+  ChordPattern other;
+  const ChordPattern& pattern = pattern_of(n, other);
+  run_networks(call, X, pattern, true, cache);
+  typename Workspace<T>::Scope scope(*call.workspace);
+  TokenMap<T> first = scope.take(n, B.cols());
+  TokenMap<T> before = scope.take(n, B.cols());
+  TokenMap<T> next = scope.take(n, B.cols());
+  copy_tokens<T>(call.mask, B, first);
+  before = first;
+  for (Index m = 0; m < pattern.factors(); ++m) {
+    chord_links<T>(
+        pattern.offsets[static_cast<std::size_t>(m)], factor(cache, pattern, m), before, next);
+    before = next;
+    if (residual_) before += first;
+  }
+  Y = before;
+}
+
+template <class T>
+void Psf<T>::apply_map_transpose(const Call<T>& call,
+                                 const ConstTokens<T>& X,
+                                 Index /*head*/,
+                                 const ConstTokens<T>& B,
+                                 Tokens<T> Y,
+                                 Cache<T>& cache) const {
+  const Index n = X.rows();
+  ChordPattern other;
+  const ChordPattern& pattern = pattern_of(n, other);
+  run_networks(call, X, pattern, true, cache);
+  typename Workspace<T>::Scope scope(*call.workspace);
+  TokenMap<T> G = scope.take(n, B.cols());
+  TokenMap<T> next = scope.take(n, B.cols());
+  Y.setZero();
+  G = B;
+  for (Index m = pattern.factors() - 1; m >= 0; --m) {
+    if (residual_) Y += G;
+    chord_links_transposed<T>(
+        pattern.offsets[static_cast<std::size_t>(m)], factor(cache, pattern, m), G, next);
+    G = next;
+  }
+  Y += G;
+  clear_padding<T>(call.mask, Y);
+}
+
+template <class T>
+AttentionCost Psf<T>::cost(Index length) const {
+  const ChordPattern pattern = chord_pattern(length, links_);
+  const Index all = networks(pattern) * widths_.hidden;
+  const Index links = pattern.stored_numbers() / length;
+  const Index M = pattern.factors();
+  return {length *
+              (widths_.in * all + widths_.hidden * (links + widths_.value) + links * widths_.value),
+          length * (all + links + M * widths_.value)};
+}
+
+}  // namespace
+
+void PsfOptions::visit(OptionVisitor& v) {
+  v.visit_enum("pattern",
+               pattern,
+               "links and factors: reference; paper: as the paper's text; torch: as its module");
+  v.visit("value_width", value_width, "c: columns of the values; 0: the width of a token");
+  v.visit("hidden", hidden, "width of the networks that make the factors; 0: that of a token");
+  v.visit("residual", residual, "add V_0 after each factor");
+  v.visit_enum("start",
+               start,
+               "fan_in: as published; unit_row: rows of norm 1 on average; identity: links of a "
+               "row to itself are 1");
+}
+
+template <class T>
+std::unique_ptr<Attention<T>> psf(ParameterList& list,
+                                  const std::string& prefix,
+                                  const AttentionShape& shape,
+                                  const PsfOptions& options) {
+  shape.validate("psf");
+  require(shape.heads == 1, "psf: has one head, not {}", shape.heads);
+  require(!shape.causal, "psf: cannot be causal, its links lead around the ring of tokens");
+  require(options.value_width >= 0, "psf: value_width {} is negative", options.value_width);
+  require(options.hidden >= 0, "psf: hidden {} is negative", options.hidden);
+  const Widths widths{shape.width,
+                      options.hidden == 0 ? shape.width : options.hidden,
+                      options.value_width == 0 ? shape.width : options.value_width};
+  return std::make_unique<Psf<T>>(list, prefix, shape.length, widths, options);
+}
+
+MATAPPROX_INSTANTIATE_MECHANISM(psf, PsfOptions);
+
+}  // namespace matapprox::attention

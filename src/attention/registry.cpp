@@ -1,0 +1,98 @@
+#include "matapprox/attention/registry.hpp"
+
+#include <array>
+
+#include "attention/instantiate.hpp"
+#include "core/require.hpp"
+#include "matapprox/attention/controls.hpp"
+#include "matapprox/attention/efficient.hpp"
+#include "matapprox/attention/linear_transformer.hpp"
+#include "matapprox/attention/linformer.hpp"
+#include "matapprox/attention/performer.hpp"
+#include "matapprox/attention/psf.hpp"
+#include "matapprox/attention/revisited_linformer.hpp"
+#include "matapprox/attention/simpletron.hpp"
+#include "matapprox/attention/softmax.hpp"
+
+namespace matapprox::attention {
+namespace {
+
+template <class T>
+using Make = std::unique_ptr<Attention<T>> (*)(ParameterList& list,
+                                               const std::string& prefix,
+                                               const AttentionShape& shape,
+                                               const NamedOptions& options);
+
+template <class T>
+struct Entry {
+  Mechanism mechanism;
+  Make<T> make;
+};
+
+template <class T, class Options, auto function>
+constexpr Entry<T> entry(std::string_view name, std::string_view summary) {
+  return {{name, summary, [] { return list_options(Options{}); }},
+          [](ParameterList& list,
+             const std::string& prefix,
+             const AttentionShape& shape,
+             const NamedOptions& options) {
+            return function(list, prefix, shape, options_from<Options>(options));
+          }};
+}
+
+/// One line a mechanism, in the order of the tables.
+template <class T>
+constexpr std::array kEntries{
+    entry<T, SoftmaxOptions, softmax<T>>("softmax", "softmax(Q K^T / sqrt(p)) V, never formed"),
+    entry<T, PsfOptions, psf<T>>("psf", "product of sparse Chord factors made from the tokens"),
+    entry<T, LinformerOptions, linformer<T>>("linformer", "softmax over k mixtures of the tokens"),
+    entry<T, RevisitedLinformerOptions, revisited_linformer<T>>(
+        "revisited_linformer", "two softmaxes around k mixtures of the tokens"),
+    entry<T, EfficientOptions, efficient<T>>("efficient", "softmax of queries and of keys apart"),
+    entry<T, SimpletronOptions, simpletron<T>>("simpletron", "Q (K^T V) without softmax"),
+    entry<T, LinearTransformerOptions, linear_transformer<T>>(
+        "linear_transformer", "features elu(x) + 1 in the place of the exponential"),
+    entry<T, PerformerOptions, performer<T>>(
+        "performer", "random features whose products are the softmax kernel in expectation"),
+    entry<T, TokenwiseOptions, tokenwise<T>>("tokenwise", "control: mixes nothing"),
+    entry<T, MeanOptions, mean<T>>("mean", "control: mixes evenly"),
+};
+
+}  // namespace
+
+std::vector<Mechanism> mechanisms() {
+  std::vector<Mechanism> all;
+  for (const Entry<double>& e : kEntries<double>) all.push_back(e.mechanism);
+  return all;
+}
+
+template <class T>
+std::unique_ptr<Attention<T>> make_attention(std::string_view name,
+                                             ParameterList& list,
+                                             const std::string& prefix,
+                                             const AttentionShape& shape,
+                                             const NamedOptions& options) {
+  std::vector<std::string> known;
+  for (const Entry<T>& e : kEntries<T>) {
+    if (e.mechanism.name == name) {
+      check_names(name, options, e.mechanism.options());
+      return e.make(list, prefix, shape, options);
+    }
+    known.emplace_back(e.mechanism.name);
+  }
+  throw InvalidArgument(
+      fmt::format("attention: there is no mechanism '{}'{}", name, suggestion(name, known)));
+}
+
+#define MATAPPROX_INSTANTIATE_MAKE(T)                                          \
+  template std::unique_ptr<Attention<T>> make_attention(std::string_view,      \
+                                                        ParameterList&,        \
+                                                        const std::string&,    \
+                                                        const AttentionShape&, \
+                                                        const NamedOptions&)
+using Dual = ceres::Jet<double, 1>;
+MATAPPROX_INSTANTIATE_MAKE(float);
+MATAPPROX_INSTANTIATE_MAKE(double);
+MATAPPROX_INSTANTIATE_MAKE(Dual);
+
+}  // namespace matapprox::attention

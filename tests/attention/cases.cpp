@@ -1,0 +1,39 @@
+#include "attention/cases.hpp"
+
+namespace matapprox::test {
+
+std::vector<AttentionCase> attention_cases() {
+  return {
+      {"Softmax", "softmax"},
+      {"SoftmaxOneHead", "softmax", {{"output_projection", "false"}}, 1},
+      {"SoftmaxCausal", "softmax", {}, 2, true},
+      {"Psf", "psf", {}, 1},
+      {"PsfNarrow", "psf", {{"value_width", "3"}, {"hidden", "5"}, {"residual", "false"}}, 1},
+      {"PsfTorchUnitRow", "psf", {{"pattern", "torch"}, {"start", "unit_row"}}, 1},
+      {"PsfPaperIdentity", "psf", {{"pattern", "paper"}, {"start", "identity"}}, 1},
+      {"Linformer", "linformer", {{"rank", "5"}}},
+      {"LinformerHeadTied", "linformer", {{"rank", "5"}, {"scope", "head"}, {"tied", "true"}}},
+      {"LinformerModel", "linformer", {{"rank", "3"}, {"scope", "model"}}},
+      {"RevisitedLinformer", "revisited_linformer", {{"rank", "5"}}},
+      {"RevisitedLinformerPrinted", "revisited_linformer", {{"rank", "5"}, {"axes", "as_printed"}}},
+      {"RevisitedLinformerJl",
+       "revisited_linformer",
+       {{"rank", "5"}, {"projection", "jl"}, {"delta", "0.5"}}},
+      {"Efficient", "efficient"},
+      {"EfficientScaled", "efficient", {{"scaled", "true"}}},
+      {"Simpletron", "simpletron"},
+      {"SimpletronInverseLength",
+       "simpletron",
+       {{"scale", "inv_n"}, {"output_projection", "true"}}},
+      {"SimpletronCausal", "simpletron", {{"scale", "none"}}, 2, true},
+      {"LinearTransformer", "linear_transformer"},
+      {"LinearTransformerCausal", "linear_transformer", {}, 2, true},
+      {"Performer", "performer"},
+      {"PerformerOneHead", "performer", {{"features", "20"}}, 1},
+      {"Tokenwise", "tokenwise"},
+      {"Mean", "mean"},
+      {"MeanCausal", "mean", {}, 2, true},
+  };
+}
+
+}  // namespace matapprox::test

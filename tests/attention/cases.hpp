@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "matapprox/attention/registry.hpp"
+
+namespace matapprox::test {
+
+/// A mechanism in one configuration, as the contract tests make it.
+struct AttentionCase {
+  std::string label;  ///< of the test
+  std::string mechanism;
+  NamedOptions options = {};
+  Index heads = 2;
+  bool causal = false;
+};
+
+/// Each registered mechanism, with each option that changes what is computed.
+std::vector<AttentionCase> attention_cases();
+
+}  // namespace matapprox::test

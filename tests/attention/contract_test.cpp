@@ -1,0 +1,191 @@
+#include <ceres/jet.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "attention/cases.hpp"
+#include "support/attention_layer.hpp"
+
+namespace matapprox {
+namespace {
+
+using attention::Mask;
+using attention::TokenMatrix;
+using test::AttentionCase;
+using test::Dual;
+using test::LayerRun;
+using test::random_tokens;
+
+constexpr Index kWidth = 8;
+constexpr Index kLongest = 33;
+
+attention::AttentionShape shape_of(const AttentionCase& c) {
+  attention::AttentionShape shape;
+  shape.width = kWidth;
+  shape.heads = c.heads;
+  shape.length = kLongest;
+  shape.causal = c.causal;
+  return shape;
+}
+
+/// The mechanism of a case, with its parameters, ready to run on one sample after the other.
+template <class T>
+struct Case {
+  explicit Case(const AttentionCase& c)
+      : layer(attention::make_attention<T>(c.mechanism, list, "a", shape_of(c), c.options)),
+        run(*layer, list, layer->width_out()) {}
+  attention::ParameterList list;
+  std::unique_ptr<attention::Attention<T>> layer;
+  LayerRun<T> run;
+};
+
+std::vector<std::vector<std::uint8_t>> masks_of(Index n) {
+  std::vector<std::uint8_t> tail(static_cast<std::size_t>(n), 1);
+  std::vector<std::uint8_t> scattered = tail;
+  for (std::size_t i = tail.size() - tail.size() / 3; i < tail.size(); ++i) tail[i] = 0;
+  for (std::size_t i = 0; i < scattered.size(); i += 3) scattered[i] = 0;
+  return {{}, tail, scattered};
+}
+
+class AttentionContract : public testing::TestWithParam<AttentionCase> {};
+
+/// <u, J v> by derivatives along v against <J^T u, v> by the backward pass, over inputs and all
+/// parameters at once.
+TEST_P(AttentionContract, BackwardPassIsTheAdjointOfTheDerivative) {
+  Case<double> real(GetParam());
+  Case<Dual> dual(GetParam());
+  for (const Index n : {1, 2, 7, 12, 33}) {
+    for (const auto& mask : masks_of(n)) {
+      const TokenMatrix<double> X = random_tokens(n, kWidth, 1);
+      const TokenMatrix<double> v = random_tokens(n, kWidth, 2);
+      const TokenMatrix<double> u = random_tokens(n, real.layer->width_out(), 3);
+      const double defect = test::adjoint_defect(real.run, dual.run, X, v, u, mask);
+      EXPECT_LT(defect, 1e-12) << n << " tokens, mask of " << mask.size();
+    }
+  }
+}
+
+TEST_P(AttentionContract, PaddingHasNoInfluenceAndNoGradient) {
+  Case<double> c(GetParam());
+  for (const Index n : {7, 33}) {
+    for (const auto& mask : masks_of(n)) {
+      if (mask.empty()) continue;
+      TokenMatrix<double> X = random_tokens(n, kWidth, 1);
+      const TokenMatrix<double> Y = c.run.forward(X, mask);
+      TokenMatrix<double> dY = random_tokens(n, Y.cols(), 2);
+      for (Index i = 0; i < n; ++i) {
+        if (!attention::is_token(mask, i)) dY.row(i).setZero();
+      }
+      const TokenMatrix<double> dX = c.run.backward(X, dY, mask);
+      for (Index i = 0; i < n; ++i) {
+        if (!attention::is_token(mask, i)) X.row(i).setConstant(100.0 + static_cast<double>(i));
+      }
+      const TokenMatrix<double> changed = c.run.forward(X, mask);
+      for (Index i = 0; i < n; ++i) {
+        if (attention::is_token(mask, i)) {
+          EXPECT_EQ(changed.row(i), Y.row(i)) << i;
+        } else {
+          EXPECT_TRUE(dX.row(i).isZero(0)) << i;
+          EXPECT_TRUE(changed.row(i).allFinite()) << i;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(AttentionContract, ASequenceWithoutTokensGivesFiniteNumbers) {
+  Case<double> c(GetParam());
+  const std::vector<std::uint8_t> none(7, 0);
+  const TokenMatrix<double> X = random_tokens(7, kWidth, 1);
+  EXPECT_TRUE(c.run.forward(X, none).allFinite());
+  EXPECT_TRUE(c.run.backward(X, random_tokens(7, c.layer->width_out(), 2), none).allFinite());
+}
+
+TEST_P(AttentionContract, OneSampleLeavesNothingBehindForTheNext) {
+  Case<float> c(GetParam());
+  const TokenMatrix<float> X = random_tokens(12, kWidth, 1).cast<float>();
+  const TokenMatrix<float> dY = random_tokens(12, c.layer->width_out(), 2).cast<float>();
+  const TokenMatrix<float> Y = c.run.forward(X, {});
+  const TokenMatrix<float> dX = c.run.backward(X, dY, {});
+  const TokenMatrix<float> other = random_tokens(kLongest, kWidth, 3).cast<float>();
+  const TokenMatrix<float> other_dY =
+      random_tokens(kLongest, c.layer->width_out(), 4).cast<float>();
+  c.run.forward(other, {});
+  c.run.backward(other, other_dY, {});
+  EXPECT_EQ(c.run.forward(X, {}), Y);
+  EXPECT_EQ(c.run.backward(X, dY, {}), dX);
+}
+
+TEST_P(AttentionContract, TheSecondStepAllocatesNothing) {
+  Case<float> c(GetParam());
+  const TokenMatrix<float> X = random_tokens(kLongest, kWidth, 1).cast<float>();
+  const TokenMatrix<float> dY = random_tokens(kLongest, c.layer->width_out(), 2).cast<float>();
+  c.run.forward(X, {});
+  c.run.backward(X, dY, {});
+  const Index held = c.run.cache.size() + c.run.workspace.size();
+  c.run.forward(X, {});
+  c.run.backward(X, dY, {});
+  EXPECT_EQ(c.run.cache.size() + c.run.workspace.size(), held);
+}
+
+TEST_P(AttentionContract, FloatAgreesWithDouble) {
+  Case<double> real(GetParam());
+  Case<float> single(GetParam());
+  const TokenMatrix<double> X = random_tokens(kLongest, kWidth, 1);
+  const TokenMatrix<double> Y = real.run.forward(X, {});
+  const TokenMatrix<float> Z = single.run.forward(X.cast<float>(), {});
+  EXPECT_LT((Z.cast<double>() - Y).norm(), 1e-5 * Y.norm());
+}
+
+/// E B and E^T C are of one matrix: <C, E B> = <E^T C, B>.
+TEST_P(AttentionContract, TheEffectiveMatrixAndItsTransposeAgree) {
+  Case<double> c(GetParam());
+  const TokenMatrix<double> X = random_tokens(12, kWidth, 1);
+  const TokenMatrix<double> B = random_tokens(12, 3, 2);
+  const TokenMatrix<double> C = random_tokens(12, 3, 3);
+  const auto call = c.run.call({});
+  for (Index head = 0; head < c.layer->heads(); ++head) {
+    TokenMatrix<double> EB(12, 3);
+    TokenMatrix<double> EtC(12, 3);
+    c.layer->apply_map(call, X, head, B, EB, c.run.cache);
+    c.layer->apply_map_transpose(call, X, head, C, EtC, c.run.cache);
+    const double left = (C.array() * EB.array()).sum();
+    const double right = (EtC.array() * B.array()).sum();
+    EXPECT_NEAR(left, right, 1e-12 * C.norm() * EB.norm());
+  }
+}
+
+TEST_P(AttentionContract, ACausalRowDoesNotSeeWhatComesLater) {
+  if (!GetParam().causal) GTEST_SKIP() << "not causal";
+  Case<double> c(GetParam());
+  TokenMatrix<double> X = random_tokens(kLongest, kWidth, 1);
+  const TokenMatrix<double> Y = c.run.forward(X, {});
+  for (const Index seen : {1, 6, 32}) {
+    TokenMatrix<double> other = X;
+    other.bottomRows(kLongest - seen).setConstant(50);
+    EXPECT_EQ(c.run.forward(other, {}).topRows(seen), Y.topRows(seen)) << seen;
+  }
+}
+
+TEST_P(AttentionContract, CostGrowsWithTheLength) {
+  const Case<double> c(GetParam());
+  EXPECT_GT(c.layer->cost(1024).multiplications, c.layer->cost(128).multiplications);
+  EXPECT_GT(c.layer->cost(1024).stored, c.layer->cost(128).stored);
+}
+
+INSTANTIATE_TEST_SUITE_P(All,
+                         AttentionContract,
+                         testing::ValuesIn(test::attention_cases()),
+                         [](const auto& each) { return each.param.label; });
+
+TEST(AttentionCases, EveryMechanismHasOne) {
+  std::set<std::string> covered;
+  for (const AttentionCase& c : test::attention_cases()) covered.insert(c.mechanism);
+  for (const attention::Mechanism& m : attention::mechanisms())
+    EXPECT_TRUE(covered.contains(std::string(m.name))) << m.name;
+}
+
+}  // namespace
+}  // namespace matapprox

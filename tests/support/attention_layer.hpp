@@ -1,0 +1,75 @@
+#pragma once
+
+#include <ceres/jet.h>
+
+#include "matapprox/attention/layer.hpp"
+
+namespace matapprox::test {
+
+using Dual = ceres::Jet<double, 1>;
+
+/// N x d numbers, standard normal.
+attention::TokenMatrix<double> random_tokens(Index n, Index d, std::uint64_t seed);
+
+/// A layer with its parameters at their start, its gradient and its memory, run on one sample after
+/// the other.
+template <class T>
+struct LayerRun {
+  LayerRun(const attention::Layer<T>& a_layer,
+           const attention::ParameterList& a_list,
+           Index a_width_out,
+           std::uint64_t seed = 1)
+      : layer(a_layer),
+        list(a_list),
+        width_out(a_width_out),
+        parameters(list.initial_values<T>(seed)),
+        gradient(parameters.size(), T(0)) {}
+
+  attention::Call<T> call(attention::Mask mask) {
+    attention::Call<T> c;
+    c.parameters = parameters.data();
+    c.gradient = gradient.data();
+    c.mask = mask;
+    c.workspace = &workspace;
+    return c;
+  }
+  attention::TokenMatrix<T> forward(const attention::TokenMatrix<T>& X, attention::Mask mask) {
+    attention::TokenMatrix<T> Y(X.rows(), width_out);
+    layer.forward(call(mask), X, Y, cache);
+    return Y;
+  }
+  attention::TokenMatrix<T> backward(const attention::TokenMatrix<T>& X,
+                                     const attention::TokenMatrix<T>& dY,
+                                     attention::Mask mask) {
+    attention::TokenMatrix<T> dX(X.rows(), X.cols());
+    layer.backward(call(mask), X, dY, dX, cache);
+    return dX;
+  }
+
+  const attention::Layer<T>& layer;
+  const attention::ParameterList& list;
+  Index width_out;
+  std::vector<T> parameters;
+  std::vector<T> gradient;
+  attention::Cache<T> cache;
+  attention::Workspace<T> workspace;
+};
+
+/// X W + b with the parameters NAME.weight and NAME.bias of a run.
+Matrix linear_of(const LayerRun<double>& run, const std::string& name, const Matrix& X);
+/// The parameter of that name as a matrix.
+Matrix parameter_of(const LayerRun<double>& run, const std::string& name);
+/// exp(S) with rows divided by their sums.
+Matrix row_softmax(const Matrix& S);
+
+/// |<u, J v> - <J^T u, v>| relative to what the two sums are made of; 0 where they are empty. J is
+/// the derivative of Y by X and all parameters; the direction is v for X and random for the
+/// parameters that are trained.
+double adjoint_defect(LayerRun<double>& real,
+                      LayerRun<Dual>& dual,
+                      const attention::TokenMatrix<double>& X,
+                      const attention::TokenMatrix<double>& v,
+                      const attention::TokenMatrix<double>& u,
+                      attention::Mask mask);
+
+}  // namespace matapprox::test
