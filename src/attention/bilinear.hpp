@@ -8,7 +8,7 @@ namespace matapprox::attention {
 // Y = Q (K^T U), or Y_i = q_i^T sum_{j <= i} k_j u_j^T where causal: what every mechanism of linear
 // cost comes down to. Q is N x D, K and U are N' x D and N' x u (N' = N where causal). 2 N D u
 // multiplications; a causal one works in runs of kRun tokens, D u numbers carried between them.
-// [KVPF20, Eqs. 4-9]
+// [KVPF20]
 
 inline constexpr Index kRun = 64;
 

@@ -12,7 +12,7 @@ struct EfficientOptions {
 };
 
 /// Efficient attention: H = rho_q(Q) (rho_k(K)^T V), rho_q the softmax over the features of each
-/// query, rho_k the softmax over the tokens of each feature. [SZZY21, Sec. 3.2]
+/// query, rho_k the softmax over the tokens of each feature. [SZZY21]
 ///
 /// E = rho_q(Q) rho_k(K)^T is row-stochastic and has rank <= p. 2 N p d + 4 d^2 N multiplications.
 /// Causal: no, each feature is normalised over all tokens.

@@ -21,7 +21,7 @@ struct Initial {
   static Initial uniform(double bound) { return {Law::kUniform, bound}; }
   static Initial normal(double deviation) { return {Law::kNormal, deviation}; }
   /// Blocks of cols orthogonal rows, the last one perhaps not whole, each row with the norm of a
-  /// standard normal vector of that many entries. [CLD+21, Sec. 2.4]
+  /// standard normal vector of that many entries. [CLD+21]
   static Initial orthogonal() { return {Law::kOrthogonal, 1}; }
   static Initial truncated_normal(double deviation) { return {Law::kTruncatedNormal, deviation}; }
 };

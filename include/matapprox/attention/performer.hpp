@@ -12,8 +12,7 @@ struct PerformerOptions {
 };
 
 /// Performer, FAVOR+: softmax attention in expectation over random features,
-/// phi(x) = D^-1/2 (exp(Omega x - |x|^2 / 2 - s) + 1e-4), x = q p^-1/4 or k p^-1/4. [CLD+21, Eq. 7
-/// and Sec. 2.4]
+/// phi(x) = D^-1/2 (exp(Omega x - |x|^2 / 2 - s) + 1e-4), x = q p^-1/4 or k p^-1/4. [CLD+21]
 ///
 /// Omega (D x p) is drawn once, in orthogonal blocks whose rows have the norms of normal vectors;
 /// it is the parameter PREFIX.omega that is not trained, so that it is saved with the state. s is

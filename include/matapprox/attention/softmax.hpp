@@ -14,7 +14,7 @@ struct SoftmaxOptions {
 ///
 /// Blocks of queries meet blocks of keys one after the other with a running maximum and sum, and
 /// the backward pass makes the entries again from the saved logarithms of the sums: O(N d) memory,
-/// no N x N array. [RS21; DFE+22, Alg. 1] A row whose keys are all masked gives 0.
+/// no N x N array. [RS21; DFE+22] A row whose keys are all masked gives 0.
 /// 2 d N^2 + 4 d^2 N multiplications; parameters 4 d^2 + 4 d. Causal: yes.
 template <class T>
 std::unique_ptr<Attention<T>> softmax(ParameterList& list,

@@ -334,11 +334,12 @@ std::string Fit::message() const {
 }  // namespace
 
 void ChordOptions::visit(OptionVisitor& v) {
-  v.visit_enum("pattern",
-               pattern,
-               "reference: links 0, 1, 2, 4 .. 2^(floor(log2 N) - 1), as the paper's code; paper: "
-               "as its text, one link fewer where N is a power of two; torch: as its attention module, "
-               "floor(log2 N) factors");
+  v.visit_enum(
+      "pattern",
+      pattern,
+      "reference: links 0, 1, 2, 4 .. 2^(floor(log2 N) - 1), as the paper's code; paper: "
+      "as its text, one link fewer where N is a power of two; torch: as its attention module, "
+      "floor(log2 N) factors");
   v.visit("offsets",
           offsets,
           "own links (column - row) mod N: one list for all factors, 0,1,2,4, or one a factor, "
