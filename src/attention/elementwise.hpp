@@ -55,7 +55,7 @@ T softmax_row(const T* x, T* y, Index n) {
   if constexpr (std::is_floating_point_v<T>) {
     return kernels::softmax_row(x, y, n);
   } else {
-    const T least(-std::numeric_limits<double>::infinity());
+    T least(-std::numeric_limits<double>::infinity());
     T largest = least;
     for (Index i = 0; i < n; ++i) largest = x[i] > largest ? x[i] : largest;
     T sum(0);

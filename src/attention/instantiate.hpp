@@ -2,6 +2,9 @@
 
 #include <ceres/jet.h>
 
+// What a template is made for cannot stand in parentheses.
+// NOLINTBEGIN(bugprone-macro-parentheses)
+
 /// Makes a class or function template of a layer for every scalar that it serves. Jets carry a
 /// derivative along one direction through the forward pass: a Jacobian-vector product, which the
 /// tests hold against the backward pass.
@@ -18,3 +21,5 @@
       ParameterList&, const std::string&, const AttentionShape&, const Options&); \
   template std::unique_ptr<Attention<ceres::Jet<double, 1>>> function(            \
       ParameterList&, const std::string&, const AttentionShape&, const Options&)
+
+// NOLINTEND(bugprone-macro-parentheses)

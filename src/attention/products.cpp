@@ -92,12 +92,14 @@ void multiply_by_transpose(
   multiply_any<T>(Trans::kNo, A, Trans::kYes, B, C, alpha, add);
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses)
 #define MATAPPROX_INSTANTIATE_PRODUCT(multiply, T) \
   template void multiply<T>(const ConstTokens<T>&, const ConstTokens<T>&, Tokens<T>, double, bool)
 #define MATAPPROX_INSTANTIATE_PRODUCTS(T)                \
   MATAPPROX_INSTANTIATE_PRODUCT(multiply, T);            \
   MATAPPROX_INSTANTIATE_PRODUCT(multiply_transposed, T); \
   MATAPPROX_INSTANTIATE_PRODUCT(multiply_by_transpose, T)
+// NOLINTEND(bugprone-macro-parentheses)
 using Dual = ceres::Jet<double, 1>;
 MATAPPROX_INSTANTIATE_PRODUCTS(float);
 MATAPPROX_INSTANTIATE_PRODUCTS(double);

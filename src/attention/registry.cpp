@@ -62,6 +62,7 @@ constexpr std::array kEntries{
 
 std::vector<Mechanism> mechanisms() {
   std::vector<Mechanism> all;
+  all.reserve(kEntries<double>.size());
   for (const Entry<double>& e : kEntries<double>) all.push_back(e.mechanism);
   return all;
 }
@@ -84,12 +85,14 @@ std::unique_ptr<Attention<T>> make_attention(std::string_view name,
       fmt::format("attention: there is no mechanism '{}'{}", name, suggestion(name, known)));
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses)
 #define MATAPPROX_INSTANTIATE_MAKE(T)                                          \
   template std::unique_ptr<Attention<T>> make_attention(std::string_view,      \
                                                         ParameterList&,        \
                                                         const std::string&,    \
                                                         const AttentionShape&, \
                                                         const NamedOptions&)
+// NOLINTEND(bugprone-macro-parentheses)
 using Dual = ceres::Jet<double, 1>;
 MATAPPROX_INSTANTIATE_MAKE(float);
 MATAPPROX_INSTANTIATE_MAKE(double);

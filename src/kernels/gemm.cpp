@@ -311,6 +311,8 @@ void checked_product(Trans trans_a,
 
 }  // namespace
 
+// Blocks are views, passed by value.
+// NOLINTBEGIN(performance-unnecessary-value-param)
 void gemm(Trans trans_a,
           const ConstBlock& A,
           Trans trans_b,
@@ -330,6 +332,7 @@ void gemm(Trans trans_a,
           float beta) {
   checked_product<float>(trans_a, A, trans_b, B, C, alpha, beta);
 }
+// NOLINTEND(performance-unnecessary-value-param)
 
 Matrix product(Trans trans_a, const ConstBlock& A, Trans trans_b, const ConstBlock& B) {
   Matrix C(trans_a == Trans::kYes ? A.cols() : A.rows(),
