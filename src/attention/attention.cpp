@@ -12,4 +12,13 @@ void AttentionShape::validate(const std::string& who) const {
   require(layer >= 0 && layer < layers, "{}: layer {} of {} layers", who, layer, layers);
 }
 
+void AttentionShape::check_sample(Index rows, Index cols) const {
+  require(rows >= 1 && rows <= length && cols == width,
+          "attention: {} tokens of width {}, it was made for 1..{} of width {}",
+          rows,
+          cols,
+          length,
+          width);
+}
+
 }  // namespace matapprox::attention

@@ -51,6 +51,7 @@ template <class T>
 typename MultiHead<T>::Parts MultiHead<T>::project(const Call<T>& call,
                                                    const ConstTokens<T>& X,
                                                    Cache<T>& cache) const {
+  shape_.check_sample(X.rows(), X.cols());
   const Index d = shape_.width;
   const Index q = query_ ? d : 0;
   Parts parts{cache.array(kProjected, X.rows(), 2 * q + d), q, d, shape_.heads};

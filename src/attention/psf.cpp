@@ -30,7 +30,7 @@ class Psf final : public Attention<T> {
  public:
   Psf(ParameterList& list,
       const std::string& prefix,
-      Index length,
+      const AttentionShape& shape,
       const Widths& widths,
       const PsfOptions& options);
 
@@ -91,6 +91,7 @@ class Psf final : public Attention<T> {
                           Tokens<T> dX,
                           Cache<T>& cache) const;
 
+  AttentionShape shape_;
   ChordLinks links_;
   ChordPattern pattern_;  ///< at the largest length
   Widths widths_;
@@ -128,11 +129,12 @@ LinearStart link_start(PsfStart start, Index hidden, Index links) {
 template <class T>
 Psf<T>::Psf(ParameterList& list,
             const std::string& prefix,
-            Index length,
+            const AttentionShape& shape,
             const Widths& widths,
             const PsfOptions& options)
-    : links_(options.pattern),
-      pattern_(chord_pattern(length, options.pattern)),
+    : shape_(shape),
+      links_(options.pattern),
+      pattern_(chord_pattern(shape.length, options.pattern)),
       widths_(widths),
       residual_(options.residual) {
   const Index all = networks(pattern_) * widths.hidden;
@@ -240,6 +242,7 @@ void Psf<T>::forward(const Call<T>& call,
                      const ConstTokens<T>& X,
                      Tokens<T> Y,
                      Cache<T>& cache) const {
+  shape_.check_sample(X.rows(), X.cols());
   ChordPattern other;
   const ChordPattern& pattern = pattern_of(X.rows(), other);
   run_networks(call, X, pattern, false, cache);
@@ -264,6 +267,7 @@ void Psf<T>::backward(const Call<T>& call,
                       Tokens<T> dX,
                       Cache<T>& cache) const {
   const Index n = X.rows();
+  shape_.check_sample(n, X.cols());
   ChordPattern other;
   const ChordPattern& pattern = pattern_of(n, other);
   typename Workspace<T>::Scope scope(*call.workspace);
@@ -297,6 +301,7 @@ void Psf<T>::apply_map(const Call<T>& call,
                        Tokens<T> Y,
                        Cache<T>& cache) const {
   const Index n = X.rows();
+  shape_.check_sample(n, X.cols());
   ChordPattern other;
   const ChordPattern& pattern = pattern_of(n, other);
   run_networks(call, X, pattern, true, cache);
@@ -323,6 +328,7 @@ void Psf<T>::apply_map_transpose(const Call<T>& call,
                                  Tokens<T> Y,
                                  Cache<T>& cache) const {
   const Index n = X.rows();
+  shape_.check_sample(n, X.cols());
   ChordPattern other;
   const ChordPattern& pattern = pattern_of(n, other);
   run_networks(call, X, pattern, true, cache);
@@ -380,7 +386,7 @@ std::unique_ptr<Attention<T>> psf(ParameterList& list,
   const Widths widths{shape.width,
                       options.hidden == 0 ? shape.width : options.hidden,
                       options.value_width == 0 ? shape.width : options.value_width};
-  return std::make_unique<Psf<T>>(list, prefix, shape.length, widths, options);
+  return std::make_unique<Psf<T>>(list, prefix, shape, widths, options);
 }
 
 MATAPPROX_INSTANTIATE_MECHANISM(psf, PsfOptions);

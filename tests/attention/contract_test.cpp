@@ -6,6 +6,7 @@
 #include <set>
 
 #include "attention/cases.hpp"
+#include "matapprox/core/error.hpp"
 #include "support/attention_layer.hpp"
 
 namespace matapprox {
@@ -50,6 +51,13 @@ std::vector<std::vector<std::uint8_t>> masks_of(Index n) {
 }
 
 class AttentionContract : public testing::TestWithParam<AttentionCase> {};
+class AttentionCausality : public testing::TestWithParam<AttentionCase> {};
+
+std::vector<AttentionCase> causal_cases() {
+  std::vector<AttentionCase> cases = test::attention_cases();
+  std::erase_if(cases, [](const AttentionCase& c) { return !c.causal; });
+  return cases;
+}
 
 /// <u, J v> by derivatives along v against <J^T u, v> by the backward pass, over inputs and all
 /// parameters at once.
@@ -157,8 +165,7 @@ TEST_P(AttentionContract, TheEffectiveMatrixAndItsTransposeAgree) {
   }
 }
 
-TEST_P(AttentionContract, ACausalRowDoesNotSeeWhatComesLater) {
-  if (!GetParam().causal) GTEST_SKIP() << "not causal";
+TEST_P(AttentionCausality, ACausalRowDoesNotSeeWhatComesLater) {
   Case<double> c(GetParam());
   TokenMatrix<double> X = random_tokens(kLongest, kWidth, 1);
   const TokenMatrix<double> Y = c.run.forward(X, {});
@@ -179,6 +186,37 @@ INSTANTIATE_TEST_SUITE_P(All,
                          AttentionContract,
                          testing::ValuesIn(test::attention_cases()),
                          [](const auto& each) { return each.param.label; });
+
+INSTANTIATE_TEST_SUITE_P(Causal,
+                         AttentionCausality,
+                         testing::ValuesIn(causal_cases()),
+                         [](const auto& each) { return each.param.label; });
+
+TEST_P(AttentionContract, ASampleThatDoesNotFitIsRefused) {
+  Case<double> c(GetParam());
+  EXPECT_THROW(c.run.forward(random_tokens(kLongest + 1, kWidth, 1), {}), InvalidArgument);
+  EXPECT_THROW(c.run.forward(random_tokens(5, kWidth + 1, 1), {}), InvalidArgument);
+}
+
+/// What has no causal case refuses to be causal, and says why.
+TEST(AttentionCases, AMechanismIsCausalOrRefuses) {
+  std::set<std::string> causal{"tokenwise"};  // mixes nothing
+  for (const AttentionCase& c : causal_cases()) causal.insert(c.mechanism);
+  for (const attention::Mechanism& m : attention::mechanisms()) {
+    attention::ParameterList list;
+    attention::AttentionShape shape;
+    shape.width = kWidth;
+    shape.length = kLongest;
+    shape.causal = true;
+    try {
+      attention::make_attention<double>(m.name, list, "a", shape);
+      EXPECT_TRUE(causal.contains(std::string(m.name))) << m.name;
+    } catch (const InvalidArgument& refusal) {
+      EXPECT_FALSE(causal.contains(std::string(m.name))) << m.name;
+      EXPECT_NE(std::string(refusal.what()).find("cannot be causal,"), std::string::npos);
+    }
+  }
+}
 
 TEST(AttentionCases, EveryMechanismHasOne) {
   std::set<std::string> covered;

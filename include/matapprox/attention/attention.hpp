@@ -20,6 +20,8 @@ struct AttentionShape {
   Index head_width() const { return width / heads; }
   /// Throws InvalidArgument, in the name of `who`, unless sizes are positive and h divides d.
   void validate(const std::string& who) const;
+  /// Throws InvalidArgument unless a sample of `rows` x `cols` fits: 1 .. length tokens of width d.
+  void check_sample(Index rows, Index cols) const;
 };
 
 /// Work and memory of one sample of N tokens. [Singularformer, Table 1]

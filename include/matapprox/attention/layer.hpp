@@ -31,8 +31,8 @@ struct Call {
 /// or double, or ceres::Jet<double, 1> for derivatives along a direction.
 ///
 /// A layer holds no numbers, so one object serves any number of threads: parameters come with the
-/// call, and what the backward pass needs of the forward pass is in the cache. Sizes are checked
-/// where a layer is made and at the entry of a Model; a layer alone trusts its caller.
+/// call, and what the backward pass needs of the forward pass is in the cache. An attention layer
+/// throws InvalidArgument for a sample that does not fit; the others trust their caller.
 template <class T>
 class Layer {
  public:

@@ -34,7 +34,7 @@ struct LinformerOptions {
 /// (F V) with E and F k x N. [WLK+20, Eq. 7; Linformer report, Eq. 3]
 ///
 /// E and F are trained, shared within `scope`; a shorter sequence uses their first N columns, a
-/// longer one is refused by the Model. Padding is zeroed in K and V before the projection (report,
+/// longer one throws InvalidArgument. Padding is zeroed in K and V before the projection (report,
 /// "masking"), which is exact for the linear map. They begin at N(0, 1/length): E K then has the
 /// size of K, where the N(0, 1/k) of the theorem makes it sqrt(N/k) times as large.
 /// (4 d^2 + 4 k d) N multiplications. Causal: no, E mixes all tokens.
