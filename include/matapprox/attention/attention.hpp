@@ -59,6 +59,9 @@ class Attention : public Layer<T> {
                                    Tokens<T> Y,
                                    Cache<T>& cache) const = 0;
   virtual AttentionCost cost(Index length) const = 0;
+  /// Numbers of one sample that this layer passes on to the layers above it (Realformer), in
+  /// Call::carried; 0 for most.
+  virtual Index carried(Index /*length*/) const { return 0; }
 };
 
 }  // namespace matapprox::attention

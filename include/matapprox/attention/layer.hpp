@@ -22,6 +22,15 @@ struct Call {
   bool training = false;          ///< dropout acts
   RandomKey random = {};
   Workspace<T>* workspace = nullptr;  ///< one a thread
+  /// Where forward passes add auxiliary losses, weighted; null: they are not wanted. Backward
+  /// passes add their gradient times auxiliary_weight.
+  T* auxiliary = nullptr;
+  double auxiliary_weight = 0;
+  /// What attention layers pass on to those above them, a slice of Attention::carried() numbers
+  /// for each of shape.layers, and the gradient of the same size, zero before the first backward
+  /// pass. Null: this layer is used alone.
+  T* carried = nullptr;
+  T* carried_gradient = nullptr;
 
   ConstTokenMap<T> value(const Place& p) const { return {parameters + p.offset, p.rows, p.cols}; }
   TokenMap<T> gradient_of(const Place& p) const { return {gradient + p.offset, p.rows, p.cols}; }
