@@ -5,12 +5,11 @@
 
 namespace matapprox::attention {
 
-/// The counters that dropout draws from: a number is dropped or not by (seed, step, sample, layer,
-/// place) only, whatever the thread count.
+/// The counters that dropout draws from: a number is dropped or not by (seed, sample, layer, place)
+/// only, whatever the thread count.
 struct RandomKey {
   std::uint64_t seed = 1;
-  Index step = 0;
-  Index sample = 0;
+  Index sample = 0;  ///< running number since the start of training
 };
 
 /// What a layer is given to work on one sample.

@@ -24,6 +24,7 @@ enum class RandomStream : std::uint32_t {
   kAttentionBuffer = 11,
   kDropout = 12,
   kTask = 13,
+  kShuffle = 14,
 };
 
 /// Counter-based random numbers: a pure function of (seed, stream, i, j), hence the same for any

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <array>
+
+#include "matapprox/attention/attention.hpp"
+#include "matapprox/attention/dropout.hpp"
+#include "matapprox/attention/feed_forward.hpp"
+#include "matapprox/attention/layer_norm.hpp"
+#include "matapprox/core/options.hpp"
+
+namespace matapprox::attention {
+
+enum class BlockKind { kPostNorm, kPreNorm, kBare };
+
+}  // namespace matapprox::attention
+
+namespace matapprox {
+
+template <>
+struct EnumNames<attention::BlockKind> {
+  static constexpr std::array<std::string_view, 3> values{"post_norm", "pre_norm", "bare"};
+};
+
+}  // namespace matapprox
+
+namespace matapprox::attention {
+
+struct BlockOptions {
+  BlockKind kind = BlockKind::kPostNorm;
+  Index feed_forward = 4;   ///< hidden width of F over d; 0: no F
+  double dropout = 0;       ///< of A and of F
+  bool inner_skip = false;  ///< A(X) + X in the place of A(X)
+  bool outer_skip = false;  ///< X is added to the block's result
+  void visit(OptionVisitor& v);
+};
+
+/// An attention layer A with what stands around it, N x d to N x d (`bare`: to N x width_out):
+///   post_norm   Z = LN1(X + A(X)),  Y = LN2(Z + F(Z))            [VSP+17]
+///   pre_norm    Z = X + A(LN1(X)),  Y = Z + F(LN2(Z))            [XYH+20]
+///   bare        Y = A(X)
+/// F is a FeedForward; dropout acts on A and F. A post_norm block with the mechanism's option
+/// carry_scores is a Realformer block [HRJ+21]. SimpleTRON's blocks with another skip connection
+/// are post_norm with outer_skip: its text has no formula, this is our reading; inner_skip is the
+/// other one. Parameters PREFIX.norm1, .norm2, .feed_forward.
+template <class T>
+class Block final : public Layer<T> {
+ public:
+  /// `number` counts the blocks of a model from 0. Throws InvalidArgument if the attention's width
+  /// is not that of the tokens, unless bare.
+  Block(ParameterList& list,
+        const std::string& prefix,
+        std::unique_ptr<Attention<T>> attention,
+        Index width,
+        Index number,
+        const BlockOptions& options);
+  Index width_out() const { return attention_->width_out(); }
+  const Attention<T>& attention() const { return *attention_; }
+  void forward(const Call<T>& call,
+               const ConstTokens<T>& X,
+               Tokens<T> Y,
+               Cache<T>& cache) const override;
+  void backward(const Call<T>& call,
+                const ConstTokens<T>& X,
+                const ConstTokens<T>& dY,
+                Tokens<T> dX,
+                Cache<T>& cache) const override;
+  /// What the attention layer was given in the forward pass that filled the cache, and its cache.
+  ConstTokens<T> attention_input(const ConstTokens<T>& X, Cache<T>& cache) const;
+  static Cache<T>& attention_cache(Cache<T>& cache) { return cache.child(0); }
+
+ private:
+  void forward_post(const Call<T>& call, const ConstTokens<T>& X, Tokens<T> Y, Cache<T>& c) const;
+  void forward_pre(const Call<T>& call, const ConstTokens<T>& X, Tokens<T> Y, Cache<T>& c) const;
+  void backward_post(const Call<T>& call,
+                     const ConstTokens<T>& X,
+                     const ConstTokens<T>& dY,
+                     Tokens<T> dX,
+                     Cache<T>& cache) const;
+  void backward_pre(const Call<T>& call,
+                    const ConstTokens<T>& X,
+                    const ConstTokens<T>& dY,
+                    Tokens<T> dX,
+                    Cache<T>& cache) const;
+  /// Y = A(X), dropped, and its backward pass.
+  void attend(const Call<T>& call, const ConstTokens<T>& X, Tokens<T> Y, Cache<T>& cache) const;
+  void attend_backward(const Call<T>& call,
+                       const ConstTokens<T>& X,
+                       Tokens<T> dA,
+                       Tokens<T> dX,
+                       Cache<T>& cache) const;
+
+  BlockOptions options_;
+  std::unique_ptr<Attention<T>> attention_;
+  Dropout<T> attention_dropout_;
+  Dropout<T> feed_forward_dropout_;
+  std::unique_ptr<LayerNorm<T>> norm1_;  ///< null where bare
+  std::unique_ptr<LayerNorm<T>> norm2_;  ///< null without F
+  std::unique_ptr<FeedForward<T>> feed_forward_;
+};
+
+}  // namespace matapprox::attention

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+
+#include "matapprox/attention/linear.hpp"
+#include "matapprox/core/options.hpp"
+
+namespace matapprox::attention {
+
+enum class Positions { kNone, kLearned, kSinusoidal };
+
+}  // namespace matapprox::attention
+
+namespace matapprox {
+
+template <>
+struct EnumNames<attention::Positions> {
+  static constexpr std::array<std::string_view, 3> values{"none", "learned", "sinusoidal"};
+};
+
+}  // namespace matapprox
+
+namespace matapprox::attention {
+
+struct EmbeddingOptions {
+  Positions positions = Positions::kNone;
+  double position_scale = 1;  ///< of the sinusoidal ones; 1/3 in Singularformer's code
+  double deviation = 1;       ///< standard deviation of a token's vector at the start
+  void visit(OptionVisitor& v);
+};
+
+/// What a sequence consists of: N token ids, or N x features numbers; the other is empty.
+struct Sequence {
+  std::span<const std::int32_t> tokens;
+  std::span<const float> features;
+};
+
+/// The first layer of a model: X (N x d) from token ids (rows of a table, parameter
+/// PREFIX.token) or from features (a linear map, PREFIX.feature), plus a vector for each position:
+/// learned (PREFIX.position, length x d, normal) or sines and cosines, row i column 2 j: sin(i
+/// 10000^(-2j/d)), column 2 j + 1 its cosine [VSP+17, Sec. 3.5]. Rows of padding are 0.
+template <class T>
+class Embedding {
+ public:
+  /// Either `vocabulary` or `features` is positive.
+  Embedding(ParameterList& list,
+            const std::string& prefix,
+            Index width,
+            Index length,
+            Index vocabulary,
+            Index features,
+            const EmbeddingOptions& options);
+  /// N of a sequence. Throws InvalidArgument if it is not what this was made for: no tokens, more
+  /// than `length`, a token id beyond the vocabulary.
+  Index check(const Sequence& sequence, Mask mask) const;
+  void forward(const Call<T>& call, const Sequence& sequence, Tokens<T> X) const;
+  void backward(const Call<T>& call, const Sequence& sequence, const ConstTokens<T>& dX) const;
+
+ private:
+  Index length_;
+  Index vocabulary_;
+  Index features_;
+  Place token_;
+  std::unique_ptr<Linear<T>> feature_;
+  Place position_;
+  bool has_position_ = false;
+  TokenMatrix<double> waves_;  ///< of the sinusoidal positions, else empty
+};
+
+}  // namespace matapprox::attention

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <array>
+
+#include "matapprox/attention/layer.hpp"
+#include "matapprox/core/options.hpp"
+
+namespace matapprox::attention {
+
+enum class Pool { kFlatten, kCls, kMean, kMax, kMaxMean, kNone };
+
+}  // namespace matapprox::attention
+
+namespace matapprox {
+
+template <>
+struct EnumNames<attention::Pool> {
+  static constexpr std::array<std::string_view, 6> values{
+      "flatten", "cls", "mean", "max", "max_mean", "none"};
+};
+
+}  // namespace matapprox
+
+namespace matapprox::attention {
+
+/// Makes one row of all tokens: all rows one after the other (`flatten`, which ties a model to one
+/// N), row 0 (`cls`), the mean or the largest of each column over the tokens, those two side by
+/// side (`max_mean`), or leaves the rows as they are (`none`). Padding counts as 0 in `flatten` and
+/// not at all elsewhere; without any token the result is 0.
+template <class T>
+class Pooling {
+ public:
+  /// For tokens of that width, N = length where it is `flatten`.
+  Pooling(Pool pool, Index width, Index length);
+  Index width_out() const;
+  Index rows_out(Index length) const { return pool_ == Pool::kNone ? length : 1; }
+  /// Throws InvalidArgument for another N where it is `flatten`.
+  void forward(const Call<T>& call, const ConstTokens<T>& X, Tokens<T> Y) const;
+  void backward(const Call<T>& call,
+                const ConstTokens<T>& X,
+                const ConstTokens<T>& dY,
+                Tokens<T> dX) const;
+
+ private:
+  Pool pool_;
+  Index width_;
+  Index length_;
+};
+
+}  // namespace matapprox::attention

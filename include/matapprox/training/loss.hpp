@@ -1,0 +1,66 @@
+#pragma once
+
+#include <array>
+
+#include "matapprox/attention/tokens.hpp"
+#include "matapprox/core/options.hpp"
+#include "matapprox/tasks/task.hpp"
+
+namespace matapprox::training {
+
+enum class LossKind { kAuto, kSquared, kCrossEntropy, kBinaryCrossEntropy };
+
+}  // namespace matapprox::training
+
+namespace matapprox {
+
+template <>
+struct EnumNames<training::LossKind> {
+  static constexpr std::array<std::string_view, 4> values{
+      "auto", "squared", "cross_entropy", "binary_cross_entropy"};
+};
+
+}  // namespace matapprox
+
+namespace matapprox::training {
+
+struct LossOptions {
+  LossKind kind = LossKind::kAuto;  ///< squared for numbers, cross entropy for classes
+  double label_smoothing = 0;       ///< share of the answer spread over all classes
+  void visit(OptionVisitor& v);
+};
+
+/// What a sample's outputs are worth.
+struct LossValue {
+  double loss = 0;    ///< mean over the answers that are asked
+  Index answers = 0;  ///< 1, or the tokens that have a label
+  Index errors = 0;   ///< wrong ones
+};
+
+/// The loss of one sample and its gradient by the outputs.
+///   squared                (o - y)^2
+///   cross_entropy          -sum_c q_c log softmax(o)_c, q = (1 - s) e_y + s / C
+///   binary_cross_entropy   -sum_c [q_c log sigma(o_c) + (1 - q_c) log(1 - sigma(o_c))] / C
+/// An answer is wrong if |o - y| >= tolerance, or if the largest output is not that of the label
+/// (the first of equal ones counts).
+class Loss {
+ public:
+  /// Throws InvalidArgument for a loss that does not fit the task.
+  Loss(const LossOptions& options, const tasks::TaskShape& task);
+  /// Of the outputs (rows x C); sets d_out. Sums are in double. Throws InvalidArgument for a label
+  /// outside 0..C-1.
+  template <class T>
+  LossValue evaluate(const tasks::Sample& sample,
+                     const attention::ConstTokens<T>& out,
+                     attention::Tokens<T> d_out) const;
+
+ private:
+  template <class T>
+  double class_loss(const T* out, Index label, T* d_out) const;
+
+  LossKind kind_;
+  double smoothing_;
+  tasks::TaskShape task_;
+};
+
+}  // namespace matapprox::training

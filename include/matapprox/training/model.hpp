@@ -1,0 +1,113 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "matapprox/attention/block.hpp"
+#include "matapprox/attention/embedding.hpp"
+#include "matapprox/attention/pooling.hpp"
+#include "matapprox/core/options.hpp"
+#include "matapprox/tasks/task.hpp"
+
+namespace matapprox::training {
+
+enum class HeadKind { kLinear, kMlp };
+
+}  // namespace matapprox::training
+
+namespace matapprox {
+
+template <>
+struct EnumNames<training::HeadKind> {
+  static constexpr std::array<std::string_view, 2> values{"linear", "mlp"};
+};
+
+}  // namespace matapprox
+
+namespace matapprox::training {
+
+struct ModelOptions {
+  std::string attention = "psf";  ///< a mechanism's name
+  Index width = 32;               ///< d, of a token
+  Index heads = 1;
+  Index layers = 1;
+  bool causal = false;
+  attention::BlockOptions block;
+  bool final_norm = true;  ///< after the last pre_norm block
+  attention::EmbeddingOptions embedding;
+  attention::Pool pool = attention::Pool::kMean;  ///< of tasks with one answer a sample
+  HeadKind head = HeadKind::kLinear;              ///< mlp: Linear - GELU - Linear
+  Index head_hidden = 0;                          ///< of mlp; 0: the width of its input
+  void visit(OptionVisitor& v);
+};
+
+/// All that a model is made from; what a saved model says of itself.
+struct ModelDescription {
+  ModelOptions options;
+  NamedOptions attention_options;  ///< the mechanism's own
+  tasks::TaskShape task;
+  std::uint64_t seed = 1;  ///< of buffers that are not trained
+};
+
+/// Embedding - blocks with attention - pool - head: a sequence to `outputs` numbers, or to that
+/// many for each token. The head is a Linear or two; outputs are the classes of the task, 1 for a
+/// number.
+///
+/// Holds no numbers, so that one object serves all threads (layer.hpp). Parameters: embedding.*,
+/// block0.attention.*, block0.norm1.* ..., norm.*, head.*.
+template <class T>
+class Model {
+ public:
+  /// Throws InvalidArgument for options that do not fit together or the task.
+  explicit Model(ModelDescription description);
+
+  const ModelDescription& description() const { return description_; }
+  const attention::ParameterList& parameters() const { return parameters_; }
+  /// To freeze parameters.
+  attention::ParameterList& parameters() { return parameters_; }
+  Index outputs() const { return outputs_; }
+  /// Rows of the outputs for a sample: 1, or N.
+  Index rows_out(const tasks::Sample& sample) const;
+  Index layers() const { return static_cast<Index>(blocks_.size()); }
+  const attention::Attention<T>& attention(Index layer) const;
+
+  /// out = the outputs for a sample (rows_out x outputs()). call.mask is not used: the sample has
+  /// one. Throws InvalidArgument for a sample that does not fit: its length, its token ids.
+  void forward(attention::Call<T> call,
+               const tasks::Sample& sample,
+               attention::Tokens<T> out,
+               attention::Cache<T>& cache) const;
+  /// Adds to call.gradient; after the forward pass of the same sample and cache.
+  void backward(attention::Call<T> call,
+                const tasks::Sample& sample,
+                const attention::ConstTokens<T>& d_out,
+                attention::Cache<T>& cache) const;
+  /// What the attention of a layer was given in the forward pass that filled the cache (N x d), and
+  /// its own cache.
+  attention::ConstTokens<T> attention_input(Index layer,
+                                            Index length,
+                                            attention::Cache<T>& cache) const;
+  attention::Cache<T>& attention_cache(Index layer, attention::Cache<T>& cache) const;
+  /// Numbers of a sample of N tokens that its attention layers pass on, one after the other; in the
+  /// cache after a forward pass.
+  T* carried(Index length, attention::Cache<T>& cache) const;
+
+ private:
+  attention::TokenMap<T> tokens(Index layer, Index length, attention::Cache<T>& cache) const;
+  attention::TokenMap<T> pool_input(Index length, attention::Cache<T>& cache) const;
+  Index width_of(Index layer) const;  ///< of the tokens that enter a block, or leave the last one
+
+  ModelDescription description_;
+  attention::ParameterList parameters_;
+  Index outputs_ = 1;
+  std::unique_ptr<attention::Embedding<T>> embedding_;
+  std::vector<std::unique_ptr<attention::Block<T>>> blocks_;
+  attention::Dropout<T> dropout_;  ///< after the embedding
+  std::unique_ptr<attention::LayerNorm<T>> norm_;
+  std::unique_ptr<attention::Pooling<T>> pool_;
+  std::unique_ptr<attention::Layer<T>> head_;
+};
+
+}  // namespace matapprox::training

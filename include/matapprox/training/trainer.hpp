@@ -1,0 +1,135 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "matapprox/training/loss.hpp"
+#include "matapprox/training/model.hpp"
+#include "matapprox/training/optimizer.hpp"
+
+namespace matapprox::training {
+
+struct TrainingOptions {
+  Index steps = 2000;
+  Index batch = 40;      ///< samples that are summed before...
+  Index accumulate = 1;  ///< ...so many batches make one step
+  LossOptions loss;
+  OptimizerOptions optimizer;
+  Index evaluate_every = 250;  ///< steps between two looks at the validation data
+  Index evaluation_samples = 2000;
+  Index patience = 0;       ///< looks without a smaller error before training ends; 0: any number
+  double target_error = 0;  ///< validation error, 0..1, at which training ends
+  std::string freeze;       ///< parameters that stay: beginnings of names, separated by commas
+  void visit(OptionVisitor& v);
+};
+
+/// Loss and share of wrong answers on samples of a split, with its 95 % interval [Wil27].
+struct Evaluation {
+  double loss = 0;
+  double error = 0;
+  double error_low = 0;
+  double error_high = 0;
+  Index answers = 0;
+  Index samples = 0;
+};
+
+/// A look at the validation data.
+struct TrainingPoint {
+  Index step = 0;
+  double seconds = 0;
+  double training_loss = 0;  ///< mean over the steps since the last look, auxiliary losses included
+  double validation_loss = 0;
+  double validation_error = 0;
+};
+
+/// Where a training run stands: with it, the same model, task and options, a run goes on to the
+/// same bits as one that was not interrupted.
+struct TrainingState {
+  OptimizerState optimizer;
+  std::vector<float> parameters;
+  std::vector<float>
+      best;              ///< those of the smallest validation error, the smaller loss of equal ones
+  Index best_step = -1;  ///< -1: there was no look yet
+  double best_error = std::numeric_limits<double>::infinity();
+  double best_loss = std::numeric_limits<double>::infinity();
+  Index looks_without_gain = 0;
+  double loss_sum = 0;  ///< over the steps since the last look
+  Index loss_steps = 0;
+  double seconds = 0;  ///< spent so far
+  std::vector<TrainingPoint> history;
+};
+
+enum class TrainingEnd { kSteps, kTargetError, kPatience, kMaxSeconds, kInterrupted };
+
+}  // namespace matapprox::training
+
+namespace matapprox {
+
+template <>
+struct EnumNames<training::TrainingEnd> {
+  static constexpr std::array<std::string_view, 5> values{
+      "steps", "target_error", "patience", "max_seconds", "interrupted"};
+};
+
+}  // namespace matapprox
+
+namespace matapprox::training {
+
+/// How a caller watches and stops a run.
+struct TrainingControl {
+  const std::atomic<bool>* stop = nullptr;
+  double max_seconds = std::numeric_limits<double>::infinity();
+  std::function<void(const TrainingState&)> progress;  ///< after every step
+  /// After each look at the validation data, and about every checkpoint_seconds.
+  std::function<void(const TrainingState&)> checkpoint;
+  double checkpoint_seconds = 60;
+};
+
+/// Trains a model on a task. A step works on its samples one at a time, threads taking groups of
+/// them; each group has a gradient of its own and these are added in their order, so that results
+/// do not depend on the number of threads, to the bit. Memory: 4 to 16 gradients, and one cache and
+/// workspace for each thread, which stop growing after the first steps.
+class Trainer {
+ public:
+  /// Freezes what options.freeze names. Throws InvalidArgument for options outside their range.
+  Trainer(Model<float>& model, const tasks::Task& task, const TrainingOptions& options);
+  ~Trainer();
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+
+  /// Parameters at their start.
+  TrainingState start(std::uint64_t seed) const;
+  /// Goes on from `state`. Throws NumericalError where the loss or its gradient is not finite: that
+  /// step is not taken; InvalidArgument for a sample that does not fit the model.
+  TrainingEnd run(TrainingState& state, std::uint64_t seed, const TrainingControl& control);
+  /// On the first `samples` of a split, or all if it has fewer.
+  Evaluation evaluate(std::span<const float> parameters, tasks::Split split, Index samples);
+
+ private:
+  struct Worker;
+  struct Group;
+  /// Loss of a step, summed; leaves the gradient in gradient_.
+  double gradient_of_step(const TrainingState& state, std::uint64_t seed);
+  Index training_sample(Index running_number, std::uint64_t seed);
+  void look(TrainingState& state);
+  void take_step(TrainingState& state, std::uint64_t seed);
+  std::unique_ptr<Worker> take_worker();
+  void give_worker(std::unique_ptr<Worker> worker);
+
+  Model<float>& model_;
+  const tasks::Task& task_;
+  TrainingOptions options_;
+  Loss loss_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::vector<float> gradient_;
+  std::vector<Group> groups_;
+  struct Pool;
+  std::unique_ptr<Pool> pool_;  ///< workers that are not at work
+  std::vector<Index> order_;    ///< of the samples in an epoch
+  Index epoch_ = -1;
+};
+
+}  // namespace matapprox::training

@@ -1,0 +1,215 @@
+#include "matapprox/attention/block.hpp"
+
+#include "attention/instantiate.hpp"
+#include "core/require.hpp"
+
+namespace matapprox::attention {
+namespace {
+
+// Children of the cache, and arrays: what F and, where the norm comes first, A are given.
+constexpr std::size_t kAttention = 0;
+constexpr std::size_t kNorm1 = 1;
+constexpr std::size_t kNorm2 = 2;
+constexpr std::size_t kFeedForward = 3;
+constexpr std::size_t kFeedForwardInput = 0;
+constexpr std::size_t kAttentionInput = 1;
+
+}  // namespace
+
+void BlockOptions::visit(OptionVisitor& v) {
+  v.visit_enum("block", kind, "norms after the sums, before the layers, or attention alone");
+  v.visit("feed_forward", feed_forward, "hidden width of the feed-forward layer over d; 0: none");
+  v.visit("dropout", dropout, "share of numbers dropped after attention and feed-forward");
+  v.visit("inner_skip", inner_skip, "add its input to the attention once more");
+  v.visit("outer_skip", outer_skip, "add a block's input to its result (SimpleTRON)");
+}
+
+template <class T>
+Block<T>::Block(ParameterList& list,
+                const std::string& prefix,
+                std::unique_ptr<Attention<T>> attention,
+                Index width,
+                Index number,
+                const BlockOptions& options)
+    : options_(options),
+      attention_(std::move(attention)),
+      attention_dropout_(options.dropout, 2 * number + 1),
+      feed_forward_dropout_(options.dropout, 2 * number + 2) {
+  require(options.feed_forward >= 0, "block: feed_forward {} is below 0", options.feed_forward);
+  const bool bare = options.kind == BlockKind::kBare;
+  if (bare) {
+    require(!options.inner_skip && !options.outer_skip, "block: a bare block has no skips");
+    return;
+  }
+  require(attention_->width_out() == width,
+          "block: attention makes tokens of width {} of tokens of width {}; only a bare block can "
+          "have that",
+          attention_->width_out(),
+          width);
+  norm1_ = std::make_unique<LayerNorm<T>>(list, prefix + ".norm1", width);
+  if (options.feed_forward == 0) return;
+  norm2_ = std::make_unique<LayerNorm<T>>(list, prefix + ".norm2", width);
+  feed_forward_ = std::make_unique<FeedForward<T>>(
+      list, prefix + ".feed_forward", width, options.feed_forward * width, width);
+}
+
+template <class T>
+void Block<T>::attend(const Call<T>& call,
+                      const ConstTokens<T>& X,
+                      Tokens<T> Y,
+                      Cache<T>& cache) const {
+  attention_->forward(call, X, Y, cache.child(kAttention));
+  if (options_.inner_skip) Y += X;
+  attention_dropout_.apply(call, Y);
+}
+
+template <class T>
+void Block<T>::attend_backward(const Call<T>& call,
+                               const ConstTokens<T>& X,
+                               Tokens<T> dA,
+                               Tokens<T> dX,
+                               Cache<T>& cache) const {
+  attention_dropout_.apply(call, dA);
+  attention_->backward(call, X, dA, dX, cache.child(kAttention));
+  if (options_.inner_skip) dX += dA;
+}
+
+template <class T>
+void Block<T>::forward_post(const Call<T>& call,
+                            const ConstTokens<T>& X,
+                            Tokens<T> Y,
+                            Cache<T>& cache) const {
+  attend(call, X, Y, cache);
+  Y += X;
+  if (!feed_forward_) {
+    norm1_->forward(call, Y, Y, cache.child(kNorm1));
+    return;
+  }
+  TokenMap<T> Z = cache.array(kFeedForwardInput, X.rows(), X.cols());
+  norm1_->forward(call, Y, Z, cache.child(kNorm1));
+  feed_forward_->forward(call, Z, Y, cache.child(kFeedForward));
+  feed_forward_dropout_.apply(call, Y);
+  Y += Z;
+  norm2_->forward(call, Y, Y, cache.child(kNorm2));
+}
+
+template <class T>
+void Block<T>::backward_post(const Call<T>& call,
+                             const ConstTokens<T>& X,
+                             const ConstTokens<T>& dY,
+                             Tokens<T> dX,
+                             Cache<T>& cache) const {
+  typename Workspace<T>::Scope scope(*call.workspace);
+  TokenMap<T> dZ = scope.take(X.rows(), X.cols());
+  TokenMap<T> dF = scope.take(X.rows(), X.cols());
+  dZ = dY;
+  if (feed_forward_) {
+    const TokenMap<T> Z = cache.array(kFeedForwardInput, X.rows(), X.cols());
+    norm2_->backward(call, Z, dY, dF, cache.child(kNorm2));
+    dZ = dF;
+    feed_forward_dropout_.apply(call, dF);
+    feed_forward_->backward(call, Z, dF, dX, cache.child(kFeedForward));
+    dZ += dX;
+  }
+  norm1_->backward(call, X, dZ, dZ, cache.child(kNorm1));
+  dF = dZ;
+  attend_backward(call, X, dF, dX, cache);
+  dX += dZ;
+}
+
+template <class T>
+void Block<T>::forward_pre(const Call<T>& call,
+                           const ConstTokens<T>& X,
+                           Tokens<T> Y,
+                           Cache<T>& cache) const {
+  TokenMap<T> U = cache.array(kAttentionInput, X.rows(), X.cols());
+  norm1_->forward(call, X, U, cache.child(kNorm1));
+  attend(call, U, Y, cache);
+  Y += X;
+  if (!feed_forward_) return;
+  TokenMap<T> W = cache.array(kFeedForwardInput, X.rows(), X.cols());
+  norm2_->forward(call, Y, W, cache.child(kNorm2));
+  typename Workspace<T>::Scope scope(*call.workspace);
+  TokenMap<T> F = scope.take(X.rows(), X.cols());
+  feed_forward_->forward(call, W, F, cache.child(kFeedForward));
+  feed_forward_dropout_.apply(call, F);
+  Y += F;
+}
+
+template <class T>
+void Block<T>::backward_pre(const Call<T>& call,
+                            const ConstTokens<T>& X,
+                            const ConstTokens<T>& dY,
+                            Tokens<T> dX,
+                            Cache<T>& cache) const {
+  typename Workspace<T>::Scope scope(*call.workspace);
+  TokenMap<T> dZ = scope.take(X.rows(), X.cols());
+  TokenMap<T> d_branch = scope.take(X.rows(), X.cols());
+  dZ = dY;
+  if (feed_forward_) {
+    const TokenMap<T> W = cache.array(kFeedForwardInput, X.rows(), X.cols());
+    d_branch = dY;
+    feed_forward_dropout_.apply(call, d_branch);
+    feed_forward_->backward(call, W, d_branch, dX, cache.child(kFeedForward));
+    norm2_->backward(call, W, dX, dX, cache.child(kNorm2));
+    dZ += dX;
+  }
+  const TokenMap<T> U = cache.array(kAttentionInput, X.rows(), X.cols());
+  d_branch = dZ;
+  attend_backward(call, U, d_branch, dX, cache);
+  norm1_->backward(call, X, dX, dX, cache.child(kNorm1));
+  dX += dZ;
+}
+
+template <class T>
+void Block<T>::forward(const Call<T>& call,
+                       const ConstTokens<T>& X,
+                       Tokens<T> Y,
+                       Cache<T>& cache) const {
+  switch (options_.kind) {
+    case BlockKind::kBare:
+      attend(call, X, Y, cache);
+      break;
+    case BlockKind::kPostNorm:
+      forward_post(call, X, Y, cache);
+      break;
+    case BlockKind::kPreNorm:
+      forward_pre(call, X, Y, cache);
+      break;
+  }
+  if (options_.outer_skip) Y += X;
+}
+
+template <class T>
+void Block<T>::backward(const Call<T>& call,
+                        const ConstTokens<T>& X,
+                        const ConstTokens<T>& dY,
+                        Tokens<T> dX,
+                        Cache<T>& cache) const {
+  switch (options_.kind) {
+    case BlockKind::kBare: {
+      typename Workspace<T>::Scope scope(*call.workspace);
+      TokenMap<T> dA = scope.take(dY.rows(), dY.cols());
+      dA = dY;
+      attend_backward(call, X, dA, dX, cache);
+      break;
+    }
+    case BlockKind::kPostNorm:
+      backward_post(call, X, dY, dX, cache);
+      break;
+    case BlockKind::kPreNorm:
+      backward_pre(call, X, dY, dX, cache);
+      break;
+  }
+  if (options_.outer_skip) dX += dY;
+}
+
+template <class T>
+ConstTokens<T> Block<T>::attention_input(const ConstTokens<T>& X, Cache<T>& cache) const {
+  if (options_.kind != BlockKind::kPreNorm) return X;
+  return cache.array(kAttentionInput, X.rows(), X.cols());
+}
+
+MATAPPROX_INSTANTIATE_LAYER(Block);
+
+}  // namespace matapprox::attention

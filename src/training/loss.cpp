@@ -1,0 +1,92 @@
+#include "matapprox/training/loss.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/require.hpp"
+
+namespace matapprox::training {
+
+void LossOptions::visit(OptionVisitor& v) {
+  v.visit_enum("loss", kind, "auto: squared for numbers, cross_entropy for classes");
+  v.visit("label_smoothing", label_smoothing, "share of an answer spread over all classes");
+}
+
+Loss::Loss(const LossOptions& options, const tasks::TaskShape& task)
+    : kind_(options.kind), smoothing_(options.label_smoothing), task_(task) {
+  const bool number = task.answer == tasks::Answer::kNumber;
+  if (kind_ == LossKind::kAuto) kind_ = number ? LossKind::kSquared : LossKind::kCrossEntropy;
+  require(number == (kind_ == LossKind::kSquared),
+          "loss: {} does not fit a task whose answer is a {}",
+          enum_name(kind_),
+          number ? "number" : "class");
+  require(
+      smoothing_ >= 0 && smoothing_ < 1, "loss: label_smoothing {} is outside 0..1", smoothing_);
+  require(!number || smoothing_ == 0, "loss: label_smoothing is for classes");
+}
+
+/// d/do of cross entropy: softmax(o) - q; of binary cross entropy: (sigma(o) - q) / C.
+template <class T>
+double Loss::class_loss(const T* out, Index label, T* d_out) const {
+  const Index C = task_.classes;
+  require(label >= 0 && label < C, "loss: label {} is outside 0..{}", label, C - 1);
+  const double even = smoothing_ / static_cast<double>(C);
+  const auto wanted = [&](Index c) { return even + (c == label ? 1 - smoothing_ : 0); };
+  double loss = 0;
+  if (kind_ == LossKind::kBinaryCrossEntropy) {
+    for (Index c = 0; c < C; ++c) {
+      const double o = out[c];
+      // log(1 + e^-|o|) + max(o, 0) - q o, without overflow.
+      loss += std::log1p(std::exp(-std::abs(o))) + std::max(o, 0.0) - wanted(c) * o;
+      d_out[c] = static_cast<T>((1 / (1 + std::exp(-o)) - wanted(c)) / static_cast<double>(C));
+    }
+    return loss / static_cast<double>(C);
+  }
+  const double largest = *std::max_element(out, out + C);
+  double sum = 0;
+  for (Index c = 0; c < C; ++c) sum += std::exp(out[c] - largest);
+  const double log_sum = largest + std::log(sum);
+  for (Index c = 0; c < C; ++c) {
+    loss += wanted(c) * (log_sum - out[c]);
+    d_out[c] = static_cast<T>(std::exp(out[c] - log_sum) - wanted(c));
+  }
+  return loss;
+}
+
+template <class T>
+LossValue Loss::evaluate(const tasks::Sample& sample,
+                         const attention::ConstTokens<T>& out,
+                         attention::Tokens<T> d_out) const {
+  LossValue value;
+  if (kind_ == LossKind::kSquared) {
+    const double off = out(0, 0) - sample.number;
+    d_out(0, 0) = static_cast<T>(2 * off);
+    return {off * off, 1, std::abs(off) >= task_.tolerance ? 1 : 0};
+  }
+  const bool each = task_.answer == tasks::Answer::kTokenClass;
+  for (Index i = 0; i < out.rows(); ++i) {
+    const Index label = each ? sample.labels[static_cast<std::size_t>(i)] : sample.label;
+    if (each && label < 0) {
+      d_out.row(i).setZero();
+      continue;
+    }
+    const T* row = out.row(i).data();
+    value.loss += class_loss(row, label, d_out.row(i).data());
+    value.answers += 1;
+    if (std::max_element(row, row + task_.classes) - row != label) value.errors += 1;
+  }
+  if (value.answers > 1) {
+    value.loss /= static_cast<double>(value.answers);
+    d_out *= static_cast<T>(1 / static_cast<double>(value.answers));
+  }
+  return value;
+}
+
+template LossValue Loss::evaluate(const tasks::Sample&,
+                                  const attention::ConstTokens<float>&,
+                                  attention::Tokens<float>) const;
+template LossValue Loss::evaluate(const tasks::Sample&,
+                                  const attention::ConstTokens<double>&,
+                                  attention::Tokens<double>) const;
+
+}  // namespace matapprox::training

@@ -1,0 +1,214 @@
+#include "matapprox/training/model.hpp"
+
+#include "attention/instantiate.hpp"
+#include "core/require.hpp"
+#include "matapprox/attention/registry.hpp"
+
+namespace matapprox::training {
+
+using attention::Cache;
+using attention::Call;
+using attention::ConstTokens;
+using attention::TokenMap;
+using attention::Tokens;
+using attention::Workspace;
+
+namespace {
+
+// Arrays of a model's cache: pooled tokens; normed tokens; what layers pass on and its gradient;
+// from kTokens on what enters each block. Children: the blocks from 0 on, after them:
+constexpr std::size_t kPooled = 0;
+constexpr std::size_t kNormed = 1;
+constexpr std::size_t kCarried = 2;
+constexpr std::size_t kCarriedGradient = 3;
+constexpr std::size_t kTokens = 4;
+
+attention::Sequence sequence_of(const tasks::Sample& sample) {
+  return {sample.tokens, sample.features};
+}
+
+template <class T>
+std::unique_ptr<attention::Block<T>> make_block(attention::ParameterList& list,
+                                                const ModelDescription& description,
+                                                Index layer) {
+  const ModelOptions& options = description.options;
+  attention::AttentionShape shape;
+  shape.width = options.width;
+  shape.heads = options.heads;
+  shape.length = description.task.length;
+  shape.layer = layer;
+  shape.layers = options.layers;
+  shape.causal = options.causal;
+  shape.seed = description.seed;
+  const std::string prefix = fmt::format("block{}", layer);
+  auto mechanism = attention::make_attention<T>(
+      options.attention, list, prefix + ".attention", shape, description.attention_options);
+  require(mechanism->width_out() == options.width || layer + 1 == options.layers,
+          "model: {} makes tokens of width {}, the next layer takes {}",
+          options.attention,
+          mechanism->width_out(),
+          options.width);
+  return std::make_unique<attention::Block<T>>(
+      list, prefix, std::move(mechanism), options.width, layer, options.block);
+}
+
+attention::Pool pool_of(const ModelDescription& description) {
+  return description.task.answer == tasks::Answer::kTokenClass ? attention::Pool::kNone
+                                                               : description.options.pool;
+}
+
+}  // namespace
+
+void ModelOptions::visit(OptionVisitor& v) {
+  v.visit("attention", attention, "the mechanism, one of those that `attention list` shows");
+  v.visit("width", width, "d: width of a token");
+  v.visit("heads", heads, "heads of an attention layer");
+  v.visit("layers", layers, "blocks, one after the other");
+  v.visit("causal", causal, "a token sees itself and those before it only");
+  block.visit(v);
+  v.visit("final_norm", final_norm, "a norm after the last pre_norm block");
+  embedding.visit(v);
+  v.visit_enum("pool", pool, "what the head reads: all tokens, the first, mean, largest");
+  v.visit_enum("head", head, "linear map, or Linear - GELU - Linear");
+  v.visit("head_hidden", head_hidden, "hidden width of an mlp head; 0: that of its input");
+}
+
+template <class T>
+Model<T>::Model(ModelDescription description)
+    : description_(std::move(description)), dropout_(description_.options.block.dropout, 0) {
+  const ModelOptions& options = description_.options;
+  const tasks::TaskShape& task = description_.task;
+  require(options.width >= 1, "model: width {} is below 1", options.width);
+  require(options.layers >= 1, "model: {} layers, at least 1", options.layers);
+  require(task.length >= 1, "model: a task of length {}", task.length);
+  require(options.head_hidden >= 0, "model: head_hidden {} is below 0", options.head_hidden);
+  outputs_ = task.answer == tasks::Answer::kNumber ? 1 : task.classes;
+  require(outputs_ >= 1, "model: a task of {} classes", outputs_);
+  const attention::Pool pool = pool_of(description_);
+  require((pool == attention::Pool::kNone) == (task.answer == tasks::Answer::kTokenClass),
+          "model: pool none is for tasks with an answer for each token");
+  embedding_ = std::make_unique<attention::Embedding<T>>(parameters_,
+                                                         "embedding",
+                                                         options.width,
+                                                         task.length,
+                                                         task.vocabulary,
+                                                         task.features,
+                                                         options.embedding);
+  for (Index l = 0; l < options.layers; ++l)
+    blocks_.push_back(make_block<T>(parameters_, description_, l));
+  const Index width = blocks_.back()->width_out();
+  if (options.block.kind == attention::BlockKind::kPreNorm && options.final_norm)
+    norm_ = std::make_unique<attention::LayerNorm<T>>(parameters_, "norm", width);
+  pool_ = std::make_unique<attention::Pooling<T>>(pool, width, task.length);
+  const Index in = pool_->width_out();
+  if (options.head == HeadKind::kLinear) {
+    head_ = std::make_unique<attention::Linear<T>>(parameters_, "head", in, outputs_);
+  } else {
+    const Index hidden = options.head_hidden == 0 ? in : options.head_hidden;
+    head_ = std::make_unique<attention::FeedForward<T>>(parameters_, "head", in, hidden, outputs_);
+  }
+}
+
+template <class T>
+const attention::Attention<T>& Model<T>::attention(Index layer) const {
+  require(layer >= 0 && layer < layers(), "model: layer {} is outside 0..{}", layer, layers() - 1);
+  return blocks_[static_cast<std::size_t>(layer)]->attention();
+}
+
+template <class T>
+Index Model<T>::rows_out(const tasks::Sample& sample) const {
+  return pool_->rows_out(embedding_->check(sequence_of(sample), sample.mask));
+}
+
+template <class T>
+Index Model<T>::width_of(Index layer) const {
+  return layer < layers() ? description_.options.width : blocks_.back()->width_out();
+}
+
+template <class T>
+TokenMap<T> Model<T>::tokens(Index layer, Index length, Cache<T>& cache) const {
+  return cache.array(kTokens + static_cast<std::size_t>(layer), length, width_of(layer));
+}
+
+template <class T>
+TokenMap<T> Model<T>::pool_input(Index length, Cache<T>& cache) const {
+  return norm_ ? cache.array(kNormed, length, width_of(layers())) : tokens(layers(), length, cache);
+}
+
+template <class T>
+T* Model<T>::carried(Index length, Cache<T>& cache) const {
+  const Index size = blocks_.front()->attention().carried(length) * layers();
+  return size == 0 ? nullptr : cache.array(kCarried, size, 1).data();
+}
+
+template <class T>
+ConstTokens<T> Model<T>::attention_input(Index layer, Index length, Cache<T>& cache) const {
+  const auto number = static_cast<std::size_t>(layer);
+  return blocks_[number]->attention_input(tokens(layer, length, cache), cache.child(number));
+}
+
+template <class T>
+Cache<T>& Model<T>::attention_cache(Index layer, Cache<T>& cache) const {
+  return attention::Block<T>::attention_cache(cache.child(static_cast<std::size_t>(layer)));
+}
+
+template <class T>
+void Model<T>::forward(Call<T> call,
+                       const tasks::Sample& sample,
+                       Tokens<T> out,
+                       Cache<T>& cache) const {
+  call.mask = sample.mask;
+  const Index n = embedding_->check(sequence_of(sample), call.mask);
+  call.carried = carried(n, cache);
+  embedding_->forward(call, sequence_of(sample), tokens(0, n, cache));
+  dropout_.apply(call, tokens(0, n, cache));
+  for (Index l = 0; l < layers(); ++l) {
+    const auto number = static_cast<std::size_t>(l);
+    blocks_[number]->forward(
+        call, tokens(l, n, cache), tokens(l + 1, n, cache), cache.child(number));
+  }
+  if (norm_) {
+    norm_->forward(
+        call, tokens(layers(), n, cache), pool_input(n, cache), cache.child(blocks_.size()));
+  }
+  TokenMap<T> pooled = cache.array(kPooled, pool_->rows_out(n), pool_->width_out());
+  pool_->forward(call, pool_input(n, cache), pooled);
+  head_->forward(call, pooled, out, cache.child(blocks_.size() + 1));
+}
+
+template <class T>
+void Model<T>::backward(Call<T> call,
+                        const tasks::Sample& sample,
+                        const ConstTokens<T>& d_out,
+                        Cache<T>& cache) const {
+  call.mask = sample.mask;
+  const Index n = embedding_->check(sequence_of(sample), call.mask);
+  call.carried = carried(n, cache);
+  if (call.carried != nullptr) {
+    const Index size = blocks_.front()->attention().carried(n) * layers();
+    TokenMap<T> gradient = cache.array(kCarriedGradient, size, 1);
+    gradient.setZero();
+    call.carried_gradient = gradient.data();
+  }
+  typename Workspace<T>::Scope scope(*call.workspace);
+  TokenMap<T> pooled = cache.array(kPooled, pool_->rows_out(n), pool_->width_out());
+  TokenMap<T> d_pooled = scope.take(pooled.rows(), pooled.cols());
+  head_->backward(call, pooled, d_out, d_pooled, cache.child(blocks_.size() + 1));
+  TokenMap<T> dY = scope.take(n, width_of(layers()));
+  pool_->backward(call, pool_input(n, cache), d_pooled, dY);
+  if (norm_) norm_->backward(call, tokens(layers(), n, cache), dY, dY, cache.child(blocks_.size()));
+  TokenMap<T> dX = scope.take(n, width_of(0));
+  TokenMap<T> above = scope.take(n, width_of(0));
+  for (Index l = layers() - 1; l >= 0; --l) {
+    const auto number = static_cast<std::size_t>(l);
+    const ConstTokens<T> d_top = l + 1 == layers() ? ConstTokens<T>(dY) : ConstTokens<T>(above);
+    blocks_[number]->backward(call, tokens(l, n, cache), d_top, dX, cache.child(number));
+    above = dX;
+  }
+  dropout_.apply(call, above);
+  embedding_->backward(call, sequence_of(sample), above);
+}
+
+MATAPPROX_INSTANTIATE_LAYER(Model);
+
+}  // namespace matapprox::training

@@ -1,0 +1,299 @@
+#include "matapprox/training/model_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "io/hdf5_image.hpp"
+#include "io/hdf5_values.hpp"
+#include "io/isolated.hpp"
+#include "matapprox/core/error.hpp"
+
+namespace matapprox::training {
+namespace {
+
+using hdf5::Handle;
+using hdf5::Place;
+
+const std::string kModelFormat = "matapprox model";
+constexpr Index kModelVersion = 1;
+constexpr Index kLargestCount = Index{1} << 48;
+constexpr Index kHistoryColumns = 5;
+const std::array<std::string_view, 3> kAnswerNames{"number", "class", "token_class"};
+
+[[noreturn]] void damaged(const Place& place, const std::string& what) {
+  throw FileError(fmt::format("{}: {}: the file is damaged", place.file, what));
+}
+
+NamedOptions named_options(const std::vector<OptionText>& options) {
+  NamedOptions named;
+  for (const OptionText& option : options) named.emplace_back(option.name, option.value);
+  return named;
+}
+
+void write_options(const Place& root, const std::string& name, const NamedOptions& options) {
+  const Handle group = hdf5::create_group(root, name);
+  for (const auto& [option, value] : options) hdf5::write_text({group, root.file}, option, value);
+}
+
+NamedOptions read_options(const Place& root, const std::string& name) {
+  const Handle group = hdf5::open_group(root, name);
+  const Place place{group, root.file};
+  NamedOptions options;
+  for (const std::string& option : hdf5::member_names(place))
+    options.emplace_back(option, hdf5::read_text(place, option));
+  return options;
+}
+
+void write_shape(const Place& root, const tasks::TaskShape& shape) {
+  const Handle group = hdf5::create_group(root, "shape");
+  const Place place{group, root.file};
+  hdf5::put_integer(place, "length", shape.length);
+  hdf5::put_integer(place, "features", shape.features);
+  hdf5::put_integer(place, "vocabulary", shape.vocabulary);
+  hdf5::put_text(
+      place, "answer", std::string(kAnswerNames[static_cast<std::size_t>(shape.answer)]));
+  hdf5::put_integer(place, "classes", shape.classes);
+  hdf5::put_number(place, "tolerance", shape.tolerance);
+}
+
+tasks::TaskShape read_shape(const Place& root) {
+  const Handle group = hdf5::open_group(root, "shape");
+  const Place place{group, root.file};
+  tasks::TaskShape shape;
+  shape.length = hdf5::get_integer(place, "length", 1, kLargestCount);
+  shape.features = hdf5::get_integer(place, "features", 0, kLargestCount);
+  shape.vocabulary = hdf5::get_integer(place, "vocabulary", 0, kLargestCount);
+  const std::string answer = hdf5::get_text(place, "answer");
+  const auto found = std::find(kAnswerNames.begin(), kAnswerNames.end(), answer);
+  if (found == kAnswerNames.end()) damaged(place, fmt::format("unknown answer '{}'", answer));
+  shape.answer = static_cast<tasks::Answer>(found - kAnswerNames.begin());
+  shape.classes = hdf5::get_integer(place, "classes", 0, kLargestCount);
+  shape.tolerance = hdf5::get_number(place, "tolerance");
+  return shape;
+}
+
+/// Floats as an array of one extent or two.
+void write_floats(const Place& group,
+                  const std::string& name,
+                  const std::vector<Index>& extents,
+                  const float* values) {
+  const Index cols = extents.size() == 2 ? extents[1] : 1;
+  hdf5::write_values(
+      group, name, extents, Precision::kFloat, [&](Index first, Index count, double* rows) {
+        std::copy_n(values + first * cols, count * cols, rows);
+      });
+}
+
+void write_parameters(const Place& root,
+                      const attention::ParameterList& list,
+                      const std::vector<float>& values) {
+  const Handle group = hdf5::create_group(root, "parameters");
+  for (const attention::Parameter& p : list.parameters()) {
+    const float* own = values.data() + p.offset;
+    if (!std::all_of(own, own + p.size(), [](float x) { return std::isfinite(x); })) {
+      throw NumericalError(fmt::format("{}: {} holds NaN or Inf", root.file, p.name));
+    }
+    write_floats({group, root.file}, p.name, {p.rows, p.cols}, own);
+  }
+}
+
+std::vector<float> read_parameters(const Place& root, const attention::ParameterList& list) {
+  const Handle group = hdf5::open_group(root, "parameters");
+  const Place place{group, root.file};
+  std::vector<float> values(static_cast<std::size_t>(list.size()));
+  for (const attention::Parameter& p : list.parameters()) {
+    hdf5::read_values(
+        place, p.name, {p.rows, p.cols}, [&](Index first, Index count, const double* rows) {
+          float* own = values.data() + p.offset + first * p.cols;
+          std::transform(
+              rows, rows + count * p.cols, own, [](double x) { return static_cast<float>(x); });
+        });
+  }
+  return values;
+}
+
+void write_history(const Place& place, const std::vector<TrainingPoint>& history) {
+  hdf5::write_values(place,
+                     "history",
+                     {static_cast<Index>(history.size()), kHistoryColumns},
+                     Precision::kDouble,
+                     [&](Index first, Index count, double* rows) {
+                       for (Index i = 0; i < count; ++i) {
+                         const TrainingPoint& p = history[static_cast<std::size_t>(first + i)];
+                         double* row = rows + kHistoryColumns * i;
+                         row[0] = static_cast<double>(p.step);
+                         row[1] = p.seconds;
+                         row[2] = p.training_loss;
+                         row[3] = p.validation_loss;
+                         row[4] = p.validation_error;
+                       }
+                     });
+}
+
+std::vector<TrainingPoint> read_history(const Place& place) {
+  const std::vector<Index> extents = hdf5::extents_of(place, "history");
+  if (extents.size() != 2 || extents[1] != kHistoryColumns)
+    damaged(place, "a history without five columns");
+  const std::vector<double> rows = hdf5::read_values(place, "history");
+  std::vector<TrainingPoint> history;
+  for (std::size_t i = 0; i + kHistoryColumns <= rows.size(); i += kHistoryColumns) {
+    if (!(rows[i] >= 0 && rows[i] < 9e15)) damaged(place, "a history with a wrong step");
+    history.push_back(
+        {static_cast<Index>(rows[i]), rows[i + 1], rows[i + 2], rows[i + 3], rows[i + 4]});
+  }
+  return history;
+}
+
+void write_state(const Place& root, const TrainingState& state) {
+  const Handle group = hdf5::create_group(root, "state");
+  const Place place{group, root.file};
+  const auto flat = [&](const std::string& name, const std::vector<float>& values) {
+    write_floats(place, name, {static_cast<Index>(values.size())}, values.data());
+  };
+  flat("parameters", state.parameters);
+  flat("first", state.optimizer.first);
+  flat("second", state.optimizer.second);
+  hdf5::put_integer(place, "step", state.optimizer.step);
+  hdf5::put_integer(place, "best_step", state.best_step);
+  hdf5::put_number(place, "best_error", state.best_error);
+  hdf5::put_number(place, "best_loss", state.best_loss);
+  hdf5::put_integer(place, "looks_without_gain", state.looks_without_gain);
+  hdf5::put_number(place, "loss_sum", state.loss_sum);
+  hdf5::put_integer(place, "loss_steps", state.loss_steps);
+  hdf5::put_number(place, "seconds", state.seconds);
+  write_history(place, state.history);
+}
+
+std::vector<float> read_flat(const Place& place, const std::string& name, Index size) {
+  const std::vector<double> values = hdf5::read_values(place, name);
+  if (static_cast<Index>(values.size()) != size) {
+    damaged(place, fmt::format("{} has {} numbers, not {}", name, values.size(), size));
+  }
+  std::vector<float> floats(values.size());
+  std::transform(
+      values.begin(), values.end(), floats.begin(), [](double x) { return static_cast<float>(x); });
+  return floats;
+}
+
+TrainingState read_state(const Place& root, Index parameters, bool has_second) {
+  const Handle group = hdf5::open_group(root, "state");
+  const Place place{group, root.file};
+  TrainingState state;
+  state.parameters = read_flat(place, "parameters", parameters);
+  state.optimizer.first = read_flat(place, "first", parameters);
+  state.optimizer.second = read_flat(place, "second", has_second ? parameters : 0);
+  state.optimizer.step = hdf5::get_integer(place, "step", 0, kLargestCount);
+  state.best_step = hdf5::get_integer(place, "best_step", -1, kLargestCount);
+  state.best_error = hdf5::get_number(place, "best_error");
+  state.best_loss = hdf5::get_number(place, "best_loss");
+  state.looks_without_gain = hdf5::get_integer(place, "looks_without_gain", 0, kLargestCount);
+  state.loss_sum = hdf5::get_number(place, "loss_sum");
+  state.loss_steps = hdf5::get_integer(place, "loss_steps", 0, kLargestCount);
+  state.seconds = hdf5::get_number(place, "seconds");
+  state.history = read_history(place);
+  return state;
+}
+
+bool is_model(const Place& root) {
+  return hdf5::has_attribute(root, "format") && hdf5::get_text(root, "format") == kModelFormat;
+}
+
+void require_model(const Place& root) {
+  if (!is_model(root)) {
+    throw FileError(
+        fmt::format("{}: an HDF5 file, but not a model that this program trained", root.file));
+  }
+  const Index version = hdf5::get_integer(root, "format_version", 1, kLargestCount);
+  if (version > kModelVersion) {
+    throw FileError(
+        fmt::format("{}: format version {} is newer than {}, the newest this program "
+                    "reads",
+                    root.file,
+                    version,
+                    kModelVersion));
+  }
+}
+
+/// What the file says about the model, read as options are read anywhere; what does not fit is the
+/// file's fault.
+SavedModel read_description(const Place& root) {
+  SavedModel saved;
+  saved.seed = hdf5::get_seed(root, "seed");
+  saved.task = hdf5::get_text(root, "task");
+  saved.task_options = read_options(root, "task_options");
+  saved.training_options = read_options(root, "training_options");
+  saved.model.attention_options = read_options(root, "attention_options");
+  saved.model.seed = saved.seed;
+  saved.model.task = read_shape(root);
+  try {
+    const NamedOptions options = read_options(root, "model_options");
+    check_names("model", options, list_options(ModelOptions{}));
+    saved.model.options = options_from<ModelOptions>(options);
+  } catch (const InvalidArgument& misfit) {
+    damaged(root, misfit.what());
+  }
+  return saved;
+}
+
+SavedModel read_model_file(const std::string& path) {
+  const hdf5::Quiet quiet;
+  const Handle file = hdf5::open_file(path);
+  const Place root{file, path};
+  require_model(root);
+  SavedModel saved = read_description(root);
+  try {
+    const Model<float> model(saved.model);
+    const auto training = options_from<TrainingOptions>(saved.training_options);
+    const bool has_second = training.optimizer.kind != OptimizerKind::kSgd;
+    saved.state = read_state(root, model.parameters().size(), has_second);
+    saved.state.best = read_parameters(root, model.parameters());
+  } catch (const InvalidArgument& misfit) {
+    damaged(root, misfit.what());
+  }
+  return saved;
+}
+
+}  // namespace
+
+void save_model(const std::string& path, const SavedModel& saved) {
+  const Model<float> model(saved.model);
+  const hdf5::Quiet quiet;
+  hdf5::Image image(path);
+  const Place root{image.file(), path};
+  hdf5::put_text(root, "format", kModelFormat);
+  hdf5::put_integer(root, "format_version", kModelVersion);
+  hdf5::put_text(root, "writer", "matapprox " MATAPPROX_VERSION);
+  hdf5::put_seed(root, "seed", saved.seed);
+  hdf5::put_text(root, "task", saved.task);
+  write_options(root, "task_options", saved.task_options);
+  write_options(root, "model_options", named_options(list_options(saved.model.options)));
+  write_options(root, "attention_options", saved.model.attention_options);
+  write_options(root, "training_options", saved.training_options);
+  write_shape(root, saved.model.task);
+  write_parameters(root, model.parameters(), saved.state.best);
+  write_state(root, saved.state);
+  image.write();
+}
+
+SavedModel load_model(const std::string& path) {
+  rehearse(path, "HDF5", [&] { read_model_file(path); });
+  return read_model_file(path);
+}
+
+bool is_saved_model(const std::string& path) {
+  const auto look = [&] {
+    const hdf5::Quiet quiet;
+    try {
+      const Handle file = hdf5::open_file(path);
+      return is_model({file, path});
+    } catch (const FileError&) {
+      return false;
+    }
+  };
+  rehearse(path, "HDF5", [&] { look(); });
+  return look();
+}
+
+}  // namespace matapprox::training

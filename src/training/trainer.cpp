@@ -1,0 +1,321 @@
+#include "matapprox/training/trainer.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <mutex>
+#include <numeric>
+
+#include "core/require.hpp"
+#include "matapprox/core/random.hpp"
+#include "matapprox/core/threads.hpp"
+
+namespace matapprox::training {
+namespace {
+
+/// Groups of samples that have a gradient of their own: a number that does not depend on the
+/// threads; fewer where the gradients would be more than this many numbers.
+constexpr Index kMostGroups = 16;
+constexpr Index kLeastGroups = 4;
+constexpr Index kGradientNumbers = Index{1} << 26;
+/// Parameters that a thread adds up at a time.
+constexpr Index kReduced = Index{1} << 15;
+
+using TrainingClock = std::chrono::steady_clock;
+
+double seconds_since(TrainingClock::time_point start) {
+  return std::chrono::duration<double>(TrainingClock::now() - start).count();
+}
+
+void freeze_parameters(const std::string& names, attention::ParameterList& list) {
+  for (std::size_t begin = 0; begin < names.size();) {
+    const std::size_t end = std::min(names.find(',', begin), names.size());
+    const std::string name = names.substr(begin, end - begin);
+    const bool known = std::any_of(list.parameters().begin(),
+                                   list.parameters().end(),
+                                   [&](const auto& p) { return p.name.starts_with(name); });
+    require(known && !name.empty(), "training: no parameter's name begins with '{}'", name);
+    list.set_trained(name, false);
+    begin = end + 1;
+  }
+}
+
+/// The 95 % interval of a share from `errors` of `answers`. [Wil27]
+void set_error(Index errors, Index answers, Evaluation& evaluation) {
+  constexpr double z = 1.959963984540054;
+  const auto n = static_cast<double>(answers);
+  const double p = static_cast<double>(errors) / n;
+  const double middle = (p + z * z / (2 * n)) / (1 + z * z / n);
+  const double half = z / (1 + z * z / n) * std::sqrt(p * (1 - p) / n + z * z / (4 * n * n));
+  evaluation.error = p;
+  evaluation.error_low = std::max(0.0, middle - half);
+  evaluation.error_high = std::min(1.0, middle + half);
+  evaluation.answers = answers;
+}
+
+}  // namespace
+
+void TrainingOptions::visit(OptionVisitor& v) {
+  v.visit("steps", steps, "of the optimiser");
+  v.visit("batch", batch, "samples in a batch");
+  v.visit("accumulate", accumulate, "batches that make one step");
+  loss.visit(v);
+  optimizer.visit(v);
+  v.visit("evaluate_every", evaluate_every, "steps between two looks at the validation data");
+  v.visit("evaluation_samples", evaluation_samples, "samples of such a look");
+  v.visit("patience", patience, "looks without gain before training ends; 0: never");
+  v.visit("target_error", target_error, "end at this validation error, 0..1");
+  v.visit("freeze", freeze, "parameters to leave as they are: beginnings of names, by commas");
+}
+
+/// What one thread works in.
+struct Trainer::Worker {
+  tasks::Sample sample;
+  attention::Cache<float> cache;
+  attention::Workspace<float> workspace;
+  attention::TokenMatrix<float> out;
+  attention::TokenMatrix<float> d_out;
+};
+
+struct Trainer::Group {
+  std::vector<float> gradient;
+  double loss = 0;
+};
+
+struct Trainer::Pool {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Worker>> idle;
+};
+
+Trainer::Trainer(Model<float>& model, const tasks::Task& task, const TrainingOptions& options)
+    : model_(model),
+      task_(task),
+      options_(options),
+      loss_(options.loss, task.shape()),
+      pool_(std::make_unique<Pool>()) {
+  const auto at_least_one = [](Index value, const char* name) {
+    require(value >= 1, "training: {} {} is below 1", name, value);
+  };
+  at_least_one(options.steps, "steps");
+  at_least_one(options.batch, "batch");
+  at_least_one(options.accumulate, "accumulate");
+  at_least_one(options.evaluate_every, "evaluate_every");
+  at_least_one(options.evaluation_samples, "evaluation_samples");
+  require(options.patience >= 0, "training: patience {} is below 0", options.patience);
+  require(options.target_error >= 0 && options.target_error <= 1,
+          "training: target_error {} is outside 0..1",
+          options.target_error);
+  freeze_parameters(options.freeze, model.parameters());
+  optimizer_ = std::make_unique<Optimizer>(options.optimizer, model.parameters());
+  const Index size = model.parameters().size();
+  gradient_.resize(static_cast<std::size_t>(size));
+  const Index samples = options.batch * options.accumulate;
+  const Index groups = std::clamp(kGradientNumbers / size, kLeastGroups, kMostGroups);
+  groups_.resize(static_cast<std::size_t>(std::min(samples, groups)));
+  for (Group& group : groups_) group.gradient.resize(gradient_.size());
+}
+
+Trainer::~Trainer() = default;
+
+TrainingState Trainer::start(std::uint64_t seed) const {
+  TrainingState state;
+  state.parameters = model_.parameters().initial_values<float>(seed);
+  state.best = state.parameters;
+  state.optimizer = optimizer_->start();
+  return state;
+}
+
+std::unique_ptr<Trainer::Worker> Trainer::take_worker() {
+  const std::scoped_lock lock(pool_->mutex);
+  if (pool_->idle.empty()) return std::make_unique<Worker>();
+  std::unique_ptr<Worker> worker = std::move(pool_->idle.back());
+  pool_->idle.pop_back();
+  return worker;
+}
+
+void Trainer::give_worker(std::unique_ptr<Worker> worker) {
+  const std::scoped_lock lock(pool_->mutex);
+  pool_->idle.push_back(std::move(worker));
+}
+
+/// Data without end are taken in their order; others in an order that is drawn for each epoch.
+Index Trainer::training_sample(Index running_number, std::uint64_t seed) {
+  const Index size = task_.size(tasks::Split::kTrain);
+  if (size == 0) return running_number;
+  const Index epoch = running_number / size;
+  if (epoch != epoch_) {
+    order_.resize(static_cast<std::size_t>(size));
+    std::iota(order_.begin(), order_.end(), Index{0});
+    for (Index i = size - 1; i > 0; --i) {
+      const Index j = random_index(seed, RandomStream::kShuffle, epoch, i, i + 1);
+      std::swap(order_[static_cast<std::size_t>(i)], order_[static_cast<std::size_t>(j)]);
+    }
+    epoch_ = epoch;
+  }
+  return order_[static_cast<std::size_t>(running_number % size)];
+}
+
+double Trainer::gradient_of_step(const TrainingState& state, std::uint64_t seed) {
+  const Index samples = options_.batch * options_.accumulate;
+  const Index first = state.optimizer.step * samples;
+  std::vector<Index> chosen(static_cast<std::size_t>(samples));
+  for (Index i = 0; i < samples; ++i)
+    chosen[static_cast<std::size_t>(i)] = training_sample(first + i, seed);
+  const auto groups = static_cast<Index>(groups_.size());
+  const double share = 1 / static_cast<double>(samples);
+  parallel_for(groups, [&](Index g) {
+    Group& group = groups_[static_cast<std::size_t>(g)];
+    std::unique_ptr<Worker> worker = take_worker();
+    std::fill(group.gradient.begin(), group.gradient.end(), 0.0F);
+    group.loss = 0;
+    attention::Call<float> call;
+    call.parameters = state.parameters.data();
+    call.gradient = group.gradient.data();
+    call.training = true;
+    call.random.seed = seed;
+    call.workspace = &worker->workspace;
+    call.auxiliary_weight = share;
+    for (Index i = g * samples / groups; i < (g + 1) * samples / groups; ++i) {
+      task_.make(tasks::Split::kTrain, chosen[static_cast<std::size_t>(i)], worker->sample);
+      call.random.sample = first + i;
+      float auxiliary = 0;
+      call.auxiliary = &auxiliary;
+      worker->out.resize(model_.rows_out(worker->sample), model_.outputs());
+      worker->d_out.resize(worker->out.rows(), worker->out.cols());
+      model_.forward(call, worker->sample, worker->out, worker->cache);
+      group.loss +=
+          loss_.evaluate<float>(worker->sample, worker->out, worker->d_out).loss + auxiliary;
+      worker->d_out *= static_cast<float>(share);
+      model_.backward(call, worker->sample, worker->d_out, worker->cache);
+    }
+    give_worker(std::move(worker));
+  });
+  const auto size = static_cast<Index>(gradient_.size());
+  parallel_for((size + kReduced - 1) / kReduced, [&](Index part) {
+    const Index begin = part * kReduced;
+    const auto end = static_cast<std::size_t>(std::min(size, begin + kReduced));
+    for (auto i = static_cast<std::size_t>(begin); i < end; ++i) {
+      float sum = 0;
+      for (const Group& group : groups_) sum += group.gradient[i];
+      gradient_[i] = sum;
+    }
+  });
+  double loss = 0;
+  for (const Group& group : groups_) loss += group.loss;
+  return loss * share;
+}
+
+void Trainer::take_step(TrainingState& state, std::uint64_t seed) {
+  const Index number = state.optimizer.step + 1;
+  const double loss = gradient_of_step(state, seed);
+  const double norm =
+      std::isfinite(loss)
+          ? optimizer_->step(gradient_, options_.steps, state.optimizer, state.parameters)
+          : loss;
+  if (!std::isfinite(norm)) {
+    throw NumericalError(
+        fmt::format("training: {} is not finite at step {}; a smaller learning_rate or a clip may "
+                    "help",
+                    std::isfinite(loss) ? "the gradient" : "the loss",
+                    number));
+  }
+  state.loss_sum += loss;
+  ++state.loss_steps;
+}
+
+void Trainer::look(TrainingState& state) {
+  const Evaluation e =
+      evaluate(state.parameters, tasks::Split::kValidation, options_.evaluation_samples);
+  if (!std::isfinite(e.loss)) {
+    throw NumericalError(
+        fmt::format("training: the loss on the validation data is not finite after "
+                    "step {}; a smaller learning_rate or a clip may help",
+                    state.optimizer.step));
+  }
+  state.history.push_back(
+      {state.optimizer.step,
+       state.seconds,
+       state.loss_sum / static_cast<double>(std::max<Index>(1, state.loss_steps)),
+       e.loss,
+       e.error});
+  state.loss_sum = 0;
+  state.loss_steps = 0;
+  const bool gain =
+      e.error < state.best_error || (e.error == state.best_error && e.loss < state.best_loss);
+  state.looks_without_gain = gain ? 0 : state.looks_without_gain + 1;
+  if (!gain) return;
+  state.best = state.parameters;
+  state.best_step = state.optimizer.step;
+  state.best_error = e.error;
+  state.best_loss = e.loss;
+}
+
+TrainingEnd Trainer::run(TrainingState& state, std::uint64_t seed, const TrainingControl& control) {
+  const TrainingClock::time_point begin = TrainingClock::now();
+  const double before = state.seconds;
+  double saved = before;
+  const auto save = [&] {
+    if (control.checkpoint) control.checkpoint(state);
+    saved = state.seconds;
+  };
+  while (state.optimizer.step < options_.steps) {
+    if (control.stop != nullptr && control.stop->load(std::memory_order_relaxed))
+      return TrainingEnd::kInterrupted;
+    if (state.seconds - before >= control.max_seconds) return TrainingEnd::kMaxSeconds;
+    take_step(state, seed);
+    state.seconds = before + seconds_since(begin);
+    const Index step = state.optimizer.step;
+    if (step % options_.evaluate_every == 0 || step == options_.steps) {
+      look(state);
+      save();
+    } else if (state.seconds - saved >= control.checkpoint_seconds) {
+      save();
+    }
+    if (control.progress) control.progress(state);
+    if (state.best_error <= options_.target_error && options_.target_error > 0)
+      return TrainingEnd::kTargetError;
+    if (options_.patience > 0 && state.looks_without_gain >= options_.patience)
+      return TrainingEnd::kPatience;
+  }
+  return TrainingEnd::kSteps;
+}
+
+Evaluation Trainer::evaluate(std::span<const float> parameters, tasks::Split split, Index samples) {
+  const Index size = task_.size(split);
+  const Index count = size == 0 ? samples : std::min(size, samples);
+  require(count >= 1, "training: there are no samples to evaluate on");
+  const Index groups = std::min<Index>(count, 4 * kMostGroups);
+  std::vector<LossValue> sums(static_cast<std::size_t>(groups));
+  parallel_for(groups, [&](Index g) {
+    LossValue& sum = sums[static_cast<std::size_t>(g)];
+    std::unique_ptr<Worker> worker = take_worker();
+    attention::Call<float> call;
+    call.parameters = parameters.data();
+    call.workspace = &worker->workspace;
+    for (Index i = g * count / groups; i < (g + 1) * count / groups; ++i) {
+      task_.make(split, i, worker->sample);
+      worker->out.resize(model_.rows_out(worker->sample), model_.outputs());
+      worker->d_out.resize(worker->out.rows(), worker->out.cols());
+      model_.forward(call, worker->sample, worker->out, worker->cache);
+      const LossValue value = loss_.evaluate<float>(worker->sample, worker->out, worker->d_out);
+      sum.loss += value.loss;
+      sum.answers += value.answers;
+      sum.errors += value.errors;
+    }
+    give_worker(std::move(worker));
+  });
+  LossValue all;
+  for (const LossValue& sum : sums) {
+    all.loss += sum.loss;
+    all.answers += sum.answers;
+    all.errors += sum.errors;
+  }
+  Evaluation evaluation;
+  evaluation.samples = count;
+  evaluation.loss = all.loss / static_cast<double>(count);
+  require(all.answers > 0, "training: the samples ask for no answer");
+  set_error(all.errors, all.answers, evaluation);
+  return evaluation;
+}
+
+}  // namespace matapprox::training

@@ -1,0 +1,291 @@
+#include "matapprox/training/model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "matapprox/core/error.hpp"
+#include "matapprox/core/random.hpp"
+#include "support/attention_layer.hpp"
+
+namespace matapprox {
+namespace {
+
+using attention::TokenMatrix;
+using test::Dual;
+using training::Model;
+using training::ModelDescription;
+
+struct ModelCase {
+  std::string label;
+  std::function<void(ModelDescription&)> change;
+};
+
+constexpr Index kModelLength = 11;
+
+ModelDescription described(const ModelCase& c) {
+  ModelDescription d;
+  d.options.width = 8;
+  d.options.heads = 2;
+  d.options.layers = 2;
+  d.options.attention = "softmax";
+  d.options.block.feed_forward = 2;
+  d.task.length = kModelLength;
+  d.task.vocabulary = 5;
+  d.task.answer = tasks::Answer::kClass;
+  d.task.classes = 3;
+  c.change(d);
+  return d;
+}
+
+std::vector<ModelCase> model_cases() {
+  using attention::BlockKind;
+  using attention::Pool;
+  return {
+      {"PostNorm", [](ModelDescription&) {}},
+      {"PreNorm", [](ModelDescription& d) { d.options.block.kind = BlockKind::kPreNorm; }},
+      {"PreNormNoFinalNorm",
+       [](ModelDescription& d) {
+         d.options.block.kind = BlockKind::kPreNorm;
+         d.options.final_norm = false;
+       }},
+      {"NoFeedForward", [](ModelDescription& d) { d.options.block.feed_forward = 0; }},
+      {"PreNormNoFeedForward",
+       [](ModelDescription& d) {
+         d.options.block.kind = BlockKind::kPreNorm;
+         d.options.block.feed_forward = 0;
+       }},
+      {"Skips",
+       [](ModelDescription& d) {
+         d.options.attention = "simpletron";
+         d.options.block.inner_skip = true;
+         d.options.block.outer_skip = true;
+       }},
+      {"PreNormSkips",
+       [](ModelDescription& d) {
+         d.options.block.kind = BlockKind::kPreNorm;
+         d.options.block.inner_skip = true;
+         d.options.block.outer_skip = true;
+       }},
+      {"BarePsfFlattenOfFeatures",
+       [](ModelDescription& d) {
+         d.options.attention = "psf";
+         d.attention_options = {{"value_width", "3"}, {"hidden", "4"}};
+         d.options.heads = 1;
+         d.options.layers = 1;
+         d.options.block.kind = BlockKind::kBare;
+         d.options.pool = Pool::kFlatten;
+         d.task.vocabulary = 0;
+         d.task.features = 2;
+         d.task.answer = tasks::Answer::kNumber;
+       }},
+      {"LearnedPositionsCls",
+       [](ModelDescription& d) {
+         d.options.embedding.positions = attention::Positions::kLearned;
+         d.options.pool = Pool::kCls;
+       }},
+      {"SinusoidalPositionsMlpHead",
+       [](ModelDescription& d) {
+         d.options.embedding.positions = attention::Positions::kSinusoidal;
+         d.options.pool = Pool::kMaxMean;
+         d.options.head = training::HeadKind::kMlp;
+       }},
+      {"MaxPool", [](ModelDescription& d) { d.options.pool = Pool::kMax; }},
+      {"TokenAnswers", [](ModelDescription& d) { d.task.answer = tasks::Answer::kTokenClass; }},
+      {"Dropout", [](ModelDescription& d) { d.options.block.dropout = 0.3; }},
+  };
+}
+
+/// Token ids or features of N tokens, with the mask given.
+tasks::Sample model_sample(const ModelDescription& d, Index n, std::vector<std::uint8_t> mask) {
+  tasks::Sample sample;
+  for (Index i = 0; i < n * d.task.features; ++i) {
+    sample.features.push_back(static_cast<float>(random_normal(3, RandomStream::kGenerator, i, 0)));
+  }
+  for (Index i = 0; d.task.vocabulary > 0 && i < n; ++i) {
+    sample.tokens.push_back(static_cast<std::int32_t>(
+        random_index(3, RandomStream::kGenerator, i, 1, d.task.vocabulary)));
+  }
+  sample.mask = std::move(mask);
+  return sample;
+}
+
+template <class T>
+struct ModelRun {
+  explicit ModelRun(const ModelDescription& d)
+      : model(d),
+        parameters(model.parameters().template initial_values<T>(1)),
+        gradient(parameters.size(), T(0)) {}
+  attention::Call<T> call() {
+    attention::Call<T> c;
+    c.parameters = parameters.data();
+    c.gradient = gradient.data();
+    c.training = true;
+    c.random = {5, 7};
+    c.workspace = &workspace;
+    return c;
+  }
+  TokenMatrix<T> forward(const tasks::Sample& sample) {
+    TokenMatrix<T> out(model.rows_out(sample), model.outputs());
+    model.forward(call(), sample, out, cache);
+    return out;
+  }
+  Model<T> model;
+  std::vector<T> parameters;
+  std::vector<T> gradient;
+  attention::Cache<T> cache;
+  attention::Workspace<T> workspace;
+};
+
+/// |<u, J v> - <J^T u, v>| over all parameters, relative to what the sums are made of.
+double model_adjoint_defect(const ModelDescription& d, const tasks::Sample& sample) {
+  ModelRun<double> real(d);
+  ModelRun<Dual> dual(d);
+  std::vector<double> v(real.parameters.size());
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    v[i] = random_normal(4, RandomStream::kGenerator, static_cast<Index>(i), 0);
+    dual.parameters[i].v[0] = v[i];
+  }
+  const TokenMatrix<double> out = real.forward(sample);
+  const TokenMatrix<double> u = test::random_tokens(out.rows(), out.cols(), 6);
+  real.model.backward(real.call(), sample, u, real.cache);
+  const TokenMatrix<Dual> along = dual.forward(sample);
+  double left = 0;
+  double right = 0;
+  double size = 0;
+  for (Index i = 0; i < out.size(); ++i) {
+    left += u.data()[i] * along.data()[i].v[0];
+    size += std::abs(u.data()[i] * along.data()[i].v[0]);
+  }
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    right += v[i] * real.gradient[i];
+    size += std::abs(v[i] * real.gradient[i]);
+  }
+  return std::abs(left - right) / size;
+}
+
+class ModelContract : public testing::TestWithParam<ModelCase> {};
+
+TEST_P(ModelContract, BackwardPassIsTheAdjointOfTheDerivative) {
+  const ModelDescription d = described(GetParam());
+  std::vector<std::uint8_t> mask(kModelLength, 1);
+  mask[0] = mask[4] = mask[10] = 0;
+  EXPECT_LT(model_adjoint_defect(d, model_sample(d, kModelLength, {})), 1e-12);
+  EXPECT_LT(model_adjoint_defect(d, model_sample(d, kModelLength, mask)), 1e-12);
+}
+
+TEST_P(ModelContract, PaddingHasNoInfluence) {
+  const ModelDescription d = described(GetParam());
+  std::vector<std::uint8_t> mask(kModelLength, 1);
+  mask[5] = mask[9] = mask[10] = 0;
+  ModelRun<double> run(d);
+  tasks::Sample sample = model_sample(d, kModelLength, mask);
+  const TokenMatrix<double> before = run.forward(sample);
+  for (const std::size_t i : {5, 9, 10}) {
+    if (!sample.tokens.empty()) sample.tokens[i] = 4 - sample.tokens[i];
+    if (!sample.features.empty()) sample.features[2 * i] += 3;
+  }
+  EXPECT_EQ(run.forward(sample), before);
+}
+
+TEST_P(ModelContract, ASampleWithoutTokensGivesFiniteNumbers) {
+  const ModelDescription d = described(GetParam());
+  ModelRun<double> run(d);
+  const tasks::Sample sample = model_sample(d, kModelLength, std::vector<std::uint8_t>(11, 0));
+  const TokenMatrix<double> out = run.forward(sample);
+  EXPECT_TRUE(out.allFinite());
+  run.model.backward(run.call(), sample, out, run.cache);
+  for (const double g : run.gradient) ASSERT_TRUE(std::isfinite(g));
+}
+
+INSTANTIATE_TEST_SUITE_P(All,
+                         ModelContract,
+                         testing::ValuesIn(model_cases()),
+                         [](const auto& each) { return each.param.label; });
+
+TEST(Model, PsfOfTheAddingTaskHasThePublishedNumberOfParameters) {
+  for (const auto& [length, count] :
+       {std::pair<Index, Index>{128, 11681}, {1024, 23799}, {4096, 52005}, {16384, 154203}}) {
+    ModelDescription d;
+    d.options.block.kind = attention::BlockKind::kBare;
+    d.options.pool = attention::Pool::kFlatten;
+    d.attention_options = {{"value_width", "8"}};
+    d.task.length = length;
+    d.task.features = 2;
+    EXPECT_EQ(Model<float>(d).parameters().size(), count) << length;
+  }
+}
+
+TEST(Model, DropoutKeepsTheMeanAndDropsTheShare) {
+  const attention::Dropout<double> dropout(0.25, 3);
+  attention::Call<double> call;
+  call.training = true;
+  TokenMatrix<double> X = TokenMatrix<double>::Ones(400, 50);
+  dropout.apply(call, X);
+  const double zeros = static_cast<double>((X.array() == 0).count()) / 20000;
+  EXPECT_NEAR(zeros, 0.25, 5 * std::sqrt(0.25 * 0.75 / 20000));
+  EXPECT_EQ(X.maxCoeff(), 1 / 0.75);
+  TokenMatrix<double> again = TokenMatrix<double>::Ones(400, 50);
+  dropout.apply(call, again);
+  EXPECT_EQ(again, X);
+  call.random.sample = 1;
+  TokenMatrix<double> other = TokenMatrix<double>::Ones(400, 50);
+  dropout.apply(call, other);
+  EXPECT_NE(other, X);
+  call.training = false;
+  dropout.apply(call, again);
+  EXPECT_EQ(again, X);
+}
+
+TEST(Model, RefusesWhatDoesNotFit) {
+  const auto refuses = [](const std::function<void(ModelDescription&)>& change,
+                          const std::string& words) {
+    const ModelDescription d = described({"", change});
+    try {
+      const Model<float> model(d);
+      FAIL() << "no refusal: " << words;
+    } catch (const InvalidArgument& refusal) {
+      EXPECT_NE(std::string(refusal.what()).find(words), std::string::npos) << refusal.what();
+    }
+  };
+  refuses([](auto& d) { d.options.heads = 3; }, "width 8 is not divisible by 3 heads");
+  refuses([](auto& d) { d.options.layers = 0; }, "0 layers");
+  refuses([](auto& d) { d.options.block.dropout = 1; }, "rate 1 is outside");
+  refuses([](auto& d) { d.options.attention = "softmix"; }, "did you mean 'softmax'");
+  refuses([](auto& d) { d.attention_options = {{"rank", "3"}}; }, "rank");
+  refuses([](auto& d) { d.options.pool = attention::Pool::kNone; }, "pool none");
+  refuses(
+      [](auto& d) {
+        d.options.attention = "psf";
+        d.options.heads = 1;
+        d.attention_options = {{"value_width", "3"}};
+      },
+      "makes tokens of width 3");
+}
+
+TEST(Model, RefusesASampleThatDoesNotFit) {
+  const ModelDescription d =
+      described({"", [](auto& e) { e.options.pool = attention::Pool::kFlatten; }});
+  ModelRun<float> run(d);
+  const auto refuses = [&](const std::function<void(tasks::Sample&)>& change,
+                           const std::string& words) {
+    tasks::Sample sample = model_sample(d, kModelLength, {});
+    change(sample);
+    try {
+      run.forward(sample);
+      FAIL() << "no refusal: " << words;
+    } catch (const InvalidArgument& refusal) {
+      EXPECT_NE(std::string(refusal.what()).find(words), std::string::npos) << refusal.what();
+    }
+  };
+  refuses([](auto& s) { s.tokens.push_back(1); }, "12 tokens, it takes 1..11");
+  refuses([](auto& s) { s.tokens.clear(); }, "0 tokens");
+  refuses([](auto& s) { s.tokens[3] = 5; }, "token 5 is outside 0..4");
+  refuses([](auto& s) { s.tokens[3] = -1; }, "token -1");
+  refuses([](auto& s) { s.tokens.pop_back(); }, "flatten is for sequences of 11");
+  refuses([](auto& s) { s.mask.assign(3, 1); }, "a mask of 3 for 11 tokens");
+  refuses([](auto& s) { s.features.push_back(1); }, "1 features");
+}
+
+}  // namespace
+}  // namespace matapprox
