@@ -32,6 +32,14 @@ std::string did_you_mean(const std::string& word, const std::vector<std::string>
   return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
 }
 
+/// The words that lead to a subcommand: "attention train".
+std::string words_to(const CLI::App* sub) {
+  std::string words;
+  for (; sub != nullptr && sub->get_parent() != nullptr; sub = sub->get_parent())
+    words = words.empty() ? sub->get_name() : sub->get_name() + " " + words;
+  return words;
+}
+
 int complain(const std::string& message, const std::string& subcommand) {
   fmt::print(stderr, "matapprox: {}\n", message);
   fmt::print(stderr, "See: matapprox {}{}--help\n", subcommand, subcommand.empty() ? "" : " ");
@@ -47,17 +55,36 @@ std::string unknown_flag(const CLI::App& sub) {
   return {};
 }
 
+/// The subcommand that the arguments lead to, as deep as it goes.
+const CLI::App& deepest(const CLI::App& app) {
+  const CLI::App* sub = &app;
+  while (!sub->get_subcommands().empty()) sub = sub->get_subcommands().front();
+  return *sub;
+}
+
+/// The first argument that nothing accepts, where a subcommand was expected; else empty.
+std::string unknown_word(const CLI::App& sub) {
+  if (subcommand_names(sub).empty()) return {};
+  const std::vector<std::string> rest = sub.remaining(true);
+  return rest.empty() || rest.front().starts_with("-") ? std::string{} : rest.front();
+}
+
 int explain(const CLI::App& app, const CLI::ParseError& error) {
-  const std::vector<CLI::App*> parsed = app.get_subcommands();
-  if (parsed.empty()) return complain(error.what(), "");
-  const CLI::App& sub = *parsed.front();
+  const CLI::App& sub = deepest(app);
+  const std::string words = words_to(&sub);
+  if (words.empty()) return complain(error.what(), "");
+  if (const std::string word = unknown_word(sub); !word.empty()) {
+    return complain(fmt::format("{}: unknown subcommand '{}'{}",
+                                words,
+                                word,
+                                did_you_mean(word, subcommand_names(sub))),
+                    words);
+  }
   const std::string flag = unknown_flag(sub);
-  if (flag.empty())
-    return complain(fmt::format("{}: {}", sub.get_name(), error.what()), sub.get_name());
+  if (flag.empty()) return complain(fmt::format("{}: {}", words, error.what()), words);
   return complain(
-      fmt::format(
-          "{}: unknown option {}{}", sub.get_name(), flag, did_you_mean(flag, flag_names(sub))),
-      sub.get_name());
+      fmt::format("{}: unknown option {}{}", words, flag, did_you_mean(flag, flag_names(sub))),
+      words);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ void add_export(CLI::App& app, Action& chosen);
 void add_info(CLI::App& app, Action& chosen);
 void add_methods(CLI::App& app, Action& chosen);
 void add_reproduce(CLI::App& app, Action& chosen);
+void add_attention(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);
 
 }  // namespace matapprox::app

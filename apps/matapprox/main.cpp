@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
     app::add_info(app, action);
     app::add_methods(app, action);
     app::add_reproduce(app, action);
+    app::add_attention(app, action);
     app::add_doctor(app, action);
     if (const auto code = app::parse_command_line(app, argc, argv)) return *code;
     return action();

@@ -3,14 +3,14 @@
 #include <CLI/CLI.hpp>
 
 #include "matapprox/methods/registry.hpp"
-#include "shared_options.hpp"
+#include "owned_flags.hpp"
 
 namespace matapprox::app {
 
-/// METHOD and the options of all methods as flags; which of them a method has is checked after
-/// parsing.
+/// METHOD and the options of all methods as flags.
 class MethodOptions {
  public:
+  MethodOptions();
   void add(CLI::App& app);
   const std::string& name() const { return name_; }
   /// The flags that were given. Throws InvalidArgument, naming those that have it, for an option
@@ -19,7 +19,7 @@ class MethodOptions {
 
  private:
   std::string name_;
-  NamedFlags flags_;
+  OwnedFlags flags_;
 };
 
 }  // namespace matapprox::app

@@ -1,0 +1,77 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+
+#include "attention/run_flags.hpp"
+#include "attention/run_report.hpp"
+#include "attention/subcommands.hpp"
+#include "core/require.hpp"
+#include "exit_codes.hpp"
+#include "matapprox/core/threads.hpp"
+#include "output.hpp"
+#include "shared_options.hpp"
+
+namespace matapprox::app {
+namespace {
+
+struct EvaluateCommand {
+  std::string model;
+  std::string split = "test";
+  std::optional<std::uint64_t> data_seed;
+  Index samples = 5000;
+  CommonOptions common;
+  JsonOptions json;
+};
+
+tasks::Split split_of(const std::string& name) {
+  if (name == "train") return tasks::Split::kTrain;
+  if (name == "validation") return tasks::Split::kValidation;
+  require(name == "test", "--split '{}' is not train, validation or test", name);
+  return tasks::Split::kTest;
+}
+
+int run_evaluate(const EvaluateCommand& command) {
+  command.common.apply();
+  command.json.check();
+  require(command.samples >= 1, "--samples {} is below 1", command.samples);
+  const tasks::Split split = split_of(command.split);
+  const training::SavedModel saved = training::load_model(command.model);
+  const std::uint64_t seed = command.data_seed.value_or(saved.seed);
+  const auto task = task_of(saved, seed);
+  training::Model<float> model(saved.model);
+  training::Trainer trainer(
+      model, *task, options_from<training::TrainingOptions>(saved.training_options));
+  const RunReport report{saved,
+                         split,
+                         trainer.evaluate(saved.state.best, split, command.samples),
+                         task->floors(split, command.samples),
+                         seed};
+  report::Json json = report::document_head(saved.seed, threads());
+  add_to(json, report);
+  command.json.write(json);
+  if (!command.json.replaces_text()) write_stdout(report_text(report));
+  return kDone;
+}
+
+}  // namespace
+
+void add_attention_evaluate(CLI::App& app, Action& chosen) {
+  auto command = std::make_shared<EvaluateCommand>();
+  CLI::App& sub =
+      *app.add_subcommand("evaluate", "Measures a trained model on samples of its task");
+  sub.add_option("model", command->model, "A file that `attention train` wrote")
+      ->required()
+      ->type_name("MODEL.h5");
+  sub.add_option("--split", command->split, "train, validation or test [test]")->type_name("");
+  sub.add_option("--samples", command->samples, "How many, or all if there are fewer [5000]")
+      ->type_name("");
+  sub.add_option("--data-seed", command->data_seed, "Other data of the same kind [the model's]")
+      ->type_name("");
+  command->common.add(sub, false);
+  command->json.add(sub);
+  sub.footer("Examples:\n  matapprox attention evaluate adding.h5 --samples 20000 --data-seed 7");
+  sub.callback([command, &chosen] { chosen = [command] { return run_evaluate(*command); }; });
+}
+
+}  // namespace matapprox::app

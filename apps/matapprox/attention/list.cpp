@@ -1,0 +1,97 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <memory>
+
+#include "attention/subcommands.hpp"
+#include "core/require.hpp"
+#include "exit_codes.hpp"
+#include "matapprox/attention/registry.hpp"
+#include "matapprox/core/threads.hpp"
+#include "matapprox/tasks/task.hpp"
+#include "output.hpp"
+#include "report/json.hpp"
+#include "shared_options.hpp"
+
+namespace matapprox::app {
+namespace {
+
+struct ListCommand {
+  std::string name;
+  JsonOptions json;
+};
+
+/// A mechanism or a task.
+struct Listed {
+  std::string_view name;
+  std::string_view summary;
+  std::vector<OptionText> options;
+};
+
+std::string option_lines(const Listed& listed) {
+  std::string text = fmt::format("{}\n  {}\n\noptions\n", listed.name, listed.summary);
+  for (const OptionText& option : listed.options) {
+    text += fmt::format("  {:<20} {}\n", option.name, option.help);
+    if (!option.choices.empty())
+      text += fmt::format("  {:<20} one of {}\n", "", fmt::join(option.choices, ", "));
+    if (!option.value.empty()) text += fmt::format("  {:<20} default {}\n", "", option.value);
+  }
+  return text;
+}
+
+report::Json to_json(const Listed& listed) {
+  report::Json json = {
+      {"name", listed.name}, {"summary", listed.summary}, {"options", report::Json::array()}};
+  for (const OptionText& option : listed.options) {
+    json["options"].push_back({{"name", option.name},
+                               {"default", option.value},
+                               {"help", option.help},
+                               {"choices", option.choices}});
+  }
+  return json;
+}
+
+int run_list(const ListCommand& command) {
+  command.json.check();
+  std::vector<Listed> mechanisms;
+  for (const auto& m : attention::mechanisms())
+    mechanisms.push_back({m.name, m.summary, m.options()});
+  std::vector<Listed> tasks;
+  for (const auto& t : tasks::task_entries()) tasks.push_back({t.name, t.summary, t.options()});
+  report::Json json = report::document_head(1, threads());
+  std::string all;
+  std::string one;
+  std::vector<std::string> known;
+  const auto add = [&](const char* heading, const char* key, const std::vector<Listed>& group) {
+    all += fmt::format("{}{}\n", all.empty() ? "" : "\n", heading);
+    json[key] = report::Json::array();
+    for (const Listed& listed : group) {
+      known.emplace_back(listed.name);
+      all += fmt::format("  {:<20} {}\n", listed.name, listed.summary);
+      if (command.name.empty() || command.name == listed.name) json[key].push_back(to_json(listed));
+      if (command.name == listed.name) one += option_lines(listed);
+    }
+  };
+  add("mechanisms", "mechanisms", mechanisms);
+  add("tasks", "tasks", tasks);
+  require(command.name.empty() || !one.empty(),
+          "there is no mechanism or task '{}'{}",
+          command.name,
+          suggestion(command.name, known));
+  command.json.write(json);
+  if (!command.json.replaces_text()) write_stdout(command.name.empty() ? all : one);
+  return kDone;
+}
+
+}  // namespace
+
+void add_attention_list(CLI::App& app, Action& chosen) {
+  auto command = std::make_shared<ListCommand>();
+  CLI::App& sub = *app.add_subcommand("list", "Lists mechanisms and tasks, or the options of one");
+  sub.add_option("name", command->name, "Show the options of this one")->type_name("NAME");
+  command->json.add(sub);
+  sub.footer("Examples:\n  matapprox attention list\n  matapprox attention list linformer");
+  sub.callback([command, &chosen] { chosen = [command] { return run_list(*command); }; });
+}
+
+}  // namespace matapprox::app

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "matapprox/training/model_file.hpp"
+#include "owned_flags.hpp"
+
+namespace matapprox::app {
+
+/// Everything that a training run is made from, as flags and in a file of flags: task, model,
+/// mechanism, training.
+class RunFlags {
+ public:
+  RunFlags();
+  void add(CLI::App& app);
+  /// Reads --config: `option = value` lines in TOML, for options that the command line does not
+  /// give; table headers are for the reader only. Throws FileError if there is no such file,
+  /// InvalidArgument for an option that the command does not have.
+  void read_config() const;
+  /// The run that the flags describe, before its first step, with every option spelled out. Throws
+  /// InvalidArgument without a task.
+  training::SavedModel described(std::uint64_t seed) const;
+
+ private:
+  CLI::App* app_ = nullptr;
+  std::string config_;
+  std::string task_;
+  OwnedFlags task_flags_;
+  OwnedFlags mechanism_flags_;
+  NamedFlags model_flags_;
+  NamedFlags training_flags_;
+};
+
+/// The task of a saved model; with `seed` other data of the same kind.
+std::unique_ptr<tasks::Task> task_of(const training::SavedModel& saved, std::uint64_t seed);
+
+}  // namespace matapprox::app

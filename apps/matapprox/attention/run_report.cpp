@@ -1,0 +1,137 @@
+#include "attention/run_report.hpp"
+
+#include <fmt/format.h>
+
+#include "core/require.hpp"
+#include "output.hpp"
+#include "report/plot.hpp"
+
+namespace matapprox::app {
+namespace {
+
+constexpr std::array<const char*, 3> kSplitNames{"train", "validation", "test"};
+
+const char* split_name(tasks::Split split) { return kSplitNames[static_cast<std::size_t>(split)]; }
+
+report::Json options_json(const NamedOptions& options) {
+  report::Json json = report::Json::object();
+  for (const auto& [name, value] : options) json[name] = value;
+  return json;
+}
+
+NamedOptions model_options(const training::ModelOptions& options) {
+  NamedOptions named;
+  for (const OptionText& option : list_options(options))
+    named.emplace_back(option.name, option.value);
+  return named;
+}
+
+std::string floor_text(const tasks::Floor& floor) {
+  return fmt::format("  {:6.2f} %  {}{}\n",
+                     100 * floor.error,
+                     floor.name,
+                     floor.samples == 0 ? " (exact)" : fmt::format(" ({} samples)", floor.samples));
+}
+
+bool ends_with(const std::string& path, std::string_view ending) {
+  return std::string_view(path).ends_with(ending);
+}
+
+}  // namespace
+
+std::string model_text(const training::SavedModel& saved) {
+  const training::ModelOptions& options = saved.model.options;
+  return fmt::format("{}: {} {} of width {}, {} parameters; {}, up to {} tokens",
+                     options.attention,
+                     options.layers,
+                     options.layers == 1 ? "layer" : "layers",
+                     options.width,
+                     training::Model<float>(saved.model).parameters().size(),
+                     saved.task,
+                     saved.model.task.length);
+}
+
+std::string report_text(const RunReport& report) {
+  const training::Evaluation& e = report.evaluation;
+  std::string text = model_text(report.saved) + "\n";
+  text += fmt::format("parameters of step {} of {}, seed {}\n\n",
+                      report.saved.state.best_step,
+                      report.saved.state.optimizer.step,
+                      report.saved.seed);
+  text += fmt::format("error on {} {} samples, data of seed {} (95 % interval), loss\n",
+                      e.samples,
+                      split_name(report.split),
+                      report.data_seed);
+  text += fmt::format("  {:6.2f} %  ({:.2f} .. {:.2f} %)  {:.4g}\n\n",
+                      100 * e.error,
+                      100 * e.error_low,
+                      100 * e.error_high,
+                      e.loss);
+  text += "error of predictors that need no attention\n";
+  for (const tasks::Floor& floor : report.floors) text += floor_text(floor);
+  return text;
+}
+
+void add_to(report::Json& json, const RunReport& report) {
+  const training::SavedModel& saved = report.saved;
+  json["task"] = {{"name", saved.task}, {"options", options_json(saved.task_options)}};
+  json["model"] = {{"parameters", training::Model<float>(saved.model).parameters().size()},
+                   {"options", options_json(model_options(saved.model.options))},
+                   {"attention_options", options_json(saved.model.attention_options)}};
+  json["training"] = {{"options", options_json(saved.training_options)},
+                      {"steps_taken", saved.state.optimizer.step},
+                      {"best_step", saved.state.best_step},
+                      {"seconds", saved.state.seconds}};
+  const training::Evaluation& e = report.evaluation;
+  json["result"] = {{"split", split_name(report.split)},
+                    {"data_seed", report.data_seed},
+                    {"samples", e.samples},
+                    {"answers", e.answers},
+                    {"error", e.error},
+                    {"error_interval", {e.error_low, e.error_high}},
+                    {"loss", report::number_or_null(e.loss)}};
+  json["floors"] = report::Json::array();
+  for (const tasks::Floor& floor : report.floors) {
+    json["floors"].push_back(
+        {{"name", floor.name}, {"error", floor.error}, {"samples", floor.samples}});
+  }
+  json["history"] = report::Json::array();
+  for (const training::TrainingPoint& p : saved.state.history) {
+    json["history"].push_back({{"step", p.step},
+                               {"seconds", p.seconds},
+                               {"training_loss", report::number_or_null(p.training_loss)},
+                               {"validation_loss", report::number_or_null(p.validation_loss)},
+                               {"validation_error", p.validation_error}});
+  }
+}
+
+void check_chart(const std::string& path) {
+  require(path.empty() || ends_with(path, ".svg") || ends_with(path, ".png"),
+          "--chart {}: a chart is an .svg or a .png file",
+          path);
+}
+
+void write_chart(const std::string& path, const std::vector<training::TrainingPoint>& history) {
+  report::Chart chart;
+  chart.name = "training";
+  chart.x.label = "step";
+  chart.y.label = "loss, share of errors";
+  chart.y.scale = report::Scale::kLog;
+  using Points = std::vector<std::pair<double, double>>;
+  Points training;
+  Points validation;
+  Points errors;
+  for (const training::TrainingPoint& p : history) {
+    const auto step = static_cast<double>(p.step);
+    training.emplace_back(step, p.training_loss);
+    validation.emplace_back(step, p.validation_loss);
+    errors.emplace_back(step, p.validation_error);
+  }
+  chart.series = {report::styled_series("training loss", training, 0),
+                  report::styled_series("validation loss", validation, 2),
+                  report::styled_series("validation error", errors, 5)};
+  const report::ChartFiles files = report::draw_files(chart);
+  write_text(path, ends_with(path, ".svg") ? files.svg : files.png);
+}
+
+}  // namespace matapprox::app

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+
+#include "matapprox/training/model_file.hpp"
+#include "report/json.hpp"
+
+namespace matapprox::app {
+
+/// "psf: 1 layer of width 32, 11681 parameters; adding, up to 128 tokens".
+std::string model_text(const training::SavedModel& saved);
+
+/// What is said of a model after an evaluation, beside the floors of its task.
+struct RunReport {
+  const training::SavedModel& saved;
+  tasks::Split split;
+  training::Evaluation evaluation;
+  std::vector<tasks::Floor> floors;
+  std::uint64_t data_seed;
+};
+
+std::string report_text(const RunReport& report);
+/// Adds model, task, result and floors to a document.
+void add_to(report::Json& json, const RunReport& report);
+
+/// Loss and error against steps, as an SVG or PNG by the name of the file. Throws InvalidArgument
+/// for another extension.
+void check_chart(const std::string& path);
+void write_chart(const std::string& path, const std::vector<training::TrainingPoint>& history);
+
+}  // namespace matapprox::app

@@ -1,0 +1,200 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+#include <limits>
+#include <memory>
+
+#include "attention/run_flags.hpp"
+#include "attention/run_report.hpp"
+#include "attention/subcommands.hpp"
+#include "core/require.hpp"
+#include "exit_codes.hpp"
+#include "interrupt.hpp"
+#include "matapprox/core/threads.hpp"
+#include "output.hpp"
+#include "progress.hpp"
+#include "report/gnuplot.hpp"
+#include "shared_options.hpp"
+
+namespace matapprox::app {
+namespace {
+
+struct TrainCommand {
+  RunFlags run;
+  CommonOptions common;
+  JsonOptions json;
+  std::string output;
+  std::string chart;
+  bool resume = false;
+  Index test_samples = 5000;
+  double checkpoint_seconds = 60;
+  double max_seconds = std::numeric_limits<double>::infinity();
+};
+
+/// Throws InvalidArgument, naming the option, unless both lists say the same.
+void require_same(const char* what, const NamedOptions& now, const NamedOptions& saved) {
+  for (const auto& [name, value] : now) {
+    for (const auto& [saved_name, saved_value] : saved) {
+      require(name != saved_name || value == saved_value,
+              "--resume: {} of the {} is {} now and was {}; give what the run began with",
+              name,
+              what,
+              value,
+              saved_value);
+    }
+  }
+}
+
+NamedOptions text_of(const training::ModelOptions& options) {
+  NamedOptions named;
+  for (const OptionText& option : list_options(options))
+    named.emplace_back(option.name, option.value);
+  return named;
+}
+
+/// The state to go on from.
+training::TrainingState resumed_state(const TrainCommand& command,
+                                      const training::SavedModel& described) {
+  require(std::filesystem::exists(command.output),
+          "--resume: {} does not exist; without --resume the run begins",
+          command.output);
+  training::SavedModel saved = training::load_model(command.output);
+  require(saved.task == described.task && saved.seed == described.seed,
+          "--resume: {} is of task {} with seed {}",
+          command.output,
+          saved.task,
+          saved.seed);
+  require_same("task", described.task_options, saved.task_options);
+  require_same("model", text_of(described.model.options), text_of(saved.model.options));
+  require_same("mechanism", described.model.attention_options, saved.model.attention_options);
+  require_same("training", described.training_options, saved.training_options);
+  return std::move(saved.state);
+}
+
+std::string progress_text(const training::TrainingState& state,
+                          Index steps,
+                          Index first_step,
+                          double first_seconds) {
+  const double rate = static_cast<double>(state.optimizer.step - first_step) /
+                      std::max(1e-9, state.seconds - first_seconds);
+  std::string text = fmt::format("step {}/{}", state.optimizer.step, steps);
+  if (state.loss_steps > 0)
+    text += fmt::format(", loss {:.4g}", state.loss_sum / static_cast<double>(state.loss_steps));
+  if (!state.history.empty())
+    text += fmt::format(", validation error {:.2f} %", 100 * state.history.back().validation_error);
+  const double left = static_cast<double>(steps - state.optimizer.step) / rate;
+  return text + fmt::format(", {:.3g} steps/s, {} left", rate, duration_text(left));
+}
+
+training::TrainingEnd train(const TrainCommand& command,
+                            training::Trainer& trainer,
+                            const training::TrainingOptions& options,
+                            training::SavedModel& saved) {
+  ProgressLine line(command.common.quiet());
+  training::TrainingControl control;
+  control.stop = &catch_interrupts();
+  control.max_seconds = command.max_seconds;
+  control.checkpoint_seconds = command.checkpoint_seconds;
+  const Index first_step = saved.state.optimizer.step;
+  const double first_seconds = saved.state.seconds;
+  std::size_t said = saved.state.history.size();
+  control.progress = [&](const training::TrainingState& state) {
+    if (state.history.size() > said) {
+      const training::TrainingPoint& p = state.history.back();
+      line.clear();
+      note(command.common.quiet(),
+           fmt::format("step {:>6}: training loss {:.4g}, validation loss {:.4g}, error {:.2f} %",
+                       p.step,
+                       p.training_loss,
+                       p.validation_loss,
+                       100 * p.validation_error));
+      said = state.history.size();
+    }
+    line.show(progress_text(state, options.steps, first_step, first_seconds));
+  };
+  // `state` is saved.state itself.
+  control.checkpoint = [&](const training::TrainingState&) {
+    training::save_model(command.output, saved);
+  };
+  return trainer.run(saved.state, saved.seed, control);
+}
+
+int run_train(const TrainCommand& command) {
+  command.run.read_config();
+  command.common.apply();
+  command.json.check();
+  command.json.check_other(command.chart);
+  check_chart(command.chart);
+  if (!command.chart.empty()) report::require_gnuplot();
+  require(!command.output.empty(), "give -o, the file for the model");
+  require(command.test_samples >= 1, "--test-samples {} is below 1", command.test_samples);
+  check_replaceable(command.output, command.resume || command.json.force());
+
+  training::SavedModel saved = command.run.described(command.common.seed());
+  training::Model<float> model(saved.model);
+  const auto task = task_of(saved, saved.seed);
+  const auto options = options_from<training::TrainingOptions>(saved.training_options);
+  training::Trainer trainer(model, *task, options);
+  saved.state =
+      command.resume ? resumed_state(command, saved) : trainer.start(command.common.seed());
+  note(command.common.quiet(), model_text(saved));
+  const training::TrainingEnd end = train(command, trainer, options, saved);
+  // Without a look there is no best point yet: the last one is as good as it gets.
+  if (saved.state.best_step < 0) saved.state.best = saved.state.parameters;
+  training::save_model(command.output, saved);
+
+  const bool interrupted = end == training::TrainingEnd::kInterrupted;
+  if (interrupted) {
+    note(command.common.quiet(),
+         fmt::format("interrupted after step {}; the same command with --resume goes on",
+                     saved.state.optimizer.step));
+    return kInterrupted;
+  }
+  const RunReport report{
+      saved,
+      tasks::Split::kTest,
+      trainer.evaluate(saved.state.best, tasks::Split::kTest, command.test_samples),
+      task->floors(tasks::Split::kTest, command.test_samples),
+      saved.seed};
+  report::Json json = report::document_head(saved.seed, threads());
+  add_to(json, report);
+  json["training"]["end"] = enum_name(end);
+  json["saved_to"] = command.output;
+  command.json.write(json);
+  if (!command.chart.empty()) write_chart(command.chart, saved.state.history);
+  if (!command.json.replaces_text())
+    write_stdout(report_text(report) +
+                 fmt::format("\nended by {}; saved to {}\n", enum_name(end), command.output));
+  return kDone;
+}
+
+}  // namespace
+
+void add_attention_train(CLI::App& app, Action& chosen) {
+  auto command = std::make_shared<TrainCommand>();
+  CLI::App& sub = *app.add_subcommand("train", "Trains a model on a task and saves it");
+  sub.add_option("-o,--output", command->output, "The HDF5 file to write")->type_name("OUT.h5");
+  sub.add_flag("--resume", command->resume, "Go on from the checkpoint in the output file");
+  sub.add_option("--checkpoint-seconds",
+                 command->checkpoint_seconds,
+                 "Besides after each look at the validation data, save this often [60]")
+      ->type_name("");
+  sub.add_option("--max-seconds", command->max_seconds, "Stop after this time; --resume goes on")
+      ->type_name("");
+  sub.add_option("--test-samples", command->test_samples, "Samples of the test at the end [5000]")
+      ->type_name("");
+  sub.add_option("--chart", command->chart, "Draw loss and error against steps")
+      ->type_name("FILE.svg|png");
+  command->common.add(sub, true);
+  command->json.add(sub);
+  command->run.add(sub);
+  sub.footer(
+      "Examples:\n"
+      "  matapprox attention train --task adding --attention psf --block bare --value-width 8 "
+      "--pool flatten -o adding.h5\n"
+      "  matapprox attention train --config configs/psf_adding_128.toml -o adding.h5 --seed 2");
+  sub.callback([command, &chosen] { chosen = [command] { return run_train(*command); }; });
+}
+
+}  // namespace matapprox::app

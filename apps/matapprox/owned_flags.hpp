@@ -1,0 +1,38 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "matapprox/core/options.hpp"
+#include "shared_options.hpp"
+
+namespace matapprox::app {
+
+/// The options of several owners (methods, tasks, mechanisms) as flags of one command; which of
+/// them the chosen owner has is checked after parsing.
+class OwnedFlags {
+ public:
+  struct Owner {
+    std::string name;
+    std::vector<OptionText> options;
+  };
+  explicit OwnedFlags(std::vector<Owner> owners) : owners_(std::move(owners)) {}
+  /// Adds all but the options named in `except`; where the command has a flag of that name already,
+  /// --PREFIX-name. Help says whose an option is.
+  void add(CLI::App& app,
+           const std::string& group,
+           const std::string& prefix,
+           const std::vector<std::string>& except = {});
+  /// The flags that were given. Throws InvalidArgument, naming those that have it, for an option
+  /// that `owner` does not have.
+  NamedOptions given(const std::string& owner) const;
+
+ private:
+  std::vector<std::string> owners_of(const std::string& option) const;
+  OptionText merged(const std::string& name) const;
+  std::vector<Owner> owners_;
+  NamedFlags flags_;
+};
+
+}  // namespace matapprox::app
