@@ -1,0 +1,110 @@
+#include "matapprox/tasks/associative_recall.hpp"
+
+#include <numeric>
+
+#include "tasks/draws.hpp"
+#include "tasks/fitted_floors.hpp"
+
+namespace matapprox::tasks {
+namespace {
+
+class AssociativeRecall final : public Task {
+ public:
+  AssociativeRecall(const AssociativeRecallOptions& options, std::uint64_t seed)
+      : pairs_(options.pairs), keys_(options.keys), seed_(seed) {
+    require_length("associative_recall", options.length, 3);
+    const Index most = (options.length - 1) / 2;
+    require(options.pairs >= 0 && options.pairs <= most,
+            "associative_recall: pairs {} is outside 1..{}, half of length {} less the query (0: "
+            "that)",
+            options.pairs,
+            most,
+            options.length);
+    if (pairs_ == 0) pairs_ = most;
+    require(keys_ >= pairs_ && keys_ <= kMaxLength,
+            "associative_recall: keys {} is outside {}..{}; the keys of a sample's {} pairs differ",
+            keys_,
+            pairs_,
+            kMaxLength,
+            pairs_);
+    require_symbols("associative_recall", "values", options.values);
+    shape_.length = options.length;
+    shape_.vocabulary = options.values + keys_ + 1;
+    shape_.answer = Answer::kClass;
+    shape_.classes = options.values;
+  }
+
+  const TaskShape& shape() const override { return shape_; }
+  Index size(Split /*split*/) const override { return 0; }
+
+  void make(Split split, Index i, Sample& sample) const override {
+    SampleDraws draws(seed_, split, i);
+    clear(sample);
+    const auto values = static_cast<std::int32_t>(shape_.classes);
+    sample.tokens.assign(static_cast<std::size_t>(shape_.length),
+                         static_cast<std::int32_t>(shape_.vocabulary - 1));
+    const std::vector<std::int32_t> keys = draw_keys(draws);
+    const Index asked = draws.index(pairs_);
+    // pairs_ of the sequence's slots, each subset as likely: a slot is taken with probability
+    // (pairs to place) / (slots left). A pair is two tokens and one slot.
+    Index placed = 0;
+    std::size_t t = 0;
+    for (Index left = shape_.length - 1 - pairs_; placed < pairs_; --left, ++t) {
+      if (draws.index(left) >= pairs_ - placed) continue;
+      const std::int32_t key = keys[static_cast<std::size_t>(placed)];
+      const std::int32_t value = draws.symbol(values);
+      if (placed == asked) {
+        sample.tokens.back() = key;
+        sample.label = value;
+      }
+      sample.tokens[t] = key;
+      sample.tokens[++t] = value;
+      ++placed;
+    }
+  }
+
+  std::vector<Floor> floors(Split split, Index samples) const override {
+    const auto wrong = [this](const Sample& sample) {
+      std::vector<std::int32_t> values;
+      for (const std::int32_t token : sample.tokens) {
+        if (token < shape_.classes) values.push_back(token);
+      }
+      return 1 - static_cast<double>(largest_count(values)) / static_cast<double>(pairs_);
+    };
+    return {{"majority class", 1 - 1 / static_cast<double>(shape_.classes), 0},
+            measured_floor("most frequent value of the sample", *this, split, samples, wrong)};
+  }
+
+ private:
+  /// Ids of pairs_ different keys: the first steps of a Fisher-Yates shuffle.
+  std::vector<std::int32_t> draw_keys(SampleDraws& draws) const {
+    std::vector<std::int32_t> keys(static_cast<std::size_t>(keys_));
+    std::iota(keys.begin(), keys.end(), static_cast<std::int32_t>(shape_.classes));
+    for (Index k = 0; k < pairs_; ++k) {
+      const auto other = static_cast<std::size_t>(k + draws.index(keys_ - k));
+      std::swap(keys[static_cast<std::size_t>(k)], keys[other]);
+    }
+    return keys;
+  }
+
+  Index pairs_;
+  Index keys_;
+  std::uint64_t seed_;
+  TaskShape shape_;
+};
+
+}  // namespace
+
+void AssociativeRecallOptions::visit(OptionVisitor& v) {
+  v.visit("length", length, "N: tokens of a sequence");
+  v.visit("pairs", pairs, "pairs of a key and a value; 0: as many as there is room for");
+  v.visit("keys", keys, "different keys, at least as many as pairs");
+  v.visit("values", values, "different values: the classes");
+}
+
+std::unique_ptr<Task> associative_recall_task(const AssociativeRecallOptions& options,
+                                              std::uint64_t seed) {
+  return std::make_unique<AssociativeRecall>(options, seed);
+}
+
+}  // namespace matapprox::tasks

@@ -1,0 +1,112 @@
+#include "matapprox/tasks/listops.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "tasks/fitted_floors.hpp"
+#include "tasks/listops_tree.hpp"
+
+namespace matapprox::tasks {
+namespace {
+
+constexpr Index kListopsAttempts = Index{1} << 20;
+constexpr Index kListopsLongest = 65536;
+constexpr Index kListopsMostChildren = 64;
+
+void require_listops(std::string_view option, Index value, Index least, Index most) {
+  require(value >= least && value <= most,
+          "listops: {} {} is outside {}..{}",
+          option,
+          value,
+          least,
+          most);
+}
+
+/// Cells of the root: a digit, or an operator with a value 0..9, or with none.
+constexpr Index kRootValues = kListopsDigits + 1;
+constexpr Index kRootCells = kListopsDigits + kListopsOperators * kRootValues;
+
+Index root_token(const Sample& sample) { return sample.tokens.front(); }
+
+/// The operator and its value on the children that are digits, as if there were no others.
+Index root_and_digits(const Sample& sample) {
+  const std::int32_t root = sample.tokens.front();
+  if (root < kListopsDigits) return root;
+  auto digits = listops_root_digits(sample.tokens);
+  const Index value = digits.empty() ? kListopsDigits : listops_apply(root, digits);
+  return kListopsDigits + (root - kListopsMin) * kRootValues + value;
+}
+
+class Listops final : public Task {
+ public:
+  Listops(const ListopsOptions& options, std::uint64_t seed)
+      : min_length_(options.min_length), seed_(seed) {
+    require_listops("length", options.length, 8, kListopsLongest);
+    require_listops("max_length", options.max_length, 0, options.length);
+    const Index end = options.max_length == 0 ? options.length : options.max_length;
+    require_listops("min_length", options.min_length, 0, std::max<Index>(end - 2, 0));
+    require_listops("max_depth", options.max_depth, 2, kListopsDeepest);
+    require_listops("max_children", options.max_children, 2, kListopsMostChildren);
+    trees_ = {end - 1, options.max_depth, static_cast<std::int32_t>(options.max_children)};
+    shape_.length = options.length;
+    shape_.vocabulary = kListopsPadding + 1;
+    shape_.answer = Answer::kClass;
+    shape_.classes = kListopsDigits;
+  }
+
+  const TaskShape& shape() const override { return shape_; }
+  Index size(Split /*split*/) const override { return 0; }
+
+  void make(Split split, Index i, Sample& sample) const override {
+    clear(sample);
+    draw_tree(split, i, sample.tokens);
+    sample.label = listops_value(sample.tokens);
+    const auto length = static_cast<std::size_t>(shape_.length);
+    sample.mask.assign(length, 0);
+    std::fill_n(sample.mask.begin(), sample.tokens.size(), std::uint8_t{1});
+    sample.tokens.resize(length, kListopsPadding);
+  }
+
+  std::vector<Floor> floors(Split split, Index samples) const override {
+    const std::array readers{
+        CellReader{"majority class", 1, [](const Sample& /*sample*/) { return Index{0}; }},
+        CellReader{"first token", kListopsPadding, root_token},
+        CellReader{"root without its subtrees", kRootCells, root_and_digits}};
+    return fitted_floors(*this, split, samples, readers);
+  }
+
+ private:
+  void draw_tree(Split split, Index i, std::vector<std::int32_t>& tokens) const {
+    for (Index attempt = 0; attempt < kListopsAttempts; ++attempt) {
+      SampleDraws draws(seed_, split, i, attempt);
+      if (trees_.draw(draws, tokens) && static_cast<Index>(tokens.size()) > min_length_) return;
+    }
+    throw InvalidArgument(
+        fmt::format("listops: none of {} trees has {}..{} tokens; allow more lengths, depth or "
+                    "children",
+                    kListopsAttempts,
+                    min_length_ + 1,
+                    trees_.max_tokens));
+  }
+
+  Index min_length_;
+  ListopsTrees trees_;
+  std::uint64_t seed_;
+  TaskShape shape_;
+};
+
+}  // namespace
+
+void ListopsOptions::visit(OptionVisitor& v) {
+  v.visit("length", length, "N: samples are padded to it");
+  v.visit("min_length", min_length, "a tree has more tokens than this");
+  v.visit("max_length", max_length, "a tree has fewer tokens than this; 0: N");
+  v.visit("max_depth", max_depth, "depth of a tree; the root has 1, digits count");
+  v.visit("max_children", max_children, "children of an operator, at least 2");
+}
+
+std::unique_ptr<Task> listops_task(const ListopsOptions& options, std::uint64_t seed) {
+  return std::make_unique<Listops>(options, seed);
+}
+
+}  // namespace matapprox::tasks

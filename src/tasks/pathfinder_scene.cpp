@@ -1,0 +1,239 @@
+#include "tasks/pathfinder_scene.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+namespace matapprox::tasks {
+namespace {
+
+constexpr double kPi = 3.141592653589793;
+constexpr int kTurnsTried = 8;     // for the next dash
+constexpr int kStartsTried = 300;  // for a curve
+
+Point ahead(Point p, Point direction, double length) {
+  return {p.x + length * direction.x, p.y + length * direction.y};
+}
+
+/// The direction turned by 2 arctan t: no sine or cosine, whose last bit depends on the machine.
+Point turned(Point direction, double t) {
+  const double scale = 1 / (1 + t * t);
+  const double cosine = (1 - t * t) * scale;
+  const double sine = 2 * t * scale;
+  return {direction.x * cosine - direction.y * sine, direction.x * sine + direction.y * cosine};
+}
+
+class SceneDrawing {
+ public:
+  SceneDrawing(const PathfinderOptions& options, SampleDraws& draws)
+      : options_(options),
+        draws_(draws),
+        margin_(options.marker_radius + 0.5),
+        far_(static_cast<double>(options.side) - margin_),
+        half_turn_(std::tan(options.max_turn / 360 * kPi)) {}
+
+  /// Adds a curve of `dashes` dashes that keeps clear of all there is.
+  bool add_curve(Index dashes) {
+    for (int start = 0; start < kStartsTried; ++start) {
+      DashedCurve curve;
+      if (!grow(dashes, curve)) continue;
+      curves_.push_back(std::move(curve));
+      return true;
+    }
+    return false;
+  }
+
+  std::vector<DashedCurve>& curves() { return curves_; }
+
+ private:
+  double between(double low, double high) { return low + (high - low) * draws_.uniform(); }
+
+  bool grow(Index dashes, DashedCurve& curve) {
+    Point at{between(margin_, far_), between(margin_, far_)};
+    Point direction = draw_direction();
+    for (Index k = 0; k < dashes; ++k) {
+      if (!add_dash(curve, at, direction, k == 0 ? 0 : options_.gap)) return false;
+    }
+    return true;
+  }
+
+  /// Uniform on the circle, by rejection from the square.
+  Point draw_direction() {
+    for (;;) {
+      const Point p{between(-1, 1), between(-1, 1)};
+      const double length = std::sqrt(squared_distance(p, Point{}));
+      if (length > 0.01 && length < 1) return {p.x / length, p.y / length};
+    }
+  }
+
+  /// The next dash of a curve whose last one ends at `at`; moves `at` and `direction` on.
+  bool add_dash(DashedCurve& curve, Point& at, Point& direction, double gap) {
+    for (int k = 0; k < kTurnsTried; ++k) {
+      const Point there = turned(direction, between(-half_turn_, half_turn_));
+      const Point from = ahead(at, there, gap);
+      const Dash dash{from, ahead(from, there, options_.dash)};
+      if (!has_room(dash, curve)) continue;
+      curve.push_back(dash);
+      at = dash.to;
+      direction = there;
+      return true;
+    }
+    return false;
+  }
+
+  bool has_room(const Dash& dash, const DashedCurve& own) const {
+    if (std::min(dash.to.x, dash.to.y) < margin_ || std::max(dash.to.x, dash.to.y) > far_) {
+      return false;
+    }
+    // The dash before is as near as the gap.
+    const std::size_t before = own.empty() ? 0 : own.size() - 1;
+    return is_clear(dash, std::span(own).first(before)) &&
+           std::all_of(curves_.begin(), curves_.end(), [&](const DashedCurve& curve) {
+             return is_clear(dash, curve);
+           });
+  }
+
+  bool is_clear(const Dash& dash, std::span<const Dash> others) const {
+    const double near = options_.spacing * options_.spacing;
+    // Dashes that begin farther from each other than this are clear whatever their directions.
+    const double reach = options_.spacing + 2 * options_.dash;
+    return std::all_of(others.begin(), others.end(), [&](const Dash& other) {
+      return squared_distance(dash.from, other.from) >= reach * reach ||
+             squared_distance(dash, other) >= near;
+    });
+  }
+
+  const PathfinderOptions& options_;
+  SampleDraws& draws_;
+  double margin_;     // of the picture, that a marker has room in
+  double far_;        // the margin on the other side
+  double half_turn_;  // tangent of half of the largest turn
+  std::vector<DashedCurve> curves_;
+};
+
+double distance(const std::array<Point, 2>& points) {
+  return std::sqrt(squared_distance(points[0], points[1]));
+}
+
+Point end_of(const DashedCurve& curve, bool last) {
+  return last ? curve.back().to : curve.front().from;
+}
+
+/// Two places for markers: the ends of a long curve, and an end of each, about as far apart.
+struct MarkerPlaces {
+  std::array<Point, 2> joined;
+  std::array<Point, 2> apart;
+};
+
+/// One of the possible places, all as likely; nothing if there are none, or if markers on two of
+/// the four ends would touch.
+std::optional<MarkerPlaces> draw_places(const PathfinderOptions& options,
+                                        const std::vector<DashedCurve>& curves,
+                                        SampleDraws& draws) {
+  const double least = 2 * options.marker_radius + 1;
+  std::vector<MarkerPlaces> places;
+  for (int k = 0; k < 4; ++k) {
+    const std::array apart{end_of(curves[0], k / 2 == 1), end_of(curves[1], k % 2 == 1)};
+    const double apart_by = distance(apart);
+    if (apart_by < least) return {};
+    for (std::size_t c = 0; c < 2; ++c) {
+      const std::array joined{end_of(curves[c], false), end_of(curves[c], true)};
+      const double joined_by = distance(joined);
+      if (joined_by < least) return {};
+      if (std::abs(joined_by - apart_by) <= options.mismatch) places.push_back({joined, apart});
+    }
+  }
+  if (places.empty()) return {};
+  return places[static_cast<std::size_t>(draws.index(static_cast<Index>(places.size())))];
+}
+
+/// Brightens the pixels around `shape` to `brightness` times their share within `radius` of it.
+template <class Shape>
+void brighten(std::vector<double>& picture,
+              const PathfinderOptions& options,
+              const Shape& shape,
+              Point low,
+              Point high,
+              double radius,
+              double brightness) {
+  const Index samples = options.antialias;
+  const auto pixel = [&](double x) {
+    return std::clamp(static_cast<Index>(std::floor(x)), Index{0}, options.side - 1);
+  };
+  const auto inside = [&](Index pixel_index, Index sample) {
+    return static_cast<double>(pixel_index) +
+           (static_cast<double>(sample) + 0.5) / static_cast<double>(samples);
+  };
+  for (Index row = pixel(low.y - radius); row <= pixel(high.y + radius); ++row) {
+    for (Index column = pixel(low.x - radius); column <= pixel(high.x + radius); ++column) {
+      Index hits = 0;
+      for (Index s = 0; s < samples * samples; ++s) {
+        const Point p{inside(column, s % samples), inside(row, s / samples)};
+        hits += squared_distance(p, shape) <= radius * radius ? 1 : 0;
+      }
+      double& value = picture[static_cast<std::size_t>(row * options.side + column)];
+      const double share = static_cast<double>(hits) / static_cast<double>(samples * samples);
+      value = std::max(value, brightness * share);
+    }
+  }
+}
+
+}  // namespace
+
+double squared_distance(Point a, Point b) {
+  const double dx = a.x - b.x;
+  const double dy = a.y - b.y;
+  return dx * dx + dy * dy;
+}
+
+double squared_distance(Point p, const Dash& dash) {
+  const double dx = dash.to.x - dash.from.x;
+  const double dy = dash.to.y - dash.from.y;
+  const double along = ((p.x - dash.from.x) * dx + (p.y - dash.from.y) * dy) / (dx * dx + dy * dy);
+  const double t = std::clamp(along, 0.0, 1.0);
+  return squared_distance(p, Point{dash.from.x + t * dx, dash.from.y + t * dy});
+}
+
+double squared_distance(const Dash& a, const Dash& b) {
+  return std::min({squared_distance(a.from, b),
+                   squared_distance(a.to, b),
+                   squared_distance(b.from, a),
+                   squared_distance(b.to, a)});
+}
+
+PathfinderOptions resolved(PathfinderOptions options) {
+  if (options.distractor_length == 0)
+    options.distractor_length = std::max<Index>(options.contour / 3, 1);
+  if (options.distractors < 0) options.distractors = 20 / options.distractor_length;
+  return options;
+}
+
+std::optional<PathfinderScene> draw_scene(const PathfinderOptions& options, SampleDraws& draws) {
+  SceneDrawing drawing(options, draws);
+  if (!drawing.add_curve(options.contour) || !drawing.add_curve(options.contour)) return {};
+  const auto places = draw_places(options, drawing.curves(), draws);
+  if (!places) return {};
+  for (Index k = 0; k < options.distractors; ++k) {
+    if (!drawing.add_curve(options.distractor_length)) return {};
+  }
+  const bool joined = draws.symbol(2) == 1;
+  return PathfinderScene{
+      std::move(drawing.curves()), joined ? places->joined : places->apart, joined};
+}
+
+std::vector<double> render(const PathfinderOptions& options, const PathfinderScene& scene) {
+  std::vector<double> picture(static_cast<std::size_t>(options.side * options.side));
+  for (const DashedCurve& curve : scene.curves) {
+    for (const Dash& dash : curve) {
+      const Point low{std::min(dash.from.x, dash.to.x), std::min(dash.from.y, dash.to.y)};
+      const Point high{std::max(dash.from.x, dash.to.x), std::max(dash.from.y, dash.to.y)};
+      brighten(picture, options, dash, low, high, options.thickness / 2, options.contrast);
+    }
+  }
+  for (const Point& marker : scene.markers) {
+    brighten(picture, options, marker, marker, marker, options.marker_radius, 1);
+  }
+  return picture;
+}
+
+}  // namespace matapprox::tasks

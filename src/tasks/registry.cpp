@@ -1,0 +1,63 @@
+#include <array>
+
+#include "core/require.hpp"
+#include "matapprox/tasks/adding.hpp"
+#include "matapprox/tasks/associative_recall.hpp"
+#include "matapprox/tasks/copy.hpp"
+#include "matapprox/tasks/listops.hpp"
+#include "matapprox/tasks/pathfinder.hpp"
+#include "matapprox/tasks/temporal_order.hpp"
+
+namespace matapprox::tasks {
+namespace {
+
+struct TaskRow {
+  TaskEntry entry;
+  std::unique_ptr<Task> (*make)(const NamedOptions& options, std::uint64_t seed);
+};
+
+template <class Options, auto function>
+constexpr TaskRow task_row(std::string_view name, std::string_view summary) {
+  return {{name, summary, [] { return list_options(Options{}); }},
+          [](const NamedOptions& options, std::uint64_t seed) {
+            return function(options_from<Options>(options), seed);
+          }};
+}
+
+/// One line a task.
+constexpr std::array kTaskRows{
+    task_row<AddingOptions, adding_task>("adding", "the sum of two marked numbers"),
+    task_row<TemporalOrderOptions, temporal_order_task>("temporal_order",
+                                                        "the order of two signals among noise"),
+    task_row<ListopsOptions, listops_task>("listops", "the value of a nested list"),
+    task_row<PathfinderOptions, pathfinder_task>("pathfinder",
+                                                 "does a dashed curve join two markers?"),
+    task_row<AssociativeRecallOptions, associative_recall_task>("associative_recall",
+                                                                "the value that goes with a key"),
+    task_row<CopyOptions, copy_task>("copy", "a string again, after a delimiter"),
+};
+
+}  // namespace
+
+std::vector<TaskEntry> task_entries() {
+  std::vector<TaskEntry> all;
+  all.reserve(kTaskRows.size());
+  for (const TaskRow& row : kTaskRows) all.push_back(row.entry);
+  return all;
+}
+
+std::unique_ptr<Task> make_task(std::string_view name,
+                                const NamedOptions& options,
+                                std::uint64_t seed) {
+  std::vector<std::string> known;
+  for (const TaskRow& row : kTaskRows) {
+    if (row.entry.name == name) {
+      check_names(name, options, row.entry.options());
+      return row.make(options, seed);
+    }
+    known.emplace_back(row.entry.name);
+  }
+  throw InvalidArgument(fmt::format("task: there is no '{}'{}", name, suggestion(name, known)));
+}
+
+}  // namespace matapprox::tasks
