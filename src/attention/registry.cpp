@@ -4,10 +4,12 @@
 
 #include "attention/instantiate.hpp"
 #include "core/require.hpp"
+#include "matapprox/attention/bigbird.hpp"
 #include "matapprox/attention/controls.hpp"
 #include "matapprox/attention/efficient.hpp"
 #include "matapprox/attention/linear_transformer.hpp"
 #include "matapprox/attention/linformer.hpp"
+#include "matapprox/attention/nystromformer.hpp"
 #include "matapprox/attention/performer.hpp"
 #include "matapprox/attention/psf.hpp"
 #include "matapprox/attention/revisited_linformer.hpp"
@@ -54,6 +56,9 @@ constexpr std::array kEntries{
         "linear_transformer", "features elu(x) + 1 in the place of the exponential"),
     entry<T, PerformerOptions, performer<T>>(
         "performer", "random features whose products are the softmax kernel in expectation"),
+    entry<T, NystromformerOptions, nystromformer<T>>(
+        "nystromformer", "softmax through landmarks, iterated pseudo-inverse"),
+    entry<T, BigBirdOptions, bigbird<T>>("bigbird", "softmax over near, global and random blocks"),
     entry<T, TokenwiseOptions, tokenwise<T>>("tokenwise", "control: mixes nothing"),
     entry<T, MeanOptions, mean<T>>("mean", "control: mixes evenly"),
 };
