@@ -7,6 +7,7 @@
 #include "matapprox/attention/bigbird.hpp"
 #include "matapprox/attention/controls.hpp"
 #include "matapprox/attention/efficient.hpp"
+#include "matapprox/attention/flash.hpp"
 #include "matapprox/attention/linear_transformer.hpp"
 #include "matapprox/attention/linformer.hpp"
 #include "matapprox/attention/nystromformer.hpp"
@@ -59,6 +60,8 @@ constexpr std::array kEntries{
     entry<T, NystromformerOptions, nystromformer<T>>(
         "nystromformer", "softmax through landmarks, iterated pseudo-inverse"),
     entry<T, BigBirdOptions, bigbird<T>>("bigbird", "softmax over near, global and random blocks"),
+    entry<T, FlashOptions, flash<T>>(
+        "flash", "gated unit: chunks through an activation, linear between them"),
     entry<T, TokenwiseOptions, tokenwise<T>>("tokenwise", "control: mixes nothing"),
     entry<T, MeanOptions, mean<T>>("mean", "control: mixes evenly"),
 };
