@@ -2,8 +2,10 @@
 
 // Everything there is to include, for programs that do not mind.
 #include "matapprox/attention/attention.hpp"
+#include "matapprox/attention/bigbird.hpp"
 #include "matapprox/attention/controls.hpp"
 #include "matapprox/attention/efficient.hpp"
+#include "matapprox/attention/flash.hpp"
 #include "matapprox/attention/head_core.hpp"
 #include "matapprox/attention/layer.hpp"
 #include "matapprox/attention/layer_norm.hpp"
@@ -11,6 +13,7 @@
 #include "matapprox/attention/linear_transformer.hpp"
 #include "matapprox/attention/linformer.hpp"
 #include "matapprox/attention/multi_head.hpp"
+#include "matapprox/attention/nystromformer.hpp"
 #include "matapprox/attention/parameters.hpp"
 #include "matapprox/attention/performer.hpp"
 #include "matapprox/attention/psf.hpp"

@@ -79,9 +79,8 @@ class Flash final : public Attention<T> {
         Index query_width,
         Index value_width,
         const FlashOptions& options)
-      : width_(shape.width),
+      : shape_(shape),
         chunk_(options.chunk),
-        causal_(shape.causal),
         activation_{options.activation},
         shared_(list, prefix + ".shared", shape.width, query_width),
         gate_(list, prefix + ".gate", shape.width, value_width),
@@ -90,7 +89,7 @@ class Flash final : public Attention<T> {
         scales_(list.add(prefix + ".scales", kCopies, query_width, Initial::normal(0.02))),
         shifts_(list.add(prefix + ".shifts", kCopies, query_width, Initial::constant(0))) {}
 
-  Index width_out() const override { return width_; }
+  Index width_out() const override { return shape_.width; }
   Index heads() const override { return 1; }
 
   void forward(const Call<T>& call,
@@ -98,6 +97,7 @@ class Flash final : public Attention<T> {
                Tokens<T> Y,
                Cache<T>& cache) const override {
     const Index n = X.rows();
+    shape_.check_sample(n, X.cols());
     TokenMap<T> U = activate(call, gate_, X, kGateBefore, cache);
     TokenMap<T> V = activate(call, value_, X, kFlashValuesBefore, cache);
     clear_padding<T>(call.mask, V);
@@ -120,6 +120,7 @@ class Flash final : public Attention<T> {
                  const ConstTokens<T>& B,
                  Tokens<T> Y,
                  Cache<T>& cache) const override {
+    shape_.check_sample(X.rows(), X.cols());
     typename Workspace<T>::Scope scope(*call.workspace);
     TokenMap<T> U = scope.take(B.rows(), B.cols());
     copy_tokens<T>(call.mask, B, U);
@@ -131,6 +132,7 @@ class Flash final : public Attention<T> {
                            const ConstTokens<T>& B,
                            Tokens<T> Y,
                            Cache<T>& cache) const override {
+    shape_.check_sample(X.rows(), X.cols());
     mix(call, activate(call, shared_, X, kSharedBefore, cache), B, true, Y);
     clear_padding<T>(call.mask, Y);
   }
@@ -140,7 +142,7 @@ class Flash final : public Attention<T> {
     const Index e = value_.out();
     const Index g = chunk_ == 0 ? length : std::min(chunk_, length);
     const Index between = chunk_ == 0 ? 0 : 2 * s * e;
-    return {length * (3 * width_ * e + width_ * s + g * (s + e) + between),
+    return {length * (3 * shape_.width * e + shape_.width * s + g * (s + e) + between),
             length * (2 * s + 6 * e)};
   }
 
@@ -203,7 +205,7 @@ class Flash final : public Attention<T> {
     for (Index first = 0; first < n; first += g) {
       const Index end = std::min(n, first + g);
       for (Index i = first; i < end; i += kRun) {
-        for (Index j = first; j < (causal_ ? i + 1 : end); j += kRun)
+        for (Index j = first; j < (shape_.causal ? i + 1 : end); j += kRun)
           body(i, std::min(kRun, end - i), j, std::min(kRun, end - j));
       }
     }
@@ -222,7 +224,7 @@ class Flash final : public Attention<T> {
         A(a, b) = hidden(i + a, j + b) ? T(0) : activation_.value(S(a, b));
     }
   }
-  bool hidden(Index query, Index key) const { return causal_ && key > query; }
+  bool hidden(Index query, Index key) const { return shape_.causal && key > query; }
 
   /// Calls body(i, rows, S) for each chunk, S = K^T V over all tokens, or those of earlier chunks.
   template <class Body>
@@ -233,12 +235,13 @@ class Flash final : public Attention<T> {
     typename Workspace<T>::Scope scope(*call.workspace);
     TokenMap<T> S = scope.take(K.cols(), V.cols());
     S.setZero();
-    if (!causal_) multiply_transposed<T>(K, V, S);
+    if (!shape_.causal) multiply_transposed<T>(K, V, S);
     const Index g = chunk_of(K.rows());
     for (Index i = 0; i < K.rows(); i += g) {
       const Index rows = std::min(g, K.rows() - i);
       body(i, rows, S);
-      if (causal_) multiply_transposed<T>(K.middleRows(i, rows), V.middleRows(i, rows), S, 1, true);
+      if (shape_.causal)
+        multiply_transposed<T>(K.middleRows(i, rows), V.middleRows(i, rows), S, 1, true);
     }
   }
   /// The same from the end: R = Q^T B over all tokens, or those of later chunks.
@@ -250,12 +253,13 @@ class Flash final : public Attention<T> {
     typename Workspace<T>::Scope scope(*call.workspace);
     TokenMap<T> R = scope.take(Q.cols(), B.cols());
     R.setZero();
-    if (!causal_) multiply_transposed<T>(Q, B, R);
+    if (!shape_.causal) multiply_transposed<T>(Q, B, R);
     const Index g = chunk_of(Q.rows());
     for (Index i = (Q.rows() - 1) / g * g; i >= 0; i -= g) {
       const Index rows = std::min(g, Q.rows() - i);
       body(i, rows, R);
-      if (causal_) multiply_transposed<T>(Q.middleRows(i, rows), B.middleRows(i, rows), R, 1, true);
+      if (shape_.causal)
+        multiply_transposed<T>(Q.middleRows(i, rows), B.middleRows(i, rows), R, 1, true);
     }
   }
 
@@ -267,9 +271,8 @@ class Flash final : public Attention<T> {
                     Tokens<T> dZ,
                     Tokens<T> dV) const;
 
-  Index width_;
+  AttentionShape shape_;
   Index chunk_;
-  bool causal_;
   Activation<T> activation_;
   Linear<T> shared_;
   Linear<T> gate_;
