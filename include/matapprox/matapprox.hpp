@@ -20,6 +20,7 @@
 #include "matapprox/attention/registry.hpp"
 #include "matapprox/attention/revisited_linformer.hpp"
 #include "matapprox/attention/simpletron.hpp"
+#include "matapprox/attention/singularformer.hpp"
 #include "matapprox/attention/softmax.hpp"
 #include "matapprox/attention/tokens.hpp"
 #include "matapprox/attention/workspace.hpp"

@@ -15,6 +15,7 @@
 #include "matapprox/attention/psf.hpp"
 #include "matapprox/attention/revisited_linformer.hpp"
 #include "matapprox/attention/simpletron.hpp"
+#include "matapprox/attention/singularformer.hpp"
 #include "matapprox/attention/softmax.hpp"
 
 namespace matapprox::attention {
@@ -49,6 +50,8 @@ constexpr std::array kEntries{
     entry<T, SoftmaxOptions, softmax<T>>("softmax", "softmax(Q K^T / sqrt(p)) V, never formed"),
     entry<T, PsfOptions, psf<T>>("psf", "product of sparse Chord factors made from the tokens"),
     entry<T, LinformerOptions, linformer<T>>("linformer", "softmax over k mixtures of the tokens"),
+    entry<T, SingularformerOptions, singularformer<T>>(
+        "singularformer", "softmax between r learnt mixtures of the tokens"),
     entry<T, RevisitedLinformerOptions, revisited_linformer<T>>(
         "revisited_linformer", "two softmaxes around k mixtures of the tokens"),
     entry<T, EfficientOptions, efficient<T>>("efficient", "softmax of queries and of keys apart"),

@@ -14,6 +14,8 @@ std::vector<AttentionCase> attention_cases() {
       {"Linformer", "linformer", {{"rank", "5"}}},
       {"LinformerHeadTied", "linformer", {{"rank", "5"}, {"scope", "head"}, {"tied", "true"}}},
       {"LinformerModel", "linformer", {{"rank", "3"}, {"scope", "model"}}},
+      {"Singularformer", "singularformer"},
+      {"SingularformerOneHead", "singularformer", {{"rank", "5"}}, 1},
       {"RevisitedLinformer", "revisited_linformer", {{"rank", "5"}}},
       {"RevisitedLinformerPrinted", "revisited_linformer", {{"rank", "5"}, {"axes", "as_printed"}}},
       {"RevisitedLinformerJl",
