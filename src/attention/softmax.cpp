@@ -7,6 +7,7 @@
 namespace matapprox::attention {
 
 void SoftmaxOptions::visit(OptionVisitor& v) {
+  v.visit("carry_scores", carry_scores, "scores of the layers below are added (Realformer)");
   v.visit("output_projection", output_projection, "a linear map of the heads side by side");
 }
 
@@ -21,7 +22,8 @@ std::unique_ptr<Attention<T>> softmax(ParameterList& list,
       prefix,
       shape,
       std::make_unique<TiledSoftmaxCore<T>>(shape, std::make_unique<AllTiles>()),
-      MultiHeadOptions{.output_projection = options.output_projection});
+      MultiHeadOptions{.output_projection = options.output_projection,
+                       .carry_scores = options.carry_scores});
 }
 
 MATAPPROX_INSTANTIATE_MECHANISM(softmax, SoftmaxOptions);
