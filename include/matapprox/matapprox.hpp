@@ -4,6 +4,7 @@
 #include "matapprox/attention/attention.hpp"
 #include "matapprox/attention/bigbird.hpp"
 #include "matapprox/attention/controls.hpp"
+#include "matapprox/attention/crossover.hpp"
 #include "matapprox/attention/efficient.hpp"
 #include "matapprox/attention/flash.hpp"
 #include "matapprox/attention/head_core.hpp"
