@@ -37,7 +37,7 @@ struct RevisitedLinformerOptions {
 };
 
 /// Revisited Linformer: H = softmax(Q / sqrt(p)) (softmax((E K)^T / sqrt(p)) (F V)), E and F k x N.
-/// [Revisited Linformer, Sec. 3.2]
+/// [Ver20, Sec. 3.2]
 ///
 /// The order of the products makes it 2 N p d + 2 N k d multiplications beside the projections (the
 /// paper's count leaves E K and F V out). The paper does not say over which axis each softmax runs:
