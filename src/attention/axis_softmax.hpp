@@ -9,7 +9,7 @@ namespace matapprox::attention {
 template <class T>
 void softmax_rows(const ConstTokens<T>& X, double scale, Tokens<T> Y) {
   for (Index i = 0; i < X.rows(); ++i) {
-    Y.row(i) = X.row(i) * T(scale);
+    for (Index j = 0; j < X.cols(); ++j) Y(i, j) = scaled(X(i, j), scale);
     softmax_row(Y.row(i).data(), Y.row(i).data(), Y.cols());
   }
 }

@@ -13,6 +13,16 @@ namespace matapprox::attention {
 // Functions of n values one after the other, y and x possibly the same array: the toolkit's kernels
 // for numbers, the definition for what carries a derivative.
 
+/// factor x, -inf included: the derivative of the factor, 0, is not multiplied by it.
+template <class T>
+T scaled(const T& x, double factor) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return x * static_cast<T>(factor);
+  } else {
+    return x * factor;
+  }
+}
+
 template <class T>
 void exp_values(const T* x, T* y, Index n) {
   if constexpr (std::is_floating_point_v<T>) {

@@ -4,14 +4,18 @@
 
 #include "attention/instantiate.hpp"
 #include "core/require.hpp"
+#include "matapprox/attention/bigbird.hpp"
 #include "matapprox/attention/controls.hpp"
 #include "matapprox/attention/efficient.hpp"
+#include "matapprox/attention/flash.hpp"
 #include "matapprox/attention/linear_transformer.hpp"
 #include "matapprox/attention/linformer.hpp"
+#include "matapprox/attention/nystromformer.hpp"
 #include "matapprox/attention/performer.hpp"
 #include "matapprox/attention/psf.hpp"
 #include "matapprox/attention/revisited_linformer.hpp"
 #include "matapprox/attention/simpletron.hpp"
+#include "matapprox/attention/singularformer.hpp"
 #include "matapprox/attention/softmax.hpp"
 
 namespace matapprox::attention {
@@ -46,6 +50,8 @@ constexpr std::array kEntries{
     entry<T, SoftmaxOptions, softmax<T>>("softmax", "softmax(Q K^T / sqrt(p)) V, never formed"),
     entry<T, PsfOptions, psf<T>>("psf", "product of sparse Chord factors made from the tokens"),
     entry<T, LinformerOptions, linformer<T>>("linformer", "softmax over k mixtures of the tokens"),
+    entry<T, SingularformerOptions, singularformer<T>>(
+        "singularformer", "softmax between r learnt mixtures of the tokens"),
     entry<T, RevisitedLinformerOptions, revisited_linformer<T>>(
         "revisited_linformer", "two softmaxes around k mixtures of the tokens"),
     entry<T, EfficientOptions, efficient<T>>("efficient", "softmax of queries and of keys apart"),
@@ -54,6 +60,11 @@ constexpr std::array kEntries{
         "linear_transformer", "features elu(x) + 1 in the place of the exponential"),
     entry<T, PerformerOptions, performer<T>>(
         "performer", "random features whose products are the softmax kernel in expectation"),
+    entry<T, NystromformerOptions, nystromformer<T>>(
+        "nystromformer", "softmax through landmarks, iterated pseudo-inverse"),
+    entry<T, BigBirdOptions, bigbird<T>>("bigbird", "softmax over near, global and random blocks"),
+    entry<T, FlashOptions, flash<T>>(
+        "flash", "gated unit: chunks through an activation, linear between them"),
     entry<T, TokenwiseOptions, tokenwise<T>>("tokenwise", "control: mixes nothing"),
     entry<T, MeanOptions, mean<T>>("mean", "control: mixes evenly"),
 };

@@ -5,7 +5,7 @@
 #include "matapprox/attention/registry.hpp"
 #include "matapprox/factors/chord_factors.hpp"
 #include "matapprox/methods/chord.hpp"
-#include "support/attention_layer.hpp"
+#include "support/attention_example.hpp"
 #include "support/dense_formulas.hpp"
 
 // The effective matrix of each mechanism against its formula with N x N arrays.
@@ -14,6 +14,7 @@ namespace matapprox {
 namespace {
 
 using attention::TokenMatrix;
+using test::expect_same_matrix;
 using test::linear_of;
 using test::parameter_of;
 using test::random_tokens;
@@ -23,44 +24,11 @@ constexpr Index kWidth = 12;
 constexpr Index kHeads = 3;
 constexpr Index kHeadWidth = kWidth / kHeads;
 
-/// A mechanism for N tokens, with its parameters and tokens to run on.
-struct Example {
+/// A mechanism for N tokens of width kWidth.
+struct Example : test::AttentionExample {
   Example(const std::string& mechanism, Index n, Index heads, const NamedOptions& options)
-      : X(random_tokens(n, kWidth, 1)),
-        layer(make(mechanism, n, heads, options)),
-        run(*layer, list, layer->width_out()) {}
-
-  std::unique_ptr<attention::Attention<double>> make(const std::string& mechanism,
-                                                     Index n,
-                                                     Index heads,
-                                                     const NamedOptions& options) {
-    attention::AttentionShape shape;
-    shape.width = kWidth;
-    shape.heads = heads;
-    shape.length = n;
-    return attention::make_attention<double>(mechanism, list, "a", shape, options);
-  }
-  Matrix effective(Index head) {
-    const Index n = X.rows();
-    TokenMatrix<double> E(n, n);
-    layer->apply_map(run.call({}), X, head, TokenMatrix<double>::Identity(n, n), E, run.cache);
-    return E;
-  }
-  Matrix part(const std::string& name, Index head) const {
-    return linear_of(run, name, X).middleCols(head * kHeadWidth, kHeadWidth);
-  }
-  Matrix query(Index head) const { return part("a.query", head); }
-  Matrix key(Index head) const { return part("a.key", head); }
-
-  attention::ParameterList list;
-  Matrix X;
-  std::unique_ptr<attention::Attention<double>> layer;
-  test::LayerRun<double> run;
+      : AttentionExample(mechanism, random_tokens(n, kWidth, 1), heads, options) {}
 };
-
-void expect_close(const Matrix& actual, const Matrix& expected) {
-  EXPECT_LT((actual - expected).norm(), 1e-12 * expected.norm());
-}
 
 const double kScale = 1 / std::sqrt(static_cast<double>(kHeadWidth));
 
@@ -70,17 +38,16 @@ TEST(AttentionFormula, Linformer) {
     const Matrix E = parameter_of(e.run, "a.E" + std::to_string(h));
     const Matrix F = parameter_of(e.run, "a.F" + std::to_string(h));
     const Matrix P = row_softmax(kScale * e.query(h) * (E * e.key(h)).transpose());
-    expect_close(e.effective(h), P * F);
+    expect_same_matrix(e.effective(h), P * F);
   }
 }
 
 /// With E = F = I it is softmax attention.
 TEST(AttentionFormula, LinformerWithIdentityIsSoftmax) {
   Example e("linformer", 37, kHeads, {{"rank", "37"}, {"tied", "true"}});
-  const attention::Parameter& p = e.list.find("a.E");
-  attention::TokenMap<double>(e.run.parameters.data() + p.offset, 37, 37).setIdentity();
+  e.parameter("a.E").setIdentity();
   for (Index h = 0; h < kHeads; ++h)
-    expect_close(e.effective(h), row_softmax(kScale * e.query(h) * e.key(h).transpose()));
+    expect_same_matrix(e.effective(h), row_softmax(kScale * e.query(h) * e.key(h).transpose()));
 }
 
 TEST(AttentionFormula, RevisitedLinformer) {
@@ -91,9 +58,9 @@ TEST(AttentionFormula, RevisitedLinformer) {
   for (Index h = 0; h < kHeads; ++h) {
     const Matrix Q = kScale * e.query(h);
     const Matrix EK = kScale * E * e.key(h);
-    expect_close(e.effective(h), row_softmax(Q) * row_softmax(EK.transpose()) * F);
-    expect_close(printed.effective(h),
-                 row_softmax(Q.transpose()).transpose() * row_softmax(EK).transpose() * F);
+    expect_same_matrix(e.effective(h), row_softmax(Q) * row_softmax(EK.transpose()) * F);
+    expect_same_matrix(printed.effective(h),
+                       row_softmax(Q.transpose()).transpose() * row_softmax(EK).transpose() * F);
   }
 }
 
@@ -104,7 +71,7 @@ TEST(AttentionFormula, RevisitedLinformerWithOneFixedProjection) {
   EXPECT_FALSE(e.list.find("a.R").trained);
   for (Index h = 0; h < kHeads; ++h) {
     const Matrix L = row_softmax((kScale * 0.25 * R * e.key(h)).transpose());
-    expect_close(e.effective(h), row_softmax(kScale * e.query(h)) * L * std::exp(-0.25) * R);
+    expect_same_matrix(e.effective(h), row_softmax(kScale * e.query(h)) * L * std::exp(-0.25) * R);
   }
 }
 
@@ -113,16 +80,14 @@ TEST(AttentionFormula, Efficient) {
   Example plain("efficient", 37, kHeads, {});
   Example e("efficient", 37, kHeads, {{"scaled", "true"}});
   Example revisited("revisited_linformer", 37, kHeads, {{"rank", "37"}});
-  for (const char* name : {"a.E", "a.F"}) {
-    const attention::Parameter& p = revisited.list.find(name);
-    attention::TokenMap<double>(revisited.run.parameters.data() + p.offset, 37, 37).setIdentity();
-  }
+  for (const char* name : {"a.E", "a.F"}) revisited.parameter(name).setIdentity();
   for (Index h = 0; h < kHeads; ++h) {
     const Matrix E =
         row_softmax(kScale * e.query(h)) * row_softmax((kScale * e.key(h)).transpose());
-    expect_close(e.effective(h), E);
-    expect_close(revisited.effective(h), E);
-    expect_close(plain.effective(h), row_softmax(e.query(h)) * row_softmax(e.key(h).transpose()));
+    expect_same_matrix(e.effective(h), E);
+    expect_same_matrix(revisited.effective(h), E);
+    expect_same_matrix(plain.effective(h),
+                       row_softmax(e.query(h)) * row_softmax(e.key(h).transpose()));
   }
 }
 
@@ -131,21 +96,18 @@ TEST(AttentionFormula, Simpletron) {
   Example mean("simpletron", 37, kHeads, {{"scale", "inv_n"}});
   for (Index h = 0; h < kHeads; ++h) {
     const Matrix S = e.query(h) * e.key(h).transpose();
-    expect_close(e.effective(h), S / std::sqrt(37.0));
-    expect_close(mean.effective(h), S / 37.0);
+    expect_same_matrix(e.effective(h), S / std::sqrt(37.0));
+    expect_same_matrix(mean.effective(h), S / 37.0);
   }
 }
 
 /// f(2 X) = 8 f(X) without biases: a polynomial of degree three.
 TEST(AttentionFormula, SimpletronIsHomogeneousOfDegreeThree) {
   Example e("simpletron", 37, kHeads, {});
-  for (const char* name : {"a.query.bias", "a.key.bias", "a.value.bias"}) {
-    const attention::Parameter& p = e.list.find(name);
-    std::fill_n(e.run.parameters.begin() + p.offset, p.size(), 0.0);
-  }
-  const TokenMatrix<double> X = e.X;
-  const TokenMatrix<double> Y = e.run.forward(X, {});
-  EXPECT_LT((e.run.forward(2 * X, {}) - 8 * Y).norm(), 1e-12 * Y.norm());
+  for (const char* name : {"a.query.bias", "a.key.bias", "a.value.bias"})
+    e.parameter(name).setZero();
+  const TokenMatrix<double> Y = e.run.forward(e.X, {});
+  EXPECT_LT((e.run.forward(2 * e.X, {}) - 8 * Y).norm(), 1e-12 * Y.norm());
 }
 
 TEST(AttentionFormula, LinearTransformer) {
@@ -156,7 +118,7 @@ TEST(AttentionFormula, LinearTransformer) {
   for (Index h = 0; h < kHeads; ++h) {
     Matrix P = phi(e.query(h)) * phi(e.key(h)).transpose();
     for (Index i = 0; i < P.rows(); ++i) P.row(i) /= P.row(i).sum() + 1e-6;
-    expect_close(e.effective(h), P);
+    expect_same_matrix(e.effective(h), P);
   }
 }
 
@@ -178,7 +140,8 @@ TEST(AttentionFormula, CausalFormsAreTheLowerTriangle) {
     layer->apply_map(run.call({}), X, 1, TokenMatrix<double>::Identity(n, n), E, run.cache);
     return Matrix(E);
   };
-  expect_close(effective(true), effective(false).triangularView<Eigen::Lower>().toDenseMatrix());
+  expect_same_matrix(effective(true),
+                     effective(false).triangularView<Eigen::Lower>().toDenseMatrix());
 }
 
 /// W_M ... W_1 with the values of the networks; with the residual E_m = W_m E_{m-1} + I.
@@ -205,9 +168,9 @@ TEST_P(PsfFormula, IsTheProductOfItsFactors) {
     E = dense * E;
     if (GetParam()) E += Matrix::Identity(n, n);
   }
-  expect_close(e.effective(0), E);
+  expect_same_matrix(e.effective(0), E);
   const Matrix V0 = linear_of(e.run, "a.value", hidden.leftCols(7));
-  expect_close(e.run.forward(e.X, {}), E * V0);
+  expect_same_matrix(e.run.forward(e.X, {}), E * V0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Residual, PsfFormula, testing::Bool());
@@ -219,12 +182,10 @@ TEST(AttentionFormula, PsfReachesEveryTokenOnce) {
   Example e("psf", n, 1, {{"residual", "false"}});
   for (Index m = 0; m < 4; ++m) {
     const std::string name = "a.factor" + std::to_string(m + 1);
-    const attention::Parameter& weight = e.list.find(name + ".weight");
-    const attention::Parameter& bias = e.list.find(name + ".bias");
-    std::fill_n(e.run.parameters.begin() + weight.offset, weight.size(), 0.0);
-    std::fill_n(e.run.parameters.begin() + bias.offset, bias.size(), 0.0);
-    e.run.parameters[static_cast<std::size_t>(bias.offset)] = 1;          // self
-    e.run.parameters[static_cast<std::size_t>(bias.offset + m + 1)] = 1;  // 2^m ahead
+    e.parameter(name + ".weight").setZero();
+    e.parameter(name + ".bias").setZero();
+    e.parameter(name + ".bias")(0, 0) = 1;      // self
+    e.parameter(name + ".bias")(0, m + 1) = 1;  // 2^m ahead
   }
   EXPECT_EQ(e.effective(0), Matrix::Ones(n, n));
 }

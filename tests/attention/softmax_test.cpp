@@ -4,7 +4,8 @@
 
 #include <cmath>
 
-#include "support/attention_layer.hpp"
+#include "support/attention_example.hpp"
+#include "support/attention_stack.hpp"
 
 namespace matapprox {
 namespace {
@@ -59,6 +60,70 @@ TEST_P(SoftmaxAttention, LargeScoresDoNotOverflow) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Masks, SoftmaxAttention, testing::Bool());
+
+/// Three layers that hand on their scores; causal or not.
+class SoftmaxWithCarriedScores : public testing::TestWithParam<bool> {
+ protected:
+  static constexpr Index kLayers = 3;
+  static constexpr Index kWidth = 12;
+  static constexpr Index kHeads = 3;
+
+  static attention::AttentionShape shape(Index n) {
+    return {.width = kWidth, .heads = kHeads, .length = n, .causal = GetParam()};
+  }
+};
+
+/// Against scores that are added up as N x N arrays, 70 tokens: two tiles a row.
+TEST_P(SoftmaxWithCarriedScores, AgreesWithTheDenseFormula) {
+  constexpr Index n = 70;
+  const Index p = kWidth / kHeads;
+  attention::ParameterList list;
+  const test::AttentionStack<double> stack(
+      list, "softmax", shape(n), kLayers, {{"carry_scores", "true"}});
+  test::LayerRun<double> run(stack, list, stack.width_out());
+  const TokenMatrix<double> tokens = 2 * random_tokens(n, kWidth, 1);
+  Matrix X = tokens;
+  std::vector<Matrix> scores(kHeads, Matrix::Zero(n, n));
+  for (Index l = 0; l < kLayers; ++l) {
+    const std::string prefix = "a" + std::to_string(l);
+    const Matrix Q = test::linear_of(run, prefix + ".query", X);
+    const Matrix K = test::linear_of(run, prefix + ".key", X);
+    const Matrix V = test::linear_of(run, prefix + ".value", X);
+    Matrix H(n, kWidth);
+    for (Index h = 0; h < kHeads; ++h) {
+      Matrix& S = scores[static_cast<std::size_t>(h)];
+      S += Q.middleCols(h * p, p) * K.middleCols(h * p, p).transpose() /
+           std::sqrt(static_cast<double>(p));
+      Matrix P = S.array().exp();
+      if (GetParam()) P = P.triangularView<Eigen::Lower>().toDenseMatrix();
+      for (Index i = 0; i < n; ++i) P.row(i) /= P.row(i).sum();
+      H.middleCols(h * p, p) = P * V.middleCols(h * p, p);
+    }
+    X += test::linear_of(run, prefix + ".output", H);
+  }
+  test::expect_same_matrix(run.forward(tokens, {}).leftCols(kWidth), X);
+}
+
+TEST_P(SoftmaxWithCarriedScores, BackwardPassIsTheAdjoint) {
+  constexpr Index n = 19;
+  attention::ParameterList list;
+  attention::ParameterList dual_list;
+  const NamedOptions options{{"carry_scores", "true"}};
+  const test::AttentionStack<double> stack(list, "softmax", shape(n), kLayers, options);
+  const test::AttentionStack<test::Dual> dual_stack(
+      dual_list, "softmax", shape(n), kLayers, options);
+  test::LayerRun<double> run(stack, list, stack.width_out());
+  test::LayerRun<test::Dual> dual(dual_stack, dual_list, stack.width_out());
+  std::vector<std::uint8_t> mask(n, 1);
+  mask[2] = mask[n - 1] = 0;
+  const TokenMatrix<double> X = 2 * random_tokens(n, kWidth, 1);
+  const TokenMatrix<double> v = random_tokens(n, kWidth, 2);
+  const TokenMatrix<double> u = random_tokens(n, stack.width_out(), 3);
+  EXPECT_LT(test::adjoint_defect(run, dual, X, v, u, {}), 1e-13);
+  EXPECT_LT(test::adjoint_defect(run, dual, X, v, u, mask), 1e-13);
+}
+
+INSTANTIATE_TEST_SUITE_P(Causal, SoftmaxWithCarriedScores, testing::Bool());
 
 }  // namespace
 }  // namespace matapprox

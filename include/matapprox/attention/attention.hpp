@@ -24,7 +24,7 @@ struct AttentionShape {
   void check_sample(Index rows, Index cols) const;
 };
 
-/// Work and memory of one sample of N tokens. [Singularformer, Table 1]
+/// Work and memory of one sample of N tokens. [WKZL23, Table 1]
 struct AttentionCost {
   Index multiplications = 0;  ///< of a forward pass
   Index stored = 0;           ///< numbers that the backward pass needs, the input left out

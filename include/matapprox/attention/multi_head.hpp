@@ -8,10 +8,15 @@ namespace matapprox::attention {
 struct MultiHeadOptions {
   bool output_projection = true;  ///< out = concat(H) W_O + b_O, else concat(H)
   bool queries = true;            ///< false: the core is given none, and no keys
+  bool carry_scores = false;      ///< scores of the layers below are added to those of this one
 };
 
 /// Q, K, V = X W_{Q,K,V} + b; head i works on columns i p .. (i+1) p - 1 of each, p = d / h; then
 /// the heads side by side and an output projection. Parameters PREFIX.query, .key, .value, .output.
+///
+/// Scores that are carried never become an N x N array: the sum over layers of Q_l K_l^T is [Q_1 ..
+/// Q_l] [K_1 .. K_l]^T, so each layer leaves its N x 2 d queries and keys, and the core is given
+/// those of a head from all layers so far, N x (l + 1) p. [HRKA21]
 template <class T>
 class MultiHead final : public Attention<T> {
  public:
@@ -44,13 +49,30 @@ class MultiHead final : public Attention<T> {
                            Tokens<T> Y,
                            Cache<T>& cache) const override;
   AttentionCost cost(Index length) const override;
+  Index carried(Index length) const override { return carry_ ? 2 * length * shape_.width : 0; }
 
  private:
   /// Queries, keys and values of all heads side by side in one array, and the parts of a head.
   struct Parts;
   Parts project(const Call<T>& call, const ConstTokens<T>& X, Cache<T>& cache) const;
+  /// Queries and keys that a head's core is given, or their gradients.
+  struct Scored;
+  /// Views of this layer's; of all layers so far, N x (l + 1) p from the scope, if any are carried.
+  Scored scored(const Call<T>& call,
+                Parts& parts,
+                Index head,
+                typename Workspace<T>::Scope& scope) const;
+  void gather(const Call<T>& call, Index head, Scored& scored) const;
+  /// Gradients of what was gathered, to this layer's and to those of the layers below.
+  void scatter(const Call<T>& call, Index head, const Scored& d_scored, Parts& gradients) const;
+  bool carries(const Call<T>& call) const { return carry_ && call.carried != nullptr; }
+  /// Queries and keys of layer l in what is carried, N x 2 d.
+  TokenMap<T> slice(T* all, Index l, Index n) const {
+    return {all + l * carried(n), n, 2 * shape_.width};
+  }
 
   AttentionShape shape_;
+  bool carry_;
   std::unique_ptr<Linear<T>> query_;  ///< null without queries
   std::unique_ptr<Linear<T>> key_;
   Linear<T> value_;

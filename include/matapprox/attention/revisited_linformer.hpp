@@ -37,7 +37,7 @@ struct RevisitedLinformerOptions {
 };
 
 /// Revisited Linformer: H = softmax(Q / sqrt(p)) (softmax((E K)^T / sqrt(p)) (F V)), E and F k x N.
-/// [Revisited Linformer, Sec. 3.2]
+/// [Ver20, Sec. 3.2]
 ///
 /// The order of the products makes it 2 N p d + 2 N k d multiplications beside the projections (the
 /// paper's count leaves E K and F V out). The paper does not say over which axis each softmax runs:
@@ -45,7 +45,9 @@ struct RevisitedLinformerOptions {
 /// with queries over features and keys over the k mixtures E is row-stochastic but for F
 /// (`row_stochastic`), and E = F = I then gives scaled efficient attention. E and F are learned
 /// from N(0, 1/length), or both multiples of one fixed R with entries N(0, 1/k), a parameter that
-/// is not trained. Padding is zeroed in K and V before the projection. Causal: no.
+/// is not trained; with the paper's delta the scores vanish, and each row of E is the mean of the
+/// rows of R. R^T R in the place of the identity has the relative error sqrt(n / k). Padding is
+/// zeroed in K and V before the projection. Causal: no.
 template <class T>
 std::unique_ptr<Attention<T>> revisited_linformer(ParameterList& list,
                                                   const std::string& prefix,

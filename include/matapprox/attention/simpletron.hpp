@@ -29,7 +29,7 @@ struct SimpletronOptions {
 };
 
 /// SimpleTRON: attention without softmax, H = Q (K^T V) / sqrt(N), in linear time by the order of
-/// the products. [SimpleTRON]
+/// the products. [YKV+21]
 ///
 /// A polynomial of degree three in the tokens and of rank <= p in effect: another layer than
 /// softmax attention, not an approximation of it. Its output grows as sqrt(N) under the paper's

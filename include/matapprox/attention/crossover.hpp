@@ -1,0 +1,44 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "matapprox/attention/attention.hpp"
+
+namespace matapprox::attention {
+
+// From which length on one mechanism costs less than another.
+
+/// What Table 1 of [WKZL23] depends on beside N, at the values of the paper's experiments.
+struct TableOneSetting {
+  Index width = 384;               ///< d
+  Index heads = 6;                 ///< m there, h here
+  Index linformer_rank = 256;      ///< k
+  Index singularformer_rank = 64;  ///< r
+};
+
+/// The entries of [WKZL23, Table 1], one attention layer at N tokens: multiplications, and as
+/// `stored` all numbers that the forward pass makes.
+///
+/// The layers' own cost() has the same multiplications; what it calls stored, the numbers that the
+/// backward pass needs, differs. None counts its result, d N. Softmax attention never holds its h
+/// N^2 entries, only h N logarithms of sums. Linformer takes E and F, 2 k N, for parameters and
+/// keeps copies of K and V without padding, 2 d N. Singularformer keeps N + r logarithms of sums.
+AttentionCost table_one_softmax(const TableOneSetting& setting, Index length);
+AttentionCost table_one_linformer(const TableOneSetting& setting, Index length);
+AttentionCost table_one_singularformer(const TableOneSetting& setting, Index length);
+
+/// Of one layer, by length.
+using CostOfLength = std::function<AttentionCost(Index)>;
+
+/// The smallest lengths from which on `cost` is below `reference` as far as one looks; empty where
+/// it is not at the longest.
+struct Crossover {
+  std::optional<Index> multiplications;
+  std::optional<Index> stored;
+};
+
+/// Compares the two at the lengths 1..longest. Throws InvalidArgument if longest is below 1.
+Crossover crossover(const CostOfLength& cost, const CostOfLength& reference, Index longest);
+
+}  // namespace matapprox::attention

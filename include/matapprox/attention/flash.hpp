@@ -1,0 +1,47 @@
+#pragma once
+
+#include <array>
+
+#include "matapprox/attention/attention.hpp"
+#include "matapprox/core/options.hpp"
+
+namespace matapprox::attention {
+
+enum class FlashActivation { kSquaredRelu, kLaplace };
+
+}  // namespace matapprox::attention
+
+namespace matapprox {
+
+template <>
+struct EnumNames<attention::FlashActivation> {
+  static constexpr std::array<std::string_view, 2> values{"squared_relu", "laplace"};
+};
+
+}  // namespace matapprox
+
+namespace matapprox::attention {
+
+struct FlashOptions {
+  Index query_width = 0;  ///< s of queries and keys; 0: 128, at most the width d
+  Index value_width = 0;  ///< e of the gate and the values; 0: 2 d
+  Index chunk = 256;      ///< g, tokens that meet each other through the activation; 0: all N
+  FlashActivation activation = FlashActivation::kSquaredRelu;
+  void visit(OptionVisitor& v);
+};
+
+/// FLASH, the gated attention unit: out = (U o (E V)) W_o, U, V = SiLU(X W_u), SiLU(X W_v) (N x e),
+/// Z = SiLU(X W_z) (N x s), queries and keys scaled and shifted copies of Z. [HDLL22]
+///
+/// With chunks of g tokens E = a(Q K^T / g) within a chunk, plus Ql Kl^T / N between all tokens,
+/// the second pair of copies; with `chunk` 0 it is a(Q K^T / N) alone. a is relu^2, or the Laplace
+/// distribution function of [MZK+23] that published comparisons use. One head, no softmax: padding
+/// is zeroed in V, and N is the number of tokens. N (3 d e + d s + g (s + e) + 2 s e)
+/// multiplications. Causal: yes, between chunks the earlier ones only.
+template <class T>
+std::unique_ptr<Attention<T>> flash(ParameterList& list,
+                                    const std::string& prefix,
+                                    const AttentionShape& shape,
+                                    const FlashOptions& options = {});
+
+}  // namespace matapprox::attention

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <array>
+
+#include "matapprox/attention/attention.hpp"
+#include "matapprox/core/options.hpp"
+
+namespace matapprox::attention {
+
+enum class SingularformerDiagonalLoss { kPrinted, kCode };
+
+}  // namespace matapprox::attention
+
+namespace matapprox {
+
+template <>
+struct EnumNames<attention::SingularformerDiagonalLoss> {
+  static constexpr std::array<std::string_view, 2> values{"printed", "code"};
+};
+
+}  // namespace matapprox
+
+namespace matapprox::attention {
+
+struct SingularformerOptions {
+  Index rank = 0;                   ///< r, mixtures of tokens; 0: the width p of a head
+  bool carry_scores = true;         ///< scores of the layer below are added to those of this one
+  double orthogonal_weight = 0.01;  ///< gamma_1
+  double diagonal_weight = 0.01;    ///< gamma_2
+  SingularformerDiagonalLoss diagonal_loss = SingularformerDiagonalLoss::kPrinted;
+  void visit(OptionVisitor& v);
+};
+
+/// Singularformer: E = alpha A' alphahat, alpha (N x r) the softmax of X W_a + b_a over its
+/// columns, alphahat (r x N) that of its transpose over the tokens, and A' = softmax_rows((alphahat
+/// Q) (alphahat K)^T / sqrt(p)) for each head. [WKZL23, Eqs. 8-14, 18]
+///
+/// The printed scores lack 1/sqrt(p), the public code has it. Rows of alpha and alphahat sum to
+/// one, so X is pooled once, X' = alphahat X, projected, attended to and sent through W_O as r
+/// rows, and unfolded once: 3 r d N + 4 r d^2 + 2 r^2 d multiplications, those of Table 1.
+/// W_a serves all heads. E is row-stochastic of rank <= r: a learnt model, no singular value
+/// decomposition (softmax attention has full rank, and columns that are not negative are orthogonal
+/// only where their supports are apart).
+///
+/// Auxiliary losses, each the mean over `layers`: gamma_1 / r^2 times the squares off the diagonals
+/// of alpha^T alpha and alphahat alphahat^T (Eq. 15, which has alpha_V transposed), and gamma_2 /
+/// r^2 times the squares off the diagonal of A' (Eq. 16), the mean over heads; the public code adds
+/// up the entries of A' themselves (`code`). With `carry_scores` the scores of a layer are the sum
+/// of its own and all below it, h r^2 numbers a layer. [HRKA21] Weights begin as in the public
+/// code, truncated normal of deviation 0.02, biases 0. Causal: no, each mixture holds all tokens.
+template <class T>
+std::unique_ptr<Attention<T>> singularformer(ParameterList& list,
+                                             const std::string& prefix,
+                                             const AttentionShape& shape,
+                                             const SingularformerOptions& options = {});
+
+}  // namespace matapprox::attention

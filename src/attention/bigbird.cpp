@@ -1,0 +1,90 @@
+#include "matapprox/attention/bigbird.hpp"
+
+#include "attention/instantiate.hpp"
+#include "attention/tiled_softmax.hpp"
+#include "core/require.hpp"
+#include "matapprox/attention/multi_head.hpp"
+#include "matapprox/core/random.hpp"
+
+namespace matapprox::attention {
+namespace {
+
+class BigBirdTiles final : public TilePattern {
+ public:
+  BigBirdTiles(const AttentionShape& shape, const BigBirdOptions& options)
+      : size_(options.block), rows_((shape.length + options.block - 1) / options.block) {
+    for (Index head = 0; head < shape.heads; ++head) {
+      for (Index i = 0; i < rows_; ++i) random_.push_back(draw(shape, head, i, options));
+    }
+  }
+  Index size() const override { return size_; }
+  bool meets(Index head, Index i, Index j, Index tiles) const override {
+    if (always(i, j, tiles)) return true;
+    if (i >= rows_) return false;  // beyond the largest length: a cost is asked for
+    const auto& others = random_[static_cast<std::size_t>(head * rows_ + i)];
+    return std::find(others.begin(), others.end(), j) != others.end();
+  }
+
+ private:
+  static bool always(Index i, Index j, Index tiles) {
+    const auto global = [&](Index tile) { return tile == 0 || tile == tiles - 1; };
+    return global(i) || global(j) || (i - j >= -1 && i - j <= 1);
+  }
+
+  /// Distinct tiles that row i does not meet anyway, as far as there are any.
+  std::vector<Index> draw(const AttentionShape& shape,
+                          Index head,
+                          Index i,
+                          const BigBirdOptions& options) const {
+    std::vector<Index> left;
+    for (Index j = 0; j < rows_; ++j) {
+      if (!always(i, j, rows_)) left.push_back(j);
+    }
+    std::vector<Index> drawn;
+    const Index row = (shape.layer * shape.heads + head) * rows_ + i;
+    while (static_cast<Index>(drawn.size()) < options.random_blocks && !left.empty()) {
+      const Index at = random_index(shape.seed,
+                                    RandomStream::kAttentionBuffer,
+                                    row,
+                                    static_cast<Index>(drawn.size()),
+                                    static_cast<Index>(left.size()));
+      drawn.push_back(left[static_cast<std::size_t>(at)]);
+      left.erase(left.begin() + at);
+    }
+    return drawn;
+  }
+
+  Index size_;
+  Index rows_;
+  std::vector<std::vector<Index>> random_;  ///< by head and tile of queries
+};
+
+}  // namespace
+
+void BigBirdOptions::visit(OptionVisitor& v) {
+  v.visit("block", block, "tokens of a block");
+  v.visit("random_blocks", random_blocks, "random blocks that a block of queries meets");
+  v.visit("output_projection", output_projection, "a linear map of the heads side by side");
+}
+
+template <class T>
+std::unique_ptr<Attention<T>> bigbird(ParameterList& list,
+                                      const std::string& prefix,
+                                      const AttentionShape& shape,
+                                      const BigBirdOptions& options) {
+  shape.validate("bigbird");
+  require(options.block >= 1, "bigbird: block {} is below 1", options.block);
+  require(
+      options.random_blocks >= 0, "bigbird: random_blocks {} is negative", options.random_blocks);
+  auto tiles = std::make_unique<BigBirdTiles>(shape, options);
+  return std::make_unique<MultiHead<T>>(
+      list,
+      prefix,
+      shape,
+      std::make_unique<TiledSoftmaxCore<T>>(shape, std::move(tiles)),
+      MultiHeadOptions{.output_projection = options.output_projection});
+}
+
+MATAPPROX_INSTANTIATE_MECHANISM(bigbird, BigBirdOptions);
+
+}  // namespace matapprox::attention

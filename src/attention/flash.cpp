@@ -1,0 +1,437 @@
+#include "matapprox/attention/flash.hpp"
+
+#include <cmath>
+#include <numbers>
+
+#include "attention/bilinear.hpp"
+#include "attention/elementwise.hpp"
+#include "attention/instantiate.hpp"
+#include "core/require.hpp"
+#include "matapprox/attention/linear.hpp"
+
+namespace matapprox::attention {
+namespace {
+
+// Arrays of the cache: Z, U and V before and after SiLU; E V.
+enum FlashArray : std::size_t {
+  kSharedBefore,
+  kSharedAfter,
+  kGateBefore,
+  kGateAfter,
+  kFlashValuesBefore,
+  kFlashValues,
+  kMixed,
+  kGated
+};
+/// The copies of Z, rows of the scales and shifts.
+enum FlashCopy : Index { kLocalQuery, kLocalKey, kGlobalQuery, kGlobalKey, kCopies };
+
+template <class T>
+T sigmoid(const T& x) {
+  using std::exp;
+  return T(1) / (T(1) + exp(-x));
+}
+
+/// Y = X sigmoid(X).
+template <class T>
+void silu(const ConstTokens<T>& X, Tokens<T> Y) {
+  for (Index i = 0; i < X.rows(); ++i) {
+    for (Index j = 0; j < X.cols(); ++j) Y(i, j) = X(i, j) * sigmoid(T(X(i, j)));
+  }
+}
+template <class T>
+void silu_backward(const ConstTokens<T>& X, Tokens<T> dX) {
+  for (Index i = 0; i < X.rows(); ++i) {
+    for (Index j = 0; j < X.cols(); ++j) {
+      const T s = sigmoid(T(X(i, j)));
+      dX(i, j) *= s * (T(1) + X(i, j) * (T(1) - s));
+    }
+  }
+}
+
+/// a(x) and its derivative.
+template <class T>
+struct Activation {
+  FlashActivation kind;
+  // Of the Laplace distribution: the mean and the deviation for which it is nearest to relu^2.
+  static constexpr double kMean = std::numbers::sqrt2 / 2;
+  static constexpr double kInverseDeviation = 2 / std::numbers::inv_sqrtpi;
+
+  T value(const T& x) const {
+    if (kind == FlashActivation::kSquaredRelu) return x > T(0) ? x * x : T(0);
+    return normal_distribution(T((x - T(kMean)) * T(kInverseDeviation)));
+  }
+  T slope(const T& x) const {
+    using std::exp;
+    if (kind == FlashActivation::kSquaredRelu) return x > T(0) ? x * T(2) : T(0);
+    const T z = (x - T(kMean)) * T(kInverseDeviation);
+    return T(kInverseDeviation * std::numbers::inv_sqrtpi / std::numbers::sqrt2) *
+           exp(z * z * T(-0.5));
+  }
+};
+
+template <class T>
+class Flash final : public Attention<T> {
+ public:
+  Flash(ParameterList& list,
+        const std::string& prefix,
+        const AttentionShape& shape,
+        Index query_width,
+        Index value_width,
+        const FlashOptions& options)
+      : shape_(shape),
+        chunk_(options.chunk),
+        activation_{options.activation},
+        shared_(list, prefix + ".shared", shape.width, query_width),
+        gate_(list, prefix + ".gate", shape.width, value_width),
+        value_(list, prefix + ".value", shape.width, value_width),
+        output_(list, prefix + ".output", value_width, shape.width),
+        scales_(list.add(prefix + ".scales", kCopies, query_width, Initial::normal(0.02))),
+        shifts_(list.add(prefix + ".shifts", kCopies, query_width, Initial::constant(0))) {}
+
+  Index width_out() const override { return shape_.width; }
+  Index heads() const override { return 1; }
+
+  void forward(const Call<T>& call,
+               const ConstTokens<T>& X,
+               Tokens<T> Y,
+               Cache<T>& cache) const override {
+    const Index n = X.rows();
+    shape_.check_sample(n, X.cols());
+    TokenMap<T> U = activate(call, gate_, X, kGateBefore, cache);
+    TokenMap<T> V = activate(call, value_, X, kFlashValuesBefore, cache);
+    clear_padding<T>(call.mask, V);
+    TokenMap<T> H = cache.array(kMixed, n, V.cols());
+    TokenMap<T> gated = cache.array(kGated, n, V.cols());
+    mix(call, activate(call, shared_, X, kSharedBefore, cache), V, false, H);
+    gated = U.cwiseProduct(H);
+    output_.apply(call, gated, Y);
+  }
+
+  void backward(const Call<T>& call,
+                const ConstTokens<T>& X,
+                const ConstTokens<T>& dY,
+                Tokens<T> dX,
+                Cache<T>& cache) const override;
+
+  void apply_map(const Call<T>& call,
+                 const ConstTokens<T>& X,
+                 Index /*head*/,
+                 const ConstTokens<T>& B,
+                 Tokens<T> Y,
+                 Cache<T>& cache) const override {
+    shape_.check_sample(X.rows(), X.cols());
+    typename Workspace<T>::Scope scope(*call.workspace);
+    TokenMap<T> U = scope.take(B.rows(), B.cols());
+    copy_tokens<T>(call.mask, B, U);
+    mix(call, activate(call, shared_, X, kSharedBefore, cache), U, false, Y);
+  }
+  void apply_map_transpose(const Call<T>& call,
+                           const ConstTokens<T>& X,
+                           Index /*head*/,
+                           const ConstTokens<T>& B,
+                           Tokens<T> Y,
+                           Cache<T>& cache) const override {
+    shape_.check_sample(X.rows(), X.cols());
+    mix(call, activate(call, shared_, X, kSharedBefore, cache), B, true, Y);
+    clear_padding<T>(call.mask, Y);
+  }
+
+  AttentionCost cost(Index length) const override {
+    const Index s = shared_.out();
+    const Index e = value_.out();
+    const Index g = chunk_ == 0 ? length : std::min(chunk_, length);
+    const Index between = chunk_ == 0 ? 0 : 2 * s * e;
+    return {length * (3 * shape_.width * e + shape_.width * s + g * (s + e) + between),
+            length * (2 * s + 6 * e)};
+  }
+
+ private:
+  /// SiLU of a linear map of X, kept before and after.
+  TokenMap<T> activate(const Call<T>& call,
+                       const Linear<T>& map,
+                       const ConstTokens<T>& X,
+                       std::size_t slot,
+                       Cache<T>& cache) const {
+    TokenMap<T> before = cache.array(slot, X.rows(), map.out());
+    TokenMap<T> after = cache.array(slot + 1, X.rows(), map.out());
+    map.apply(call, X, before);
+    silu<T>(before, after);
+    return after;
+  }
+
+  /// A copy of Z.
+  void copy(const Call<T>& call, FlashCopy which, const ConstTokens<T>& Z, Tokens<T> to) const {
+    const auto scale = call.value(scales_).row(which).array();
+    const auto shift = call.value(shifts_).row(which).array();
+    for (Index i = 0; i < Z.rows(); ++i) to.row(i).array() = Z.row(i).array() * scale + shift;
+  }
+  void copy_backward(const Call<T>& call,
+                     FlashCopy which,
+                     const ConstTokens<T>& Z,
+                     const ConstTokens<T>& d_copy,
+                     Tokens<T> dZ) const {
+    const auto scale = call.value(scales_).row(which).array();
+    TokenMap<T> d_scale = call.gradient_of(scales_);
+    TokenMap<T> d_shift = call.gradient_of(shifts_);
+    for (Index i = 0; i < Z.rows(); ++i) {
+      dZ.row(i).array() += d_copy.row(i).array() * scale;
+      d_scale.row(which).array() += d_copy.row(i).array() * Z.row(i).array();
+      d_shift.row(which) += d_copy.row(i);
+    }
+  }
+
+  Index chunk_of(Index n) const { return chunk_ == 0 ? n : std::min(chunk_, n); }
+  static double count(Mask mask, Index n) {
+    return static_cast<double>(std::max<Index>(count_tokens(mask, n), 1));
+  }
+  /// The local scores of a chunk are divided by its tokens at most, g, or all N.
+  double local_scale(const Call<T>& call, Index n) const {
+    return 1 / (chunk_ == 0 ? count(call.mask, n) : static_cast<double>(chunk_));
+  }
+
+  /// H = E V, or E^T V.
+  void mix(const Call<T>& call,
+           const ConstTokens<T>& Z,
+           const ConstTokens<T>& V,
+           bool transpose,
+           Tokens<T> H) const;
+
+  /// Calls body(i, rows, j, cols) for the tiles of scores within chunks; causal ones up to the
+  /// diagonal.
+  template <class Body>
+  void for_each_tile(Index n, const Body& body) const {
+    const Index g = chunk_of(n);
+    for (Index first = 0; first < n; first += g) {
+      const Index end = std::min(n, first + g);
+      for (Index i = first; i < end; i += kRun) {
+        for (Index j = first; j < (shape_.causal ? i + 1 : end); j += kRun)
+          body(i, std::min(kRun, end - i), j, std::min(kRun, end - j));
+      }
+    }
+  }
+  /// S = scale Q_i K_j^T of a tile; A = a(S), 0 where a later token would be seen.
+  void local_scores(const ConstTokens<T>& Q,
+                    Index i,
+                    const ConstTokens<T>& K,
+                    Index j,
+                    double scale,
+                    Tokens<T> S,
+                    Tokens<T> A) const {
+    multiply_by_transpose<T>(Q.middleRows(i, S.rows()), K.middleRows(j, S.cols()), S, scale);
+    for (Index a = 0; a < S.rows(); ++a) {
+      for (Index b = 0; b < S.cols(); ++b)
+        A(a, b) = hidden(i + a, j + b) ? T(0) : activation_.value(S(a, b));
+    }
+  }
+  bool hidden(Index query, Index key) const { return shape_.causal && key > query; }
+
+  /// Calls body(i, rows, S) for each chunk, S = K^T V over all tokens, or those of earlier chunks.
+  template <class Body>
+  void for_each_prefix(const Call<T>& call,
+                       const ConstTokens<T>& K,
+                       const ConstTokens<T>& V,
+                       const Body& body) const {
+    typename Workspace<T>::Scope scope(*call.workspace);
+    TokenMap<T> S = scope.take(K.cols(), V.cols());
+    S.setZero();
+    if (!shape_.causal) multiply_transposed<T>(K, V, S);
+    const Index g = chunk_of(K.rows());
+    for (Index i = 0; i < K.rows(); i += g) {
+      const Index rows = std::min(g, K.rows() - i);
+      body(i, rows, S);
+      if (shape_.causal)
+        multiply_transposed<T>(K.middleRows(i, rows), V.middleRows(i, rows), S, 1, true);
+    }
+  }
+  /// The same from the end: R = Q^T B over all tokens, or those of later chunks.
+  template <class Body>
+  void for_each_suffix(const Call<T>& call,
+                       const ConstTokens<T>& Q,
+                       const ConstTokens<T>& B,
+                       const Body& body) const {
+    typename Workspace<T>::Scope scope(*call.workspace);
+    TokenMap<T> R = scope.take(Q.cols(), B.cols());
+    R.setZero();
+    if (!shape_.causal) multiply_transposed<T>(Q, B, R);
+    const Index g = chunk_of(Q.rows());
+    for (Index i = (Q.rows() - 1) / g * g; i >= 0; i -= g) {
+      const Index rows = std::min(g, Q.rows() - i);
+      body(i, rows, R);
+      if (shape_.causal)
+        multiply_transposed<T>(Q.middleRows(i, rows), B.middleRows(i, rows), R, 1, true);
+    }
+  }
+
+  /// Sets dZ and dV from dH, the derivative by E V.
+  void mix_backward(const Call<T>& call,
+                    const ConstTokens<T>& Z,
+                    const ConstTokens<T>& V,
+                    const ConstTokens<T>& dH,
+                    Tokens<T> dZ,
+                    Tokens<T> dV) const;
+
+  AttentionShape shape_;
+  Index chunk_;
+  Activation<T> activation_;
+  Linear<T> shared_;
+  Linear<T> gate_;
+  Linear<T> value_;
+  Linear<T> output_;
+  Place scales_;
+  Place shifts_;
+};
+
+template <class T>
+void Flash<T>::mix(const Call<T>& call,
+                   const ConstTokens<T>& Z,
+                   const ConstTokens<T>& V,
+                   bool transpose,
+                   Tokens<T> H) const {
+  const Index n = Z.rows();
+  typename Workspace<T>::Scope scope(*call.workspace);
+  TokenMap<T> Q = scope.take(n, Z.cols());
+  TokenMap<T> K = scope.take(n, Z.cols());
+  TokenMap<T> s_tile = scope.take(kRun, kRun);
+  TokenMap<T> a_tile = scope.take(kRun, kRun);
+  copy(call, kLocalQuery, Z, Q);
+  copy(call, kLocalKey, Z, K);
+  H.setZero();
+  for_each_tile(n, [&](Index i, Index rows, Index j, Index cols) {
+    Tokens<T> A = a_tile.topLeftCorner(rows, cols);
+    local_scores(Q, i, K, j, local_scale(call, n), s_tile.topLeftCorner(rows, cols), A);
+    if (transpose) {
+      multiply_transposed<T>(A, V.middleRows(i, rows), H.middleRows(j, cols), 1, true);
+    } else {
+      multiply<T>(A, V.middleRows(j, cols), H.middleRows(i, rows), 1, true);
+    }
+  });
+  if (chunk_ == 0) return;
+  copy(call, kGlobalQuery, Z, Q);
+  copy(call, kGlobalKey, Z, K);
+  const double scale = 1 / count(call.mask, n);
+  if (transpose) {
+    for_each_suffix(call, Q, V, [&](Index i, Index rows, const TokenMap<T>& R) {
+      multiply<T>(K.middleRows(i, rows), R, H.middleRows(i, rows), scale, true);
+    });
+  } else {
+    for_each_prefix(call, K, V, [&](Index i, Index rows, const TokenMap<T>& S) {
+      multiply<T>(Q.middleRows(i, rows), S, H.middleRows(i, rows), scale, true);
+    });
+  }
+}
+
+template <class T>
+void Flash<T>::mix_backward(const Call<T>& call,
+                            const ConstTokens<T>& Z,
+                            const ConstTokens<T>& V,
+                            const ConstTokens<T>& dH,
+                            Tokens<T> dZ,
+                            Tokens<T> dV) const {
+  const Index n = Z.rows();
+  typename Workspace<T>::Scope scope(*call.workspace);
+  TokenMap<T> Q = scope.take(n, Z.cols());
+  TokenMap<T> K = scope.take(n, Z.cols());
+  TokenMap<T> dQ = scope.take(n, Z.cols());
+  TokenMap<T> dK = scope.take(n, Z.cols());
+  TokenMap<T> s_tile = scope.take(kRun, kRun);
+  TokenMap<T> a_tile = scope.take(kRun, kRun);
+  dZ.setZero();
+  dV.setZero();
+  dQ.setZero();
+  dK.setZero();
+  copy(call, kLocalQuery, Z, Q);
+  copy(call, kLocalKey, Z, K);
+  const double scale = local_scale(call, n);
+  for_each_tile(n, [&](Index i, Index rows, Index j, Index cols) {
+    Tokens<T> S = s_tile.topLeftCorner(rows, cols);
+    Tokens<T> A = a_tile.topLeftCorner(rows, cols);
+    local_scores(Q, i, K, j, scale, S, A);
+    multiply_transposed<T>(A, dH.middleRows(i, rows), dV.middleRows(j, cols), 1, true);
+    multiply_by_transpose<T>(dH.middleRows(i, rows), V.middleRows(j, cols), A);
+    for (Index a = 0; a < rows; ++a) {
+      for (Index b = 0; b < cols; ++b)
+        A(a, b) = hidden(i + a, j + b) ? T(0) : T(A(a, b) * activation_.slope(S(a, b)));
+    }
+    multiply<T>(A, K.middleRows(j, cols), dQ.middleRows(i, rows), scale, true);
+    multiply_transposed<T>(A, Q.middleRows(i, rows), dK.middleRows(j, cols), scale, true);
+  });
+  copy_backward(call, kLocalQuery, Z, dQ, dZ);
+  copy_backward(call, kLocalKey, Z, dK, dZ);
+  if (chunk_ == 0) return;
+  copy(call, kGlobalQuery, Z, Q);
+  copy(call, kGlobalKey, Z, K);
+  const double share = 1 / count(call.mask, n);
+  for_each_prefix(call, K, V, [&](Index i, Index rows, const TokenMap<T>& S) {
+    multiply_by_transpose<T>(dH.middleRows(i, rows), S, dQ.middleRows(i, rows), share);
+  });
+  for_each_suffix(call, Q, dH, [&](Index i, Index rows, const TokenMap<T>& R) {
+    multiply_by_transpose<T>(V.middleRows(i, rows), R, dK.middleRows(i, rows), share);
+    multiply<T>(K.middleRows(i, rows), R, dV.middleRows(i, rows), share, true);
+  });
+  copy_backward(call, kGlobalQuery, Z, dQ, dZ);
+  copy_backward(call, kGlobalKey, Z, dK, dZ);
+}
+
+template <class T>
+void Flash<T>::backward(const Call<T>& call,
+                        const ConstTokens<T>& X,
+                        const ConstTokens<T>& dY,
+                        Tokens<T> dX,
+                        Cache<T>& cache) const {
+  const Index n = X.rows();
+  const Index s = shared_.out();
+  const Index e = value_.out();
+  const TokenMap<T> Z = cache.array(kSharedAfter, n, s);
+  const TokenMap<T> U = cache.array(kGateAfter, n, e);
+  const TokenMap<T> V = cache.array(kFlashValues, n, e);
+  const TokenMap<T> H = cache.array(kMixed, n, e);
+  typename Workspace<T>::Scope scope(*call.workspace);
+  TokenMap<T> d_gated = scope.take(n, e);
+  TokenMap<T> dH = scope.take(n, e);
+  TokenMap<T> dZ = scope.take(n, s);
+  TokenMap<T> dV = scope.take(n, e);
+  output_.pull_back(call, cache.array(kGated, n, e), dY, d_gated, false);
+  dH = d_gated.cwiseProduct(U);
+  d_gated = d_gated.cwiseProduct(H);  // dU from here on
+  mix_backward(call, Z, V, dH, dZ, dV);
+  clear_padding<T>(call.mask, dV);
+  silu_backward<T>(cache.array(kGateBefore, n, e), d_gated);
+  silu_backward<T>(cache.array(kFlashValuesBefore, n, e), dV);
+  silu_backward<T>(cache.array(kSharedBefore, n, s), dZ);
+  gate_.pull_back(call, X, d_gated, dX, false);
+  value_.pull_back(call, X, dV, dX, true);
+  shared_.pull_back(call, X, dZ, dX, true);
+}
+
+}  // namespace
+
+void FlashOptions::visit(OptionVisitor& v) {
+  v.visit(
+      "query_width", query_width, "s: width of queries and keys; 0: 128, at most that of a token");
+  v.visit(
+      "value_width", value_width, "e: width of the gate and the values; 0: twice that of a token");
+  v.visit("chunk", chunk, "g: tokens that meet each other through the activation; 0: all");
+  v.visit_enum("activation", activation, "of the scores");
+}
+
+template <class T>
+std::unique_ptr<Attention<T>> flash(ParameterList& list,
+                                    const std::string& prefix,
+                                    const AttentionShape& shape,
+                                    const FlashOptions& options) {
+  shape.validate("flash");
+  require(shape.heads == 1, "flash: has one head, not {}", shape.heads);
+  require(options.query_width >= 0, "flash: query_width {} is negative", options.query_width);
+  require(options.value_width >= 0, "flash: value_width {} is negative", options.value_width);
+  require(options.chunk >= 0, "flash: chunk {} is negative", options.chunk);
+  constexpr Index kQueryWidth = 128;
+  const Index s =
+      options.query_width > 0 ? options.query_width : std::min(kQueryWidth, shape.width);
+  const Index e = options.value_width > 0 ? options.value_width : 2 * shape.width;
+  return std::make_unique<Flash<T>>(list, prefix, shape, s, e, options);
+}
+
+MATAPPROX_INSTANTIATE_MECHANISM(flash, FlashOptions);
+
+}  // namespace matapprox::attention

@@ -1,0 +1,338 @@
+#include "matapprox/attention/nystromformer.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "attention/axis_softmax.hpp"
+#include "attention/bilinear.hpp"
+#include "attention/instantiate.hpp"
+#include "core/require.hpp"
+#include "matapprox/attention/multi_head.hpp"
+
+namespace matapprox::attention {
+namespace {
+
+constexpr Index kInverseSteps = 6;
+// Arrays of the cache; Z_0 .. Z_6 come last.
+enum NystromformerArray : std::size_t {
+  kQueryLandmarks,
+  kKeyLandmarks,
+  kQueriesToLandmarks,
+  kLandmarksToLandmarks,
+  kLandmarksToKeys,
+  kLandmarkValues,
+  kInvertedValues,
+  kInverses
+};
+
+/// Run s of `count` covers rows begin(s) .. begin(s + 1) - 1 of n.
+struct Runs {
+  Index n;
+  Index count;
+  Index begin(Index s) const { return s * n / count; }
+  Index tokens(Mask mask, Index s) const {
+    if (mask.empty()) return begin(s + 1) - begin(s);
+    return count_tokens(mask.subspan(static_cast<std::size_t>(begin(s)),
+                                     static_cast<std::size_t>(begin(s + 1) - begin(s))),
+                        begin(s + 1) - begin(s));
+  }
+};
+
+template <class T>
+void run_means(Mask mask, const Runs& runs, const ConstTokens<T>& X, Tokens<T> means) {
+  means.setZero();
+  for (Index s = 0; s < runs.count; ++s) {
+    const T share(1.0 / static_cast<double>(std::max<Index>(runs.tokens(mask, s), 1)));
+    for (Index i = runs.begin(s); i < runs.begin(s + 1); ++i) {
+      if (is_token(mask, i)) means.row(s) += X.row(i) * share;
+    }
+  }
+}
+
+/// dX is added to.
+template <class T>
+void run_means_backward(Mask mask, const Runs& runs, const ConstTokens<T>& d_means, Tokens<T> dX) {
+  for (Index s = 0; s < runs.count; ++s) {
+    const T share(1.0 / static_cast<double>(std::max<Index>(runs.tokens(mask, s), 1)));
+    for (Index i = runs.begin(s); i < runs.begin(s + 1); ++i) {
+      if (is_token(mask, i)) dX.row(i) += d_means.row(s) * share;
+    }
+  }
+}
+
+/// The column of A with the largest sum, and that sum: A^T over it has norm <= 1, A being
+/// row-stochastic.
+template <class T>
+std::pair<Index, T> largest_column(const ConstTokens<T>& A) {
+  Index best = 0;
+  T largest = A.col(0).sum();
+  for (Index j = 1; j < A.cols(); ++j) {
+    const T sum = A.col(j).sum();
+    if (sum > largest) {
+      best = j;
+      largest = sum;
+    }
+  }
+  return {best, largest};
+}
+
+/// c I - X, in place.
+template <class T>
+void subtract_from(double c, Tokens<T> X) {
+  X = -X;
+  for (Index i = 0; i < X.rows(); ++i) X(i, i) += T(c);
+}
+
+/// P = A Z, R1 = 7 I - P, R2 = 15 I - P R1, R3 = 13 I - P R2: the next Z is Z R3 / 4.
+template <class T>
+struct InverseStep {
+  TokenMap<T> P, R1, R2, R3;
+
+  InverseStep(typename Workspace<T>::Scope& scope, Index order)
+      : P(scope.take(order, order)),
+        R1(scope.take(order, order)),
+        R2(scope.take(order, order)),
+        R3(scope.take(order, order)) {}
+
+  void evaluate(const ConstTokens<T>& A, const ConstTokens<T>& Z) {
+    multiply<T>(A, Z, P);
+    R1 = P;
+    subtract_from<T>(7, R1);
+    multiply<T>(P, R1, R2);
+    subtract_from<T>(15, R2);
+    multiply<T>(P, R2, R3);
+    subtract_from<T>(13, R3);
+  }
+};
+
+template <class T>
+class NystromformerCore final : public HeadCore<T> {
+ public:
+  NystromformerCore(const AttentionShape& shape, Index landmarks, Index width, const Place& kernel)
+      : scale_(1 / std::sqrt(static_cast<double>(shape.head_width()))),
+        landmarks_(landmarks),
+        width_(width),
+        kernel_(kernel) {}
+
+  void forward(const Call<T>& call,
+               Index head,
+               const ConstTokens<T>& Q,
+               const ConstTokens<T>& K,
+               const ConstTokens<T>& V,
+               Tokens<T> H,
+               Cache<T>& cache) const override {
+    Arrays a(cache, runs_of(Q.rows()), Q.cols(), V.cols());
+    run_means<T>(call.mask, a.runs, Q, a.Ql);
+    run_means<T>(call.mask, a.runs, K, a.Kl);
+    multiply_by_transpose<T>(Q, a.Kl, a.F1);
+    softmax_rows<T>(a.F1, scale_, a.F1);
+    multiply_by_transpose<T>(a.Ql, a.Kl, a.A);
+    softmax_rows<T>(a.A, scale_, a.A);
+    multiply_by_transpose<T>(a.Ql, K, a.F3);
+    hide_padding(call.mask, a.F3);
+    softmax_rows<T>(a.F3, scale_, a.F3);
+    invert(call, a, cache);
+    multiply<T>(a.F3, V, a.U);
+    multiply<T>(a.inverse(cache, kInverseSteps), a.U, a.ZU);
+    multiply<T>(a.F1, a.ZU, H);
+    convolve(call, head, V, H);
+  }
+
+  void backward(const Call<T>& call,
+                Index head,
+                const ConstTokens<T>& Q,
+                const ConstTokens<T>& K,
+                const ConstTokens<T>& V,
+                const ConstTokens<T>& /*H*/,
+                const ConstTokens<T>& dH,
+                Tokens<T> dQ,
+                Tokens<T> dK,
+                Tokens<T> dV,
+                Cache<T>& cache) const override {
+    Arrays a(cache, runs_of(Q.rows()), Q.cols(), V.cols());
+    const Index n = Q.rows();
+    const Index L = a.runs.count;
+    typename Workspace<T>::Scope scope(*call.workspace);
+    TokenMap<T> dF1 = scope.take(n, L);
+    TokenMap<T> dA = scope.take(L, L);
+    TokenMap<T> dF3 = scope.take(L, n);
+    TokenMap<T> dU = scope.take(L, V.cols());
+    TokenMap<T> dZU = scope.take(L, V.cols());
+    TokenMap<T> dZ = scope.take(L, L);
+    TokenMap<T> dQl = scope.take(L, Q.cols());
+    TokenMap<T> dKl = scope.take(L, K.cols());
+
+    multiply_by_transpose<T>(dH, a.ZU, dF1);
+    multiply_transposed<T>(a.F1, dH, dZU);
+    multiply_by_transpose<T>(dZU, a.U, dZ);
+    multiply_transposed<T>(a.inverse(cache, kInverseSteps), dZU, dU);
+    multiply_by_transpose<T>(dU, V, dF3);
+    multiply_transposed<T>(a.F3, dU, dV);
+    convolve_backward(call, head, V, dH, dV);
+    invert_backward(call, a, cache, dZ, dA);
+
+    softmax_rows_backward<T>(a.F1, scale_, dF1, dF1);
+    softmax_rows_backward<T>(a.A, scale_, dA, dA);
+    softmax_rows_backward<T>(a.F3, scale_, dF3, dF3);
+    multiply<T>(dF1, a.Kl, dQ);
+    multiply_transposed<T>(dF1, Q, dKl);
+    multiply<T>(dA, a.Kl, dQl);
+    multiply_transposed<T>(dA, a.Ql, dKl, 1, true);
+    multiply<T>(dF3, K, dQl, 1, true);
+    multiply_transposed<T>(dF3, a.Ql, dK);
+    run_means_backward<T>(call.mask, a.runs, dQl, dQ);
+    run_means_backward<T>(call.mask, a.runs, dKl, dK);
+  }
+
+  AttentionCost cost(Index length, Index width) const override {
+    const Index L = std::min(landmarks_, length);
+    return {4 * length * L * width + kInverseSteps * 4 * L * L * L + length * width_ * width,
+            2 * length * L + (kInverseSteps + 2) * L * L + 4 * L * width};
+  }
+
+ private:
+  struct Arrays {
+    Runs runs;
+    TokenMap<T> Ql, Kl, F1, A, F3, U, ZU;
+    Arrays(Cache<T>& cache, const Runs& r, Index p, Index v)
+        : runs(r),
+          Ql(cache.array(kQueryLandmarks, r.count, p)),
+          Kl(cache.array(kKeyLandmarks, r.count, p)),
+          F1(cache.array(kQueriesToLandmarks, r.n, r.count)),
+          A(cache.array(kLandmarksToLandmarks, r.count, r.count)),
+          F3(cache.array(kLandmarksToKeys, r.count, r.n)),
+          U(cache.array(kLandmarkValues, r.count, v)),
+          ZU(cache.array(kInvertedValues, r.count, v)) {}
+    TokenMap<T> inverse(Cache<T>& cache, Index step) const {
+      return cache.array(kInverses + static_cast<std::size_t>(step), runs.count, runs.count);
+    }
+  };
+
+  Runs runs_of(Index n) const { return {n, std::min(landmarks_, n)}; }
+
+  static void hide_padding(Mask mask, Tokens<T> scores) {
+    if (mask.empty()) return;
+    for (Index j = 0; j < scores.cols(); ++j) {
+      if (!is_token(mask, j))
+        scores.col(j).setConstant(T(-std::numeric_limits<double>::infinity()));
+    }
+  }
+
+  void invert(const Call<T>& call, const Arrays& a, Cache<T>& cache) const {
+    typename Workspace<T>::Scope scope(*call.workspace);
+    InverseStep<T> step(scope, a.runs.count);
+    TokenMap<T> first = a.inverse(cache, 0);
+    first = a.A.transpose() / largest_column<T>(a.A).second;
+    for (Index t = 0; t < kInverseSteps; ++t) {
+      const TokenMap<T> Z = a.inverse(cache, t);
+      step.evaluate(a.A, Z);
+      multiply<T>(Z, step.R3, a.inverse(cache, t + 1), 0.25);
+    }
+  }
+
+  /// Sets dA from dZ, the derivative by the last Z; dZ is used up.
+  void invert_backward(
+      const Call<T>& call, const Arrays& a, Cache<T>& cache, Tokens<T> dZ, Tokens<T> dA) const {
+    const Index L = a.runs.count;
+    typename Workspace<T>::Scope scope(*call.workspace);
+    InverseStep<T> step(scope, L);
+    TokenMap<T> dP = scope.take(L, L);
+    TokenMap<T> dR3 = scope.take(L, L);
+    TokenMap<T> dR2 = scope.take(L, L);
+    TokenMap<T> dR1 = scope.take(L, L);
+    TokenMap<T> before = scope.take(L, L);
+    dA.setZero();
+    for (Index t = kInverseSteps - 1; t >= 0; --t) {
+      const TokenMap<T> Z = a.inverse(cache, t);
+      step.evaluate(a.A, Z);
+      multiply_transposed<T>(Z, dZ, dR3, 0.25);
+      multiply_by_transpose<T>(dZ, step.R3, before, 0.25);
+      multiply_by_transpose<T>(dR3, step.R2, dP, -1);
+      multiply_transposed<T>(step.P, dR3, dR2, -1);
+      multiply_by_transpose<T>(dR2, step.R1, dP, -1, true);
+      multiply_transposed<T>(step.P, dR2, dR1, -1);
+      dP -= dR1;
+      multiply_by_transpose<T>(dP, Z, dA, 1, true);
+      multiply_transposed<T>(a.A, dP, before, 1, true);
+      dZ = before;
+    }
+    const auto [column, sum] = largest_column<T>(a.A);
+    T along(0);
+    for (Index i = 0; i < L; ++i) along += dZ.row(i).dot(a.A.col(i));
+    dA += dZ.transpose() / sum;
+    dA.col(column).array() -= along / (sum * sum);
+  }
+
+  /// Rows i and j = i + t - w/2 of the tokens that tap t joins.
+  template <class Body>
+  void for_each_tap(Mask mask, Index n, const Body& body) const {
+    for (Index t = 0; t < width_; ++t) {
+      const Index shift = t - width_ / 2;
+      for (Index i = std::max<Index>(0, -shift); i < std::min(n, n - shift); ++i) {
+        if (is_token(mask, i + shift)) body(t, i, i + shift);
+      }
+    }
+  }
+  void convolve(const Call<T>& call, Index head, const ConstTokens<T>& V, Tokens<T> H) const {
+    if (width_ == 0) return;
+    const ConstTokenMap<T> c = call.value(kernel_);
+    for_each_tap(
+        call.mask, V.rows(), [&](Index t, Index i, Index j) { H.row(i) += c(head, t) * V.row(j); });
+  }
+  void convolve_backward(const Call<T>& call,
+                         Index head,
+                         const ConstTokens<T>& V,
+                         const ConstTokens<T>& dH,
+                         Tokens<T> dV) const {
+    if (width_ == 0) return;
+    const ConstTokenMap<T> c = call.value(kernel_);
+    TokenMap<T> dc = call.gradient_of(kernel_);
+    for_each_tap(call.mask, V.rows(), [&](Index t, Index i, Index j) {
+      dV.row(j) += c(head, t) * dH.row(i);
+      dc(head, t) += dH.row(i).dot(V.row(j));
+    });
+  }
+
+  double scale_;
+  Index landmarks_;
+  Index width_;
+  Place kernel_;
+};
+
+}  // namespace
+
+void NystromformerOptions::visit(OptionVisitor& v) {
+  v.visit("landmarks", landmarks, "L: means of runs of tokens");
+  v.visit("convolution", convolution, "width of the convolution of the values, odd; 0: none");
+  v.visit("output_projection", output_projection, "a linear map of the heads side by side");
+}
+
+template <class T>
+std::unique_ptr<Attention<T>> nystromformer(ParameterList& list,
+                                            const std::string& prefix,
+                                            const AttentionShape& shape,
+                                            const NystromformerOptions& options) {
+  shape.validate("nystromformer");
+  require(options.landmarks >= 1, "nystromformer: landmarks {} is below 1", options.landmarks);
+  require(options.convolution == 0 || (options.convolution > 0 && options.convolution % 2 == 1),
+          "nystromformer: convolution {} is neither 0 nor odd",
+          options.convolution);
+  require(!shape.causal, "nystromformer: cannot be causal, its landmarks hold later tokens");
+  Place kernel;
+  if (options.convolution > 0) {
+    const Initial start = LinearStart::fan_in(options.convolution).weight;
+    kernel = list.add(prefix + ".convolution", shape.heads, options.convolution, start);
+  }
+  auto core =
+      std::make_unique<NystromformerCore<T>>(shape, options.landmarks, options.convolution, kernel);
+  return std::make_unique<MultiHead<T>>(
+      list,
+      prefix,
+      shape,
+      std::move(core),
+      MultiHeadOptions{.output_projection = options.output_projection});
+}
+
+MATAPPROX_INSTANTIATE_MECHANISM(nystromformer, NystromformerOptions);
+
+}  // namespace matapprox::attention

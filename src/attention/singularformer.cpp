@@ -1,0 +1,436 @@
+#include "matapprox/attention/singularformer.hpp"
+
+#include <cmath>
+
+#include "attention/axis_softmax.hpp"
+#include "attention/bilinear.hpp"
+#include "attention/instantiate.hpp"
+#include "core/require.hpp"
+#include "matapprox/attention/linear.hpp"
+
+namespace matapprox::attention {
+namespace {
+
+// Arrays of the cache. alpha and alphahat are made again from the scores and the logarithms of the
+// sums of their rows and columns.
+enum SingularformerArray : std::size_t {
+  kMixtureScores,    ///< X W_a + b_a, N x r
+  kRowLogSums,       ///< N
+  kColumnLogSums,    ///< r
+  kPooledTokens,     ///< X' = alphahat X, r x d
+  kPooledParts,      ///< its queries, keys and values, r x 3 d
+  kPooledAttention,  ///< A' of all heads, one below the other, h r x r
+  kPooledHeads,      ///< A' V', r x d
+  kPooledOutput      ///< and through W_O, r x d
+};
+
+/// log sum_j exp(s_ij) of each row i, and log sum_i exp(s_ij) over the tokens i; 0 without tokens.
+template <class T>
+void log_sums(const Call<T>& call,
+              const ConstTokens<T>& S,
+              Tokens<T> of_rows,
+              Tokens<T> of_columns) {
+  using std::log;
+  typename Workspace<T>::Scope scope(*call.workspace);
+  TokenMap<T> largest = scope.take(1, S.cols());
+  TokenMap<T> shifted = scope.take(1, S.cols());
+  TokenMap<T> sum = scope.take(1, S.cols());
+  bool any = false;
+  for (Index i = 0; i < S.rows(); ++i) {
+    of_rows(i, 0) = softmax_row(S.row(i).data(), shifted.data(), S.cols());
+    if (!is_token(call.mask, i)) continue;
+    for (Index j = 0; j < S.cols(); ++j) {
+      if (!any || S(i, j) > largest(0, j)) largest(0, j) = S(i, j);
+    }
+    any = true;
+  }
+  of_columns.setZero();
+  if (!any) return;
+  sum.setZero();
+  for (Index i = 0; i < S.rows(); ++i) {
+    if (!is_token(call.mask, i)) continue;
+    shifted = S.row(i) - largest.row(0);
+    exp_values(shifted.data(), shifted.data(), S.cols());
+    sum += shifted;
+  }
+  for (Index j = 0; j < S.cols(); ++j) of_columns(0, j) = largest(0, j) + log(sum(0, j));
+}
+
+/// A minus its diagonal; returns the sum of the squares that are left.
+template <class T>
+T keep_off_diagonal(Tokens<T> A) {
+  A.diagonal().setZero();
+  return A.squaredNorm();
+}
+
+template <class T>
+class Singularformer final : public Attention<T> {
+ public:
+  Singularformer(ParameterList& list,
+                 const std::string& prefix,
+                 const AttentionShape& shape,
+                 const SingularformerOptions& options)
+      : shape_(shape),
+        options_(options),
+        rank_(options.rank == 0 ? shape.head_width() : options.rank),
+        scale_(1 / std::sqrt(static_cast<double>(shape.head_width()))),
+        mixture_(list, prefix + ".mixture", shape.width, rank_, LinearStart::narrow()),
+        query_(list, prefix + ".query", shape.width, shape.width, LinearStart::narrow()),
+        key_(list, prefix + ".key", shape.width, shape.width, LinearStart::narrow()),
+        value_(list, prefix + ".value", shape.width, shape.width, LinearStart::narrow()),
+        output_(list, prefix + ".output", shape.width, shape.width, LinearStart::narrow()) {}
+
+  Index width_out() const override { return shape_.width; }
+  Index heads() const override { return shape_.heads; }
+  Index carried(Index /*length*/) const override {
+    return options_.carry_scores ? shape_.heads * rank_ * rank_ : 0;
+  }
+
+  void forward(const Call<T>& call,
+               const ConstTokens<T>& X,
+               Tokens<T> Y,
+               Cache<T>& cache) const override;
+  void backward(const Call<T>& call,
+                const ConstTokens<T>& X,
+                const ConstTokens<T>& dY,
+                Tokens<T> dX,
+                Cache<T>& cache) const override;
+  void apply_map(const Call<T>& call,
+                 const ConstTokens<T>& X,
+                 Index head,
+                 const ConstTokens<T>& B,
+                 Tokens<T> Y,
+                 Cache<T>& cache) const override;
+  void apply_map_transpose(const Call<T>& call,
+                           const ConstTokens<T>& X,
+                           Index head,
+                           const ConstTokens<T>& B,
+                           Tokens<T> Y,
+                           Cache<T>& cache) const override;
+
+  /// Multiplications as in [WKZL23, Table 1]. Stored numbers are d N fewer, the result, which the
+  /// backward pass does not need, and N + r more, the logarithms of sums.
+  AttentionCost cost(Index length) const override {
+    const Index d = shape_.width;
+    const Index r = rank_;
+    return {3 * r * d * length + 4 * r * d * d + 2 * r * r * d,
+            (r + 1) * length + r + 6 * r * d + shape_.heads * r * r};
+  }
+
+ private:
+  struct Arrays {
+    TokenMap<T> S, row_logs, column_logs, X, parts, A, H, O;
+    Index width;
+    Index head_width;
+    Index rank;
+    Arrays(Cache<T>& cache, Index n, const AttentionShape& shape, Index r)
+        : S(cache.array(kMixtureScores, n, r)),
+          row_logs(cache.array(kRowLogSums, n, 1)),
+          column_logs(cache.array(kColumnLogSums, 1, r)),
+          X(cache.array(kPooledTokens, r, shape.width)),
+          parts(cache.array(kPooledParts, r, 3 * shape.width)),
+          A(cache.array(kPooledAttention, shape.heads * r, r)),
+          H(cache.array(kPooledHeads, r, shape.width)),
+          O(cache.array(kPooledOutput, r, shape.width)),
+          width(shape.width),
+          head_width(shape.head_width()),
+          rank(r) {}
+    auto attention(Index h) { return A.middleRows(h * rank, rank); }
+    auto heads(Index h) { return H.middleCols(h * head_width, head_width); }
+  };
+  /// Part 0, 1 or 2 of r x 3 d: queries, keys or values; of all heads, or of one.
+  auto part(TokenMap<T>& parts, Index which) const {
+    return parts.middleCols(which * shape_.width, shape_.width);
+  }
+  auto part(TokenMap<T>& parts, Index which, Index head) const {
+    const Index p = shape_.head_width();
+    return parts.middleCols(which * shape_.width + head * p, p);
+  }
+
+  /// The scores of a head in the slice of a layer, null below the first or if none are carried.
+  T* scores_of(T* all, Index layer, Index head) const {
+    if (all == nullptr || layer < 0 || !options_.carry_scores) return nullptr;
+    return all + layer * carried(0) + head * rank_ * rank_;
+  }
+
+  /// X to A': what both the forward pass and the effective matrix begin with.
+  Arrays attend(const Call<T>& call, const ConstTokens<T>& X, Cache<T>& cache) const;
+  void unfolding(const Arrays& a, Tokens<T> alpha) const;
+  void pooling(Mask mask, const Arrays& a, Tokens<T> weights) const;
+
+  double orthogonal_factor() const { return factor(options_.orthogonal_weight); }
+  double diagonal_factor() const {
+    return factor(options_.diagonal_weight) / static_cast<double>(shape_.heads);
+  }
+  /// A loss of r x r entries, its weight, the mean over layers.
+  double factor(double weight) const {
+    return weight / static_cast<double>(rank_ * rank_ * shape_.layers);
+  }
+  T auxiliary_loss(const Call<T>& call,
+                   Arrays& a,
+                   const ConstTokens<T>& alpha,
+                   const ConstTokens<T>& weights) const;
+  /// dW += weight d/dW of the squares off the diagonal of W^T W, rows of padding left out.
+  void orthogonal_backward(const Call<T>& call, const ConstTokens<T>& W, Tokens<T> dW) const;
+  void diagonal_backward(const Call<T>& call, const ConstTokens<T>& A, Tokens<T> dA) const;
+  /// Sets the gradients of queries, keys and values from that of the heads.
+  void attend_backward(const Call<T>& call, Arrays& a, TokenMap<T> dH, TokenMap<T> d_parts) const;
+
+  AttentionShape shape_;
+  SingularformerOptions options_;
+  Index rank_;
+  double scale_;
+  Linear<T> mixture_;
+  Linear<T> query_;
+  Linear<T> key_;
+  Linear<T> value_;
+  Linear<T> output_;
+};
+
+/// alpha, N x r: rows sum to one.
+template <class T>
+void Singularformer<T>::unfolding(const Arrays& a, Tokens<T> alpha) const {
+  for (Index i = 0; i < alpha.rows(); ++i) {
+    alpha.row(i).array() = a.S.row(i).array() - a.row_logs(i, 0);
+    exp_values(alpha.row(i).data(), alpha.row(i).data(), alpha.cols());
+  }
+}
+
+/// alphahat^T, N x r: columns sum to one over the tokens.
+template <class T>
+void Singularformer<T>::pooling(Mask mask, const Arrays& a, Tokens<T> weights) const {
+  for (Index i = 0; i < weights.rows(); ++i) {
+    if (!is_token(mask, i)) {
+      weights.row(i).setZero();
+      continue;
+    }
+    weights.row(i) = a.S.row(i) - a.column_logs.row(0);
+    exp_values(weights.row(i).data(), weights.row(i).data(), weights.cols());
+  }
+}
+
+template <class T>
+typename Singularformer<T>::Arrays Singularformer<T>::attend(const Call<T>& call,
+                                                             const ConstTokens<T>& X,
+                                                             Cache<T>& cache) const {
+  shape_.check_sample(X.rows(), X.cols());
+  Arrays a(cache, X.rows(), shape_, rank_);
+  mixture_.apply(call, X, a.S);
+  log_sums<T>(call, a.S, a.row_logs, a.column_logs);
+  typename Workspace<T>::Scope scope(*call.workspace);
+  TokenMap<T> weights = scope.take(X.rows(), rank_);
+  TokenMap<T> scores = scope.take(rank_, rank_);
+  pooling(call.mask, a, weights);
+  multiply_transposed<T>(weights, X, a.X);
+  query_.apply(call, a.X, part(a.parts, 0));
+  key_.apply(call, a.X, part(a.parts, 1));
+  value_.apply(call, a.X, part(a.parts, 2));
+  for (Index h = 0; h < shape_.heads; ++h) {
+    multiply_by_transpose<T>(part(a.parts, 0, h), part(a.parts, 1, h), scores, scale_);
+    if (T* below = scores_of(call.carried, shape_.layer - 1, h))
+      scores += ConstTokenMap<T>(below, rank_, rank_);
+    if (T* own = scores_of(call.carried, shape_.layer, h)) TokenMap<T>(own, rank_, rank_) = scores;
+    softmax_rows<T>(scores, 1, a.attention(h));
+  }
+  return a;
+}
+
+template <class T>
+void Singularformer<T>::forward(const Call<T>& call,
+                                const ConstTokens<T>& X,
+                                Tokens<T> Y,
+                                Cache<T>& cache) const {
+  Arrays a = attend(call, X, cache);
+  for (Index h = 0; h < shape_.heads; ++h)
+    multiply<T>(a.attention(h), part(a.parts, 2, h), a.heads(h));
+  output_.apply(call, a.H, a.O);
+  typename Workspace<T>::Scope scope(*call.workspace);
+  TokenMap<T> alpha = scope.take(X.rows(), rank_);
+  unfolding(a, alpha);
+  multiply<T>(alpha, a.O, Y);
+  if (call.auxiliary == nullptr) return;
+  TokenMap<T> weights = scope.take(X.rows(), rank_);
+  pooling(call.mask, a, weights);
+  clear_padding<T>(call.mask, alpha);
+  *call.auxiliary += auxiliary_loss(call, a, alpha, weights);
+}
+
+template <class T>
+T Singularformer<T>::auxiliary_loss(const Call<T>& call,
+                                    Arrays& a,
+                                    const ConstTokens<T>& alpha,
+                                    const ConstTokens<T>& weights) const {
+  typename Workspace<T>::Scope scope(*call.workspace);
+  TokenMap<T> gram = scope.take(rank_, rank_);
+  multiply_transposed<T>(alpha, alpha, gram);
+  T orthogonal = keep_off_diagonal<T>(gram);
+  multiply_transposed<T>(weights, weights, gram);
+  orthogonal += keep_off_diagonal<T>(gram);
+  T diagonal(0);
+  for (Index h = 0; h < shape_.heads; ++h) {
+    gram = a.attention(h);
+    const T squares = keep_off_diagonal<T>(gram);
+    diagonal +=
+        options_.diagonal_loss == SingularformerDiagonalLoss::kPrinted ? squares : T(gram.sum());
+  }
+  return orthogonal * T(orthogonal_factor()) + diagonal * T(diagonal_factor());
+}
+
+template <class T>
+void Singularformer<T>::orthogonal_backward(const Call<T>& call,
+                                            const ConstTokens<T>& W,
+                                            Tokens<T> dW) const {
+  typename Workspace<T>::Scope scope(*call.workspace);
+  TokenMap<T> tokens = scope.take(W.rows(), rank_);
+  TokenMap<T> gram = scope.take(rank_, rank_);
+  copy_tokens<T>(call.mask, W, tokens);
+  multiply_transposed<T>(tokens, tokens, gram);
+  keep_off_diagonal<T>(gram);
+  multiply<T>(tokens, gram, dW, 4 * call.auxiliary_weight * orthogonal_factor(), true);
+}
+
+template <class T>
+void Singularformer<T>::diagonal_backward(const Call<T>& call,
+                                          const ConstTokens<T>& A,
+                                          Tokens<T> dA) const {
+  const bool printed = options_.diagonal_loss == SingularformerDiagonalLoss::kPrinted;
+  const T weight(call.auxiliary_weight * diagonal_factor());
+  for (Index i = 0; i < rank_; ++i) {
+    for (Index j = 0; j < rank_; ++j) {
+      if (i != j) dA(i, j) += weight * (printed ? T(2) * A(i, j) : T(1));
+    }
+  }
+}
+
+/// The gradient at the scores is that of this layer's softmax and what the layers above have left;
+/// it belongs to this layer's queries and keys and to the scores below alike.
+template <class T>
+void Singularformer<T>::attend_backward(const Call<T>& call,
+                                        Arrays& a,
+                                        TokenMap<T> dH,
+                                        TokenMap<T> d_parts) const {
+  typename Workspace<T>::Scope scope(*call.workspace);
+  TokenMap<T> dS = scope.take(rank_, rank_);
+  const Index p = shape_.head_width();
+  for (Index h = 0; h < shape_.heads; ++h) {
+    multiply_transposed<T>(a.attention(h), dH.middleCols(h * p, p), part(d_parts, 2, h));
+    multiply_by_transpose<T>(dH.middleCols(h * p, p), part(a.parts, 2, h), dS);
+    if (call.auxiliary_weight != 0) diagonal_backward(call, a.attention(h), dS);
+    softmax_rows_backward<T>(a.attention(h), 1, dS, dS);
+    if (T* own = scores_of(call.carried_gradient, shape_.layer, h))
+      dS += ConstTokenMap<T>(own, rank_, rank_);
+    if (T* below = scores_of(call.carried_gradient, shape_.layer - 1, h))
+      TokenMap<T>(below, rank_, rank_) += dS;
+    multiply<T>(dS, part(a.parts, 1, h), part(d_parts, 0, h), scale_);
+    multiply_transposed<T>(dS, part(a.parts, 0, h), part(d_parts, 1, h), scale_);
+  }
+}
+
+template <class T>
+void Singularformer<T>::backward(const Call<T>& call,
+                                 const ConstTokens<T>& X,
+                                 const ConstTokens<T>& dY,
+                                 Tokens<T> dX,
+                                 Cache<T>& cache) const {
+  const Index n = X.rows();
+  const Index d = shape_.width;
+  Arrays a(cache, n, shape_, rank_);
+  typename Workspace<T>::Scope scope(*call.workspace);
+  TokenMap<T> W = scope.take(n, rank_);  // alpha, then alphahat^T
+  TokenMap<T> dW = scope.take(n, rank_);
+  TokenMap<T> dS = scope.take(n, rank_);
+  TokenMap<T> dO = scope.take(rank_, d);
+  TokenMap<T> dH = scope.take(rank_, d);
+  TokenMap<T> d_parts = scope.take(rank_, 3 * d);
+  TokenMap<T> d_pooled = scope.take(rank_, d);
+
+  unfolding(a, W);
+  multiply_by_transpose<T>(dY, a.O, dS);
+  multiply_transposed<T>(W, dY, dO);
+  if (call.auxiliary_weight != 0) orthogonal_backward(call, W, dS);
+  softmax_rows_backward<T>(W, 1, dS, dS);
+
+  output_.pull_back(call, a.H, dO, dH, false);
+  attend_backward(call, a, dH, d_parts);
+  query_.pull_back(call, a.X, part(d_parts, 0), d_pooled, false);
+  key_.pull_back(call, a.X, part(d_parts, 1), d_pooled, true);
+  value_.pull_back(call, a.X, part(d_parts, 2), d_pooled, true);
+
+  pooling(call.mask, a, W);
+  multiply<T>(W, d_pooled, dX);
+  multiply_by_transpose<T>(X, d_pooled, dW);
+  if (call.auxiliary_weight != 0) orthogonal_backward(call, W, dW);
+  softmax_columns_backward<T>(call, W, 1, dW, dW);
+  dS += dW;
+  mixture_.pull_back(call, X, dS, dX, true);
+}
+
+/// Y = alpha (A' (alphahat B)).
+template <class T>
+void Singularformer<T>::apply_map(const Call<T>& call,
+                                  const ConstTokens<T>& X,
+                                  Index head,
+                                  const ConstTokens<T>& B,
+                                  Tokens<T> Y,
+                                  Cache<T>& cache) const {
+  Arrays a = attend(call, X, cache);
+  typename Workspace<T>::Scope scope(*call.workspace);
+  TokenMap<T> W = scope.take(X.rows(), rank_);
+  TokenMap<T> pooled = scope.take(rank_, B.cols());
+  TokenMap<T> mixed = scope.take(rank_, B.cols());
+  pooling(call.mask, a, W);
+  multiply_transposed<T>(W, B, pooled);
+  multiply<T>(a.attention(head), pooled, mixed);
+  unfolding(a, W);
+  multiply<T>(W, mixed, Y);
+}
+
+template <class T>
+void Singularformer<T>::apply_map_transpose(const Call<T>& call,
+                                            const ConstTokens<T>& X,
+                                            Index head,
+                                            const ConstTokens<T>& B,
+                                            Tokens<T> Y,
+                                            Cache<T>& cache) const {
+  Arrays a = attend(call, X, cache);
+  typename Workspace<T>::Scope scope(*call.workspace);
+  TokenMap<T> W = scope.take(X.rows(), rank_);
+  TokenMap<T> pooled = scope.take(rank_, B.cols());
+  TokenMap<T> mixed = scope.take(rank_, B.cols());
+  unfolding(a, W);
+  multiply_transposed<T>(W, B, pooled);
+  multiply_transposed<T>(a.attention(head), pooled, mixed);
+  pooling(call.mask, a, W);
+  multiply<T>(W, mixed, Y);
+}
+
+}  // namespace
+
+void SingularformerOptions::visit(OptionVisitor& v) {
+  v.visit("rank", rank, "r: mixtures of tokens; 0: the width of a head");
+  v.visit("carry_scores", carry_scores, "scores of the layer below are added");
+  v.visit("orthogonal_weight", orthogonal_weight, "gamma_1, of mixtures that are not orthogonal");
+  v.visit("diagonal_weight", diagonal_weight, "gamma_2, of attention between mixtures");
+  v.visit_enum("diagonal_loss", diagonal_loss, "squares, as printed, or the entries, as in code");
+}
+
+template <class T>
+std::unique_ptr<Attention<T>> singularformer(ParameterList& list,
+                                             const std::string& prefix,
+                                             const AttentionShape& shape,
+                                             const SingularformerOptions& options) {
+  shape.validate("singularformer");
+  require(options.rank >= 0, "singularformer: rank {} is negative", options.rank);
+  require(options.orthogonal_weight >= 0 && std::isfinite(options.orthogonal_weight),
+          "singularformer: orthogonal_weight {} is not a number from 0 on",
+          options.orthogonal_weight);
+  require(options.diagonal_weight >= 0 && std::isfinite(options.diagonal_weight),
+          "singularformer: diagonal_weight {} is not a number from 0 on",
+          options.diagonal_weight);
+  require(!shape.causal, "singularformer: cannot be causal, each of its mixtures holds all tokens");
+  return std::make_unique<Singularformer<T>>(list, prefix, shape, options);
+}
+
+MATAPPROX_INSTANTIATE_MECHANISM(singularformer, SingularformerOptions);
+
+}  // namespace matapprox::attention

@@ -1,0 +1,192 @@
+#include "matapprox/attention/singularformer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "support/attention_example.hpp"
+#include "support/attention_stack.hpp"
+
+// Singularformer against its formulas with N x N arrays, tokens projected first and pooled after.
+
+namespace matapprox {
+namespace {
+
+using attention::TokenMatrix;
+using test::AttentionExample;
+using test::AttentionStack;
+using test::Dual;
+using test::expect_same_matrix;
+using test::LayerRun;
+using test::linear_of;
+using test::random_tokens;
+using test::row_softmax;
+
+constexpr Index kSingularWidth = 12;
+constexpr Index kSingularHeads = 3;
+
+/// Weights at which the softmaxes are not flat, and biases that are not 0.
+void wake_up(const attention::ParameterList& list, std::vector<double>& parameters) {
+  for (const attention::Parameter& p : list.parameters()) {
+    attention::TokenMap<double>(parameters.data() + p.offset, p.rows, p.cols) =
+        0.4 * random_tokens(p.rows, p.cols, static_cast<std::uint64_t>(p.offset) + 1);
+  }
+}
+
+/// One layer by the formulas as they are printed, with 1/sqrt(p); padding is where `tokens` is 0.
+struct DenseSingular {
+  Matrix alpha;      ///< N x r
+  Matrix alpha_hat;  ///< r x N
+  std::vector<Matrix> scores;
+  std::vector<Matrix> A;  ///< r x r, by head
+  Matrix Y;
+};
+
+DenseSingular dense_layer(const LayerRun<double>& run,
+                          const std::string& prefix,
+                          const Matrix& X,
+                          const Vector& tokens,
+                          const std::vector<Matrix>& below) {
+  DenseSingular dense;
+  const Matrix S = linear_of(run, prefix + ".mixture", X);
+  dense.alpha = row_softmax(S);
+  dense.alpha_hat = (S.array().exp().matrix().transpose() * tokens.asDiagonal());
+  for (Index i = 0; i < dense.alpha_hat.rows(); ++i)
+    dense.alpha_hat.row(i) /= dense.alpha_hat.row(i).sum();
+  const Matrix Q = linear_of(run, prefix + ".query", X);
+  const Matrix K = linear_of(run, prefix + ".key", X);
+  const Matrix V = linear_of(run, prefix + ".value", X);
+  const Index p = kSingularWidth / kSingularHeads;
+  Matrix H(X.rows(), kSingularWidth);
+  for (Index h = 0; h < kSingularHeads; ++h) {
+    Matrix scores = (dense.alpha_hat * Q.middleCols(h * p, p)) *
+                    (dense.alpha_hat * K.middleCols(h * p, p)).transpose() /
+                    std::sqrt(static_cast<double>(p));
+    if (!below.empty()) scores += below[static_cast<std::size_t>(h)];
+    dense.scores.push_back(scores);
+    dense.A.push_back(row_softmax(scores));
+    H.middleCols(h * p, p) =
+        dense.alpha * dense.A.back() * dense.alpha_hat * V.middleCols(h * p, p);
+  }
+  dense.Y = linear_of(run, prefix + ".output", H);
+  return dense;
+}
+
+Matrix off_diagonal(Matrix A) {
+  A.diagonal().setZero();
+  return A;
+}
+
+/// gamma_1 L_orthogonal + gamma_2 L_diagonal of one layer. [WKZL23, Eqs. 15 and 16]
+double dense_loss(const DenseSingular& dense,
+                  const Vector& tokens,
+                  double gamma_1,
+                  double gamma_2,
+                  bool printed) {
+  const Matrix alpha = tokens.asDiagonal() * dense.alpha;
+  const auto entries = static_cast<double>(alpha.cols() * alpha.cols());
+  const double orthogonal =
+      off_diagonal(alpha.transpose() * alpha).squaredNorm() +
+      off_diagonal(dense.alpha_hat * dense.alpha_hat.transpose()).squaredNorm();
+  double diagonal = 0;
+  for (const Matrix& A : dense.A) {
+    const Matrix off = off_diagonal(A);
+    diagonal += (printed ? off.squaredNorm() : off.sum()) / static_cast<double>(kSingularHeads);
+  }
+  return (gamma_1 * orthogonal + gamma_2 * diagonal) / entries;
+}
+
+TEST(SingularformerFormula, PoolingFirstIsProjectingFirst) {
+  constexpr Index n = 37;
+  for (const char* rank : {"0", "7"}) {
+    AttentionExample e(
+        "singularformer", random_tokens(n, kSingularWidth, 1), kSingularHeads, {{"rank", rank}});
+    wake_up(e.list, e.run.parameters);
+    const DenseSingular dense = dense_layer(e.run, "a", e.X, Vector::Ones(n), {});
+    expect_same_matrix(e.run.forward(e.X, {}), dense.Y);
+    for (Index h = 0; h < kSingularHeads; ++h) {
+      const Matrix E = dense.alpha * dense.A[static_cast<std::size_t>(h)] * dense.alpha_hat;
+      expect_same_matrix(e.effective(h), E);
+      EXPECT_LT((e.effective(h).rowwise().sum().array() - 1).abs().maxCoeff(), 1e-14);
+    }
+  }
+}
+
+struct SingularStackCase {
+  std::string label;
+  bool printed;
+  bool carry;
+};
+
+class SingularformerStack : public testing::TestWithParam<SingularStackCase> {
+ protected:
+  static constexpr Index kLayers = 3;
+  static constexpr Index kTokens = 19;
+
+  static NamedOptions options() {
+    return {{"rank", "5"},
+            {"carry_scores", GetParam().carry ? "true" : "false"},
+            {"diagonal_loss", GetParam().printed ? "printed" : "code"},
+            {"orthogonal_weight", "0.7"},
+            {"diagonal_weight", "1.3"}};
+  }
+  static attention::AttentionShape shape() {
+    return {.width = kSingularWidth, .heads = kSingularHeads, .length = kTokens};
+  }
+  static std::vector<std::uint8_t> mask() {
+    std::vector<std::uint8_t> mask(kTokens, 1);
+    mask[2] = mask[kTokens - 1] = 0;
+    return mask;
+  }
+};
+
+/// Three layers, padding among the tokens: the tokens, and the mean of the layers' losses.
+TEST_P(SingularformerStack, AgreesWithTheFormulas) {
+  attention::ParameterList list;
+  const AttentionStack<double> stack(list, "singularformer", shape(), kLayers, options());
+  LayerRun<double> run(stack, list, stack.width_out());
+  wake_up(list, run.parameters);
+  const TokenMatrix<double> tokens = random_tokens(kTokens, kSingularWidth, 1);
+  Vector real = Vector::Ones(kTokens);
+  real(2) = real(kTokens - 1) = 0;
+  Matrix X = tokens;
+  double loss = 0;
+  std::vector<Matrix> below;
+  for (Index l = 0; l < kLayers; ++l) {
+    const DenseSingular dense = dense_layer(run, "a" + std::to_string(l), X, real, below);
+    if (GetParam().carry) below = dense.scores;
+    loss += dense_loss(dense, real, 0.7, 1.3, GetParam().printed) / kLayers;
+    X += dense.Y;
+  }
+  const TokenMatrix<double> Y = run.forward(tokens, mask());
+  EXPECT_NEAR(Y(0, kSingularWidth), loss, 1e-12 * loss);
+  expect_same_matrix(Y.leftCols(kSingularWidth), X);
+}
+
+/// The derivative of tokens and losses together, through the scores that are carried.
+TEST_P(SingularformerStack, BackwardPassIsTheAdjoint) {
+  attention::ParameterList list;
+  attention::ParameterList dual_list;
+  const AttentionStack<double> stack(list, "singularformer", shape(), kLayers, options());
+  const AttentionStack<Dual> dual_stack(dual_list, "singularformer", shape(), kLayers, options());
+  LayerRun<double> run(stack, list, stack.width_out());
+  LayerRun<Dual> dual(dual_stack, dual_list, stack.width_out());
+  wake_up(list, run.parameters);
+  const TokenMatrix<double> X = random_tokens(kTokens, kSingularWidth, 1);
+  const TokenMatrix<double> v = random_tokens(kTokens, kSingularWidth, 2);
+  TokenMatrix<double> u = random_tokens(kTokens, stack.width_out(), 3);
+  EXPECT_LT(test::adjoint_defect(run, dual, X, v, u, {}), 1e-13);
+  EXPECT_LT(test::adjoint_defect(run, dual, X, v, u, mask()), 1e-13);
+  u.leftCols(kSingularWidth).setZero();  // the losses alone, which are small beside the tokens
+  EXPECT_LT(test::adjoint_defect(run, dual, X, v, u, mask()), 1e-13);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds,
+                         SingularformerStack,
+                         testing::Values(SingularStackCase{"Printed", true, true},
+                                         SingularStackCase{"Code", false, true},
+                                         SingularStackCase{"NothingCarried", true, false}),
+                         [](const auto& each) { return each.param.label; });
+
+}  // namespace
+}  // namespace matapprox
