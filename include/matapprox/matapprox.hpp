@@ -44,6 +44,7 @@
 #include "matapprox/io/mat_file.hpp"
 #include "matapprox/io/matrix_market.hpp"
 #include "matapprox/io/numpy_file.hpp"
+#include "matapprox/io/safetensors.hpp"
 #include "matapprox/io/saved_approximation.hpp"
 #include "matapprox/methods/chord.hpp"
 #include "matapprox/methods/cur.hpp"
