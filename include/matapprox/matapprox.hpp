@@ -71,5 +71,6 @@
 #include "matapprox/reproduce/reproduction.hpp"
 #include "matapprox/reproduce/reproduction_page.hpp"
 #include "matapprox/reproduce/timing.hpp"
+#include "matapprox/tasks/import.hpp"
 #include "matapprox/tasks/token_file.hpp"
 #include "matapprox/tasks/token_set.hpp"
