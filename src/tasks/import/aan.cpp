@@ -49,7 +49,7 @@ void read_retrieval(const SplitFile& file, const ImportOptions& options, TokenBu
   Index line = 0;
   while (lines.advance()) {
     ++line;
-    if (lines.line().size() > kLongestText) {
+    if (lines.line().size() > kLargestText) {
       fail_at_line(file.path, line, fmt::format("a line of {} bytes", lines.line().size()));
     }
     const auto fields = tab_separated(lines.line());

@@ -79,8 +79,8 @@ class NewsReader {
 
   /// Takes the text up to `stop`.
   void append(std::string& field, std::size_t stop) {
-    if (field.size() + (stop - at_) > kLongestText) {
-      fail(start_, fmt::format("a field of more than {} bytes", kLongestText));
+    if (field.size() + (stop - at_) > kLargestText) {
+      fail(start_, fmt::format("a field of more than {} bytes", kLargestText));
     }
     field += text_.substr(at_, stop - at_);
     at_ = stop;

@@ -31,7 +31,7 @@ struct SplitFile {
 /// there are none, or two of a kind.
 std::vector<SplitFile> split_files(const std::string& path, std::string_view extension);
 
-/// The content of a text file for one sequence. Throws if it is longer than kLongestText or more
+/// The content of a text file for one sequence. Throws if it is longer than kLargestText or more
 /// than a thirtieth of it are control characters, which is not text. May be empty.
 InputBytes read_text_file(const std::string& path);
 

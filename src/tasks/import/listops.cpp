@@ -28,7 +28,7 @@ class ListopsLine {
   /// Fills the tokens of the line and returns the label.
   Index read(std::vector<std::int32_t>& tokens) const {
     const std::string_view line = lines_.line();
-    if (line.size() > kLongestText) fail(fmt::format("a line of {} bytes", line.size()));
+    if (line.size() > kLargestText) fail(fmt::format("a line of {} bytes", line.size()));
     const std::size_t tab = line.find('\t');
     if (tab == std::string_view::npos || line.find('\t', tab + 1) != std::string_view::npos) {
       fail("there must be two columns, Source and Target, with a tab between them");

@@ -11,7 +11,7 @@ namespace matapprox::tasks {
 
 /// The longest line of a text file and the longest file of one text; what is beyond is no data set
 /// of text.
-inline constexpr std::size_t kLongestText = std::size_t{1} << 24;
+inline constexpr std::size_t kLargestText = std::size_t{1} << 24;
 
 /// Puts sequences one behind the other, cut as the options say.
 class TokenBuilder {
