@@ -110,6 +110,7 @@ std::string get_text(const Place& place, const std::string& name) {
   const std::size_t size = text_size(type, place.file, name);
   std::string value(size, '\0');
   const Handle memory_type = text_type(size);
+  H5Tset_cset(memory_type.id(), H5Tget_cset(type.id()));  // ASCII is UTF-8, HDF5 does not know
   if (H5Aread(attribute.id(), memory_type.id(), value.data()) < 0) {
     fail(place, name, "cannot be read: the file is damaged");
   }
@@ -161,6 +162,7 @@ std::string read_text(const Place& group, const std::string& name) {
   const Handle space(H5Dget_space(dataset.id()), H5Sclose);
   std::string value(size, '\0');
   const Handle memory_type = text_type(size);
+  H5Tset_cset(memory_type.id(), H5Tget_cset(type.id()));  // ASCII is UTF-8, HDF5 does not know
   if (!space || H5Sget_simple_extent_npoints(space.id()) != 1 ||
       H5Dread(dataset.id(), memory_type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, value.data()) < 0) {
     throw FileError(fmt::format("{}: '{}' cannot be read: the file is damaged", group.file, name));

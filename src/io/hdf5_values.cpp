@@ -43,13 +43,14 @@ uLong add_checksum(uLong sum, const void* bytes, std::size_t count) {
 Handle create_dataset(const Place& group,
                       const std::string& name,
                       const std::vector<Index>& extents,
-                      hid_t type) {
+                      hid_t type,
+                      hid_t layout = H5P_DEFAULT) {
   const std::vector<hsize_t> sizes(extents.begin(), extents.end());
   const Handle space(H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr),
                      H5Sclose);
   Handle dataset(
       H5Dcreate2(
-          group.object.id(), name.c_str(), type, space.id(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+          group.object.id(), name.c_str(), type, space.id(), H5P_DEFAULT, layout, H5P_DEFAULT),
       H5Dclose);
   if (!dataset) fail(group, name, "cannot be created");
   return dataset;
@@ -115,12 +116,19 @@ struct NumberType<std::int32_t> {
   static hid_t file() { return H5T_STD_I32LE; }
 };
 
+template <>
+struct NumberType<std::int8_t> {
+  static hid_t memory() { return H5T_NATIVE_INT8; }
+  static hid_t file() { return H5T_STD_I8LE; }
+};
+
 template <class Stored>
 void write_as(const Place& group,
               const std::string& name,
               const std::vector<Index>& extents,
-              const RowSource& source) {
-  const Handle dataset = create_dataset(group, name, extents, NumberType<Stored>::file());
+              const RowSource& source,
+              hid_t layout = H5P_DEFAULT) {
+  const Handle dataset = create_dataset(group, name, extents, NumberType<Stored>::file(), layout);
   const Index cols = columns_of(extents);
   const Index step = std::min(rows_at_once(extents), std::max<Index>(1, extents[0]));
   std::vector<double> values(static_cast<std::size_t>(step * cols));
@@ -173,6 +181,19 @@ void read_as(const Handle& dataset,
 bool is_stored_as(const Handle& dataset, H5T_class_t kind, std::size_t bytes) {
   const Handle type(H5Dget_type(dataset.id()), H5Tclose);
   return type && H5Tget_class(type.id()) == kind && H5Tget_size(type.id()) == bytes;
+}
+
+void require_extents(const Handle& dataset,
+                     const Place& group,
+                     const std::string& name,
+                     const std::vector<Index>& extents) {
+  const std::vector<Index> found = shape(dataset);
+  if (found == extents) return;
+  fail(group,
+       name,
+       fmt::format("is {}, not {} as the rest of the file says",
+                   fmt::join(found, " x "),
+                   fmt::join(extents, " x ")));
 }
 
 /// Numbers of an array, after checking that they can be: stored in this file, and fit in memory.
@@ -297,14 +318,7 @@ void read_values(const Place& group,
                  const std::vector<Index>& extents,
                  const RowSink& sink) {
   const Handle dataset = open_member(group, name);
-  const std::vector<Index> found = shape(dataset);
-  if (found != extents) {
-    fail(group,
-         name,
-         fmt::format("is {}, not {} as the rest of the file says",
-                     fmt::join(found, " x "),
-                     fmt::join(extents, " x ")));
-  }
+  require_extents(dataset, group, name, extents);
   count_numbers(extents, group, name);
   if (is_stored_as(dataset, H5T_FLOAT, sizeof(float))) {
     read_as<float>(dataset, group, name, extents, sink);
@@ -349,6 +363,63 @@ std::vector<Index> read_integers(const Place& group, const std::string& name) {
     return read_integers_as<std::int32_t>(dataset, group, name, count);
   }
   return read_integers_as<std::int64_t>(dataset, group, name, count);
+}
+
+namespace {
+
+/// Chunks of whole rows, at most a million numbers each where a row is not longer; deflated where
+/// this HDF5 can.
+Handle compressed_layout(const std::vector<Index>& extents) {
+  constexpr unsigned kLevel = 4;
+  constexpr Index kLargestChunk = Index{1} << 20;
+  std::vector<hsize_t> chunk(extents.begin(), extents.end());
+  chunk[0] =
+      static_cast<hsize_t>(std::clamp<Index>(kLargestChunk / columns_of(extents), 1, extents[0]));
+  Handle layout(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  H5Pset_chunk(layout.id(), static_cast<int>(chunk.size()), chunk.data());
+  if (H5Zfilter_avail(H5Z_FILTER_DEFLATE) > 0) {
+    H5Pset_shuffle(layout.id());
+    H5Pset_deflate(layout.id(), kLevel);
+  }
+  return layout;
+}
+
+bool is_signed(const Handle& dataset) {
+  const Handle type(H5Dget_type(dataset.id()), H5Tclose);
+  return H5Tget_sign(type.id()) == H5T_SGN_2;
+}
+
+}  // namespace
+
+void write_integer_rows(const Place& group,
+                        const std::string& name,
+                        const std::vector<Index>& extents,
+                        IntegerType type,
+                        const RowSource& source) {
+  const Handle layout = compressed_layout(extents);
+  if (type == IntegerType::kInt8) {
+    write_as<std::int8_t>(group, name, extents, source, layout.id());
+  } else {
+    write_as<std::int32_t>(group, name, extents, source, layout.id());
+  }
+}
+
+void read_integer_rows(const Place& group,
+                       const std::string& name,
+                       const std::vector<Index>& extents,
+                       const RowSink& sink) {
+  const Handle dataset = open_member(group, name);
+  require_extents(dataset, group, name, extents);
+  const Handle type(H5Dget_type(dataset.id()), H5Tclose);
+  if (H5Tget_class(type.id()) != H5T_INTEGER) fail(group, name, "does not hold integers");
+  // HDF5 clips what does not fit, so that only what was stored as such is read into a narrow type.
+  if (is_signed(dataset) && is_stored_as(dataset, H5T_INTEGER, sizeof(std::int8_t))) {
+    read_as<std::int8_t>(dataset, group, name, extents, sink);
+  } else if (is_signed(dataset) && is_stored_as(dataset, H5T_INTEGER, sizeof(std::int32_t))) {
+    read_as<std::int32_t>(dataset, group, name, extents, sink);
+  } else {
+    read_as<std::int64_t>(dataset, group, name, extents, sink);
+  }
 }
 
 }  // namespace matapprox::hdf5

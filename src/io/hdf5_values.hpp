@@ -73,4 +73,21 @@ void write_integers(const Place& group,
                     bool narrow = false);
 std::vector<Index> read_integers(const Place& group, const std::string& name);
 
+/// How integers are stored in a table.
+enum class IntegerType { kInt8, kInt32 };
+
+/// Writes an array of integers (one extent or two, all at least 1), in chunks that are compressed;
+/// they must fit the type.
+void write_integer_rows(const Place& group,
+                        const std::string& name,
+                        const std::vector<Index>& extents,
+                        IntegerType type,
+                        const RowSource& source);
+/// Reads integers of any type in pieces; the extents must be those given. Beyond 2^53 they are
+/// rounded. Verifies the checksum where there is one. Memory: a piece, whatever the extents.
+void read_integer_rows(const Place& group,
+                       const std::string& name,
+                       const std::vector<Index>& extents,
+                       const RowSink& sink);
+
 }  // namespace matapprox::hdf5

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "matapprox/core/linear_operator.hpp"
+#include "matapprox/training/model.hpp"
+
+namespace matapprox::training {
+
+/// A model run on one sample, in double precision, so that its attention can be looked at: each
+/// head's effective matrix E (N x N, what multiplies the head's values) as a linear operator, which
+/// every method of this library can approximate. E is never formed unless asked for; where V and X
+/// differ by a residual (PSF), E has it in it.
+class AttentionOnSample {
+ public:
+  /// Throws InvalidArgument if the sample does not fit the model.
+  AttentionOnSample(const ModelDescription& description,
+                    std::span<const float> parameters,
+                    const tasks::Sample& sample);
+  Index length() const;
+  Index layers() const;
+  Index heads() const;
+  /// E of a head; shares what it needs with this object and may outlive it. A product with b
+  /// columns costs about a forward pass of the layer with b in the place of the head's width.
+  std::shared_ptr<const LinearOperator> matrix(Index layer, Index head) const;
+  /// One dense matrix for the whole model: the largest entry over the heads, the mean over the
+  /// layers. [Singularformer, Eqs. 19 and 20] Memory: two N x N arrays.
+  Matrix summary() const;
+
+ private:
+  class Operator;
+  struct Run;
+  std::shared_ptr<Run> run_;
+};
+
+/// Pearson's correlation of row i of A with row i of B, averaged over the rows where neither is
+/// constant. [Singularformer, Sec. 5.2] Throws InvalidArgument for different sizes, or if there is
+/// no such row.
+double attention_correlation(const Matrix& A, const Matrix& B);
+
+}  // namespace matapprox::training

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "matapprox/training/model_file.hpp"
+
+namespace matapprox::training {
+
+/// Writes the best parameters of a model as a safetensors file, each as F32 rows x cols under its
+/// name, with task, model, options and seed as metadata: for other programs. Throws FileError.
+void save_weights(const std::string& path, const SavedModel& saved);
+
+/// Copies into `values` (the block of all parameters of `list`) every parameter that the file has
+/// under the same name and size, a file of save_model or save_weights, and returns the names.
+///
+/// This is how queries, keys and values go from a SimpleTRON model to one with softmax attention
+/// [SimpleTRON, Sec. 4.2]: both name them alike. Throws FileError for a file that cannot be read,
+/// InvalidArgument if nothing in it fits.
+std::vector<std::string> transfer_weights(const std::string& path,
+                                          const attention::ParameterList& list,
+                                          std::span<float> values);
+
+/// Replaces, in every layer and head, the queries and keys by those of rank r whose scores are
+/// nearest: with Q = [X 1] A, K = [X 1] B, A B^T (d + 1 x d + 1, of rank p) becomes its truncated
+/// SVD, the Frobenius-optimal matrix of rank r; columns r..p-1 of A and B become 0. Throws
+/// InvalidArgument unless 0 <= rank <= p, or if a layer has no queries and keys of width d.
+void truncate_scores(const ModelDescription& description, Index rank, std::span<float> values);
+
+}  // namespace matapprox::training

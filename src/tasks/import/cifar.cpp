@@ -1,0 +1,96 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include "io/text_input.hpp"
+#include "io/text_place.hpp"
+#include "tasks/import/folders.hpp"
+#include "tasks/import/importers.hpp"
+
+// Records of one or two label bytes and 32 x 32 pixels: all red, all green, all blue values, by
+// rows.
+namespace matapprox::tasks {
+namespace {
+
+constexpr std::size_t kCifarPixels = 1024;
+constexpr Index kGreyLevels = 256;
+
+struct CifarLabels {
+  std::size_t bytes = 1;      ///< before the pixels
+  std::size_t used = 0;       ///< which of them is the class
+  std::vector<Index> counts;  ///< legal values of each
+};
+
+/// 0.299 R + 0.587 G + 0.114 B, rounded: 0..255.
+std::int32_t grey_level(std::string_view pixels, std::size_t k) {
+  const auto value = [&](std::size_t plane) {
+    return static_cast<std::int32_t>(static_cast<unsigned char>(pixels[plane * kCifarPixels + k]));
+  };
+  return (299 * value(0) + 587 * value(1) + 114 * value(2) + 500) / 1000;
+}
+
+void read_cifar(const SplitFile& file, const CifarLabels& labels, TokenBuilder& builder) {
+  const InputBytes bytes = read_all(file.path);
+  const std::size_t record = labels.bytes + 3 * kCifarPixels;
+  if (bytes.size() == 0) fail_in(file.path, "the file is empty");
+  if (bytes.size() % record != 0) {
+    fail_in(file.path,
+            fmt::format("{} bytes; records have {} bytes each, number {} is cut off",
+                        bytes.size(),
+                        record,
+                        bytes.size() / record));
+  }
+  std::vector<std::int32_t> tokens(kCifarPixels);
+  for (std::size_t i = 0; i < bytes.size() / record; ++i) {
+    const std::string_view one = bytes.view().substr(i * record, record);
+    for (std::size_t k = 0; k < labels.bytes; ++k) {
+      const Index label = static_cast<unsigned char>(one[k]);
+      if (label >= labels.counts[k]) {
+        fail_in(
+            file.path,
+            fmt::format("record {}: label {} is outside 0..{}", i, label, labels.counts[k] - 1));
+      }
+    }
+    const std::string_view pixels = one.substr(labels.bytes);
+    for (std::size_t k = 0; k < kCifarPixels; ++k) tokens[k] = grey_level(pixels, k);
+    builder.add(tokens, static_cast<unsigned char>(one[labels.used]), file.split, file.path);
+  }
+}
+
+TokenSet import_cifar(const std::string& path,
+                      const ImportOptions& options,
+                      const CifarLabels& labels,
+                      const std::vector<SplitFile>& files) {
+  TokenBuilder builder(options, path, kGreyLevels, labels.counts[labels.used]);
+  std::error_code code;
+  if (std::filesystem::is_directory(path, code)) {
+    for (const SplitFile& file : files) {
+      read_cifar({path + "/" + file.path, file.split}, labels, builder);
+    }
+  } else {
+    read_cifar({path, std::nullopt}, labels, builder);
+  }
+  return builder.finish();
+}
+
+}  // namespace
+
+TokenSet import_cifar10(const std::string& path, const ImportOptions& options) {
+  std::vector<SplitFile> files;
+  for (const char part : {'1', '2', '3', '4', '5'}) {
+    files.push_back({fmt::format("data_batch_{}.bin", part), Split::kTrain});
+  }
+  files.push_back({"test_batch.bin", Split::kTest});
+  return import_cifar(path, options, {1, 0, {10}}, files);
+}
+
+TokenSet import_cifar100(const std::string& path, const ImportOptions& options) {
+  const CifarLabels labels{2, options.coarse ? std::size_t{0} : std::size_t{1}, {20, 100}};
+  return import_cifar(
+      path, options, labels, {{"train.bin", Split::kTrain}, {"test.bin", Split::kTest}});
+}
+
+}  // namespace matapprox::tasks

@@ -1,0 +1,60 @@
+#include "matapprox/tasks/import.hpp"
+
+#include "core/require.hpp"
+#include "tasks/import/importers.hpp"
+
+namespace matapprox::tasks {
+
+void ImportOptions::visit(OptionVisitor& v) {
+  v.visit("max_length",
+          max_length,
+          "tokens kept of a sequence, of each document for aan; 0: all of them");
+  v.visit_enum("keep", keep, "which tokens are kept of a longer sequence");
+  v.visit("min_length", min_length, "sequences with fewer tokens are left out");
+  v.visit("coarse", coarse, "cifar100: the 20 groups in the place of the 100 classes");
+  v.visit("skip_empty",
+          skip_empty,
+          "imdb, newsgroups, pathfinder: files without content are left out, not refused");
+  v.visit("class_field",
+          class_field,
+          "proteins: the field of the header that has the class, from 1; 0: the last");
+  v.visit("class_levels",
+          class_levels,
+          "proteins: how many of the parts of a class between dots count; 0: all");
+}
+
+TokenSet import_tokens(ImportFormat format, const std::string& path, const ImportOptions& options) {
+  const auto require_count = [](const char* name, Index value, Index most) {
+    require(value >= 0 && value <= most, "import: {} {} is outside 0..{}", name, value, most);
+  };
+  constexpr Index kMostFields = 1000;
+  require_count("max_length", options.max_length, kLongestSequence);
+  require_count("min_length", options.min_length, kLongestSequence);
+  require_count("class_field", options.class_field, kMostFields);
+  require_count("class_levels", options.class_levels, kMostFields);
+  switch (format) {
+    case ImportFormat::kListops:
+      return import_listops(path, options);
+    case ImportFormat::kImdb:
+      return import_imdb(path, options);
+    case ImportFormat::kCifar10:
+      return import_cifar10(path, options);
+    case ImportFormat::kCifar100:
+      return import_cifar100(path, options);
+    case ImportFormat::kPathfinder:
+      return import_pathfinder(path, options);
+    case ImportFormat::kAan:
+      return import_aan(path, options);
+    case ImportFormat::kAgNews:
+      return import_ag_news(path, options);
+    case ImportFormat::kNewsgroups:
+      return import_newsgroups(path, options);
+    case ImportFormat::kGenome:
+      return import_genome(path, options);
+    case ImportFormat::kProteins:
+      return import_proteins(path, options);
+  }
+  throw InvalidArgument("import: no such format");
+}
+
+}  // namespace matapprox::tasks

@@ -1,0 +1,180 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <unordered_map>
+
+#include "core/require.hpp"
+#include "matapprox/core/random.hpp"
+#include "matapprox/tasks/token_file.hpp"
+
+namespace matapprox::tasks {
+namespace {
+
+using RowLists = std::array<std::vector<Index>, 3>;  // by split
+
+std::vector<Index>& rows_of(RowLists& lists, Split split) {
+  return lists[static_cast<std::size_t>(split)];
+}
+
+/// Puts rows in an order that is a function of the seed, the split and the rows only.
+void shuffle_rows(std::vector<Index>& rows, std::uint64_t seed, Split split) {
+  constexpr Index kRowsOfASplit = Index{1} << 46;
+  std::vector<std::pair<std::uint64_t, Index>> keys;
+  keys.reserve(rows.size());
+  for (const Index row : rows) {
+    const auto words =
+        random_words(seed, RandomStream::kTask, static_cast<Index>(split) * kRowsOfASplit + row, 0);
+    keys.emplace_back(std::uint64_t{words[0]} << 32U | words[1], row);
+  }
+  std::sort(keys.begin(), keys.end());
+  std::transform(
+      keys.begin(), keys.end(), rows.begin(), [](const auto& key) { return key.second; });
+}
+
+/// Moves a share of the training rows, at least one, to a split that has none.
+void take_share(RowLists& lists, Split split, double share) {
+  std::vector<Index>& training = rows_of(lists, Split::kTrain);
+  if (!rows_of(lists, split).empty() || training.empty()) return;
+  constexpr std::uint64_t kSameForAll = 0;
+  shuffle_rows(training, kSameForAll, split);
+  const auto count =
+      std::max<std::ptrdiff_t>(1, std::lround(share * static_cast<double>(training.size())));
+  rows_of(lists, split).assign(training.end() - count, training.end());
+  training.erase(training.end() - count, training.end());
+}
+
+RowLists divide_rows(const TokenSet& set, const TokenFileOptions& options, std::uint64_t seed) {
+  RowLists lists;
+  for (Index row = 0; row < set.size(); ++row) {
+    const Split split =
+        set.splits.empty() ? Split::kTrain : set.splits[static_cast<std::size_t>(row)];
+    rows_of(lists, split).push_back(row);
+  }
+  take_share(lists, Split::kTest, options.test_share);
+  take_share(lists, Split::kValidation, options.validation_share);
+  for (const Split split : {Split::kTrain, Split::kValidation, Split::kTest}) {
+    std::sort(rows_of(lists, split).begin(), rows_of(lists, split).end());
+    shuffle_rows(rows_of(lists, split), seed, split);
+    if (rows_of(lists, split).empty()) {
+      throw FileError(
+          fmt::format("{}: {} rows are too few: each of training, validation and test "
+                      "needs one",
+                      options.path,
+                      set.size()));
+    }
+  }
+  return lists;
+}
+
+class TokenFileTask final : public Task {
+ public:
+  TokenFileTask(TokenSet set, const TokenFileOptions& options, std::uint64_t seed)
+      : set_(std::move(set)), rows_(divide_rows(set_, options, seed)) {
+    shape_.length = set_.longest();
+    shape_.vocabulary = set_.vocabulary;
+    shape_.answer = Answer::kClass;
+    shape_.classes = set_.classes;
+    learn_floors();
+  }
+
+  const TaskShape& shape() const override { return shape_; }
+  Index size(Split split) const override { return std::ssize(rows(split)); }
+
+  void make(Split split, Index i, Sample& sample) const override {
+    require(
+        i >= 0 && i < size(split), "token_file: sample {} is outside 0..{}", i, size(split) - 1);
+    const Index row = rows(split)[static_cast<std::size_t>(i)];
+    const auto sequence = set_.sequence(row);
+    const auto length = static_cast<std::size_t>(shape_.length);
+    sample.features.clear();
+    sample.labels.clear();
+    sample.number = 0;
+    sample.tokens.assign(length, 0);
+    std::copy(sequence.begin(), sequence.end(), sample.tokens.begin());
+    sample.mask.assign(length, 0);
+    std::fill_n(sample.mask.begin(), sequence.size(), std::uint8_t{1});
+    sample.label = label(row);
+  }
+
+  std::vector<Floor> floors(Split split, Index samples) const override {
+    require(samples >= 1, "token_file: {} samples for the floors, at least 1 is needed", samples);
+    const Index count = std::min(samples, size(split));
+    Index wrong_majority = 0;
+    Index wrong_first = 0;
+    for (Index i = 0; i < count; ++i) {
+      const Index row = rows(split)[static_cast<std::size_t>(i)];
+      const auto found = of_first_.find(set_.sequence(row).front());
+      const std::int32_t answer = found == of_first_.end() ? majority_ : found->second;
+      wrong_majority += label(row) != majority_ ? 1 : 0;
+      wrong_first += label(row) != answer ? 1 : 0;
+    }
+    const auto share = [&](Index wrong) {
+      return static_cast<double>(wrong) / static_cast<double>(count);
+    };
+    return {{"majority class", share(wrong_majority), count},
+            {"first token", share(wrong_first), count}};
+  }
+
+ private:
+  const std::vector<Index>& rows(Split split) const {
+    return rows_[static_cast<std::size_t>(split)];
+  }
+  std::int32_t label(Index row) const { return set_.labels[static_cast<std::size_t>(row)]; }
+
+  /// The most frequent class of the training rows, the least of equals.
+  using Counts = std::unordered_map<std::int32_t, Index>;
+  static std::int32_t most_frequent(const Counts& counts) {
+    const auto less = [](const auto& a, const auto& b) {
+      return a.second != b.second ? a.second < b.second : a.first > b.first;
+    };
+    return std::max_element(counts.begin(), counts.end(), less)->first;
+  }
+
+  void learn_floors() {
+    Counts all;
+    std::unordered_map<std::int32_t, Counts> by_first;
+    for (const Index row : rows(Split::kTrain)) {
+      ++all[label(row)];
+      ++by_first[set_.sequence(row).front()][label(row)];
+    }
+    majority_ = most_frequent(all);
+    for (const auto& [first, counts] : by_first) of_first_[first] = most_frequent(counts);
+  }
+
+  TokenSet set_;
+  RowLists rows_;
+  TaskShape shape_;
+  std::int32_t majority_ = 0;
+  std::unordered_map<std::int32_t, std::int32_t> of_first_;
+};
+
+void require_share(const char* name, double share) {
+  require(share > 0 && share <= 0.5,
+          "token_file: {} {} is outside 0..0.5, 0 excluded: every split needs samples",
+          name,
+          share);
+}
+
+}  // namespace
+
+void TokenFileOptions::visit(OptionVisitor& v) {
+  v.visit("path", path, "token file, made by import");
+  v.visit("validation_share",
+          validation_share,
+          "share of the training rows for validation, where the file has none for it; up to 0.5");
+  v.visit("test_share",
+          test_share,
+          "share of the training rows for the test, where the file has none for it; up to 0.5");
+}
+
+std::unique_ptr<Task> token_file_task(const TokenFileOptions& options, std::uint64_t seed) {
+  require(!options.path.empty(), "token_file: the option path must name a token file");
+  require_share("validation_share", options.validation_share);
+  require_share("test_share", options.test_share);
+  return std::make_unique<TokenFileTask>(read_token_file(options.path), options, seed);
+}
+
+}  // namespace matapprox::tasks

@@ -1,0 +1,100 @@
+#include "matapprox/tasks/token_set.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/require.hpp"
+
+namespace matapprox::tasks {
+namespace {
+
+constexpr Index kMostIds = std::numeric_limits<std::int32_t>::max();
+
+void check_token_counts(const TokenSet& set, const std::string& who) {
+  const std::size_t count = set.ends.size();
+  require(count > 0, "{}: there are no sequences", who);
+  require(set.vocabulary >= 1 && set.vocabulary <= kMostIds,
+          "{}: vocabulary {} is outside 1..{}",
+          who,
+          set.vocabulary,
+          kMostIds);
+  require(set.classes >= 1 && set.classes <= kMostIds,
+          "{}: {} classes, outside 1..{}",
+          who,
+          set.classes,
+          kMostIds);
+  require(set.labels.size() == count, "{}: {} sequences, {} labels", who, count, set.labels.size());
+  require(set.splits.empty() || set.splits.size() == count,
+          "{}: {} sequences, {} splits",
+          who,
+          count,
+          set.splits.size());
+  require(set.token_names.empty() || std::ssize(set.token_names) == set.vocabulary,
+          "{}: {} names for {} tokens",
+          who,
+          set.token_names.size(),
+          set.vocabulary);
+  require(set.class_names.empty() || std::ssize(set.class_names) == set.classes,
+          "{}: {} names for {} classes",
+          who,
+          set.class_names.size(),
+          set.classes);
+}
+
+}  // namespace
+
+std::span<const std::int32_t> TokenSet::sequence(Index i) const {
+  const auto at = static_cast<std::size_t>(i);
+  const Index begin = i == 0 ? 0 : ends[at - 1];
+  return std::span(tokens).subspan(static_cast<std::size_t>(begin),
+                                   static_cast<std::size_t>(ends[at] - begin));
+}
+
+Index TokenSet::longest() const {
+  Index most = 0;
+  Index begin = 0;
+  for (const Index end : ends) {
+    most = std::max(most, end - begin);
+    begin = end;
+  }
+  return most;
+}
+
+void check_tokens(const TokenSet& set, const std::string& who) {
+  check_token_counts(set, who);
+  Index begin = 0;
+  for (Index i = 0; i < set.size(); ++i) {
+    const Index end = set.ends[static_cast<std::size_t>(i)];
+    require(end > begin && end - begin <= kLongestSequence && end <= std::ssize(set.tokens),
+            "{}: sequence {} goes from token {} to {}; it must have 1..{} of the {} tokens",
+            who,
+            i,
+            begin,
+            end,
+            kLongestSequence,
+            set.tokens.size());
+    begin = end;
+    for (const std::int32_t id : set.sequence(i)) {
+      require(id >= 0 && id < set.vocabulary,
+              "{}: sequence {}: token {} is outside 0..{}",
+              who,
+              i,
+              id,
+              set.vocabulary - 1);
+    }
+    const std::int32_t label = set.labels[static_cast<std::size_t>(i)];
+    require(label >= 0 && label < set.classes,
+            "{}: sequence {}: label {} is outside 0..{}",
+            who,
+            i,
+            label,
+            set.classes - 1);
+  }
+  require(begin == std::ssize(set.tokens),
+          "{}: {} tokens, the sequences have {}",
+          who,
+          set.tokens.size(),
+          begin);
+}
+
+}  // namespace matapprox::tasks

@@ -1,0 +1,169 @@
+#include "matapprox/training/attention_on_sample.hpp"
+
+#include <cmath>
+
+#include "core/require.hpp"
+
+namespace matapprox::training {
+
+using attention::Cache;
+using attention::Call;
+using attention::TokenMatrix;
+using attention::Workspace;
+
+/// A model with its numbers, and what a forward pass left.
+struct AttentionOnSample::Run {
+  Run(const ModelDescription& description, std::span<const float> values, tasks::Sample a_sample)
+      : model(description),
+        parameters(values.begin(), values.end()),
+        sample(std::move(a_sample)) {}
+  Model<double> model;
+  std::vector<double> parameters;
+  tasks::Sample sample;
+  std::vector<TokenMatrix<double>> inputs;  ///< of the attention of each layer
+  std::vector<double> carried;              ///< what the layers pass on
+  Index length = 0;
+
+  Call<double> call(Workspace<double>& workspace) const {
+    Call<double> c;
+    c.parameters = parameters.data();
+    c.mask = sample.mask;
+    c.workspace = &workspace;
+    return c;
+  }
+};
+
+/// Each product has a cache and a workspace of its own, so that threads do not meet.
+class AttentionOnSample::Operator final : public LinearOperator {
+ public:
+  Operator(std::shared_ptr<const Run> run, Index layer, Index head)
+      : run_(std::move(run)), layer_(layer), head_(head) {}
+  Index rows() const override { return run_->length; }
+  Index cols() const override { return run_->length; }
+  Cost cost() const override {
+    const auto work =
+        static_cast<double>(run_->model.attention(layer_).cost(run_->length).multiplications);
+    return {static_cast<Index>(run_->parameters.size()),
+            static_cast<Index>(run_->parameters.size() * sizeof(double)),
+            work,
+            work};
+  }
+  std::string description() const override {
+    return fmt::format("effective attention, layer {} head {}, of {}",
+                       layer_,
+                       head_,
+                       run_->model.description().options.attention);
+  }
+
+ private:
+  void do_apply(const ConstBlock& X, Block Y) const override { product(X, Y, false); }
+  void do_apply_transpose(const ConstBlock& X, Block Y) const override { product(X, Y, true); }
+
+  void product(const ConstBlock& X, Block Y, bool transposed) const {
+    Cache<double> cache;
+    Workspace<double> workspace;
+    Call<double> call = run_->call(workspace);
+    std::vector<double> carried = run_->carried;
+    if (!carried.empty()) call.carried = carried.data();
+    // The gradient of the parameters, which E^T X does not need, goes nowhere.
+    std::vector<double> gradient;
+    std::vector<double> carried_gradient;
+    if (transposed) {
+      gradient.assign(run_->parameters.size(), 0);
+      carried_gradient.assign(carried.size(), 0);
+      call.gradient = gradient.data();
+      if (!carried.empty()) call.carried_gradient = carried_gradient.data();
+    }
+    const TokenMatrix<double> B = X;
+    TokenMatrix<double> result(X.rows(), X.cols());
+    const auto& layer = run_->model.attention(layer_);
+    const TokenMatrix<double>& input = run_->inputs[static_cast<std::size_t>(layer_)];
+    if (transposed) {
+      layer.apply_map_transpose(call, input, head_, B, result, cache);
+    } else {
+      layer.apply_map(call, input, head_, B, result, cache);
+    }
+    Y = result;
+  }
+
+  std::shared_ptr<const Run> run_;
+  Index layer_;
+  Index head_;
+};
+
+AttentionOnSample::AttentionOnSample(const ModelDescription& description,
+                                     std::span<const float> parameters,
+                                     const tasks::Sample& sample)
+    : run_(std::make_shared<Run>(description, parameters, sample)) {
+  Run& run = *run_;
+  require(static_cast<Index>(parameters.size()) == run.model.parameters().size(),
+          "attention map: {} parameters for a model of {}",
+          parameters.size(),
+          run.model.parameters().size());
+  Cache<double> cache;
+  Workspace<double> workspace;
+  TokenMatrix<double> out(run.model.rows_out(sample), run.model.outputs());
+  run.model.forward(run.call(workspace), sample, out, cache);
+  const std::size_t tokens = sample.tokens.empty()
+                                 ? sample.features.size() /
+                                       static_cast<std::size_t>(description.task.features)
+                                 : sample.tokens.size();
+  run.length = static_cast<Index>(tokens);
+  for (Index l = 0; l < run.model.layers(); ++l)
+    run.inputs.emplace_back(run.model.attention_input(l, run.length, cache));
+  const double* carried = run.model.carried(run.length, cache);
+  if (carried != nullptr) {
+    const Index size = run.model.attention(0).carried(run.length) * run.model.layers();
+    run.carried.assign(carried, carried + size);
+  }
+}
+
+Index AttentionOnSample::length() const { return run_->length; }
+Index AttentionOnSample::layers() const { return run_->model.layers(); }
+Index AttentionOnSample::heads() const { return run_->model.attention(0).heads(); }
+
+std::shared_ptr<const LinearOperator> AttentionOnSample::matrix(Index layer, Index head) const {
+  require(layer >= 0 && layer < layers(),
+          "attention map: layer {} is outside 0..{}",
+          layer,
+          layers() - 1);
+  require(
+      head >= 0 && head < heads(), "attention map: head {} is outside 0..{}", head, heads() - 1);
+  return std::make_shared<Operator>(run_, layer, head);
+}
+
+Matrix AttentionOnSample::summary() const {
+  const std::vector<Index> all = index_range(0, length());
+  Matrix mean = Matrix::Zero(length(), length());
+  for (Index l = 0; l < layers(); ++l) {
+    Matrix largest = matrix(l, 0)->columns_at(all);
+    for (Index h = 1; h < heads(); ++h) largest = largest.cwiseMax(matrix(l, h)->columns_at(all));
+    mean += largest / static_cast<double>(layers());
+  }
+  return mean;
+}
+
+double attention_correlation(const Matrix& A, const Matrix& B) {
+  require(A.rows() == B.rows() && A.cols() == B.cols(),
+          "attention correlation: {} x {} and {} x {}",
+          A.rows(),
+          A.cols(),
+          B.rows(),
+          B.cols());
+  double sum = 0;
+  Index rows = 0;
+  for (Index i = 0; i < A.rows(); ++i) {
+    const Vector a = A.row(i).transpose().array() - A.row(i).mean();
+    const Vector b = B.row(i).transpose().array() - B.row(i).mean();
+    // A row whose entries differ by rounding only has no correlation.
+    constexpr double kConstant = 1e-14;
+    if (a.norm() <= kConstant * A.row(i).norm() || b.norm() <= kConstant * B.row(i).norm())
+      continue;
+    sum += a.dot(b) / (a.norm() * b.norm());
+    ++rows;
+  }
+  require(rows > 0, "attention correlation: all rows are constant");
+  return sum / static_cast<double>(rows);
+}
+
+}  // namespace matapprox::training

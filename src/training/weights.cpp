@@ -1,0 +1,144 @@
+#include "matapprox/training/weights.hpp"
+
+#include <Eigen/SVD>
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/require.hpp"
+#include "matapprox/io/safetensors.hpp"
+
+namespace matapprox::training {
+namespace {
+
+using attention::Parameter;
+using attention::ParameterList;
+using attention::TokenMap;
+
+std::string json_of(const NamedOptions& options) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : options) json[name] = value;
+  return json.dump();
+}
+
+/// A parameter as a file has it.
+struct Weight {
+  Index rows = 0;
+  Index cols = 0;
+  std::vector<float> values;
+};
+
+std::map<std::string, Weight> weights_of_model(const std::string& path) {
+  const SavedModel saved = load_model(path);
+  const Model<float> model(saved.model);
+  std::map<std::string, Weight> weights;
+  for (const Parameter& p : model.parameters().parameters()) {
+    const auto first = saved.state.best.begin() + p.offset;
+    weights[p.name] = {p.rows, p.cols, {first, first + p.size()}};
+  }
+  return weights;
+}
+
+std::map<std::string, Weight> weights_of_tensors(const std::string& path) {
+  std::map<std::string, Weight> weights;
+  for (const NamedTensor& tensor : read_safetensors(path).tensors) {
+    const auto* floats = std::get_if<std::vector<float>>(&tensor.values);
+    if (floats == nullptr || tensor.shape.size() != 2) continue;
+    weights[tensor.name] = {tensor.shape[0], tensor.shape[1], *floats};
+  }
+  return weights;
+}
+
+/// Weight and bias of a linear map, one under the other, and the columns of a head.
+struct Projection {
+  Projection(const ParameterList& list, const std::string& name, std::span<float> values)
+      : weight(map_of(list.find(name + ".weight"), values)),
+        bias(map_of(list.find(name + ".bias"), values)) {}
+  Matrix of_head(Index first, Index count) const {
+    Matrix both(weight.rows() + 1, count);
+    both << weight.middleCols(first, count).cast<double>(),
+        bias.middleCols(first, count).cast<double>();
+    return both;
+  }
+  void set_head(Index first, const Matrix& both) {
+    weight.middleCols(first, both.cols()) = both.topRows(weight.rows()).cast<float>();
+    bias.middleCols(first, both.cols()) = both.bottomRows(1).cast<float>();
+  }
+  static TokenMap<float> map_of(const Parameter& p, std::span<float> values) {
+    return {values.data() + p.offset, p.rows, p.cols};
+  }
+  TokenMap<float> weight;
+  TokenMap<float> bias;
+};
+
+}  // namespace
+
+void save_weights(const std::string& path, const SavedModel& saved) {
+  const Model<float> model(saved.model);
+  std::vector<NamedTensor> tensors;
+  for (const Parameter& p : model.parameters().parameters()) {
+    const auto first = saved.state.best.begin() + p.offset;
+    tensors.push_back({p.name, {p.rows, p.cols}, std::vector<float>(first, first + p.size())});
+  }
+  NamedOptions options;
+  for (const OptionText& option : list_options(saved.model.options))
+    options.emplace_back(option.name, option.value);
+  write_safetensors(path,
+                    tensors,
+                    {{"writer", "matapprox"},
+                     {"task", saved.task},
+                     {"task_options", json_of(saved.task_options)},
+                     {"model_options", json_of(options)},
+                     {"attention_options", json_of(saved.model.attention_options)},
+                     {"seed", std::to_string(saved.seed)},
+                     {"step", std::to_string(saved.state.best_step)}});
+}
+
+std::vector<std::string> transfer_weights(const std::string& path,
+                                          const ParameterList& list,
+                                          std::span<float> values) {
+  const auto weights =
+      path.ends_with(".safetensors") ? weights_of_tensors(path) : weights_of_model(path);
+  std::vector<std::string> names;
+  for (const Parameter& p : list.parameters()) {
+    const auto found = weights.find(p.name);
+    if (found == weights.end() || found->second.rows != p.rows || found->second.cols != p.cols)
+      continue;
+    std::copy(found->second.values.begin(), found->second.values.end(), values.begin() + p.offset);
+    names.push_back(p.name);
+  }
+  require(!names.empty(),
+          "weights: {} has no parameter of the name and size of any of this model",
+          path);
+  return names;
+}
+
+void truncate_scores(const ModelDescription& description, Index rank, std::span<float> values) {
+  const Model<float> model(description);
+  const Index p = description.options.width / description.options.heads;
+  require(rank >= 0 && rank <= p, "truncate_scores: rank {} is outside 0..{}", rank, p);
+  for (Index layer = 0; layer < model.layers(); ++layer) {
+    const std::string prefix = fmt::format("block{}.attention.", layer);
+    Projection query(model.parameters(), prefix + "query", values);
+    Projection key(model.parameters(), prefix + "key", values);
+    require(query.weight.cols() == description.options.width &&
+                key.weight.cols() == description.options.width,
+            "truncate_scores: layer {} has no queries and keys of width {}",
+            layer,
+            description.options.width);
+    for (Index head = 0; head < description.options.heads; ++head) {
+      const Matrix A = query.of_head(head * p, p);
+      const Matrix B = key.of_head(head * p, p);
+      const Eigen::BDCSVD<Matrix> svd(A * B.transpose(), Eigen::ComputeThinU | Eigen::ComputeThinV);
+      const Vector root = svd.singularValues().head(rank).cwiseSqrt();
+      Matrix left = Matrix::Zero(A.rows(), p);
+      Matrix right = Matrix::Zero(B.rows(), p);
+      left.leftCols(rank) = svd.matrixU().leftCols(rank) * root.asDiagonal();
+      right.leftCols(rank) = svd.matrixV().leftCols(rank) * root.asDiagonal();
+      query.set_head(head * p, left);
+      key.set_head(head * p, right);
+    }
+  }
+}
+
+}  // namespace matapprox::training

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "fuzz_target.hpp"
+#include "tasks/import/importers.hpp"
+
+namespace matapprox::fuzz {
+
+/// What every importer promises of the set that it returns.
+inline void demand_sound(const tasks::TokenSet& set) {
+  try {
+    tasks::check_tokens(set, "fuzz");
+  } catch (const Error&) {
+    demand(false);
+  }
+}
+
+}  // namespace matapprox::fuzz

@@ -1,0 +1,162 @@
+#include "matapprox/training/attention_on_sample.hpp"
+
+#include <gtest/gtest.h>
+
+#include "matapprox/core/error.hpp"
+#include "matapprox/core/random.hpp"
+#include "matapprox/methods/truncated_svd.hpp"
+#include "support/attention_layer.hpp"
+
+namespace matapprox {
+namespace {
+
+using training::AttentionOnSample;
+using training::Model;
+using training::ModelDescription;
+
+constexpr Index kMapLength = 13;
+
+ModelDescription map_model(const std::string& mechanism, attention::BlockKind block) {
+  ModelDescription d;
+  d.options.attention = mechanism;
+  d.options.width = 8;
+  d.options.heads = mechanism == "psf" ? 1 : 2;
+  d.options.layers = 2;
+  d.options.block.kind = block;
+  d.task.length = kMapLength;
+  d.task.vocabulary = 7;
+  d.task.answer = tasks::Answer::kClass;
+  d.task.classes = 3;
+  return d;
+}
+
+tasks::Sample map_sample() {
+  tasks::Sample sample;
+  for (Index i = 0; i < kMapLength; ++i) {
+    sample.tokens.push_back(
+        static_cast<std::int32_t>(random_index(2, RandomStream::kGenerator, i, 0, 7)));
+  }
+  sample.mask.assign(kMapLength, 1);
+  sample.mask[3] = sample.mask[12] = 0;
+  return sample;
+}
+
+/// softmax(Q K^T / sqrt(p)) of the first layer, from the parameters and the embedded tokens.
+Matrix dense_softmax_map(const ModelDescription& d,
+                         const std::vector<float>& values,
+                         const tasks::Sample& sample,
+                         Index head) {
+  const Model<float> model(d);
+  const auto parameter = [&](const std::string& name) {
+    const attention::Parameter& p = model.parameters().find(name);
+    Matrix M(p.rows, p.cols);
+    for (Index i = 0; i < p.rows; ++i) {
+      for (Index j = 0; j < p.cols; ++j)
+        M(i, j) = values[static_cast<std::size_t>(p.offset + i * p.cols + j)];
+    }
+    return M;
+  };
+  const Matrix table = parameter("embedding.token");
+  Matrix X(kMapLength, 8);
+  for (Index i = 0; i < kMapLength; ++i)
+    X.row(i) = table.row(sample.tokens[static_cast<std::size_t>(i)]);
+  for (const Index i : {3, 12}) X.row(i).setZero();
+  const auto projected = [&](const std::string& name) -> Matrix {
+    const Matrix all = (X * parameter("block0.attention." + name + ".weight")).rowwise() +
+                       parameter("block0.attention." + name + ".bias").row(0);
+    return all.middleCols(4 * head, 4);
+  };
+  Matrix S = projected("query") * projected("key").transpose() / 2;
+  S.col(3).setConstant(-1e300);
+  S.col(12).setConstant(-1e300);
+  return test::row_softmax(S);
+}
+
+TEST(AttentionOnSample, SoftmaxIsItsFormula) {
+  const ModelDescription d = map_model("softmax", attention::BlockKind::kPostNorm);
+  const std::vector<float> values = Model<float>(d).parameters().initial_values<float>(1);
+  const AttentionOnSample on_sample(d, values, map_sample());
+  ASSERT_EQ(on_sample.heads(), 2);
+  ASSERT_EQ(on_sample.layers(), 2);
+  for (const Index head : {0, 1}) {
+    const Matrix E = on_sample.matrix(0, head)->columns_at(index_range(0, kMapLength));
+    EXPECT_LT((E - dense_softmax_map(d, values, map_sample(), head)).norm(), 1e-12);
+  }
+}
+
+TEST(AttentionOnSample, RowsColumnsAndMethodsSeeOneMatrix) {
+  for (const char* mechanism : {"softmax", "psf", "linformer", "singularformer"}) {
+    for (const auto block : {attention::BlockKind::kPostNorm, attention::BlockKind::kPreNorm}) {
+      const ModelDescription d = map_model(mechanism, block);
+      const std::vector<float> values = Model<float>(d).parameters().initial_values<float>(1);
+      const AttentionOnSample on_sample(d, values, map_sample());
+      const auto E = on_sample.matrix(1, on_sample.heads() - 1);
+      const Matrix dense = E->columns_at(index_range(0, kMapLength));
+      const Matrix rows = E->rows_at(index_range(0, kMapLength));
+      EXPECT_LT((rows.transpose() - dense).norm(), 1e-12 * dense.norm()) << mechanism;
+      const Approximation full = truncated_svd(*E, {.rank = kMapLength});
+      const Matrix again = full.columns_at(index_range(0, kMapLength));
+      EXPECT_LT((again - dense).norm(), 1e-10 * dense.norm()) << mechanism;
+      EXPECT_EQ(dense.col(3).norm(), 0) << mechanism;
+    }
+  }
+}
+
+/// Realformer: the second layer's scores have the first one's in them.
+TEST(AttentionOnSample, CarriedScoresAreInTheMapsOfLayersAbove) {
+  ModelDescription d = map_model("softmax", attention::BlockKind::kPostNorm);
+  const std::vector<float> values = Model<float>(d).parameters().initial_values<float>(1);
+  const std::vector<Index> all = index_range(0, kMapLength);
+  const AttentionOnSample apart(d, values, map_sample());
+  d.attention_options = {{"carry_scores", "true"}};
+  const AttentionOnSample carried(d, values, map_sample());
+  EXPECT_LT((apart.matrix(0, 0)->columns_at(all) - carried.matrix(0, 0)->columns_at(all)).norm(),
+            1e-13);
+  // E_2 is the row-softmax of log E_1 + log E_own: the rows' constants fall out.
+  const Matrix own = apart.matrix(1, 0)->columns_at(all);
+  const Matrix first = apart.matrix(0, 0)->columns_at(all);
+  Matrix product = own.cwiseProduct(first);
+  for (Index i = 0; i < kMapLength; ++i) product.row(i) /= product.row(i).sum();
+  EXPECT_LT((carried.matrix(1, 0)->columns_at(all) - product).norm(), 1e-12);
+}
+
+TEST(AttentionOnSample, SummaryIsTheMeanOfTheLargest) {
+  const ModelDescription d = map_model("softmax", attention::BlockKind::kPostNorm);
+  const std::vector<float> values = Model<float>(d).parameters().initial_values<float>(1);
+  const AttentionOnSample on_sample(d, values, map_sample());
+  const std::vector<Index> all = index_range(0, kMapLength);
+  const Matrix S = on_sample.summary();
+  for (const auto& [i, j] : {std::pair<Index, Index>{0, 0}, {5, 7}, {12, 1}}) {
+    double mean = 0;
+    for (Index l = 0; l < 2; ++l) {
+      mean += std::max(on_sample.matrix(l, 0)->columns_at(all)(i, j),
+                       on_sample.matrix(l, 1)->columns_at(all)(i, j)) /
+              2;
+    }
+    EXPECT_NEAR(S(i, j), mean, 1e-14);
+  }
+}
+
+TEST(AttentionCorrelation, ByHand) {
+  Matrix A(3, 3);
+  Matrix B(3, 3);
+  A << 1, 2, 3, 1, 2, 3, 5, 5, 5;
+  B << 10, 20, 30, 3, 2, 1, 1, 2, 3;
+  EXPECT_NEAR(training::attention_correlation(A, B), 0, 1e-15);  // 1 and -1; the third row is constant
+  B.row(1) << 1, 3, 2;                                           // correlation 1/2
+  EXPECT_NEAR(training::attention_correlation(A, B), 0.75, 1e-15);
+  EXPECT_THROW(training::attention_correlation(A, Matrix::Zero(2, 3)), InvalidArgument);
+  EXPECT_THROW(training::attention_correlation(A, Matrix::Ones(3, 3)), InvalidArgument);
+}
+
+TEST(AttentionOnSample, RefusesWhatIsNotThere) {
+  const ModelDescription d = map_model("softmax", attention::BlockKind::kPostNorm);
+  const std::vector<float> values = Model<float>(d).parameters().initial_values<float>(1);
+  const AttentionOnSample on_sample(d, values, map_sample());
+  EXPECT_THROW(on_sample.matrix(2, 0), InvalidArgument);
+  EXPECT_THROW(on_sample.matrix(0, 2), InvalidArgument);
+  EXPECT_THROW(AttentionOnSample(d, std::vector<float>(3), map_sample()), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace matapprox
