@@ -14,9 +14,7 @@ using attention::Workspace;
 /// A model with its numbers, and what a forward pass left.
 struct AttentionOnSample::Run {
   Run(const ModelDescription& description, std::span<const float> values, tasks::Sample a_sample)
-      : model(description),
-        parameters(values.begin(), values.end()),
-        sample(std::move(a_sample)) {}
+      : model(description), parameters(values.begin(), values.end()), sample(std::move(a_sample)) {}
   Model<double> model;
   std::vector<double> parameters;
   tasks::Sample sample;
@@ -104,10 +102,10 @@ AttentionOnSample::AttentionOnSample(const ModelDescription& description,
   Workspace<double> workspace;
   TokenMatrix<double> out(run.model.rows_out(sample), run.model.outputs());
   run.model.forward(run.call(workspace), sample, out, cache);
-  const std::size_t tokens = sample.tokens.empty()
-                                 ? sample.features.size() /
-                                       static_cast<std::size_t>(description.task.features)
-                                 : sample.tokens.size();
+  const std::size_t tokens =
+      sample.tokens.empty()
+          ? sample.features.size() / static_cast<std::size_t>(description.task.features)
+          : sample.tokens.size();
   run.length = static_cast<Index>(tokens);
   for (Index l = 0; l < run.model.layers(); ++l)
     run.inputs.emplace_back(run.model.attention_input(l, run.length, cache));

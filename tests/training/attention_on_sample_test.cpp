@@ -142,8 +142,9 @@ TEST(AttentionCorrelation, ByHand) {
   Matrix B(3, 3);
   A << 1, 2, 3, 1, 2, 3, 5, 5, 5;
   B << 10, 20, 30, 3, 2, 1, 1, 2, 3;
-  EXPECT_NEAR(training::attention_correlation(A, B), 0, 1e-15);  // 1 and -1; the third row is constant
-  B.row(1) << 1, 3, 2;                                           // correlation 1/2
+  EXPECT_NEAR(
+      training::attention_correlation(A, B), 0, 1e-15);  // 1 and -1; the third row is constant
+  B.row(1) << 1, 3, 2;                                   // correlation 1/2
   EXPECT_NEAR(training::attention_correlation(A, B), 0.75, 1e-15);
   EXPECT_THROW(training::attention_correlation(A, Matrix::Zero(2, 3)), InvalidArgument);
   EXPECT_THROW(training::attention_correlation(A, Matrix::Ones(3, 3)), InvalidArgument);

@@ -15,8 +15,8 @@ using training::Optimizer;
 using training::OptimizerKind;
 using training::OptimizerOptions;
 using training::OptimizerState;
-using training::schedule_factor;
 using training::Schedule;
+using training::schedule_factor;
 
 struct Taken {
   std::vector<float> parameters;
@@ -110,9 +110,8 @@ TEST(Optimizer, Schedules) {
   EXPECT_NEAR(schedule_factor(Schedule::kLinear, 0, 51, 100), 0.5, 1e-15);
   EXPECT_NEAR(schedule_factor(Schedule::kLinear, 0, 100, 100), 0.01, 1e-15);
   EXPECT_NEAR(schedule_factor(Schedule::kCosine, 0, 51, 100), 0.5, 1e-15);
-  EXPECT_NEAR(schedule_factor(Schedule::kCosine, 0, 26, 100),
-              (1 + std::numbers::sqrt2 / 2) / 2,
-              1e-15);
+  EXPECT_NEAR(
+      schedule_factor(Schedule::kCosine, 0, 26, 100), (1 + std::numbers::sqrt2 / 2) / 2, 1e-15);
   EXPECT_EQ(schedule_factor(Schedule::kInverseSqrt, 100, 400, 1000), 0.5);
   EXPECT_EQ(schedule_factor(Schedule::kInverseSqrt, 100, 50, 1000), 0.5);
 }
@@ -156,8 +155,7 @@ TEST(Loss, Formulas) {
   out << 0.2, -1, 0.7;
   const double sum = std::exp(0.2) + std::exp(-1.0) + std::exp(0.7);
   check_loss({}, shape, sample, out, std::log(sum) - 0.7);
-  const double smoothed = 0.7 * (std::log(sum) - 0.7) +
-                          0.1 * (3 * std::log(sum) - (0.2 - 1 + 0.7));
+  const double smoothed = 0.7 * (std::log(sum) - 0.7) + 0.1 * (3 * std::log(sum) - (0.2 - 1 + 0.7));
   check_loss({training::LossKind::kAuto, 0.3}, shape, sample, out, smoothed);
   const auto sigma = [](double x) { return 1 / (1 + std::exp(-x)); };
   const double binary =

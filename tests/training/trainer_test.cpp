@@ -118,8 +118,12 @@ TEST(Trainer, AccumulatedBatchesAreOneBatch) {
 TEST(Trainer, TheFirstStepOfSgdFollowsTheMeanGradient) {
   SavedModel run = small_run();
   run.model.options.block.dropout = 0;
-  run.training_options = {{"steps", "1"},     {"batch", "8"},    {"evaluation_samples", "1"},
-                          {"optimizer", "sgd"}, {"momentum", "0"}, {"learning_rate", "1"}};
+  run.training_options = {{"steps", "1"},
+                          {"batch", "8"},
+                          {"evaluation_samples", "1"},
+                          {"optimizer", "sgd"},
+                          {"momentum", "0"},
+                          {"learning_rate", "1"}};
   Session session(run);
   const TrainingState start = session.trainer.start(run.seed);
   TrainingState after = start;
@@ -175,9 +179,12 @@ TEST(Trainer, StopsWhereTheLossIsNotFinite) {
 
 TEST(Trainer, StopsWithoutGain) {
   SavedModel run = small_run();
-  run.training_options = {{"steps", "1000"},         {"evaluate_every", "1"},
-                          {"evaluation_samples", "5"}, {"patience", "3"},
-                          {"batch", "1"},            {"learning_rate", "1e-12"}};
+  run.training_options = {{"steps", "1000"},
+                          {"evaluate_every", "1"},
+                          {"evaluation_samples", "5"},
+                          {"patience", "3"},
+                          {"batch", "1"},
+                          {"learning_rate", "1e-12"}};
   Session session(run);
   TrainingState state = session.trainer.start(run.seed);
   EXPECT_EQ(session.trainer.run(state, run.seed, {}), TrainingEnd::kPatience);

@@ -9,6 +9,10 @@ void add_attention(CLI::App& app, Action& chosen) {
   sub.footer("Examples:\n  matapprox attention list\n  matapprox attention train --help");
   add_attention_train(sub, chosen);
   add_attention_evaluate(sub, chosen);
+  add_attention_map(sub, chosen);
+  add_attention_spectrum(sub, chosen);
+  add_attention_data(sub, chosen);
+  add_attention_weights(sub, chosen);
   add_attention_list(sub, chosen);
 }
 

@@ -9,6 +9,7 @@
 #include "core/require.hpp"
 #include "exit_codes.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/training/weights.hpp"
 #include "output.hpp"
 #include "shared_options.hpp"
 
@@ -20,6 +21,7 @@ struct EvaluateCommand {
   std::string split = "test";
   std::optional<std::uint64_t> data_seed;
   Index samples = 5000;
+  std::optional<Index> truncate_rank;
   CommonOptions common;
   JsonOptions json;
 };
@@ -36,7 +38,9 @@ int run_evaluate(const EvaluateCommand& command) {
   command.json.check();
   require(command.samples >= 1, "--samples {} is below 1", command.samples);
   const tasks::Split split = split_of(command.split);
-  const training::SavedModel saved = training::load_model(command.model);
+  training::SavedModel saved = training::load_model(command.model);
+  if (command.truncate_rank)
+    training::truncate_scores(saved.model, *command.truncate_rank, saved.state.best);
   const std::uint64_t seed = command.data_seed.value_or(saved.seed);
   const auto task = task_of(saved, seed);
   training::Model<float> model(saved.model);
@@ -67,6 +71,10 @@ void add_attention_evaluate(CLI::App& app, Action& chosen) {
   sub.add_option("--samples", command->samples, "How many, or all if there are fewer [5000]")
       ->type_name("");
   sub.add_option("--data-seed", command->data_seed, "Other data of the same kind [the model's]")
+      ->type_name("");
+  sub.add_option("--truncate-rank",
+                 command->truncate_rank,
+                 "First replace queries and keys by the nearest of this rank, in every head")
       ->type_name("");
   command->common.add(sub, false);
   command->json.add(sub);

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <chrono>
 #include <filesystem>
@@ -12,6 +13,7 @@
 #include "exit_codes.hpp"
 #include "interrupt.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/training/weights.hpp"
 #include "output.hpp"
 #include "progress.hpp"
 #include "report/gnuplot.hpp"
@@ -26,6 +28,7 @@ struct TrainCommand {
   JsonOptions json;
   std::string output;
   std::string chart;
+  std::string start_from;
   bool resume = false;
   Index test_samples = 5000;
   double checkpoint_seconds = 60;
@@ -70,6 +73,20 @@ training::TrainingState resumed_state(const TrainCommand& command,
   require_same("mechanism", described.model.attention_options, saved.model.attention_options);
   require_same("training", described.training_options, saved.training_options);
   return std::move(saved.state);
+}
+
+/// Parameters at their start, those that --start-from has as they are there.
+training::TrainingState started(const TrainCommand& command,
+                                const training::Model<float>& model,
+                                const training::Trainer& trainer) {
+  training::TrainingState state = trainer.start(command.common.seed());
+  if (command.start_from.empty()) return state;
+  const auto names =
+      training::transfer_weights(command.start_from, model.parameters(), state.parameters);
+  state.best = state.parameters;
+  note(command.common.quiet(),
+       fmt::format("from {}: {}", command.start_from, fmt::join(names, ", ")));
+  return state;
 }
 
 std::string progress_text(const training::TrainingState& state,
@@ -127,6 +144,8 @@ int run_train(const TrainCommand& command) {
   command.json.check_other(command.chart);
   check_chart(command.chart);
   if (!command.chart.empty()) report::require_gnuplot();
+  require(!command.resume || command.start_from.empty(),
+          "--resume and --start-from exclude each other");
   require(!command.output.empty(), "give -o, the file for the model");
   require(command.test_samples >= 1, "--test-samples {} is below 1", command.test_samples);
   check_replaceable(command.output, command.resume || command.json.force());
@@ -136,8 +155,7 @@ int run_train(const TrainCommand& command) {
   const auto task = task_of(saved, saved.seed);
   const auto options = options_from<training::TrainingOptions>(saved.training_options);
   training::Trainer trainer(model, *task, options);
-  saved.state =
-      command.resume ? resumed_state(command, saved) : trainer.start(command.common.seed());
+  saved.state = command.resume ? resumed_state(command, saved) : started(command, model, trainer);
   note(command.common.quiet(), model_text(saved));
   const training::TrainingEnd end = train(command, trainer, options, saved);
   // Without a look there is no best point yet: the last one is as good as it gets.
@@ -176,6 +194,10 @@ void add_attention_train(CLI::App& app, Action& chosen) {
   CLI::App& sub = *app.add_subcommand("train", "Trains a model on a task and saves it");
   sub.add_option("-o,--output", command->output, "The HDF5 file to write")->type_name("OUT.h5");
   sub.add_flag("--resume", command->resume, "Go on from the checkpoint in the output file");
+  sub.add_option("--start-from",
+                 command->start_from,
+                 "Begin with the parameters of this model, where name and size are the same")
+      ->type_name("MODEL.h5|FILE.safetensors");
   sub.add_option("--checkpoint-seconds",
                  command->checkpoint_seconds,
                  "Besides after each look at the validation data, save this often [60]")

@@ -1,0 +1,154 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <memory>
+
+#include "attention/subcommands.hpp"
+#include "core/require.hpp"
+#include "exit_codes.hpp"
+#include "matapprox/tasks/import.hpp"
+#include "matapprox/tasks/task.hpp"
+#include "matapprox/tasks/token_file.hpp"
+#include "output.hpp"
+#include "owned_flags.hpp"
+#include "shared_options.hpp"
+
+namespace matapprox::app {
+namespace {
+
+struct ImportCommand {
+  std::string format;
+  std::string path;
+  std::string output;
+  NamedFlags flags;
+  CommonOptions common;
+  bool force = false;
+};
+
+tasks::ImportFormat format_of(const std::string& name) {
+  const auto& names = EnumNames<tasks::ImportFormat>::values;
+  const auto* const found = std::find(names.begin(), names.end(), name);
+  require(found != names.end(),
+          "there is no format '{}'{}",
+          name,
+          suggestion(name, std::vector<std::string>(names.begin(), names.end())));
+  return static_cast<tasks::ImportFormat>(found - names.begin());
+}
+
+int run_import(const ImportCommand& command) {
+  check_replaceable(command.output, command.force);
+  const tasks::TokenSet set =
+      tasks::import_tokens(format_of(command.format),
+                           command.path,
+                           options_from<tasks::ImportOptions>(command.flags.given()));
+  tasks::write_token_file(command.output, set);
+  write_stdout(fmt::format("{}: {} sequences of up to {} tokens, {} token ids, {} classes\n",
+                           command.output,
+                           set.size(),
+                           set.longest(),
+                           set.vocabulary,
+                           set.classes));
+  return kDone;
+}
+
+struct ShowCommand {
+  std::string task;
+  OwnedFlags flags;
+  Index samples = 1;
+  CommonOptions common;
+  ShowCommand();
+};
+
+std::vector<OwnedFlags::Owner> task_owners() {
+  std::vector<OwnedFlags::Owner> owners;
+  for (const tasks::TaskEntry& task : tasks::task_entries())
+    owners.push_back({std::string(task.name), task.options()});
+  return owners;
+}
+
+ShowCommand::ShowCommand() : flags(task_owners()) {}
+
+/// A sample in a few lines.
+std::string sample_text(const tasks::TaskShape& shape, const tasks::Sample& sample) {
+  std::string text;
+  if (!sample.tokens.empty()) text += fmt::format("tokens {}\n", fmt::join(sample.tokens, " "));
+  for (Index c = 0; c < shape.features; ++c) {
+    text += fmt::format("feature {}:", c);
+    for (std::size_t i = static_cast<std::size_t>(c); i < sample.features.size();
+         i += static_cast<std::size_t>(shape.features))
+      text += fmt::format(" {:.3g}", sample.features[i]);
+    text += "\n";
+  }
+  switch (shape.answer) {
+    case tasks::Answer::kNumber:
+      return text + fmt::format("answer {}\n", sample.number);
+    case tasks::Answer::kClass:
+      return text + fmt::format("class {}\n", sample.label);
+    case tasks::Answer::kTokenClass:
+      return text + fmt::format("classes {}\n", fmt::join(sample.labels, " "));
+  }
+  return text;
+}
+
+int run_show(const ShowCommand& command) {
+  require(command.samples >= 1, "--samples {} is below 1", command.samples);
+  const auto task =
+      tasks::make_task(command.task, command.flags.given(command.task), command.common.seed());
+  const Index size = task->size(tasks::Split::kTest);
+  tasks::Sample sample;
+  for (Index i = 0; i < command.samples && (size == 0 || i < size); ++i) {
+    task->make(tasks::Split::kTest, i, sample);
+    write_stdout(fmt::format("test sample {}\n{}", i, sample_text(task->shape(), sample)));
+  }
+  return kDone;
+}
+
+void add_import(CLI::App& app, Action& chosen) {
+  auto command = std::make_shared<ImportCommand>();
+  CLI::App& sub = *app.add_subcommand("import", "Makes a token file of a published data set");
+  sub.add_option("format",
+                 command->format,
+                 fmt::format("{}", fmt::join(EnumNames<tasks::ImportFormat>::values, ", ")))
+      ->required()
+      ->type_name("FORMAT");
+  sub.add_option("path", command->path, "The file or folder that docs/data-files.md says")
+      ->required()
+      ->type_name("PATH");
+  sub.add_option("-o,--output", command->output, "The token file to write")
+      ->required()
+      ->type_name("OUT.h5");
+  sub.add_flag("--force", command->force, "Overwrite the output file if it exists");
+  for (const OptionText& option : list_options(tasks::ImportOptions{}))
+    command->flags.add(sub, flag_of(option.name), option.name, option, option.help, "Reading");
+  sub.footer(
+      "Examples:\n  matapprox attention data import imdb aclImdb --max-length 4096 -o imdb.h5\n"
+      "  matapprox attention train --task token_file --path imdb.h5 -o model.h5");
+  sub.callback([command, &chosen] { chosen = [command] { return run_import(*command); }; });
+}
+
+void add_show(CLI::App& app, Action& chosen) {
+  auto command = std::make_shared<ShowCommand>();
+  CLI::App& sub = *app.add_subcommand("show", "Prints samples of a task");
+  sub.add_option("task", command->task, "One of those that `matapprox attention list` shows")
+      ->required()
+      ->type_name("TASK");
+  sub.add_option("--samples", command->samples, "How many [1]")->type_name("");
+  command->common.add(sub, true);
+  command->flags.add(sub, "Options of the tasks", "task", {"seed"});
+  sub.footer("Examples:\n  matapprox attention data show adding --length 16 --samples 3");
+  sub.callback([command, &chosen] { chosen = [command] { return run_show(*command); }; });
+}
+
+}  // namespace
+
+void add_attention_data(CLI::App& app, Action& chosen) {
+  CLI::App& sub = *app.add_subcommand("data", "Imports data sets, shows samples of a task");
+  sub.require_subcommand(1);
+  sub.footer(
+      "Examples:\n  matapprox attention data show listops\n"
+      "  matapprox attention data import --help");
+  add_import(sub, chosen);
+  add_show(sub, chosen);
+}
+
+}  // namespace matapprox::app

@@ -1,0 +1,192 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "attention/run_flags.hpp"
+#include "attention/subcommands.hpp"
+#include "core/require.hpp"
+#include "exit_codes.hpp"
+#include "matapprox/operators/dense.hpp"
+#include "matapprox/training/attention_on_sample.hpp"
+#include "output.hpp"
+#include "report/heat_map.hpp"
+#include "shared_options.hpp"
+
+namespace matapprox::app {
+namespace {
+
+struct MapCommand {
+  std::string model;
+  std::string other;
+  std::string output;
+  Index sample = 0;
+  Index samples = 20;
+  Index layer = 0;
+  Index head = 0;
+  bool summary = false;
+  std::vector<Index> rows;
+  CommonOptions common;
+  JsonOptions json;
+};
+
+training::AttentionOnSample attention_of(const training::SavedModel& saved,
+                                         const tasks::Task& task,
+                                         Index number) {
+  tasks::Sample sample;
+  task.make(tasks::Split::kTest, number, sample);
+  return {saved.model, saved.state.best, sample};
+}
+
+void check_number(const tasks::Task& task, Index number) {
+  const Index size = task.size(tasks::Split::kTest);
+  require(number >= 0 && (size == 0 || number < size),
+          "--sample {} is outside 0..{}",
+          number,
+          size == 0 ? std::string("") : fmt::format("{}", size - 1));
+}
+
+/// The matrix that is asked for: of a head, or of the whole model.
+std::shared_ptr<const LinearOperator> chosen_matrix(const MapCommand& command,
+                                                    const training::AttentionOnSample& attention) {
+  if (command.summary) return std::make_shared<DenseOperator>(attention.summary());
+  return attention.matrix(command.layer, command.head);
+}
+
+std::string title(const MapCommand& command, const training::SavedModel& saved) {
+  const std::string which = command.summary
+                                ? "largest over heads, mean over layers"
+                                : fmt::format("layer {}, head {}", command.layer, command.head);
+  return fmt::format(
+      "{}, {}, test sample {}", saved.model.options.attention, which, command.sample);
+}
+
+void write_picture(const std::string& path, const LinearOperator& E, const std::string& text) {
+  const report::PicturePlan plan = report::picture_plan(E.rows(), E.cols(), false);
+  const Matrix cells = report::picture_cells(E, plan);
+  const bool rising = cells.minCoeff() >= 0;
+  const report::ColourScale scale = report::symmetric_scale(
+      {&cells}, rising ? report::ColourMap::kRising : report::ColourMap::kDiverging);
+  const report::HeatMapFiles files = report::heat_map_files(cells, scale, text);
+  write_text(path, path.ends_with(".svg") ? files.svg : files.png);
+}
+
+bool is_picture(const std::string& path) {
+  return path.ends_with(".png") || path.ends_with(".svg");
+}
+
+void write_map(const MapCommand& command, const training::SavedModel& saved) {
+  const auto task = task_of(saved, saved.seed);
+  check_number(*task, command.sample);
+  const training::AttentionOnSample attention = attention_of(saved, *task, command.sample);
+  const auto E = chosen_matrix(command, attention);
+  if (is_picture(command.output)) {
+    require(command.rows.empty(), "--rows are for files of numbers, not for a picture");
+    write_picture(command.output, *E, title(command, saved));
+  } else if (!command.rows.empty()) {
+    write_block(command.output, E->rows_at(command.rows).transpose());
+  } else {
+    write_block(command.output, E->columns_at(index_range(0, E->cols())));
+  }
+  note(command.common.quiet(), title(command, saved));
+}
+
+/// The attention correlation of two models over test samples.
+std::vector<double> correlations(const MapCommand& command, const training::SavedModel& saved) {
+  const training::SavedModel other = training::load_model(command.other);
+  require(saved.task == other.task && saved.task_options == other.task_options,
+          "--correlate: {} and {} were trained on different tasks",
+          command.model,
+          command.other);
+  const auto task = task_of(saved, saved.seed);
+  const Index size = task->size(tasks::Split::kTest);
+  const Index count = size == 0 ? command.samples : std::min(size, command.samples);
+  std::vector<double> values;
+  for (Index i = 0; i < count; ++i) {
+    values.push_back(training::attention_correlation(attention_of(saved, *task, i).summary(),
+                                                     attention_of(other, *task, i).summary()));
+  }
+  return values;
+}
+
+void write_correlations(const MapCommand& command, const training::SavedModel& saved) {
+  std::vector<double> values = correlations(command, saved);
+  report::Json json = report::document_head(saved.seed, 1);
+  json["models"] = {command.model, command.other};
+  json["correlations"] = values;
+  double mean = 0;
+  for (const double value : values) mean += value / static_cast<double>(values.size());
+  json["mean"] = mean;
+  command.json.write(json);
+  if (command.json.replaces_text()) return;
+  std::sort(values.begin(), values.end());
+  const auto quantile = [&](double q) {
+    return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1))];
+  };
+  write_stdout(
+      fmt::format("attention correlation over {} test samples: mean {:.4f}, smallest {:.4f}, "
+                  "median {:.4f}, largest {:.4f}\n",
+                  values.size(),
+                  mean,
+                  values.front(),
+                  quantile(0.5),
+                  values.back()));
+}
+
+int run_map(const MapCommand& command) {
+  command.common.apply();
+  command.json.check();
+  require(command.output.empty() != command.other.empty(),
+          "give -o, a file for the map, or --correlate, another model");
+  require(command.samples >= 1, "--samples {} is below 1", command.samples);
+  if (!command.output.empty()) {
+    if (!is_picture(command.output)) check_block_format(command.output);
+    command.json.check_other(command.output);
+  }
+  const training::SavedModel saved = training::load_model(command.model);
+  if (command.other.empty()) {
+    write_map(command, saved);
+  } else {
+    write_correlations(command, saved);
+  }
+  return kDone;
+}
+
+}  // namespace
+
+void add_attention_map(CLI::App& app, Action& chosen) {
+  auto command = std::make_shared<MapCommand>();
+  CLI::App& sub =
+      *app.add_subcommand("map", "Writes a model's effective attention matrix on one sample");
+  sub.add_option("model", command->model, "A file that `attention train` wrote")
+      ->required()
+      ->type_name("MODEL.h5");
+  sub.add_option("-o,--output",
+                 command->output,
+                 "A picture (.png, .svg), or numbers (.npy, .mtx, .csv, .h5; - prints CSV)")
+      ->type_name("FILE");
+  sub.add_option("--sample", command->sample, "Which test sample [0]")->type_name("");
+  sub.add_option("--layer", command->layer, "Which layer, from 0 [0]")->type_name("");
+  sub.add_option("--head", command->head, "Which head, from 0 [0]")->type_name("");
+  sub.add_flag("--summary",
+               command->summary,
+               "One matrix for the model: the largest over heads, the mean over layers");
+  sub.add_option("--rows", command->rows, "Only these rows, from 0: 0,17")
+      ->delimiter(',')
+      ->type_name("");
+  sub.add_option("--correlate",
+                 command->other,
+                 "The mean correlation of the rows with those of this model, on --samples samples")
+      ->type_name("MODEL.h5");
+  sub.add_option("--samples", command->samples, "Test samples to correlate on [20]")->type_name("");
+  command->common.add(sub, false);
+  command->json.add(sub);
+  sub.footer(
+      "Examples:\n"
+      "  matapprox attention map adding.h5 -o map.png\n"
+      "  matapprox attention map adding.h5 -o map.npy && matapprox compare map.npy");
+  sub.callback([command, &chosen] { chosen = [command] { return run_map(*command); }; });
+}
+
+}  // namespace matapprox::app

@@ -1,0 +1,166 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+
+#include "attention/subcommands.hpp"
+#include "core/require.hpp"
+#include "exit_codes.hpp"
+#include "matapprox/core/random.hpp"
+#include "matapprox/core/threads.hpp"
+#include "matapprox/operators/dense.hpp"
+#include "matapprox/report/cumulative_spectrum.hpp"
+#include "output.hpp"
+#include "shared_options.hpp"
+
+namespace matapprox::app {
+namespace {
+
+constexpr Index kLargestSpectrum = 8192;
+
+struct SpectrumCommand {
+  InputOptions input;
+  std::string random;
+  Index order = 512;
+  Index head_width = 64;
+  std::vector<Index> ranks;
+  CommonOptions common;
+  JsonOptions json;
+};
+
+/// softmax(Q K^T / sqrt(p)) of standard normal Q and K.
+Matrix random_attention(Index n, Index width, std::uint64_t seed) {
+  const Matrix Q = random_normal_matrix(seed, RandomStream::kGenerator, n, width);
+  const Matrix K = random_normal_matrix(seed + 1, RandomStream::kGenerator, n, width);
+  Matrix S = Q * K.transpose() / std::sqrt(static_cast<double>(width));
+  for (Index i = 0; i < n; ++i) {
+    S.row(i) = (S.row(i).array() - S.row(i).maxCoeff()).exp().matrix();
+    S.row(i) /= S.row(i).sum();
+  }
+  return S;
+}
+
+Matrix random_of(const SpectrumCommand& command) {
+  const Index n = command.order;
+  const std::uint64_t seed = command.common.seed();
+  require(n >= 1 && n <= kLargestSpectrum, "--order {} is outside 1..{}", n, kLargestSpectrum);
+  require(command.head_width >= 1, "--head-width {} is below 1", command.head_width);
+  if (command.random == "normal") return random_normal_matrix(seed, RandomStream::kGenerator, n, n);
+  if (command.random == "attention") return random_attention(n, command.head_width, seed);
+  require(command.random == "uniform" || command.random == "symmetric_uniform",
+          "--random '{}' is not uniform, symmetric_uniform, normal or attention",
+          command.random);
+  const bool symmetric = command.random == "symmetric_uniform";
+  Matrix A(n, n);
+  for (Index j = 0; j < n; ++j) {
+    for (Index i = 0; i < n; ++i) {
+      const double x = random_uniform(seed, RandomStream::kGenerator, i, j);
+      A(i, j) = symmetric ? 2 * x - 1 : x;
+    }
+  }
+  return A;
+}
+
+std::shared_ptr<const LinearOperator> matrix_of(const SpectrumCommand& command) {
+  require(command.input.path().empty() != command.random.empty(), "give a matrix file or --random");
+  if (!command.random.empty()) return std::make_shared<DenseOperator>(random_of(command));
+  return command.input.load(command.common.quiet()).matrix;
+}
+
+std::vector<Index> ranks_of(const SpectrumCommand& command, Index count) {
+  std::vector<Index> ranks = command.ranks;
+  if (ranks.empty()) {
+    for (Index k = 1; k < count; k *= 2) ranks.push_back(k);
+    ranks.push_back(count);
+  }
+  for (const Index k : ranks) {
+    require(k >= 1 && k <= count, "--ranks: {} is outside 1..{}", k, count);
+  }
+  return ranks;
+}
+
+report::Json spectrum_json(const CumulativeSpectrum& spectrum, const std::vector<Index>& ranks) {
+  report::Json json = {{"centred", spectrum.centred}, {"shares", report::Json::array()}};
+  for (const Index k : ranks) {
+    json["shares"].push_back(
+        {{"rank", k}, {"values", spectrum.share(k, 1)}, {"squares", spectrum.share(k, 2)}});
+  }
+  json["singular_values"] =
+      std::vector<double>(spectrum.values.data(), spectrum.values.data() + spectrum.values.size());
+  return json;
+}
+
+int run_spectrum(const SpectrumCommand& command) {
+  command.common.apply();
+  command.json.check();
+  const auto A = matrix_of(command);
+  require(std::max(A->rows(), A->cols()) <= kLargestSpectrum,
+          "a matrix of {} x {}: all singular values are for up to {} a side; "
+          "`approximate FILE truncated_svd` finds the leading ones",
+          A->rows(),
+          A->cols(),
+          kLargestSpectrum);
+  const CumulativeSpectrum plain = cumulative_spectrum(*A, false);
+  const CumulativeSpectrum centred = cumulative_spectrum(*A, true);
+  const std::vector<Index> ranks = ranks_of(command, plain.values.size());
+  report::Json json = report::document_head(command.common.seed(), threads());
+  json["matrix"] = command.random.empty() ? command.input.path() : command.random;
+  json["rows"] = A->rows();
+  json["cols"] = A->cols();
+  json["spectra"] = {spectrum_json(plain, ranks), spectrum_json(centred, ranks)};
+  command.json.write(json);
+  if (command.json.replaces_text()) return kDone;
+  std::string text = fmt::format(
+      "{} x {}, share of the largest k of {} singular values\n"
+      "                     as it is         columns centred\n"
+      "{:>8} {:>10} {:>10}  {:>10} {:>10}\n",
+      A->rows(),
+      A->cols(),
+      plain.values.size(),
+      "k",
+      "sum",
+      "squares",
+      "sum",
+      "squares");
+  for (const Index k : ranks) {
+    text += fmt::format("{:>8} {:>10.4f} {:>10.4f}  {:>10.4f} {:>10.4f}\n",
+                        k,
+                        plain.share(k, 1),
+                        plain.share(k, 2),
+                        centred.share(k, 1),
+                        centred.share(k, 2));
+  }
+  write_stdout(text);
+  return kDone;
+}
+
+}  // namespace
+
+void add_attention_spectrum(CLI::App& app, Action& chosen) {
+  auto command = std::make_shared<SpectrumCommand>();
+  CLI::App& sub = *app.add_subcommand(
+      "spectrum", "Cumulative singular values of a matrix, with and without its column means");
+  command->input.add(sub, "The matrix");
+  sub.get_option("matrix")->required(false);
+  sub.add_option("--random",
+                 command->random,
+                 "In place of a file: entries uniform in 0..1, symmetric_uniform in -1..1, normal, "
+                 "or attention, softmax(Q K^T / sqrt(p)) of normal Q and K")
+      ->type_name("");
+  sub.add_option("--order", command->order, "N of a random matrix [512]")->type_name("");
+  sub.add_option("--head-width", command->head_width, "p of random attention [64]")->type_name("");
+  sub.add_option("--ranks", command->ranks, "Values of k: 64,128 [powers of two]")
+      ->delimiter(',')
+      ->type_name("");
+  command->common.add(sub, true);
+  command->json.add(sub);
+  sub.footer(
+      "Examples:\n"
+      "  matapprox attention spectrum --random uniform --ranks 128\n"
+      "  matapprox attention spectrum map.npy");
+  sub.callback([command, &chosen] { chosen = [command] { return run_spectrum(*command); }; });
+}
+
+}  // namespace matapprox::app

@@ -1,0 +1,47 @@
+#include "matapprox/training/weights.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "attention/subcommands.hpp"
+#include "core/require.hpp"
+#include "exit_codes.hpp"
+#include "output.hpp"
+
+namespace matapprox::app {
+namespace {
+
+struct WeightsCommand {
+  std::string model;
+  std::string output;
+  bool force = false;
+};
+
+int run_weights(const WeightsCommand& command) {
+  require(command.output.ends_with(".safetensors"),
+          "-o {}: weights are written as .safetensors",
+          command.output);
+  check_replaceable(command.output, command.force);
+  training::save_weights(command.output, training::load_model(command.model));
+  return kDone;
+}
+
+}  // namespace
+
+void add_attention_weights(CLI::App& app, Action& chosen) {
+  auto command = std::make_shared<WeightsCommand>();
+  CLI::App& sub =
+      *app.add_subcommand("weights", "Writes the parameters of a model for other programs");
+  sub.add_option("model", command->model, "A file that `attention train` wrote")
+      ->required()
+      ->type_name("MODEL.h5");
+  sub.add_option("-o,--output", command->output, "The file to write")
+      ->required()
+      ->type_name("OUT.safetensors");
+  sub.add_flag("--force", command->force, "Overwrite the output file if it exists");
+  sub.footer("Examples:\n  matapprox attention weights adding.h5 -o adding.safetensors");
+  sub.callback([command, &chosen] { chosen = [command] { return run_weights(*command); }; });
+}
+
+}  // namespace matapprox::app

@@ -1,0 +1,27 @@
+#include "matapprox/report/cumulative_spectrum.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/lapack.hpp"
+
+namespace matapprox {
+
+double CumulativeSpectrum::share(Index k, int power) const {
+  double head = 0;
+  double all = 0;
+  for (Index i = 0; i < values.size(); ++i) {
+    const double term = std::pow(values(i), power);
+    all += term;
+    if (i < k) head += term;
+  }
+  return all > 0 ? head / all : 1;
+}
+
+CumulativeSpectrum cumulative_spectrum(const LinearOperator& A, bool centre_columns) {
+  Matrix dense = A.columns_at(index_range(0, A.cols()));
+  if (centre_columns) dense.rowwise() -= dense.colwise().mean().eval();
+  return {kernels::singular_values(dense), centre_columns};
+}
+
+}  // namespace matapprox
