@@ -68,6 +68,7 @@ void ModelOptions::visit(OptionVisitor& v) {
   block.visit(v);
   v.visit("final_norm", final_norm, "a norm after the last pre_norm block");
   embedding.visit(v);
+  v.visit("embedding_dropout", embedding_dropout, "share of numbers dropped after the embedding");
   v.visit_enum("pool", pool, "what the head reads: all tokens, the first, mean, largest");
   v.visit_enum("head", head, "linear map, or Linear - GELU - Linear");
   v.visit("head_hidden", head_hidden, "hidden width of an mlp head; 0: that of its input");
@@ -75,7 +76,7 @@ void ModelOptions::visit(OptionVisitor& v) {
 
 template <class T>
 Model<T>::Model(ModelDescription description)
-    : description_(std::move(description)), dropout_(description_.options.block.dropout, 0) {
+    : description_(std::move(description)), dropout_(description_.options.embedding_dropout, 0) {
   const ModelOptions& options = description_.options;
   const tasks::TaskShape& task = description_.task;
   require(options.width >= 1, "model: width {} is below 1", options.width);

@@ -92,7 +92,11 @@ std::vector<ModelCase> model_cases() {
        }},
       {"MaxPool", [](ModelDescription& d) { d.options.pool = Pool::kMax; }},
       {"TokenAnswers", [](ModelDescription& d) { d.task.answer = tasks::Answer::kTokenClass; }},
-      {"Dropout", [](ModelDescription& d) { d.options.block.dropout = 0.3; }},
+      {"Dropout",
+       [](ModelDescription& d) {
+         d.options.block.dropout = 0.3;
+         d.options.embedding_dropout = 0.2;
+       }},
   };
 }
 

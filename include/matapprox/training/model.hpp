@@ -35,6 +35,7 @@ struct ModelOptions {
   Index layers = 1;
   bool causal = false;
   attention::BlockOptions block;
+  double embedding_dropout = 0;
   bool final_norm = true;  ///< after the last pre_norm block
   attention::EmbeddingOptions embedding;
   attention::Pool pool = attention::Pool::kMean;  ///< of tasks with one answer a sample
