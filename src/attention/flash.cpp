@@ -26,26 +26,26 @@ enum FlashArray : std::size_t {
 /// The copies of Z, rows of the scales and shifts.
 enum FlashCopy : Index { kLocalQuery, kLocalKey, kGlobalQuery, kGlobalKey, kCopies };
 
-template <class T>
-T sigmoid(const T& x) {
-  using std::exp;
-  return T(1) / (T(1) + exp(-x));
-}
-
-/// Y = X sigmoid(X).
+/// Y = X / (1 + exp(-X)).
 template <class T>
 void silu(const ConstTokens<T>& X, Tokens<T> Y) {
   for (Index i = 0; i < X.rows(); ++i) {
-    for (Index j = 0; j < X.cols(); ++j) Y(i, j) = X(i, j) * sigmoid(T(X(i, j)));
+    Y.row(i) = -X.row(i);
+    exp_values(Y.row(i).data(), Y.row(i).data(), Y.cols());
+    Y.row(i).array() = X.row(i).array() / (Y.row(i).array() + T(1));
   }
 }
+
+/// dX times the slope s (1 + x (1 - s)), s = 1 / (1 + exp(-x)).
 template <class T>
-void silu_backward(const ConstTokens<T>& X, Tokens<T> dX) {
+void silu_backward(const Call<T>& call, const ConstTokens<T>& X, Tokens<T> dX) {
+  typename Workspace<T>::Scope scope(*call.workspace);
+  TokenMap<T> s = scope.take(1, X.cols());
   for (Index i = 0; i < X.rows(); ++i) {
-    for (Index j = 0; j < X.cols(); ++j) {
-      const T s = sigmoid(T(X(i, j)));
-      dX(i, j) *= s * (T(1) + X(i, j) * (T(1) - s));
-    }
+    s = -X.row(i);
+    exp_values(s.data(), s.data(), s.cols());
+    s.array() = (s.array() + T(1)).inverse();
+    dX.row(i).array() *= s.array() * (T(1) + X.row(i).array() * (T(1) - s.array()));
   }
 }
 
@@ -396,9 +396,9 @@ void Flash<T>::backward(const Call<T>& call,
   d_gated = d_gated.cwiseProduct(H);  // dU from here on
   mix_backward(call, Z, V, dH, dZ, dV);
   clear_padding<T>(call.mask, dV);
-  silu_backward<T>(cache.array(kGateBefore, n, e), d_gated);
-  silu_backward<T>(cache.array(kFlashValuesBefore, n, e), dV);
-  silu_backward<T>(cache.array(kSharedBefore, n, s), dZ);
+  silu_backward<T>(call, cache.array(kGateBefore, n, e), d_gated);
+  silu_backward<T>(call, cache.array(kFlashValuesBefore, n, e), dV);
+  silu_backward<T>(call, cache.array(kSharedBefore, n, s), dZ);
   gate_.pull_back(call, X, d_gated, dX, false);
   value_.pull_back(call, X, dV, dX, true);
   shared_.pull_back(call, X, dZ, dX, true);

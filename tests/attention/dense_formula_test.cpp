@@ -160,10 +160,11 @@ TEST_P(PsfFormula, IsTheProductOfItsFactors) {
         linear_of(e.run, "a.factor" + std::to_string(m + 1), hidden.middleCols(7 * (m + 1), 7));
     Matrix dense = Matrix::Zero(n, n);
     for (Index i = 0; i < n; ++i) {
-      for (Index k = 0; k < pattern.links(m); ++k)
+      for (Index k = 0; k < pattern.links(m); ++k) {
         dense(i,
               (i + pattern.offsets[static_cast<std::size_t>(m)][static_cast<std::size_t>(k)]) %
                   n) += W(i, k);
+      }
     }
     E = dense * E;
     if (GetParam()) E += Matrix::Identity(n, n);
