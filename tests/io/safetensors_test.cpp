@@ -64,7 +64,7 @@ std::pair<std::string, std::vector<Index>> found_in(const std::string& file,
   std::uint64_t size = 0;
   std::memcpy(&size, file.data(), 8);
   const auto header = nlohmann::json::parse(file.substr(8, size));
-  const auto entry = header.at(name);
+  const auto& entry = header.at(name);
   const std::size_t begin = entry.at("data_offsets").at(0);
   const std::size_t end = entry.at("data_offsets").at(1);
   return {file.substr(8 + size + begin, end - begin), entry.at("shape").get<std::vector<Index>>()};

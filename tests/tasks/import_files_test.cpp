@@ -1,4 +1,5 @@
 // Data sets of one file a split: ListOps, AAN, AG News, CIFAR, FASTA.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -237,8 +238,8 @@ TEST(ImportCifar, GreyLevelsOfPixels) {
 
 TEST(ImportCifar, FoldersAndLabelsOfBothKinds) {
   const std::string folder = test::temporary_dir();
-  for (const std::string name : {"1", "2", "3", "4", "5"}) {
-    test::write_file(folder + "/data_batch_" + name + ".bin", cifar_record("\x01"));
+  for (int part = 1; part <= 5; ++part) {
+    test::write_file(fmt::format("{}/data_batch_{}.bin", folder, part), cifar_record("\x01"));
   }
   test::write_file(folder + "/test_batch.bin", cifar_record("\x09"));
   test::write_file(folder + "/train.bin", cifar_record("\x13\x63"));

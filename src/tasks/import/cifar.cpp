@@ -68,7 +68,7 @@ TokenSet import_cifar(const std::string& path,
   std::error_code code;
   if (std::filesystem::is_directory(path, code)) {
     for (const SplitFile& file : files) {
-      read_cifar({path + "/" + file.path, file.split}, labels, builder);
+      read_cifar({path_in(path, file.path), file.split}, labels, builder);
     }
   } else {
     read_cifar({path, std::nullopt}, labels, builder);

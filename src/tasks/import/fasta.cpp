@@ -39,9 +39,9 @@ LetterTable base_table() {
 LetterTable residue_table() {
   LetterTable table;
   table.fill(-1);
-  for (std::int32_t k = 0; k < kLetters; ++k) {
-    table[static_cast<std::size_t>('a' + k)] = k;
-    table[static_cast<std::size_t>('A' + k)] = k;
+  for (char c = 'a'; c <= 'z'; ++c) {
+    table[static_cast<unsigned char>(c)] = c - 'a';
+    table[static_cast<unsigned char>(c - 'a' + 'A')] = c - 'a';
   }
   return table;
 }
@@ -209,8 +209,9 @@ TokenSet import_genome(const std::string& path, const ImportOptions& options) {
                           "first dot",
                           classes.back()));
     }
-    const InputBytes bytes = read_all(path + "/" + name);
-    parse_genome(bytes, path + "/" + name, label, builder);
+    const std::string file = path_in(path, name);
+    const InputBytes bytes = read_all(file);
+    parse_genome(bytes, file, label, builder);
   }
   return builder.finish();
 }

@@ -73,6 +73,10 @@ std::vector<std::string> files_in(const std::string& path) {
       path, [](const auto& entry, std::error_code& code) { return entry.is_regular_file(code); });
 }
 
+std::string path_in(std::string_view folder, std::string_view name) {
+  return fmt::format("{}/{}", folder, name);
+}
+
 std::vector<SplitFile> split_files(const std::string& path, std::string_view extension) {
   std::error_code code;
   if (!std::filesystem::is_directory(path, code)) return {{path, std::nullopt}};
@@ -90,7 +94,7 @@ std::vector<SplitFile> split_files(const std::string& path, std::string_view ext
   }
   std::vector<SplitFile> files;
   for (std::size_t k = 0; k < found.size(); ++k) {
-    if (!found[k].empty()) files.push_back({path + "/" + found[k], static_cast<Split>(k)});
+    if (!found[k].empty()) files.push_back({path_in(path, found[k]), static_cast<Split>(k)});
   }
   if (files.empty()) {
     fail_in(path,

@@ -20,6 +20,9 @@ void require_folder(const std::string& path);
 std::vector<std::string> folders_in(const std::string& path);
 std::vector<std::string> files_in(const std::string& path);
 
+/// "folder/name".
+std::string path_in(std::string_view folder, std::string_view name);
+
 /// A file of a data set and the split that it belongs to; nothing if the set is not divided.
 struct SplitFile {
   std::string path;

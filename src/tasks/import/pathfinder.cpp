@@ -140,7 +140,7 @@ TokenSet import_pathfinder(const std::string& path, const ImportOptions& options
   for (const std::string& name : files_in(folder)) {
     if (!name.ends_with(".npy")) continue;
     ++found;
-    reader.read_metadata(folder + "/" + name);
+    reader.read_metadata(path_in(folder, name));
   }
   if (found == 0) fail_in(folder, "there is no file *.npy in the folder");
   return reader.finish();

@@ -21,7 +21,7 @@ void add_text_folder(const std::string& folder,
   for (const std::string& name : files_in(folder)) {
     if (!name.ends_with(extension)) continue;
     ++found;
-    const std::string path = folder + "/" + name;
+    const std::string path = path_in(folder, name);
     const InputBytes text = read_text_file(path);
     if (text.size() == 0) {
       if (builder.options().skip_empty) continue;
@@ -42,7 +42,7 @@ void add_class_folders(const std::string& folder,
     if (found == classes.end() || *found != name) {
       fail_in(folder, fmt::format("the class '{}' does not occur in training", name));
     }
-    add_text_folder(folder + "/" + name, "", found - classes.begin(), split, builder);
+    add_text_folder(path_in(folder, name), "", found - classes.begin(), split, builder);
   }
 }
 
@@ -82,13 +82,13 @@ TokenSet import_newsgroups(const std::string& path, const ImportOptions& options
     fail_in(path, "of the folders *train and *test, one is missing");
   }
   const bool divided = !train.empty();
-  const std::vector<std::string> classes = divided ? folders_in(path + "/" + train) : folders;
+  const std::vector<std::string> classes = divided ? folders_in(path_in(path, train)) : folders;
   if (classes.empty()) fail_in(path, "there are no folders, one a class is expected");
   TokenBuilder builder(options, path, kByteTokens, std::ssize(classes));
   builder.set().class_names = classes;
   if (divided) {
-    add_class_folders(path + "/" + train, classes, Split::kTrain, builder);
-    add_class_folders(path + "/" + test, classes, Split::kTest, builder);
+    add_class_folders(path_in(path, train), classes, Split::kTrain, builder);
+    add_class_folders(path_in(path, test), classes, Split::kTest, builder);
   } else {
     add_class_folders(path, classes, std::nullopt, builder);
   }
