@@ -74,6 +74,7 @@
 #include "matapprox/report/build_info.hpp"
 #include "matapprox/report/checkpoint.hpp"
 #include "matapprox/report/comparison.hpp"
+#include "matapprox/report/cumulative_spectrum.hpp"
 #include "matapprox/report/measure.hpp"
 #include "matapprox/report/report_page.hpp"
 #include "matapprox/report/run.hpp"

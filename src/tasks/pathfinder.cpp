@@ -20,7 +20,7 @@ void require_pathfinder(std::string_view option, double value, double least, dou
           most);
 }
 
-void validate(const PathfinderOptions& o) {
+void validate_pathfinder(const PathfinderOptions& o) {
   require_pathfinder("side", static_cast<double>(o.side), 16, 1024);
   require_pathfinder("contour", static_cast<double>(o.contour), 2, 1024);
   require_pathfinder("distractors", static_cast<double>(o.distractors), -1, 1024);
@@ -42,7 +42,7 @@ class Pathfinder final : public Task {
  public:
   Pathfinder(const PathfinderOptions& options, std::uint64_t seed)
       : options_(options), seed_(seed) {
-    validate(options);
+    validate_pathfinder(options);
     options_ = resolved(options);
     shape_.length = options.side * options.side;
     shape_.features = options.pixels == Pixels::kValues ? 1 : 0;
@@ -87,10 +87,9 @@ class Pathfinder final : public Task {
       const Index level = sample.features.empty()
                               ? sample.tokens[at]
                               : std::lround(255 * static_cast<double>(sample.features[at]));
-      if (level > brightest_dash) {
-        bright.push_back(
-            {static_cast<double>(t % options_.side), static_cast<double>(t / options_.side)});
-      }
+      if (level <= brightest_dash) continue;
+      const Index row = t / options_.side;
+      bright.push_back({static_cast<double>(t % options_.side), static_cast<double>(row)});
     }
     double largest = 0;
     for (const Point& a : bright) {

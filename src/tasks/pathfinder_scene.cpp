@@ -7,7 +7,7 @@
 namespace matapprox::tasks {
 namespace {
 
-constexpr double kPi = 3.141592653589793;
+constexpr double kRadiansADegree = 0.017453292519943295;
 constexpr int kTurnsTried = 8;     // for the next dash
 constexpr int kStartsTried = 300;  // for a curve
 
@@ -30,7 +30,7 @@ class SceneDrawing {
         draws_(draws),
         margin_(options.marker_radius + 0.5),
         far_(static_cast<double>(options.side) - margin_),
-        half_turn_(std::tan(options.max_turn / 360 * kPi)) {}
+        half_turn_(std::tan(options.max_turn / 2 * kRadiansADegree)) {}
 
   /// Adds a curve of `dashes` dashes that keeps clear of all there is.
   bool add_curve(Index dashes) {

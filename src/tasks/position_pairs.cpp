@@ -3,7 +3,7 @@
 namespace matapprox::tasks {
 
 PositionPairs::PositionPairs(std::string_view who, Index length, Index min_gap, Index max_gap)
-    : length_(length), min_gap_(min_gap), gaps_(0) {
+    : length_(length), min_gap_(min_gap) {
   require_length(who, length, 2);
   require(max_gap >= 0 && max_gap < length,
           "{}: max_gap {} is outside 1..{} (0: {})",

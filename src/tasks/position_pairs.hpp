@@ -24,7 +24,7 @@ class PositionPairs {
 
   Index length_;
   Index min_gap_;
-  Index gaps_;
+  Index gaps_ = 0;
 };
 
 }  // namespace matapprox::tasks

@@ -23,10 +23,11 @@ using tasks::Split;
 
 std::vector<PathfinderScene> drawn_scenes(const PathfinderOptions& options, std::size_t count) {
   std::vector<PathfinderScene> scenes;
-  for (Index i = 0; scenes.size() < count; ++i) {
+  for (Index i = 0; scenes.size() < count && i < 50000; ++i) {
     tasks::SampleDraws draws(6, Split::kTrain, i);
     if (auto scene = tasks::draw_scene(options, draws)) scenes.push_back(*std::move(scene));
   }
+  EXPECT_EQ(scenes.size(), count);
   return scenes;
 }
 
