@@ -39,7 +39,7 @@ struct BlockOptions {
 ///   pre_norm    Z = X + A(LN1(X)),  Y = Z + F(LN2(Z))            [XYH+20]
 ///   bare        Y = A(X)
 /// F is a FeedForward; dropout acts on A and F. A post_norm block with the mechanism's option
-/// carry_scores is a Realformer block [HRJ+21]. SimpleTRON's blocks with another skip connection
+/// carry_scores is a Realformer block [HRKA21]. SimpleTRON's blocks with another skip connection
 /// are post_norm with outer_skip: its text has no formula, this is our reading; inner_skip is the
 /// other one. Parameters PREFIX.norm1, .norm2, .feed_forward.
 template <class T>
