@@ -28,6 +28,7 @@
 #include "matapprox/attention/simpletron.hpp"
 #include "matapprox/attention/singularformer.hpp"
 #include "matapprox/attention/softmax.hpp"
+#include "matapprox/attention/timing.hpp"
 #include "matapprox/attention/tokens.hpp"
 #include "matapprox/attention/workspace.hpp"
 #include "matapprox/core/budget.hpp"

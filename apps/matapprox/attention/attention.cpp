@@ -12,6 +12,7 @@ void add_attention(CLI::App& app, Action& chosen) {
   add_attention_map(sub, chosen);
   add_attention_spectrum(sub, chosen);
   add_attention_data(sub, chosen);
+  add_attention_bench(sub, chosen);
   add_attention_weights(sub, chosen);
   add_attention_list(sub, chosen);
 }

@@ -10,6 +10,7 @@ void add_attention_evaluate(CLI::App& app, Action& chosen);
 void add_attention_map(CLI::App& app, Action& chosen);
 void add_attention_spectrum(CLI::App& app, Action& chosen);
 void add_attention_data(CLI::App& app, Action& chosen);
+void add_attention_bench(CLI::App& app, Action& chosen);
 void add_attention_weights(CLI::App& app, Action& chosen);
 void add_attention_list(CLI::App& app, Action& chosen);
 

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "matapprox/attention/attention.hpp"
+
+namespace matapprox::attention {
+
+/// One attention layer at one length: what a sample takes on one thread, in float.
+struct TimedAttention {
+  std::string mechanism;
+  Index length = 0;
+  double forward_seconds = 0;   ///< processor time, median of the rounds
+  double training_seconds = 0;  ///< of a forward and a backward pass
+  Index bytes = 0;              ///< held for a forward and a backward pass, parameters left out
+  AttentionCost cost;           ///< counted
+};
+
+/// Times layers with their default options at every length, shape.length being the longest; a
+/// mechanism that has one head is made with one. Every round runs everything once (for at least 10
+/// ms each), so that what else the machine does hits all alike. Inputs are standard normal.
+/// Throws InvalidArgument for a mechanism that does not exist, a length below 1, rounds below 1.
+std::vector<TimedAttention> time_attention(const std::vector<std::string>& mechanisms,
+                                           const AttentionShape& shape,
+                                           const std::vector<Index>& lengths,
+                                           int rounds);
+
+/// Slope of the logarithm of time against that of length by least squares over the rows of one
+/// mechanism; NaN with fewer than two.
+double time_slope(const std::vector<TimedAttention>& rows, const std::string& mechanism);
+
+/// The length from which on `mechanism` takes less time for a forward pass than `reference`: where
+/// the lines through the measured points, on logarithmic axes, cross for the last time. NaN where
+/// they do not, or where it is faster (or slower) at every length.
+double measured_crossover(const std::vector<TimedAttention>& rows,
+                          const std::string& mechanism,
+                          const std::string& reference);
+
+}  // namespace matapprox::attention

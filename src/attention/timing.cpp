@@ -1,0 +1,167 @@
+#include "matapprox/attention/timing.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <limits>
+
+#include "core/require.hpp"
+#include "matapprox/attention/registry.hpp"
+#include "matapprox/core/random.hpp"
+
+namespace matapprox::attention {
+namespace {
+
+constexpr double kLeastSeconds = 0.01;
+
+/// Of the calling thread.
+double processor_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+/// Seconds of one call of `work`, from as many as the least time takes.
+template <class Work>
+double seconds_of(const Work& work) {
+  const double begin = processor_seconds();
+  double spent = 0;
+  Index calls = 0;
+  do {
+    work();
+    ++calls;
+    spent = processor_seconds() - begin;
+  } while (spent < kLeastSeconds);
+  return spent / static_cast<double>(calls);
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// A layer with its numbers and memory, at one length.
+struct TimedLayer {
+  TimedLayer(const std::string& name, const AttentionShape& shape, Index a_length)
+      : layer(make_attention<float>(name, list, "layer", shape)),
+        length(a_length),
+        parameters(list.initial_values<float>(1)),
+        gradient(parameters.size(), 0.0F),
+        X(length, shape.width),
+        dX(length, shape.width),
+        Y(length, layer->width_out()) {
+    for (Index i = 0; i < length; ++i) {
+      for (Index j = 0; j < shape.width; ++j)
+        X(i, j) = static_cast<float>(random_normal(1, RandomStream::kGenerator, i, j));
+    }
+    call.parameters = parameters.data();
+    call.gradient = gradient.data();
+    call.workspace = &workspace;
+  }
+  void forward() { layer->forward(call, X, Y, cache); }
+  void train() {
+    forward();
+    layer->backward(call, X, Y, dX, cache);
+  }
+
+  ParameterList list;
+  std::unique_ptr<Attention<float>> layer;
+  Index length;
+  std::vector<float> parameters;
+  std::vector<float> gradient;
+  TokenMatrix<float> X;
+  TokenMatrix<float> dX;
+  TokenMatrix<float> Y;
+  Cache<float> cache;
+  Workspace<float> workspace;
+  Call<float> call;
+  std::vector<double> forward_seconds;
+  std::vector<double> training_seconds;
+};
+
+/// Lengths and times of a mechanism, ascending.
+std::vector<std::pair<double, double>> logarithms(const std::vector<TimedAttention>& rows,
+                                                  const std::string& mechanism) {
+  std::vector<std::pair<double, double>> points;
+  for (const TimedAttention& row : rows) {
+    if (row.mechanism == mechanism) {
+      points.emplace_back(std::log(static_cast<double>(row.length)), std::log(row.forward_seconds));
+    }
+  }
+  std::sort(points.begin(), points.end());
+  return points;
+}
+
+}  // namespace
+
+std::vector<TimedAttention> time_attention(const std::vector<std::string>& mechanisms,
+                                           const AttentionShape& shape,
+                                           const std::vector<Index>& lengths,
+                                           int rounds) {
+  require(rounds >= 1, "attention bench: {} rounds, at least 1", rounds);
+  std::vector<std::unique_ptr<TimedLayer>> layers;
+  std::vector<TimedAttention> rows;
+  for (const std::string& name : mechanisms) {
+    for (const Index length : lengths) {
+      require(length >= 1, "attention bench: length {} is below 1", length);
+      AttentionShape own = shape;
+      own.length = length;
+      // A product of Chord factors has one head, whatever the others have.
+      if (name == "psf") own.heads = 1;
+      layers.push_back(std::make_unique<TimedLayer>(name, own, length));
+      rows.push_back({name, length, 0, 0, 0, layers.back()->layer->cost(length)});
+    }
+  }
+  for (int round = 0; round < rounds; ++round) {
+    for (const auto& layer : layers) {
+      layer->forward_seconds.push_back(seconds_of([&] { layer->forward(); }));
+      layer->training_seconds.push_back(seconds_of([&] { layer->train(); }));
+    }
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i].forward_seconds = median(layers[i]->forward_seconds);
+    rows[i].training_seconds = median(layers[i]->training_seconds);
+    rows[i].bytes =
+        (layers[i]->cache.size() + layers[i]->workspace.size()) * static_cast<Index>(sizeof(float));
+  }
+  return rows;
+}
+
+double time_slope(const std::vector<TimedAttention>& rows, const std::string& mechanism) {
+  const auto points = logarithms(rows, mechanism);
+  const auto count = static_cast<double>(points.size());
+  double x_mean = 0;
+  double y_mean = 0;
+  for (const auto& [x, y] : points) {
+    x_mean += x / count;
+    y_mean += y / count;
+  }
+  double across = 0;
+  double along = 0;
+  for (const auto& [x, y] : points) {
+    across += (x - x_mean) * (y - y_mean);
+    along += (x - x_mean) * (x - x_mean);
+  }
+  return along > 0 ? across / along : std::numeric_limits<double>::quiet_NaN();
+}
+
+double measured_crossover(const std::vector<TimedAttention>& rows,
+                          const std::string& mechanism,
+                          const std::string& reference) {
+  const auto own = logarithms(rows, mechanism);
+  const auto other = logarithms(rows, reference);
+  double crossing = std::numeric_limits<double>::quiet_NaN();
+  for (std::size_t i = 1; i < std::min(own.size(), other.size()); ++i) {
+    const double before = own[i - 1].second - other[i - 1].second;
+    const double after = own[i].second - other[i].second;
+    if (before >= 0 && after < 0) {
+      const double share = before / (before - after);
+      crossing = std::exp(own[i - 1].first + share * (own[i].first - own[i - 1].first));
+    }
+    if (before < 0 && after >= 0) crossing = std::numeric_limits<double>::quiet_NaN();
+  }
+  return crossing;
+}
+
+}  // namespace matapprox::attention
