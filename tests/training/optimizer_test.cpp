@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "matapprox/core/error.hpp"
 #include "matapprox/training/loss.hpp"
 #include "support/attention_layer.hpp"
 
