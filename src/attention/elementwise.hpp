@@ -47,15 +47,19 @@ void gelu(const T* x, T* y, Index n) {
   }
 }
 
-/// dx = dy (Phi(x) + x phi(x)).
+/// The same with its derivative, slope = Phi(x) + x phi(x).
 template <class T>
-void gelu_backward(const T* x, const T* dy, T* dx, Index n) {
+void gelu_with_slope(const T* x, T* y, T* slope, Index n) {
   if constexpr (std::is_floating_point_v<T>) {
-    kernels::gelu_backward(x, dy, dx, n);
+    kernels::gelu_with_slope(x, y, slope, n);
   } else {
     const T scale(std::numbers::inv_sqrtpi / std::numbers::sqrt2);
-    for (Index i = 0; i < n; ++i)
-      dx[i] = dy[i] * (normal_distribution(x[i]) + x[i] * scale * exp(x[i] * x[i] * T(-0.5)));
+    for (Index i = 0; i < n; ++i) {
+      const T at = x[i];
+      const T distribution = normal_distribution(at);
+      y[i] = at * distribution;
+      slope[i] = distribution + at * scale * exp(at * at * T(-0.5));
+    }
   }
 }
 

@@ -8,8 +8,11 @@
 namespace matapprox::attention {
 namespace {
 
-/// Tokens worked out together, so that their hidden layer stays in the cache of the processor.
+/// Tokens worked out together, so that what is between the two maps stays in the processor's cache.
 constexpr Index kFeedForwardRows = 256;
+// Arrays of the cache: the hidden layer after GELU, and GELU's derivative there.
+constexpr std::size_t kHidden = 0;
+constexpr std::size_t kHiddenSlope = 1;
 
 }  // namespace
 
@@ -24,14 +27,14 @@ void FeedForward<T>::forward(const Call<T>& call,
                              Tokens<T> Y,
                              Cache<T>& cache) const {
   const Index n = X.rows();
-  TokenMap<T> before = cache.array(0, n, hidden_.out());
-  typename Workspace<T>::Scope scope(*call.workspace);
-  TokenMap<T> after = scope.take(kFeedForwardRows, hidden_.out());
+  TokenMap<T> hidden = cache.array(kHidden, n, hidden_.out());
+  TokenMap<T> slope = cache.array(kHiddenSlope, n, hidden_.out());
   for (Index i = 0; i < n; i += kFeedForwardRows) {
     const Index rows = std::min(kFeedForwardRows, n - i);
-    hidden_.apply(call, X.middleRows(i, rows), before.middleRows(i, rows));
-    gelu(before.row(i).data(), after.data(), rows * hidden_.out());
-    output_.apply(call, after.topRows(rows), Y.middleRows(i, rows));
+    T* own = hidden.row(i).data();
+    hidden_.apply(call, X.middleRows(i, rows), hidden.middleRows(i, rows));
+    gelu_with_slope(own, own, slope.row(i).data(), rows * hidden_.out());
+    output_.apply(call, hidden.middleRows(i, rows), Y.middleRows(i, rows));
   }
 }
 
@@ -42,19 +45,17 @@ void FeedForward<T>::backward(const Call<T>& call,
                               Tokens<T> dX,
                               Cache<T>& cache) const {
   const Index n = X.rows();
-  const TokenMap<T> before = cache.array(0, n, hidden_.out());
+  const TokenMap<T> hidden = cache.array(kHidden, n, hidden_.out());
+  const TokenMap<T> slope = cache.array(kHiddenSlope, n, hidden_.out());
   typename Workspace<T>::Scope scope(*call.workspace);
-  TokenMap<T> after = scope.take(kFeedForwardRows, hidden_.out());
-  TokenMap<T> d_after = scope.take(kFeedForwardRows, hidden_.out());
+  TokenMap<T> d_hidden = scope.take(kFeedForwardRows, hidden_.out());
   for (Index i = 0; i < n; i += kFeedForwardRows) {
     const Index rows = std::min(kFeedForwardRows, n - i);
-    const Index count = rows * hidden_.out();
-    gelu(before.row(i).data(), after.data(), count);
     output_.pull_back(
-        call, after.topRows(rows), dY.middleRows(i, rows), d_after.topRows(rows), false);
-    gelu_backward(before.row(i).data(), d_after.data(), d_after.data(), count);
+        call, hidden.middleRows(i, rows), dY.middleRows(i, rows), d_hidden.topRows(rows), false);
+    d_hidden.topRows(rows).array() *= slope.middleRows(i, rows).array();
     hidden_.pull_back(
-        call, X.middleRows(i, rows), d_after.topRows(rows), dX.middleRows(i, rows), false);
+        call, X.middleRows(i, rows), d_hidden.topRows(rows), dX.middleRows(i, rows), false);
   }
 }
 

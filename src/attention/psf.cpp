@@ -15,9 +15,11 @@ namespace {
 /// Tokens whose networks are worked out together, so that the hidden layers stay in the cache of
 /// the processor.
 constexpr Index kPsfRows = 256;
-// Arrays of the cache: hidden layers before GELU; then W_1 .. W_M; then V_0 .. V_{M-1}.
-constexpr std::size_t kHidden = 0;
-constexpr std::size_t kFactors = 1;
+// Arrays of the cache: hidden layers after GELU, and GELU's derivative there; then W_1 .. W_M; then
+// V_0 .. V_{M-1}.
+constexpr std::size_t kPsfHidden = 0;
+constexpr std::size_t kPsfSlope = 1;
+constexpr std::size_t kFactors = 2;
 
 struct Widths {
   Index in;
@@ -162,20 +164,20 @@ void Psf<T>::run_networks(const Call<T>& call,
   const Index all = networks(pattern) * widths_.hidden;
   const auto weight = call.value(hidden_weight_).leftCols(all);
   const auto bias = call.value(hidden_bias_).leftCols(all);
-  TokenMap<T> before = cache.array(kHidden, n, all);
-  typename Workspace<T>::Scope scope(*call.workspace);
-  TokenMap<T> after = scope.take(kPsfRows, all);
+  TokenMap<T> hidden = cache.array(kPsfHidden, n, all);
+  TokenMap<T> slope = cache.array(kPsfSlope, n, all);
   for (Index i = 0; i < n; i += kPsfRows) {
     const Index rows = std::min(kPsfRows, n - i);
-    multiply<T>(X.middleRows(i, rows), weight, before.middleRows(i, rows));
-    before.middleRows(i, rows).rowwise() += bias.row(0);
-    gelu(before.row(i).data(), after.data(), rows * all);
+    Tokens<T> own = hidden.middleRows(i, rows);
+    multiply<T>(X.middleRows(i, rows), weight, own);
+    own.rowwise() += bias.row(0);
+    gelu_with_slope(own.data(), own.data(), slope.row(i).data(), rows * all);
     for (Index q = factors_only ? 1 : 0; q < networks(pattern); ++q) {
       const auto& out = outputs_[static_cast<std::size_t>(q)];
       TokenMap<T> to = q == 0 ? value(cache, pattern, 0) : factor(cache, pattern, q - 1);
       Tokens<T> part = to.middleRows(i, rows);
       const auto columns = to.cols();
-      multiply<T>(after.middleCols(q * widths_.hidden, widths_.hidden).topRows(rows),
+      multiply<T>(own.middleCols(q * widths_.hidden, widths_.hidden),
                   call.value(out.weight).leftCols(columns),
                   part);
       part.rowwise() += call.value(out.bias).leftCols(columns).row(0);
@@ -202,14 +204,13 @@ void Psf<T>::pull_back_networks(const Call<T>& call,
                                 Cache<T>& cache) const {
   const Index n = X.rows();
   const Index all = networks(pattern) * widths_.hidden;
-  const TokenMap<T> before = cache.array(kHidden, n, all);
+  const TokenMap<T> hidden = cache.array(kPsfHidden, n, all);
+  const TokenMap<T> slope = cache.array(kPsfSlope, n, all);
   typename Workspace<T>::Scope scope(*call.workspace);
-  TokenMap<T> after = scope.take(kPsfRows, all);
   TokenMap<T> d_after = scope.take(kPsfRows, all);
   TokenMap<T> d_bias = call.gradient_of(hidden_bias_);
   for (Index i = 0; i < n; i += kPsfRows) {
     const Index rows = std::min(kPsfRows, n - i);
-    gelu(before.row(i).data(), after.data(), rows * all);
     Index column = 0;
     for (Index q = 0; q < networks(pattern); ++q) {
       const auto& out = outputs_[static_cast<std::size_t>(q)];
@@ -217,9 +218,8 @@ void Psf<T>::pull_back_networks(const Call<T>& call,
       const ConstTokens<T> d_out = q == 0 ? ConstTokens<T>(dV0.middleRows(i, rows))
                                           : ConstTokens<T>(dW.block(i, column, rows, columns));
       if (q > 0) column += columns;
-      const auto hidden = after.middleCols(q * widths_.hidden, widths_.hidden).topRows(rows);
-      multiply_transposed<T>(
-          hidden, d_out, call.gradient_of(out.weight).leftCols(columns), 1, true);
+      const auto own = hidden.block(i, q * widths_.hidden, rows, widths_.hidden);
+      multiply_transposed<T>(own, d_out, call.gradient_of(out.weight).leftCols(columns), 1, true);
       TokenMap<T> db = call.gradient_of(out.bias);
       for (Index r = 0; r < rows; ++r) db.row(0).head(columns) += d_out.row(r);
       multiply_by_transpose<T>(
@@ -227,8 +227,8 @@ void Psf<T>::pull_back_networks(const Call<T>& call,
           call.value(out.weight).leftCols(columns),
           d_after.middleCols(q * widths_.hidden, widths_.hidden).topRows(rows));
     }
-    gelu_backward(before.row(i).data(), d_after.data(), d_after.data(), rows * all);
-    const auto d_hidden = d_after.topRows(rows);
+    Tokens<T> d_hidden = d_after.topRows(rows);
+    d_hidden.array() *= slope.middleRows(i, rows).array();
     multiply_transposed<T>(
         X.middleRows(i, rows), d_hidden, call.gradient_of(hidden_weight_).leftCols(all), 1, true);
     for (Index r = 0; r < rows; ++r) d_bias.row(0).head(all) += d_hidden.row(r);
@@ -355,7 +355,7 @@ AttentionCost Psf<T>::cost(Index length) const {
   const Index M = pattern.factors();
   return {length *
               (widths_.in * all + widths_.hidden * (links + widths_.value) + links * widths_.value),
-          length * (all + links + M * widths_.value)};
+          length * (2 * all + links + M * widths_.value)};
 }
 
 }  // namespace

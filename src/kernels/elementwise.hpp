@@ -20,10 +20,11 @@ void exp(const T* x, T* y, Index n);
 template <class T>
 void gelu(const T* x, T* y, Index n);
 
-/// dx = dy (Phi(x) + x phi(x)), phi the normal density. Errors, relative to |dy|, below 1.9e-7
-/// (seen: 1.4e-7) and 3.5e-16 (seen: 2.7e-16).
+/// The same with its derivative, slope = Phi(x) + x phi(x), phi the normal density, from the same
+/// exponential. Absolute errors of the slope below 1.9e-7 (seen: 1.4e-7) and 3.5e-16
+/// (seen: 2.7e-16).
 template <class T>
-void gelu_backward(const T* x, const T* dy, T* dx, Index n);
+void gelu_with_slope(const T* x, T* y, T* slope, Index n);
 
 /// y = e^x / s with s the sum of e^x; returns log s. Safe from overflow; no entries or only -inf:
 /// y = 0, returns -inf. Reads and writes the row three times.

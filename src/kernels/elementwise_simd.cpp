@@ -92,7 +92,7 @@ template <class T>
 struct Functions {
   void (*exp)(const T* x, T* y, Index n);
   void (*gelu)(const T* x, T* y, Index n);
-  void (*gelu_backward)(const T* x, const T* dy, T* dx, Index n);
+  void (*gelu_with_slope)(const T* x, T* y, T* slope, Index n);
   T (*softmax_row)(const T* x, T* y, Index n);
   void (*softmax_row_backward)(const T* y, const T* dy, T* dx, Index n, bool add);
 };
@@ -314,15 +314,36 @@ void gelu_array(const T* x, T* y, Index n) {
   map(x, y, n, [](V<T> v) { return hn::Mul(above_tail<T>(v), normal<T>(v).distribution); });
 }
 
+/// GELU and its derivative from one exponential.
 template <class T>
-void gelu_backward_array(const T* x, const T* dy, T* dx, Index n) {
+struct GeluAt {
+  V<T> value;
+  V<T> slope;
+};
+
+template <class T>
+HWY_INLINE GeluAt<T> gelu_at(V<T> x) {
   constexpr T kDensity = static_cast<T>(0.398942280401432677940);  // phi(0)
-  map(x, dy, dx, n, [](V<T> v, V<T> scale) {
-    const Normal<T> at = normal<T>(v);
-    const V<T> inner = hn::Min(above_tail<T>(v), all(Constants<T>::kTailEnd));
-    const V<T> density = hn::Mul(at.decay, all(kDensity));
-    return hn::Mul(scale, hn::MulAdd(inner, density, at.distribution));
-  });
+  const Normal<T> at = normal<T>(x);
+  const V<T> above = above_tail<T>(x);
+  const V<T> inner = hn::Min(above, all(Constants<T>::kTailEnd));
+  const V<T> density = hn::Mul(at.decay, all(kDensity));
+  return {hn::Mul(above, at.distribution), hn::MulAdd(inner, density, at.distribution)};
+}
+
+template <class T>
+void gelu_with_slope_array(const T* x, T* y, T* slope, Index n) {
+  const Tag<T> d;
+  Index i = 0;
+  for (; i + kLanes<T> <= n; i += kLanes<T>) {
+    const GeluAt<T> at = gelu_at<T>(hn::LoadU(d, x + i));
+    hn::StoreU(at.value, d, y + i);
+    hn::StoreU(at.slope, d, slope + i);
+  }
+  if (i == n) return;
+  const GeluAt<T> at = gelu_at<T>(load_some(x + i, n - i, T{0}));
+  store_some<T>(at.value, y + i, n - i);
+  store_some<T>(at.slope, slope + i, n - i);
 }
 
 template <class T>
@@ -356,7 +377,7 @@ template <class T>
 constexpr Functions<T> kFunctions = {
     .exp = exp_array<T>,
     .gelu = gelu_array<T>,
-    .gelu_backward = gelu_backward_array<T>,
+    .gelu_with_slope = gelu_with_slope_array<T>,
     .softmax_row = softmax_row_array<T>,
     .softmax_row_backward = softmax_row_backward_array<T>,
 };
@@ -396,8 +417,8 @@ void gelu(const T* x, T* y, Index n) {
 }
 
 template <class T>
-void gelu_backward(const T* x, const T* dy, T* dx, Index n) {
-  elementwise::functions<T>().gelu_backward(x, dy, dx, n);
+void gelu_with_slope(const T* x, T* y, T* slope, Index n) {
+  elementwise::functions<T>().gelu_with_slope(x, y, slope, n);
 }
 
 template <class T>
@@ -414,8 +435,8 @@ template void exp(const double*, double*, Index);
 template void exp(const float*, float*, Index);
 template void gelu(const double*, double*, Index);
 template void gelu(const float*, float*, Index);
-template void gelu_backward(const double*, const double*, double*, Index);
-template void gelu_backward(const float*, const float*, float*, Index);
+template void gelu_with_slope(const double*, double*, double*, Index);
+template void gelu_with_slope(const float*, float*, float*, Index);
 template double softmax_row(const double*, double*, Index);
 template float softmax_row(const float*, float*, Index);
 template void softmax_row_backward(const double*, const double*, double*, Index, bool);
