@@ -22,6 +22,10 @@ step(${work}/build/consumer ${SOURCE_DIR}/matrices/mesh2d.mtx ${work}/mesh2d.h5)
 if(NOT output MATCHES "relative error 0\\.[0-9]+")
   message(FATAL_ERROR "consumer: no error between 0 and 1 in its output: ${output}")
 endif()
+step(${work}/build/consumer_attention)
+if(NOT output MATCHES "[|]Y[|] = [0-9.]+, [|]dX[|] = [0-9.]+")
+  message(FATAL_ERROR "consumer: no norms in its output: ${output}")
+endif()
 
 # The installed program works where it is, and knows its version.
 step(${work}/prefix/bin/matapprox --version)

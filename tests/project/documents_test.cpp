@@ -54,15 +54,19 @@ std::vector<std::string> matches(const std::string& text, const std::string& pat
   return found;
 }
 
-TEST(Documents, ReadmeExampleIsTheOneThatIsCompiled) {
-  const std::string readme = read_text(in_source("README.md"));
+/// The first block of C++ in a document.
+std::string example_in(const std::string& document) {
+  const std::string text = read_text(in_source(document));
   const std::string open = "```cpp\n";
-  const auto begin = readme.find(open);
-  ASSERT_NE(begin, std::string::npos);
-  const auto end = readme.find("```", begin + open.size());
-  ASSERT_NE(end, std::string::npos);
-  EXPECT_EQ(readme.substr(begin + open.size(), end - begin - open.size()),
-            read_text(in_source("tests/consumer/main.cpp")));
+  const auto begin = text.find(open);
+  const auto end = text.find("```", begin + open.size());
+  if (begin == std::string::npos || end == std::string::npos) return "no example";
+  return text.substr(begin + open.size(), end - begin - open.size());
+}
+
+TEST(Documents, ExamplesAreTheOnesThatAreCompiled) {
+  EXPECT_EQ(example_in("README.md"), read_text(in_source("tests/consumer/main.cpp")));
+  EXPECT_EQ(example_in("docs/attention.md"), read_text(in_source("tests/consumer/attention.cpp")));
 }
 
 TEST(Documents, LinksToFilesLeadSomewhere) {

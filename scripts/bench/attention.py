@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""Training steps of PSF-Attn beside PyTorch: the Adding configuration of [KYCY22], batch 40, Adam, one thread.
+
+    attention.py [--program build/default/bin/matapprox] [--lengths 128,1024] [--rounds 3] [--no-torch] [--threads]
+
+CPU seconds a step: of a run with many steps less one with few, so that start and end do not count; the median of
+rounds in which both take turns. Ours makes its data as it goes, PyTorch works on one batch that is there. Peak memory
+is that of the whole process. --threads adds two threads against one, wall clock, best of the rounds. Needs torch only
+for its columns; the module there is written here: rolled Chord products with a backward pass of their own, which
+keeps W and V only.
+"""
+import argparse
+import json
+import math
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+STEPS = {128: 200, 1024: 30, 4096: 6, 16384: 2}
+
+
+def ours(program, length, steps, threads=1):
+    """CPU seconds, wall seconds and peak KiB of a training run."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [program, "attention", "train", "--task", "adding", "--length", str(length), "--block", "bare",
+                   "--value-width", "8", "--pattern", "torch", "--pool", "flatten", "--steps", str(steps),
+                   "--evaluate-every", str(steps), "--evaluation-samples", "1", "--test-samples", "1",
+                   "--threads", str(threads), "--quiet", "-o", f"{folder}/m.h5"]
+        begin = time.perf_counter()
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        if status != 0:
+            raise SystemExit(f"{' '.join(command)}: failed")
+        return usage.ru_utime + usage.ru_stime, time.perf_counter() - begin, usage.ru_maxrss
+
+
+def step_seconds(program, length, threads=1, wall=False):
+    steps = STEPS.get(length, 2)
+    few = ours(program, length, 1, threads)
+    many = ours(program, length, 1 + steps, threads)
+    which = 1 if wall else 0
+    return (many[which] - few[which]) / steps, many[2] / 1024
+
+
+def torch_step(length):
+    """One process: CPU seconds a step and peak MiB, as JSON on standard output."""
+    import torch
+    torch.set_num_threads(1)
+    torch.manual_seed(1)
+    factors = int(math.log2(length))
+    offsets = [0] + [1 << k for k in range(factors)]
+
+    class Chord(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, W, V):
+            ctx.save_for_backward(W, V)
+            out = W[:, :, :1] * V
+            for k, o in enumerate(offsets[1:], 1):
+                out += W[:, :, k:k + 1] * torch.roll(V, -o, 1)
+            return out
+
+        @staticmethod
+        def backward(ctx, G):
+            W, V = ctx.saved_tensors
+            dW = torch.stack([(G * torch.roll(V, -o, 1)).sum(-1) for o in offsets], -1)
+            dV = W[:, :, :1] * G
+            for k, o in enumerate(offsets[1:], 1):
+                dV += torch.roll(W[:, :, k:k + 1] * G, o, 1)
+            return dW, dV
+
+    def network(out):
+        return torch.nn.Sequential(torch.nn.Linear(32, 32), torch.nn.GELU(), torch.nn.Linear(32, out))
+
+    class Psf(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embedding = torch.nn.Linear(2, 32)
+            self.g = network(8)
+            self.fs = torch.nn.ModuleList([network(len(offsets)) for _ in range(factors)])
+            self.head = torch.nn.Linear(length * 8, 1)
+
+        def forward(self, x):
+            x = self.embedding(x)
+            V0 = V = self.g(x)
+            for f in self.fs:
+                V = Chord.apply(f(x), V) + V0
+            return self.head(V.flatten(1))
+
+    model = Psf()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    x, y = torch.rand(40, length, 2), torch.rand(40, 1)
+
+    def step():
+        optimizer.zero_grad()
+        ((model(x) - y) ** 2).mean().backward()
+        optimizer.step()
+
+    step()
+    steps = max(1, STEPS.get(length, 2) // 4)
+    begin = time.process_time()
+    for _ in range(steps):
+        step()
+    print(json.dumps({"version": torch.__version__, "parameters": sum(p.numel() for p in model.parameters()),
+                      "seconds": (time.process_time() - begin) / steps,
+                      "mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", default="build/default/bin/matapprox")
+    parser.add_argument("--lengths", default="128,1024")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--no-torch", action="store_true")
+    parser.add_argument("--threads", action="store_true")
+    parser.add_argument("--python", default=sys.executable, help="one that has torch")
+    parser.add_argument("--torch-step", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.torch_step:
+        torch_step(options.torch_step)
+        return
+    print(f"load average {os.getloadavg()[0]:.1f}")
+    for length in [int(each) for each in options.lengths.split(",")]:
+        own, peers, memory, peer_memory, version = [], [], 0, 0, ""
+        one, two = [], []
+        for _ in range(options.rounds):
+            seconds, memory = step_seconds(options.program, length)
+            own.append(seconds)
+            if not options.no_torch:
+                done = subprocess.run([options.python, __file__, "--torch-step", str(length)], check=True,
+                                      capture_output=True, text=True)
+                peer = json.loads(done.stdout)
+                peers.append(peer["seconds"])
+                peer_memory, version = peer["mib"], peer["version"]
+            if options.threads:
+                one.append(step_seconds(options.program, length, 1, True)[0])
+                two.append(step_seconds(options.program, length, 2, True)[0])
+        text = f"N = {length:6d}: ours {statistics.median(own):.4f} CPU s a step, {memory:.0f} MiB"
+        if peers:
+            ratio = statistics.median(peers) / statistics.median(own)
+            text += f"; torch {version} {statistics.median(peers):.4f}, {peer_memory:.0f} MiB; {ratio:.2f} x"
+        if one:
+            text += f"; two threads {min(one) / min(two):.2f} x one"
+        print(text, flush=True)
+
+
+main()
