@@ -36,7 +36,7 @@ std::string did_you_mean(const std::string& word, const std::vector<std::string>
 std::string words_to(const CLI::App* sub) {
   std::string words;
   for (; sub != nullptr && sub->get_parent() != nullptr; sub = sub->get_parent())
-    words = words.empty() ? sub->get_name() : sub->get_name() + " " + words;
+    words = fmt::format("{}{}{}", sub->get_name(), words.empty() ? "" : " ", words);
   return words;
 }
 

@@ -74,9 +74,10 @@ std::string sample_text(const tasks::TaskShape& shape, const tasks::Sample& samp
   if (!sample.tokens.empty()) text += fmt::format("tokens {}\n", fmt::join(sample.tokens, " "));
   for (Index c = 0; c < shape.features; ++c) {
     text += fmt::format("feature {}:", c);
-    for (std::size_t i = static_cast<std::size_t>(c); i < sample.features.size();
-         i += static_cast<std::size_t>(shape.features))
+    for (auto i = static_cast<std::size_t>(c); i < sample.features.size();
+         i += static_cast<std::size_t>(shape.features)) {
       text += fmt::format(" {:.3g}", sample.features[i]);
+    }
     text += "\n";
   }
   switch (shape.answer) {

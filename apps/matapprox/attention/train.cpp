@@ -181,9 +181,10 @@ int run_train(const TrainCommand& command) {
   json["saved_to"] = command.output;
   command.json.write(json);
   if (!command.chart.empty()) write_chart(command.chart, saved.state.history);
-  if (!command.json.replaces_text())
+  if (!command.json.replaces_text()) {
     write_stdout(report_text(report) +
                  fmt::format("\nended by {}; saved to {}\n", enum_name(end), command.output));
+  }
   return kDone;
 }
 
