@@ -24,6 +24,11 @@ class RunFlags {
   training::SavedModel described(std::uint64_t seed) const;
 
  private:
+  /// One line of the file, unless the command line gives that option.
+  void take(const CLI::ConfigItem& item,
+            const std::vector<std::string>& known,
+            const std::vector<const CLI::Option*>& given) const;
+
   CLI::App* app_ = nullptr;
   std::string config_;
   std::string task_;
