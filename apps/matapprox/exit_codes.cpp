@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <new>
+#include <stdexcept>
 
 #include "interrupt.hpp"
 #include "matapprox/core/error.hpp"
@@ -34,6 +35,8 @@ int report_exception(const std::exception_ptr& failure) {
     return say(interrupt_requested() ? kInterrupted : kUsage, error.what());
   } catch (const std::bad_alloc&) {
     return say(kNotAvailable, "out of memory");
+  } catch (const std::length_error&) {
+    return say(kNotAvailable, "out of memory: no machine has room for an array of this size");
   } catch (const std::exception& error) {
     fmt::print(
         stderr, "matapprox: this is a defect of the program, please report it: {}\n", error.what());

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "attention/run_report.hpp"
 #include "commands.hpp"
 #include "exit_codes.hpp"
 #include "matapprox/core/threads.hpp"
@@ -173,27 +174,47 @@ std::string matrix_text(const InfoCommand& command,
   return text;
 }
 
+/// What is said of the file, as JSON and in words.
+struct Described {
+  report::Json json;
+  std::string text;
+};
+
+Described describe_approximation(const std::string& path) {
+  const SavedApproximation saved = load_approximation(path);
+  return {saved_json(path, saved), saved_text(path, saved)};
+}
+
+Described describe_model(const std::string& path) {
+  const training::SavedModel saved = training::load_model(path);
+  report::Json json = report::document_head(saved.seed, threads());
+  json["kind"] = "model";
+  json["path"] = path;
+  add_model(json, saved);
+  return {json, fmt::format("{}: saved model\n", path) + description_text(saved)};
+}
+
+Described describe_matrix(const InfoCommand& command) {
+  const LoadedMatrix loaded = command.input.load(command.common.quiet());
+  const MatrixFacts facts =
+      describe(*loaded.matrix, command.measuring.options(command.common.seed()));
+  return {matrix_json(command, loaded, facts), matrix_text(command, loaded, facts)};
+}
+
+Described describe_file(const InfoCommand& command) {
+  const std::string& path = command.input.path();
+  const bool whole = !command.input.changed() && std::filesystem::is_regular_file(path);
+  if (whole && is_saved_approximation(path)) return describe_approximation(path);
+  if (whole && training::is_saved_model(path)) return describe_model(path);
+  return describe_matrix(command);
+}
+
 int run_info(const InfoCommand& command) {
   command.common.apply();
   command.json.check();
-  const std::string& path = command.input.path();
-  report::Json json;
-  std::string text;
-  const bool is_saved = !command.input.changed() && std::filesystem::is_regular_file(path) &&
-                        is_saved_approximation(path);
-  if (is_saved) {
-    const SavedApproximation saved = load_approximation(path);
-    json = saved_json(path, saved);
-    text = saved_text(path, saved);
-  } else {
-    const LoadedMatrix loaded = command.input.load(command.common.quiet());
-    const MatrixFacts facts =
-        describe(*loaded.matrix, command.measuring.options(command.common.seed()));
-    json = matrix_json(command, loaded, facts);
-    text = matrix_text(command, loaded, facts);
-  }
-  command.json.write(json);
-  if (!command.json.replaces_text()) write_stdout(text);
+  const Described described = describe_file(command);
+  command.json.write(described.json);
+  if (!command.json.replaces_text()) write_stdout(described.text);
   return kDone;
 }
 
@@ -201,8 +222,9 @@ int run_info(const InfoCommand& command) {
 
 void add_info(CLI::App& app, Action& chosen) {
   auto command = std::make_shared<InfoCommand>();
-  CLI::App& sub = *app.add_subcommand("info", "Describes a matrix or a saved approximation");
-  command->input.add(sub, "A matrix in any format, or a saved approximation");
+  CLI::App& sub =
+      *app.add_subcommand("info", "Describes a matrix, a saved approximation or a saved model");
+  command->input.add(sub, "A matrix in any format, a saved approximation or model");
   command->measuring.add(sub);
   command->common.add(sub, true);
   command->json.add(sub);

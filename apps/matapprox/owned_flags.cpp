@@ -60,6 +60,11 @@ void OwnedFlags::add(CLI::App& app,
   }
 }
 
+bool OwnedFlags::is_of_others(const std::string& option, const std::string& owner) const {
+  const std::vector<std::string> owners = owners_of(option);
+  return !owners.empty() && std::find(owners.begin(), owners.end(), owner) == owners.end();
+}
+
 NamedOptions OwnedFlags::given(const std::string& owner) const {
   NamedOptions options = flags_.given();
   for (const auto& [name, value] : options) {

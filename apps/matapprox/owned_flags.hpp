@@ -24,6 +24,8 @@ class OwnedFlags {
            const std::string& group,
            const std::string& prefix,
            const std::vector<std::string>& except = {});
+  /// Whether it is an option of some owner, but not of this one.
+  bool is_of_others(const std::string& option, const std::string& owner) const;
   /// The flags that were given. Throws InvalidArgument, naming those that have it, for an option
   /// that `owner` does not have.
   NamedOptions given(const std::string& owner) const;

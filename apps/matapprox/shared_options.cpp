@@ -36,6 +36,7 @@ void NamedFlags::add(CLI::App& app,
   if (!is_bool && !option.choices.empty())
     text += fmt::format(": {}", fmt::join(option.choices, ", "));
   if (!is_bool && !option.value.empty()) text += fmt::format(" [{}]", option.value);
+  if (is_bool && option.value == "true") text += fmt::format(" [true; {}=false]", flag);
   made.option =
       is_bool ? app.add_flag(flag, made.value, text) : app.add_option(flag, made.value, text);
   if (!is_bool) made.option->type_name("");

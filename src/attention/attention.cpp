@@ -4,11 +4,21 @@
 
 namespace matapprox::attention {
 
-void AttentionShape::validate(const std::string& who) const {
-  require(width >= 1, "{}: width {} is below 1", who, width);
-  require(heads >= 1, "{}: heads {} is below 1", who, heads);
+void check_width(const char* who, const char* option, Index value, Index least) {
+  require(value >= least && value <= kLargestWidth,
+          "{}: {} {} is outside {}..{}",
+          who,
+          option,
+          value,
+          least,
+          kLargestWidth);
+}
+
+void AttentionShape::validate(const char* who) const {
+  check_width(who, "width", width, 1);
+  check_width(who, "heads", heads, 1);
   require(width % heads == 0, "{}: width {} is not divisible by {} heads", who, width, heads);
-  require(length >= 1, "{}: length {} is below 1", who, length);
+  check_width(who, "length", length, 1);
   require(layer >= 0 && layer < layers, "{}: layer {} of {} layers", who, layer, layers);
 }
 

@@ -35,7 +35,7 @@ Block<T>::Block(ParameterList& list,
       attention_(std::move(attention)),
       attention_dropout_(options.dropout, 2 * number + 1),
       feed_forward_dropout_(options.dropout, 2 * number + 2) {
-  require(options.feed_forward >= 0, "block: feed_forward {} is below 0", options.feed_forward);
+  check_width("block", "feed_forward", options.feed_forward, 0);
   const bool bare = options.kind == BlockKind::kBare;
   if (bare) {
     require(!options.inner_skip && !options.outer_skip, "block: a bare block has no skips");

@@ -57,7 +57,12 @@ Embedding<T>::Embedding(ParameterList& list,
           "embedding: either a vocabulary or features, not {} and {}",
           vocabulary,
           features);
-  require(options.deviation >= 0, "embedding: deviation {} is below 0", options.deviation);
+  require(options.deviation >= 0 && std::isfinite(options.deviation),
+          "embedding: deviation {} is not a number from 0 on",
+          options.deviation);
+  require(std::isfinite(options.position_scale),
+          "embedding: position_scale {} is not finite",
+          options.position_scale);
   if (vocabulary > 0) {
     token_ = list.add(prefix + ".token", vocabulary, width, Initial::normal(options.deviation));
   } else {

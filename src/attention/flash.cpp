@@ -422,8 +422,8 @@ std::unique_ptr<Attention<T>> flash(ParameterList& list,
                                     const FlashOptions& options) {
   shape.validate("flash");
   require(shape.heads == 1, "flash: has one head, not {}", shape.heads);
-  require(options.query_width >= 0, "flash: query_width {} is negative", options.query_width);
-  require(options.value_width >= 0, "flash: value_width {} is negative", options.value_width);
+  check_width("flash", "query_width", options.query_width, 0);
+  check_width("flash", "value_width", options.value_width, 0);
   require(options.chunk >= 0, "flash: chunk {} is negative", options.chunk);
   constexpr Index kQueryWidth = 128;
   const Index s =

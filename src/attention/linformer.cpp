@@ -152,7 +152,7 @@ std::unique_ptr<Attention<T>> linformer(ParameterList& list,
                                         const AttentionShape& shape,
                                         const LinformerOptions& options) {
   shape.validate("linformer");
-  require(options.rank >= 1, "linformer: rank {} is below 1", options.rank);
+  check_width("linformer", "rank", options.rank, 1);
   require(!shape.causal, "linformer: cannot be causal, each of its k mixtures holds all tokens");
   auto core = std::make_unique<LinformerCore<T>>(
       shape, options.rank, add_mixtures(list, prefix, shape, options));

@@ -12,6 +12,8 @@
 namespace matapprox::attention {
 namespace {
 
+constexpr Index kMostNumbers = Index{1} << 40;
+
 /// A row of random numbers of a parameter's own: FNV-1a of its name.
 Index row_of(std::string_view name) {
   std::uint64_t hash = 14695981039346656037ULL;
@@ -86,6 +88,11 @@ const Parameter& ParameterList::add(const std::string& name,
                                     Initial initial) {
   require(lookup(name) == nullptr, "attention: there are two parameters of the name {}", name);
   require(rows > 0 && cols > 0, "attention: the parameter {} is {} x {}", name, rows, cols);
+  require(rows <= (kMostNumbers - size_) / cols,
+          "attention: with the parameter {}, {} x {}, the model has more than 2^40 numbers",
+          name,
+          rows,
+          cols);
   parameters_.push_back({name, rows, cols, size_, initial});
   size_ += rows * cols;
   return parameters_.back();

@@ -187,7 +187,7 @@ std::unique_ptr<Attention<T>> performer(ParameterList& list,
                                         const AttentionShape& shape,
                                         const PerformerOptions& options) {
   shape.validate("performer");
-  require(options.features >= 0, "performer: features {} is negative", options.features);
+  check_width("performer", "features", options.features, 0);
   require(!shape.causal,
           "performer: cannot be causal, its features of keys are scaled by a maximum over all "
           "tokens");

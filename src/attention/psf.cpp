@@ -381,8 +381,8 @@ std::unique_ptr<Attention<T>> psf(ParameterList& list,
   shape.validate("psf");
   require(shape.heads == 1, "psf: has one head, not {}", shape.heads);
   require(!shape.causal, "psf: cannot be causal, its links lead around the ring of tokens");
-  require(options.value_width >= 0, "psf: value_width {} is negative", options.value_width);
-  require(options.hidden >= 0, "psf: hidden {} is negative", options.hidden);
+  check_width("psf", "value_width", options.value_width, 0);
+  check_width("psf", "hidden", options.hidden, 0);
   const Widths widths{shape.width,
                       options.hidden == 0 ? shape.width : options.hidden,
                       options.value_width == 0 ? shape.width : options.value_width};

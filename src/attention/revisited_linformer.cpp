@@ -169,7 +169,7 @@ std::unique_ptr<Attention<T>> revisited_linformer(ParameterList& list,
                                                   const AttentionShape& shape,
                                                   const RevisitedLinformerOptions& options) {
   shape.validate("revisited_linformer");
-  require(options.rank >= 1, "revisited_linformer: rank {} is below 1", options.rank);
+  check_width("revisited_linformer", "rank", options.rank, 1);
   require(options.delta >= 0 && std::isfinite(options.delta),
           "revisited_linformer: delta {} is not a number from 0 on",
           options.delta);

@@ -420,7 +420,7 @@ std::unique_ptr<Attention<T>> singularformer(ParameterList& list,
                                              const AttentionShape& shape,
                                              const SingularformerOptions& options) {
   shape.validate("singularformer");
-  require(options.rank >= 0, "singularformer: rank {} is negative", options.rank);
+  check_width("singularformer", "rank", options.rank, 0);
   require(options.orthogonal_weight >= 0 && std::isfinite(options.orthogonal_weight),
           "singularformer: orthogonal_weight {} is not a number from 0 on",
           options.orthogonal_weight);

@@ -107,8 +107,8 @@ std::vector<TimedAttention> time_attention(const std::vector<std::string>& mecha
       require(length >= 1, "attention bench: length {} is below 1", length);
       AttentionShape own = shape;
       own.length = length;
-      // A product of Chord factors has one head, whatever the others have.
-      if (name == "psf") own.heads = 1;
+      // These have one head, whatever the others have.
+      if (name == "psf" || name == "flash") own.heads = 1;
       layers.push_back(std::make_unique<TimedLayer>(name, own, length));
       rows.push_back({name, length, 0, 0, 0, layers.back()->layer->cost(length)});
     }

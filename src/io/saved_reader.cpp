@@ -276,8 +276,18 @@ bool says_that_it_is_ours(const Place& root) {
          hdf5::get_text(root, "format") == schema::kFormat;
 }
 
+bool says_that_it_is_a_model(const Place& root) {
+  return hdf5::has_attribute(root, "format") && hdf5::get_text(root, "format") == "matapprox model";
+}
+
 void require_readable_version(const Place& root) {
   if (!says_that_it_is_ours(root)) {
+    if (says_that_it_is_a_model(root)) {
+      throw FileError(fmt::format(
+          "{}: a model that `attention train` saved, not a saved approximation; `attention map` "
+          "writes its matrices",
+          root.file));
+    }
     throw FileError(
         fmt::format("{}: an HDF5 file of another program, not a saved approximation", root.file));
   }

@@ -23,6 +23,8 @@ constexpr std::size_t kCarried = 2;
 constexpr std::size_t kCarriedGradient = 3;
 constexpr std::size_t kTokens = 4;
 
+constexpr Index kMostLayers = 1024;
+
 attention::Sequence sequence_of(const tasks::Sample& sample) {
   return {sample.tokens, sample.features};
 }
@@ -79,10 +81,13 @@ Model<T>::Model(ModelDescription description)
     : description_(std::move(description)), dropout_(description_.options.embedding_dropout, 0) {
   const ModelOptions& options = description_.options;
   const tasks::TaskShape& task = description_.task;
-  require(options.width >= 1, "model: width {} is below 1", options.width);
-  require(options.layers >= 1, "model: {} layers, at least 1", options.layers);
+  attention::check_width("model", "width", options.width, 1);
+  require(options.layers >= 1 && options.layers <= kMostLayers,
+          "model: layers {} is outside 1..{}",
+          options.layers,
+          kMostLayers);
   require(task.length >= 1, "model: a task of length {}", task.length);
-  require(options.head_hidden >= 0, "model: head_hidden {} is below 0", options.head_hidden);
+  attention::check_width("model", "head_hidden", options.head_hidden, 0);
   outputs_ = task.answer == tasks::Answer::kNumber ? 1 : task.classes;
   require(outputs_ >= 1, "model: a task of {} classes", outputs_);
   const attention::Pool pool = pool_of(description_);

@@ -203,7 +203,7 @@ bool is_model(const Place& root) {
 void require_model(const Place& root) {
   if (!is_model(root)) {
     throw FileError(
-        fmt::format("{}: an HDF5 file, but not a model that this program trained", root.file));
+        fmt::format("{}: an HDF5 file, but not a model that `attention train` saved", root.file));
   }
   const Index version = hdf5::get_integer(root, "format_version", 1, kLargestCount);
   if (version > kModelVersion) {

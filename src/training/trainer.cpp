@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/require.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/threads.hpp"
 
@@ -20,6 +21,10 @@ constexpr Index kLeastGroups = 4;
 constexpr Index kGradientNumbers = Index{1} << 26;
 /// Parameters that a thread adds up at a time.
 constexpr Index kReduced = Index{1} << 15;
+/// Of one step.
+constexpr Index kMostSamples = Index{1} << 24;
+/// Parameters, the best ones, two means of the optimiser, their sum of gradients.
+constexpr Index kArraysOfParameters = 5;
 
 using TrainingClock = std::chrono::steady_clock;
 
@@ -101,6 +106,11 @@ Trainer::Trainer(Model<float>& model, const tasks::Task& task, const TrainingOpt
   at_least_one(options.accumulate, "accumulate");
   at_least_one(options.evaluate_every, "evaluate_every");
   at_least_one(options.evaluation_samples, "evaluation_samples");
+  require(options.batch <= kMostSamples / options.accumulate,
+          "training: batch {} times accumulate {} is more than {} samples a step",
+          options.batch,
+          options.accumulate,
+          kMostSamples);
   require(options.patience >= 0, "training: patience {} is below 0", options.patience);
   require(options.target_error >= 0 && options.target_error <= 1,
           "training: target_error {} is outside 0..1",
@@ -108,10 +118,14 @@ Trainer::Trainer(Model<float>& model, const tasks::Task& task, const TrainingOpt
   freeze_parameters(options.freeze, model.parameters());
   optimizer_ = std::make_unique<Optimizer>(options.optimizer, model.parameters());
   const Index size = model.parameters().size();
-  gradient_.resize(static_cast<std::size_t>(size));
   const Index samples = options.batch * options.accumulate;
-  const Index groups = std::clamp(kGradientNumbers / size, kLeastGroups, kMostGroups);
-  groups_.resize(static_cast<std::size_t>(std::min(samples, groups)));
+  const Index groups =
+      std::min(samples, std::clamp(kGradientNumbers / size, kLeastGroups, kMostGroups));
+  require_memory(
+      sizeof(float) * static_cast<double>(size) * static_cast<double>(groups + kArraysOfParameters),
+      fmt::format("training: a model of {} parameters", size));
+  gradient_.resize(static_cast<std::size_t>(size));
+  groups_.resize(static_cast<std::size_t>(groups));
   for (Group& group : groups_) group.gradient.resize(gradient_.size());
 }
 
@@ -250,6 +264,14 @@ void Trainer::look(TrainingState& state) {
   state.best_loss = e.loss;
 }
 
+std::optional<TrainingEnd> Trainer::reached(const TrainingState& state) const {
+  if (state.best_error <= options_.target_error && options_.target_error > 0)
+    return TrainingEnd::kTargetError;
+  if (options_.patience > 0 && state.looks_without_gain >= options_.patience)
+    return TrainingEnd::kPatience;
+  return std::nullopt;
+}
+
 TrainingEnd Trainer::run(TrainingState& state, std::uint64_t seed, const TrainingControl& control) {
   const TrainingClock::time_point begin = TrainingClock::now();
   const double before = state.seconds;
@@ -259,6 +281,7 @@ TrainingEnd Trainer::run(TrainingState& state, std::uint64_t seed, const Trainin
     saved = state.seconds;
   };
   while (state.optimizer.step < options_.steps) {
+    if (const auto end = reached(state)) return *end;
     if (control.stop != nullptr && control.stop->load(std::memory_order_relaxed))
       return TrainingEnd::kInterrupted;
     if (state.seconds - before >= control.max_seconds) return TrainingEnd::kMaxSeconds;
@@ -272,12 +295,8 @@ TrainingEnd Trainer::run(TrainingState& state, std::uint64_t seed, const Trainin
       save();
     }
     if (control.progress) control.progress(state);
-    if (state.best_error <= options_.target_error && options_.target_error > 0)
-      return TrainingEnd::kTargetError;
-    if (options_.patience > 0 && state.looks_without_gain >= options_.patience)
-      return TrainingEnd::kPatience;
   }
-  return TrainingEnd::kSteps;
+  return reached(state).value_or(TrainingEnd::kSteps);
 }
 
 Evaluation Trainer::evaluate(std::span<const float> parameters, tasks::Split split, Index samples) {

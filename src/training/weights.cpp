@@ -117,6 +117,13 @@ void truncate_scores(const ModelDescription& description, Index rank, std::span<
   const Model<float> model(description);
   const Index p = description.options.width / description.options.heads;
   require(rank >= 0 && rank <= p, "truncate_scores: rank {} is outside 0..{}", rank, p);
+  const auto& list = model.parameters().parameters();
+  const bool has_scores = std::any_of(list.begin(), list.end(), [](const Parameter& parameter) {
+    return parameter.name == "block0.attention.query.weight";
+  });
+  require(has_scores,
+          "truncate_scores: {} has no queries and keys of its own for each head",
+          description.options.attention);
   for (Index layer = 0; layer < model.layers(); ++layer) {
     const std::string prefix = fmt::format("block{}.attention.", layer);
     Projection query(model.parameters(), prefix + "query", values);

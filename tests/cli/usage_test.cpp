@@ -20,6 +20,7 @@ const std::vector<std::string> kSubcommands{"compare",
                                             "info",
                                             "methods",
                                             "reproduce",
+                                            "attention",
                                             "doctor"};
 
 TEST(CliUsage, HelpOfEverySubcommandHasAnExample) {

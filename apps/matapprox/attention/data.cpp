@@ -21,7 +21,6 @@ struct ImportCommand {
   std::string path;
   std::string output;
   NamedFlags flags;
-  CommonOptions common;
   bool force = false;
 };
 
@@ -92,6 +91,7 @@ std::string sample_text(const tasks::TaskShape& shape, const tasks::Sample& samp
 }
 
 int run_show(const ShowCommand& command) {
+  command.common.apply();
   require(command.samples >= 1, "--samples {} is below 1", command.samples);
   const auto task =
       tasks::make_task(command.task, command.flags.given(command.task), command.common.seed());

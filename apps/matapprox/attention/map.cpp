@@ -8,6 +8,7 @@
 #include "attention/subcommands.hpp"
 #include "core/require.hpp"
 #include "exit_codes.hpp"
+#include "matapprox/core/threads.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/training/attention_on_sample.hpp"
 #include "output.hpp"
@@ -41,10 +42,8 @@ training::AttentionOnSample attention_of(const training::SavedModel& saved,
 
 void check_number(const tasks::Task& task, Index number) {
   const Index size = task.size(tasks::Split::kTest);
-  require(number >= 0 && (size == 0 || number < size),
-          "--sample {} is outside 0..{}",
-          number,
-          size == 0 ? std::string("") : fmt::format("{}", size - 1));
+  require(number >= 0, "--sample {} is below 0", number);
+  require(size == 0 || number < size, "--sample {} is outside 0..{}", number, size - 1);
 }
 
 /// The matrix that is asked for: of a head, or of the whole model.
@@ -76,6 +75,22 @@ bool is_picture(const std::string& path) {
   return path.ends_with(".png") || path.ends_with(".svg");
 }
 
+report::Json map_json(const MapCommand& command,
+                      const training::SavedModel& saved,
+                      const LinearOperator& E) {
+  report::Json json = report::document_head(saved.seed, threads());
+  json["model"] = command.model;
+  json["mechanism"] = saved.model.options.attention;
+  json["sample"] = command.sample;
+  json["summary"] = command.summary;
+  json["layer"] = command.summary ? report::Json(nullptr) : report::Json(command.layer);
+  json["head"] = command.summary ? report::Json(nullptr) : report::Json(command.head);
+  json["rows"] = E.rows();
+  json["cols"] = E.cols();
+  json["output"] = command.output;
+  return json;
+}
+
 void write_map(const MapCommand& command, const training::SavedModel& saved) {
   const auto task = task_of(saved, saved.seed);
   check_number(*task, command.sample);
@@ -90,6 +105,7 @@ void write_map(const MapCommand& command, const training::SavedModel& saved) {
     write_block(command.output, E->columns_at(index_range(0, E->cols())));
   }
   note(command.common.quiet(), title(command, saved));
+  command.json.write(map_json(command, saved, *E));
 }
 
 /// The attention correlation of two models over test samples.
@@ -112,7 +128,7 @@ std::vector<double> correlations(const MapCommand& command, const training::Save
 
 void write_correlations(const MapCommand& command, const training::SavedModel& saved) {
   std::vector<double> values = correlations(command, saved);
-  report::Json json = report::document_head(saved.seed, 1);
+  report::Json json = report::document_head(saved.seed, threads());
   json["models"] = {command.model, command.other};
   json["correlations"] = values;
   double mean = 0;
@@ -143,6 +159,8 @@ int run_map(const MapCommand& command) {
   if (!command.output.empty()) {
     if (!is_picture(command.output)) check_block_format(command.output);
     command.json.check_other(command.output);
+    require(command.output != "-" || !command.json.replaces_text(),
+            "-o - and --json - exclude each other");
   }
   const training::SavedModel saved = training::load_model(command.model);
   if (command.other.empty()) {

@@ -71,25 +71,50 @@ void RunFlags::add(CLI::App& app) {
   task_flags_.add(app, "Options of the tasks", "task", {"seed"});
 }
 
-void RunFlags::read_config() const {
+void RunFlags::read_config() {
   if (config_.empty()) return;
+  const CLI::Option* mechanism = app_->get_option("--attention");
+  if (mechanism->count() > 0) mechanism_given_ = mechanism->as<std::string>();
   std::ifstream file(config_);
   if (!file) throw FileError(fmt::format("{}: cannot be opened", config_));
   std::vector<std::string> known;
-  for (const CLI::Option* option : app_->get_options()) known.push_back(option->get_single_name());
-  for (const CLI::ConfigItem& item : CLI::ConfigTOML().from_config(file)) {
-    if (item.inputs.empty() || item.name == "++" || item.name == "--") continue;
-    CLI::Option* option = app_->get_option_no_throw(flag_of(item.name));
-    if (option == nullptr || item.name == "config") {
-      std::string flag = item.name;
-      std::replace(flag.begin(), flag.end(), '_', '-');
-      throw InvalidArgument(fmt::format(
-          "{}: there is no option '{}'{}", config_, item.name, suggestion(flag, known)));
-    }
-    if (option->count() > 0) continue;
-    option->add_result(item.inputs);
-    option->run_callback();
+  std::vector<const CLI::Option*> given;
+  for (const CLI::Option* option : app_->get_options()) {
+    known.push_back(option->get_single_name());
+    if (option->count() > 0) given.push_back(option);
   }
+  try {
+    for (const CLI::ConfigItem& item : CLI::ConfigTOML().from_config(file))
+      take(item, known, given);
+  } catch (const CLI::ParseError& misfit) {
+    throw InvalidArgument(fmt::format("{}: {}", config_, misfit.what()));
+  }
+}
+
+/// Where the command line names the mechanism, what a file says of another one's options is not
+/// meant for it.
+bool RunFlags::is_of_another_mechanism(std::string name) const {
+  if (mechanism_given_.empty()) return false;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return mechanism_flags_.is_of_others(name, mechanism_given_);
+}
+
+void RunFlags::take(const CLI::ConfigItem& item,
+                    const std::vector<std::string>& known,
+                    const std::vector<const CLI::Option*>& given) const {
+  if (item.inputs.empty() || item.name == "++" || item.name == "--") return;
+  if (is_of_another_mechanism(item.name)) return;
+  CLI::Option* option = app_->get_option_no_throw(flag_of(item.name));
+  if (option == nullptr || item.name == "config" || item.name == "help") {
+    std::string flag = item.name;
+    std::replace(flag.begin(), flag.end(), '_', '-');
+    throw InvalidArgument(
+        fmt::format("{}: there is no option '{}'{}", config_, item.name, suggestion(flag, known)));
+  }
+  if (std::find(given.begin(), given.end(), option) != given.end()) return;
+  require(option->count() == 0, "{}: {} is given twice", config_, item.name);
+  option->add_result(item.inputs);
+  option->run_callback();
 }
 
 training::SavedModel RunFlags::described(std::uint64_t seed) const {

@@ -16,15 +16,25 @@ class RunFlags {
   RunFlags();
   void add(CLI::App& app);
   /// Reads --config: `option = value` lines in TOML, for options that the command line does not
-  /// give; table headers are for the reader only. Throws FileError if there is no such file,
-  /// InvalidArgument for an option that the command does not have.
-  void read_config() const;
+  /// give, leaving out those of a
+  /// mechanism other than the command line's; table headers are for the reader only. Throws
+  /// FileError if there is no such file, InvalidArgument for an option that the command does not
+  /// have.
+  void read_config();
   /// The run that the flags describe, before its first step, with every option spelled out. Throws
   /// InvalidArgument without a task.
   training::SavedModel described(std::uint64_t seed) const;
 
  private:
+  /// One line of the file, unless the command line gives that option.
+  void take(const CLI::ConfigItem& item,
+            const std::vector<std::string>& known,
+            const std::vector<const CLI::Option*>& given) const;
+
+  bool is_of_another_mechanism(std::string name) const;
+
   CLI::App* app_ = nullptr;
+  std::string mechanism_given_;  ///< on the command line
   std::string config_;
   std::string task_;
   OwnedFlags task_flags_;

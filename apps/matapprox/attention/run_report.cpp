@@ -33,6 +33,31 @@ std::string floor_text(const tasks::Floor& floor) {
                      floor.samples == 0 ? " (exact)" : fmt::format(" ({} samples)", floor.samples));
 }
 
+/// Of the parameters that count: the best ones, or the last ones before the first look.
+Index step_of(const training::TrainingState& state) {
+  return state.best_step < 0 ? state.optimizer.step : state.best_step;
+}
+
+std::string option_lines(const char* whose, const NamedOptions& options) {
+  std::string text;
+  for (const auto& [name, value] : options) {
+    if (!value.empty()) text += fmt::format("{:<13}{} = {}\n", whose, name, value);
+  }
+  return text;
+}
+
+report::Json history_json(const std::vector<training::TrainingPoint>& history) {
+  report::Json json = report::Json::array();
+  for (const training::TrainingPoint& p : history) {
+    json.push_back({{"step", p.step},
+                    {"seconds", p.seconds},
+                    {"training_loss", report::number_or_null(p.training_loss)},
+                    {"validation_loss", report::number_or_null(p.validation_loss)},
+                    {"validation_error", p.validation_error}});
+  }
+  return json;
+}
+
 bool ends_with(const std::string& path, std::string_view ending) {
   return std::string_view(path).ends_with(ending);
 }
@@ -55,7 +80,7 @@ std::string report_text(const RunReport& report) {
   const training::Evaluation& e = report.evaluation;
   std::string text = model_text(report.saved) + "\n";
   text += fmt::format("parameters of step {} of {}, seed {}\n\n",
-                      report.saved.state.best_step,
+                      step_of(report.saved.state),
                       report.saved.state.optimizer.step,
                       report.saved.seed);
   text += fmt::format("error on {} {} samples, data of seed {} (95 % interval), loss\n",
@@ -72,16 +97,39 @@ std::string report_text(const RunReport& report) {
   return text;
 }
 
-void add_to(report::Json& json, const RunReport& report) {
-  const training::SavedModel& saved = report.saved;
+std::string description_text(const training::SavedModel& saved) {
+  const training::TrainingState& state = saved.state;
+  std::string text = model_text(saved) + "\n";
+  text += fmt::format("training     {} steps, {:.3g} s, seed {}\n",
+                      state.optimizer.step,
+                      state.seconds,
+                      saved.seed);
+  if (state.best_step >= 0) {
+    text += fmt::format("best         step {}: validation error {:.2f} %, loss {:.4g}\n",
+                        state.best_step,
+                        100 * state.best_error,
+                        state.best_loss);
+  }
+  return text + option_lines("task", saved.task_options) +
+         option_lines("model", model_options(saved.model.options)) +
+         option_lines("mechanism", saved.model.attention_options) +
+         option_lines("training", saved.training_options);
+}
+
+void add_model(report::Json& json, const training::SavedModel& saved) {
   json["task"] = {{"name", saved.task}, {"options", options_json(saved.task_options)}};
   json["model"] = {{"parameters", training::Model<float>(saved.model).parameters().size()},
                    {"options", options_json(model_options(saved.model.options))},
                    {"attention_options", options_json(saved.model.attention_options)}};
   json["training"] = {{"options", options_json(saved.training_options)},
                       {"steps_taken", saved.state.optimizer.step},
-                      {"best_step", saved.state.best_step},
+                      {"best_step", step_of(saved.state)},
                       {"seconds", saved.state.seconds}};
+  json["history"] = history_json(saved.state.history);
+}
+
+void add_to(report::Json& json, const RunReport& report) {
+  add_model(json, report.saved);
   const training::Evaluation& e = report.evaluation;
   json["result"] = {{"split", split_name(report.split)},
                     {"data_seed", report.data_seed},
@@ -94,14 +142,6 @@ void add_to(report::Json& json, const RunReport& report) {
   for (const tasks::Floor& floor : report.floors) {
     json["floors"].push_back(
         {{"name", floor.name}, {"error", floor.error}, {"samples", floor.samples}});
-  }
-  json["history"] = report::Json::array();
-  for (const training::TrainingPoint& p : saved.state.history) {
-    json["history"].push_back({{"step", p.step},
-                               {"seconds", p.seconds},
-                               {"training_loss", report::number_or_null(p.training_loss)},
-                               {"validation_loss", report::number_or_null(p.validation_loss)},
-                               {"validation_error", p.validation_error}});
   }
 }
 

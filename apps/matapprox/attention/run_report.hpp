@@ -10,6 +10,11 @@ namespace matapprox::app {
 /// "psf: 1 layer of width 32, 11681 parameters; adding, up to 128 tokens".
 std::string model_text(const training::SavedModel& saved);
 
+/// What `info` says of a model: the same, how it was trained, all options.
+std::string description_text(const training::SavedModel& saved);
+/// Adds task, model, training and history to a document.
+void add_model(report::Json& json, const training::SavedModel& saved);
+
 /// What is said of a model after an evaluation, beside the floors of its task.
 struct RunReport {
   const training::SavedModel& saved;
@@ -20,7 +25,7 @@ struct RunReport {
 };
 
 std::string report_text(const RunReport& report);
-/// Adds model, task, result and floors to a document.
+/// The same and result and floors.
 void add_to(report::Json& json, const RunReport& report);
 
 /// Loss and error against steps, as an SVG or PNG by the name of the file. Throws InvalidArgument

@@ -19,6 +19,7 @@ namespace matapprox::app {
 namespace {
 
 constexpr Index kLargestSpectrum = 8192;
+constexpr Index kLargestHeadWidth = 65536;
 
 struct SpectrumCommand {
   InputOptions input;
@@ -46,7 +47,10 @@ Matrix random_of(const SpectrumCommand& command) {
   const Index n = command.order;
   const std::uint64_t seed = command.common.seed();
   require(n >= 1 && n <= kLargestSpectrum, "--order {} is outside 1..{}", n, kLargestSpectrum);
-  require(command.head_width >= 1, "--head-width {} is below 1", command.head_width);
+  require(command.head_width >= 1 && command.head_width <= kLargestHeadWidth,
+          "--head-width {} is outside 1..{}",
+          command.head_width,
+          kLargestHeadWidth);
   if (command.random == "normal") return random_normal_matrix(seed, RandomStream::kGenerator, n, n);
   if (command.random == "attention") return random_attention(n, command.head_width, seed);
   require(command.random == "uniform" || command.random == "symmetric_uniform",

@@ -104,6 +104,13 @@ std::string progress_text(const training::TrainingState& state,
   return text + fmt::format(", {:.3g} steps/s, {} left", rate, duration_text(left));
 }
 
+/// What is left of a run whose numbers broke down.
+std::string kept_text(const std::string& output, Index step) {
+  if (step < 0) return "nothing was saved";
+  return fmt::format(
+      "{} holds step {}, --start-from {} goes on from its best parameters", output, step, output);
+}
+
 training::TrainingEnd train(const TrainCommand& command,
                             training::Trainer& trainer,
                             const training::TrainingOptions& options,
@@ -130,16 +137,21 @@ training::TrainingEnd train(const TrainCommand& command,
     }
     line.show(progress_text(state, options.steps, first_step, first_seconds));
   };
+  Index kept = command.resume ? first_step : -1;
   // `state` is saved.state itself.
-  control.checkpoint = [&](const training::TrainingState&) {
+  control.checkpoint = [&](const training::TrainingState& state) {
     training::save_model(command.output, saved);
+    kept = state.optimizer.step;
   };
-  return trainer.run(saved.state, saved.seed, control);
+  try {
+    return trainer.run(saved.state, saved.seed, control);
+  } catch (const NumericalError& failure) {
+    throw NumericalError(fmt::format("{}; {}", failure.what(), kept_text(command.output, kept)));
+  }
 }
 
-int run_train(const TrainCommand& command) {
-  command.run.read_config();
-  command.common.apply();
+/// Throws InvalidArgument or FileError for what would only show after the training.
+void check(const TrainCommand& command) {
   command.json.check();
   command.json.check_other(command.chart);
   check_chart(command.chart);
@@ -148,7 +160,42 @@ int run_train(const TrainCommand& command) {
           "--resume and --start-from exclude each other");
   require(!command.output.empty(), "give -o, the file for the model");
   require(command.test_samples >= 1, "--test-samples {} is below 1", command.test_samples);
+  require(command.max_seconds > 0, "--max-seconds {} is not positive", command.max_seconds);
+  require(command.checkpoint_seconds > 0,
+          "--checkpoint-seconds {} is not positive",
+          command.checkpoint_seconds);
   check_replaceable(command.output, command.resume || command.json.force());
+}
+
+/// Tests the best parameters and says what came of the run.
+void write_report(const TrainCommand& command,
+                  const training::SavedModel& saved,
+                  const tasks::Task& task,
+                  training::Trainer& trainer,
+                  training::TrainingEnd end) {
+  const RunReport report{
+      saved,
+      tasks::Split::kTest,
+      trainer.evaluate(saved.state.best, tasks::Split::kTest, command.test_samples),
+      task.floors(tasks::Split::kTest, command.test_samples),
+      saved.seed};
+  report::Json json = report::document_head(saved.seed, threads());
+  add_to(json, report);
+  json["training"]["end"] = enum_name(end);
+  json["saved_to"] = command.output;
+  command.json.write(json);
+  if (!command.chart.empty()) write_chart(command.chart, saved.state.history);
+  if (command.json.replaces_text()) return;
+  const char* more =
+      end == training::TrainingEnd::kMaxSeconds ? "; the same command with --resume goes on" : "";
+  write_stdout(report_text(report) +
+               fmt::format("\nended by {}; saved to {}{}\n", enum_name(end), command.output, more));
+}
+
+int run_train(TrainCommand& command) {
+  command.run.read_config();
+  command.common.apply();
+  check(command);
 
   training::SavedModel saved = command.run.described(command.common.seed());
   training::Model<float> model(saved.model);
@@ -162,29 +209,13 @@ int run_train(const TrainCommand& command) {
   if (saved.state.best_step < 0) saved.state.best = saved.state.parameters;
   training::save_model(command.output, saved);
 
-  const bool interrupted = end == training::TrainingEnd::kInterrupted;
-  if (interrupted) {
+  if (end == training::TrainingEnd::kInterrupted) {
     note(command.common.quiet(),
          fmt::format("interrupted after step {}; the same command with --resume goes on",
                      saved.state.optimizer.step));
     return kInterrupted;
   }
-  const RunReport report{
-      saved,
-      tasks::Split::kTest,
-      trainer.evaluate(saved.state.best, tasks::Split::kTest, command.test_samples),
-      task->floors(tasks::Split::kTest, command.test_samples),
-      saved.seed};
-  report::Json json = report::document_head(saved.seed, threads());
-  add_to(json, report);
-  json["training"]["end"] = enum_name(end);
-  json["saved_to"] = command.output;
-  command.json.write(json);
-  if (!command.chart.empty()) write_chart(command.chart, saved.state.history);
-  if (!command.json.replaces_text()) {
-    write_stdout(report_text(report) +
-                 fmt::format("\nended by {}; saved to {}\n", enum_name(end), command.output));
-  }
+  write_report(command, saved, *task, trainer, end);
   return kDone;
 }
 
@@ -216,7 +247,7 @@ void add_attention_train(CLI::App& app, Action& chosen) {
       "Examples:\n"
       "  matapprox attention train --task adding --attention psf --block bare --value-width 8 "
       "--pool flatten -o adding.h5\n"
-      "  matapprox attention train --config configs/psf_adding_128.toml -o adding.h5 --seed 2");
+      "  matapprox attention train --config configs/psf/adding.toml -o adding.h5 --seed 2");
   sub.callback([command, &chosen] { chosen = [command] { return run_train(*command); }; });
 }
 

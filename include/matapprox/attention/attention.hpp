@@ -7,6 +7,11 @@
 
 namespace matapprox::attention {
 
+/// Of widths, ranks, numbers of features: far above any use, and a product of two still fits.
+constexpr Index kLargestWidth = Index{1} << 24;
+/// Throws InvalidArgument, in the name of `who`, unless `least` <= value <= kLargestWidth.
+void check_width(const char* who, const char* option, Index value, Index least);
+
 /// What every mechanism is told; its own options come beside it.
 struct AttentionShape {
   Index width = 0;   ///< d, of a token
@@ -18,8 +23,9 @@ struct AttentionShape {
   std::uint64_t seed = 1;  ///< of random features and patterns that are not trained
 
   Index head_width() const { return width / heads; }
-  /// Throws InvalidArgument, in the name of `who`, unless sizes are positive and h divides d.
-  void validate(const std::string& who) const;
+  /// Throws InvalidArgument, in the name of `who`, unless sizes are positive, none is above
+  /// kLargestWidth, and h divides d.
+  void validate(const char* who) const;
   /// Throws InvalidArgument unless a sample of `rows` x `cols` fits: 1 .. length tokens of width d.
   void check_sample(Index rows, Index cols) const;
 };

@@ -42,8 +42,8 @@ struct Parameter {
 /// keep the place; they hold no numbers themselves.
 class ParameterList {
  public:
-  /// The place of a new parameter. Throws InvalidArgument if the name is taken or a size is not
-  /// positive.
+  /// The place of a new parameter. Throws InvalidArgument if the name is taken, a size is not
+  /// positive, or all parameters together are more than 2^40 numbers.
   const Parameter& add(const std::string& name, Index rows, Index cols, Initial initial);
   /// The parameter of that name and size, added if it is new: layers that ask for the same share
   /// it.

@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "matapprox/training/loss.hpp"
@@ -94,7 +95,8 @@ struct TrainingControl {
 /// workspace for each thread, which stop growing after the first steps.
 class Trainer {
  public:
-  /// Freezes what options.freeze names. Throws InvalidArgument for options outside their range.
+  /// Freezes what options.freeze names. Throws InvalidArgument for options outside their range,
+  /// NotAvailable for a model that the memory does not hold.
   Trainer(Model<float>& model, const tasks::Task& task, const TrainingOptions& options);
   ~Trainer();
   Trainer(const Trainer&) = delete;
@@ -115,6 +117,8 @@ class Trainer {
   double gradient_of_step(const TrainingState& state, std::uint64_t seed);
   Index training_sample(Index running_number, std::uint64_t seed);
   void look(TrainingState& state);
+  /// What ends training before its last step.
+  std::optional<TrainingEnd> reached(const TrainingState& state) const;
   void take_step(TrainingState& state, std::uint64_t seed);
   std::unique_ptr<Worker> take_worker();
   void give_worker(std::unique_ptr<Worker> worker);
