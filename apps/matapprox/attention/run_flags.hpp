@@ -16,10 +16,9 @@ class RunFlags {
   RunFlags();
   void add(CLI::App& app);
   /// Reads --config: `option = value` lines in TOML, for options that the command line does not
-  /// give, leaving out those of a
-  /// mechanism other than the command line's; table headers are for the reader only. Throws
-  /// FileError if there is no such file, InvalidArgument for an option that the command does not
-  /// have.
+  /// give; where it names the mechanism, options of others are left out. Table headers are for the
+  /// reader only. Throws FileError if there is no such file, InvalidArgument for an option that the
+  /// command does not have.
   void read_config();
   /// The run that the flags describe, before its first step, with every option spelled out. Throws
   /// InvalidArgument without a task.
