@@ -28,6 +28,8 @@ TEST(AttentionParameters, RefuseTwoOfOneNameAndOtherSizes) {
   EXPECT_THROW(list.add("weight", 2, 3, Initial::constant(0)), InvalidArgument);
   EXPECT_THROW(list.add_shared("weight", 3, 2, Initial::constant(0)), InvalidArgument);
   EXPECT_THROW(list.add("empty", 0, 3, Initial::constant(0)), InvalidArgument);
+  EXPECT_THROW(list.add("huge", Index{1} << 40, Index{1} << 40, Initial::constant(0)),
+               InvalidArgument);
   EXPECT_THROW(list.find("wieght"), InvalidArgument);
 }
 

@@ -253,7 +253,7 @@ TEST(Model, RefusesWhatDoesNotFit) {
     }
   };
   refuses([](auto& d) { d.options.heads = 3; }, "width 8 is not divisible by 3 heads");
-  refuses([](auto& d) { d.options.layers = 0; }, "0 layers");
+  refuses([](auto& d) { d.options.layers = 0; }, "layers 0 is outside 1..1024");
   refuses([](auto& d) { d.options.block.dropout = 1; }, "rate 1 is outside");
   refuses([](auto& d) { d.options.attention = "softmix"; }, "did you mean 'softmax'");
   refuses([](auto& d) { d.attention_options = {{"rank", "3"}}; }, "rank");
