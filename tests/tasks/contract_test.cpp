@@ -28,9 +28,12 @@ class TaskContract : public testing::TestWithParam<std::string> {
   }
 };
 
+/// All that make their data; token_file, which reads them, has tests of its own.
 std::vector<std::string> task_names() {
   std::vector<std::string> names;
-  for (const auto& entry : tasks::task_entries()) names.emplace_back(entry.name);
+  for (const auto& entry : tasks::task_entries()) {
+    if (entry.name != "token_file") names.emplace_back(entry.name);
+  }
   return names;
 }
 
