@@ -192,6 +192,27 @@ TEST_P(ModelContract, PaddingHasNoInfluence) {
   EXPECT_EQ(run.forward(sample), before);
 }
 
+/// Whatever was worked on before: a sample's outputs and gradient are its own, to the bit.
+TEST_P(ModelContract, SamplesDoNotSeeEachOther) {
+  const ModelDescription d = described(GetParam());
+  const tasks::Sample sample = model_sample(d, kModelLength, {});
+  std::vector<std::uint8_t> mask(kModelLength, 1);
+  mask[2] = 0;
+  tasks::Sample other = model_sample(d, kModelLength, mask);
+  for (auto& token : other.tokens) token = 4 - token;
+  for (auto& feature : other.features) feature += 1;
+  ModelRun<double> run(d);
+  const TokenMatrix<double> alone = run.forward(sample);
+  run.model.backward(run.call(), sample, alone, run.cache);
+  const std::vector<double> gradient = run.gradient;
+  const TokenMatrix<double> another = run.forward(other);
+  run.model.backward(run.call(), other, another, run.cache);
+  EXPECT_EQ(run.forward(sample), alone);
+  std::fill(run.gradient.begin(), run.gradient.end(), 0);
+  run.model.backward(run.call(), sample, alone, run.cache);
+  EXPECT_EQ(run.gradient, gradient);
+}
+
 TEST_P(ModelContract, ASampleWithoutTokensGivesFiniteNumbers) {
   const ModelDescription d = described(GetParam());
   ModelRun<double> run(d);

@@ -143,6 +143,36 @@ TEST(Trainer, TheFirstStepOfSgdFollowsTheMeanGradient) {
   }
 }
 
+/// The change of the parameters by one step of descent over samples first .. first + batch - 1.
+std::vector<double> descent(Index batch, Index first) {
+  SavedModel run = small_run();
+  run.model.options.block.dropout = 0;
+  run.training_options = {{"steps", std::to_string(first + 1)},
+                          {"batch", std::to_string(batch)},
+                          {"evaluation_samples", "1"},
+                          {"optimizer", "sgd"},
+                          {"momentum", "0"},
+                          {"learning_rate", "1"}};
+  Session session(run);
+  TrainingState state = session.trainer.start(run.seed);
+  const std::vector<float> before = state.parameters;
+  state.optimizer.step = first;  // steps of one sample each were taken before
+  session.trainer.run(state, run.seed, {});
+  std::vector<double> change(before.size());
+  for (std::size_t i = 0; i < before.size(); ++i) change[i] = state.parameters[i] - before[i];
+  return change;
+}
+
+TEST(Trainer, ABatchOfThreeIsTheMeanOfThreeSamples) {
+  const std::vector<double> together = descent(3, 0);
+  std::vector<double> mean(together.size(), 0);
+  for (const Index sample : {0, 1, 2}) {
+    const std::vector<double> alone = descent(1, sample);
+    for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += alone[i] / 3;
+  }
+  for (std::size_t i = 0; i < mean.size(); ++i) EXPECT_NEAR(together[i], mean[i], 1e-6) << i;
+}
+
 TEST(Trainer, LearnsToAddSixteenNumbers) {
   SavedModel run = small_run();
   run.model.options.block.dropout = 0;
