@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kLongestText = std::size_t{1} << 26;
 
-[[noreturn]] void fail(const Place& place, const std::string& name, const char* what) {
+[[noreturn]] void fail_attribute(const Place& place, const std::string& name, const char* what) {
   throw FileError(fmt::format("{}: attribute '{}' {}", place.file, name, what));
 }
 
@@ -32,7 +32,7 @@ void put(
       H5Acreate2(place.object.id(), name.c_str(), file_type, space.id(), H5P_DEFAULT, H5P_DEFAULT),
       H5Aclose);
   if (!attribute || H5Awrite(attribute.id(), type, value) < 0)
-    fail(place, name, "cannot be written");
+    fail_attribute(place, name, "cannot be written");
 }
 
 /// Opens a scalar attribute of that class.
@@ -40,9 +40,9 @@ Handle open_scalar(const Place& place,
                    const std::string& name,
                    H5T_class_t kind,
                    const char* wanted) {
-  if (!has_attribute(place, name)) fail(place, name, "is missing: the file is damaged");
+  if (!has_attribute(place, name)) fail_attribute(place, name, "is missing: the file is damaged");
   Handle attribute(H5Aopen(place.object.id(), name.c_str(), H5P_DEFAULT), H5Aclose);
-  if (!attribute) fail(place, name, "cannot be read: the file is damaged");
+  if (!attribute) fail_attribute(place, name, "cannot be read: the file is damaged");
   const Handle space(H5Aget_space(attribute.id()), H5Sclose);
   const Handle type(H5Aget_type(attribute.id()), H5Tclose);
   if (!space || !type || H5Sget_simple_extent_npoints(space.id()) != 1 ||
@@ -61,7 +61,7 @@ T get(const Place& place,
   const Handle attribute = open_scalar(place, name, kind, wanted);
   T value{};
   if (H5Aread(attribute.id(), memory_type, &value) < 0) {
-    fail(place, name, "cannot be read: the file is damaged");
+    fail_attribute(place, name, "cannot be read: the file is damaged");
   }
   return value;
 }
@@ -112,7 +112,7 @@ std::string get_text(const Place& place, const std::string& name) {
   const Handle memory_type = text_type(size);
   H5Tset_cset(memory_type.id(), H5Tget_cset(type.id()));  // ASCII is UTF-8, HDF5 does not know
   if (H5Aread(attribute.id(), memory_type.id(), value.data()) < 0) {
-    fail(place, name, "cannot be read: the file is damaged");
+    fail_attribute(place, name, "cannot be read: the file is damaged");
   }
   return without_padding(std::move(value));
 }

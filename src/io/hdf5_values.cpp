@@ -26,7 +26,9 @@ std::string label(const Place& group, const std::string& name) {
   return fmt::format("{}: dataset '{}'", group.file, name);
 }
 
-[[noreturn]] void fail(const Place& group, const std::string& name, const std::string& what) {
+[[noreturn]] void fail_dataset(const Place& group,
+                               const std::string& name,
+                               const std::string& what) {
   throw FileError(fmt::format("{} {}", label(group, name), what));
 }
 
@@ -52,13 +54,13 @@ Handle create_dataset(const Place& group,
       H5Dcreate2(
           group.object.id(), name.c_str(), type, space.id(), H5P_DEFAULT, layout, H5P_DEFAULT),
       H5Dclose);
-  if (!dataset) fail(group, name, "cannot be created");
+  if (!dataset) fail_dataset(group, name, "cannot be created");
   return dataset;
 }
 
 Handle open_member(const Place& group, const std::string& name) {
   Handle dataset(H5Dopen2(group.object.id(), name.c_str(), H5P_DEFAULT), H5Dclose);
-  if (!dataset) fail(group, name, "is missing or damaged");
+  if (!dataset) fail_dataset(group, name, "is missing or damaged");
   require_real_numbers(dataset, label(group, name));
   return dataset;
 }
@@ -89,7 +91,7 @@ void verify_checksum(const Handle& dataset,
                      uLong sum) {
   const Place place{dataset, group.file};
   if (has_attribute(place, kChecksum) && get_integer(place, kChecksum) != static_cast<Index>(sum)) {
-    fail(group, name, "does not match its checksum: the file is damaged");
+    fail_dataset(group, name, "does not match its checksum: the file is damaged");
   }
 }
 
@@ -146,7 +148,7 @@ void write_as(const Place& group,
       return H5Dwrite(
           dataset.id(), NumberType<Stored>::memory(), memory, file, H5P_DEFAULT, stored.data());
     });
-    if (!ok) fail(group, name, "cannot be written");
+    if (!ok) fail_dataset(group, name, "cannot be written");
     sum = add_checksum(sum, stored.data(), numbers * sizeof(Stored));
   }
   put_checksum(dataset, group.file, sum);
@@ -169,7 +171,7 @@ void read_as(const Handle& dataset,
       return H5Dread(
           dataset.id(), NumberType<Stored>::memory(), memory, file, H5P_DEFAULT, stored.data());
     });
-    if (!ok) fail(group, name, "cannot be read: the file is truncated or damaged");
+    if (!ok) fail_dataset(group, name, "cannot be read: the file is truncated or damaged");
     const auto numbers = static_cast<std::size_t>(count * cols);
     sum = add_checksum(sum, stored.data(), numbers * sizeof(Stored));
     std::copy_n(stored.begin(), numbers, values.begin());
@@ -189,11 +191,11 @@ void require_extents(const Handle& dataset,
                      const std::vector<Index>& extents) {
   const std::vector<Index> found = shape(dataset);
   if (found == extents) return;
-  fail(group,
-       name,
-       fmt::format("is {}, not {} as the rest of the file says",
-                   fmt::join(found, " x "),
-                   fmt::join(extents, " x ")));
+  fail_dataset(group,
+               name,
+               fmt::format("is {}, not {} as the rest of the file says",
+                           fmt::join(found, " x "),
+                           fmt::join(extents, " x ")));
 }
 
 /// Numbers of an array, after checking that they can be: stored in this file, and fit in memory.
@@ -201,7 +203,7 @@ Index count_numbers(const std::vector<Index>& extents,
                     const Place& group,
                     const std::string& name) {
   if (extents.empty() || extents.size() > 2) {
-    fail(group, name, fmt::format("has {} dimensions, not 1 or 2", extents.size()));
+    fail_dataset(group, name, fmt::format("has {} dimensions, not 1 or 2", extents.size()));
   }
   double numbers = 1;
   for (const Index extent : extents) numbers *= static_cast<double>(extent);
@@ -221,7 +223,7 @@ std::vector<Index> read_integers_as(const Handle& dataset,
                                         H5S_ALL,
                                         H5P_DEFAULT,
                                         stored.data()) >= 0;
-  if (!ok) fail(group, name, "cannot be read: the file is truncated or damaged");
+  if (!ok) fail_dataset(group, name, "cannot be read: the file is truncated or damaged");
   verify_checksum(
       dataset, group, name, add_checksum(0, stored.data(), stored.size() * sizeof(Stored)));
   if constexpr (std::is_same_v<Stored, Index>) return stored;
@@ -239,7 +241,7 @@ void write_integers_as(const Place& group, const std::string& name, std::span<co
                                   H5S_ALL,
                                   H5P_DEFAULT,
                                   stored.data()) < 0) {
-    fail(group, name, "cannot be written");
+    fail_dataset(group, name, "cannot be written");
   }
   put_checksum(dataset, group.file, add_checksum(0, stored.data(), stored.size() * sizeof(Stored)));
 }
@@ -355,9 +357,9 @@ void write_integers(const Place& group,
 std::vector<Index> read_integers(const Place& group, const std::string& name) {
   const Handle dataset = open_member(group, name);
   const std::vector<Index> extents = shape(dataset);
-  if (extents.size() != 1) fail(group, name, "is not one-dimensional");
+  if (extents.size() != 1) fail_dataset(group, name, "is not one-dimensional");
   const Handle type(H5Dget_type(dataset.id()), H5Tclose);
-  if (H5Tget_class(type.id()) != H5T_INTEGER) fail(group, name, "does not hold integers");
+  if (H5Tget_class(type.id()) != H5T_INTEGER) fail_dataset(group, name, "does not hold integers");
   const Index count = count_numbers(extents, group, name);
   if (is_stored_as(dataset, H5T_INTEGER, sizeof(std::int32_t))) {
     return read_integers_as<std::int32_t>(dataset, group, name, count);
@@ -411,7 +413,7 @@ void read_integer_rows(const Place& group,
   const Handle dataset = open_member(group, name);
   require_extents(dataset, group, name, extents);
   const Handle type(H5Dget_type(dataset.id()), H5Tclose);
-  if (H5Tget_class(type.id()) != H5T_INTEGER) fail(group, name, "does not hold integers");
+  if (H5Tget_class(type.id()) != H5T_INTEGER) fail_dataset(group, name, "does not hold integers");
   // HDF5 clips what does not fit, so that only what was stored as such is read into a narrow type.
   if (is_signed(dataset) && is_stored_as(dataset, H5T_INTEGER, sizeof(std::int8_t))) {
     read_as<std::int8_t>(dataset, group, name, extents, sink);

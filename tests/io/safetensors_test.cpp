@@ -44,7 +44,7 @@ std::string entry_complaint(const std::string& entry, std::size_t size) {
 template <class T>
 std::string raw_bytes(const std::vector<T>& values) {
   std::string bytes(values.size() * sizeof(T), '\0');
-  std::memcpy(bytes.data(), values.data(), bytes.size());
+  if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
   return bytes;
 }
 
