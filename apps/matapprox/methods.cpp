@@ -1,10 +1,10 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <memory>
 
 #include "commands.hpp"
 #include "exit_codes.hpp"
+#include "listing.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/methods/registry.hpp"
 #include "output.hpp"
@@ -18,28 +18,7 @@ struct MethodsCommand {
   JsonOptions json;
 };
 
-report::Json to_json(const Method& method) {
-  report::Json json = {
-      {"name", method.name}, {"summary", method.summary}, {"options", report::Json::array()}};
-  for (const OptionText& option : method.options()) {
-    json["options"].push_back({{"name", option.name},
-                               {"default", option.value},
-                               {"help", option.help},
-                               {"choices", option.choices}});
-  }
-  return json;
-}
-
-std::string option_lines(const Method& method) {
-  std::string text = fmt::format("{}\n  {}\n\noptions\n", method.name, method.summary);
-  for (const OptionText& option : method.options()) {
-    text += fmt::format("  {:<26} {}\n", option.name, option.help);
-    if (!option.choices.empty())
-      text += fmt::format("  {:<26} one of {}\n", "", fmt::join(option.choices, ", "));
-    if (!option.value.empty()) text += fmt::format("  {:<26} default {}\n", "", option.value);
-  }
-  return text;
-}
+Listed listed(const Method& method) { return {method.name, method.summary, method.options()}; }
 
 int run_methods(const MethodsCommand& command) {
   command.json.check();
@@ -53,9 +32,9 @@ int run_methods(const MethodsCommand& command) {
   json["methods"] = report::Json::array();
   std::string text;
   for (const Method* method : shown) {
-    json["methods"].push_back(to_json(*method));
+    json["methods"].push_back(to_json(listed(*method)));
     text += command.name.empty() ? fmt::format("{:<15} {}\n", method->name, method->summary)
-                                 : option_lines(*method);
+                                 : option_lines(listed(*method));
   }
   command.json.write(json);
   if (!command.json.replaces_text()) write_stdout(text);

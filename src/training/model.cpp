@@ -76,6 +76,13 @@ void ModelOptions::visit(OptionVisitor& v) {
   v.visit("head_hidden", head_hidden, "hidden width of an mlp head; 0: that of its input");
 }
 
+NamedOptions named_options(const ModelOptions& options) {
+  NamedOptions named;
+  for (const OptionText& option : list_options(options))
+    named.emplace_back(option.name, option.value);
+  return named;
+}
+
 template <class T>
 Model<T>::Model(ModelDescription description)
     : description_(std::move(description)), dropout_(description_.options.embedding_dropout, 0) {

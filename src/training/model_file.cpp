@@ -26,12 +26,6 @@ const std::array<std::string_view, 3> kAnswerNames{"number", "class", "token_cla
   throw FileError(fmt::format("{}: {}: the file is damaged", place.file, what));
 }
 
-NamedOptions named_options(const std::vector<OptionText>& options) {
-  NamedOptions named;
-  for (const OptionText& option : options) named.emplace_back(option.name, option.value);
-  return named;
-}
-
 void write_options(const Place& root, const std::string& name, const NamedOptions& options) {
   const Handle group = hdf5::create_group(root, name);
   for (const auto& [option, value] : options) hdf5::write_text({group, root.file}, option, value);
@@ -268,7 +262,7 @@ void save_model(const std::string& path, const SavedModel& saved) {
   hdf5::put_seed(root, "seed", saved.seed);
   hdf5::put_text(root, "task", saved.task);
   write_options(root, "task_options", saved.task_options);
-  write_options(root, "model_options", named_options(list_options(saved.model.options)));
+  write_options(root, "model_options", named_options(saved.model.options));
   write_options(root, "attention_options", saved.model.attention_options);
   write_options(root, "training_options", saved.training_options);
   write_shape(root, saved.model.task);

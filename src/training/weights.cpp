@@ -80,15 +80,12 @@ void save_weights(const std::string& path, const SavedModel& saved) {
     const auto first = saved.state.best.begin() + p.offset;
     tensors.push_back({p.name, {p.rows, p.cols}, std::vector<float>(first, first + p.size())});
   }
-  NamedOptions options;
-  for (const OptionText& option : list_options(saved.model.options))
-    options.emplace_back(option.name, option.value);
   write_safetensors(path,
                     tensors,
                     {{"writer", "matapprox"},
                      {"task", saved.task},
                      {"task_options", json_of(saved.task_options)},
-                     {"model_options", json_of(options)},
+                     {"model_options", json_of(named_options(saved.model.options))},
                      {"attention_options", json_of(saved.model.attention_options)},
                      {"seed", std::to_string(saved.seed)},
                      {"step", std::to_string(saved.state.best_step)}});

@@ -40,6 +40,26 @@ std::string number_or_dash(double value, const char* format) {
   return std::isfinite(value) ? fmt::format(fmt::runtime(format), value) : "-";
 }
 
+/// Whether `name` takes less time than softmax at every length that both were timed at.
+bool always_faster(const std::vector<TimedAttention>& rows, const std::string& name) {
+  bool compared = false;
+  for (const TimedAttention& own : rows) {
+    for (const TimedAttention& other : rows) {
+      if (own.mechanism != name || other.mechanism != "softmax" || own.length != other.length)
+        continue;
+      if (own.forward_seconds >= other.forward_seconds) return false;
+      compared = true;
+    }
+  }
+  return compared;
+}
+
+std::string crossover_text(const std::vector<TimedAttention>& rows, const std::string& name) {
+  if (name == "softmax") return "";
+  if (always_faster(rows, name)) return "all these lengths";
+  return number_or_dash(attention::measured_crossover(rows, name, "softmax"), "N = {:.0f}");
+}
+
 std::string times_text(const std::vector<std::string>& mechanisms,
                        const std::vector<TimedAttention>& rows) {
   std::string text = fmt::format("{:<20} {:>7} {:>11} {:>11} {:>9} {:>12} {:>7}\n",
@@ -72,13 +92,10 @@ std::string times_text(const std::vector<std::string>& mechanisms,
   }
   text += fmt::format("\n{:<20} {:>14} {:>28}\n", "", "growth of time", "faster than softmax from");
   for (const std::string& name : mechanisms) {
-    text += fmt::format(
-        "{:<20} {:>14} {:>28}\n",
-        name,
-        number_or_dash(attention::time_slope(rows, name), "N^{:.2f}"),
-        name == "softmax"
-            ? ""
-            : number_or_dash(attention::measured_crossover(rows, name, "softmax"), "N = {:.0f}"));
+    text += fmt::format("{:<20} {:>14} {:>28}\n",
+                        name,
+                        number_or_dash(attention::time_slope(rows, name), "N^{:.2f}"),
+                        crossover_text(rows, name));
   }
   return text;
 }

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "attention/run_flags.hpp"
 #include "attention/subcommands.hpp"
 #include "core/require.hpp"
 #include "exit_codes.hpp"
@@ -10,7 +11,6 @@
 #include "matapprox/tasks/task.hpp"
 #include "matapprox/tasks/token_file.hpp"
 #include "output.hpp"
-#include "owned_flags.hpp"
 #include "shared_options.hpp"
 
 namespace matapprox::app {
@@ -58,14 +58,7 @@ struct ShowCommand {
   ShowCommand();
 };
 
-std::vector<OwnedFlags::Owner> task_owners() {
-  std::vector<OwnedFlags::Owner> owners;
-  for (const tasks::TaskEntry& task : tasks::task_entries())
-    owners.push_back({std::string(task.name), task.options()});
-  return owners;
-}
-
-ShowCommand::ShowCommand() : flags(task_owners()) {}
+ShowCommand::ShowCommand() : flags(all_tasks()) {}
 
 /// A sample in a few lines.
 std::string sample_text(const tasks::TaskShape& shape, const tasks::Sample& sample) {

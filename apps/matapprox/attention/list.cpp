@@ -1,11 +1,11 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <memory>
 
 #include "attention/subcommands.hpp"
 #include "core/require.hpp"
 #include "exit_codes.hpp"
+#include "listing.hpp"
 #include "matapprox/attention/registry.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/tasks/task.hpp"
@@ -20,36 +20,6 @@ struct ListCommand {
   std::string name;
   JsonOptions json;
 };
-
-/// A mechanism or a task.
-struct Listed {
-  std::string_view name;
-  std::string_view summary;
-  std::vector<OptionText> options;
-};
-
-std::string option_lines(const Listed& listed) {
-  std::string text = fmt::format("{}\n  {}\n\noptions\n", listed.name, listed.summary);
-  for (const OptionText& option : listed.options) {
-    text += fmt::format("  {:<20} {}\n", option.name, option.help);
-    if (!option.choices.empty())
-      text += fmt::format("  {:<20} one of {}\n", "", fmt::join(option.choices, ", "));
-    if (!option.value.empty()) text += fmt::format("  {:<20} default {}\n", "", option.value);
-  }
-  return text;
-}
-
-report::Json to_json(const Listed& listed) {
-  report::Json json = {
-      {"name", listed.name}, {"summary", listed.summary}, {"options", report::Json::array()}};
-  for (const OptionText& option : listed.options) {
-    json["options"].push_back({{"name", option.name},
-                               {"default", option.value},
-                               {"help", option.help},
-                               {"choices", option.choices}});
-  }
-  return json;
-}
 
 int run_list(const ListCommand& command) {
   command.json.check();

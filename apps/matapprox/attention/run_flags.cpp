@@ -11,13 +11,6 @@
 namespace matapprox::app {
 namespace {
 
-std::vector<OwnedFlags::Owner> all_tasks() {
-  std::vector<OwnedFlags::Owner> owners;
-  for (const tasks::TaskEntry& task : tasks::task_entries())
-    owners.push_back({std::string(task.name), task.options()});
-  return owners;
-}
-
 std::vector<OwnedFlags::Owner> all_mechanisms() {
   std::vector<OwnedFlags::Owner> owners;
   for (const attention::Mechanism& mechanism : attention::mechanisms())
@@ -56,6 +49,13 @@ void add_flags(CLI::App& app, const std::string& group, NamedFlags& flags) {
 }
 
 }  // namespace
+
+std::vector<OwnedFlags::Owner> all_tasks() {
+  std::vector<OwnedFlags::Owner> owners;
+  for (const tasks::TaskEntry& task : tasks::task_entries())
+    owners.push_back({std::string(task.name), task.options()});
+  return owners;
+}
 
 RunFlags::RunFlags() : task_flags_(all_tasks()), mechanism_flags_(all_mechanisms()) {}
 

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "matapprox/training/model_file.hpp"
 #include "owned_flags.hpp"
@@ -41,6 +42,9 @@ class RunFlags {
   NamedFlags model_flags_;
   NamedFlags training_flags_;
 };
+
+/// The tasks with their options.
+std::vector<OwnedFlags::Owner> all_tasks();
 
 /// The task of a saved model; with `seed` other data of the same kind.
 std::unique_ptr<tasks::Task> task_of(const training::SavedModel& saved, std::uint64_t seed);

@@ -19,13 +19,6 @@ report::Json options_json(const NamedOptions& options) {
   return json;
 }
 
-NamedOptions model_options(const training::ModelOptions& options) {
-  NamedOptions named;
-  for (const OptionText& option : list_options(options))
-    named.emplace_back(option.name, option.value);
-  return named;
-}
-
 std::string floor_text(const tasks::Floor& floor) {
   return fmt::format("  {:6.2f} %  {}{}\n",
                      100 * floor.error,
@@ -111,7 +104,7 @@ std::string description_text(const training::SavedModel& saved) {
                         state.best_loss);
   }
   return text + option_lines("task", saved.task_options) +
-         option_lines("model", model_options(saved.model.options)) +
+         option_lines("model", training::named_options(saved.model.options)) +
          option_lines("mechanism", saved.model.attention_options) +
          option_lines("training", saved.training_options);
 }
@@ -119,7 +112,7 @@ std::string description_text(const training::SavedModel& saved) {
 void add_model(report::Json& json, const training::SavedModel& saved) {
   json["task"] = {{"name", saved.task}, {"options", options_json(saved.task_options)}};
   json["model"] = {{"parameters", training::Model<float>(saved.model).parameters().size()},
-                   {"options", options_json(model_options(saved.model.options))},
+                   {"options", options_json(training::named_options(saved.model.options))},
                    {"attention_options", options_json(saved.model.attention_options)}};
   json["training"] = {{"options", options_json(saved.training_options)},
                       {"steps_taken", saved.state.optimizer.step},

@@ -49,13 +49,6 @@ void require_same(const char* what, const NamedOptions& now, const NamedOptions&
   }
 }
 
-NamedOptions text_of(const training::ModelOptions& options) {
-  NamedOptions named;
-  for (const OptionText& option : list_options(options))
-    named.emplace_back(option.name, option.value);
-  return named;
-}
-
 /// The state to go on from.
 training::TrainingState resumed_state(const TrainCommand& command,
                                       const training::SavedModel& described) {
@@ -69,7 +62,9 @@ training::TrainingState resumed_state(const TrainCommand& command,
           saved.task,
           saved.seed);
   require_same("task", described.task_options, saved.task_options);
-  require_same("model", text_of(described.model.options), text_of(saved.model.options));
+  require_same("model",
+               training::named_options(described.model.options),
+               training::named_options(saved.model.options));
   require_same("mechanism", described.model.attention_options, saved.model.attention_options);
   require_same("training", described.training_options, saved.training_options);
   return std::move(saved.state);

@@ -44,6 +44,9 @@ struct ModelOptions {
   void visit(OptionVisitor& v);
 };
 
+/// All of them by name, as text.
+NamedOptions named_options(const ModelOptions& options);
+
 /// All that a model is made from; what a saved model says of itself.
 struct ModelDescription {
   ModelOptions options;
