@@ -1,5 +1,7 @@
 #include "matapprox/attention/multi_head.hpp"
 
+#include <algorithm>
+
 #include "attention/instantiate.hpp"
 #include "core/require.hpp"
 
@@ -10,33 +12,52 @@ namespace {
 constexpr std::size_t kProjected = 0;
 constexpr std::size_t kHeads = 1;
 
+/// Tokens that are projected at a time: all of a run's numbers stay in a core's cache.
+constexpr Index kRows = 256;
+
 }  // namespace
 
-/// Views of the projections: of all heads, and of one.
+/// Arrays of N x p numbers, one a head, each in one piece: a head's pass reads memory in order,
+/// however long the sample is.
+template <class T>
+struct MultiHead<T>::Heads {
+  T* data;
+  Index length;
+  Index width;  ///< p
+  Index count;
+
+  TokenMap<T> operator[](Index h) const { return {data + h * length * width, length, width}; }
+  Heads next() const { return {data + size(), length, width, count}; }
+  Index size() const { return count * length * width; }
+
+  /// Rows begin, begin + 1, ... of the heads side by side, to and from X.
+  void get(Index begin, Tokens<T> X) const {
+    for (Index h = 0; h < count; ++h)
+      X.middleCols(h * width, width) = (*this)[h].middleRows(begin, X.rows());
+  }
+  void set(Index begin, const ConstTokens<T>& X) const {
+    for (Index h = 0; h < count; ++h)
+      (*this)[h].middleRows(begin, X.rows()) = X.middleCols(h * width, width);
+  }
+};
+
+/// The projections: queries and keys (none without), values.
 template <class T>
 struct MultiHead<T>::Parts {
-  TokenMap<T> all;  ///< N x (q + q + d), q = d or 0
-  Index width;      ///< of all queries
-  Index values;     ///< of all values
-  Index heads;
+  Heads query;
+  Heads key;
+  Heads value;
 
-  auto query() { return all.leftCols(width); }
-  auto key() { return all.middleCols(width, width); }
-  auto value() { return all.rightCols(values); }
-  auto query(Index h) { return all.middleCols(h * (width / heads), width / heads); }
-  auto key(Index h) { return all.middleCols(width + h * (width / heads), width / heads); }
-  auto value(Index h) { return all.middleCols(2 * width + h * (values / heads), values / heads); }
+  Parts(T* data, bool queries, const AttentionShape& shape, Index n)
+      : query{data, n, queries ? shape.head_width() : 0, shape.heads},
+        key(query.next()),
+        value{key.next().data, n, shape.head_width(), shape.heads} {}
 };
 
 template <class T>
 struct MultiHead<T>::Scored {
-  using View = Eigen::Map<TokenMatrix<T>, 0, Eigen::OuterStride<>>;
-  View query;
-  View key;
-
-  static View of(Tokens<T> X) {
-    return {X.data(), X.rows(), X.cols(), Eigen::OuterStride<>(X.outerStride())};
-  }
+  TokenMap<T> query;
+  TokenMap<T> key;
 };
 
 template <class T>
@@ -60,31 +81,52 @@ MultiHead<T>::MultiHead(ParameterList& list,
 }
 
 template <class T>
+typename MultiHead<T>::Parts MultiHead<T>::parts_in(TokenMap<T> numbers) const {
+  return {numbers.data(), query_ != nullptr, shape_, numbers.rows()};
+}
+
+template <class T>
+typename MultiHead<T>::Heads MultiHead<T>::heads_in(TokenMap<T> numbers) const {
+  return {numbers.data(), numbers.rows(), shape_.head_width(), shape_.heads};
+}
+
+template <class T>
 typename MultiHead<T>::Parts MultiHead<T>::project(const Call<T>& call,
                                                    const ConstTokens<T>& X,
                                                    Cache<T>& cache) const {
-  shape_.check_sample(X.rows(), X.cols());
-  const Index d = shape_.width;
-  const Index q = query_ ? d : 0;
-  Parts parts{cache.array(kProjected, X.rows(), 2 * q + d), q, d, shape_.heads};
-  if (query_) {
-    query_->apply(call, X, parts.query());
-    key_->apply(call, X, parts.key());
+  const Index n = X.rows();
+  shape_.check_sample(n, X.cols());
+  const Parts parts = parts_in(cache.array(kProjected, n, projected_width()));
+  typename Workspace<T>::Scope scope(*call.workspace);
+  TokenMap<T> run = scope.take(kRows, shape_.width);
+  for (Index i = 0; i < n; i += kRows) {
+    const Index rows = std::min(kRows, n - i);
+    const auto project_to = [&](const Linear<T>& projection, const Heads& heads) {
+      projection.apply(call, X.middleRows(i, rows), run.topRows(rows));
+      heads.set(i, run.topRows(rows));
+    };
+    if (query_) {
+      project_to(*query_, parts.query);
+      project_to(*key_, parts.key);
+    }
+    project_to(value_, parts.value);
   }
-  value_.apply(call, X, parts.value());
-  if (carries(call)) slice(call.carried, shape_.layer, X.rows()) = parts.all.leftCols(2 * d);
+  if (carries(call)) {
+    const Parts own = slice(call.carried, shape_.layer, n);
+    std::copy_n(parts.query.data, own.query.size() + own.key.size(), own.query.data);
+  }
   return parts;
 }
 
 template <class T>
 typename MultiHead<T>::Scored MultiHead<T>::scored(const Call<T>& call,
-                                                   Parts& parts,
+                                                   const Parts& parts,
                                                    Index head,
                                                    typename Workspace<T>::Scope& scope) const {
-  if (!carries(call)) return {Scored::of(parts.query(head)), Scored::of(parts.key(head))};
-  const Index n = parts.all.rows();
+  if (!carries(call)) return {parts.query[head], parts.key[head]};
+  const Index n = parts.value.length;
   const Index width = (shape_.layer + 1) * shape_.head_width();
-  return {Scored::of(scope.take(n, width)), Scored::of(scope.take(n, width))};
+  return {scope.take(n, width), scope.take(n, width)};
 }
 
 template <class T>
@@ -92,9 +134,9 @@ void MultiHead<T>::gather(const Call<T>& call, Index head, Scored& scored) const
   if (!carries(call)) return;
   const Index p = shape_.head_width();
   for (Index l = 0; l <= shape_.layer; ++l) {
-    const TokenMap<T> all = slice(call.carried, l, scored.query.rows());
-    scored.query.middleCols(l * p, p) = all.middleCols(head * p, p);
-    scored.key.middleCols(l * p, p) = all.middleCols(shape_.width + head * p, p);
+    const Parts all = slice(call.carried, l, scored.query.rows());
+    scored.query.middleCols(l * p, p) = all.query[head];
+    scored.key.middleCols(l * p, p) = all.key[head];
   }
 }
 
@@ -102,19 +144,19 @@ template <class T>
 void MultiHead<T>::scatter(const Call<T>& call,
                            Index head,
                            const Scored& d_scored,
-                           Parts& gradients) const {
+                           const Parts& gradients) const {
   if (!carries(call)) return;
   const Index n = d_scored.query.rows();
   const Index p = shape_.head_width();
   for (Index l = 0; l <= shape_.layer; ++l) {
-    TokenMap<T> all = slice(call.carried_gradient, l, n);
-    all.middleCols(head * p, p) += d_scored.query.middleCols(l * p, p);
-    all.middleCols(shape_.width + head * p, p) += d_scored.key.middleCols(l * p, p);
+    const Parts all = slice(call.carried_gradient, l, n);
+    all.query[head] += d_scored.query.middleCols(l * p, p);
+    all.key[head] += d_scored.key.middleCols(l * p, p);
   }
   // The layers above have left theirs in this layer's slice before.
-  const TokenMap<T> own = slice(call.carried_gradient, shape_.layer, n);
-  gradients.query(head) = own.middleCols(head * p, p);
-  gradients.key(head) = own.middleCols(shape_.width + head * p, p);
+  const Parts own = slice(call.carried_gradient, shape_.layer, n);
+  gradients.query[head] = own.query[head];
+  gradients.key[head] = own.key[head];
 }
 
 template <class T>
@@ -122,25 +164,69 @@ void MultiHead<T>::forward(const Call<T>& call,
                            const ConstTokens<T>& X,
                            Tokens<T> Y,
                            Cache<T>& cache) const {
-  Parts parts = project(call, X, cache);
-  TokenMap<T> H = cache.array(kHeads, X.rows(), shape_.width);
-  const Index p = shape_.head_width();
+  const Parts parts = project(call, X, cache);
+  const Heads H = heads_in(cache.array(kHeads, X.rows(), shape_.width));
   for (Index h = 0; h < shape_.heads; ++h) {
     typename Workspace<T>::Scope scope(*call.workspace);
     Scored qk = scored(call, parts, h, scope);
     gather(call, h, qk);
-    core_->forward(call,
-                   h,
-                   qk.query,
-                   qk.key,
-                   parts.value(h),
-                   H.middleCols(h * p, p),
-                   cache.child(static_cast<std::size_t>(h)));
+    core_->forward(
+        call, h, qk.query, qk.key, parts.value[h], H[h], cache.child(static_cast<std::size_t>(h)));
   }
-  if (output_) {
-    output_->apply(call, H, Y);
-  } else {
-    Y = H;
+  typename Workspace<T>::Scope scope(*call.workspace);
+  TokenMap<T> run = scope.take(kRows, shape_.width);
+  for (Index i = 0; i < X.rows(); i += kRows) {
+    const Index rows = std::min(kRows, X.rows() - i);
+    H.get(i, run.topRows(rows));
+    if (output_) {
+      output_->apply(call, run.topRows(rows), Y.middleRows(i, rows));
+    } else {
+      Y.middleRows(i, rows) = run.topRows(rows);
+    }
+  }
+}
+
+/// dH from dY, and the gradient of the output projection.
+template <class T>
+void MultiHead<T>::pull_back_output(const Call<T>& call,
+                                    const ConstTokens<T>& dY,
+                                    const Heads& H,
+                                    const Heads& dH) const {
+  typename Workspace<T>::Scope scope(*call.workspace);
+  TokenMap<T> run = scope.take(kRows, shape_.width);
+  TokenMap<T> d_run = scope.take(kRows, shape_.width);
+  for (Index i = 0; i < dY.rows(); i += kRows) {
+    const Index rows = std::min(kRows, dY.rows() - i);
+    if (!output_) {
+      dH.set(i, dY.middleRows(i, rows));
+      continue;
+    }
+    H.get(i, run.topRows(rows));
+    output_->pull_back(call, run.topRows(rows), dY.middleRows(i, rows), d_run.topRows(rows), false);
+    dH.set(i, d_run.topRows(rows));
+  }
+}
+
+/// dX from the gradients of queries, keys and values, and the gradients of their projections.
+template <class T>
+void MultiHead<T>::pull_back_projections(const Call<T>& call,
+                                         const ConstTokens<T>& X,
+                                         const Parts& gradients,
+                                         Tokens<T> dX) const {
+  typename Workspace<T>::Scope scope(*call.workspace);
+  TokenMap<T> run = scope.take(kRows, shape_.width);
+  for (Index i = 0; i < X.rows(); i += kRows) {
+    const Index rows = std::min(kRows, X.rows() - i);
+    const auto pull_back = [&](const Linear<T>& projection, const Heads& heads, bool add) {
+      heads.get(i, run.topRows(rows));
+      projection.pull_back(
+          call, X.middleRows(i, rows), run.topRows(rows), dX.middleRows(i, rows), add);
+    };
+    pull_back(value_, gradients.value, false);
+    if (query_) {
+      pull_back(*query_, gradients.query, true);
+      pull_back(*key_, gradients.key, true);
+    }
   }
 }
 
@@ -150,20 +236,13 @@ void MultiHead<T>::backward(const Call<T>& call,
                             const ConstTokens<T>& dY,
                             Tokens<T> dX,
                             Cache<T>& cache) const {
-  const Index d = shape_.width;
-  const Index q = query_ ? d : 0;
   const Index n = X.rows();
   typename Workspace<T>::Scope scope(*call.workspace);
-  Parts parts{cache.array(kProjected, n, 2 * q + d), q, d, shape_.heads};
-  Parts gradients{scope.take(n, 2 * q + d), q, d, shape_.heads};
-  const TokenMap<T> H = cache.array(kHeads, n, d);
-  TokenMap<T> dH = scope.take(n, d);
-  if (output_) {
-    output_->pull_back(call, H, dY, dH, false);
-  } else {
-    dH = dY;
-  }
-  const Index p = shape_.head_width();
+  const Parts parts = parts_in(cache.array(kProjected, n, projected_width()));
+  const Parts gradients = parts_in(scope.take(n, projected_width()));
+  const Heads H = heads_in(cache.array(kHeads, n, shape_.width));
+  const Heads dH = heads_in(scope.take(n, shape_.width));
+  pull_back_output(call, dY, H, dH);
   for (Index h = 0; h < shape_.heads; ++h) {
     typename Workspace<T>::Scope of_head(*call.workspace);
     Scored qk = scored(call, parts, h, of_head);
@@ -173,20 +252,16 @@ void MultiHead<T>::backward(const Call<T>& call,
                     h,
                     qk.query,
                     qk.key,
-                    parts.value(h),
-                    H.middleCols(h * p, p),
-                    dH.middleCols(h * p, p),
+                    parts.value[h],
+                    H[h],
+                    dH[h],
                     d_qk.query,
                     d_qk.key,
-                    gradients.value(h),
+                    gradients.value[h],
                     cache.child(static_cast<std::size_t>(h)));
     scatter(call, h, d_qk, gradients);
   }
-  value_.pull_back(call, X, gradients.value(), dX, false);
-  if (query_) {
-    query_->pull_back(call, X, gradients.query(), dX, true);
-    key_->pull_back(call, X, gradients.key(), dX, true);
-  }
+  pull_back_projections(call, X, gradients, dX);
 }
 
 template <class T>
@@ -196,7 +271,7 @@ void MultiHead<T>::apply_map(const Call<T>& call,
                              const ConstTokens<T>& B,
                              Tokens<T> Y,
                              Cache<T>& cache) const {
-  Parts parts = project(call, X, cache);
+  const Parts parts = project(call, X, cache);
   typename Workspace<T>::Scope scope(*call.workspace);
   Scored qk = scored(call, parts, head, scope);
   gather(call, head, qk);
@@ -216,7 +291,7 @@ void MultiHead<T>::apply_map_transpose(const Call<T>& call,
   TokenMap<T> zero = scope.take(n, B.cols());
   TokenMap<T> H = scope.take(n, B.cols());
   zero.setZero();
-  Parts parts = project(call, X, cache);
+  const Parts parts = project(call, X, cache);
   Cache<T>& own = cache.child(static_cast<std::size_t>(head));
   Scored qk = scored(call, parts, head, scope);
   gather(call, head, qk);

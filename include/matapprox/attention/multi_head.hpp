@@ -52,24 +52,37 @@ class MultiHead final : public Attention<T> {
   Index carried(Index length) const override { return carry_ ? 2 * length * shape_.width : 0; }
 
  private:
-  /// Queries, keys and values of all heads side by side in one array, and the parts of a head.
+  struct Heads;
+  /// Queries, keys and values of all heads.
   struct Parts;
+  Index projected_width() const { return (query_ ? 3 : 1) * shape_.width; }
+  Parts parts_in(TokenMap<T> numbers) const;
+  Heads heads_in(TokenMap<T> numbers) const;
   Parts project(const Call<T>& call, const ConstTokens<T>& X, Cache<T>& cache) const;
+  void pull_back_output(const Call<T>& call,
+                        const ConstTokens<T>& dY,
+                        const Heads& H,
+                        const Heads& dH) const;
+  void pull_back_projections(const Call<T>& call,
+                             const ConstTokens<T>& X,
+                             const Parts& gradients,
+                             Tokens<T> dX) const;
   /// Queries and keys that a head's core is given, or their gradients.
   struct Scored;
   /// Views of this layer's; of all layers so far, N x (l + 1) p from the scope, if any are carried.
   Scored scored(const Call<T>& call,
-                Parts& parts,
+                const Parts& parts,
                 Index head,
                 typename Workspace<T>::Scope& scope) const;
   void gather(const Call<T>& call, Index head, Scored& scored) const;
   /// Gradients of what was gathered, to this layer's and to those of the layers below.
-  void scatter(const Call<T>& call, Index head, const Scored& d_scored, Parts& gradients) const;
+  void scatter(const Call<T>& call,
+               Index head,
+               const Scored& d_scored,
+               const Parts& gradients) const;
   bool carries(const Call<T>& call) const { return carry_ && call.carried != nullptr; }
-  /// Queries and keys of layer l in what is carried, N x 2 d.
-  TokenMap<T> slice(T* all, Index l, Index n) const {
-    return {all + l * carried(n), n, 2 * shape_.width};
-  }
+  /// Queries and keys of layer l in what is carried, 2 N d numbers; its values are of the next.
+  Parts slice(T* all, Index l, Index n) const { return {all + l * carried(n), true, shape_, n}; }
 
   AttentionShape shape_;
   bool carry_;
