@@ -2,24 +2,22 @@
 add_library(matapprox_private_flags INTERFACE)
 # Threads are ours alone (core/threads.hpp): Eigen must not start its own beside them.
 target_compile_definitions(matapprox_private_flags INTERFACE EIGEN_DONT_PARALLELIZE)
-target_compile_options(matapprox_private_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow
-                                                         -Wnon-virtual-dtor -Werror)
+# For C++ alone: nvcc has flags of its own (MatapproxCuda.cmake).
+function(matapprox_add_flags)
+  target_compile_options(matapprox_private_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${ARGV}>")
+endfunction()
+matapprox_add_flags(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror)
 # The same bits whatever the compiler: no silent contraction of a*b+c; kernels ask for FMA themselves.
-target_compile_options(matapprox_private_flags INTERFACE -ffp-contract=off -fno-math-errno
-                                                         -fno-trapping-math)
+matapprox_add_flags(-ffp-contract=off -fno-math-errno -fno-trapping-math)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 sees uninitialised or out-of-bounds reads inside Eigen and std::string that are not there.
-  target_compile_options(matapprox_private_flags INTERFACE -Wno-maybe-uninitialized
-                                                           -Wno-array-bounds -Wno-restrict
-                                                           -Wno-stringop-overflow)
+  matapprox_add_flags(-Wno-maybe-uninitialized -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow)
 endif()
 if(MATAPPROX_SANITIZE)
-  target_compile_options(matapprox_private_flags INTERFACE -fsanitize=${MATAPPROX_SANITIZE}
-                                                           -fno-sanitize-recover=all
-                                                           -fno-omit-frame-pointer -g1 -O1)
+  matapprox_add_flags(-fsanitize=${MATAPPROX_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1 -O1)
   target_link_options(matapprox_private_flags INTERFACE -fsanitize=${MATAPPROX_SANITIZE})
 endif()
 if(MATAPPROX_COVERAGE)
-  target_compile_options(matapprox_private_flags INTERFACE --coverage -O1)
+  matapprox_add_flags(--coverage -O1)
   target_link_options(matapprox_private_flags INTERFACE --coverage)
 endif()

@@ -1,0 +1,155 @@
+#pragma once
+
+#include "backends/cuda/kernels/chord_chain.hpp"
+#include "checker.hpp"
+
+namespace matapprox::cuda {
+
+/// Links 0, 1, 2, 4, ... below n, ceil(log2 n) factors: the reference pattern.
+inline ChordShape reference_shape(Index n) {
+  std::vector<Index> offsets{0};
+  for (Index o = 1; o < n; o *= 2) offsets.push_back(o);
+  return {n,
+          std::vector<std::vector<Index>>(std::max<std::size_t>(offsets.size() - 1, 1), offsets)};
+}
+
+/// W_m as a dense row-major matrix, from values in the host's layout. Equal links add up.
+template <class T>
+std::vector<double> dense_factor(const ChordShape& shape, Index m, const std::vector<T>& values) {
+  const Index n = shape.order;
+  const auto& offsets = shape.offsets[static_cast<std::size_t>(m)];
+  const auto links = static_cast<Index>(offsets.size());
+  std::vector<double> dense(static_cast<std::size_t>(n * n));
+  for (Index i = 0; i < n; ++i) {
+    for (Index k = 0; k < links; ++k) {
+      const Index j = (i + offsets[static_cast<std::size_t>(k)]) % n;
+      dense[static_cast<std::size_t>(i * n + j)] += static_cast<double>(
+          values[static_cast<std::size_t>(shape.first_value(m) + i * links + k)]);
+    }
+  }
+  return dense;
+}
+
+/// Y = W_m X by its definition, in double; W_m^T X.
+template <class T>
+std::vector<double> multiply_by_definition(const ChordShape& shape,
+                                           Index m,
+                                           const std::vector<T>& values,
+                                           const std::vector<double>& X,
+                                           Index columns,
+                                           bool transposed) {
+  const Index n = shape.order;
+  const auto& offsets = shape.offsets[static_cast<std::size_t>(m)];
+  const auto links = static_cast<Index>(offsets.size());
+  std::vector<double> Y(X.size());
+  for (Index i = 0; i < n; ++i) {
+    for (Index k = 0; k < links; ++k) {
+      const Index j = (i + offsets[static_cast<std::size_t>(k)]) % n;
+      const auto w = static_cast<double>(
+          values[static_cast<std::size_t>(shape.first_value(m) + i * links + k)]);
+      const Index to = transposed ? j : i;
+      const Index from = transposed ? i : j;
+      for (Index c = 0; c < columns; ++c)
+        Y[static_cast<std::size_t>(to * columns + c)] +=
+            w * X[static_cast<std::size_t>(from * columns + c)];
+    }
+  }
+  return Y;
+}
+
+template <class T, class Queue>
+void check_chord_products(Checker<Queue>& check, const ChordShape& shape, Index columns) {
+  const Index numbers = shape.order * columns;
+  const std::string name = "chord product, N = " + std::to_string(shape.order) + ", " +
+                           std::to_string(columns) + " columns, " + std::to_string(8 * sizeof(T)) +
+                           " bits";
+  const auto values = test_numbers<T>(shape.stored_numbers(), 1);
+  const auto X = test_numbers<T>(numbers, 2);
+  const ChordChain<T, Queue> chain(check.queue(), shape);
+  auto rows = check.array(values);
+  auto device = check.template zeros<T>(shape.stored_numbers());
+  chain.to_device_layout(rows.data(), device.data());
+
+  auto back = check.template zeros<T>(shape.stored_numbers());
+  chain.to_host_layout(device.data(), back.data());
+  check.expect_equal(check.numbers(back.data(), back.size()), values, name + ", layout and back");
+
+  for (const bool transposed : {false, true}) {
+    std::vector<double> wanted(X.begin(), X.end());
+    for (Index step = 0; step < shape.factors(); ++step) {
+      const Index m = transposed ? step : shape.factors() - 1 - step;
+      wanted = multiply_by_definition(shape, m, values, wanted, columns, transposed);
+    }
+    auto x = check.array(X);
+    auto spare = check.template zeros<T>(numbers);
+    const T* y = chain.apply(device.data(), x.data(), spare.data(), columns, transposed);
+    check.expect_close(
+        check.numbers(y, numbers), wanted, kRounding<T>, name + (transposed ? ", transposed" : ""));
+  }
+}
+
+/// The gradient of <G, W_m X>: entry (i, k) is the inner product of row i of G with row
+/// (i + offset) mod N of X; added to what is there.
+template <class T, class Queue>
+void check_chord_gradient(Checker<Queue>& check, const ChordShape& shape, Index columns) {
+  const Index n = shape.order;
+  const Index numbers = n * columns;
+  const auto G = test_numbers<T>(numbers, 3);
+  const auto X = test_numbers<T>(numbers, 4);
+  const auto before = test_numbers<T>(shape.stored_numbers(), 5);
+  const ChordChain<T, Queue> chain(check.queue(), shape);
+  auto rows = check.array(before);
+  auto gradient = check.template zeros<T>(shape.stored_numbers());
+  chain.to_device_layout(rows.data(), gradient.data());
+  const auto g = check.array(G);
+  const auto x = check.array(X);
+  std::vector<double> wanted(before.begin(), before.end());
+  for (Index m = 0; m < shape.factors(); ++m) {
+    chain.add_gradient(m, g.data(), x.data(), gradient.data() + shape.first_value(m), columns);
+    const Index links = shape.links(m);
+    for (Index i = 0; i < n; ++i) {
+      for (Index k = 0; k < links; ++k) {
+        const Index j =
+            (i + shape.offsets[static_cast<std::size_t>(m)][static_cast<std::size_t>(k)]) % n;
+        double& sum = wanted[static_cast<std::size_t>(shape.first_value(m) + i * links + k)];
+        for (Index c = 0; c < columns; ++c) {
+          sum += static_cast<double>(G[static_cast<std::size_t>(i * columns + c)]) *
+                 static_cast<double>(X[static_cast<std::size_t>(j * columns + c)]);
+        }
+      }
+    }
+  }
+  chain.to_host_layout(gradient.data(), rows.data());
+  check.expect_close(
+      check.numbers(rows.data(), rows.size()),
+      wanted,
+      kRounding<T>,
+      "chord gradient, N = " + std::to_string(n) + ", " + std::to_string(columns) + " columns");
+}
+
+template <class T, class Queue>
+void check_chord_of(Checker<Queue>& check) {
+  for (const Index n : {1, 2, 3, 37, 1000, 4096}) {
+    for (const Index columns : {1, 3, 8, 17}) {
+      // Long sums of the definition are slow; the largest order shows what is particular to it.
+      if (n == 4096 && columns != 3) continue;
+      check_chord_products<T>(check, reference_shape(n), columns);
+      check_chord_gradient<T>(check, reference_shape(n), columns);
+    }
+  }
+  check_chord_products<T>(check, reference_shape(5), 512);
+  check_chord_products<T>(check, reference_shape(3), 1023);
+  // Lists of their own; more links than a kernel is given; in no order.
+  ChordShape own{101, {{3}, {100, 0, 50}, {}}};
+  for (Index k = 0; k < 90; ++k) own.offsets[2].push_back((7 * k) % 101);
+  check_chord_products<T>(check, own, 6);
+  check_chord_gradient<T>(check, own, 6);
+}
+
+template <class Queue>
+void check_chord(Checker<Queue>& check) {
+  check_chord_of<float>(check);
+  check_chord_of<double>(check);
+}
+
+}  // namespace matapprox::cuda

@@ -1,0 +1,161 @@
+#pragma once
+
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "chord_product.hpp"
+
+namespace matapprox::cuda {
+
+/// Where the entries of the factors are: as ChordPattern of the library, without Eigen.
+struct ChordShape {
+  Index order = 0;
+  std::vector<std::vector<Index>> offsets;  ///< a list for each factor, each in 0..order-1
+
+  Index factors() const { return static_cast<Index>(offsets.size()); }
+  Index links(Index m) const {
+    return static_cast<Index>(offsets[static_cast<std::size_t>(m)].size());
+  }
+  Index first_value(Index m) const {
+    Index sum = 0;
+    for (Index f = 0; f < m; ++f) sum += order * links(f);
+    return sum;
+  }
+  Index stored_numbers() const { return first_value(factors()); }
+  Index most_links() const {
+    Index most = 0;
+    for (Index m = 0; m < factors(); ++m) most = links(m) > most ? links(m) : most;
+    return most;
+  }
+};
+
+/// Whether places of a block of `columns` columns, and of a factor's values, fit into 32 bits.
+inline bool fits_32_bits(const ChordShape& shape, Index columns) {
+  const Index most = shape.most_links() > columns ? shape.most_links() : columns;
+  return 2 * shape.order <= std::numeric_limits<std::int32_t>::max() &&
+         shape.order * most <= std::numeric_limits<std::int32_t>::max();
+}
+
+/// Products with the factors of a chain, one after the other. `values` lie on the device, factor
+/// after factor, each link after link; blocks are row-major, order x columns.
+template <class T, class Queue>
+class ChordChain {
+ public:
+  ChordChain(const Queue& queue, ChordShape shape) : queue_(queue), shape_(std::move(shape)) {}
+
+  const ChordShape& shape() const { return shape_; }
+
+  /// Numbers in the host's layout (factor m: order x links(m), row-major) to the device's, in two
+  /// arrays of the device.
+  void to_device_layout(const T* rows, T* values) const { reorder<true>(rows, values); }
+  void to_host_layout(const T* values, T* rows) const { reorder<false>(values, rows); }
+
+  /// Y = W_m X or W_m^T X, or that added to Y.
+  void multiply(
+      Index m, const T* values, const T* x, T* y, Index columns, bool transposed, bool add) const {
+    with_sizes(columns, [&](auto index, auto width) {
+      using I = decltype(index);
+      constexpr int kWidth = decltype(width)::value;
+      ChordProduct<T, I, kWidth> product;
+      product.x = x;
+      product.y = y;
+      product.columns = static_cast<I>(columns);
+      product.transposed = transposed;
+      product.add = add;
+      product.tiles = RowTiles::of(shape_.order, columns, kWidth);
+      for_links<I>(m, [&](const ChordFactor<T, I>& factor, Index first) {
+        product.factor = factor;
+        product.factor.values = values + first;
+        queue_.run(product);
+        product.add = true;
+      });
+    });
+  }
+
+  /// gradient of W_m += that of <G, W_m X>, in the layout of the values.
+  void add_gradient(Index m, const T* g, const T* x, T* gradient, Index columns) const {
+    with_sizes(columns, [&](auto index, auto width) {
+      using I = decltype(index);
+      ChordGradient<T, I, decltype(width)::value> kernel;
+      kernel.g = g;
+      kernel.x = x;
+      kernel.columns = static_cast<I>(columns);
+      for_links<I>(m, [&](const ChordFactor<T, I>& factor, Index first) {
+        kernel.factor = factor;
+        kernel.gradient = gradient + first;
+        queue_.run(kernel);
+      });
+    });
+  }
+
+  /// Y = W_1 ... W_M X, or W_M^T ... W_1^T X. `spare` is a block of the same size; the result is in
+  /// the array that is returned: x (which is overwritten) or spare.
+  T* apply(const T* values, T* x, T* spare, Index columns, bool transposed) const {
+    const Index count = shape_.factors();
+    for (Index step = 0; step < count; ++step) {
+      const Index m = transposed ? step : count - 1 - step;
+      multiply(m, values + shape_.first_value(m), x, spare, columns, transposed, false);
+      std::swap(x, spare);
+    }
+    return x;
+  }
+
+ private:
+  template <bool kToDevice>
+  void reorder(const T* from, T* to) const {
+    for (Index m = 0; m < shape_.factors(); ++m) {
+      const Index first = shape_.first_value(m);
+      queue_.run(ChordReorder<T, kToDevice>{
+          from + first, to + first, shape_.order, static_cast<int>(shape_.links(m))});
+    }
+  }
+
+  /// body(factor, first value) for each kMostLinks links of factor m.
+  template <class I, class Body>
+  void for_links(Index m, const Body& body) const {
+    const std::vector<Index>& offsets = shape_.offsets[static_cast<std::size_t>(m)];
+    const auto count = static_cast<Index>(offsets.size());
+    for (Index first = 0; first < count; first += kMostLinks) {
+      ChordFactor<T, I> factor;
+      factor.order = static_cast<I>(shape_.order);
+      factor.links = static_cast<int>(count - first < kMostLinks ? count - first : kMostLinks);
+      for (int k = 0; k < factor.links; ++k)
+        factor.offsets[k] = static_cast<I>(offsets[static_cast<std::size_t>(first + k)]);
+      body(factor, first * shape_.order);
+    }
+  }
+
+  template <int kWidth>
+  struct Width {
+    static constexpr int value = kWidth;
+  };
+
+  /// body(an index of the right size, Width<columns of a thread>)
+  template <class Body>
+  void with_sizes(Index columns, const Body& body) const {
+    const auto with_index = [&](auto width) {
+      if (fits_32_bits(shape_, columns)) {
+        body(std::int32_t{}, width);
+      } else {
+        body(std::int64_t{}, width);
+      }
+    };
+    switch (widest<T>(columns)) {
+      case 4:
+        // Four doubles are two accesses of 16 bytes.
+        with_index(Width<4>{});
+        break;
+      case 2:
+        with_index(Width<2>{});
+        break;
+      default:
+        with_index(Width<1>{});
+    }
+  }
+
+  const Queue& queue_;
+  ChordShape shape_;
+};
+
+}  // namespace matapprox::cuda
