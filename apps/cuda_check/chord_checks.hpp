@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backends/cuda/kernels/chord_chain.hpp"
+#include "backends/cuda/kernels/chord_stream.hpp"
 #include "checker.hpp"
 
 namespace matapprox::cuda {
@@ -85,6 +86,14 @@ void check_chord_products(Checker<Queue>& check, const ChordShape& shape, Index 
     const T* y = chain.apply(device.data(), x.data(), spare.data(), columns, transposed);
     check.expect_close(
         check.numbers(y, numbers), wanted, kRounding<T>, name + (transposed ? ", transposed" : ""));
+    // From the host, in pieces of which the last one is not full.
+    auto again = check.array(X);
+    StreamedChord<T, Queue> streamed(check.queue(), shape, 5 * shape.most_links() + 1);
+    const T* z = streamed.apply(values.data(), again.data(), spare.data(), columns, transposed);
+    check.expect_close(check.numbers(z, numbers),
+                       wanted,
+                       kRounding<T>,
+                       name + ", streamed" + (transposed ? ", transposed" : ""));
   }
 }
 

@@ -46,6 +46,9 @@ class RunControl {
   std::function<void(const Approximation& best, const ResumeState& state)> checkpoint;
   double checkpoint_seconds = 60;
   const ResumeState* resume = nullptr;
+  /// A method that has a part for a card (the Chord fit) runs it there: to rounding the same
+  /// results, throws NotAvailable if there is none. The operator says itself where it is.
+  bool on_device = false;
 
   bool interrupted() const { return stop != nullptr && stop->load(std::memory_order_relaxed); }
   double seconds() const;  ///< since this object was made or restart_clock was called

@@ -7,12 +7,12 @@
 #include <limits>
 
 #include "core/require.hpp"
-#include "kernels/chord.hpp"
 #include "matapprox/core/memory.hpp"
 #include "methods/chord/adam.hpp"
 #include "methods/chord/balance.hpp"
 #include "methods/chord/circulant_start.hpp"
 #include "methods/chord/column_sample.hpp"
+#include "methods/chord/evaluation.hpp"
 #include "methods/chord/held_out.hpp"
 #include "methods/chord/lbfgs.hpp"
 #include "methods/chord/levenberg_marquardt.hpp"
@@ -81,15 +81,12 @@ class Fit {
         target_((check_size(pattern_, options, schedule_), sample_)
                     ? chord_fit::Target(A, sample_->choosing(), control)
                     : chord_fit::Target(A, control)),
+        evaluation_(pattern_, target_, most_columns(), control),
         monitor_(pattern_.order, schedule_.steps(), control, [this](const FitMonitor&) {
           return result(Termination::kInterrupted);
         }) {
     objective_ = [this](const double* values, double* gradient) {
-      return kernels::chord_objective(pattern_, values, columns_, gradient);
-    };
-    columns_ = [this](Index first, Index count, double* panel) {
-      if (control_.should_stop()) throw chord_fit::Stopped();
-      target_.columns(first, count, panel);
+      return evaluation_.of_all(values, gradient);
     };
   }
 
@@ -120,6 +117,13 @@ class Fit {
                                                           std::uint64_t seed) {
     if (schedule.columns_per_step == 0) return std::nullopt;
     return chord_fit::ColumnSample(order, schedule.columns_per_step, seed);
+  }
+
+  /// Of one evaluation.
+  Index most_columns() const {
+    if (!sample_) return pattern_.order;
+    return std::max<Index>(schedule_.columns_per_step,
+                           static_cast<Index>(sample_->choosing().size()));
   }
 
   FitState first_state() {
@@ -201,16 +205,7 @@ class Fit {
   Termination minimise_on_samples(FitState& state) {
     const chord_fit::SampledObjective objective =
         [this](std::span<const Index> J, const double* values, double* gradient) {
-          const kernels::TargetPanel columns = [&](Index first, Index count, double* panel) {
-            if (control_.should_stop()) throw chord_fit::Stopped();
-            target_.columns(
-                J.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)), panel);
-          };
-          const double weight = static_cast<double>(pattern_.order) / static_cast<double>(J.size());
-          const double f = kernels::chord_objective(pattern_, values, J, columns, gradient);
-          if (gradient != nullptr)
-            Eigen::Map<Vector>(gradient, pattern_.stored_numbers()) *= weight;
-          return weight * f;
+          return evaluation_.of_sample(J, values, gradient);
         };
     if (state.adam_step == 0 && !state.warm) fit_start(state);
     const auto end =
@@ -296,8 +291,8 @@ class Fit {
   chord_fit::Schedule schedule_;
   std::optional<chord_fit::ColumnSample> sample_;
   chord_fit::Target target_;
+  chord_fit::Evaluation evaluation_;
   FitMonitor monitor_;
-  kernels::TargetPanel columns_;
   chord_fit::Objective objective_;
   Index halvings_ = 0;
   std::string held_out_;
@@ -324,6 +319,7 @@ std::string Fit::message() const {
                                 first_few(missed)));
   }
   if (!held_out_.empty()) parts.push_back(held_out_);
+  if (!evaluation_.note().empty()) parts.push_back(evaluation_.note());
   if (halvings_ > 0)
     parts.push_back(fmt::format("Adam's steps diverged and were halved {} times", halvings_));
   if (monitor_.best_error() > 1) parts.emplace_back("worse than the zero matrix");

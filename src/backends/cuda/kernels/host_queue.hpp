@@ -11,6 +11,7 @@ namespace matapprox::cuda {
 //   queue.template array<T>(n)      n numbers; .data(), .size(); moves, does not copy
 //   queue.run(kernel)               see grid.hpp
 //   queue.upload(host, n, array)    numbers of the host to the array, and back; download waits
+//   queue.wait()                    until all of it is done: only then may uploaded numbers change
 //   queue.download(array, n, host)
 //   queue.copy(from, n, to)         within the memory of the queue
 //   queue.zero(array, n)
@@ -62,6 +63,7 @@ class HostQueue {
   void zero(T* array, Index count) const {
     std::fill_n(array, count, T(0));
   }
+  void wait() const {}
 
  private:
   HostOrder order_;

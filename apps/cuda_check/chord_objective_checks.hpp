@@ -1,0 +1,158 @@
+#pragma once
+
+#include "backends/cuda/kernels/chord_objective.hpp"
+#include "chord_checks.hpp"
+
+namespace matapprox::cuda {
+
+using Dense = std::vector<double>;  // row-major n x n
+
+inline Dense dense_product(const Dense& A, const Dense& B, Index n) {
+  Dense C(A.size());
+  for (Index i = 0; i < n; ++i) {
+    for (Index k = 0; k < n; ++k) {
+      for (Index j = 0; j < n; ++j)
+        C[static_cast<std::size_t>(i * n + j)] +=
+            A[static_cast<std::size_t>(i * n + k)] * B[static_cast<std::size_t>(k * n + j)];
+    }
+  }
+  return C;
+}
+
+inline Dense dense_transpose(const Dense& A, Index n) {
+  Dense B(A.size());
+  for (Index i = 0; i < n; ++i) {
+    for (Index j = 0; j < n; ++j)
+      B[static_cast<std::size_t>(j * n + i)] = A[static_cast<std::size_t>(i * n + j)];
+  }
+  return B;
+}
+
+/// The fit by dense formulas: f = 1/2 |(W - X) S|^2, S diagonal with how often a column is listed;
+/// df/dW_m = L^T (W - X) S R^T at the stored entries, L = W_1..W_m-1, R = W_m+1..W_M. [KYCY22]
+class DenseFit {
+ public:
+  template <class T>
+  DenseFit(const ChordShape& shape, const std::vector<T>& values) : shape_(shape) {
+    for (Index m = 0; m < shape.factors(); ++m) W_.push_back(dense_factor(shape, m, values));
+  }
+
+  Dense before(Index m) const { return product(0, m); }
+  Dense after(Index m) const { return product(m + 1, shape_.factors()); }
+  Dense all() const { return product(0, shape_.factors()); }
+
+  /// Derivative of <G, W_1...W_M> by the stored entries, in the host's layout.
+  std::vector<double> pull_back(const Dense& G) const {
+    const Index n = shape_.order;
+    std::vector<double> gradient;
+    for (Index m = 0; m < shape_.factors(); ++m) {
+      const Dense D = dense_product(
+          dense_product(dense_transpose(before(m), n), G, n), dense_transpose(after(m), n), n);
+      for (Index i = 0; i < n; ++i) {
+        for (const Index offset : shape_.offsets[static_cast<std::size_t>(m)])
+          gradient.push_back(D[static_cast<std::size_t>(i * n + (i + offset) % n)]);
+      }
+    }
+    return gradient;
+  }
+
+ private:
+  Dense product(Index first, Index last) const {
+    const Index n = shape_.order;
+    Dense P(static_cast<std::size_t>(n * n));
+    for (Index i = 0; i < n; ++i) P[static_cast<std::size_t>(i * n + i)] = 1;
+    for (Index m = first; m < last; ++m) P = dense_product(P, W_[static_cast<std::size_t>(m)], n);
+    return P;
+  }
+
+  const ChordShape& shape_;
+  std::vector<Dense> W_;
+};
+
+/// Column j of A times the number of times that it is listed.
+inline Dense times_listed(Dense A, const std::vector<Index>& columns, Index n) {
+  std::vector<double> times(static_cast<std::size_t>(n));
+  for (const Index c : columns) times[static_cast<std::size_t>(c)] += 1;
+  for (Index i = 0; i < n; ++i) {
+    for (Index j = 0; j < n; ++j)
+      A[static_cast<std::size_t>(i * n + j)] *= times[static_cast<std::size_t>(j)];
+  }
+  return A;
+}
+
+template <class T, class Queue>
+void check_chord_fit(Checker<Queue>& check,
+                     const ChordShape& shape,
+                     const std::vector<Index>& listed,
+                     Index width) {
+  const Index n = shape.order;
+  const Index numbers = shape.stored_numbers();
+  const std::string name =
+      "chord fit, N = " + std::to_string(n) + ", panels of " + std::to_string(width);
+  const auto values = test_numbers<T>(numbers, 6);
+  const auto direction = test_numbers<T>(numbers, 7);
+  const auto X = test_numbers<T>(n * n, 8);
+  ChordObjective<T, Queue> objective(check.queue(), shape, width);
+  const auto to_device = [&](const std::vector<T>& host) {
+    auto rows = check.array(host);
+    auto device = check.template zeros<T>(numbers);
+    objective.chain().to_device_layout(rows.data(), device.data());
+    return device;
+  };
+  const auto to_host = [&](const auto& device) {
+    auto rows = check.template zeros<T>(numbers);
+    objective.chain().to_host_layout(device.data(), rows.data());
+    return check.numbers(rows.data(), numbers);
+  };
+  const auto w = to_device(values);
+  const auto v = to_device(direction);
+  const auto x = check.array(X);
+  const auto columns = check.array(listed);
+  auto gradient = check.template zeros<T>(numbers);
+  const DenseColumns<T> target{x.data(), n, width, columns.data()};
+  const double f =
+      objective.evaluate(w.data(), columns.data(), columns.size(), target, gradient.data());
+
+  const DenseFit dense(shape, values);
+  Dense R = dense.all();
+  for (std::size_t i = 0; i < R.size(); ++i) R[i] -= static_cast<double>(X[i]);
+  const Dense weighted = times_listed(R, listed, n);
+  double wanted = 0;
+  for (std::size_t i = 0; i < R.size(); ++i) wanted += 0.5 * R[i] * weighted[i];
+  check.expect_close(std::vector<double>{f}, std::vector<double>{wanted}, kRounding<T>, name);
+  check.expect_close(
+      to_host(gradient), dense.pull_back(weighted), kRounding<T>, name + ", gradient");
+
+  const double alone =
+      objective.evaluate(w.data(), columns.data(), columns.size(), target, nullptr);
+  check.expect(alone == f, name + ", without gradient: not the same bits");
+
+  objective.gauss_newton_product(
+      w.data(), columns.data(), columns.size(), v.data(), gradient.data());
+  Dense D(R.size());
+  for (Index m = 0; m < shape.factors(); ++m) {
+    const Dense V = dense_factor(shape, m, direction);
+    const Dense part = dense_product(dense_product(dense.before(m), V, n), dense.after(m), n);
+    for (std::size_t i = 0; i < D.size(); ++i) D[i] += part[i];
+  }
+  check.expect_close(to_host(gradient),
+                     dense.pull_back(times_listed(D, listed, n)),
+                     kRounding<T>,
+                     name + ", J^T J v");
+}
+
+template <class Queue>
+void check_chord_objective(Checker<Queue>& check) {
+  for (const Index n : {1, 2, 3, 37}) {
+    std::vector<Index> all;
+    for (Index c = 0; c < n; ++c) all.push_back(c);
+    check_chord_fit<double>(check, reference_shape(n), all, 16);
+    check_chord_fit<float>(check, reference_shape(n), all, 3);
+  }
+  // A few columns, one of them twice in one panel; factors of their own kind.
+  const ChordShape own{11, {{0, 3, 7}, {10}, {1, 2, 0, 5}}};
+  check_chord_fit<double>(check, own, {4, 4, 0, 10, 4}, 4);
+  check_chord_fit<double>(check, own, {2}, 2);
+}
+
+}  // namespace matapprox::cuda

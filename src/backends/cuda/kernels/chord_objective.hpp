@@ -1,0 +1,180 @@
+#pragma once
+
+#include "chord_chain.hpp"
+#include "sums.hpp"
+
+namespace matapprox::cuda {
+
+/// Row-major n x width panel of unit columns: E[columns[c], c] = 1 for c < count; E is zero before.
+template <class T>
+struct UnitColumns {
+  static constexpr int kThreads = 64;
+  const Index* columns = nullptr;
+  Index count = 0;
+  Index width = 0;
+  T* panel = nullptr;
+
+  Index blocks() const { return ceil_div(count, kThreads); }
+  MATAPPROX_HD void operator()(Place place) const {
+    const Index c = place.block * kThreads + place.thread;
+    if (c < count) panel[columns[c] * width + c] = T(1);
+  }
+};
+
+/// Columns of a matrix that lies on the device, row-major n x n, as a row-major n x width panel:
+/// columns[c] for c < count, zeros behind.
+template <class T>
+struct DensePanel {
+  static constexpr int kThreads = 256;
+  const T* matrix = nullptr;
+  Index order = 0;
+  const Index* columns = nullptr;
+  Index count = 0;
+  Index width = 0;
+  T* panel = nullptr;
+
+  Index blocks() const { return ceil_div(order * width, kThreads); }
+  MATAPPROX_HD void operator()(Place place) const {
+    const Index t = place.block * kThreads + place.thread;
+    if (t >= order * width) return;
+    const Index i = t / width;
+    const Index c = t - i * width;
+    panel[t] = c < count ? matrix[i * order + columns[c]] : T(0);
+  }
+};
+
+/// t -= x; the square of the difference.
+template <class T>
+struct SubtractAndSquare {
+  T* t = nullptr;
+  const T* x = nullptr;
+  MATAPPROX_HD double operator()(Index i) const {
+    const T difference = t[i] - x[i];
+    t[i] = difference;
+    return static_cast<double>(difference) * static_cast<double>(difference);
+  }
+};
+
+/// f = 1/2 sum over columns c of |W_1...W_M e_c - X e_c|^2, its gradient and J^T J v, by panels of
+/// `width` columns, as kernels::chord_objective of the library does it on the host: no n x n array
+/// unless the target is one. Values, gradients and directions are in the device's layout.
+///
+/// Panels come one after the other on one stream, so sums have one order. Memory: (M + 4) n width
+/// numbers. Work per column: 6 M n K flops, 8 for J^T J v.
+///
+/// Columns(queue, first, count, panel) has to fill a panel of the target with the columns at places
+/// first .. first+count-1 of the list, zeros behind.
+template <class T, class Queue>
+class ChordObjective {
+ public:
+  ChordObjective(const Queue& queue, const ChordShape& shape, Index width)
+      : queue_(queue),
+        chain_(queue, shape),
+        width_(width),
+        panel_numbers_(shape.order * width),
+        panels_(queue.template array<T>((shape.factors() + 4) * panel_numbers_)),
+        parts_(queue.template array<double>(parts_of(panel_numbers_))) {}
+
+  const ChordChain<T, Queue>& chain() const { return chain_; }
+  Index width() const { return width_; }
+
+  /// f, and unless null, its gradient. `columns` is a list of `count` columns on the device.
+  template <class Columns>
+  double evaluate(
+      const T* values, const Index* columns, Index count, const Columns& target, T* gradient) {
+    const Index panels = ceil_div(count, width_);
+    auto sums = queue_.template array<double>(panels + 1);
+    if (gradient != nullptr) queue_.zero(gradient, chain_.shape().stored_numbers());
+    for (Index p = 0; p < panels; ++p) {
+      const Index first = p * width_;
+      const Index own = count - first < width_ ? count - first : width_;
+      multiply_units(values, columns + first, own);
+      target(queue_, first, own, extra(0));
+      sum_elements(queue_,
+                   SubtractAndSquare<T>{panel(0), extra(0)},
+                   panel_numbers_,
+                   parts_.data(),
+                   sums.data() + p);
+      if (gradient != nullptr) add_gradient(values, gradient);
+    }
+    queue_.run(SumOfParts{sums.data(), panels, sums.data() + panels});
+    double f = 0;
+    queue_.download(sums.data() + panels, 1, &f);
+    return 0.5 * f;
+  }
+
+  /// result = J^T J v over the columns of the list, v a direction in the layout of the values.
+  void gauss_newton_product(
+      const T* values, const Index* columns, Index count, const T* direction, T* result) {
+    const ChordShape& shape = chain_.shape();
+    queue_.zero(result, shape.stored_numbers());
+    for (Index first = 0; first < count; first += width_) {
+      const Index own = count - first < width_ ? count - first : width_;
+      multiply_units(values, columns + first, own);
+      // D_m = W_m D_m+1 + V_m T_m+1, in two panels in turn; D_M+1 = 0.
+      T* change = extra(0);
+      T* before = extra(1);
+      for (Index m = shape.factors() - 1; m >= 0; --m) {
+        const Index at = shape.first_value(m);
+        chain_.multiply(m, direction + at, panel(m + 1), change, width_, false, false);
+        if (m + 1 < shape.factors())
+          chain_.multiply(m, values + at, before, change, width_, false, true);
+        T* done = change;
+        change = before;
+        before = done;
+      }
+      queue_.copy(before, panel_numbers_, panel(0));
+      add_gradient(values, result);
+    }
+  }
+
+ private:
+  T* panel(Index m) { return panels_.data() + m * panel_numbers_; }
+  T* extra(Index e) { return panel(chain_.shape().factors() + 1 + e); }
+
+  /// panel(m) = W_m+1 ... W_M E for the unit columns E, panel(M) = E.
+  void multiply_units(const T* values, const Index* columns, Index count) {
+    const ChordShape& shape = chain_.shape();
+    T* units = panel(shape.factors());
+    queue_.zero(units, panel_numbers_);
+    queue_.run(UnitColumns<T>{columns, count, width_, units});
+    for (Index m = shape.factors() - 1; m >= 0; --m) {
+      chain_.multiply(
+          m, values + shape.first_value(m), panel(m + 1), panel(m), width_, false, false);
+    }
+  }
+
+  /// gradient += that of <G, W_1...W_M E>, G in panel 0; panel m turns from T_m into G_m.
+  void add_gradient(const T* values, T* gradient) {
+    const ChordShape& shape = chain_.shape();
+    for (Index m = 0; m < shape.factors(); ++m) {
+      const Index at = shape.first_value(m);
+      chain_.add_gradient(m, panel(m), panel(m + 1), gradient + at, width_);
+      if (m + 1 < shape.factors())
+        chain_.multiply(m, values + at, panel(m), panel(m + 1), width_, true, false);
+    }
+  }
+
+  const Queue& queue_;
+  ChordChain<T, Queue> chain_;
+  Index width_;
+  Index panel_numbers_;
+  decltype(std::declval<const Queue&>().template array<T>(1)) panels_;
+  decltype(std::declval<const Queue&>().template array<double>(1)) parts_;
+};
+
+/// The target of a fit that lies on the device, row-major n x n; `columns` as for the objective.
+template <class T>
+struct DenseColumns {
+  const T* matrix = nullptr;
+  Index order = 0;
+  Index width = 0;
+  const Index* columns = nullptr;
+
+  template <class Queue>
+  void operator()(const Queue& queue, Index first, Index count, T* panel) const {
+    queue.run(DensePanel<T>{matrix, order, columns + first, count, width, panel});
+  }
+};
+
+}  // namespace matapprox::cuda

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <algorithm>
+
+#include "chord_chain.hpp"
+
+namespace matapprox::cuda {
+
+/// Rows first .. first+rows-1 of one factor, in the host's layout, times X: those rows of Y; or,
+/// transposed, what link `link` of those rows adds to Y: no two rows reach the same one.
+template <class T>
+struct ChordRows {
+  static constexpr int kThreads = 256;
+
+  const T* values = nullptr;  ///< rows x links, row-major
+  const Index* offsets = nullptr;
+  Index links = 0;
+  Index order = 0;
+  Index first = 0;
+  Index rows = 0;
+  Index columns = 0;
+  const T* x = nullptr;
+  T* y = nullptr;
+  bool transposed = false;
+  Index link = 0;
+
+  Index blocks() const { return ceil_div(rows * columns, kThreads); }
+  MATAPPROX_HD void operator()(Place place) const {
+    const Index t = place.block * kThreads + place.thread;
+    if (t >= rows * columns) return;
+    const Index r = t / columns;
+    const Index c = t - r * columns;
+    const Index i = first + r;
+    if (transposed) {
+      const Index j = wrapped<Index>(i, offsets[link], order);
+      y[j * columns + c] += values[r * links + link] * x[i * columns + c];
+      return;
+    }
+    T sum = 0;
+    for (Index k = 0; k < links; ++k)
+      sum += values[r * links + k] * x[wrapped<Index>(i, offsets[k], order) * columns + c];
+    y[i * columns + c] = sum;
+  }
+};
+
+/// Products with a chain whose values stay on the host, in its layout, because the card has no room
+/// for them: they go through the card once for each product, a piece of rows at a time, and the
+/// bus to the card decides the time. Memory of the card: two n x b blocks and a piece.
+template <class T, class Queue>
+class StreamedChord {
+ public:
+  /// A piece is at most `piece_numbers` values, one row at least.
+  StreamedChord(const Queue& queue, ChordShape shape, Index piece_numbers)
+      : queue_(queue),
+        shape_(std::move(shape)),
+        piece_(queue.template array<T>(std::max(piece_numbers, shape_.most_links()))),
+        offsets_(queue.template array<Index>(shape_.most_links())) {}
+
+  /// As ChordChain::apply, `values` on the host.
+  T* apply(const T* values, T* x, T* spare, Index columns, bool transposed) {
+    const Index count = shape_.factors();
+    for (Index step = 0; step < count; ++step) {
+      const Index m = transposed ? step : count - 1 - step;
+      multiply(m, values + shape_.first_value(m), x, spare, columns, transposed);
+      std::swap(x, spare);
+    }
+    return x;
+  }
+
+ private:
+  void multiply(Index m, const T* values, const T* x, T* y, Index columns, bool transposed) {
+    const auto& offsets = shape_.offsets[static_cast<std::size_t>(m)];
+    const Index links = shape_.links(m);
+    const Index most_rows = piece_.size() / links;
+    queue_.upload(offsets.data(), links, offsets_.data());
+    queue_.zero(y, shape_.order * columns);
+    for (Index first = 0; first < shape_.order; first += most_rows) {
+      const Index rows = std::min(most_rows, shape_.order - first);
+      queue_.upload(values + first * links, rows * links, piece_.data());
+      ChordRows<T> kernel;
+      kernel.values = piece_.data();
+      kernel.offsets = offsets_.data();
+      kernel.links = links;
+      kernel.order = shape_.order;
+      kernel.first = first;
+      kernel.rows = rows;
+      kernel.columns = columns;
+      kernel.x = x;
+      kernel.y = y;
+      kernel.transposed = transposed;
+      const Index passes = transposed ? links : 1;
+      for (kernel.link = 0; kernel.link < passes; ++kernel.link) queue_.run(kernel);
+      queue_.wait();
+    }
+  }
+
+  const Queue& queue_;
+  ChordShape shape_;
+  decltype(std::declval<const Queue&>().template array<T>(1)) piece_;
+  decltype(std::declval<const Queue&>().template array<Index>(1)) offsets_;
+};
+
+}  // namespace matapprox::cuda

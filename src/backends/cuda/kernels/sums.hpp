@@ -1,0 +1,118 @@
+#pragma once
+
+#include "grid.hpp"
+
+namespace matapprox::cuda {
+
+/// The sum of a number of each thread of a block, in pairs, then pairs of pairs: the same order
+/// whoever runs it. For kernels with kThreads threads whose Local has a member `sum`.
+template <int kThreads>
+struct BlockSum {
+  static_assert((kThreads & (kThreads - 1)) == 0);
+  struct Shared {
+    double parts[static_cast<std::size_t>(kThreads)];
+  };
+  static MATAPPROX_HD constexpr int steps() {
+    int steps = 0;
+    for (int width = kThreads; width > 1; width /= 2) ++steps;
+    return steps;
+  }
+  static MATAPPROX_HD void fill(int thread, int step, Shared& shared, double sum) {
+    if (thread < (kThreads >> step)) shared.parts[thread] = sum;
+  }
+  static MATAPPROX_HD void use(int thread, int step, const Shared& shared, double& sum) {
+    const int half = kThreads >> (step + 1);
+    if (thread < half) sum += shared.parts[thread + half];
+  }
+};
+
+/// What a thread adds up before the threads of its block do.
+inline constexpr Index kNumbersPerThread = 16;
+
+/// Element(i) for i in 0..size-1, summed in double: parts[b] is the sum of block b. Element may
+/// change numbers on the way.
+template <class Element>
+struct PartialSums {
+  static constexpr int kThreads = 256;
+  static constexpr Index kNumbersPerBlock = kThreads * kNumbersPerThread;
+  using Sum = BlockSum<kThreads>;
+  using Shared = typename Sum::Shared;
+  struct Local {
+    double sum = 0;
+  };
+
+  Element element;
+  Index size = 0;
+  double* parts = nullptr;
+
+  Index blocks() const { return ceil_div(size, kNumbersPerBlock); }
+  MATAPPROX_HD int steps(Place) const { return Sum::steps(); }
+  MATAPPROX_HD void begin(Place place, Local& local) const {
+    local.sum = 0;
+    const Index first = place.block * kNumbersPerBlock + place.thread;
+    for (Index k = 0; k < kNumbersPerThread; ++k) {
+      const Index i = first + k * kThreads;
+      if (i < size) local.sum += element(i);
+    }
+  }
+  MATAPPROX_HD void fill(Place place, int step, Shared& shared, Local& local) const {
+    Sum::fill(place.thread, step, shared, local.sum);
+  }
+  MATAPPROX_HD void use(Place place, int step, Shared& shared, Local& local) const {
+    Sum::use(place.thread, step, shared, local.sum);
+  }
+  MATAPPROX_HD void end(Place place, const Local& local) const {
+    if (place.thread == 0) parts[place.block] = local.sum;
+  }
+};
+
+/// *result = the sum of `count` parts, by one block.
+struct SumOfParts {
+  static constexpr int kThreads = 256;
+  using Sum = BlockSum<kThreads>;
+  using Shared = Sum::Shared;
+  struct Local {
+    double sum = 0;
+  };
+
+  const double* parts = nullptr;
+  Index count = 0;
+  double* result = nullptr;
+
+  Index blocks() const { return 1; }
+  MATAPPROX_HD int steps(Place) const { return Sum::steps(); }
+  MATAPPROX_HD void begin(Place place, Local& local) const {
+    local.sum = 0;
+    for (Index i = place.thread; i < count; i += kThreads) local.sum += parts[i];
+  }
+  MATAPPROX_HD void fill(Place place, int step, Shared& shared, Local& local) const {
+    Sum::fill(place.thread, step, shared, local.sum);
+  }
+  MATAPPROX_HD void use(Place place, int step, Shared& shared, Local& local) const {
+    Sum::use(place.thread, step, shared, local.sum);
+  }
+  MATAPPROX_HD void end(Place place, const Local& local) const {
+    if (place.thread == 0) *result = local.sum;
+  }
+};
+
+/// Numbers that `sum_elements` needs for its parts.
+inline Index parts_of(Index size) { return ceil_div(size, Index{256} * kNumbersPerThread); }
+
+/// *result = the sum of element(i), i = 0 .. size-1; `parts` has parts_of(size) numbers.
+template <class Queue, class Element>
+void sum_elements(
+    const Queue& queue, const Element& element, Index size, double* parts, double* result) {
+  PartialSums<Element> sums;
+  sums.element = element;
+  sums.size = size;
+  sums.parts = parts;
+  queue.run(sums);
+  SumOfParts total;
+  total.parts = parts;
+  total.count = sums.blocks();
+  total.result = result;
+  queue.run(total);
+}
+
+}  // namespace matapprox::cuda
