@@ -87,6 +87,20 @@ struct Trainer::Group {
   double loss = 0;
 };
 
+/// A step or a look at the validation data was left in the middle: nothing of it is in the state.
+struct Trainer::Left {};
+
+/// While it lives, steps and looks ask this whether to end.
+struct Trainer::EndAsked {
+  EndAsked(Trainer& a_trainer, std::function<bool()> asked) : trainer(a_trainer) {
+    trainer.end_asked_ = std::move(asked);
+  }
+  ~EndAsked() { trainer.end_asked_ = nullptr; }
+  EndAsked(const EndAsked&) = delete;
+  EndAsked& operator=(const EndAsked&) = delete;
+  Trainer& trainer;
+};
+
 struct Trainer::Pool {
   std::mutex mutex;
   std::vector<std::unique_ptr<Worker>> idle;
@@ -190,6 +204,7 @@ double Trainer::gradient_of_step(const TrainingState& state, std::uint64_t seed)
     call.workspace = &worker->workspace;
     call.auxiliary_weight = share;
     for (Index i = g * samples / groups; i < (g + 1) * samples / groups; ++i) {
+      leave_if_asked();
       task_.make(tasks::Split::kTrain, chosen[static_cast<std::size_t>(i)], worker->sample);
       call.random.sample = first + i;
       float auxiliary = 0;
@@ -272,31 +287,49 @@ std::optional<TrainingEnd> Trainer::reached(const TrainingState& state) const {
   return std::nullopt;
 }
 
+bool Trainer::look_is_due(const TrainingState& state) const {
+  const Index step = state.optimizer.step;
+  const bool due = step > 0 && (step % options_.evaluate_every == 0 || step == options_.steps);
+  return due && (state.history.empty() || state.history.back().step != step);
+}
+
+void Trainer::leave_if_asked() const {
+  if (end_asked_ && end_asked_()) throw Left();
+}
+
 TrainingEnd Trainer::run(TrainingState& state, std::uint64_t seed, const TrainingControl& control) {
   const TrainingClock::time_point begin = TrainingClock::now();
   const double before = state.seconds;
   double saved = before;
-  const auto save = [&] {
+  const auto asked_end = [&]() -> std::optional<TrainingEnd> {
+    if (control.stop != nullptr && control.stop->load(std::memory_order_relaxed))
+      return TrainingEnd::kInterrupted;
+    if (seconds_since(begin) >= control.max_seconds) return TrainingEnd::kMaxSeconds;
+    return std::nullopt;
+  };
+  const EndAsked asking(*this, [&] { return asked_end().has_value(); });
+  const auto save_if = [&](bool due) {
+    if (!due) return;
     if (control.checkpoint) control.checkpoint(state);
     saved = state.seconds;
   };
-  while (state.optimizer.step < options_.steps) {
-    if (const auto end = reached(state)) return *end;
-    if (control.stop != nullptr && control.stop->load(std::memory_order_relaxed))
-      return TrainingEnd::kInterrupted;
-    if (state.seconds - before >= control.max_seconds) return TrainingEnd::kMaxSeconds;
-    take_step(state, seed);
-    state.seconds = before + seconds_since(begin);
-    const Index step = state.optimizer.step;
-    if (step % options_.evaluate_every == 0 || step == options_.steps) {
-      look(state);
-      save();
-    } else if (state.seconds - saved >= control.checkpoint_seconds) {
-      save();
+  const Index first = state.optimizer.step;
+  try {
+    while (true) {
+      // Here, not after the step: a run that was left in the middle of a look makes it again.
+      const bool due = look_is_due(state);
+      if (due) look(state);
+      save_if(due || state.seconds - saved >= control.checkpoint_seconds);
+      if (control.progress && state.optimizer.step > first) control.progress(state);
+      if (const auto reason = reached(state)) return *reason;
+      if (state.optimizer.step >= options_.steps) return TrainingEnd::kSteps;
+      leave_if_asked();
+      take_step(state, seed);
+      state.seconds = before + seconds_since(begin);
     }
-    if (control.progress) control.progress(state);
+  } catch (const Left&) {
+    return asked_end().value_or(TrainingEnd::kInterrupted);
   }
-  return reached(state).value_or(TrainingEnd::kSteps);
 }
 
 Evaluation Trainer::evaluate(std::span<const float> parameters, tasks::Split split, Index samples) {
@@ -312,6 +345,7 @@ Evaluation Trainer::evaluate(std::span<const float> parameters, tasks::Split spl
     call.parameters = parameters.data();
     call.workspace = &worker->workspace;
     for (Index i = g * count / groups; i < (g + 1) * count / groups; ++i) {
+      leave_if_asked();
       task_.make(split, i, worker->sample);
       worker->out.resize(model_.rows_out(worker->sample), model_.outputs());
       worker->d_out.resize(worker->out.rows(), worker->out.cols());

@@ -99,6 +99,61 @@ TEST(Trainer, InterruptedSavedAndResumedIsUninterrupted) {
   }
 }
 
+/// A task that asks its trainer to stop when it makes the given sample of a split.
+class StoppingTask final : public tasks::Task {
+ public:
+  StoppingTask(const tasks::Task& task, tasks::Split split, Index sample, std::atomic<bool>& stop)
+      : task_(task), split_(split), sample_(sample), stop_(stop) {}
+  const tasks::TaskShape& shape() const override { return task_.shape(); }
+  Index size(tasks::Split split) const override { return task_.size(split); }
+  void make(tasks::Split split, Index i, tasks::Sample& sample) const override {
+    task_.make(split, i, sample);
+    if (split == split_ && i == sample_) stop_ = true;
+  }
+  std::vector<tasks::Floor> floors(tasks::Split split, Index samples) const override {
+    return task_.floors(split, samples);
+  }
+
+ private:
+  const tasks::Task& task_;
+  tasks::Split split_;
+  Index sample_;
+  std::atomic<bool>& stop_;
+};
+
+// Sample 65 is the sixth of step 6, validation sample 3 is in each look.
+TEST(Trainer, LeavesStepsAndLooksInTheMiddle) {
+  const test::ThreadCount threads(1);
+  const SavedModel run = small_run();
+  Session whole(run);
+  TrainingState uninterrupted = whole.trainer.start(run.seed);
+  whole.trainer.run(uninterrupted, run.seed, {});
+  struct Case {
+    tasks::Split split;
+    Index sample;
+    Index steps;
+    std::size_t looks;
+  };
+  for (const Case& c :
+       {Case{tasks::Split::kTrain, 65, 5, 0}, Case{tasks::Split::kValidation, 3, 10, 0}}) {
+    std::atomic<bool> stop = false;
+    Session session(run);
+    const StoppingTask task(*session.task, c.split, c.sample, stop);
+    Trainer trainer(session.model, task, options_from<TrainingOptions>(run.training_options));
+    TrainingState state = trainer.start(run.seed);
+    TrainingControl control;
+    control.stop = &stop;
+    EXPECT_EQ(trainer.run(state, run.seed, control), TrainingEnd::kInterrupted);
+    EXPECT_EQ(state.optimizer.step, c.steps);
+    EXPECT_EQ(state.history.size(), c.looks);
+    EXPECT_EQ(session.trainer.run(state, run.seed, {}), TrainingEnd::kSteps);
+    EXPECT_EQ(state.parameters, uninterrupted.parameters);
+    ASSERT_EQ(state.history.size(), uninterrupted.history.size());
+    EXPECT_EQ(state.history[0].training_loss, uninterrupted.history[0].training_loss);
+    EXPECT_EQ(state.history[0].validation_loss, uninterrupted.history[0].validation_loss);
+  }
+}
+
 TEST(Trainer, AccumulatedBatchesAreOneBatch) {
   SavedModel run = small_run();
   Session one(run);

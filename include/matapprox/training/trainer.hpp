@@ -81,6 +81,8 @@ namespace matapprox::training {
 
 /// How a caller watches and stops a run.
 struct TrainingControl {
+  /// Looked at before each sample: a step or look that is left in the middle is made again when the
+  /// run goes on.
   const std::atomic<bool>* stop = nullptr;
   double max_seconds = std::numeric_limits<double>::infinity();
   std::function<void(const TrainingState&)> progress;  ///< after every step
@@ -113,6 +115,11 @@ class Trainer {
  private:
   struct Worker;
   struct Group;
+  struct Left;
+  struct EndAsked;
+  /// Throws Left if the caller of run asks for its end.
+  void leave_if_asked() const;
+  bool look_is_due(const TrainingState& state) const;
   /// Loss of a step, summed; leaves the gradient in gradient_.
   double gradient_of_step(const TrainingState& state, std::uint64_t seed);
   Index training_sample(Index running_number, std::uint64_t seed);
@@ -131,8 +138,9 @@ class Trainer {
   std::vector<float> gradient_;
   std::vector<Group> groups_;
   struct Pool;
-  std::unique_ptr<Pool> pool_;  ///< workers that are not at work
-  std::vector<Index> order_;    ///< of the samples in an epoch
+  std::unique_ptr<Pool> pool_;       ///< workers that are not at work
+  std::function<bool()> end_asked_;  ///< empty outside run
+  std::vector<Index> order_;         ///< of the samples in an epoch
   Index epoch_ = -1;
 };
 

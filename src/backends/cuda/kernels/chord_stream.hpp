@@ -89,7 +89,10 @@ class StreamedChord {
       kernel.y = y;
       kernel.transposed = transposed;
       const Index passes = transposed ? links : 1;
-      for (kernel.link = 0; kernel.link < passes; ++kernel.link) queue_.run(kernel);
+      for (Index link = 0; link < passes; ++link) {
+        kernel.link = link;
+        queue_.run(kernel);
+      }
       queue_.wait();
     }
   }
