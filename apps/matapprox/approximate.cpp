@@ -25,6 +25,7 @@ struct ApproximateCommand {
   InputOptions input;
   MethodOptions method;
   CommonOptions common;
+  DeviceOptions device;
   SizeOptions size;
   MeasuringOptions measuring;
   JsonOptions json;
@@ -141,6 +142,7 @@ int finish(const Session& session, const RunResult& result) {
 
 int run_approximate(const ApproximateCommand& command) {
   command.common.apply();
+  command.device.check();
   command.size.check();
   require(command.checkpoint_seconds > 0,
           "--checkpoint-seconds {} is not positive",
@@ -157,6 +159,7 @@ int run_approximate(const ApproximateCommand& command) {
   if (command.resume)
     previous = load_checkpoint(command.output, method, options, command.size.precision());
   Session session{command, method, options, command.input.load(command.common.quiet()), {}, {}, {}};
+  session.input.matrix = command.device.place(session.input.matrix);
   if (previous) refuse_other_matrix(command.output, *previous, session.input);
   session.measuring = command.measuring.options(command.common.seed());
   session.facts = describe(*session.input.matrix, session.measuring);
@@ -186,6 +189,7 @@ void add_approximate(CLI::App& app, Action& chosen) {
   command->size.add(sub);
   command->measuring.add(sub);
   command->common.add(sub, true);
+  command->device.add(sub);
   command->json.add(sub);
   sub.footer(
       "Examples:\n"

@@ -25,6 +25,7 @@ namespace fs = std::filesystem;
 struct CompareCommand {
   InputOptions input;
   CommonOptions common;
+  DeviceOptions device;
   SizeOptions size;
   MeasuringOptions measuring;
   JsonOptions json;
@@ -129,6 +130,7 @@ int outcome(const Comparison& comparison) {
 
 int run_compare(const CompareCommand& command) {
   command.common.apply();
+  command.device.check();
   command.size.check();
   check_methods(command.methods);
   const ComparisonOptions options = comparison_options(command);
@@ -139,7 +141,8 @@ int run_compare(const CompareCommand& command) {
   prepare_save_folder(command);
   command.report.check(command.json, command.methods);
 
-  const LoadedMatrix loaded = command.input.load(command.common.quiet());
+  LoadedMatrix loaded = command.input.load(command.common.quiet());
+  loaded.matrix = command.device.place(loaded.matrix);
   Report report;
   const Comparison comparison = run_comparison(command, loaded, options, report);
 
@@ -177,6 +180,7 @@ void add_compare(CLI::App& app, Action& chosen) {
   command->size.add(sub);
   command->measuring.add(sub);
   command->common.add(sub, true);
+  command->device.add(sub);
   command->json.add(sub);
   sub.footer(
       "Examples:\n"

@@ -5,13 +5,21 @@
 
 #include "core/require.hpp"
 #include "kernels/gemm.hpp"
+#include "matapprox/backends/placement.hpp"
 #include "matapprox/operators/kernel.hpp"
+#include "matapprox/operators/lazy.hpp"
 #include "methods/finite.hpp"
 #include "methods/nystrom/forms.hpp"
 #include "methods/nystrom/landmarks.hpp"
 
 namespace matapprox {
 namespace {
+
+/// The kernel operator that A is, or that it was placed or counted from; null if there is none.
+const KernelOperator* kernel_behind(const LinearOperator& A) {
+  const auto* counted = dynamic_cast<const CountedOperator*>(&A);
+  return dynamic_cast<const KernelOperator*>(&unplaced(counted == nullptr ? A : counted->inner()));
+}
 
 std::vector<Index> chosen_landmarks(const LinearOperator& A,
                                     const Vector& diagonal,
@@ -23,7 +31,7 @@ std::vector<Index> chosen_landmarks(const LinearOperator& A,
     case LandmarkSampling::kLeverage:
       return leverage_landmarks(A, diagonal, k, options.seed, control);
     case LandmarkSampling::kKMeans: {
-      const auto* kernel = dynamic_cast<const KernelOperator*>(&A);
+      const KernelOperator* kernel = kernel_behind(A);
       require(kernel != nullptr,
               "nystrom: kmeans sampling needs the kernel matrix of points, this matrix is {}",
               A.description());
