@@ -168,8 +168,50 @@ void check_kernel_product(Checker<Queue>& check, const KernelExample<T>& example
                          ", product with " + std::to_string(columns) + " columns");
 }
 
+/// K e_1 is the first column, with an exact 1 in front also where rounding would leave less.
+template <class T, class Queue>
+void check_cosine_product(Checker<Queue>& check) {
+  for (const int dimension : {2, 3, 5, 7}) {
+    const auto example = kernel_example<T>(KernelKind::kCosine, 37, dimension);
+    const auto coordinates = check.array(example.coordinates);
+    const KernelMatrix<T, Queue> K(
+        check.queue(), {37, dimension, coordinates.data()}, example.formula);
+    std::vector<T> identity(37 * 37);
+    for (std::size_t i = 0; i < 37; ++i) identity[i * 38] = 1;
+    const auto x = check.array(identity);
+    auto y = check.template zeros<T>(37 * 37);
+    K.multiply(x.data(), y.data(), 37);
+    const auto got = check.numbers(y.data(), y.size());
+    std::vector<T> diagonal;
+    std::vector<T> wanted(37, T(1));
+    wanted[37 / 2] = 0;  // the point that is 0
+    for (std::size_t i = 0; i < 37; ++i) diagonal.push_back(got[i * 38]);
+    check.expect_equal(
+        diagonal, wanted, "diagonal of the cosine in " + std::to_string(dimension) + " dimensions");
+  }
+}
+
+/// (x y - x^2)^20 with x = y = 1e15: where the tile has no more points, x y would be 0 and the
+/// power infinite, but it counts for nothing.
+template <class T, class Queue>
+void check_kernel_overflow(Checker<Queue>& check) {
+  const T x = T(1e15);
+  const std::vector<T> points(3, x);
+  const auto coordinates = check.array(points);
+  const KernelMatrix<T, Queue> K(
+      check.queue(), {3, 1, coordinates.data()}, {KernelKind::kPolynomial, T(1), -x * x, 20});
+  const auto ones = check.array(std::vector<T>(3, T(1)));
+  auto y = check.template zeros<T>(3);
+  K.multiply(ones.data(), y.data(), 1);
+  check.expect_equal(check.numbers(y.data(), 3),
+                     std::vector<T>(3),
+                     "a tile that is not full, with a large offset");
+}
+
 template <class T, class Queue>
 void check_kernels_of(Checker<Queue>& check) {
+  check_cosine_product<T>(check);
+  check_kernel_overflow<T>(check);
   for (int k = 0; k <= static_cast<int>(KernelKind::kCosine); ++k) {
     const auto kind = static_cast<KernelKind>(k);
     for (const Index count : {1, 2, 3, 37, 131}) {
