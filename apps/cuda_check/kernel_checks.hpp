@@ -2,6 +2,7 @@
 
 #include "backends/cuda/kernels/block_layout.hpp"
 #include "backends/cuda/kernels/kernel_tiles.hpp"
+#include "backends/cuda/kernels/tall_block.hpp"
 #include "checker.hpp"
 
 namespace matapprox::cuda {
@@ -258,8 +259,39 @@ void check_block_layout_of(Checker<Queue>& check) {
   }
 }
 
+template <class T, class Queue>
+void check_tall_block_of(Checker<Queue>& check) {
+  const std::vector<Index> S{2, 0, 2, 1};
+  for (const Index rows : {3, 37, 1000}) {
+    for (const Index columns : {1, 2, 17}) {
+      const std::string name = std::to_string(rows) + " x " + std::to_string(columns);
+      const auto numbers = test_numbers<T>(rows * columns, 25);
+      const auto from = check.array(numbers);
+      const auto chosen = check.array(S);
+      auto found = check.template zeros<T>(4 * columns);
+      check.queue().run(GatherRows<T>{from.data(), chosen.data(), found.data(), rows, 4, columns});
+      auto squares = check.template zeros<T>(rows);
+      check.queue().run(RowSquares<T>{from.data(), squares.data(), rows, columns});
+      std::vector<T> wanted;
+      std::vector<double> sums(static_cast<std::size_t>(rows));
+      for (Index c = 0; c < columns; ++c) {
+        for (const Index i : S) wanted.push_back(numbers[static_cast<std::size_t>(c * rows + i)]);
+        for (Index i = 0; i < rows; ++i) {
+          const auto value = static_cast<double>(numbers[static_cast<std::size_t>(c * rows + i)]);
+          sums[static_cast<std::size_t>(i)] += value * value;
+        }
+      }
+      check.expect_equal(check.numbers(found.data(), found.size()), wanted, "rows of " + name);
+      check.expect_close(
+          check.numbers(squares.data(), rows), sums, kRounding<T>, "squares of rows, " + name);
+    }
+  }
+}
+
 template <class Queue>
 void check_kernels(Checker<Queue>& check) {
+  check_tall_block_of<float>(check);
+  check_tall_block_of<double>(check);
   check_kernels_of<float>(check);
   check_kernels_of<double>(check);
   check_block_layout_of<float>(check);

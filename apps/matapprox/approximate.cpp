@@ -55,6 +55,7 @@ struct Session {
   const Method& method;
   NamedOptions options;
   LoadedMatrix input;
+  Device device = Device::kCpu;  ///< where its matrix is
   MatrixFacts facts;
   MeasureOptions measuring;
   ResumeState latest_state;  ///< of the last checkpoint
@@ -102,6 +103,7 @@ RunResult controlled_fit(Session& session, const std::optional<SavedApproximatio
   RunControl control;
   control.stop = &catch_interrupts();
   control.max_seconds = command.size.max_seconds();
+  control.on_device = session.device == Device::kCuda;
   control.target_error = command.size.target_error();
   control.progress = [&](const Progress& now) { progress.update(now); };
   control.checkpoint_seconds = command.checkpoint_seconds;
@@ -158,8 +160,17 @@ int run_approximate(const ApproximateCommand& command) {
   std::optional<SavedApproximation> previous;
   if (command.resume)
     previous = load_checkpoint(command.output, method, options, command.size.precision());
-  Session session{command, method, options, command.input.load(command.common.quiet()), {}, {}, {}};
-  session.input.matrix = command.device.place(session.input.matrix);
+  Session session{command,
+                  method,
+                  options,
+                  command.input.load(command.common.quiet()),
+                  Device::kCpu,
+                  {},
+                  {},
+                  {}};
+  const Placement placement = command.device.place(session.input.matrix);
+  session.input.matrix = placement.matrix;
+  session.device = placement.device;
   if (previous) refuse_other_matrix(command.output, *previous, session.input);
   session.measuring = command.measuring.options(command.common.seed());
   session.facts = describe(*session.input.matrix, session.measuring);

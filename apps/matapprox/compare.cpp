@@ -88,11 +88,13 @@ ComparisonOptions comparison_options(const CompareCommand& command) {
 
 Comparison run_comparison(const CompareCommand& command,
                           const LoadedMatrix& loaded,
+                          Device device,
                           const ComparisonOptions& options,
                           Report& report) {
   ProgressLine progress(command.common.quiet());
   RunControl control;
   control.stop = &catch_interrupts();
+  control.on_device = device == Device::kCuda;
   control.progress = [&](const Progress& now) { progress.update(now); };
   ComparisonEvents events;
   events.started = [&](const std::string& method) { progress.start(method, options.max_seconds); };
@@ -142,9 +144,10 @@ int run_compare(const CompareCommand& command) {
   command.report.check(command.json, command.methods);
 
   LoadedMatrix loaded = command.input.load(command.common.quiet());
-  loaded.matrix = command.device.place(loaded.matrix);
+  const Placement placement = command.device.place(loaded.matrix);
+  loaded.matrix = placement.matrix;
   Report report;
-  const Comparison comparison = run_comparison(command, loaded, options, report);
+  const Comparison comparison = run_comparison(command, loaded, placement.device, options, report);
 
   command.report.write(report);
   command.json.write(report::to_json(comparison));

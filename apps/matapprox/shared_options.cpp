@@ -118,12 +118,11 @@ void DeviceOptions::check_cpu_only(const std::string& what) const {
   note(!verbose_, fmt::format("device: cpu, {} runs on the CPU alone", what));
 }
 
-std::shared_ptr<const LinearOperator> DeviceOptions::place(
-    std::shared_ptr<const LinearOperator> A) const {
-  const Placement placement = matapprox::place(std::move(A), device());
+Placement DeviceOptions::place(std::shared_ptr<const LinearOperator> A) const {
+  Placement placement = matapprox::place(std::move(A), device());
   if (placement.estimate) note(!verbose_, to_text(*placement.estimate));
   note(!verbose_, fmt::format("device: {}, {}", enum_name(placement.device), placement.reason));
-  return placement.matrix;
+  return placement;
 }
 
 void JsonOptions::add(CLI::App& app) {

@@ -82,8 +82,9 @@ class DeviceOptions {
   void check() const;
   /// The same for what knows the CPU alone, such as `what`: NotAvailable for cuda in any case.
   void check_cpu_only(const std::string& what) const;
-  /// The matrix on the device; what was chosen, and why, goes to stderr if verbose.
-  std::shared_ptr<const LinearOperator> place(std::shared_ptr<const LinearOperator> A) const;
+  /// The matrix on the device that it then names; what was chosen, and why, goes to stderr if
+  /// verbose.
+  Placement place(std::shared_ptr<const LinearOperator> A) const;
 
  private:
   Device device() const;

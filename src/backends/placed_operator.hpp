@@ -15,6 +15,7 @@ class PlacedOperator final : public LinearOperator {
                  std::unique_ptr<const cuda::CardOperator> card);
 
   const LinearOperator& source() const { return *source_; }
+  const cuda::CardOperator& card() const { return *card_; }
 
   Index rows() const override { return source_->rows(); }
   Index cols() const override { return source_->cols(); }

@@ -106,6 +106,56 @@ TEST(Placement, MethodsRunOnAPlacedMatrix) {
       error(jl_projection(*placed, {.rank = 20})), error(jl_projection(*A, {.rank = 20})), 1e-9);
 }
 
+/// The tall matrices of the method are then where the kernel is: columns, W and what is left of the
+/// diagonal have to come out the same.
+TEST(Placement, NystromOfAPlacedKernelTakesTheSameLandmarks) {
+  const OperatorPointer A = std::make_shared<KernelOperator>(
+      random_matrix(300, 3, 8),
+      KernelOptions{.function = KernelFunction::kMatern32, .bandwidth = 2});
+  const OperatorPointer placed = placed_on_host(A);
+  for (const auto sampling : {LandmarkSampling::kPivotedCholesky,
+                              LandmarkSampling::kUniform,
+                              LandmarkSampling::kLeverage,
+                              LandmarkSampling::kKMeans}) {
+    const CountedOperator counted(*A);
+    const CountedOperator counted_card(*placed);
+    const NystromOptions options{.rank = 60, .sampling = sampling};
+    const Approximation wanted = nystrom(counted, options);
+    const Approximation got = nystrom(counted_card, options);
+    EXPECT_EQ(got.summary.iterations, wanted.summary.iterations);
+    ASSERT_EQ(got.factors().size(), wanted.factors().size());
+    const auto& C = std::get<Matrix>(*got.factors().front().value);
+    const auto& expected = std::get<Matrix>(*wanted.factors().front().value);
+    EXPECT_CLOSE(C, expected, kPlacedTolerance) << static_cast<int>(sampling);
+    const std::vector<Index> all = index_range(0, 300);
+    EXPECT_CLOSE(got.columns_at(all), wanted.columns_at(all), 1e-8);
+  }
+  const CountedOperator counted(*A);
+  const CountedOperator counted_card(*placed);
+  nystrom(counted, {.rank = 60});
+  nystrom(counted_card, {.rank = 60});
+  EXPECT_EQ(counted.passes(), counted_card.passes());
+}
+
+/// K - C W^+ C^T of a kernel that is not positive definite has negative entries on its diagonal.
+TEST(Placement, NystromOfAPlacedKernelSeesThatItIsIndefinite) {
+  const OperatorPointer A = std::make_shared<KernelOperator>(
+      random_matrix(40, 3, 8),
+      KernelOptions{.function = KernelFunction::kPolynomial, .degree = 2, .offset = -0.05});
+  const OperatorPointer placed = placed_on_host(A);
+  for (const auto sampling : {LandmarkSampling::kPivotedCholesky, LandmarkSampling::kUniform}) {
+    const NystromOptions options{.rank = 8, .form = NystromForm::kPsd, .sampling = sampling};
+    std::string wanted;
+    try {
+      nystrom(*A, options);
+    } catch (const Error& error) {
+      wanted = error.what();
+    }
+    ASSERT_NE(wanted, "");
+    EXPECT_REFUSED(Error, nystrom(*placed, options), wanted.substr(0, wanted.find("entry")));
+  }
+}
+
 TEST(Placement, KMeansFindsThePointsBehindACountedAndAPlacedKernel) {
   const OperatorPointer A = std::make_shared<KernelOperator>(random_matrix(60, 2, 6));
   const CountedOperator counted(*A);

@@ -5,6 +5,7 @@
 #include "backends/card_links.hpp"
 #include "backends/cuda/kernel_factors.hpp"
 #include "backends/cuda/kernels/host_queue.hpp"
+#include "backends/cuda/tall_cholesky.hpp"
 #include "backends/placed_operator.hpp"
 
 namespace matapprox::test {
@@ -82,6 +83,49 @@ struct HostFactorMaker {
   }
 };
 
+/// C = alpha A op(B) + beta C by plain loops, column-major.
+struct HostProducts {
+  static void gemm(double alpha,
+                   const double* a,
+                   const double* b,
+                   bool b_transposed,
+                   double beta,
+                   double* c,
+                   Index m,
+                   Index n,
+                   Index k) {
+    for (Index j = 0; j < n; ++j) {
+      for (Index i = 0; i < m; ++i) {
+        double sum = 0;
+        for (Index l = 0; l < k; ++l) sum += a[l * m + i] * b[b_transposed ? l * n + j : j * k + l];
+        c[j * m + i] = alpha * sum + (beta == 0 ? 0 : beta * c[j * m + i]);
+      }
+    }
+  }
+};
+
+class HostTallCholesky final : public cuda::CardCholesky {
+ public:
+  HostTallCholesky(const HostQueue& queue, const cuda::CardFactor& kernel, Index most)
+      : tall_(queue, products_, kernel, most) {}
+  Index kept() const override { return tall_.kept(); }
+  void propose(std::span<const Index> S, double* own) override { tall_.propose(S, own); }
+  void factor_rows(std::span<const Index> S, double* out) const override {
+    tall_.factor_rows(S, out);
+  }
+  void accept(std::span<const Index> positions,
+              const double* F_T,
+              const double* M,
+              double* squares) override {
+    tall_.accept(positions, F_T, M, squares);
+  }
+  void download_columns(double* out) const override { tall_.download_columns(out); }
+
+ private:
+  HostProducts products_;
+  cuda::TallCholesky<HostQueue, HostProducts> tall_;
+};
+
 class HostCard final : public cuda::CardOperator {
  public:
   HostCard(const CardLinks& links, cuda::HostOrder order, Index room)
@@ -100,6 +144,9 @@ class HostCard final : public cuda::CardOperator {
   }
   void kernel_columns(std::span<const Index> J, double* y, Index y_stride) const override {
     chain_.kernel_columns(J, y, y_stride, room_);
+  }
+  std::unique_ptr<cuda::CardCholesky> kernel_cholesky(Index most) const override {
+    return std::make_unique<HostTallCholesky>(queue_, chain_.front(), most);
   }
 
  private:

@@ -3,7 +3,9 @@
 #include "backends/cuda/card_errors.hpp"
 #include "backends/cuda/card_factors.hpp"
 #include "backends/cuda/card_operator.hpp"
+#include "backends/cuda/cublas.hpp"
 #include "backends/cuda/kernel_factors.hpp"
+#include "backends/cuda/tall_cholesky.hpp"
 
 namespace matapprox::cuda {
 namespace {
@@ -35,6 +37,33 @@ Index free_numbers() {
   return static_cast<Index>(free / 5 * 4 / sizeof(double));
 }
 
+class CardTallCholesky final : public CardCholesky {
+ public:
+  CardTallCholesky(const DeviceQueue& queue, const CardFactor& kernel, Index most)
+      : cublas_(queue), tall_(queue, cublas_, kernel, most) {}
+
+  Index kept() const override { return tall_.kept(); }
+  void propose(std::span<const Index> S, double* own) override {
+    as_not_available([&] { tall_.propose(S, own); });
+  }
+  void factor_rows(std::span<const Index> S, double* out) const override {
+    as_not_available([&] { tall_.factor_rows(S, out); });
+  }
+  void accept(std::span<const Index> positions,
+              const double* F_T,
+              const double* M,
+              double* squares) override {
+    as_not_available([&] { tall_.accept(positions, F_T, M, squares); });
+  }
+  void download_columns(double* out) const override {
+    as_not_available([&] { tall_.download_columns(out); });
+  }
+
+ private:
+  Cublas cublas_;
+  TallCholesky<DeviceQueue, Cublas> tall_;
+};
+
 class CardChain final : public CardOperator {
  public:
   CardChain(const std::vector<ChainLink>& links, bool symmetrized)
@@ -52,6 +81,12 @@ class CardChain final : public CardOperator {
   }
   void kernel_columns(std::span<const Index> J, double* y, Index y_stride) const override {
     guarded([&] { chain_.kernel_columns(J, y, y_stride, free_numbers()); });
+  }
+
+  std::unique_ptr<CardCholesky> kernel_cholesky(Index most) const override {
+    std::unique_ptr<CardCholesky> made;
+    guarded([&] { made = std::make_unique<CardTallCholesky>(queue_, chain_.front(), most); });
+    return made;
   }
 
  private:

@@ -56,6 +56,36 @@ struct ChainLink {
   Index same_as = -1;  ///< the earlier link that has the same numbers, which are held once
 };
 
+/// The tall matrices of a partial Cholesky factorization K ~ F F^T of a kernel matrix, on the card;
+/// matrices of the host are column-major without gaps. All functions throw NotAvailable if the card
+/// fails.
+class CardCholesky {
+ public:
+  virtual ~CardCholesky() = default;
+  CardCholesky(const CardCholesky&) = delete;
+  CardCholesky(CardCholesky&&) = delete;
+  CardCholesky& operator=(const CardCholesky&) = delete;
+  CardCholesky& operator=(CardCholesky&&) = delete;
+
+  /// Columns of F so far.
+  virtual Index kept() const = 0;
+  /// Makes K(:, S); own = K(S, S).
+  virtual void propose(std::span<const Index> S, double* own) = 0;
+  /// out = F(S, :), |S| x kept().
+  virtual void factor_rows(std::span<const Index> S, double* out) const = 0;
+  /// Keeps the proposed columns at `positions`, K(:, T): F grows by G = (K(:, T) - F F_T^T) M, and
+  /// squares(i) is |G(i, :)|^2. F_T is |T| x kept(), M |T| x |T|.
+  virtual void accept(std::span<const Index> positions,
+                      const double* F_T,
+                      const double* M,
+                      double* squares) = 0;
+  /// The columns that were kept, N x kept().
+  virtual void download_columns(double* out) const = 0;
+
+ protected:
+  CardCholesky() = default;
+};
+
 /// F_1 F_2 ... F_p, or (Z + Z^T)/2 with Z that product, on the card. All functions may be called
 /// from several threads, which then wait for each other; all throw NotAvailable if the card fails.
 class CardOperator {
@@ -75,6 +105,8 @@ class CardOperator {
                      Index y_stride) const = 0;
   /// Y = A(:, J) of a single kernel factor.
   virtual void kernel_columns(std::span<const Index> J, double* y, Index y_stride) const = 0;
+  /// Of a single kernel factor, with room for `most` columns. This operator must outlive it.
+  virtual std::unique_ptr<CardCholesky> kernel_cholesky(Index most) const = 0;
 
  protected:
   CardOperator() = default;

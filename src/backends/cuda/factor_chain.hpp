@@ -75,6 +75,8 @@ class FactorChain {
       longest_ = std::max({longest_, placed.factor->rows(), placed.factor->cols()});
   }
 
+  const CardFactor& front() const { return *factors_.front().factor; }
+
   void apply(bool transposed,
              Index columns,
              const double* x,
@@ -91,7 +93,7 @@ class FactorChain {
   }
 
   void kernel_columns(std::span<const Index> J, double* y, Index y_stride, Index room) const {
-    const CardFactor& kernel = *factors_.front().factor;
+    const CardFactor& kernel = front();
     const Index n = kernel.rows();
     for_pieces(static_cast<Index>(J.size()), room / n, [&](Index first, Index count) {
       const auto chosen = copied(queue_, J.data() + first, count);

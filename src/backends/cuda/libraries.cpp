@@ -50,7 +50,6 @@ CublasLibrary load_cublas() {
   library.find("cublasSetMathMode", functions.set_math_mode);
   library.find("cublasGetStatusString", functions.status_string);
   library.find("cublasDgemm_v2_64", functions.dgemm);
-  library.find("cublasDtrsm_v2_64", functions.dtrsm);
   return functions;
 }
 

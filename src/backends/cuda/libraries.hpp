@@ -15,7 +15,6 @@ struct CublasLibrary {
   decltype(&cublasSetMathMode) set_math_mode = nullptr;
   decltype(&cublasGetStatusString) status_string = nullptr;
   decltype(&cublasDgemm_v2_64) dgemm = nullptr;
-  decltype(&cublasDtrsm_v2_64) dtrsm = nullptr;
 };
 
 struct CusparseLibrary {

@@ -48,19 +48,37 @@ Landmarks take_landmarks(const LinearOperator& A,
                          const NystromOptions& options,
                          const RunControl& control) {
   if (options.landmarks.empty() && options.sampling == LandmarkSampling::kPivotedCholesky) {
-    return pivoted_cholesky_landmarks(A, diagonal, k, options.seed, control);
+    Landmarks found = pivoted_cholesky_landmarks(A, diagonal, k, options.seed, control);
+    found.own = found.columns(found.indices, Eigen::all);
+    return found;
   }
   Landmarks result;
   result.indices = chosen_landmarks(A, diagonal, k, options, control);
   control.throw_if_stopped("nystrom");
-  result.columns = A.columns_at(result.indices);
-  require_finite(result.columns, "nystrom");
+  result.on_card = make_card_cholesky(A, static_cast<Index>(result.indices.size()));
+  if (result.on_card) {
+    result.own = result.on_card->propose(result.indices);
+  } else {
+    result.columns = A.columns_at(result.indices);
+    require_finite(result.columns, "nystrom");
+    result.own = result.columns(result.indices, Eigen::all);
+  }
   return result;
 }
 
-/// The least entry of diag(A - C T T^T C^T).
-double least_residual(const Vector& diagonal, const Matrix& C, const Matrix& T) {
-  return (diagonal - kernels::product(C, T).rowwise().squaredNorm()).minCoeff();
+/// The least entry of diag(A - C T T^T C^T); the columns C are then on the host.
+double least_residual(const Vector& diagonal, Landmarks& found, double scale, const Matrix& T) {
+  if (!found.on_card) {
+    const Matrix CT = kernels::product(found.columns * scale, T);
+    return (diagonal - CT.rowwise().squaredNorm()).minCoeff();
+  }
+  const Index k = T.rows();
+  Matrix square = Matrix::Zero(k, k);
+  square.leftCols(T.cols()) = T * scale;
+  Vector residual = diagonal;
+  const double least = found.on_card->accept(index_range(0, k), Matrix(k, 0), square, residual);
+  found.columns = found.on_card->take_columns();
+  return least;
 }
 
 }  // namespace
@@ -83,9 +101,10 @@ NystromFactors psd_nystrom(const LinearOperator& A,
   if (found.indices.empty()) {  // A = 0: any column will do
     found.indices = {0};
     found.columns = Matrix::Zero(A.rows(), 1);
+    found.own = Matrix::Zero(1, 1);
   }
   result.rank = static_cast<Index>(found.indices.size());
-  const Matrix W = found.columns(found.indices, Eigen::all) * scale;
+  const Matrix W = found.own * scale;
   InverseRoot root = inverse_root((W + W.transpose()) / 2, options.pseudo_inverse_tolerance);
   if (root.least < -kNegative) {
     result.objection =
@@ -93,7 +112,7 @@ NystromFactors psd_nystrom(const LinearOperator& A,
     return result;
   }
   if (!found.residual_diagonal) {
-    const double least = least_residual(diagonal, found.columns * scale, root.T);
+    const double least = least_residual(diagonal, found, scale, root.T);
     if (least < -1e-8 * diagonal.maxCoeff()) {
       result.objection = fmt::format("the residual diagonal has the entry {:.3g}", least / scale);
       return result;
