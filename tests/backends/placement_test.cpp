@@ -67,6 +67,18 @@ TEST(Placement, OperatorsAreTheSameOnAHostThatPlaysTheCard) {
     expect_same_operators([&](const OperatorPointer& A) { return placed_on_host(A, order); });
 }
 
+TEST(Placement, FactorsThatShareTheirNumbersKeepTheirPlaces) {
+  const Matrix C = random_matrix(30, 4, 1);
+  const Matrix T = random_matrix(4, 3, 2);
+  const Factor first = make_factor("C", C);
+  const Factor second = make_factor("T", T);
+  const OperatorPointer A = std::make_shared<FactorProduct>(
+      std::vector<Factor>{first, second, {"T", second.value, true}, {"C", first.value, true}});
+  const Matrix expected = C * T * T.transpose() * C.transpose();
+  expect_same_operator({"shared", A, expected},
+                       [](const OperatorPointer& B) { return placed_on_host(B); });
+}
+
 TEST(Placement, BlocksGoInPiecesWhereThereIsLittleRoom) {
   for (const OperatorMaker& maker : all_operators()) {
     const OperatorCase example = maker.make();
