@@ -36,7 +36,7 @@ Placement on_cpu(std::shared_ptr<const LinearOperator> A, std::string reason) {
   return {std::move(A), Device::kCpu, {}, std::move(reason)};
 }
 
-Placement on_card(std::shared_ptr<const LinearOperator> A, std::string reason) {
+Placement placed_on_card(std::shared_ptr<const LinearOperator> A, std::string reason) {
   return {make_placed(std::move(A)), Device::kCuda, {}, std::move(reason)};
 }
 
@@ -50,7 +50,7 @@ Placement by_estimate(std::shared_ptr<const LinearOperator> A, const Workload& w
   const PlacementEstimate estimate = estimate_placement(
       *A, workload, cpu_rates(), card_rates(card, card_copy_bandwidth()), card.free_bytes);
   Placement result = estimate.card_is_faster()
-                         ? on_card(std::move(A), "the card is faster")
+                         ? placed_on_card(std::move(A), "the card is faster")
                          : on_cpu(std::move(A),
                                   estimate.fits ? "the card is not faster"
                                                 : "the matrix does not fit on the card");
@@ -128,7 +128,7 @@ Placement place(std::shared_ptr<const LinearOperator> A, Device device, const Wo
   if (device == Device::kAuto) return by_estimate(std::move(A), workload);
   if (const std::string why = why_no_card(); !why.empty()) throw NotAvailable("cuda: " + why);
   if (!is_placeable(*A)) throw NotAvailable("cuda: " + not_placeable(*A));
-  return on_card(std::move(A), "as asked for");
+  return placed_on_card(std::move(A), "as asked for");
 }
 
 }  // namespace matapprox

@@ -40,7 +40,7 @@ std::string objection_to(cudaError_t error) {
   return fmt::format("the card cannot be used: {}", cudaGetErrorString(error));
 }
 
-[[noreturn]] void fail(const std::exception& error) {
+[[noreturn]] void throw_not_available(const std::exception& error) {
   throw NotAvailable(fmt::format("cuda: {}", error.what()));
 }
 
@@ -114,7 +114,7 @@ CardInfo card_info() {
             static_cast<Index>(total),
             static_cast<Index>(free)};
   } catch (const cuda::DeviceError& error) {
-    fail(error);
+    throw_not_available(error);
   }
 }
 
@@ -123,7 +123,7 @@ double card_copy_bandwidth() {
   try {
     return measured_copy_bandwidth();
   } catch (const cuda::DeviceError& error) {
-    fail(error);
+    throw_not_available(error);
   }
 }
 

@@ -15,7 +15,7 @@ void as_not_available(const Body& body) {
   } catch (const DeviceError& error) {
     std::string text = error.what();
     if (error.out_of_memory())
-      text += "; the card is full, --device cpu or a smaller block needs none of it";
+      text += "; the card has no room for it, --device cpu takes none there";
     if (error.error() == cudaErrorNoKernelImageForDevice)
       text += "; configure the build with -DCMAKE_CUDA_ARCHITECTURES for this card";
     throw NotAvailable(text);

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/require.hpp"
 #include "kernels/gemm.hpp"
 #include "matapprox/backends/placement.hpp"
+#include "matapprox/core/error.hpp"
 #include "matapprox/operators/kernel.hpp"
 #include "matapprox/operators/lazy.hpp"
 #include "methods/finite.hpp"
@@ -32,9 +32,11 @@ std::vector<Index> chosen_landmarks(const LinearOperator& A,
       return leverage_landmarks(A, diagonal, k, options.seed, control);
     case LandmarkSampling::kKMeans: {
       const KernelOperator* kernel = kernel_behind(A);
-      require(kernel != nullptr,
-              "nystrom: kmeans sampling needs the kernel matrix of points, this matrix is {}",
-              A.description());
+      if (kernel == nullptr) {
+        throw InvalidArgument(fmt::format(
+            "nystrom: kmeans sampling needs the kernel matrix of points, this matrix is {}",
+            A.description()));
+      }
       return kmeans_landmarks(kernel->points(), k, options.seed, control);
     }
     default:
