@@ -2,6 +2,7 @@
 
 #include "chord_checks.hpp"
 #include "chord_objective_checks.hpp"
+#include "kernel_checks.hpp"
 
 namespace matapprox::cuda {
 
@@ -10,6 +11,7 @@ void check_all(const Queue& queue, Results& results) {
   Checker<Queue> check(queue, results);
   check_chord(check);
   check_chord_objective(check);
+  check_kernels(check);
 }
 
 }  // namespace matapprox::cuda

@@ -22,6 +22,7 @@ struct ApplyCommand {
   std::string output = "-";
   bool transpose = false;
   CommonOptions common;
+  DeviceOptions device;
   JsonOptions json;
 };
 
@@ -60,14 +61,16 @@ report::Json values_json(const Matrix& block) {
 
 int run_apply(const ApplyCommand& command) {
   command.common.apply();
+  command.device.check();
   command.json.check();
   check_block_format(command.output);
   check_replaceable(command.output, command.json.force());
   const SavedApproximation saved = load_approximation(command.saved);
   const Approximation& B = saved.approximation;
   const Matrix X = read_block(command, command.transpose ? B.rows() : B.cols());
+  const auto placed = command.device.place(std::make_shared<FactorProduct>(B)).matrix;
   const auto start = std::chrono::steady_clock::now();
-  const Matrix Y = command.transpose ? B.apply_transpose(X) : B.apply(X);
+  const Matrix Y = command.transpose ? placed->apply_transpose(X) : placed->apply(X);
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
@@ -106,6 +109,7 @@ void add_apply(CLI::App& app, Action& chosen) {
   sub.add_option("--variable", command->variable, "Which array of the block's file")->type_name("");
   sub.add_flag("--transpose", command->transpose, "Multiply by the transpose");
   command->common.add(sub, false);
+  command->device.add(sub);
   command->json.add(sub);
   sub.footer(
       "Examples:\n"

@@ -25,6 +25,7 @@ struct ApproximateCommand {
   InputOptions input;
   MethodOptions method;
   CommonOptions common;
+  DeviceOptions device;
   SizeOptions size;
   MeasuringOptions measuring;
   JsonOptions json;
@@ -54,6 +55,7 @@ struct Session {
   const Method& method;
   NamedOptions options;
   LoadedMatrix input;
+  Device device = Device::kCpu;  ///< where its matrix is
   MatrixFacts facts;
   MeasureOptions measuring;
   ResumeState latest_state;  ///< of the last checkpoint
@@ -101,6 +103,7 @@ RunResult controlled_fit(Session& session, const std::optional<SavedApproximatio
   RunControl control;
   control.stop = &catch_interrupts();
   control.max_seconds = command.size.max_seconds();
+  control.on_device = session.device == Device::kCuda;
   control.target_error = command.size.target_error();
   control.progress = [&](const Progress& now) { progress.update(now); };
   control.checkpoint_seconds = command.checkpoint_seconds;
@@ -141,6 +144,7 @@ int finish(const Session& session, const RunResult& result) {
 
 int run_approximate(const ApproximateCommand& command) {
   command.common.apply();
+  command.device.check();
   command.size.check();
   require(command.checkpoint_seconds > 0,
           "--checkpoint-seconds {} is not positive",
@@ -156,7 +160,17 @@ int run_approximate(const ApproximateCommand& command) {
   std::optional<SavedApproximation> previous;
   if (command.resume)
     previous = load_checkpoint(command.output, method, options, command.size.precision());
-  Session session{command, method, options, command.input.load(command.common.quiet()), {}, {}, {}};
+  Session session{command,
+                  method,
+                  options,
+                  command.input.load(command.common.quiet()),
+                  Device::kCpu,
+                  {},
+                  {},
+                  {}};
+  const Placement placement = command.device.place(session.input.matrix);
+  session.input.matrix = placement.matrix;
+  session.device = placement.device;
   if (previous) refuse_other_matrix(command.output, *previous, session.input);
   session.measuring = command.measuring.options(command.common.seed());
   session.facts = describe(*session.input.matrix, session.measuring);
@@ -186,6 +200,7 @@ void add_approximate(CLI::App& app, Action& chosen) {
   command->size.add(sub);
   command->measuring.add(sub);
   command->common.add(sub, true);
+  command->device.add(sub);
   command->json.add(sub);
   sub.footer(
       "Examples:\n"

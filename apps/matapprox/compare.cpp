@@ -25,6 +25,7 @@ namespace fs = std::filesystem;
 struct CompareCommand {
   InputOptions input;
   CommonOptions common;
+  DeviceOptions device;
   SizeOptions size;
   MeasuringOptions measuring;
   JsonOptions json;
@@ -87,11 +88,13 @@ ComparisonOptions comparison_options(const CompareCommand& command) {
 
 Comparison run_comparison(const CompareCommand& command,
                           const LoadedMatrix& loaded,
+                          Device device,
                           const ComparisonOptions& options,
                           Report& report) {
   ProgressLine progress(command.common.quiet());
   RunControl control;
   control.stop = &catch_interrupts();
+  control.on_device = device == Device::kCuda;
   control.progress = [&](const Progress& now) { progress.update(now); };
   ComparisonEvents events;
   events.started = [&](const std::string& method) { progress.start(method, options.max_seconds); };
@@ -129,6 +132,7 @@ int outcome(const Comparison& comparison) {
 
 int run_compare(const CompareCommand& command) {
   command.common.apply();
+  command.device.check();
   command.size.check();
   check_methods(command.methods);
   const ComparisonOptions options = comparison_options(command);
@@ -139,9 +143,11 @@ int run_compare(const CompareCommand& command) {
   prepare_save_folder(command);
   command.report.check(command.json, command.methods);
 
-  const LoadedMatrix loaded = command.input.load(command.common.quiet());
+  LoadedMatrix loaded = command.input.load(command.common.quiet());
+  const Placement placement = command.device.place(loaded.matrix);
+  loaded.matrix = placement.matrix;
   Report report;
-  const Comparison comparison = run_comparison(command, loaded, options, report);
+  const Comparison comparison = run_comparison(command, loaded, placement.device, options, report);
 
   command.report.write(report);
   command.json.write(report::to_json(comparison));
@@ -177,6 +183,7 @@ void add_compare(CLI::App& app, Action& chosen) {
   command->size.add(sub);
   command->measuring.add(sub);
   command->common.add(sub, true);
+  command->device.add(sub);
   command->json.add(sub);
   sub.footer(
       "Examples:\n"

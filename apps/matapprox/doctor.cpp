@@ -5,12 +5,14 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "commands.hpp"
 #include "exit_codes.hpp"
 #include "kernels/gemm.hpp"
 #include "kernels/lapack.hpp"
+#include "matapprox/backends/placement.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/random.hpp"
@@ -35,6 +37,9 @@ struct Findings {
   double bandwidth_gb = 0;    ///< triad, all threads
   kernels::BlasInfo blas;
   bool has_suitesparse = false;
+  std::string no_card;  ///< why there is none; empty if there is one
+  std::optional<CardInfo> card;
+  double card_bandwidth_gb = 0;  ///< read and written by a copy
   std::vector<std::string> advice;
 };
 
@@ -95,12 +100,25 @@ bool suitesparse_works() {
   }
 }
 
+/// A card that shows itself but cannot be used is none either.
+void examine_card(Findings& findings) {
+  findings.no_card = why_no_card();
+  if (!findings.no_card.empty()) return;
+  try {
+    findings.card_bandwidth_gb = card_copy_bandwidth() / 1e9;
+    findings.card = card_info();
+  } catch (const NotAvailable& error) {
+    findings.no_card = error.what();
+  }
+}
+
 Findings examine() {
   Findings findings;
   findings.blas = kernels::blas_info();
   measure_products(findings);
   measure_bandwidth(findings);
   findings.has_suitesparse = suitesparse_works();
+  examine_card(findings);
   if (findings.blas_gflops < 0.5 * findings.own_gflops) {
     findings.advice.push_back(
         fmt::format("The BLAS runs at {:.0f} % of our own product: it takes this processor for "
@@ -120,6 +138,38 @@ Findings examine() {
   return findings;
 }
 
+std::string cuda_version(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+report::Json card_json(const Findings& findings) {
+  if (!findings.card) return nullptr;
+  const CardInfo& card = *findings.card;
+  return {{"name", card.name},
+          {"capability", fmt::format("{}.{}", card.capability_major, card.capability_minor)},
+          {"driver_cuda", cuda_version(card.driver_version)},
+          {"build_cuda", cuda_version(card.runtime_version)},
+          {"memory_bytes", card.memory_bytes},
+          {"memory_free_bytes", card.free_bytes},
+          {"copy_gb_per_second", findings.card_bandwidth_gb}};
+}
+
+std::string card_text(const Findings& findings) {
+  if (!findings.card) return "none: " + findings.no_card;
+  const CardInfo& card = *findings.card;
+  return fmt::format(
+      "{}, {:.1f} of {:.1f} GB free, copies at {:.0f} GB/s (sm_{}{}, driver for "
+      "CUDA {}, build with {})",
+      card.name,
+      static_cast<double>(card.free_bytes) / 1e9,
+      static_cast<double>(card.memory_bytes) / 1e9,
+      findings.card_bandwidth_gb,
+      card.capability_major,
+      card.capability_minor,
+      cuda_version(card.driver_version),
+      cuda_version(card.runtime_version));
+}
+
 report::Json to_json(const Findings& findings) {
   report::Json json = report::document_head(1, threads());
   json["compiler"] = compiler_description();
@@ -134,6 +184,8 @@ report::Json to_json(const Findings& findings) {
   json["own_gflops_all_threads"] = findings.own_gflops_all;
   json["bandwidth_gb_per_second"] = findings.bandwidth_gb;
   json["suitesparse"] = findings.has_suitesparse;
+  json["card"] = card_json(findings);
+  json["no_card"] = findings.no_card;
   json["libraries"] = report::Json::object();
   for (const auto& [name, text] : library_versions()) json["libraries"][name] = text;
   json["advice"] = findings.advice;
@@ -158,6 +210,7 @@ std::string to_text(const Findings& findings) {
                       findings.blas.core_was_mended ? ", set by us" : "");
   text += fmt::format("bandwidth    {:.1f} GB/s\n", findings.bandwidth_gb);
   text += fmt::format("SuiteSparse  {}\n", findings.has_suitesparse ? "yes" : "no");
+  text += fmt::format("card         {}\n", card_text(findings));
   text += "libraries   ";
   for (const auto& [name, number] : library_versions()) text += fmt::format(" {} {}", name, number);
   text += "\n";

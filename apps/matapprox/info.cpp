@@ -17,6 +17,7 @@ namespace {
 struct InfoCommand {
   InputOptions input;
   CommonOptions common;
+  DeviceOptions device;
   MeasuringOptions measuring;
   JsonOptions json;
 };
@@ -195,7 +196,8 @@ Described describe_model(const std::string& path) {
 }
 
 Described describe_matrix(const InfoCommand& command) {
-  const LoadedMatrix loaded = command.input.load(command.common.quiet());
+  LoadedMatrix loaded = command.input.load(command.common.quiet());
+  loaded.matrix = command.device.place(loaded.matrix).matrix;
   const MatrixFacts facts =
       describe(*loaded.matrix, command.measuring.options(command.common.seed()));
   return {matrix_json(command, loaded, facts), matrix_text(command, loaded, facts)};
@@ -211,6 +213,7 @@ Described describe_file(const InfoCommand& command) {
 
 int run_info(const InfoCommand& command) {
   command.common.apply();
+  command.device.check();
   command.json.check();
   const Described described = describe_file(command);
   command.json.write(described.json);
@@ -227,6 +230,7 @@ void add_info(CLI::App& app, Action& chosen) {
   command->input.add(sub, "A matrix in any format, a saved approximation or model");
   command->measuring.add(sub);
   command->common.add(sub, true);
+  command->device.add(sub);
   command->json.add(sub);
   sub.footer("Examples:\n  matapprox info matrices/mesh2d.mtx\n  matapprox info chord.h5 --json -");
   sub.callback([command, &chosen] { chosen = [command] { return run_info(*command); }; });

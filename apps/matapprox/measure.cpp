@@ -18,6 +18,7 @@ struct MeasureCommand {
   std::string saved;
   InputOptions input;
   CommonOptions common;
+  DeviceOptions device;
   MeasuringOptions measuring;
   JsonOptions json;
 };
@@ -90,9 +91,11 @@ Comparison measured_comparison(const MeasureCommand& command,
 
 int run_measure(const MeasureCommand& command) {
   command.common.apply();
+  command.device.check();
   command.json.check();
   const SavedApproximation saved = load_approximation(command.saved);
-  const LoadedMatrix matrix = command.input.load(command.common.quiet());
+  LoadedMatrix matrix = command.input.load(command.common.quiet());
+  matrix.matrix = command.device.place(matrix.matrix).matrix;
   const Comparison comparison = measured_comparison(command, saved, *matrix.matrix);
   compare_provenance(command, saved, matrix);
 
@@ -122,6 +125,7 @@ void add_measure(CLI::App& app, Action& chosen) {
   command->input.add(sub, "The matrix, read as it was for the fit (same --as and so on)");
   command->measuring.add(sub);
   command->common.add(sub, true);
+  command->device.add(sub);
   command->json.add(sub);
   sub.footer("Example:\n  matapprox measure chord.h5 matrices/mesh2d.mtx --json -");
   sub.callback([command, &chosen] { chosen = [command] { return run_measure(*command); }; });

@@ -26,6 +26,7 @@ namespace fs = std::filesystem;
 
 struct ReproduceCommand {
   CommonOptions common;
+  DeviceOptions device;
   JsonOptions json;
   std::string what;
   std::string matrices;
@@ -206,6 +207,7 @@ int run_timing(const ReproduceCommand& command) {
 
 int run_reproduce(const ReproduceCommand& command) {
   command.common.apply();
+  command.device.check_cpu_only("reproduce");
   if (command.what == "timing") return run_timing(command);
   const ReproductionOptions options = reproduction_options(command);
   select_matrices(options.table, options.rows);
@@ -282,6 +284,7 @@ void add_reproduce(CLI::App& app, Action& chosen) {
       ->allow_extra_args(false);
   add_reproduce_outputs(sub, *command);
   command->common.add(sub, true);
+  command->device.add(sub);
   command->json.add(sub);
   sub.footer(
       "Examples:\n"

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "core/require.hpp"
+#include "matapprox/core/error.hpp"
 #include "matapprox/core/threads.hpp"
 #include "output.hpp"
 
@@ -89,6 +90,39 @@ void CommonOptions::apply() const {
   if (!threads_) return;
   require(*threads_ >= 1 && *threads_ <= 4096, "--threads {} is outside 1..4096", *threads_);
   set_threads(*threads_);
+}
+
+void DeviceOptions::add(CLI::App& app) {
+  app.add_option("--device", name_, "Where products are computed: cpu, cuda, auto [cpu]")
+      ->type_name("");
+  app.add_flag("-v,--verbose", verbose_, "Say on stderr which device was taken, and why");
+}
+
+Device DeviceOptions::device() const {
+  const auto& names = EnumNames<Device>::values;
+  const auto found = std::find(names.begin(), names.end(), name_);
+  require(found != names.end(), "--device '{}' is not one of {}", name_, fmt::join(names, ", "));
+  return static_cast<Device>(found - names.begin());
+}
+
+void DeviceOptions::check() const {
+  if (device() != Device::kCuda) return;
+  if (const std::string why = why_no_card(); !why.empty())
+    throw NotAvailable(fmt::format("--device cuda: {}", why));
+}
+
+void DeviceOptions::check_cpu_only(const std::string& what) const {
+  check();
+  if (device() == Device::kCuda)
+    throw NotAvailable(fmt::format("--device cuda: {} runs on the CPU alone", what));
+  note(!verbose_, fmt::format("device: cpu, {} runs on the CPU alone", what));
+}
+
+Placement DeviceOptions::place(std::shared_ptr<const LinearOperator> A) const {
+  Placement placement = matapprox::place(std::move(A), device());
+  if (placement.estimate) note(!verbose_, to_text(*placement.estimate));
+  note(!verbose_, fmt::format("device: {}, {}", enum_name(placement.device), placement.reason));
+  return placement;
 }
 
 void JsonOptions::add(CLI::App& app) {

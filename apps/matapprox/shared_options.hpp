@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <limits>
 #include <list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "matapprox/backends/placement.hpp"
 #include "matapprox/core/budget.hpp"
 #include "matapprox/io/load.hpp"
 #include "matapprox/report/measure.hpp"
@@ -69,6 +71,26 @@ class CommonOptions {
   std::uint64_t seed_ = 1;
   std::optional<int> threads_;
   bool quiet_ = false;
+};
+
+/// --device --verbose: where products are computed.
+class DeviceOptions {
+ public:
+  void add(CLI::App& app);
+  /// Throws InvalidArgument for another name than cpu, cuda and auto, and NotAvailable for cuda
+  /// where there is no card: before anything is read or computed.
+  void check() const;
+  /// The same for what knows the CPU alone, such as `what`: NotAvailable for cuda in any case.
+  void check_cpu_only(const std::string& what) const;
+  /// The matrix on the device that it then names; what was chosen, and why, goes to stderr if
+  /// verbose.
+  Placement place(std::shared_ptr<const LinearOperator> A) const;
+
+ private:
+  Device device() const;
+
+  std::string name_ = "cpu";
+  bool verbose_ = false;
 };
 
 /// --json --force

@@ -31,6 +31,7 @@
 #include "matapprox/attention/timing.hpp"
 #include "matapprox/attention/tokens.hpp"
 #include "matapprox/attention/workspace.hpp"
+#include "matapprox/backends/placement.hpp"
 #include "matapprox/core/budget.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/linear_operator.hpp"

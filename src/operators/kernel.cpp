@@ -54,6 +54,8 @@ double chosen_bandwidth(const Matrix& points, const KernelOptions& options) {
   return points.rows() == 1 ? 1.0 : median_bandwidth(points, 1, options.function);
 }
 
+}  // namespace
+
 Matrix unit_directions(const Matrix& points) {
   Matrix directions = points;
   for (Index i = 0; i < points.rows(); ++i) {
@@ -88,8 +90,6 @@ TileKernel tile_kernel(const KernelOptions& options, Index dimension) {
   }
   return kernel;
 }
-
-}  // namespace
 
 KernelOperator::KernelOperator(Matrix points, KernelOptions options)
     : points_(std::move(points)), options_(options) {

@@ -19,6 +19,13 @@ struct TileKernel {
   Accumulation accumulation() const;
 };
 
+/// The kernel of these options, whose bandwidth is known, for points in `dimension` dimensions.
+TileKernel tile_kernel(const KernelOptions& options, Index dimension);
+
+/// The rows of `points` scaled to length 1; a point that is 0 stays so. What the cosine is taken
+/// of.
+Matrix unit_directions(const Matrix& points);
+
 /// Points row .. row+count-1 of an N x d matrix, in the order in which the inner loop reads them:
 /// groups of as many points as it handles at once, coordinate by coordinate. Made once, used
 /// against many columns.

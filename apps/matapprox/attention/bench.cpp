@@ -26,6 +26,7 @@ struct BenchCommand {
   Index width = 64;
   Index heads = 4;
   int rounds = 3;
+  DeviceOptions device;
   JsonOptions json;
 };
 
@@ -156,6 +157,7 @@ report::Json to_json(const TimedAttention& row) {
 }
 
 int run_bench(const BenchCommand& command) {
+  command.device.check_cpu_only("attention bench");
   command.json.check();
   const std::vector<std::string> mechanisms = chosen_mechanisms(command);
   attention::AttentionShape shape;
@@ -203,6 +205,7 @@ void add_attention_bench(CLI::App& app, Action& chosen) {
   sub.add_option("--heads", command->heads, "Heads of those that have several [4]")->type_name("");
   sub.add_option("--rounds", command->rounds, "Interleaved rounds, of which the median [3]")
       ->type_name("");
+  command->device.add(sub);
   command->json.add(sub);
   sub.footer(
       "Examples:\n"

@@ -23,6 +23,7 @@ struct EvaluateCommand {
   Index samples = 5000;
   std::optional<Index> truncate_rank;
   CommonOptions common;
+  DeviceOptions device;
   JsonOptions json;
 };
 
@@ -35,6 +36,7 @@ tasks::Split split_of(const std::string& name) {
 
 int run_evaluate(const EvaluateCommand& command) {
   command.common.apply();
+  command.device.check_cpu_only("attention evaluate");
   command.json.check();
   require(command.samples >= 1, "--samples {} is below 1", command.samples);
   const tasks::Split split = split_of(command.split);
@@ -77,6 +79,7 @@ void add_attention_evaluate(CLI::App& app, Action& chosen) {
                  "First replace queries and keys by the nearest of this rank, in every head")
       ->type_name("");
   command->common.add(sub, false);
+  command->device.add(sub);
   command->json.add(sub);
   sub.footer("Examples:\n  matapprox attention evaluate adding.h5 --samples 20000 --data-seed 7");
   sub.callback([command, &chosen] { chosen = [command] { return run_evaluate(*command); }; });

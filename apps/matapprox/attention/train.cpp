@@ -25,6 +25,7 @@ namespace {
 struct TrainCommand {
   RunFlags run;
   CommonOptions common;
+  DeviceOptions device;
   JsonOptions json;
   std::string output;
   std::string chart;
@@ -190,6 +191,7 @@ void write_report(const TrainCommand& command,
 int run_train(TrainCommand& command) {
   command.run.read_config();
   command.common.apply();
+  command.device.check_cpu_only("attention train");
   check(command);
 
   training::SavedModel saved = command.run.described(command.common.seed());
@@ -236,6 +238,7 @@ void add_attention_train(CLI::App& app, Action& chosen) {
   sub.add_option("--chart", command->chart, "Draw loss and error against steps")
       ->type_name("FILE.svg|png");
   command->common.add(sub, true);
+  command->device.add(sub);
   command->json.add(sub);
   command->run.add(sub);
   sub.footer(

@@ -44,6 +44,8 @@ class CountedOperator final : public LinearOperator {
   /// width; a column 1/n, a row 1/m, the diagonal 1/max(m, n).
   double passes() const;
   const LinearOperator& inner() const { return A_; }
+  /// Counts columns that were taken from inner() itself.
+  void add_columns(Index count) const { columns_ += count; }
 
   Index rows() const override { return A_.rows(); }
   Index cols() const override { return A_.cols(); }

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "backends/partial_cholesky.hpp"
 #include "matapprox/methods/nystrom.hpp"
 
 namespace matapprox {
@@ -12,6 +14,9 @@ namespace matapprox {
 struct Landmarks {
   std::vector<Index> indices;
   Matrix columns;  ///< A(:, J), N x |J|
+  Matrix own;      ///< A(J, J)
+  /// Where the columns are on a card, in place of `columns`: proposed there and not yet kept.
+  std::unique_ptr<PartialCholesky> on_card;
   Index rounds = 1;
   /// Why A is not positive semidefinite, where the sampling came upon it.
   std::string negative;

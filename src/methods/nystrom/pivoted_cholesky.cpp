@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "backends/partial_cholesky.hpp"
 #include "kernels/gemm.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/threads.hpp"
@@ -80,6 +81,48 @@ double subtract_row_norms(const ConstBlock& G, Vector& d) {
   return least.minCoeff();
 }
 
+class HostCholesky final : public PartialCholesky {
+ public:
+  HostCholesky(const LinearOperator& A, Index k)
+      : A_(A), kept_columns_(A.rows(), k), factor_(A.rows(), k) {}
+
+  Matrix propose(std::span<const Index> S) override {
+    proposed_ = A_.columns_at(S);
+    require_finite(proposed_, "nystrom");
+    return proposed_(S, Eigen::all);
+  }
+  Matrix factor_rows(std::span<const Index> S) const override {
+    return factor_.leftCols(kept_)(S, Eigen::all);
+  }
+  double accept(const std::vector<Index>& positions,
+                const Matrix& F_T,
+                const Matrix& inverse_transpose,
+                Vector& d) override {
+    const auto fresh = static_cast<Index>(positions.size());
+    Matrix G = proposed_(Eigen::all, positions);
+    kept_columns_.middleCols(kept_, fresh) = G;
+    if (kept_ > 0) {
+      kernels::gemm(
+          kernels::Trans::kNo, factor_.leftCols(kept_), kernels::Trans::kYes, F_T, G, -1.0, 1.0);
+    }
+    Block grown = factor_.middleCols(kept_, fresh);
+    kernels::gemm(kernels::Trans::kNo, G, kernels::Trans::kNo, inverse_transpose, grown);
+    kept_ += fresh;
+    return subtract_row_norms(grown, d);
+  }
+  Matrix take_columns() override {
+    kept_columns_.conservativeResize(Eigen::NoChange, kept_);
+    return std::move(kept_columns_);
+  }
+
+ private:
+  const LinearOperator& A_;
+  Matrix kept_columns_;
+  Matrix factor_;
+  Matrix proposed_;
+  Index kept_ = 0;
+};
+
 }  // namespace
 
 Landmarks pivoted_cholesky_landmarks(const LinearOperator& A,
@@ -87,43 +130,30 @@ Landmarks pivoted_cholesky_landmarks(const LinearOperator& A,
                                      Index k,
                                      std::uint64_t seed,
                                      const RunControl& control) {
-  const Index n = A.rows();
   const double trace = diagonal.sum();
   const double largest = diagonal.maxCoeff();
   Landmarks result;
-  result.columns.resize(n, k);
   result.rounds = 0;
-  Matrix F(n, k);  // A ~ F F^T, the partial Cholesky factor
+  std::unique_ptr<PartialCholesky> tall = make_card_cholesky(A, k);
+  if (tall == nullptr) tall = std::make_unique<HostCholesky>(A, k);
   Vector d = diagonal.cwiseMax(0.0);
   Index taken = 0;
   Index block = std::clamp(k / 8, kSmallestBlock, kLargestBlock);
   while (taken < k && d.sum() > kNothingLeft * trace) {
     control.throw_if_stopped("nystrom");
     const std::vector<Index> S = propose(d, std::min(block, 2 * (k - taken)), seed, result.rounds);
-    const Matrix columns = A.columns_at(S);
-    require_finite(columns, "nystrom");
-    const Matrix F_S = F.leftCols(taken)(S, Eigen::all);
-    Matrix H = columns(S, Eigen::all);
+    Matrix H = tall->propose(S);
+    const Matrix F_S = tall->factor_rows(S);
     if (taken > 0) {
       kernels::gemm(kernels::Trans::kNo, F_S, kernels::Trans::kYes, F_S, H, -1.0, 1.0);
     }
     H.diagonal() = d(S);
     const Accepted accepted = reject(std::move(H), k - taken, seed, result.rounds++);
     const auto fresh = static_cast<Index>(accepted.positions.size());
-    // G = (A(:,T) - F F(T,:)^T) L^-T
-    Matrix G = columns(Eigen::all, accepted.positions);
-    result.columns.middleCols(taken, fresh) = G;
-    if (taken > 0) {
-      const Matrix F_T = F_S(accepted.positions, Eigen::all);
-      kernels::gemm(
-          kernels::Trans::kNo, F.leftCols(taken), kernels::Trans::kYes, F_T, G, -1.0, 1.0);
-    }
-    kernels::gemm(kernels::Trans::kNo,
-                  G,
-                  kernels::Trans::kNo,
-                  inverse_transpose(accepted.lower),
-                  F.middleCols(taken, fresh));
-    const double least = subtract_row_norms(F.middleCols(taken, fresh), d);
+    const double least = tall->accept(accepted.positions,
+                                      F_S(accepted.positions, Eigen::all),
+                                      inverse_transpose(accepted.lower),
+                                      d);
     for (const Index position : accepted.positions) {
       const Index landmark = S[static_cast<std::size_t>(position)];
       result.indices.push_back(landmark);
@@ -144,7 +174,7 @@ Landmarks pivoted_cholesky_landmarks(const LinearOperator& A,
       control.progress({result.rounds, -1, static_cast<double>(taken) / static_cast<double>(k)});
     }
   }
-  result.columns.conservativeResize(Eigen::NoChange, taken);
+  result.columns = tall->take_columns();
   result.residual_diagonal = d;
   return result;
 }

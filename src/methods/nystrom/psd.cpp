@@ -3,15 +3,23 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/require.hpp"
 #include "kernels/gemm.hpp"
+#include "matapprox/backends/placement.hpp"
+#include "matapprox/core/error.hpp"
 #include "matapprox/operators/kernel.hpp"
+#include "matapprox/operators/lazy.hpp"
 #include "methods/finite.hpp"
 #include "methods/nystrom/forms.hpp"
 #include "methods/nystrom/landmarks.hpp"
 
 namespace matapprox {
 namespace {
+
+/// The kernel operator that A is, or that it was placed or counted from; null if there is none.
+const KernelOperator* kernel_behind(const LinearOperator& A) {
+  const auto* counted = dynamic_cast<const CountedOperator*>(&A);
+  return dynamic_cast<const KernelOperator*>(&unplaced(counted == nullptr ? A : counted->inner()));
+}
 
 std::vector<Index> chosen_landmarks(const LinearOperator& A,
                                     const Vector& diagonal,
@@ -23,10 +31,12 @@ std::vector<Index> chosen_landmarks(const LinearOperator& A,
     case LandmarkSampling::kLeverage:
       return leverage_landmarks(A, diagonal, k, options.seed, control);
     case LandmarkSampling::kKMeans: {
-      const auto* kernel = dynamic_cast<const KernelOperator*>(&A);
-      require(kernel != nullptr,
-              "nystrom: kmeans sampling needs the kernel matrix of points, this matrix is {}",
-              A.description());
+      const KernelOperator* kernel = kernel_behind(A);
+      if (kernel == nullptr) {
+        throw InvalidArgument(fmt::format(
+            "nystrom: kmeans sampling needs the kernel matrix of points, this matrix is {}",
+            A.description()));
+      }
       return kmeans_landmarks(kernel->points(), k, options.seed, control);
     }
     default:
@@ -40,19 +50,37 @@ Landmarks take_landmarks(const LinearOperator& A,
                          const NystromOptions& options,
                          const RunControl& control) {
   if (options.landmarks.empty() && options.sampling == LandmarkSampling::kPivotedCholesky) {
-    return pivoted_cholesky_landmarks(A, diagonal, k, options.seed, control);
+    Landmarks found = pivoted_cholesky_landmarks(A, diagonal, k, options.seed, control);
+    found.own = found.columns(found.indices, Eigen::all);
+    return found;
   }
   Landmarks result;
   result.indices = chosen_landmarks(A, diagonal, k, options, control);
   control.throw_if_stopped("nystrom");
-  result.columns = A.columns_at(result.indices);
-  require_finite(result.columns, "nystrom");
+  result.on_card = make_card_cholesky(A, static_cast<Index>(result.indices.size()));
+  if (result.on_card) {
+    result.own = result.on_card->propose(result.indices);
+  } else {
+    result.columns = A.columns_at(result.indices);
+    require_finite(result.columns, "nystrom");
+    result.own = result.columns(result.indices, Eigen::all);
+  }
   return result;
 }
 
-/// The least entry of diag(A - C T T^T C^T).
-double least_residual(const Vector& diagonal, const Matrix& C, const Matrix& T) {
-  return (diagonal - kernels::product(C, T).rowwise().squaredNorm()).minCoeff();
+/// The least entry of diag(A - C T T^T C^T); the columns C are then on the host.
+double least_residual(const Vector& diagonal, Landmarks& found, double scale, const Matrix& T) {
+  if (!found.on_card) {
+    const Matrix CT = kernels::product(found.columns * scale, T);
+    return (diagonal - CT.rowwise().squaredNorm()).minCoeff();
+  }
+  const Index k = T.rows();
+  Matrix square = Matrix::Zero(k, k);
+  square.leftCols(T.cols()) = T * scale;
+  Vector residual = diagonal;
+  const double least = found.on_card->accept(index_range(0, k), Matrix(k, 0), square, residual);
+  found.columns = found.on_card->take_columns();
+  return least;
 }
 
 }  // namespace
@@ -75,9 +103,10 @@ NystromFactors psd_nystrom(const LinearOperator& A,
   if (found.indices.empty()) {  // A = 0: any column will do
     found.indices = {0};
     found.columns = Matrix::Zero(A.rows(), 1);
+    found.own = Matrix::Zero(1, 1);
   }
   result.rank = static_cast<Index>(found.indices.size());
-  const Matrix W = found.columns(found.indices, Eigen::all) * scale;
+  const Matrix W = found.own * scale;
   InverseRoot root = inverse_root((W + W.transpose()) / 2, options.pseudo_inverse_tolerance);
   if (root.least < -kNegative) {
     result.objection =
@@ -85,7 +114,7 @@ NystromFactors psd_nystrom(const LinearOperator& A,
     return result;
   }
   if (!found.residual_diagonal) {
-    const double least = least_residual(diagonal, found.columns * scale, root.T);
+    const double least = least_residual(diagonal, found, scale, root.T);
     if (least < -1e-8 * diagonal.maxCoeff()) {
       result.objection = fmt::format("the residual diagonal has the entry {:.3g}", least / scale);
       return result;

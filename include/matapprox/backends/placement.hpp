@@ -1,0 +1,105 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "matapprox/core/linear_operator.hpp"
+#include "matapprox/core/options.hpp"
+
+namespace matapprox {
+
+/// Where products are computed.
+enum class Device {
+  kCpu,
+  kCuda,  ///< the first NVIDIA card that the driver shows (CUDA_VISIBLE_DEVICES chooses)
+  kAuto   ///< the card where there is one and the estimate says that it is faster
+};
+
+template <>
+struct EnumNames<Device> {
+  static constexpr std::array<std::string_view, 3> values{"cpu", "cuda", "auto"};
+};
+
+struct CardInfo {
+  std::string name;
+  int capability_major = 0;
+  int capability_minor = 0;
+  int processors = 0;       ///< streaming multiprocessors
+  double clock_hz = 0;      ///< of those, at most
+  int driver_version = 0;   ///< CUDA version of the driver, 1000 major + 10 minor
+  int runtime_version = 0;  ///< CUDA version of this build, likewise
+  Index memory_bytes = 0;
+  Index free_bytes = 0;
+};
+
+/// Why no card can be used: no CUDA in this build, no driver, a driver too old, no card; empty if
+/// one can.
+std::string why_no_card();
+/// The card. Throws NotAvailable with why_no_card().
+CardInfo card_info();
+/// Bytes read and written in a second by a copy within the memory of the card, the best of a few.
+/// Throws NotAvailable as card_info does.
+double card_copy_bandwidth();
+
+/// How fast a machine works: the rates that an estimate is made with.
+struct ComputeRates {
+  double flops = 0;      ///< additions and multiplications in a second, double precision
+  double bandwidth = 0;  ///< bytes in a second from its memory
+  double transfer = 0;   ///< bytes in a second between host and card; unused for the CPU
+  double start = 0;      ///< seconds that a product takes whatever its size
+};
+/// Of this machine with threads() threads: round figures, nothing is measured.
+ComputeRates cpu_rates();
+/// Of the card: from its description and its copy bandwidth.
+ComputeRates card_rates(const CardInfo& card, double copy_bandwidth);
+
+/// What an operator is wanted for.
+struct Workload {
+  Index columns = 64;   ///< of a block
+  Index products = 10;  ///< with such blocks
+};
+
+/// What an estimate says of one operator on the CPU and on the card.
+struct PlacementEstimate {
+  double cpu_seconds = 0;    ///< all products
+  double card_seconds = 0;   ///< all products, with their blocks over the bus and back
+  double place_seconds = 0;  ///< the matrix to the card, once
+  Index card_bytes = 0;      ///< that the matrix takes there
+  bool fits = true;          ///< with room for a block
+  bool card_is_faster() const { return fits && place_seconds + card_seconds < cpu_seconds; }
+};
+
+/// Whether place() can put A on a card: dense, sparse and kernel matrices, and products of factors.
+bool is_placeable(const LinearOperator& A);
+/// Throws InvalidArgument unless is_placeable(A) and the workload is positive.
+PlacementEstimate estimate_placement(const LinearOperator& A,
+                                     const Workload& workload,
+                                     const ComputeRates& cpu,
+                                     const ComputeRates& card,
+                                     Index card_free_bytes);
+/// The estimate in one line.
+std::string to_text(const PlacementEstimate& estimate);
+
+struct Placement {
+  std::shared_ptr<const LinearOperator> matrix;  ///< A itself where the device is the CPU
+  Device device = Device::kCpu;                  ///< kCpu or kCuda
+  std::optional<PlacementEstimate> estimate;     ///< of kAuto, where there is a card
+  std::string reason;                            ///< one sentence: why there
+};
+
+/// A on the device. On the card it is the same operator: blocks go in and come out on the host,
+/// only what they are multiplied with stays on the card. A itself is kept, for its description and
+/// what it knows. Products agree with those of the CPU up to rounding, and are the same bits each
+/// time. Throws NotAvailable for kCuda if there is no card, no room on it or A is not placeable. A
+/// product of a placed operator throws NotAvailable if the card fails or is full.
+Placement place(std::shared_ptr<const LinearOperator> A,
+                Device device,
+                const Workload& workload = {});
+
+/// The operator that a placed one was made from; any other one itself.
+const LinearOperator& unplaced(const LinearOperator& A);
+
+}  // namespace matapprox

@@ -1,0 +1,113 @@
+#include <mutex>
+
+#include "backends/cuda/card_errors.hpp"
+#include "backends/cuda/card_factors.hpp"
+#include "backends/cuda/card_operator.hpp"
+#include "backends/cuda/cublas.hpp"
+#include "backends/cuda/kernel_factors.hpp"
+#include "backends/cuda/tall_cholesky.hpp"
+
+namespace matapprox::cuda {
+namespace {
+
+struct CardFactorMaker {
+  const DeviceQueue& queue;
+  std::shared_ptr<const CardFactor> operator()(const HostDense& f) const {
+    return make_dense_factor(queue, f);
+  }
+  std::shared_ptr<const CardFactor> operator()(const HostSparsePair& f) const {
+    return make_sparse_factor(queue, f);
+  }
+  std::shared_ptr<const CardFactor> operator()(const HostDiagonal& f) const {
+    return std::make_shared<DiagonalFactor<DeviceQueue>>(queue, f);
+  }
+  std::shared_ptr<const CardFactor> operator()(const HostChord& f) const {
+    return std::make_shared<ChainFactor<DeviceQueue>>(queue, f);
+  }
+  std::shared_ptr<const CardFactor> operator()(const HostKernel& f) const {
+    return std::make_shared<KernelFactor<DeviceQueue>>(queue, f);
+  }
+};
+
+/// Numbers that fit into four fifths of the memory that is free.
+Index free_numbers() {
+  std::size_t free = 0;
+  std::size_t total = 0;
+  check(cudaMemGetInfo(&free, &total), "memory of the card");
+  return static_cast<Index>(free / 5 * 4 / sizeof(double));
+}
+
+class CardTallCholesky final : public CardCholesky {
+ public:
+  CardTallCholesky(const DeviceQueue& queue, const CardFactor& kernel, Index most)
+      : cublas_(queue), tall_(queue, cublas_, kernel, most) {}
+
+  Index kept() const override { return tall_.kept(); }
+  void propose(std::span<const Index> S, double* own) override {
+    as_not_available([&] { tall_.propose(S, own); });
+  }
+  void factor_rows(std::span<const Index> S, double* out) const override {
+    as_not_available([&] { tall_.factor_rows(S, out); });
+  }
+  void accept(std::span<const Index> positions,
+              const double* F_T,
+              const double* M,
+              double* squares) override {
+    as_not_available([&] { tall_.accept(positions, F_T, M, squares); });
+  }
+  void download_columns(double* out) const override {
+    as_not_available([&] { tall_.download_columns(out); });
+  }
+
+ private:
+  Cublas cublas_;
+  TallCholesky<DeviceQueue, Cublas> tall_;
+};
+
+class CardChain final : public CardOperator {
+ public:
+  CardChain(const std::vector<ChainLink>& links, bool symmetrized)
+      : chain_(queue_, placed_factors(links, CardFactorMaker{queue_}), symmetrized) {
+    queue_.wait();
+  }
+
+  void apply(bool transposed,
+             Index columns,
+             const double* x,
+             Index x_stride,
+             double* y,
+             Index y_stride) const override {
+    guarded([&] { chain_.apply(transposed, columns, x, x_stride, y, y_stride, free_numbers()); });
+  }
+  void kernel_columns(std::span<const Index> J, double* y, Index y_stride) const override {
+    guarded([&] { chain_.kernel_columns(J, y, y_stride, free_numbers()); });
+  }
+
+  std::unique_ptr<CardCholesky> kernel_cholesky(Index most) const override {
+    std::unique_ptr<CardCholesky> made;
+    guarded([&] { made = std::make_unique<CardTallCholesky>(queue_, chain_.front(), most); });
+    return made;
+  }
+
+ private:
+  template <class Body>
+  void guarded(const Body& body) const {
+    const std::lock_guard lock(mutex_);
+    as_not_available(body);
+  }
+
+  DeviceQueue queue_;
+  FactorChain<DeviceQueue> chain_;
+  mutable std::mutex mutex_;
+};
+
+}  // namespace
+
+std::unique_ptr<CardOperator> make_card_operator(const std::vector<ChainLink>& links,
+                                                 bool symmetrized) {
+  std::unique_ptr<CardOperator> made;
+  as_not_available([&] { made = std::make_unique<CardChain>(links, symmetrized); });
+  return made;
+}
+
+}  // namespace matapprox::cuda

@@ -1,0 +1,86 @@
+#pragma once
+
+#include "grid.hpp"
+
+namespace matapprox::cuda {
+
+/// B = A^T for a column-major rows x columns block A without gaps, so that B is the same block row
+/// after row; the way back is the same with rows and columns exchanged. Tiles of 32 x 32 go through
+/// shared memory: both sides are read and written 32 numbers side by side.
+template <class T>
+struct BlockTranspose {
+  static constexpr int kThreads = 256;
+  static constexpr int kTile = 32;
+  static constexpr int kRowsAtOnce = kThreads / kTile;
+
+  const T* from = nullptr;
+  T* to = nullptr;
+  Index rows = 0;
+  Index columns = 0;
+
+  struct Shared {
+    T numbers[kTile][kTile + 1];  // one more: no column in the same banks
+  };
+  struct Local {};
+
+  MATAPPROX_HD Index tiles_of_rows() const { return ceil_div(rows, kTile); }
+  Index blocks() const { return tiles_of_rows() * ceil_div(columns, kTile); }
+  MATAPPROX_HD int steps(Place) const { return 1; }
+  MATAPPROX_HD void begin(Place, Local&) const {}
+  MATAPPROX_HD void end(Place, const Local&) const {}
+
+  MATAPPROX_HD void fill(Place place, int, Shared& shared, Local&) const {
+    const Index i = first_row(place) + place.thread % kTile;
+    for (int c = place.thread / kTile; c < kTile; c += kRowsAtOnce) {
+      const Index j = first_column(place) + c;
+      if (i < rows && j < columns) shared.numbers[c][place.thread % kTile] = from[j * rows + i];
+    }
+  }
+  MATAPPROX_HD void use(Place place, int, Shared& shared, Local&) const {
+    const Index j = first_column(place) + place.thread % kTile;
+    for (int r = place.thread / kTile; r < kTile; r += kRowsAtOnce) {
+      const Index i = first_row(place) + r;
+      if (i < rows && j < columns) to[i * columns + j] = shared.numbers[place.thread % kTile][r];
+    }
+  }
+
+ private:
+  MATAPPROX_HD Index first_row(Place place) const { return place.block % tiles_of_rows() * kTile; }
+  MATAPPROX_HD Index first_column(Place place) const {
+    return place.block / tiles_of_rows() * kTile;
+  }
+};
+
+/// Row i of a row-major block times scales[i].
+template <class T>
+struct ScaleRows {
+  static constexpr int kThreads = 256;
+  const T* scales = nullptr;
+  const T* x = nullptr;
+  T* y = nullptr;
+  Index rows = 0;
+  Index columns = 0;
+
+  Index blocks() const { return ceil_div(rows * columns, kThreads); }
+  MATAPPROX_HD void operator()(Place place) const {
+    const Index t = place.block * kThreads + place.thread;
+    if (t < rows * columns) y[t] = scales[t / columns] * x[t];
+  }
+};
+
+/// y = (x + y) / 2
+template <class T>
+struct Average {
+  static constexpr int kThreads = 256;
+  const T* x = nullptr;
+  T* y = nullptr;
+  Index size = 0;
+
+  Index blocks() const { return ceil_div(size, kThreads); }
+  MATAPPROX_HD void operator()(Place place) const {
+    const Index t = place.block * kThreads + place.thread;
+    if (t < size) y[t] = (x[t] + y[t]) / 2;
+  }
+};
+
+}  // namespace matapprox::cuda

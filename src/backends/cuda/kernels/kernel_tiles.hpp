@@ -1,0 +1,248 @@
+#pragma once
+
+#include <cstddef>
+
+#include "grid.hpp"
+#include "kernel_formula.hpp"
+
+namespace matapprox::cuda {
+
+/// Points of a kernel matrix on the device, coordinate after coordinate: threads that have points
+/// side by side read coordinates side by side.
+template <class T>
+struct KernelPoints {
+  Index count = 0;
+  int dimension = 0;
+  const T* coordinates = nullptr;  ///< count x dimension, column-major
+};
+
+/// Tiles of a kernel matrix: kThreads rows, a thread each, by kPoints points, whose coordinates the
+/// threads share kCoordinates at a time. The sums of a thread stay in its registers, and no entry
+/// is ever stored. Sums run over the coordinates in their order, so that K(i, j) and K(j, i) are
+/// the same bits; differences are taken before they are squared.
+template <class T>
+struct KernelTile {
+  static constexpr int kThreads = 128;
+  static constexpr int kPoints = 16;
+  static constexpr int kCoordinates = 8;
+
+  KernelPoints<T> points;
+  KernelFormula<T> formula;
+
+  struct Shared {
+    T coordinates[kCoordinates][kPoints];
+  };
+  struct Local {
+    T sums[kPoints];
+  };
+
+  MATAPPROX_HD int chunks() const { return (points.dimension + kCoordinates - 1) / kCoordinates; }
+  MATAPPROX_HD Index row(Place place, Index column_blocks) const {
+    return place.block / column_blocks * kThreads + place.thread;
+  }
+  MATAPPROX_HD bool is_last_chunk(int step) const { return step % chunks() == chunks() - 1; }
+
+  /// Coordinates of this step; point(p) is the p-th point of its tile, or negative.
+  template <class Point>
+  MATAPPROX_HD void fill(Place place, int step, Shared& shared, const Point& point) const {
+    const int p = place.thread / kCoordinates;
+    const int f = place.thread - p * kCoordinates;
+    const int coordinate = step % chunks() * kCoordinates + f;
+    const Index j = point(p);
+    const bool there = j >= 0 && coordinate < points.dimension;
+    shared.coordinates[f][p] = there ? points.coordinates[coordinate * points.count + j] : T(0);
+  }
+
+  /// Adds the coordinates of this step to the sums of row i.
+  MATAPPROX_HD void add(Index i, int step, const Shared& shared, Local& local) const {
+    const int first = step % chunks() * kCoordinates;
+    if (first == 0) {
+      MATAPPROX_UNROLL
+      for (int p = 0; p < kPoints; ++p) local.sums[p] = 0;
+    }
+    switch (formula.accumulated()) {
+      case Accumulated::kSquaredDifference:
+        return add_coordinates<Accumulated::kSquaredDifference>(i, first, shared, local);
+      case Accumulated::kAbsoluteDifference:
+        return add_coordinates<Accumulated::kAbsoluteDifference>(i, first, shared, local);
+      case Accumulated::kProduct:
+        return add_coordinates<Accumulated::kProduct>(i, first, shared, local);
+    }
+  }
+
+ private:
+  template <Accumulated kWhat>
+  MATAPPROX_HD void add_coordinates(Index i, int first, const Shared& shared, Local& local) const {
+    const int left = points.dimension - first;
+    const int count = left < kCoordinates ? left : kCoordinates;
+    for (int f = 0; f < count; ++f) {
+      const T x = points.coordinates[(first + f) * points.count + i];
+      MATAPPROX_UNROLL
+      for (int p = 0; p < kPoints; ++p)
+        local.sums[p] = with_coordinate<kWhat>(local.sums[p], x, shared.coordinates[f][p]);
+    }
+  }
+};
+
+/// Y = K X for row-major blocks of n x b without gaps, kWidth columns a thread: entries are made
+/// again for each kWidth columns. A block of threads goes through all points, so that sums run over
+/// them in their order; a tile's rows of X are shared too.
+template <class T, int kWidth>
+struct KernelProduct {
+  using Tile = KernelTile<T>;
+  static constexpr int kThreads = Tile::kThreads;
+
+  Tile tile;
+  const T* x = nullptr;
+  T* y = nullptr;
+  Index columns = 0;
+
+  struct Shared {
+    typename Tile::Shared points;
+    T x[Tile::kPoints][static_cast<std::size_t>(kWidth)];
+  };
+  struct Local {
+    typename Tile::Local tile;
+    T y[static_cast<std::size_t>(kWidth)];
+  };
+
+  MATAPPROX_HD Index column_blocks() const { return ceil_div(columns, kWidth); }
+  Index blocks() const { return ceil_div(tile.points.count, kThreads) * column_blocks(); }
+  MATAPPROX_HD int steps(Place) const {
+    return static_cast<int>(ceil_div(tile.points.count, Tile::kPoints)) * tile.chunks();
+  }
+  MATAPPROX_HD void begin(Place, Local& local) const {
+    MATAPPROX_UNROLL
+    for (int c = 0; c < kWidth; ++c) local.y[c] = 0;
+  }
+
+  MATAPPROX_HD void fill(Place place, int step, Shared& shared, Local&) const {
+    const Index first = first_point(step);
+    const Index count = tile.points.count;
+    tile.fill(
+        place, step, shared.points, [&](int p) { return first + p < count ? first + p : -1; });
+    if (!tile.is_last_chunk(step)) return;
+    const Index column = first_column(place);
+    for (int t = place.thread; t < Tile::kPoints * kWidth; t += kThreads) {
+      const int p = t / kWidth;
+      const int c = t - p * kWidth;
+      const bool there = first + p < count && column + c < columns;
+      shared.x[p][c] = there ? x[(first + p) * columns + column + c] : T(0);
+    }
+  }
+
+  MATAPPROX_HD void use(Place place, int step, Shared& shared, Local& local) const {
+    const Index i = tile.row(place, column_blocks());
+    if (i >= tile.points.count) return;
+    tile.add(i, step, shared.points, local.tile);
+    if (!tile.is_last_chunk(step)) return;
+    const Index first = first_point(step);
+    MATAPPROX_UNROLL
+    for (int p = 0; p < Tile::kPoints; ++p) {
+      // What is beyond the last point would be multiplied by 0, but it need not be finite.
+      if (first + p >= tile.points.count) continue;
+      const T entry = tile.formula.value(local.tile.sums[p], i == first + p);
+      MATAPPROX_UNROLL
+      for (int c = 0; c < kWidth; ++c) local.y[c] += entry * shared.x[p][c];
+    }
+  }
+
+  MATAPPROX_HD void end(Place place, const Local& local) const {
+    const Index i = tile.row(place, column_blocks());
+    const Index column = first_column(place);
+    if (i >= tile.points.count) return;
+    MATAPPROX_UNROLL
+    for (int c = 0; c < kWidth; ++c) {
+      if (column + c < columns) y[i * columns + column + c] = local.y[c];
+    }
+  }
+
+ private:
+  MATAPPROX_HD Index first_point(int step) const {
+    return static_cast<Index>(step / tile.chunks()) * Tile::kPoints;
+  }
+  MATAPPROX_HD Index first_column(Place place) const {
+    return place.block % column_blocks() * kWidth;
+  }
+};
+
+/// out = K(:, J), column-major without gaps: each block of threads makes kPoints columns of its
+/// rows.
+template <class T>
+struct KernelColumns {
+  using Tile = KernelTile<T>;
+  using Shared = typename Tile::Shared;
+  using Local = typename Tile::Local;
+  static constexpr int kThreads = Tile::kThreads;
+
+  Tile tile;
+  const Index* chosen = nullptr;  ///< J, on the device
+  Index chosen_count = 0;
+  T* out = nullptr;  ///< points x chosen_count
+
+  MATAPPROX_HD Index column_blocks() const { return ceil_div(chosen_count, Tile::kPoints); }
+  Index blocks() const { return ceil_div(tile.points.count, kThreads) * column_blocks(); }
+  MATAPPROX_HD int steps(Place) const { return tile.chunks(); }
+  MATAPPROX_HD void begin(Place, Local&) const {}
+  MATAPPROX_HD void end(Place, const Local&) const {}
+
+  MATAPPROX_HD void fill(Place place, int step, Shared& shared, Local&) const {
+    const Index first = first_column(place);
+    tile.fill(place, step, shared, [&](int p) {
+      return first + p < chosen_count ? chosen[first + p] : Index{-1};
+    });
+  }
+
+  MATAPPROX_HD void use(Place place, int step, Shared& shared, Local& local) const {
+    const Index n = tile.points.count;
+    const Index i = tile.row(place, column_blocks());
+    if (i >= n) return;
+    tile.add(i, step, shared, local);
+    if (!tile.is_last_chunk(step)) return;
+    const Index first = first_column(place);
+    MATAPPROX_UNROLL
+    for (int p = 0; p < Tile::kPoints; ++p) {
+      if (first + p >= chosen_count) continue;
+      out[(first + p) * n + i] = tile.formula.value(local.sums[p], i == chosen[first + p]);
+    }
+  }
+
+ private:
+  MATAPPROX_HD Index first_column(Place place) const {
+    return place.block % column_blocks() * Tile::kPoints;
+  }
+};
+
+/// The kernel matrix of points on the device: symmetric, never formed.
+template <class T, class Queue>
+class KernelMatrix {
+ public:
+  KernelMatrix(const Queue& queue, KernelPoints<T> points, KernelFormula<T> formula)
+      : queue_(queue), tile_{points, formula} {}
+
+  /// Y = K X, row-major blocks of the device. Entries are made once for every 32 columns.
+  void multiply(const T* x, T* y, Index columns) const {
+    if (columns > 4) {
+      run<32>(x, y, columns);
+    } else if (columns > 1) {
+      run<4>(x, y, columns);
+    } else {
+      run<1>(x, y, columns);
+    }
+  }
+  /// out = K(:, J), column-major; J and out lie on the device.
+  void columns(const Index* J, Index count, T* out) const {
+    queue_.run(KernelColumns<T>{tile_, J, count, out});
+  }
+
+ private:
+  template <int kWidth>
+  void run(const T* x, T* y, Index columns) const {
+    queue_.run(KernelProduct<T, kWidth>{tile_, x, y, columns});
+  }
+
+  const Queue& queue_;
+  KernelTile<T> tile_;
+};
+
+}  // namespace matapprox::cuda

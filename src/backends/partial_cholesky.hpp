@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "matapprox/core/linear_operator.hpp"
+
+namespace matapprox {
+
+/// The columns that a pivoted Cholesky factorization A ~ F F^T takes, and F (N x at most k): the
+/// tall matrices of it, on the host or on a card.
+class PartialCholesky {
+ public:
+  virtual ~PartialCholesky() = default;
+  PartialCholesky(const PartialCholesky&) = delete;
+  PartialCholesky(PartialCholesky&&) = delete;
+  PartialCholesky& operator=(const PartialCholesky&) = delete;
+  PartialCholesky& operator=(PartialCholesky&&) = delete;
+
+  /// Makes A(:, S) and returns A(S, S). Throws NumericalError for NaN or Inf.
+  virtual Matrix propose(std::span<const Index> S) = 0;
+  /// F(S, :), |S| x columns of F so far.
+  virtual Matrix factor_rows(std::span<const Index> S) const = 0;
+  /// Keeps the proposed columns at `positions`, A(:, T): F grows by
+  /// G = (A(:, T) - F F(T, :)^T) L^-T, and d(i) by -|G(i, :)|^2. Returns the least entry of d.
+  virtual double accept(const std::vector<Index>& positions,
+                        const Matrix& F_T,
+                        const Matrix& inverse_transpose,
+                        Vector& d) = 0;
+  /// All columns that were kept, in their order.
+  virtual Matrix take_columns() = 0;
+
+ protected:
+  PartialCholesky() = default;
+};
+
+/// On the card where A is a kernel matrix that was placed there, also as it is counted; else null.
+/// Throws NotAvailable if the card has no room for 2 N k numbers.
+std::unique_ptr<PartialCholesky> make_card_cholesky(const LinearOperator& A, Index k);
+
+}  // namespace matapprox

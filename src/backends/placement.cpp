@@ -1,0 +1,134 @@
+#include "matapprox/backends/placement.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backends/card_links.hpp"
+#include "backends/placed_operator.hpp"
+#include "core/require.hpp"
+#include "matapprox/core/threads.hpp"
+#include "matapprox/factors/factor_product.hpp"
+#include "matapprox/operators/dense.hpp"
+#include "matapprox/operators/kernel.hpp"
+#include "matapprox/operators/sparse.hpp"
+
+namespace matapprox {
+namespace {
+
+constexpr double kBytesOfADouble = 8;
+/// Blocks on the card: one that goes in, one that comes out, and each a second time on the way.
+constexpr double kBlocksOnTheWay = 4;
+
+double product_seconds(const CardWork& work, const ComputeRates& rates) {
+  return std::max(work.flops / rates.flops, work.read / rates.bandwidth) + rates.start;
+}
+
+double gigabytes(Index bytes) { return static_cast<double>(bytes) / 1e9; }
+
+std::string not_placeable(const LinearOperator& A) {
+  return fmt::format(
+      "{} cannot be put on a card; dense, sparse and kernel matrices and products of factors can",
+      A.description());
+}
+
+Placement on_cpu(std::shared_ptr<const LinearOperator> A, std::string reason) {
+  return {std::move(A), Device::kCpu, {}, std::move(reason)};
+}
+
+Placement placed_on_card(std::shared_ptr<const LinearOperator> A, std::string reason) {
+  return {make_placed(std::move(A)), Device::kCuda, {}, std::move(reason)};
+}
+
+Placement by_estimate(std::shared_ptr<const LinearOperator> A, const Workload& workload) {
+  if (const std::string why = why_no_card(); !why.empty()) return on_cpu(std::move(A), why);
+  if (!is_placeable(*A)) {
+    std::string reason = not_placeable(*A);
+    return on_cpu(std::move(A), std::move(reason));
+  }
+  const CardInfo card = card_info();
+  const PlacementEstimate estimate = estimate_placement(
+      *A, workload, cpu_rates(), card_rates(card, card_copy_bandwidth()), card.free_bytes);
+  Placement result = estimate.card_is_faster()
+                         ? placed_on_card(std::move(A), "the card is faster")
+                         : on_cpu(std::move(A),
+                                  estimate.fits ? "the card is not faster"
+                                                : "the matrix does not fit on the card");
+  result.estimate = estimate;
+  return result;
+}
+
+}  // namespace
+
+ComputeRates cpu_rates() {
+  // A thread of a recent processor in products of blocks; memory is shared by all threads.
+  constexpr double kThreadFlops = 2e10;
+  constexpr double kThreadBandwidth = 1e10;
+  constexpr double kMostBandwidth = 2e11;
+  const double count = threads();
+  return {kThreadFlops * count, std::min(kThreadBandwidth * count, kMostBandwidth), 0, 1e-6};
+}
+
+ComputeRates card_rates(const CardInfo& card, double copy_bandwidth) {
+  // Cards for computing (8.0, 9.0, 10.0) have 64 double-precision units in each processor, others
+  // two. Half of what they could do is counted, and half of a PCIe 4 bus: the host's memory is not
+  // page-locked.
+  const bool for_computing = card.capability_minor == 0 && card.capability_major >= 6;
+  const double units = for_computing ? 64 : 2;
+  constexpr double kTransfer = 1e10;
+  constexpr double kStart = 1e-4;
+  return {0.5 * 2 * units * card.processors * card.clock_hz, copy_bandwidth, kTransfer, kStart};
+}
+
+bool is_placeable(const LinearOperator& A) {
+  return dynamic_cast<const DenseOperator*>(&A) != nullptr ||
+         dynamic_cast<const SparseOperator*>(&A) != nullptr ||
+         dynamic_cast<const KernelOperator*>(&A) != nullptr ||
+         dynamic_cast<const FactorProduct*>(&A) != nullptr;
+}
+
+PlacementEstimate estimate_placement(const LinearOperator& A,
+                                     const Workload& workload,
+                                     const ComputeRates& cpu,
+                                     const ComputeRates& card,
+                                     Index card_free_bytes) {
+  require(workload.columns >= 1, "place: {} columns, at least 1 is needed", workload.columns);
+  require(workload.products >= 1, "place: {} products, at least 1 is needed", workload.products);
+  require(is_placeable(A), "place: {}", not_placeable(A));
+  const CardWork work = card_work(A, workload.columns);
+  const auto products = static_cast<double>(workload.products);
+  const auto columns = static_cast<double>(workload.columns);
+  const double block_bytes = kBytesOfADouble * columns * static_cast<double>(A.rows() + A.cols());
+  PlacementEstimate estimate;
+  estimate.cpu_seconds = products * product_seconds(work, cpu);
+  estimate.card_seconds = products * (product_seconds(work, card) + block_bytes / card.transfer);
+  estimate.card_bytes = work.card_bytes;
+  estimate.place_seconds = static_cast<double>(work.card_bytes) / card.transfer;
+  // Blocks go in pieces where there is little room: one column has to fit.
+  const double column_bytes = kBlocksOnTheWay * kBytesOfADouble * static_cast<double>(work.longest);
+  estimate.fits =
+      static_cast<double>(work.card_bytes) + column_bytes < static_cast<double>(card_free_bytes);
+  return estimate;
+}
+
+std::string to_text(const PlacementEstimate& estimate) {
+  return fmt::format(
+      "estimate: {:.3g} s on the CPU, {:.3g} s on the card and {:.3g} s to put "
+      "{:.3g} GB there{}",
+      estimate.cpu_seconds,
+      estimate.card_seconds,
+      estimate.place_seconds,
+      gigabytes(estimate.card_bytes),
+      estimate.fits ? "" : ", which has no room for it");
+}
+
+Placement place(std::shared_ptr<const LinearOperator> A, Device device, const Workload& workload) {
+  require(A != nullptr, "place: there is no matrix");
+  if (device == Device::kCpu) return on_cpu(std::move(A), "as asked for");
+  if (device == Device::kAuto) return by_estimate(std::move(A), workload);
+  if (const std::string why = why_no_card(); !why.empty()) throw NotAvailable("cuda: " + why);
+  if (!is_placeable(*A)) throw NotAvailable("cuda: " + not_placeable(*A));
+  return placed_on_card(std::move(A), "as asked for");
+}
+
+}  // namespace matapprox

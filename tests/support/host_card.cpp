@@ -1,0 +1,167 @@
+#include "support/host_card.hpp"
+
+#include <algorithm>
+
+#include "backends/card_links.hpp"
+#include "backends/cuda/kernel_factors.hpp"
+#include "backends/cuda/kernels/host_queue.hpp"
+#include "backends/cuda/tall_cholesky.hpp"
+#include "backends/placed_operator.hpp"
+
+namespace matapprox::test {
+namespace {
+
+using cuda::HostQueue;
+
+class HostDenseFactor final : public cuda::CardFactor {
+ public:
+  explicit HostDenseFactor(const cuda::HostDense& factor)
+      : values_(Eigen::Map<const Matrix>(factor.values, factor.rows, factor.cols)) {}
+  Index rows() const override { return values_.rows(); }
+  Index cols() const override { return values_.cols(); }
+  double* multiply(double* x, double* y, Index columns, bool transposed) const override {
+    const Matrix F = transposed ? Matrix(values_.transpose()) : values_;
+    for (Index i = 0; i < F.rows(); ++i) {
+      for (Index c = 0; c < columns; ++c) {
+        double sum = 0;
+        for (Index j = 0; j < F.cols(); ++j) sum += F(i, j) * x[j * columns + c];
+        y[i * columns + c] = sum;
+      }
+    }
+    return y;
+  }
+
+ private:
+  Matrix values_;
+};
+
+/// Rows of the matrix, or of what was given as its transpose, as the card's library takes them.
+class HostSparseFactor final : public cuda::CardFactor {
+ public:
+  explicit HostSparseFactor(const cuda::HostSparsePair& factor)
+      : matrix_(copy(factor.matrix)),
+        transposed_(factor.transposed.row_starts == nullptr ? matrix_ : copy(factor.transposed)) {}
+  Index rows() const override { return matrix_.rows(); }
+  Index cols() const override { return matrix_.cols(); }
+  double* multiply(double* x, double* y, Index columns, bool transposed) const override {
+    const SparseMatrix& F = transposed ? transposed_ : matrix_;
+    std::fill_n(y, F.rows() * columns, 0.0);
+    for (Index i = 0; i < F.rows(); ++i) {
+      for (SparseMatrix::InnerIterator entry(F, i); entry; ++entry) {
+        for (Index c = 0; c < columns; ++c)
+          y[i * columns + c] += entry.value() * x[entry.col() * columns + c];
+      }
+    }
+    return y;
+  }
+
+ private:
+  static SparseMatrix copy(const cuda::HostSparse& F) {
+    return Eigen::Map<const SparseMatrix>(
+        F.rows, F.cols, F.stored(), F.row_starts, F.columns, F.values);
+  }
+  SparseMatrix matrix_;
+  SparseMatrix transposed_;
+};
+
+struct HostFactorMaker {
+  const HostQueue& queue;
+  std::shared_ptr<const cuda::CardFactor> operator()(const cuda::HostDense& f) const {
+    return std::make_shared<HostDenseFactor>(f);
+  }
+  std::shared_ptr<const cuda::CardFactor> operator()(const cuda::HostSparsePair& f) const {
+    return std::make_shared<HostSparseFactor>(f);
+  }
+  std::shared_ptr<const cuda::CardFactor> operator()(const cuda::HostDiagonal& f) const {
+    return std::make_shared<cuda::DiagonalFactor<HostQueue>>(queue, f);
+  }
+  std::shared_ptr<const cuda::CardFactor> operator()(const cuda::HostChord& f) const {
+    return std::make_shared<cuda::ChainFactor<HostQueue>>(queue, f);
+  }
+  std::shared_ptr<const cuda::CardFactor> operator()(const cuda::HostKernel& f) const {
+    return std::make_shared<cuda::KernelFactor<HostQueue>>(queue, f);
+  }
+};
+
+/// C = alpha A op(B) + beta C by plain loops, column-major.
+struct HostProducts {
+  static void gemm(double alpha,
+                   const double* a,
+                   const double* b,
+                   bool b_transposed,
+                   double beta,
+                   double* c,
+                   Index m,
+                   Index n,
+                   Index k) {
+    for (Index j = 0; j < n; ++j) {
+      for (Index i = 0; i < m; ++i) {
+        double sum = 0;
+        for (Index l = 0; l < k; ++l) sum += a[l * m + i] * b[b_transposed ? l * n + j : j * k + l];
+        c[j * m + i] = alpha * sum + (beta == 0 ? 0 : beta * c[j * m + i]);
+      }
+    }
+  }
+};
+
+class HostTallCholesky final : public cuda::CardCholesky {
+ public:
+  HostTallCholesky(const HostQueue& queue, const cuda::CardFactor& kernel, Index most)
+      : tall_(queue, products_, kernel, most) {}
+  Index kept() const override { return tall_.kept(); }
+  void propose(std::span<const Index> S, double* own) override { tall_.propose(S, own); }
+  void factor_rows(std::span<const Index> S, double* out) const override {
+    tall_.factor_rows(S, out);
+  }
+  void accept(std::span<const Index> positions,
+              const double* F_T,
+              const double* M,
+              double* squares) override {
+    tall_.accept(positions, F_T, M, squares);
+  }
+  void download_columns(double* out) const override { tall_.download_columns(out); }
+
+ private:
+  HostProducts products_;
+  cuda::TallCholesky<HostQueue, HostProducts> tall_;
+};
+
+class HostCard final : public cuda::CardOperator {
+ public:
+  HostCard(const CardLinks& links, cuda::HostOrder order, Index room)
+      : queue_(order),
+        chain_(
+            queue_, cuda::placed_factors(links.links, HostFactorMaker{queue_}), links.symmetrized),
+        room_(room) {}
+
+  void apply(bool transposed,
+             Index columns,
+             const double* x,
+             Index x_stride,
+             double* y,
+             Index y_stride) const override {
+    chain_.apply(transposed, columns, x, x_stride, y, y_stride, room_);
+  }
+  void kernel_columns(std::span<const Index> J, double* y, Index y_stride) const override {
+    chain_.kernel_columns(J, y, y_stride, room_);
+  }
+  std::unique_ptr<cuda::CardCholesky> kernel_cholesky(Index most) const override {
+    return std::make_unique<HostTallCholesky>(queue_, chain_.front(), most);
+  }
+
+ private:
+  HostQueue queue_;
+  cuda::FactorChain<HostQueue> chain_;
+  Index room_;
+};
+
+}  // namespace
+
+std::shared_ptr<const LinearOperator> placed_on_host(std::shared_ptr<const LinearOperator> A,
+                                                     cuda::HostOrder order,
+                                                     Index room) {
+  auto card = std::make_unique<HostCard>(card_links(*A), order, room);
+  return std::make_shared<PlacedOperator>(std::move(A), std::move(card));
+}
+
+}  // namespace matapprox::test

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <memory>
+
+#include "backends/cuda/kernels/grid.hpp"
+#include "matapprox/core/linear_operator.hpp"
+
+namespace matapprox::test {
+
+/// A placed as on a card, by the code of the card, whose kernels run on the host in the given
+/// order; products with dense and sparse factors, which a card's libraries compute, are plain
+/// loops. `room` is how many numbers the blocks on the way may take.
+std::shared_ptr<const LinearOperator> placed_on_host(
+    std::shared_ptr<const LinearOperator> A,
+    cuda::HostOrder order = cuda::HostOrder::kForward,
+    Index room = Index{1} << 30);
+
+}  // namespace matapprox::test
