@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cublas_v2.h>
+
+#include <utility>
+
+#include "device_array.hpp"
+#include "gemm.hpp"
+
+namespace matapprox::cuda {
+
+inline void check(cublasStatus_t status, const char* what) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  throw DeviceError(
+      std::string(what) + " (" + cublasGetStatusString(status) + ")",
+      status == CUBLAS_STATUS_ALLOC_FAILED ? cudaErrorMemoryAllocation : cudaErrorUnknown);
+}
+
+/// cuBLAS on one stream. Its workspace is fixed and atomics are not allowed, so that a product has
+/// the same bits in every run; numbers of 32 bits are multiplied as such, never as TF32.
+class Cublas {
+ public:
+  explicit Cublas(cudaStream_t stream) : workspace_(kWorkspace) {
+    check(cublasCreate(&handle_), "start of cuBLAS");
+    try {
+      check(cublasSetStream(handle_, stream), "stream of cuBLAS");
+      // After the stream, which would take the workspace back.
+      check(cublasSetWorkspace(handle_, workspace_.data(), static_cast<std::size_t>(kWorkspace)),
+            "workspace of cuBLAS");
+      check(cublasSetAtomicsMode(handle_, CUBLAS_ATOMICS_NOT_ALLOWED), "setting of cuBLAS");
+      check(cublasSetMathMode(handle_, CUBLAS_DEFAULT_MATH), "setting of cuBLAS");
+    } catch (...) {
+      cublasDestroy(handle_);
+      throw;
+    }
+  }
+  ~Cublas() { cublasDestroy(handle_); }
+  Cublas(const Cublas&) = delete;
+  Cublas& operator=(const Cublas&) = delete;
+
+  /// cuBLAS has its matrices by columns: there C^T = op(B)^T op(A)^T is asked for.
+  template <class T>
+  void run(const Gemm<T>& g) const {
+    if (g.m == 0 || g.n == 0 || g.batch == 0) return;
+    const auto call = [&](auto function) {
+      check(function(handle_,
+                     g.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N,
+                     g.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N,
+                     g.n,
+                     g.m,
+                     g.k,
+                     &g.alpha,
+                     g.b,
+                     g.ldb,
+                     g.stride_b,
+                     g.a,
+                     g.lda,
+                     g.stride_a,
+                     &g.beta,
+                     g.c,
+                     g.ldc,
+                     g.stride_c,
+                     g.batch),
+            "product of cuBLAS");
+    };
+    if constexpr (sizeof(T) == sizeof(float)) {
+      call(cublasSgemmStridedBatched_64);
+    } else {
+      call(cublasDgemmStridedBatched_64);
+    }
+  }
+
+ private:
+  // What NVIDIA recommends for Hopper.
+  static constexpr Index kWorkspace = Index{32} << 20;
+  DeviceArray<char> workspace_;
+  cublasHandle_t handle_ = nullptr;
+};
+
+}  // namespace matapprox::cuda
