@@ -2,6 +2,9 @@
 
 #include "chord_checks.hpp"
 #include "gemm_checks.hpp"
+#include "psf_checks.hpp"
+#include "sums_checks.hpp"
+#include "training_checks.hpp"
 
 namespace matapprox::cuda {
 
@@ -10,6 +13,9 @@ void check_all(const Queue& queue, Results& results) {
   Checker<Queue> check(queue, results);
   check_chord(check);
   check_gemm(check);
+  check_sums(check);
+  check_psf(check);
+  check_training(check);
 }
 
 }  // namespace matapprox::cuda
