@@ -38,11 +38,11 @@ class DeviceQueue {
     check(cudaMemsetAsync(array, 0, static_cast<std::size_t>(count) * sizeof(T), stream_),
           "clearing memory of the device");
   }
-  /// The first one starts cuBLAS.
+  /// The first one starts cuBLAS, to which its callers have to be linked.
   template <class T>
   void gemm(const Gemm<T>& product) const {
-    if (cublas_ == nullptr) cublas_ = std::make_unique<Cublas>(stream_);
-    cublas_->run(product);
+    if (cublas_ == nullptr) cublas_ = std::make_shared<Cublas>(stream_);
+    static_cast<const Cublas*>(cublas_.get())->run(product);
   }
   void wait() const { stream_.wait(); }
   cudaStream_t stream() const { return stream_; }
@@ -55,7 +55,9 @@ class DeviceQueue {
   }
 
   Stream stream_;
-  mutable std::unique_ptr<Cublas> cublas_;  ///< of the stream; gone before it
+  /// Of the stream, gone before it. Without its type, so that what does not use gemm needs no
+  /// cuBLAS to be linked.
+  mutable std::shared_ptr<const void> cublas_;
 };
 
 }  // namespace matapprox::cuda
