@@ -1,8 +1,10 @@
 #pragma once
 
+#include "attention_checks.hpp"
 #include "chord_checks.hpp"
 #include "gemm_checks.hpp"
 #include "psf_checks.hpp"
+#include "row_checks.hpp"
 #include "sums_checks.hpp"
 #include "training_checks.hpp"
 
@@ -14,6 +16,8 @@ void check_all(const Queue& queue, Results& results) {
   check_chord(check);
   check_gemm(check);
   check_sums(check);
+  check_rows(check);
+  check_attention(check);
   check_psf(check);
   check_training(check);
 }

@@ -7,3 +7,10 @@
 #else
 #define MATAPPROX_HD
 #endif
+
+// Before a loop of known length over numbers that shall stay in the registers of a card.
+#ifdef __CUDA_ARCH__
+#define MATAPPROX_UNROLL _Pragma("unroll")
+#else
+#define MATAPPROX_UNROLL
+#endif
