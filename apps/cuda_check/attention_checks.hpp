@@ -254,7 +254,7 @@ void check_attention_of(Checker<Queue>& check) {
       check_softmax_attention<T>(check, shape, length > 3);
       shape.heads = 1;
       shape.samples = 1;
-      shape.width = length == 37 ? 70 : 12;
+      shape.width = length == 37 ? 40 : 12;
       check_softmax_attention<T>(check, shape, false);
     }
   }

@@ -332,16 +332,15 @@ struct SoftmaxKeyGradient {
 };
 
 /// body(std::integral_constant<int, width>) for the registers that a head needs. Throws
-/// std::invalid_argument for one wider than 128.
+/// std::invalid_argument for one wider than 64: a thread's rows would not stay in its registers.
 template <class Body>
 void with_head_width(Index width, const Body& body) {
   if (width <= 8) return body(std::integral_constant<int, 8>{});
   if (width <= 16) return body(std::integral_constant<int, 16>{});
   if (width <= 32) return body(std::integral_constant<int, 32>{});
   if (width <= 64) return body(std::integral_constant<int, 64>{});
-  if (width <= 128) return body(std::integral_constant<int, 128>{});
   throw std::invalid_argument("softmax on a device: a head of width " + std::to_string(width) +
-                              " is outside 1..128; more heads make it narrower");
+                              " is outside 1..64; more heads make it narrower");
 }
 
 /// Softmax attention of a batch; nothing of the size N^2 is stored. 2 N^2 p multiplications a head;
