@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 
 #include "backends/cuda/kernels/host_queue.hpp"
 #include "backends/device_model.hpp"
+#include "backends/device_steps.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/random.hpp"
 
@@ -210,6 +212,69 @@ TEST(DeviceStep, StepsOfTheOptimizerAreThoseOfTheCpu) {
         ASSERT_NEAR(got[i], parameters[i], 1e-6 * (1e-3 + std::abs(parameters[i]))) << i;
     }
   }
+}
+
+/// A trainer on the adding task.
+struct DeviceRun {
+  training::TrainingOptions options;
+  std::unique_ptr<tasks::Task> task = tasks::make_task("adding", {{"length", "13"}}, 3);
+  std::unique_ptr<Model<float>> model;
+  std::unique_ptr<training::Trainer> trainer;
+  training::TrainingState state;
+
+  explicit DeviceRun(double learning_rate) {
+    options.steps = 9;
+    options.batch = 3;
+    options.accumulate = 2;
+    options.evaluate_every = 4;
+    options.evaluation_samples = 20;
+    options.optimizer.learning_rate = learning_rate;
+    ModelDescription description = device_step_model();
+    description.task = task->shape();
+    model = std::make_unique<Model<float>>(description);
+    trainer = std::make_unique<training::Trainer>(*model, *task, options);
+    state = trainer->start(5);
+  }
+  void use(const HostQueue& queue) {
+    trainer->use_device(std::make_unique<cuda::DeviceSteps>(
+        *model, *task, options, [&](const auto& shape, const auto& settings) {
+          return std::make_unique<cuda::PsfSessionOn<HostQueue>>(queue, shape, settings);
+        }));
+  }
+};
+
+TEST(DeviceStep, ARunIsThatOfTheCpu) {
+  const HostQueue queue;
+  DeviceRun cpu(0.01);
+  DeviceRun device(0.01);
+  device.use(queue);
+  cpu.trainer->run(cpu.state, 5, {});
+  // Interrupted in between, so that a run also begins in the middle.
+  std::atomic<bool> stop = false;
+  training::TrainingControl control;
+  control.stop = &stop;
+  control.progress = [&](const training::TrainingState& s) { stop = s.optimizer.step == 6; };
+  EXPECT_EQ(device.trainer->run(device.state, 5, control), training::TrainingEnd::kInterrupted);
+  EXPECT_EQ(device.state.optimizer.step, 6);
+  EXPECT_EQ(device.trainer->run(device.state, 5, {}), training::TrainingEnd::kSteps);
+  EXPECT_EQ(device.state.optimizer.step, 9);
+  ASSERT_EQ(device.state.history.size(), cpu.state.history.size());
+  for (std::size_t i = 0; i < cpu.state.history.size(); ++i) {
+    const training::TrainingPoint& wanted = cpu.state.history[i];
+    EXPECT_NEAR(device.state.history[i].training_loss, wanted.training_loss, 1e-4);
+    EXPECT_NEAR(device.state.history[i].validation_loss, wanted.validation_loss, 1e-4);
+  }
+  for (std::size_t i = 0; i < cpu.state.parameters.size(); ++i)
+    ASSERT_NEAR(device.state.parameters[i], cpu.state.parameters[i], 1e-3) << i;
+}
+
+TEST(DeviceStep, ALossThatIsNotFiniteEndsARun) {
+  const HostQueue queue;
+  DeviceRun device(1e38);
+  device.use(queue);
+  EXPECT_THROW(device.trainer->run(device.state, 5, {}), NumericalError);
+  EXPECT_GE(device.state.optimizer.step, 1);
+  EXPECT_LT(device.state.optimizer.step, 4);
 }
 
 TEST(DeviceStep, RefusesWhatItDoesNotDo) {

@@ -46,6 +46,7 @@ class PsfTraining {
 
   Index size() const { return network_.model().parameters; }
   PsfNetwork<T, Queue>& network() { return network_; }
+  const PsfNetwork<T, Queue>& network() const { return network_; }
 
   void set_parameters(const T* host) { queue_->upload(host, size(), parameters_.data()); }
   void parameters(T* host) const { queue_->download(parameters_.data(), size(), host); }
