@@ -260,6 +260,7 @@ void Trainer::take_step(TrainingState& state, std::uint64_t seed) {
 }
 
 void Trainer::look(TrainingState& state) {
+  read_back(state);
   const Evaluation e =
       evaluate(state.parameters, tasks::Split::kValidation, options_.evaluation_samples);
   if (!std::isfinite(e.loss)) {
@@ -321,7 +322,6 @@ TrainingEnd Trainer::run_steps(TrainingState& state,
     state.seconds = before + seconds_since(begin);
     const Index step = state.optimizer.step;
     if (step % options_.evaluate_every == 0 || step == options_.steps) {
-      read_back(state);
       look(state);
       save();
     } else if (state.seconds - saved >= control.checkpoint_seconds) {
