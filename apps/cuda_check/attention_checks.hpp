@@ -152,8 +152,8 @@ void check_large_scores(Checker<Queue>& check) {
   shape.length = 20;
   shape.width = 1;
   shape.scale = 1000;
-  std::vector<float> keys;
-  for (int j = 0; j < 20; ++j) keys.push_back(static_cast<float>(j % 7) - 3);
+  std::vector<float> keys(20);
+  for (std::size_t j = 0; j < keys.size(); ++j) keys[j] = static_cast<float>(j % 7) - 3;
   const auto q = check.array(std::vector<float>(20, 1.0F));
   const auto k = check.array(keys);
   auto h = check.template zeros<float>(20);

@@ -10,6 +10,7 @@ namespace matapprox::cuda {
 inline std::vector<std::uint8_t> test_mask(Index rows) {
   const auto numbers = test_numbers<double>(rows, 91);
   std::vector<std::uint8_t> mask;
+  mask.reserve(numbers.size());
   for (const double number : numbers) mask.push_back(number < -0.5 ? 0 : 1);
   return mask;
 }

@@ -83,7 +83,7 @@ struct PsfWeightGradient {
   static constexpr int kRows = kThreads / kLanes;
   // One more than lanes: no two rows in the same banks.
   static constexpr auto kPadded = static_cast<std::size_t>(kLanes > 1 ? kLanes + 1 : 1);
-  static constexpr auto kParts = static_cast<std::size_t>(kRows * kLinks);
+  static constexpr auto kParts = static_cast<std::size_t>(kRows) * static_cast<std::size_t>(kLinks);
 
   PsfFactor<T> factor;  ///< its values are not read
   const T* g = nullptr;
@@ -109,7 +109,7 @@ struct PsfWeightGradient {
     const auto own = static_cast<int>(r);
     const int first = factor.first_row_of_sample(own);
     T sums[kLinks] = {};
-    for (Index c = static_cast<Index>(lane) * kWidth; c < columns; c += kLanes * kWidth) {
+    for (Index c = static_cast<Index>(lane) * kWidth; c < columns; c += Index{kLanes} * kWidth) {
       const auto a = load_numbers<T, kWidth>(g + (r * columns + c));
       for (int k = 0; k < kLinks; ++k) {
         if (step * kLinks + k >= factor.links) continue;

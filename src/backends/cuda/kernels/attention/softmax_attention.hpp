@@ -44,7 +44,8 @@ struct HeadTiles {
   /// 32 KiB in double for two arrays.
   static constexpr int kTile = kWidth <= 32 ? 64 : 2048 / kWidth;  // <= kThreads
   static constexpr auto kColumns = static_cast<std::size_t>(kWidth);
-  static constexpr auto kNumbers = static_cast<std::size_t>(kTile * kWidth);
+  static constexpr auto kNumbers =
+      static_cast<std::size_t>(kTile) * static_cast<std::size_t>(kWidth);
 
   static MATAPPROX_HD Index blocks_of(Index length) { return ceil_div(length, kThreads); }
   static MATAPPROX_HD int tiles_of(Index length) {
