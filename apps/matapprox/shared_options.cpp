@@ -118,6 +118,19 @@ void DeviceOptions::check_cpu_only(const std::string& what) const {
   note(!verbose_, fmt::format("device: cpu, {} runs on the CPU alone", what));
 }
 
+void DeviceOptions::offer_card(const std::function<void()>& use) const {
+  const Device wanted = device();
+  std::string why = wanted == Device::kCpu ? "asked for" : "";
+  if (wanted == Device::kAuto) why = why_no_card();
+  try {
+    if (why.empty()) use();
+  } catch (const NotAvailable& error) {
+    if (wanted == Device::kCuda) throw;
+    why = error.what();
+  }
+  note(!verbose_, why.empty() ? "device: cuda" : fmt::format("device: cpu, {}", why));
+}
+
 Placement DeviceOptions::place(std::shared_ptr<const LinearOperator> A) const {
   Placement placement = matapprox::place(std::move(A), device());
   if (placement.estimate) note(!verbose_, to_text(*placement.estimate));

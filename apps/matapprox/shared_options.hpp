@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <list>
 #include <memory>
@@ -82,6 +83,9 @@ class DeviceOptions {
   void check() const;
   /// The same for what knows the CPU alone, such as `what`: NotAvailable for cuda in any case.
   void check_cpu_only(const std::string& what) const;
+  /// Calls use(), which moves work to the card, for cuda and, if there is a card, for auto; there a
+  /// NotAvailable leaves the work on the CPU. What was chosen, and why, goes to stderr if verbose.
+  void offer_card(const std::function<void()>& use) const;
   /// The matrix on the device that it then names; what was chosen, and why, goes to stderr if
   /// verbose.
   Placement place(std::shared_ptr<const LinearOperator> A) const;

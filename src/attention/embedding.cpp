@@ -5,23 +5,11 @@
 
 #include "attention/bilinear.hpp"
 #include "attention/instantiate.hpp"
+#include "attention/position_waves.hpp"
 #include "core/require.hpp"
 
 namespace matapprox::attention {
 namespace {
-
-TokenMatrix<double> position_waves(Index length, Index width, double scale) {
-  TokenMatrix<double> waves(length, width);
-  for (Index j = 0; j < width; ++j) {
-    const double exponent = static_cast<double>(j - j % 2) / static_cast<double>(width);
-    const double frequency = std::pow(10000.0, -exponent);
-    for (Index i = 0; i < length; ++i) {
-      const double angle = static_cast<double>(i) * frequency;
-      waves(i, j) = scale * (j % 2 == 0 ? std::sin(angle) : std::cos(angle));
-    }
-  }
-  return waves;
-}
 
 /// The features as tokens of the scalar that the layers work in.
 template <class T>

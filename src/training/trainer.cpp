@@ -6,6 +6,7 @@
 #include <mutex>
 #include <numeric>
 
+#include "backends/device_steps.hpp"
 #include "core/require.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/random.hpp"
@@ -145,6 +146,16 @@ Trainer::Trainer(Model<float>& model, const tasks::Task& task, const TrainingOpt
 
 Trainer::~Trainer() = default;
 
+void Trainer::use_card() {
+  use_device(std::make_unique<cuda::DeviceSteps>(model_, task_, options_));
+}
+
+void Trainer::use_device(std::unique_ptr<cuda::DeviceSteps> device) { device_ = std::move(device); }
+
+void Trainer::read_back(TrainingState& state) {
+  if (device_) device_->read_back(state);
+}
+
 TrainingState Trainer::start(std::uint64_t seed) const {
   TrainingState state;
   state.parameters = model_.parameters().initial_values<float>(seed);
@@ -183,12 +194,19 @@ Index Trainer::training_sample(Index running_number, std::uint64_t seed) {
   return order_[static_cast<std::size_t>(running_number % size)];
 }
 
-double Trainer::gradient_of_step(const TrainingState& state, std::uint64_t seed) {
+std::vector<Index> Trainer::samples_of_step(const TrainingState& state, std::uint64_t seed) {
   const Index samples = options_.batch * options_.accumulate;
   const Index first = state.optimizer.step * samples;
   std::vector<Index> chosen(static_cast<std::size_t>(samples));
   for (Index i = 0; i < samples; ++i)
     chosen[static_cast<std::size_t>(i)] = training_sample(first + i, seed);
+  return chosen;
+}
+
+double Trainer::gradient_of_step(const TrainingState& state, std::uint64_t seed) {
+  const std::vector<Index> chosen = samples_of_step(state, seed);
+  const auto samples = static_cast<Index>(chosen.size());
+  const Index first = state.optimizer.step * samples;
   const auto groups = static_cast<Index>(groups_.size());
   const double share = 1 / static_cast<double>(samples);
   parallel_for(groups, [&](Index g) {
@@ -235,6 +253,10 @@ double Trainer::gradient_of_step(const TrainingState& state, std::uint64_t seed)
 }
 
 void Trainer::take_step(TrainingState& state, std::uint64_t seed) {
+  if (device_) {
+    device_->step(samples_of_step(state, seed), state);
+    return;
+  }
   const Index number = state.optimizer.step + 1;
   const double loss = gradient_of_step(state, seed);
   const double norm =
@@ -253,6 +275,7 @@ void Trainer::take_step(TrainingState& state, std::uint64_t seed) {
 }
 
 void Trainer::look(TrainingState& state) {
+  read_back(state);
   const Evaluation e =
       evaluate(state.parameters, tasks::Split::kValidation, options_.evaluation_samples);
   if (!std::isfinite(e.loss)) {
@@ -298,6 +321,15 @@ void Trainer::leave_if_asked() const {
 }
 
 TrainingEnd Trainer::run(TrainingState& state, std::uint64_t seed, const TrainingControl& control) {
+  if (device_) device_->begin(state);
+  const TrainingEnd end = run_steps(state, seed, control);
+  read_back(state);
+  return end;
+}
+
+TrainingEnd Trainer::run_steps(TrainingState& state,
+                               std::uint64_t seed,
+                               const TrainingControl& control) {
   const TrainingClock::time_point begin = TrainingClock::now();
   const double before = state.seconds;
   double saved = before;
@@ -310,6 +342,7 @@ TrainingEnd Trainer::run(TrainingState& state, std::uint64_t seed, const Trainin
   const EndAsked asking(*this, [&] { return asked_end().has_value(); });
   const auto save_if = [&](bool due) {
     if (!due) return;
+    read_back(state);
     if (control.checkpoint) control.checkpoint(state);
     saved = state.seconds;
   };

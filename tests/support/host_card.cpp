@@ -13,28 +13,6 @@ namespace {
 
 using cuda::HostQueue;
 
-class HostDenseFactor final : public cuda::CardFactor {
- public:
-  explicit HostDenseFactor(const cuda::HostDense& factor)
-      : values_(Eigen::Map<const Matrix>(factor.values, factor.rows, factor.cols)) {}
-  Index rows() const override { return values_.rows(); }
-  Index cols() const override { return values_.cols(); }
-  double* multiply(double* x, double* y, Index columns, bool transposed) const override {
-    const Matrix F = transposed ? Matrix(values_.transpose()) : values_;
-    for (Index i = 0; i < F.rows(); ++i) {
-      for (Index c = 0; c < columns; ++c) {
-        double sum = 0;
-        for (Index j = 0; j < F.cols(); ++j) sum += F(i, j) * x[j * columns + c];
-        y[i * columns + c] = sum;
-      }
-    }
-    return y;
-  }
-
- private:
-  Matrix values_;
-};
-
 /// Rows of the matrix, or of what was given as its transpose, as the card's library takes them.
 class HostSparseFactor final : public cuda::CardFactor {
  public:
@@ -67,7 +45,7 @@ class HostSparseFactor final : public cuda::CardFactor {
 struct HostFactorMaker {
   const HostQueue& queue;
   std::shared_ptr<const cuda::CardFactor> operator()(const cuda::HostDense& f) const {
-    return std::make_shared<HostDenseFactor>(f);
+    return std::make_shared<cuda::DenseFactor<HostQueue>>(queue, f);
   }
   std::shared_ptr<const cuda::CardFactor> operator()(const cuda::HostSparsePair& f) const {
     return std::make_shared<HostSparseFactor>(f);
@@ -83,31 +61,10 @@ struct HostFactorMaker {
   }
 };
 
-/// C = alpha A op(B) + beta C by plain loops, column-major.
-struct HostProducts {
-  static void gemm(double alpha,
-                   const double* a,
-                   const double* b,
-                   bool b_transposed,
-                   double beta,
-                   double* c,
-                   Index m,
-                   Index n,
-                   Index k) {
-    for (Index j = 0; j < n; ++j) {
-      for (Index i = 0; i < m; ++i) {
-        double sum = 0;
-        for (Index l = 0; l < k; ++l) sum += a[l * m + i] * b[b_transposed ? l * n + j : j * k + l];
-        c[j * m + i] = alpha * sum + (beta == 0 ? 0 : beta * c[j * m + i]);
-      }
-    }
-  }
-};
-
 class HostTallCholesky final : public cuda::CardCholesky {
  public:
   HostTallCholesky(const HostQueue& queue, const cuda::CardFactor& kernel, Index most)
-      : tall_(queue, products_, kernel, most) {}
+      : tall_(queue, kernel, most) {}
   Index kept() const override { return tall_.kept(); }
   void propose(std::span<const Index> S, double* own) override { tall_.propose(S, own); }
   void factor_rows(std::span<const Index> S, double* out) const override {
@@ -122,8 +79,7 @@ class HostTallCholesky final : public cuda::CardCholesky {
   void download_columns(double* out) const override { tall_.download_columns(out); }
 
  private:
-  HostProducts products_;
-  cuda::TallCholesky<HostQueue, HostProducts> tall_;
+  cuda::TallCholesky<HostQueue> tall_;
 };
 
 class HostCard final : public cuda::CardOperator {

@@ -191,7 +191,7 @@ void write_report(const TrainCommand& command,
 int run_train(TrainCommand& command) {
   command.run.read_config();
   command.common.apply();
-  command.device.check_cpu_only("attention train");
+  command.device.check();
   check(command);
 
   training::SavedModel saved = command.run.described(command.common.seed());
@@ -199,6 +199,7 @@ int run_train(TrainCommand& command) {
   const auto task = task_of(saved, saved.seed);
   const auto options = options_from<training::TrainingOptions>(saved.training_options);
   training::Trainer trainer(model, *task, options);
+  command.device.offer_card([&] { trainer.use_card(); });
   saved.state = command.resume ? resumed_state(command, saved) : started(command, model, trainer);
   note(command.common.quiet(), model_text(saved));
   const training::TrainingEnd end = train(command, trainer, options, saved);

@@ -11,6 +11,12 @@
 #include "matapprox/training/model.hpp"
 #include "matapprox/training/optimizer.hpp"
 
+namespace matapprox::cuda {
+
+class DeviceSteps;
+
+}  // namespace matapprox::cuda
+
 namespace matapprox::training {
 
 struct TrainingOptions {
@@ -104,6 +110,15 @@ class Trainer {
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
+  /// From here on, steps are taken on the first card: samples are made and looks at the validation
+  /// data taken by the processor, the rest stays on the card until a look or a checkpoint: before
+  /// it, the state that `progress` sees has the old numbers beside a new step. Results agree with
+  /// those of the processor to rounding. Throws NotAvailable for what a card does not train (psf in
+  /// bare blocks without dropout, pools flatten, cls, mean, a linear head), or without a card.
+  void use_card();
+  /// The same on any device: for tests.
+  void use_device(std::unique_ptr<cuda::DeviceSteps> device);
+
   /// Parameters at their start.
   TrainingState start(std::uint64_t seed) const;
   /// Goes on from `state`. Throws NumericalError where the loss or its gradient is not finite: that
@@ -127,6 +142,11 @@ class Trainer {
   /// What ends training before its last step.
   std::optional<TrainingEnd> reached(const TrainingState& state) const;
   void take_step(TrainingState& state, std::uint64_t seed);
+  /// Samples of the training split that step state.optimizer.step + 1 works on.
+  std::vector<Index> samples_of_step(const TrainingState& state, std::uint64_t seed);
+  TrainingEnd run_steps(TrainingState& state, std::uint64_t seed, const TrainingControl& control);
+  /// Where steps are taken on a device: brings the state up to date.
+  void read_back(TrainingState& state);
   std::unique_ptr<Worker> take_worker();
   void give_worker(std::unique_ptr<Worker> worker);
 
@@ -138,7 +158,8 @@ class Trainer {
   std::vector<float> gradient_;
   std::vector<Group> groups_;
   struct Pool;
-  std::unique_ptr<Pool> pool_;       ///< workers that are not at work
+  std::unique_ptr<Pool> pool_;  ///< workers that are not at work
+  std::unique_ptr<cuda::DeviceSteps> device_;
   std::function<bool()> end_asked_;  ///< empty outside run
   std::vector<Index> order_;         ///< of the samples in an epoch
   Index epoch_ = -1;

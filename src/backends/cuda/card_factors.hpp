@@ -7,9 +7,8 @@
 
 namespace matapprox::cuda {
 
-// Factors whose products are those of NVIDIA's libraries. Both copy the numbers to the card; the
-// queue must outlive them. Both throw DeviceError, and NotAvailable if a library is missing.
-std::unique_ptr<CardFactor> make_dense_factor(const DeviceQueue& queue, const HostDense& factor);
+/// A factor whose products are those of cuSPARSE. Copies the numbers to the card; the queue must
+/// outlive it. Throws DeviceError, and NotAvailable if the library is missing.
 std::unique_ptr<CardFactor> make_sparse_factor(const DeviceQueue& queue,
                                                const HostSparsePair& factor);
 

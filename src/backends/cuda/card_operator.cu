@@ -3,7 +3,6 @@
 #include "backends/cuda/card_errors.hpp"
 #include "backends/cuda/card_factors.hpp"
 #include "backends/cuda/card_operator.hpp"
-#include "backends/cuda/cublas.hpp"
 #include "backends/cuda/kernel_factors.hpp"
 #include "backends/cuda/tall_cholesky.hpp"
 
@@ -13,7 +12,7 @@ namespace {
 struct CardFactorMaker {
   const DeviceQueue& queue;
   std::shared_ptr<const CardFactor> operator()(const HostDense& f) const {
-    return make_dense_factor(queue, f);
+    return std::make_shared<DenseFactor<DeviceQueue>>(queue, f);
   }
   std::shared_ptr<const CardFactor> operator()(const HostSparsePair& f) const {
     return make_sparse_factor(queue, f);
@@ -40,7 +39,7 @@ Index free_numbers() {
 class CardTallCholesky final : public CardCholesky {
  public:
   CardTallCholesky(const DeviceQueue& queue, const CardFactor& kernel, Index most)
-      : cublas_(queue), tall_(queue, cublas_, kernel, most) {}
+      : tall_(queue, kernel, most) {}
 
   Index kept() const override { return tall_.kept(); }
   void propose(std::span<const Index> S, double* own) override {
@@ -60,8 +59,7 @@ class CardTallCholesky final : public CardCholesky {
   }
 
  private:
-  Cublas cublas_;
-  TallCholesky<DeviceQueue, Cublas> tall_;
+  TallCholesky<DeviceQueue> tall_;
 };
 
 class CardChain final : public CardOperator {

@@ -2,10 +2,45 @@
 
 #include "backends/cuda/factor_chain.hpp"
 #include "backends/cuda/kernels/chord_chain.hpp"
+#include "backends/cuda/kernels/gemm.hpp"
 #include "backends/cuda/kernels/kernel_tiles.hpp"
 
-// Factors whose products are kernels of our own: on a card and on the host.
+// Factors whose products are those of a queue: on a card and on the host.
 namespace matapprox::cuda {
+
+template <class Queue>
+class DenseFactor final : public CardFactor {
+ public:
+  DenseFactor(const Queue& queue, const HostDense& factor)
+      : queue_(queue),
+        rows_(factor.rows),
+        cols_(factor.cols),
+        values_(copied(queue, factor.values, factor.rows * factor.cols)) {}
+
+  Index rows() const override { return rows_; }
+  Index cols() const override { return cols_; }
+  /// The numbers are column-major, so row-major they are F^T.
+  double* multiply(double* x, double* y, Index columns, bool transposed) const override {
+    Gemm<double> gemm = product(transposed ? cols_ : rows_,
+                                columns,
+                                transposed ? rows_ : cols_,
+                                values_.data(),
+                                rows_,
+                                x,
+                                columns,
+                                y,
+                                columns);
+    gemm.transpose_a = !transposed;
+    queue_.gemm(gemm);
+    return y;
+  }
+
+ private:
+  const Queue& queue_;
+  Index rows_;
+  Index cols_;
+  decltype(std::declval<const Queue&>().template array<double>(0)) values_;
+};
 
 template <class Queue>
 class DiagonalFactor final : public CardFactor {

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "backends/cuda/kernels/cublas_functions.hpp"
 #include "matapprox/core/error.hpp"
 
 namespace matapprox::cuda {
@@ -41,15 +42,18 @@ class LoadedLibrary {
   void* handle_;
 };
 
-CublasLibrary load_cublas() {
+CublasFunctions load_cublas() {
   const LoadedLibrary library("cublas", CUBLAS_VER_MAJOR);
-  CublasLibrary functions;
+  CublasFunctions functions;
   library.find("cublasCreate_v2", functions.create);
   library.find("cublasDestroy_v2", functions.destroy);
   library.find("cublasSetStream_v2", functions.set_stream);
+  library.find("cublasSetWorkspace_v2", functions.set_workspace);
+  library.find("cublasSetAtomicsMode", functions.set_atomics_mode);
   library.find("cublasSetMathMode", functions.set_math_mode);
   library.find("cublasGetStatusString", functions.status_string);
-  library.find("cublasDgemm_v2_64", functions.dgemm);
+  library.find("cublasSgemmStridedBatched_64", functions.sgemm);
+  library.find("cublasDgemmStridedBatched_64", functions.dgemm);
   return functions;
 }
 
@@ -71,9 +75,9 @@ CusparseLibrary load_cusparse() {
 
 }  // namespace
 
-const CublasLibrary& cublas_library() {
-  static const CublasLibrary library = load_cublas();
-  return library;
+const CublasFunctions& cublas_functions() {
+  static const CublasFunctions functions = load_cublas();
+  return functions;
 }
 
 const CusparseLibrary& cusparse_library() {

@@ -1,22 +1,12 @@
 #pragma once
 
-#include <cublas_v2.h>
 #include <cusparse.h>
 
 #include <string>
 
 namespace matapprox::cuda {
 
-/// The functions of cuBLAS that are used, by their address in the loaded library.
-struct CublasLibrary {
-  decltype(&cublasCreate_v2) create = nullptr;
-  decltype(&cublasDestroy_v2) destroy = nullptr;
-  decltype(&cublasSetStream_v2) set_stream = nullptr;
-  decltype(&cublasSetMathMode) set_math_mode = nullptr;
-  decltype(&cublasGetStatusString) status_string = nullptr;
-  decltype(&cublasDgemm_v2_64) dgemm = nullptr;
-};
-
+/// The functions of cuSPARSE that are used, by their address in the loaded library.
 struct CusparseLibrary {
   decltype(&cusparseCreate) create = nullptr;
   decltype(&cusparseDestroy) destroy = nullptr;
@@ -30,10 +20,10 @@ struct CusparseLibrary {
   decltype(&cusparseSpMM) multiply = nullptr;
 };
 
-// Each library is loaded when it is first asked for: it takes a tenth of a second and hundreds of
-// megabytes of address space, and a program that never uses a card shall run where it is missing.
-// Throws NotAvailable, naming the file, if it cannot be loaded.
-const CublasLibrary& cublas_library();
+/// cuSPARSE, as cublas_functions() is cuBLAS: each is loaded when it is first asked for, because
+/// that takes a tenth of a second and hundreds of megabytes of address space, and a program that
+/// never uses a card shall run where it is missing. Throws NotAvailable, naming the file, if it
+/// cannot be loaded.
 const CusparseLibrary& cusparse_library();
 
 }  // namespace matapprox::cuda

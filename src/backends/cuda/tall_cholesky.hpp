@@ -6,21 +6,20 @@
 #include <vector>
 
 #include "backends/cuda/factor_chain.hpp"
+#include "backends/cuda/kernels/gemm.hpp"
 #include "backends/cuda/kernels/tall_block.hpp"
 
 namespace matapprox::cuda {
 
 /// The tall matrices of a partial Cholesky factorization of a kernel matrix, in the memory of a
 /// queue: only what is small, and at the end the columns, goes to the host. Everything is
-/// column-major without gaps. Products has
-///   gemm(alpha, a, b, b_transposed, beta, c, m, n, k)      C = alpha A op(B) + beta C
-template <class Queue, class Products>
+/// column-major without gaps.
+template <class Queue>
 class TallCholesky {
  public:
   /// Room for `most` columns.
-  TallCholesky(const Queue& queue, const Products& products, const CardFactor& kernel, Index most)
+  TallCholesky(const Queue& queue, const CardFactor& kernel, Index most)
       : queue_(queue),
-        products_(products),
         kernel_(kernel),
         rows_(kernel.rows()),
         columns_(queue.template array<double>(rows_ * most)),
@@ -63,12 +62,24 @@ class TallCholesky {
     }
     if (kept_ > 0) {
       const auto rows_at = copied(queue_, F_T, fresh * kept_);
-      products_.gemm(
-          -1, factor_.data(), rows_at.data(), true, 1, residual.data(), rows_, fresh, kept_);
+      // Row-major: the transpose of the residual, less F_T F^T.
+      Gemm<double> less = product_tn(fresh,
+                                     rows_,
+                                     kept_,
+                                     rows_at.data(),
+                                     fresh,
+                                     factor_.data(),
+                                     rows_,
+                                     residual.data(),
+                                     rows_);
+      less.alpha = -1;
+      less.beta = 1;
+      queue_.gemm(less);
     }
     const auto inverse = copied(queue_, M, fresh * fresh);
     double* grown = factor_.data() + kept_ * rows_;
-    products_.gemm(1, residual.data(), inverse.data(), false, 0, grown, rows_, fresh, fresh);
+    queue_.gemm(
+        product(fresh, rows_, fresh, inverse.data(), fresh, residual.data(), rows_, grown, rows_));
     queue_.run(RowSquares<double>{grown, squares_.data(), rows_, fresh});
     queue_.download(squares_.data(), rows_, squares);
     kept_ += fresh;
@@ -88,7 +99,6 @@ class TallCholesky {
   }
 
   const Queue& queue_;
-  const Products& products_;
   const CardFactor& kernel_;
   Index rows_;
   Index kept_ = 0;

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <memory>
+
+#include "cublas_gemm.hpp"
 #include "device_array.hpp"
 #include "launch.hpp"
 
@@ -35,6 +38,12 @@ class DeviceQueue {
     check(cudaMemsetAsync(array, 0, static_cast<std::size_t>(count) * sizeof(T), stream_),
           "clearing memory of the device");
   }
+  /// The first one starts cuBLAS.
+  template <class T>
+  void gemm(const Gemm<T>& product) const {
+    if (cublas_ == nullptr) cublas_ = std::make_unique<Cublas>(stream_);
+    cublas_->run(product);
+  }
   void wait() const { stream_.wait(); }
   cudaStream_t stream() const { return stream_; }
 
@@ -46,6 +55,7 @@ class DeviceQueue {
   }
 
   Stream stream_;
+  mutable std::unique_ptr<Cublas> cublas_;  ///< on the stream, gone before it
 };
 
 }  // namespace matapprox::cuda

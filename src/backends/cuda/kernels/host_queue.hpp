@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gemm.hpp"
 #include "grid.hpp"
 
 namespace matapprox::cuda {
@@ -15,6 +16,7 @@ namespace matapprox::cuda {
 //   queue.download(array, n, host)
 //   queue.copy(from, n, to)         within the memory of the queue
 //   queue.zero(array, n)
+//   queue.gemm(product)             see gemm.hpp
 
 /// n numbers of the host.
 template <class T>
@@ -64,6 +66,11 @@ class HostQueue {
     std::fill_n(array, count, T(0));
   }
   void wait() const {}
+
+  template <class T>
+  void gemm(const Gemm<T>& product) const {
+    gemm_on_host(product);
+  }
 
  private:
   HostOrder order_;

@@ -1,0 +1,138 @@
+#pragma once
+
+#include "backends/cuda/kernels/attention/psf_product.hpp"
+#include "checker.hpp"
+#include "chord_checks.hpp"
+#include "sums_checks.hpp"
+
+namespace matapprox::cuda {
+
+/// The factors of all samples side by side on the diagonal of one dense matrix.
+template <class T>
+std::vector<double> dense_psf_factor(const PsfFactor<T>& factor,
+                                     const std::vector<T>& values,
+                                     const std::vector<T>& bias,
+                                     const std::vector<std::uint8_t>& mask) {
+  const Index rows = factor.rows;
+  std::vector<double> W(static_cast<std::size_t>(rows * rows));
+  for (Index r = 0; r < rows; ++r) {
+    const Index first = r / factor.length * factor.length;
+    if (!mask.empty() && mask[static_cast<std::size_t>(r)] == 0) {
+      W[static_cast<std::size_t>(r * rows + r)] = 1;
+      continue;
+    }
+    for (int k = 0; k < factor.links; ++k) {
+      const Index j = first + (r - first + factor.offsets[k]) % factor.length;
+      W[static_cast<std::size_t>(r * rows + j)] +=
+          static_cast<double>(values[static_cast<std::size_t>(k * rows + r)]) +
+          static_cast<double>(bias[static_cast<std::size_t>(k)]);
+    }
+  }
+  return W;
+}
+
+/// W X, W^T X with the sum it adds to, and the gradient <G_r, X_j>, by dense formulas.
+template <class T, class Queue>
+void check_psf_factor(
+    Checker<Queue>& check, Index samples, Index length, Index columns, bool masked) {
+  const Index rows = samples * length;
+  const Index numbers = rows * columns;
+  const auto offsets = reference_shape(length).offsets[0];
+  const auto links = static_cast<Index>(offsets.size());
+  const std::string name = "psf, " + std::to_string(samples) + " x " + std::to_string(length) +
+                           ", " + std::to_string(columns) + " columns" + (masked ? ", masked" : "");
+  PsfFactor<T> factor;
+  factor.rows = static_cast<int>(rows);
+  factor.length = static_cast<int>(length);
+  factor.links = static_cast<int>(links);
+  for (std::size_t k = 0; k < offsets.size(); ++k)
+    factor.offsets[k] = static_cast<std::int32_t>(offsets[k]);
+  const auto values = test_numbers<T>(links * rows, 1);
+  const auto bias = test_numbers<T>(links, 2);
+  const auto X = test_numbers<T>(numbers, 3);
+  // Not far from X, so that the largest inner product is not a sum that cancels.
+  auto V = test_numbers<T>(numbers, 4);
+  for (std::size_t i = 0; i < V.size(); ++i) V[i] += 2 * X[i];
+  const auto mask = masked ? test_mask(rows) : std::vector<std::uint8_t>();
+  const auto values_array = check.array(values);
+  const auto bias_array = check.array(bias);
+  const auto mask_array = check.array(mask);
+  factor.values = values_array.data();
+  factor.bias = bias_array.data();
+  factor.mask = masked ? mask_array.data() : nullptr;
+  const auto W = dense_psf_factor(factor, values, bias, mask);
+
+  const auto multiply = [&](bool transposed) {
+    std::vector<double> Y(static_cast<std::size_t>(numbers));
+    for (Index r = 0; r < rows; ++r) {
+      for (Index j = 0; j < rows; ++j) {
+        const double w = W[static_cast<std::size_t>(transposed ? j * rows + r : r * rows + j)];
+        if (w == 0) continue;
+        for (Index c = 0; c < columns; ++c) {
+          Y[static_cast<std::size_t>(r * columns + c)] +=
+              w * static_cast<double>(X[static_cast<std::size_t>(j * columns + c)]);
+        }
+      }
+    }
+    return Y;
+  };
+  const auto plus = [&](std::vector<double> Y, const std::vector<T>& added) {
+    for (std::size_t i = 0; i < Y.size(); ++i) Y[i] += static_cast<double>(added[i]);
+    return Y;
+  };
+  const auto x = check.array(X);
+  const auto v = check.array(V);
+  auto y = check.template zeros<T>(numbers);
+  auto sum = check.array(V);
+  const T* none = nullptr;
+  psf_product(check.queue(), factor, x.data(), none, y.data(), columns);
+  check.expect_close(check.numbers(y.data(), numbers), multiply(false), kRounding<T>, name);
+  psf_product(check.queue(), factor, x.data(), v.data(), y.data(), columns);
+  check.expect_close(
+      check.numbers(y.data(), numbers), plus(multiply(false), V), kRounding<T>, name + ", added");
+  psf_product_transposed(check.queue(), factor, x.data(), sum.data(), y.data(), columns);
+  check.expect_close(
+      check.numbers(y.data(), numbers), multiply(true), kRounding<T>, name + ", transposed");
+  std::vector<double> summed(V.begin(), V.end());
+  check.expect_close(
+      check.numbers(sum.data(), numbers), plus(summed, X), kRounding<T>, name + ", sum");
+
+  std::vector<double> wanted(static_cast<std::size_t>(links * rows));
+  for (Index k = 0; k < links; ++k) {
+    for (Index r = 0; r < rows; ++r) {
+      if (masked && mask[static_cast<std::size_t>(r)] == 0) continue;
+      const Index first = r / length * length;
+      const Index j = first + (r - first + offsets[static_cast<std::size_t>(k)]) % length;
+      for (Index c = 0; c < columns; ++c) {
+        wanted[static_cast<std::size_t>(k * rows + r)] +=
+            static_cast<double>(X[static_cast<std::size_t>(r * columns + c)]) *
+            static_cast<double>(V[static_cast<std::size_t>(j * columns + c)]);
+      }
+    }
+  }
+  auto gradient = check.template zeros<T>(links * rows);
+  psf_weight_gradient(check.queue(), factor, x.data(), v.data(), gradient.data(), columns);
+  check.expect_close(check.numbers(gradient.data(), links * rows),
+                     wanted,
+                     kRounding<T>,
+                     name + ", gradient of the weights");
+}
+
+template <class T, class Queue>
+void check_psf_of(Checker<Queue>& check) {
+  for (const Index length : {1, 2, 3, 37}) {
+    for (const Index columns : {1, 3, 6, 8, 17, 64}) {
+      check_psf_factor<T>(check, 1, length, columns, false);
+      check_psf_factor<T>(check, 3, length, columns, length > 3);
+    }
+  }
+  check_psf_factor<T>(check, 1, 1000, 8, true);
+}
+
+template <class Queue>
+void check_psf(Checker<Queue>& check) {
+  check_psf_of<float>(check);
+  check_psf_of<double>(check);
+}
+
+}  // namespace matapprox::cuda

@@ -1,0 +1,158 @@
+#pragma once
+
+#include "backends/cuda/kernels/attention/tall_product.hpp"
+#include "backends/cuda/kernels/attention/token_gradient.hpp"
+#include "checker.hpp"
+
+namespace matapprox::cuda {
+
+/// About one row in four is padding.
+inline std::vector<std::uint8_t> test_mask(Index rows) {
+  const auto numbers = test_numbers<double>(rows, 91);
+  std::vector<std::uint8_t> mask;
+  mask.reserve(numbers.size());
+  for (const double number : numbers) mask.push_back(number < -0.5 ? 0 : 1);
+  return mask;
+}
+
+template <class T, class Queue>
+void check_column_sums(
+    Checker<Queue>& check, Index segments, Index rows, Index columns, bool masked) {
+  const auto X = test_numbers<T>(segments * rows * columns, 7);
+  const auto mask = test_mask(segments * rows);
+  std::vector<double> wanted(static_cast<std::size_t>(segments * columns));
+  std::vector<double> largest(wanted.size(), -std::numeric_limits<double>::infinity());
+  for (Index r = 0; r < segments * rows; ++r) {
+    if (masked && mask[static_cast<std::size_t>(r)] == 0) continue;
+    for (Index j = 0; j < columns; ++j) {
+      const auto number = static_cast<double>(X[static_cast<std::size_t>(r * columns + j)]);
+      const auto at = static_cast<std::size_t>(r / rows * columns + j);
+      wanted[at] += number;
+      largest[at] = std::max(largest[at], number);
+    }
+  }
+  const auto x = check.array(X);
+  const auto m = check.array(mask);
+  auto sums = check.template zeros<T>(segments * columns);
+  Scratch<T, Queue> scratch(check.queue());
+  column_sums(scratch, x.data(), masked ? m.data() : nullptr, segments, rows, columns, sums.data());
+  const std::string name = "column sums, " + std::to_string(segments) + " x " +
+                           std::to_string(rows) + " x " + std::to_string(columns) +
+                           (masked ? ", masked" : "");
+  check.expect_close(check.numbers(sums.data(), sums.size()), wanted, kRounding<T>, name);
+  column_largest(
+      scratch, x.data(), masked ? m.data() : nullptr, segments, rows, columns, sums.data());
+  const auto got = check.numbers(sums.data(), sums.size());
+  check.expect_equal(std::vector<double>(got.begin(), got.end()), largest, name + ", largest");
+}
+
+/// Sums of rows, and of the squares of rows, in double.
+template <class T, class Queue>
+void check_row_sums(Checker<Queue>& check, Index rows, Index columns) {
+  const auto X = test_numbers<T>(rows * columns, 8);
+  std::vector<double> sums(static_cast<std::size_t>(rows));
+  std::vector<double> squares = sums;
+  for (Index i = 0; i < rows; ++i) {
+    for (Index j = 0; j < columns; ++j) {
+      const auto x = static_cast<double>(X[static_cast<std::size_t>(i * columns + j)]);
+      sums[static_cast<std::size_t>(i)] += x;
+      squares[static_cast<std::size_t>(i)] += x * x;
+    }
+  }
+  const std::string name = "row sums, " + std::to_string(rows) + " x " + std::to_string(columns);
+  const auto x = check.array(X);
+  auto got = check.template zeros<double>(rows);
+  Scratch<double, Queue> scratch(check.queue());
+  row_sums(scratch, x.data(), rows, columns, got.data());
+  check.expect_close(check.numbers(got.data(), rows), sums, 1e-12, name);
+  row_sums<true>(scratch, x.data(), rows, columns, got.data());
+  check.expect_close(check.numbers(got.data(), rows), squares, 1e-12, name + ", squares");
+}
+
+/// C = A^T B, and A B^T, over more rows than one part has.
+template <class T, class Queue>
+void check_tall_product(Checker<Queue>& check, Index k) {
+  const Index m = 3;
+  const Index n = 5;
+  const auto A = test_numbers<T>(k * m, 1);
+  const auto B = test_numbers<T>(k * n, 2);
+  const auto a = check.array(A);
+  const auto b = check.array(B);
+  auto c = check.template zeros<T>(m * n);
+  Scratch<T, Queue> scratch(check.queue());
+  for (const bool upright : {true, false}) {
+    std::vector<double> wanted(static_cast<std::size_t>(m * n));
+    for (Index l = 0; l < k; ++l) {
+      for (Index i = 0; i < m; ++i) {
+        for (Index j = 0; j < n; ++j) {
+          const Index at = upright ? l * m + i : i * k + l;
+          const Index to = upright ? l * n + j : j * k + l;
+          wanted[static_cast<std::size_t>(i * n + j)] +=
+              static_cast<double>(A[static_cast<std::size_t>(at)]) *
+              static_cast<double>(B[static_cast<std::size_t>(to)]);
+        }
+      }
+    }
+    const T* from = a.data();
+    const T* by = b.data();
+    tall_product(scratch,
+                 upright ? product_tn(m, n, k, from, m, by, n, c.data(), n)
+                         : product_nt(m, n, k, from, k, by, k, c.data(), n));
+    check.expect_close(check.numbers(c.data(), m * n),
+                       wanted,
+                       kRounding<T>,
+                       "tall product, " + std::to_string(k) + " rows" + (upright ? "" : ", A B^T"));
+  }
+}
+
+/// gradient[id] = the sum of rows whose token is `id`.
+template <class T, class Queue>
+void check_token_gradient(Checker<Queue>& check, Index rows, Index vocabulary, Index columns) {
+  const auto X = test_numbers<T>(rows * columns, 9);
+  const auto mask = test_mask(rows);
+  std::vector<std::int32_t> tokens;
+  for (const double u : test_numbers<double>(rows, 10))
+    tokens.push_back(static_cast<std::int32_t>((u + 1) / 2 * static_cast<double>(vocabulary)));
+  std::vector<double> wanted(static_cast<std::size_t>(vocabulary * columns));
+  for (Index r = 0; r < rows; ++r) {
+    if (mask[static_cast<std::size_t>(r)] == 0) continue;
+    for (Index j = 0; j < columns; ++j) {
+      wanted[static_cast<std::size_t>(tokens[static_cast<std::size_t>(r)] * columns + j)] +=
+          static_cast<double>(X[static_cast<std::size_t>(r * columns + j)]);
+    }
+  }
+  const auto x = check.array(X);
+  auto gradient = check.array(test_numbers<T>(vocabulary * columns, 11));
+  TokenOrderOnQueue<Queue> order(check.queue(), rows, vocabulary);
+  order.upload(order_tokens(tokens.data(), mask.data(), rows, vocabulary));
+  Scratch<T, Queue> scratch(check.queue());
+  order.gradient(scratch, x.data(), columns, gradient.data());
+  check.expect_close(check.numbers(gradient.data(), gradient.size()),
+                     wanted,
+                     kRounding<T>,
+                     "gradient of " + std::to_string(vocabulary) + " token vectors, " +
+                         std::to_string(rows) + " rows of " + std::to_string(columns));
+}
+
+template <class T, class Queue>
+void check_sums_of(Checker<Queue>& check) {
+  for (const Index rows : {1, 2, 3, 37, 1000, 2500}) {
+    for (const Index columns : {1, 7, 32, 45, 300}) {
+      check_column_sums<T>(check, 1, rows, columns, false);
+      if (rows <= 1000 && columns < 300) check_column_sums<T>(check, 3, rows, columns, rows > 3);
+    }
+  }
+  for (const Index columns : {1, 2, 3, 37, 1000, 20000}) check_row_sums<T>(check, 3, columns);
+  for (const Index k : {1, 37, 2048, 2049, 7000}) check_tall_product<T>(check, k);
+  check_token_gradient<T>(check, 1, 1, 3);
+  check_token_gradient<T>(check, 1000, 2, 8);
+  check_token_gradient<T>(check, 1000, 37, 5);
+}
+
+template <class Queue>
+void check_sums(Checker<Queue>& check) {
+  check_sums_of<float>(check);
+  check_sums_of<double>(check);
+}
+
+}  // namespace matapprox::cuda

@@ -1,0 +1,240 @@
+#pragma once
+
+#include "backends/cuda/kernels/attention/psf_training.hpp"
+#include "checker.hpp"
+#include "chord_checks.hpp"
+#include "sums_checks.hpp"
+
+namespace matapprox::cuda {
+
+/// A small model: two layers, the second narrower and without the residual.
+inline PsfModelShape small_model(Index samples, Index length) {
+  PsfModelShape model;
+  model.samples = samples;
+  model.length = length;
+  model.width = 4;
+  PsfLayerShape layer;
+  layer.in = 4;
+  layer.hidden = 3;
+  layer.value = 4;
+  layer.pattern = reference_shape(length);
+  model.layers.push_back(layer);
+  layer.value = 2;
+  layer.residual = false;
+  model.layers.push_back(layer);
+  return model;
+}
+
+/// Inputs of a batch, of every kind.
+template <class T>
+struct TestBatch {
+  std::vector<T> features;
+  std::vector<std::int32_t> tokens;
+  std::vector<std::uint8_t> mask;
+  std::vector<double> numbers;
+  std::vector<std::int32_t> labels;
+
+  TestBatch(const PsfModelShape& model, bool masked) {
+    const Index rows = model.rows();
+    features = test_numbers<T>(rows * model.features, 21);
+    if (model.vocabulary > 0) {
+      for (Index r = 0; r < rows; ++r)
+        tokens.push_back(static_cast<std::int32_t>(r * r % model.vocabulary));
+    }
+    if (masked) mask = test_mask(rows);
+    numbers = test_numbers<double>(model.samples, 22);
+    for (Index s = 0; s < model.samples; ++s)
+      labels.push_back(static_cast<std::int32_t>(s % model.outputs));
+  }
+  HostBatch<T> host() const {
+    HostBatch<T> batch;
+    batch.features = features.data();
+    batch.tokens = tokens.data();
+    batch.mask = mask.empty() ? nullptr : mask.data();
+    batch.numbers = numbers.data();
+    batch.labels = labels.data();
+    return batch;
+  }
+};
+
+/// All parameters trained.
+template <class Queue>
+PsfTraining<double, Queue> training_of(const Queue& queue,
+                                       const PsfModelShape& model,
+                                       const StepSettings& settings) {
+  StepSettings own = settings;
+  if (own.parts.empty()) own.parts = {{0, laid_out(model).parameters, 1}};
+  return PsfTraining<double, Queue>(queue, model, own);
+}
+
+template <class Queue>
+double mean_loss(Checker<Queue>& check,
+                 PsfTraining<double, Queue>& training,
+                 const std::vector<double>& parameters) {
+  training.set_parameters(parameters.data());
+  training.run_forward();
+  const Index samples = training.network().model().samples;
+  double sum = 0;
+  for (const double loss : check.numbers(training.network().losses(), samples)) sum += loss;
+  return sum / static_cast<double>(samples);
+}
+
+/// The derivative along random directions is the central difference there.
+template <class Queue>
+void check_gradient(Checker<Queue>& check,
+                    const PsfModelShape& model,
+                    bool masked,
+                    const std::string& name) {
+  auto training = training_of(check.queue(), model, {});
+  const TestBatch<double> batch(model, masked);
+  training.upload(batch.host());
+  const Index size = training.size();
+  const auto at = test_numbers<double>(size, 31);
+  std::vector<double> gradient(static_cast<std::size_t>(size));
+  training.set_parameters(at.data());
+  training.run_gradient();
+  training.gradient(gradient.data());
+  std::vector<double> derivatives;
+  std::vector<double> differences;
+  // The direction is one parameter's numbers alone: so none is hidden by the others.
+  const Index step = size < 40 ? 1 : size / 40;
+  for (Index first = 0; first < size; first += step) {
+    constexpr double kStep = 1e-5;
+    const auto direction = test_numbers<double>(size, static_cast<std::uint64_t>(40 + first));
+    std::vector<double> above = at;
+    std::vector<double> below = at;
+    double derivative = 0;
+    for (Index i = first; i < std::min(size, first + step); ++i) {
+      const auto p = static_cast<std::size_t>(i);
+      above[p] += kStep * direction[p];
+      below[p] -= kStep * direction[p];
+      derivative += gradient[p] * direction[p];
+    }
+    derivatives.push_back(derivative);
+    differences.push_back((mean_loss(check, training, above) - mean_loss(check, training, below)) /
+                          (2 * kStep));
+  }
+  check.expect_close(derivatives, differences, 1e-6, name + ", gradient");
+}
+
+template <class Queue>
+void check_gradients(Checker<Queue>& check) {
+  for (const Index length : {1, 2, 3, 13}) {
+    PsfModelShape model = small_model(3, length);
+    model.features = 2;
+    model.pool = TokenPool::kFlatten;
+    check_gradient(check, model, false, "numbers, flatten, N = " + std::to_string(length));
+    model.learned_positions = true;
+    model.loss = SampleLoss::kCrossEntropy;
+    model.smoothing = 0.1;
+    model.outputs = 3;
+    check_gradient(check, model, true, "numbers, classes, N = " + std::to_string(length));
+    model.features = 0;
+    model.vocabulary = 5;
+    model.pool = TokenPool::kMean;
+    check_gradient(check, model, true, "tokens, mean, N = " + std::to_string(length));
+    model.learned_positions = false;
+    model.waves = test_numbers<double>(length * model.width, 23);
+    model.loss = SampleLoss::kBinaryCrossEntropy;
+    model.pool = TokenPool::kCls;
+    check_gradient(check, model, false, "tokens, first row, N = " + std::to_string(length));
+  }
+}
+
+template <class Queue>
+std::vector<double> parameters_of(const PsfTraining<double, Queue>& training) {
+  std::vector<double> parameters(static_cast<std::size_t>(training.size()));
+  training.parameters(parameters.data());
+  return parameters;
+}
+
+/// Steps of an optimiser on the gradients that the device gives, by the formulas.
+template <class Queue>
+void check_steps(Checker<Queue>& check, StepKind kind, double clip) {
+  PsfModelShape model = small_model(2, 5);
+  model.features = 2;
+  StepSettings settings;
+  settings.kind = kind;
+  settings.clip = clip;
+  settings.weight_decay = 0.1;
+  const Index size = laid_out(model).parameters;
+  // What lies between the parts stays as it is.
+  settings.parts = {{0, 7, 0.5}, {20, size, 1}};
+  auto training = training_of(check.queue(), model, settings);
+  const TestBatch<double> batch(model, false);
+  training.upload(batch.host());
+  auto x = test_numbers<double>(size, 51);
+  training.set_parameters(x.data());
+  std::vector<double> m(x.size());
+  std::vector<double> v(x.size());
+  std::vector<double> gradient(x.size());
+  constexpr double kRate = 1e-4;
+  double losses = 0;
+  const std::string name =
+      "optimiser " + std::to_string(static_cast<int>(kind)) + ", clip " + std::to_string(clip);
+  for (int t = 1; t <= 3; ++t) {
+    losses += mean_loss(check, training, x);
+    training.take_step(kRate);
+    training.gradient(gradient.data());
+    double square = 0;
+    for (const double g : gradient) square += g * g;
+    const double scale = clip > 0 && std::sqrt(square) > clip ? clip / std::sqrt(square) : 1;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if (i >= 7 && i < 20) {
+        check.expect(!(std::abs(gradient[i]) > 0), name + ", gradient of a frozen parameter");
+        continue;
+      }
+      const bool apart = kind == StepKind::kAdamW;
+      const double g = scale * gradient[i] + (apart ? 0 : 0.1 * x[i]);
+      double change = 0;
+      if (kind == StepKind::kSgd) {
+        m[i] = 0.9 * m[i] + g;
+        change = m[i];
+      } else {
+        m[i] = 0.9 * m[i] + 0.1 * g;
+        v[i] = 0.999 * v[i] + 0.001 * g * g;
+        change =
+            m[i] / (1 - std::pow(0.9, t)) / (std::sqrt(v[i] / (1 - std::pow(0.999, t))) + 1e-8);
+      }
+      if (apart) change += 0.1 * x[i];
+      x[i] -= (i < 7 ? 0.5 : 1) * kRate * change;
+    }
+    check.expect_close(parameters_of(training), x, 1e-12, name + ", step " + std::to_string(t));
+    const StepStatus status = training.status();
+    check.expect_close(std::vector<double>{status.norm, status.loss_sum, status.steps},
+                       std::vector<double>{std::sqrt(square), losses, static_cast<double>(t)},
+                       1e-12,
+                       name + ", status");
+  }
+}
+
+/// A batch whose loss is not finite changes nothing, and neither do those after it.
+template <class Queue>
+void check_stop(Checker<Queue>& check) {
+  PsfModelShape model = small_model(2, 5);
+  model.features = 2;
+  auto training = training_of(check.queue(), model, {});
+  TestBatch<double> batch(model, false);
+  const auto x = test_numbers<double>(training.size(), 52);
+  training.set_parameters(x.data());
+  for (const double bad : {std::numeric_limits<double>::quiet_NaN(), 0.5}) {
+    batch.numbers[1] = bad;
+    training.upload(batch.host());
+    training.take_step(0.1);
+    check.expect_equal(parameters_of(training), x, "a step that is not finite");
+    check.expect(training.status().stopped > 0, "a step that is not finite: stopped");
+    check.expect(!(training.status().steps > 0), "a step that is not finite: steps");
+  }
+}
+
+template <class Queue>
+void check_training(Checker<Queue>& check) {
+  check_gradients(check);
+  for (const StepKind kind : {StepKind::kAdam, StepKind::kAdamW, StepKind::kSgd}) {
+    check_steps(check, kind, 0);
+    check_steps(check, kind, 0.05);
+  }
+  check_stop(check);
+}
+
+}  // namespace matapprox::cuda

@@ -1,0 +1,86 @@
+#pragma once
+
+#include "psf_model.hpp"
+#include "token_gradient.hpp"
+
+namespace matapprox::cuda {
+
+/// A batch in the memory of a queue. Inputs go there once a batch.
+template <class T, class Queue>
+class BatchInputs {
+ public:
+  BatchInputs(const Queue& queue, const PsfModelShape& model)
+      : queue_(&queue),
+        samples_(model.samples),
+        length_(model.length),
+        feature_numbers_(model.rows() * model.features),
+        vocabulary_(model.vocabulary),
+        squared_(model.loss == SampleLoss::kSquared),
+        features_(queue.template array<T>(feature_numbers_)),
+        tokens_(queue.template array<std::int32_t>(vocabulary_ > 0 ? model.rows() : 0)),
+        order_(queue, vocabulary_ > 0 ? model.rows() : 0, vocabulary_),
+        mask_(queue.template array<std::uint8_t>(model.rows())),
+        shares_(queue.template array<T>(samples_)),
+        numbers_(queue.template array<double>(squared_ ? samples_ : 0)),
+        labels_(queue.template array<std::int32_t>(squared_ ? 0 : samples_)) {}
+
+  /// The host's arrays may change when this returns.
+  void upload(const HostBatch<T>& batch) {
+    const Index rows = samples_ * length_;
+    if (vocabulary_ > 0) {
+      queue_->upload(batch.tokens, rows, tokens_.data());
+      order_.upload(order_tokens(batch.tokens, batch.mask, rows, vocabulary_));
+    } else {
+      queue_->upload(batch.features, feature_numbers_, features_.data());
+    }
+    has_mask_ = batch.mask != nullptr;
+    if (has_mask_) queue_->upload(batch.mask, rows, mask_.data());
+    const std::vector<T> shares = shares_of(batch.mask);
+    queue_->upload(shares.data(), samples_, shares_.data());
+    if (squared_) {
+      queue_->upload(batch.numbers, samples_, numbers_.data());
+    } else {
+      queue_->upload(batch.labels, samples_, labels_.data());
+    }
+  }
+
+  const T* features() const { return features_.data(); }
+  const std::int32_t* tokens() const { return tokens_.data(); }
+  const TokenOrderOnQueue<Queue>& order() const { return order_; }
+  const std::uint8_t* mask() const { return has_mask_ ? mask_.data() : nullptr; }
+  const T* shares() const { return shares_.data(); }
+  const double* numbers() const { return numbers_.data(); }
+  const std::int32_t* labels() const { return labels_.data(); }
+
+ private:
+  template <class Number>
+  using Array = decltype(std::declval<const Queue&>().template array<Number>(0));
+
+  /// 1 / tokens of each sample, 0 without any.
+  std::vector<T> shares_of(const std::uint8_t* mask) const {
+    std::vector<T> shares;
+    for (Index s = 0; s < samples_; ++s) {
+      Index count = 0;
+      for (Index i = 0; i < length_; ++i) count += is_token(mask, s * length_ + i) ? 1 : 0;
+      shares.push_back(count == 0 ? T(0) : static_cast<T>(1.0 / static_cast<double>(count)));
+    }
+    return shares;
+  }
+
+  const Queue* queue_;
+  Index samples_;
+  Index length_;
+  Index feature_numbers_;
+  Index vocabulary_;
+  bool squared_;
+  bool has_mask_ = false;
+  Array<T> features_;
+  Array<std::int32_t> tokens_;
+  TokenOrderOnQueue<Queue> order_;
+  Array<std::uint8_t> mask_;
+  Array<T> shares_;
+  Array<double> numbers_;
+  Array<std::int32_t> labels_;
+};
+
+}  // namespace matapprox::cuda

@@ -1,0 +1,147 @@
+#pragma once
+
+#include "optimizer.hpp"
+#include "psf_network.hpp"
+
+namespace matapprox::cuda {
+
+/// Parameters begin..end-1 are trained, at `factor` times the learning rate.
+struct TrainedPart {
+  Index begin = 0;
+  Index end = 0;
+  double factor = 1;
+};
+
+struct StepSettings {
+  StepKind kind = StepKind::kAdam;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double momentum = 0.9;
+  double weight_decay = 0;
+  double clip = 0;                 ///< largest norm of the gradient; 0: any
+  std::vector<TrainedPart> parts;  ///< in order, apart; those left out stay as they are
+};
+
+/// A model in training, all of it in the memory of a queue: a step asks nothing of the host but the
+/// inputs of its batch.
+template <class T, class Queue>
+class PsfTraining {
+ public:
+  PsfTraining(const Queue& queue, PsfModelShape model, StepSettings settings)
+      : queue_(&queue),
+        network_(queue, std::move(model)),
+        settings_(std::move(settings)),
+        parameters_(array_of(size())),
+        gradient_(array_of(size())),
+        first_(array_of(size())),
+        second_(array_of(settings_.kind == StepKind::kSgd ? 0 : size())),
+        sums_(queue.template array<double>(3)),
+        sums_scratch_(queue),
+        status_(queue.template array<StepStatus>(1)) {
+    queue.zero(first_.data(), first_.size());
+    queue.zero(second_.data(), second_.size());
+    set_status({});
+  }
+
+  Index size() const { return network_.model().parameters; }
+  PsfNetwork<T, Queue>& network() { return network_; }
+  const PsfNetwork<T, Queue>& network() const { return network_; }
+
+  void set_parameters(const T* host) { queue_->upload(host, size(), parameters_.data()); }
+  void parameters(T* host) const { queue_->download(parameters_.data(), size(), host); }
+  void gradient(T* host) const { queue_->download(gradient_.data(), size(), host); }
+  /// The optimiser's running means after `steps` steps; `second` is not read by stochastic gradient
+  /// descent.
+  void set_means(const T* first, const T* second, Index steps) {
+    queue_->upload(first, first_.size(), first_.data());
+    queue_->upload(second, second_.size(), second_.data());
+    steps_ = steps;
+  }
+  void means(T* first, T* second) const {
+    queue_->download(first_.data(), first_.size(), first);
+    queue_->download(second_.data(), second_.size(), second);
+  }
+  void set_status(const StepStatus& status) { queue_->upload(&status, 1, status_.data()); }
+  /// Waits for the steps that were asked for.
+  StepStatus status() const {
+    StepStatus status;
+    queue_->download(status_.data(), 1, &status);
+    return status;
+  }
+
+  void upload(const HostBatch<T>& batch) { network_.inputs().upload(batch); }
+  /// Losses of the batch, in losses() of the network.
+  void run_forward() { network_.forward(parameters_.data()); }
+  /// The gradient of the batch's mean loss.
+  void run_gradient() {
+    run_forward();
+    network_.backward(parameters_.data(), gradient_.data());
+    clear_frozen();
+  }
+  /// run_gradient, then a step of the optimiser at this learning rate, which is not taken where the
+  /// loss or the gradient is not finite, nor after such a step.
+  void take_step(double rate);
+
+ private:
+  template <class Number>
+  using Array = decltype(std::declval<const Queue&>().template array<Number>(0));
+  Array<T> array_of(Index size) const { return queue_->template array<T>(size); }
+
+  /// Frozen parameters do not count in the norm of the gradient.
+  void clear_frozen() {
+    Index done = 0;
+    for (const TrainedPart& part : settings_.parts) {
+      queue_->zero(gradient_.data() + done, part.begin - done);
+      done = part.end;
+    }
+    queue_->zero(gradient_.data() + done, size() - done);
+  }
+
+  const Queue* queue_;
+  PsfNetwork<T, Queue> network_;
+  StepSettings settings_;
+  Array<T> parameters_;
+  Array<T> gradient_;
+  Array<T> first_;
+  Array<T> second_;
+  Array<double> sums_;  ///< losses, wrong answers, squares of the gradient
+  Scratch<double, Queue> sums_scratch_;
+  Array<StepStatus> status_;
+  Index steps_ = 0;  ///< asked for
+};
+
+template <class T, class Queue>
+void PsfTraining<T, Queue>::take_step(double rate) {
+  run_gradient();
+  const Index samples = network_.model().samples;
+  double* sums = sums_.data();
+  row_sums(sums_scratch_, network_.losses(), 1, samples, sums);
+  row_sums(sums_scratch_, network_.wrong(), 1, samples, sums + 1);
+  row_sums<true>(sums_scratch_, gradient_.data(), 1, size(), sums + 2);
+  queue_->run(JudgeStep{
+      sums, sums + 1, sums + 2, 1 / static_cast<double>(samples), settings_.clip, status_.data()});
+  ++steps_;
+  OptimizerStep<T> step;
+  step.kind = settings_.kind;
+  step.beta1 = settings_.beta1;
+  step.beta2 = settings_.beta2;
+  step.epsilon = settings_.epsilon;
+  step.momentum = settings_.momentum;
+  step.weight_decay = settings_.weight_decay;
+  step.bias1 = 1 - std::pow(settings_.beta1, static_cast<double>(steps_));
+  step.bias2 = 1 - std::pow(settings_.beta2, static_cast<double>(steps_));
+  step.gradient = gradient_.data();
+  step.first = first_.data();
+  step.second = second_.data();
+  step.parameters = parameters_.data();
+  step.status = status_.data();
+  for (const TrainedPart& part : settings_.parts) {
+    step.begin = part.begin;
+    step.end = part.end;
+    step.rate = rate * part.factor;
+    queue_->run(step);
+  }
+}
+
+}  // namespace matapprox::cuda

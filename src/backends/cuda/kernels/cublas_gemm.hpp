@@ -1,0 +1,81 @@
+#pragma once
+
+#include <string>
+
+#include "cublas_functions.hpp"
+#include "device_array.hpp"
+#include "gemm.hpp"
+
+namespace matapprox::cuda {
+
+inline void check(cublasStatus_t status, const char* what) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  throw DeviceError(
+      std::string(what) + " (" + cublas_functions().status_string(status) + ")",
+      status == CUBLAS_STATUS_ALLOC_FAILED ? cudaErrorMemoryAllocation : cudaErrorUnknown);
+}
+
+/// cuBLAS on one stream. Its workspace is fixed and atomics are not allowed, so that a product has
+/// the same bits in every run; numbers of 32 bits are multiplied as such, never as TF32.
+class Cublas {
+ public:
+  explicit Cublas(cudaStream_t stream) : functions_(cublas_functions()), workspace_(kWorkspace) {
+    check(functions_.create(&handle_), "start of cuBLAS");
+    try {
+      check(functions_.set_stream(handle_, stream), "stream of cuBLAS");
+      // After the stream, which would take the workspace back.
+      check(functions_.set_workspace(
+                handle_, workspace_.data(), static_cast<std::size_t>(kWorkspace)),
+            "workspace of cuBLAS");
+      check(functions_.set_atomics_mode(handle_, CUBLAS_ATOMICS_NOT_ALLOWED), "setting of cuBLAS");
+      check(functions_.set_math_mode(handle_, CUBLAS_DEFAULT_MATH), "setting of cuBLAS");
+    } catch (...) {
+      functions_.destroy(handle_);
+      throw;
+    }
+  }
+  ~Cublas() { functions_.destroy(handle_); }
+  Cublas(const Cublas&) = delete;
+  Cublas& operator=(const Cublas&) = delete;
+
+  /// cuBLAS has its matrices by columns: there C^T = op(B)^T op(A)^T is asked for.
+  template <class T>
+  void run(const Gemm<T>& g) const {
+    if (g.m == 0 || g.n == 0 || g.batch == 0) return;
+    const auto call = [&](auto function) {
+      check(function(handle_,
+                     g.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N,
+                     g.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N,
+                     g.n,
+                     g.m,
+                     g.k,
+                     &g.alpha,
+                     g.b,
+                     g.ldb,
+                     g.stride_b,
+                     g.a,
+                     g.lda,
+                     g.stride_a,
+                     &g.beta,
+                     g.c,
+                     g.ldc,
+                     g.stride_c,
+                     g.batch),
+            "product of cuBLAS");
+    };
+    if constexpr (sizeof(T) == sizeof(float)) {
+      call(functions_.sgemm);
+    } else {
+      call(functions_.dgemm);
+    }
+  }
+
+ private:
+  // What NVIDIA recommends for Hopper.
+  static constexpr Index kWorkspace = Index{32} << 20;
+  const CublasFunctions& functions_;
+  DeviceArray<char> workspace_;
+  cublasHandle_t handle_ = nullptr;
+};
+
+}  // namespace matapprox::cuda

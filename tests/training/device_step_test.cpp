@@ -1,0 +1,319 @@
+// The kernels of the training step on a card, run on the host, against the model and the optimiser
+// of the CPU.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+
+#include "backends/cuda/kernels/host_queue.hpp"
+#include "backends/device_model.hpp"
+#include "backends/device_steps.hpp"
+#include "matapprox/core/error.hpp"
+#include "matapprox/core/random.hpp"
+
+namespace matapprox {
+namespace {
+
+using cuda::HostQueue;
+using training::Model;
+using training::ModelDescription;
+
+ModelDescription device_step_model() {
+  ModelDescription description;
+  description.options.width = 6;
+  description.options.block.kind = attention::BlockKind::kBare;
+  description.options.pool = attention::Pool::kFlatten;
+  description.attention_options = {{"hidden", "5"}, {"value_width", "4"}};
+  description.task.length = 13;
+  description.task.features = 2;
+  description.task.tolerance = 0.04;
+  return description;
+}
+
+/// A batch of random samples that fit the task, the last tokens of every second one padding.
+std::vector<tasks::Sample> device_step_samples(const tasks::TaskShape& task, Index count) {
+  std::vector<tasks::Sample> samples(static_cast<std::size_t>(count));
+  Index next = 0;
+  const auto draw = [&] { return random_uniform(7, RandomStream::kShuffle, 0, next++); };
+  for (Index s = 0; s < count; ++s) {
+    tasks::Sample& sample = samples[static_cast<std::size_t>(s)];
+    for (Index i = 0; i < task.length * task.features; ++i)
+      sample.features.push_back(static_cast<float>(2 * draw() - 1));
+    if (task.vocabulary > 0) {
+      for (Index i = 0; i < task.length; ++i) {
+        sample.tokens.push_back(
+            static_cast<std::int32_t>(draw() * static_cast<double>(task.vocabulary)));
+      }
+    }
+    if (s % 2 == 1) {
+      sample.mask.assign(static_cast<std::size_t>(task.length), 1);
+      for (Index i = task.length - s; i < task.length; ++i)
+        sample.mask[static_cast<std::size_t>(i)] = 0;
+    }
+    sample.number = draw();
+    if (task.classes > 0)
+      sample.label = static_cast<std::int32_t>(draw() * static_cast<double>(task.classes));
+  }
+  return samples;
+}
+
+struct CpuStep {
+  double loss = 0;
+  std::vector<double> gradient;
+};
+
+/// Mean loss of the samples and its gradient by the model of the CPU.
+CpuStep cpu_gradient(const Model<double>& model,
+                     const training::LossOptions& options,
+                     const std::vector<tasks::Sample>& samples,
+                     const std::vector<double>& parameters) {
+  const training::Loss loss(options, model.description().task);
+  CpuStep step;
+  step.gradient.resize(parameters.size());
+  attention::Cache<double> cache;
+  attention::Workspace<double> workspace;
+  attention::Call<double> call;
+  call.parameters = parameters.data();
+  call.gradient = step.gradient.data();
+  call.training = true;
+  call.workspace = &workspace;
+  const double share = 1 / static_cast<double>(samples.size());
+  for (const tasks::Sample& sample : samples) {
+    attention::TokenMatrix<double> out(1, model.outputs());
+    attention::TokenMatrix<double> d_out(1, model.outputs());
+    model.forward(call, sample, out, cache);
+    step.loss += share * loss.evaluate<double>(sample, out, d_out).loss;
+    d_out *= share;
+    model.backward(call, sample, d_out, cache);
+  }
+  return step;
+}
+
+template <class T>
+cuda::PsfTraining<T, HostQueue> on_device(const HostQueue& queue,
+                                          const Model<T>& model,
+                                          const training::LossOptions& loss,
+                                          const training::OptimizerOptions& optimizer,
+                                          const std::vector<tasks::Sample>& samples) {
+  const auto shape = cuda::device_model(model, loss, static_cast<Index>(samples.size()));
+  cuda::PackedBatch<T> batch(shape);
+  for (const tasks::Sample& sample : samples) batch.add(sample);
+  cuda::PsfTraining<T, HostQueue> training(
+      queue, shape, cuda::device_settings(optimizer, model.parameters()));
+  training.upload(batch.host());
+  return training;
+}
+
+void expect_gradient_of_cpu(const ModelDescription& description,
+                            const training::LossOptions& loss = {}) {
+  const HostQueue queue;
+  const Model<double> model(description);
+  const auto samples = device_step_samples(description.task, 5);
+  const auto parameters = model.parameters().initial_values<double>(11);
+  const CpuStep cpu = cpu_gradient(model, loss, samples, parameters);
+  auto device = on_device(queue, model, loss, {}, samples);
+  ASSERT_EQ(device.size(), model.parameters().size());
+  device.set_parameters(parameters.data());
+  device.take_step(0);
+  EXPECT_NEAR(device.status().loss, cpu.loss, 1e-12 * cpu.loss);
+  std::vector<double> gradient(parameters.size());
+  device.gradient(gradient.data());
+  for (const attention::Parameter& p : model.parameters().parameters()) {
+    double largest = 0;
+    double difference = 0;
+    for (Index i = p.offset; i < p.offset + p.size(); ++i) {
+      const double wanted = cpu.gradient[static_cast<std::size_t>(i)];
+      largest = std::max(largest, std::abs(wanted));
+      difference = std::max(difference, std::abs(gradient[static_cast<std::size_t>(i)] - wanted));
+    }
+    EXPECT_LE(difference, 1e-12 * largest) << p.name;
+    EXPECT_GT(largest, 0) << p.name;
+  }
+}
+
+TEST(DeviceStep, ParametersLieWhereTheModelHasThem) {
+  ModelDescription description = device_step_model();
+  description.options.embedding.positions = attention::Positions::kLearned;
+  const Model<float> model(description);
+  const auto shape = cuda::device_model(model, {}, 3);
+  const auto expect_place = [&](const char* name, const cuda::ParameterPlace& place) {
+    const attention::Parameter& p = model.parameters().find(name);
+    EXPECT_EQ(place.offset, p.offset) << name;
+    EXPECT_EQ(place.rows, p.rows) << name;
+    EXPECT_EQ(place.cols, p.cols) << name;
+  };
+  expect_place("embedding.feature.weight", shape.feature.weight);
+  expect_place("embedding.position", shape.position);
+  expect_place("block0.attention.hidden.weight", shape.layers[0].first.weight);
+  expect_place("block0.attention.value.bias", shape.layers[0].outputs[0].bias);
+  expect_place("block0.attention.factor1.weight", shape.layers[0].outputs[1].weight);
+  expect_place("block0.attention.factor4.bias", shape.layers[0].outputs[4].bias);
+  expect_place("head.weight", shape.head.weight);
+  expect_place("head.bias", shape.head.bias);
+  EXPECT_EQ(shape.parameters, model.parameters().size());
+}
+
+TEST(DeviceStep, GradientOfNumbersIsThatOfTheCpu) {
+  ModelDescription description = device_step_model();
+  expect_gradient_of_cpu(description);
+  description.attention_options.emplace_back("residual", "false");
+  description.attention_options.emplace_back("pattern", "torch");
+  description.options.pool = attention::Pool::kCls;
+  expect_gradient_of_cpu(description);
+}
+
+TEST(DeviceStep, GradientOfTokensIsThatOfTheCpu) {
+  ModelDescription description = device_step_model();
+  description.task.features = 0;
+  description.task.vocabulary = 4;
+  description.task.answer = tasks::Answer::kClass;
+  description.task.classes = 3;
+  description.options.layers = 2;
+  description.attention_options = {{"hidden", "5"}};
+  description.options.pool = attention::Pool::kMean;
+  description.options.embedding.positions = attention::Positions::kLearned;
+  expect_gradient_of_cpu(description, {training::LossKind::kAuto, 0.1});
+  description.options.embedding.positions = attention::Positions::kSinusoidal;
+  expect_gradient_of_cpu(description, {training::LossKind::kBinaryCrossEntropy, 0});
+}
+
+TEST(DeviceStep, StepsOfTheOptimizerAreThoseOfTheCpu) {
+  const HostQueue queue;
+  ModelDescription description = device_step_model();
+  Model<float> model(description);
+  model.parameters().set_trained("block0.attention.factor2", false);
+  training::OptimizerOptions options;
+  options.clip = 0.5;
+  options.embedding_factor = 0.25;
+  options.weight_decay = 0.01;
+  options.schedule = training::Schedule::kCosine;
+  options.warmup = 2;
+  const Index steps = 4;
+  const auto samples = device_step_samples(description.task, 3);
+  for (const auto kind : {training::OptimizerKind::kAdam,
+                          training::OptimizerKind::kAdamW,
+                          training::OptimizerKind::kSgd}) {
+    options.kind = kind;
+    const training::Optimizer optimizer(options, model.parameters());
+    training::OptimizerState state = optimizer.start();
+    auto parameters = model.parameters().initial_values<float>(11);
+    auto device = on_device(queue, model, {}, options, samples);
+    device.set_parameters(parameters.data());
+    std::vector<float> gradient(parameters.size());
+    std::vector<float> got(parameters.size());
+    for (Index step = 1; step <= steps; ++step) {
+      device.take_step(cuda::learning_rate(options, step, steps));
+      device.gradient(gradient.data());
+      const double norm = optimizer.step(gradient, steps, state, parameters);
+      EXPECT_NEAR(device.status().norm, norm, 1e-12 * norm);
+      device.parameters(got.data());
+      for (std::size_t i = 0; i < got.size(); ++i)
+        ASSERT_NEAR(got[i], parameters[i], 1e-6 * (1e-3 + std::abs(parameters[i]))) << i;
+    }
+  }
+}
+
+/// A trainer on the adding task.
+struct DeviceRun {
+  training::TrainingOptions options;
+  std::unique_ptr<tasks::Task> task = tasks::make_task("adding", {{"length", "13"}}, 3);
+  std::unique_ptr<Model<float>> model;
+  std::unique_ptr<training::Trainer> trainer;
+  training::TrainingState state;
+
+  explicit DeviceRun(double learning_rate) {
+    options.steps = 9;
+    options.batch = 3;
+    options.accumulate = 2;
+    options.evaluate_every = 4;
+    options.evaluation_samples = 20;
+    options.optimizer.learning_rate = learning_rate;
+    ModelDescription description = device_step_model();
+    description.task = task->shape();
+    model = std::make_unique<Model<float>>(description);
+    trainer = std::make_unique<training::Trainer>(*model, *task, options);
+    state = trainer->start(5);
+  }
+  void use(const HostQueue& queue) {
+    trainer->use_device(std::make_unique<cuda::DeviceSteps>(
+        *model, *task, options, [&](const auto& shape, const auto& settings) {
+          return std::make_unique<cuda::PsfSessionOn<HostQueue>>(queue, shape, settings);
+        }));
+  }
+};
+
+TEST(DeviceStep, ARunIsThatOfTheCpu) {
+  const HostQueue queue;
+  DeviceRun cpu(0.01);
+  DeviceRun device(0.01);
+  device.use(queue);
+  cpu.trainer->run(cpu.state, 5, {});
+  // Interrupted in between, so that a run also begins in the middle.
+  std::atomic<bool> stop = false;
+  training::TrainingControl control;
+  control.stop = &stop;
+  control.progress = [&](const training::TrainingState& s) { stop = s.optimizer.step == 6; };
+  EXPECT_EQ(device.trainer->run(device.state, 5, control), training::TrainingEnd::kInterrupted);
+  EXPECT_EQ(device.state.optimizer.step, 6);
+  EXPECT_EQ(device.trainer->run(device.state, 5, {}), training::TrainingEnd::kSteps);
+  EXPECT_EQ(device.state.optimizer.step, 9);
+  ASSERT_EQ(device.state.history.size(), cpu.state.history.size());
+  for (std::size_t i = 0; i < cpu.state.history.size(); ++i) {
+    const training::TrainingPoint& wanted = cpu.state.history[i];
+    EXPECT_NEAR(device.state.history[i].training_loss, wanted.training_loss, 1e-4);
+    EXPECT_NEAR(device.state.history[i].validation_loss, wanted.validation_loss, 1e-4);
+  }
+  for (std::size_t i = 0; i < cpu.state.parameters.size(); ++i)
+    ASSERT_NEAR(device.state.parameters[i], cpu.state.parameters[i], 1e-3) << i;
+}
+
+TEST(DeviceStep, ALossThatIsNotFiniteEndsARun) {
+  const HostQueue queue;
+  DeviceRun device(1e38);
+  device.use(queue);
+  EXPECT_THROW(device.trainer->run(device.state, 5, {}), NumericalError);
+  EXPECT_GE(device.state.optimizer.step, 1);
+  EXPECT_LT(device.state.optimizer.step, 4);
+}
+
+TEST(DeviceStep, RefusesWhatItDoesNotDo) {
+  const auto message = [](const ModelDescription& description) -> std::string {
+    try {
+      cuda::device_model(Model<float>(description), {}, 1);
+    } catch (const NotAvailable& error) {
+      return error.what();
+    }
+    return "";
+  };
+  ModelDescription description = device_step_model();
+  EXPECT_EQ(message(description), "");
+  description.options.pool = attention::Pool::kMax;
+  EXPECT_EQ(message(description),
+            "training on a device: pool is max; it takes flatten, cls, mean, device cpu takes all");
+  description = device_step_model();
+  description.attention_options = {};
+  description.options.attention = "softmax";
+  EXPECT_EQ(message(description),
+            "training on a device: attention is softmax; it takes psf, device cpu takes all");
+  description = device_step_model();
+  description.options.block.dropout = 0.1;
+  EXPECT_NE(message(description), "");
+}
+
+TEST(DeviceStep, RefusesSamplesThatDoNotFit) {
+  const Model<float> model(device_step_model());
+  cuda::PackedBatch<float> batch(cuda::device_model(model, {}, 1));
+  tasks::Sample sample;
+  sample.features.resize(24);
+  EXPECT_THROW(batch.add(sample), InvalidArgument);
+  sample.features.resize(26);
+  batch.add(sample);
+  EXPECT_EQ(batch.samples(), 1);
+  EXPECT_EQ(batch.host().mask, nullptr);
+  sample.mask.assign(12, 1);
+  EXPECT_THROW(batch.add(sample), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace matapprox
