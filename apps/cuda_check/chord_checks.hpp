@@ -50,9 +50,10 @@ std::vector<double> multiply_by_definition(const ChordShape& shape,
           values[static_cast<std::size_t>(shape.first_value(m) + i * links + k)]);
       const Index to = transposed ? j : i;
       const Index from = transposed ? i : j;
-      for (Index c = 0; c < columns; ++c)
+      for (Index c = 0; c < columns; ++c) {
         Y[static_cast<std::size_t>(to * columns + c)] +=
             w * X[static_cast<std::size_t>(from * columns + c)];
+      }
     }
   }
   return Y;

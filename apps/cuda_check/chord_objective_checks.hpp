@@ -11,9 +11,10 @@ inline Dense dense_product(const Dense& A, const Dense& B, Index n) {
   Dense C(A.size());
   for (Index i = 0; i < n; ++i) {
     for (Index k = 0; k < n; ++k) {
-      for (Index j = 0; j < n; ++j)
+      for (Index j = 0; j < n; ++j) {
         C[static_cast<std::size_t>(i * n + j)] +=
             A[static_cast<std::size_t>(i * n + k)] * B[static_cast<std::size_t>(k * n + j)];
+      }
     }
   }
   return C;

@@ -26,6 +26,6 @@ using ChordTargetColumns = std::function<void(std::span<const Index> J, double* 
 /// build has no CUDA.
 std::unique_ptr<DeviceChordObjective> make_device_chord_objective(const ChordPattern& pattern,
                                                                   Index most_columns,
-                                                                  ChordTargetColumns target);
+                                                                  const ChordTargetColumns& target);
 
 }  // namespace matapprox

@@ -23,10 +23,10 @@ auto on_card(const Body& body) {
 
 class ObjectiveOnCard final : public DeviceChordObjective {
  public:
-  ObjectiveOnCard(const ChordPattern& pattern, Index most_columns, ChordTargetColumns target)
+  ObjectiveOnCard(const ChordPattern& pattern, Index most_columns, const ChordTargetColumns& target)
       : fit_(cuda::ChordShape{pattern.order, pattern.offsets},
              most_columns,
-             [target = std::move(target)](const Index* J, Index count, double* panel) {
+             [target](const Index* J, Index count, double* panel) {
                target({J, static_cast<std::size_t>(count)}, panel);
              }) {}
 
@@ -41,11 +41,9 @@ class ObjectiveOnCard final : public DeviceChordObjective {
 
 }  // namespace
 
-std::unique_ptr<DeviceChordObjective> make_device_chord_objective(const ChordPattern& pattern,
-                                                                  Index most_columns,
-                                                                  ChordTargetColumns target) {
-  return on_card(
-      [&] { return std::make_unique<ObjectiveOnCard>(pattern, most_columns, std::move(target)); });
+std::unique_ptr<DeviceChordObjective> make_device_chord_objective(
+    const ChordPattern& pattern, Index most_columns, const ChordTargetColumns& target) {
+  return on_card([&] { return std::make_unique<ObjectiveOnCard>(pattern, most_columns, target); });
 }
 
 }  // namespace matapprox

@@ -32,7 +32,7 @@ struct ChordRows {
     const Index c = t - r * columns;
     const Index i = first + r;
     if (transposed) {
-      const Index j = wrapped<Index>(i, offsets[link], order);
+      const auto j = wrapped<Index>(i, offsets[link], order);
       y[j * columns + c] += values[r * links + link] * x[i * columns + c];
       return;
     }
