@@ -6,7 +6,7 @@
 
 Every run is one model and one JSON document in the folder; runs that are there already are not done again, so an
 interrupted table goes on where it was. Prints the median test error of the seeds with their range, beside the floors.
-All models: one post_norm block of width 32, four heads (PSF: one), feed-forward of twice the width.
+All models: one post_norm block of width 32, four heads (PSF, FLASH: one), feed-forward of twice the width.
 """
 import argparse
 import json
@@ -17,7 +17,8 @@ from pathlib import Path
 COMMON = ["--width", "32", "--heads", "4", "--layers", "1", "--block", "post_norm", "--feed-forward", "2",
           "--learning-rate", "0.002", "--schedule", "cosine", "--warmup", "100", "--batch", "40",
           "--evaluation-samples", "1000", "--evaluate-every", "250", "--threads", "1"]
-OWN = {"psf": ["--heads", "1"], "linformer": ["--rank", "32"], "revisited_linformer": ["--rank", "32"]}
+OWN = {"psf": ["--heads", "1"], "flash": ["--heads", "1"],
+       "linformer": ["--rank", "32"], "revisited_linformer": ["--rank", "32"]}
 
 
 def run(options, mechanism, head, seed, extra):
