@@ -16,6 +16,7 @@
 #include <functional>
 #include <vector>
 
+#include "backends/cuda/kernels/card_present.hpp"
 #include "backends/cuda/kernels/chord_chain.hpp"
 #include "backends/cuda/kernels/chord_fit.hpp"
 #include "backends/cuda/kernels/device_queue.hpp"
@@ -379,12 +380,11 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: matapprox_cuda_bench [--quick]\n");
     return 2;
   }
-  int count = 0;
-  if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) {
-    std::printf("skipped: there is no card\n");
-    return 77;
-  }
   try {
+    if (const std::string why = matapprox::cuda::why_there_is_no_card(); !why.empty()) {
+      std::printf("skipped: %s\n", why.c_str());
+      return 77;
+    }
     return matapprox::cuda::run(quick);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "matapprox_cuda_bench: %s\n", error.what());

@@ -6,7 +6,8 @@
 
 namespace matapprox::cuda {
 
-/// Runs all checks on the first card. Returns why not, or nothing.
+/// Runs all checks on the first card. Returns why there is none, or nothing. Throws DeviceError for
+/// one that cannot be used.
 std::string run_device_checks(Results& results);
 
 }  // namespace matapprox::cuda

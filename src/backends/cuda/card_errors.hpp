@@ -7,13 +7,14 @@
 
 namespace matapprox::cuda {
 
-/// Runs body(); an error of the card becomes NotAvailable, in words for who uses the program.
+/// body(); an error of the card becomes NotAvailable, in words for who uses the program. `who` is
+/// what wanted the card.
 template <class Body>
-void as_not_available(const Body& body) {
+auto on_card(const std::string& who, const Body& body) {
   try {
-    body();
+    return body();
   } catch (const DeviceError& error) {
-    std::string text = error.what();
+    std::string text = who + ": " + error.what();
     if (error.out_of_memory())
       text += "; the card has no room for it, --device cpu takes none there";
     if (error.error() == cudaErrorNoKernelImageForDevice)

@@ -43,19 +43,19 @@ class CardTallCholesky final : public CardCholesky {
 
   Index kept() const override { return tall_.kept(); }
   void propose(std::span<const Index> S, double* own) override {
-    as_not_available([&] { tall_.propose(S, own); });
+    on_card("a matrix on the card", [&] { tall_.propose(S, own); });
   }
   void factor_rows(std::span<const Index> S, double* out) const override {
-    as_not_available([&] { tall_.factor_rows(S, out); });
+    on_card("a matrix on the card", [&] { tall_.factor_rows(S, out); });
   }
   void accept(std::span<const Index> positions,
               const double* F_T,
               const double* M,
               double* squares) override {
-    as_not_available([&] { tall_.accept(positions, F_T, M, squares); });
+    on_card("a matrix on the card", [&] { tall_.accept(positions, F_T, M, squares); });
   }
   void download_columns(double* out) const override {
-    as_not_available([&] { tall_.download_columns(out); });
+    on_card("a matrix on the card", [&] { tall_.download_columns(out); });
   }
 
  private:
@@ -91,7 +91,7 @@ class CardChain final : public CardOperator {
   template <class Body>
   void guarded(const Body& body) const {
     const std::lock_guard lock(mutex_);
-    as_not_available(body);
+    on_card("a matrix on the card", body);
   }
 
   DeviceQueue queue_;
@@ -104,7 +104,7 @@ class CardChain final : public CardOperator {
 std::unique_ptr<CardOperator> make_card_operator(const std::vector<ChainLink>& links,
                                                  bool symmetrized) {
   std::unique_ptr<CardOperator> made;
-  as_not_available([&] { made = std::make_unique<CardChain>(links, symmetrized); });
+  on_card("a matrix on the card", [&] { made = std::make_unique<CardChain>(links, symmetrized); });
   return made;
 }
 

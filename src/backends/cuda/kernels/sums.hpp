@@ -6,21 +6,21 @@ namespace matapprox::cuda {
 
 /// The sum of a number of each thread of a block, in pairs, then pairs of pairs: the same order
 /// whoever runs it. For kernels with kThreads threads whose Local has a member `sum`.
-template <int kThreads>
+template <int kThreads, class T = double>
 struct BlockSum {
   static_assert((kThreads & (kThreads - 1)) == 0);
   struct Shared {
-    double parts[static_cast<std::size_t>(kThreads)];
+    T parts[static_cast<std::size_t>(kThreads)];
   };
   static MATAPPROX_HD constexpr int steps() {
     int steps = 0;
     for (int width = kThreads; width > 1; width /= 2) ++steps;
     return steps;
   }
-  static MATAPPROX_HD void fill(int thread, int step, Shared& shared, double sum) {
+  static MATAPPROX_HD void fill(int thread, int step, Shared& shared, T sum) {
     if (thread < (kThreads >> step)) shared.parts[thread] = sum;
   }
-  static MATAPPROX_HD void use(int thread, int step, const Shared& shared, double& sum) {
+  static MATAPPROX_HD void use(int thread, int step, const Shared& shared, T& sum) {
     const int half = kThreads >> (step + 1);
     if (thread < half) sum += shared.parts[thread + half];
   }

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "reductions.hpp"
 #include "row_reduction.hpp"
-#include "sums.hpp"
 
 namespace matapprox::cuda {
 
@@ -53,9 +53,7 @@ struct SoftmaxRows {
  private:
   template <class Body>
   MATAPPROX_HD void each(Place place, const Body& body) const {
-    const Index row = Lanes::row(place);
-    if (row >= rows) return;
-    for (Index j = Lanes::lane(place); j < columns; j += Lanes::kLanes) body(row * columns + j);
+    Lanes::each(place, rows, columns, [&](Index row, Index j) { body(row * columns + j); });
   }
 };
 
@@ -95,9 +93,7 @@ struct SoftmaxRowsGradient {
  private:
   template <class Body>
   MATAPPROX_HD void each(Place place, const Body& body) const {
-    const Index row = Lanes::row(place);
-    if (row >= rows) return;
-    for (Index j = Lanes::lane(place); j < columns; j += Lanes::kLanes) body(row * columns + j);
+    Lanes::each(place, rows, columns, [&](Index row, Index j) { body(row * columns + j); });
   }
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "reductions.hpp"
 #include "row_reduction.hpp"
-#include "sums.hpp"
 
 namespace matapprox::cuda {
 
@@ -34,7 +34,8 @@ struct LayerNormForward {
   MATAPPROX_HD int steps(Place) const { return 2; }  // the mean, the variance
   MATAPPROX_HD void begin(Place place, Local& own) const {
     own.part = 0;
-    each(place, [&](Index row, Index j) { own.part += x[row * columns + j]; });
+    Lanes::each(
+        place, rows, columns, [&](Index row, Index j) { own.part += x[row * columns + j]; });
   }
   MATAPPROX_HD void fill(Place place, int, Shared& shared, Local& own) const {
     Lanes::give(place, shared, own.part);
@@ -47,27 +48,19 @@ struct LayerNormForward {
     }
     own.mean = mean;
     own.part = 0;
-    each(place, [&](Index row, Index j) {
+    Lanes::each(place, rows, columns, [&](Index row, Index j) {
       const T off = x[row * columns + j] - mean;
       own.part += off * off;
     });
   }
   MATAPPROX_HD void end(Place place, const Local& own) const {
-    each(place, [&](Index row, Index j) {
+    Lanes::each(place, rows, columns, [&](Index row, Index j) {
       const Index at = row * columns + j;
       const T own_z = (x[at] - own.mean) * own.scale;
       z[at] = own_z;
       y[at] = own_z * weight[j] + bias[j];
       if (j == 0) scales[row] = own.scale;
     });
-  }
-
- private:
-  template <class Body>
-  MATAPPROX_HD void each(Place place, const Body& body) const {
-    const Index row = Lanes::row(place);
-    if (row >= rows) return;
-    for (Index j = Lanes::lane(place); j < columns; j += Lanes::kLanes) body(row, j);
   }
 };
 
@@ -96,7 +89,7 @@ struct LayerNormGradient {
   MATAPPROX_HD void begin(Place, Local& own) const { own.mean = own.along = 0; }
   MATAPPROX_HD void fill(Place place, int step, Shared& shared, Local&) const {
     T part = 0;
-    each(place, [&](Index row, Index j) {
+    Lanes::each(place, rows, columns, [&](Index row, Index j) {
       const Index at = row * columns + j;
       const T g = dy[at] * weight[j];
       part += step == 0 ? g : g * z[at];
@@ -107,18 +100,10 @@ struct LayerNormGradient {
     (step == 0 ? own.mean : own.along) = Lanes::sum(place, shared) / static_cast<T>(columns);
   }
   MATAPPROX_HD void end(Place place, const Local& own) const {
-    each(place, [&](Index row, Index j) {
+    Lanes::each(place, rows, columns, [&](Index row, Index j) {
       const Index at = row * columns + j;
       dx[at] = scales[row] * (dy[at] * weight[j] - own.mean - z[at] * own.along);
     });
-  }
-
- private:
-  template <class Body>
-  MATAPPROX_HD void each(Place place, const Body& body) const {
-    const Index row = Lanes::row(place);
-    if (row >= rows) return;
-    for (Index j = Lanes::lane(place); j < columns; j += Lanes::kLanes) body(row, j);
   }
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "elementwise.hpp"
-#include "sums.hpp"
+#include "reductions.hpp"
 
 namespace matapprox::cuda {
 

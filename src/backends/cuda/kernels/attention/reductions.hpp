@@ -1,5 +1,6 @@
 #pragma once
 
+#include "../sums.hpp"
 #include "functions.hpp"
 #include "scratch.hpp"
 #include "tiles.hpp"
@@ -115,7 +116,8 @@ struct ColumnSums {
 template <class T, class Sum, bool kSquares>
 struct RowSums {
   static constexpr int kThreads = 256;
-  static constexpr int kLevels = 8;  // 2^8 threads
+  using Pairs = BlockSum<kThreads, Sum>;
+  using Shared = typename Pairs::Shared;
 
   const T* from = nullptr;
   Sum* to = nullptr;
@@ -123,15 +125,12 @@ struct RowSums {
   Index columns = 0;
   Index part_columns = 0;
 
-  struct Shared {
-    Sum sums[kThreads];
-  };
   struct Local {
     Sum sum;
   };
 
   Index blocks() const { return ceil_div(columns, part_columns) * rows; }
-  MATAPPROX_HD int steps(Place) const { return kLevels; }
+  MATAPPROX_HD int steps(Place) const { return Pairs::steps(); }
   MATAPPROX_HD void begin(Place place, Local& local) const {
     const Index part = place.block / rows;
     const T* row = from + (place.block - part * rows) * columns;
@@ -145,11 +144,10 @@ struct RowSums {
     local.sum = sum;
   }
   MATAPPROX_HD void fill(Place place, int step, Shared& shared, Local& local) const {
-    if (place.thread < (kThreads >> step)) shared.sums[place.thread] = local.sum;
+    Pairs::fill(place.thread, step, shared, local.sum);
   }
   MATAPPROX_HD void use(Place place, int step, Shared& shared, Local& local) const {
-    const int half = kThreads >> (step + 1);
-    if (place.thread < half) local.sum += shared.sums[place.thread + half];
+    Pairs::use(place.thread, step, shared, local.sum);
   }
   MATAPPROX_HD void end(Place place, const Local& local) const {
     if (place.thread == 0) to[place.block] = local.sum;

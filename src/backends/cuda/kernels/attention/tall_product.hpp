@@ -1,7 +1,7 @@
 #pragma once
 
 #include "../gemm.hpp"
-#include "sums.hpp"
+#include "reductions.hpp"
 
 namespace matapprox::cuda {
 

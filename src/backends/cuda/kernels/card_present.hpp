@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "check.hpp"
+
+namespace matapprox::cuda {
+
+/// Why there is no card: no driver, or the driver shows none; empty if there is one. Throws
+/// DeviceError where there is a driver that cannot be used: that is a fault, not a missing card.
+inline std::string why_there_is_no_card() {
+  int driver = 0;
+  if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0)
+    return "this machine has no NVIDIA driver";
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error == cudaErrorNoDevice || (error == cudaSuccess && count == 0)) {
+    cudaGetLastError();
+    return "the NVIDIA driver shows no card";
+  }
+  check(error, "search for a card");
+  return {};
+}
+
+}  // namespace matapprox::cuda
