@@ -1,6 +1,7 @@
 #include "backends/placed_operator.hpp"
 
 #include "backends/card_links.hpp"
+#include "backends/card_place.hpp"
 #include "matapprox/backends/placement.hpp"
 #include "matapprox/factors/factor_product.hpp"
 #include "matapprox/operators/kernel.hpp"
@@ -26,7 +27,9 @@ bool is_kernel(const LinearOperator& A) {
 
 PlacedOperator::PlacedOperator(std::shared_ptr<const LinearOperator> source,
                                std::unique_ptr<const cuda::CardOperator> card)
-    : source_(std::move(source)), card_(std::move(card)) {}
+    : source_(std::move(source)),
+      card_(std::move(card)),
+      place_(make_card_place(card_->blocks())) {}
 
 std::string PlacedOperator::description() const { return source_->description() + ", on the card"; }
 
@@ -36,6 +39,12 @@ void PlacedOperator::do_apply(const ConstBlock& X, Block Y) const {
 
 void PlacedOperator::do_apply_transpose(const ConstBlock& X, Block Y) const {
   card_->apply(true, X.cols(), X.data(), X.outerStride(), Y.data(), Y.outerStride());
+}
+
+void PlacedOperator::do_apply_in_place(bool transposed,
+                                       const ConstTallColumns& X,
+                                       const TallColumns& Y) const {
+  card_->apply_in_place(transposed, X.cols, X.data, Y.data);
 }
 
 void PlacedOperator::do_columns_at(std::span<const Index> J, Block Y) const {

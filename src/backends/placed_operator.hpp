@@ -23,15 +23,20 @@ class PlacedOperator final : public LinearOperator {
   Cost cost() const override { return source_->cost(); }
   KnownFacts known_facts() const override { return source_->known_facts(); }
   std::string description() const override;
+  const std::shared_ptr<const BlockPlace>& block_place() const override { return place_; }
 
  private:
   void do_apply(const ConstBlock& X, Block Y) const override;
   void do_apply_transpose(const ConstBlock& X, Block Y) const override;
   void do_columns_at(std::span<const Index> J, Block Y) const override;
   void do_rows_at(std::span<const Index> I, Block Y) const override;
+  void do_apply_in_place(bool transposed,
+                         const ConstTallColumns& X,
+                         const TallColumns& Y) const override;
 
   std::shared_ptr<const LinearOperator> source_;
   std::unique_ptr<const cuda::CardOperator> card_;
+  std::shared_ptr<const BlockPlace> place_;
 };
 
 /// Puts A, which is_placeable, on the card. Throws NotAvailable if there is none or no room.

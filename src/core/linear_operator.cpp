@@ -45,6 +45,29 @@ Matrix LinearOperator::apply_transpose(const ConstBlock& X) const {
   return Y;
 }
 
+TallBlock LinearOperator::apply(const ConstTallColumns& X) const {
+  require(X.rows == cols(),
+          "apply: the block has {} rows, the operator {} columns",
+          X.rows,
+          cols());
+  require(X.place == block_place().get(), "apply: the block does not lie where the operator does");
+  TallBlock Y(block_place(), rows(), X.cols);
+  if (Y.size() > 0) do_apply_in_place(false, X, Y.columns());
+  return Y;
+}
+
+TallBlock LinearOperator::apply_transpose(const ConstTallColumns& X) const {
+  require(X.rows == rows(),
+          "apply_transpose: the block has {} rows, the operator {} rows",
+          X.rows,
+          rows());
+  require(X.place == block_place().get(),
+          "apply_transpose: the block does not lie where the operator does");
+  TallBlock Y(block_place(), cols(), X.cols);
+  if (Y.size() > 0) do_apply_in_place(true, X, Y.columns());
+  return Y;
+}
+
 Matrix LinearOperator::columns_at(std::span<const Index> J) const {
   require_indices(J, cols(), "columns_at");
   Matrix Y(rows(), static_cast<Index>(J.size()));
@@ -83,6 +106,16 @@ void LinearOperator::do_rows_at(std::span<const Index> I, Block Y) const {
   for (Index first = 0; first < count; first += kPanelColumns) {
     const Index width = std::min(kPanelColumns, count - first);
     do_apply_transpose(unit_columns(rows(), I.subspan(first, width)), Y.middleCols(first, width));
+  }
+}
+
+void LinearOperator::do_apply_in_place(bool transposed,
+                                       const ConstTallColumns& X,
+                                       const TallColumns& Y) const {
+  if (transposed) {
+    do_apply_transpose(on_host(X), on_host(Y));
+  } else {
+    do_apply(on_host(X), on_host(Y));
   }
 }
 

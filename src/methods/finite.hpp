@@ -1,6 +1,6 @@
 #pragma once
 
-#include "matapprox/core/types.hpp"
+#include "matapprox/core/tall_block.hpp"
 
 namespace matapprox {
 
@@ -11,5 +11,8 @@ void require_finite(const ConstBlock& X, const char* method);
 /// The power of two that brings the largest entry of X into [1/2, 1); 1 for X = 0. Multiplying by
 /// it is exact, and squares of the scaled entries neither overflow nor vanish.
 double unit_scale(const ConstBlock& X);
+
+/// Both at once, where the block lies: throws, or returns the power of two.
+double finite_unit_scale(const TallBlock& X, const char* method);
 
 }  // namespace matapprox

@@ -24,12 +24,20 @@ class Transposed final : public LinearOperator {
   std::string description() const override {
     return fmt::format("transpose of {}", A_->description());
   }
+  const std::shared_ptr<const BlockPlace>& block_place() const override {
+    return A_->block_place();
+  }
 
  private:
   void do_apply(const ConstBlock& X, Block Y) const override { Y = A_->apply_transpose(X); }
   void do_apply_transpose(const ConstBlock& X, Block Y) const override { Y = A_->apply(X); }
   void do_columns_at(std::span<const Index> J, Block Y) const override { Y = A_->rows_at(J); }
   void do_rows_at(std::span<const Index> I, Block Y) const override { Y = A_->columns_at(I); }
+  void do_apply_in_place(bool transposed,
+                         const ConstTallColumns& X,
+                         const TallColumns& Y) const override {
+    copy((transposed ? A_->apply(X) : A_->apply_transpose(X)).columns(), Y);
+  }
 
   std::shared_ptr<const LinearOperator> A_;
 };
@@ -129,6 +137,13 @@ void CountedOperator::do_columns_at(std::span<const Index> J, Block Y) const {
 void CountedOperator::do_rows_at(std::span<const Index> I, Block Y) const {
   rows_ += static_cast<Index>(I.size());
   Y = A_.rows_at(I);
+}
+
+void CountedOperator::do_apply_in_place(bool transposed,
+                                        const ConstTallColumns& X,
+                                        const TallColumns& Y) const {
+  ++products_;
+  copy((transposed ? A_.apply_transpose(X) : A_.apply(X)).columns(), Y);
 }
 
 }  // namespace matapprox

@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "backends/card_links.hpp"
+#include "backends/card_place.hpp"
 #include "backends/cuda/kernel_factors.hpp"
 #include "backends/cuda/kernels/host_queue.hpp"
+#include "backends/cuda/queue_blocks.hpp"
 #include "backends/cuda/tall_cholesky.hpp"
 #include "backends/placed_operator.hpp"
 
@@ -82,13 +84,27 @@ class HostTallCholesky final : public cuda::CardCholesky {
   cuda::TallCholesky<HostQueue> tall_;
 };
 
+/// The host never fails.
+struct Unguarded {
+  template <class Body>
+  void operator()(const Body& body) const {
+    body();
+  }
+};
+using HostBlocks = cuda::QueueBlocks<HostQueue, Unguarded>;
+
 class HostCard final : public cuda::CardOperator {
  public:
   HostCard(const CardLinks& links, cuda::HostOrder order, Index room)
-      : queue_(order),
+      : blocks_(std::make_shared<HostBlocks>(order)),
         chain_(
-            queue_, cuda::placed_factors(links.links, HostFactorMaker{queue_}), links.symmetrized),
+            queue(), cuda::placed_factors(links.links, HostFactorMaker{queue()}), links.symmetrized),
         room_(room) {}
+
+  std::shared_ptr<const cuda::CardBlocks> blocks() const override { return blocks_; }
+  void apply_in_place(bool transposed, Index columns, const double* x, double* y) const override {
+    chain_.apply_in_place(transposed, columns, x, y, room_);
+  }
 
   void apply(bool transposed,
              Index columns,
@@ -102,11 +118,13 @@ class HostCard final : public cuda::CardOperator {
     chain_.kernel_columns(J, y, y_stride, room_);
   }
   std::unique_ptr<cuda::CardCholesky> kernel_cholesky(Index most) const override {
-    return std::make_unique<HostTallCholesky>(queue_, chain_.front(), most);
+    return std::make_unique<HostTallCholesky>(queue(), chain_.front(), most);
   }
 
  private:
-  HostQueue queue_;
+  const HostQueue& queue() const { return blocks_->queue(); }
+
+  std::shared_ptr<const HostBlocks> blocks_;
   cuda::FactorChain<HostQueue> chain_;
   Index room_;
 };
@@ -118,6 +136,10 @@ std::shared_ptr<const LinearOperator> placed_on_host(std::shared_ptr<const Linea
                                                      Index room) {
   auto card = std::make_unique<HostCard>(card_links(*A), order, room);
   return std::make_shared<PlacedOperator>(std::move(A), std::move(card));
+}
+
+std::shared_ptr<const BlockPlace> host_card_place(cuda::HostOrder order) {
+  return make_card_place(std::make_shared<HostBlocks>(order));
 }
 
 }  // namespace matapprox::test

@@ -15,4 +15,8 @@ std::shared_ptr<const LinearOperator> placed_on_host(
     cuda::HostOrder order = cuda::HostOrder::kForward,
     Index room = Index{1} << 30);
 
+/// The memory of a card, by the code of the card, on the host.
+std::shared_ptr<const BlockPlace> host_card_place(
+    cuda::HostOrder order = cuda::HostOrder::kForward);
+
 }  // namespace matapprox::test

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "matapprox/core/tall_block.hpp"
 #include "matapprox/core/types.hpp"
 
 namespace matapprox {
@@ -42,6 +43,14 @@ class LinearOperator {
   /// A^T X: m x b in, n x b out. Throws InvalidArgument if X does not have m rows.
   Matrix apply_transpose(const ConstBlock& X) const;
 
+  /// Where products come about, a card for a placed operator: methods that multiply often keep
+  /// their blocks there.
+  virtual const std::shared_ptr<const BlockPlace>& block_place() const { return host_place(); }
+  /// A X and A^T X for a block that lies in block_place(), where the result stays. Throw
+  /// InvalidArgument for wrong shapes or a block that lies elsewhere.
+  TallBlock apply(const ConstTallColumns& X) const;
+  TallBlock apply_transpose(const ConstTallColumns& X) const;
+
   /// A(:, J), m x |J|, in the order of J; repeats allowed. Throws InvalidArgument for an index
   /// outside 0..n-1.
   Matrix columns_at(std::span<const Index> J) const;
@@ -72,6 +81,10 @@ class LinearOperator {
   virtual void do_columns_at(std::span<const Index> J, Block Y) const;
   /// Y = A(I, :)^T; the default applies A^T to unit columns.
   virtual void do_rows_at(std::span<const Index> I, Block Y) const;
+  /// Y = A X or A^T X in block_place(); has to be given where that is not the host's memory.
+  virtual void do_apply_in_place(bool transposed,
+                                 const ConstTallColumns& X,
+                                 const TallColumns& Y) const;
 };
 
 /// True if A is square and equal to its transpose: as the operator knows it, or else as seen on one

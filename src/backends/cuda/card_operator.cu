@@ -1,8 +1,6 @@
-#include <mutex>
-
-#include "backends/cuda/card_errors.hpp"
 #include "backends/cuda/card_factors.hpp"
 #include "backends/cuda/card_operator.hpp"
+#include "backends/cuda/device_blocks.hpp"
 #include "backends/cuda/kernel_factors.hpp"
 #include "backends/cuda/tall_cholesky.hpp"
 
@@ -65,9 +63,11 @@ class CardTallCholesky final : public CardCholesky {
 class CardChain final : public CardOperator {
  public:
   CardChain(const std::vector<ChainLink>& links, bool symmetrized)
-      : chain_(queue_, placed_factors(links, CardFactorMaker{queue_}), symmetrized) {
-    queue_.wait();
+      : chain_(queue(), placed_factors(links, CardFactorMaker{queue()}), symmetrized) {
+    queue().wait();
   }
+
+  std::shared_ptr<const CardBlocks> blocks() const override { return blocks_; }
 
   void apply(bool transposed,
              Index columns,
@@ -77,26 +77,28 @@ class CardChain final : public CardOperator {
              Index y_stride) const override {
     guarded([&] { chain_.apply(transposed, columns, x, x_stride, y, y_stride, free_numbers()); });
   }
+  void apply_in_place(bool transposed, Index columns, const double* x, double* y) const override {
+    guarded([&] { chain_.apply_in_place(transposed, columns, x, y, free_numbers()); });
+  }
   void kernel_columns(std::span<const Index> J, double* y, Index y_stride) const override {
     guarded([&] { chain_.kernel_columns(J, y, y_stride, free_numbers()); });
   }
 
   std::unique_ptr<CardCholesky> kernel_cholesky(Index most) const override {
     std::unique_ptr<CardCholesky> made;
-    guarded([&] { made = std::make_unique<CardTallCholesky>(queue_, chain_.front(), most); });
+    guarded([&] { made = std::make_unique<CardTallCholesky>(queue(), chain_.front(), most); });
     return made;
   }
 
  private:
+  const DeviceQueue& queue() const { return blocks_->queue(); }
   template <class Body>
   void guarded(const Body& body) const {
-    const std::lock_guard lock(mutex_);
-    on_card("a matrix on the card", body);
+    blocks_->guarded()(body);
   }
 
-  DeviceQueue queue_;
+  std::shared_ptr<const DeviceBlocks> blocks_ = std::make_shared<DeviceBlocks>();
   FactorChain<DeviceQueue> chain_;
-  mutable std::mutex mutex_;
 };
 
 }  // namespace

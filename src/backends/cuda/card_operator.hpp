@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "backends/cuda/card_blocks.hpp"
 #include "backends/cuda/kernels/kernel_formula.hpp"
 
 // Operators on the card as raw numbers: between what knows matrices and what knows CUDA.
@@ -103,6 +104,10 @@ class CardOperator {
                      Index x_stride,
                      double* y,
                      Index y_stride) const = 0;
+  /// The memory that this operator is in.
+  virtual std::shared_ptr<const CardBlocks> blocks() const = 0;
+  /// The same for blocks that lie there, without gaps.
+  virtual void apply_in_place(bool transposed, Index columns, const double* x, double* y) const = 0;
   /// Y = A(:, J) of a single kernel factor.
   virtual void kernel_columns(std::span<const Index> J, double* y, Index y_stride) const = 0;
   /// Of a single kernel factor, with room for `most` columns. This operator must outlive it.

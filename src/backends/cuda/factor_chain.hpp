@@ -84,11 +84,23 @@ class FactorChain {
              double* y,
              Index y_stride,
              Index room) const {
-    // Two blocks on the way, and two more where the product and its transpose are averaged.
-    const Index per_column = (symmetrized_ ? 4 : 2) * longest_;
-    for_pieces(columns, room / per_column, [&](Index first, Index count) {
+    for_pieces(columns, room / block_numbers(), [&](Index first, Index count) {
       apply_piece(
           transposed, count, x + first * x_stride, x_stride, y + first * y_stride, y_stride);
+    });
+  }
+
+  /// The same for blocks of the queue, column-major without gaps.
+  void apply_in_place(
+      bool transposed, Index columns, const double* x, double* y, Index room) const {
+    for_pieces(columns, room / block_numbers(), [&](Index first, Index count) {
+      auto a = queue_.template array<double>(longest_ * count);
+      auto b = queue_.template array<double>(longest_ * count);
+      const Index in = transposed ? rows() : cols();
+      const Index out = transposed ? cols() : rows();
+      queue_.run(BlockTranspose<double>{x + first * in, a.data(), in, count});
+      const double* result = multiply_block(transposed, count, a.data(), b.data());
+      queue_.run(BlockTranspose<double>{result, y + first * out, count, out});
     });
   }
 
@@ -133,21 +145,28 @@ class FactorChain {
     auto b = queue_.template array<double>(longest_ * columns);
     upload(x, in, columns, x_stride, b.data());
     queue_.run(BlockTranspose<double>{b.data(), a.data(), in, columns});
-    double* result = nullptr;
-    if (symmetrized_) {
-      auto kept = queue_.template array<double>(longest_ * columns);
-      auto spare = queue_.template array<double>(longest_ * columns);
-      queue_.copy(a.data(), in * columns, kept.data());
-      result = multiply(a.data(), b.data(), columns, false);
-      const double* mirrored = multiply(kept.data(), spare.data(), columns, true);
-      queue_.run(Average<double>{mirrored, result, out * columns});
-    } else {
-      result = multiply(a.data(), b.data(), columns, transposed);
-    }
+    double* result = multiply_block(transposed, columns, a.data(), b.data());
     double* other = result == a.data() ? b.data() : a.data();
     // A row-major block is its transpose, column-major.
     queue_.run(BlockTranspose<double>{result, other, columns, out});
     download(other, out, columns, y, y_stride);
+  }
+
+  /// Numbers on the way for each column: two blocks, and two more where the product and its
+  /// transpose are averaged.
+  Index block_numbers() const { return (symmetrized_ ? 4 : 2) * longest_; }
+
+  /// The whole product with the row-major block x, in one of the two arrays.
+  double* multiply_block(bool transposed, Index columns, double* x, double* y) const {
+    if (!symmetrized_) return multiply(x, y, columns, transposed);
+    const Index size = rows() * columns;
+    auto kept = queue_.template array<double>(longest_ * columns);
+    auto spare = queue_.template array<double>(longest_ * columns);
+    queue_.copy(x, size, kept.data());
+    double* result = multiply(x, y, columns, false);
+    const double* mirrored = multiply(kept.data(), spare.data(), columns, true);
+    queue_.run(Average<double>{mirrored, result, size});
+    return result;
   }
 
   /// The product of all factors with x, in one of the two arrays.

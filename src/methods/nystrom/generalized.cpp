@@ -18,27 +18,30 @@ NystromFactors generalized_nystrom(const LinearOperator& A,
   const auto wider = static_cast<Index>(std::ceil(options.oversampling * static_cast<double>(k)));
   const Index l = std::min(n, wider);
   control.throw_if_stopped("nystrom");
-  Matrix AX = A.apply(random_normal_matrix(options.seed, RandomStream::kSketch, n, k));
-  require_finite(AX, "nystrom");
+  const auto& place = A.block_place();
+  const auto random = [&](RandomStream stream, Index columns) {
+    return TallBlock(place, random_normal_matrix(options.seed, stream, n, columns));
+  };
+  TallBlock AX = A.apply(random(RandomStream::kSketch, k).columns());
+  const double scale = finite_unit_scale(AX, "nystrom");
   control.throw_if_stopped("nystrom");
-  const Matrix Y = random_normal_matrix(options.seed, RandomStream::kCoSketch, n, l);
-  Matrix AtY = A.apply_transpose(Y);
-  require_finite(AtY, "nystrom");
-  const double scale = unit_scale(AX);
-  AX *= scale;
+  const TallBlock Y = random(RandomStream::kCoSketch, l);
+  const TallBlock AtY = A.apply_transpose(Y.columns());
+  finite_unit_scale(AtY, "nystrom");
+  place->scale(AX.data(), AX.size(), scale);
 
   // With A X = Q R and Y^T A X = U S V^T: A ~ Q (R V S^+) (U^T Y^T A). The core R V S^+ is of the
   // size of |A X v| / |Y^T A X v|, so no digits are lost, whatever the conditioning [Nak20].
-  const kernels::Svd small = kernels::svd(tall_transpose_product(Y, AX));
+  const kernels::Svd small = kernels::svd(transpose_product(Y.columns(), AX.columns()));
   const double cut = 4e-16 * static_cast<double>(l) * small.S(0);
   const Vector inverse = small.S.unaryExpr([&](double s) { return s > cut ? 1.0 / s : 0.0; });
-  BlockBasis basis(n, k, options.seed, RandomStream::kSketch);
+  BlockBasis basis(place, n, k, options.seed, RandomStream::kSketch);
   const Matrix R = basis.append(std::move(AX));
   NystromFactors result;
   result.rank = k;
   Matrix core = kernels::product(R, small.V * inverse.asDiagonal());
-  Matrix rows = kernels::product(AtY, small.U);
-  result.factors = {make_factor("Q", Matrix(basis.columns())),
+  Matrix rows = product_to_host(AtY.columns(), small.U);
+  result.factors = {make_factor("Q", to_host(basis.columns())),
                     make_factor("M", std::move(core)),
                     make_factor("B", std::move(rows), true)};
   return result;

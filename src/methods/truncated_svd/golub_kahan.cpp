@@ -11,10 +11,17 @@ class GolubKahanSpace final : public KrylovSpace {
  public:
   GolubKahanSpace(const LinearOperator& A, const KrylovSpaceOptions& options)
       : A_(A),
-        left_(A.rows(), options.capacity, options.seed, RandomStream::kCoSketch),
-        right_(A.cols(), options.capacity + options.block, options.seed, RandomStream::kSketch) {
-    right_.append(random_normal_matrix(
-        options.seed, RandomStream::kSketch, A.cols(), std::min(options.block, A.cols())));
+        left_(A.block_place(),
+              A.rows(),
+              options.capacity,
+              options.seed,
+              RandomStream::kCoSketch),
+        right_(A.block_place(),
+               A.cols(),
+               options.capacity + options.block,
+               options.seed,
+               RandomStream::kSketch) {
+    right_.append(random_block(A, options));
   }
 
   // With P the right vectors multiplied so far, keeps A P = U B (forward_ = B) and A^T U = V K
@@ -22,7 +29,7 @@ class GolubKahanSpace final : public KrylovSpace {
   bool step() override {
     const Index fresh_right = right_.size() - multiplied_;
     if (fresh_right == 0) return false;
-    Matrix Y = A_.apply(right_.columns(multiplied_, fresh_right));
+    TallBlock Y = A_.apply(right_.columns(multiplied_, fresh_right));
     scale(Y);
     const Index first_left = left_.size();
     const Matrix forward = left_.append(std::move(Y));
@@ -32,7 +39,7 @@ class GolubKahanSpace final : public KrylovSpace {
     const Index fresh_left = left_.size() - first_left;
     coupling_.resize(0, 0);
     if (fresh_left == 0) return false;
-    Matrix Z = A_.apply_transpose(left_.columns(first_left, fresh_left));
+    TallBlock Z = A_.apply_transpose(left_.columns(first_left, fresh_left));
     scale(Z);
     const Matrix backward = right_.append(std::move(Z));
     backward_.conservativeResizeLike(Matrix::Zero(right_.size(), left_.size()));
@@ -76,16 +83,16 @@ class GolubKahanSpace final : public KrylovSpace {
 
   kernels::Svd vectors(const RitzTriplets& triplets, Index count) const override {
     const auto right = right_.columns(0, triplets.right.rows());
-    return {kernels::product(left_.columns(), triplets.left.leftCols(count)),
+    return {product_to_host(left_.columns(), triplets.left.leftCols(count)),
             triplets.values.head(count) / scale_,
-            kernels::product(right, triplets.right.leftCols(count))};
+            product_to_host(right, triplets.right.leftCols(count))};
   }
 
  private:
-  void scale(Matrix& Y) {
-    require_finite(Y, "truncated_svd");
-    if (scale_ == 0.0) scale_ = unit_scale(Y);
-    Y *= scale_;
+  void scale(TallBlock& Y) {
+    const double unit = finite_unit_scale(Y, "truncated_svd");
+    if (scale_ == 0.0) scale_ = unit;
+    Y.place()->scale(Y.data(), Y.size(), scale_);
   }
 
   const LinearOperator& A_;

@@ -42,6 +42,12 @@ SvdOutcome finish(const KrylovSpace& space, const RitzTriplets& ritz, Index rank
 
 }  // namespace
 
+TallBlock random_block(const LinearOperator& A, const KrylovSpaceOptions& options) {
+  const Index width = std::min(options.block, A.cols());
+  return {A.block_place(),
+          random_normal_matrix(options.seed, RandomStream::kSketch, A.cols(), width)};
+}
+
 SvdOutcome krylov_svd(const LinearOperator& A,
                       bool symmetric,
                       Index rank,

@@ -40,6 +40,9 @@ struct KrylovSpaceOptions {
   std::uint64_t seed = 1;
 };
 
+/// The first block of a space, where A has its blocks.
+TallBlock random_block(const LinearOperator& A, const KrylovSpaceOptions& options);
+
 /// For any A: block Golub-Kahan bidiagonalization with full orthogonalization of both sides; a step
 /// takes one product with A and one with A^T. Singular values keep an absolute accuracy of rounding
 /// times sigma_1, as from [0 A; A^T 0] and unlike from A^T A. Memory (m + n) capacity.

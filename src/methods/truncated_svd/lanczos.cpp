@@ -13,9 +13,12 @@ class LanczosSpace final : public KrylovSpace {
  public:
   LanczosSpace(const LinearOperator& A, const KrylovSpaceOptions& options)
       : A_(A),
-        basis_(A.cols(), options.capacity + options.block, options.seed, RandomStream::kSketch) {
-    basis_.append(random_normal_matrix(
-        options.seed, RandomStream::kSketch, A.cols(), std::min(options.block, A.cols())));
+        basis_(A.block_place(),
+               A.cols(),
+               options.capacity + options.block,
+               options.seed,
+               RandomStream::kSketch) {
+    basis_.append(random_block(A, options));
   }
 
   // With P the vectors multiplied so far, keeps T = P^T A P (its upper triangle) and the coupling
@@ -23,10 +26,10 @@ class LanczosSpace final : public KrylovSpace {
   bool step() override {
     const Index fresh = basis_.size() - multiplied_;
     if (fresh == 0) return false;
-    Matrix Y = A_.apply(basis_.columns(multiplied_, fresh));
-    require_finite(Y, "truncated_svd");
-    if (scale_ == 0.0) scale_ = unit_scale(Y);
-    Y *= scale_;
+    TallBlock Y = A_.apply(basis_.columns(multiplied_, fresh));
+    const double unit = finite_unit_scale(Y, "truncated_svd");
+    if (scale_ == 0.0) scale_ = unit;
+    Y.place()->scale(Y.data(), Y.size(), scale_);
     const Index before = basis_.size();
     const Matrix column = basis_.append(std::move(Y));
     projection_.conservativeResizeLike(Matrix::Zero(before, before));
@@ -79,9 +82,9 @@ class LanczosSpace final : public KrylovSpace {
 
   kernels::Svd vectors(const RitzTriplets& triplets, Index count) const override {
     const auto multiplied = basis_.columns(0, triplets.right.rows());
-    return {kernels::product(multiplied, triplets.left.leftCols(count)),
+    return {product_to_host(multiplied, triplets.left.leftCols(count)),
             triplets.values.head(count) / scale_,
-            kernels::product(multiplied, triplets.right.leftCols(count))};
+            product_to_host(multiplied, triplets.right.leftCols(count))};
   }
 
  private:

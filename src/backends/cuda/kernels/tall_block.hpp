@@ -1,5 +1,6 @@
 #pragma once
 
+#include "attention/functions.hpp"
 #include "grid.hpp"
 
 // Rows of tall matrices, column-major without gaps: neighbouring threads have neighbouring rows.
@@ -44,6 +45,70 @@ struct RowSquares {
       sum += value * value;
     }
     to[i] = sum;
+  }
+};
+
+/// parts[p] = the largest |x| among numbers p, p + kParts, ...; not finite if one of them is not.
+struct LargestNumbers {
+  static constexpr int kThreads = 256;
+  static constexpr Index kParts = Index{64} * kThreads;
+  const double* numbers = nullptr;
+  Index size = 0;
+  double* parts = nullptr;
+
+  static Index blocks() { return kParts / kThreads; }
+  MATAPPROX_HD void operator()(Place place) const {
+    const Index p = place.block * kThreads + place.thread;
+    double largest = 0;
+    for (Index i = p; i < size; i += kParts) {
+      const double x = numbers[i] < 0 ? -numbers[i] : numbers[i];
+      if (x > largest || x != x) largest = x;
+      if (largest != largest) break;
+    }
+    parts[p] = largest;
+  }
+};
+
+struct ScaleNumbers {
+  static constexpr int kThreads = 256;
+  double factor = 1;
+  double* numbers = nullptr;
+  Index size = 0;
+
+  Index blocks() const { return ceil_div(size, kThreads); }
+  MATAPPROX_HD void operator()(Place place) const {
+    const Index i = place.block * kThreads + place.thread;
+    if (i < size) numbers[i] *= factor;
+  }
+};
+
+/// BlockPlace::Adam
+struct AdamStep {
+  double mean_decay = 0;
+  double square_decay = 0;
+  double mean_step = 0;
+  double square_scale = 1;
+  double epsilon = 0;
+};
+
+/// A step of Adam [KB15] on each number of a fit.
+struct AdamNumbers {
+  static constexpr int kThreads = 256;
+  AdamStep step;
+  const double* gradient = nullptr;
+  Index size = 0;
+  double* mean = nullptr;
+  double* square = nullptr;
+  double* x = nullptr;
+
+  Index blocks() const { return ceil_div(size, kThreads); }
+  MATAPPROX_HD void operator()(Place place) const {
+    const Index i = place.block * kThreads + place.thread;
+    if (i >= size) return;
+    const double g = gradient[i];
+    mean[i] = step.mean_decay * mean[i] + (1 - step.mean_decay) * g;
+    square[i] = step.square_decay * square[i] + (1 - step.square_decay) * g * g;
+    x[i] -= step.mean_step * mean[i] / (sqrt_of(square[i]) * step.square_scale + step.epsilon);
   }
 };
 

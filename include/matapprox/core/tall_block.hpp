@@ -1,0 +1,142 @@
+#pragma once
+
+#include <memory>
+
+#include "matapprox/core/types.hpp"
+
+namespace matapprox {
+
+/// A memory that tall blocks lie in, and the arithmetic on them there: the processor's or a card's.
+/// Addresses are of that memory; blocks are column-major without gaps. Small matrices, with as many
+/// rows or columns as a block has columns, are on the host. Results are the same bits each time.
+/// On a card all functions throw NotAvailable if it fails or is full; calls from several threads
+/// wait for each other.
+class BlockPlace : public std::enable_shared_from_this<BlockPlace> {
+ public:
+  virtual ~BlockPlace() = default;
+  BlockPlace(const BlockPlace&) = delete;
+  BlockPlace(BlockPlace&&) = delete;
+  BlockPlace& operator=(const BlockPlace&) = delete;
+  BlockPlace& operator=(BlockPlace&&) = delete;
+
+  /// Addresses are the processor's.
+  virtual bool on_host() const = 0;
+
+  /// `count` numbers of any value.
+  virtual double* allocate(Index count) const = 0;
+  virtual void release(double* numbers) const noexcept = 0;
+  virtual void write(const double* host, Index count, double* to) const = 0;
+  virtual void read(const double* from, Index count, double* host) const = 0;
+  virtual void copy(const double* from, Index count, double* to) const = 0;
+  virtual void zero(double* numbers, Index count) const = 0;
+
+  /// A^T B for n x a and n x b blocks.
+  virtual Matrix transpose_product(
+      Index n, const double* A, Index a, const double* B, Index b) const = 0;
+  /// Y = alpha A S + beta Y for an n x a block A and S, a x b. A and Y do not overlap; beta = 0
+  /// does not read Y.
+  virtual void add_product(Index n,
+                           double alpha,
+                           const double* A,
+                           Index a,
+                           const ConstBlock& S,
+                           double beta,
+                           double* Y) const = 0;
+  /// |A(:, c)|, for the columns of an n x a block.
+  virtual Vector column_norms(Index n, const double* A, Index a) const = 0;
+  /// The largest |x|; not finite if any number is not.
+  virtual double largest(const double* numbers, Index count) const = 0;
+  virtual void scale(double* numbers, Index count, double factor) const = 0;
+  /// A step of Adam [KB15] on `count` numbers: mean = d mean + (1 - d) g, square = e square +
+  /// (1 - e) g^2, x -= mean_step mean / (square_scale sqrt(square) + epsilon).
+  struct Adam {
+    double mean_decay = 0;    ///< d
+    double square_decay = 0;  ///< e
+    double mean_step = 0;     ///< step size / (1 - d^t)
+    double square_scale = 1;  ///< 1 / sqrt(1 - e^t)
+    double epsilon = 0;
+  };
+  virtual void adam(const Adam& step,
+                    const double* gradient,
+                    Index count,
+                    double* mean,
+                    double* square,
+                    double* x) const = 0;
+
+ protected:
+  BlockPlace() = default;
+};
+
+/// The processor's memory.
+const std::shared_ptr<const BlockPlace>& host_place();
+
+/// Some neighbouring columns of a TallBlock, which must outlive it.
+struct ConstTallColumns {
+  const BlockPlace* place = nullptr;
+  Index rows = 0;
+  Index cols = 0;
+  const double* data = nullptr;
+};
+struct TallColumns {
+  const BlockPlace* place = nullptr;
+  Index rows = 0;
+  Index cols = 0;
+  double* data = nullptr;
+  operator ConstTallColumns() const { return {place, rows, cols, data}; }
+};
+
+/// A block of rows x cols numbers that stays where it was made. Moves, does not copy.
+class TallBlock {
+ public:
+  TallBlock() = default;
+  /// Numbers of any value. Throws NotAvailable if a card has no room.
+  TallBlock(std::shared_ptr<const BlockPlace> place, Index rows, Index cols);
+  /// A copy of X.
+  TallBlock(std::shared_ptr<const BlockPlace> place, const ConstBlock& X);
+  ~TallBlock();
+  TallBlock(TallBlock&& other) noexcept;
+  TallBlock& operator=(TallBlock&& other) noexcept;
+  TallBlock(const TallBlock&) = delete;
+  TallBlock& operator=(const TallBlock&) = delete;
+
+  const std::shared_ptr<const BlockPlace>& place() const { return place_; }
+  Index rows() const { return rows_; }
+  Index cols() const { return cols_; }
+  Index size() const { return rows_ * cols_; }
+  double* data() { return data_; }
+  const double* data() const { return data_; }
+  TallColumns columns() { return columns(0, cols_); }
+  ConstTallColumns columns() const { return columns(0, cols_); }
+  TallColumns columns(Index first, Index count);
+  ConstTallColumns columns(Index first, Index count) const;
+
+ private:
+  std::shared_ptr<const BlockPlace> place_;
+  Index rows_ = 0;
+  Index cols_ = 0;
+  double* data_ = nullptr;
+};
+
+// All blocks of one call lie in the same place.
+
+/// A copy on the host.
+Matrix to_host(const ConstTallColumns& X);
+/// Y = X, from and to the host.
+void write(const ConstBlock& X, const TallColumns& Y);
+void copy(const ConstTallColumns& X, const TallColumns& Y);
+/// A^T B, on the host.
+Matrix transpose_product(const ConstTallColumns& A, const ConstTallColumns& B);
+/// Y = alpha A S + beta Y
+void add_product(
+    double alpha, const ConstTallColumns& A, const ConstBlock& S, double beta, const TallColumns& Y);
+/// A S, where A lies.
+TallBlock product(const ConstTallColumns& A, const ConstBlock& S);
+/// A S, on the host.
+Matrix product_to_host(const ConstTallColumns& A, const ConstBlock& S);
+Vector column_norms(const ConstTallColumns& A);
+
+/// The numbers of a block of the host.
+Eigen::Map<const Matrix> on_host(const ConstTallColumns& X);
+Eigen::Map<Matrix> on_host(const TallColumns& X);
+
+}  // namespace matapprox

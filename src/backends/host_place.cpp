@@ -1,0 +1,129 @@
+#include <algorithm>
+#include <cmath>
+#include <new>
+#include <vector>
+
+#include "kernels/gemm.hpp"
+#include "matapprox/core/tall_block.hpp"
+#include "matapprox/core/threads.hpp"
+
+namespace matapprox {
+namespace {
+
+constexpr std::align_val_t kLine{64};
+/// Sums of tall products are added over stretches of rows, so that all threads have work; long ones
+/// of elements over chunks. Both are of fixed lengths: the order of the sums is.
+constexpr Index kStretch = 32768;
+constexpr Index kNumbersInChunk = 8192;
+
+using ConstColumns = Eigen::Map<const Matrix>;
+using Columns = Eigen::Map<Matrix>;
+
+template <class Body>
+void for_chunks(Index count, const Body& body) {
+  parallel_for((count + kNumbersInChunk - 1) / kNumbersInChunk, [&](Index chunk) {
+    const Index first = chunk * kNumbersInChunk;
+    body(first, std::min(kNumbersInChunk, count - first));
+  });
+}
+
+class HostPlace final : public BlockPlace {
+ public:
+  bool on_host() const override { return true; }
+
+  double* allocate(Index count) const override {
+    const auto bytes = sizeof(double) * static_cast<std::size_t>(count);
+    return static_cast<double*>(::operator new(bytes, kLine));
+  }
+  void release(double* numbers) const noexcept override { ::operator delete(numbers, kLine); }
+  void write(const double* host, Index count, double* to) const override {
+    std::copy_n(host, count, to);
+  }
+  void read(const double* from, Index count, double* host) const override {
+    std::copy_n(from, count, host);
+  }
+  void copy(const double* from, Index count, double* to) const override {
+    std::copy_n(from, count, to);
+  }
+  void zero(double* numbers, Index count) const override { std::fill_n(numbers, count, 0.0); }
+
+  Matrix transpose_product(
+      Index n, const double* A, Index a, const double* B, Index b) const override {
+    const ConstColumns left(A, n, a);
+    const ConstColumns right(B, n, b);
+    const Index stretches = (n + kStretch - 1) / kStretch;
+    if (stretches <= 1) return kernels::transpose_product(left, right);
+    std::vector<Matrix> parts(static_cast<std::size_t>(stretches));
+    parallel_for(stretches, [&](Index s) {
+      const Index first = s * kStretch;
+      const Index count = std::min(kStretch, n - first);
+      parts[static_cast<std::size_t>(s)] =
+          kernels::transpose_product(left.middleRows(first, count), right.middleRows(first, count));
+    });
+    Matrix sum = std::move(parts.front());
+    for (std::size_t s = 1; s < parts.size(); ++s) sum += parts[s];
+    return sum;
+  }
+
+  void add_product(Index n,
+                   double alpha,
+                   const double* A,
+                   Index a,
+                   const ConstBlock& S,
+                   double beta,
+                   double* Y) const override {
+    kernels::gemm(kernels::Trans::kNo,
+                  ConstColumns(A, n, a),
+                  kernels::Trans::kNo,
+                  S,
+                  Columns(Y, n, S.cols()),
+                  alpha,
+                  beta);
+  }
+
+  Vector column_norms(Index n, const double* A, Index a) const override {
+    return ConstColumns(A, n, a).colwise().norm().transpose();
+  }
+
+  double largest(const double* numbers, Index count) const override {
+    const Index chunks = (count + kNumbersInChunk - 1) / kNumbersInChunk;
+    Vector parts = Vector::Zero(std::max<Index>(chunks, 1));
+    for_chunks(count, [&](Index first, Index size) {
+      parts(first / kNumbersInChunk) =
+          Eigen::Map<const Vector>(numbers + first, size).cwiseAbs().maxCoeff<Eigen::PropagateNaN>();
+    });
+    return parts.maxCoeff<Eigen::PropagateNaN>();
+  }
+
+  void scale(double* numbers, Index count, double factor) const override {
+    for_chunks(count, [&](Index first, Index size) {
+      Eigen::Map<Vector>(numbers + first, size) *= factor;
+    });
+  }
+
+  void adam(const Adam& step,
+            const double* gradient,
+            Index count,
+            double* mean,
+            double* square,
+            double* x) const override {
+    for_chunks(count, [&](Index first, Index size) {
+      const auto g = Eigen::Map<const Vector>(gradient + first, size).array();
+      auto m = Eigen::Map<Vector>(mean + first, size).array();
+      auto v = Eigen::Map<Vector>(square + first, size).array();
+      m = step.mean_decay * m + (1 - step.mean_decay) * g;
+      v = step.square_decay * v + (1 - step.square_decay) * g.square();
+      Eigen::Map<Vector>(x + first, size).array() -=
+          step.mean_step * m / (v.sqrt() * step.square_scale + step.epsilon);
+    });
+  }
+};
+
+}  // namespace
+
+const std::shared_ptr<const BlockPlace>& host_place() {
+  static const std::shared_ptr<const BlockPlace> place = std::make_shared<HostPlace>();
+  return place;
+}
+
+}  // namespace matapprox

@@ -1,0 +1,160 @@
+#include "matapprox/core/tall_block.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "matapprox/core/error.hpp"
+#include "matapprox/operators/dense.hpp"
+#include "matapprox/operators/lazy.hpp"
+#include "support/expect_close.hpp"
+#include "support/host_card.hpp"
+#include "support/known_spectrum.hpp"
+
+namespace matapprox {
+namespace {
+
+using Place = std::shared_ptr<const BlockPlace>;
+
+struct Case {
+  const char* name;
+  Place (*place)();
+};
+
+class TallBlockAt : public testing::TestWithParam<Case> {
+ protected:
+  Place place() const { return GetParam().place(); }
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    Places,
+    TallBlockAt,
+    testing::Values(Case{"Host", [] { return host_place(); }},
+                    Case{"Card", [] { return test::host_card_place(); }},
+                    Case{"CardBackwards",
+                         [] { return test::host_card_place(cuda::HostOrder::kBackward); }}),
+    [](const auto& info) { return info.param.name; });
+
+TEST_P(TallBlockAt, GivesBackWhatWasWritten) {
+  const Matrix X = test::random_matrix(37, 5);
+  TallBlock block(place(), X.middleRows(1, 35));  // columns with gaps
+  EXPECT_EQ(to_host(block.columns()), X.middleRows(1, 35));
+  EXPECT_EQ(to_host(block.columns(2, 3)), X.block(1, 2, 35, 3));
+  copy(block.columns(0, 1), block.columns(4, 1));
+  EXPECT_EQ(to_host(block.columns(4, 1)), X.block(1, 0, 35, 1));
+  block.place()->zero(block.data() + 35, 35);
+  EXPECT_EQ(to_host(block.columns(1, 1)), Matrix::Zero(35, 1));
+}
+
+TEST_P(TallBlockAt, ProductsAreThoseOfMatrices) {
+  // Longer than one stretch of the host's sums and than one part of the card's.
+  for (const Index n : {1, 3, 37, 1000, 70001}) {
+    const Matrix A = test::random_matrix(n, 3);
+    const Matrix B = test::random_matrix(n, 4, 2);
+    const Matrix S = test::random_matrix(3, 4, 3);
+    const TallBlock a(place(), A);
+    TallBlock b(a.place(), B);
+    const double scale = 1e-15 * static_cast<double>(n);
+    EXPECT_TRUE(test::within(
+        transpose_product(a.columns(), b.columns()), Matrix(A.transpose() * B), scale));
+    EXPECT_TRUE(test::within(product_to_host(a.columns(), S), Matrix(A * S), 1e-15 * A.norm()));
+    add_product(-2.0, a.columns(), S, 0.5, b.columns());
+    EXPECT_TRUE(
+        test::within(to_host(b.columns()), Matrix(-2.0 * A * S + 0.5 * B), 1e-15 * A.norm()));
+    const Vector norms = A.colwise().norm().transpose();
+    EXPECT_TRUE(test::within(Matrix(column_norms(a.columns())), Matrix(norms), 1e-14 * norms.norm()));
+  }
+}
+
+TEST_P(TallBlockAt, BetaOfZeroDoesNotReadTheResult) {
+  const Matrix A = test::random_matrix(50, 3);
+  const Matrix S = test::random_matrix(3, 2, 2);
+  const TallBlock a(place(), A);
+  TallBlock y(a.place(), Matrix::Constant(50, 2, std::numeric_limits<double>::quiet_NaN()));
+  add_product(1.0, a.columns(), S, 0.0, y.columns());
+  EXPECT_TRUE(test::within(to_host(y.columns()), Matrix(A * S), 1e-14));
+}
+
+TEST_P(TallBlockAt, TheLargestEntryAndWhatIsNotFinite) {
+  Matrix X = test::random_matrix(20000, 2);
+  X(19999, 1) = -7.5;
+  const auto largest = [&](const Matrix& A) {
+    const TallBlock block(place(), A);
+    return block.place()->largest(block.data(), block.size());
+  };
+  EXPECT_EQ(largest(X), 7.5);
+  EXPECT_EQ(largest(Matrix::Zero(3, 1)), 0.0);
+  for (const double bad : {std::numeric_limits<double>::quiet_NaN(),
+                           std::numeric_limits<double>::infinity(),
+                           -std::numeric_limits<double>::infinity()}) {
+    for (const Index row : {0, 8191, 19999}) {
+      Matrix Y = X;
+      Y(row, 0) = bad;
+      EXPECT_FALSE(std::isfinite(largest(Y))) << bad << " in row " << row;
+    }
+  }
+  TallBlock block(place(), X);
+  block.place()->scale(block.data(), block.size(), -0.25);
+  EXPECT_EQ(to_host(block.columns()), -0.25 * X);
+}
+
+TEST_P(TallBlockAt, AdamTakesThePaperStep) {
+  const Index n = 20001;
+  const Vector g = test::random_matrix(n, 1);
+  const Vector m = test::random_matrix(n, 1, 2);
+  const Vector v = test::random_matrix(n, 1, 3).cwiseAbs();
+  const Vector x = test::random_matrix(n, 1, 4);
+  const Place at = place();
+  const TallBlock gradient(at, g);
+  TallBlock mean(at, m);
+  TallBlock square(at, v);
+  TallBlock point(at, x);
+  at->adam({.mean_decay = 0.9,
+            .square_decay = 0.99,
+            .mean_step = 0.1,
+            .square_scale = 1.5,
+            .epsilon = 1e-3},
+           gradient.data(),
+           n,
+           mean.data(),
+           square.data(),
+           point.data());
+  const Vector new_mean = 0.9 * m + 0.1 * g;
+  const Vector new_square = 0.99 * v + 0.01 * g.cwiseProduct(g);
+  Vector new_point = x;
+  for (Index i = 0; i < n; ++i)
+    new_point(i) -= 0.1 * new_mean(i) / (1.5 * std::sqrt(new_square(i)) + 1e-3);
+  EXPECT_CLOSE(to_host(mean.columns()), Matrix(new_mean), 1e-15);
+  EXPECT_CLOSE(to_host(square.columns()), Matrix(new_square), 1e-15);
+  EXPECT_CLOSE(to_host(point.columns()), Matrix(new_point), 1e-15);
+}
+
+TEST(TallBlock, AnOperatorKeepsBlocksWhereItIs) {
+  const Matrix A = test::random_matrix(40, 30);
+  const Matrix X = test::random_matrix(30, 3, 2);
+  const Matrix Y = test::random_matrix(40, 3, 3);
+  const auto dense = std::make_shared<const DenseOperator>(A);
+  for (const auto& matrix : {std::shared_ptr<const LinearOperator>(dense),
+                             test::placed_on_host(dense),
+                             test::placed_on_host(dense, cuda::HostOrder::kForward, 100)}) {
+    const CountedOperator counted(*matrix);
+    const auto turned = transpose(matrix);
+    const TallBlock x(matrix->block_place(), X);
+    const TallBlock y(matrix->block_place(), Y);
+    const TallBlock Ax = counted.apply(x.columns());
+    EXPECT_EQ(Ax.place(), matrix->block_place());
+    EXPECT_CLOSE(to_host(Ax.columns()), Matrix(A * X), 1e-14);
+    EXPECT_CLOSE(
+        to_host(counted.apply_transpose(y.columns()).columns()), Matrix(A.transpose() * Y), 1e-14);
+    EXPECT_EQ(counted.passes(), 2);
+    EXPECT_CLOSE(to_host(turned->apply(y.columns()).columns()), Matrix(A.transpose() * Y), 1e-14);
+    EXPECT_CLOSE(to_host(turned->apply_transpose(x.columns()).columns()), Matrix(A * X), 1e-14);
+    EXPECT_THROW(counted.apply(y.columns()), InvalidArgument);
+    const TallBlock elsewhere(test::host_card_place(), X);
+    EXPECT_THROW(counted.apply(elsewhere.columns()), InvalidArgument);
+  }
+}
+
+}  // namespace
+}  // namespace matapprox
