@@ -97,8 +97,9 @@ class HostCard final : public cuda::CardOperator {
  public:
   HostCard(const CardLinks& links, cuda::HostOrder order, Index room)
       : blocks_(std::make_shared<HostBlocks>(order)),
-        chain_(
-            queue(), cuda::placed_factors(links.links, HostFactorMaker{queue()}), links.symmetrized),
+        chain_(queue(),
+               cuda::placed_factors(links.links, HostFactorMaker{queue()}),
+               links.symmetrized),
         room_(room) {}
 
   std::shared_ptr<const cuda::CardBlocks> blocks() const override { return blocks_; }
