@@ -21,7 +21,7 @@ struct CardFactorMaker {
     return std::make_shared<DiagonalFactor<DeviceQueue>>(queue, f);
   }
   std::shared_ptr<const CardFactor> operator()(const HostChord& f) const {
-    return std::make_shared<ChainFactor<DeviceQueue>>(queue, f);
+    return make_chord_factor(queue, f);
   }
   std::shared_ptr<const CardFactor> operator()(const HostKernel& f) const {
     return std::make_shared<KernelFactor<DeviceQueue>>(queue, f);
