@@ -89,6 +89,8 @@ Index value_card_bytes(const FactorValue& value) {
     return sparse_card_bytes(*sparse, false);
   if (const auto* projection = std::get_if<RandomProjection>(&value))
     return projection->rows() * projection->cols() * kDoubleBytes;
+  if (const auto* chain = std::get_if<ChordFactors>(&value))
+    return chain->pattern.stored_numbers() * kDoubleBytes;
   return value_storage(value, Precision::kDouble).bytes;
 }
 
