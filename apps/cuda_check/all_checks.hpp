@@ -1,6 +1,7 @@
 #pragma once
 
 #include "attention_checks.hpp"
+#include "bench_checks.hpp"
 #include "chord_checks.hpp"
 #include "chord_objective_checks.hpp"
 #include "gemm_checks.hpp"
@@ -24,6 +25,7 @@ void check_all(const Queue& queue, Results& results) {
   check_attention(check);
   check_psf(check);
   check_training(check);
+  check_bench(check);
 }
 
 }  // namespace matapprox::cuda
