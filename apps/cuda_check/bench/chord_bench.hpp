@@ -178,6 +178,7 @@ inline void bench_bus(const DeviceQueue& queue, Table& table, bool quick) {
 /// For a profiler: products of one factor, float, and what they have to move.
 inline int run_one_product(const DeviceQueue& queue, int power, Index columns) {
   const Index n = Index{1} << power;
+  std::printf("copy_bytes_per_second %.0f\n", 1e9 * copy_bandwidth(queue));
   ChordShape shape = reference_shape(n);
   shape.offsets.resize(1);
   const auto values = random_array<float>(queue, shape.stored_numbers());

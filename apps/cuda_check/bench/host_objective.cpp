@@ -1,53 +1,59 @@
 #include "host_objective.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <thread>
 
 namespace matapprox::cuda {
 namespace {
 
-/// Columns of a panel: two accesses of 64 bytes.
-constexpr Index kWidth = 16;
+/// Eight numbers side by side, which compilers keep in the widest registers that there are.
+using Lanes = double __attribute__((vector_size(64)));
+/// A row of a panel.
+constexpr Index kParts = 4;
+constexpr Index kWidth = kParts * 8;
+struct alignas(64) PanelRow {
+  Lanes parts[kParts];
+};
 
-/// Y = W_m X or W_m^T X for row-major N x kWidth panels.
+double sum_of(Lanes x) {
+  return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]));
+}
+
+/// Y = W_m X or W_m^T X.
 void multiply(const ChordShape& shape,
               Index m,
               const double* values,
-              const double* x,
-              double* y,
+              const PanelRow* x,
+              PanelRow* y,
               bool transposed) {
   const Index n = shape.order;
   const auto& offsets = shape.offsets[static_cast<std::size_t>(m)];
   for (Index i = 0; i < n; ++i) {
-    double sums[kWidth] = {};
+    Lanes sums[kParts] = {};
     for (std::size_t k = 0; k < offsets.size(); ++k) {
       const Index to = transposed ? i - offsets[k] : i + offsets[k];
       Index j = to < 0 ? to + n : to;
       if (j >= n) j -= n;
       const double w = values[static_cast<Index>(k) * n + (transposed ? j : i)];
-      const double* from = x + j * kWidth;
-      for (Index c = 0; c < kWidth; ++c) sums[c] += w * from[c];
+      for (Index p = 0; p < kParts; ++p) sums[p] += w * x[j].parts[p];
     }
-    for (Index c = 0; c < kWidth; ++c) y[i * kWidth + c] = sums[c];
+    for (Index p = 0; p < kParts; ++p) y[i].parts[p] = sums[p];
   }
 }
 
 /// gradient of W_m += that of <G, W_m X>.
 void add_gradient(
-    const ChordShape& shape, Index m, const double* g, const double* x, double* gradient) {
+    const ChordShape& shape, Index m, const PanelRow* g, const PanelRow* x, double* gradient) {
   const Index n = shape.order;
   const auto& offsets = shape.offsets[static_cast<std::size_t>(m)];
   for (Index i = 0; i < n; ++i) {
     for (std::size_t k = 0; k < offsets.size(); ++k) {
       const Index to = i + offsets[k];
-      const double* a = g + i * kWidth;
-      const double* b = x + (to < n ? to : to - n) * kWidth;
-      // Four sums: one would wait for itself.
-      double sums[4] = {};
-      for (Index c = 0; c < kWidth; c += 4) {
-        for (Index l = 0; l < 4; ++l) sums[l] += a[c + l] * b[c + l];
-      }
-      gradient[static_cast<Index>(k) * n + i] += (sums[0] + sums[1]) + (sums[2] + sums[3]);
+      const PanelRow& b = x[to < n ? to : to - n];
+      Lanes sum = g[i].parts[0] * b.parts[0];
+      for (Index p = 1; p < kParts; ++p) sum += g[i].parts[p] * b.parts[p];
+      gradient[static_cast<Index>(k) * n + i] += sum_of(sum);
     }
   }
 }
@@ -56,7 +62,7 @@ void add_gradient(
 struct Share {
   double f = 0;
   std::vector<double> gradient;
-  std::vector<double> panels;  ///< M + 1
+  std::vector<PanelRow> panels;  ///< M + 1
 };
 
 void add_panel(const ChordShape& shape,
@@ -66,17 +72,17 @@ void add_panel(const ChordShape& shape,
                Share& share) {
   const Index n = shape.order;
   const Index factors = shape.factors();
-  const auto panel = [&](Index m) { return share.panels.data() + m * n * kWidth; };
+  const auto panel = [&](Index m) { return share.panels.data() + m * n; };
   const Index count = n - first < kWidth ? n - first : kWidth;
-  std::fill_n(panel(factors), n * kWidth, 0.0);
-  for (Index c = 0; c < count; ++c) panel(factors)[(first + c) * kWidth + c] = 1;
+  std::fill_n(panel(factors), n, PanelRow{});
+  for (Index c = 0; c < count; ++c) panel(factors)[first + c].parts[c / 8][c % 8] = 1;
   for (Index m = factors - 1; m >= 0; --m)
     multiply(shape, m, values.data() + shape.first_value(m), panel(m + 1), panel(m), false);
   for (Index i = 0; i < n; ++i) {
     for (Index c = 0; c < count; ++c) {
-      double& r = panel(0)[i * kWidth + c];
-      r -= X[static_cast<std::size_t>(i * n + first + c)];
-      share.f += r * r / 2;
+      Lanes& part = panel(0)[i].parts[c / 8];
+      part[c % 8] -= X[static_cast<std::size_t>(i * n + first + c)];
+      share.f += part[c % 8] * part[c % 8] / 2;
     }
   }
   for (Index m = 0; m < factors; ++m) {
@@ -99,8 +105,7 @@ double host_objective(const ChordShape& shape,
     workers.emplace_back([&, t] {
       Share& share = shares[static_cast<std::size_t>(t)];
       share.gradient.assign(values.size(), 0);
-      share.panels.assign(static_cast<std::size_t>((shape.factors() + 1) * shape.order * kWidth),
-                          0);
+      share.panels.resize(static_cast<std::size_t>((shape.factors() + 1) * shape.order));
       for (Index first = t * kWidth; first < shape.order; first += threads * kWidth)
         add_panel(shape, values, X, first, share);
     });
