@@ -10,12 +10,14 @@
 #include "row_checks.hpp"
 #include "sums_checks.hpp"
 #include "training_checks.hpp"
+#include "transfer_checks.hpp"
 
 namespace matapprox::cuda {
 
 template <class Queue>
 void check_all(const Queue& queue, Results& results) {
   Checker<Queue> check(queue, results);
+  check_transfers(check);
   check_chord(check);
   check_chord_objective(check);
   check_kernels(check);

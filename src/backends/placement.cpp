@@ -75,8 +75,7 @@ ComputeRates cpu_rates() {
 
 ComputeRates card_rates(const CardInfo& card, double copy_bandwidth) {
   // Cards for computing (8.0, 9.0, 10.0) have 64 double-precision units in each processor, others
-  // two. Half of what they could do is counted, and half of a PCIe 4 bus: the host's memory is not
-  // page-locked.
+  // two. Half of what they could do is counted, and half of a PCIe 4 bus.
   const bool for_computing = card.capability_minor == 0 && card.capability_major >= 6;
   const double units = for_computing ? 64 : 2;
   constexpr double kTransfer = 1e10;

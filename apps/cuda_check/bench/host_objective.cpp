@@ -16,7 +16,7 @@ struct alignas(64) PanelRow {
   Lanes parts[kParts];
 };
 
-double sum_of(Lanes x) {
+double sum_of(const Lanes& x) {
   return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]));
 }
 

@@ -144,12 +144,7 @@ auto random_array(const Queue& queue, Index count) {
   return array;
 }
 
-inline Index free_memory() {
-  std::size_t free = 0;
-  std::size_t total = 0;
-  check(cudaMemGetInfo(&free, &total), "memory");
-  return static_cast<Index>(free);
-}
+inline Index free_memory() { return device_memory().free; }
 
 template <class T, class Queue>
 std::vector<T> on_host(const Queue& queue, const T* array, Index count) {

@@ -28,12 +28,10 @@ struct CardFactorMaker {
   }
 };
 
-/// Numbers that fit into four fifths of the memory that is free.
-Index free_numbers() {
-  std::size_t free = 0;
-  std::size_t total = 0;
-  check(cudaMemGetInfo(&free, &total), "memory of the card");
-  return static_cast<Index>(free / 5 * 4 / sizeof(double));
+/// Numbers that fit into four fifths of the memory that is free once the queue's work is done.
+Index free_numbers(const DeviceQueue& queue) {
+  queue.wait();
+  return device_memory().free / 5 * 4 / Index{sizeof(double)};
 }
 
 class CardTallCholesky final : public CardCholesky {
@@ -75,10 +73,11 @@ class CardChain final : public CardOperator {
              Index x_stride,
              double* y,
              Index y_stride) const override {
-    guarded([&] { chain_.apply(transposed, columns, x, x_stride, y, y_stride, free_numbers()); });
+    guarded(
+        [&] { chain_.apply(transposed, columns, x, x_stride, y, y_stride, free_numbers(queue_)); });
   }
   void kernel_columns(std::span<const Index> J, double* y, Index y_stride) const override {
-    guarded([&] { chain_.kernel_columns(J, y, y_stride, free_numbers()); });
+    guarded([&] { chain_.kernel_columns(J, y, y_stride, free_numbers(queue_)); });
   }
 
   std::unique_ptr<CardCholesky> kernel_cholesky(Index most) const override {

@@ -45,8 +45,7 @@ struct ChordRows {
 
 /// Products with a chain whose values stay on the host, in its layout, because the card has no room
 /// for them: they go through the card once for each product, a piece of rows at a time, and the
-/// bus to the card decides the time. Memory of the card: two n x b blocks and a piece. The queue
-/// may still read the values when a function returns.
+/// bus to the card decides the time. Memory of the card: two n x b blocks and a piece.
 template <class T, class Queue>
 class StreamedChord {
  public:
