@@ -2,6 +2,7 @@
 
 #include "backends/cuda/kernels/attention/psf_training.hpp"
 #include "backends/cuda/kernels/host_queue.hpp"
+#include "checker.hpp"
 #include "table.hpp"
 
 namespace matapprox::cuda {
