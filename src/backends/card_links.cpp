@@ -140,11 +140,11 @@ ProductPlan plan_product(const FactorProduct& A, Index card_free_bytes) {
 
 /// How often a product sends streamed factors to the card: once for each piece of a block for which
 /// there is room. FactorChain takes four fifths of the free memory.
-double passes_of_a_block(const ProductPlan& plan, Index columns, Index card_free_bytes) {
+Index passes_of_a_block(const ProductPlan& plan, Index columns, Index card_free_bytes) {
   const Index column = kBlocksOfAProduct * kDoubleBytes * plan.longest;
   const Index room = (card_free_bytes - plan.card_bytes) / 5 * 4;
   const Index width = std::max(room / column, Index{1});
-  return static_cast<double>((columns + width - 1) / width);
+  return (columns + width - 1) / width;
 }
 
 CardWork product_work(const FactorProduct& A, Index columns, Index card_free_bytes) {
@@ -154,7 +154,7 @@ CardWork product_work(const FactorProduct& A, Index columns, Index card_free_byt
   work.host_bytes = plan.host_bytes;
   work.longest = plan.longest;
   const double times = A.symmetrized() ? 2 : 1;
-  const double passes = passes_of_a_block(plan, columns, card_free_bytes);
+  const auto passes = static_cast<double>(passes_of_a_block(plan, columns, card_free_bytes));
   for (const Factor& factor : A.factors()) {
     const auto bytes = static_cast<double>(value_card_bytes(*factor.value));
     work.read += times * bytes;

@@ -115,7 +115,7 @@ struct ChainBytes {
   explicit ChainBytes(const ChordPattern& pattern)
       : chain(8 * pattern.stored_numbers()),
         factor(8 * pattern.order * pattern.links(0)),
-        column(4 * 8 * pattern.order) {}
+        column(32 * pattern.order) {}
 };
 
 TEST(Placement, ChainsThatTheCardHasNoRoomForAreStreamed) {
@@ -125,14 +125,15 @@ TEST(Placement, ChainsThatTheCardHasNoRoomForAreStreamed) {
       const std::vector<double> before = chord_of(*A).values;
       const OperatorCase example{
           "streamed, N = " + std::to_string(n), A, A->columns_at(index_range(0, n))};
-      // Pieces of a row, of some rows and more than all of them: a sixteenth of what is free.
-      for (const Index free :
-           {Index{0}, Index{16 * 8 * 50}, 2 * ChainBytes(chord_of(*A).pattern).chain}) {
+      // Pieces of a row, of fifty numbers and of a sixteenth of the chain.
+      constexpr Index kFifty = Index{16} * 8 * 50;
+      for (const Index free : {Index{0}, kFifty, ChainBytes(chord_of(*A).pattern).chain}) {
         for (const auto order : {cuda::HostOrder::kForward, cuda::HostOrder::kBackward}) {
-          for (const Index room : {9 * n, Index{1} << 20})
+          for (const Index room : {9 * n, Index{1} << 20}) {
             expect_same_operator(example, [&](const OperatorPointer& B) {
               return placed_on_host(B, order, room, free);
             });
+          }
         }
       }
       EXPECT_EQ(chord_of(*A).values, before);

@@ -101,6 +101,7 @@ double host_objective(const ChordShape& shape,
                       std::vector<double>& gradient) {
   std::vector<Share> shares(static_cast<std::size_t>(threads));
   std::vector<std::thread> workers;
+  workers.reserve(shares.size());
   for (int t = 0; t < threads; ++t) {
     workers.emplace_back([&, t] {
       Share& share = shares[static_cast<std::size_t>(t)];

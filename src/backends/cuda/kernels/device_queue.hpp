@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 
 #include "cublas_gemm.hpp"
 #include "device_array.hpp"
@@ -24,11 +25,13 @@ class DeviceQueue {
   }
   template <class T>
   void upload(const T* host, Index count, T* array) const {
+    const std::lock_guard lock(copying_);
     staging().upload(
         reinterpret_cast<const char*>(host), bytes_of<T>(count), reinterpret_cast<char*>(array));
   }
   template <class T>
   void download(const T* array, Index count, T* host) const {
+    const std::lock_guard lock(copying_);
     staging().download(
         reinterpret_cast<const char*>(array), bytes_of<T>(count), reinterpret_cast<char*>(host));
   }
@@ -68,6 +71,7 @@ class DeviceQueue {
 
   std::shared_ptr<const Stream> stream_ = std::make_shared<const Stream>();
   mutable std::unique_ptr<Cublas> cublas_;
+  mutable std::mutex copying_;  ///< of the buffers: threads may share a queue
   mutable std::unique_ptr<Staging<PageLockedBus>> staging_;
 };
 
