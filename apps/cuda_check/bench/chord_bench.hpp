@@ -140,13 +140,13 @@ inline void bench_bus(const DeviceQueue& queue, Table& table, bool quick) {
   const auto figure = [&](double all, double ms) {
     return text("%.1f GB/s, %.0f %% of the bus", all / ms / 1e6, 100 * all / ms / 1e6 / bus);
   };
-  table.add({"page-locked memory to the card: the bus", bytes / bus / 1e6, text("%.1f GB/s", bus)});
+  table.add("page-locked memory to the card: the bus", bytes / bus / 1e6, text("%.1f GB/s", bus));
   std::vector<float> block(static_cast<std::size_t>(count), 1.0F);
   const double up = milliseconds(queue, [&] { queue.upload(block.data(), count, array.data()); });
-  table.add({"a block to the card", up, figure(bytes, up)});
+  table.add("a block to the card", up, figure(bytes, up));
   const double down =
       milliseconds(queue, [&] { queue.download(array.data(), count, block.data()); });
-  table.add({"a block from the card", down, figure(bytes, down)});
+  table.add("a block from the card", down, figure(bytes, down));
 
   constexpr Index kColumns = 8;
   const ChordShape shape = reference_shape(quick ? 1024 : Index{1} << 20);

@@ -45,7 +45,7 @@ inline void bench_fit(const DeviceQueue& queue, Table& table, bool quick) {
       "for its own processor, median of 3");
   const double flops = 6.0 * static_cast<double>(shape.stored_numbers()) * static_cast<double>(n);
   const std::string name = text("N = %lld, ", static_cast<long long>(n));
-  table.add({name + "two threads of the host", host, text("%.1f GF/s", flops / host / 1e6), 0, 0});
+  table.add(name + "two threads of the host", host, text("%.1f GF/s", flops / host / 1e6));
   table.add({name + text("the card, panels of %lld", static_cast<long long>(objective.width())),
              card,
              text("%.2f TF/s, %.0f x the host", flops / card / 1e9, host / card),

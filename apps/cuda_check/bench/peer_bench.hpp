@@ -172,8 +172,8 @@ inline void bench_peers(const DeviceQueue& queue, Table& table, bool quick) {
   table.head(text("The chain beside NVIDIA's libraries, float, N = %lld, %lld columns",
                   static_cast<long long>(n),
                   static_cast<long long>(kColumns)));
-  table.add({"cuSPARSE SpMM of every factor, best algorithm", sparse, ""});
-  table.add({"cuBLAS SGEMM of the dense matrix, no TF32", dense, ""});
+  table.add("cuSPARSE SpMM of every factor, best algorithm", sparse, "");
+  table.add("cuBLAS SGEMM of the dense matrix, no TF32", dense, "");
   table.add({"Chord chain, against cuSPARSE",
              own,
              text("%.1f x", sparse / own),

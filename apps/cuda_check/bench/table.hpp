@@ -62,6 +62,14 @@ class Table {
     asked_ += asked ? 1 : 0;
     met_ += right && asked && row.reached ? 1 : 0;
   }
+  /// What others are measured against.
+  void add(const std::string& what, double milliseconds, const std::string& figure) {
+    Row row;
+    row.what = what;
+    row.milliseconds = milliseconds;
+    row.figure = figure;
+    add(row);
+  }
   static void skip(const std::string& what, const std::string& why) {
     std::printf("%-50s %s\n", what.c_str(), why.c_str());
   }
