@@ -1,6 +1,7 @@
 #pragma once
 
 #include "attention_checks.hpp"
+#include "bench_checks.hpp"
 #include "chord_checks.hpp"
 #include "chord_objective_checks.hpp"
 #include "gemm_checks.hpp"
@@ -9,12 +10,14 @@
 #include "row_checks.hpp"
 #include "sums_checks.hpp"
 #include "training_checks.hpp"
+#include "transfer_checks.hpp"
 
 namespace matapprox::cuda {
 
 template <class Queue>
 void check_all(const Queue& queue, Results& results) {
   Checker<Queue> check(queue, results);
+  check_transfers(check);
   check_chord(check);
   check_chord_objective(check);
   check_kernels(check);
@@ -24,6 +27,7 @@ void check_all(const Queue& queue, Results& results) {
   check_attention(check);
   check_psf(check);
   check_training(check);
+  check_bench(check);
 }
 
 }  // namespace matapprox::cuda

@@ -68,7 +68,8 @@ int run_apply(const ApplyCommand& command) {
   const SavedApproximation saved = load_approximation(command.saved);
   const Approximation& B = saved.approximation;
   const Matrix X = read_block(command, command.transpose ? B.rows() : B.cols());
-  const auto placed = command.device.place(std::make_shared<FactorProduct>(B)).matrix;
+  const auto placed =
+      command.device.place(std::make_shared<FactorProduct>(B), command.common.quiet()).matrix;
   const auto start = std::chrono::steady_clock::now();
   const Matrix Y = command.transpose ? placed->apply_transpose(X) : placed->apply(X);
   const double seconds =

@@ -168,7 +168,7 @@ int run_approximate(const ApproximateCommand& command) {
                   {},
                   {},
                   {}};
-  const Placement placement = command.device.place(session.input.matrix);
+  const Placement placement = command.device.place(session.input.matrix, command.common.quiet());
   session.input.matrix = placement.matrix;
   session.device = placement.device;
   if (previous) refuse_other_matrix(command.output, *previous, session.input);

@@ -144,7 +144,7 @@ int run_compare(const CompareCommand& command) {
   command.report.check(command.json, command.methods);
 
   LoadedMatrix loaded = command.input.load(command.common.quiet());
-  const Placement placement = command.device.place(loaded.matrix);
+  const Placement placement = command.device.place(loaded.matrix, command.common.quiet());
   loaded.matrix = placement.matrix;
   Report report;
   const Comparison comparison = run_comparison(command, loaded, placement.device, options, report);

@@ -197,7 +197,7 @@ Described describe_model(const std::string& path) {
 
 Described describe_matrix(const InfoCommand& command) {
   LoadedMatrix loaded = command.input.load(command.common.quiet());
-  loaded.matrix = command.device.place(loaded.matrix).matrix;
+  loaded.matrix = command.device.place(loaded.matrix, command.common.quiet()).matrix;
   const MatrixFacts facts =
       describe(*loaded.matrix, command.measuring.options(command.common.seed()));
   return {matrix_json(command, loaded, facts), matrix_text(command, loaded, facts)};

@@ -95,7 +95,7 @@ int run_measure(const MeasureCommand& command) {
   command.json.check();
   const SavedApproximation saved = load_approximation(command.saved);
   LoadedMatrix matrix = command.input.load(command.common.quiet());
-  matrix.matrix = command.device.place(matrix.matrix).matrix;
+  matrix.matrix = command.device.place(matrix.matrix, command.common.quiet()).matrix;
   const Comparison comparison = measured_comparison(command, saved, *matrix.matrix);
   compare_provenance(command, saved, matrix);
 

@@ -131,10 +131,11 @@ void DeviceOptions::offer_card(const std::function<void()>& use) const {
   note(!verbose_, why.empty() ? "device: cuda" : fmt::format("device: cpu, {}", why));
 }
 
-Placement DeviceOptions::place(std::shared_ptr<const LinearOperator> A) const {
+Placement DeviceOptions::place(std::shared_ptr<const LinearOperator> A, bool quiet) const {
   Placement placement = matapprox::place(std::move(A), device());
   if (placement.estimate) note(!verbose_, to_text(*placement.estimate));
   note(!verbose_, fmt::format("device: {}, {}", enum_name(placement.device), placement.reason));
+  note(quiet || verbose_ || placement.note.empty(), placement.note);
   return placement;
 }
 

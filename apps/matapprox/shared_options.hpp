@@ -87,8 +87,8 @@ class DeviceOptions {
   /// NotAvailable leaves the work on the CPU. What was chosen, and why, goes to stderr if verbose.
   void offer_card(const std::function<void()>& use) const;
   /// The matrix on the device that it then names; what was chosen, and why, goes to stderr if
-  /// verbose.
-  Placement place(std::shared_ptr<const LinearOperator> A) const;
+  /// verbose; that factors are streamed to the card also if not, unless quiet.
+  Placement place(std::shared_ptr<const LinearOperator> A, bool quiet) const;
 
  private:
   Device device() const;

@@ -67,8 +67,9 @@ void PlacedOperator::do_rows_at(std::span<const Index> I, Block Y) const {
   }
 }
 
-std::shared_ptr<const LinearOperator> make_placed(std::shared_ptr<const LinearOperator> A) {
-  const CardLinks links = card_links(*A);
+std::shared_ptr<const LinearOperator> make_placed(std::shared_ptr<const LinearOperator> A,
+                                                  Index card_free_bytes) {
+  const CardLinks links = card_links(*A, card_free_bytes);
   auto card = cuda::make_card_operator(links.links, links.symmetrized);
   return std::make_shared<PlacedOperator>(std::move(A), std::move(card));
 }

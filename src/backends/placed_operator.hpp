@@ -39,7 +39,9 @@ class PlacedOperator final : public LinearOperator {
   std::shared_ptr<const BlockPlace> place_;
 };
 
-/// Puts A, which is_placeable, on the card. Throws NotAvailable if there is none or no room.
-std::shared_ptr<const LinearOperator> make_placed(std::shared_ptr<const LinearOperator> A);
+/// Puts A, which is_placeable, on the card; Chord factors as card_links says. Throws NotAvailable
+/// if there is none or no room.
+std::shared_ptr<const LinearOperator> make_placed(std::shared_ptr<const LinearOperator> A,
+                                                  Index card_free_bytes);
 
 }  // namespace matapprox

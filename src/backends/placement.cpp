@@ -17,7 +17,7 @@ namespace matapprox {
 namespace {
 
 constexpr double kBytesOfADouble = 8;
-/// Blocks on the card: one that goes in, one that comes out, and each a second time on the way.
+/// Of the card: one that goes in, one that comes out, and each a second time on the way.
 constexpr double kBlocksOnTheWay = 4;
 
 double product_seconds(const CardWork& work, const ComputeRates& rates) {
@@ -33,11 +33,15 @@ std::string not_placeable(const LinearOperator& A) {
 }
 
 Placement on_cpu(std::shared_ptr<const LinearOperator> A, std::string reason) {
-  return {std::move(A), Device::kCpu, {}, std::move(reason)};
+  return {std::move(A), Device::kCpu, {}, std::move(reason), {}};
 }
 
 Placement placed_on_card(std::shared_ptr<const LinearOperator> A, std::string reason) {
-  return {make_placed(std::move(A)), Device::kCuda, {}, std::move(reason)};
+  const Index free_bytes = card_info().free_bytes;
+  std::string note = streaming_note(card_work(*A, 1, free_bytes).host_bytes);
+  if (!note.empty()) reason += "; " + note;
+  return {
+      make_placed(std::move(A), free_bytes), Device::kCuda, {}, std::move(reason), std::move(note)};
 }
 
 Placement by_estimate(std::shared_ptr<const LinearOperator> A, const Workload& workload) {
@@ -71,8 +75,7 @@ ComputeRates cpu_rates() {
 
 ComputeRates card_rates(const CardInfo& card, double copy_bandwidth) {
   // Cards for computing (8.0, 9.0, 10.0) have 64 double-precision units in each processor, others
-  // two. Half of what they could do is counted, and half of a PCIe 4 bus: the host's memory is not
-  // page-locked.
+  // two. Half of what they could do is counted, and half of a PCIe 4 bus.
   const bool for_computing = card.capability_minor == 0 && card.capability_major >= 6;
   const double units = for_computing ? 64 : 2;
   constexpr double kTransfer = 1e10;
@@ -95,14 +98,16 @@ PlacementEstimate estimate_placement(const LinearOperator& A,
   require(workload.columns >= 1, "place: {} columns, at least 1 is needed", workload.columns);
   require(workload.products >= 1, "place: {} products, at least 1 is needed", workload.products);
   require(is_placeable(A), "place: {}", not_placeable(A));
-  const CardWork work = card_work(A, workload.columns);
+  const CardWork work = card_work(A, workload.columns, card_free_bytes);
   const auto products = static_cast<double>(workload.products);
   const auto columns = static_cast<double>(workload.columns);
   const double block_bytes = kBytesOfADouble * columns * static_cast<double>(A.rows() + A.cols());
   PlacementEstimate estimate;
   estimate.cpu_seconds = products * product_seconds(work, cpu);
-  estimate.card_seconds = products * (product_seconds(work, card) + block_bytes / card.transfer);
+  estimate.card_seconds =
+      products * (product_seconds(work, card) + (block_bytes + work.streamed) / card.transfer);
   estimate.card_bytes = work.card_bytes;
+  estimate.host_bytes = work.host_bytes;
   estimate.place_seconds = static_cast<double>(work.card_bytes) / card.transfer;
   // Blocks go in pieces where there is little room: one column has to fit.
   const double column_bytes = kBlocksOnTheWay * kBytesOfADouble * static_cast<double>(work.longest);
@@ -114,12 +119,15 @@ PlacementEstimate estimate_placement(const LinearOperator& A,
 std::string to_text(const PlacementEstimate& estimate) {
   return fmt::format(
       "estimate: {:.3g} s on the CPU, {:.3g} s on the card and {:.3g} s to put "
-      "{:.3g} GB there{}",
+      "{:.3g} GB there{}{}",
       estimate.cpu_seconds,
       estimate.card_seconds,
       estimate.place_seconds,
       gigabytes(estimate.card_bytes),
-      estimate.fits ? "" : ", which has no room for it");
+      estimate.fits ? "" : ", which has no room for it",
+      estimate.host_bytes == 0 ? ""
+                               : fmt::format("; {:.3g} GB stay on the host and are streamed",
+                                             gigabytes(estimate.host_bytes)));
 }
 
 Placement place(std::shared_ptr<const LinearOperator> A, Device device, const Workload& workload) {

@@ -93,6 +93,91 @@ TEST(Placement, BlocksGoInPiecesWhereThereIsLittleRoom) {
   }
 }
 
+FactorProduct chord_chain(Index n, bool symmetrized) {
+  ChordFactors chord{chord_reference_pattern(n), {}};
+  const Matrix values = random_matrix(chord.pattern.stored_numbers(), 1, 12);
+  chord.values.assign(values.data(), values.data() + values.size());
+  const Factor W = make_factor("W", chord);
+  // A diagonal beside them and the chain a second time, transposed.
+  return FactorProduct({W, make_factor("d", Vector(random_matrix(n, 1, 13))), {"W", W.value, true}},
+                       symmetrized);
+}
+
+const ChordFactors& chord_of(const FactorProduct& A) {
+  return std::get<ChordFactors>(*A.factors().front().value);
+}
+
+/// Bytes of the chain, of a factor of it, and of a column on its way.
+struct ChainBytes {
+  Index chain;
+  Index factor;
+  Index column;
+  explicit ChainBytes(const ChordPattern& pattern)
+      : chain(8 * pattern.stored_numbers()),
+        factor(8 * pattern.order * pattern.links(0)),
+        column(32 * pattern.order) {}
+};
+
+TEST(Placement, ChainsThatTheCardHasNoRoomForAreStreamed) {
+  for (const Index n : {Index{1}, Index{37}, Index{64}}) {
+    for (const bool symmetrized : {false, true}) {
+      const auto A = std::make_shared<FactorProduct>(chord_chain(n, symmetrized));
+      const std::vector<double> before = chord_of(*A).values;
+      const OperatorCase example{
+          "streamed, N = " + std::to_string(n), A, A->columns_at(index_range(0, n))};
+      // Pieces of a row, of fifty numbers and of a sixteenth of the chain.
+      constexpr Index kFifty = Index{16} * 8 * 50;
+      for (const Index free : {Index{0}, kFifty, ChainBytes(chord_of(*A).pattern).chain}) {
+        for (const auto order : {cuda::HostOrder::kForward, cuda::HostOrder::kBackward}) {
+          for (const Index room : {9 * n, Index{1} << 20}) {
+            expect_same_operator(example, [&](const OperatorPointer& B) {
+              return placed_on_host(B, order, room, free);
+            });
+          }
+        }
+      }
+      EXPECT_EQ(chord_of(*A).values, before);
+    }
+  }
+}
+
+TEST(Placement, StreamedChainsStayWhereTheyAre) {
+  const FactorProduct A = chord_chain(100, false);
+  const ChainBytes bytes(chord_of(A).pattern);
+  const auto link = [&](Index free) {
+    return std::get<cuda::HostChord>(card_links(A, free).links.front().factor);
+  };
+  // A sixteenth of the memory is left; the diagonal takes 800 bytes, the work of placing a factor.
+  ASSERT_GT(bytes.factor, bytes.column);
+  const Index needed = bytes.chain + bytes.factor + 800;
+  const Index enough = (16 * needed + 14) / 15;
+  EXPECT_EQ(link(enough).piece_numbers, 0);
+  EXPECT_EQ(link(enough - 16).piece_numbers, (enough - 16) / 16 / 8);
+  EXPECT_EQ(link(enough - 16).values, chord_of(A).values.data());
+  EXPECT_EQ(link(0).piece_numbers, 1);
+  EXPECT_EQ(card_links(A, enough - 16).links.back().same_as, 0);
+
+  const CardWork there = card_work(A, 5, enough);
+  EXPECT_EQ(there.card_bytes, bytes.chain + 800);
+  EXPECT_EQ(there.host_bytes, 0);
+  EXPECT_DOUBLE_EQ(there.streamed, 0);
+  const CardWork here = card_work(A, 5, enough - 16);
+  EXPECT_EQ(here.card_bytes, 800);
+  EXPECT_EQ(here.host_bytes, bytes.chain);
+  EXPECT_DOUBLE_EQ(here.streamed, 2.0 * static_cast<double>(bytes.chain));
+  EXPECT_DOUBLE_EQ(card_work(chord_chain(100, true), 5, enough - 16).streamed, 2 * here.streamed);
+  // Room for two columns at a time, in four fifths of what is left: three pieces of five columns.
+  const CardWork narrow = card_work(A, 5, 800 + 2 * bytes.column / 4 * 5 + 1);
+  EXPECT_DOUBLE_EQ(narrow.streamed, 3 * here.streamed);
+}
+
+TEST(Placement, SaysThatFactorsAreStreamed) {
+  EXPECT_EQ(streaming_note(0), "");
+  EXPECT_EQ(streaming_note(Index{87'240'000'000}),
+            "the card has no room for its 87.2 GB: the factors stay on the host and are streamed "
+            "at each product");
+}
+
 TEST(Placement, OperatorsAreTheSameOnTheCard) {
   if (const std::string why = why_no_card(); !why.empty()) GTEST_SKIP() << "no card: " << why;
   expect_same_operators([](const OperatorPointer& A) { return place(A, Device::kCuda).matrix; });
@@ -270,6 +355,31 @@ TEST(PlacementEstimate, OfADenseMatrixIsAsCountedByHand) {
   EXPECT_REFUSED(InvalidArgument, estimate_placement(A, {.columns = 0}, cpu, card, 1), "0 columns");
   EXPECT_REFUSED(
       InvalidArgument, estimate_placement(A, {.products = 0}, cpu, card, 1), "0 products");
+}
+
+TEST(PlacementEstimate, CountsStreamedFactorsInEveryProduct) {
+  const FactorProduct A = chord_chain(100, false);
+  const ChainBytes bytes(chord_of(A).pattern);
+  const Workload workload{.columns = 2, .products = 3};
+  const ComputeRates slow_cpu{1, 1e9, 0, 0};
+  const ComputeRates card{1e12, 1e12, 1e3, 0};
+  const Index room = 100 * bytes.chain;
+  const PlacementEstimate there = estimate_placement(A, workload, slow_cpu, card, room);
+  const PlacementEstimate here = estimate_placement(A, workload, slow_cpu, card, bytes.chain);
+  EXPECT_EQ(there.host_bytes, 0);
+  EXPECT_EQ(here.host_bytes, bytes.chain);
+  EXPECT_EQ(here.card_bytes, 800);
+  EXPECT_TRUE(here.fits);
+  // The chain is there twice.
+  EXPECT_NEAR(here.card_seconds - there.card_seconds,
+              3 * 2 * static_cast<double>(bytes.chain) / 1e3,
+              1e-9 * here.card_seconds);
+  EXPECT_DOUBLE_EQ(here.place_seconds, 0.8);
+  EXPECT_TRUE(here.card_is_faster());
+  const ComputeRates fast_cpu{1e12, 1e6, 0, 0};
+  EXPECT_FALSE(estimate_placement(A, workload, fast_cpu, card, bytes.chain).card_is_faster());
+  EXPECT_THAT(to_text(here), testing::HasSubstr("GB stay on the host and are streamed"));
+  EXPECT_THAT(to_text(there), testing::Not(testing::HasSubstr("streamed")));
 }
 
 TEST(PlacementEstimate, CountsWhatEachKindStores) {

@@ -56,7 +56,7 @@ struct HostFactorMaker {
     return std::make_shared<cuda::DiagonalFactor<HostQueue>>(queue, f);
   }
   std::shared_ptr<const cuda::CardFactor> operator()(const cuda::HostChord& f) const {
-    return std::make_shared<cuda::ChainFactor<HostQueue>>(queue, f);
+    return cuda::make_chord_factor(queue, f);
   }
   std::shared_ptr<const cuda::CardFactor> operator()(const cuda::HostKernel& f) const {
     return std::make_shared<cuda::KernelFactor<HostQueue>>(queue, f);
@@ -134,8 +134,9 @@ class HostCard final : public cuda::CardOperator {
 
 std::shared_ptr<const LinearOperator> placed_on_host(std::shared_ptr<const LinearOperator> A,
                                                      cuda::HostOrder order,
-                                                     Index room) {
-  auto card = std::make_unique<HostCard>(card_links(*A), order, room);
+                                                     Index room,
+                                                     Index free_bytes) {
+  auto card = std::make_unique<HostCard>(card_links(*A, free_bytes), order, room);
   return std::make_shared<PlacedOperator>(std::move(A), std::move(card));
 }
 

@@ -9,11 +9,13 @@ namespace matapprox::test {
 
 /// A placed as on a card, by the code of the card, whose kernels run on the host in the given
 /// order; products with dense and sparse factors, which a card's libraries compute, are plain
-/// loops. `room` is how many numbers the blocks on the way may take.
+/// loops. `room` is how many numbers the blocks on the way may take, `free_bytes` what the matrix
+/// finds free.
 std::shared_ptr<const LinearOperator> placed_on_host(
     std::shared_ptr<const LinearOperator> A,
     cuda::HostOrder order = cuda::HostOrder::kForward,
-    Index room = Index{1} << 30);
+    Index room = Index{1} << 30,
+    Index free_bytes = Index{1} << 40);
 
 /// The memory of a card, by the code of the card, on the host.
 std::shared_ptr<const BlockPlace> host_card_place(

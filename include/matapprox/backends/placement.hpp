@@ -65,9 +65,10 @@ struct Workload {
 /// What an estimate says of one operator on the CPU and on the card.
 struct PlacementEstimate {
   double cpu_seconds = 0;    ///< all products
-  double card_seconds = 0;   ///< all products, with their blocks over the bus and back
+  double card_seconds = 0;   ///< all products, with blocks and streamed factors over the bus
   double place_seconds = 0;  ///< the matrix to the card, once
   Index card_bytes = 0;      ///< that the matrix takes there
+  Index host_bytes = 0;      ///< of Chord factors that stay on the host, streamed at each product
   bool fits = true;          ///< with room for a block
   bool card_is_faster() const { return fits && place_seconds + card_seconds < cpu_seconds; }
 };
@@ -88,13 +89,16 @@ struct Placement {
   Device device = Device::kCpu;                  ///< kCpu or kCuda
   std::optional<PlacementEstimate> estimate;     ///< of kAuto, where there is a card
   std::string reason;                            ///< one sentence: why there
+  std::string note;  ///< what the user has to know of it: factors that are streamed; or empty
 };
 
 /// A on the device. On the card it is the same operator: blocks of the host go in and come out
 /// there, those of its block_place() stay on the card. A itself is kept, for its description and
-/// what it knows. Products agree with those of the CPU up to rounding, and are the same bits each
-/// time. Throws NotAvailable for kCuda if there is no card, no room on it or A is not placeable. A
-/// product of a placed operator throws NotAvailable if the card fails or is full.
+/// what it knows. Chord factors that the card has no room for stay on the host, in A, and go
+/// through the card at each product. Products agree with those of the CPU up to rounding, and are
+/// the same bits each time. Throws NotAvailable for kCuda if there is no card, no room on it or A
+/// is not placeable. A product of a placed operator throws NotAvailable if the card fails or is
+/// full.
 Placement place(std::shared_ptr<const LinearOperator> A,
                 Device device,
                 const Workload& workload = {});

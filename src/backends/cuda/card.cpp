@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "backends/cuda/kernels/device_array.hpp"
 #include "matapprox/backends/placement.hpp"
@@ -68,17 +69,17 @@ double measured_copy_bandwidth() {
   constexpr Index kBytes = Index{1} << 28;
   constexpr int kRounds = 5;
   const auto bytes = static_cast<std::size_t>(kBytes);
-  const cuda::Stream stream;
-  const cuda::DeviceArray<char> from(kBytes);
-  cuda::DeviceArray<char> to(kBytes);
+  const auto stream = std::make_shared<const cuda::Stream>();
+  const cuda::DeviceArray<char> from(stream, kBytes);
+  cuda::DeviceArray<char> to(stream, kBytes);
   const TimingEvent start;
   const TimingEvent stop;
   double best = 0;
   for (int round = 0; round < kRounds; ++round) {
-    start.record(stream);
-    cuda::check(cudaMemcpyAsync(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice, stream),
+    start.record(*stream);
+    cuda::check(cudaMemcpyAsync(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice, *stream),
                 "copy on the device");
-    stop.record(stream);
+    stop.record(*stream);
     best = std::max(best, 2.0 * static_cast<double>(kBytes) / stop.seconds_since(start));
   }
   return best;
@@ -101,9 +102,7 @@ CardInfo card_info() {
     cuda::check(cudaGetDeviceProperties(&properties, 0), "properties of the card");
     int kilohertz = 0;
     cuda::check(cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, 0), "clock of the card");
-    std::size_t free = 0;
-    std::size_t total = 0;
-    cuda::check(cudaMemGetInfo(&free, &total), "memory of the card");
+    const cuda::DeviceMemory memory = cuda::device_memory();
     return {properties.name,
             properties.major,
             properties.minor,
@@ -111,8 +110,8 @@ CardInfo card_info() {
             1e3 * kilohertz,
             driver_version(),
             runtime_version(),
-            static_cast<Index>(total),
-            static_cast<Index>(free)};
+            memory.total,
+            memory.free};
   } catch (const cuda::DeviceError& error) {
     throw_not_available(error);
   }

@@ -19,19 +19,17 @@ struct CardFactorMaker {
     return std::make_shared<DiagonalFactor<DeviceQueue>>(queue, f);
   }
   std::shared_ptr<const CardFactor> operator()(const HostChord& f) const {
-    return std::make_shared<ChainFactor<DeviceQueue>>(queue, f);
+    return make_chord_factor(queue, f);
   }
   std::shared_ptr<const CardFactor> operator()(const HostKernel& f) const {
     return std::make_shared<KernelFactor<DeviceQueue>>(queue, f);
   }
 };
 
-/// Numbers that fit into four fifths of the memory that is free.
-Index free_numbers() {
-  std::size_t free = 0;
-  std::size_t total = 0;
-  check(cudaMemGetInfo(&free, &total), "memory of the card");
-  return static_cast<Index>(free / 5 * 4 / sizeof(double));
+/// Numbers that fit into four fifths of the memory that is free once the queue's work is done.
+Index free_numbers(const DeviceQueue& queue) {
+  queue.wait();
+  return device_memory().free / 5 * 4 / Index{sizeof(double)};
 }
 
 class CardTallCholesky final : public CardCholesky {
@@ -75,13 +73,14 @@ class CardChain final : public CardOperator {
              Index x_stride,
              double* y,
              Index y_stride) const override {
-    guarded([&] { chain_.apply(transposed, columns, x, x_stride, y, y_stride, free_numbers()); });
+    guarded(
+        [&] { chain_.apply(transposed, columns, x, x_stride, y, y_stride, free_numbers(queue_)); });
   }
   void apply_in_place(bool transposed, Index columns, const double* x, double* y) const override {
     guarded([&] { chain_.apply_in_place(transposed, columns, x, y, free_numbers()); });
   }
   void kernel_columns(std::span<const Index> J, double* y, Index y_stride) const override {
-    guarded([&] { chain_.kernel_columns(J, y, y_stride, free_numbers()); });
+    guarded([&] { chain_.kernel_columns(J, y, y_stride, free_numbers(queue_)); });
   }
 
   std::unique_ptr<CardCholesky> kernel_cholesky(Index most) const override {

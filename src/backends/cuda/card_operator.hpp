@@ -42,6 +42,9 @@ struct HostChord {
   Index order = 0;
   std::vector<std::vector<Index>> offsets;
   const double* values = nullptr;  ///< factor after factor, each row after row
+  /// 0: the values are copied to the card. Else they stay where they are, and products send them
+  /// through the card in pieces of at most so many numbers.
+  Index piece_numbers = 0;
 };
 struct HostKernel {
   Index count = 0;

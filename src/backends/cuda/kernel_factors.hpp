@@ -2,6 +2,7 @@
 
 #include "backends/cuda/factor_chain.hpp"
 #include "backends/cuda/kernels/chord_chain.hpp"
+#include "backends/cuda/kernels/chord_stream.hpp"
 #include "backends/cuda/kernels/gemm.hpp"
 #include "backends/cuda/kernels/kernel_tiles.hpp"
 
@@ -66,8 +67,13 @@ class ChainFactor final : public CardFactor {
   ChainFactor(const Queue& queue, const HostChord& factor)
       : chain_(queue, ChordShape{factor.order, factor.offsets}),
         values_(queue.template array<double>(chain_.shape().stored_numbers())) {
-    const auto rows = copied(queue, factor.values, values_.size());
-    chain_.to_device_layout(rows.data(), values_.data());
+    const ChordShape& shape = chain_.shape();
+    auto rows = queue.template array<double>(shape.order * shape.most_links());
+    for (Index m = 0; m < shape.factors(); ++m) {
+      const Index first = shape.first_value(m);
+      queue.upload(factor.values + first, shape.order * shape.links(m), rows.data());
+      chain_.factor_to_device_layout(m, rows.data(), values_.data() + first);
+    }
   }
 
   Index rows() const override { return chain_.shape().order; }
@@ -80,6 +86,33 @@ class ChainFactor final : public CardFactor {
   ChordChain<double, Queue> chain_;
   decltype(std::declval<const Queue&>().template array<double>(0)) values_;
 };
+
+/// The same with its numbers left where they are: they have to outlive it.
+template <class Queue>
+class StreamedFactor final : public CardFactor {
+ public:
+  StreamedFactor(const Queue& queue, const HostChord& factor)
+      : order_(factor.order),
+        values_(factor.values),
+        chain_(queue, ChordShape{factor.order, factor.offsets}, factor.piece_numbers) {}
+
+  Index rows() const override { return order_; }
+  Index cols() const override { return order_; }
+  double* multiply(double* x, double* y, Index columns, bool transposed) const override {
+    return chain_.apply(values_, x, y, columns, transposed);
+  }
+
+ private:
+  Index order_;
+  const double* values_;
+  StreamedChord<double, Queue> chain_;
+};
+
+template <class Queue>
+std::shared_ptr<const CardFactor> make_chord_factor(const Queue& queue, const HostChord& factor) {
+  if (factor.piece_numbers > 0) return std::make_shared<StreamedFactor<Queue>>(queue, factor);
+  return std::make_shared<ChainFactor<Queue>>(queue, factor);
+}
 
 template <class Queue>
 class KernelFactor final : public CardFactor {

@@ -103,7 +103,6 @@ class SparseRows {
                                                CUSPARSE_SPMM_CSR_ALG3,
                                                workspace.data()),
                    "product");
-    queue_.wait();  // the workspace ends here
   }
 
  private:
@@ -112,7 +111,6 @@ class SparseRows {
     const std::vector<std::int32_t> columns(matrix.columns, matrix.columns + matrix.stored());
     short_starts_ = copied(queue_, starts.data(), static_cast<Index>(starts.size()));
     short_columns_ = copied(queue_, columns.data(), static_cast<Index>(columns.size()));
-    queue_.wait();  // the host's copies end here
   }
   void describe(Index stored, void* starts, void* columns, cusparseIndexType_t type) {
     check_cusparse(cusparse_library().create_csr(&description_,

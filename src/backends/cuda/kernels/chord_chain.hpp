@@ -50,6 +50,10 @@ class ChordChain {
   /// arrays of the device.
   void to_device_layout(const T* rows, T* values) const { reorder<true>(rows, values); }
   void to_host_layout(const T* values, T* rows) const { reorder<false>(values, rows); }
+  /// The same for the numbers of W_m alone.
+  void factor_to_device_layout(Index m, const T* rows, T* values) const {
+    reorder_factor<true>(m, rows, values);
+  }
 
   /// Y = W_m X or W_m^T X, or that added to Y.
   void multiply(
@@ -106,9 +110,13 @@ class ChordChain {
   void reorder(const T* from, T* to) const {
     for (Index m = 0; m < shape_.factors(); ++m) {
       const Index first = shape_.first_value(m);
-      queue_.run(ChordReorder<T, kToDevice>{
-          from + first, to + first, shape_.order, static_cast<int>(shape_.links(m))});
+      reorder_factor<kToDevice>(m, from + first, to + first);
     }
+  }
+  template <bool kToDevice>
+  void reorder_factor(Index m, const T* from, T* to) const {
+    queue_.run(
+        ChordReorder<T, kToDevice>{from, to, shape_.order, static_cast<int>(shape_.links(m))});
   }
 
   /// body(factor, first value) for each kMostLinks links of factor m.

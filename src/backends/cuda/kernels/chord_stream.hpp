@@ -57,7 +57,7 @@ class StreamedChord {
         offsets_(queue.template array<Index>(shape_.most_links())) {}
 
   /// As ChordChain::apply, `values` on the host.
-  T* apply(const T* values, T* x, T* spare, Index columns, bool transposed) {
+  T* apply(const T* values, T* x, T* spare, Index columns, bool transposed) const {
     const Index count = shape_.factors();
     for (Index step = 0; step < count; ++step) {
       const Index m = transposed ? step : count - 1 - step;
@@ -68,7 +68,7 @@ class StreamedChord {
   }
 
  private:
-  void multiply(Index m, const T* values, const T* x, T* y, Index columns, bool transposed) {
+  void multiply(Index m, const T* values, const T* x, T* y, Index columns, bool transposed) const {
     const auto& offsets = shape_.offsets[static_cast<std::size_t>(m)];
     const Index links = shape_.links(m);
     const Index most_rows = piece_.size() / links;
@@ -93,14 +93,14 @@ class StreamedChord {
         kernel.link = link;
         queue_.run(kernel);
       }
-      queue_.wait();
     }
   }
 
   const Queue& queue_;
   ChordShape shape_;
-  decltype(std::declval<const Queue&>().template array<T>(1)) piece_;
-  decltype(std::declval<const Queue&>().template array<Index>(1)) offsets_;
+  // What a product works in, one after the other.
+  mutable decltype(std::declval<const Queue&>().template array<T>(1)) piece_;
+  mutable decltype(std::declval<const Queue&>().template array<Index>(1)) offsets_;
 };
 
 }  // namespace matapprox::cuda

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "cublas_functions.hpp"
@@ -19,10 +20,11 @@ inline void check(cublasStatus_t status, const char* what) {
 /// the same bits in every run; numbers of 32 bits are multiplied as such, never as TF32.
 class Cublas {
  public:
-  explicit Cublas(cudaStream_t stream) : functions_(cublas_functions()), workspace_(kWorkspace) {
+  explicit Cublas(const std::shared_ptr<const Stream>& stream)
+      : functions_(cublas_functions()), workspace_(stream, kWorkspace) {
     check(functions_.create(&handle_), "start of cuBLAS");
     try {
-      check(functions_.set_stream(handle_, stream), "stream of cuBLAS");
+      check(functions_.set_stream(handle_, *stream), "stream of cuBLAS");
       // After the stream, which would take the workspace back.
       check(functions_.set_workspace(
                 handle_, workspace_.data(), static_cast<std::size_t>(kWorkspace)),

@@ -1,25 +1,23 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <utility>
 
 #include "check.hpp"
+#include "device_memory.hpp"
 #include "grid.hpp"
 
 namespace matapprox::cuda {
 
-/// A stream of the current device; its work runs in order. Moves, does not copy.
+/// A stream of the current device; its work runs in order, and so do its allocations: memory that
+/// it gave back goes to what it asks for next without waiting.
 class Stream {
  public:
-  Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "new stream"); }
-  ~Stream() {
-    if (stream_ != nullptr) cudaStreamDestroy(stream_);
+  Stream() : pooled_(keep_pool_memory()) {
+    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "new stream");
   }
-  Stream(Stream&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)) {}
-  Stream& operator=(Stream&& other) noexcept {
-    std::swap(stream_, other.stream_);
-    return *this;
-  }
+  ~Stream() { cudaStreamDestroy(stream_); }
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
@@ -27,29 +25,45 @@ class Stream {
   /// Waits until all work is done; throws DeviceError if any of it failed.
   void wait() const { check(cudaStreamSynchronize(stream_), "work on the device"); }
 
+  void* allocate(std::size_t bytes) const {
+    void* made = nullptr;
+    check(pooled_ ? cudaMallocAsync(&made, bytes, stream_) : cudaMalloc(&made, bytes),
+          "memory of the device");
+    return made;
+  }
+  void release(void* memory) const {
+    if (pooled_) {
+      cudaFreeAsync(memory, stream_);
+    } else {
+      cudaFree(memory);
+    }
+  }
+
  private:
+  bool pooled_;
   cudaStream_t stream_ = nullptr;
 };
 
-/// `size` numbers on the current device. Moves, does not copy. Throws DeviceError, out_of_memory()
-/// where the card is full.
+/// `size` numbers of the current device, for work on one stream, which they keep alive. Moves, does
+/// not copy. Throws DeviceError, out_of_memory() where the card is full.
 template <class T>
 class DeviceArray {
  public:
   DeviceArray() = default;
-  explicit DeviceArray(Index size) : size_(size) {
-    if (size > 0) {
-      check(
-          cudaMalloc(reinterpret_cast<void**>(&data_), static_cast<std::size_t>(size) * sizeof(T)),
-          "memory of the device");
-    }
+  DeviceArray(std::shared_ptr<const Stream> stream, Index size)
+      : stream_(std::move(stream)), size_(size) {
+    if (size > 0)
+      data_ = static_cast<T*>(stream_->allocate(static_cast<std::size_t>(size) * sizeof(T)));
   }
   ~DeviceArray() {
-    if (data_ != nullptr) cudaFree(data_);
+    if (data_ != nullptr) stream_->release(data_);
   }
   DeviceArray(DeviceArray&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+      : stream_(std::move(other.stream_)),
+        data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)) {}
   DeviceArray& operator=(DeviceArray&& other) noexcept {
+    std::swap(stream_, other.stream_);
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     return *this;
@@ -62,6 +76,7 @@ class DeviceArray {
   Index size() const { return size_; }
 
  private:
+  std::shared_ptr<const Stream> stream_;
   T* data_ = nullptr;
   Index size_ = 0;
 };

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 
 #include "cublas_gemm.hpp"
 #include "device_array.hpp"
 #include "launch.hpp"
+#include "page_locked_bus.hpp"
+#include "staging.hpp"
 
 namespace matapprox::cuda {
 
@@ -14,28 +17,36 @@ class DeviceQueue {
  public:
   template <class T>
   DeviceArray<T> array(Index size) const {
-    return DeviceArray<T>(size);
+    return DeviceArray<T>(stream_, size);
   }
   template <class Kernel>
   void run(const Kernel& kernel) const {
-    launch(kernel, stream_);
+    launch(kernel, *stream_);
   }
   template <class T>
   void upload(const T* host, Index count, T* array) const {
-    transfer(host, count, array, cudaMemcpyHostToDevice);
+    const std::lock_guard lock(copying_);
+    staging().upload(
+        reinterpret_cast<const char*>(host), bytes_of<T>(count), reinterpret_cast<char*>(array));
   }
   template <class T>
   void download(const T* array, Index count, T* host) const {
-    transfer(array, count, host, cudaMemcpyDeviceToHost);
-    wait();
+    const std::lock_guard lock(copying_);
+    staging().download(
+        reinterpret_cast<const char*>(array), bytes_of<T>(count), reinterpret_cast<char*>(host));
   }
   template <class T>
   void copy(const T* from, Index count, T* to) const {
-    transfer(from, count, to, cudaMemcpyDeviceToDevice);
+    check(cudaMemcpyAsync(to,
+                          from,
+                          static_cast<std::size_t>(bytes_of<T>(count)),
+                          cudaMemcpyDeviceToDevice,
+                          *stream_),
+          "copy within the device");
   }
   template <class T>
   void zero(T* array, Index count) const {
-    check(cudaMemsetAsync(array, 0, static_cast<std::size_t>(count) * sizeof(T), stream_),
+    check(cudaMemsetAsync(array, 0, static_cast<std::size_t>(bytes_of<T>(count)), *stream_),
           "clearing memory of the device");
   }
   /// The first one starts cuBLAS.
@@ -44,18 +55,24 @@ class DeviceQueue {
     if (cublas_ == nullptr) cublas_ = std::make_unique<Cublas>(stream_);
     cublas_->run(product);
   }
-  void wait() const { stream_.wait(); }
-  cudaStream_t stream() const { return stream_; }
+  void wait() const { stream_->wait(); }
+  cudaStream_t stream() const { return *stream_; }
 
  private:
   template <class T>
-  void transfer(const T* from, Index count, T* to, cudaMemcpyKind kind) const {
-    check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(count) * sizeof(T), kind, stream_),
-          "copy between host and device");
+  static Index bytes_of(Index count) {
+    return count * Index{sizeof(T)};
+  }
+  /// The first copy makes it.
+  Staging<PageLockedBus>& staging() const {
+    if (staging_ == nullptr) staging_ = std::make_unique<Staging<PageLockedBus>>(stream_);
+    return *staging_;
   }
 
-  Stream stream_;
-  mutable std::unique_ptr<Cublas> cublas_;  ///< on the stream, gone before it
+  std::shared_ptr<const Stream> stream_ = std::make_shared<const Stream>();
+  mutable std::unique_ptr<Cublas> cublas_;
+  mutable std::mutex copying_;  ///< of the buffers: threads may share a queue
+  mutable std::unique_ptr<Staging<PageLockedBus>> staging_;
 };
 
 }  // namespace matapprox::cuda

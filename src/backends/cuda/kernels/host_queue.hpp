@@ -11,9 +11,9 @@ namespace matapprox::cuda {
 //
 //   queue.template array<T>(n)      n numbers; .data(), .size(); moves, does not copy
 //   queue.run(kernel)               see grid.hpp
-//   queue.upload(host, n, array)    numbers of the host to the array, and back; download waits
-//   queue.wait()                    until all of it is done: only then may uploaded numbers change
-//   queue.download(array, n, host)
+//   queue.upload(host, n, array)    numbers of the host, which may change when it returns
+//   queue.download(array, n, host)  waits
+//   queue.wait()                    until all of it is done
 //   queue.copy(from, n, to)         within the memory of the queue
 //   queue.zero(array, n)
 //   queue.gemm(product)             see gemm.hpp

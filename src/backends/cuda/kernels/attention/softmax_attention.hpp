@@ -51,6 +51,12 @@ struct HeadTiles {
   static MATAPPROX_HD int tiles_of(Index length) {
     return static_cast<int>(ceil_div(length, kTile));
   }
+  /// The head and the row of a thread, which may be beyond the last one.
+  static MATAPPROX_HD void find(const HeadsShape& shape, Place place, Index& problem, Index& row) {
+    const Index blocks = blocks_of(shape.length);
+    problem = place.block / blocks;
+    row = (place.block - problem * blocks) * kThreads + place.thread;
+  }
   /// Rows first.. of a head, or zeros, to a shared tile.
   static MATAPPROX_HD void fill(
       const HeadsShape& shape, Index problem, Index first, int thread, const T* from, T* tile) {
@@ -87,31 +93,23 @@ struct HeadTiles {
   }
 };
 
-/// H_i = sum_j exp(s_ij) v_j / sum_j exp(s_ij), 0 where a query sees no key, and the logarithm of
-/// that sum (0 there). Keys come in tiles, with a running maximum and sum; a larger score shrinks
-/// what was there before. [RS21; DFE+22, Alg. 1]
+/// What kernels with a query for each thread have in common: keys and values come in tiles.
 template <class T, int kWidth>
-struct SoftmaxForward {
+struct SoftmaxQueries {
   using Tiles = HeadTiles<T, kWidth>;
   static constexpr int kThreads = Tiles::kThreads;
-  static constexpr int kAtOnce = 8;  ///< keys between two looks at the maximum
 
   HeadsShape shape;
   const T* q = nullptr;
   const T* k = nullptr;
   const T* v = nullptr;
-  T* h = nullptr;
-  T* log_sums = nullptr;  ///< samples x heads x length
 
   struct Shared {
     T k[Tiles::kNumbers];
     T v[Tiles::kNumbers];
   };
-  struct Local {
+  struct Query {
     T q[Tiles::kColumns];
-    T h[Tiles::kColumns];
-    T largest;
-    T sum;
     Index problem;
     Index query;
   };
@@ -123,20 +121,51 @@ struct SoftmaxForward {
     const Index last = first + kThreads < shape.length ? first + kThreads : shape.length;
     return Tiles::tiles_of(shape.causal ? last : shape.length);
   }
+  /// False: the thread has no query.
+  MATAPPROX_HD bool find(Place place, Query& own) const {
+    Tiles::find(shape, place, own.problem, own.query);
+    if (own.query >= shape.length) return false;
+    Tiles::load(shape, own.problem, own.query, q, own.q);
+    return true;
+  }
+  MATAPPROX_HD void fill(Place place, int step, Shared& shared, const Query& own) const {
+    const Index first = static_cast<Index>(step) * Tiles::kTile;
+    Tiles::fill(shape, own.problem, first, place.thread, k, shared.k);
+    Tiles::fill(shape, own.problem, first, place.thread, v, shared.v);
+  }
+  /// Number of a query among all of its batch.
+  MATAPPROX_HD Index number(const Query& own) const {
+    return own.problem * shape.length + own.query;
+  }
+};
+
+/// H_i = sum_j exp(s_ij) v_j / sum_j exp(s_ij), 0 where a query sees no key, and the logarithm of
+/// that sum (0 there). Keys come in tiles, with a running maximum and sum; a larger score shrinks
+/// what was there before. [RS21; DFE+22, Alg. 1]
+template <class T, int kWidth>
+struct SoftmaxForward : SoftmaxQueries<T, kWidth> {
+  using Queries = SoftmaxQueries<T, kWidth>;
+  using Queries::shape;
+  using typename Queries::Shared;
+  using typename Queries::Tiles;
+  /// Keys between two looks at the maximum; their scores are in registers too.
+  static constexpr int kAtOnce = sizeof(T) == 8 ? 4 : 8;
+
+  T* h = nullptr;
+  T* log_sums = nullptr;  ///< samples x heads x length
+
+  struct Local : Queries::Query {
+    T h[Tiles::kColumns];
+    T largest;
+    T sum;
+  };
+
   MATAPPROX_HD void begin(Place place, Local& own) const {
-    const Index blocks_of_problem = Tiles::blocks_of(shape.length);
-    own.problem = place.block / blocks_of_problem;
-    own.query = (place.block - own.problem * blocks_of_problem) * kThreads + place.thread;
+    this->find(place, own);
     own.largest = minus_infinity<T>();
     own.sum = 0;
     MATAPPROX_UNROLL
     for (int c = 0; c < kWidth; ++c) own.h[c] = 0;
-    if (own.query < shape.length) Tiles::load(shape, own.problem, own.query, q, own.q);
-  }
-  MATAPPROX_HD void fill(Place place, int step, Shared& shared, Local& own) const {
-    const Index first = static_cast<Index>(step) * Tiles::kTile;
-    Tiles::fill(shape, own.problem, first, place.thread, k, shared.k);
-    Tiles::fill(shape, own.problem, first, place.thread, v, shared.v);
   }
   MATAPPROX_HD void use(Place, int step, Shared& shared, Local& own) const {
     if (own.query >= shape.length) return;
@@ -170,7 +199,7 @@ struct SoftmaxForward {
   MATAPPROX_HD void end(Place, const Local& own) const {
     if (own.query >= shape.length) return;
     const bool any = own.largest > minus_infinity<T>();
-    log_sums[own.problem * shape.length + own.query] = any ? own.largest + log_of(own.sum) : T(0);
+    log_sums[this->number(own)] = any ? own.largest + log_of(own.sum) : T(0);
     Tiles::store(shape, own.problem, own.query, own.h, h, any ? 1 / own.sum : T(0));
   }
 };
@@ -178,57 +207,33 @@ struct SoftmaxForward {
 /// With P = softmax(S) made again from the logarithms of the sums and mean_i = dH_i . H_i:
 /// dQ = scale [P o (dH V^T - mean 1^T)] K. Leaves the means for SoftmaxKeyGradient.
 template <class T, int kWidth>
-struct SoftmaxQueryGradient {
-  using Tiles = HeadTiles<T, kWidth>;
-  static constexpr int kThreads = Tiles::kThreads;
+struct SoftmaxQueryGradient : SoftmaxQueries<T, kWidth> {
+  using Queries = SoftmaxQueries<T, kWidth>;
+  using Queries::shape;
+  using typename Queries::Shared;
+  using typename Queries::Tiles;
 
-  HeadsShape shape;
-  const T* q = nullptr;
-  const T* k = nullptr;
-  const T* v = nullptr;
   const T* h = nullptr;
   const T* dh = nullptr;
   const T* log_sums = nullptr;
   T* means = nullptr;
   T* dq = nullptr;
 
-  struct Shared {
-    T k[Tiles::kNumbers];
-    T v[Tiles::kNumbers];
-  };
-  struct Local {
-    T q[Tiles::kColumns];
+  struct Local : Queries::Query {
     T dh[Tiles::kColumns];
     T dq[Tiles::kColumns];
     T log_sum;
     T mean;
-    Index problem;
-    Index query;
   };
 
-  Index blocks() const { return shape.problems() * Tiles::blocks_of(shape.length); }
-  MATAPPROX_HD int steps(Place place) const {
-    const Index first = place.block % Tiles::blocks_of(shape.length) * kThreads;
-    const Index last = first + kThreads < shape.length ? first + kThreads : shape.length;
-    return Tiles::tiles_of(shape.causal ? last : shape.length);
-  }
   MATAPPROX_HD void begin(Place place, Local& own) const {
-    const Index blocks_of_problem = Tiles::blocks_of(shape.length);
-    own.problem = place.block / blocks_of_problem;
-    own.query = (place.block - own.problem * blocks_of_problem) * kThreads + place.thread;
-    if (own.query >= shape.length) return;
-    Tiles::load(shape, own.problem, own.query, h, own.q);
+    if (!this->find(place, own)) return;
     Tiles::load(shape, own.problem, own.query, dh, own.dh);
-    own.mean = Tiles::dot(own.q, own.dh);
-    Tiles::load(shape, own.problem, own.query, q, own.q);
-    own.log_sum = log_sums[own.problem * shape.length + own.query];
+    Tiles::load(shape, own.problem, own.query, h, own.dq);
+    own.mean = Tiles::dot(own.dq, own.dh);
+    own.log_sum = log_sums[this->number(own)];
     MATAPPROX_UNROLL
     for (int c = 0; c < kWidth; ++c) own.dq[c] = 0;
-  }
-  MATAPPROX_HD void fill(Place place, int step, Shared& shared, Local& own) const {
-    const Index first = static_cast<Index>(step) * Tiles::kTile;
-    Tiles::fill(shape, own.problem, first, place.thread, k, shared.k);
-    Tiles::fill(shape, own.problem, first, place.thread, v, shared.v);
   }
   MATAPPROX_HD void use(Place, int step, Shared& shared, Local& own) const {
     if (own.query >= shape.length) return;
@@ -244,7 +249,7 @@ struct SoftmaxQueryGradient {
   }
   MATAPPROX_HD void end(Place, const Local& own) const {
     if (own.query >= shape.length) return;
-    means[own.problem * shape.length + own.query] = own.mean;
+    means[this->number(own)] = own.mean;
     Tiles::store(shape, own.problem, own.query, own.dq, dq);
   }
 };
@@ -292,9 +297,7 @@ struct SoftmaxKeyGradient {
     return Tiles::tiles_of(shape.length - first_query(place));
   }
   MATAPPROX_HD void begin(Place place, Local& own) const {
-    const Index blocks_of_problem = Tiles::blocks_of(shape.length);
-    own.problem = place.block / blocks_of_problem;
-    own.key = (place.block - own.problem * blocks_of_problem) * kThreads + place.thread;
+    Tiles::find(shape, place, own.problem, own.key);
     own.first = first_query(place);
     if (own.key >= shape.length) return;
     Tiles::load(shape, own.problem, own.key, k, own.k);
@@ -355,7 +358,7 @@ void softmax_attention(const Queue& queue,
                        T* h,
                        T* log_sums) {
   with_head_width(shape.width, [&](auto width) {
-    queue.run(SoftmaxForward<T, decltype(width)::value>{shape, q, k, v, h, log_sums});
+    queue.run(SoftmaxForward<T, decltype(width)::value>{{shape, q, k, v}, h, log_sums});
   });
 }
 
@@ -376,7 +379,7 @@ void softmax_attention_backward(const Queue& queue,
                                 T* dv) {
   with_head_width(shape.width, [&](auto width) {
     constexpr int kWidth = decltype(width)::value;
-    queue.run(SoftmaxQueryGradient<T, kWidth>{shape, q, k, v, h, dh, log_sums, means, dq});
+    queue.run(SoftmaxQueryGradient<T, kWidth>{{shape, q, k, v}, h, dh, log_sums, means, dq});
     queue.run(SoftmaxKeyGradient<T, kWidth>{shape, q, k, v, dh, log_sums, means, dk, dv});
   });
 }

@@ -1,0 +1,195 @@
+#pragma once
+
+#include <cstring>
+
+#include "backends/cuda/kernels/chord_stream.hpp"
+#include "chord_checks.hpp"
+#include "table.hpp"
+
+namespace matapprox::cuda {
+
+/// GB/s of a copy within the memory of the card, read and written bytes counted.
+inline double copy_bandwidth(const DeviceQueue& queue) {
+  const Index count = std::min(Index{1} << 28, free_memory() / 16);
+  const auto from = random_array<float>(queue, count);
+  auto to = queue.array<float>(count);
+  const double ms = milliseconds(queue, [&] { queue.copy(from.data(), count, to.data()); });
+  return 2.0 * 4.0 * static_cast<double>(count) / ms / 1e6;
+}
+
+/// One factor times a block, some rows of it in double on the host: the largest error over the
+/// largest of those numbers.
+inline double product_error(const DeviceQueue& queue,
+                            const ChordShape& shape,
+                            const float* values,
+                            const float* x,
+                            const float* y,
+                            Index columns) {
+  const auto& offsets = shape.offsets.front();
+  const auto number = [&](const float* array, Index at) {
+    float value = 0;
+    queue.download(array + at, 1, &value);
+    return static_cast<double>(value);
+  };
+  std::vector<double> wanted;
+  std::vector<double> got;
+  for (Index r = 0; r < 16; ++r) {
+    const Index i = (r * 2654435761 + 12345) % shape.order;
+    const Index c = (7 * r) % columns;
+    double sum = 0;
+    for (std::size_t k = 0; k < offsets.size(); ++k) {
+      sum += number(values, static_cast<Index>(k) * shape.order + i) *
+             number(x, (i + offsets[k]) % shape.order * columns + c);
+    }
+    wanted.push_back(sum);
+    got.push_back(number(y, i * columns + c));
+  }
+  return relative_error(got, wanted);
+}
+
+/// Every value once, the block once in and once out for each factor.
+inline double compulsory_bytes(const ChordShape& shape, Index columns) {
+  return 4.0 * (static_cast<double>(shape.stored_numbers()) +
+                2.0 * static_cast<double>(shape.factors() * shape.order * columns));
+}
+
+/// The chain of the reference pattern, or as many of its factors as there is room for; false: none.
+inline bool bench_product(const DeviceQueue& queue,
+                          Table& table,
+                          Index n,
+                          Index columns,
+                          double copy,
+                          double least_share) {
+  ChordShape shape = reference_shape(n);
+  const Index all = shape.factors();
+  const Index room = free_memory() / 16 * 15 - 8 * n * columns;
+  const Index fit = std::min(all, room / (4 * n * shape.links(0)));
+  if (fit < 1) return false;
+  shape.offsets.resize(static_cast<std::size_t>(fit));
+  const auto values = random_array<float>(queue, shape.stored_numbers());
+  auto x = random_array<float>(queue, n * columns);
+  auto y = queue.array<float>(n * columns);
+  const ChordChain<float, DeviceQueue> chain(queue, shape);
+  chain.multiply(0, values.data(), x.data(), y.data(), columns, false, false);
+  const double error = product_error(queue, shape, values.data(), x.data(), y.data(), columns);
+  const double ms =
+      milliseconds(queue, [&] { chain.apply(values.data(), x.data(), y.data(), columns, false); });
+  const double rate = compulsory_bytes(shape, columns) / ms / 1e6;
+  table.add({text("N = %lld, %lld columns, %lld of %lld factors",
+                  static_cast<long long>(n),
+                  static_cast<long long>(columns),
+                  static_cast<long long>(fit),
+                  static_cast<long long>(all)),
+             ms,
+             text("%.0f GB/s, %.0f %% of copy", rate, 100 * rate / copy),
+             error,
+             1e-5,
+             least_share > 0 ? text("%.0f %% of copy", 100 * least_share) : "",
+             rate >= least_share * copy});
+  return true;
+}
+
+inline void bench_products(const DeviceQueue& queue, Table& table, double copy, bool quick) {
+  table.head(
+      "Chord product, float, reference pattern; bytes: every value once, the block once in and "
+      "once "
+      "out for each factor. The target for 64 columns, 75 % of copy, is on the bytes that a "
+      "profiler measures: scripts/cuda --profile. 2^25: 87 GB of values");
+  for (int power = quick ? 14 : 20; power <= (quick ? 15 : 25); ++power) {
+    for (const Index columns : {1, 8, 64}) {
+      // The targets end at 2^24.
+      const double least_share = columns <= 8 && power <= 24 ? 0.6 : 0;
+      if (!bench_product(queue, table, Index{1} << power, columns, copy, least_share))
+        Table::skip(text("N = 2^%d, %lld columns", power, static_cast<long long>(columns)),
+                    "no room");
+    }
+  }
+}
+
+/// Two arrays of page-locked memory and the card: what a bus can do.
+class BusRate {
+ public:
+  explicit BusRate(Index bytes) : bytes_(static_cast<std::size_t>(bytes)) {
+    check(cudaMallocHost(&host_, bytes_), "page-locked memory");
+    std::memset(host_, 1, bytes_);
+  }
+  ~BusRate() { cudaFreeHost(host_); }
+  BusRate(const BusRate&) = delete;
+  BusRate& operator=(const BusRate&) = delete;
+  /// GB/s to the card.
+  double measure(const DeviceQueue& queue, void* array) const {
+    const double ms = milliseconds(queue, [&] {
+      check(cudaMemcpyAsync(array, host_, bytes_, cudaMemcpyHostToDevice, queue.stream()), "copy");
+    });
+    return static_cast<double>(bytes_) / ms / 1e6;
+  }
+
+ private:
+  std::size_t bytes_;
+  void* host_ = nullptr;
+};
+
+/// Blocks of ordinary memory of the host, and a chain that stays there, over the bus.
+inline void bench_bus(const DeviceQueue& queue, Table& table, bool quick) {
+  table.head(
+      "Over the bus: bytes once; the chain's are its values, once for each product, 8 columns");
+  const Index count = quick ? Index{1} << 20 : Index{1} << 27;
+  const auto bytes = static_cast<double>(4 * count);
+  auto array = queue.array<float>(count);
+  const double bus = BusRate(4 * count).measure(queue, array.data());
+  const auto figure = [&](double all, double ms) {
+    return text("%.1f GB/s, %.0f %% of the bus", all / ms / 1e6, 100 * all / ms / 1e6 / bus);
+  };
+  table.add("page-locked memory to the card: the bus", bytes / bus / 1e6, text("%.1f GB/s", bus));
+  std::vector<float> block(static_cast<std::size_t>(count), 1.0F);
+  const double up = milliseconds(queue, [&] { queue.upload(block.data(), count, array.data()); });
+  table.add("a block to the card", up, figure(bytes, up));
+  const double down =
+      milliseconds(queue, [&] { queue.download(array.data(), count, block.data()); });
+  table.add("a block from the card", down, figure(bytes, down));
+
+  constexpr Index kColumns = 8;
+  const ChordShape shape = reference_shape(quick ? 1024 : Index{1} << 20);
+  const auto values = random_array<float>(queue, shape.stored_numbers());
+  auto x = random_array<float>(queue, shape.order * kColumns);
+  const auto start = on_host(queue, x.data(), x.size());
+  auto y = queue.array<float>(x.size());
+  const ChordChain<float, DeviceQueue> chain(queue, shape);
+  auto rows = queue.array<float>(values.size());
+  chain.to_host_layout(values.data(), rows.data());
+  const auto host_values = on_host(queue, rows.data(), rows.size());
+  const auto wanted =
+      on_host(queue, chain.apply(values.data(), x.data(), y.data(), kColumns, false), x.size());
+  const StreamedChord<float, DeviceQueue> streamed(queue, shape, Index{1} << 23);
+  queue.upload(start.data(), x.size(), x.data());
+  const auto got = on_host(
+      queue, streamed.apply(host_values.data(), x.data(), y.data(), kColumns, false), x.size());
+  const double ms = milliseconds(
+      queue, [&] { streamed.apply(host_values.data(), x.data(), y.data(), kColumns, false); });
+  table.add({text("a chain of the host, N = %lld", static_cast<long long>(shape.order)),
+             ms,
+             figure(4.0 * static_cast<double>(shape.stored_numbers()), ms),
+             relative_error(got, wanted),
+             1e-5,
+             "",
+             false});
+}
+
+/// For a profiler: products of one factor, float, and what they have to move.
+inline int run_one_product(const DeviceQueue& queue, int power, Index columns) {
+  const Index n = Index{1} << power;
+  std::printf("copy_bytes_per_second %.0f\n", 1e9 * copy_bandwidth(queue));
+  ChordShape shape = reference_shape(n);
+  shape.offsets.resize(1);
+  const auto values = random_array<float>(queue, shape.stored_numbers());
+  const auto x = random_array<float>(queue, n * columns);
+  auto y = queue.array<float>(n * columns);
+  const ChordChain<float, DeviceQueue> chain(queue, shape);
+  for (int run = 0; run < 3; ++run)
+    chain.multiply(0, values.data(), x.data(), y.data(), columns, false, false);
+  queue.wait();
+  std::printf("compulsory_bytes %.0f\n", compulsory_bytes(shape, columns));
+  return 0;
+}
+
+}  // namespace matapprox::cuda

@@ -1,0 +1,58 @@
+#pragma once
+
+#include "backends/cuda/kernels/chord_fit.hpp"
+#include "chord_checks.hpp"
+#include "host_objective.hpp"
+#include "table.hpp"
+
+namespace matapprox::cuda {
+
+/// One evaluation of a fit's objective and gradient beside two threads of the host.
+inline void bench_fit(const DeviceQueue& queue, Table& table, bool quick) {
+  const Index n = quick ? 256 : 4096;
+  const ChordShape shape = reference_shape(n);
+  const auto values = random_array<double>(queue, shape.stored_numbers());
+  const auto target = random_array<double>(queue, n * n);
+  auto gradient = queue.array<double>(shape.stored_numbers());
+  std::vector<Index> all(static_cast<std::size_t>(n));
+  for (Index c = 0; c < n; ++c) all[static_cast<std::size_t>(c)] = c;
+  auto columns = queue.array<Index>(n);
+  queue.upload(all.data(), n, columns.data());
+  ChordObjective<double, DeviceQueue> objective(
+      queue, shape, panel_width(shape, n, free_memory() / 4));
+  const DenseColumns<double> source{target.data(), n, objective.width(), columns.data()};
+  double f = 0;
+  const double card = milliseconds(queue, [&] {
+    f = objective.evaluate(values.data(), columns.data(), n, source, gradient.data());
+  });
+
+  const auto host_values = on_host(queue, values.data(), values.size());
+  const auto host_target = on_host(queue, target.data(), n * n);
+  std::vector<double> wanted;
+  double f_wanted = 0;
+  std::vector<double> times;
+  for (int run = 0; run < 4; ++run) {
+    times.push_back(wall_milliseconds(
+        [&] { f_wanted = host_objective(shape, host_values, host_target, 2, wanted); }));
+  }
+  const double host = median({times.begin() + 1, times.end()});
+  const double error =
+      std::max(relative_error(on_host(queue, gradient.data(), gradient.size()), wanted),
+               std::abs(f - f_wanted) / f_wanted);
+
+  table.head(
+      "Objective and gradient of a fit, double; flops: 6 M N^2 K. The host: two threads, plain C++ "
+      "for its own processor, median of 3");
+  const double flops = 6.0 * static_cast<double>(shape.stored_numbers()) * static_cast<double>(n);
+  const std::string name = text("N = %lld, ", static_cast<long long>(n));
+  table.add(name + "two threads of the host", host, text("%.1f GF/s", flops / host / 1e6));
+  table.add({name + text("the card, panels of %lld", static_cast<long long>(objective.width())),
+             card,
+             text("%.2f TF/s, %.0f x the host", flops / card / 1e9, host / card),
+             error,
+             1e-12,
+             "30 x",
+             host / card >= 30});
+}
+
+}  // namespace matapprox::cuda

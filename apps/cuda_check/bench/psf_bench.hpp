@@ -1,0 +1,95 @@
+#pragma once
+
+#include "backends/cuda/kernels/attention/psf_training.hpp"
+#include "backends/cuda/kernels/host_queue.hpp"
+#include "checker.hpp"
+#include "table.hpp"
+
+namespace matapprox::cuda {
+
+/// The model of the Adding problem in [KYCY22]: width 32, c = 8, floor(log2 N) factors of as many
+/// links and one, residual, all tokens read.
+inline PsfModelShape adding_model(Index samples, Index length) {
+  PsfModelShape model;
+  model.samples = samples;
+  model.length = length;
+  model.width = 32;
+  model.features = 2;
+  model.pool = TokenPool::kFlatten;
+  PsfLayerShape layer;
+  layer.in = 32;
+  layer.hidden = 32;
+  layer.value = 8;
+  std::vector<Index> offsets{0};
+  for (Index o = 1; 2 * o <= length; o *= 2) offsets.push_back(o);
+  layer.pattern = {length, std::vector<std::vector<Index>>(offsets.size() - 1, offsets)};
+  model.layers.push_back(layer);
+  return laid_out(model);
+}
+
+/// Random features, answers and parameters of usual size.
+struct AddingData {
+  std::vector<double> features;
+  std::vector<double> answers;
+  std::vector<double> parameters;
+
+  explicit AddingData(const PsfModelShape& model)
+      : features(test_numbers<double>(model.rows() * model.features, 61)),
+        answers(test_numbers<double>(model.samples, 62)),
+        parameters(test_numbers<double>(model.parameters, 63)) {
+    for (double& p : parameters) p *= 0.2;
+  }
+};
+
+template <class T, class Queue>
+PsfTraining<T, Queue> adding_training(const Queue& queue,
+                                      const PsfModelShape& model,
+                                      const AddingData& data) {
+  StepSettings settings;
+  settings.parts = {{0, model.parameters, 1}};
+  PsfTraining<T, Queue> training(queue, model, settings);
+  const std::vector<T> parameters(data.parameters.begin(), data.parameters.end());
+  const std::vector<T> features(data.features.begin(), data.features.end());
+  training.set_parameters(parameters.data());
+  HostBatch<T> batch;
+  batch.features = features.data();
+  batch.numbers = data.answers.data();
+  training.upload(batch);
+  queue.wait();
+  return training;
+}
+
+/// The gradient in float on the card beside that in double on the host, where it takes a moment.
+inline double adding_error(const DeviceQueue& queue) {
+  const PsfModelShape model = adding_model(2, 512);
+  const AddingData data(model);
+  const auto gradient = [&]<class T, class Queue>(const Queue& own, T) {
+    auto training = adding_training<T>(own, model, data);
+    training.run_gradient();
+    std::vector<T> numbers(static_cast<std::size_t>(model.parameters));
+    training.gradient(numbers.data());
+    return numbers;
+  };
+  return relative_error(gradient(queue, 0.0F), gradient(HostQueue(), 0.0));
+}
+
+inline void bench_psf(const DeviceQueue& queue, Table& table, bool quick) {
+  table.head(
+      "A training step of PSF-Attn, float, the Adding configuration of [KYCY22]: forward, backward "
+      "and Adam, the batch on the card; error: the gradient at N = 512");
+  const double error = adding_error(queue);
+  const PsfModelShape model = adding_model(40, quick ? 256 : 16384);
+  const AddingData data(model);
+  auto training = adding_training<float>(queue, model, data);
+  const double ms = milliseconds(queue, [&] { training.take_step(1e-3); });
+  table.add({text("N = %lld, batch 40", static_cast<long long>(model.length)),
+             ms,
+             text("%.1f M tokens/s", static_cast<double>(model.rows()) / ms / 1e3),
+             error,
+             1e-5,
+             "25 ms",
+             ms < 25});
+  Table::skip("", "beside PyTorch on the same card: scripts/bench/cuda_torch.py");
+}
+
+}  // namespace matapprox::cuda

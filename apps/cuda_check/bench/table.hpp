@@ -1,0 +1,179 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "backends/cuda/kernels/device_queue.hpp"
+
+namespace matapprox::cuda {
+
+/// printf into a string.
+template <class... Arguments>
+std::string text(const char* format, Arguments... arguments) {
+  std::string made(static_cast<std::size_t>(std::snprintf(nullptr, 0, format, arguments...)), ' ');
+  std::snprintf(made.data(), made.size() + 1, format, arguments...);
+  return made;
+}
+
+/// What was measured of one thing. An error and its limit are relative; without a limit, none was
+/// looked at.
+struct Row {
+  std::string what;
+  double milliseconds = 0;
+  std::string figure;
+  double error = 0;
+  double error_limit = 0;
+  std::string target;  ///< in words; empty: there is none
+  bool reached = false;
+};
+
+/// Prints rows as they come, each with its target and whether it is met: a figure with a wrong
+/// result meets nothing. Small sizes have no targets.
+class Table {
+ public:
+  explicit Table(bool quick) : quick_(quick) {}
+
+  void head(const std::string& counted) const {
+    std::printf("\n%s\n%-50s %11s  %-34s %19s  %s\n",
+                counted.c_str(),
+                "",
+                "ms",
+                "",
+                "error (at most)",
+                "target");
+  }
+  void add(const Row& row) {
+    const bool right = !(row.error_limit > 0) || row.error <= row.error_limit;
+    const bool asked = !quick_ && !row.target.empty();
+    std::string verdict = right ? "" : "WRONG RESULT";
+    if (right && asked) verdict = row.target + (row.reached ? ": met" : ": NOT MET");
+    std::printf("%-50s %11.3f  %-34s %19s  %s\n",
+                row.what.c_str(),
+                row.milliseconds,
+                row.figure.c_str(),
+                row.error_limit > 0 ? text("%.1e (%.0e)", row.error, row.error_limit).c_str() : "-",
+                verdict.c_str());
+    std::fflush(stdout);
+    wrong_ += right ? 0 : 1;
+    asked_ += asked ? 1 : 0;
+    met_ += right && asked && row.reached ? 1 : 0;
+  }
+  /// What others are measured against.
+  void add(const std::string& what, double milliseconds, const std::string& figure) {
+    Row row;
+    row.what = what;
+    row.milliseconds = milliseconds;
+    row.figure = figure;
+    add(row);
+  }
+  static void skip(const std::string& what, const std::string& why) {
+    std::printf("%-50s %s\n", what.c_str(), why.c_str());
+  }
+  /// The exit status: 1 where a result is wrong.
+  int finish() const {
+    std::printf("\n%d of %d targets met, %d wrong results\n", met_, asked_, wrong_);
+    return wrong_ == 0 ? 0 : 1;
+  }
+
+ private:
+  bool quick_;
+  int wrong_ = 0;
+  int asked_ = 0;
+  int met_ = 0;
+};
+
+inline constexpr int kWarmUps = 3;
+inline constexpr int kRuns = 20;
+
+inline double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+/// Median milliseconds of body() on the stream of the queue, by events of the card.
+inline double milliseconds(const DeviceQueue& queue, const std::function<void()>& body) {
+  cudaEvent_t begin = nullptr;
+  cudaEvent_t end = nullptr;
+  check(cudaEventCreate(&begin), "event");
+  check(cudaEventCreate(&end), "event");
+  std::vector<double> times;
+  for (int run = -kWarmUps; run < kRuns; ++run) {
+    check(cudaEventRecord(begin, queue.stream()), "event");
+    body();
+    check(cudaEventRecord(end, queue.stream()), "event");
+    queue.wait();
+    float time = 0;
+    check(cudaEventElapsedTime(&time, begin, end), "event");
+    if (run >= 0) times.push_back(static_cast<double>(time));
+  }
+  cudaEventDestroy(begin);
+  cudaEventDestroy(end);
+  return median(times);
+}
+
+/// Milliseconds that body() takes, by the host's clock.
+template <class Body>
+double wall_milliseconds(const Body& body) {
+  const auto begin = std::chrono::steady_clock::now();
+  body();
+  return 1e3 * std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// Numbers in -1..1 from a counter.
+template <class T>
+struct RandomNumbers {
+  static constexpr int kThreads = 256;
+  T* to = nullptr;
+  Index count = 0;
+  std::uint64_t seed = 0;
+  Index blocks() const { return ceil_div(count, kThreads); }
+  MATAPPROX_HD void operator()(Place place) const {
+    const Index i = place.block * kThreads + place.thread;
+    if (i >= count) return;
+    std::uint64_t z =
+        (static_cast<std::uint64_t>(i) + seed * 0x100000001B3ULL) * 0x9E3779B97F4A7C15ULL;
+    z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9ULL;
+    z = (z ^ (z >> 27U)) * 0x94D049BB133111EBULL;
+    to[i] = static_cast<T>(static_cast<double>((z ^ (z >> 31U)) >> 11U) / 4503599627370496.0 - 1);
+  }
+};
+
+/// Other numbers at each call.
+template <class T, class Queue>
+auto random_array(const Queue& queue, Index count) {
+  static std::uint64_t seed = 0;
+  auto array = queue.template array<T>(count);
+  // A grid has at most 2^31 - 1 blocks, enough for 2^39 numbers.
+  queue.run(RandomNumbers<T>{array.data(), count, ++seed});
+  return array;
+}
+
+inline Index free_memory() { return device_memory().free; }
+
+template <class T, class Queue>
+std::vector<T> on_host(const Queue& queue, const T* array, Index count) {
+  std::vector<T> numbers(static_cast<std::size_t>(count));
+  queue.download(array, count, numbers.data());
+  return numbers;
+}
+
+/// The largest difference over the largest number that is wanted.
+template <class T, class U>
+double relative_error(const std::vector<T>& got, const std::vector<U>& wanted) {
+  double largest = 0;
+  double error = 0;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const auto w = static_cast<double>(wanted[i]);
+    const double off = std::abs(static_cast<double>(got[i]) - w);
+    largest = std::max(largest, std::abs(w));
+    // Not max(): it would lose a NaN.
+    if (!(off <= error)) error = off;
+  }
+  return error / largest;
+}
+
+}  // namespace matapprox::cuda

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "check.hpp"
+#include "grid.hpp"
+
+namespace matapprox::cuda {
+
+struct DeviceMemory {
+  Index free = 0;
+  Index total = 0;
+};
+
+/// The pool that cudaMallocAsync takes from on the current device; null where there is none.
+inline cudaMemPool_t memory_pool() {
+  int device = 0;
+  int supported = 0;
+  check(cudaGetDevice(&device), "the current device");
+  check(cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device),
+        "attribute of the device");
+  cudaMemPool_t pool = nullptr;
+  if (supported != 0) check(cudaDeviceGetMemPool(&pool, device), "memory pool");
+  return pool;
+}
+
+inline Index pool_bytes(cudaMemPool_t pool, cudaMemPoolAttr attribute) {
+  std::uint64_t bytes = 0;
+  check(cudaMemPoolGetAttribute(pool, attribute, &bytes), "attribute of the memory pool");
+  return static_cast<Index>(bytes);
+}
+
+/// Of the current device. What its pool holds without using it is free: the next array takes it.
+inline DeviceMemory device_memory() {
+  std::size_t free = 0;
+  std::size_t total = 0;
+  check(cudaMemGetInfo(&free, &total), "memory of the device");
+  DeviceMemory memory{static_cast<Index>(free), static_cast<Index>(total)};
+  if (const cudaMemPool_t pool = memory_pool(); pool != nullptr) {
+    memory.free += pool_bytes(pool, cudaMemPoolAttrReservedMemCurrent) -
+                   pool_bytes(pool, cudaMemPoolAttrUsedMemCurrent);
+  }
+  return memory;
+}
+
+/// Lets the pool of the current device keep a sixteenth of its memory from one product to the next;
+/// by default it returns everything whenever a stream is waited for. The rest is for others, such
+/// as libraries, that allocate without the pool. False where there is no pool.
+inline bool keep_pool_memory() {
+  const cudaMemPool_t pool = memory_pool();
+  if (pool == nullptr) return false;
+  constexpr Index kShare = 16;
+  const Index kept = device_memory().total / kShare;
+  // Never less than another part of the program wants; its largest value is no number of bytes.
+  std::uint64_t now = 0;
+  check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &now),
+        "attribute of the memory pool");
+  if (auto wanted = static_cast<std::uint64_t>(kept); now < wanted) {
+    check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &wanted),
+          "attribute of the memory pool");
+  }
+  return true;
+}
+
+}  // namespace matapprox::cuda
