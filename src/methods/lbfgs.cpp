@@ -9,24 +9,26 @@ namespace matapprox {
 namespace {
 
 // [NW06, Sec. 3.1]: for directions of quasi-Newton methods.
-constexpr double kLeastFall = 1e-4;
+constexpr double kSufficientFall = 1e-4;
 constexpr double kMostSlope = 0.9;
 constexpr Index kMostTrials = 25;
 constexpr double kLeastGrowth = 2;
 constexpr double kMostGrowth = 10;
 /// A step stays away from the ends of its bracket by this share of it.
-constexpr double kMargin = 0.1;
+constexpr double kBracketMargin = 0.1;
 
 double scalar_product(const ConstTallColumns& a, const ConstTallColumns& b) {
   return transpose_product(a, b)(0, 0);
 }
 
 /// Y += alpha X
-void add(double alpha, const ConstTallColumns& X, const TallColumns& Y) {
+void add_multiple(double alpha, const ConstTallColumns& X, const TallColumns& Y) {
   add_product(1, X, Matrix::Constant(1, 1, alpha), 1, Y);
 }
 
-void scale(const TallColumns& X, double factor) { X.place->scale(X.data, X.rows * X.cols, factor); }
+void scale_vector(const TallColumns& X, double factor) {
+  X.place->scale(X.data, X.rows * X.cols, factor);
+}
 
 /// Where the cubic through two points with these values and slopes has its minimum
 /// [NW06, Eq. 3.59]; NaN where it has none.
@@ -71,7 +73,7 @@ bool Lbfgs::step() {
 
 void Lbfgs::find_direction() {
   copy(column(kGradient), column(kDirection));
-  if (kept_ == 0) return scale(column(kDirection), -1);
+  if (kept_ == 0) return scale_vector(column(kDirection), -1);
   add_product(1, pairs_.columns(0, 2 * kept_), two_loops(), -scaling_, column(kDirection));
 }
 
@@ -124,7 +126,7 @@ double Lbfgs::first_step() const {
 
 Lbfgs::OnLine Lbfgs::at(double t) {
   copy(column(kPoint), column(kTrial));
-  add(t, column(kDirection), column(kTrial));
+  add_multiple(t, column(kDirection), column(kTrial));
   OnLine here;
   here.t = t;
   here.f = function_(column(kTrial).data, column(kTrialGradient).data);
@@ -137,7 +139,7 @@ Lbfgs::OnLine Lbfgs::at(double t) {
 }
 
 bool Lbfgs::falls_enough(const OnLine& here) const {
-  return here.f < start_.f && here.f <= start_.f + kLeastFall * here.t * start_.slope;
+  return here.f < start_.f && here.f <= start_.f + kSufficientFall * here.t * start_.slope;
 }
 
 bool Lbfgs::is_flat_enough(const OnLine& here) const {
@@ -169,8 +171,9 @@ bool Lbfgs::zoom(OnLine low, OnLine high, OnLine& found) {
     constexpr double kRounding = std::numeric_limits<double>::epsilon();
     if (std::abs(width * low.slope) <= kRounding * std::abs(start_.f)) break;
     const double share = high.is_finite() ? (cubic_minimum(low, high) - low.t) / width : 0;
-    const OnLine now =
-        at(low.t + width * (std::isnan(share) ? 0.5 : std::clamp(share, kMargin, 1 - kMargin)));
+    const OnLine now = at(
+        low.t +
+        width * (std::isnan(share) ? 0.5 : std::clamp(share, kBracketMargin, 1 - kBracketMargin)));
     if (!now.is_finite() || !falls_enough(now) || now.f >= low.f) {
       high = now;
       continue;
@@ -197,9 +200,9 @@ void Lbfgs::accept(const OnLine& found) {
     const Index pair = next_;
     const TallColumns s = pairs_.columns(2 * pair, 1);
     copy(column(kDirection), s);
-    scale(s, found.t);
+    scale_vector(s, found.t);
     copy(column(kTrialGradient), column(kChange));
-    add(-1, column(kGradient), column(kChange));
+    add_multiple(-1, column(kGradient), column(kChange));
     copy(column(kChange), pairs_.columns(2 * pair + 1, 1));
     next_ = (pair + 1) % memory_;
     kept_ = std::min(kept_ + 1, memory_);
