@@ -53,7 +53,7 @@ struct ChordOptions {
 /// a few stored diagonals (ChordPattern), so that the product can have full rank. [KYCY22, Eq. 2]
 ///
 /// Minimises |A - W_1...W_M|_F^2 / 2 with the analytic gradient, summed over column panels in a
-/// fixed order: from each random start annealed Adam, then L-BFGS (Ceres) from the best point seen,
+/// fixed order: from each random start annealed Adam, then L-BFGS [NW06, Alg. 7.5] from the best point seen,
 /// then Levenberg-Marquardt on Gram matrices where the chain stores at most 2500 numbers; the best
 /// point of all is kept. Stores N times the sum of the links, N ceil(log2 N) (floor(log2 N) + 1)
 /// with the defaults. Cost of an evaluation (one a step, about 1.1 an L-BFGS iteration): 6 M N^2 K

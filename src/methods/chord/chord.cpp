@@ -149,8 +149,9 @@ class Fit {
 
   FitState first_state() {
     if (control_.resume == nullptr || control_.resume->empty()) return fresh_state(0);
+    FitState state = state_of(*control_.resume);
     monitor_.load(*control_.resume, pattern_.stored_numbers(), evaluation_.place());
-    return state_of(*control_.resume);
+    return state;
   }
 
   FitState state_of(const ResumeState& saved) {
