@@ -89,8 +89,9 @@ class HostPlace final : public BlockPlace {
     const Index chunks = (count + kNumbersInChunk - 1) / kNumbersInChunk;
     Vector parts = Vector::Zero(std::max<Index>(chunks, 1));
     for_chunks(count, [&](Index first, Index size) {
-      parts(first / kNumbersInChunk) =
-          Eigen::Map<const Vector>(numbers + first, size).cwiseAbs().maxCoeff<Eigen::PropagateNaN>();
+      parts(first / kNumbersInChunk) = Eigen::Map<const Vector>(numbers + first, size)
+                                           .cwiseAbs()
+                                           .maxCoeff<Eigen::PropagateNaN>();
     });
     return parts.maxCoeff<Eigen::PropagateNaN>();
   }

@@ -46,10 +46,8 @@ Matrix LinearOperator::apply_transpose(const ConstBlock& X) const {
 }
 
 TallBlock LinearOperator::apply(const ConstTallColumns& X) const {
-  require(X.rows == cols(),
-          "apply: the block has {} rows, the operator {} columns",
-          X.rows,
-          cols());
+  require(
+      X.rows == cols(), "apply: the block has {} rows, the operator {} columns", X.rows, cols());
   require(X.place == block_place().get(), "apply: the block does not lie where the operator does");
   TallBlock Y(block_place(), rows(), X.cols);
   if (Y.size() > 0) do_apply_in_place(false, X, Y.columns());

@@ -118,6 +118,33 @@ TEST(Placement, MethodsRunOnAPlacedMatrix) {
       error(jl_projection(*placed, {.rank = 20})), error(jl_projection(*A, {.rank = 20})), 1e-9);
 }
 
+/// The bases lie where the matrix does: what they span and find must not depend on it.
+TEST(Placement, KrylovSpacesGrowWhereTheMatrixIs) {
+  const OperatorPointer general = std::make_shared<DenseOperator>(random_matrix(150, 120, 3));
+  const OperatorPointer symmetric = std::make_shared<KernelOperator>(
+      random_matrix(140, 2, 6),
+      KernelOptions{.function = KernelFunction::kMatern32, .bandwidth = 0.3});
+  const std::vector<Index> all = index_range(0, 120);
+  for (const OperatorPointer& A : {general, symmetric}) {
+    const OperatorPointer placed = placed_on_host(A);
+    for (const auto algorithm : {SvdAlgorithm::kKrylov, SvdAlgorithm::kRandomized}) {
+      const TruncatedSvdOptions options{.rank = 12, .algorithm = algorithm};
+      const CountedOperator counted(*A);
+      const CountedOperator counted_card(*placed);
+      const Approximation wanted = truncated_svd(counted, options);
+      const Approximation got = truncated_svd(counted_card, options);
+      EXPECT_EQ(got.summary.iterations, wanted.summary.iterations);
+      EXPECT_EQ(counted_card.passes(), counted.passes());
+      EXPECT_CLOSE(got.columns_at(all), wanted.columns_at(all), 1e-9);
+    }
+  }
+  const OperatorPointer placed = placed_on_host(symmetric);
+  const NystromOptions options{.rank = 20, .form = NystromForm::kGeneralized};
+  EXPECT_CLOSE(nystrom(*placed, options).columns_at(all),
+               nystrom(*symmetric, options).columns_at(all),
+               1e-9);
+}
+
 /// The tall matrices of the method are then where the kernel is: columns, W and what is left of the
 /// diagonal have to come out the same.
 TEST(Placement, NystromOfAPlacedKernelTakesTheSameLandmarks) {

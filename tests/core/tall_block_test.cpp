@@ -34,7 +34,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"Card", [] { return test::host_card_place(); }},
                     Case{"CardBackwards",
                          [] { return test::host_card_place(cuda::HostOrder::kBackward); }}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& tested) { return tested.param.name; });
 
 TEST_P(TallBlockAt, GivesBackWhatWasWritten) {
   const Matrix X = test::random_matrix(37, 5);
@@ -63,7 +63,8 @@ TEST_P(TallBlockAt, ProductsAreThoseOfMatrices) {
     EXPECT_TRUE(
         test::within(to_host(b.columns()), Matrix(-2.0 * A * S + 0.5 * B), 1e-15 * A.norm()));
     const Vector norms = A.colwise().norm().transpose();
-    EXPECT_TRUE(test::within(Matrix(column_norms(a.columns())), Matrix(norms), 1e-14 * norms.norm()));
+    EXPECT_TRUE(
+        test::within(Matrix(column_norms(a.columns())), Matrix(norms), 1e-14 * norms.norm()));
   }
 }
 

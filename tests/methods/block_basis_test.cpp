@@ -20,8 +20,8 @@ class BlockBasisAt : public testing::TestWithParam<bool> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Places, BlockBasisAt, testing::Bool(), [](const auto& info) {
-  return info.param ? "Card" : "Host";
+INSTANTIATE_TEST_SUITE_P(Places, BlockBasisAt, testing::Bool(), [](const auto& tested) {
+  return tested.param ? "Card" : "Host";
 });
 
 void expect_orthonormal(const BlockBasis& basis) {
@@ -57,8 +57,8 @@ TEST_P(BlockBasisAt, DependentZeroAndNearlyDependentColumns) {
   EXPECT_EQ(basis.size(), 11);
   expect_orthonormal(basis);
   for (Index c = 0; c < 6; ++c) {
-    EXPECT_TRUE(
-        test::within(Matrix(to_host(basis.columns()) * C.col(c)), Matrix(Y.col(c)), 1e-14 * Y.col(c).norm()))
+    EXPECT_TRUE(test::within(
+        Matrix(to_host(basis.columns()) * C.col(c)), Matrix(Y.col(c)), 1e-14 * Y.col(c).norm()))
         << c;
   }
 }

@@ -90,8 +90,8 @@ struct Placement {
   std::string reason;                            ///< one sentence: why there
 };
 
-/// A on the device. On the card it is the same operator: blocks go in and come out on the host,
-/// only what they are multiplied with stays on the card. A itself is kept, for its description and
+/// A on the device. On the card it is the same operator: blocks of the host go in and come out
+/// there, those of its block_place() stay on the card. A itself is kept, for its description and
 /// what it knows. Products agree with those of the CPU up to rounding, and are the same bits each
 /// time. Throws NotAvailable for kCuda if there is no card, no room on it or A is not placeable. A
 /// product of a placed operator throws NotAvailable if the card fails or is full.

@@ -127,8 +127,11 @@ void copy(const ConstTallColumns& X, const TallColumns& Y);
 /// A^T B, on the host.
 Matrix transpose_product(const ConstTallColumns& A, const ConstTallColumns& B);
 /// Y = alpha A S + beta Y
-void add_product(
-    double alpha, const ConstTallColumns& A, const ConstBlock& S, double beta, const TallColumns& Y);
+void add_product(double alpha,
+                 const ConstTallColumns& A,
+                 const ConstBlock& S,
+                 double beta,
+                 const TallColumns& Y);
 /// A S, where A lies.
 TallBlock product(const ConstTallColumns& A, const ConstBlock& S);
 /// A S, on the host.

@@ -53,9 +53,7 @@ class CountedOperator final : public LinearOperator {
   Cost cost() const override { return A_.cost(); }
   KnownFacts known_facts() const override { return A_.known_facts(); }
   std::string description() const override { return A_.description(); }
-  const std::shared_ptr<const BlockPlace>& block_place() const override {
-    return A_.block_place();
-  }
+  const std::shared_ptr<const BlockPlace>& block_place() const override { return A_.block_place(); }
 
  private:
   void do_apply(const ConstBlock& X, Block Y) const override;

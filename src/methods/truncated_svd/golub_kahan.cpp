@@ -11,11 +11,7 @@ class GolubKahanSpace final : public KrylovSpace {
  public:
   GolubKahanSpace(const LinearOperator& A, const KrylovSpaceOptions& options)
       : A_(A),
-        left_(A.block_place(),
-              A.rows(),
-              options.capacity,
-              options.seed,
-              RandomStream::kCoSketch),
+        left_(A.block_place(), A.rows(), options.capacity, options.seed, RandomStream::kCoSketch),
         right_(A.block_place(),
                A.cols(),
                options.capacity + options.block,

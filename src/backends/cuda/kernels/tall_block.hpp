@@ -63,7 +63,6 @@ struct LargestNumbers {
     for (Index i = p; i < size; i += kParts) {
       const double x = numbers[i] < 0 ? -numbers[i] : numbers[i];
       if (x > largest || x != x) largest = x;
-      if (largest != largest) break;
     }
     parts[p] = largest;
   }
