@@ -185,4 +185,18 @@ class ChordObjective {
   decltype(std::declval<const Queue&>().template array<double>(1)) parts_;
 };
 
+/// The target of a fit that lies on the device, row-major n x n; `columns` as for the objective.
+template <class T>
+struct DenseColumns {
+  const T* matrix = nullptr;
+  Index order = 0;
+  Index width = 0;
+  const Index* columns = nullptr;
+
+  template <class Queue>
+  void operator()(const Queue& queue, Index first, Index count, T* panel) const {
+    queue.run(DensePanel<T>{matrix, order, columns + first, count, width, panel});
+  }
+};
+
 }  // namespace matapprox::cuda
