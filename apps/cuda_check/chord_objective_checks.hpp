@@ -142,8 +142,50 @@ void check_chord_fit(Checker<Queue>& check,
                      name + ", J^T J v");
 }
 
+/// Columns of a sparse matrix whose column j has j % 150 entries, in rows of their own.
+template <class T, class Queue>
+void check_sparse_panel(Checker<Queue>& check) {
+  constexpr Index n = 170;
+  constexpr Index width = 5;
+  const T unit = T(3);
+  std::vector<Index> starts{0};
+  std::vector<Index> rows;
+  for (Index j = 0; j < n; ++j) {
+    for (Index e = 0; e < j % 150; ++e) rows.push_back((e * 7 + j) % n);
+    starts.push_back(static_cast<Index>(rows.size()));
+  }
+  const auto values = test_numbers<T>(static_cast<Index>(rows.size()), 9);
+  const std::vector<Index> listed{149, 0, 7, 7};
+  const auto on_starts = check.array(starts);
+  const auto on_rows = check.array(rows);
+  const auto on_values = check.array(values);
+  const auto on_listed = check.array(listed);
+  auto panel = check.template zeros<T>(n * width);
+  check.queue().run(SparsePanel<T>{on_starts.data(),
+                                   on_rows.data(),
+                                   on_values.data(),
+                                   unit,
+                                   on_listed.data(),
+                                   4,
+                                   width,
+                                   panel.data()});
+  std::vector<double> wanted(static_cast<std::size_t>(n * width));
+  for (std::size_t c = 0; c < listed.size(); ++c) {
+    const auto j = static_cast<std::size_t>(listed[c]);
+    for (Index e = starts[j]; e < starts[j + 1]; ++e) {
+      const auto at = static_cast<std::size_t>(e);
+      wanted[static_cast<std::size_t>(rows[at] * width) + c] =
+          static_cast<double>(values[at]) / static_cast<double>(unit);
+    }
+  }
+  check.expect_close(
+      check.numbers(panel.data(), n * width), wanted, kRounding<T>, "columns of a sparse matrix");
+}
+
 template <class Queue>
 void check_chord_objective(Checker<Queue>& check) {
+  check_sparse_panel<double>(check);
+  check_sparse_panel<float>(check);
   for (const Index n : {1, 2, 3, 37}) {
     std::vector<Index> all;
     for (Index c = 0; c < n; ++c) all.push_back(c);

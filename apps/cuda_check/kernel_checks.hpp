@@ -140,6 +140,20 @@ void check_kernel_columns(Checker<Queue>& check, const KernelExample<T>& example
       kernel_name(example.formula.kind, n, example.dimension, sizeof(T)) + ", columns";
   check.expect_close(got, wanted, kRounding<T>, name);
   check.expect(diagonal_is_exact, name + ": the diagonal is not exactly 1");
+
+  const Index width = count + 3;
+  const T unit = T(3);
+  auto some = check.array(std::vector<T>(static_cast<std::size_t>(n * width), T(5)));
+  K.panel(chosen.data(), count, width, unit, some.data());
+  std::vector<double> row_major(static_cast<std::size_t>(n * width));
+  for (Index i = 0; i < n; ++i) {
+    for (Index c = 0; c < count; ++c) {
+      row_major[static_cast<std::size_t>(i * width + c)] =
+          wanted[static_cast<std::size_t>(c * n + i)] / static_cast<double>(unit);
+    }
+  }
+  check.expect_close(
+      check.numbers(some.data(), some.size()), row_major, kRounding<T>, name + " in a panel");
 }
 
 template <class T, class Queue>

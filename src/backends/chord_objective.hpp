@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 
+#include "matapprox/core/linear_operator.hpp"
 #include "matapprox/factors/chord_factors.hpp"
 
 namespace matapprox {
@@ -12,20 +13,33 @@ namespace matapprox {
 class DeviceChordObjective {
  public:
   virtual ~DeviceChordObjective() = default;
+  /// Where values and gradients lie.
+  virtual const std::shared_ptr<const BlockPlace>& place() const = 0;
   /// f over the columns J (at most as many as it was made for) and, unless null, its gradient; in
-  /// the layout of ChordFactors. The same bits each time. Throws NotAvailable if the card fails.
+  /// the layout of ChordFactors, at addresses of place(). The same bits each time. Throws
+  /// NotAvailable if the card fails.
   virtual double evaluate(std::span<const Index> J, const double* values, double* gradient) = 0;
 };
 
-/// Fills the row-major N x |J| panel with columns J of the target. May throw what it wants.
-using ChordTargetColumns = std::function<void(std::span<const Index> J, double* panel)>;
+/// What the factors are fitted to, matrix / unit; both must outlive the objective.
+struct ChordTarget {
+  const LinearOperator& matrix;
+  double unit = 1;
+  /// Fills the row-major N x |J| panel with columns J. May throw what it wants.
+  std::function<void(std::span<const Index> J, double* panel)> columns;
+};
 
-/// On the first card. The whole target is copied there now, if it takes at most half of the card's
-/// free memory and `most_columns` is the order; else its columns are asked for a panel at a time,
-/// from the caller's thread. Throws NotAvailable if there is no card, it is too small, or this
-/// build has no CUDA.
+/// On the first card. Columns of a kernel matrix are made there when they are needed, those of a
+/// sparse one from its entries, which lie there. Of another matrix the whole target is copied there
+/// now, if it takes at most half of the card's free memory and `most_columns` is the order; else
+/// `target.columns` is asked a panel at a time, from the caller's thread. Throws NotAvailable if
+/// there is no card, it is too small, or this build has no CUDA.
 std::unique_ptr<DeviceChordObjective> make_device_chord_objective(const ChordPattern& pattern,
                                                                   Index most_columns,
-                                                                  const ChordTargetColumns& target);
+                                                                  const ChordTarget& target);
+
+/// Makes the objective of a fit that is to be on a card.
+using ChordObjectiveMaker = std::function<std::unique_ptr<DeviceChordObjective>(
+    const ChordPattern& pattern, Index most_columns, const ChordTarget& target)>;
 
 }  // namespace matapprox

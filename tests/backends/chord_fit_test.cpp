@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "backends/cuda/chord_targets.hpp"
 #include "backends/cuda/kernels/host_queue.hpp"
 #include "kernels/chord.hpp"
 #include "matapprox/core/random.hpp"
@@ -33,10 +34,14 @@ struct FitProblem {
     Vector wanted(values.size());
     const double f = kernels::chord_objective(pattern, values.data(), J, panel, wanted.data());
     const cuda::HostQueue queue;
-    cuda::ChordFit<cuda::HostQueue> fit(
-        queue, shape(), static_cast<Index>(J.size()), memory, columns(), whole);
-    Vector gradient(values.size());
     const auto count = static_cast<Index>(J.size());
+    cuda::ChordFit<cuda::HostQueue> fit(
+        queue,
+        shape(),
+        count,
+        memory,
+        cuda::make_target_panels(queue, kFitOrder, columns(), whole));
+    Vector gradient(values.size());
     EXPECT_NEAR(fit.evaluate(J.data(), count, values.data(), gradient.data()), f, 1e-12 * f);
     EXPECT_LE((gradient - wanted).norm(), 1e-12 * wanted.norm());
     EXPECT_NEAR(fit.evaluate(J.data(), count, values.data(), nullptr), f, 1e-12 * f);

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "backends/card_chord_objective.hpp"
 #include "backends/card_links.hpp"
 #include "backends/card_place.hpp"
 #include "backends/cuda/kernel_factors.hpp"
 #include "backends/cuda/kernels/host_queue.hpp"
 #include "backends/cuda/queue_blocks.hpp"
+#include "backends/cuda/queue_chord_fit.hpp"
 #include "backends/cuda/tall_cholesky.hpp"
 #include "backends/placed_operator.hpp"
 
@@ -142,6 +144,21 @@ std::shared_ptr<const LinearOperator> placed_on_host(std::shared_ptr<const Linea
 
 std::shared_ptr<const BlockPlace> host_card_place(cuda::HostOrder order) {
   return make_card_place(std::make_shared<HostBlocks>(order));
+}
+
+std::unique_ptr<DeviceChordObjective> host_card_objective(const ChordPattern& pattern,
+                                                          Index most_columns,
+                                                          const ChordTarget& target,
+                                                          cuda::HostOrder order,
+                                                          Index free) {
+  using Fit = cuda::QueueChordFit<HostQueue, Unguarded>;
+  const CardChordTarget on_card = card_chord_target(target);
+  return make_card_chord_objective(std::make_unique<Fit>(std::make_shared<const HostBlocks>(order),
+                                                         card_shape(pattern),
+                                                         most_columns,
+                                                         on_card.source,
+                                                         free),
+                                   on_card.counter);
 }
 
 }  // namespace matapprox::test

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "backends/chord_objective.hpp"
 #include "backends/cuda/kernels/grid.hpp"
 #include "matapprox/core/linear_operator.hpp"
 
@@ -20,5 +21,13 @@ std::shared_ptr<const LinearOperator> placed_on_host(
 /// The memory of a card, by the code of the card, on the host.
 std::shared_ptr<const BlockPlace> host_card_place(
     cuda::HostOrder order = cuda::HostOrder::kForward);
+
+/// The objective of a fit on a card with so many bytes free, by the code of the card, on the host.
+std::unique_ptr<DeviceChordObjective> host_card_objective(
+    const ChordPattern& pattern,
+    Index most_columns,
+    const ChordTarget& target,
+    cuda::HostOrder order = cuda::HostOrder::kForward,
+    Index free = Index{1} << 30);
 
 }  // namespace matapprox::test

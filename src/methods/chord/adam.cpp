@@ -5,7 +5,6 @@
 #include <numbers>
 
 #include "matapprox/core/error.hpp"
-#include "matapprox/core/threads.hpp"
 
 namespace matapprox::chord_fit {
 namespace {
@@ -13,7 +12,6 @@ namespace {
 constexpr double kMeanDecay = 0.95;
 constexpr double kSquareDecay = 0.95;
 constexpr double kEpsilon = 1e-12;
-constexpr Index kChunk = 8192;
 
 double step_size(Index t, Index T, double largest) {
   const double share = static_cast<double>(t) / static_cast<double>(T);
@@ -24,49 +22,54 @@ double step_size(Index t, Index T, double largest) {
 /// f at the state's point, offered to the monitor if it and the gradient (unless null) are finite.
 bool evaluate(const FitState& state,
               const Objective& objective,
-              Vector* gradient,
+              TallBlock* gradient,
               FitMonitor& monitor) {
   const double f = objective(state.point.data(), gradient == nullptr ? nullptr : gradient->data());
-  if (!std::isfinite(f) || (gradient != nullptr && !gradient->allFinite())) {
-    if (monitor.best_of_start().size() > 0) return false;
+  if (!std::isfinite(f) || (gradient != nullptr && !is_finite(*gradient))) {
+    if (monitor.start_has_best()) return false;
     throw NumericalError("chord: the objective or its gradient overflows at the start");
   }
-  monitor.offer(state.point, f, state.count());
+  monitor.offer(state.point.columns(), f, state.count());
   return true;
 }
 
 }  // namespace
 
+bool is_finite(const TallBlock& vector) {
+  return std::isfinite(vector.place()->largest(vector.data(), vector.size()));
+}
+
+void start_adam(FitState& state) {
+  for (TallBlock* mean : {&state.mean, &state.square}) {
+    *mean = TallBlock(state.point.place(), state.point.rows(), 1);
+    mean->place()->zero(mean->data(), mean->size());
+  }
+}
+
 void restart_from_best(FitState& state, const FitMonitor& monitor) {
-  state.point = monitor.best_of_start();
-  state.mean.setZero();
-  state.square.setZero();
+  copy(monitor.best_of_start().columns(), state.point.columns());
+  start_adam(state);
   ++state.halvings;
   ++state.adam_step;
 }
 
-void adam_step(FitState& state, const Vector& gradient, Index steps, double largest_step) {
+void adam_step(FitState& state, const double* gradient, Index steps, double largest_step) {
   const Index t = ++state.adam_step;
   const auto power = static_cast<double>(t);
   const double mean_bias = 1 - std::pow(kMeanDecay, power);
   const double square_bias = 1 - std::pow(kSquareDecay, power);
   const auto halvings = static_cast<int>(std::min<Index>(state.halvings, 2000));
   const double step = std::ldexp(step_size(t, steps, largest_step), -halvings);
-  const double mean_step = step / mean_bias;
-  const double square_scale = 1 / std::sqrt(square_bias);
-
-  const Index size = state.point.size();
-  parallel_for((size + kChunk - 1) / kChunk, [&](Index chunk) {
-    const Index first = chunk * kChunk;
-    const Index count = std::min(kChunk, size - first);
-    const auto g = gradient.segment(first, count).array();
-    auto mean = state.mean.segment(first, count).array();
-    auto square = state.square.segment(first, count).array();
-    mean = kMeanDecay * mean + (1 - kMeanDecay) * g;
-    square = kSquareDecay * square + (1 - kSquareDecay) * g.square();
-    state.point.segment(first, count).array() -=
-        mean_step * mean / (square.sqrt() * square_scale + kEpsilon);
-  });
+  state.point.place()->adam({.mean_decay = kMeanDecay,
+                             .square_decay = kSquareDecay,
+                             .mean_step = step / mean_bias,
+                             .square_scale = 1 / std::sqrt(square_bias),
+                             .epsilon = kEpsilon},
+                            gradient,
+                            state.point.size(),
+                            state.mean.data(),
+                            state.square.data(),
+                            state.point.data());
 }
 
 std::optional<Termination> run_adam(FitState& state,
@@ -74,13 +77,13 @@ std::optional<Termination> run_adam(FitState& state,
                                     Index steps,
                                     FitMonitor& monitor,
                                     const RunControl& control) {
-  Vector gradient(state.point.size());
+  TallBlock gradient(state.point.place(), state.point.rows(), 1);
   try {
     while (state.adam_step < steps) {
       const bool finite = evaluate(state, objective, &gradient, monitor);
       if (const auto reason = monitor.verdict()) return reason;
       if (finite) {
-        adam_step(state, gradient, steps, kExactStep);
+        adam_step(state, gradient.data(), steps, kExactStep);
       } else {
         restart_from_best(state, monitor);
       }
@@ -92,9 +95,9 @@ std::optional<Termination> run_adam(FitState& state,
     return monitor.verdict();
   }
   state.phase = FitState::Phase::kLbfgs;
-  state.point = monitor.best_of_start();
-  state.mean.resize(0);
-  state.square.resize(0);
+  copy(monitor.best_of_start().columns(), state.point.columns());
+  state.mean = {};
+  state.square = {};
   state.costs = Vector::Constant(1, monitor.best_objective_of_start());
   return monitor.verdict();
 }

@@ -7,14 +7,19 @@
 namespace matapprox::chord_fit {
 
 /// One bias-corrected step of Adam [KB15], number state.adam_step + 1 of `steps`: b1 = b2 = 0.95,
-/// eps = 1e-12, step size 2^-halvings largest_step min(1, 20 t/T) ((1 + cos(pi t/T))/2)^2. All
-/// threads.
-void adam_step(FitState& state, const Vector& gradient, Index steps, double largest_step);
+/// eps = 1e-12, the gradient where the
+/// state is, step size 2^-halvings largest_step min(1, 20 t/T) ((1 + cos(pi t/T))/2)^2.
+void adam_step(FitState& state, const double* gradient, Index steps, double largest_step);
 
 /// Largest step where the gradient is exact, and where it is of a sample: chosen on Table 1 of the
 /// paper; on can_1072 of the SuiteSparse collection and a kernel matrix of order 2048.
 inline constexpr double kExactStep = 0.3;
 inline constexpr double kSampledStep = 0.03;
+
+bool is_finite(const TallBlock& vector);
+
+/// Running means of zero, where the point lies.
+void start_adam(FitState& state);
 
 /// Where f is not finite, or far above the best: back to the best point of this start, without
 /// the running means, with half of the step size from here on.

@@ -13,6 +13,7 @@
 #include "methods/chord/circulant_start.hpp"
 #include "methods/chord/column_sample.hpp"
 #include "methods/chord/evaluation.hpp"
+#include "methods/chord/fit.hpp"
 #include "methods/chord/held_out.hpp"
 #include "methods/chord/lbfgs.hpp"
 #include "methods/chord/levenberg_marquardt.hpp"
@@ -71,9 +72,11 @@ Index segment_length(const ChordPattern& pattern) {
 /// One fit of one matrix.
 class Fit {
  public:
-  Fit(const LinearOperator& A, const ChordOptions& options, const RunControl& control)
-      : A_(A),
-        options_(options),
+  Fit(const LinearOperator& A,
+      const ChordOptions& options,
+      const RunControl& control,
+      const ChordObjectiveMaker& on_card)
+      : options_(options),
         control_(control),
         pattern_(chord_pattern(A.rows(), options)),
         schedule_(chord_fit::schedule_of(options, pattern_, is_warm(options, control))),
@@ -81,7 +84,7 @@ class Fit {
         target_((check_size(pattern_, options, schedule_), sample_)
                     ? chord_fit::Target(A, sample_->choosing(), control)
                     : chord_fit::Target(A, control)),
-        evaluation_(pattern_, target_, most_columns(), control),
+        evaluation_(pattern_, target_, most_columns(), control, on_card),
         monitor_(pattern_.order, schedule_.steps(), control, [this](const FitMonitor&) {
           return result(Termination::kInterrupted);
         }) {
@@ -92,7 +95,16 @@ class Fit {
 
   Approximation run() {
     if (target_.unit() == 0) return zeros();
-    FitState state = first_state();
+    try {
+      return run_from(first_state());
+    } catch (const NotAvailable& error) {
+      if (monitor_.kept() == nullptr) throw;
+      return run_from(leave_card(error));
+    }
+  }
+
+ private:
+  Approximation run_from(FitState state) {
     Termination reason = Termination::kCompleted;
     while (state.phase != FitState::Phase::kFinish) {
       reason = minimise(state);
@@ -106,7 +118,16 @@ class Fit {
     return result(reason);
   }
 
- private:
+  /// The state to go on from on the processor.
+  FitState leave_card(const NotAvailable& error) {
+    card_failure_ = fmt::format("the rest of the fit is on the processor: {}", error.what());
+    evaluation_.leave_card();
+    target_.leave_card();
+    monitor_.go_on_from_kept(pattern_.stored_numbers());
+    ended_ = false;
+    return state_of(*monitor_.kept());
+  }
+
   static bool is_warm(const ChordOptions& options, const RunControl& control) {
     const bool resumed = control.resume != nullptr && !control.resume->empty();
     return resumed ? control.resume->counter("warm") != 0 : options.warm_start != nullptr;
@@ -128,9 +149,14 @@ class Fit {
 
   FitState first_state() {
     if (control_.resume == nullptr || control_.resume->empty()) return fresh_state(0);
-    const Index values = pattern_.stored_numbers();
-    FitState state = chord_fit::load_fit_state(*control_.resume, values, sample_.has_value());
-    monitor_.load(*control_.resume, values);
+    FitState state = state_of(*control_.resume);
+    monitor_.load(*control_.resume, pattern_.stored_numbers(), evaluation_.place());
+    return state;
+  }
+
+  FitState state_of(const ResumeState& saved) {
+    FitState state = chord_fit::load_fit_state(
+        saved, pattern_.stored_numbers(), sample_.has_value(), evaluation_.place());
     halvings_ = state.earlier_halvings;
     return state;
   }
@@ -139,16 +165,25 @@ class Fit {
     FitState state;
     state.start = start;
     state.warm = options_.warm_start != nullptr;
-    state.point = options_.warm_start
-                      ? chord_fit::warm_start(pattern_, *options_.warm_start, target_.unit())
-                      : chord_fit::random_start(pattern_, options_.seed, start);
+    state.point = placed(options_.warm_start
+                             ? chord_fit::warm_start(pattern_, *options_.warm_start, target_.unit())
+                             : chord_fit::random_start(pattern_, options_.seed, start));
     if (schedule_.adam_steps == 0) {
       state.phase = FitState::Phase::kLbfgs;
     } else {
-      state.mean = Vector::Zero(state.point.size());
-      state.square = Vector::Zero(state.point.size());
+      chord_fit::start_adam(state);
     }
     return state;
+  }
+
+  TallBlock placed(const Vector& numbers) const {
+    return chord_fit::vector_at(evaluation_.place(), numbers);
+  }
+
+  static TallBlock copy_of(const TallBlock& vector) {
+    TallBlock result(vector.place(), vector.rows(), 1);
+    copy(vector.columns(), result.columns());
+    return result;
   }
 
   /// From the end of a start to the next one, or to the last steps from the best point of all.
@@ -161,7 +196,7 @@ class Fit {
       state = {};
       state.phase = FitState::Phase::kFinish;
       state.start = schedule_.starts;
-      state.point = monitor_.best();
+      state.point = copy_of(monitor_.best());
     }
     state.earlier_count = count;
     state.earlier_halvings = halvings_;
@@ -194,7 +229,7 @@ class Fit {
       if (const auto end = monitor_.verdict()) return end_with(*end);
       if (schedule_.newton_steps_per_start == 0) return reason;
       state.phase = FitState::Phase::kNewton;
-      state.point = monitor_.best_of_start();
+      copy(monitor_.best_of_start().columns(), state.point.columns());
     }
     reason = run_levenberg_marquardt(
         state, pattern_, objective_, schedule_.newton_steps_per_start, monitor_);
@@ -229,14 +264,14 @@ class Fit {
         });
     if (auto point =
             chord_fit::circulant_start(pattern_, diagonals, options_.seed, state.start, control_))
-      state.point = std::move(*point);
+      state.point = placed(*point);
   }
 
   Index order() const { return pattern_.order; }
 
   void state_held_out_error() {
-    const auto held_out =
-        chord_fit::held_out_error(A_, result(Termination::kCompleted), sample_->stating());
+    const auto held_out = chord_fit::held_out_error(
+        target_.matrix(), result(Termination::kCompleted), sample_->stating());
     held_out_ = fmt::format("fitted to {} random columns a step", schedule_.columns_per_step);
     if (!held_out) {
       held_out_ += "; the columns to state an error on are zero";
@@ -257,7 +292,9 @@ class Fit {
   }
 
   Approximation result(Termination reason) const {
-    std::vector<double> values(monitor_.best().begin(), monitor_.best().end());
+    const TallBlock& best = monitor_.best();
+    std::vector<double> values(static_cast<std::size_t>(best.size()));
+    best.place()->read(best.data(), best.size(), values.data());
     chord_fit::balance(pattern_, target_.unit(), values.data());
     return approximation(std::move(values), reason, message());
   }
@@ -284,7 +321,6 @@ class Fit {
 
   std::string message() const;
 
-  const LinearOperator& A_;
   const ChordOptions& options_;
   const RunControl& control_;
   ChordPattern pattern_;
@@ -296,6 +332,7 @@ class Fit {
   chord_fit::Objective objective_;
   Index halvings_ = 0;
   std::string held_out_;
+  std::string card_failure_;
   bool ended_ = false;  ///< no further start
 };
 
@@ -319,7 +356,7 @@ std::string Fit::message() const {
                                 first_few(missed)));
   }
   if (!held_out_.empty()) parts.push_back(held_out_);
-  if (!evaluation_.note().empty()) parts.push_back(evaluation_.note());
+  if (!card_failure_.empty()) parts.push_back(card_failure_);
   if (halvings_ > 0)
     parts.push_back(fmt::format("Adam's steps diverged and were halved {} times", halvings_));
   if (monitor_.best_error() > 1) parts.emplace_back("worse than the zero matrix");
@@ -369,11 +406,18 @@ void ChordOptions::visit(OptionVisitor& v) {
   v.visit("seed", seed, "seed of the random start");
 }
 
+Approximation chord_fit::fit_chord(const LinearOperator& A,
+                                   const ChordOptions& options,
+                                   const RunControl& control,
+                                   const ChordObjectiveMaker& on_card) {
+  check(A, options);
+  return Fit(A, options, control, on_card).run();
+}
+
 Approximation chord(const LinearOperator& A,
                     const ChordOptions& options,
                     const RunControl& control) {
-  check(A, options);
-  return Fit(A, options, control).run();
+  return chord_fit::fit_chord(A, options, control, make_device_chord_objective);
 }
 
 }  // namespace matapprox

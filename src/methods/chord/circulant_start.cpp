@@ -71,7 +71,9 @@ SymbolProblem problem_at(const std::vector<Index>& frequencies,
 
 /// The mean over the frequencies of |product of symbols - target|^2 and, unless null, half of its
 /// gradient.
-double evaluate(const SymbolProblem& problem, const Vector& values, Vector* gradient) {
+double evaluate(const SymbolProblem& problem,
+                const Eigen::Ref<const Vector>& values,
+                Vector* gradient) {
   const auto M = static_cast<Index>(problem.links.size());
   const Index F = problem.target.size();
   Symbols symbols(F, M);
@@ -117,25 +119,25 @@ Candidate descend(const ChordPattern& pattern,
   FitState state;
   Index size = 0;
   for (const Symbols& links : problem.links) size += links.cols();
-  state.point.resize(size);
+  state.point = TallBlock(host_place(), size, 1);
+  Eigen::Map<Vector> point(state.point.data(), size);
   for (Index p = 0; p < size; ++p)
-    state.point(p) = kNoise * random_normal(seed, RandomStream::kChordStart, row, p);
+    point(p) = kNoise * random_normal(seed, RandomStream::kChordStart, row, p);
   for (Index m = 0, at = 0; m < pattern.factors(); ++m) {
-    state.point(at + (*turn)[static_cast<std::size_t>(m)]) += 1;
+    point(at + (*turn)[static_cast<std::size_t>(m)]) += 1;
     at += pattern.links(m);
   }
-  state.mean = Vector::Zero(size);
-  state.square = Vector::Zero(size);
+  start_adam(state);
   Vector gradient(size);
   while (state.adam_step < kSteps) {
     if (control.should_stop()) return {};
-    const double f = evaluate(problem, state.point, &gradient);
+    const double f = evaluate(problem, point, &gradient);
     if (!std::isfinite(f) || !gradient.allFinite()) return {};
-    adam_step(state, gradient, kSteps, kLargestStep);
+    adam_step(state, gradient.data(), kSteps, kLargestStep);
   }
-  const double residual = evaluate(others, state.point, nullptr);
+  const double residual = evaluate(others, point, nullptr);
   if (!std::isfinite(residual)) return {};
-  return {state.point, residual};
+  return {point, residual};
 }
 
 /// The same row of values for all rows of each factor.

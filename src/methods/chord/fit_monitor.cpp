@@ -30,9 +30,9 @@ HistoryPoint FitMonitor::now() const {
   return {count_, seconds_before_ + control_.seconds(), best_error()};
 }
 
-void FitMonitor::offer(const Eigen::Ref<const Vector>& point, double f, Index count) {
+void FitMonitor::offer(const ConstTallColumns& point, double f, Index count) {
   if (!has_best()) first_objective_ = f;
-  if (f < start_.objective) start_ = {point, f};
+  if (f < start_.objective) keep(point, f, start_);
   count_ = count;
   const Index stride = std::max<Index>(planned_ / kHistoryPoints, 1);
   if (history_.empty() || count_ >= history_.back().iteration + stride) history_.push_back(now());
@@ -40,6 +40,13 @@ void FitMonitor::offer(const Eigen::Ref<const Vector>& point, double f, Index co
     const double share = static_cast<double>(count_) / static_cast<double>(planned_);
     control_.progress({count_, best_error(), std::min(share, 1.0)});
   }
+}
+
+void FitMonitor::keep(const ConstTallColumns& point, double f, Best& best) {
+  if (best.point.size() == 0)
+    best.point = TallBlock(point.place->shared_from_this(), point.rows, 1);
+  copy(point, best.point.columns());
+  best.objective = f;
 }
 
 void FitMonitor::begin_start() {
@@ -64,20 +71,31 @@ std::optional<Termination> FitMonitor::verdict() const {
 
 void FitMonitor::checkpoint(const FitState& state) {
   if (control_.seconds() - last_checkpoint_ >= control_.checkpoint_seconds) final_checkpoint(state);
+  if (state.point.place()->on_host() || control_.seconds() < next_keeping_) return;
+  constexpr double kSeconds = 10;
+  constexpr double kLeastTimesItself = 100;
+  const double before = control_.seconds();
+  kept_ = saved(state);
+  const double after = control_.seconds();
+  next_keeping_ = after + std::max(kSeconds, kLeastTimesItself * (after - before));
+}
+
+ResumeState FitMonitor::saved(const FitState& state) const {
+  ResumeState saved;
+  chord_fit::save(state, saved);
+  save(saved);
+  return saved;
 }
 
 void FitMonitor::final_checkpoint(const FitState& state) {
   if (!control_.checkpoint || !has_best()) return;
-  ResumeState saved;
-  chord_fit::save(state, saved);
-  save(saved);
-  control_.checkpoint(publish_(*this), saved);
+  control_.checkpoint(publish_(*this), saved(state));
   last_checkpoint_ = control_.seconds();
 }
 
 void FitMonitor::save(ResumeState& saved) const {
-  saved.arrays.emplace_back("best", start_.point);
-  saved.arrays.emplace_back("best_of_earlier_starts", earlier_.point);
+  saved.arrays.emplace_back("best", numbers_of(start_.point));
+  saved.arrays.emplace_back("best_of_earlier_starts", numbers_of(earlier_.point));
   saved.arrays.emplace_back(
       "objectives", Eigen::Vector3d(start_.objective, earlier_.objective, first_objective_));
   const auto points = history();
@@ -90,7 +108,9 @@ void FitMonitor::save(ResumeState& saved) const {
   saved.arrays.emplace_back("history", std::move(history));
 }
 
-void FitMonitor::load(const ResumeState& saved, Index values) {
+void FitMonitor::load(const ResumeState& saved,
+                      Index values,
+                      const std::shared_ptr<const BlockPlace>& place) {
   const Vector& objectives = saved.array("objectives");
   const Vector& history = saved.array("history");
   const auto consistent = [&](const Vector& point, double f) {
@@ -104,8 +124,8 @@ void FitMonitor::load(const ResumeState& saved, Index values) {
               history.size() % 3 == 0 && history.size() >= 3 && history.allFinite() &&
               history.minCoeff() >= 0 && history.maxCoeff() < kHistoryBound,
           "chord: the state to resume contradicts itself");
-  start_ = {saved.array("best"), objectives(0)};
-  earlier_ = {saved.array("best_of_earlier_starts"), objectives(1)};
+  start_ = {vector_at(place, saved.array("best")), objectives(0)};
+  earlier_ = {vector_at(place, saved.array("best_of_earlier_starts")), objectives(1)};
   first_objective_ = objectives(2);
   history_.clear();
   for (Index i = 0; i < history.size(); i += 3) {
@@ -113,6 +133,12 @@ void FitMonitor::load(const ResumeState& saved, Index values) {
   }
   count_ = history_.back().iteration;
   seconds_before_ = history_.back().seconds;
+}
+
+void FitMonitor::go_on_from_kept(Index values) {
+  const double before = seconds_before_;  // the clock of this run goes on
+  load(*kept_, values, host_place());
+  seconds_before_ = before;
 }
 
 }  // namespace matapprox::chord_fit

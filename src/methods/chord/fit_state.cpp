@@ -11,7 +11,7 @@ namespace {
 constexpr Index kPhases = 4;
 constexpr Index kLargestCount = Index{1} << 50;
 
-bool consistent(const FitState& state, Index values, bool sampled) {
+bool consistent(const FitState& state, const ResumeState& saved, Index values, bool sampled) {
   const bool adam = state.phase == FitState::Phase::kAdam;
   const Index counts[] = {state.start,
                           state.earlier_count,
@@ -24,14 +24,25 @@ bool consistent(const FitState& state, Index values, bool sampled) {
     if (count < 0 || count > kLargestCount) return false;
   }
   if (sampled && !adam && state.phase != FitState::Phase::kFinish) return false;
-  return state.point.allFinite() && std::isfinite(state.damping) && state.damping >= 0 &&
+  return saved.array("point").allFinite() && std::isfinite(state.damping) && state.damping >= 0 &&
          std::isfinite(state.damping_growth) && state.damping_growth >= 0 &&
          (state.damping == 0 || state.damping_growth >= 2) &&
-         (!adam || (state.mean.size() == values && state.square.size() == values)) &&
+         (!adam ||
+          (saved.array("mean").size() == values && saved.array("square").size() == values)) &&
          (state.costs.size() == 0 || state.costs.size() == state.iteration + 1);
 }
 
 }  // namespace
+
+Vector numbers_of(const TallBlock& vector) {
+  Vector numbers(vector.size());
+  if (vector.size() > 0) vector.place()->read(vector.data(), vector.size(), numbers.data());
+  return numbers;
+}
+
+TallBlock vector_at(const std::shared_ptr<const BlockPlace>& place, const Vector& numbers) {
+  return numbers.size() > 0 ? TallBlock(place, numbers) : TallBlock();
+}
 
 void save(const FitState& state, ResumeState& saved) {
   saved.counters.emplace_back("phase", static_cast<Index>(state.phase));
@@ -43,14 +54,17 @@ void save(const FitState& state, ResumeState& saved) {
   saved.counters.emplace_back("halvings", state.halvings);
   saved.counters.emplace_back("iteration", state.iteration);
   saved.counters.emplace_back("newton_step", state.newton_step);
-  saved.arrays.emplace_back("point", state.point);
-  saved.arrays.emplace_back("mean", state.mean);
-  saved.arrays.emplace_back("square", state.square);
+  saved.arrays.emplace_back("point", numbers_of(state.point));
+  saved.arrays.emplace_back("mean", numbers_of(state.mean));
+  saved.arrays.emplace_back("square", numbers_of(state.square));
   saved.arrays.emplace_back("costs", state.costs);
   saved.arrays.emplace_back("damping", Eigen::Vector2d(state.damping, state.damping_growth));
 }
 
-FitState load_fit_state(const ResumeState& saved, Index values, bool sampled) {
+FitState load_fit_state(const ResumeState& saved,
+                        Index values,
+                        bool sampled,
+                        const std::shared_ptr<const BlockPlace>& place) {
   const Index phase = saved.counter("phase");
   const Vector& damping = saved.array("damping");
   require(phase >= 0 && phase < kPhases && damping.size() == 2,
@@ -61,21 +75,22 @@ FitState load_fit_state(const ResumeState& saved, Index values, bool sampled) {
   state.earlier_count = saved.counter("earlier_count");
   state.earlier_halvings = saved.counter("earlier_halvings");
   state.warm = saved.counter("warm") != 0;
-  state.point = saved.array("point");
   state.adam_step = saved.counter("adam_step");
-  state.mean = saved.array("mean");
-  state.square = saved.array("square");
   state.halvings = saved.counter("halvings");
   state.iteration = saved.counter("iteration");
   state.costs = saved.array("costs");
   state.newton_step = saved.counter("newton_step");
   state.damping = damping(0);
   state.damping_growth = damping(1);
-  require(state.point.size() == values,
+  require(saved.array("point").size() == values,
           "chord: the state to resume is of {} values, this fit has {}",
-          state.point.size(),
+          saved.array("point").size(),
           values);
-  require(consistent(state, values, sampled), "chord: the state to resume contradicts itself");
+  require(consistent(state, saved, values, sampled),
+          "chord: the state to resume contradicts itself");
+  state.point = vector_at(place, saved.array("point"));
+  state.mean = vector_at(place, saved.array("mean"));
+  state.square = vector_at(place, saved.array("square"));
   return state;
 }
 

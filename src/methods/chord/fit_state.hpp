@@ -3,16 +3,18 @@
 #include <functional>
 
 #include "matapprox/core/run_control.hpp"
+#include "matapprox/core/tall_block.hpp"
 
 namespace matapprox::chord_fit {
 
-/// f at `values` and, unless null, its gradient; not finite where f overflows. Throws Stopped if
-/// the caller's control asked to stop meanwhile.
+/// f at `values` and, unless null, its gradient, addresses of the place where the fit's points lie;
+/// not finite where f overflows. Throws Stopped if the caller's control asked to stop meanwhile.
 using Objective = std::function<double(const double* values, double* gradient)>;
 struct Stopped {};
 
 /// Everything that decides how a fit goes on. Between two steps of Adam or of Newton, or between
-/// two segments of L-BFGS, a fit that starts from a copy of this ends at the same bits.
+/// two segments of L-BFGS, a fit that starts from a copy of this ends at the same bits. The vectors
+/// of P stored numbers lie where the objective is evaluated.
 struct FitState {
   /// kFinish: Newton steps from the best point of all starts.
   enum class Phase { kAdam, kLbfgs, kNewton, kFinish };
@@ -21,10 +23,10 @@ struct FitState {
   Index earlier_count = 0;  ///< steps and iterations of the starts before
   Index earlier_halvings = 0;
   bool warm = false;  ///< started from the caller's factors
-  Vector point;
+  TallBlock point;
   Index adam_step = 0;  ///< steps taken
-  Vector mean;          ///< Adam's running means of the gradient and of its square
-  Vector square;
+  TallBlock mean;       ///< Adam's running means of the gradient and of its square
+  TallBlock square;
   Index halvings = 0;   ///< so often did Adam go back to its best point and halve its steps
   Index iteration = 0;  ///< L-BFGS iterations taken
   Vector costs;         ///< f at L-BFGS iterations 0 .. iteration; empty before the first
@@ -35,10 +37,18 @@ struct FitState {
   Index count() const { return earlier_count + adam_step + iteration + newton_step; }
 };
 
+/// The numbers of a vector that lies anywhere; none of an empty one.
+Vector numbers_of(const TallBlock& vector);
+/// A vector at that place; an empty one of no numbers.
+TallBlock vector_at(const std::shared_ptr<const BlockPlace>& place, const Vector& numbers);
+
 /// Appends the state as named arrays and counters.
 void save(const FitState& state, ResumeState& saved);
 /// Throws FileError if an entry is missing, InvalidArgument if it is of another number of values.
 /// or contradicts itself; `sampled`: the fit has only Adam steps.
-FitState load_fit_state(const ResumeState& saved, Index values, bool sampled);
+FitState load_fit_state(const ResumeState& saved,
+                        Index values,
+                        bool sampled,
+                        const std::shared_ptr<const BlockPlace>& place);
 
 }  // namespace matapprox::chord_fit

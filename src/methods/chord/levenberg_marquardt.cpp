@@ -55,12 +55,15 @@ void raise_damping(FitState& state) {
   state.damping_growth *= 2;
 }
 
-/// Tries steps of rising damping until one lowers f, moves the state there and returns the new f.
-std::optional<double> descend(FitState& state, Linearisation& at, const Objective& objective) {
+/// Tries steps of rising damping until one lowers f, moves the point there and returns the new f.
+std::optional<double> descend(FitState& state,
+                              Vector& point,
+                              Linearisation& at,
+                              const Objective& objective) {
   for (; state.damping <= kLargestDamping; raise_damping(state)) {
     const auto step = damped_step(at, state.damping);
     if (!step) continue;
-    const Vector next = state.point + *step;
+    const Vector next = point + *step;
     const double f = objective(next.data(), nullptr);
     const double fall = at.f - f;  // NaN where f overflows
     if (!(fall > 0)) continue;
@@ -69,32 +72,51 @@ std::optional<double> descend(FitState& state, Linearisation& at, const Objectiv
     const double agreement = 2 * fall / expected - 1;
     state.damping *= std::max(1.0 / 3, 1 - agreement * agreement * agreement);
     state.damping_growth = 2;
-    state.point = next;
+    point = next;
     return f;
   }
   return std::nullopt;
+}
+
+/// The objective for numbers of the host, by way of a vector where it is evaluated.
+Objective for_host(const Objective& objective,
+                   const std::shared_ptr<const BlockPlace>& place,
+                   Index size) {
+  if (place->on_host()) return objective;
+  auto vectors = std::make_shared<TallBlock>(place, size, 2);
+  return [=](const double* values, double* gradient) {
+    double* slopes = vectors->data() + size;
+    place->write(values, size, vectors->data());
+    const double f = objective(vectors->data(), gradient == nullptr ? nullptr : slopes);
+    if (gradient != nullptr) place->read(slopes, size, gradient);
+    return f;
+  };
 }
 
 }  // namespace
 
 Termination run_levenberg_marquardt(FitState& state,
                                     const ChordPattern& pattern,
-                                    const Objective& objective,
+                                    const Objective& placed_objective,
                                     Index steps,
                                     FitMonitor& monitor) {
   if (state.damping == 0) {
     state.damping = kFirstDamping;
     state.damping_growth = 2;
   }
-  Linearisation at(steps > state.newton_step ? state.point.size() : 0);
+  const Index size = state.point.size();
+  const Objective objective = for_host(placed_objective, state.point.place(), size);
+  Vector point = numbers_of(state.point);
+  Linearisation at(steps > state.newton_step ? size : 0);
   try {
     while (state.newton_step < steps) {
-      at.move_to(state.point, pattern, objective);
+      at.move_to(point, pattern, objective);
       if (!at.is_finite()) return Termination::kConverged;
-      const auto f = descend(state, at, objective);
+      const auto f = descend(state, point, at, objective);
       if (!f) return Termination::kConverged;
       ++state.newton_step;
-      monitor.offer(state.point, *f, state.count());
+      state.point.place()->write(point.data(), size, state.point.data());
+      monitor.offer(state.point.columns(), *f, state.count());
       if (const auto reason = monitor.verdict()) return *reason;
       if (at.f - *f <= kLeastFall * at.f) return Termination::kConverged;
       monitor.checkpoint(state);

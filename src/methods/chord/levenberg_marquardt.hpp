@@ -11,8 +11,8 @@ inline constexpr Index kMostNewtonValues = 2500;
 /// max(diag, 1e-8 mean diag) and lambda by Nielsen's rule [MNT04, Eq. 2.21]. J^T J is always
 /// singular, because W_m D, D^-1 W_{m+1} is the same product for every diagonal D: lambda > 0 is
 /// what makes it definite. Goes on from state.point with step state.newton_step + 1, `steps` in
-/// all; shows every accepted point to the monitor. A step costs a Cholesky factorization, P^3 / 3
-/// flops, and two evaluations.
+/// all; shows every accepted point to the monitor. The equations are solved on the host, wherever
+/// the point lies. A step costs a Cholesky factorization, P^3 / 3 flops, and two evaluations.
 Termination run_levenberg_marquardt(FitState& state,
                                     const ChordPattern& pattern,
                                     const Objective& objective,

@@ -23,10 +23,10 @@ bool show(const FitState& state,
           FitMonitor& monitor) {
   const double f = objective(sample.choosing(), state.point.data(), nullptr);
   if (std::isfinite(f)) {
-    monitor.offer(state.point, f, state.count());
+    monitor.offer(state.point.columns(), f, state.count());
     return f <= kLost * monitor.best_objective_of_start();
   }
-  if (monitor.best_of_start().size() > 0) return false;
+  if (monitor.start_has_best()) return false;
   throw NumericalError("chord: the objective overflows at the start");
 }
 
@@ -39,15 +39,15 @@ std::optional<Termination> run_sampled_adam(FitState& state,
                                             FitMonitor& monitor,
                                             const RunControl& control) {
   const Index interval = std::max<Index>(steps / kEstimates, 1);
-  Vector gradient(state.point.size());
+  TallBlock gradient(state.point.place(), state.point.rows(), 1);
   try {
     while (state.adam_step < steps) {
       bool good = true;
       if (state.adam_step % interval == 0) good = show(state, objective, sample, monitor);
       if (const auto reason = monitor.verdict()) return reason;
       const double f = objective(sample.step(state.adam_step), state.point.data(), gradient.data());
-      if (good && std::isfinite(f) && gradient.allFinite()) {
-        adam_step(state, gradient, steps, kSampledStep);
+      if (good && std::isfinite(f) && is_finite(gradient)) {
+        adam_step(state, gradient.data(), steps, kSampledStep);
       } else {
         restart_from_best(state, monitor);
       }

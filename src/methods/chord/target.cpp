@@ -6,8 +6,10 @@
 #include <cmath>
 
 #include "core/require.hpp"
+#include "matapprox/backends/placement.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/operators/lazy.hpp"
 
 namespace matapprox::chord_fit {
 namespace {
@@ -48,18 +50,23 @@ void store_row_major(const Matrix& panel, double* rows, Index stride) {
 
 }  // namespace
 
-Target::Target(const LinearOperator& A, const RunControl& control) : A_(A), order_(order_of(A)) {
+Target::Target(const LinearOperator& A, const RunControl& control) : A_(&A), order_(order_of(A)) {
   read_all(control);
 }
 
 Target::Target(const LinearOperator& A, std::span<const Index> sample, const RunControl& control)
-    : A_(A), order_(order_of(A)) {
+    : A_(&A), order_(order_of(A)) {
   const Matrix panel = A.columns_at(sample);
   require_finite(panel, sample);
   unit_ = panel.stableNorm() / std::sqrt(static_cast<double>(sample.size()));
   if (!std::isfinite(unit_))
     throw NumericalError("chord: the Frobenius norm of the matrix is beyond 1.8e308");
   if (unit_ == 0) read_all(control);
+}
+
+void Target::leave_card() {
+  const auto* counted = dynamic_cast<const CountedOperator*>(A_);
+  A_ = &unplaced(counted == nullptr ? *A_ : counted->inner());
 }
 
 void Target::read_all(const RunControl& control) {
@@ -72,7 +79,7 @@ void Target::read_all(const RunControl& control) {
     const Index first = p * kPanelColumns;
     const Index count = std::min(kPanelColumns, n - first);
     const auto J = index_range(first, count);
-    const Matrix panel = A_.columns_at(J);
+    const Matrix panel = A_->columns_at(J);
     require_finite(panel, J);
     norms(p) = panel.stableNorm();
     if (!copy_.empty()) store_row_major(panel, copy_.data() + first, n);
@@ -96,11 +103,11 @@ void Target::columns(Index first, Index count, double* panel) const {
     }
     return;
   }
-  store_row_major(A_.columns_at(index_range(first, count)) / unit_, panel, count);
+  store_row_major(A_->columns_at(index_range(first, count)) / unit_, panel, count);
 }
 
 void Target::columns(std::span<const Index> J, double* panel) const {
-  const Matrix columns = A_.columns_at(J);
+  const Matrix columns = A_->columns_at(J);
   require_finite(columns, J);
   store_row_major(columns / unit_, panel, static_cast<Index>(J.size()));
 }

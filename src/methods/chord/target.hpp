@@ -20,6 +20,10 @@ class Target {
   /// asked from A when they are needed. Where the sample is zero, as the constructor above.
   Target(const LinearOperator& A, std::span<const Index> sample, const RunControl& control);
 
+  const LinearOperator& matrix() const { return *A_; }
+  /// Where A is on a card, its source is asked from here on, and what is asked is not counted.
+  void leave_card();
+
   Index order() const { return order_; }
   double unit() const { return unit_; }  ///< |A|_F / sqrt(N); 0 for A = 0
 
@@ -32,7 +36,7 @@ class Target {
  private:
   void read_all(const RunControl& control);
 
-  const LinearOperator& A_;
+  const LinearOperator* A_;
   Index order_;
   double unit_ = 0;
   std::vector<double> copy_;  ///< row-major N x N, or empty

@@ -31,9 +31,10 @@ struct Problem {
   chord_fit::FitState near(double distance) const {
     chord_fit::FitState state;
     state.phase = chord_fit::FitState::Phase::kNewton;
-    state.point = Eigen::Map<const Vector>(hidden.values.data(), hidden.pattern.stored_numbers());
-    for (Index p = 0; p < state.point.size(); ++p)
-      state.point(p) += distance * random_normal(5, RandomStream::kGenerator, 99, p);
+    Vector point = Eigen::Map<const Vector>(hidden.values.data(), hidden.pattern.stored_numbers());
+    for (Index p = 0; p < point.size(); ++p)
+      point(p) += distance * random_normal(5, RandomStream::kGenerator, 99, p);
+    state.point = chord_fit::vector_at(host_place(), point);
     return state;
   }
 };

@@ -21,6 +21,7 @@ class Bowl {
     return f;
   }
   double value(const Vector& x) { return evaluate(x.data(), nullptr); }
+  double value(const TallBlock& x) { return evaluate(x.data(), nullptr); }
   chord_fit::Objective objective() {
     return [this](const double* x, double* g) { return evaluate(x, g); };
   }
@@ -45,6 +46,9 @@ inline double rosenbrock(const double* x, double* gradient, Index size) {
   }
   return f;
 }
+
+/// Entry i of a vector on the host.
+inline double at(const TallBlock& vector, Index i) { return vector.data()[i]; }
 
 /// A monitor of a fit of order 2 (so that the relative error is sqrt f), with nothing to publish.
 struct Watched {

@@ -13,6 +13,7 @@
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/kernel.hpp"
 #include "matapprox/operators/sparse.hpp"
+#include "methods/chord/adam.hpp"
 #include "methods/chord/chain.hpp"
 #include "methods/chord/minimisers.hpp"
 #include "support/dense_formulas.hpp"
@@ -112,9 +113,8 @@ TEST(ChordSampled, StoppedWhileItsStartIsFittedThereIsNoResult) {
 TEST(ChordSampled, APointThatOverflowsSendsItBackToTheBestWithHalfTheStep) {
   test::Bowl bowl(4);
   chord_fit::FitState state;
-  state.point = Vector::Constant(4, 3.0);
-  state.mean = Vector::Zero(4);
-  state.square = Vector::Zero(4);
+  state.point = chord_fit::vector_at(host_place(), Vector::Constant(4, 3.0));
+  chord_fit::start_adam(state);
   test::Watched watched(400);
   Index calls = 0;
   const chord_fit::SampledObjective sometimes_nan =

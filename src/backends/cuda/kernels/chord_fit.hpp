@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
+#include <memory>
+#include <utility>
 
 #include "chord_objective.hpp"
 
@@ -43,98 +44,70 @@ struct PlaceColumns {
   }
 };
 
-/// The objective of a fit for callers whose numbers are on the host: values and gradients go in and
-/// out in the host's layout. The target is on the device as a whole, or a panel of it at a time.
+/// Some columns of a matrix, by their numbers.
+struct ColumnList {
+  const Index* on_host = nullptr;
+  const Index* placed = nullptr;  ///< the same list on the device
+  Index count = 0;
+};
+
+/// The matrix that a fit is made to.
+class TargetPanels {
+ public:
+  virtual ~TargetPanels() = default;
+  TargetPanels(const TargetPanels&) = delete;
+  TargetPanels(TargetPanels&&) = delete;
+  TargetPanels& operator=(const TargetPanels&) = delete;
+  TargetPanels& operator=(TargetPanels&&) = delete;
+  /// Fills the row-major n x width panel of the device with the listed columns, zeros behind.
+  virtual void fill(const ColumnList& list, Index width, double* panel) = 0;
+
+ protected:
+  TargetPanels() = default;
+};
+
+/// The objective of a fit for callers whose numbers are on the device, in the host's layout.
 template <class Queue>
 class ChordFit {
  public:
-  /// `most_columns`: of one evaluation; `memory`: bytes that panels may take. `whole`: the target
-  /// is read now, n^2 numbers, and stays on the device.
+  /// `most_columns`: of one evaluation; `memory`: bytes that panels may take.
   ChordFit(const Queue& queue,
            const ChordShape& shape,
            Index most_columns,
            Index memory,
-           TargetColumns target,
-           bool whole)
+           std::unique_ptr<TargetPanels> target)
       : queue_(queue),
         target_(std::move(target)),
         objective_(queue, shape, panel_width(shape, most_columns, memory)),
-        rows_(queue.template array<double>(shape.stored_numbers())),
         values_(queue.template array<double>(shape.stored_numbers())),
         gradient_(queue.template array<double>(shape.stored_numbers())),
-        columns_(queue.template array<Index>(std::max<Index>(most_columns, 1))) {
-    if (whole) read_target();
-  }
+        columns_(queue.template array<Index>(std::max<Index>(most_columns, 1))) {}
 
-  /// f over the listed columns (at most most_columns of them) and, unless null, its gradient.
+  /// f over the listed columns (of the host, at most most_columns of them) and, unless null, its
+  /// gradient.
   double evaluate(const Index* columns, Index count, const double* values, double* gradient) {
-    const ChordShape& shape = objective_.chain().shape();
-    const Index numbers = shape.stored_numbers();
+    const ChordChain<double, Queue>& chain = objective_.chain();
     queue_.upload(columns, count, columns_.data());
-    queue_.upload(values, numbers, rows_.data());
-    objective_.chain().to_device_layout(rows_.data(), values_.data());
-    double* device_gradient = gradient == nullptr ? nullptr : gradient_.data();
-    const double f = evaluate_on_device(columns, count, device_gradient);
-    if (gradient != nullptr) {
-      objective_.chain().to_host_layout(gradient_.data(), rows_.data());
-      queue_.download(rows_.data(), numbers, gradient);
-    }
+    chain.to_device_layout(values, values_.data());
+    const auto target = [&](const Queue&, Index first, Index own, double* panel) {
+      target_->fill({columns + first, columns_.data() + first, own}, objective_.width(), panel);
+    };
+    const double f = objective_.evaluate(values_.data(),
+                                         columns_.data(),
+                                         count,
+                                         target,
+                                         gradient == nullptr ? nullptr : gradient_.data());
+    if (gradient != nullptr) chain.to_host_layout(gradient_.data(), gradient);
     return f;
   }
 
  private:
-  double evaluate_on_device(const Index* columns, Index count, double* gradient) {
-    const Index n = objective_.chain().shape().order;
-    const Index width = objective_.width();
-    if (matrix_.size() > 0) {
-      const DenseColumns<double> target{matrix_.data(), n, width, columns_.data()};
-      return objective_.evaluate(values_.data(), columns_.data(), count, target, gradient);
-    }
-    panel_.resize(static_cast<std::size_t>(n * width));
-    const auto target = [&](const Queue& queue, Index first, Index own, double* panel) {
-      target_(columns + first, own, panel_.data());
-      if (own < width) widen(panel_.data(), n, own, width);
-      queue.upload(panel_.data(), n * width, panel);
-      queue.wait();
-    };
-    return objective_.evaluate(values_.data(), columns_.data(), count, target, gradient);
-  }
-
-  /// From rows of `own` numbers to rows of `width`, zeros behind; the last ones first, in place.
-  static void widen(double* panel, Index rows, Index own, Index width) {
-    for (Index i = rows - 1; i >= 0; --i) {
-      double* row = panel + i * width;
-      std::copy_backward(panel + i * own, panel + (i + 1) * own, row + own);
-      std::fill(row + own, row + width, 0.0);
-    }
-  }
-
-  void read_target() {
-    const Index n = objective_.chain().shape().order;
-    constexpr Index kColumns = 64;
-    matrix_ = queue_.template array<double>(n * n);
-    auto piece = queue_.template array<double>(n * kColumns);
-    std::vector<double> panel(static_cast<std::size_t>(n * kColumns));
-    std::vector<Index> columns(kColumns);
-    for (Index first = 0; first < n; first += kColumns) {
-      const Index count = std::min(kColumns, n - first);
-      std::iota(columns.begin(), columns.end(), first);
-      target_(columns.data(), count, panel.data());
-      queue_.upload(panel.data(), n * count, piece.data());
-      queue_.run(PlaceColumns{piece.data(), count, n, first, matrix_.data()});
-      queue_.wait();
-    }
-  }
-
   const Queue& queue_;
-  TargetColumns target_;
+  std::unique_ptr<TargetPanels> target_;
   ChordObjective<double, Queue> objective_;
-  decltype(std::declval<const Queue&>().template array<double>(1)) rows_;
   decltype(std::declval<const Queue&>().template array<double>(1)) values_;
   decltype(std::declval<const Queue&>().template array<double>(1)) gradient_;
-  decltype(std::declval<const Queue&>().template array<double>(1)) matrix_;
   decltype(std::declval<const Queue&>().template array<Index>(1)) columns_;
-  std::vector<double> panel_;
 };
 
 }  // namespace matapprox::cuda

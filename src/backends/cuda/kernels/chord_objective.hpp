@@ -43,6 +43,28 @@ struct DensePanel {
   }
 };
 
+/// Columns of a sparse matrix over a unit, from its compressed columns: as DensePanel, where the
+/// panel is zero before. A block of threads for each column.
+template <class T>
+struct SparsePanel {
+  static constexpr int kThreads = 64;
+  const Index* starts = nullptr;
+  const Index* rows = nullptr;
+  const T* values = nullptr;
+  T unit = 1;
+  const Index* columns = nullptr;
+  Index count = 0;
+  Index width = 0;
+  T* panel = nullptr;
+
+  Index blocks() const { return count; }
+  MATAPPROX_HD void operator()(Place place) const {
+    const Index j = columns[place.block];
+    for (Index e = starts[j] + place.thread; e < starts[j + 1]; e += kThreads)
+      panel[rows[e] * width + place.block] = values[e] / unit;
+  }
+};
+
 /// t -= x; the square of the difference.
 template <class T>
 struct SubtractAndSquare {

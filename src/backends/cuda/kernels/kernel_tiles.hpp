@@ -166,8 +166,8 @@ struct KernelProduct {
   }
 };
 
-/// out = K(:, J), column-major without gaps: each block of threads makes kPoints columns of its
-/// rows.
+/// out = K(:, J) / unit, zeros in the columns behind: each block of threads makes kPoints columns
+/// of its rows.
 template <class T>
 struct KernelColumns {
   using Tile = KernelTile<T>;
@@ -178,9 +178,13 @@ struct KernelColumns {
   Tile tile;
   const Index* chosen = nullptr;  ///< J, on the device
   Index chosen_count = 0;
-  T* out = nullptr;  ///< points x chosen_count
+  T* out = nullptr;       ///< points x columns
+  Index columns = 0;      ///< at least chosen_count
+  Index row_step = 0;     ///< from a row to the next
+  Index column_step = 0;  ///< from a column to the next
+  T unit = 1;
 
-  MATAPPROX_HD Index column_blocks() const { return ceil_div(chosen_count, Tile::kPoints); }
+  MATAPPROX_HD Index column_blocks() const { return ceil_div(columns, Tile::kPoints); }
   Index blocks() const { return ceil_div(tile.points.count, kThreads) * column_blocks(); }
   MATAPPROX_HD int steps(Place) const { return tile.chunks(); }
   MATAPPROX_HD void begin(Place, Local&) const {}
@@ -202,8 +206,10 @@ struct KernelColumns {
     const Index first = first_column(place);
     MATAPPROX_UNROLL
     for (int p = 0; p < Tile::kPoints; ++p) {
-      if (first + p >= chosen_count) continue;
-      out[(first + p) * n + i] = tile.formula.value(local.sums[p], i == chosen[first + p]);
+      const Index c = first + p;
+      if (c >= columns) continue;
+      out[i * row_step + c * column_step] =
+          c < chosen_count ? tile.formula.value(local.sums[p], i == chosen[c]) / unit : T(0);
     }
   }
 
@@ -232,7 +238,11 @@ class KernelMatrix {
   }
   /// out = K(:, J), column-major; J and out lie on the device.
   void columns(const Index* J, Index count, T* out) const {
-    queue_.run(KernelColumns<T>{tile_, J, count, out});
+    queue_.run(KernelColumns<T>{tile_, J, count, out, count, 1, tile_.points.count});
+  }
+  /// out = K(:, J) / unit, a row-major panel of `width` columns with zeros behind.
+  void panel(const Index* J, Index count, Index width, T unit, T* out) const {
+    queue_.run(KernelColumns<T>{tile_, J, count, out, width, width, 1, unit});
   }
 
  private:

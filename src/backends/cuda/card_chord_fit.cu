@@ -1,0 +1,40 @@
+#include "backends/cuda/card_chord_fit.hpp"
+#include "backends/cuda/device_blocks.hpp"
+#include "backends/cuda/queue_chord_fit.hpp"
+
+namespace matapprox::cuda {
+namespace {
+
+Index free_bytes() {
+  std::size_t free = 0;
+  std::size_t total = 0;
+  check(cudaMemGetInfo(&free, &total), "memory of the device");
+  return static_cast<Index>(free);
+}
+
+class FitOnCard {
+ public:
+  template <class Body>
+  void operator()(const Body& body) const {
+    one_([&] { on_card("chord: the fit", body); });
+  }
+
+ private:
+  OneOnCard one_;
+};
+
+using DeviceChordFit = QueueChordFit<DeviceQueue, FitOnCard>;
+
+}  // namespace
+
+std::unique_ptr<CardChordFit> make_card_chord_fit(const ChordShape& shape,
+                                                  Index most_columns,
+                                                  const ChordSource& source) {
+  return on_card("chord: the fit", [&] {
+    auto blocks = std::make_shared<const DeviceChordFit::Blocks>();
+    return std::make_unique<DeviceChordFit>(
+        std::move(blocks), shape, most_columns, source, free_bytes());
+  });
+}
+
+}  // namespace matapprox::cuda

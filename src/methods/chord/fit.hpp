@@ -1,0 +1,17 @@
+#pragma once
+
+#include "backends/chord_objective.hpp"
+#include "matapprox/methods/chord.hpp"
+
+namespace matapprox::chord_fit {
+
+/// `chord`, with the card's objective made by `on_card` where control.on_device.
+///
+/// If the card fails after the first step, the fit goes on on the processor from the last state
+/// that was kept on the host, ten seconds old or not much more, and the message says so.
+Approximation fit_chord(const LinearOperator& A,
+                        const ChordOptions& options,
+                        const RunControl& control,
+                        const ChordObjectiveMaker& on_card);
+
+}  // namespace matapprox::chord_fit

@@ -1,0 +1,231 @@
+#include "methods/lbfgs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace matapprox {
+namespace {
+
+// [NW06, Sec. 3.1]: for directions of quasi-Newton methods.
+constexpr double kSufficientFall = 1e-4;
+constexpr double kMostSlope = 0.9;
+constexpr Index kMostTrials = 25;
+constexpr double kLeastGrowth = 2;
+constexpr double kMostGrowth = 10;
+/// A step stays away from the ends of its bracket by this share of it.
+constexpr double kBracketMargin = 0.1;
+
+double scalar_product(const ConstTallColumns& a, const ConstTallColumns& b) {
+  return transpose_product(a, b)(0, 0);
+}
+
+/// Y += alpha X
+void add_multiple(double alpha, const ConstTallColumns& X, const TallColumns& Y) {
+  add_product(1, X, Matrix::Constant(1, 1, alpha), 1, Y);
+}
+
+void scale_vector(const TallColumns& X, double factor) {
+  X.place->scale(X.data, X.rows * X.cols, factor);
+}
+
+/// Where the cubic through two points with these values and slopes has its minimum
+/// [NW06, Eq. 3.59]; NaN where it has none.
+template <class Point>
+double cubic_minimum(const Point& a, const Point& b) {
+  const double d1 = a.slope + b.slope - 3 * (a.f - b.f) / (a.t - b.t);
+  const double d2 = std::copysign(std::sqrt(d1 * d1 - a.slope * b.slope), b.t - a.t);
+  return b.t - (b.t - a.t) * (b.slope + d2 - d1) / (b.slope - a.slope + 2 * d2);
+}
+
+}  // namespace
+
+bool Lbfgs::OnLine::is_finite() const { return std::isfinite(f) && std::isfinite(slope); }
+
+Lbfgs::Lbfgs(PlacedFunction function, const ConstTallColumns& start, Index memory)
+    : function_(std::move(function)),
+      memory_(memory),
+      vectors_(start.place->shared_from_this(), start.rows, kColumns),
+      pairs_(vectors_.place(), start.rows, 2 * memory),
+      with_changes_(2 * memory, memory),
+      with_gradient_(2 * memory) {
+  copy(start, column(kPoint));
+  f_ = function_(column(kPoint).data, column(kGradient).data);
+  ++evaluations_;
+}
+
+bool Lbfgs::step() {
+  if (!std::isfinite(f_)) return false;
+  OnLine found;
+  for (;;) {
+    const bool has_memory = kept_ > 0;
+    find_direction();
+    const double slope = scalar_product(column(kDirection), column(kGradient));
+    start_ = {0, f_, slope};
+    if (slope < 0 && std::isfinite(slope) && search(has_memory ? 1 : first_step(), found)) break;
+    if (!has_memory) return false;
+    forget();
+  }
+  accept(found);
+  return true;
+}
+
+void Lbfgs::find_direction() {
+  copy(column(kGradient), column(kDirection));
+  if (kept_ == 0) return scale_vector(column(kDirection), -1);
+  add_product(1, pairs_.columns(0, 2 * kept_), two_loops(), -scaling_, column(kDirection));
+}
+
+/// What the kept vectors are multiplied by in the direction: [NW06, Alg. 7.4], with the products
+/// that it forms taken from those that are there.
+Vector Lbfgs::two_loops() const {
+  Vector weights = Vector::Zero(2 * kept_);
+  Vector alpha(kept_);
+  const auto rho = [&](Index j) { return 1 / with_changes_(2 * j, j); };
+  // q = g - sum alpha_j y_j, from the newest to the oldest pair.
+  for (Index age = 0; age < kept_; ++age) {
+    const Index i = by_age(age);
+    double product = with_gradient_(2 * i);
+    for (Index newer = 0; newer < age; ++newer) {
+      const Index j = by_age(newer);
+      product -= alpha(j) * with_changes_(2 * i, j);
+    }
+    alpha(i) = rho(i) * product;
+  }
+  // r = H q + sum (alpha_j - beta_j) s_j, from the oldest to the newest; the direction is -r.
+  for (Index age = kept_; age-- > 0;) {
+    const Index i = by_age(age);
+    double product = with_gradient_(2 * i + 1);
+    for (Index j = 0; j < kept_; ++j) product -= alpha(j) * with_changes_(2 * i + 1, j);
+    product *= scaling_;
+    for (Index older = age + 1; older < kept_; ++older) {
+      const Index j = by_age(older);
+      product -= weights(2 * j) * with_changes_(2 * j, i);
+    }
+    weights(2 * i) = rho(i) * product - alpha(i);
+    weights(2 * i + 1) = scaling_ * alpha(i);
+  }
+  return weights;
+}
+
+/// Of the pairs, the newest has age 0.
+Index Lbfgs::by_age(Index age) const { return (next_ - 1 - age + 2 * memory_) % memory_; }
+
+void Lbfgs::forget() {
+  kept_ = 0;
+  next_ = 0;
+  scaling_ = 1;
+}
+
+/// Straight down, a step of length 1 is of the wrong size; this one changes no number by more.
+double Lbfgs::first_step() const {
+  const double largest = vectors_.place()->largest(column(kGradient).data, vectors_.rows());
+  return largest > 1 ? 1 / largest : 1;
+}
+
+Lbfgs::OnLine Lbfgs::at(double t) {
+  copy(column(kPoint), column(kTrial));
+  add_multiple(t, column(kDirection), column(kTrial));
+  OnLine here;
+  here.t = t;
+  here.f = function_(column(kTrial).data, column(kTrialGradient).data);
+  // A gradient that is not finite makes the slope so.
+  here.slope = scalar_product(column(kTrialGradient), column(kDirection));
+  ++tried_;
+  ++evaluations_;
+  tried_at_ = t;
+  return here;
+}
+
+bool Lbfgs::falls_enough(const OnLine& here) const {
+  return here.f < start_.f && here.f <= start_.f + kSufficientFall * here.t * start_.slope;
+}
+
+bool Lbfgs::is_flat_enough(const OnLine& here) const {
+  return std::abs(here.slope) <= -kMostSlope * start_.slope;
+}
+
+/// [NW06, Alg. 3.5]
+bool Lbfgs::search(double t, OnLine& found) {
+  OnLine before = start_;
+  for (tried_ = 0; tried_ < kMostTrials;) {
+    const OnLine now = at(t);
+    if (!now.is_finite() || !falls_enough(now) || now.f >= before.f)
+      return zoom(before, now, found);
+    found = now;
+    if (is_flat_enough(now)) return true;
+    if (now.slope >= 0) return zoom(now, before, found);
+    const double wanted = cubic_minimum(before, now);
+    const double most = kMostGrowth * t;
+    t = std::isfinite(wanted) ? std::clamp(wanted, kLeastGrowth * t, most) : most;
+    before = now;
+  }
+  return true;
+}
+
+/// [NW06, Alg. 3.6]: f(low) is the lowest that falls enough, and falls towards high.
+bool Lbfgs::zoom(OnLine low, OnLine high, OnLine& found) {
+  while (tried_ < kMostTrials) {
+    const double width = high.t - low.t;
+    constexpr double kRounding = std::numeric_limits<double>::epsilon();
+    if (std::abs(width * low.slope) <= kRounding * std::abs(start_.f)) break;
+    const double share = high.is_finite() ? (cubic_minimum(low, high) - low.t) / width : 0;
+    const OnLine now = at(
+        low.t +
+        width * (std::isnan(share) ? 0.5 : std::clamp(share, kBracketMargin, 1 - kBracketMargin)));
+    if (!now.is_finite() || !falls_enough(now) || now.f >= low.f) {
+      high = now;
+      continue;
+    }
+    found = now;
+    if (is_flat_enough(now)) return true;
+    if (now.slope * width >= 0) high = low;
+    low = now;
+  }
+  return settle_for(low, found);
+}
+
+/// The lowest point of a search that has not found one flat enough.
+bool Lbfgs::settle_for(const OnLine& low, OnLine& found) {
+  if (low.t == 0) return false;
+  found = tried_at_ == low.t ? low : at(low.t);
+  return true;
+}
+
+/// Moves to the trial, which is where `found` is.
+void Lbfgs::accept(const OnLine& found) {
+  const bool bends = found.slope > start_.slope;
+  if (bends) {
+    const Index pair = next_;
+    const TallColumns s = pairs_.columns(2 * pair, 1);
+    copy(column(kDirection), s);
+    scale_vector(s, found.t);
+    copy(column(kTrialGradient), column(kChange));
+    add_multiple(-1, column(kGradient), column(kChange));
+    copy(column(kChange), pairs_.columns(2 * pair + 1, 1));
+    next_ = (pair + 1) % memory_;
+    kept_ = std::min(kept_ + 1, memory_);
+  }
+  copy(column(kTrial), column(kPoint));
+  copy(column(kTrialGradient), column(kGradient));
+  f_ = found.f;
+  if (kept_ > 0) multiply_kept(bends);
+}
+
+/// The products of the kept vectors with the gradient and, if there is a new pair, its change.
+void Lbfgs::multiply_kept(bool has_new) {
+  const Index rows = 2 * kept_;
+  const Matrix products =
+      transpose_product(pairs_.columns(0, rows), vectors_.columns(kGradient, has_new ? 2 : 1));
+  with_gradient_.head(rows) = products.col(0);
+  if (!has_new) return;
+  const Index pair = by_age(0);
+  with_changes_.col(pair).head(rows) = products.col(1);
+  for (Index j = 0; j < kept_; ++j) with_changes_(2 * pair + 1, j) = products(2 * j + 1, 1);
+  const double bend = products(2 * pair, 1);
+  scaling_ = bend / products(2 * pair + 1, 1);
+  if (!(bend > 0) || !std::isfinite(scaling_)) forget();
+}
+
+}  // namespace matapprox

@@ -1,0 +1,175 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "matapprox/core/error.hpp"
+#include "matapprox/operators/dense.hpp"
+#include "matapprox/operators/kernel.hpp"
+#include "matapprox/operators/sparse.hpp"
+#include "methods/chord/adam.hpp"
+#include "methods/chord/chain.hpp"
+#include "methods/chord/fit.hpp"
+#include "methods/chord/minimisers.hpp"
+#include "support/dense_formulas.hpp"
+#include "support/expect_close.hpp"
+#include "support/failing_card.hpp"
+#include "support/host_card.hpp"
+#include "support/known_spectrum.hpp"
+
+// Chord fits whose vectors are on a card, by the card's code run on the host.
+
+namespace matapprox {
+namespace {
+
+using chord_fit::fit_chord;
+using test::chain_of;
+
+constexpr Index kCardOrder = 24;
+
+ChordObjectiveMaker card(cuda::HostOrder order = cuda::HostOrder::kForward,
+                         Index free = Index{1} << 30) {
+  return [=](const ChordPattern& pattern, Index most_columns, const ChordTarget& target) {
+    return test::host_card_objective(pattern, most_columns, target, order, free);
+  };
+}
+
+RunControl on_card() {
+  RunControl control;
+  control.on_device = true;
+  return control;
+}
+
+double error_of(const Matrix& A, const Approximation& result) {
+  return (A - test::chord_matrix(chain_of(result))).norm() / A.norm();
+}
+
+Matrix values_of(const Approximation& result) {
+  const std::vector<double>& values = chain_of(result).values;
+  return Eigen::Map<const Matrix>(values.data(), static_cast<Index>(values.size()), 1);
+}
+
+/// Few steps, so that rounding has not grown.
+const ChordOptions kFewSteps{
+    .starts = 1, .adam_steps = 12, .max_iterations = 6, .newton_steps = 3, .tolerance = 0};
+const ChordOptions kAllPhases{
+    .starts = 2, .adam_steps = 20, .max_iterations = 12, .newton_steps = 10, .tolerance = 0};
+
+TEST(ChordOnCard, FewStepsEndWhereThoseOfTheProcessorEnd) {
+  const DenseOperator dense(test::random_matrix(kCardOrder, kCardOrder));
+  const SparseOperator sparse(test::grid_laplacian(5));
+  const KernelOperator kernel(test::random_matrix(kCardOrder, 2));
+  for (const LinearOperator* A : {static_cast<const LinearOperator*>(&dense),
+                                  static_cast<const LinearOperator*>(&sparse),
+                                  static_cast<const LinearOperator*>(&kernel)}) {
+    const Approximation host = chord(*A, kFewSteps);
+    const Approximation device = fit_chord(*A, kFewSteps, on_card(), card());
+    EXPECT_EQ(device.summary.message, host.summary.message);
+    EXPECT_EQ(device.summary.iterations, host.summary.iterations);
+    EXPECT_CLOSE(values_of(device), values_of(host), 1e-9) << A->description();
+  }
+}
+
+TEST(ChordOnCard, AnyOrderOfThreadsAndAnyPanelsOfTheTargetGiveTheFit) {
+  const DenseOperator A(test::random_matrix(kCardOrder, kCardOrder));
+  const Approximation forward = fit_chord(A, kAllPhases, on_card(), card());
+  const Approximation again = fit_chord(A, kAllPhases, on_card(), card(cuda::HostOrder::kBackward));
+  EXPECT_EQ(chain_of(again).values, chain_of(forward).values);
+  // Too little room for the whole target.
+  const Approximation narrow =
+      fit_chord(A, kFewSteps, on_card(), card(cuda::HostOrder::kForward, 9000));
+  EXPECT_CLOSE(values_of(narrow), values_of(chord(A, kFewSteps)), 1e-9);
+}
+
+TEST(ChordOnCard, AFitGoesOnFromAnyCheckpointWithTheSameBits) {
+  const DenseOperator A(test::random_matrix(kCardOrder, kCardOrder));
+  std::vector<ResumeState> states;
+  RunControl control = on_card();
+  control.checkpoint_seconds = 0;
+  control.checkpoint = [&](const Approximation&, const ResumeState& state) {
+    states.push_back(state);
+  };
+  const Approximation whole = fit_chord(A, kAllPhases, control, card());
+  std::vector<Index> phases(4, 0);
+  for (std::size_t i = 0; i < states.size(); i += 2) {
+    RunControl resume = on_card();
+    resume.resume = &states[i];
+    const Approximation resumed = fit_chord(A, kAllPhases, resume, card());
+    ASSERT_EQ(chain_of(resumed).values, chain_of(whole).values) << "checkpoint " << i;
+    ++phases[static_cast<std::size_t>(states[i].counter("phase"))];
+  }
+  EXPECT_THAT(phases, testing::Each(testing::Ge(1)));
+}
+
+TEST(ChordOnCard, ASampledFitEndsWhereThatOfTheProcessorEnds) {
+  const ChordOptions options{.adam_steps = 20, .columns_per_step = 8};
+  const DenseOperator dense(test::random_matrix(40, 40));
+  const KernelOperator kernel(test::random_matrix(40, 2));
+  for (const LinearOperator* A :
+       {static_cast<const LinearOperator*>(&dense), static_cast<const LinearOperator*>(&kernel)}) {
+    const Approximation host = chord(*A, options);
+    const Approximation device = fit_chord(*A, options, on_card(), card());
+    EXPECT_CLOSE(values_of(device), values_of(host), 1e-9);
+    EXPECT_THAT(device.summary.message, testing::HasSubstr("on 5 columns drawn apart"));
+  }
+}
+
+TEST(ChordOnCard, AdamStepsAreThoseOfTheProcessor) {
+  const Vector x = test::random_matrix(1000, 1);
+  const Vector g = test::random_matrix(1000, 1, 2);
+  const auto after_steps = [&](const std::shared_ptr<const BlockPlace>& place) {
+    chord_fit::FitState state;
+    state.point = chord_fit::vector_at(place, x);
+    chord_fit::start_adam(state);
+    const TallBlock gradient = chord_fit::vector_at(place, g);
+    for (Index t = 0; t < 5; ++t) chord_fit::adam_step(state, gradient.data(), 20, 0.3);
+    return Matrix(chord_fit::numbers_of(state.point));
+  };
+  EXPECT_CLOSE(after_steps(test::host_card_place()), after_steps(host_place()), 1e-15);
+}
+
+/// Wherever the card is lost, the fit ends as well as on a processor alone.
+TEST(ChordOnCard, ACardThatIsLostLeavesTheRestToTheProcessor) {
+  const DenseOperator A(test::random_matrix(kCardOrder, kCardOrder));
+  const double wanted = error_of(A.values(), fit_chord(A, kAllPhases, {}, card()));
+  Index refused = 0;
+  Index rescued = 0;
+  for (Index calls = 0; rescued == 0 || calls < 4000; calls += 1 + calls / 8) {
+    try {
+      const Approximation result = fit_chord(A, kAllPhases, on_card(), test::failing_card(calls));
+      const bool lost =
+          result.summary.message.find(
+              "the rest of the fit is on the processor: the card is lost") != std::string::npos;
+      if (!lost) break;
+      ++rescued;
+      // Two minima near each other may be told apart by rounding, a broken state by far more.
+      EXPECT_LE(error_of(A.values(), result), 1.05 * wanted) << calls;
+      EXPECT_NEAR(
+          result.summary.history.back().relative_error, error_of(A.values(), result), 1e-12);
+    } catch (const NotAvailable& error) {
+      EXPECT_EQ(rescued, 0) << calls;
+      ++refused;
+    }
+  }
+  EXPECT_GE(refused, 3);
+  EXPECT_GE(rescued, 20);
+}
+
+TEST(ChordOnCard, AnInterruptedFitWhoseCardIsLostHasItsBestPoint) {
+  const DenseOperator A(test::random_matrix(kCardOrder, kCardOrder));
+  Index lost = 0;
+  for (Index calls = 20; calls < 80; ++calls) {
+    std::atomic<bool> stop{false};
+    RunControl control = on_card();
+    control.stop = &stop;
+    control.progress = [&](const Progress& now) { stop = now.iteration >= 8; };
+    const Approximation result = fit_chord(A, kAllPhases, control, test::failing_card(calls));
+    EXPECT_EQ(result.summary.termination, Termination::kInterrupted);
+    EXPECT_NEAR(result.summary.history.back().relative_error, error_of(A.values(), result), 1e-12);
+    lost += result.summary.message.find("the card is lost") != std::string::npos;
+  }
+  EXPECT_GE(lost, 5);
+}
+
+}  // namespace
+}  // namespace matapprox

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "backends/chord_objective.hpp"
+
+namespace matapprox::test {
+
+/// Makes objectives of host_card_objective that are lost, place and all, from call number `calls`
+/// of theirs and their place's on: each further call throws NotAvailable, but for releasing memory.
+ChordObjectiveMaker failing_card(Index calls);
+
+}  // namespace matapprox::test
