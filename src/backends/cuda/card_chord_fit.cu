@@ -5,13 +5,6 @@
 namespace matapprox::cuda {
 namespace {
 
-Index free_bytes() {
-  std::size_t free = 0;
-  std::size_t total = 0;
-  check(cudaMemGetInfo(&free, &total), "memory of the device");
-  return static_cast<Index>(free);
-}
-
 class FitOnCard {
  public:
   template <class Body>
@@ -33,7 +26,7 @@ std::unique_ptr<CardChordFit> make_card_chord_fit(const ChordShape& shape,
   return on_card("chord: the fit", [&] {
     auto blocks = std::make_shared<const DeviceChordFit::Blocks>();
     return std::make_unique<DeviceChordFit>(
-        std::move(blocks), shape, most_columns, source, free_bytes());
+        std::move(blocks), shape, most_columns, source, device_memory().free);
   });
 }
 

@@ -74,13 +74,13 @@ class CardChain final : public CardOperator {
              double* y,
              Index y_stride) const override {
     guarded(
-        [&] { chain_.apply(transposed, columns, x, x_stride, y, y_stride, free_numbers(queue_)); });
+        [&] { chain_.apply(transposed, columns, x, x_stride, y, y_stride, free_numbers(queue())); });
   }
   void apply_in_place(bool transposed, Index columns, const double* x, double* y) const override {
-    guarded([&] { chain_.apply_in_place(transposed, columns, x, y, free_numbers()); });
+    guarded([&] { chain_.apply_in_place(transposed, columns, x, y, free_numbers(queue())); });
   }
   void kernel_columns(std::span<const Index> J, double* y, Index y_stride) const override {
-    guarded([&] { chain_.kernel_columns(J, y, y_stride, free_numbers(queue_)); });
+    guarded([&] { chain_.kernel_columns(J, y, y_stride, free_numbers(queue())); });
   }
 
   std::unique_ptr<CardCholesky> kernel_cholesky(Index most) const override {
