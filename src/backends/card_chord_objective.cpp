@@ -31,7 +31,7 @@ class CardChordObjective final : public DeviceChordObjective {
 };
 
 /// Compressed columns are the compressed rows of the transpose.
-cuda::HostSparse columns_of(const cuda::HostSparsePair& A) {
+cuda::HostSparse compressed_columns(const cuda::HostSparsePair& A) {
   return A.transposed.row_starts == nullptr ? A.matrix : A.transposed;
 }
 
@@ -50,8 +50,8 @@ CardChordTarget card_chord_target(const ChordTarget& target) {
     if (is_kernel) {
       result.source = cuda::ChordKernel{std::get<cuda::HostKernel>(factor), target.unit};
     } else {
-      result.source =
-          cuda::ChordSparse{columns_of(std::get<cuda::HostSparsePair>(factor)), target.unit};
+      result.source = cuda::ChordSparse{compressed_columns(std::get<cuda::HostSparsePair>(factor)),
+                                        target.unit};
     }
   } else {
     result.source = [columns = target.columns](const Index* J, Index count, double* panel) {
