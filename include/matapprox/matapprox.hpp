@@ -39,6 +39,7 @@
 #include "matapprox/core/options.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/run_control.hpp"
+#include "matapprox/core/tall_block.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/core/types.hpp"
 #include "matapprox/factors/approximation.hpp"
