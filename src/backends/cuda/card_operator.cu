@@ -73,8 +73,9 @@ class CardChain final : public CardOperator {
              Index x_stride,
              double* y,
              Index y_stride) const override {
-    guarded(
-        [&] { chain_.apply(transposed, columns, x, x_stride, y, y_stride, free_numbers(queue())); });
+    guarded([&] {
+      chain_.apply(transposed, columns, x, x_stride, y, y_stride, free_numbers(queue()));
+    });
   }
   void apply_in_place(bool transposed, Index columns, const double* x, double* y) const override {
     guarded([&] { chain_.apply_in_place(transposed, columns, x, y, free_numbers(queue())); });
