@@ -9,7 +9,9 @@ TallBlock::TallBlock(std::shared_ptr<const BlockPlace> place, Index rows, Index 
 
 TallBlock::TallBlock(std::shared_ptr<const BlockPlace> place, const ConstBlock& X)
     : TallBlock(std::move(place), X.rows(), X.cols()) {
-  write(X, columns());
+  if (X.outerStride() == X.rows()) return place_->write(X.data(), X.size(), data_);
+  for (Index c = 0; c < X.cols(); ++c)
+    place_->write(X.data() + c * X.outerStride(), X.rows(), data_ + c * rows_);
 }
 
 TallBlock::~TallBlock() {
@@ -42,12 +44,6 @@ Matrix to_host(const ConstTallColumns& X) {
   Matrix result(X.rows, X.cols);
   X.place->read(X.data, X.rows * X.cols, result.data());
   return result;
-}
-
-void write(const ConstBlock& X, const TallColumns& Y) {
-  if (X.outerStride() == X.rows()) return Y.place->write(X.data(), X.size(), Y.data);
-  for (Index c = 0; c < X.cols(); ++c)
-    Y.place->write(X.data() + c * X.outerStride(), X.rows(), Y.data + c * Y.rows);
 }
 
 void copy(const ConstTallColumns& X, const TallColumns& Y) {

@@ -121,8 +121,7 @@ class TallBlock {
 
 /// A copy on the host.
 Matrix to_host(const ConstTallColumns& X);
-/// Y = X, from and to the host.
-void write(const ConstBlock& X, const TallColumns& Y);
+/// Y = X
 void copy(const ConstTallColumns& X, const TallColumns& Y);
 /// A^T B, on the host.
 Matrix transpose_product(const ConstTallColumns& A, const ConstTallColumns& B);
