@@ -9,7 +9,10 @@ TallBlock::TallBlock(std::shared_ptr<const BlockPlace> place, Index rows, Index 
 
 TallBlock::TallBlock(std::shared_ptr<const BlockPlace> place, const ConstBlock& X)
     : TallBlock(std::move(place), X.rows(), X.cols()) {
-  if (X.outerStride() == X.rows()) return place_->write(X.data(), X.size(), data_);
+  if (X.outerStride() == X.rows()) {
+    place_->write(X.data(), X.size(), data_);
+    return;
+  }
   for (Index c = 0; c < X.cols(); ++c)
     place_->write(X.data() + c * X.outerStride(), X.rows(), data_ + c * rows_);
 }
