@@ -6,23 +6,24 @@
 namespace matapprox::cuda {
 
 /// C = alpha op(A) op(B) + beta C by its definition, in double, for matrices with room between
-/// their rows and between those of a batch.
+/// their rows and between those of a batch; A and B have none, and may be empty, where k is 0.
 template <class T, class Queue>
 void check_product(
     Checker<Queue>& check, Index m, Index n, Index k, bool transpose_a, bool transpose_b) {
   const Index batch = 3;
+  const Index room = k > 0 ? 1 : 0;
   Gemm<T> gemm;
   gemm.m = m;
   gemm.n = n;
   gemm.k = k;
   gemm.transpose_a = transpose_a;
   gemm.transpose_b = transpose_b;
-  gemm.lda = (transpose_a ? m : k) + 2;
-  gemm.ldb = (transpose_b ? k : n) + 1;
+  gemm.lda = (transpose_a ? m : k) + 2 * room;
+  gemm.ldb = (transpose_b ? k : n) + room;
   gemm.ldc = n + 3;
   gemm.alpha = T(0.5);
   gemm.batch = batch;
-  gemm.stride_a = (transpose_a ? k : m) * gemm.lda + 5;
+  gemm.stride_a = (transpose_a ? k : m) * gemm.lda + 5 * room;
   gemm.stride_b = (transpose_b ? n : k) * gemm.ldb;
   gemm.stride_c = m * gemm.ldc + 1;
   const auto A = test_numbers<T>(batch * gemm.stride_a, 1);
@@ -72,6 +73,7 @@ void check_gemm_of(Checker<Queue>& check) {
       check_product<T>(check, 2, 3, 37, transpose_a, transpose_b);
       check_product<T>(check, 37, 8, 2, transpose_a, transpose_b);
       check_product<T>(check, 15, 100, 32, transpose_a, transpose_b);
+      check_product<T>(check, 4, 7, 0, transpose_a, transpose_b);
     }
   }
 }

@@ -302,8 +302,39 @@ void check_tall_block_of(Checker<Queue>& check) {
   }
 }
 
+/// One number to each thread, and several; a number that is not finite, wherever it is.
+template <class Queue>
+void check_largest(Checker<Queue>& check) {
+  for (const Index count : {1, 37, 1000, 300000}) {
+    auto numbers = test_numbers<double>(count, 26);
+    const auto largest = [&] {
+      const auto placed = check.array(numbers);
+      LargestNumbers kernel{placed.data(), count};
+      auto parts = check.queue().template array<double>(kernel.blocks());
+      kernel.parts = parts.data();
+      check.queue().run(kernel);
+      double result = 0;
+      for (const double part : check.numbers(parts.data(), parts.size()))
+        result = LargestNumbers::larger(result, part);
+      return result;
+    };
+    const std::string name = "largest of " + std::to_string(count);
+    for (const Index at : {Index{0}, count / 2, count - 1}) {
+      double& number = numbers[static_cast<std::size_t>(at)];
+      number = -2;
+      check.expect(largest() == 2, name);
+      number = -std::numeric_limits<double>::infinity();
+      check.expect(largest() == std::numeric_limits<double>::infinity(), name + ", infinite");
+      number = std::numeric_limits<double>::quiet_NaN();
+      check.expect(std::isnan(largest()), name + ", NaN");
+      number = 0;
+    }
+  }
+}
+
 template <class Queue>
 void check_kernels(Checker<Queue>& check) {
+  check_largest(check);
   check_tall_block_of<float>(check);
   check_tall_block_of<double>(check);
   check_kernels_of<float>(check);

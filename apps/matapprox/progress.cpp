@@ -26,9 +26,8 @@ void ProgressLine::start(const std::string& label, double max_seconds) {
 }
 
 void ProgressLine::update(const Progress& progress) {
-  const auto now = Clock::now();
-  if (!shown_ || now - printed_ < std::chrono::milliseconds(200)) return;
-  const double elapsed = std::chrono::duration<double>(now - started_).count();
+  if (!is_due()) return;
+  const double elapsed = std::chrono::duration<double>(Clock::now() - started_).count();
   std::string text = fmt::format("{}: iteration {}", label_, progress.iteration);
   if (progress.relative_error >= 0)
     text += fmt::format(", relative error {:.4e}", progress.relative_error);
@@ -37,11 +36,6 @@ void ProgressLine::update(const Progress& progress) {
     left = std::min(left, elapsed * (1 - progress.fraction_done) / progress.fraction_done);
   }
   if (std::isfinite(left)) text += fmt::format(", at most {} left", duration_text(left));
-  print(text);
-}
-
-void ProgressLine::show(const std::string& text) {
-  if (!shown_ || Clock::now() - printed_ < std::chrono::milliseconds(200)) return;
   print(text);
 }
 

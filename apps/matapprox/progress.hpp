@@ -18,13 +18,19 @@ class ProgressLine {
 
   void start(const std::string& label, double max_seconds);
   void update(const Progress& progress);
-  /// Shows a text of the caller's own, at most five times a second.
-  void show(const std::string& text);
+  /// Shows a text of the caller's own, which `text()` makes, at most five times a second.
+  template <class Text>
+  void show(const Text& text) {
+    if (is_due()) print(text());
+  }
   void clear();
   bool shown() const { return shown_; }
 
  private:
   using Clock = std::chrono::steady_clock;
+  bool is_due() const {
+    return shown_ && Clock::now() - printed_ >= std::chrono::milliseconds(200);
+  }
   void print(const std::string& text);
 
   bool shown_;

@@ -50,10 +50,7 @@ class RowsProgress {
   void start(const std::string& row) { running_[row] = 0; }
   void update(const std::string& row, double fraction) {
     running_[row] = std::max(fraction, 0.0);
-    std::string text = fmt::format("{} of {} rows done", done_, planned_);
-    for (const auto& [name, part] : running_)
-      text += fmt::format(", {} {:.0f} %", name, 100 * part);
-    line_.show(text);
+    line_.show([this] { return text(); });
   }
   void finish(const std::string& row) {
     running_.erase(row);
@@ -62,6 +59,12 @@ class RowsProgress {
   void clear() { line_.clear(); }
 
  private:
+  std::string text() const {
+    std::string all = fmt::format("{} of {} rows done", done_, planned_);
+    for (const auto& [name, part] : running_) all += fmt::format(", {} {:.0f} %", name, 100 * part);
+    return all;
+  }
+
   ProgressLine line_;
   std::size_t planned_ = 0;
   std::size_t done_ = 0;

@@ -5,9 +5,10 @@
 
 CPU seconds a step: of a run with many steps less one with few, so that start and end do not count; the median of
 rounds in which both take turns. Ours makes its data as it goes, PyTorch works on one batch that is there. Peak memory
-is that of the whole process. --threads adds two threads against one, wall clock, best of the rounds. Needs torch only
-for its columns; the module there is written here: rolled Chord products with a backward pass of their own, which
-keeps W and V only.
+is that of the whole process. --threads adds two threads against one, wall clock, best of the rounds, and what the
+machine allows: the steps of two programs of one thread each at once against those of one alone. Needs torch only for
+its columns; the module there is written here: rolled Chord products with a backward pass of their own, which keeps W
+and V only.
 """
 import argparse
 import json
@@ -19,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 STEPS = {128: 200, 1024: 30, 4096: 6, 16384: 2}
 
@@ -44,6 +46,12 @@ def step_seconds(program, length, threads=1, wall=False):
     many = ours(program, length, 1 + steps, threads)
     which = 1 if wall else 0
     return (many[which] - few[which]) / steps, many[2] / 1024
+
+
+def pair_seconds(program, length):
+    """Wall seconds a step of each of two programs that run at once, the slower one."""
+    with ThreadPoolExecutor(2) as pool:
+        return max(pool.map(lambda _: step_seconds(program, length, 1, True)[0], range(2)))
 
 
 def torch_step(length):
@@ -125,7 +133,7 @@ def main():
     print(f"load average {os.getloadavg()[0]:.1f}")
     for length in [int(each) for each in options.lengths.split(",")]:
         own, peers, memory, peer_memory, version = [], [], 0, 0, ""
-        one, two = [], []
+        one, two, pair = [], [], []
         for _ in range(options.rounds):
             seconds, memory = step_seconds(options.program, length)
             own.append(seconds)
@@ -138,12 +146,13 @@ def main():
             if options.threads:
                 one.append(step_seconds(options.program, length, 1, True)[0])
                 two.append(step_seconds(options.program, length, 2, True)[0])
+                pair.append(pair_seconds(options.program, length))
         text = f"N = {length:6d}: ours {statistics.median(own):.4f} CPU s a step, {memory:.0f} MiB"
         if peers:
             ratio = statistics.median(peers) / statistics.median(own)
             text += f"; torch {version} {statistics.median(peers):.4f}, {peer_memory:.0f} MiB; {ratio:.2f} x"
         if one:
-            text += f"; two threads {min(one) / min(two):.2f} x one"
+            text += f"; two threads {min(one) / min(two):.2f} x one, two programs {2 * min(one) / min(pair):.2f}"
         print(text, flush=True)
 
 

@@ -58,7 +58,9 @@ class MeanCore final : public HeadCore<T> {
       }
       if (causal_) H.row(i) = sum * share(count);
     }
-    if (!causal_) H = (sum * share(count)).replicate(n, 1);
+    if (causal_) return;
+    sum *= share(count);
+    for (Index i = 0; i < n; ++i) H.row(i) = sum;
   }
 
   void backward(const Call<T>& call,

@@ -68,11 +68,15 @@ template <class T>
 Index Embedding<T>::check(const Sequence& sequence, Mask mask) const {
   const auto tokens = static_cast<Index>(sequence.tokens.size());
   const auto numbers = static_cast<Index>(sequence.features.size());
-  require(vocabulary_ > 0 ? numbers == 0 : tokens == 0 && numbers % features_ == 0,
-          "model: a sample has {} tokens and {} features; this model takes {}",
-          tokens,
-          numbers,
-          vocabulary_ > 0 ? "tokens" : fmt::format("{} features a token", features_));
+  if (vocabulary_ > 0) {
+    require(numbers == 0, "model: a sample has {} features; this model takes tokens", numbers);
+  } else {
+    require(tokens == 0 && numbers % features_ == 0,
+            "model: a sample has {} tokens and {} features; this model takes {} features a token",
+            tokens,
+            numbers,
+            features_);
+  }
   const Index n = vocabulary_ > 0 ? tokens : numbers / features_;
   require(n >= 1 && n <= length_, "model: a sample of {} tokens, it takes 1..{}", n, length_);
   require(mask.empty() || static_cast<Index>(mask.size()) == n,

@@ -60,6 +60,7 @@ class Psf final : public Attention<T> {
                            Tokens<T> Y,
                            Cache<T>& cache) const override;
   AttentionCost cost(Index length) const override;
+  std::string remark() const override { return unreachable_text(pattern_); }
 
  private:
   /// Network 0 makes V_0, network m the factor W_m; their hidden layers lie side by side.

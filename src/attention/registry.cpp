@@ -1,6 +1,7 @@
 #include "matapprox/attention/registry.hpp"
 
 #include <array>
+#include <type_traits>
 
 #include "attention/instantiate.hpp"
 #include "core/require.hpp"
@@ -22,26 +23,15 @@ namespace matapprox::attention {
 namespace {
 
 template <class T>
-using Make = std::unique_ptr<Attention<T>> (*)(ParameterList& list,
-                                               const std::string& prefix,
-                                               const AttentionShape& shape,
-                                               const NamedOptions& options);
-
-template <class T>
 struct Entry {
   Mechanism mechanism;
-  Make<T> make;
+  MakeAttention<T> make;
 };
 
 template <class T, class Options, auto function>
 constexpr Entry<T> entry(std::string_view name, std::string_view summary) {
   return {{name, summary, [] { return list_options(Options{}); }},
-          [](ParameterList& list,
-             const std::string& prefix,
-             const AttentionShape& shape,
-             const NamedOptions& options) {
-            return function(list, prefix, shape, options_from<Options>(options));
-          }};
+          attention_from_text<T, Options, function>};
 }
 
 /// One line a mechanism, in the order of the tables.
@@ -69,13 +59,49 @@ constexpr std::array kEntries{
     entry<T, MeanOptions, mean<T>>("mean", "control: mixes evenly"),
 };
 
+/// One that add_mechanism was given.
+struct Added {
+  Mechanism mechanism;
+  MakeAttention<float> in_float;
+  MakeAttention<double> in_double;
+
+  template <class T>
+  MakeAttention<T> make() const {
+    if constexpr (std::is_same_v<T, float>) return in_float;
+    if constexpr (std::is_same_v<T, double>) return in_double;
+    return nullptr;
+  }
+};
+
+std::vector<Added>& added() {
+  static std::vector<Added> all;
+  return all;
+}
+
+/// Those that can be made for T.
+template <class T>
+std::vector<Entry<T>> entries() {
+  std::vector<Entry<T>> all(kEntries<T>.begin(), kEntries<T>.end());
+  for (const Added& a : added()) {
+    if (const MakeAttention<T> make = a.make<T>()) all.push_back({a.mechanism, make});
+  }
+  return all;
+}
+
 }  // namespace
 
 std::vector<Mechanism> mechanisms() {
   std::vector<Mechanism> all;
-  all.reserve(kEntries<double>.size());
-  for (const Entry<double>& e : kEntries<double>) all.push_back(e.mechanism);
+  for (const Entry<double>& e : entries<double>()) all.push_back(e.mechanism);
   return all;
+}
+
+void add_mechanism(const Mechanism& mechanism,
+                   MakeAttention<float> in_float,
+                   MakeAttention<double> in_double) {
+  for (const Mechanism& known : mechanisms())
+    require(known.name != mechanism.name, "attention: there is a mechanism '{}'", known.name);
+  added().push_back({mechanism, in_float, in_double});
 }
 
 template <class T>
@@ -85,7 +111,7 @@ std::unique_ptr<Attention<T>> make_attention(std::string_view name,
                                              const AttentionShape& shape,
                                              const NamedOptions& options) {
   std::vector<std::string> known;
-  for (const Entry<T>& e : kEntries<T>) {
+  for (const Entry<T>& e : entries<T>()) {
     if (e.mechanism.name == name) {
       check_names(name, options, e.mechanism.options());
       return e.make(list, prefix, shape, options);

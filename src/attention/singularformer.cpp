@@ -1,5 +1,6 @@
 #include "matapprox/attention/singularformer.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "attention/axis_softmax.hpp"
@@ -164,7 +165,9 @@ class Singularformer final : public Attention<T> {
   }
   /// A loss of r x r entries, its weight, the mean over layers.
   double factor(double weight) const {
-    return weight / static_cast<double>(rank_ * rank_ * shape_.layers);
+    const double mean = weight / static_cast<double>(rank_ * rank_ * shape_.layers);
+    if (options_.layer_weights == SingularformerLayerWeights::kEqual) return mean;
+    return std::ldexp(mean, static_cast<int>(shape_.layers - std::max<Index>(shape_.layer, 1)));
   }
   T auxiliary_loss(const Call<T>& call,
                    Arrays& a,
@@ -412,6 +415,9 @@ void SingularformerOptions::visit(OptionVisitor& v) {
   v.visit("orthogonal_weight", orthogonal_weight, "gamma_1, of mixtures that are not orthogonal");
   v.visit("diagonal_weight", diagonal_weight, "gamma_2, of attention between mixtures");
   v.visit_enum("diagonal_loss", diagonal_loss, "squares, as printed, or the entries, as in code");
+  v.visit_enum("layer_weights",
+               layer_weights,
+               "of the losses: the mean over layers, or as the code adds them up");
 }
 
 template <class T>

@@ -43,8 +43,8 @@ double median(std::vector<double> values) {
 
 /// A layer with its numbers and memory, at one length.
 struct TimedLayer {
-  TimedLayer(const std::string& name, const AttentionShape& shape, Index a_length)
-      : layer(make_attention<float>(name, list, "layer", shape)),
+  TimedLayer(const ChosenMechanism& mechanism, const AttentionShape& shape, Index a_length)
+      : layer(make_attention<float>(mechanism.name, list, "layer", shape, mechanism.options)),
         length(a_length),
         parameters(list.initial_values<float>(1)),
         gradient(parameters.size(), 0.0F),
@@ -95,22 +95,28 @@ std::vector<std::pair<double, double>> logarithms(const std::vector<TimedAttenti
 
 }  // namespace
 
-std::vector<TimedAttention> time_attention(const std::vector<std::string>& mechanisms,
+std::string ChosenMechanism::label() const {
+  std::string text = name;
+  for (const auto& [option, value] : options) text += fmt::format(":{}={}", option, value);
+  return text;
+}
+
+std::vector<TimedAttention> time_attention(const std::vector<ChosenMechanism>& mechanisms,
                                            const AttentionShape& shape,
                                            const std::vector<Index>& lengths,
                                            int rounds) {
   require(rounds >= 1, "attention bench: {} rounds, at least 1", rounds);
   std::vector<std::unique_ptr<TimedLayer>> layers;
   std::vector<TimedAttention> rows;
-  for (const std::string& name : mechanisms) {
+  for (const ChosenMechanism& mechanism : mechanisms) {
     for (const Index length : lengths) {
       require(length >= 1, "attention bench: length {} is below 1", length);
       AttentionShape own = shape;
       own.length = length;
       // These have one head, whatever the others have.
-      if (name == "psf" || name == "flash") own.heads = 1;
-      layers.push_back(std::make_unique<TimedLayer>(name, own, length));
-      rows.push_back({name, length, 0, 0, 0, layers.back()->layer->cost(length)});
+      if (mechanism.name == "psf" || mechanism.name == "flash") own.heads = 1;
+      layers.push_back(std::make_unique<TimedLayer>(mechanism, own, length));
+      rows.push_back({mechanism.label(), length, 0, 0, 0, layers.back()->layer->cost(length)});
     }
   }
   for (int round = 0; round < rounds; ++round) {

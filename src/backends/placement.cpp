@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "backends/card_links.hpp"
 #include "backends/placed_operator.hpp"
@@ -50,14 +51,21 @@ Placement by_estimate(std::shared_ptr<const LinearOperator> A, const Workload& w
     std::string reason = not_placeable(*A);
     return on_cpu(std::move(A), std::move(reason));
   }
-  const CardInfo card = card_info();
-  const PlacementEstimate estimate = estimate_placement(
-      *A, workload, cpu_rates(), card_rates(card, card_copy_bandwidth()), card.free_bytes);
-  Placement result = estimate.card_is_faster()
-                         ? placed_on_card(std::move(A), "the card is faster")
-                         : on_cpu(std::move(A),
-                                  estimate.fits ? "the card is not faster"
-                                                : "the matrix does not fit on the card");
+  std::optional<PlacementEstimate> estimate;
+  Placement result;
+  try {
+    const CardInfo card = card_info();
+    estimate = estimate_placement(
+        *A, workload, cpu_rates(), card_rates(card, card_copy_bandwidth()), card.free_bytes);
+    result = estimate->card_is_faster()
+                 ? placed_on_card(A, "the card is faster")
+                 : on_cpu(A,
+                          estimate->fits ? "the card is not faster"
+                                         : "the matrix does not fit on the card");
+  } catch (const NotAvailable& error) {
+    // The card is broken, or others have filled it: that matters to who asked for it alone.
+    result = on_cpu(std::move(A), error.what());
+  }
   result.estimate = estimate;
   return result;
 }
@@ -74,9 +82,13 @@ ComputeRates cpu_rates() {
 }
 
 ComputeRates card_rates(const CardInfo& card, double copy_bandwidth) {
-  // Cards for computing (8.0, 9.0, 10.0) have 64 double-precision units in each processor, others
-  // two. Half of what they could do is counted, and half of a PCIe 4 bus.
-  const bool for_computing = card.capability_minor == 0 && card.capability_major >= 6;
+  // Cards for computing (P100, V100, A100, H100, B200) have up to 64 double-precision units in each
+  // processor, others two, later ones with minor 0 (11.0, 12.0) among them. Half of what they could
+  // do is counted, and half of a PCIe 4 bus.
+  constexpr std::array kMajorsForComputing{6, 7, 8, 9, 10};
+  const bool for_computing =
+      card.capability_minor == 0 &&
+      std::ranges::find(kMajorsForComputing, card.capability_major) != kMajorsForComputing.end();
   const double units = for_computing ? 64 : 2;
   constexpr double kTransfer = 1e10;
   constexpr double kStart = 1e-4;

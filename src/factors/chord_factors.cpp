@@ -1,5 +1,7 @@
 #include "matapprox/factors/chord_factors.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 
@@ -21,6 +23,14 @@ ChordPattern powers_of_two(Index n, Index factors, Index powers) {
   return {n,
           std::vector<std::vector<Index>>(static_cast<std::size_t>(std::max<Index>(factors, 1)),
                                           offsets)};
+}
+
+/// "1, 2, 3, ... (17 in all)"
+std::string first_few(const std::vector<Index>& numbers) {
+  constexpr std::size_t kShown = 3;
+  const std::size_t shown = std::min(numbers.size(), kShown);
+  const auto text = fmt::format("{}", fmt::join(numbers.begin(), numbers.begin() + shown, ", "));
+  return shown == numbers.size() ? text : fmt::format("{}, ... ({} in all)", text, numbers.size());
 }
 
 }  // namespace
@@ -82,6 +92,14 @@ std::vector<Index> unreachable_distances(const ChordPattern& pattern) {
     if (reached[static_cast<std::size_t>(d)] == 0) missed.push_back(d);
   }
   return missed;
+}
+
+std::string unreachable_text(const ChordPattern& pattern) {
+  const std::vector<Index> missed = unreachable_distances(pattern);
+  if (missed.empty()) return "";
+  return fmt::format("the pattern cannot reach the distances (column - row) mod {}: {}",
+                     pattern.order,
+                     first_few(missed));
 }
 
 }  // namespace matapprox

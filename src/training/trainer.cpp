@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <mutex>
 #include <numeric>
 
@@ -194,22 +195,22 @@ Index Trainer::training_sample(Index running_number, std::uint64_t seed) {
   return order_[static_cast<std::size_t>(running_number % size)];
 }
 
-std::vector<Index> Trainer::samples_of_step(const TrainingState& state, std::uint64_t seed) {
+const std::vector<Index>& Trainer::samples_of_step(const TrainingState& state, std::uint64_t seed) {
   const Index samples = options_.batch * options_.accumulate;
   const Index first = state.optimizer.step * samples;
-  std::vector<Index> chosen(static_cast<std::size_t>(samples));
+  chosen_.resize(static_cast<std::size_t>(samples));
   for (Index i = 0; i < samples; ++i)
-    chosen[static_cast<std::size_t>(i)] = training_sample(first + i, seed);
-  return chosen;
+    chosen_[static_cast<std::size_t>(i)] = training_sample(first + i, seed);
+  return chosen_;
 }
 
 double Trainer::gradient_of_step(const TrainingState& state, std::uint64_t seed) {
-  const std::vector<Index> chosen = samples_of_step(state, seed);
+  const std::vector<Index>& chosen = samples_of_step(state, seed);
   const auto samples = static_cast<Index>(chosen.size());
   const Index first = state.optimizer.step * samples;
   const auto groups = static_cast<Index>(groups_.size());
   const double share = 1 / static_cast<double>(samples);
-  parallel_for(groups, [&](Index g) {
+  const auto work = [&](Index g) {
     Group& group = groups_[static_cast<std::size_t>(g)];
     std::unique_ptr<Worker> worker = take_worker();
     std::fill(group.gradient.begin(), group.gradient.end(), 0.0F);
@@ -236,7 +237,8 @@ double Trainer::gradient_of_step(const TrainingState& state, std::uint64_t seed)
       model_.backward(call, worker->sample, worker->d_out, worker->cache);
     }
     give_worker(std::move(worker));
-  });
+  };
+  parallel_for(groups, std::cref(work));  // a copy of it would be on the heap
   const auto size = static_cast<Index>(gradient_.size());
   parallel_for((size + kReduced - 1) / kReduced, [&](Index part) {
     const Index begin = part * kReduced;

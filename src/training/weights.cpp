@@ -39,12 +39,21 @@ std::map<std::string, Weight> weights_of_model(const std::string& path) {
   return weights;
 }
 
+/// Tensors of one dimension are rows: what other programs make of a bias.
 std::map<std::string, Weight> weights_of_tensors(const std::string& path) {
   std::map<std::string, Weight> weights;
   for (const NamedTensor& tensor : read_safetensors(path).tensors) {
-    const auto* floats = std::get_if<std::vector<float>>(&tensor.values);
-    if (floats == nullptr || tensor.shape.size() != 2) continue;
-    weights[tensor.name] = {tensor.shape[0], tensor.shape[1], *floats};
+    const auto dimensions = tensor.shape.size();
+    if (dimensions != 1 && dimensions != 2) continue;
+    Weight& weight = weights[tensor.name];
+    weight.rows = dimensions == 1 ? 1 : tensor.shape[0];
+    weight.cols = tensor.shape.back();
+    std::visit(
+        [&](const auto& values) {
+          weight.values.reserve(values.size());
+          for (const auto value : values) weight.values.push_back(static_cast<float>(value));
+        },
+        tensor.values);
   }
   return weights;
 }

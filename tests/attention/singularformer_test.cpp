@@ -116,6 +116,8 @@ struct SingularStackCase {
   std::string label;
   bool printed;
   bool carry;
+  std::string layer_weights = "equal";
+  std::vector<double> weights{1, 1, 1};  ///< of the layers in their mean
 };
 
 class SingularformerStack : public testing::TestWithParam<SingularStackCase> {
@@ -127,6 +129,7 @@ class SingularformerStack : public testing::TestWithParam<SingularStackCase> {
     return {{"rank", "5"},
             {"carry_scores", GetParam().carry ? "true" : "false"},
             {"diagonal_loss", GetParam().printed ? "printed" : "code"},
+            {"layer_weights", GetParam().layer_weights},
             {"orthogonal_weight", "0.7"},
             {"diagonal_weight", "1.3"}};
   }
@@ -155,7 +158,8 @@ TEST_P(SingularformerStack, AgreesWithTheFormulas) {
   for (Index l = 0; l < kLayers; ++l) {
     const DenseSingular dense = dense_layer(run, "a" + std::to_string(l), X, real, below);
     if (GetParam().carry) below = dense.scores;
-    loss += dense_loss(dense, real, 0.7, 1.3, GetParam().printed) / kLayers;
+    loss += GetParam().weights[static_cast<std::size_t>(l)] *
+            dense_loss(dense, real, 0.7, 1.3, GetParam().printed) / kLayers;
     X += dense.Y;
   }
   const TokenMatrix<double> Y = run.forward(tokens, mask());
@@ -185,6 +189,8 @@ INSTANTIATE_TEST_SUITE_P(Kinds,
                          SingularformerStack,
                          testing::Values(SingularStackCase{"Printed", true, true},
                                          SingularStackCase{"Code", false, true},
+                                         SingularStackCase{
+                                             "CodeLayers", false, true, "code", {4, 4, 2}},
                                          SingularStackCase{"NothingCarried", true, false}),
                          [](const auto& each) { return each.param.label; });
 

@@ -42,7 +42,8 @@ TEST(AttentionTiming, EveryMechanismIsTimed) {
   attention::AttentionShape shape;
   shape.width = 8;
   shape.heads = 2;
-  const auto rows = attention::time_attention({"psf", "softmax"}, shape, {8, 16}, 1);
+  const auto rows =
+      attention::time_attention({{"psf", {}}, {"linformer", {{"rank", "5"}}}}, shape, {8, 16}, 1);
   ASSERT_EQ(rows.size(), 4U);
   for (const TimedAttention& row : rows) {
     EXPECT_GT(row.forward_seconds, 0);
@@ -50,9 +51,13 @@ TEST(AttentionTiming, EveryMechanismIsTimed) {
     EXPECT_GT(row.bytes, row.length * 8 * 4);
     EXPECT_GT(row.cost.multiplications, 0);
   }
-  EXPECT_THROW(attention::time_attention({"nothing"}, shape, {8}, 1), InvalidArgument);
-  EXPECT_THROW(attention::time_attention({"psf"}, shape, {0}, 1), InvalidArgument);
-  EXPECT_THROW(attention::time_attention({"psf"}, shape, {8}, 0), InvalidArgument);
+  EXPECT_EQ(rows.back().mechanism, "linformer:rank=5");
+  EXPECT_EQ(rows.back().cost.multiplications, 16 * 4 * 8 * (8 + 5));
+  EXPECT_THROW(attention::time_attention({{"nothing", {}}}, shape, {8}, 1), InvalidArgument);
+  EXPECT_THROW(attention::time_attention({{"psf", {{"rank", "5"}}}}, shape, {8}, 1),
+               InvalidArgument);
+  EXPECT_THROW(attention::time_attention({{"psf", {}}}, shape, {0}, 1), InvalidArgument);
+  EXPECT_THROW(attention::time_attention({{"psf", {}}}, shape, {8}, 0), InvalidArgument);
 }
 
 }  // namespace

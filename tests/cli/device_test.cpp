@@ -10,20 +10,18 @@ namespace {
 
 using testing::HasSubstr;
 
-/// What multiplies by a matrix; the files need not be there, the device is looked for first.
-std::vector<std::vector<std::string>> commands_with_a_matrix() {
+/// What can use a card; the files need not be there, the device is looked for first.
+std::vector<std::vector<std::string>> commands_of_the_card() {
   return {{"compare", "a.mtx"},
           {"approximate", "a.mtx", "cur", "-o", temporary_dir() + "/never.h5"},
           {"measure", "a.h5", "a.mtx"},
           {"apply", "a.h5", "x.csv"},
-          {"info", "a.mtx"}};
+          {"info", "a.mtx"},
+          {"attention", "train", "--task", "adding", "-o", temporary_dir() + "/never.h5"}};
 }
 
 std::vector<std::vector<std::string>> commands_of_the_cpu() {
-  return {{"reproduce", "table1"},
-          {"attention", "train", "--task", "adding", "-o", temporary_dir() + "/never.h5"},
-          {"attention", "evaluate", "a.h5"},
-          {"attention", "bench"}};
+  return {{"reproduce", "table1"}, {"attention", "evaluate", "a.h5"}, {"attention", "bench"}};
 }
 
 ProgramResult run_with(std::vector<std::string> arguments, const std::vector<std::string>& more) {
@@ -42,7 +40,7 @@ void expect_not_available(const std::vector<std::string>& arguments, const std::
 TEST(CliDevice, CudaWithoutACardSaysWhatIsMissing) {
   const std::string why = why_no_card();
   if (why.empty()) GTEST_SKIP() << "this machine has a card";
-  for (const auto& command : commands_with_a_matrix()) expect_not_available(command, why);
+  for (const auto& command : commands_of_the_card()) expect_not_available(command, why);
   for (const auto& command : commands_of_the_cpu()) expect_not_available(command, why);
 }
 
@@ -53,7 +51,7 @@ TEST(CliDevice, CommandsOfTheCpuSayThatTheyAre) {
 }
 
 TEST(CliDevice, AnotherNameIsAUsageError) {
-  auto commands = commands_with_a_matrix();
+  auto commands = commands_of_the_card();
   for (const auto& command : commands_of_the_cpu()) commands.push_back(command);
   for (const auto& command : commands) {
     const ProgramResult result = run_with(command, {"--device", "gpu"});

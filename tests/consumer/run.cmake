@@ -26,6 +26,10 @@ step(${work}/build/consumer_attention)
 if(NOT output MATCHES "[|]Y[|] = [0-9.]+, [|]dX[|] = [0-9.]+")
   message(FATAL_ERROR "consumer: no norms in its output: ${output}")
 endif()
+step(${work}/build/consumer_mechanism)
+if(NOT output MATCHES "loss 0\\.[0-9]+, error [0-9.]+ %")
+  message(FATAL_ERROR "consumer: no loss in its output: ${output}")
+endif()
 
 # The installed program works where it is, and knows its version.
 step(${work}/prefix/bin/matapprox --version)

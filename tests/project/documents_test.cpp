@@ -67,6 +67,8 @@ std::string example_in(const std::string& document) {
 TEST(Documents, ExamplesAreTheOnesThatAreCompiled) {
   EXPECT_EQ(example_in("README.md"), read_text(in_source("tests/consumer/main.cpp")));
   EXPECT_EQ(example_in("docs/attention.md"), read_text(in_source("tests/consumer/attention.cpp")));
+  EXPECT_EQ(example_in("docs/adding-an-attention.md"),
+            read_text(in_source("tests/consumer/moving_average.hpp")));
 }
 
 TEST(Documents, LinksToFilesLeadSomewhere) {

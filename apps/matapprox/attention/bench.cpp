@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "attention/subcommands.hpp"
+#include "attention/table_one.hpp"
 #include "core/require.hpp"
 #include "exit_codes.hpp"
-#include "matapprox/attention/crossover.hpp"
+#include "matapprox/attention/linformer.hpp"
 #include "matapprox/attention/registry.hpp"
 #include "matapprox/attention/timing.hpp"
 #include "output.hpp"
@@ -18,7 +19,10 @@
 namespace matapprox::app {
 namespace {
 
+using attention::ChosenMechanism;
 using attention::TimedAttention;
+
+constexpr Index kTableOneLength = 1024;
 
 struct BenchCommand {
   std::vector<std::string> mechanisms;
@@ -30,10 +34,27 @@ struct BenchCommand {
   JsonOptions json;
 };
 
-std::vector<std::string> chosen_mechanisms(const BenchCommand& command) {
-  if (!command.mechanisms.empty()) return command.mechanisms;
-  std::vector<std::string> all;
-  for (const attention::Mechanism& m : attention::mechanisms()) all.emplace_back(m.name);
+/// From "linformer:rank=256:tied=true". Throws InvalidArgument for a part without =.
+ChosenMechanism mechanism_from(const std::string& text) {
+  std::vector<std::string> parts = CLI::detail::split(text, ':');
+  ChosenMechanism mechanism{parts.front(), {}};
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const auto equal = parts[i].find('=');
+    require(equal != std::string::npos,
+            "--mechanisms: '{}' of '{}' is not OPTION=VALUE",
+            parts[i],
+            text);
+    mechanism.options.emplace_back(parts[i].substr(0, equal), parts[i].substr(equal + 1));
+  }
+  return mechanism;
+}
+
+std::vector<ChosenMechanism> chosen_mechanisms(const BenchCommand& command) {
+  std::vector<ChosenMechanism> all;
+  for (const std::string& text : command.mechanisms) all.push_back(mechanism_from(text));
+  if (!all.empty()) return all;
+  for (const attention::Mechanism& m : attention::mechanisms())
+    all.push_back({std::string(m.name), {}});
   return all;
 }
 
@@ -61,7 +82,7 @@ std::string crossover_text(const std::vector<TimedAttention>& rows, const std::s
   return number_or_dash(attention::measured_crossover(rows, name, "softmax"), "N = {:.0f}");
 }
 
-std::string times_text(const std::vector<std::string>& mechanisms,
+std::string times_text(const std::vector<ChosenMechanism>& mechanisms,
                        const std::vector<TimedAttention>& rows) {
   std::string text = fmt::format("{:<20} {:>7} {:>11} {:>11} {:>9} {:>12} {:>7}\n",
                                  "",
@@ -92,7 +113,8 @@ std::string times_text(const std::vector<std::string>& mechanisms,
                         2e-9 * count / row.forward_seconds);
   }
   text += fmt::format("\n{:<20} {:>14} {:>28}\n", "", "growth of time", "faster than softmax from");
-  for (const std::string& name : mechanisms) {
+  for (const ChosenMechanism& mechanism : mechanisms) {
+    const std::string name = mechanism.label();
     text += fmt::format("{:<20} {:>14} {:>28}\n",
                         name,
                         number_or_dash(attention::time_slope(rows, name), "N^{:.2f}"),
@@ -101,49 +123,39 @@ std::string times_text(const std::vector<std::string>& mechanisms,
   return text;
 }
 
-/// Table 1 of the Singularformer paper at its experiments' setting.
-struct TableOneRow {
-  const char* name;
-  attention::AttentionCost (*cost)(const attention::TableOneSetting&, Index);
-};
-constexpr std::array<TableOneRow, 3> kTableOne{
-    {{"softmax", attention::table_one_softmax},
-     {"linformer", attention::table_one_linformer},
-     {"singularformer", attention::table_one_singularformer}}};
-constexpr Index kTableOneLength = 1024;
-
-attention::Crossover table_one_crossover(const TableOneRow& row) {
-  const attention::TableOneSetting setting;
-  return attention::crossover([&](Index n) { return row.cost(setting, n); },
-                              [&](Index n) { return attention::table_one_softmax(setting, n); },
-                              1 << 14);
+/// The text of an option, empty if it is at its default.
+std::string given(const std::vector<ChosenMechanism>& mechanisms,
+                  std::string_view name,
+                  std::string_view option) {
+  for (const ChosenMechanism& m : mechanisms) {
+    for (const auto& [key, value] : m.options) {
+      if (m.name == name && key == option) return value;
+    }
+  }
+  return "";
 }
 
-std::string table_one_text() {
-  const attention::TableOneSetting setting;
-  std::string text = fmt::format(
-      "\ntheory [WKZL23, Table 1], d = {}, {} heads, k = {}, r = {}; at N = {}\n"
-      "{:<20} {:>16} {:>14} {:>28}\n",
-      setting.width,
-      setting.heads,
-      setting.linformer_rank,
-      setting.singularformer_rank,
-      kTableOneLength,
-      "",
-      "multiplications",
-      "numbers",
-      "below softmax from N (mult., numbers)");
-  for (const TableOneRow& row : kTableOne) {
-    const attention::AttentionCost cost = row.cost(setting, kTableOneLength);
-    const attention::Crossover from = table_one_crossover(row);
-    text += fmt::format("{:<20} {:>16} {:>14} {:>14} {:>13}\n",
-                        row.name,
-                        cost.multiplications,
-                        cost.stored,
-                        from.multiplications ? fmt::format("{}", *from.multiplications) : "",
-                        from.stored ? fmt::format("{}", *from.stored) : "");
-  }
-  return text;
+/// What of Table 1 belongs to the run.
+attention::TableOneSetting setting_of(const BenchCommand& command,
+                                      const std::vector<ChosenMechanism>& mechanisms) {
+  attention::TableOneSetting setting;
+  setting.width = command.width;
+  setting.heads = command.heads;
+  const std::string linformer = given(mechanisms, "linformer", "rank");
+  const std::string singularformer = given(mechanisms, "singularformer", "rank");
+  setting.linformer_rank =
+      linformer.empty() ? attention::LinformerOptions{}.rank : std::stoll(linformer);
+  setting.singularformer_rank =
+      singularformer.empty() ? command.width / command.heads : std::stoll(singularformer);
+  return setting;
+}
+
+/// At the setting of the run and at that of the paper's experiments.
+std::vector<TableOne> tables_one(const attention::TableOneSetting& setting) {
+  std::vector<TableOne> tables{TableOne(setting, kTableOneLength)};
+  const attention::TableOneSetting published;
+  if (setting != published) tables.emplace_back(published, kTableOneLength);
+  return tables;
 }
 
 report::Json to_json(const TimedAttention& row) {
@@ -159,7 +171,7 @@ report::Json to_json(const TimedAttention& row) {
 int run_bench(const BenchCommand& command) {
   command.device.check_cpu_only("attention bench");
   command.json.check();
-  const std::vector<std::string> mechanisms = chosen_mechanisms(command);
+  const std::vector<ChosenMechanism> mechanisms = chosen_mechanisms(command);
   attention::AttentionShape shape;
   shape.width = command.width;
   shape.heads = command.heads;
@@ -173,10 +185,17 @@ int run_bench(const BenchCommand& command) {
   for (const TimedAttention& row : rows) json["rows"].push_back(to_json(row));
   json["growth"] = report::Json::object();
   json["crossover_with_softmax"] = report::Json::object();
-  for (const std::string& name : mechanisms) {
+  for (const ChosenMechanism& mechanism : mechanisms) {
+    const std::string name = mechanism.label();
     json["growth"][name] = report::number_or_null(attention::time_slope(rows, name));
     json["crossover_with_softmax"][name] =
         report::number_or_null(attention::measured_crossover(rows, name, "softmax"));
+  }
+  std::string tables_text;
+  json["table_one"] = report::Json::array();
+  for (const TableOne& table : tables_one(setting_of(command, mechanisms))) {
+    json["table_one"].push_back(table.json());
+    tables_text += table.text();
   }
   command.json.write(json);
   if (command.json.replaces_text()) return kDone;
@@ -185,7 +204,7 @@ int run_bench(const BenchCommand& command) {
                   command.width,
                   command.heads,
                   command.rounds) +
-      times_text(mechanisms, rows) + table_one_text());
+      times_text(mechanisms, rows) + tables_text);
   return kDone;
 }
 
@@ -195,7 +214,9 @@ void add_attention_bench(CLI::App& app, Action& chosen) {
   auto command = std::make_shared<BenchCommand>();
   CLI::App& sub = *app.add_subcommand(
       "bench", "Time and memory of the mechanisms against the length, and where they cross");
-  sub.add_option("--mechanisms", command->mechanisms, "Which, by commas [all]")
+  sub.add_option("--mechanisms",
+                 command->mechanisms,
+                 "Which, by commas, with options: linformer:rank=256 [all]")
       ->delimiter(',')
       ->type_name("");
   sub.add_option("--lengths", command->lengths, "Values of N [256,1024,4096]")
@@ -209,7 +230,10 @@ void add_attention_bench(CLI::App& app, Action& chosen) {
   command->json.add(sub);
   sub.footer(
       "Examples:\n"
-      "  matapprox attention bench --mechanisms softmax,psf,singularformer --lengths 64,256,1024");
+      "  matapprox attention bench --mechanisms softmax,psf,singularformer --lengths 64,256,1024\n"
+      "  matapprox attention bench --width 384 --heads 6 --lengths 64,128,256,512,1024 "
+      "--mechanisms "
+      "softmax,linformer:rank=256,singularformer");
   sub.callback([command, &chosen] { chosen = [command] { return run_bench(*command); }; });
 }
 

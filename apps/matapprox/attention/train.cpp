@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <optional>
 
 #include "attention/run_flags.hpp"
 #include "attention/run_report.hpp"
@@ -31,6 +32,7 @@ struct TrainCommand {
   std::string chart;
   std::string start_from;
   bool resume = false;
+  bool control = false;
   Index test_samples = 5000;
   double checkpoint_seconds = 60;
   double max_seconds = std::numeric_limits<double>::infinity();
@@ -131,7 +133,7 @@ training::TrainingEnd train(const TrainCommand& command,
                        100 * p.validation_error));
       said = state.history.size();
     }
-    line.show(progress_text(state, options.steps, first_step, first_seconds));
+    line.show([&] { return progress_text(state, options.steps, first_step, first_seconds); });
   };
   Index kept = command.resume ? first_step : -1;
   // `state` is saved.state itself.
@@ -144,6 +146,40 @@ training::TrainingEnd train(const TrainCommand& command,
   } catch (const NumericalError& failure) {
     throw NumericalError(fmt::format("{}; {}", failure.what(), kept_text(command.output, kept)));
   }
+}
+
+/// The error of the same run with a mechanism that mixes nothing: what embedding, feed-forward
+/// layers and head do alone. Nothing if it was interrupted.
+std::optional<tasks::Floor> control_floor(const TrainCommand& command,
+                                          const training::SavedModel& saved,
+                                          const tasks::Task& task) {
+  training::ModelDescription description = saved.model;
+  description.options.attention = "tokenwise";
+  description.attention_options.clear();
+  auto options = options_from<training::TrainingOptions>(saved.training_options);
+  options.freeze.clear();
+  training::Model<float> model(description);
+  training::Trainer trainer(model, task, options);
+  training::TrainingState state = trainer.start(saved.seed);
+  ProgressLine line(command.common.quiet());
+  training::TrainingControl control;
+  control.stop = &catch_interrupts();
+  control.max_seconds = command.max_seconds;
+  control.progress = [&](const training::TrainingState& now) {
+    line.show([&] { return "control: " + progress_text(now, options.steps, 0, 0); });
+  };
+  if (trainer.run(state, saved.seed, control) == training::TrainingEnd::kInterrupted) {
+    line.clear();
+    note(command.common.quiet(), "interrupted: the result is without its control");
+    return std::nullopt;
+  }
+  if (state.best_step < 0) state.best = state.parameters;
+  const training::Evaluation e =
+      trainer.evaluate(state.best, tasks::Split::kTest, command.test_samples);
+  return tasks::Floor{
+      fmt::format("the same with attention tokenwise, {} steps", state.optimizer.step),
+      e.error,
+      e.samples};
 }
 
 /// Throws InvalidArgument or FileError for what would only show after the training.
@@ -169,12 +205,14 @@ void write_report(const TrainCommand& command,
                   const tasks::Task& task,
                   training::Trainer& trainer,
                   training::TrainingEnd end) {
-  const RunReport report{
-      saved,
-      tasks::Split::kTest,
-      trainer.evaluate(saved.state.best, tasks::Split::kTest, command.test_samples),
-      task.floors(tasks::Split::kTest, command.test_samples),
-      saved.seed};
+  RunReport report{saved,
+                   tasks::Split::kTest,
+                   trainer.evaluate(saved.state.best, tasks::Split::kTest, command.test_samples),
+                   task.floors(tasks::Split::kTest, command.test_samples),
+                   saved.seed};
+  if (command.control) {
+    if (const auto floor = control_floor(command, saved, task)) report.floors.push_back(*floor);
+  }
   report::Json json = report::document_head(saved.seed, threads());
   add_to(json, report);
   json["training"]["end"] = enum_name(end);
@@ -202,6 +240,8 @@ int run_train(TrainCommand& command) {
   command.device.offer_card([&] { trainer.use_card(); });
   saved.state = command.resume ? resumed_state(command, saved) : started(command, model, trainer);
   note(command.common.quiet(), model_text(saved));
+  if (const std::string remark = model.attention(0).remark(); !remark.empty())
+    note(command.common.quiet(), fmt::format("{}: {}", saved.model.options.attention, remark));
   const training::TrainingEnd end = train(command, trainer, options, saved);
   // Without a look there is no best point yet: the last one is as good as it gets.
   if (saved.state.best_step < 0) saved.state.best = saved.state.parameters;
@@ -236,6 +276,10 @@ void add_attention_train(CLI::App& app, Action& chosen) {
       ->type_name("");
   sub.add_option("--test-samples", command->test_samples, "Samples of the test at the end [5000]")
       ->type_name("");
+  sub.add_flag("--control",
+               command->control,
+               "Train the same model with tokenwise in the place of its mechanism as well: what no "
+               "mixing reaches");
   sub.add_option("--chart", command->chart, "Draw loss and error against steps")
       ->type_name("FILE.svg|png");
   command->common.add(sub, true);

@@ -68,6 +68,8 @@ class Attention : public Layer<T> {
   /// Numbers of one sample that this layer passes on to the layers above it (Realformer), in
   /// Call::carried; 0 for most.
   virtual Index carried(Index /*length*/) const { return 0; }
+  /// What its user should know of it as it was made, a sentence; empty for most.
+  virtual std::string remark() const { return {}; }
 };
 
 }  // namespace matapprox::attention

@@ -15,6 +15,7 @@ struct TableOneSetting {
   Index heads = 6;                 ///< m there, h here
   Index linformer_rank = 256;      ///< k
   Index singularformer_rank = 64;  ///< r
+  bool operator==(const TableOneSetting&) const = default;
 };
 
 /// The entries of [WKZL23, Table 1], one attention layer at N tokens: multiplications, and as

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "matapprox/attention/attention.hpp"
-#include "matapprox/methods/registry.hpp"
+#include "matapprox/core/options.hpp"
 
 namespace matapprox::attention {
 
@@ -18,7 +18,7 @@ struct Mechanism {
   std::vector<OptionText> (*options)();  ///< its own, with their defaults
 };
 
-/// All, in the order of the tables.
+/// All, in the order of the tables; those of the caller come last.
 std::vector<Mechanism> mechanisms();
 
 /// The mechanism `name` with the options given as text; its parameters are added to the list under
@@ -31,5 +31,38 @@ std::unique_ptr<Attention<T>> make_attention(std::string_view name,
                                              const std::string& prefix,
                                              const AttentionShape& shape,
                                              const NamedOptions& options = {});
+
+/// Makes a mechanism from its options as text.
+template <class T>
+using MakeAttention = std::unique_ptr<Attention<T>> (*)(ParameterList& list,
+                                                        const std::string& prefix,
+                                                        const AttentionShape& shape,
+                                                        const NamedOptions& options);
+
+/// Makes a mechanism of the caller's own known by name: to make_attention, and so to models,
+/// training and saved models. Not while another thread makes one. The name and the summary must
+/// live as long as the program. Throws InvalidArgument for a name that is taken.
+void add_mechanism(const Mechanism& mechanism,
+                   MakeAttention<float> in_float,
+                   MakeAttention<double> in_double);
+
+/// `function`, which takes Options in the place of text, as a MakeAttention.
+template <class T, class Options, auto function>
+std::unique_ptr<Attention<T>> attention_from_text(ParameterList& list,
+                                                  const std::string& prefix,
+                                                  const AttentionShape& shape,
+                                                  const NamedOptions& options) {
+  return function(list, prefix, shape, options_from<Options>(options));
+}
+
+/// The same from the functions themselves:
+///
+///     add_mechanism<MyOptions, mine<float>, mine<double>>("mine", "what it does");
+template <class Options, auto in_float, auto in_double>
+void add_mechanism(std::string_view name, std::string_view summary) {
+  add_mechanism({name, summary, [] { return list_options(Options{}); }},
+                attention_from_text<float, Options, in_float>,
+                attention_from_text<double, Options, in_double>);
+}
 
 }  // namespace matapprox::attention

@@ -8,6 +8,7 @@
 namespace matapprox::attention {
 
 enum class SingularformerDiagonalLoss { kPrinted, kCode };
+enum class SingularformerLayerWeights { kEqual, kCode };
 
 }  // namespace matapprox::attention
 
@@ -16,6 +17,11 @@ namespace matapprox {
 template <>
 struct EnumNames<attention::SingularformerDiagonalLoss> {
   static constexpr std::array<std::string_view, 2> values{"printed", "code"};
+};
+
+template <>
+struct EnumNames<attention::SingularformerLayerWeights> {
+  static constexpr std::array<std::string_view, 2> values{"equal", "code"};
 };
 
 }  // namespace matapprox
@@ -28,6 +34,7 @@ struct SingularformerOptions {
   double orthogonal_weight = 0.01;  ///< gamma_1
   double diagonal_weight = 0.01;    ///< gamma_2
   SingularformerDiagonalLoss diagonal_loss = SingularformerDiagonalLoss::kPrinted;
+  SingularformerLayerWeights layer_weights = SingularformerLayerWeights::kEqual;
   void visit(OptionVisitor& v);
 };
 
@@ -45,7 +52,9 @@ struct SingularformerOptions {
 /// Auxiliary losses, each the mean over `layers`: gamma_1 / r^2 times the squares off the diagonals
 /// of alpha^T alpha and alphahat alphahat^T (Eq. 15, which has alpha_V transposed), and gamma_2 /
 /// r^2 times the squares off the diagonal of A' (Eq. 16), the mean over heads; the public code adds
-/// up the entries of A' themselves (`code`). With `carry_scores` the scores of a layer are the sum
+/// up the entries of A' themselves (`code`). That code also adds its layers up in place, so that of
+/// the mean over L layers layer l = 0 .. L - 1 counts 2^(L - max(l, 1)) times: `layer_weights`
+/// `code`. With `carry_scores` the scores of a layer are the sum
 /// of its own and all below it, h r^2 numbers a layer. [HRKA21] Weights begin as in the public
 /// code, truncated normal of deviation 0.02, biases 0. Causal: no, each mixture holds all tokens.
 template <class T>

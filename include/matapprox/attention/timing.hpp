@@ -4,12 +4,21 @@
 #include <vector>
 
 #include "matapprox/attention/attention.hpp"
+#include "matapprox/core/options.hpp"
 
 namespace matapprox::attention {
 
+/// A mechanism and what of its options is not at its default.
+struct ChosenMechanism {
+  std::string name;
+  NamedOptions options;
+  /// "linformer", "linformer:rank=256:tied=true"
+  std::string label() const;
+};
+
 /// One attention layer at one length: what a sample takes on one thread, in float.
 struct TimedAttention {
-  std::string mechanism;
+  std::string mechanism;  ///< its label
   Index length = 0;
   double forward_seconds = 0;   ///< processor time, median of the rounds
   double training_seconds = 0;  ///< of a forward and a backward pass
@@ -17,11 +26,12 @@ struct TimedAttention {
   AttentionCost cost;           ///< counted
 };
 
-/// Times layers with their default options at every length, shape.length being the longest; a
+/// Times layers at every length, shape.length being the longest; a
 /// mechanism that has one head is made with one. Every round runs everything once (for at least 10
 /// ms each), so that what else the machine does hits all alike. Inputs are standard normal.
-/// Throws InvalidArgument for a mechanism that does not exist, a length below 1, rounds below 1.
-std::vector<TimedAttention> time_attention(const std::vector<std::string>& mechanisms,
+/// Throws InvalidArgument for a mechanism or an option that does not exist, a length below 1, rounds
+/// below 1.
+std::vector<TimedAttention> time_attention(const std::vector<ChosenMechanism>& mechanisms,
                                            const AttentionShape& shape,
                                            const std::vector<Index>& lengths,
                                            int rounds);

@@ -38,6 +38,8 @@ ChordPattern chord_torch_pattern(Index n);
 /// The distances (column - row) mod N that no product of one link per factor reaches: those
 /// diagonals of the product are zero whatever the values. Ascending. Cost O(N M K).
 std::vector<Index> unreachable_distances(const ChordPattern& pattern);
+/// The same for people, the first three and how many there are; empty if there are none.
+std::string unreachable_text(const ChordPattern& pattern);
 
 /// The chain itself: the pattern and one contiguous block of values, factor after factor, factor m
 /// an N x links(m) row-major array whose entry (i, k) is W_m[i, (i + offsets[m][k]) mod N].

@@ -143,7 +143,7 @@ class Trainer {
   std::optional<TrainingEnd> reached(const TrainingState& state) const;
   void take_step(TrainingState& state, std::uint64_t seed);
   /// Samples of the training split that step state.optimizer.step + 1 works on.
-  std::vector<Index> samples_of_step(const TrainingState& state, std::uint64_t seed);
+  const std::vector<Index>& samples_of_step(const TrainingState& state, std::uint64_t seed);
   TrainingEnd run_steps(TrainingState& state, std::uint64_t seed, const TrainingControl& control);
   /// Where steps are taken on a device: brings the state up to date.
   void read_back(TrainingState& state);
@@ -162,6 +162,7 @@ class Trainer {
   std::unique_ptr<cuda::DeviceSteps> device_;
   std::function<bool()> end_asked_;  ///< empty outside run
   std::vector<Index> order_;         ///< of the samples in an epoch
+  std::vector<Index> chosen_;        ///< by samples_of_step
   Index epoch_ = -1;
 };
 

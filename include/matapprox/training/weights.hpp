@@ -13,7 +13,8 @@ namespace matapprox::training {
 void save_weights(const std::string& path, const SavedModel& saved);
 
 /// Copies into `values` (the block of all parameters of `list`) every parameter that the file has
-/// under the same name and size, a file of save_model or save_weights, and returns the names.
+/// under the same name and size, and returns the names. The file is one of save_model, or any
+/// safetensors: numbers of other types are rounded to float, n numbers of one dimension are 1 x n.
 ///
 /// This is how queries, keys and values go from a SimpleTRON model to one with softmax attention
 /// [SimpleTRON, Sec. 4.2]: both name them alike. Throws FileError for a file that cannot be read,

@@ -26,35 +26,34 @@ struct CardFactorMaker {
   }
 };
 
-/// Numbers that fit into four fifths of the memory that is free once the queue's work is done.
-Index free_numbers(const DeviceQueue& queue) {
-  queue.wait();
-  return device_memory().free / 5 * 4 / Index{sizeof(double)};
-}
+/// Numbers that fit into four fifths of the memory that is free.
+Index free_numbers() { return device_memory().free / 5 * 4 / Index{sizeof(double)}; }
 
+/// Has the blocks' queue to itself in each call, as the operator has.
 class CardTallCholesky final : public CardCholesky {
  public:
-  CardTallCholesky(const DeviceQueue& queue, const CardFactor& kernel, Index most)
-      : tall_(queue, kernel, most) {}
+  CardTallCholesky(const DeviceBlocks& blocks, const CardFactor& kernel, Index most)
+      : guarded_(blocks.guarded()), tall_(blocks.queue(), kernel, most) {}
 
   Index kept() const override { return tall_.kept(); }
   void propose(std::span<const Index> S, double* own) override {
-    on_card("a matrix on the card", [&] { tall_.propose(S, own); });
+    guarded_([&] { tall_.propose(S, own); });
   }
   void factor_rows(std::span<const Index> S, double* out) const override {
-    on_card("a matrix on the card", [&] { tall_.factor_rows(S, out); });
+    guarded_([&] { tall_.factor_rows(S, out); });
   }
   void accept(std::span<const Index> positions,
               const double* F_T,
               const double* M,
               double* squares) override {
-    on_card("a matrix on the card", [&] { tall_.accept(positions, F_T, M, squares); });
+    guarded_([&] { tall_.accept(positions, F_T, M, squares); });
   }
   void download_columns(double* out) const override {
-    on_card("a matrix on the card", [&] { tall_.download_columns(out); });
+    guarded_([&] { tall_.download_columns(out); });
   }
 
  private:
+  const OneOnCard& guarded_;
   TallCholesky<DeviceQueue> tall_;
 };
 
@@ -73,20 +72,18 @@ class CardChain final : public CardOperator {
              Index x_stride,
              double* y,
              Index y_stride) const override {
-    guarded([&] {
-      chain_.apply(transposed, columns, x, x_stride, y, y_stride, free_numbers(queue()));
-    });
+    guarded([&] { chain_.apply(transposed, columns, x, x_stride, y, y_stride, free_numbers()); });
   }
   void apply_in_place(bool transposed, Index columns, const double* x, double* y) const override {
-    guarded([&] { chain_.apply_in_place(transposed, columns, x, y, free_numbers(queue())); });
+    guarded([&] { chain_.apply_in_place(transposed, columns, x, y, free_numbers()); });
   }
   void kernel_columns(std::span<const Index> J, double* y, Index y_stride) const override {
-    guarded([&] { chain_.kernel_columns(J, y, y_stride, free_numbers(queue())); });
+    guarded([&] { chain_.kernel_columns(J, y, y_stride, free_numbers()); });
   }
 
   std::unique_ptr<CardCholesky> kernel_cholesky(Index most) const override {
     std::unique_ptr<CardCholesky> made;
-    guarded([&] { made = std::make_unique<CardTallCholesky>(queue(), chain_.front(), most); });
+    guarded([&] { made = std::make_unique<CardTallCholesky>(*blocks_, chain_.front(), most); });
     return made;
   }
 

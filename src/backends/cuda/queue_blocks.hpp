@@ -94,10 +94,11 @@ class QueueBlocks final : public CardBlocks {
   double largest(const double* numbers, Index count) const override {
     double result = 0;
     guarded_([&] {
-      double* parts = small_.take(LargestNumbers::kParts);
-      queue_.run(LargestNumbers{numbers, count, parts});
-      std::vector<double> host(static_cast<std::size_t>(LargestNumbers::kParts));
-      queue_.download(parts, LargestNumbers::kParts, host.data());
+      LargestNumbers kernel{numbers, count};
+      std::vector<double> host(static_cast<std::size_t>(kernel.blocks()));
+      kernel.parts = small_.take(kernel.blocks());
+      queue_.run(kernel);
+      queue_.download(kernel.parts, kernel.blocks(), host.data());
       for (const double part : host) {
         if (part > result || std::isnan(part)) result = part;
         if (std::isnan(result)) break;

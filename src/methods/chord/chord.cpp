@@ -336,25 +336,14 @@ class Fit {
   bool ended_ = false;  ///< no further start
 };
 
-/// "1, 2, 3, ... (17 in all)"
-std::string first_few(const std::vector<Index>& numbers) {
-  constexpr std::size_t kShown = 3;
-  const std::size_t shown = std::min(numbers.size(), kShown);
-  const auto text = fmt::format("{}", fmt::join(numbers.begin(), numbers.begin() + shown, ", "));
-  return shown == numbers.size() ? text : fmt::format("{}, ... ({} in all)", text, numbers.size());
-}
-
 std::string Fit::message() const {
   std::vector<std::string> parts;
   ChordOptions plain = options_;
   plain.budget = {};
   if (chord_pattern(pattern_.order, plain).factors() != pattern_.factors())
     parts.push_back(fmt::format("{} factors, as many as the budget admits", pattern_.factors()));
-  if (const auto missed = unreachable_distances(pattern_); !missed.empty()) {
-    parts.push_back(fmt::format("the pattern cannot reach the distances (column - row) mod {}: {}",
-                                pattern_.order,
-                                first_few(missed)));
-  }
+  if (const std::string missed = unreachable_text(pattern_); !missed.empty())
+    parts.push_back(missed);
   if (!held_out_.empty()) parts.push_back(held_out_);
   if (!card_failure_.empty()) parts.push_back(card_failure_);
   if (halvings_ > 0)

@@ -61,19 +61,28 @@ class ChordChain {
     with_sizes(columns, [&](auto index, auto width) {
       using I = decltype(index);
       constexpr int kWidth = decltype(width)::value;
-      ChordProduct<T, I, kWidth> product;
-      product.x = x;
-      product.y = y;
-      product.columns = static_cast<I>(columns);
-      product.transposed = transposed;
-      product.add = add;
-      product.tiles = RowTiles::of(shape_.order, columns, kWidth);
-      for_links<I>(m, [&](const ChordFactor<T, I>& factor, Index first) {
-        product.factor = factor;
-        product.factor.values = values + first;
-        queue_.run(product);
-        product.add = true;
-      });
+      const auto run = [&](auto product) {
+        product.x = x;
+        product.y = y;
+        product.columns = static_cast<I>(columns);
+        product.transposed = transposed;
+        product.add = add;
+        product.tiles = product.tiles_of(shape_.order, columns);
+        for_links<I>(m, [&](const ChordFactor<T, I>& factor, Index first) {
+          product.factor = factor;
+          product.factor.values = values + first;
+          queue_.run(product);
+          product.add = true;
+        });
+      };
+      if constexpr (kWidth > 1) {
+        // As many rows as the registers of 1024 threads hold.
+        using Large = ChordProduct<T, I, kWidth, sizeof(I) == 4 ? 8 : 4>;
+        const RowTiles tiles = Large::tiles_of(shape_.order, columns);
+        if (tiles.blocks() >= kLargeBlocks && shape_.order >= tiles.rows_per_block)
+          return run(Large{});
+      }
+      run(ChordProduct<T, I, kWidth, 1>{});
     });
   }
 
@@ -81,15 +90,25 @@ class ChordChain {
   void add_gradient(Index m, const T* g, const T* x, T* gradient, Index columns) const {
     with_sizes(columns, [&](auto index, auto width) {
       using I = decltype(index);
-      ChordGradient<T, I, decltype(width)::value> kernel;
-      kernel.g = g;
-      kernel.x = x;
-      kernel.columns = static_cast<I>(columns);
-      for_links<I>(m, [&](const ChordFactor<T, I>& factor, Index first) {
-        kernel.factor = factor;
-        kernel.gradient = gradient + first;
-        queue_.run(kernel);
-      });
+      constexpr int kWidth = decltype(width)::value;
+      const auto run = [&](auto kernel) {
+        kernel.g = g;
+        kernel.x = x;
+        kernel.columns = static_cast<I>(columns);
+        for_links<I>(m, [&](const ChordFactor<T, I>& factor, Index first) {
+          kernel.factor = factor;
+          kernel.gradient = gradient + first;
+          queue_.run(kernel);
+        });
+      };
+      using Many = ChordGradient<T, I, kWidth, 8>;
+      using Few = ChordGradient<T, I, kWidth, 32>;
+      // Few rows make few blocks: then more threads for each row, if there are pieces for them.
+      if (ceil_div(shape_.order, Many::kRows) < kManyBlocks && columns >= 32 * kWidth) {
+        run(Few{});
+      } else {
+        run(Many{});
+      }
     });
   }
 
@@ -106,6 +125,12 @@ class ChordChain {
   }
 
  private:
+  // By arithmetic, not measured, for a card of 132 multiprocessors. Each runs one block of the
+  // product with several rows a thread: of fewer than about two for each, some would have none to
+  // run for long. 8 columns of 2^20 rows are 256.
+  static constexpr Index kLargeBlocks = 256;
+  static constexpr Index kManyBlocks = 4 * 132;
+
   template <bool kToDevice>
   void reorder(const T* from, T* to) const {
     for (Index m = 0; m < shape_.factors(); ++m) {
@@ -151,8 +176,7 @@ class ChordChain {
     };
     switch (widest<T>(columns)) {
       case 4:
-        // Four doubles are two accesses of 16 bytes.
-        with_index(Width<4>{});
+        if constexpr (sizeof(T) == 4) with_index(Width<4>{});
         break;
       case 2:
         with_index(Width<2>{});

@@ -12,19 +12,24 @@ namespace matapprox::cuda {
 /// Fills the row-major n x count panel with the given columns of the target.
 using TargetColumns = std::function<void(const Index* columns, Index count, double* panel)>;
 
-/// Columns of a panel: as many as leave the (M + 4) panels of a fit in the second-level cache of a
-/// card, but 64 at least, so that a value is used often enough for its way from memory; no more
-/// than `memory` bytes for the panels.
+/// Columns of a panel, of about even panels: as many as leave the three panels that one kernel
+/// reads or writes in the second-level cache of a card, but 64 at least, so that a value is used
+/// often enough for its way from memory. All (M + 4) panels of a fit need not be there: each goes
+/// to memory and back once, while each kernel reads its own some log N times. At N = 4096 the
+/// kernels, each of which waits for the one before, are a fifth of those of panels of 64 columns.
+/// No more than `memory` bytes for the panels.
 inline Index panel_width(const ChordShape& shape, Index columns, Index memory) {
   constexpr Index kCacheBytes = Index{32} << 20;
   constexpr Index kUnit = 8;
   constexpr Index kLeast = 64;
   constexpr Index kMost = 512;
-  const Index column_bytes = (shape.factors() + 4) * shape.order * Index{sizeof(double)};
-  const Index wanted = std::clamp(kCacheBytes / column_bytes, kLeast, kMost);
-  const Index own = ceil_div(columns, kUnit) * kUnit;
-  const Index width = std::min({wanted, own, std::max(memory / column_bytes, Index{1})});
-  return width < kUnit ? width : width / kUnit * kUnit;
+  const Index column_bytes = shape.order * Index{sizeof(double)};
+  const Index wanted = std::clamp(kCacheBytes / (3 * column_bytes), kLeast, kMost);
+  const Index room = std::max(memory / ((shape.factors() + 4) * column_bytes), Index{1});
+  if (room < kUnit) return room;
+  const Index most = std::min(wanted, room) / kUnit * kUnit;
+  const Index panels = ceil_div(std::max(columns, Index{1}), most);
+  return ceil_div(ceil_div(columns, panels), kUnit) * kUnit;
 }
 
 /// Columns first .. first+count-1 of a row-major n x n matrix from a row-major panel.

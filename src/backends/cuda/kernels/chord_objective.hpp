@@ -70,8 +70,8 @@ template <class T>
 struct SubtractAndSquare {
   T* t = nullptr;
   const T* x = nullptr;
-  MATAPPROX_HD double operator()(Index i) const {
-    const T difference = t[i] - x[i];
+  MATAPPROX_HD T read(Index i) const { return t[i] - x[i]; }
+  MATAPPROX_HD double add(Index i, T difference) const {
     t[i] = difference;
     return static_cast<double>(difference) * static_cast<double>(difference);
   }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <type_traits>
+
 #include "numbers.hpp"
 
 namespace matapprox::cuda {
@@ -23,53 +25,82 @@ struct ChordFactor {
 /// (i + offset) mod n for i, offset in 0..n-1. I holds 2 n - 2.
 template <class I>
 MATAPPROX_HD I wrapped(I i, I offset, I n) {
-  const I j = i + offset;
-  return j < n ? j : j - n;
+  // Of j and j - n, as numbers without sign, the one that is not negative is the smaller.
+  using Unsigned = std::make_unsigned_t<I>;
+  const Unsigned j = static_cast<Unsigned>(i) + static_cast<Unsigned>(offset);
+  const Unsigned less = j - static_cast<Unsigned>(n);
+  return static_cast<I>(j < less ? j : less);
 }
 
+/// What a block of threads has of an n x b block.
+struct TileShape {
+  int threads = 256;
+  int most_lanes = 256;  ///< threads that may share a row
+  int rows = 1;          ///< of a thread
+};
+
 /// How the rows and columns of an n x b block are shared out: a thread has kWidth neighbouring
-/// columns of one row, a block of threads as many rows as it has room for.
+/// columns of one row, or of several rows that are `step` apart; a block of threads has as many
+/// rows as it has room for, in a slab of neighbouring columns. Neighbouring blocks have the slabs
+/// of the same rows.
 struct RowTiles {
-  static constexpr int kThreads = 256;
+  static constexpr int kThreads = TileShape{}.threads;
 
   Index rows = 0;
   Index lanes = 0;          ///< threads of a row: b / kWidth
-  int lanes_per_block = 0;  ///< min(lanes, kThreads)
+  int lanes_per_block = 0;  ///< as even as can be
+  int step = 0;             ///< rows of a block of threads where each has one
   int rows_per_block = 0;
   Index column_blocks = 0;
 
-  static RowTiles of(Index rows, Index columns, int width) {
+  static RowTiles of(Index rows, Index columns, int width, TileShape shape = {}) {
     RowTiles tiles;
     tiles.rows = rows;
     tiles.lanes = columns / width;
-    tiles.lanes_per_block = static_cast<int>(tiles.lanes < kThreads ? tiles.lanes : kThreads);
-    tiles.rows_per_block = kThreads / tiles.lanes_per_block;
-    tiles.column_blocks = ceil_div(tiles.lanes, tiles.lanes_per_block);
+    tiles.column_blocks = ceil_div(tiles.lanes, shape.most_lanes);
+    tiles.lanes_per_block = static_cast<int>(ceil_div(tiles.lanes, tiles.column_blocks));
+    tiles.step = shape.threads / tiles.lanes_per_block;
+    tiles.rows_per_block = tiles.step * shape.rows;
     return tiles;
   }
   Index blocks() const { return ceil_div(rows, rows_per_block) * column_blocks; }
-  /// Row and lane of a thread; false: it has none.
+  /// First row and lane of a thread; false: it has none.
   MATAPPROX_HD bool find(Place place, Index& row, Index& lane) const {
     const Index row_block = column_blocks == 1 ? place.block : place.block / column_blocks;
     const Index column_block = place.block - row_block * column_blocks;
     const int row_of_block = place.thread / lanes_per_block;
+    const int lane_of_block = place.thread - row_of_block * lanes_per_block;
     row = row_block * rows_per_block + row_of_block;
-    lane = column_block * lanes_per_block + (place.thread - row_of_block * lanes_per_block);
-    return row_of_block < rows_per_block && row < rows && lane < lanes;
+    lane = column_block * lanes_per_block + lane_of_block;
+    return row_of_block < step && row < rows && lane < lanes;
   }
 };
 
 /// Y = W X, W^T X (transposed), Y + W X or Y + W^T X (add), for row-major n x b blocks without
 /// gaps. X and Y may not overlap. I: 32 bits where n b and n links fit. kWidth columns a thread, of
-/// which b is a multiple; addresses of X and Y are multiples of kWidth numbers.
+/// which b is a multiple; addresses of X and Y are multiples of kWidth numbers. No atomics: sums
+/// run over the links in their order, whatever kRows is.
 ///
 /// Every value is read once, by threads side by side; for one column a warp reads 128 bytes of
 /// values and of X at a time, for four columns in float a thread reads 16 bytes of X. Rows of X are
-/// read `links` times, from the cache where it holds them. No atomics: sums run over the links in
-/// their order.
-template <class T, class I, int kWidth>
+/// read `links` times, from the cache where it holds them. A link whose offset is less than the
+/// rows of a block of threads leads to rows that the block has read before and finds in its
+/// multiprocessor's cache; the others come from the second-level cache or from memory. So a block
+/// has slabs of kLine bytes of a row, which are read whole, and kRows rows a thread: with 8 rows
+/// and 1024 threads 128 KiB of X, 4096 rows of 8 columns in float or 1024 of 32. Blocks beside each
+/// other have the slabs of the same rows and share their values in the second-level cache.
+///
+/// A thread reads kAtOnce pieces of X, for some of its rows or links, before it uses the first: of
+/// pieces of 16 bytes, nvcc has two on their way at a time.
+template <class T, class I, int kWidth, int kRows>
 struct ChordProduct {
-  static constexpr int kThreads = RowTiles::kThreads;
+  static constexpr int kLine = 128;
+  static constexpr int kThreads = kRows == 1 ? RowTiles::kThreads : 1024;
+  static constexpr int kAtOnce = 4;
+  static constexpr int kRowsAtOnce = kRows < kAtOnce ? kRows : kAtOnce;
+  static constexpr int kLinksAtOnce = kAtOnce / kRowsAtOnce;
+  static_assert(kRows % kRowsAtOnce == 0);
+  using Piece = Numbers<T, kWidth>;
 
   ChordFactor<T, I> factor;
   const T* x = nullptr;
@@ -79,6 +110,10 @@ struct ChordProduct {
   bool add = false;
   RowTiles tiles;
 
+  static RowTiles tiles_of(Index rows, Index columns) {
+    return RowTiles::of(
+        rows, columns, kWidth, {kThreads, kLine / static_cast<int>(sizeof(Piece)), kRows});
+  }
   Index blocks() const { return tiles.blocks(); }
 
   MATAPPROX_HD void operator()(Place place) const {
@@ -86,20 +121,71 @@ struct ChordProduct {
     Index lane = 0;
     if (!tiles.find(place, row, lane)) return;
     const I n = factor.order;
-    const I i = static_cast<I>(row);
     const I column = static_cast<I>(lane) * kWidth;
-    Numbers<T, kWidth> sum{};
-    if (add) sum = load_numbers<T, kWidth>(y + (i * columns + column));
-    for (int k = 0; k < factor.links; ++k) {
-      const I offset = factor.offsets[k];
-      // The column of the entry in row i, or the row of the entry in column i.
-      const I j =
-          transposed ? wrapped<I>(i, offset == 0 ? I{0} : n - offset, n) : wrapped<I>(i, offset, n);
-      const T w = load_once(factor.values + (static_cast<I>(k) * n + (transposed ? j : i)));
-      const auto v = load_numbers<T, kWidth>(x + (j * columns + column));
-      for (int c = 0; c < kWidth; ++c) sum.values[c] += w * v.values[c];
+    I own[kRows];
+    Piece sums[kRows] = {};
+    MATAPPROX_UNROLL
+    for (int r = 0; r < kRows; ++r) {
+      // Behind the last row: that row's sum again, which is not stored.
+      const I i = static_cast<I>(row) + static_cast<I>(r * tiles.step);
+      own[r] = i < n ? i : n - 1;
+      if (add && i < n) sums[r] = load_numbers<T, kWidth>(y + (own[r] * columns + column));
     }
-    store_numbers(sum, y + (i * columns + column));
+    if (tiles.column_blocks == 1) {
+      add_links<true>(own, column, sums);
+    } else {
+      add_links<false>(own, column, sums);
+    }
+    MATAPPROX_UNROLL
+    for (int r = 0; r < kRows; ++r) {
+      if (row + r * tiles.step < tiles.rows)
+        store_numbers(sums[r], y + (own[r] * columns + column));
+    }
+  }
+
+ private:
+  /// kOnce: no other block of threads reads the same values.
+  template <bool kOnce>
+  MATAPPROX_HD void add_links(const I (&own)[kRows], I column, Piece (&sums)[kRows]) const {
+    int k = 0;
+    for (; k + kLinksAtOnce <= factor.links; k += kLinksAtOnce) {
+      MATAPPROX_UNROLL
+      for (int r = 0; r < kRows; r += kRowsAtOnce)
+        add_pieces<kOnce, kLinksAtOnce>(k, own + r, column, sums + r);
+    }
+    if constexpr (kLinksAtOnce > 1) {
+      for (; k < factor.links; ++k) add_pieces<kOnce, 1>(k, own, column, sums);
+    }
+  }
+
+  template <bool kOnce, int kLinks>
+  MATAPPROX_HD void add_pieces(int link, const I* own, I column, Piece* sums) const {
+    const I n = factor.order;
+    T w[kLinks][kRowsAtOnce];
+    Piece v[kLinks][kRowsAtOnce];
+    MATAPPROX_UNROLL
+    for (int k = 0; k < kLinks; ++k) {
+      const I offset = factor.offsets[link + k];
+      const I step = transposed && offset != 0 ? n - offset : offset;
+      const I first = static_cast<I>(link + k) * n;
+      MATAPPROX_UNROLL
+      for (int r = 0; r < kRowsAtOnce; ++r) {
+        // The column of the entry in row i, or the row of the entry in column i.
+        const I i = own[r];
+        const I j = wrapped<I>(i, step, n);
+        const T* value = factor.values + (first + (transposed ? j : i));
+        w[k][r] = kOnce ? load_once(value) : load_for_others(value);
+        v[k][r] = load_numbers<T, kWidth>(x + (j * columns + column));
+      }
+    }
+    MATAPPROX_UNROLL
+    for (int k = 0; k < kLinks; ++k) {
+      MATAPPROX_UNROLL
+      for (int r = 0; r < kRowsAtOnce; ++r) {
+        MATAPPROX_UNROLL
+        for (int c = 0; c < kWidth; ++c) sums[r].values[c] += w[k][r] * v[k][r].values[c];
+      }
+    }
   }
 };
 
@@ -108,11 +194,11 @@ struct ChordProduct {
 ///
 /// A block of threads has kRows rows and goes through the links kLinks at a time; kLanes threads
 /// share a row, each with every kLanes-th piece of kWidth columns, and their sums are added in
-/// order. A row of G is read from the cache for each kLinks links.
-template <class T, class I, int kWidth>
+/// order. A row of G is read from the cache for each kLinks links. A thread asks for the pieces of
+/// all links before it uses the first.
+template <class T, class I, int kWidth, int kLanes>
 struct ChordGradient {
   static constexpr int kThreads = 256;
-  static constexpr int kLanes = 8;
   static constexpr int kLinks = 8;
   static constexpr int kRows = kThreads / kLanes;
 
@@ -139,14 +225,21 @@ struct ChordGradient {
     const Index i = place.block * kRows + row;
     if (i >= static_cast<Index>(n)) return;
     const I own = static_cast<I>(i);
+    const int links = factor.links - step * kLinks;
     T sums[kLinks] = {};
     for (I c = static_cast<I>(lane) * kWidth; c < columns; c += kLanes * kWidth) {
       const auto a = load_numbers<T, kWidth>(g + (own * columns + c));
+      Numbers<T, kWidth> b[kLinks];
+      MATAPPROX_UNROLL
       for (int k = 0; k < kLinks; ++k) {
-        if (step * kLinks + k >= factor.links) continue;
+        if (k >= links) continue;
         const I j = wrapped<I>(own, factor.offsets[step * kLinks + k], n);
-        const auto b = load_numbers<T, kWidth>(x + (j * columns + c));
-        for (int w = 0; w < kWidth; ++w) sums[k] += a.values[w] * b.values[w];
+        b[k] = load_numbers<T, kWidth>(x + (j * columns + c));
+      }
+      MATAPPROX_UNROLL
+      for (int k = 0; k < kLinks; ++k) {
+        if (k >= links) continue;
+        for (int w = 0; w < kWidth; ++w) sums[k] += a.values[w] * b[k].values[w];
       }
     }
     for (int k = 0; k < kLinks; ++k) shared.parts[row * kLinks + k][lane] = sums[k];
@@ -157,7 +250,7 @@ struct ChordGradient {
     const int row = place.thread - k * kRows;
     const Index i = place.block * kRows + row;
     const int link = step * kLinks + k;
-    if (i >= static_cast<Index>(factor.order) || link >= factor.links) return;
+    if (k >= kLinks || i >= static_cast<Index>(factor.order) || link >= factor.links) return;
     T sum = shared.parts[row * kLinks + k][0];
     for (int lane = 1; lane < kLanes; ++lane) sum += shared.parts[row * kLinks + k][lane];
     gradient[static_cast<I>(link) * factor.order + static_cast<I>(i)] += sum;

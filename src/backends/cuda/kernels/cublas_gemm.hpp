@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -40,7 +41,8 @@ class Cublas {
   Cublas(const Cublas&) = delete;
   Cublas& operator=(const Cublas&) = delete;
 
-  /// cuBLAS has its matrices by columns: there C^T = op(B)^T op(A)^T is asked for.
+  /// cuBLAS has its matrices by columns: there C^T = op(B)^T op(A)^T is asked for. It takes no
+  /// distance of 0, which rows without numbers have.
   template <class T>
   void run(const Gemm<T>& g) const {
     if (g.m == 0 || g.n == 0 || g.batch == 0) return;
@@ -53,10 +55,10 @@ class Cublas {
                      g.k,
                      &g.alpha,
                      g.b,
-                     g.ldb,
+                     std::max<Index>(g.ldb, 1),
                      g.stride_b,
                      g.a,
-                     g.lda,
+                     std::max<Index>(g.lda, 1),
                      g.stride_a,
                      &g.beta,
                      g.c,

@@ -27,8 +27,15 @@ class Stream {
 
   void* allocate(std::size_t bytes) const {
     void* made = nullptr;
-    check(pooled_ ? cudaMallocAsync(&made, bytes, stream_) : cudaMalloc(&made, bytes),
-          "memory of the device");
+    cudaError_t error = pooled_ ? cudaMallocAsync(&made, bytes, stream_) : cudaMalloc(&made, bytes);
+    if (pooled_ && error == cudaErrorMemoryAllocation) {
+      // What was given back may still be in use, or kept by the pool in pieces that are too short.
+      cudaGetLastError();
+      wait();
+      check(cudaMemPoolTrimTo(memory_pool(), 0), "memory pool");
+      error = cudaMallocAsync(&made, bytes, stream_);
+    }
+    check(error, "memory of the device");
     return made;
   }
   void release(void* memory) const {

@@ -32,7 +32,9 @@ inline Index pool_bytes(cudaMemPool_t pool, cudaMemPoolAttr attribute) {
 }
 
 /// Of the current device. What its pool holds without using it is free: the next array takes it.
+/// Waits for all streams, because what they give back counts as used until they come to it.
 inline DeviceMemory device_memory() {
+  check(cudaDeviceSynchronize(), "work on the device");
   std::size_t free = 0;
   std::size_t total = 0;
   check(cudaMemGetInfo(&free, &total), "memory of the device");

@@ -37,6 +37,7 @@ class DeviceQueue {
   }
   template <class T>
   void copy(const T* from, Index count, T* to) const {
+    if (count == 0) return;
     check(cudaMemcpyAsync(to,
                           from,
                           static_cast<std::size_t>(bytes_of<T>(count)),
@@ -46,6 +47,7 @@ class DeviceQueue {
   }
   template <class T>
   void zero(T* array, Index count) const {
+    if (count == 0) return;
     check(cudaMemsetAsync(array, 0, static_cast<std::size_t>(bytes_of<T>(count)), *stream_),
           "clearing memory of the device");
   }

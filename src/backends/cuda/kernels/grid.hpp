@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "host_device.hpp"
@@ -31,7 +33,8 @@ struct Place {
 // Between fill and use, and between use and the next fill, the threads of a block wait for each
 // other; nowhere else. Within a phase, no thread reads what another one writes, in Shared or
 // elsewhere: then the order in which threads run cannot be seen, and neither can it be whether a
-// card runs them or the host. A kernel without shared numbers is a struct with
+// card runs them or the host. Shared and Local begin with anything, on the host with NaN. A kernel
+// without shared numbers is a struct with
 //
 //   kThreads, Index blocks() const, void operator()(Place) const.
 
@@ -48,6 +51,14 @@ inline Index in_order(HostOrder order, Index i, Index count) {
   return order == HostOrder::kForward ? i : count - 1 - i;
 }
 
+/// What no one has written is anything on a card; here it is NaN in every floating-point number
+/// (all bits are 1), so that a kernel which reads it first shows.
+template <class T>
+void fill_unwritten(T* values, std::size_t count) {
+  static_assert(std::is_trivially_default_constructible_v<T> && std::is_trivially_copyable_v<T>);
+  if (count > 0) std::memset(values, 0xFF, count * sizeof(T));
+}
+
 /// Runs a kernel on the host, thread after thread: for tests, not for speed.
 template <class Kernel>
 void run_on_host(const Kernel& kernel, HostOrder order = HostOrder::kForward) {
@@ -61,6 +72,8 @@ void run_on_host(const Kernel& kernel, HostOrder order = HostOrder::kForward) {
     if constexpr (PhasedKernel<Kernel>) {
       const auto shared = std::make_unique<typename Kernel::Shared>();
       std::vector<typename Kernel::Local> locals(Kernel::kThreads);
+      fill_unwritten(shared.get(), 1);
+      fill_unwritten(locals.data(), locals.size());
       const auto local = [&](int t) ->
           typename Kernel::Local& { return locals[static_cast<std::size_t>(t)]; };
       each_thread([&](int t) { kernel.begin({block, t}, local(t)); });

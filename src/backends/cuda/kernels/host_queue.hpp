@@ -1,6 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
+#include <type_traits>
 
 #include "gemm.hpp"
 #include "grid.hpp"
@@ -9,7 +11,7 @@ namespace matapprox::cuda {
 
 // Algorithms are templates over a queue, which owns memory and runs kernels in order:
 //
-//   queue.template array<T>(n)      n numbers; .data(), .size(); moves, does not copy
+//   queue.template array<T>(n)      n numbers, not set; .data(), .size(); moves, does not copy
 //   queue.run(kernel)               see grid.hpp
 //   queue.upload(host, n, array)    numbers of the host, which may change when it returns
 //   queue.download(array, n, host)  waits
@@ -18,12 +20,13 @@ namespace matapprox::cuda {
 //   queue.zero(array, n)
 //   queue.gemm(product)             see gemm.hpp
 
-/// n numbers of the host.
+/// n numbers of the host: NaN until they are written, where the type has it, so that a read before
+/// that shows. On a card they are anything.
 template <class T>
 class HostArray {
  public:
   HostArray() = default;
-  explicit HostArray(Index size) : values_(static_cast<std::size_t>(size)) {}
+  explicit HostArray(Index size) : values_(static_cast<std::size_t>(size), unwritten()) {}
   HostArray(HostArray&&) noexcept = default;
   HostArray& operator=(HostArray&&) noexcept = default;
   HostArray(const HostArray&) = delete;
@@ -34,6 +37,14 @@ class HostArray {
   Index size() const { return static_cast<Index>(values_.size()); }
 
  private:
+  static T unwritten() {
+    if constexpr (std::is_floating_point_v<T>) {
+      return std::numeric_limits<T>::quiet_NaN();
+    } else {
+      return T{};
+    }
+  }
+
   std::vector<T> values_;
 };
 

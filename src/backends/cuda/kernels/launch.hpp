@@ -2,6 +2,9 @@
 
 #include <cuda_runtime.h>
 
+#include <limits>
+#include <string>
+
 #include "check.hpp"
 #include "grid.hpp"
 
@@ -27,11 +30,20 @@ __global__ void __launch_bounds__(Kernel::kThreads) run_kernel(const Kernel kern
   }
 }
 
-/// Starts the kernel on the stream; returns at once. Throws DeviceError.
+/// Blocks that a grid can have.
+inline constexpr Index kMostBlocks = std::numeric_limits<std::int32_t>::max();
+
+/// Starts the kernel on the stream; returns at once. Throws DeviceError, also for more than
+/// kMostBlocks blocks.
 template <class Kernel>
 void launch(const Kernel& kernel, cudaStream_t stream) {
   const Index blocks = kernel.blocks();
   if (blocks == 0) return;
+  if (blocks > kMostBlocks) {
+    throw DeviceError(
+        "a kernel of " + std::to_string(blocks) + " blocks, at most " + std::to_string(kMostBlocks),
+        cudaErrorInvalidConfiguration);
+  }
   run_kernel<<<static_cast<unsigned>(blocks), Kernel::kThreads, 0, stream>>>(kernel);
   check(cudaGetLastError(), "launch of a kernel");
 }

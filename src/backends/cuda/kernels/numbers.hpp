@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
 
 #include "grid.hpp"
 
@@ -24,9 +25,33 @@ MATAPPROX_HD Numbers<T, kWidth> load_numbers(const T* from) {
   return *reinterpret_cast<const Numbers<T, kWidth>*>(from);
 }
 
+/// `to`, in the memory of the queue, as `from` above.
 template <class T, int kWidth>
 MATAPPROX_HD void store_numbers(const Numbers<T, kWidth>& numbers, T* to) {
+#ifdef __CUDA_ARCH__
+  // By name: nvcc takes some assignments apart into their numbers, those of a float4 too.
+  const auto& v = numbers.values;
+  if constexpr (std::is_same_v<T, float> && kWidth == 4) {
+    asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to),
+                 "f"(v[0]),
+                 "f"(v[1]),
+                 "f"(v[2]),
+                 "f"(v[3])
+                 : "memory");
+  } else if constexpr (std::is_same_v<T, float> && kWidth == 2) {
+    asm volatile("st.global.v2.f32 [%0], {%1, %2};" ::"l"(to), "f"(v[0]), "f"(v[1]) : "memory");
+  } else if constexpr (std::is_same_v<T, double> && kWidth % 2 == 0) {
+    for (int c = 0; c < kWidth; c += 2) {
+      asm volatile("st.global.v2.f64 [%0], {%1, %2};" ::"l"(to + c), "d"(v[c]), "d"(v[c + 1])
+                   : "memory");
+    }
+  } else {
+    static_assert(kWidth == 1);
+    *to = v[0];
+  }
+#else
   *reinterpret_cast<Numbers<T, kWidth>*>(to) = numbers;
+#endif
 }
 
 /// What no other thread will read soon: it need not push other things out of the cache.
@@ -34,6 +59,16 @@ template <class T>
 MATAPPROX_HD T load_once(const T* from) {
 #ifdef __CUDA_ARCH__
   return __ldcs(from);
+#else
+  return *from;
+#endif
+}
+
+/// What this block of threads reads once, and others soon: for the second-level cache alone.
+template <class T>
+MATAPPROX_HD T load_for_others(const T* from) {
+#ifdef __CUDA_ARCH__
+  return __ldcg(from);
 #else
   return *from;
 #endif

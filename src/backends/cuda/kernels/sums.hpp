@@ -29,8 +29,9 @@ struct BlockSum {
 /// What a thread adds up before the threads of its block do.
 inline constexpr Index kNumbersPerThread = 16;
 
-/// Element(i) for i in 0..size-1, summed in double: parts[b] is the sum of block b. Element may
-/// change numbers on the way.
+/// The sum, in double, of element.add(i, element.read(i)) for i in 0..size-1: parts[b] is that of
+/// block b. `add` may change what `read` has read, of its own i: a thread reads all that it adds up
+/// before it changes any of it, so that its reads need not wait for each other.
 template <class Element>
 struct PartialSums {
   static constexpr int kThreads = 256;
@@ -38,7 +39,7 @@ struct PartialSums {
   using Sum = BlockSum<kThreads>;
   using Shared = typename Sum::Shared;
   struct Local {
-    double sum = 0;
+    double sum;
   };
 
   Element element;
@@ -50,9 +51,16 @@ struct PartialSums {
   MATAPPROX_HD void begin(Place place, Local& local) const {
     local.sum = 0;
     const Index first = place.block * kNumbersPerBlock + place.thread;
+    decltype(element.read(first)) numbers[static_cast<std::size_t>(kNumbersPerThread)];
+    MATAPPROX_UNROLL
     for (Index k = 0; k < kNumbersPerThread; ++k) {
       const Index i = first + k * kThreads;
-      if (i < size) local.sum += element(i);
+      if (i < size) numbers[k] = element.read(i);
+    }
+    MATAPPROX_UNROLL
+    for (Index k = 0; k < kNumbersPerThread; ++k) {
+      const Index i = first + k * kThreads;
+      if (i < size) local.sum += element.add(i, numbers[k]);
     }
   }
   MATAPPROX_HD void fill(Place place, int step, Shared& shared, Local& local) const {
@@ -72,7 +80,7 @@ struct SumOfParts {
   using Sum = BlockSum<kThreads>;
   using Shared = Sum::Shared;
   struct Local {
-    double sum = 0;
+    double sum;
   };
 
   const double* parts = nullptr;
@@ -99,7 +107,7 @@ struct SumOfParts {
 /// Numbers that `sum_elements` needs for its parts.
 inline Index parts_of(Index size) { return ceil_div(size, Index{256} * kNumbersPerThread); }
 
-/// *result = the sum of element(i), i = 0 .. size-1; `parts` has parts_of(size) numbers.
+/// *result = the sum of the elements 0 .. size-1; `parts` has parts_of(size) numbers.
 template <class Queue, class Element>
 void sum_elements(
     const Queue& queue, const Element& element, Index size, double* parts, double* result) {

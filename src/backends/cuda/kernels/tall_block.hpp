@@ -1,7 +1,7 @@
 #pragma once
 
 #include "attention/functions.hpp"
-#include "grid.hpp"
+#include "sums.hpp"
 
 // Rows of tall matrices, column-major without gaps: neighbouring threads have neighbouring rows.
 namespace matapprox::cuda {
@@ -48,23 +48,42 @@ struct RowSquares {
   }
 };
 
-/// parts[p] = the largest |x| among numbers p, p + kParts, ...; not finite if one of them is not.
+/// parts[b] = the largest |x| of those that block b reads; not finite if one of them is not. As
+/// many blocks as a card of 132 multiprocessors can run at a time, fewer for fewer numbers.
 struct LargestNumbers {
   static constexpr int kThreads = 256;
-  static constexpr Index kParts = Index{64} * kThreads;
+  static constexpr Index kMostParts = 8 * 132;
+  using Shared = BlockSum<kThreads>::Shared;
+  struct Local {
+    double largest;
+  };
+
   const double* numbers = nullptr;
   Index size = 0;
   double* parts = nullptr;
 
-  static Index blocks() { return kParts / kThreads; }
-  MATAPPROX_HD void operator()(Place place) const {
-    const Index p = place.block * kThreads + place.thread;
-    double largest = 0;
-    for (Index i = p; i < size; i += kParts) {
-      const double x = numbers[i] < 0 ? -numbers[i] : numbers[i];
-      if (x > largest || x != x) largest = x;
-    }
-    parts[p] = largest;
+  MATAPPROX_HD Index blocks() const {
+    const Index wanted = ceil_div(size, kThreads);
+    return wanted < kMostParts ? wanted : kMostParts;
+  }
+  /// NaN stays.
+  static MATAPPROX_HD double larger(double a, double b) { return b > a || b != b ? b : a; }
+
+  MATAPPROX_HD int steps(Place) const { return BlockSum<kThreads>::steps(); }
+  MATAPPROX_HD void begin(Place place, Local& own) const {
+    own.largest = 0;
+    for (Index i = place.block * kThreads + place.thread; i < size; i += blocks() * kThreads)
+      own.largest = larger(own.largest, numbers[i] < 0 ? -numbers[i] : numbers[i]);
+  }
+  MATAPPROX_HD void fill(Place place, int step, Shared& shared, Local& own) const {
+    BlockSum<kThreads>::fill(place.thread, step, shared, own.largest);
+  }
+  MATAPPROX_HD void use(Place place, int step, Shared& shared, Local& own) const {
+    const int half = kThreads >> (step + 1);
+    if (place.thread < half) own.largest = larger(own.largest, shared.parts[place.thread + half]);
+  }
+  MATAPPROX_HD void end(Place place, const Local& own) const {
+    if (place.thread == 0) parts[place.block] = own.largest;
   }
 };
 

@@ -1,0 +1,82 @@
+// `attention train --control`, and what is said of a mechanism's shape before the first step.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/paths.hpp"
+#include "support/program_run.hpp"
+
+namespace matapprox::test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+using Arguments = std::vector<std::string>;
+
+ProgramResult train(const Arguments& more) {
+  Arguments words{"attention",
+                  "train",
+                  "--task",
+                  "adding",
+                  "--width",
+                  "16",
+                  "--pool",
+                  "flatten",
+                  "--evaluation-samples",
+                  "50",
+                  "--test-samples",
+                  "300",
+                  "-o",
+                  temporary_dir() + "/m.h5"};
+  words.insert(words.end(), more.begin(), more.end());
+  return run_program(words);
+}
+
+/// The control is the run that has tokenwise in the place of the mechanism, and is nothing else.
+TEST(CliAttentionControl, ItIsTheRunWithTokenwiseAttention) {
+  const Arguments brief{"--steps", "60", "--evaluate-every", "20", "--json", "-"};
+  const auto with = [&](Arguments more) {
+    more.insert(more.end(), {"--length", "16"});
+    more.insert(more.end(), brief.begin(), brief.end());
+    return train(more).json();
+  };
+  const json controlled = with({"--attention", "softmax", "--heads", "2", "--control"});
+  const json alone = with({"--attention", "softmax", "--heads", "2", "--force"});
+  const json tokenwise = with({"--attention", "tokenwise", "--heads", "2", "--force"});
+  EXPECT_EQ(controlled["result"], alone["result"]);
+  ASSERT_EQ(controlled["floors"].size(), alone["floors"].size() + 1);
+  const json& floor = controlled["floors"].back();
+  EXPECT_EQ(floor["name"], "the same with attention tokenwise, 60 steps");
+  EXPECT_EQ(floor["error"], tokenwise["result"]["error"]);
+  EXPECT_NE(floor["error"], alone["result"]["error"]);
+  EXPECT_EQ(floor["samples"], 300);
+}
+
+TEST(CliAttentionControl, WhatIsFrozenIsTrainedInTheControl) {
+  const ProgramResult run = train({"--attention",
+                                   "softmax",
+                                   "--freeze",
+                                   "block0.attention.query",
+                                   "--length",
+                                   "16",
+                                   "--steps",
+                                   "4",
+                                   "--control"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("the same with attention tokenwise, 4 steps"));
+}
+
+/// At length 50 the pattern of the module has too few factors, at 64 it has enough.
+TEST(CliAttentionControl, DistancesThatAPatternCannotReachAreSaid) {
+  const Arguments torch{"--pattern", "torch", "--steps", "2", "--force", "--length"};
+  const auto said_at = [&](const std::string& length) {
+    Arguments words = torch;
+    words.push_back(length);
+    return train(words).err;
+  };
+  EXPECT_THAT(said_at("50"), HasSubstr("psf: the pattern cannot reach the distances"));
+  EXPECT_THAT(said_at("64"), Not(HasSubstr("cannot reach")));
+}
+
+}  // namespace
+}  // namespace matapprox::test

@@ -1,0 +1,213 @@
+// `attention train --start-from`: what is taken from another model, and files that are refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+
+#include "matapprox/io/safetensors.hpp"
+#include "matapprox/training/model_file.hpp"
+#include "support/paths.hpp"
+#include "support/program_run.hpp"
+
+namespace matapprox::test {
+namespace {
+
+using attention::Parameter;
+using testing::HasSubstr;
+using testing::Not;
+using training::Model;
+using training::SavedModel;
+using Arguments = std::vector<std::string>;
+
+const std::string kAllParameters = "embedding,block0,block1,head";
+
+/// Trains two tiny layers with the given mechanism for a few steps, with one look at the end.
+ProgramResult train_tiny(const std::string& mechanism,
+                         const std::string& output,
+                         const Arguments& more = {}) {
+  Arguments words{"attention", "train", "--task",         "temporal_order",
+                  "--length",  "12",    "--attention",    mechanism,
+                  "--width",   "8",     "--heads",        "2",
+                  "--layers",  "2",     "--batch",        "4",
+                  "--steps",   "10",    "--test-samples", "10",
+                  "-o",        output,  "--force",        "--evaluation-samples",
+                  "10"};
+  words.insert(words.end(), more.begin(), more.end());
+  return run_program(words);
+}
+
+std::vector<float> numbers_of(const Parameter& p, const std::vector<float>& values) {
+  const auto first = values.begin() + p.offset;
+  return {first, first + p.size()};
+}
+
+/// The best values of that parameter in a saved model; empty if it has none of that name and size.
+std::vector<float> numbers_in(const SavedModel& saved, const Parameter& wanted) {
+  const Model<float> model(saved.model);
+  for (const Parameter& p : model.parameters().parameters()) {
+    if (p.name == wanted.name && p.rows == wanted.rows && p.cols == wanted.cols)
+      return numbers_of(p, saved.state.best);
+  }
+  return {};
+}
+
+/// What a model begins with that starts from `source`, by parameter.
+std::vector<float> start_of(const SavedModel& saved, const SavedModel& source, const Parameter& p) {
+  std::vector<float> taken = numbers_in(source, p);
+  if (!taken.empty()) return taken;
+  const Model<float> model(saved.model);
+  return numbers_of(p, model.parameters().initial_values<float>(saved.seed));
+}
+
+bool is_projection(const std::string& name) {
+  return name.find("attention.query") != std::string::npos ||
+         name.find("attention.key") != std::string::npos ||
+         name.find("attention.value") != std::string::npos;
+}
+
+/// The names that the note of --start-from lists.
+std::vector<std::string> names_taken(const std::string& err, const std::string& source) {
+  const std::string head = "from " + source + ": ";
+  const std::size_t begin = err.find(head);
+  if (begin == std::string::npos) return {};
+  std::string list = err.substr(begin + head.size(), err.find('\n', begin) - begin - head.size());
+  std::erase(list, ' ');
+  std::vector<std::string> names;
+  std::istringstream stream(list);
+  for (std::string name; std::getline(stream, name, ',');) names.push_back(name);
+  return names;
+}
+
+/// [SimpleTRON, Sec. 4.2]
+TEST(CliAttentionStart, SimpletronsQueriesKeysAndValuesStayFrozenInSoftmax) {
+  const std::string folder = temporary_dir();
+  const std::string simple = folder + "/simpletron.h5";
+  const std::string soft = folder + "/softmax.h5";
+  ASSERT_EQ(train_tiny("simpletron", simple).exit_code, 0);
+  const std::string freeze =
+      "block0.attention.query,block0.attention.key,block0.attention.value,"
+      "block1.attention.query,block1.attention.key,block1.attention.value";
+  const ProgramResult made =
+      train_tiny("softmax", soft, {"--start-from", simple, "--freeze", freeze, "--seed", "2"});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+
+  const SavedModel source = training::load_model(simple);
+  const SavedModel result = training::load_model(soft);
+  ASSERT_EQ(result.state.best_step, 10);
+  int frozen = 0;
+  const Model<float> model(result.model);
+  for (const Parameter& p : model.parameters().parameters()) {
+    const bool stays = numbers_of(p, result.state.best) == start_of(result, source, p);
+    EXPECT_EQ(stays, is_projection(p.name)) << p.name;
+    frozen += is_projection(p.name) && !numbers_in(source, p).empty() ? 1 : 0;
+  }
+  EXPECT_EQ(frozen, 2 * 3 * 2);
+}
+
+TEST(CliAttentionStart, WhatTheSourceDoesNotHaveIsNotListedAndStartsFresh) {
+  const std::string folder = temporary_dir();
+  const std::string simple = folder + "/simpletron.h5";
+  const std::string soft = folder + "/softmax.h5";
+  ASSERT_EQ(train_tiny("simpletron", simple).exit_code, 0);
+  const ProgramResult made = train_tiny(
+      "softmax", soft, {"--start-from", simple, "--freeze", kAllParameters, "--seed", "2"});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+
+  const SavedModel source = training::load_model(simple);
+  const SavedModel result = training::load_model(soft);
+  const std::vector<std::string> taken = names_taken(made.err, simple);
+  std::vector<std::string> fresh;
+  const Model<float> model(result.model);
+  for (const Parameter& p : model.parameters().parameters()) {
+    EXPECT_EQ(numbers_of(p, result.state.best), start_of(result, source, p)) << p.name;
+    const bool listed = std::find(taken.begin(), taken.end(), p.name) != taken.end();
+    EXPECT_EQ(listed, !numbers_in(source, p).empty()) << p.name;
+    if (!listed) fresh.push_back(p.name);
+  }
+  EXPECT_THAT(fresh,
+              testing::UnorderedElementsAre("block0.attention.output.weight",
+                                            "block0.attention.output.bias",
+                                            "block1.attention.output.weight",
+                                            "block1.attention.output.bias"));
+}
+
+TEST(CliAttentionStart, DamagedSafetensorsAreAFileErrorAndNothingIsTrained) {
+  const std::string folder = temporary_dir();
+  const std::string model = folder + "/model.h5";
+  const std::string weights = folder + "/model.safetensors";
+  ASSERT_EQ(train_tiny("softmax", model).exit_code, 0);
+  ASSERT_EQ(run_program({"attention", "weights", model, "-o", weights}).exit_code, 0);
+  const std::string bytes = read_file(weights);
+  const std::string damaged = folder + "/damaged.safetensors";
+  const std::string output = folder + "/output.h5";
+  const auto refused = [&](const std::string& text) {
+    const ProgramResult result = train_tiny("softmax", output, {"--start-from", damaged});
+    EXPECT_EQ(result.exit_code, 3) << result.err;
+    EXPECT_EQ(result.out, "");
+    EXPECT_THAT(result.err, HasSubstr("damaged.safetensors: " + text));
+    EXPECT_THAT(result.err, Not(HasSubstr("defect")));
+    EXPECT_FALSE(std::filesystem::exists(output));
+  };
+  refused("cannot read");
+  write_file(damaged, "");
+  refused("the file is empty");
+  write_file(damaged, "This is no safetensors file.");
+  refused("not a safetensors file, or damaged");
+  write_file(damaged, bytes.substr(0, 100));
+  refused("");
+  write_file(damaged, bytes.substr(0, bytes.size() - 1));
+  refused("tensor '");
+  write_file(damaged, bytes + "x");
+  refused("");
+  std::string renamed = bytes;
+  renamed.replace(renamed.find("\"F32\""), 5, "\"F99\"");
+  write_file(damaged, renamed);
+  refused("tensor '");
+}
+
+/// All weights of a model as a safetensors file, as doubles where `wide` says so.
+template <class Wide>
+void write_weights(const std::string& path, const SavedModel& saved, const Wide& wide) {
+  std::vector<NamedTensor> tensors;
+  const Model<float> model(saved.model);
+  for (const Parameter& p : model.parameters().parameters()) {
+    const std::vector<float> floats = numbers_of(p, saved.state.best);
+    NamedTensor tensor{p.name, {p.rows, p.cols}, floats};
+    if (wide(p.name)) tensor.values = std::vector<double>(floats.begin(), floats.end());
+    tensors.push_back(std::move(tensor));
+  }
+  write_safetensors(path, tensors);
+}
+
+/// Either every parameter comes from the file, or the message names the type that does not fit.
+void expect_taken_or_refused(const SavedModel& source, const std::string& weights) {
+  const std::string copy = temporary_dir() + "/copy.h5";
+  const ProgramResult made = train_tiny(
+      "softmax", copy, {"--start-from", weights, "--freeze", kAllParameters, "--seed", "2"});
+  if (made.exit_code != 0) {
+    EXPECT_THAT(made.err, HasSubstr("F64"));
+    return;
+  }
+  EXPECT_TRUE(training::load_model(copy).state.best == source.state.best)
+      << "tensors of doubles were left out and nothing said so:\n"
+      << made.err;
+}
+
+TEST(CliAttentionStart, TensorsOfDoublesAreTakenOrRefusedByTheirType) {
+  const std::string folder = temporary_dir();
+  const std::string model = folder + "/model.h5";
+  ASSERT_EQ(train_tiny("softmax", model).exit_code, 0);
+  const SavedModel source = training::load_model(model);
+  const std::string weights = folder + "/weights.safetensors";
+  write_weights(weights, source, [](const std::string&) { return false; });
+  expect_taken_or_refused(source, weights);
+  write_weights(weights, source, [](const std::string&) { return true; });
+  expect_taken_or_refused(source, weights);
+  write_weights(weights, source, is_projection);
+  expect_taken_or_refused(source, weights);
+}
+
+}  // namespace
+}  // namespace matapprox::test

@@ -1,0 +1,65 @@
+#include "methods/chord/evaluation.hpp"
+
+#include <gtest/gtest.h>
+
+#include "matapprox/operators/dense.hpp"
+#include "methods/chord/chain.hpp"
+#include "support/expect_close.hpp"
+#include "support/host_card.hpp"
+#include "support/known_spectrum.hpp"
+
+namespace matapprox {
+namespace {
+
+using chord_fit::Evaluation;
+using chord_fit::Target;
+
+constexpr Index kOrder = 21;
+
+/// An unbiased estimate: over all samples of a size its mean is the whole, for one column each that
+/// is the mean over the columns. Value and gradient, on the processor and by the card's code.
+TEST(ChordEvaluation, SamplesOfOneColumnHaveTheWholeAsTheirMean) {
+  const DenseOperator A(test::random_matrix(kOrder, kOrder));
+  const Target target(A, {});
+  const ChordFactors chain = test::random_chain(chord_reference_pattern(kOrder));
+  const auto card = [](const ChordPattern& pattern, Index most, const ChordTarget& part) {
+    return test::host_card_objective(pattern, most, part);
+  };
+  for (const bool on_device : {false, true}) {
+    RunControl control;
+    control.on_device = on_device;
+    Evaluation objective(chain.pattern, target, kOrder, control, card);
+    const auto count = static_cast<Index>(chain.values.size());
+    const TallBlock values(objective.place(),
+                           Eigen::Map<const Matrix>(chain.values.data(), count, 1));
+    TallBlock gradient(objective.place(), count, 1);
+    const double whole = objective.of_all(values.data(), gradient.data());
+    const Matrix whole_gradient = to_host(gradient.columns());
+
+    double mean = 0;
+    Matrix mean_gradient = Matrix::Zero(count, 1);
+    for (Index c = 0; c < kOrder; ++c) {
+      mean += objective.of_sample(std::span(&c, 1), values.data(), gradient.data()) / kOrder;
+      mean_gradient += to_host(gradient.columns()) / kOrder;
+    }
+    EXPECT_NEAR(mean, whole, 1e-13 * whole) << on_device;
+    EXPECT_CLOSE(mean_gradient, whole_gradient, 1e-13) << on_device;
+  }
+}
+
+/// What is stated of a sample without a gradient is what is stated with one.
+TEST(ChordEvaluation, TheValueAloneIsTheValueWithItsGradient) {
+  const DenseOperator A(test::random_matrix(kOrder, kOrder));
+  const Target target(A, {});
+  const ChordFactors chain = test::random_chain(chord_reference_pattern(kOrder));
+  const RunControl control;
+  Evaluation objective(chain.pattern, target, kOrder, control, {});
+  std::vector<double> gradient(chain.values.size());
+  const std::vector<Index> J{20, 3, 3, 7};
+  const double f = objective.of_sample(J, chain.values.data(), nullptr);
+  EXPECT_GT(f, 0);
+  EXPECT_NEAR(objective.of_sample(J, chain.values.data(), gradient.data()), f, 1e-14 * f);
+}
+
+}  // namespace
+}  // namespace matapprox
