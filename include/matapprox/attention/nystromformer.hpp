@@ -19,10 +19,10 @@ struct NystromformerOptions {
 /// The steps are not to be replaced by an exact pseudo-inverse: A has a condition of 10^5, and
 /// stopping early is what regularises it. Z begins at A^T over the largest column sum of this one
 /// matrix (the published code takes the largest of the whole batch, so that a result depends on who
-/// is beside it). Runs are of rows, padding included; means are over the tokens of a run, zero where
-/// it has none. The convolution adds sum_t c_t v_{i+t-w/2} to row i, c a parameter of each head.
-/// 4 N L d multiplications and 24 L^3 a head, beside 4 d^2 N. Causal: no, landmarks hold later
-/// tokens.
+/// is beside it). Runs are of rows, padding included; means are over the tokens of a run, zero
+/// where it has none. The convolution adds sum_t c_t v_{i+t-w/2} to row i, c a parameter of each
+/// head. 4 N L d multiplications and 24 L^3 a head, beside 4 d^2 N. Causal: no, landmarks hold
+/// later tokens.
 template <class T>
 std::unique_ptr<Attention<T>> nystromformer(ParameterList& list,
                                             const std::string& prefix,
