@@ -29,8 +29,8 @@ struct TimedAttention {
 /// Times layers at every length, shape.length being the longest; a
 /// mechanism that has one head is made with one. Every round runs everything once (for at least 10
 /// ms each), so that what else the machine does hits all alike. Inputs are standard normal.
-/// Throws InvalidArgument for a mechanism or an option that does not exist, a length below 1, rounds
-/// below 1.
+/// Throws InvalidArgument for a mechanism or an option that does not exist, a length below 1,
+/// rounds below 1.
 std::vector<TimedAttention> time_attention(const std::vector<ChosenMechanism>& mechanisms,
                                            const AttentionShape& shape,
                                            const std::vector<Index>& lengths,
