@@ -12,8 +12,8 @@ namespace {
 using attention::AttentionCost;
 using attention::TableOneSetting;
 
-/// Crossovers are looked for up to here.
-constexpr Index kLongest = Index{1} << 14;
+/// Crossovers are looked for up to here: counting the tiles of softmax attention takes time ~ N^2.
+constexpr Index kLongest = 4096;
 
 struct Entry {
   const char* mechanism;
