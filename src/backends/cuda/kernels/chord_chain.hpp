@@ -104,7 +104,7 @@ class ChordChain {
       using Many = ChordGradient<T, I, kWidth, 8>;
       using Few = ChordGradient<T, I, kWidth, 32>;
       // Few rows make few blocks: then more threads for each row, if there are pieces for them.
-      if (ceil_div(shape_.order, Many::kRows) < kManyBlocks && columns >= 32 * kWidth) {
+      if (ceil_div(shape_.order, Many::kRows) < kManyBlocks && columns >= Index{32} * kWidth) {
         run(Few{});
       } else {
         run(Many{});
@@ -129,7 +129,7 @@ class ChordChain {
   // product with several rows a thread: of fewer than about two for each, some would have none to
   // run for long. 8 columns of 2^20 rows are 256.
   static constexpr Index kLargeBlocks = 256;
-  static constexpr Index kManyBlocks = 4 * 132;
+  static constexpr Index kManyBlocks = Index{4} * 132;
 
   template <bool kToDevice>
   void reorder(const T* from, T* to) const {

@@ -138,7 +138,7 @@ struct ChordProduct {
     }
     MATAPPROX_UNROLL
     for (int r = 0; r < kRows; ++r) {
-      if (row + r * tiles.step < tiles.rows)
+      if (row + Index{r} * tiles.step < tiles.rows)
         store_numbers(sums[r], y + (own[r] * columns + column));
     }
   }

@@ -52,7 +52,7 @@ struct RowSquares {
 /// many blocks as a card of 132 multiprocessors can run at a time, fewer for fewer numbers.
 struct LargestNumbers {
   static constexpr int kThreads = 256;
-  static constexpr Index kMostParts = 8 * 132;
+  static constexpr Index kMostParts = Index{8} * 132;
   using Shared = BlockSum<kThreads>::Shared;
   struct Local {
     double largest;
