@@ -546,7 +546,7 @@ TEST(CliAttention, BenchShowsTheTableOfThePaperBesideWhatIsCounted) {
                                     "--heads",
                                     "2",
                                     "--mechanisms",
-                                    "mean",
+                                    "singularformer:rank=0",
                                     "--json",
                                     "-"})
                          .json()["table_one"];

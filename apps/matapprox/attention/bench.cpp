@@ -145,8 +145,9 @@ attention::TableOneSetting setting_of(const BenchCommand& command,
   const std::string singularformer = given(mechanisms, "singularformer", "rank");
   setting.linformer_rank =
       linformer.empty() ? attention::LinformerOptions{}.rank : std::stoll(linformer);
-  setting.singularformer_rank =
-      singularformer.empty() ? command.width / command.heads : std::stoll(singularformer);
+  setting.singularformer_rank = singularformer.empty() ? 0 : std::stoll(singularformer);
+  if (setting.singularformer_rank == 0)  // its default
+    setting.singularformer_rank = command.width / command.heads;
   return setting;
 }
 
