@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -67,7 +68,7 @@ void write_checkpoint(Session& session,
                       const ResumeState& state,
                       double seconds) {
   session.latest_state = state;
-  MeasureOptions error_only = session.measuring;
+  MeasureOptions error_only = within_fit(session.measuring, 0);
   error_only.spectral_iterations = 0;
   error_only.time_products = false;
   const RunResult result{
@@ -75,11 +76,10 @@ void write_checkpoint(Session& session,
                     best.summary,
                     best.symmetrized(),
                     session.command.size.precision()),
-      seconds,
-      0,
-      0};
-  const Measurement measured =
-      measure(*session.input.matrix, result.approximation, session.facts, error_only);
+      seconds};
+  std::optional<Measurement> measured;
+  if (error_only.effort != MeasureEffort::kNone)
+    measured = measure(*session.input.matrix, result.approximation, session.facts, error_only);
   save(session.command.output,
        result.approximation,
        saved_record(session.input, result, measured, true, state));
@@ -120,12 +120,22 @@ int finish(const Session& session, const RunResult& result) {
   const Termination termination = result.approximation.summary.termination;
   const bool interrupted = termination == Termination::kInterrupted;
   const bool unfinished = interrupted || termination == Termination::kMaxSeconds;
-  const Measurement measured =
-      measure(*session.input.matrix, result.approximation, session.facts, session.measuring);
+  std::optional<Measurement> measured;
+  if (session.measuring.effort != MeasureEffort::kNone) {
+    measured = measured_with_progress(*session.input.matrix,
+                                      result.approximation,
+                                      session.facts,
+                                      within_fit(session.measuring, result.multiplications),
+                                      command.common.quiet());
+  }
   const ResumeState state = unfinished ? session.latest_state : ResumeState{};
-  save(command.output,
-       result.approximation,
-       saved_record(session.input, result, measured, interrupted, state));
+  {
+    ProgressLine line(command.common.quiet());
+    line.start("saving " + command.output, std::numeric_limits<double>::infinity());
+    save(command.output,
+         result.approximation,
+         saved_record(session.input, result, measured, interrupted, state));
+  }
 
   Comparison report;
   report.path = command.input.path();

@@ -107,7 +107,7 @@ Comparison run_comparison(const CompareCommand& command,
     row.saved_to = saved_path(command, row.method);
     save(*row.saved_to,
          result.approximation,
-         saved_record(loaded, result, *row.measurement, row.interrupted, ResumeState{}));
+         saved_record(loaded, result, row.measurement, row.interrupted, ResumeState{}));
   };
   Comparison comparison = compare(*loaded.matrix, options, control, events);
   comparison.path = command.input.path();
@@ -136,6 +136,8 @@ int run_compare(const CompareCommand& command) {
   command.size.check();
   check_methods(command.methods);
   const ComparisonOptions options = comparison_options(command);
+  require(options.measure.effort != MeasureEffort::kNone,
+          "--measure none: a comparison without errors says nothing");
   require(!(command.json.replaces_text() && command.csv == "-"),
           "--json - and --csv - exclude each other");
   command.json.check();

@@ -1,3 +1,5 @@
+#include <malloc.h>
+
 #include <CLI/CLI.hpp>
 
 #include "command_line.hpp"
@@ -10,6 +12,10 @@
 int main(int argc, char** argv) {
   using namespace matapprox;
   try {
+    // Blocks of columns come and go all the time: freed memory is kept, as giving it back and taking
+    // it again costs a page fault for every 4 kB.
+    mallopt(M_MMAP_THRESHOLD, 1 << 28);
+    mallopt(M_TRIM_THRESHOLD, 1 << 29);
     kernels::configure_blas();
     CLI::App app(
         "Replaces a large matrix by something small and measures how good the replacement is.",

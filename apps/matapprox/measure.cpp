@@ -9,6 +9,9 @@
 #include "matapprox/io/saved_approximation.hpp"
 #include "matapprox/report/comparison.hpp"
 #include "output.hpp"
+#include "output.hpp"
+#include "report/row_text.hpp"
+#include "saved_record.hpp"
 #include "shared_options.hpp"
 
 namespace matapprox::app {
@@ -19,12 +22,13 @@ struct MeasureCommand {
   InputOptions input;
   CommonOptions common;
   DeviceOptions device;
-  MeasuringOptions measuring;
+  MeasuringOptions measuring{MeasureEffort::kFull};
   JsonOptions json;
 };
 
 std::string error_lines(const Measurement& measured) {
-  const char* how = measured.error_is_exact ? "exact" : "estimated";
+  const std::string how =
+      measured.error_is_exact ? "exact" : "estimated from " + report::sample_text(measured);
   std::string text;
   if (measured.relative_error) {
     text += fmt::format("relative error      {:.6e}  ({})\n", *measured.relative_error, how);
@@ -36,10 +40,13 @@ std::string error_lines(const Measurement& measured) {
     text +=
         fmt::format("95 % interval       {:.6e} .. {:.6e}\n", interval->first, interval->second);
   }
-  text += fmt::format("|A - B|_2 at least  {:.6e}\n", measured.spectral_error_lower);
-  text += fmt::format("product             {:.3g} ms with 1 column, {:.3g} ms with 64\n",
-                      1e3 * measured.apply_seconds_1,
-                      1e3 * measured.apply_seconds_64);
+  if (measured.spectral_error_lower)
+    text += fmt::format("|A - B|_2 at least  {:.6e}\n", *measured.spectral_error_lower);
+  if (measured.apply_seconds_1 && measured.apply_seconds_64) {
+    text += fmt::format("product             {:.3g} ms with 1 column, {:.3g} ms with 64\n",
+                        1e3 * *measured.apply_seconds_1,
+                        1e3 * *measured.apply_seconds_64);
+  }
   if (measured.worse_than_zero) text += "the zero matrix is nearer than this approximation\n";
   return text;
 }
@@ -73,6 +80,7 @@ Comparison measured_comparison(const MeasureCommand& command,
           A.rows(),
           A.cols());
   const MeasureOptions options = command.measuring.options(command.common.seed());
+  require(options.effort != MeasureEffort::kNone, "--measure none leaves nothing to do");
   Comparison comparison;
   comparison.path = command.input.path();
   comparison.description = A.description();
@@ -80,9 +88,11 @@ Comparison measured_comparison(const MeasureCommand& command,
   comparison.basis = "saved approximation " + command.saved;
   comparison.seed = command.common.seed();
   comparison.threads = threads();
-  const RunResult result{B, saved.record.fit_seconds, 0, 0};
-  ComparisonRow row = comparison_row(
-      B.summary.method, result, measure(A, B, comparison.facts, options), saved.record.interrupted);
+  const RunResult result{B, saved.record.fit_seconds};
+  const Measurement measured = measured_with_progress(
+      A, B, comparison.facts, within_fit(options, 0), command.common.quiet());
+  ComparisonRow row =
+      comparison_row(B.summary.method, result, measured, saved.record.interrupted);
   row.passes.reset();
   row.saved_to = command.saved;
   comparison.rows.push_back(row);

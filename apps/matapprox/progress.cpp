@@ -28,7 +28,12 @@ void ProgressLine::start(const std::string& label, double max_seconds) {
 void ProgressLine::update(const Progress& progress) {
   if (!is_due()) return;
   const double elapsed = std::chrono::duration<double>(Clock::now() - started_).count();
-  std::string text = fmt::format("{}: iteration {}", label_, progress.iteration);
+  std::string text = label_ + ":";
+  if (progress.iteration > 0) {
+    text += fmt::format(" iteration {}", progress.iteration);
+  } else if (progress.fraction_done >= 0) {
+    text += fmt::format(" {:.0f} %", 100 * progress.fraction_done);
+  }
   if (progress.relative_error >= 0)
     text += fmt::format(", relative error {:.4e}", progress.relative_error);
   double left = max_seconds_ - elapsed;

@@ -1,15 +1,24 @@
 #pragma once
 
+#include <optional>
+
 #include "matapprox/io/saved_approximation.hpp"
 #include "matapprox/report/run.hpp"
 
 namespace matapprox::app {
 
-/// What is written beside the factors of a run.
+/// What is written beside the factors of a run; `measured` is empty where nothing was measured.
 SavedRecord saved_record(const LoadedMatrix& input,
                          const RunResult& result,
-                         const Measurement& measured,
+                         const std::optional<Measurement>& measured,
                          bool interrupted,
                          const ResumeState& resume);
+
+/// measure(), with a line on the terminal that says how far it is.
+Measurement measured_with_progress(const LinearOperator& A,
+                                   const LinearOperator& B,
+                                   const MatrixFacts& facts,
+                                   const MeasureOptions& options,
+                                   bool quiet);
 
 }  // namespace matapprox::app

@@ -11,6 +11,7 @@
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/threads.hpp"
 #include "output.hpp"
+#include "progress.hpp"
 
 namespace matapprox::app {
 
@@ -74,7 +75,12 @@ LoadedMatrix InputOptions::load(bool quiet) const {
             "--bandwidth {} is not positive; without it the median rule finds one",
             value);
   }
-  LoadedMatrix loaded = matapprox::load(path_, options);
+  LoadedMatrix loaded;
+  {
+    ProgressLine line(quiet);
+    line.start("reading " + path_, std::numeric_limits<double>::infinity());
+    loaded = matapprox::load(path_, options);
+  }
   for (const std::string& text : loaded.notes) note(quiet, fmt::format("{}: {}", path_, text));
   return loaded;
 }
@@ -203,12 +209,25 @@ Precision SizeOptions::precision() const {
 }
 
 void MeasuringOptions::add(CLI::App& app) {
+  app.add_option("--measure",
+                 effort_,
+                 fmt::format("What measuring may take: none, quick (about as long as the fit), full "
+                             "[{}]",
+                             effort_))
+      ->type_name("");
   app.add_flag(
       "--exact-error", exact_, "Exact error whatever it takes, not an estimate for large matrices");
 }
 
 MeasureOptions MeasuringOptions::options(std::uint64_t seed) const {
+  const auto& names = EnumNames<MeasureEffort>::values;
+  const auto found = std::find(names.begin(), names.end(), effort_);
+  require(
+      found != names.end(), "--measure '{}' is not one of {}", effort_, fmt::join(names, ", "));
   MeasureOptions result;
+  result.effort = static_cast<MeasureEffort>(found - names.begin());
+  require(!exact_ || result.effort != MeasureEffort::kNone,
+          "--exact-error and --measure none exclude each other");
   result.always_exact = exact_;
   result.seed = seed;
   return result;

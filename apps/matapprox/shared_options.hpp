@@ -135,13 +135,19 @@ class SizeOptions {
   double max_seconds_ = std::numeric_limits<double>::infinity();
 };
 
-/// --exact-error
+/// --measure --exact-error
 class MeasuringOptions {
  public:
+  /// `default_effort` stands where the command line says nothing.
+  explicit MeasuringOptions(MeasureEffort default_effort = MeasureEffort::kQuick)
+      : effort_(enum_name(default_effort)) {}
   void add(CLI::App& app);
+  /// Throws InvalidArgument for another effort than none, quick and full, and for none together
+  /// with --exact-error.
   MeasureOptions options(std::uint64_t seed) const;
 
  private:
+  std::string effort_;
   bool exact_ = false;
 };
 

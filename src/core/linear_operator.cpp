@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/large_pages.hpp"
 #include "core/require.hpp"
 #include "matapprox/core/random.hpp"
 
@@ -9,6 +10,13 @@ namespace matapprox {
 namespace {
 
 constexpr Index kPanelColumns = 64;
+
+/// An m x n block that is about to be filled.
+Matrix new_block(Index m, Index n) {
+  Matrix Y(m, n);
+  prefer_large_pages(Y.data(), static_cast<std::size_t>(Y.size()) * sizeof(double));
+  return Y;
+}
 
 void require_indices(std::span<const Index> indices, Index bound, const char* what) {
   for (const Index index : indices) {
@@ -30,7 +38,7 @@ Matrix LinearOperator::apply(const ConstBlock& X) const {
           "apply: the block has {} rows, the operator {} columns",
           X.rows(),
           cols());
-  Matrix Y(rows(), X.cols());
+  Matrix Y = new_block(rows(), X.cols());
   if (Y.size() > 0) do_apply(X, Y);
   return Y;
 }
@@ -40,7 +48,7 @@ Matrix LinearOperator::apply_transpose(const ConstBlock& X) const {
           "apply_transpose: the block has {} rows, the operator {} rows",
           X.rows(),
           rows());
-  Matrix Y(cols(), X.cols());
+  Matrix Y = new_block(cols(), X.cols());
   if (Y.size() > 0) do_apply_transpose(X, Y);
   return Y;
 }
@@ -68,14 +76,14 @@ TallBlock LinearOperator::apply_transpose(const ConstTallColumns& X) const {
 
 Matrix LinearOperator::columns_at(std::span<const Index> J) const {
   require_indices(J, cols(), "columns_at");
-  Matrix Y(rows(), static_cast<Index>(J.size()));
+  Matrix Y = new_block(rows(), static_cast<Index>(J.size()));
   if (Y.size() > 0) do_columns_at(J, Y);
   return Y;
 }
 
 Matrix LinearOperator::rows_at(std::span<const Index> I) const {
   require_indices(I, rows(), "rows_at");
-  Matrix Y(cols(), static_cast<Index>(I.size()));
+  Matrix Y = new_block(cols(), static_cast<Index>(I.size()));
   if (Y.size() > 0) do_rows_at(I, Y);
   return Y;
 }

@@ -9,6 +9,8 @@
 
 #include "core/require.hpp"
 #include "factors/factor_value.hpp"
+#include "kernels/gemm.hpp"
+#include "matapprox/core/threads.hpp"
 
 namespace matapprox {
 namespace {
@@ -41,6 +43,13 @@ Matrix chain_rows(const std::vector<Factor>& factors, std::span<const Index> I) 
     X = apply_value(*factor->value, !factor->transposed, X);
   }
   return X;
+}
+
+/// `count` rows from `first` on of a dense factor, or of its transpose.
+Matrix dense_rows(const Factor& factor, bool transposed, Index first, Index count) {
+  const auto& F = std::get<Matrix>(*factor.value);
+  if (factor.transposed != transposed) return F.middleCols(first, count).transpose();
+  return F.middleRows(first, count);
 }
 
 /// True if the product is its own transpose by construction: the same values mirrored around a
@@ -108,7 +117,33 @@ Cost FactorProduct::cost() const {
     column += apply;
     apply *= 2;
   }
-  return {stored.numbers, stored.bytes, apply, column};
+  const auto* left = std::get_if<Matrix>(factors_.front().value.get());
+  const auto* right = std::get_if<Matrix>(factors_.back().value.get());
+  const bool dense_ends = factors_.size() > 1 && left != nullptr && right != nullptr;
+  const double diagonal = dense_ends ? static_cast<double>(std::min(rows(), cols())) *
+                                           static_cast<double>(factor_cols(factors_.front())) *
+                                           static_cast<double>(factor_rows(factors_.back()))
+                                     : -1.0;
+  return {stored.numbers, stored.bytes, apply, column, diagonal};
+}
+
+/// With dense factors at both ends, diag(L M R) = the row sums of (L M) o R^T, in panels of rows.
+Vector FactorProduct::diagonal() const {
+  if (cost().multiplications_for_diagonal < 0) return LinearOperator::diagonal();
+  const std::vector<Factor> inner(factors_.begin() + 1, factors_.end() - 1);
+  const Index width = factor_rows(factors_.back());
+  const Matrix M = inner.empty() ? Matrix() : chain_apply(inner, Matrix::Identity(width, width));
+  constexpr Index kPanelRows = 512;
+  Vector result(std::min(rows(), cols()));
+  parallel_for((result.size() + kPanelRows - 1) / kPanelRows, [&](Index panel) {
+    const Index first = panel * kPanelRows;
+    const Index count = std::min(kPanelRows, result.size() - first);
+    Matrix L = dense_rows(factors_.front(), false, first, count);
+    if (!inner.empty()) L = kernels::product(L, M);
+    const Matrix R = dense_rows(factors_.back(), true, first, count);
+    result.segment(first, count) = L.cwiseProduct(R).rowwise().sum();
+  });
+  return result;
 }
 
 KnownFacts FactorProduct::known_facts() const {

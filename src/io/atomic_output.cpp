@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -18,6 +19,8 @@ namespace matapprox {
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr std::size_t kPieceBytes = std::size_t{1} << 25;
 
 [[noreturn]] void fail(const std::string& path, int code) {
   throw FileError(fmt::format("{}: cannot write: {}", path, std::generic_category().message(code)));
@@ -74,10 +77,15 @@ void AtomicOutput::write(std::string_view bytes) {
   const int descriptor = open(temporary_.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
   if (descriptor < 0) fail(path_, errno);
   int code = 0;
+  off64_t done = 0;
   while (!bytes.empty() && code == 0) {
-    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    const ssize_t written =
+        ::write(descriptor, bytes.data(), std::min(bytes.size(), kPieceBytes));
     if (written >= 0) {
       bytes.remove_prefix(static_cast<std::size_t>(written));
+      // On its way to the disk while the rest is copied; commit() waits for it.
+      sync_file_range(descriptor, done, written, SYNC_FILE_RANGE_WRITE);
+      done += written;
     } else if (errno != EINTR) {
       code = errno;
     }

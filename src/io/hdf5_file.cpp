@@ -3,12 +3,18 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cmath>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
 
 #include "core/require.hpp"
+#include "io/file_numbers.hpp"
 #include "io/hdf5_image.hpp"
 #include "io/hdf5_values.hpp"
 #include "io/isolated.hpp"
+#include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
 
 namespace matapprox {
@@ -69,35 +75,101 @@ Hdf5DatasetInfo find(const std::string& path, const std::string& wanted) {
   return info;
 }
 
-void require_finite(const Matrix& A, Index first_row, Index count, const std::string& what) {
-  for (Index i = first_row; i < first_row + count; ++i) {
-    for (Index j = 0; j < A.cols(); ++j) {
-      if (!std::isfinite(A(i, j))) {
-        throw FileError(
-            fmt::format("{}: row {}, column {}: {} is not a finite number", what, i, j, A(i, j)));
-      }
-    }
+/// How the numbers lie in the file, where they do one after the other in a type of this list, as
+/// they are written without chunks and filters; else empty.
+std::optional<FileNumbers> contiguous_numbers(const Handle& dataset,
+                                              const Hdf5DatasetInfo& info,
+                                              Index file_bytes) {
+  const Handle layout(H5Dget_create_plist(dataset.id()), H5Pclose);
+  const Handle type(H5Dget_type(dataset.id()), H5Tclose);
+  const haddr_t offset = H5Dget_offset(dataset.id());
+  if (!layout || !type || H5Pget_layout(layout.id()) != H5D_CONTIGUOUS ||
+      H5Pget_external_count(layout.id()) != 0 || offset == HADDR_UNDEF) {
+    return std::nullopt;
   }
+  struct Known {
+    hid_t type;
+    char kind;
+    bool big_endian;
+  };
+  const std::array<Known, 20> known{{{H5T_IEEE_F64LE, 'f', false}, {H5T_IEEE_F32LE, 'f', false},
+                                     {H5T_IEEE_F64BE, 'f', true},  {H5T_IEEE_F32BE, 'f', true},
+                                     {H5T_STD_I8LE, 'i', false},   {H5T_STD_I16LE, 'i', false},
+                                     {H5T_STD_I32LE, 'i', false},  {H5T_STD_I64LE, 'i', false},
+                                     {H5T_STD_U8LE, 'u', false},   {H5T_STD_U16LE, 'u', false},
+                                     {H5T_STD_U32LE, 'u', false},  {H5T_STD_U64LE, 'u', false},
+                                     {H5T_STD_I8BE, 'i', true},    {H5T_STD_I16BE, 'i', true},
+                                     {H5T_STD_I32BE, 'i', true},   {H5T_STD_I64BE, 'i', true},
+                                     {H5T_STD_U8BE, 'u', true},    {H5T_STD_U16BE, 'u', true},
+                                     {H5T_STD_U32BE, 'u', true},   {H5T_STD_U64BE, 'u', true}}};
+  const auto found = std::find_if(known.begin(), known.end(), [&](const Known& each) {
+    return H5Tequal(type.id(), each.type) > 0;
+  });
+  if (found == known.end()) return std::nullopt;
+  FileNumbers numbers{found->kind,
+                      static_cast<Index>(H5Tget_size(type.id())),
+                      found->big_endian,
+                      false,
+                      info.rows,
+                      info.cols,
+                      static_cast<Index>(offset)};
+  Index bytes = 0;
+  const bool inside = offset <= static_cast<haddr_t>(file_bytes) &&
+                      !__builtin_mul_overflow(info.rows, info.cols, &bytes) &&
+                      !__builtin_mul_overflow(bytes, numbers.item_size, &bytes) &&
+                      bytes <= file_bytes - numbers.offset;
+  if (!inside) return std::nullopt;  // HDF5 says what is wrong with it
+  return numbers;
 }
 
-Matrix read(const std::string& path, const std::string& wanted) {
-  const hdf5::Quiet quiet;
-  const Hdf5DatasetInfo info = find(path, wanted);
-  const std::string what = label(path, info.dataset);
-  require_memory(8.0 * static_cast<double>(info.rows) * static_cast<double>(info.cols), what);
-  const Handle file = hdf5::open_file(path);
-  const Handle dataset = hdf5::open_dataset(file, info.dataset, path);
-  Matrix A(info.rows, info.cols);
-  const Index step = std::min(info.rows, std::max<Index>(1, kNumbersAtOnce / info.cols));
-  using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  RowMajor rows(step, info.cols);
-  for (Index first = 0; first < info.rows; first += step) {
-    const Index count = std::min(step, info.rows - first);
-    hdf5::read_block(dataset, first, count, 0, info.cols, rows.data(), what);
-    A.middleRows(first, count) = rows.topRows(count);
-    require_finite(A, first, count, what);
+/// Memory that a forked child fills for its parent, row after row.
+class SharedRows {
+ public:
+  SharedRows(Index rows, Index cols, const std::string& what)
+      : bytes_(static_cast<std::size_t>(rows * cols) * sizeof(double)) {
+    memory_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory_ == MAP_FAILED)
+      throw NotAvailable(fmt::format("{}: no memory to read {} bytes", what, bytes_));
   }
-  return A;
+  ~SharedRows() { munmap(memory_, bytes_); }
+  SharedRows(const SharedRows&) = delete;
+  SharedRows& operator=(const SharedRows&) = delete;
+  double* data() const { return static_cast<double*>(memory_); }
+
+ private:
+  std::size_t bytes_;
+  void* memory_ = nullptr;
+};
+
+/// All entries through libhdf5, which decompresses and converts them: in a child process, once.
+Matrix read_through_library(const std::string& path, const Hdf5DatasetInfo& info) {
+  const std::string what = label(path, info.dataset);
+  const SharedRows rows(info.rows, info.cols, what);
+  const auto read = [&] {
+    const hdf5::Quiet quiet;
+    const Handle file = hdf5::open_file(path);
+    const Handle dataset = hdf5::open_dataset(file, info.dataset, path);
+    const Index step = std::min(info.rows, std::max<Index>(1, kNumbersAtOnce / info.cols));
+    for (Index first = 0; first < info.rows; first += step) {
+      const Index count = std::min(step, info.rows - first);
+      hdf5::read_block(
+          dataset, first, count, 0, info.cols, rows.data() + first * info.cols, what);
+    }
+  };
+  if (!rehearse(path, "HDF5", read)) read();
+  FileNumbers numbers;
+  numbers.rows = info.rows;
+  numbers.cols = info.cols;
+  return convert_numbers(reinterpret_cast<const char*>(rows.data()), numbers);
+}
+
+std::optional<FileNumbers> find_numbers(const std::string& path,
+                                        const Hdf5DatasetInfo& info,
+                                        Index file_bytes) {
+  const hdf5::Quiet quiet;
+  const Handle file = hdf5::open_file(path);
+  return contiguous_numbers(
+      hdf5::open_dataset(file, info.dataset, path), info, file_bytes);
 }
 
 }  // namespace
@@ -107,9 +179,20 @@ Hdf5DatasetInfo find_hdf5_matrix(const std::string& path, const std::string& dat
   return find(path, dataset);
 }
 
-Matrix read_hdf5_matrix(const std::string& path, const std::string& dataset) {
-  rehearse(path, "HDF5", [&] { read(path, dataset); });
-  return read(path, dataset);
+Matrix read_hdf5_matrix(const std::string& path, const std::string& wanted) {
+  const Hdf5DatasetInfo info = find_hdf5_matrix(path, wanted);
+  const std::string what = label(path, info.dataset);
+  require_memory(8.0 * static_cast<double>(info.rows) * static_cast<double>(info.cols), what);
+  const PositionedFile file(path);
+  const std::optional<FileNumbers> numbers = find_numbers(path, info, file.size());
+  Matrix A = numbers ? read_file_numbers(file, *numbers) : read_through_library(path, info);
+  Index row = 0;
+  Index col = 0;
+  if (find_nonfinite(A, row, col)) {
+    throw FileError(
+        fmt::format("{}: row {}, column {}: {} is not a finite number", what, row, col, A(row, col)));
+  }
+  return A;
 }
 
 void write_hdf5_matrix(const std::string& path, const std::string& dataset, const Matrix& values) {
@@ -126,8 +209,7 @@ void write_hdf5_matrix(const std::string& path, const std::string& dataset, cons
       {values.rows(), values.cols()},
       Precision::kDouble,
       [&](Index first, Index count, double* target) {
-        using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-        Eigen::Map<RowMajor>(target, count, values.cols()) = values.middleRows(first, count);
+        copy_rows(values, first, count, target);
       });
   image.write();
 }

@@ -8,7 +8,9 @@
 #include <array>
 #include <bit>
 #include <limits>
+#include <type_traits>
 
+#include "io/isolated.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
 
@@ -133,27 +135,38 @@ void write_as(const Place& group,
   const Handle dataset = create_dataset(group, name, extents, NumberType<Stored>::file(), layout);
   const Index cols = columns_of(extents);
   const Index step = std::min(rows_at_once(extents), std::max<Index>(1, extents[0]));
+  constexpr bool kAsTheyAre = std::is_same_v<Stored, double>;
   std::vector<double> values(static_cast<std::size_t>(step * cols));
-  std::vector<Stored> stored(values.size());
+  std::vector<Stored> converted(kAsTheyAre ? 0 : values.size());
   uLong sum = 0;
   for (Index first = 0; first < extents[0]; first += step) {
     const Index count = std::min(step, extents[0] - first);
     const auto numbers = static_cast<std::size_t>(count * cols);
     source(first, count, values.data());
-    std::transform(values.begin(),
-                   values.begin() + static_cast<std::ptrdiff_t>(numbers),
-                   stored.begin(),
-                   [](double value) { return static_cast<Stored>(value); });
+    const void* stored = values.data();
+    if constexpr (!kAsTheyAre) {
+      std::transform(values.begin(),
+                     values.begin() + static_cast<std::ptrdiff_t>(numbers),
+                     converted.begin(),
+                     [](double value) { return static_cast<Stored>(value); });
+      stored = converted.data();
+    }
     const bool ok = transfer_rows(dataset, first, count, cols, [&](hid_t memory, hid_t file) {
       return H5Dwrite(
-          dataset.id(), NumberType<Stored>::memory(), memory, file, H5P_DEFAULT, stored.data());
+          dataset.id(), NumberType<Stored>::memory(), memory, file, H5P_DEFAULT, stored);
     });
     if (!ok) fail_dataset(group, name, "cannot be written");
-    sum = add_checksum(sum, stored.data(), numbers * sizeof(Stored));
+    sum = add_checksum(sum, stored, numbers * sizeof(Stored));
   }
   put_checksum(dataset, group.file, sum);
 }
 
+bool is_contiguous(const Handle& dataset) {
+  const Handle layout(H5Dget_create_plist(dataset.id()), H5Pclose);
+  return layout && H5Pget_layout(layout.id()) == H5D_CONTIGUOUS;
+}
+
+/// A rehearsal reads the ends of what HDF5 only copies from the file, and all of what it decodes.
 template <class Stored>
 void read_as(const Handle& dataset,
              const Place& group,
@@ -164,9 +177,11 @@ void read_as(const Handle& dataset,
   const Index step = std::min(rows_at_once(extents), std::max<Index>(1, extents[0]));
   std::vector<Stored> stored(static_cast<std::size_t>(step * cols));
   std::vector<double> values(stored.size());
+  const bool ends_only = in_rehearsal() && is_contiguous(dataset);
   uLong sum = 0;
   for (Index first = 0; first < extents[0]; first += step) {
     const Index count = std::min(step, extents[0] - first);
+    if (ends_only && first > 0 && first + step < extents[0]) continue;
     const bool ok = transfer_rows(dataset, first, count, cols, [&](hid_t memory, hid_t file) {
       return H5Dread(
           dataset.id(), NumberType<Stored>::memory(), memory, file, H5P_DEFAULT, stored.data());
@@ -177,7 +192,7 @@ void read_as(const Handle& dataset,
     std::copy_n(stored.begin(), numbers, values.begin());
     sink(first, count, values.data());
   }
-  verify_checksum(dataset, group, name, sum);
+  if (!ends_only) verify_checksum(dataset, group, name, sum);
 }
 
 bool is_stored_as(const Handle& dataset, H5T_class_t kind, std::size_t bytes) {

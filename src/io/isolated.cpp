@@ -44,7 +44,7 @@ constexpr char kNumerical = 'N';
 constexpr char kMissing = 'M';
 constexpr char kMemory = 'O';
 
-bool in_rehearsal = false;  // set in the child only
+bool is_child = false;  // set in the child only
 
 double default_seconds(const std::string& path) {
   std::error_code code;
@@ -104,7 +104,7 @@ std::string report_of(const std::function<void()>& read) {
 [[noreturn]] void run_child(int pipe_end,
                             const std::function<void()>& read,
                             const RehearsalLimits& limits) {
-  in_rehearsal = true;
+  is_child = true;
   confine_child(limits);
   const std::string report = report_of(read);
   std::string_view rest = report;
@@ -207,11 +207,13 @@ void rethrow(const std::string& path, const std::string& library, const std::str
 
 }  // namespace
 
-void rehearse(const std::string& path,
+bool in_rehearsal() { return is_child; }
+
+bool rehearse(const std::string& path,
               const std::string& library,
               const std::function<void()>& read,
               const RehearsalLimits& limits) {
-  if (in_rehearsal) return;
+  if (is_child) return false;
   RehearsalLimits used = limits;
   if (used.seconds <= 0) used.seconds = default_seconds(path);
   if (used.memory_bytes <= 0) used.memory_bytes = available_memory_bytes();
@@ -224,6 +226,7 @@ void rehearse(const std::string& path,
   }
   if (outcome.report.empty()) throw_death(path, library, outcome.status);
   rethrow(path, library, outcome.report);
+  return true;
 }
 
 }  // namespace matapprox

@@ -15,15 +15,20 @@ struct RehearsalLimits {
 
 /// Runs `read` in a forked child and throws its result away: what an old library would do to us on
 /// a malformed file, it does to the child. Returns if the child came through; the caller then reads
-/// the file itself. An exception in the child is thrown here, with its type; a child that crashed,
+/// the file itself, or takes what the child left in shared memory. An exception in the child is thrown here, with its type; a child that crashed,
 /// hung, left or ran out of memory is a FileError "x.mat: the MATLAB library crashed on this file
-/// (signal 11)". Inside a rehearsal it does nothing, so that readers may be nested.
+/// (signal 11)". Inside a rehearsal it does nothing and returns false, so that readers may be
+/// nested.
 ///
 /// `read` must not start threads. The memory limit does not apply under a sanitizer, whose shadow
 /// memory would not fit.
-void rehearse(const std::string& path,
+bool rehearse(const std::string& path,
               const std::string& library,
               const std::function<void()>& read,
               const RehearsalLimits& limits = {});
+
+/// True in the child process of a rehearsal: numbers that no library decodes need not be read
+/// there.
+bool in_rehearsal();
 
 }  // namespace matapprox

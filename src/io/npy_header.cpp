@@ -129,7 +129,7 @@ class DictionaryReader {
 };
 
 /// Takes apart "<f8".
-void read_type(std::string_view descr, const std::string& name, NpyHeader& header) {
+void read_type(std::string_view descr, const std::string& name, FileNumbers& header) {
   const bool shaped =
       descr.size() == 3 && std::string_view("<>|=").find(descr[0]) != std::string_view::npos;
   const std::string_view type = shaped ? descr.substr(1) : std::string_view();
@@ -144,7 +144,7 @@ void read_type(std::string_view descr, const std::string& name, NpyHeader& heade
   header.big_endian = descr[0] == '>';
 }
 
-void read_shape(const std::vector<Index>& shape, const std::string& name, NpyHeader& header) {
+void read_shape(const std::vector<Index>& shape, const std::string& name, FileNumbers& header) {
   if (shape.empty() || shape.size() > 2) {
     fail_in(name, fmt::format("the array has {} dimensions, it must have 1 or 2", shape.size()));
   }
@@ -156,10 +156,10 @@ void read_shape(const std::vector<Index>& shape, const std::string& name, NpyHea
   }
 }
 
-void check_length(std::string_view bytes, const std::string& name, const NpyHeader& header) {
+void check_length(Index file_bytes, const std::string& name, const FileNumbers& header) {
   Index count = 0;
   Index size = 0;
-  const auto have = static_cast<Index>(bytes.size() - header.data);
+  const Index have = file_bytes - header.offset;
   if (__builtin_mul_overflow(header.rows, header.cols, &count) ||
       __builtin_mul_overflow(count, header.item_size, &size) || size != have) {
     fail_in(name,
@@ -175,7 +175,7 @@ void check_length(std::string_view bytes, const std::string& name, const NpyHead
 
 }  // namespace
 
-NpyHeader parse_npy_header(std::string_view bytes, const std::string& name) {
+FileNumbers parse_npy_header(std::string_view bytes, Index file_bytes, const std::string& name) {
   if (bytes.substr(0, kMagic.size()) != kMagic) {
     fail_in(name,
             bytes.empty() ? "the file is empty, a NumPy file starts with '\\x93NUMPY'"
@@ -188,17 +188,19 @@ NpyHeader parse_npy_header(std::string_view bytes, const std::string& name) {
   const std::size_t length_size = version == 1 ? 2 : 4;
   const std::size_t start = 8 + length_size;
   const std::uint64_t length = little_endian(bytes, 8, length_size);
-  if (length > bytes.size() - start) {
+  if (length > static_cast<std::uint64_t>(file_bytes) - start) {
     fail_in(name, fmt::format("the header of {} bytes goes beyond the end of the file", length));
   }
+  if (length > bytes.size() - start)
+    fail_in(name, fmt::format("the header of {} bytes is too long", length));
   DictionaryReader dictionary(bytes.substr(start, length), name);
   dictionary.read();
-  NpyHeader header;
-  header.data = start + length;
+  FileNumbers header;
+  header.offset = static_cast<Index>(start + length);
   header.fortran_order = *dictionary.fortran_order;
   read_type(*dictionary.descr, name, header);
   read_shape(*dictionary.shape, name, header);
-  check_length(bytes, name, header);
+  check_length(file_bytes, name, header);
   return header;
 }
 

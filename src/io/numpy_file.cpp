@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
-#include <cstring>
 #include <set>
 
 #include "core/require.hpp"
@@ -20,64 +17,22 @@
 namespace matapprox {
 namespace {
 
-/// The number of type T that starts at p.
-template <class T>
-double number_at(const char* p, bool swapped) {
-  std::array<char, sizeof(T)> bytes{};
-  std::memcpy(bytes.data(), p, sizeof(T));
-  if (swapped) std::reverse(bytes.begin(), bytes.end());
-  T value{};
-  std::memcpy(&value, bytes.data(), sizeof(T));
-  return static_cast<double>(value);
-}
-
-template <class T>
-void copy_numbers(std::string_view bytes, const NpyHeader& header, Matrix& A) {
-  const bool swapped = header.big_endian != (std::endian::native == std::endian::big);
-  const char* p = bytes.data() + header.data;
-  if (header.fortran_order) {
-    for (Index k = 0; k < A.size(); ++k, p += sizeof(T)) A.data()[k] = number_at<T>(p, swapped);
-    return;
-  }
-  // Tiles, so that neither side is walked with a large stride for long.
-  constexpr Index kTile = 32;
-  for (Index row = 0; row < A.rows(); row += kTile) {
-    for (Index col = 0; col < A.cols(); col += kTile) {
-      for (Index i = row; i < std::min(row + kTile, A.rows()); ++i) {
-        for (Index j = col; j < std::min(col + kTile, A.cols()); ++j) {
-          A(i, j) = number_at<T>(p + (i * A.cols() + j) * static_cast<Index>(sizeof(T)), swapped);
-        }
-      }
-    }
-  }
-}
-
-void copy_any_numbers(std::string_view bytes, const NpyHeader& h, Matrix& A) {
-  const auto is = [&](char kind, Index size) { return h.kind == kind && h.item_size == size; };
-  if (is('f', 8)) return copy_numbers<double>(bytes, h, A);
-  if (is('f', 4)) return copy_numbers<float>(bytes, h, A);
-  if (is('i', 1)) return copy_numbers<std::int8_t>(bytes, h, A);
-  if (is('i', 2)) return copy_numbers<std::int16_t>(bytes, h, A);
-  if (is('i', 4)) return copy_numbers<std::int32_t>(bytes, h, A);
-  if (is('i', 8)) return copy_numbers<std::int64_t>(bytes, h, A);
-  if (is('u', 2)) return copy_numbers<std::uint16_t>(bytes, h, A);
-  if (is('u', 4)) return copy_numbers<std::uint32_t>(bytes, h, A);
-  if (is('u', 8)) return copy_numbers<std::uint64_t>(bytes, h, A);
-  return copy_numbers<std::uint8_t>(bytes, h, A);  // u1 and bool
-}
+/// Of the beginning of a file: NumPy itself reads headers of at most 10,000 characters.
+constexpr Index kLongestHeader = Index{1} << 20;
 
 void require_finite(const Matrix& A, const std::string& name) {
-  for (Index col = 0; col < A.cols(); ++col) {
-    for (Index row = 0; row < A.rows(); ++row) {
-      if (!std::isfinite(A(row, col))) {
-        fail_in(name,
-                fmt::format("row {}, column {}: {} is not allowed, values must be finite",
-                            row + 1,
-                            col + 1,
-                            A(row, col)));
-      }
-    }
-  }
+  Index row = 0;
+  Index col = 0;
+  if (!find_nonfinite(A, row, col)) return;
+  fail_in(name,
+          fmt::format("row {}, column {}: {} is not allowed, values must be finite",
+                      row + 1,
+                      col + 1,
+                      A(row, col)));
+}
+
+void require_room(const FileNumbers& numbers, const std::string& name) {
+  require_memory(8.0 * static_cast<double>(numbers.rows) * static_cast<double>(numbers.cols), name);
 }
 
 bool ends_with_npy(std::string_view name) {
@@ -151,11 +106,10 @@ struct PieceMaker {
 }  // namespace
 
 Matrix parse_npy(std::string_view bytes, const std::string& name) {
-  const NpyHeader header = parse_npy_header(bytes, name);
-  require_memory(8.0 * static_cast<double>(header.rows) * static_cast<double>(header.cols), name);
-  Matrix A(header.rows, header.cols);
-  copy_any_numbers(bytes, header, A);
-  if (header.kind == 'f') require_finite(A, name);
+  const FileNumbers numbers = parse_npy_header(bytes, static_cast<Index>(bytes.size()), name);
+  require_room(numbers, name);
+  Matrix A = convert_numbers(bytes.data(), numbers);
+  if (numbers.kind == 'f') require_finite(A, name);
   return A;
 }
 
@@ -170,8 +124,16 @@ Matrix parse_npz(std::string_view bytes, const std::string& name, const std::str
 }
 
 Matrix read_npy(const std::string& path) {
-  const InputBytes bytes = read_all(path);
-  return parse_npy(bytes, display_name(path));
+  // Pipes and gzip are read as a whole first.
+  if (!is_plain_file(path)) return parse_npy(read_all(path), display_name(path));
+  const PositionedFile file(path);
+  std::string head(static_cast<std::size_t>(std::min(file.size(), kLongestHeader)), '\0');
+  file.read_at(0, static_cast<Index>(head.size()), head.data());
+  const FileNumbers numbers = parse_npy_header(head, file.size(), path);
+  require_room(numbers, path);
+  Matrix A = read_file_numbers(file, numbers);
+  if (numbers.kind == 'f') require_finite(A, path);
+  return A;
 }
 
 Matrix read_npz(const std::string& path, const std::string& variable) {

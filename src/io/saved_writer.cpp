@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/require.hpp"
+#include "io/file_numbers.hpp"
 #include "io/hdf5_image.hpp"
 #include "io/hdf5_values.hpp"
 #include "io/saved_schema.hpp"
@@ -42,9 +43,7 @@ void write_value(const Place& group, const Matrix& A, Precision precision) {
                      {A.rows(), A.cols()},
                      precision,
                      [&](Index first, Index count, double* rows) {
-                       using RowMajor =
-                           Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-                       Eigen::Map<RowMajor>(rows, count, A.cols()) = A.middleRows(first, count);
+                       copy_rows(A, first, count, rows);
                      });
 }
 

@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
@@ -160,6 +161,17 @@ InputBytes gunzip(std::string_view compressed, const std::string& name, Index li
     fail_in(name, fmt::format("inflates to more than {} bytes", limit));
   out.resize(have);
   return out;
+}
+
+bool is_plain_file(const std::string& path) {
+  if (path == "-") return false;
+  const Descriptor descriptor(path);
+  struct stat facts {};
+  std::array<char, 2> start{};
+  return descriptor.value() >= 0 && fstat(descriptor.value(), &facts) == 0 &&
+         S_ISREG(facts.st_mode) &&
+         (pread(descriptor.value(), start.data(), start.size(), 0) < 2 ||
+          !is_gzip({start.data(), start.size()}));
 }
 
 InputBytes read_all(const std::string& path) {

@@ -32,6 +32,9 @@ class InputBytes {
 /// memory.
 InputBytes read_all(const std::string& path);
 
+/// True for a regular file that does not start as gzip does: one that can be read in pieces.
+bool is_plain_file(const std::string& path);
+
 /// "-" reads as "standard input" in messages.
 std::string display_name(const std::string& path);
 

@@ -38,30 +38,22 @@ bool equals_transpose(const Matrix& A) {
   return equal;
 }
 
-Index count_nonzeros(const Matrix& A) {
-  std::atomic<Index> total{0};
-  parallel_for(tiles_of(A.cols()), [&](Index tile) {
-    const Index width = std::min(kTile, A.cols() - tile * kTile);
-    total += (A.middleCols(tile * kTile, width).array() != 0.0).count();
-  });
-  return total;
-}
-
 }  // namespace
 
 DenseOperator::DenseOperator(Matrix values, std::string description)
     : values_(std::move(values)), description_(std::move(description)) {
-  require_finite(values_, description_);
+  const EntryFacts entries = entry_facts(values_, description_);
+  facts_.nonzeros = entries.nonzeros;
+  facts_.frobenius_norm = entries.frobenius_norm;
   facts_.symmetric = equals_transpose(values_);
-  facts_.nonzeros = count_nonzeros(values_);
-  facts_.frobenius_norm = frobenius_norm(values_.data(), values_.size());
 }
 
 Cost DenseOperator::cost() const {
   return {.stored_numbers = values_.size(),
           .stored_bytes = values_.size() * bytes_per_value(Precision::kDouble),
           .multiplications_per_apply = static_cast<double>(values_.size()),
-          .multiplications_per_column = 0};
+          .multiplications_per_column = 0,
+          .multiplications_for_diagonal = 0};
 }
 
 void DenseOperator::do_apply(const ConstBlock& X, Block Y) const {

@@ -106,4 +106,56 @@ double frobenius_norm(const double* values, Index count) {
   return std::ldexp(std::sqrt(sum), exponent);
 }
 
+EntryFacts entry_facts(const Matrix& values, const std::string& what) {
+  struct Part {
+    Index nonzeros = 0;
+    double largest = 0;
+    double squares = 0;
+    double zero = 0;  // NaN where an entry is NaN or Inf
+  };
+  const Index count = values.size();
+  std::vector<Part> parts(static_cast<std::size_t>(parts_of(count)));
+  parallel_for(parts_of(count), [&](Index p) {
+    const double* first = values.data() + p * kPart;
+    const Index length = std::min(kPart, count - p * kPart);
+    double largest[8] = {};
+    double squares[8] = {};
+    double zeros[8] = {};
+    Index nonzeros = 0;
+    const auto add = [&](double x, Index lane) {
+      largest[lane] = std::max(largest[lane], std::abs(x));
+      squares[lane] += x * x;
+      zeros[lane] += x * 0.0;
+    };
+    Index i = 0;
+    for (; i + 8 <= length; i += 8) {
+      for (Index lane = 0; lane < 8; ++lane) add(first[i + lane], lane);
+    }
+    for (; i < length; ++i) add(first[i], i % 8);
+    for (i = 0; i < length; ++i) nonzeros += first[i] != 0.0 ? 1 : 0;
+    Part& part = parts[static_cast<std::size_t>(p)];
+    part.nonzeros = nonzeros;
+    part.largest = *std::max_element(largest, largest + 8);
+    for (const double zero : zeros) part.zero += zero;
+    part.squares = ((squares[0] + squares[1]) + (squares[2] + squares[3])) +
+                   ((squares[4] + squares[5]) + (squares[6] + squares[7]));
+  });
+  EntryFacts facts;
+  double largest = 0;
+  double sum = 0;
+  for (const Part& part : parts) {
+    if (part.zero != 0.0) require_finite(values, what);
+    facts.nonzeros += part.nonzeros;
+    largest = std::max(largest, part.largest);
+    sum += part.squares;
+  }
+  if (largest == 0) return facts;
+  // Without scaling the squares have the same digits, unless they leave the range of doubles or
+  // come near its lower end.
+  const int exponent = std::ilogb(largest);
+  const bool safe = exponent > -400 && exponent < 400;
+  facts.frobenius_norm = safe ? std::sqrt(sum) : frobenius_norm(values.data(), count);
+  return facts;
+}
+
 }  // namespace matapprox

@@ -14,4 +14,12 @@ void require_finite(const SparseMatrix& values, const std::string& what);
 /// sqrt(sum of squares), without overflow or underflow on the way, added in a fixed order.
 double frobenius_norm(const double* values, Index count);
 
+/// What one pass over the entries of a dense matrix tells.
+struct EntryFacts {
+  Index nonzeros = 0;
+  double frobenius_norm = 0;  ///< the same bits as frobenius_norm() gives
+};
+/// Throws NumericalError as require_finite does. Cost: m n, each entry read once.
+EntryFacts entry_facts(const Matrix& values, const std::string& what);
+
 }  // namespace matapprox

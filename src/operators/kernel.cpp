@@ -135,7 +135,8 @@ Cost KernelOperator::cost() const {
   return {.stored_numbers = points_.size(),
           .stored_bytes = points_.size() * bytes_per_value(Precision::kDouble),
           .multiplications_per_apply = n * n * (d + 1),
-          .multiplications_per_column = n * d};
+          .multiplications_per_column = n * d,
+          .multiplications_for_diagonal = n * d};
 }
 
 KnownFacts KernelOperator::known_facts() const {

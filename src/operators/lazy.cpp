@@ -114,6 +114,12 @@ double CountedOperator::passes() const {
          share(diagonals_, std::max(rows(), cols()));
 }
 
+double CountedOperator::multiplications() const {
+  const Cost cost = A_.cost();
+  return static_cast<double>(product_columns_) * cost.multiplications_per_apply +
+         static_cast<double>(columns_ + rows_) * cost.multiplications_per_column;
+}
+
 Vector CountedOperator::diagonal() const {
   ++diagonals_;
   return A_.diagonal();
@@ -121,11 +127,13 @@ Vector CountedOperator::diagonal() const {
 
 void CountedOperator::do_apply(const ConstBlock& X, Block Y) const {
   if (X.cols() > 0) ++products_;
+  product_columns_ += X.cols();
   Y = A_.apply(X);
 }
 
 void CountedOperator::do_apply_transpose(const ConstBlock& X, Block Y) const {
   if (X.cols() > 0) ++products_;
+  product_columns_ += X.cols();
   Y = A_.apply_transpose(X);
 }
 
@@ -143,6 +151,7 @@ void CountedOperator::do_apply_in_place(bool transposed,
                                         const ConstTallColumns& X,
                                         const TallColumns& Y) const {
   ++products_;
+  product_columns_ += X.cols;
   copy((transposed ? A_.apply_transpose(X) : A_.apply(X)).columns(), Y);
 }
 

@@ -74,7 +74,8 @@ Cost SparseOperator::cost() const {
   return {.stored_numbers = stored,
           .stored_bytes = sparse_bytes(rows(), cols(), stored, Precision::kDouble),
           .multiplications_per_apply = multiplications,
-          .multiplications_per_column = 0};
+          .multiplications_per_column = 0,
+          .multiplications_for_diagonal = 0};
 }
 
 std::string SparseOperator::description() const {

@@ -60,10 +60,16 @@ ComparisonRow as_is_row(const LinearOperator& A,
   row.peak_memory_bytes = peak_memory_bytes();
   row.measurement = Measurement{};
   row.measurement->relative_error = 0.0;
-  if (options.time_products) {
-    row.measurement->apply_seconds_1 = time_product(A, 1);
-    row.measurement->apply_seconds_64 = time_product(A, 64);
-  }
+  // With kQuick not what would take longer than the fits.
+  constexpr double kLongProduct = 2e10;
+  const bool quick = options.effort == MeasureEffort::kQuick;
+  const auto seconds = [&](Index columns) -> std::optional<double> {
+    const double work = static_cast<double>(columns) * cost.multiplications_per_apply;
+    if (!options.time_products || (quick && work > kLongProduct)) return std::nullopt;
+    return time_product(A, columns, quick ? 0.05 : 0.3);
+  };
+  row.measurement->apply_seconds_1 = seconds(1);
+  row.measurement->apply_seconds_64 = seconds(64);
   row.storage_share = static_cast<double>(cost.stored_numbers) /
                       (static_cast<double>(facts.rows) * static_cast<double>(facts.cols));
   return row;
@@ -110,7 +116,7 @@ std::vector<std::string> comparison_methods() {
 
 ComparisonRow comparison_row(const std::string& name,
                              const RunResult& result,
-                             const Measurement& measurement,
+                             const std::optional<Measurement>& measurement,
                              bool interrupted) {
   const Approximation& approximation = result.approximation;
   const Summary& summary = approximation.summary;

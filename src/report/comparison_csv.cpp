@@ -24,9 +24,9 @@ std::vector<std::string> measured_cells(const std::optional<Measurement>& measur
           flag(measured->error_is_exact),
           interval ? fmt::format("{}", interval->first) : "",
           interval ? fmt::format("{}", interval->second) : "",
-          fmt::format("{}", measured->spectral_error_lower),
-          fmt::format("{}", measured->apply_seconds_1),
-          fmt::format("{}", measured->apply_seconds_64),
+          text_of(measured->spectral_error_lower),
+          text_of(measured->apply_seconds_1),
+          text_of(measured->apply_seconds_64),
           flag(measured->worse_than_zero)};
 }
 

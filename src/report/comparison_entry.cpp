@@ -66,7 +66,8 @@ ComparisonRow run_entry(const LinearOperator& A,
   try {
     const RunResult result = run(*entry.method, A, named, options.precision, own);
     const bool interrupted = result.approximation.summary.termination == Termination::kInterrupted;
-    const Measurement measured = measure(A, result.approximation, facts, options.measure);
+    const Measurement measured = measure(
+        A, result.approximation, facts, within_fit(options.measure, result.multiplications));
     ComparisonRow row = comparison_row(entry.name, result, measured, interrupted);
     if (events.finished) events.finished(row, result);
     return row;

@@ -11,6 +11,7 @@ namespace matapprox {
 namespace {
 
 using report::error_text;
+using report::milliseconds_text;
 using report::row_notes;
 using report::share_text;
 using report::short_number;
@@ -55,10 +56,11 @@ std::vector<std::string> cells_of(const ComparisonRow& row) {
   if (row.rank) cells[2] = fmt::format("{}", *row.rank);
   cells[3] = fmt::format("{}", row.storage->numbers);
   cells[4] = share_text(*row.storage_share);
-  cells[5] = error_text(*row.measurement);
   cells[6] = row.method == "as_is" ? "-" : short_number(*row.fit_seconds);
-  cells[7] = short_number(1e3 * row.measurement->apply_seconds_1);
-  cells[8] = short_number(1e3 * row.measurement->apply_seconds_64);
+  if (!row.measurement) return cells;
+  cells[5] = error_text(*row.measurement);
+  cells[7] = milliseconds_text(row.measurement->apply_seconds_1);
+  cells[8] = milliseconds_text(row.measurement->apply_seconds_64);
   return cells;
 }
 

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <span>
 #include <vector>
 
 #include "matapprox/core/threads.hpp"
@@ -36,7 +37,36 @@ Counted count_and_norm(const LinearOperator& A, const RunControl& control) {
 
 bool pass_is_cheap(const LinearOperator& A, const MeasureOptions& options) {
   const double per_column = A.cost().multiplications_per_column + static_cast<double>(A.rows());
-  return options.always_exact || per_column * static_cast<double>(A.cols()) < options.exact_limit;
+  return options.always_exact ||
+         per_column * static_cast<double>(A.cols()) < within_fit(options, 0).exact_limit;
+}
+
+report::NormEstimate norm_by_vectors(const LinearOperator& A,
+                                     const MeasureOptions& options,
+                                     const RunControl& control) {
+  const auto product = [&](const Matrix& W) {
+    Matrix image = A.apply(W);
+    report::refuse_nonfinite(A, image);
+    return image;
+  };
+  return report::estimate_norm(A.rows(), A.cols(), options, product, [&] {
+    control.throw_if_stopped("describe");
+  });
+}
+
+report::NormEstimate norm_by_columns(const LinearOperator& A,
+                                     const MeasureOptions& options,
+                                     const RunControl& control) {
+  const double per_column = A.cost().multiplications_per_column + static_cast<double>(A.rows());
+  const Index count =
+      report::sample_size(A.cols(), per_column, within_fit(options, 0).exact_limit);
+  const auto columns = [&](std::span<const Index> J) {
+    control.throw_if_stopped("describe");
+    Matrix X = A.columns_at(J);
+    report::refuse_nonfinite(A, X);
+    return X;
+  };
+  return report::estimate_norm(report::draw_columns(A.cols(), count, options.seed, {}), columns);
 }
 
 }  // namespace
@@ -57,14 +87,13 @@ MatrixFacts describe(const LinearOperator& A,
     facts.nonzeros = counted.nonzeros;
     if (!norm_known) facts.frobenius_norm = counted.norm;
   } else if (!norm_known) {
-    const auto product = [&](const Matrix& W) {
-      Matrix image = A.apply(W);
-      report::refuse_nonfinite(A, image);
-      return image;
-    };
-    facts.frobenius_norm = report::estimate_norm(A.rows(), A.cols(), options, product, [&] {
-                             control.throw_if_stopped("describe");
-                           }).norm;
+    const bool by_columns =
+        options.effort != MeasureEffort::kFull && report::makes_entries(A);
+    const report::NormEstimate estimate = by_columns
+                                              ? norm_by_columns(A, options, control)
+                                              : norm_by_vectors(A, options, control);
+    facts.frobenius_norm = estimate.norm;
+    facts.norm_interval = estimate.interval;
     facts.norm_is_exact = false;
   }
   facts.symmetric = known.symmetric ? *known.symmetric : is_symmetric(A);

@@ -12,15 +12,18 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
+Json interval_or_null(const std::optional<std::pair<double, double>>& interval) {
+  return interval ? Json::array({interval->first, interval->second}) : Json(nullptr);
+}
+
 void add_measurement(Json& json, const Measurement& measured) {
   json["error_frobenius"] = number_or_null(measured.error_frobenius);
   json["relative_error"] = or_null(measured.relative_error);
   json["error_is_exact"] = measured.error_is_exact;
-  json["error_interval"] =
-      measured.error_interval
-          ? Json::array({measured.error_interval->first, measured.error_interval->second})
-          : Json(nullptr);
-  json["spectral_error_lower"] = number_or_null(measured.spectral_error_lower);
+  json["error_interval"] = interval_or_null(measured.error_interval);
+  json["error_basis"] = enum_name(measured.error_basis);
+  json["error_samples"] = measured.error_samples;
+  json["spectral_error_lower"] = or_null(measured.spectral_error_lower);
 }
 
 }  // namespace
@@ -47,7 +50,8 @@ Json to_json(const MatrixFacts& facts, const std::string& path) {
           {"nonzeros", or_null(facts.nonzeros)},
           {"symmetric", facts.symmetric},
           {"frobenius_norm", number_or_null(facts.frobenius_norm)},
-          {"frobenius_norm_is_exact", facts.norm_is_exact}};
+          {"frobenius_norm_is_exact", facts.norm_is_exact},
+          {"frobenius_norm_interval", interval_or_null(facts.norm_interval)}};
 }
 
 Json to_json(const ComparisonRow& row) {
@@ -66,15 +70,17 @@ Json to_json(const ComparisonRow& row) {
                             "relative_error",
                             "error_is_exact",
                             "error_interval",
+                            "error_basis",
+                            "error_samples",
                             "spectral_error_lower"}) {
       json[key] = nullptr;
     }
   }
   json["fit_seconds"] = or_null(row.fit_seconds);
   json["apply_seconds_1"] =
-      row.measurement ? Json(row.measurement->apply_seconds_1) : Json(nullptr);
+      row.measurement ? or_null(row.measurement->apply_seconds_1) : Json(nullptr);
   json["apply_seconds_64"] =
-      row.measurement ? Json(row.measurement->apply_seconds_64) : Json(nullptr);
+      row.measurement ? or_null(row.measurement->apply_seconds_64) : Json(nullptr);
   json["passes"] = or_null(row.passes);
   json["peak_memory_bytes"] = or_null(row.peak_memory_bytes);
   json["termination"] = row.termination ? Json(enum_name(*row.termination)) : Json(nullptr);

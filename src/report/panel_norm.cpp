@@ -22,6 +22,9 @@ namespace {
 }  // namespace
 
 double panel_norm(const Matrix& X) {
+  // Well inside the range of doubles, squares of unscaled entries have the same digits.
+  const double squares = X.array().square().sum();
+  if (squares > 1e-200 && squares < 1e200) return std::sqrt(squares);
   const double largest = X.size() == 0 ? 0.0 : X.cwiseAbs().maxCoeff();
   if (largest == 0 || !std::isfinite(largest)) return largest;
   int exponent = 0;

@@ -33,8 +33,8 @@ std::vector<TableCell> result_cells(const ComparisonRow& row, const ComparisonRo
           row.rank ? fmt::format("{}", *row.rank) : "–",
           form,
           row.method == "as_is" ? "–" : short_number(*row.fit_seconds),
-          short_number(1e3 * row.measurement->apply_seconds_1),
-          short_number(1e3 * row.measurement->apply_seconds_64)};
+          milliseconds_text(row.measurement->apply_seconds_1),
+          milliseconds_text(row.measurement->apply_seconds_64)};
 }
 
 }  // namespace

@@ -11,11 +11,21 @@ std::string short_number(double value) {
   return fmt::format("{:#.3g}", value);
 }
 
+std::string milliseconds_text(const std::optional<double>& seconds) {
+  return seconds ? short_number(1e3 * *seconds) : "-";
+}
+
 std::string error_text(const Measurement& measured) {
   if (!measured.relative_error) return "-";
   const double error = *measured.relative_error;
   const std::string digits = error == 0 ? "0" : fmt::format("{:.3e}", error);
   return measured.error_is_exact ? digits : "~" + digits;
+}
+
+std::string sample_text(const Measurement& measured) {
+  return fmt::format("{} {}",
+                     measured.error_samples,
+                     measured.error_basis == ErrorBasis::kColumns ? "columns" : "random vectors");
 }
 
 std::string share_text(double share) {
@@ -30,16 +40,21 @@ std::vector<std::string> row_notes(const ComparisonRow& row) {
   if (row.interrupted) notes.emplace_back("interrupted");
   if (row.no_compression()) notes.emplace_back("no compression");
   const bool already_said = row.message.find("worse than the zero matrix") != std::string::npos;
-  if (row.measurement->worse_than_zero && !already_said)
+  if (row.measurement && row.measurement->worse_than_zero && !already_said)
     notes.emplace_back("worse than the zero matrix");
   if (row.termination == Termination::kMaxSeconds) notes.emplace_back("stopped by --max-seconds");
   if (row.termination == Termination::kMaxIterations)
     notes.emplace_back("stopped by max_iterations");
-  if (const auto& interval = row.measurement->error_interval) {
-    notes.push_back(fmt::format(
-        "|A - B|_F estimated, 95 % interval {:.4g} .. {:.4g}", interval->first, interval->second));
+  if (row.measurement && row.measurement->error_interval) {
+    const auto& interval = *row.measurement->error_interval;
+    notes.push_back(fmt::format("|A - B|_F estimated from {}, 95 % interval {:.4g} .. {:.4g}",
+                                sample_text(*row.measurement),
+                                interval.first,
+                                interval.second));
   }
-  if (!row.measurement->relative_error) {
+  if (!row.measurement) {
+    notes.emplace_back("not measured");
+  } else if (!row.measurement->relative_error) {
     notes.push_back(fmt::format("absolute error {:.3e}", row.measurement->error_frobenius));
   }
   if (!row.message.empty()) notes.push_back(row.message);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,9 +12,13 @@ namespace matapprox::report {
 
 /// Three significant digits in at most seven characters, without an exponent where it reads well.
 std::string short_number(double value);
+/// In milliseconds; "-" where it was not measured.
+std::string milliseconds_text(const std::optional<double>& seconds);
 /// The relative error, "~" in front of an estimate; "-" where there is none.
 std::string error_text(const Measurement& measured);
 /// "2.2 %"
+/// What an estimate is made from: "64 random vectors".
+std::string sample_text(const Measurement& measured);
 std::string share_text(double share);
 /// What there is to say about a row: why it has no result, what is odd about it, its own message.
 std::vector<std::string> row_notes(const ComparisonRow& row);

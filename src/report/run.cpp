@@ -71,6 +71,19 @@ std::string option_value(const NamedOptions& options, std::string_view name) {
   return found == options.end() ? std::string() : found->second;
 }
 
+namespace {
+
+/// What a fit multiplies beside products with A, at least: of rank k, which stores 2 N k numbers or
+/// multiplies by them, N k^2; else what its iterations take, each a product with 32 columns.
+double arithmetic_of(const Approximation& fitted) {
+  const Summary& summary = fitted.summary;
+  const double products = summary.rank > 0 ? 0.5 * static_cast<double>(summary.rank)
+                                           : 32.0 * static_cast<double>(summary.iterations);
+  return fitted.cost().multiplications_per_apply * products;
+}
+
+}  // namespace
+
 RunResult run(const Fit& fit,
               const LinearOperator& A,
               Precision precision,
@@ -81,7 +94,8 @@ RunResult run(const Fit& fit,
   Approximation fitted = rounded(fit(counted, control), precision);
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return {std::move(fitted), seconds, counted.passes(), peak_memory_bytes()};
+  const double work = counted.multiplications() + arithmetic_of(fitted);
+  return {std::move(fitted), seconds, counted.passes(), peak_memory_bytes(), work};
 }
 
 RunResult run(const Method& method,

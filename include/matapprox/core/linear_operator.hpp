@@ -16,6 +16,8 @@ struct Cost {
   Index stored_bytes = 0;    ///< those values at their stored precision, plus indices and pointers
   double multiplications_per_apply = 0;   ///< for A x, one vector
   double multiplications_per_column = 0;  ///< to produce one column with columns_at
+  /// For diagonal(), where it is cheaper than all columns; negative: as much as those.
+  double multiplications_for_diagonal = -1;
 };
 
 /// What an operator knows about itself without computing; empty where it does not know.

@@ -25,6 +25,7 @@ enum class RandomStream : std::uint32_t {
   kDropout = 12,
   kTask = 13,
   kShuffle = 14,
+  kMeasureColumns = 15,
 };
 
 /// Counter-based random numbers: a pure function of (seed, stream, i, j), hence the same for any

@@ -49,6 +49,9 @@ class FactorProduct : public LinearOperator {
 
   Index rows() const override;
   Index cols() const override;
+  /// With dense factors at both ends, L M R with L: m x k and R: k' x n, min(m, n) k k'
+  /// multiplications and no column is formed; else all columns.
+  Vector diagonal() const override;
   Cost cost() const override;
   KnownFacts known_facts() const override;
   std::string description() const override;

@@ -43,6 +43,8 @@ class CountedOperator final : public LinearOperator {
   /// Passes over A so far: a product with a block (of at least one column) is one, whatever its
   /// width; a column 1/n, a row 1/m, the diagonal 1/max(m, n).
   double passes() const;
+  /// Multiplications that the products, columns, rows and diagonals so far took, by cost().
+  double multiplications() const;
   const LinearOperator& inner() const { return A_; }
   /// Counts columns that were taken from inner() itself.
   void add_columns(Index count) const { columns_ += count; }
@@ -66,6 +68,7 @@ class CountedOperator final : public LinearOperator {
 
   const LinearOperator& A_;
   mutable std::atomic<Index> products_{0};
+  mutable std::atomic<Index> product_columns_{0};
   mutable std::atomic<Index> columns_{0};
   mutable std::atomic<Index> rows_{0};
   mutable std::atomic<Index> diagonals_{0};

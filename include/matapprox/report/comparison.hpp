@@ -99,7 +99,7 @@ Comparison compare(const LinearOperator& A,
 /// The row of one finished run: what `compare` makes of every method.
 ComparisonRow comparison_row(const std::string& name,
                              const RunResult& result,
-                             const Measurement& measurement,
+                             const std::optional<Measurement>& measurement,
                              bool interrupted);
 
 /// The three ways to write it down; docs/cli.md has the schema of the first two. The table is at

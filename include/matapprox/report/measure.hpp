@@ -1,15 +1,31 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "matapprox/core/linear_operator.hpp"
+#include "matapprox/core/options.hpp"
 #include "matapprox/core/run_control.hpp"
 
 namespace matapprox {
 
+/// How much measuring may cost.
+enum class MeasureEffort {
+  kNone,   ///< nothing is measured
+  kQuick,  ///< about as much as the fit: what would take longer is estimated, or left out
+  kFull,   ///< exact up to exact_limit, else estimated by random vectors, whatever they take
+};
+
+template <>
+struct EnumNames<MeasureEffort> {
+  static constexpr std::array<std::string_view, 3> values{"none", "quick", "full"};
+};
+
 struct MeasureOptions {
+  MeasureEffort effort = MeasureEffort::kFull;
   /// Errors are exact, by column panels, where that takes fewer multiplications than this, or
   /// always with `always_exact`; else estimated.
   double exact_limit = 1e11;
@@ -20,6 +36,11 @@ struct MeasureOptions {
   std::uint64_t seed = 1;
 };
 
+/// The options with which measuring what a fit made takes about as long as the fit did: with effort
+/// kQuick an exact_limit of `fit_multiplications`, between 5e9 and the limit given; else as they
+/// are. It follows from counts and not from a clock, so that the same seed gives the same figures.
+MeasureOptions within_fit(MeasureOptions options, double fit_multiplications);
+
 /// The size of a matrix in numbers; nothing here is guessed.
 struct MatrixFacts {
   Index rows = 0;
@@ -28,40 +49,70 @@ struct MatrixFacts {
   bool symmetric = false;
   double frobenius_norm = 0;
   bool norm_is_exact = true;
+  /// 95 % confidence interval of frobenius_norm where it is an estimate.
+  std::optional<std::pair<double, double>> norm_interval;
 };
 
-/// Facts of A: what it knows, completed by one pass over column panels within options.exact_limit,
-/// else the norm by random probes. Throws NumericalError, naming row and column (counted from 1),
+/// Facts of A: what it knows, completed by one pass over column panels within options.exact_limit
+/// (of 5e9 multiplications with kQuick and kNone), else the norm by random probes
+/// or, with these two and for matrices that compute their entries, by columns drawn at random. Throws NumericalError, naming row and column (counted from 1),
 /// for NaN or Inf, and Interrupted if control stops it.
 MatrixFacts describe(const LinearOperator& A,
                      const MeasureOptions& options = {},
                      const RunControl& control = {});
 
-/// How far B is from A, and what multiplying by B takes.
+/// What an error is made from.
+enum class ErrorBasis {
+  kExact,    ///< all columns
+  kVectors,  ///< products with random vectors
+  kColumns,  ///< columns drawn at random
+};
+
+template <>
+struct EnumNames<ErrorBasis> {
+  static constexpr std::array<std::string_view, 3> values{"exact", "vectors", "columns"};
+};
+
+/// How far B is from A, and what multiplying by B takes. What was left out is empty.
 struct Measurement {
   double error_frobenius = 0;  ///< |A - B|_F
   /// error / |A|_F; for A = 0: 0 if B = 0, else empty.
   std::optional<double> relative_error;
   bool error_is_exact = true;
+  ErrorBasis error_basis = ErrorBasis::kExact;
+  Index error_samples = 0;  ///< random vectors or columns of an estimate; 0 if exact
   /// 95 % confidence interval of error_frobenius where it is an estimate.
   std::optional<std::pair<double, double>> error_interval;
   /// |A - B|_2 >= this, by power iteration.
-  double spectral_error_lower = 0;
-  double apply_seconds_1 = 0;    ///< median time of B x
-  double apply_seconds_64 = 0;   ///< median time of B X, 64 columns
-  bool worse_than_zero = false;  ///< error above |A|_F: the zero matrix is nearer
+  std::optional<double> spectral_error_lower;
+  std::optional<double> apply_seconds_1;   ///< median time of B x
+  std::optional<double> apply_seconds_64;  ///< median time of B X, 64 columns
+  bool worse_than_zero = false;            ///< error above |A|_F: the zero matrix is nearer
 };
 
 /// Measures B against A: all methods the same way, by this function only.
 ///
 /// Exact: sqrt(sum |(A - B)(:, J)|_F^2) over panels J of 64 columns, summed in their order: the
-/// same bits for any number of threads. Estimated: E |(A - B) w|^2 = |A - B|_F^2 for standard
-/// normal w [Hut90]; the interval is Student's t on the logarithm of the mean of the samples (delta
-/// method), which keeps it above 0 and near its 95 % for one dominating singular value too. Cost:
-/// exact: every column of A and B once; estimated: `probes` products with each; then at most 2
-/// spectral_iterations products. Memory: two panels of 64 columns per thread. Throws
-/// InvalidArgument if shapes differ or probes < 8, NumericalError for NaN or Inf in A or B, naming
-/// row and column (counted from 1), Interrupted if control stops it.
+/// same bits for any number of threads. Estimated from random vectors: E |(A - B) w|^2 =
+/// |A - B|_F^2 for standard normal w [Hut90]. Estimated from columns: the mean of
+/// |(A - B)(:, j)|^2 / p_j over 64 to 1024 columns j drawn with probability p_j, half of it uniform
+/// and half proportional to |A(j, j) - B(j, j)| where both diagonals are cheap, so that few columns
+/// with most of the error are not overlooked; all of it uniform where they are not. Either interval
+/// is Student's t on the logarithm of the mean of the samples (delta method), which keeps it above
+/// 0 and near its 95 % for one dominating singular value too.
+///
+/// Cost: exact: every column of A and B once; estimated: `probes` products with each, or the
+/// columns; then at most 2 spectral_iterations products. With kQuick each of the three keeps to
+/// about options.exact_limit multiplications (a product with one vector counts as 16, what reading
+/// a stored matrix takes): columns in place of vectors where those would take more and A computes
+/// its entries (kernel matrices; a quarter of it for the columns, all of it at most for the
+/// diagonals), a third of it for the spectral bound and none where that would be fewer than 3
+/// iterations,
+/// products of over 0.15 s are timed once.
+/// Memory: two panels of 64 columns per thread. Throws InvalidArgument if shapes differ,
+/// probes < 8, or the effort is kNone, NumericalError for NaN or Inf in A or B, naming row and
+/// column (counted from 1), Interrupted if control stops it. control.progress is told the share
+/// that is done.
 Measurement measure(const LinearOperator& A,
                     const LinearOperator& B,
                     const MatrixFacts& facts,
@@ -69,7 +120,8 @@ Measurement measure(const LinearOperator& A,
                     const RunControl& control = {});
 
 /// Median seconds of a product of B with `columns` columns: after one product that does not count,
-/// repetitions within about 0.3 s, at least 3; a first product of over a second is taken as it is.
-double time_product(const LinearOperator& B, Index columns);
+/// repetitions within about `seconds`, at least 3; a first product of over three times that is taken
+/// as it is.
+double time_product(const LinearOperator& B, Index columns, double seconds = 0.3);
 
 }  // namespace matapprox

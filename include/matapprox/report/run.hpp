@@ -15,6 +15,7 @@ struct RunResult {
   double fit_seconds = 0;
   double passes = 0;            ///< over A: a product with a block is one, a column 1/n
   Index peak_memory_bytes = 0;  ///< of the process during the run; 0 where the system does not tell
+  double multiplications = 0;   ///< by A's cost() and the size of the result, roughly: within_fit
 };
 
 /// Runs one method by name: the only place with the stopwatch and the product counter. Values are

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "backends/partial_cholesky.hpp"
+#include "core/large_pages.hpp"
 #include "kernels/gemm.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/threads.hpp"
@@ -84,7 +85,11 @@ double subtract_row_norms(const ConstBlock& G, Vector& d) {
 class HostCholesky final : public PartialCholesky {
  public:
   HostCholesky(const LinearOperator& A, Index k)
-      : A_(A), kept_columns_(A.rows(), k), factor_(A.rows(), k) {}
+      : A_(A), kept_columns_(A.rows(), k), factor_(A.rows(), k) {
+    const auto bytes = static_cast<std::size_t>(factor_.size()) * sizeof(double);
+    prefer_large_pages(kept_columns_.data(), bytes);
+    prefer_large_pages(factor_.data(), bytes);
+  }
 
   Matrix propose(std::span<const Index> S) override {
     proposed_ = A_.columns_at(S);
