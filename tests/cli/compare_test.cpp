@@ -278,5 +278,37 @@ TEST(CliCompare, FirstInterruptMeasuresAndWritesTheBestPoint) {
   EXPECT_THAT(row_of(document, "cur")["status"].get<std::string>(), HasSubstr("interrupted"));
 }
 
+TEST(CliMeasure, EffortsAreNoneQuickAndFull) {
+  const std::string saved = temporary_dir() + "/svd.h5";
+  const auto approximate = [&](const std::vector<std::string>& more) {
+    return run_program(with({"approximate",
+                             mesh_file(8),
+                             "truncated_svd",
+                             "--rank",
+                             "4",
+                             "-o",
+                             saved,
+                             "--force",
+                             "--json",
+                             "-"},
+                            more));
+  };
+  const json quick = json::parse(approximate({}).out)["results"][0];
+  const json full = json::parse(approximate({"--measure", "full"}).out)["results"][0];
+  EXPECT_EQ(quick["error_frobenius"], full["error_frobenius"]);
+  EXPECT_EQ(quick["error_basis"], "exact");
+  const json none = json::parse(approximate({"--measure", "none"}).out)["results"][0];
+  EXPECT_TRUE(none["error_frobenius"].is_null());
+  EXPECT_TRUE(none["apply_seconds_1"].is_null());
+  // What was not measured is not stated in the file either.
+  EXPECT_TRUE(json::parse(run_program({"info", saved, "--json", "-"}).out)["error_frobenius"].is_null());
+  EXPECT_EQ(run_program({"measure", saved, mesh_file(8)}).exit_code, 0);
+
+  EXPECT_EQ(approximate({"--measure", "some"}).exit_code, 2);
+  EXPECT_EQ(approximate({"--measure", "none", "--exact-error"}).exit_code, 2);
+  EXPECT_EQ(run_program({"compare", mesh_file(8), "--measure", "none"}).exit_code, 2);
+  EXPECT_EQ(run_program({"measure", saved, mesh_file(8), "--measure", "none"}).exit_code, 2);
+}
+
 }  // namespace
 }  // namespace matapprox::test

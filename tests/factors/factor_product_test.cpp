@@ -178,5 +178,29 @@ TEST(FactorProduct, MismatchedFactorsAreRefused) {
   EXPECT_THROW(FactorProduct({make_factor("A", Matrix(2, 3))}, true), InvalidArgument);
 }
 
+TEST(FactorProduct, DiagonalWithDenseEndsIsThatOfTheProduct) {
+  const auto random = [](Index rows, Index cols, std::uint64_t seed) {
+    return random_normal_matrix(seed, RandomStream::kGenerator, rows, cols);
+  };
+  const Factor tall = make_factor("L", random(700, 5, 1));
+  const Factor core = make_factor("M", random(5, 3, 2));
+  const Factor wide = make_factor("R", random(3, 650, 3));
+  const Factor standing = make_factor("R^T", random(650, 3, 4), true);
+  for (const std::vector<Factor>& factors :
+       {std::vector<Factor>{tall, core, wide},
+        std::vector<Factor>{tall, core, standing},
+        std::vector<Factor>{{"L", tall.value, false}, {"L", tall.value, true}}}) {
+    const FactorProduct product(factors);
+    EXPECT_GE(product.cost().multiplications_for_diagonal, 0);
+    const Vector all = product.LinearOperator::diagonal();
+    ASSERT_EQ(product.diagonal().size(), all.size());
+    EXPECT_LE((product.diagonal() - all).norm(), 1e-13 * all.norm());
+  }
+  // Without dense ends there is no shorter way than all columns.
+  const FactorProduct diagonal({make_factor("D", Vector(Vector::Ones(4)))});
+  EXPECT_LT(diagonal.cost().multiplications_for_diagonal, 0);
+  EXPECT_EQ(diagonal.diagonal(), Vector::Ones(4));
+}
+
 }  // namespace
 }  // namespace matapprox

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <hdf5.h>
 
+#include <array>
 #include <limits>
+#include <vector>
 
 #include "core/hdf5_handle.hpp"
 #include "matapprox/core/error.hpp"
@@ -136,6 +138,43 @@ TEST_F(Hdf5File, WritingRefusals) {
   EXPECT_REFUSED(InvalidArgument, write_hdf5_matrix(path_, "", Matrix::Ones(1, 1)), "no name");
   EXPECT_REFUSED(
       FileError, write_hdf5_matrix("/no/such/a.h5", "A", Matrix::Ones(1, 1)), "not exist");
+}
+
+TEST_F(Hdf5File, EveryLayoutAndTypeGivesTheSameNumbers) {
+  Matrix A(1201, 903);
+  for (Index j = 0; j < A.cols(); ++j) {
+    for (Index i = 0; i < A.rows(); ++i) A(i, j) = static_cast<double>((i * 31 + j * 7) % 101);
+  }
+  const std::vector<test::DatasetLayout> layouts{{},
+                                                 {H5T_IEEE_F64BE},
+                                                 {H5T_IEEE_F32LE},
+                                                 {H5T_STD_I16BE},
+                                                 {H5T_STD_U8LE},
+                                                 {H5T_NATIVE_DOUBLE, 100, 903},
+                                                 {H5T_NATIVE_DOUBLE, 64, 77, true},
+                                                 {H5T_STD_I32LE, 1201, 10, true}};
+  for (std::size_t k = 0; k < layouts.size(); ++k) {
+    test::write_dataset(path_, "A", A, layouts[k]);
+    EXPECT_EQ(read_hdf5_matrix(path_, "A"), A) << "layout " << k;
+  }
+}
+
+TEST_F(Hdf5File, NumbersBehindAUserBlockAreFound) {
+  const Matrix A = Matrix::Random(40, 30);
+  const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
+  H5Pset_userblock(creation.id(), 1024);
+  file_ = Handle(H5Fcreate(path_.c_str(), H5F_ACC_TRUNC, creation.id(), H5P_DEFAULT), H5Fclose);
+  const std::array<hsize_t, 2> extents{40, 30};
+  const Handle space(H5Screate_simple(2, extents.data(), nullptr), H5Sclose);
+  Handle dataset(
+      H5Dcreate2(
+          file_.id(), "A", H5T_IEEE_F64LE, space.id(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+      H5Dclose);
+  const Matrix rows = A.transpose();
+  H5Dwrite(dataset.id(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows.data());
+  dataset.reset();
+  finish();
+  EXPECT_EQ(read_hdf5_matrix(path_, "A"), A);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "matapprox/io/numpy_file.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
@@ -270,6 +271,48 @@ TEST(Npz, WrittenArchivesReadBack) {
   EXPECT_THROW(write_npz(path, std::vector<NpzArray>{{"", A}}), InvalidArgument);
   EXPECT_THROW(write_npz(path, std::vector<NpzArray>{{"a", A}, {"a", A}}), InvalidArgument);
   EXPECT_EQ(read_npz(path, "A"), A);
+}
+
+/// A file of several panels: rows are put in place by all threads.
+template <class T>
+void expect_read_in_panels(const std::string& descr, bool fortran) {
+  constexpr Index kRows = 1501;
+  constexpr Index kCols = 1203;
+  std::vector<T> values(static_cast<std::size_t>(kRows * kCols));
+  for (std::size_t k = 0; k < values.size(); ++k) values[k] = static_cast<T>((k * 31 + k / 7) % 113);
+  const std::string path = test::temporary_dir() + "/panels.npy";
+  std::ofstream(path, std::ios::binary)
+      << npy<T>(descr, values, fmt::format("({}, {})", kRows, kCols), fortran);
+  const Matrix A = read_npy(path);
+  ASSERT_EQ(A.rows(), kRows);
+  ASSERT_EQ(A.cols(), kCols);
+  for (Index i = 0; i < kRows; ++i) {
+    for (Index j = 0; j < kCols; ++j) {
+      const auto k = static_cast<std::size_t>(fortran ? i + j * kRows : i * kCols + j);
+      ASSERT_EQ(A(i, j), static_cast<double>(values[k])) << i << ", " << j;
+    }
+  }
+}
+
+TEST(NumpyFile, LargeFilesAreReadInPanelsOfAnyTypeAndOrder) {
+  for (const bool fortran : {false, true}) {
+    expect_read_in_panels<double>("<f8", fortran);
+    expect_read_in_panels<double>(">f8", fortran);
+    expect_read_in_panels<float>("<f4", fortran);
+    expect_read_in_panels<std::int16_t>(">i2", fortran);
+    expect_read_in_panels<std::uint8_t>("|u1", fortran);
+  }
+}
+
+TEST(NumpyFile, ALongHeaderAndAShortFileAreRefused) {
+  const std::string path = test::temporary_dir() + "/cut.npy";
+  std::string bytes = npy<double>("<f8", {1, 2, 3, 4}, "(2, 2)");
+  bytes.pop_back();
+  std::ofstream(path, std::ios::binary) << bytes;
+  EXPECT_THAT(test::complaint_of([&] { read_npy(path); }), HasSubstr("31 bytes of numbers"));
+  std::ofstream(path, std::ios::binary | std::ios::trunc)
+      << std::string("\x93NUMPY\x02\x00\xff\xff\xff\x00", 12) << std::string(1 << 25, ' ');
+  EXPECT_THAT(test::complaint_of([&] { read_npy(path); }), HasSubstr("too long"));
 }
 
 }  // namespace

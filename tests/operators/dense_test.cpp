@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "matapprox/core/error.hpp"
+#include "operators/finite.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
 
@@ -39,6 +40,14 @@ TEST(DenseOperator, NormSurvivesExtremeEntries) {
 TEST(DenseOperator, NormOfMoreEntriesThanOnePart) {
   const Matrix A = random_matrix(700, 300);
   EXPECT_NEAR(*DenseOperator(A).known_facts().frobenius_norm, A.norm(), 1e-13 * A.norm());
+}
+
+TEST(DenseOperator, NormInOnePassHasTheDigitsOfTheScaledOne) {
+  for (const double size : {1e-290, 1e-119, 1.0, 1e119, 1e290}) {
+    Matrix A = size * random_matrix(300, 700);
+    A(0, 0) = 1e-200 * size;
+    EXPECT_EQ(*DenseOperator(A).known_facts().frobenius_norm, frobenius_norm(A.data(), A.size()));
+  }
 }
 
 TEST(DenseOperator, RefusesNanAndInfWithTheirPlace) {
