@@ -3,14 +3,14 @@
 #include <chrono>
 #include <memory>
 
+#include "command_line/exit_codes.hpp"
+#include "command_line/output.hpp"
+#include "command_line/shared_options.hpp"
 #include "commands.hpp"
 #include "core/require.hpp"
-#include "exit_codes.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/io/saved_approximation.hpp"
-#include "output.hpp"
-#include "shared_options.hpp"
 
 namespace matapprox::app {
 namespace {
@@ -92,22 +92,20 @@ int run_apply(const ApplyCommand& command) {
 
 }  // namespace
 
-void add_apply(CLI::App& app, Action& chosen) {
+void add_apply(const Command& program) {
   auto command = std::make_shared<ApplyCommand>();
-  CLI::App& sub = *app.add_subcommand(
+  const Command sub = program.add_command(
       "apply", "Multiplies a vector or a block of columns by a saved approximation");
-  sub.add_option("saved", command->saved, "A saved approximation")
-      ->required()
-      ->type_name("FILE.h5");
+  sub.add_option("saved", command->saved, "A saved approximation").required().type_name("FILE.h5");
   sub.add_option(
          "block", command->block, "Vector or block: .npy .mtx .csv .h5 or - for standard input")
-      ->required()
-      ->type_name("FILE");
+      .required()
+      .type_name("FILE");
   sub.add_option("-o,--output",
                  command->output,
                  "Result: .npy .mtx .csv .h5; - is CSV on standard output [-]")
-      ->type_name("FILE");
-  sub.add_option("--variable", command->variable, "Which array of the block's file")->type_name("");
+      .type_name("FILE");
+  sub.add_option("--variable", command->variable, "Which array of the block's file").type_name("");
   sub.add_flag("--transpose", command->transpose, "Multiply by the transpose");
   command->common.add(sub, false);
   command->device.add(sub);
@@ -116,7 +114,7 @@ void add_apply(CLI::App& app, Action& chosen) {
       "Examples:\n"
       "  matapprox apply chord.h5 x.npy -o y.npy\n"
       "  matapprox apply chord.h5 - --transpose < x.csv");
-  sub.callback([command, &chosen] { chosen = [command] { return run_apply(*command); }; });
+  sub.action([command] { return run_apply(*command); });
 }
 
 }  // namespace matapprox::app

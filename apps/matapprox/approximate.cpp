@@ -4,19 +4,19 @@
 #include <memory>
 #include <optional>
 
+#include "command_line/exit_codes.hpp"
+#include "command_line/interrupt.hpp"
+#include "command_line/output.hpp"
+#include "command_line/progress.hpp"
+#include "command_line/shared_options.hpp"
 #include "commands.hpp"
 #include "core/require.hpp"
-#include "exit_codes.hpp"
-#include "interrupt.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/methods/registry.hpp"
 #include "matapprox/report/checkpoint.hpp"
 #include "matapprox/report/comparison.hpp"
 #include "method_options.hpp"
-#include "output.hpp"
-#include "progress.hpp"
 #include "saved_record.hpp"
-#include "shared_options.hpp"
 #include "warm_start.hpp"
 
 namespace matapprox::app {
@@ -189,24 +189,24 @@ int run_approximate(const ApproximateCommand& command) {
 
 }  // namespace
 
-void add_approximate(CLI::App& app, Action& chosen) {
+void add_approximate(const Command& program) {
   auto command = std::make_shared<ApproximateCommand>();
-  CLI::App& sub = *app.add_subcommand("approximate",
-                                      "Approximates a matrix by one method and saves the factors");
+  const Command sub = program.add_command(
+      "approximate", "Approximates a matrix by one method and saves the factors");
   command->input.add(sub, "The matrix, or - for standard input");
   command->method.add(sub);
   sub.add_option("-o,--output", command->output, "The HDF5 file to write")
-      ->required()
-      ->type_name("OUT.h5");
+      .required()
+      .type_name("OUT.h5");
   sub.add_option("--checkpoint-seconds",
                  command->checkpoint_seconds,
                  "A long fit writes its best point this often [60]")
-      ->type_name("");
+      .type_name("");
   sub.add_flag("--resume", command->resume, "Go on from the checkpoint in the output file");
   sub.add_option("--warm-start",
                  command->warm_start,
                  "Start from this saved Chord approximation of the same pattern")
-      ->type_name("FILE.h5");
+      .type_name("FILE.h5");
   command->size.add(sub);
   command->measuring.add(sub);
   command->common.add(sub, true);
@@ -218,7 +218,7 @@ void add_approximate(CLI::App& app, Action& chosen) {
       "  matapprox approximate matrices/mesh2d.mtx chord --max-iterations 2000 -o chord.h5\n"
       "  matapprox approximate matrices/mesh2d.mtx chord --max-iterations 2000 -o chord.h5 "
       "--resume");
-  sub.callback([command, &chosen] { chosen = [command] { return run_approximate(*command); }; });
+  sub.action([command] { return run_approximate(*command); });
 }
 
 }  // namespace matapprox::app

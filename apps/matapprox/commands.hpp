@@ -1,23 +1,18 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
-#include <functional>
+#include "command_line/command_line.hpp"
 
 namespace matapprox::app {
 
-/// What a parsed command line asks for; returns the exit code.
-using Action = std::function<int()>;
-
-// Each adds one subcommand; when the command line names it, `chosen` becomes its action.
-void add_approximate(CLI::App& app, Action& chosen);
-void add_compare(CLI::App& app, Action& chosen);
-void add_apply(CLI::App& app, Action& chosen);
-void add_measure(CLI::App& app, Action& chosen);
-void add_export(CLI::App& app, Action& chosen);
-void add_info(CLI::App& app, Action& chosen);
-void add_methods(CLI::App& app, Action& chosen);
-void add_reproduce(CLI::App& app, Action& chosen);
-void add_attention(CLI::App& app, Action& chosen);
-void add_doctor(CLI::App& app, Action& chosen);
+// Each adds one command of the program.
+void add_approximate(const Command& program);
+void add_compare(const Command& program);
+void add_apply(const Command& program);
+void add_measure(const Command& program);
+void add_export(const Command& program);
+void add_info(const Command& program);
+void add_methods(const Command& program);
+void add_reproduce(const Command& program);
+void add_doctor(const Command& program);
 
 }  // namespace matapprox::app

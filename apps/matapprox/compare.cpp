@@ -5,17 +5,17 @@
 #include <memory>
 #include <optional>
 
+#include "command_line/exit_codes.hpp"
+#include "command_line/interrupt.hpp"
+#include "command_line/output.hpp"
+#include "command_line/progress.hpp"
+#include "command_line/shared_options.hpp"
 #include "commands.hpp"
 #include "core/require.hpp"
-#include "exit_codes.hpp"
-#include "interrupt.hpp"
 #include "matapprox/io/saved_approximation.hpp"
 #include "matapprox/report/comparison.hpp"
-#include "output.hpp"
-#include "progress.hpp"
 #include "report_output.hpp"
 #include "saved_record.hpp"
-#include "shared_options.hpp"
 
 namespace matapprox::app {
 namespace {
@@ -161,26 +161,26 @@ int run_compare(const CompareCommand& command) {
 
 }  // namespace
 
-void add_compare(CLI::App& app, Action& chosen) {
+void add_compare(const Command& program) {
   auto command = std::make_shared<CompareCommand>();
-  CLI::App& sub = *app.add_subcommand(
+  const Command sub = program.add_command(
       "compare", "Runs the methods on one matrix at equal storage and measures each");
   command->input.add(sub,
                      "The matrix: .mtx .mat .npy .npz .csv .h5 .png ... or - for standard input");
   sub.add_option("--methods", command->methods, "Only these, separated by commas [all]")
-      ->delimiter(',')
-      ->type_name("")
-      ->allow_extra_args(false);
+      .delimiter(',')
+      .type_name("")
+      .allow_extra_args(false);
   sub.add_option("--set",
                  command->settings,
                  "One option of one method: method.option=value; may be repeated")
-      ->type_name("")
-      ->allow_extra_args(false);
+      .type_name("")
+      .allow_extra_args(false);
   sub.add_option("--save", command->save_folder, "Keep all factors in this folder, as METHOD.h5")
-      ->type_name("DIR");
+      .type_name("DIR");
   sub.add_option(
          "--csv", command->csv, "Also write the table as CSV; - prints it in place of the text")
-      ->type_name("FILE");
+      .type_name("FILE");
   command->report.add(sub);
   command->size.add(sub);
   command->measuring.add(sub);
@@ -195,7 +195,7 @@ void add_compare(CLI::App& app, Action& chosen) {
       "  matapprox compare points.csv --as kernel --kernel gaussian --methods "
       "nystrom,truncated_svd\n"
       "  matapprox compare a.mtx --target-error 0.01 --set nystrom.sampling=uniform");
-  sub.callback([command, &chosen] { chosen = [command] { return run_compare(*command); }; });
+  sub.action([command] { return run_compare(*command); });
 }
 
 }  // namespace matapprox::app

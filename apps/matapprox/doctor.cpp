@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <functional>
@@ -8,8 +7,10 @@
 #include <optional>
 #include <thread>
 
+#include "command_line/exit_codes.hpp"
+#include "command_line/output.hpp"
+#include "command_line/shared_options.hpp"
 #include "commands.hpp"
-#include "exit_codes.hpp"
 #include "kernels/gemm.hpp"
 #include "kernels/lapack.hpp"
 #include "matapprox/backends/placement.hpp"
@@ -19,8 +20,6 @@
 #include "matapprox/core/threads.hpp"
 #include "matapprox/operators/inverse.hpp"
 #include "matapprox/report/build_info.hpp"
-#include "output.hpp"
-#include "shared_options.hpp"
 
 namespace matapprox::app {
 namespace {
@@ -230,13 +229,13 @@ int run_doctor(const DoctorCommand& command) {
 
 }  // namespace
 
-void add_doctor(CLI::App& app, Action& chosen) {
+void add_doctor(const Command& program) {
   auto command = std::make_shared<DoctorCommand>();
-  CLI::App& sub = *app.add_subcommand("doctor", "Says what this build and this machine can do");
+  const Command sub = program.add_command("doctor", "Says what this build and this machine can do");
   command->common.add(sub, false);
   command->json.add(sub);
   sub.footer("Example:\n  matapprox doctor");
-  sub.callback([command, &chosen] { chosen = [command] { return run_doctor(*command); }; });
+  sub.action([command] { return run_doctor(*command); });
 }
 
 }  // namespace matapprox::app

@@ -5,12 +5,12 @@
 #include <filesystem>
 #include <memory>
 
+#include "command_line/exit_codes.hpp"
+#include "command_line/output.hpp"
+#include "command_line/shared_options.hpp"
 #include "commands.hpp"
-#include "exit_codes.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/io/saved_approximation.hpp"
-#include "output.hpp"
-#include "shared_options.hpp"
 
 namespace matapprox::app {
 namespace {
@@ -49,20 +49,18 @@ int run_export(const ExportCommand& command) {
 
 }  // namespace
 
-void add_export(CLI::App& app, Action& chosen) {
+void add_export(const Command& program) {
   auto command = std::make_shared<ExportCommand>();
-  CLI::App& sub =
-      *app.add_subcommand("export", "Writes saved factors for other programs: .mat, .npz or .mtx");
-  sub.add_option("saved", command->saved, "A saved approximation")
-      ->required()
-      ->type_name("FILE.h5");
+  const Command sub =
+      program.add_command("export", "Writes saved factors for other programs: .mat, .npz or .mtx");
+  sub.add_option("saved", command->saved, "A saved approximation").required().type_name("FILE.h5");
   sub.add_option("output", command->output, "Output; the extension says which format")
-      ->required()
-      ->type_name("OUT");
+      .required()
+      .type_name("OUT");
   command->common.add(sub, false);
   command->json.add(sub);
   sub.footer("Example:\n  matapprox export chord.h5 chord.mat");
-  sub.callback([command, &chosen] { chosen = [command] { return run_export(*command); }; });
+  sub.action([command] { return run_export(*command); });
 }
 
 }  // namespace matapprox::app

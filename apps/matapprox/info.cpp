@@ -3,24 +3,16 @@
 #include <filesystem>
 #include <memory>
 
-#include "attention/run_report.hpp"
+#include "attention_program.hpp"
+#include "command_line/exit_codes.hpp"
+#include "command_line/output.hpp"
+#include "command_line/shared_options.hpp"
 #include "commands.hpp"
-#include "exit_codes.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/io/saved_approximation.hpp"
-#include "output.hpp"
-#include "shared_options.hpp"
 
 namespace matapprox::app {
 namespace {
-
-struct InfoCommand {
-  InputOptions input;
-  CommonOptions common;
-  DeviceOptions device;
-  MeasuringOptions measuring;
-  JsonOptions json;
-};
 
 std::string kind_of(const Factor& factor) {
   struct Namer {
@@ -135,7 +127,7 @@ std::string saved_text(const std::string& path, const SavedApproximation& saved)
   return text;
 }
 
-report::Json matrix_json(const InfoCommand& command,
+report::Json matrix_json(const InfoOptions& command,
                          const LoadedMatrix& loaded,
                          const MatrixFacts& facts) {
   const Cost cost = loaded.matrix->cost();
@@ -152,7 +144,7 @@ report::Json matrix_json(const InfoCommand& command,
   return json;
 }
 
-std::string matrix_text(const InfoCommand& command,
+std::string matrix_text(const InfoOptions& command,
                         const LoadedMatrix& loaded,
                         const MatrixFacts& facts) {
   const Cost cost = loaded.matrix->cost();
@@ -186,16 +178,7 @@ Described describe_approximation(const std::string& path) {
   return {saved_json(path, saved), saved_text(path, saved)};
 }
 
-Described describe_model(const std::string& path) {
-  const training::SavedModel saved = training::load_model(path);
-  report::Json json = report::document_head(saved.seed, threads());
-  json["kind"] = "model";
-  json["path"] = path;
-  add_model(json, saved);
-  return {json, fmt::format("{}: saved model\n", path) + description_text(saved)};
-}
-
-Described describe_matrix(const InfoCommand& command) {
+Described describe_matrix(const InfoOptions& command) {
   LoadedMatrix loaded = command.input.load(command.common.quiet());
   loaded.matrix = command.device.place(loaded.matrix, command.common.quiet()).matrix;
   const MatrixFacts facts =
@@ -203,18 +186,16 @@ Described describe_matrix(const InfoCommand& command) {
   return {matrix_json(command, loaded, facts), matrix_text(command, loaded, facts)};
 }
 
-Described describe_file(const InfoCommand& command) {
+Described describe_file(const InfoOptions& command) {
   const std::string& path = command.input.path();
   const bool whole = !command.input.changed() && std::filesystem::is_regular_file(path);
   if (whole && is_saved_approximation(path)) return describe_approximation(path);
-  if (whole && training::is_saved_model(path)) return describe_model(path);
+  if (whole && is_saved_model(path)) start_attention_program(path + ": a saved model");
   return describe_matrix(command);
 }
 
-int run_info(const InfoCommand& command) {
-  command.common.apply();
-  command.device.check();
-  command.json.check();
+int run_info(const InfoOptions& command) {
+  command.check();
   const Described described = describe_file(command);
   command.json.write(described.json);
   if (!command.json.replaces_text()) write_stdout(described.text);
@@ -223,17 +204,13 @@ int run_info(const InfoCommand& command) {
 
 }  // namespace
 
-void add_info(CLI::App& app, Action& chosen) {
-  auto command = std::make_shared<InfoCommand>();
-  CLI::App& sub =
-      *app.add_subcommand("info", "Describes a matrix, a saved approximation or a saved model");
-  command->input.add(sub, "A matrix in any format, a saved approximation or model");
-  command->measuring.add(sub);
-  command->common.add(sub, true);
-  command->device.add(sub);
-  command->json.add(sub);
+void add_info(const Command& program) {
+  auto command = std::make_shared<InfoOptions>();
+  const Command sub =
+      program.add_command("info", "Describes a matrix, a saved approximation or a saved model");
+  command->add(sub);
   sub.footer("Examples:\n  matapprox info matrices/mesh2d.mtx\n  matapprox info chord.h5 --json -");
-  sub.callback([command, &chosen] { chosen = [command] { return run_info(*command); }; });
+  sub.action([command] { return run_info(*command); });
 }
 
 }  // namespace matapprox::app

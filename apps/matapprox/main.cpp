@@ -1,11 +1,10 @@
 #include <malloc.h>
 
-#include <CLI/CLI.hpp>
-
-#include "command_line.hpp"
+#include "attention_program.hpp"
+#include "command_line/command_line.hpp"
+#include "command_line/exit_codes.hpp"
+#include "command_line/invocation.hpp"
 #include "commands.hpp"
-#include "exit_codes.hpp"
-#include "invocation.hpp"
 #include "kernels/lapack.hpp"
 #include "matapprox/report/build_info.hpp"
 
@@ -16,27 +15,28 @@ int main(int argc, char** argv) {
     // it again costs a page fault for every 4 kB.
     mallopt(M_MMAP_THRESHOLD, 1 << 28);
     mallopt(M_TRIM_THRESHOLD, 1 << 29);
-    kernels::configure_blas();
-    CLI::App app(
-        "Replaces a large matrix by something small and measures how good the replacement is.",
-        "matapprox");
-    app.set_version_flag("--version", version());
-    app.require_subcommand(1);
-    app.footer("Examples:\n  matapprox compare matrices/mesh2d.mtx\n  matapprox compare --help");
     app::keep_invocation(argc, argv);
-    app::Action action;
-    app::add_compare(app, action);
-    app::add_approximate(app, action);
-    app::add_measure(app, action);
-    app::add_apply(app, action);
-    app::add_export(app, action);
-    app::add_info(app, action);
-    app::add_methods(app, action);
-    app::add_reproduce(app, action);
-    app::add_attention(app, action);
-    app::add_doctor(app, action);
-    if (const auto code = app::parse_command_line(app, argc, argv)) return *code;
-    return action();
+    app::CommandLine line(
+        "matapprox",
+        "Replaces a large matrix by something small and measures how good the replacement is.",
+        version());
+    const app::Command program = line.program();
+    program.footer(
+        "Examples:\n  matapprox compare matrices/mesh2d.mtx\n  matapprox compare --help");
+    app::add_compare(program);
+    app::add_approximate(program);
+    app::add_measure(program);
+    app::add_apply(program);
+    app::add_export(program);
+    app::add_info(program);
+    app::add_methods(program);
+    app::add_reproduce(program);
+    program.add_command("attention", "Trains attention models and looks at what they do");
+    app::add_doctor(program);
+    // `attention` is here for --help alone: another program parses what comes after it.
+    if (line.named_command(argc, argv) == "attention") app::start_attention_program("attention");
+    kernels::configure_blas();
+    return line.run(argc, argv);
   } catch (...) {
     return app::report_exception(std::current_exception());
   }

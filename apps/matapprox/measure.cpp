@@ -2,17 +2,16 @@
 
 #include <memory>
 
+#include "command_line/exit_codes.hpp"
+#include "command_line/output.hpp"
+#include "command_line/shared_options.hpp"
 #include "commands.hpp"
 #include "core/require.hpp"
-#include "exit_codes.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/io/saved_approximation.hpp"
 #include "matapprox/report/comparison.hpp"
-#include "output.hpp"
-#include "output.hpp"
 #include "report/row_text.hpp"
 #include "saved_record.hpp"
-#include "shared_options.hpp"
 
 namespace matapprox::app {
 namespace {
@@ -125,20 +124,18 @@ int run_measure(const MeasureCommand& command) {
 
 }  // namespace
 
-void add_measure(CLI::App& app, Action& chosen) {
+void add_measure(const Command& program) {
   auto command = std::make_shared<MeasureCommand>();
-  CLI::App& sub =
-      *app.add_subcommand("measure", "Measures a saved approximation against the matrix");
-  sub.add_option("saved", command->saved, "A saved approximation")
-      ->required()
-      ->type_name("FILE.h5");
+  const Command sub =
+      program.add_command("measure", "Measures a saved approximation against the matrix");
+  sub.add_option("saved", command->saved, "A saved approximation").required().type_name("FILE.h5");
   command->input.add(sub, "The matrix, read as it was for the fit (same --as and so on)");
   command->measuring.add(sub);
   command->common.add(sub, true);
   command->device.add(sub);
   command->json.add(sub);
   sub.footer("Example:\n  matapprox measure chord.h5 matrices/mesh2d.mtx --json -");
-  sub.callback([command, &chosen] { chosen = [command] { return run_measure(*command); }; });
+  sub.action([command] { return run_measure(*command); });
 }
 
 }  // namespace matapprox::app

@@ -14,12 +14,12 @@ std::vector<OwnedFlags::Owner> all_methods() {
 
 MethodOptions::MethodOptions() : flags_(all_methods()) {}
 
-void MethodOptions::add(CLI::App& app) {
-  app.add_option("method", name_, "One of those that `matapprox methods` lists")
-      ->required()
-      ->type_name("METHOD");
+void MethodOptions::add(const Command& command) {
+  command.add_option("method", name_, "One of those that `matapprox methods` lists")
+      .required()
+      .type_name("METHOD");
   // Every subcommand has these by itself.
-  flags_.add(app, "Options of the methods", "method", {"rank", "budget", "seed"});
+  flags_.add(command, "Options of the methods", "method", {"rank", "budget", "seed"});
 }
 
 NamedOptions MethodOptions::given(const Method& method) const {

@@ -1,9 +1,7 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
-
+#include "command_line/owned_flags.hpp"
 #include "matapprox/methods/registry.hpp"
-#include "owned_flags.hpp"
 
 namespace matapprox::app {
 
@@ -11,7 +9,7 @@ namespace matapprox::app {
 class MethodOptions {
  public:
   MethodOptions();
-  void add(CLI::App& app);
+  void add(const Command& command);
   const std::string& name() const { return name_; }
   /// The flags that were given. Throws InvalidArgument, naming those that have it, for an option
   /// that `method` does not have.

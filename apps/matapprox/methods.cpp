@@ -2,13 +2,13 @@
 
 #include <memory>
 
+#include "command_line/exit_codes.hpp"
+#include "command_line/listing.hpp"
+#include "command_line/output.hpp"
+#include "command_line/shared_options.hpp"
 #include "commands.hpp"
-#include "exit_codes.hpp"
-#include "listing.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/methods/registry.hpp"
-#include "output.hpp"
-#include "shared_options.hpp"
 
 namespace matapprox::app {
 namespace {
@@ -43,13 +43,13 @@ int run_methods(const MethodsCommand& command) {
 
 }  // namespace
 
-void add_methods(CLI::App& app, Action& chosen) {
+void add_methods(const Command& program) {
   auto command = std::make_shared<MethodsCommand>();
-  CLI::App& sub = *app.add_subcommand("methods", "Lists the methods, or the options of one");
-  sub.add_option("method", command->name, "Show the options of this one")->type_name("METHOD");
+  const Command sub = program.add_command("methods", "Lists the methods, or the options of one");
+  sub.add_option("method", command->name, "Show the options of this one").type_name("METHOD");
   command->json.add(sub);
   sub.footer("Examples:\n  matapprox methods\n  matapprox methods nystrom");
-  sub.callback([command, &chosen] { chosen = [command] { return run_methods(*command); }; });
+  sub.action([command] { return run_methods(*command); });
 }
 
 }  // namespace matapprox::app

@@ -5,9 +5,9 @@
 #include <cctype>
 #include <filesystem>
 
+#include "command_line/invocation.hpp"
+#include "command_line/output.hpp"
 #include "core/require.hpp"
-#include "invocation.hpp"
-#include "output.hpp"
 
 namespace matapprox::app {
 namespace {
@@ -29,19 +29,21 @@ bool is_picture_file(const std::string& path) {
 
 }  // namespace
 
-void ReportOutput::add(CLI::App& app) {
+void ReportOutput::add(const Command& command) {
   constexpr const char* kGroup = "Report";
-  app.add_option("--report", page_, "Write a page with charts and pictures, to open in a browser")
-      ->group(kGroup)
-      ->type_name("FILE.html");
-  app.add_option("--plots", plots_, "Write its charts and pictures as .svg and .png files here")
-      ->group(kGroup)
-      ->type_name("DIR");
-  app.add_option("--sweep-seconds",
-                 sweep_seconds_,
-                 "Time for the fits at other storage that the report shows; 0: none [60]")
-      ->group(kGroup)
-      ->type_name("");
+  command
+      .add_option("--report", page_, "Write a page with charts and pictures, to open in a browser")
+      .group(kGroup)
+      .type_name("FILE.html");
+  command.add_option("--plots", plots_, "Write its charts and pictures as .svg and .png files here")
+      .group(kGroup)
+      .type_name("DIR");
+  command
+      .add_option("--sweep-seconds",
+                  sweep_seconds_,
+                  "Time for the fits at other storage that the report shows; 0: none [60]")
+      .group(kGroup)
+      .type_name("");
 }
 
 void ReportOutput::check(const JsonOptions& json, const std::vector<std::string>& methods) const {

@@ -1,19 +1,18 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
+#include "command_line/shared_options.hpp"
 #include "matapprox/io/load.hpp"
 #include "matapprox/report/report_page.hpp"
-#include "shared_options.hpp"
 
 namespace matapprox::app {
 
 /// --report --plots --sweep-seconds
 class ReportOutput {
  public:
-  void add(CLI::App& app);
+  void add(const Command& command);
   bool is_wanted() const { return !page_.empty() || !plots_.empty(); }
   double sweep_seconds() const { return sweep_seconds_; }
   /// Called before any long work: throws InvalidArgument, FileError for what cannot be written, and

@@ -7,17 +7,17 @@
 #include <map>
 #include <memory>
 
+#include "command_line/exit_codes.hpp"
+#include "command_line/interrupt.hpp"
+#include "command_line/invocation.hpp"
+#include "command_line/output.hpp"
+#include "command_line/progress.hpp"
+#include "command_line/shared_options.hpp"
 #include "commands.hpp"
 #include "core/require.hpp"
-#include "exit_codes.hpp"
-#include "interrupt.hpp"
-#include "invocation.hpp"
 #include "matapprox/reproduce/reproduction.hpp"
 #include "matapprox/reproduce/reproduction_page.hpp"
 #include "matapprox/reproduce/timing.hpp"
-#include "output.hpp"
-#include "progress.hpp"
-#include "shared_options.hpp"
 
 namespace matapprox::app {
 namespace {
@@ -234,57 +234,57 @@ int run_reproduce(const ReproduceCommand& command) {
   return reproduction_outcome(result);
 }
 
-void add_reproduce_outputs(CLI::App& sub, ReproduceCommand& command) {
+void add_reproduce_outputs(const Command& sub, ReproduceCommand& command) {
   constexpr const char* kGroup = "What to write";
   const auto add = [&](const char* flag, std::string& path, const char* help) {
-    sub.add_option(flag, path, help)->type_name("FILE")->group(kGroup);
+    sub.add_option(flag, path, help).type_name("FILE").group(kGroup);
   };
   sub.add_option("-o,--output",
                  command.folder,
                  "Keep every finished row here, and go on from what is there "
                  "[matapprox-table1, matapprox-figure4]")
-      ->type_name("DIR")
-      ->group(kGroup);
+      .type_name("DIR")
+      .group(kGroup);
   add("--csv", command.csv, "Also write the rows as CSV; - prints it in place of the text");
   add("--markdown", command.markdown, "Also write the tables as Markdown; or -");
   add("--latex", command.latex, "Also write the tables as LaTeX; or -");
   sub.add_option("--report",
                  command.report,
                  "Write a page with charts, pictures and tables, to open in a browser")
-      ->type_name("FILE.html")
-      ->group(kGroup);
+      .type_name("FILE.html")
+      .group(kGroup);
   sub.add_option("--plots", command.plots, "Write its charts as .svg and .png files here")
-      ->type_name("DIR")
-      ->group(kGroup);
+      .type_name("DIR")
+      .group(kGroup);
 }
 
 }  // namespace
 
-void add_reproduce(CLI::App& app, Action& chosen) {
+void add_reproduce(const Command& program) {
   auto command = std::make_shared<ReproduceCommand>();
-  CLI::App& sub = *app.add_subcommand(
+  const Command sub = program.add_command(
       "reproduce", "Makes the tables of the sparse-factorization paper again, ours beside them");
   sub.add_option("what", command->what, "table1, figure4, or timing: of the kernels")
-      ->required()
-      ->type_name("");
+      .required()
+      .type_name("");
   sub.add_option("--matrices",
                  command->matrices,
                  "Folder with the paper's matrices [MATAPPROX_MATRICES, or matrices/paper]")
-      ->type_name("DIR");
+      .type_name("DIR");
   sub.add_option("--rows", command->rows, "Only these, or these categories, by commas [all]")
-      ->delimiter(',')
-      ->type_name("")
-      ->allow_extra_args(false);
+      .delimiter(',')
+      .type_name("")
+      .allow_extra_args(false);
   sub.add_option("--effort", command->effort, "Of the Chord fit: fast, default, high [default]")
-      ->type_name("");
+      .type_name("");
   sub.add_option(
          "--pattern", command->pattern, "Of the Chord fit: reference, paper, torch [reference]")
-      ->type_name("");
+      .type_name("");
   sub.add_option("--set",
                  command->settings,
                  "Another option of the Chord fit: option=value; may be repeated")
-      ->type_name("")
-      ->allow_extra_args(false);
+      .type_name("")
+      .allow_extra_args(false);
   add_reproduce_outputs(sub, *command);
   command->common.add(sub, true);
   command->device.add(sub);
@@ -295,7 +295,7 @@ void add_reproduce(CLI::App& app, Action& chosen) {
       "  matapprox reproduce table1 --matrices shared/matrices --rows strike,network --effort "
       "fast\n"
       "  matapprox reproduce figure4 -o pictures --json figure4.json");
-  sub.callback([command, &chosen] { chosen = [command] { return run_reproduce(*command); }; });
+  sub.action([command] { return run_reproduce(*command); });
 }
 
 }  // namespace matapprox::app

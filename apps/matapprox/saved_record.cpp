@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "progress.hpp"
+#include "command_line/progress.hpp"
 
 namespace matapprox::app {
 

@@ -315,6 +315,21 @@ Approximation assemble(const Place& root) {
   return approximation;
 }
 
+/// Whether the root of an HDF5 file fulfils `test`; any other file does not.
+bool root_says(const std::string& path, bool (*test)(const Place&)) {
+  const auto look = [&] {
+    const hdf5::Quiet quiet;
+    try {
+      const Handle file = hdf5::open_file(path);
+      return test({file, path});
+    } catch (const FileError&) {
+      return false;
+    }
+  };
+  rehearse(path, "HDF5", [&] { look(); });
+  return look();
+}
+
 }  // namespace
 
 SavedApproximation read_saved_file(const std::string& path) {
@@ -331,27 +346,15 @@ SavedApproximation read_saved_file(const std::string& path) {
   }
 }
 
-bool is_saved_file(const std::string& path) {
-  const hdf5::Quiet quiet;
-  const Handle file = hdf5::open_file(path);
-  return says_that_it_is_ours({file, path});
-}
-
 SavedApproximation load_approximation(const std::string& path) {
   rehearse(path, "HDF5", [&] { read_saved_file(path); });
   return read_saved_file(path);
 }
 
 bool is_saved_approximation(const std::string& path) {
-  const auto look = [&] {
-    try {
-      return is_saved_file(path);
-    } catch (const FileError&) {
-      return false;
-    }
-  };
-  rehearse(path, "HDF5", [&] { look(); });
-  return look();
+  return root_says(path, says_that_it_is_ours);
 }
+
+bool is_saved_model(const std::string& path) { return root_says(path, says_that_it_is_a_model); }
 
 }  // namespace matapprox

@@ -190,12 +190,8 @@ TrainingState read_state(const Place& root, Index parameters, bool has_second) {
   return state;
 }
 
-bool is_model(const Place& root) {
-  return hdf5::has_attribute(root, "format") && hdf5::get_text(root, "format") == kModelFormat;
-}
-
 void require_model(const Place& root) {
-  if (!is_model(root)) {
+  if (!hdf5::has_attribute(root, "format") || hdf5::get_text(root, "format") != kModelFormat) {
     throw FileError(
         fmt::format("{}: an HDF5 file, but not a model that `attention train` saved", root.file));
   }
@@ -274,20 +270,6 @@ void save_model(const std::string& path, const SavedModel& saved) {
 SavedModel load_model(const std::string& path) {
   rehearse(path, "HDF5", [&] { read_model_file(path); });
   return read_model_file(path);
-}
-
-bool is_saved_model(const std::string& path) {
-  const auto look = [&] {
-    const hdf5::Quiet quiet;
-    try {
-      const Handle file = hdf5::open_file(path);
-      return is_model({file, path});
-    } catch (const FileError&) {
-      return false;
-    }
-  };
-  rehearse(path, "HDF5", [&] { look(); });
-  return look();
 }
 
 }  // namespace matapprox::training

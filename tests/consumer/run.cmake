@@ -31,9 +31,10 @@ if(NOT output MATCHES "loss 0\\.[0-9]+, error [0-9.]+ %")
   message(FATAL_ERROR "consumer: no loss in its output: ${output}")
 endif()
 
-# The installed program works where it is, and knows its version.
+# The installed program works where it is, knows its version and finds the one for attention.
 step(${work}/prefix/bin/matapprox --version)
 if(NOT output MATCHES "${VERSION}")
   message(FATAL_ERROR "consumer: expected version ${VERSION}")
 endif()
+step(${work}/prefix/bin/matapprox attention list)
 step(${work}/prefix/bin/matapprox measure ${work}/mesh2d.h5 ${SOURCE_DIR}/matrices/mesh2d.mtx)

@@ -192,6 +192,9 @@ TEST(SavedApproximation, RecognisesItsOwnFiles) {
   EXPECT_TRUE(is_saved_approximation(folder + "/a.h5"));
   EXPECT_FALSE(is_saved_approximation(folder + "/text.h5"));
   EXPECT_FALSE(is_saved_approximation(folder + "/missing.h5"));
+  EXPECT_FALSE(is_saved_model(folder + "/a.h5"));
+  EXPECT_FALSE(is_saved_model(folder + "/text.h5"));
+  EXPECT_FALSE(is_saved_model(folder + "/missing.h5"));
 }
 
 TEST(SavedApproximation, RefusesForeignMissingAndNewerFiles) {

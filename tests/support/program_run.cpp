@@ -32,10 +32,12 @@ void write_file(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-RunningProgram::RunningProgram(const std::vector<std::string>& arguments, const std::string& input)
+RunningProgram::RunningProgram(const std::vector<std::string>& arguments,
+                               const std::string& input,
+                               const std::string& path)
     : folder_(temporary_dir()) {
   write_file(folder_ + "/in", input);
-  std::vector<std::string> words{program()};
+  std::vector<std::string> words{path.empty() ? program() : path};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
   argv.reserve(words.size() + 1);

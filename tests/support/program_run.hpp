@@ -20,7 +20,10 @@ struct ProgramResult {
 /// A run of the program under test that is going on; stdout and stderr are collected in files.
 class RunningProgram {
  public:
-  explicit RunningProgram(const std::vector<std::string>& arguments, const std::string& input = {});
+  /// `path`: another program, or a copy of it; empty: the program under test.
+  explicit RunningProgram(const std::vector<std::string>& arguments,
+                          const std::string& input = {},
+                          const std::string& path = {});
   ~RunningProgram();
   RunningProgram(const RunningProgram&) = delete;
   RunningProgram& operator=(const RunningProgram&) = delete;

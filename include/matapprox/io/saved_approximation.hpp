@@ -35,4 +35,7 @@ SavedApproximation load_approximation(const std::string& path);
 /// True if the file is an HDF5 file whose root says it is a saved approximation.
 bool is_saved_approximation(const std::string& path);
 
+/// True if the file is an HDF5 file whose root says it is a model that training::save_model wrote.
+bool is_saved_model(const std::string& path);
+
 }  // namespace matapprox

@@ -24,7 +24,5 @@ void save_model(const std::string& path, const SavedModel& saved);
 /// Throws FileError for a file that is missing, damaged, of another program, of a newer version, or
 /// whose arrays are not those of the model that it describes.
 SavedModel load_model(const std::string& path);
-/// True for a file that save_model made. Throws FileError if there is none.
-bool is_saved_model(const std::string& path);
 
 }  // namespace matapprox::training

@@ -1,9 +1,8 @@
-#include "attention/run_flags.hpp"
+#include "run_flags.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "core/require.hpp"
 #include "matapprox/attention/registry.hpp"
@@ -43,9 +42,9 @@ std::vector<OptionText> options_of(const std::vector<OwnedFlags::Owner>& owners,
 }
 
 template <class Options>
-void add_flags(CLI::App& app, const std::string& group, NamedFlags& flags) {
+void add_flags(const Command& command, const std::string& group, NamedFlags& flags) {
   for (const OptionText& option : list_options(Options{}))
-    flags.add(app, flag_of(option.name), option.name, option, option.help, group);
+    flags.add(command, flag_of(option.name), option.name, option, option.help, group);
 }
 
 }  // namespace
@@ -59,36 +58,31 @@ std::vector<OwnedFlags::Owner> all_tasks() {
 
 RunFlags::RunFlags() : task_flags_(all_tasks()), mechanism_flags_(all_mechanisms()) {}
 
-void RunFlags::add(CLI::App& app) {
-  app_ = &app;
-  app.add_option("--task", task_, "One of those that `matapprox attention list` shows")
-      ->type_name("TASK");
-  app.add_option("--config", config_, "Read options from this file; the command line goes first")
-      ->type_name("FILE.toml");
-  add_flags<training::ModelOptions>(app, "The model", model_flags_);
-  add_flags<training::TrainingOptions>(app, "Training", training_flags_);
-  mechanism_flags_.add(app, "Options of the mechanisms", "attention", {"seed"});
-  task_flags_.add(app, "Options of the tasks", "task", {"seed"});
+void RunFlags::add(const Command& command) {
+  command_ = command;
+  command.add_option("--task", task_, "One of those that `matapprox attention list` shows")
+      .type_name("TASK");
+  command
+      .add_option("--config", config_, "Read options from this file; the command line goes first")
+      .type_name("FILE.toml");
+  add_flags<training::ModelOptions>(command, "The model", model_flags_);
+  add_flags<training::TrainingOptions>(command, "Training", training_flags_);
+  mechanism_flags_.add(command, "Options of the mechanisms", "attention", {"seed"});
+  task_flags_.add(command, "Options of the tasks", "task", {"seed"});
 }
 
 void RunFlags::read_config() {
   if (config_.empty()) return;
-  const CLI::Option* mechanism = app_->get_option("--attention");
-  if (mechanism->count() > 0) mechanism_given_ = mechanism->as<std::string>();
-  std::ifstream file(config_);
-  if (!file) throw FileError(fmt::format("{}: cannot be opened", config_));
+  for (const auto& [name, value] : model_flags_.given()) {
+    if (name == "attention") mechanism_given_ = value;
+  }
   std::vector<std::string> known;
-  std::vector<const CLI::Option*> given;
-  for (const CLI::Option* option : app_->get_options()) {
-    known.push_back(option->get_single_name());
-    if (option->count() > 0) given.push_back(option);
+  std::vector<Option> given;
+  for (const Option& option : command_->options()) {
+    known.push_back(option.single_name());
+    if (option.count() > 0) given.push_back(option);
   }
-  try {
-    for (const CLI::ConfigItem& item : CLI::ConfigTOML().from_config(file))
-      take(item, known, given);
-  } catch (const CLI::ParseError& misfit) {
-    throw InvalidArgument(fmt::format("{}: {}", config_, misfit.what()));
-  }
+  for (const ConfigLine& line : read_config_file(config_)) take(line, known, given);
 }
 
 /// Where the command line names the mechanism, what a file says of another one's options is not
@@ -99,22 +93,20 @@ bool RunFlags::is_of_another_mechanism(std::string name) const {
   return mechanism_flags_.is_of_others(name, mechanism_given_);
 }
 
-void RunFlags::take(const CLI::ConfigItem& item,
+void RunFlags::take(const ConfigLine& line,
                     const std::vector<std::string>& known,
-                    const std::vector<const CLI::Option*>& given) const {
-  if (item.inputs.empty() || item.name == "++" || item.name == "--") return;
-  if (is_of_another_mechanism(item.name)) return;
-  CLI::Option* option = app_->get_option_no_throw(flag_of(item.name));
-  if (option == nullptr || item.name == "config" || item.name == "help") {
-    std::string flag = item.name;
+                    const std::vector<Option>& given) const {
+  if (is_of_another_mechanism(line.name)) return;
+  const std::optional<Option> option = command_->find_option(flag_of(line.name));
+  if (!option || line.name == "config" || line.name == "help") {
+    std::string flag = line.name;
     std::replace(flag.begin(), flag.end(), '_', '-');
     throw InvalidArgument(
-        fmt::format("{}: there is no option '{}'{}", config_, item.name, suggestion(flag, known)));
+        fmt::format("{}: there is no option '{}'{}", config_, line.name, suggestion(flag, known)));
   }
-  if (std::find(given.begin(), given.end(), option) != given.end()) return;
-  require(option->count() == 0, "{}: {} is given twice", config_, item.name);
-  option->add_result(item.inputs);
-  option->run_callback();
+  if (std::find(given.begin(), given.end(), *option) != given.end()) return;
+  require(option->count() == 0, "{}: {} is given twice", config_, line.name);
+  option->take(line.values, config_);
 }
 
 training::SavedModel RunFlags::described(std::uint64_t seed) const {

@@ -4,10 +4,10 @@
 
 #include <memory>
 
-#include "attention/subcommands.hpp"
+#include "command_line/exit_codes.hpp"
+#include "command_line/output.hpp"
+#include "commands.hpp"
 #include "core/require.hpp"
-#include "exit_codes.hpp"
-#include "output.hpp"
 
 namespace matapprox::app {
 namespace {
@@ -29,19 +29,19 @@ int run_weights(const WeightsCommand& command) {
 
 }  // namespace
 
-void add_attention_weights(CLI::App& app, Action& chosen) {
+void add_attention_weights(const Command& attention) {
   auto command = std::make_shared<WeightsCommand>();
-  CLI::App& sub =
-      *app.add_subcommand("weights", "Writes the parameters of a model for other programs");
+  const Command sub =
+      attention.add_command("weights", "Writes the parameters of a model for other programs");
   sub.add_option("model", command->model, "A file that `attention train` wrote")
-      ->required()
-      ->type_name("MODEL.h5");
+      .required()
+      .type_name("MODEL.h5");
   sub.add_option("-o,--output", command->output, "The file to write")
-      ->required()
-      ->type_name("OUT.safetensors");
+      .required()
+      .type_name("OUT.safetensors");
   sub.add_flag("--force", command->force, "Overwrite the output file if it exists");
   sub.footer("Examples:\n  matapprox attention weights adding.h5 -o adding.safetensors");
-  sub.callback([command, &chosen] { chosen = [command] { return run_weights(*command); }; });
+  sub.action([command] { return run_weights(*command); });
 }
 
 }  // namespace matapprox::app

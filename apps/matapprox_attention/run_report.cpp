@@ -1,9 +1,9 @@
-#include "attention/run_report.hpp"
+#include "run_report.hpp"
 
 #include <fmt/format.h>
 
+#include "command_line/output.hpp"
 #include "core/require.hpp"
-#include "output.hpp"
 #include "report/plot.hpp"
 
 namespace matapprox::app {

@@ -1,10 +1,10 @@
-#include "interrupt.hpp"
+#include "command_line/interrupt.hpp"
 
 #include <unistd.h>
 
 #include <csignal>
 
-#include "exit_codes.hpp"
+#include "command_line/exit_codes.hpp"
 
 namespace matapprox::app {
 namespace {

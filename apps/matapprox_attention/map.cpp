@@ -4,16 +4,16 @@
 #include <memory>
 #include <vector>
 
-#include "attention/run_flags.hpp"
-#include "attention/subcommands.hpp"
+#include "command_line/exit_codes.hpp"
+#include "command_line/output.hpp"
+#include "command_line/shared_options.hpp"
+#include "commands.hpp"
 #include "core/require.hpp"
-#include "exit_codes.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/training/attention_on_sample.hpp"
-#include "output.hpp"
 #include "report/heat_map.hpp"
-#include "shared_options.hpp"
+#include "run_flags.hpp"
 
 namespace matapprox::app {
 namespace {
@@ -173,38 +173,38 @@ int run_map(const MapCommand& command) {
 
 }  // namespace
 
-void add_attention_map(CLI::App& app, Action& chosen) {
+void add_attention_map(const Command& attention) {
   auto command = std::make_shared<MapCommand>();
-  CLI::App& sub =
-      *app.add_subcommand("map", "Writes a model's effective attention matrix on one sample");
+  const Command sub =
+      attention.add_command("map", "Writes a model's effective attention matrix on one sample");
   sub.add_option("model", command->model, "A file that `attention train` wrote")
-      ->required()
-      ->type_name("MODEL.h5");
+      .required()
+      .type_name("MODEL.h5");
   sub.add_option("-o,--output",
                  command->output,
                  "A picture (.png, .svg), or numbers (.npy, .mtx, .csv, .h5; - prints CSV)")
-      ->type_name("FILE");
-  sub.add_option("--sample", command->sample, "Which test sample [0]")->type_name("");
-  sub.add_option("--layer", command->layer, "Which layer, from 0 [0]")->type_name("");
-  sub.add_option("--head", command->head, "Which head, from 0 [0]")->type_name("");
+      .type_name("FILE");
+  sub.add_option("--sample", command->sample, "Which test sample [0]").type_name("");
+  sub.add_option("--layer", command->layer, "Which layer, from 0 [0]").type_name("");
+  sub.add_option("--head", command->head, "Which head, from 0 [0]").type_name("");
   sub.add_flag("--summary",
                command->summary,
                "One matrix for the model: the largest over heads, the mean over layers");
   sub.add_option("--rows", command->rows, "Only these rows, from 0: 0,17")
-      ->delimiter(',')
-      ->type_name("");
+      .delimiter(',')
+      .type_name("");
   sub.add_option("--correlate",
                  command->other,
                  "The mean correlation of the rows with those of this model, on --samples samples")
-      ->type_name("MODEL.h5");
-  sub.add_option("--samples", command->samples, "Test samples to correlate on [20]")->type_name("");
+      .type_name("MODEL.h5");
+  sub.add_option("--samples", command->samples, "Test samples to correlate on [20]").type_name("");
   command->common.add(sub, false);
   command->json.add(sub);
   sub.footer(
       "Examples:\n"
       "  matapprox attention map adding.h5 -o map.png\n"
       "  matapprox attention map adding.h5 -o map.npy && matapprox compare map.npy");
-  sub.callback([command, &chosen] { chosen = [command] { return run_map(*command); }; });
+  sub.action([command] { return run_map(*command); });
 }
 
 }  // namespace matapprox::app

@@ -1,4 +1,4 @@
-#include "output.hpp"
+#include "command_line/output.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -3,15 +3,15 @@
 #include <memory>
 #include <optional>
 
-#include "attention/run_flags.hpp"
-#include "attention/run_report.hpp"
-#include "attention/subcommands.hpp"
+#include "command_line/exit_codes.hpp"
+#include "command_line/output.hpp"
+#include "command_line/shared_options.hpp"
+#include "commands.hpp"
 #include "core/require.hpp"
-#include "exit_codes.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/training/weights.hpp"
-#include "output.hpp"
-#include "shared_options.hpp"
+#include "run_flags.hpp"
+#include "run_report.hpp"
 
 namespace matapprox::app {
 namespace {
@@ -62,27 +62,27 @@ int run_evaluate(const EvaluateCommand& command) {
 
 }  // namespace
 
-void add_attention_evaluate(CLI::App& app, Action& chosen) {
+void add_attention_evaluate(const Command& attention) {
   auto command = std::make_shared<EvaluateCommand>();
-  CLI::App& sub =
-      *app.add_subcommand("evaluate", "Measures a trained model on samples of its task");
+  const Command sub =
+      attention.add_command("evaluate", "Measures a trained model on samples of its task");
   sub.add_option("model", command->model, "A file that `attention train` wrote")
-      ->required()
-      ->type_name("MODEL.h5");
-  sub.add_option("--split", command->split, "train, validation or test [test]")->type_name("");
+      .required()
+      .type_name("MODEL.h5");
+  sub.add_option("--split", command->split, "train, validation or test [test]").type_name("");
   sub.add_option("--samples", command->samples, "How many, or all if there are fewer [5000]")
-      ->type_name("");
+      .type_name("");
   sub.add_option("--data-seed", command->data_seed, "Other data of the same kind [the model's]")
-      ->type_name("");
+      .type_name("");
   sub.add_option("--truncate-rank",
                  command->truncate_rank,
                  "First replace queries and keys by the nearest of this rank, in every head")
-      ->type_name("");
+      .type_name("");
   command->common.add(sub, false);
   command->device.add(sub);
   command->json.add(sub);
   sub.footer("Examples:\n  matapprox attention evaluate adding.h5 --samples 20000 --data-seed 7");
-  sub.callback([command, &chosen] { chosen = [command] { return run_evaluate(*command); }; });
+  sub.action([command] { return run_evaluate(*command); });
 }
 
 }  // namespace matapprox::app

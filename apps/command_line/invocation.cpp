@@ -1,4 +1,4 @@
-#include "invocation.hpp"
+#include "command_line/invocation.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -7,7 +7,8 @@ namespace matapprox::app {
 namespace {
 
 // Set once, before any thread or subcommand runs.
-std::string kept_invocation;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+std::vector<std::string>
+    kept_arguments;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
 bool is_plain(unsigned char c) {
   return std::isalnum(c) != 0 ||
@@ -24,10 +25,16 @@ std::string shell_word(std::string_view word) {
 }
 
 void keep_invocation(int argc, const char* const* argv) {
-  kept_invocation = "matapprox";
-  for (int i = 1; i < argc; ++i) kept_invocation += " " + shell_word(argv[i]);
+  kept_arguments.clear();
+  for (int i = 1; i < argc; ++i) kept_arguments.emplace_back(argv[i]);
 }
 
-std::string invocation() { return kept_invocation; }
+const std::vector<std::string>& arguments() { return kept_arguments; }
+
+std::string invocation() {
+  std::string line = "matapprox";
+  for (const std::string& argument : kept_arguments) line += " " + shell_word(argument);
+  return line;
+}
 
 }  // namespace matapprox::app

@@ -5,15 +5,15 @@
 #include <cmath>
 #include <memory>
 
-#include "attention/subcommands.hpp"
+#include "command_line/exit_codes.hpp"
+#include "command_line/output.hpp"
+#include "command_line/shared_options.hpp"
+#include "commands.hpp"
 #include "core/require.hpp"
-#include "exit_codes.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/report/cumulative_spectrum.hpp"
-#include "output.hpp"
-#include "shared_options.hpp"
 
 namespace matapprox::app {
 namespace {
@@ -142,29 +142,28 @@ int run_spectrum(const SpectrumCommand& command) {
 
 }  // namespace
 
-void add_attention_spectrum(CLI::App& app, Action& chosen) {
+void add_attention_spectrum(const Command& attention) {
   auto command = std::make_shared<SpectrumCommand>();
-  CLI::App& sub = *app.add_subcommand(
+  const Command sub = attention.add_command(
       "spectrum", "Cumulative singular values of a matrix, with and without its column means");
-  command->input.add(sub, "The matrix");
-  sub.get_option("matrix")->required(false);
+  command->input.add(sub, "The matrix").required(false);
   sub.add_option("--random",
                  command->random,
                  "In place of a file: entries uniform in 0..1, symmetric_uniform in -1..1, normal, "
                  "or attention, softmax(Q K^T / sqrt(p)) of normal Q and K")
-      ->type_name("");
-  sub.add_option("--order", command->order, "N of a random matrix [512]")->type_name("");
-  sub.add_option("--head-width", command->head_width, "p of random attention [64]")->type_name("");
+      .type_name("");
+  sub.add_option("--order", command->order, "N of a random matrix [512]").type_name("");
+  sub.add_option("--head-width", command->head_width, "p of random attention [64]").type_name("");
   sub.add_option("--ranks", command->ranks, "Values of k: 64,128 [powers of two]")
-      ->delimiter(',')
-      ->type_name("");
+      .delimiter(',')
+      .type_name("");
   command->common.add(sub, true);
   command->json.add(sub);
   sub.footer(
       "Examples:\n"
       "  matapprox attention spectrum --random uniform --ranks 128\n"
       "  matapprox attention spectrum map.npy");
-  sub.callback([command, &chosen] { chosen = [command] { return run_spectrum(*command); }; });
+  sub.action([command] { return run_spectrum(*command); });
 }
 
 }  // namespace matapprox::app

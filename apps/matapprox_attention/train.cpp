@@ -7,18 +7,18 @@
 #include <memory>
 #include <optional>
 
-#include "attention/run_flags.hpp"
-#include "attention/run_report.hpp"
-#include "attention/subcommands.hpp"
+#include "command_line/exit_codes.hpp"
+#include "command_line/interrupt.hpp"
+#include "command_line/output.hpp"
+#include "command_line/progress.hpp"
+#include "command_line/shared_options.hpp"
+#include "commands.hpp"
 #include "core/require.hpp"
-#include "exit_codes.hpp"
-#include "interrupt.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/training/weights.hpp"
-#include "output.hpp"
-#include "progress.hpp"
 #include "report/gnuplot.hpp"
-#include "shared_options.hpp"
+#include "run_flags.hpp"
+#include "run_report.hpp"
 
 namespace matapprox::app {
 namespace {
@@ -259,29 +259,29 @@ int run_train(TrainCommand& command) {
 
 }  // namespace
 
-void add_attention_train(CLI::App& app, Action& chosen) {
+void add_attention_train(const Command& attention) {
   auto command = std::make_shared<TrainCommand>();
-  CLI::App& sub = *app.add_subcommand("train", "Trains a model on a task and saves it");
-  sub.add_option("-o,--output", command->output, "The HDF5 file to write")->type_name("OUT.h5");
+  const Command sub = attention.add_command("train", "Trains a model on a task and saves it");
+  sub.add_option("-o,--output", command->output, "The HDF5 file to write").type_name("OUT.h5");
   sub.add_flag("--resume", command->resume, "Go on from the checkpoint in the output file");
   sub.add_option("--start-from",
                  command->start_from,
                  "Begin with the parameters of this model, where name and size are the same")
-      ->type_name("MODEL.h5|FILE.safetensors");
+      .type_name("MODEL.h5|FILE.safetensors");
   sub.add_option("--checkpoint-seconds",
                  command->checkpoint_seconds,
                  "Besides after each look at the validation data, save this often [60]")
-      ->type_name("");
+      .type_name("");
   sub.add_option("--max-seconds", command->max_seconds, "Stop after this time; --resume goes on")
-      ->type_name("");
+      .type_name("");
   sub.add_option("--test-samples", command->test_samples, "Samples of the test at the end [5000]")
-      ->type_name("");
+      .type_name("");
   sub.add_flag("--control",
                command->control,
                "Train the same model with tokenwise in the place of its mechanism as well: what no "
                "mixing reaches");
   sub.add_option("--chart", command->chart, "Draw loss and error against steps")
-      ->type_name("FILE.svg|png");
+      .type_name("FILE.svg|png");
   command->common.add(sub, true);
   command->device.add(sub);
   command->json.add(sub);
@@ -291,7 +291,7 @@ void add_attention_train(CLI::App& app, Action& chosen) {
       "  matapprox attention train --task adding --attention psf --block bare --value-width 8 "
       "--pool flatten -o adding.h5\n"
       "  matapprox attention train --config configs/psf/adding.toml -o adding.h5 --seed 2");
-  sub.callback([command, &chosen] { chosen = [command] { return run_train(*command); }; });
+  sub.action([command] { return run_train(*command); });
 }
 
 }  // namespace matapprox::app

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "command_line/owned_flags.hpp"
 #include "matapprox/training/model_file.hpp"
-#include "owned_flags.hpp"
 
 namespace matapprox::app {
 
@@ -15,7 +15,7 @@ namespace matapprox::app {
 class RunFlags {
  public:
   RunFlags();
-  void add(CLI::App& app);
+  void add(const Command& command);
   /// Reads --config: `option = value` lines in TOML, for options that the command line does not
   /// give; where it names the mechanism, options of others are left out. Table headers are for the
   /// reader only. Throws FileError if there is no such file, InvalidArgument for an option that the
@@ -27,13 +27,13 @@ class RunFlags {
 
  private:
   /// One line of the file, unless the command line gives that option.
-  void take(const CLI::ConfigItem& item,
+  void take(const ConfigLine& line,
             const std::vector<std::string>& known,
-            const std::vector<const CLI::Option*>& given) const;
+            const std::vector<Option>& given) const;
 
   bool is_of_another_mechanism(std::string name) const;
 
-  CLI::App* app_ = nullptr;
+  std::optional<Command> command_;
   std::string mechanism_given_;  ///< on the command line
   std::string config_;
   std::string task_;

@@ -1,4 +1,4 @@
-#include "shared_options.hpp"
+#include "command_line/shared_options.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,11 +7,11 @@
 #include <cmath>
 #include <cstdio>
 
+#include "command_line/output.hpp"
 #include "core/require.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/threads.hpp"
-#include "output.hpp"
-#include "progress.hpp"
+#include "command_line/progress.hpp"
 
 namespace matapprox::app {
 
@@ -25,7 +25,7 @@ void note(bool quiet, const std::string& text) {
   if (!quiet) fmt::print(stderr, "{}\n", text);
 }
 
-void NamedFlags::add(CLI::App& app,
+void NamedFlags::add(const Command& command,
                      const std::string& flag,
                      const std::string& name,
                      const OptionText& option,
@@ -39,8 +39,8 @@ void NamedFlags::add(CLI::App& app,
     text += fmt::format(": {}", fmt::join(option.choices, ", "));
   if (!is_bool && !option.value.empty()) text += fmt::format(" [{}]", option.value);
   if (is_bool && option.value == "true") text += fmt::format(" [true; {}=false]", flag);
-  made.option =
-      is_bool ? app.add_flag(flag, made.value, text) : app.add_option(flag, made.value, text);
+  made.option = is_bool ? command.add_flag(flag, made.value, text)
+                        : command.add_option(flag, made.value, text);
   if (!is_bool) made.option->type_name("");
   made.option->group(group);
 }
@@ -53,16 +53,17 @@ std::vector<std::pair<std::string, std::string>> NamedFlags::given() const {
   return result;
 }
 
-void InputOptions::add(CLI::App& app, const std::string& help) {
-  app.add_option("matrix", path_, help)->required()->type_name("FILE");
+Option InputOptions::add(const Command& command, const std::string& help) {
+  const Option file = command.add_option("matrix", path_, help).required().type_name("FILE");
   for (OptionText option : list_options(LoadOptions{})) {
     if (option.name == "bandwidth") {
       option.value = "the median rule";
       option.help = "as kernel: h of the function, positive";
     }
     flags_.add(
-        app, flag_of(option.name), option.name, option, option.help, "How to read the matrix");
+        command, flag_of(option.name), option.name, option, option.help, "How to read the matrix");
   }
+  return file;
 }
 
 LoadedMatrix InputOptions::load(bool quiet) const {
@@ -85,11 +86,12 @@ LoadedMatrix InputOptions::load(bool quiet) const {
   return loaded;
 }
 
-void CommonOptions::add(CLI::App& app, bool with_seed) {
-  if (with_seed) app.add_option("--seed", seed_, "Seed of all random choices [1]")->type_name("");
-  app.add_option("--threads", threads_, "Threads to use; results do not depend on it [all]")
-      ->type_name("");
-  app.add_flag("--quiet", quiet_, "Nothing on stderr but errors");
+void CommonOptions::add(const Command& command, bool with_seed) {
+  if (with_seed)
+    command.add_option("--seed", seed_, "Seed of all random choices [1]").type_name("");
+  command.add_option("--threads", threads_, "Threads to use; results do not depend on it [all]")
+      .type_name("");
+  command.add_flag("--quiet", quiet_, "Nothing on stderr but errors");
 }
 
 void CommonOptions::apply() const {
@@ -98,10 +100,10 @@ void CommonOptions::apply() const {
   set_threads(*threads_);
 }
 
-void DeviceOptions::add(CLI::App& app) {
-  app.add_option("--device", name_, "Where products are computed: cpu, cuda, auto [cpu]")
-      ->type_name("");
-  app.add_flag("-v,--verbose", verbose_, "Say on stderr which device was taken, and why");
+void DeviceOptions::add(const Command& command) {
+  command.add_option("--device", name_, "Where products are computed: cpu, cuda, auto [cpu]")
+      .type_name("");
+  command.add_flag("-v,--verbose", verbose_, "Say on stderr which device was taken, and why");
 }
 
 Device DeviceOptions::device() const {
@@ -145,10 +147,11 @@ Placement DeviceOptions::place(std::shared_ptr<const LinearOperator> A, bool qui
   return placement;
 }
 
-void JsonOptions::add(CLI::App& app) {
-  app.add_option("--json", path_, "Also write JSON to this file; - prints it in place of the text")
-      ->type_name("FILE");
-  app.add_flag("--force", force_, "Overwrite output files that exist");
+void JsonOptions::add(const Command& command) {
+  command
+      .add_option("--json", path_, "Also write JSON to this file; - prints it in place of the text")
+      .type_name("FILE");
+  command.add_flag("--force", force_, "Overwrite output files that exist");
 }
 
 void JsonOptions::check_other(const std::string& path) const { check_output(path, force_); }
@@ -159,27 +162,29 @@ void JsonOptions::write(const std::string& text) const {
   if (!path_.empty()) write_text(path_, text);
 }
 
-void SizeOptions::add(CLI::App& app) {
+void SizeOptions::add(const Command& command) {
   constexpr const char* kGroup = "How much to store";
-  app.add_option("--rank", rank_, "Rank of every method that has one")
-      ->group(kGroup)
-      ->type_name("");
-  app.add_option(
-         "--budget",
-         budget_,
-         "Storage limit: stored numbers (18432), share of the matrix (10%) or bytes (4MB, 4MiB); "
-         "default: what the Chord reference pattern stores")
-      ->group(kGroup)
-      ->type_name("");
-  app.add_option("--target-error", target_error_, "Least storage with this relative error")
-      ->group(kGroup)
-      ->type_name("");
-  app.add_option("--precision", precision_, "Of the stored values: double, float [double]")
-      ->group(kGroup)
-      ->type_name("");
-  app.add_option("--max-seconds", max_seconds_, "Stop a method at its best point after this time")
-      ->group(kGroup)
-      ->type_name("");
+  command.add_option("--rank", rank_, "Rank of every method that has one")
+      .group(kGroup)
+      .type_name("");
+  command
+      .add_option(
+          "--budget",
+          budget_,
+          "Storage limit: stored numbers (18432), share of the matrix (10%) or bytes (4MB, 4MiB); "
+          "default: what the Chord reference pattern stores")
+      .group(kGroup)
+      .type_name("");
+  command.add_option("--target-error", target_error_, "Least storage with this relative error")
+      .group(kGroup)
+      .type_name("");
+  command.add_option("--precision", precision_, "Of the stored values: double, float [double]")
+      .group(kGroup)
+      .type_name("");
+  command
+      .add_option("--max-seconds", max_seconds_, "Stop a method at its best point after this time")
+      .group(kGroup)
+      .type_name("");
 }
 
 void SizeOptions::check() const {
@@ -208,14 +213,14 @@ Precision SizeOptions::precision() const {
   return precision_ == "float" ? Precision::kFloat : Precision::kDouble;
 }
 
-void MeasuringOptions::add(CLI::App& app) {
-  app.add_option("--measure",
+void MeasuringOptions::add(const Command& command) {
+  command.add_option("--measure",
                  effort_,
                  fmt::format("What measuring may take: none, quick (about as long as the fit), full "
                              "[{}]",
                              effort_))
-      ->type_name("");
-  app.add_flag(
+      .type_name("");
+  command.add_flag(
       "--exact-error", exact_, "Exact error whatever it takes, not an estimate for large matrices");
 }
 
@@ -231,6 +236,20 @@ MeasureOptions MeasuringOptions::options(std::uint64_t seed) const {
   result.always_exact = exact_;
   result.seed = seed;
   return result;
+}
+
+void InfoOptions::add(const Command& command) {
+  input.add(command, "A matrix in any format, a saved approximation or model");
+  measuring.add(command);
+  common.add(command, true);
+  device.add(command);
+  json.add(command);
+}
+
+void InfoOptions::check() const {
+  common.apply();
+  device.check();
+  json.check();
 }
 
 }  // namespace matapprox::app

@@ -2,16 +2,16 @@
 
 #include <memory>
 
-#include "attention/subcommands.hpp"
+#include "command_line/exit_codes.hpp"
+#include "command_line/listing.hpp"
+#include "command_line/output.hpp"
+#include "command_line/shared_options.hpp"
+#include "commands.hpp"
 #include "core/require.hpp"
-#include "exit_codes.hpp"
-#include "listing.hpp"
 #include "matapprox/attention/registry.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/tasks/task.hpp"
-#include "output.hpp"
 #include "report/json.hpp"
-#include "shared_options.hpp"
 
 namespace matapprox::app {
 namespace {
@@ -55,13 +55,14 @@ int run_list(const ListCommand& command) {
 
 }  // namespace
 
-void add_attention_list(CLI::App& app, Action& chosen) {
+void add_attention_list(const Command& attention) {
   auto command = std::make_shared<ListCommand>();
-  CLI::App& sub = *app.add_subcommand("list", "Lists mechanisms and tasks, or the options of one");
-  sub.add_option("name", command->name, "Show the options of this one")->type_name("NAME");
+  const Command sub =
+      attention.add_command("list", "Lists mechanisms and tasks, or the options of one");
+  sub.add_option("name", command->name, "Show the options of this one").type_name("NAME");
   command->json.add(sub);
   sub.footer("Examples:\n  matapprox attention list\n  matapprox attention list linformer");
-  sub.callback([command, &chosen] { chosen = [command] { return run_list(*command); }; });
+  sub.action([command] { return run_list(*command); });
 }
 
 }  // namespace matapprox::app

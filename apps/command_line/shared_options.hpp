@@ -1,6 +1,5 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -10,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "command_line/command_line.hpp"
 #include "matapprox/backends/placement.hpp"
 #include "matapprox/core/budget.hpp"
 #include "matapprox/io/load.hpp"
@@ -24,7 +24,7 @@ namespace matapprox::app {
 /// --max-iterations. Values stay text; the struct's own visitor reads them.
 class NamedFlags {
  public:
-  void add(CLI::App& app,
+  void add(const Command& command,
            const std::string& flag,
            const std::string& name,
            const OptionText& option,
@@ -37,7 +37,7 @@ class NamedFlags {
   struct Flag {
     std::string name;
     std::string value;
-    CLI::Option* option = nullptr;
+    std::optional<Option> option;
   };
   std::list<Flag> flags_;
 };
@@ -48,7 +48,8 @@ std::string flag_of(const std::string& option_name);
 /// FILE and how to read it.
 class InputOptions {
  public:
-  void add(CLI::App& app, const std::string& help);
+  /// Gives back the option FILE.
+  Option add(const Command& command, const std::string& help);
   const std::string& path() const { return path_; }
   /// True if any option on how to read it was given.
   bool changed() const { return !flags_.given().empty(); }
@@ -63,7 +64,7 @@ class InputOptions {
 /// --seed --threads --quiet
 class CommonOptions {
  public:
-  void add(CLI::App& app, bool with_seed);
+  void add(const Command& command, bool with_seed);
   void apply() const;  ///< sets the number of threads
   std::uint64_t seed() const { return seed_; }
   bool quiet() const { return quiet_; }
@@ -77,7 +78,7 @@ class CommonOptions {
 /// --device --verbose: where products are computed.
 class DeviceOptions {
  public:
-  void add(CLI::App& app);
+  void add(const Command& command);
   /// Throws InvalidArgument for another name than cpu, cuda and auto, and NotAvailable for cuda
   /// where there is no card: before anything is read or computed.
   void check() const;
@@ -100,7 +101,7 @@ class DeviceOptions {
 /// --json --force
 class JsonOptions {
  public:
-  void add(CLI::App& app);
+  void add(const Command& command);
   void check() const { check_other(path_); }
   /// The same test for another output of this command.
   void check_other(const std::string& path) const;
@@ -117,7 +118,7 @@ class JsonOptions {
 /// --rank --budget --target-error --precision --max-seconds: how much to store.
 class SizeOptions {
  public:
-  void add(CLI::App& app);
+  void add(const Command& command);
   /// Throws InvalidArgument for a value outside its range or more than one of the first three; the
   /// largest rank is checked against the matrix by the method.
   void check() const;
@@ -141,7 +142,7 @@ class MeasuringOptions {
   /// `default_effort` stands where the command line says nothing.
   explicit MeasuringOptions(MeasureEffort default_effort = MeasureEffort::kQuick)
       : effort_(enum_name(default_effort)) {}
-  void add(CLI::App& app);
+  void add(const Command& command);
   /// Throws InvalidArgument for another effort than none, quick and full, and for none together
   /// with --exact-error.
   MeasureOptions options(std::uint64_t seed) const;
@@ -149,6 +150,21 @@ class MeasuringOptions {
  private:
   std::string effort_;
   bool exact_ = false;
+};
+
+/// FILE and the options of `info`. Both programs have them: the one that knows models of attention
+/// is started with the same arguments.
+struct InfoOptions {
+  void add(const Command& command);
+  /// Sets the number of threads. Throws for what would only show after the work: InvalidArgument,
+  /// FileError, NotAvailable.
+  void check() const;
+
+  InputOptions input;
+  CommonOptions common;
+  DeviceOptions device;
+  MeasuringOptions measuring;
+  JsonOptions json;
 };
 
 /// Prints to stderr, unless quiet.

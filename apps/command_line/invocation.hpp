@@ -2,11 +2,15 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace matapprox::app {
 
-/// Keeps the command line for reports; called once by main.
+/// Keeps the command line for the functions below; called once by main.
 void keep_invocation(int argc, const char* const* argv);
+
+/// The arguments after the program's name.
+const std::vector<std::string>& arguments();
 
 /// The command line as one would type it into a shell: "matapprox compare 'my file.mtx'".
 std::string invocation();

@@ -1,4 +1,4 @@
-#include "owned_flags.hpp"
+#include "command_line/owned_flags.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -41,7 +41,7 @@ OptionText OwnedFlags::merged(const std::string& name) const {
   return result;
 }
 
-void OwnedFlags::add(CLI::App& app,
+void OwnedFlags::add(const Command& command,
                      const std::string& group,
                      const std::string& prefix,
                      const std::vector<std::string>& except) {
@@ -52,10 +52,10 @@ void OwnedFlags::add(CLI::App& app,
       seen.push_back(each.name);
       const OptionText option = merged(each.name);
       std::string flag = flag_of(each.name);
-      if (app.get_option_no_throw(flag) != nullptr) flag = flag_of(prefix + "_" + each.name);
+      if (command.find_option(flag)) flag = flag_of(prefix + "_" + each.name);
       const std::string help =
           fmt::format("({}) {}", fmt::join(owners_of(each.name), ", "), option.help);
-      flags_.add(app, flag, each.name, option, help, group);
+      flags_.add(command, flag, each.name, option, help, group);
     }
   }
 }

@@ -1,4 +1,4 @@
-#include "exit_codes.hpp"
+#include "command_line/exit_codes.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <new>
 #include <stdexcept>
 
-#include "interrupt.hpp"
+#include "command_line/interrupt.hpp"
 #include "matapprox/core/error.hpp"
 
 namespace matapprox::app {

@@ -1,4 +1,4 @@
-#include "attention/table_one.hpp"
+#include "table_one.hpp"
 
 #include <fmt/format.h>
 

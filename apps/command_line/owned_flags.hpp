@@ -1,11 +1,10 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
+#include "command_line/shared_options.hpp"
 #include "matapprox/core/options.hpp"
-#include "shared_options.hpp"
 
 namespace matapprox::app {
 
@@ -20,7 +19,7 @@ class OwnedFlags {
   explicit OwnedFlags(std::vector<Owner> owners) : owners_(std::move(owners)) {}
   /// Adds all but the options named in `except`; where the command has a flag of that name already,
   /// --PREFIX-name. Help says whose an option is.
-  void add(CLI::App& app,
+  void add(const Command& command,
            const std::string& group,
            const std::string& prefix,
            const std::vector<std::string>& except = {});

@@ -3,18 +3,19 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <sstream>
 #include <vector>
 
-#include "attention/subcommands.hpp"
-#include "attention/table_one.hpp"
+#include "command_line/exit_codes.hpp"
+#include "command_line/output.hpp"
+#include "command_line/shared_options.hpp"
+#include "commands.hpp"
 #include "core/require.hpp"
-#include "exit_codes.hpp"
 #include "matapprox/attention/linformer.hpp"
 #include "matapprox/attention/registry.hpp"
 #include "matapprox/attention/timing.hpp"
-#include "output.hpp"
 #include "report/json.hpp"
-#include "shared_options.hpp"
+#include "table_one.hpp"
 
 namespace matapprox::app {
 namespace {
@@ -34,9 +35,18 @@ struct BenchCommand {
   JsonOptions json;
 };
 
+/// The parts of a text between colons; one, empty, of an empty text.
+std::vector<std::string> parts_of(const std::string& text) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, ':');) parts.push_back(part);
+  if (parts.empty()) parts.emplace_back();
+  return parts;
+}
+
 /// From "linformer:rank=256:tied=true". Throws InvalidArgument for a part without =.
 ChosenMechanism mechanism_from(const std::string& text) {
-  std::vector<std::string> parts = CLI::detail::split(text, ':');
+  const std::vector<std::string> parts = parts_of(text);
   ChosenMechanism mechanism{parts.front(), {}};
   for (std::size_t i = 1; i < parts.size(); ++i) {
     const auto equal = parts[i].find('=');
@@ -211,22 +221,22 @@ int run_bench(const BenchCommand& command) {
 
 }  // namespace
 
-void add_attention_bench(CLI::App& app, Action& chosen) {
+void add_attention_bench(const Command& attention) {
   auto command = std::make_shared<BenchCommand>();
-  CLI::App& sub = *app.add_subcommand(
+  const Command sub = attention.add_command(
       "bench", "Time and memory of the mechanisms against the length, and where they cross");
   sub.add_option("--mechanisms",
                  command->mechanisms,
                  "Which, by commas, with options: linformer:rank=256 [all]")
-      ->delimiter(',')
-      ->type_name("");
+      .delimiter(',')
+      .type_name("");
   sub.add_option("--lengths", command->lengths, "Values of N [256,1024,4096]")
-      ->delimiter(',')
-      ->type_name("");
-  sub.add_option("--width", command->width, "d, of a token [64]")->type_name("");
-  sub.add_option("--heads", command->heads, "Heads of those that have several [4]")->type_name("");
+      .delimiter(',')
+      .type_name("");
+  sub.add_option("--width", command->width, "d, of a token [64]").type_name("");
+  sub.add_option("--heads", command->heads, "Heads of those that have several [4]").type_name("");
   sub.add_option("--rounds", command->rounds, "Interleaved rounds, of which the median [3]")
-      ->type_name("");
+      .type_name("");
   command->device.add(sub);
   command->json.add(sub);
   sub.footer(
@@ -235,7 +245,7 @@ void add_attention_bench(CLI::App& app, Action& chosen) {
       "  matapprox attention bench --width 384 --heads 6 --lengths 64,128,256,512,1024 "
       "--mechanisms "
       "softmax,linformer:rank=256,singularformer");
-  sub.callback([command, &chosen] { chosen = [command] { return run_bench(*command); }; });
+  sub.action([command] { return run_bench(*command); });
 }
 
 }  // namespace matapprox::app

@@ -1,4 +1,4 @@
-#include "listing.hpp"
+#include "command_line/listing.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -3,15 +3,15 @@
 
 #include <memory>
 
-#include "attention/run_flags.hpp"
-#include "attention/subcommands.hpp"
+#include "command_line/exit_codes.hpp"
+#include "command_line/output.hpp"
+#include "command_line/shared_options.hpp"
+#include "commands.hpp"
 #include "core/require.hpp"
-#include "exit_codes.hpp"
 #include "matapprox/tasks/import.hpp"
 #include "matapprox/tasks/task.hpp"
 #include "matapprox/tasks/token_file.hpp"
-#include "output.hpp"
-#include "shared_options.hpp"
+#include "run_flags.hpp"
 
 namespace matapprox::app {
 namespace {
@@ -97,52 +97,52 @@ int run_show(const ShowCommand& command) {
   return kDone;
 }
 
-void add_import(CLI::App& app, Action& chosen) {
+void add_import(const Command& data) {
   auto command = std::make_shared<ImportCommand>();
-  CLI::App& sub = *app.add_subcommand("import", "Makes a token file of a published data set");
+  const Command sub = data.add_command("import", "Makes a token file of a published data set");
   sub.add_option("format",
                  command->format,
                  fmt::format("{}", fmt::join(EnumNames<tasks::ImportFormat>::values, ", ")))
-      ->required()
-      ->type_name("FORMAT");
+      .required()
+      .type_name("FORMAT");
   sub.add_option("path", command->path, "The file or folder that docs/data-files.md says")
-      ->required()
-      ->type_name("PATH");
+      .required()
+      .type_name("PATH");
   sub.add_option("-o,--output", command->output, "The token file to write")
-      ->required()
-      ->type_name("OUT.h5");
+      .required()
+      .type_name("OUT.h5");
   sub.add_flag("--force", command->force, "Overwrite the output file if it exists");
   for (const OptionText& option : list_options(tasks::ImportOptions{}))
     command->flags.add(sub, flag_of(option.name), option.name, option, option.help, "Reading");
   sub.footer(
       "Examples:\n  matapprox attention data import imdb aclImdb --max-length 4096 -o imdb.h5\n"
       "  matapprox attention train --task token_file --path imdb.h5 -o model.h5");
-  sub.callback([command, &chosen] { chosen = [command] { return run_import(*command); }; });
+  sub.action([command] { return run_import(*command); });
 }
 
-void add_show(CLI::App& app, Action& chosen) {
+void add_show(const Command& data) {
   auto command = std::make_shared<ShowCommand>();
-  CLI::App& sub = *app.add_subcommand("show", "Prints samples of a task");
+  const Command sub = data.add_command("show", "Prints samples of a task");
   sub.add_option("task", command->task, "One of those that `matapprox attention list` shows")
-      ->required()
-      ->type_name("TASK");
-  sub.add_option("--samples", command->samples, "How many [1]")->type_name("");
+      .required()
+      .type_name("TASK");
+  sub.add_option("--samples", command->samples, "How many [1]").type_name("");
   command->common.add(sub, true);
   command->flags.add(sub, "Options of the tasks", "task", {"seed"});
   sub.footer("Examples:\n  matapprox attention data show adding --length 16 --samples 3");
-  sub.callback([command, &chosen] { chosen = [command] { return run_show(*command); }; });
+  sub.action([command] { return run_show(*command); });
 }
 
 }  // namespace
 
-void add_attention_data(CLI::App& app, Action& chosen) {
-  CLI::App& sub = *app.add_subcommand("data", "Imports data sets, shows samples of a task");
-  sub.require_subcommand(1);
+void add_attention_data(const Command& attention) {
+  const Command sub = attention.add_command("data", "Imports data sets, shows samples of a task");
+  sub.require_command();
   sub.footer(
       "Examples:\n  matapprox attention data show listops\n"
       "  matapprox attention data import --help");
-  add_import(sub, chosen);
-  add_show(sub, chosen);
+  add_import(sub);
+  add_show(sub);
 }
 
 }  // namespace matapprox::app

@@ -1,0 +1,265 @@
+#include "command_line/command_line.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+
+#include "command_line/exit_codes.hpp"
+#include "matapprox/core/error.hpp"
+#include "matapprox/core/options.hpp"
+#include "matapprox/core/types.hpp"
+
+namespace matapprox::app {
+namespace {
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(sub->get_name());
+  return names;
+}
+
+std::vector<std::string> flag_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::string did_you_mean(const std::string& word, const std::vector<std::string>& candidates) {
+  const std::string nearest = nearest_name(word, candidates);
+  return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
+}
+
+/// The words that lead to a command: "attention train".
+std::string words_to(const CLI::App* sub) {
+  std::string words;
+  for (; sub != nullptr && sub->get_parent() != nullptr; sub = sub->get_parent())
+    words = fmt::format("{}{}{}", sub->get_name(), words.empty() ? "" : " ", words);
+  return words;
+}
+
+int complain(const std::string& message, const std::string& words) {
+  fmt::print(stderr, "matapprox: {}\n", message);
+  fmt::print(stderr, "See: matapprox {}{}--help\n", words, words.empty() ? "" : " ");
+  return kUsage;
+}
+
+/// The first argument that nothing accepts and that looks like an option; empty if there is none.
+std::string unknown_flag(const CLI::App& sub) {
+  for (const std::string& argument : sub.remaining(true)) {
+    if (argument.size() > 1 && argument.front() == '-')
+      return argument.substr(0, argument.find('='));
+  }
+  return {};
+}
+
+/// The command that the arguments lead to, as deep as it goes.
+const CLI::App& deepest(const CLI::App& app) {
+  const CLI::App* sub = &app;
+  while (!sub->get_subcommands().empty()) sub = sub->get_subcommands().front();
+  return *sub;
+}
+
+/// The first argument that nothing accepts, where a command was expected; else empty.
+std::string unknown_word(const CLI::App& sub) {
+  if (command_names(sub).empty()) return {};
+  const std::vector<std::string> rest = sub.remaining(true);
+  return rest.empty() || rest.front().starts_with("-") ? std::string{} : rest.front();
+}
+
+int explain(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App& sub = deepest(app);
+  const std::string words = words_to(&sub);
+  if (words.empty()) return complain(error.what(), "");
+  if (const std::string word = unknown_word(sub); !word.empty()) {
+    return complain(
+        fmt::format(
+            "{}: unknown subcommand '{}'{}", words, word, did_you_mean(word, command_names(sub))),
+        words);
+  }
+  const std::string flag = unknown_flag(sub);
+  if (flag.empty()) return complain(fmt::format("{}: {}", words, error.what()), words);
+  return complain(
+      fmt::format("{}: unknown option {}{}", words, flag, did_you_mean(flag, flag_names(sub))),
+      words);
+}
+
+/// The first argument where it has to name a command and does not; else empty.
+std::string misspelt_command(const CLI::App& app, const std::string& first) {
+  if (first.starts_with("-")) return {};
+  const std::vector<std::string> names = command_names(app);
+  if (std::find(names.begin(), names.end(), first) != names.end()) return {};
+  return fmt::format("unknown subcommand '{}'{}", first, did_you_mean(first, names));
+}
+
+}  // namespace
+
+Option Option::required(bool value) const {
+  option_->required(value);
+  return *this;
+}
+
+Option Option::type_name(const std::string& name) const {
+  option_->type_name(name);
+  return *this;
+}
+
+Option Option::group(const std::string& heading) const {
+  option_->group(heading);
+  return *this;
+}
+
+Option Option::delimiter(char character) const {
+  option_->delimiter(character);
+  return *this;
+}
+
+Option Option::allow_extra_args(bool value) const {
+  option_->allow_extra_args(value);
+  return *this;
+}
+
+std::string Option::single_name() const { return option_->get_single_name(); }
+
+std::size_t Option::count() const { return option_->count(); }
+
+void Option::take(const std::vector<std::string>& values, const std::string& where) const {
+  try {
+    option_->add_result(values);
+    option_->run_callback();
+  } catch (const CLI::ParseError& misfit) {
+    throw InvalidArgument(fmt::format("{}: {}", where, misfit.what()));
+  }
+}
+
+Command Command::add_command(const std::string& name, const std::string& help) const {
+  return {app_->add_subcommand(name, help), chosen_};
+}
+
+template <class Value>
+Option Command::add_option(const std::string& name,
+                           Value& variable,
+                           const std::string& help) const {
+  return Option(app_->add_option(name, variable, help));
+}
+
+template Option Command::add_option(const std::string&, std::string&, const std::string&) const;
+template Option Command::add_option(const std::string&, int&, const std::string&) const;
+template Option Command::add_option(const std::string&, Index&, const std::string&) const;
+template Option Command::add_option(const std::string&, std::uint64_t&, const std::string&) const;
+template Option Command::add_option(const std::string&, double&, const std::string&) const;
+template Option Command::add_option(const std::string&,
+                                    std::optional<int>&,
+                                    const std::string&) const;
+template Option Command::add_option(const std::string&,
+                                    std::optional<Index>&,
+                                    const std::string&) const;
+template Option Command::add_option(const std::string&,
+                                    std::optional<std::uint64_t>&,
+                                    const std::string&) const;
+template Option Command::add_option(const std::string&,
+                                    std::optional<double>&,
+                                    const std::string&) const;
+template Option Command::add_option(const std::string&,
+                                    std::vector<std::string>&,
+                                    const std::string&) const;
+template Option Command::add_option(const std::string&,
+                                    std::vector<Index>&,
+                                    const std::string&) const;
+
+template <class Value>
+Option Command::add_flag(const std::string& name, Value& variable, const std::string& help) const {
+  return Option(app_->add_flag(name, variable, help));
+}
+
+template Option Command::add_flag(const std::string&, bool&, const std::string&) const;
+template Option Command::add_flag(const std::string&, std::string&, const std::string&) const;
+
+void Command::footer(const std::string& text) const { app_->footer(text); }
+
+void Command::require_command() const { app_->require_subcommand(1); }
+
+void Command::action(const Action& chosen) const {
+  app_->callback([chosen, kept = chosen_] { *kept = chosen; });
+}
+
+std::vector<Option> Command::options() const {
+  std::vector<Option> all;
+  for (CLI::Option* option : app_->get_options()) all.push_back(Option(option));
+  return all;
+}
+
+std::optional<Option> Command::find_option(const std::string& name) const {
+  CLI::Option* option = app_->get_option_no_throw(name);
+  if (option == nullptr) return std::nullopt;
+  return Option(option);
+}
+
+struct CommandLine::Parser {
+  CLI::App app;
+  Action chosen;
+};
+
+CommandLine::CommandLine(const std::string& name,
+                         const std::string& help,
+                         const std::string& version)
+    : parser_(new Parser{CLI::App(help, name), {}}) {
+  parser_->app.set_version_flag("--version", version);
+  parser_->app.require_subcommand(1);
+}
+
+CommandLine::~CommandLine() = default;
+
+Command CommandLine::program() { return {&parser_->app, &parser_->chosen}; }
+
+std::string CommandLine::named_command(int argc, const char* const* argv) const {
+  const std::vector<std::string> names = command_names(parser_->app);
+  if (argc < 2 || !misspelt_command(parser_->app, argv[1]).empty()) return {};
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--") break;
+    if (std::find(names.begin(), names.end(), word) != names.end()) return word;
+  }
+  return {};
+}
+
+int CommandLine::run(int argc, const char* const* argv) {
+  CLI::App& app = parser_->app;
+  if (argc < 2) {
+    fmt::print(stderr, "{}", app.help());
+    return kUsage;
+  }
+  if (const std::string message = misspelt_command(app, argv[1]); !message.empty())
+    return complain(message, "");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {  // --help, --version
+    app.exit(success, std::cout, std::cerr);
+    return kDone;
+  } catch (const CLI::ParseError& error) {
+    return explain(app, error);
+  }
+  return parser_->chosen();
+}
+
+std::vector<ConfigLine> read_config_file(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw FileError(fmt::format("{}: cannot be opened", path));
+  std::vector<ConfigLine> lines;
+  try {
+    for (const CLI::ConfigItem& item : CLI::ConfigTOML().from_config(file)) {
+      const bool is_header = item.name == "++" || item.name == "--";
+      if (!is_header && !item.inputs.empty()) lines.push_back({item.name, item.inputs});
+    }
+  } catch (const CLI::ParseError& misfit) {
+    throw InvalidArgument(fmt::format("{}: {}", path, misfit.what()));
+  }
+  return lines;
+}
+
+}  // namespace matapprox::app

@@ -1,0 +1,47 @@
+#include "command_line/command_line.hpp"
+#include "command_line/exit_codes.hpp"
+#include "command_line/invocation.hpp"
+#include "commands.hpp"
+#include "kernels/lapack.hpp"
+#include "matapprox/report/build_info.hpp"
+
+namespace {
+
+void add_attention(const matapprox::app::Command& program) {
+  using namespace matapprox::app;
+  const Command attention =
+      program.add_command("attention", "Trains attention models and looks at what they do");
+  attention.require_command();
+  attention.footer("Examples:\n  matapprox attention list\n  matapprox attention train --help");
+  add_attention_train(attention);
+  add_attention_evaluate(attention);
+  add_attention_map(attention);
+  add_attention_spectrum(attention);
+  add_attention_data(attention);
+  add_attention_bench(attention);
+  add_attention_weights(attention);
+  add_attention_list(attention);
+}
+
+}  // namespace
+
+/// The part of matapprox that knows attention. `matapprox` becomes this program for `matapprox
+/// attention ...` and for `matapprox info` of a saved model, and hands on its arguments as they
+/// are; so help and messages call it matapprox.
+int main(int argc, char** argv) {
+  using namespace matapprox;
+  try {
+    kernels::configure_blas();
+    app::keep_invocation(argc, argv);
+    app::CommandLine line(
+        "matapprox",
+        "The part of matapprox that trains attention models. `matapprox attention` "
+        "and `matapprox info` start it.",
+        version());
+    add_attention(line.program());
+    app::add_model_info(line.program());
+    return line.run(argc, argv);
+  } catch (...) {
+    return app::report_exception(std::current_exception());
+  }
+}
