@@ -1,5 +1,5 @@
 install(
-  TARGETS matapprox
+  TARGETS matapprox_base matapprox_attention matapprox
   EXPORT matapproxTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}

@@ -1,11 +1,12 @@
 #include "matapprox/training/weights.hpp"
 
-#include <Eigen/SVD>
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/require.hpp"
+#include "kernels/gemm.hpp"
+#include "kernels/lapack.hpp"
 #include "matapprox/io/safetensors.hpp"
 
 namespace matapprox::training {
@@ -142,12 +143,13 @@ void truncate_scores(const ModelDescription& description, Index rank, std::span<
     for (Index head = 0; head < description.options.heads; ++head) {
       const Matrix A = query.of_head(head * p, p);
       const Matrix B = key.of_head(head * p, p);
-      const Eigen::BDCSVD<Matrix> svd(A * B.transpose(), Eigen::ComputeThinU | Eigen::ComputeThinV);
-      const Vector root = svd.singularValues().head(rank).cwiseSqrt();
+      const kernels::Svd svd =
+          kernels::svd(kernels::product(kernels::Trans::kNo, A, kernels::Trans::kYes, B));
+      const Vector root = svd.S.head(rank).cwiseSqrt();
       Matrix left = Matrix::Zero(A.rows(), p);
       Matrix right = Matrix::Zero(B.rows(), p);
-      left.leftCols(rank) = svd.matrixU().leftCols(rank) * root.asDiagonal();
-      right.leftCols(rank) = svd.matrixV().leftCols(rank) * root.asDiagonal();
+      left.leftCols(rank) = svd.U.leftCols(rank) * root.asDiagonal();
+      right.leftCols(rank) = svd.V.leftCols(rank) * root.asDiagonal();
       query.set_head(head * p, left);
       key.set_head(head * p, right);
     }
