@@ -9,7 +9,7 @@ namespace matapprox::generate {
 
 namespace {
 
-constexpr RandomStream kStream = RandomStream::kGenerator;
+constexpr RandomStream kDenseStream = RandomStream::kGenerator;
 
 double six_decimals(double x) { return std::round(x * 1e6) / 1e6; }
 
@@ -32,7 +32,7 @@ double row_product(const Matrix& X, Index i, const Matrix& Y, Index j) {
 
 /// The diagonal of D in the factor model.
 double own_variance(std::uint64_t seed, Index i) {
-  return 0.5 + random_uniform(seed, kStream, i, 0);
+  return 0.5 + random_uniform(seed, kDenseStream, i, 0);
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ Matrix ar1_covariance(Index n, double correlation) {
 
 Matrix factor_loadings(Index n, Index factors, std::uint64_t seed) {
   return from_entries(
-      n, factors, [&](Index i, Index j) { return random_normal(seed, kStream, i, j); });
+      n, factors, [&](Index i, Index j) { return random_normal(seed, kDenseStream, i, j); });
 }
 
 Matrix factor_covariance(const Matrix& loadings, std::uint64_t seed) {
@@ -69,7 +69,7 @@ Matrix factor_covariance(const Matrix& loadings, std::uint64_t seed) {
 Matrix factor_samples(const Matrix& loadings, Index samples, std::uint64_t seed) {
   const Matrix factors = factor_loadings(samples, loadings.cols(), seed + 1);
   return from_entries(samples, loadings.rows(), [&](Index i, Index j) {
-    const double own = std::sqrt(own_variance(seed, j)) * random_normal(seed + 2, kStream, i, j);
+    const double own = std::sqrt(own_variance(seed, j)) * random_normal(seed + 2, kDenseStream, i, j);
     return six_decimals(row_product(factors, i, loadings, j) + own);
   });
 }
@@ -84,8 +84,8 @@ Matrix discrete_cosine_transform(Index n) {
 
 Matrix clustered_points(Index points, Index dimension, Index clusters, std::uint64_t seed) {
   return from_entries(points, dimension, [&](Index i, Index j) {
-    const double centre = 4 * random_normal(seed, kStream, i % clusters, j);
-    return six_decimals(centre + random_normal(seed + 1, kStream, i, j));
+    const double centre = 4 * random_normal(seed, kDenseStream, i % clusters, j);
+    return six_decimals(centre + random_normal(seed + 1, kDenseStream, i, j));
   });
 }
 

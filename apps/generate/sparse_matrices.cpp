@@ -15,7 +15,7 @@ namespace {
 using Triplets = std::vector<Eigen::Triplet<double, Index>>;
 using Edges = std::set<std::pair<Index, Index>>;  // smaller node first
 
-constexpr RandomStream kStream = RandomStream::kGenerator;
+constexpr RandomStream kSparseStream = RandomStream::kGenerator;
 
 SparseMatrix from_triplets(Index n, const Triplets& triplets) {
   SparseMatrix A(n, n);
@@ -60,9 +60,9 @@ SparseMatrix small_world(Index n, Index degree, double rewiring, std::uint64_t s
   }
   for (Index u = 0; u < n; ++u) {
     for (Index step = 1; step <= degree / 2; ++step) {
-      if (random_uniform(seed, kStream, u, step) >= rewiring) continue;
+      if (random_uniform(seed, kSparseStream, u, step) >= rewiring) continue;
       for (Index attempt = 0;; ++attempt) {
-        const Index v = random_index(seed + 1, kStream, u * degree + step, attempt, n);
+        const Index v = random_index(seed + 1, kSparseStream, u * degree + step, attempt, n);
         if (v == u || edges.contains(edge(u, v))) continue;
         edges.erase(edge(u, (u + step) % n));
         edges.insert(edge(u, v));
@@ -87,7 +87,7 @@ SparseMatrix scale_free(Index n, Index links, std::uint64_t seed) {
   for (Index u = links + 1; u < n; ++u) {
     std::set<Index> chosen;
     for (Index attempt = 0; std::ssize(chosen) < links; ++attempt) {
-      chosen.insert(ends[random_index(seed, kStream, u, attempt, std::ssize(ends))]);
+      chosen.insert(ends[random_index(seed, kSparseStream, u, attempt, std::ssize(ends))]);
     }
     for (const Index v : chosen) join(u, v);
   }
@@ -100,7 +100,7 @@ SparseMatrix block_model(Index n, Index blocks, double inside, double outside, s
   for (Index u = 0; u < n; ++u) {
     for (Index v = 0; v < u; ++v) {
       const double probability = u / size == v / size ? inside : outside;
-      if (random_uniform(seed, kStream, u, v) < probability) edges.insert(edge(u, v));
+      if (random_uniform(seed, kSparseStream, u, v) < probability) edges.insert(edge(u, v));
     }
   }
   return adjacency(n, edges);
@@ -110,7 +110,7 @@ SparseMatrix permutation(Index n, std::uint64_t seed) {
   std::vector<Index> column(n);
   std::iota(column.begin(), column.end(), Index{0});
   for (Index i = n - 1; i > 0; --i) {
-    std::swap(column[i], column[random_index(seed, kStream, i, 0, i + 1)]);
+    std::swap(column[i], column[random_index(seed, kSparseStream, i, 0, i + 1)]);
   }
   Triplets triplets;
   for (Index i = 0; i < n; ++i) triplets.emplace_back(i, column[i], 1.0);

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/log2.hpp"
 #include "core/require.hpp"
 
 namespace matapprox {
@@ -35,11 +36,6 @@ constexpr std::array kSuffixes{
 
 /// Behind a budget: values will be stored as floats, which decides how many fit into bytes.
 constexpr std::string_view kFloatSuffix = " float";
-
-Index floor_log2(Index n) {
-  return static_cast<Index>(std::bit_width(static_cast<std::uint64_t>(n))) - 1;
-}
-Index ceil_log2(Index n) { return n <= 1 ? 0 : floor_log2(n - 1) + 1; }
 
 }  // namespace
 

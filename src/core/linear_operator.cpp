@@ -4,6 +4,7 @@
 
 #include "core/large_pages.hpp"
 #include "core/require.hpp"
+#include "core/unit_columns.hpp"
 #include "matapprox/core/random.hpp"
 
 namespace matapprox {
@@ -22,13 +23,6 @@ void require_indices(std::span<const Index> indices, Index bound, const char* wh
   for (const Index index : indices) {
     require(index >= 0 && index < bound, "{}: index {} is outside 0..{}", what, index, bound - 1);
   }
-}
-
-/// Unit columns e_j of R^n for a stretch of indices.
-Matrix unit_columns(Index n, std::span<const Index> indices) {
-  Matrix units = Matrix::Zero(n, static_cast<Index>(indices.size()));
-  for (std::size_t c = 0; c < indices.size(); ++c) units(indices[c], static_cast<Index>(c)) = 1.0;
-  return units;
 }
 
 }  // namespace

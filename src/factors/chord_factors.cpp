@@ -5,15 +5,11 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/log2.hpp"
 #include "core/require.hpp"
 
 namespace matapprox {
 namespace {
-
-Index floor_log2(Index n) {
-  return static_cast<Index>(std::bit_width(static_cast<std::uint64_t>(n))) - 1;
-}
-Index ceil_log2(Index n) { return n <= 1 ? 0 : floor_log2(n - 1) + 1; }
 
 /// `factors` equal lists 0, 2^0 .. 2^(powers - 1).
 ChordPattern powers_of_two(Index n, Index factors, Index powers) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/unit_columns.hpp"
 #include "kernels/chord.hpp"
 #include "kernels/gemm.hpp"
 #include "kernels/sparse.hpp"
@@ -45,12 +46,6 @@ Matrix chord_value_product(const ChordFactors& chain, bool transposed, const Con
     kernels::chord_apply(chain.pattern, chain.values.data(), X, Y);
   }
   return Y;
-}
-
-Matrix unit_columns(Index n, std::span<const Index> J) {
-  Matrix units = Matrix::Zero(n, static_cast<Index>(J.size()));
-  for (std::size_t c = 0; c < J.size(); ++c) units(J[c], static_cast<Index>(c)) = 1.0;
-  return units;
 }
 
 Matrix dense_columns(const Matrix& F, bool transposed, std::span<const Index> J) {

@@ -28,7 +28,7 @@ struct FreeVariable {
 using MatFile = std::unique_ptr<mat_t, CloseMat>;
 using Variable = std::unique_ptr<matvar_t, FreeVariable>;
 
-MatFile open(const std::string& path) {
+MatFile open_mat_file(const std::string& path) {
   MatFile file(Mat_Open(path.c_str(), MAT_ACC_RDONLY));
   if (!file) throw FileError(fmt::format("{}: the MATLAB library cannot open it: damaged", path));
   return file;
@@ -61,7 +61,7 @@ struct Entry {
 };
 
 std::vector<Entry> list_variables(const std::string& path) {
-  const MatFile file = open(path);
+  const MatFile file = open_mat_file(path);
   std::vector<Entry> entries;
   while (true) {
     const Variable variable(Mat_VarReadNextInfo(file.get()));
@@ -295,7 +295,7 @@ FileMatrix read_variable(const std::string& path, const std::string& wanted) {
   const hdf5::Quiet quiet;  // version 7.3 is HDF5
   const std::string name = wanted.empty() ? only_matrix(path) : wanted;
   const std::string label = fmt::format("{}: variable '{}'", path, name);
-  const MatFile file = open(path);
+  const MatFile file = open_mat_file(path);
   Variable top;
   auto& variable = const_cast<matvar_t&>(find_variable(path, file.get(), name, top));
   const Shape shape = shape_of(variable, label);

@@ -11,7 +11,6 @@
 namespace matapprox {
 namespace {
 
-using attention::Block;
 using attention::BlockKind;
 using attention::BlockOptions;
 using attention::Mask;
@@ -83,7 +82,7 @@ struct BlockExample {
   }
 
   attention::ParameterList list;
-  Block<double> block;
+  attention::Block<double> block;
   LayerRun<double> run;
   TokenMatrix<double> X;
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ struct AttentionCase {
   Index heads = 2;
   bool causal = false;
 };
+
+/// GoogleTest prints each case whenever the program starts; without this, byte by byte.
+inline void PrintTo(const AttentionCase& tested, std::ostream* out) { *out << tested.label; }
 
 /// Each registered mechanism, with each option that changes what is computed.
 std::vector<AttentionCase> attention_cases();

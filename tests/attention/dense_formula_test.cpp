@@ -20,14 +20,14 @@ using test::parameter_of;
 using test::random_tokens;
 using test::row_softmax;
 
-constexpr Index kWidth = 12;
+constexpr Index kTokenWidth = 12;
 constexpr Index kHeads = 3;
-constexpr Index kHeadWidth = kWidth / kHeads;
+constexpr Index kHeadWidth = kTokenWidth / kHeads;
 
-/// A mechanism for N tokens of width kWidth.
+/// A mechanism for N tokens of width kTokenWidth.
 struct Example : test::AttentionExample {
   Example(const std::string& mechanism, Index n, Index heads, const NamedOptions& options)
-      : AttentionExample(mechanism, random_tokens(n, kWidth, 1), heads, options) {}
+      : AttentionExample(mechanism, random_tokens(n, kTokenWidth, 1), heads, options) {}
 };
 
 const double kScale = 1 / std::sqrt(static_cast<double>(kHeadWidth));
@@ -126,16 +126,16 @@ TEST(AttentionFormula, LinearTransformer) {
 TEST(AttentionFormula, CausalFormsAreTheLowerTriangle) {
   constexpr Index n = 150;
   attention::AttentionShape shape;
-  shape.width = kWidth;
+  shape.width = kTokenWidth;
   shape.heads = kHeads;
   shape.length = n;
-  const TokenMatrix<double> X = random_tokens(n, kWidth, 1);
+  const TokenMatrix<double> X = random_tokens(n, kTokenWidth, 1);
   const auto effective = [&](bool causal) {
     attention::ParameterList list;
     shape.causal = causal;
     const auto layer =
         attention::make_attention<double>("simpletron", list, "a", shape, {{"scale", "none"}});
-    test::LayerRun<double> run(*layer, list, kWidth);
+    test::LayerRun<double> run(*layer, list, kTokenWidth);
     TokenMatrix<double> E(n, n);
     layer->apply_map(run.call({}), X, 1, TokenMatrix<double>::Identity(n, n), E, run.cache);
     return Matrix(E);

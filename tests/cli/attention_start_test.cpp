@@ -38,7 +38,7 @@ ProgramResult train_tiny(const std::string& mechanism,
   return run_program(words);
 }
 
-std::vector<float> numbers_of(const Parameter& p, const std::vector<float>& values) {
+std::vector<float> parameter_values(const Parameter& p, const std::vector<float>& values) {
   const auto first = values.begin() + p.offset;
   return {first, first + p.size()};
 }
@@ -48,7 +48,7 @@ std::vector<float> numbers_in(const SavedModel& saved, const Parameter& wanted) 
   const Model<float> model(saved.model);
   for (const Parameter& p : model.parameters().parameters()) {
     if (p.name == wanted.name && p.rows == wanted.rows && p.cols == wanted.cols)
-      return numbers_of(p, saved.state.best);
+      return parameter_values(p, saved.state.best);
   }
   return {};
 }
@@ -58,7 +58,7 @@ std::vector<float> start_of(const SavedModel& saved, const SavedModel& source, c
   std::vector<float> taken = numbers_in(source, p);
   if (!taken.empty()) return taken;
   const Model<float> model(saved.model);
-  return numbers_of(p, model.parameters().initial_values<float>(saved.seed));
+  return parameter_values(p, model.parameters().initial_values<float>(saved.seed));
 }
 
 bool is_projection(const std::string& name) {
@@ -99,7 +99,7 @@ TEST(CliAttentionStart, SimpletronsQueriesKeysAndValuesStayFrozenInSoftmax) {
   int frozen = 0;
   const Model<float> model(result.model);
   for (const Parameter& p : model.parameters().parameters()) {
-    const bool stays = numbers_of(p, result.state.best) == start_of(result, source, p);
+    const bool stays = parameter_values(p, result.state.best) == start_of(result, source, p);
     EXPECT_EQ(stays, is_projection(p.name)) << p.name;
     frozen += is_projection(p.name) && !numbers_in(source, p).empty() ? 1 : 0;
   }
@@ -121,7 +121,7 @@ TEST(CliAttentionStart, WhatTheSourceDoesNotHaveIsNotListedAndStartsFresh) {
   std::vector<std::string> fresh;
   const Model<float> model(result.model);
   for (const Parameter& p : model.parameters().parameters()) {
-    EXPECT_EQ(numbers_of(p, result.state.best), start_of(result, source, p)) << p.name;
+    EXPECT_EQ(parameter_values(p, result.state.best), start_of(result, source, p)) << p.name;
     const bool listed = std::find(taken.begin(), taken.end(), p.name) != taken.end();
     EXPECT_EQ(listed, !numbers_in(source, p).empty()) << p.name;
     if (!listed) fresh.push_back(p.name);
@@ -174,7 +174,7 @@ void write_weights(const std::string& path, const SavedModel& saved, const Wide&
   std::vector<NamedTensor> tensors;
   const Model<float> model(saved.model);
   for (const Parameter& p : model.parameters().parameters()) {
-    const std::vector<float> floats = numbers_of(p, saved.state.best);
+    const std::vector<float> floats = parameter_values(p, saved.state.best);
     NamedTensor tensor{p.name, {p.rows, p.cols}, floats};
     if (p.rows == 1) tensor.shape = {p.cols};
     if (wide(p.name)) tensor.values = std::vector<double>(floats.begin(), floats.end());

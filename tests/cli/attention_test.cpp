@@ -66,7 +66,7 @@ void expect_refusal(const ProgramResult& result, int exit_code, const std::strin
   EXPECT_THAT(result.err, testing::Not(HasSubstr("defect")));
 }
 
-std::vector<double> numbers_of(std::string csv) {
+std::vector<double> csv_numbers(std::string csv) {
   std::replace(csv.begin(), csv.end(), ',', ' ');
   std::istringstream stream(csv);
   return {std::istream_iterator<double>(stream), std::istream_iterator<double>()};
@@ -137,8 +137,8 @@ TEST(CliAttention, MapWritesPicturesNumbersAndRows) {
   // Rows 0 and 2 of the whole map, found by other products.
   const std::string rows = run_attention({"map", model, "--rows", "0,2", "-o", "-"}).out;
   EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'), 2);
-  const std::vector<double> all = numbers_of(read_file(folder + "/map.csv"));
-  const std::vector<double> two = numbers_of(rows);
+  const std::vector<double> all = csv_numbers(read_file(folder + "/map.csv"));
+  const std::vector<double> two = csv_numbers(rows);
   ASSERT_EQ(all.size(), 256U);
   ASSERT_EQ(two.size(), 32U);
   for (std::size_t j = 0; j < 16; ++j) {

@@ -89,10 +89,10 @@ TEST(CliDevice, ApplyGivesTheSameNumbers) {
 }
 
 TEST(CliDevice, DoctorShowsTheCardOrWhyThereIsNone) {
-  const nlohmann::json json = run_program({"doctor", "--json", "-"}).json();
+  const nlohmann::json doctor = run_program({"doctor", "--json", "-"}).json();
   const std::string why = why_no_card();
-  EXPECT_EQ(json["no_card"], why);
-  EXPECT_EQ(json["card"].is_null(), !why.empty());
+  EXPECT_EQ(doctor["no_card"], why);
+  EXPECT_EQ(doctor["card"].is_null(), !why.empty());
   EXPECT_THAT(run_program({"doctor"}).out, HasSubstr(why.empty() ? "copies at" : "none: " + why));
 }
 

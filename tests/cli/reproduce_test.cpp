@@ -204,7 +204,7 @@ TEST(CliReproduce, AnInterruptedRowGoesOnFromItsCheckpoint) {
                      "--rows",
                      "Sawmill",
                      "--set",
-                     "adam_steps=20000",
+                     "adam_steps=10000",
                      "--json",
                      "-"};
   };

@@ -119,14 +119,14 @@ TEST(CliUsage, DoctorMeasuresTheMachine) {
   const ProgramResult text = run_program({"doctor"});
   EXPECT_EQ(text.exit_code, 0) << text.err;
   EXPECT_THAT(text.out, HasSubstr("GF/s"));
-  const nlohmann::json json = run_program({"doctor", "--json", "-"}).json();
-  EXPECT_EQ(json["schema_version"], 1);
-  EXPECT_GT(json["blas"]["gflops_1_thread"].get<double>(), 0.1);
-  EXPECT_GT(json["own_gflops_1_thread"].get<double>(), 0.1);
-  EXPECT_GT(json["bandwidth_gb_per_second"].get<double>(), 0.1);
-  EXPECT_TRUE(json["suitesparse"].is_boolean());
-  EXPECT_TRUE(json["advice"].is_array());
-  EXPECT_TRUE(json["libraries"].contains("HDF5"));
+  const nlohmann::json doctor = run_program({"doctor", "--json", "-"}).json();
+  EXPECT_EQ(doctor["schema_version"], 1);
+  EXPECT_GT(doctor["blas"]["gflops_1_thread"].get<double>(), 0.1);
+  EXPECT_GT(doctor["own_gflops_1_thread"].get<double>(), 0.1);
+  EXPECT_GT(doctor["bandwidth_gb_per_second"].get<double>(), 0.1);
+  EXPECT_TRUE(doctor["suitesparse"].is_boolean());
+  EXPECT_TRUE(doctor["advice"].is_array());
+  EXPECT_TRUE(doctor["libraries"].contains("HDF5"));
 }
 
 TEST(CliUsage, CompletionKnowsEverySubcommandAndOption) {

@@ -18,11 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string content_of(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 Index files_in(const std::string& folder) {
   return std::distance(fs::directory_iterator(folder), fs::directory_iterator());
 }
@@ -57,7 +52,7 @@ TEST(AtomicOutput, AppearsOnCommitOnly) {
     EXPECT_EQ(fs::path(output.temporary_path()).parent_path(), folder);
     output.commit();
   }
-  EXPECT_EQ(content_of(path), "new");
+  EXPECT_EQ(test::read_file(path), "new");
   EXPECT_EQ(files_in(folder), 1);
 }
 
@@ -69,7 +64,7 @@ TEST(AtomicOutput, KeepsTheOldFileWithoutCommit) {
     AtomicOutput output(path);
     output.write("half of the n");
   }
-  EXPECT_EQ(content_of(path), "old");
+  EXPECT_EQ(test::read_file(path), "old");
   EXPECT_EQ(files_in(folder), 1);
 }
 
@@ -82,7 +77,7 @@ TEST(AtomicOutput, TwoWritersDoNotMeet) {
   two.write("two");
   one.commit();
   two.commit();
-  EXPECT_EQ(content_of(path), "two");
+  EXPECT_EQ(test::read_file(path), "two");
 }
 
 TEST(AtomicOutput, RefusesWhatCannotBeReplaced) {
@@ -107,7 +102,7 @@ TEST(AtomicOutput, AFullDiskLeavesNothing) {
         }(),
         "a.txt: cannot write: File too large");
   }
-  EXPECT_EQ(content_of(path), "old");
+  EXPECT_EQ(test::read_file(path), "old");
   EXPECT_EQ(files_in(folder), 1);
 }
 

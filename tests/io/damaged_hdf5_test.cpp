@@ -20,11 +20,6 @@ namespace {
 
 constexpr int kFlips = 200;
 
-std::string bytes_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 void write_bytes(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }
@@ -58,7 +53,7 @@ class DamagedSaved : public ::testing::TestWithParam<int> {
 };
 
 TEST_P(DamagedSaved, CutShort) {
-  const std::string whole = bytes_of(path_);
+  const std::string whole = test::read_file(path_);
   for (Index k = 0; k < 20; ++k) {
     write_bytes(path_, whole.substr(0, whole.size() * static_cast<std::size_t>(k) / 20));
     EXPECT_EQ(judge(path_, example_.approximation), Verdict::kRefused) << k << " of 20 parts";
@@ -68,7 +63,7 @@ TEST_P(DamagedSaved, CutShort) {
 }
 
 TEST_P(DamagedSaved, FlippedBytes) {
-  const std::string whole = bytes_of(path_);
+  const std::string whole = test::read_file(path_);
   int refused = 0;
   for (Index trial = 0; trial < kFlips; ++trial) {
     std::string damaged = whole;
@@ -94,7 +89,7 @@ class DamagedDataset : public ::testing::Test {
 };
 
 TEST_F(DamagedDataset, CutShortOrFlipped) {
-  const std::string whole = bytes_of(path_);
+  const std::string whole = test::read_file(path_);
   for (std::size_t k = 0; k < 20; ++k) {
     write_bytes(path_, whole.substr(0, whole.size() * k / 20));
     EXPECT_THROW(read_hdf5_matrix(path_), FileError) << k;

@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 
 Matrix table(const std::string& text) { return parse_delimited(text, "x.csv"); }
 
-std::string complaint(const std::string& text) {
+std::string table_complaint(const std::string& text) {
   return test::complaint_of([&] { table(text); });
 }
 
@@ -55,33 +55,35 @@ TEST(Delimited, OneRowAndOneColumn) {
 }
 
 TEST(Delimited, RaggedRows) {
-  EXPECT_THAT(complaint("1,2\n3\n"), HasSubstr("x.csv:2: 1 cells, the rows before have 2"));
-  EXPECT_THAT(complaint("h\n1 2\n\n3 4 5\n"),
+  EXPECT_THAT(table_complaint("1,2\n3\n"), HasSubstr("x.csv:2: 1 cells, the rows before have 2"));
+  EXPECT_THAT(table_complaint("h\n1 2\n\n3 4 5\n"),
               HasSubstr("x.csv:4: 3 cells, the rows before have 2"));
 }
 
 TEST(Delimited, BadCells) {
-  EXPECT_THAT(complaint("1,2\n3,\n"),
+  EXPECT_THAT(table_complaint("1,2\n3,\n"),
               HasSubstr("x.csv:2: column 2: the cell is empty, it must hold a number"));
-  EXPECT_THAT(complaint("1,2\n,3\n"), HasSubstr("x.csv:2: column 1: the cell is empty"));
-  EXPECT_THAT(complaint("1\t2\n3\t\t4\n"), HasSubstr("x.csv:2: column 2: the cell is empty"));
-  EXPECT_THAT(complaint("1,2,\n3,4,\n"), HasSubstr("x.csv:1: column 3: the cell is empty"));
-  EXPECT_THAT(complaint("1,2\n3,x\n"), HasSubstr("x.csv:2: column 2: 'x' is not a number"));
-  EXPECT_THAT(complaint("1\t2\n3\t-"), HasSubstr("x.csv:2: column 2: '-' is not a number"));
-  EXPECT_THAT(complaint("1;2\n3;1,5\n"), HasSubstr("x.csv:2: column 2: '1,5' is not a number"));
-  EXPECT_THAT(complaint("1,2\n3,\"4\"\n"), HasSubstr("column 2: '\"4\"' is not a number"));
-  EXPECT_THAT(complaint("1,2\nnan,4\n"),
+  EXPECT_THAT(table_complaint("1,2\n,3\n"), HasSubstr("x.csv:2: column 1: the cell is empty"));
+  EXPECT_THAT(table_complaint("1\t2\n3\t\t4\n"), HasSubstr("x.csv:2: column 2: the cell is empty"));
+  EXPECT_THAT(table_complaint("1,2,\n3,4,\n"), HasSubstr("x.csv:1: column 3: the cell is empty"));
+  EXPECT_THAT(table_complaint("1,2\n3,x\n"), HasSubstr("x.csv:2: column 2: 'x' is not a number"));
+  EXPECT_THAT(table_complaint("1\t2\n3\t-"), HasSubstr("x.csv:2: column 2: '-' is not a number"));
+  EXPECT_THAT(table_complaint("1;2\n3;1,5\n"),
+              HasSubstr("x.csv:2: column 2: '1,5' is not a number"));
+  EXPECT_THAT(table_complaint("1,2\n3,\"4\"\n"), HasSubstr("column 2: '\"4\"' is not a number"));
+  EXPECT_THAT(table_complaint("1,2\nnan,4\n"),
               HasSubstr("x.csv:2: column 1: 'nan' is not allowed, values must be finite"));
-  EXPECT_THAT(complaint("nan,inf\n3,4\n"), HasSubstr("x.csv:1: column 1: 'nan' is not allowed"));
-  EXPECT_THAT(complaint("1\n1e999\n"),
+  EXPECT_THAT(table_complaint("nan,inf\n3,4\n"),
+              HasSubstr("x.csv:1: column 1: 'nan' is not allowed"));
+  EXPECT_THAT(table_complaint("1\n1e999\n"),
               HasSubstr("x.csv:2: column 1: '1e999' is beyond the largest double"));
 }
 
 TEST(Delimited, NothingToRead) {
-  EXPECT_THAT(complaint(""), HasSubstr("x.csv: the file is empty"));
-  EXPECT_THAT(complaint("\n# only\n\n"), HasSubstr("x.csv: no row of numbers"));
-  EXPECT_THAT(complaint("a,b\n"), HasSubstr("no row of numbers"));
-  EXPECT_THAT(complaint(std::string("\x00\x01\x02\n\x03\n", 6)),
+  EXPECT_THAT(table_complaint(""), HasSubstr("x.csv: the file is empty"));
+  EXPECT_THAT(table_complaint("\n# only\n\n"), HasSubstr("x.csv: no row of numbers"));
+  EXPECT_THAT(table_complaint("a,b\n"), HasSubstr("no row of numbers"));
+  EXPECT_THAT(table_complaint(std::string("\x00\x01\x02\n\x03\n", 6)),
               HasSubstr("x.csv:2: column 1: '\\x03' is not a number"));
 }
 

@@ -18,7 +18,7 @@ Matrix edges(const std::string& text, bool directed = false) {
   return Matrix(parse_edge_list(text, "x.edges", directed));
 }
 
-std::string complaint(const std::string& text) {
+std::string edges_complaint(const std::string& text) {
   return test::complaint_of([&] { edges(text); });
 }
 
@@ -82,21 +82,23 @@ TEST(EdgeList, RandomGraphAgainstTheDefinition) {
 }
 
 TEST(EdgeList, Refusals) {
-  EXPECT_THAT(complaint(""), HasSubstr("x.edges: the file is empty"));
-  EXPECT_THAT(complaint("# nothing\n"), HasSubstr("x.edges: no edge"));
-  EXPECT_THAT(complaint("1 2\nanna bert\n"),
+  EXPECT_THAT(edges_complaint(""), HasSubstr("x.edges: the file is empty"));
+  EXPECT_THAT(edges_complaint("# nothing\n"), HasSubstr("x.edges: no edge"));
+  EXPECT_THAT(edges_complaint("1 2\nanna bert\n"),
               HasSubstr("x.edges:2: node: 'anna' is not a whole number"));
-  EXPECT_THAT(complaint("1 2\nanna bert\n"), HasSubstr("names must be replaced by numbers"));
-  EXPECT_THAT(complaint("1 2\n3 bert\n"), HasSubstr("x.edges:2: node: 'bert'"));
-  EXPECT_THAT(complaint("1 2\n3\n"),
+  EXPECT_THAT(edges_complaint("1 2\nanna bert\n"), HasSubstr("names must be replaced by numbers"));
+  EXPECT_THAT(edges_complaint("1 2\n3 bert\n"), HasSubstr("x.edges:2: node: 'bert'"));
+  EXPECT_THAT(edges_complaint("1 2\n3\n"),
               HasSubstr("x.edges:2: '3' has 1 fields, an edge must have 2 or 3"));
-  EXPECT_THAT(complaint("1 2 3 4\n"), HasSubstr("has 4 fields"));
-  EXPECT_THAT(complaint("0 1\n,12 5"), HasSubstr("x.edges:2: ',12 5' starts with a separator"));
-  EXPECT_THAT(complaint("1 2 -"), HasSubstr("weight: '-' is not a number"));
-  EXPECT_THAT(complaint("1 -2\n"), HasSubstr("node: '-2'"));
-  EXPECT_THAT(complaint("1 2 x\n"), HasSubstr("x.edges:1: weight: 'x' is not a number"));
-  EXPECT_THAT(complaint("1 2 nan\n"), HasSubstr("weight: 'nan' is not allowed"));
-  EXPECT_THAT(complaint("1 99999999999999999999\n"), HasSubstr("node: '99999999999999999999'"));
+  EXPECT_THAT(edges_complaint("1 2 3 4\n"), HasSubstr("has 4 fields"));
+  EXPECT_THAT(edges_complaint("0 1\n,12 5"),
+              HasSubstr("x.edges:2: ',12 5' starts with a separator"));
+  EXPECT_THAT(edges_complaint("1 2 -"), HasSubstr("weight: '-' is not a number"));
+  EXPECT_THAT(edges_complaint("1 -2\n"), HasSubstr("node: '-2'"));
+  EXPECT_THAT(edges_complaint("1 2 x\n"), HasSubstr("x.edges:1: weight: 'x' is not a number"));
+  EXPECT_THAT(edges_complaint("1 2 nan\n"), HasSubstr("weight: 'nan' is not allowed"));
+  EXPECT_THAT(edges_complaint("1 99999999999999999999\n"),
+              HasSubstr("node: '99999999999999999999'"));
   EXPECT_THROW(edges("1 999999999999999998\n"), NotAvailable);
 }
 

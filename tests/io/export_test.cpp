@@ -8,19 +8,13 @@
 #include "matapprox/core/error.hpp"
 #include "matapprox/io/matrix_market.hpp"
 #include "matapprox/io/numpy_file.hpp"
+#include "support/conversions.hpp"
 #include "support/expect_close.hpp"
 #include "support/paths.hpp"
 #include "support/saved_examples.hpp"
 
 namespace matapprox {
 namespace {
-
-Matrix dense_of(const LinearOperator& A) { return A.apply(Matrix::Identity(A.cols(), A.cols())); }
-
-Matrix dense_of(const FileMatrix& value) {
-  if (const auto* A = std::get_if<Matrix>(&value)) return *A;
-  return Matrix(std::get<SparseMatrix>(value));
-}
 
 /// The product of the cells of `faust_factors`.
 Matrix product_of_cells(const std::string& path) {
@@ -81,7 +75,7 @@ Matrix product_of_npz(const std::string& path) {
 class Exported : public ::testing::TestWithParam<int> {
  protected:
   test::SavedExample example_ = test::saved_examples()[static_cast<std::size_t>(GetParam())];
-  Matrix expected_ = dense_of(example_.approximation);
+  Matrix expected_ = test::dense_of(example_.approximation);
   std::string folder_ = test::temporary_dir();
 };
 
@@ -102,7 +96,7 @@ TEST_P(Exported, MatrixMarketFilesMultiplyToTheApproximation) {
   Matrix product;
   for (std::size_t k = 0; k < files.size(); ++k) {
     EXPECT_EQ(files[k], folder_ + "/out_" + std::to_string(k + 1) + ".mtx");
-    const Matrix F = dense_of(read_matrix_market(files[k]));
+    const Matrix F = test::dense_of(read_matrix_market(files[k]));
     product = k == 0 ? F : Matrix(product * F);
   }
   EXPECT_CLOSE(product, expected_, 1e-14);

@@ -17,11 +17,6 @@
 namespace matapprox {
 namespace {
 
-std::string bytes_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 /// A PNG of any colour type and depth, by libpng; samples row-major, as libpng packs them.
 std::string make_png(Index rows,
                      Index cols,
@@ -55,7 +50,7 @@ std::string make_png(Index rows,
   png_write_end(png, nullptr);
   png_destroy_write_struct(&png, &info);
   std::fclose(file);
-  return bytes_of(path);
+  return test::read_file(path);
 }
 
 std::string make_jpeg(Index rows, Index cols, int channels, std::vector<unsigned char> samples) {

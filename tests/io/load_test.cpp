@@ -20,6 +20,7 @@
 #include "matapprox/operators/image.hpp"
 #include "matapprox/operators/kernel.hpp"
 #include "matapprox/operators/sparse.hpp"
+#include "support/conversions.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
 #include "support/paths.hpp"
@@ -27,8 +28,6 @@
 
 namespace matapprox {
 namespace {
-
-Matrix dense_of(const LinearOperator& A) { return A.apply(Matrix::Identity(A.cols(), A.cols())); }
 
 class Load : public ::testing::Test {
  protected:
@@ -52,7 +51,7 @@ TEST_F(Load, EveryDenseFormatGivesTheSameMatrix) {
   for (const char* name :
        {"a.mtx", "a.mat", "a.npy", "a.npz", "a.csv", "a.h5", "a.h5:/A", "a.h5:A"}) {
     const LoadedMatrix loaded = load(in_folder(name));
-    EXPECT_SAME_BITS(dense_of(*loaded.matrix), A_);
+    EXPECT_SAME_BITS(test::dense_of(*loaded.matrix), A_);
     EXPECT_EQ(loaded.provenance.path, in_folder(name));
     EXPECT_EQ(loaded.provenance.kind, "matrix");
     EXPECT_EQ(loaded.provenance.rows, 6);
@@ -84,7 +83,7 @@ TEST_F(Load, VariablesByName) {
   write_mat(in_folder("a.mat"), {{"A", A_}, {"B", Matrix(2 * A_)}});
   write_npz(in_folder("a.npz"), std::vector<NpzArray>{{"A", A_}, {"B", Matrix(2 * A_)}});
   for (const char* name : {"a.mat", "a.npz"}) {
-    EXPECT_SAME_BITS(dense_of(*load(in_folder(name), {.variable = "B"}).matrix), 2 * A_);
+    EXPECT_SAME_BITS(test::dense_of(*load(in_folder(name), {.variable = "B"}).matrix), 2 * A_);
     EXPECT_THROW(load(in_folder(name)), FileError);
   }
   write_csv(in_folder("a.csv"), A_);
@@ -96,11 +95,12 @@ TEST_F(Load, Images) {
   Matrix picture(5, 6);
   for (Index k = 0; k < picture.size(); ++k) picture.data()[k] = static_cast<double>(k * k % 256);
   write_png(in_folder("a.png"), picture);
-  EXPECT_SAME_BITS(dense_of(*load(in_folder("a.png")).matrix), picture);
-  EXPECT_SAME_BITS(dense_of(*load(in_folder("a.png"), {.kind = InputKind::kGradient}).matrix),
+  EXPECT_SAME_BITS(test::dense_of(*load(in_folder("a.png")).matrix), picture);
+  EXPECT_SAME_BITS(test::dense_of(*load(in_folder("a.png"), {.kind = InputKind::kGradient}).matrix),
                    gradient_magnitude(picture));
-  EXPECT_SAME_BITS(dense_of(*load(in_folder("a.png"), {.kind = InputKind::kImageLaplacian}).matrix),
-                   clipped_laplacian(picture));
+  EXPECT_SAME_BITS(
+      test::dense_of(*load(in_folder("a.png"), {.kind = InputKind::kImageLaplacian}).matrix),
+      clipped_laplacian(picture));
   write_text("n.pgm", "P2 2 1 9\n1 9\n");
   EXPECT_EQ(load(in_folder("n.pgm")).notes,
             std::vector<std::string>{"grey values as stored, 0..9"});
@@ -117,7 +117,7 @@ TEST_F(Load, GradientImagesOfThePaper) {
     const std::string picture = folder + "/image/" + name + ".png";
     const std::string gradient = folder + "/gradient_image/" + name + ".png";
     const LoadedMatrix made = load(picture, {.kind = InputKind::kImageLaplacian});
-    EXPECT_SAME_BITS(dense_of(*made.matrix), read_image(gradient).values);
+    EXPECT_SAME_BITS(test::dense_of(*made.matrix), read_image(gradient).values);
   }
 }
 
@@ -127,15 +127,15 @@ TEST_F(Load, Graphs) {
   adjacency(0, 1) = adjacency(1, 0) = 1;
   adjacency(1, 2) = adjacency(2, 1) = 2.5;
   const SparseMatrix sparse = adjacency.sparseView();
-  EXPECT_SAME_BITS(dense_of(*load(path).matrix), adjacency);
-  EXPECT_SAME_BITS(dense_of(*load(path, {.kind = InputKind::kAdjacency}).matrix), adjacency);
-  EXPECT_SAME_BITS(dense_of(*load(path, {.kind = InputKind::kLaplacian}).matrix),
+  EXPECT_SAME_BITS(test::dense_of(*load(path).matrix), adjacency);
+  EXPECT_SAME_BITS(test::dense_of(*load(path, {.kind = InputKind::kAdjacency}).matrix), adjacency);
+  EXPECT_SAME_BITS(test::dense_of(*load(path, {.kind = InputKind::kLaplacian}).matrix),
                    Matrix(graph_laplacian(sparse)));
-  EXPECT_SAME_BITS(dense_of(*load(path, {.kind = InputKind::kNormalizedLaplacian}).matrix),
+  EXPECT_SAME_BITS(test::dense_of(*load(path, {.kind = InputKind::kNormalizedLaplacian}).matrix),
                    Matrix(normalized_laplacian(sparse)));
   const std::string text = write_text("g.txt", "1 2\n2 3 2.5\n");
-  EXPECT_SAME_BITS(dense_of(*load(text, {.kind = InputKind::kAdjacency}).matrix), adjacency);
-  EXPECT_EQ(dense_of(*load(path, {.directed = true}).matrix)(1, 0), 0);
+  EXPECT_SAME_BITS(test::dense_of(*load(text, {.kind = InputKind::kAdjacency}).matrix), adjacency);
+  EXPECT_EQ(test::dense_of(*load(path, {.directed = true}).matrix)(1, 0), 0);
   EXPECT_REFUSED(InvalidArgument,
                  load(write_text("g.net", "*Vertices 2\n*Edges\n1 2\n"), {.directed = true}),
                  "directed applies to edge lists");
@@ -151,7 +151,7 @@ TEST_F(Load, Kernels) {
       in_folder("p.csv"),
       {.kind = InputKind::kKernel, .kernel = "matern32", .bandwidth = 2, .skip_columns = "last,0"});
   const KernelOperator expected(A_.middleCols(1, 2), {KernelFunction::kMatern32, 2.0});
-  EXPECT_SAME_BITS(dense_of(*loaded.matrix), dense_of(expected));
+  EXPECT_SAME_BITS(test::dense_of(*loaded.matrix), test::dense_of(expected));
   EXPECT_EQ(loaded.notes, std::vector<std::string>{"columns left out: 0, 3"});
   EXPECT_EQ(loaded.provenance.kind, "kernel kernel=matern32 bandwidth=2 skip_columns=last,0");
   const LoadedMatrix by_rule = load(in_folder("p.csv"), {.kind = InputKind::kKernel});
@@ -176,10 +176,12 @@ TEST_F(Load, KernelRefusals) {
 
 TEST_F(Load, CovarianceAndCorrelation) {
   write_csv(in_folder("x.csv"), A_);
-  EXPECT_SAME_BITS(dense_of(*load(in_folder("x.csv"), {.kind = InputKind::kCovariance}).matrix),
-                   dense_of(CovarianceOperator(A_, false)));
-  EXPECT_SAME_BITS(dense_of(*load(in_folder("x.csv"), {.kind = InputKind::kCorrelation}).matrix),
-                   dense_of(CovarianceOperator(A_, true)));
+  EXPECT_SAME_BITS(
+      test::dense_of(*load(in_folder("x.csv"), {.kind = InputKind::kCovariance}).matrix),
+      test::dense_of(CovarianceOperator(A_, false)));
+  EXPECT_SAME_BITS(
+      test::dense_of(*load(in_folder("x.csv"), {.kind = InputKind::kCorrelation}).matrix),
+      test::dense_of(CovarianceOperator(A_, true)));
   EXPECT_THROW(load(write_text("one.csv", "1,2,3\n"), {.kind = InputKind::kCovariance}),
                InvalidArgument);
 }
@@ -189,7 +191,7 @@ TEST_F(Load, SavedApproximation) {
   save(in_folder("a.h5"), example.approximation, {});
   const LoadedMatrix loaded = load(in_folder("a.h5"));
   EXPECT_NE(dynamic_cast<const Approximation*>(loaded.matrix.get()), nullptr);
-  EXPECT_SAME_BITS(dense_of(*loaded.matrix), dense_of(example.approximation));
+  EXPECT_SAME_BITS(test::dense_of(*loaded.matrix), test::dense_of(example.approximation));
   EXPECT_REFUSED(
       InvalidArgument, load(in_folder("a.h5"), {.kind = InputKind::kLaplacian}), "used as it is");
 }

@@ -9,6 +9,7 @@
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/random.hpp"
+#include "support/conversions.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
 #include "support/paths.hpp"
@@ -74,16 +75,6 @@ class MatioFile {
   std::unique_ptr<mat_t, CloseMat> file_;
 };
 
-Matrix dense(const FileMatrix& value) {
-  if (const auto* A = std::get_if<Matrix>(&value)) return *A;
-  return Matrix(std::get<SparseMatrix>(value));
-}
-
-std::string bytes_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 class MatVersions : public ::testing::TestWithParam<mat_ft> {
  protected:
   std::string path_ = test::temporary_dir() + "/a.mat";
@@ -119,7 +110,7 @@ TEST_P(MatVersions, LogicalIsZeroAndOne) {
     MatioFile file(path_, GetParam());
     file.add<std::uint8_t>("A", MAT_C_UINT8, MAT_T_UINT8, {1, 3}, {1, 0, 1}, MAT_F_LOGICAL);
   }
-  EXPECT_SAME_BITS(dense(read_mat(path_)), (Matrix(1, 3) << 1, 0, 1).finished());
+  EXPECT_SAME_BITS(test::dense_of(read_mat(path_)), (Matrix(1, 3) << 1, 0, 1).finished());
 }
 
 TEST_P(MatVersions, Sparse) {
@@ -145,8 +136,8 @@ TEST_P(MatVersions, ChoosesTheOnlyMatrixOrTheNamedOne) {
     file.add<char>("title", MAT_C_CHAR, MAT_T_UINT8, {1, 3}, {'a', 'b', 'c'});
     file.add<double>("B", MAT_C_DOUBLE, MAT_T_DOUBLE, {2, 1}, {1, 2}, 0, MAT_COMPRESSION_ZLIB);
   }
-  EXPECT_SAME_BITS(dense(read_mat(path_)), Vector::LinSpaced(2, 1, 2));
-  EXPECT_SAME_BITS(dense(read_mat(path_, "n")), Matrix::Constant(1, 1, 7));
+  EXPECT_SAME_BITS(test::dense_of(read_mat(path_)), Vector::LinSpaced(2, 1, 2));
+  EXPECT_SAME_BITS(test::dense_of(read_mat(path_, "n")), Matrix::Constant(1, 1, 7));
   EXPECT_REFUSED(FileError, read_mat(path_, "C"), "no variable 'C'; the file holds");
   EXPECT_REFUSED(FileError, read_mat(path_, "title"), "is not a numeric matrix");
   {
@@ -202,7 +193,8 @@ TEST_P(MatVersions, ReadsAFieldOfAStructure) {
     ASSERT_EQ(Mat_VarWrite(file.get(), problem, MAT_COMPRESSION_NONE), 0);
     Mat_VarFree(problem);
   }
-  EXPECT_SAME_BITS(dense(read_mat(path_, "Problem.A")), (Matrix(2, 2) << 1, 3, 2, 4).finished());
+  EXPECT_SAME_BITS(test::dense_of(read_mat(path_, "Problem.A")),
+                   (Matrix(2, 2) << 1, 3, 2, 4).finished());
   EXPECT_REFUSED(FileError, read_mat(path_, "Problem.B"), "not a numeric field");
   EXPECT_REFUSED(FileError, read_mat(path_), "no numeric two-dimensional variable");
 }
@@ -215,7 +207,7 @@ TEST_P(MatVersions, DamagedFilesAreFileErrors) {
     file.add<double>("A", MAT_C_DOUBLE, MAT_T_DOUBLE, {6, 10}, values, 0, MAT_COMPRESSION_ZLIB);
     file.add_sparse("S", 3, {2, 0, 1}, {0, 1, 1, 3, 3}, {5, -1, 0.25});
   }
-  const std::string whole = bytes_of(path_);
+  const std::string whole = test::read_file(path_);
   const auto read_both = [&] {
     for (const char* name : {"A", "S"}) {
       try {
@@ -263,11 +255,11 @@ TEST(MatFile, WritesWhatItReads) {
   const Matrix A = test::random_matrix(5, 3);
   const SparseMatrix S = test::random_sparse(6, 4, 2);
   write_mat(path, {{"A", A}, {"S", S}, {"Empty", SparseMatrix(2, 2)}});
-  EXPECT_SAME_BITS(dense(read_mat(path, "A")), A);
+  EXPECT_SAME_BITS(test::dense_of(read_mat(path, "A")), A);
   const FileMatrix back = read_mat(path, "S");
   ASSERT_TRUE(std::holds_alternative<SparseMatrix>(back));
-  EXPECT_SAME_BITS(dense(back), Matrix(S));
-  EXPECT_SAME_BITS(dense(read_mat(path, "Empty")), Matrix::Zero(2, 2));
+  EXPECT_SAME_BITS(test::dense_of(back), Matrix(S));
+  EXPECT_SAME_BITS(test::dense_of(read_mat(path, "Empty")), Matrix::Zero(2, 2));
 }
 
 TEST(MatFile, WritesACellArrayOfFactors) {

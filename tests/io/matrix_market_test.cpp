@@ -29,7 +29,7 @@ Matrix dense(const std::string& text) {
 Matrix full(const SparseMatrix& A) { return Matrix(A); }
 
 /// The message of the FileError that the text must cause.
-std::string complaint(const std::string& text) {
+std::string market_complaint(const std::string& text) {
   return test::complaint_of([&] { parse_matrix_market(text, "x.mtx"); });
 }
 
@@ -130,71 +130,73 @@ TEST(MatrixMarket, ManyMoreThanTwoToThe31Columns) {
 }
 
 TEST(MatrixMarket, BadHeaders) {
-  EXPECT_THAT(complaint(""), HasSubstr("x.mtx: the file is empty"));
-  EXPECT_THAT(complaint("hello\n1 1 1\n"),
+  EXPECT_THAT(market_complaint(""), HasSubstr("x.mtx: the file is empty"));
+  EXPECT_THAT(market_complaint("hello\n1 1 1\n"),
               HasSubstr("x.mtx:1: 'hello' is not a MatrixMarket header"));
-  EXPECT_THAT(complaint(std::string("\x00\x01\xff\x7f", 4)),
+  EXPECT_THAT(market_complaint(std::string("\x00\x01\xff\x7f", 4)),
               HasSubstr("x.mtx:1: '\\x00\\x01\\xff\\x7f' is not"));
-  EXPECT_THAT(complaint("%%MatrixMarket matrix coordinate complex general\n"),
+  EXPECT_THAT(market_complaint("%%MatrixMarket matrix coordinate complex general\n"),
               HasSubstr("x.mtx:1: field 'complex' is not supported, it must be one of: real, "
                         "double, integer, pattern"));
-  EXPECT_THAT(complaint("%%MatrixMarket matrix coordinate real hermitian\n"),
+  EXPECT_THAT(market_complaint("%%MatrixMarket matrix coordinate real hermitian\n"),
               HasSubstr("symmetry 'hermitian'"));
-  EXPECT_THAT(complaint("%%MatrixMarket vector coordinate real general\n"),
+  EXPECT_THAT(market_complaint("%%MatrixMarket vector coordinate real general\n"),
               HasSubstr("object 'vector'"));
-  EXPECT_THAT(complaint("%%MatrixMarket matrix list real general\n"), HasSubstr("format 'list'"));
-  EXPECT_THAT(complaint("%%MatrixMarket matrix coordinate real\n"),
+  EXPECT_THAT(market_complaint("%%MatrixMarket matrix list real general\n"),
+              HasSubstr("format 'list'"));
+  EXPECT_THAT(market_complaint("%%MatrixMarket matrix coordinate real\n"),
               HasSubstr("has 4 words, it must have 5"));
-  EXPECT_THAT(complaint("%%MatrixMarket matrix array pattern general\n1 1\n"),
+  EXPECT_THAT(market_complaint("%%MatrixMarket matrix array pattern general\n1 1\n"),
               HasSubstr("pattern must be in coordinate"));
-  EXPECT_THAT(complaint("%%MatrixMarket matrix coordinate pattern skew-symmetric\n1 1 0\n"),
+  EXPECT_THAT(market_complaint("%%MatrixMarket matrix coordinate pattern skew-symmetric\n1 1 0\n"),
               HasSubstr("pattern cannot"));
-  EXPECT_THAT(complaint(kCoordinate + "% only comments\n"),
+  EXPECT_THAT(market_complaint(kCoordinate + "% only comments\n"),
               HasSubstr("x.mtx:3: the file ends before the line with the sizes"));
 }
 
 TEST(MatrixMarket, BadSizes) {
-  EXPECT_THAT(complaint(kCoordinate + "0 0 0\n"),
+  EXPECT_THAT(market_complaint(kCoordinate + "0 0 0\n"),
               HasSubstr("x.mtx:2: number of rows: '0' is not a whole number in 1.."));
-  EXPECT_THAT(complaint(kCoordinate + "2 0 0\n"), HasSubstr("number of columns: '0'"));
-  EXPECT_THAT(complaint(kCoordinate + "2 2\n"),
+  EXPECT_THAT(market_complaint(kCoordinate + "2 0 0\n"), HasSubstr("number of columns: '0'"));
+  EXPECT_THAT(market_complaint(kCoordinate + "2 2\n"),
               HasSubstr("'2 2' has 2 fields, it must have 3: rows columns entries"));
-  EXPECT_THAT(complaint(kCoordinate + "2 2 -1\n"),
+  EXPECT_THAT(market_complaint(kCoordinate + "2 2 -1\n"),
               HasSubstr("number of entries: '-1' is not a whole number in 0.."));
-  EXPECT_THAT(complaint(kCoordinate + "2 x 1\n1 1 1\n"), HasSubstr("number of columns: 'x'"));
-  EXPECT_THAT(complaint(kCoordinate + "2 99999999999999999999 1\n1 1 1\n"),
+  EXPECT_THAT(market_complaint(kCoordinate + "2 x 1\n1 1 1\n"),
+              HasSubstr("number of columns: 'x'"));
+  EXPECT_THAT(market_complaint(kCoordinate + "2 99999999999999999999 1\n1 1 1\n"),
               HasSubstr("'99999999999999999999' is not a whole number"));
-  EXPECT_THAT(complaint(kCoordinate + "900000000000000 900000000000000 0\n"),
+  EXPECT_THAT(market_complaint(kCoordinate + "900000000000000 900000000000000 0\n"),
               HasSubstr("more than the 9223372036854775807 places"));
-  EXPECT_THAT(complaint("%%MatrixMarket matrix coordinate real symmetric\n2 3 0\n"),
+  EXPECT_THAT(market_complaint("%%MatrixMarket matrix coordinate real symmetric\n2 3 0\n"),
               HasSubstr("must be square, this is 2 x 3"));
 }
 
 TEST(MatrixMarket, ClaimsThatTheFileCannotHoldAreRefusedBeforeMemoryIsTaken) {
-  EXPECT_THAT(complaint(kCoordinate + "10 10 1000000000000000\n1 1 1\n"),
+  EXPECT_THAT(market_complaint(kCoordinate + "10 10 1000000000000000\n1 1 1\n"),
               HasSubstr("x.mtx:2: 1000000000000000 entries are declared, the rest of the file has "
                         "room for at most 1"));
   EXPECT_THAT(
-      complaint("%%MatrixMarket matrix array real general\n30000000 30000000\n1\n"),
+      market_complaint("%%MatrixMarket matrix array real general\n30000000 30000000\n1\n"),
       HasSubstr(
           "900000000000000 entries are declared, the rest of the file has room for at most 1"));
   EXPECT_THROW(parse_matrix_market(kCoordinate + "1000000000000 1 0\n", "x.mtx"), NotAvailable);
 }
 
 TEST(MatrixMarket, LyingCounts) {
-  EXPECT_THAT(complaint(kCoordinate + "2 2 2\n1 1 1.00000\n"),
+  EXPECT_THAT(market_complaint(kCoordinate + "2 2 2\n1 1 1.00000\n"),
               HasSubstr("x.mtx:3: the file ends after 1 of the 2 entries that line 2 declares"));
-  EXPECT_THAT(complaint(kCoordinate + "2 2 1\n1 1 1\n% c\n\n2 2 1\n"),
+  EXPECT_THAT(market_complaint(kCoordinate + "2 2 1\n1 1 1\n% c\n\n2 2 1\n"),
               HasSubstr("x.mtx:6: more than the 1 entries that line 2 declares"));
-  EXPECT_THAT(complaint("%%MatrixMarket matrix array real general\n2 2\n1\n2\n3 \n"),
+  EXPECT_THAT(market_complaint("%%MatrixMarket matrix array real general\n2 2\n1\n2\n3 \n"),
               HasSubstr("x.mtx:2: 3 values follow, 2 x 2 needs 4"));
-  EXPECT_THAT(complaint("%%MatrixMarket matrix array real general\n1 2\n1\n2\n3\n"),
+  EXPECT_THAT(market_complaint("%%MatrixMarket matrix array real general\n1 2\n1\n2\n3\n"),
               HasSubstr("3 values follow, 1 x 2 needs 2"));
 }
 
 TEST(MatrixMarket, BadEntries) {
   const auto entry = [](const std::string& line) {
-    return complaint(kCoordinate + "2 3 2\n1 1 1.0000\n" + line + "\n");
+    return market_complaint(kCoordinate + "2 3 2\n1 1 1.0000\n" + line + "\n");
   };
   EXPECT_THAT(entry("0 1 1"), HasSubstr("x.mtx:4: row: '0' is not a whole number in 1..2"));
   EXPECT_THAT(entry("3 1 1"), HasSubstr("x.mtx:4: row: '3' is not a whole number in 1..2"));
@@ -212,26 +214,28 @@ TEST(MatrixMarket, BadEntries) {
   EXPECT_THAT(entry("1 1"),
               HasSubstr("'1 1' has 2 fields, an entry must have 3: row column value"));
   EXPECT_THAT(entry("1 1 1 0"), HasSubstr("'1 1 1 0' has 4 fields, an entry must have 3"));
-  EXPECT_THAT(complaint("%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 1 1\n"),
+  EXPECT_THAT(market_complaint("%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 1 1\n"),
               HasSubstr("has 3 fields, an entry must have 2: row column"));
-  EXPECT_THAT(complaint("%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 1.5\n"),
-              HasSubstr("x.mtx:3: value: '1.5' is not an integer, as the header says"));
-  EXPECT_THAT(complaint("%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 2 1\n"),
-              HasSubstr("x.mtx:3: entry (2, 2) is on the diagonal"));
-  EXPECT_THAT(complaint(kCoordinate + "2 2 2\n1 1 1e308\n1 1 1e308\n"),
+  EXPECT_THAT(
+      market_complaint("%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 1.5\n"),
+      HasSubstr("x.mtx:3: value: '1.5' is not an integer, as the header says"));
+  EXPECT_THAT(
+      market_complaint("%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 2 1\n"),
+      HasSubstr("x.mtx:3: entry (2, 2) is on the diagonal"));
+  EXPECT_THAT(market_complaint(kCoordinate + "2 2 2\n1 1 1e308\n1 1 1e308\n"),
               HasSubstr("in row 1 add up to more"));
 }
 
 TEST(MatrixMarket, BadValues) {
   const auto value = [](const std::string& line) {
-    return complaint("%%MatrixMarket matrix array real general\n2 1\n1\n" + line + "\n");
+    return market_complaint("%%MatrixMarket matrix array real general\n2 1\n1\n" + line + "\n");
   };
   EXPECT_THAT(value("nan"), HasSubstr("x.mtx:4: value: 'nan' is not allowed"));
   EXPECT_THAT(value("x"), HasSubstr("x.mtx:4: value: 'x' is not a number"));
-  EXPECT_THAT(complaint("%%MatrixMarket matrix array integer general\n1 2\n1 +"),
+  EXPECT_THAT(market_complaint("%%MatrixMarket matrix array integer general\n1 2\n1 +"),
               HasSubstr("x.mtx:3: value: '+' is not a number"));
   EXPECT_THAT(value("1x"), HasSubstr("x.mtx:4: value: '1x' is not a number"));
-  EXPECT_THAT(complaint("%%MatrixMarket matrix array integer general\n1 1\n0.5\n"),
+  EXPECT_THAT(market_complaint("%%MatrixMarket matrix array integer general\n1 1\n0.5\n"),
               HasSubstr("'0.5' is not an integer"));
 }
 
@@ -276,11 +280,13 @@ TEST(MatrixMarket, ErrorsFarInsideALargeFileHaveTheirLine) {
       std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n') + 1;
   std::string broken = text;
   broken.insert(at, "oops ");
-  EXPECT_THAT(complaint(broken), HasSubstr("x.mtx:" + std::to_string(line) + ": row: 'oops'"));
-  EXPECT_THAT(complaint(text + "1 1 1\n"), HasSubstr("x.mtx:150003: more than the 150000 entries"));
+  EXPECT_THAT(market_complaint(broken),
+              HasSubstr("x.mtx:" + std::to_string(line) + ": row: 'oops'"));
+  EXPECT_THAT(market_complaint(text + "1 1 1\n"),
+              HasSubstr("x.mtx:150003: more than the 150000 entries"));
   text.resize(text.size() - 40);
   text.resize(text.rfind('\n') + 1);
-  EXPECT_THAT(complaint(text), HasSubstr("of the 150000 entries that line 2 declares"));
+  EXPECT_THAT(market_complaint(text), HasSubstr("of the 150000 entries that line 2 declares"));
 }
 
 // Sums depend on their order, so equal bits show that the order is that of the file.

@@ -42,7 +42,7 @@ std::string npy_complaint(const std::string& bytes) {
 }
 
 template <class T>
-std::string bytes_of(std::vector<T> values, bool swapped = false) {
+std::string npy_bytes(std::vector<T> values, bool swapped = false) {
   std::string bytes;
   for (T value : values) {
     std::string one(sizeof(T), '\0');
@@ -58,7 +58,7 @@ std::string npy(const std::string& descr,
                 const std::vector<T>& values,
                 const std::string& shape,
                 bool fortran = false) {
-  return make_npy_header(descr, fortran, shape) + bytes_of(values, descr[0] == '>');
+  return make_npy_header(descr, fortran, shape) + npy_bytes(values, descr[0] == '>');
 }
 
 // The seeds were written by NumPy.

@@ -31,7 +31,7 @@ INSTANTIATE_TEST_SUITE_P(Compiled,
 
 /// Row i holds W(i, k) in column (i + offsets[k]) mod n.
 template <class T>
-Matrix dense_factor(const Offsets& offsets, const RowMajor<T>& W) {
+Matrix dense_layer_factor(const Offsets& offsets, const RowMajor<T>& W) {
   const Index n = W.rows();
   Matrix A = Matrix::Zero(n, n);
   for (Index i = 0; i < n; ++i) {
@@ -44,7 +44,7 @@ Matrix dense_factor(const Offsets& offsets, const RowMajor<T>& W) {
 
 /// Numbers are at most 1, so that rounding is below (number of terms + 2) eps per term.
 template <class T>
-double tolerance(Index terms) {
+double layer_tolerance(Index terms) {
   const double t = static_cast<double>(terms + 2);
   return t * t * static_cast<double>(std::numeric_limits<T>::epsilon());
 }
@@ -56,21 +56,23 @@ void expect_layer(const Offsets& offsets, Index n, Index c, Index gap) {
   const RowMajor<T> W = RowMajor<T>::Random(n, ldw);
   const RowMajor<T> V = RowMajor<T>::Random(n, c);
   const RowMajor<T> G = RowMajor<T>::Random(n, c);
-  const Matrix A = dense_factor<T>(offsets, W);
+  const Matrix A = dense_layer_factor<T>(offsets, W);
   const Matrix V64 = V.template cast<double>();
   const Matrix G64 = G.template cast<double>();
 
   RowMajor<T> Y = RowMajor<T>::Constant(n, c, T{3});
   chord_layer_forward<T>(offsets, W.data(), ldw, V.data(), Y.data(), n, c);
-  EXPECT_LE((Y.template cast<double>() - A * V64).cwiseAbs().sum(), tolerance<T>(links) * n * c);
+  EXPECT_LE((Y.template cast<double>() - A * V64).cwiseAbs().sum(),
+            layer_tolerance<T>(links) * n * c);
 
   RowMajor<T> dV = RowMajor<T>::Constant(n, c, T{3});
   chord_layer_backward_values<T>(offsets, W.data(), ldw, G.data(), dV.data(), n, c, false);
   const Matrix expected = A.transpose() * G64;
-  EXPECT_LE((dV.template cast<double>() - expected).cwiseAbs().sum(), tolerance<T>(links) * n * c);
+  EXPECT_LE((dV.template cast<double>() - expected).cwiseAbs().sum(),
+            layer_tolerance<T>(links) * n * c);
   chord_layer_backward_values<T>(offsets, W.data(), ldw, G.data(), dV.data(), n, c, true);
   EXPECT_LE((dV.template cast<double>() - 2.0 * expected).cwiseAbs().sum(),
-            2.0 * tolerance<T>(links) * n * c);
+            2.0 * layer_tolerance<T>(links) * n * c);
 
   RowMajor<T> dW = RowMajor<T>::Constant(n, ldw, T{3});
   chord_layer_backward_weights<T>(offsets, V.data(), G.data(), dW.data(), ldw, n, c);
@@ -78,7 +80,7 @@ void expect_layer(const Offsets& offsets, Index n, Index c, Index gap) {
   for (Index i = 0; i < n; ++i) {
     for (Index k = 0; k < links; ++k) {
       const Index j = (i + offsets[static_cast<std::size_t>(k)]) % n;
-      ASSERT_NEAR(dW(i, k), products(i, j), tolerance<T>(c)) << i << " " << k;
+      ASSERT_NEAR(dW(i, k), products(i, j), layer_tolerance<T>(c)) << i << " " << k;
     }
   }
   EXPECT_EQ(dW.rightCols(gap), RowMajor<T>::Constant(n, gap, T{3}));
@@ -149,7 +151,7 @@ TEST_P(ChordLayer, LongSequences) {
     for (Index k = 0; k < links; ++k) {
       row += W(i, k) * V.row((i + offsets[static_cast<std::size_t>(k)]) % n);
     }
-    EXPECT_LE((Y.row(i) - row).cwiseAbs().maxCoeff(), tolerance<double>(links)) << i;
+    EXPECT_LE((Y.row(i) - row).cwiseAbs().maxCoeff(), layer_tolerance<double>(links)) << i;
   }
   const double product = G.cwiseProduct(Y).sum();
   EXPECT_NEAR(dV.cwiseProduct(V).sum(), product, 1e-10);

@@ -8,12 +8,13 @@
 
 #include "matapprox/core/error.hpp"
 #include "support/dense_formulas.hpp"
+#include "support/expect_close.hpp"
 #include "support/thread_count.hpp"
 
 namespace matapprox::kernels {
 namespace {
 
-constexpr double kEps = std::numeric_limits<double>::epsilon();
+using test::kEps;
 
 /// Three factors with 2, 4 and 1 links (fewer where the order has no room for them), negative
 /// distances among them.

@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "matapprox/core/error.hpp"
+#include "support/expect_close.hpp"
 #include "support/thread_count.hpp"
 
 namespace matapprox::kernels {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kEps = std::numeric_limits<double>::epsilon();
+using test::kEps;
 
 /// alpha op(A) op(B) + beta C by the definition.
 Matrix triple_loop(const Matrix& A, const Matrix& B, const Matrix& C, double alpha, double beta) {
@@ -35,7 +36,7 @@ Matrix transposed_if(Trans trans, const Matrix& A) {
 }
 
 /// Entries are at most 1, so that rounding is below k eps per entry.
-double tolerance(Index k) { return 4.0 * kEps * static_cast<double>(k + 2); }
+double gemm_tolerance(Index k) { return 4.0 * kEps * static_cast<double>(k + 2); }
 
 class GemmShape : public ::testing::TestWithParam<std::tuple<int, int, int>> {};
 
@@ -52,7 +53,8 @@ TEST_P(GemmShape, AgreesWithTheDefinitionForAllTransposesAndScalars) {
            std::vector<std::pair<double, double>>{{1, 0}, {-0.5, 0}, {1, 1}, {2, -0.25}}) {
         Matrix D = C;
         gemm(ta, a, tb, b, D, alpha, beta);
-        EXPECT_LE((D - triple_loop(A, B, C, alpha, beta)).cwiseAbs().sum(), tolerance(k) * m * n)
+        EXPECT_LE((D - triple_loop(A, B, C, alpha, beta)).cwiseAbs().sum(),
+                  gemm_tolerance(k) * m * n)
             << "alpha " << alpha << " beta " << beta;
       }
     }
@@ -80,7 +82,7 @@ TEST(Gemm, ReadsAndWritesOnlyItsBlockOfALargerArray) {
       Trans::kNo, A.block(3, 2, 29, 17), Trans::kNo, B.block(5, 4, 17, 11), C.block(10, 6, 29, 11));
   Matrix expected = Matrix::Constant(60, 20, 7.0);
   expected.block(10, 6, 29, 11) = A.block(3, 2, 29, 17) * B.block(5, 4, 17, 11);
-  EXPECT_LE((C - expected).cwiseAbs().maxCoeff(), tolerance(17));
+  EXPECT_LE((C - expected).cwiseAbs().maxCoeff(), gemm_tolerance(17));
 }
 
 TEST(Gemm, NeverReadsCWhereBetaIsZero) {

@@ -13,11 +13,12 @@
 #include "kernels/chord.hpp"
 #include "kernels/gemm.hpp"
 #include "kernels/sparse.hpp"
+#include "support/expect_close.hpp"
 
 namespace matapprox::kernels {
 namespace {
 
-constexpr double kEps = std::numeric_limits<double>::epsilon();
+using test::kEps;
 
 class InstructionSet : public ::testing::TestWithParam<std::int64_t> {
  protected:

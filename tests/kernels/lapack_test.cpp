@@ -9,11 +9,12 @@
 #include <tuple>
 
 #include "matapprox/core/error.hpp"
+#include "support/expect_close.hpp"
 
 namespace matapprox::kernels {
 namespace {
 
-constexpr double kEps = std::numeric_limits<double>::epsilon();
+using test::kEps;
 
 double distance_from_orthonormal(const Matrix& Q) {
   return (Q.transpose() * Q - Matrix::Identity(Q.cols(), Q.cols())).norm();

@@ -8,12 +8,13 @@
 #include <vector>
 
 #include "matapprox/core/error.hpp"
+#include "support/expect_close.hpp"
 #include "support/thread_count.hpp"
 
 namespace matapprox::kernels {
 namespace {
 
-constexpr double kEps = std::numeric_limits<double>::epsilon();
+using test::kEps;
 
 SparseMatrix random_sparse(Index rows, Index cols, double per_row) {
   std::mt19937_64 generator(3);

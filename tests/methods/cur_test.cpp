@@ -7,6 +7,7 @@
 #include "matapprox/core/error.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/sparse.hpp"
+#include "support/conversions.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
 #include "support/thread_count.hpp"
@@ -14,17 +15,14 @@
 namespace matapprox {
 namespace {
 
-constexpr CurSampling kSamplings[] = {CurSampling::kPivotedQr,
-                                      CurSampling::kDeim,
-                                      CurSampling::kLeverage,
-                                      CurSampling::kNorms,
-                                      CurSampling::kUniform};
-
-Matrix dense(const LinearOperator& A) { return A.apply(Matrix::Identity(A.cols(), A.cols())); }
-double error_of(const Matrix& A, const Approximation& found) { return (A - dense(found)).norm(); }
+constexpr CurSampling kCurSamplings[] = {CurSampling::kPivotedQr,
+                                         CurSampling::kDeim,
+                                         CurSampling::kLeverage,
+                                         CurSampling::kNorms,
+                                         CurSampling::kUniform};
 
 /// Factor `index` as it stands in the product, as a dense matrix.
-Matrix factor(const Approximation& found, std::size_t index) {
+Matrix factor_as_it_stands(const Approximation& found, std::size_t index) {
   const Factor& f = found.factors().at(index);
   const auto* sparse = std::get_if<SparseMatrix>(f.value.get());
   const Matrix value = sparse != nullptr ? Matrix(*sparse) : std::get<Matrix>(*f.value);
@@ -41,14 +39,14 @@ bool is_column_of(const Vector& x, const Matrix& A) {
 class CurSamplings : public ::testing::TestWithParam<CurSampling> {};
 INSTANTIATE_TEST_SUITE_P(All,
                          CurSamplings,
-                         ::testing::ValuesIn(kSamplings),
+                         ::testing::ValuesIn(kCurSamplings),
                          [](const auto& chosen) { return std::string(enum_name(chosen.param)); });
 
 TEST_P(CurSamplings, TakesColumnsAndRowsOfTheMatrix) {
   const Matrix A = test::random_matrix(30, 40);
   const auto found = cur(DenseOperator(A), {.rank = 6, .sampling = GetParam()});
-  const Matrix C = factor(found, 0);
-  const Matrix R = factor(found, 2);
+  const Matrix C = factor_as_it_stands(found, 0);
+  const Matrix R = factor_as_it_stands(found, 2);
   ASSERT_EQ(C.cols(), 6);
   ASSERT_EQ(R.rows(), 6);
   for (Index k = 0; k < 6; ++k) {
@@ -62,7 +60,7 @@ TEST_P(CurSamplings, RecoversAMatrixOfItsRank) {
   const Matrix A = test::with_singular_values(60, 45, test::harmonic_spectrum(7));
   for (const Index rank : {7, 12}) {
     const auto found = cur(DenseOperator(A), {.rank = rank, .sampling = GetParam()});
-    EXPECT_LE(error_of(A, found), 1e-11 * A.norm()) << rank;
+    EXPECT_LE(test::frobenius_error(A, found), 1e-11 * A.norm()) << rank;
   }
 }
 
@@ -70,30 +68,30 @@ TEST_P(CurSamplings, RecoversAMatrixOfItsRank) {
 TEST_P(CurSamplings, MiddleMatrixIsTheBest) {
   const Matrix A = test::with_singular_values(50, 50, test::harmonic_spectrum(50));
   const auto found = cur(DenseOperator(A), {.rank = 8, .sampling = GetParam()});
-  const Matrix C = factor(found, 0);
-  const Matrix R = factor(found, 2);
-  const Matrix gradient = C.transpose() * (A - dense(found)) * R.transpose();
+  const Matrix C = factor_as_it_stands(found, 0);
+  const Matrix R = factor_as_it_stands(found, 2);
+  const Matrix gradient = C.transpose() * (A - test::dense_of(found)) * R.transpose();
   EXPECT_LE(gradient.norm(), 1e-11 * C.norm() * A.norm() * R.norm());
 }
 
 TEST_P(CurSamplings, GradedAndHugeEntries) {
   const Matrix A = test::with_singular_values(30, 30, test::geometric_spectrum(30));
   const auto graded = cur(DenseOperator(A), {.rank = 12, .sampling = GetParam()});
-  EXPECT_LE(error_of(A, graded), 1e-6 * A.norm());
+  EXPECT_LE(test::frobenius_error(A, graded), 1e-6 * A.norm());
   for (const double scale : {1e150, 1e-150}) {
     const auto found = cur(DenseOperator(A * scale), {.rank = 12, .sampling = GetParam()});
-    EXPECT_LE((A - dense(found) / scale).norm(), 1e-6 * A.norm()) << scale;
+    EXPECT_LE((A - test::dense_of(found) / scale).norm(), 1e-6 * A.norm()) << scale;
   }
 }
 
 TEST_P(CurSamplings, SmallAndZero) {
   for (const Index n : {1, 2, 3}) {
     const Matrix A = test::random_matrix(n, n);
-    EXPECT_LE(error_of(A, cur(DenseOperator(A), {.rank = n, .sampling = GetParam()})),
+    EXPECT_LE(test::frobenius_error(A, cur(DenseOperator(A), {.rank = n, .sampling = GetParam()})),
               1e-12 * A.norm());
   }
   const auto zero = cur(DenseOperator(Matrix::Zero(9, 8)), {.rank = 3, .sampling = GetParam()});
-  EXPECT_EQ(dense(zero).norm(), 0.0);
+  EXPECT_EQ(test::dense_of(zero).norm(), 0.0);
 }
 
 TEST_P(CurSamplings, SameSeedSameBitsForEveryThreadCount) {
@@ -101,7 +99,7 @@ TEST_P(CurSamplings, SameSeedSameBitsForEveryThreadCount) {
   Matrix first;
   for (const int count : {1, 2, 3}) {
     const test::ThreadCount threads(count);
-    const Matrix found = dense(cur(A, {.rank = 12, .sampling = GetParam(), .seed = 5}));
+    const Matrix found = test::dense_of(cur(A, {.rank = 12, .sampling = GetParam(), .seed = 5}));
     if (count == 1) first = found;
     EXPECT_SAME_BITS(found, first);
   }
@@ -112,7 +110,8 @@ TEST(Cur, PivotedSelectionsComeNearTheBestError) {
   const Vector sigma = test::harmonic_spectrum(100);
   const Matrix A = test::with_singular_values(100, 100, sigma);
   for (const CurSampling sampling : {CurSampling::kPivotedQr, CurSampling::kDeim}) {
-    const double error = error_of(A, cur(DenseOperator(A), {.rank = 15, .sampling = sampling}));
+    const double error =
+        test::frobenius_error(A, cur(DenseOperator(A), {.rank = 15, .sampling = sampling}));
     EXPECT_LE(error, 2.5 * test::tail_norm(sigma, 15)) << enum_name(sampling);
     EXPECT_GE(error, test::tail_norm(sigma, 15)) << enum_name(sampling);
   }
@@ -121,8 +120,8 @@ TEST(Cur, PivotedSelectionsComeNearTheBestError) {
 TEST(Cur, SparseFactorsHoldTheirNonzerosOnly) {
   const SparseMatrix A = test::random_sparse(200, 180, 4);
   const auto found = cur(SparseOperator(A), {.rank = 20});
-  const Matrix C = factor(found, 0);
-  const Matrix R = factor(found, 2);
+  const Matrix C = factor_as_it_stands(found, 0);
+  const Matrix R = factor_as_it_stands(found, 2);
   const auto nonzeros = (C.array() != 0).count() + (R.array() != 0).count();
   EXPECT_TRUE(std::holds_alternative<SparseMatrix>(*found.factors()[0].value));
   EXPECT_EQ(found.storage().numbers, nonzeros + 400);

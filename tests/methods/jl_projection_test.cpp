@@ -7,6 +7,7 @@
 #include "matapprox/core/error.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/lazy.hpp"
+#include "support/conversions.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
 #include "support/thread_count.hpp"
@@ -18,8 +19,6 @@ constexpr ProjectionKind kKinds[] = {ProjectionKind::kGaussian,
                                      ProjectionKind::kRademacher,
                                      ProjectionKind::kSparse,
                                      ProjectionKind::kSrht};
-
-Matrix dense(const LinearOperator& A) { return A.apply(Matrix::Identity(A.cols(), A.cols())); }
 
 class JlKind : public ::testing::TestWithParam<ProjectionKind> {};
 INSTANTIATE_TEST_SUITE_P(All, JlKind, ::testing::ValuesIn(kKinds), [](const auto& chosen) {
@@ -35,7 +34,7 @@ TEST_P(JlKind, IsUnbiased) {
   Matrix squares = Matrix::Zero(5, 6);
   const DenseOperator op(A);
   for (int seed = 1; seed <= kSamples; ++seed) {
-    const Matrix X = dense(jl_projection(
+    const Matrix X = test::dense_of(jl_projection(
         op, {.rank = 3, .kind = GetParam(), .seed = static_cast<std::uint64_t>(seed)}));
     sum += X;
     squares += X.cwiseAbs2();
@@ -70,7 +69,8 @@ TEST_P(JlKind, SameSeedSameBitsForEveryThreadCount) {
   Matrix first;
   for (const int count : {1, 2, 3}) {
     const test::ThreadCount threads(count);
-    const Matrix found = dense(jl_projection(A, {.rank = 20, .kind = GetParam(), .seed = 3}));
+    const Matrix found =
+        test::dense_of(jl_projection(A, {.rank = 20, .kind = GetParam(), .seed = 3}));
     if (count == 1) first = found;
     EXPECT_SAME_BITS(found, first);
   }
@@ -87,11 +87,12 @@ TEST(JlProjection, StoresTheSketchOnlyInOnePass) {
 }
 
 TEST(JlProjection, SmallAndZero) {
-  EXPECT_EQ(dense(jl_projection(DenseOperator(Matrix::Zero(4, 4)), {.rank = 2})).norm(), 0.0);
+  EXPECT_EQ(test::dense_of(jl_projection(DenseOperator(Matrix::Zero(4, 4)), {.rank = 2})).norm(),
+            0.0);
   EXPECT_EQ(jl_projection(DenseOperator(Matrix::Ones(1, 1)), {}).summary.rank, 1);
   const auto sign = jl_projection(DenseOperator(Matrix::Ones(2, 1)),
                                   {.rank = 1, .kind = ProjectionKind::kRademacher});
-  EXPECT_TRUE(test::within(dense(sign), Matrix::Ones(2, 1), 0.0));  // R^T R = 1
+  EXPECT_TRUE(test::within(test::dense_of(sign), Matrix::Ones(2, 1), 0.0));  // R^T R = 1
 }
 
 TEST(JlProjection, Refusals) {

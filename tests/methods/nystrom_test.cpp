@@ -11,6 +11,7 @@
 #include "matapprox/operators/kernel.hpp"
 #include "matapprox/operators/lazy.hpp"
 #include "matapprox/operators/sparse.hpp"
+#include "support/conversions.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
 #include "support/thread_count.hpp"
@@ -18,13 +19,10 @@
 namespace matapprox {
 namespace {
 
-constexpr LandmarkSampling kSamplings[] = {LandmarkSampling::kPivotedCholesky,
-                                           LandmarkSampling::kUniform,
-                                           LandmarkSampling::kLeverage,
-                                           LandmarkSampling::kKMeans};
-
-Matrix dense(const LinearOperator& A) { return A.apply(Matrix::Identity(A.cols(), A.cols())); }
-double error_of(const Matrix& A, const Approximation& found) { return (A - dense(found)).norm(); }
+constexpr LandmarkSampling kLandmarkSamplings[] = {LandmarkSampling::kPivotedCholesky,
+                                                   LandmarkSampling::kUniform,
+                                                   LandmarkSampling::kLeverage,
+                                                   LandmarkSampling::kKMeans};
 
 /// Points in clusters of very different sizes: what uniform sampling misses.
 Matrix clustered_points(Index n, Index clusters) {
@@ -45,12 +43,12 @@ KernelOperator clustered_kernel() {
 class NystromSampling : public ::testing::TestWithParam<LandmarkSampling> {};
 INSTANTIATE_TEST_SUITE_P(All,
                          NystromSampling,
-                         ::testing::ValuesIn(kSamplings),
+                         ::testing::ValuesIn(kLandmarkSamplings),
                          [](const auto& chosen) { return std::string(enum_name(chosen.param)); });
 
 TEST_P(NystromSampling, EqualsTheFormulaOnItsLandmarks) {
   const KernelOperator K = clustered_kernel();
-  const Matrix A = dense(K);
+  const Matrix A = test::dense_of(K);
   const auto found = nystrom(K, {.rank = 12, .sampling = GetParam()});
   EXPECT_EQ(found.summary.form, "psd");
   EXPECT_EQ(found.summary.rank, 12);
@@ -65,9 +63,10 @@ TEST_P(NystromSampling, EqualsTheFormulaOnItsLandmarks) {
   ASSERT_EQ(J.size(), 12U);
   const Matrix W = A(J, J);
   const Matrix expected = C * W.completeOrthogonalDecomposition().pseudoInverse() * C.transpose();
-  EXPECT_CLOSE(dense(found), expected, 1e-9);
+  EXPECT_CLOSE(test::dense_of(found), expected, 1e-9);
   // A - C W^+ C^T is positive semidefinite: it never exceeds A.
-  const Vector left = Eigen::SelfAdjointEigenSolver<Matrix>(A - dense(found)).eigenvalues();
+  const Vector left =
+      Eigen::SelfAdjointEigenSolver<Matrix>(A - test::dense_of(found)).eigenvalues();
   EXPECT_GE(left(0), -1e-10 * A.norm());
 }
 
@@ -76,7 +75,8 @@ TEST_P(NystromSampling, SameSeedSameBitsForEveryThreadCount) {
   Matrix first;
   for (const int count : {1, 2, 3}) {
     const test::ThreadCount threads(count);
-    const Matrix found = dense(nystrom(K, {.rank = 20, .sampling = GetParam(), .seed = 9}));
+    const Matrix found =
+        test::dense_of(nystrom(K, {.rank = 20, .sampling = GetParam(), .seed = 9}));
     if (count == 1) first = found;
     EXPECT_SAME_BITS(found, first);
   }
@@ -84,8 +84,9 @@ TEST_P(NystromSampling, SameSeedSameBitsForEveryThreadCount) {
 
 TEST_P(NystromSampling, AllLandmarksRecoverTheMatrix) {
   const KernelOperator K(test::random_matrix(30, 2), {.bandwidth = 0.3});
-  const Matrix A = dense(K);
-  EXPECT_LE(error_of(A, nystrom(K, {.rank = 30, .sampling = GetParam()})), 1e-8 * A.norm());
+  const Matrix A = test::dense_of(K);
+  EXPECT_LE(test::frobenius_error(A, nystrom(K, {.rank = 30, .sampling = GetParam()})),
+            1e-8 * A.norm());
 }
 
 TEST(Nystrom, PivotedCholeskyFindsSmallClusters) {
@@ -128,7 +129,7 @@ TEST(Nystrom, RecoversAPsdMatrixOfLowRank) {
   lambda.head(6) << 5, 4, 4, 1, 0.1, 0.01;
   const Matrix A = test::with_eigenvalues(lambda);
   const auto found = nystrom(DenseOperator(A), {.rank = 20, .form = NystromForm::kPsd});
-  EXPECT_LE(error_of(A, found), 1e-9 * A.norm());
+  EXPECT_LE(test::frobenius_error(A, found), 1e-9 * A.norm());
   EXPECT_LT(found.summary.rank, 20);  // it notices that nothing is left
   EXPECT_NE(found.summary.message.find("nothing but rounding"), std::string::npos);
 }
@@ -138,23 +139,24 @@ TEST(Nystrom, StaysAccurateWhereLandmarksAreNearlyDependent) {
   Matrix points(300, 1);
   for (Index i = 0; i < 300; ++i) points(i, 0) = static_cast<double>(i) / 300;
   const KernelOperator K(points, {.bandwidth = 0.5});
-  const Matrix A = dense(K);
+  const Matrix A = test::dense_of(K);
   for (const LandmarkSampling sampling :
        {LandmarkSampling::kPivotedCholesky, LandmarkSampling::kUniform}) {
-    EXPECT_LE(error_of(A, nystrom(K, {.rank = 40, .sampling = sampling})), 1e-8 * A.norm())
+    EXPECT_LE(test::frobenius_error(A, nystrom(K, {.rank = 40, .sampling = sampling})),
+              1e-8 * A.norm())
         << enum_name(sampling);
   }
 }
 
 TEST(Nystrom, EntriesNearTheEndsOfTheRange) {
   const Matrix A = test::with_eigenvalues(test::geometric_spectrum(40, 2));
-  const double expected = error_of(A, nystrom(DenseOperator(A), {.rank = 10}));
+  const double expected = test::frobenius_error(A, nystrom(DenseOperator(A), {.rank = 10}));
   for (const double scale : {0x1p500, 0x1p-500}) {
     const auto found = nystrom(DenseOperator(A * scale), {.rank = 10});
-    EXPECT_NEAR((A - dense(found) / scale).norm(), expected, 1e-9) << scale;
+    EXPECT_NEAR((A - test::dense_of(found) / scale).norm(), expected, 1e-9) << scale;
     const auto general =
         nystrom(DenseOperator(A * scale), {.rank = 39, .form = NystromForm::kGeneralized});
-    EXPECT_LE((A - dense(general) / scale).norm(), 1e-8) << scale;
+    EXPECT_LE((A - test::dense_of(general) / scale).norm(), 1e-8) << scale;
   }
 }
 
@@ -162,10 +164,10 @@ TEST(Nystrom, OwnLandmarks) {
   const KernelOperator K = clustered_kernel();
   const auto found = nystrom(K, {.landmarks = {3, 100, 239}});
   EXPECT_EQ(found.summary.rank, 3);
-  const Matrix A = dense(K);
+  const Matrix A = test::dense_of(K);
   // The approximation is exact on the landmarks' columns.
   for (const Index j : {3, 100, 239}) {
-    EXPECT_TRUE(test::within(dense(found).col(j), A.col(j), 1e-12));
+    EXPECT_TRUE(test::within(test::dense_of(found).col(j), A.col(j), 1e-12));
   }
   EXPECT_REFUSED(InvalidArgument, nystrom(K, {.landmarks = {3, 240}}), "landmark 240 is outside");
   EXPECT_REFUSED(InvalidArgument, nystrom(K, {.landmarks = {3, 3}}), "landmark 3 is given twice");
@@ -200,7 +202,7 @@ TEST(Nystrom, AutoTakesTheGeneralizedFormWhereAIsNotPsd) {
 TEST(Nystrom, GeneralizedRecoversLowRankAndIsNearTheBest) {
   const Matrix low = test::with_singular_values(70, 70, test::harmonic_spectrum(8));
   const auto exact = nystrom(DenseOperator(low), {.rank = 12, .form = NystromForm::kGeneralized});
-  EXPECT_LE(error_of(low, exact), 1e-11 * low.norm());
+  EXPECT_LE(test::frobenius_error(low, exact), 1e-11 * low.norm());
 
   // Nakatsukasa (2020), in expectation: sqrt(1 + k/(l-k-1)) sqrt(1 + r/(k-r-1)) times the
   // best error of rank r < k; here k = 20, l = 30, r = 12.
@@ -211,8 +213,8 @@ TEST(Nystrom, GeneralizedRecoversLowRankAndIsNearTheBest) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const auto found =
         nystrom(DenseOperator(A), {.rank = 20, .form = NystromForm::kGeneralized, .seed = seed});
-    EXPECT_LE(error_of(A, found), bound) << seed;
-    EXPECT_GE(error_of(A, found), test::tail_norm(sigma, 20)) << seed;
+    EXPECT_LE(test::frobenius_error(A, found), bound) << seed;
+    EXPECT_GE(test::frobenius_error(A, found), test::tail_norm(sigma, 20)) << seed;
   }
 }
 
@@ -222,17 +224,17 @@ TEST(Nystrom, GeneralizedTakesTwoPassesAndIsStable) {
   const CountedOperator counted(op);
   const auto found = nystrom(counted, {.rank = 30, .form = NystromForm::kGeneralized});
   EXPECT_EQ(counted.passes(), 2.0);
-  EXPECT_LE(error_of(A, found), 1e-12 * A.norm());
+  EXPECT_LE(test::frobenius_error(A, found), 1e-12 * A.norm());
 }
 
 TEST(Nystrom, SmallAndZero) {
   for (const Index n : {1, 2, 3}) {
     const Matrix zero = Matrix::Zero(n, n);
-    EXPECT_EQ(dense(nystrom(DenseOperator(zero), {})).norm(), 0.0);
+    EXPECT_EQ(test::dense_of(nystrom(DenseOperator(zero), {})).norm(), 0.0);
     const Matrix A = Matrix::Identity(n, n) * 3 + Matrix::Ones(n, n);
-    EXPECT_LE(error_of(A, nystrom(DenseOperator(A), {.rank = n})), 1e-12);
+    EXPECT_LE(test::frobenius_error(A, nystrom(DenseOperator(A), {.rank = n})), 1e-12);
     const Matrix B = test::random_matrix(n, n) - 5 * Matrix::Identity(n, n);
-    EXPECT_LE(error_of(B, nystrom(DenseOperator(B), {.rank = n})), 1e-10);
+    EXPECT_LE(test::frobenius_error(B, nystrom(DenseOperator(B), {.rank = n})), 1e-10);
   }
 }
 

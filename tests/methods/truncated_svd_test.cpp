@@ -10,6 +10,7 @@
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/lazy.hpp"
 #include "matapprox/operators/sparse.hpp"
+#include "support/conversions.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
 #include "support/thread_count.hpp"
@@ -21,12 +22,8 @@ constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 constexpr SvdAlgorithm kAlgorithms[] = {
     SvdAlgorithm::kDense, SvdAlgorithm::kKrylov, SvdAlgorithm::kRandomized};
 
-Matrix dense(const LinearOperator& A) { return A.apply(Matrix::Identity(A.cols(), A.cols())); }
-
-double error_of(const Matrix& A, const Approximation& found) { return (A - dense(found)).norm(); }
-
 template <class Value>
-const Value& factor(const Approximation& found, std::size_t index) {
+const Value& factor_value(const Approximation& found, std::size_t index) {
   return std::get<Value>(*found.factors().at(index).value);
 }
 
@@ -45,7 +42,7 @@ TEST_P(SvdAlgorithms, ReachesTheBestErrorOfItsRank) {
     const double best = test::tail_norm(sigma, 12);
     // The randomized algorithm is not exact; at this seed it is far below this bound.
     const double slack = GetParam() == SvdAlgorithm::kRandomized ? 1e-4 : 1e-10;
-    EXPECT_NEAR(error_of(A, found), best, slack * best) << m << " x " << n;
+    EXPECT_NEAR(test::frobenius_error(A, found), best, slack * best) << m << " x " << n;
     EXPECT_EQ(found.summary.rank, 12);
     EXPECT_EQ(found.storage().numbers, (m + n) * 12 + 12);
   }
@@ -54,9 +51,9 @@ TEST_P(SvdAlgorithms, ReachesTheBestErrorOfItsRank) {
 TEST_P(SvdAlgorithms, FactorsAreOrthonormalAndSorted) {
   const Matrix A = test::with_singular_values(90, 70, test::geometric_spectrum(70, 1.3));
   const auto found = truncated_svd(DenseOperator(A), {.rank = 10, .algorithm = GetParam()});
-  const auto& U = factor<Matrix>(found, 0);
-  const auto& S = factor<Vector>(found, 1);
-  const auto& V = factor<Matrix>(found, 2);
+  const auto& U = factor_value<Matrix>(found, 0);
+  const auto& S = factor_value<Vector>(found, 1);
+  const auto& V = factor_value<Matrix>(found, 2);
   EXPECT_TRUE(test::within(U.transpose() * U, Matrix::Identity(10, 10), 1e-12));
   EXPECT_TRUE(test::within(V.transpose() * V, Matrix::Identity(10, 10), 1e-12));
   for (Index i = 1; i < 10; ++i) EXPECT_GE(S(i - 1), S(i));
@@ -71,8 +68,8 @@ TEST_P(SvdAlgorithms, SymmetricMatrixWithNegativeEigenvalues) {
   const auto half = truncated_svd(DenseOperator(A),
                                   {.rank = 9, .algorithm = GetParam(), .symmetric_storage = true});
   const double best = test::tail_norm(lambda, 9);
-  EXPECT_NEAR(error_of(A, plain), best, 1e-6 * best);
-  EXPECT_CLOSE(dense(half), dense(plain), 1e-13);
+  EXPECT_NEAR(test::frobenius_error(A, plain), best, 1e-6 * best);
+  EXPECT_CLOSE(test::dense_of(half), test::dense_of(plain), 1e-13);
   EXPECT_EQ(half.storage().numbers, 120 * 9 + 9);
   EXPECT_EQ(plain.storage().numbers, 2 * 120 * 9 + 9);
 }
@@ -83,7 +80,7 @@ TEST_P(SvdAlgorithms, RecoversAMatrixOfLowRankToRounding) {
   const Matrix A = test::with_singular_values(80, 95, sigma);
   for (const Index rank : {5, 8}) {
     const auto found = truncated_svd(DenseOperator(A), {.rank = rank, .algorithm = GetParam()});
-    EXPECT_LE(error_of(A, found), 100 * kEpsilon * A.norm()) << rank;
+    EXPECT_LE(test::frobenius_error(A, found), 100 * kEpsilon * A.norm()) << rank;
   }
 }
 
@@ -92,7 +89,7 @@ TEST_P(SvdAlgorithms, KeepsSmallSingularValues) {
   const Vector sigma = test::geometric_spectrum(40);
   const Matrix A = test::with_singular_values(40, 40, sigma);
   const auto found = truncated_svd(DenseOperator(A), {.rank = 12, .algorithm = GetParam()});
-  const auto& S = factor<Vector>(found, 1);
+  const auto& S = factor_value<Vector>(found, 1);
   for (Index i = 0; i < 12; ++i) EXPECT_NEAR(S(i), sigma(i), 40 * kEpsilon) << i;
 }
 
@@ -102,7 +99,7 @@ TEST_P(SvdAlgorithms, EntriesNearTheEndsOfTheRange) {
   for (const double scale : {1e150, 1e-150}) {
     const auto found =
         truncated_svd(DenseOperator(A * scale), {.rank = 6, .algorithm = GetParam()});
-    const double error = (A - dense(found) / scale).norm();
+    const double error = (A - test::dense_of(found) / scale).norm();
     EXPECT_NEAR(error, test::tail_norm(sigma, 6), 1e-4 * error) << scale;
   }
 }
@@ -113,18 +110,19 @@ TEST_P(SvdAlgorithms, SmallAndDegenerateMatrices) {
     for (Index rank = 1; rank <= n; ++rank) {
       const auto found = truncated_svd(DenseOperator(A), {.rank = rank, .algorithm = GetParam()});
       const Vector sigma = Eigen::JacobiSVD<Matrix>(A).singularValues();
-      EXPECT_NEAR(error_of(A, found), test::tail_norm(sigma, rank), 1e-14) << n << ' ' << rank;
+      EXPECT_NEAR(test::frobenius_error(A, found), test::tail_norm(sigma, rank), 1e-14)
+          << n << ' ' << rank;
     }
   }
   const auto zero =
       truncated_svd(DenseOperator(Matrix::Zero(20, 30)), {.rank = 4, .algorithm = GetParam()});
-  EXPECT_EQ(dense(zero).norm(), 0.0);
+  EXPECT_EQ(test::dense_of(zero).norm(), 0.0);
   const auto identity =
       truncated_svd(DenseOperator(Matrix::Identity(50, 50)), {.rank = 20, .algorithm = GetParam()});
-  EXPECT_NEAR(error_of(Matrix::Identity(50, 50), identity), std::sqrt(30.0), 1e-12);
+  EXPECT_NEAR(test::frobenius_error(Matrix::Identity(50, 50), identity), std::sqrt(30.0), 1e-12);
   const auto row =
       truncated_svd(DenseOperator(Matrix::Ones(1, 9)), {.rank = 1, .algorithm = GetParam()});
-  EXPECT_TRUE(test::within(dense(row), Matrix::Ones(1, 9), 1e-14));
+  EXPECT_TRUE(test::within(test::dense_of(row), Matrix::Ones(1, 9), 1e-14));
 }
 
 TEST_P(SvdAlgorithms, SameSeedSameBitsForEveryThreadCount) {
@@ -134,8 +132,8 @@ TEST_P(SvdAlgorithms, SameSeedSameBitsForEveryThreadCount) {
   for (const int count : {1, 2, 3}) {
     const test::ThreadCount threads(count);
     const auto found = truncated_svd(DenseOperator(A), options);
-    if (count == 1) first = factor<Matrix>(found, 0);
-    EXPECT_SAME_BITS(factor<Matrix>(found, 0), first);
+    if (count == 1) first = factor_value<Matrix>(found, 0);
+    EXPECT_SAME_BITS(factor_value<Matrix>(found, 0), first);
   }
 }
 
@@ -175,9 +173,9 @@ TEST(TruncatedSvd, RandomizedIsWithinItsBoundAtFixedSeeds) {
                                       .power_iterations = 1,
                                       .block_size = 10,
                                       .seed = seed});
-    const double spectral = Eigen::JacobiSVD<Matrix>(A - dense(found)).singularValues()(0);
+    const double spectral = Eigen::JacobiSVD<Matrix>(A - test::dense_of(found)).singularValues()(0);
     EXPECT_LE(spectral, 1.5 * sigma(10)) << seed;
-    EXPECT_LE(error_of(A, found), 1.1 * test::tail_norm(sigma, 10)) << seed;
+    EXPECT_LE(test::frobenius_error(A, found), 1.1 * test::tail_norm(sigma, 10)) << seed;
   }
 }
 
@@ -200,7 +198,7 @@ TEST(TruncatedSvd, KrylovFindsRepeatedSingularValues) {
   const Matrix A = test::with_singular_values(400, 400, sigma);
   const auto found =
       truncated_svd(DenseOperator(A), {.rank = 25, .algorithm = SvdAlgorithm::kKrylov});
-  const auto& S = factor<Vector>(found, 1);
+  const auto& S = factor_value<Vector>(found, 1);
   EXPECT_NEAR(S(24), 1.0, 1e-9);
   EXPECT_EQ(found.summary.termination, Termination::kConverged);
 }
@@ -209,7 +207,7 @@ TEST(TruncatedSvd, AutoTakesKrylovForALargeSparseMatrix) {
   const SparseOperator A(test::grid_laplacian(40));
   const auto found = truncated_svd(A, {.rank = 8});
   EXPECT_EQ(found.summary.form, "krylov");
-  const auto& S = factor<Vector>(found, 1);
+  const auto& S = factor_value<Vector>(found, 1);
   // Eigenvalues of the grid: 4 sin^2(i pi / 82) + 4 sin^2(j pi / 82).
   const auto part = [](int i) { return 4 * std::pow(std::sin(i * M_PI / 82), 2); };
   EXPECT_NEAR(S(0), 2 * part(40), 1e-12);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "matapprox/core/error.hpp"
+#include "support/conversions.hpp"
 #include "support/dense_formulas.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
@@ -12,14 +13,12 @@
 namespace matapprox::test {
 namespace {
 
-Matrix formed(const LinearOperator& A) { return A.apply(Matrix::Identity(A.cols(), A.cols())); }
-
 TEST(CovarianceOperator, HandWorkedExample) {
   Matrix samples(3, 2);
   samples << 1, 2, 2, 4, 3, 9;
   Matrix expected(2, 2);
   expected << 1, 3.5, 3.5, 13;
-  EXPECT_CLOSE(formed(CovarianceOperator(samples, false)), expected, 1e-15);
+  EXPECT_CLOSE(dense_of(CovarianceOperator(samples, false)), expected, 1e-15);
 }
 
 TEST(CovarianceOperator, LargeOffsetCostsNoDigits) {
@@ -29,21 +28,22 @@ TEST(CovarianceOperator, LargeOffsetCostsNoDigits) {
   samples.col(0).array() += 1099511627776.0;
   samples.col(1).array() -= 1099511627776.0;
   EXPECT_CLOSE(
-      formed(CovarianceOperator(samples, false)), covariance_matrix(samples, false), 1e-12);
-  EXPECT_CLOSE(formed(CovarianceOperator(samples, true)), covariance_matrix(samples, true), 1e-12);
+      dense_of(CovarianceOperator(samples, false)), covariance_matrix(samples, false), 1e-12);
+  EXPECT_CLOSE(
+      dense_of(CovarianceOperator(samples, true)), covariance_matrix(samples, true), 1e-12);
 }
 
 TEST(CovarianceOperator, ConstantColumnHasNoCovariance) {
   Matrix samples = random_matrix(20, 3);
   samples.col(1).setConstant(0.1);  // its mean, summed up, is not exactly 0.1
-  const Matrix C = formed(CovarianceOperator(samples, false));
+  const Matrix C = dense_of(CovarianceOperator(samples, false));
   EXPECT_EQ(C.col(1).cwiseAbs().maxCoeff(), 0);
   EXPECT_EQ(C.row(1).cwiseAbs().maxCoeff(), 0);
 }
 
 TEST(CovarianceOperator, ExtremeSamplesDoNotOverflow) {
   const Matrix samples = random_matrix(20, 3) * 1e300;
-  EXPECT_CLOSE(formed(CovarianceOperator(samples, true)),
+  EXPECT_CLOSE(dense_of(CovarianceOperator(samples, true)),
                covariance_matrix(random_matrix(20, 3), true),
                1e-14);
 }

@@ -6,13 +6,12 @@
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/operators/graph.hpp"
+#include "support/conversions.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
 
 namespace matapprox::test {
 namespace {
-
-SparseMatrix sparse(const Matrix& A) { return A.sparseView(); }
 
 class InverseOperator : public ::testing::Test {
  protected:
@@ -45,7 +44,7 @@ TEST_F(InverseOperator, TakesLuWhereSymmetricButIndefinite) {
   // Positive diagonal, eigenvalues -1 and 3.
   Matrix A(2, 2);
   A << 1, 2, 2, 1;
-  const auto inverse = inverse_operator(sparse(A));
+  const auto inverse = inverse_operator(sparse_of(A));
   EXPECT_NE(inverse->description().find("LU"), std::string::npos);
   EXPECT_TRUE(*inverse->known_facts().symmetric);
   Matrix expected(2, 2);
@@ -63,39 +62,40 @@ TEST_F(InverseOperator, SolvesLargerSystems) {
 TEST_F(InverseOperator, ScalingDoesNotMakeSingular) {
   Matrix A(2, 2);
   A << 1, 0, 0, 1e-30;
-  EXPECT_NEAR(inverse_operator(sparse(A))->apply(Matrix::Ones(2, 1))(1, 0), 1e30, 1e15);
+  EXPECT_NEAR(inverse_operator(sparse_of(A))->apply(Matrix::Ones(2, 1))(1, 0), 1e30, 1e15);
   // Rows of very different size, not symmetric.
   A << 1, 2, 1e-30, 1e-30;
   Matrix expected(2, 2);
   expected << -1, 2e30, 1, -1e30;
-  EXPECT_CLOSE(inverse_operator(sparse(A))->apply(Matrix::Identity(2, 2)), expected, 1e-14);
-  EXPECT_CLOSE(inverse_operator(sparse(A.transpose()))->apply(Matrix::Identity(2, 2)),
+  EXPECT_CLOSE(inverse_operator(sparse_of(A))->apply(Matrix::Identity(2, 2)), expected, 1e-14);
+  EXPECT_CLOSE(inverse_operator(sparse_of(A.transpose()))->apply(Matrix::Identity(2, 2)),
                expected.transpose(),
                1e-14);
 }
 
 TEST_F(InverseOperator, OneByOne) {
-  EXPECT_EQ(inverse_operator(sparse(Matrix::Constant(1, 1, 4)))->apply(Matrix::Ones(1, 1))(0, 0),
+  EXPECT_EQ(inverse_operator(sparse_of(Matrix::Constant(1, 1, 4)))->apply(Matrix::Ones(1, 1))(0, 0),
             0.25);
-  EXPECT_EQ(inverse_operator(sparse(Matrix::Constant(1, 1, -4)))->apply(Matrix::Ones(1, 1))(0, 0),
-            -0.25);
+  EXPECT_EQ(
+      inverse_operator(sparse_of(Matrix::Constant(1, 1, -4)))->apply(Matrix::Ones(1, 1))(0, 0),
+      -0.25);
 }
 
 TEST_F(InverseOperator, RefusesSingularMatrices) {
   const std::string part = "singular to working precision";
   EXPECT_REFUSED(NumericalError, inverse_operator(SparseMatrix(3, 3)), part);
-  EXPECT_REFUSED(NumericalError, inverse_operator(sparse(Matrix::Ones(3, 3))), part);
+  EXPECT_REFUSED(NumericalError, inverse_operator(sparse_of(Matrix::Ones(3, 3))), part);
   // Singular only up to rounding: the Laplacian of a connected graph with weights that are not
   // exact.
   Matrix weights = random_matrix(30, 30, 5).cwiseAbs();
   weights = (weights + weights.transpose()).eval();
-  EXPECT_REFUSED(NumericalError, inverse_operator(graph_laplacian(sparse(weights))), part);
+  EXPECT_REFUSED(NumericalError, inverse_operator(graph_laplacian(sparse_of(weights))), part);
   Matrix A = random_matrix(30, 30, 6);
   A.col(7) = A.col(3) + A.col(11);
-  EXPECT_REFUSED(NumericalError, inverse_operator(sparse(A)), part);
+  EXPECT_REFUSED(NumericalError, inverse_operator(sparse_of(A)), part);
   A = random_matrix(30, 30, 6);
   A.row(4).setZero();
-  EXPECT_REFUSED(NumericalError, inverse_operator(sparse(A)), part);
+  EXPECT_REFUSED(NumericalError, inverse_operator(sparse_of(A)), part);
 }
 
 TEST_F(InverseOperator, RefusesOtherShapesAndNan) {

@@ -3,12 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 #include <string>
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/types.hpp"
 
 namespace matapprox::test {
+
+inline constexpr double kEps = std::numeric_limits<double>::epsilon();
 
 /// |actual - expected|_F <= tolerance * |expected|_F; for expected = 0, |actual|_F <= tolerance.
 /// Differing shapes and NaN are failures.

@@ -23,15 +23,6 @@ nlohmann::json ProgramResult::json() const {
   return parsed;
 }
 
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-void write_file(const std::string& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
-}
-
 RunningProgram::RunningProgram(const std::vector<std::string>& arguments,
                                const std::string& input,
                                const std::string& path)

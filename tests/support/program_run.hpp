@@ -39,9 +39,6 @@ class RunningProgram {
 /// Runs the program to its end with `input` as standard input.
 ProgramResult run_program(const std::vector<std::string>& arguments, const std::string& input = {});
 
-std::string read_file(const std::string& path);
-void write_file(const std::string& path, const std::string& text);
-
 /// MatrixMarket text of the 2-D mesh Laplacian on side x side nodes.
 std::string mesh_text(int side);
 /// The same in a file of its own; its path.

@@ -21,6 +21,9 @@ struct ModelCase {
   std::function<void(ModelDescription&)> change;
 };
 
+/// GoogleTest prints each case whenever the program starts; without this, byte by byte.
+void PrintTo(const ModelCase& tested, std::ostream* out) { *out << tested.label; }
+
 constexpr Index kModelLength = 11;
 
 ModelDescription described(const ModelCase& c) {

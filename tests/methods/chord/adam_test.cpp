@@ -14,7 +14,7 @@ namespace {
 
 using chord_fit::FitState;
 
-FitState state_at(const Vector& point) {
+FitState adam_state_at(const Vector& point) {
   FitState state;
   state.point = chord_fit::vector_at(host_place(), point);
   chord_fit::start_adam(state);
@@ -22,7 +22,7 @@ FitState state_at(const Vector& point) {
 }
 
 TEST(ChordAdam, TwoStepsByHand) {
-  FitState state = state_at(Eigen::Vector2d(1.0, -2.0));
+  FitState state = adam_state_at(Eigen::Vector2d(1.0, -2.0));
   const Index T = 40;
   const auto rate = [](double t) {
     const double anneal = (1 + std::cos(std::numbers::pi * t / 40)) / 2;
@@ -43,7 +43,7 @@ TEST(ChordAdam, TwoStepsByHand) {
 }
 
 TEST(ChordAdam, LastStepHasLengthZero) {
-  FitState state = state_at(Eigen::Vector2d(1.0, -2.0));
+  FitState state = adam_state_at(Eigen::Vector2d(1.0, -2.0));
   state.adam_step = 9;
   chord_fit::adam_step(state, Eigen::Vector2d(3.0, 4.0).data(), 10, 0.3);
   EXPECT_NEAR(test::at(state.point, 0), 1.0, 1e-15);
@@ -51,7 +51,7 @@ TEST(ChordAdam, LastStepHasLengthZero) {
 
 TEST(ChordAdam, EndsAtTheBestPointSeenReadyForLbfgs) {
   test::Bowl bowl(6);
-  FitState state = state_at(Vector::Constant(6, 3.0));
+  FitState state = adam_state_at(Vector::Constant(6, 3.0));
   test::Watched watched(200);
   EXPECT_EQ(run_adam(state, bowl.objective(), 200, watched.monitor, watched.control), std::nullopt);
   EXPECT_EQ(state.phase, FitState::Phase::kLbfgs);
@@ -66,7 +66,7 @@ TEST(ChordAdam, APointThatOverflowsSendsItBackToTheBestWithHalfTheStep) {
   // The bowl has a wall: beyond it f is NaN, as after an overflow. The minimum is close to it.
   for (const bool bad_gradient : {false, true}) {
     test::Bowl bowl(4);
-    FitState state = state_at(Vector::Constant(4, 3.0));
+    FitState state = adam_state_at(Vector::Constant(4, 3.0));
     test::Watched watched(400);
     Index refused = 0;
     const chord_fit::Objective walled = [&](const double* x, double* g) {
@@ -86,7 +86,7 @@ TEST(ChordAdam, APointThatOverflowsSendsItBackToTheBestWithHalfTheStep) {
 }
 
 TEST(ChordAdam, AStartThatOverflowsIsAnError) {
-  FitState state = state_at(Vector::Constant(2, 3.0));
+  FitState state = adam_state_at(Vector::Constant(2, 3.0));
   test::Watched watched(10);
   const chord_fit::Objective infinite = [](const double*, double*) {
     return std::numeric_limits<double>::infinity();

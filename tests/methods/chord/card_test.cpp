@@ -40,10 +40,6 @@ RunControl on_card() {
   return control;
 }
 
-double error_of(const Matrix& A, const Approximation& result) {
-  return (A - test::chord_matrix(chain_of(result))).norm() / A.norm();
-}
-
 Matrix values_of(const Approximation& result) {
   const std::vector<double>& values = chain_of(result).values;
   return Eigen::Map<const Matrix>(values.data(), static_cast<Index>(values.size()), 1);
@@ -131,7 +127,8 @@ TEST(ChordOnCard, AdamStepsAreThoseOfTheProcessor) {
 /// Wherever the card is lost, the fit ends as well as on a processor alone.
 TEST(ChordOnCard, ACardThatIsLostLeavesTheRestToTheProcessor) {
   const DenseOperator A(test::random_matrix(kCardOrder, kCardOrder));
-  const double wanted = error_of(A.values(), fit_chord(A, kAllPhases, {}, card()));
+  const double wanted =
+      test::relative_chain_error(A.values(), fit_chord(A, kAllPhases, {}, card()));
   Index refused = 0;
   Index rescued = 0;
   for (Index calls = 0; rescued == 0 || calls < 4000; calls += 1 + calls / 8) {
@@ -143,9 +140,10 @@ TEST(ChordOnCard, ACardThatIsLostLeavesTheRestToTheProcessor) {
       if (!lost) break;
       ++rescued;
       // Two minima near each other may be told apart by rounding, a broken state by far more.
-      EXPECT_LE(error_of(A.values(), result), 1.05 * wanted) << calls;
-      EXPECT_NEAR(
-          result.summary.history.back().relative_error, error_of(A.values(), result), 1e-12);
+      EXPECT_LE(test::relative_chain_error(A.values(), result), 1.05 * wanted) << calls;
+      EXPECT_NEAR(result.summary.history.back().relative_error,
+                  test::relative_chain_error(A.values(), result),
+                  1e-12);
     } catch (const NotAvailable& error) {
       EXPECT_EQ(rescued, 0) << calls;
       ++refused;
@@ -165,7 +163,9 @@ TEST(ChordOnCard, AnInterruptedFitWhoseCardIsLostHasItsBestPoint) {
     control.progress = [&](const Progress& now) { stop = now.iteration >= 8; };
     const Approximation result = fit_chord(A, kAllPhases, control, test::failing_card(calls));
     EXPECT_EQ(result.summary.termination, Termination::kInterrupted);
-    EXPECT_NEAR(result.summary.history.back().relative_error, error_of(A.values(), result), 1e-12);
+    EXPECT_NEAR(result.summary.history.back().relative_error,
+                test::relative_chain_error(A.values(), result),
+                1e-12);
     lost += result.summary.message.find("the card is lost") != std::string::npos;
   }
   EXPECT_GE(lost, 5);

@@ -5,12 +5,18 @@
 
 #include "matapprox/core/random.hpp"
 #include "matapprox/factors/approximation.hpp"
+#include "support/dense_formulas.hpp"
 
 namespace matapprox::test {
 
 /// The chain inside what `chord` returns.
 inline const ChordFactors& chain_of(const Approximation& approximation) {
   return std::get<ChordFactors>(*approximation.factors().front().value);
+}
+
+/// |A - chain|_F / |A|_F by dense products.
+inline double relative_chain_error(const Matrix& A, const Approximation& approximation) {
+  return (A - chord_matrix(chain_of(approximation))).norm() / A.norm();
 }
 
 /// Factors near the identity with normal noise: every link used, the product well conditioned.

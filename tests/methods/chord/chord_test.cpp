@@ -24,16 +24,12 @@ using test::random_chain;
 using test::random_matrix;
 using ::testing::HasSubstr;
 
-double relative_error(const Matrix& A, const Approximation& approximation) {
-  return (A - chord_matrix(chain_of(approximation))).norm() / A.norm();
-}
-
 TEST(Chord, OrdersOneAndTwoAreFittedExactly) {
   // One factor holds the whole matrix, so the problem is linear least squares without residual.
   for (const Index n : {1, 2}) {
     const Matrix A = 1e3 * random_matrix(n, n);
     const Approximation result = chord(DenseOperator(A));
-    EXPECT_LE(relative_error(A, result), 1e-14) << n;
+    EXPECT_LE(test::relative_chain_error(A, result), 1e-14) << n;
     EXPECT_EQ(result.summary.termination, Termination::kConverged);
     EXPECT_EQ(result.storage().numbers, n * n);
   }
@@ -45,7 +41,7 @@ TEST(Chord, OfAnyOrderReportsTheErrorItHas) {
     const Approximation result =
         chord(DenseOperator(A),
               {.starts = 1, .adam_steps = 200, .max_iterations = 50, .newton_steps = 0});
-    const double error = relative_error(A, result);
+    const double error = test::relative_chain_error(A, result);
     EXPECT_NEAR(result.summary.history.back().relative_error, error, 1e-12) << n;
     EXPECT_LT(error, 0.7) << n;
     EXPECT_EQ(chain_of(result).pattern, chord_reference_pattern(n));
@@ -58,7 +54,7 @@ TEST(Chord, FindsAProductOfChordFactors) {
   // Newton steps find the minimum that is there to the last digit.
   const ChordFactors hidden = random_chain(chord_reference_pattern(12));
   const Matrix A = chord_matrix(hidden);
-  EXPECT_LE(relative_error(
+  EXPECT_LE(test::relative_chain_error(
                 A, chord(DenseOperator(A), {.starts = 4, .adam_steps = 2000, .newton_steps = 50})),
             1e-13);
 }
@@ -68,7 +64,7 @@ TEST(Chord, StartedAtTheFactorsOfAStaysThere) {
     auto exact = std::make_shared<ChordFactors>(random_chain(chord_reference_pattern(n)));
     const Matrix A = chord_matrix(*exact);
     const Approximation result = chord(DenseOperator(A), {.warm_start = exact});
-    EXPECT_LE(relative_error(A, result), 1e-14) << n;
+    EXPECT_LE(test::relative_chain_error(A, result), 1e-14) << n;
     EXPECT_EQ(result.summary.iterations, 0) << n;
     EXPECT_EQ(result.summary.termination, Termination::kConverged) << n;
   }
@@ -82,9 +78,9 @@ TEST(Chord, AWarmStartIsNeverMadeWorse) {
   const auto start = std::make_shared<ChordFactors>(chain_of(first));
   const Approximation same =
       chord(op, {.max_iterations = 0, .newton_steps = 0, .warm_start = start});
-  EXPECT_NEAR(relative_error(A, same), relative_error(A, first), 1e-13);
-  EXPECT_LT(relative_error(A, chord(op, {.max_iterations = 20, .warm_start = start})),
-            relative_error(A, first));
+  EXPECT_NEAR(test::relative_chain_error(A, same), test::relative_chain_error(A, first), 1e-13);
+  EXPECT_LT(test::relative_chain_error(A, chord(op, {.max_iterations = 20, .warm_start = start})),
+            test::relative_chain_error(A, first));
 }
 
 TEST(Chord, TheStartIsTheDocumentedOne) {
@@ -126,14 +122,14 @@ TEST(Chord, FactorsComeOutWithEqualNorms) {
 TEST(Chord, TheScaleOfADoesNotMatter) {
   const Matrix A = random_matrix(10, 10);
   const ChordOptions brief{.starts = 1, .adam_steps = 60, .max_iterations = 20, .newton_steps = 5};
-  const double error = relative_error(A, chord(DenseOperator(A), brief));
+  const double error = test::relative_chain_error(A, chord(DenseOperator(A), brief));
   // A power of two changes no bit of the scaled matrix.
   const Matrix larger = std::ldexp(1.0, 500) * A;
   const Approximation result = chord(DenseOperator(larger), brief);
-  EXPECT_NEAR(
-      relative_error(larger / larger.norm(), chord(DenseOperator(larger / larger.norm()), brief)),
-      error,
-      1e-6);
+  EXPECT_NEAR(test::relative_chain_error(larger / larger.norm(),
+                                         chord(DenseOperator(larger / larger.norm()), brief)),
+              error,
+              1e-6);
   EXPECT_NEAR(result.summary.history.back().relative_error, error, 1e-13);
   EXPECT_TRUE(chord_matrix(chain_of(result)).allFinite());
 }

@@ -20,17 +20,17 @@ namespace {
 
 using test::chain_of;
 
-constexpr Index kOrder = 20;
+constexpr Index kFittedOrder = 20;
 // L-BFGS takes more than one segment, whose length is at most 1000 iterations.
 const ChordOptions kOptions{
     .starts = 1, .adam_steps = 120, .max_iterations = 1100, .newton_steps = 0, .tolerance = 0};
 
 const DenseOperator& matrix() {
-  static const DenseOperator A(test::random_matrix(kOrder, kOrder));
+  static const DenseOperator A(test::random_matrix(kFittedOrder, kFittedOrder));
   return A;
 }
 
-double relative_error(const Approximation& approximation) {
+double fit_error(const Approximation& approximation) {
   const Matrix& A = matrix().values();
   return (A - test::chord_matrix(chain_of(approximation))).norm() / A.norm();
 }
@@ -79,7 +79,7 @@ TEST(ChordControl, ProgressRunsFromZeroToOneWithFallingErrors) {
     EXPECT_LE(progress[i].fraction_done, 1);
   }
   EXPECT_EQ(progress.back().iteration, result.summary.iterations);
-  EXPECT_NEAR(progress.back().relative_error, relative_error(result), 1e-12);
+  EXPECT_NEAR(progress.back().relative_error, fit_error(result), 1e-12);
   EXPECT_GE(result.summary.history.size(), 50U);
   EXPECT_LE(result.summary.history.size(), 105U);
 }
@@ -150,7 +150,7 @@ TEST(ChordControl, ACheckpointHoldsTheBestPointSoFar) {
   double before = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < recorder.checkpoints.size(); i += 50) {
     const Approximation& best = recorder.checkpoints[i].best;
-    const double error = relative_error(best);
+    const double error = fit_error(best);
     EXPECT_LE(error, before + 1e-13);
     EXPECT_NEAR(best.summary.history.back().relative_error, error, 1e-12);
     before = error;
@@ -164,7 +164,7 @@ TEST(ChordControl, AnInterruptedFitReturnsItsBestPointAndGoesOnFromThere) {
     recorder.control.checkpoint_seconds = 1e9;
     const Approximation stopped = chord(matrix(), kOptions, recorder.control);
     EXPECT_EQ(stopped.summary.termination, Termination::kInterrupted) << last;
-    EXPECT_NEAR(relative_error(stopped), recorder.progress.back().relative_error, 1e-12) << last;
+    EXPECT_NEAR(fit_error(stopped), recorder.progress.back().relative_error, 1e-12) << last;
     EXPECT_EQ(static_cast<Index>(recorder.progress.size()), last);
     ASSERT_EQ(recorder.checkpoints.size(), 1U) << last;
     EXPECT_EQ(chain_of(recorder.checkpoints.front().best).values, chain_of(stopped).values);
@@ -182,7 +182,7 @@ TEST(ChordControl, StoppedAgainBeforeItGetsAnywhereKeepsTheBestOfTheFirstRun) {
   Recorder second(1);
   second.control.resume = &state;
   const Approximation again = chord(matrix(), kOptions, second.control);
-  EXPECT_LE(relative_error(again), relative_error(stopped) + 1e-13);
+  EXPECT_LE(fit_error(again), fit_error(stopped) + 1e-13);
   EXPECT_EQ(chain_of(resumed_from(second.checkpoints.back().state)).values,
             chain_of(chord(matrix(), kOptions)).values);
 }
@@ -210,7 +210,7 @@ TEST(ChordControl, TimeLimitEndsTheFitWithItsBestPoint) {
     const Approximation result = chord(matrix(), kOptions, recorder.control);
     EXPECT_EQ(result.summary.termination, Termination::kMaxSeconds);
     EXPECT_EQ(static_cast<Index>(recorder.progress.size()), last);
-    EXPECT_NEAR(relative_error(result), recorder.progress.back().relative_error, 1e-12);
+    EXPECT_NEAR(fit_error(result), recorder.progress.back().relative_error, 1e-12);
     EXPECT_EQ(recorder.checkpoints.size(), 1U);
   }
 }
@@ -221,8 +221,8 @@ TEST(ChordControl, TargetErrorEndsTheFitInEitherPhase) {
     control.target_error = target;
     const Approximation result = chord(matrix(), kOptions, control);
     EXPECT_EQ(result.summary.termination, Termination::kTargetReached) << target;
-    EXPECT_LE(relative_error(result), target);
-    EXPECT_GE(relative_error(result), 0.5 * target);
+    EXPECT_LE(fit_error(result), target);
+    EXPECT_GE(fit_error(result), 0.5 * target);
   }
 }
 

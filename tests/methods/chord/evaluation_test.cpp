@@ -14,21 +14,21 @@ namespace {
 using chord_fit::Evaluation;
 using chord_fit::Target;
 
-constexpr Index kOrder = 21;
+constexpr Index kEvaluatedOrder = 21;
 
 /// An unbiased estimate: over all samples of a size its mean is the whole, for one column each that
 /// is the mean over the columns. Value and gradient, on the processor and by the card's code.
 TEST(ChordEvaluation, SamplesOfOneColumnHaveTheWholeAsTheirMean) {
-  const DenseOperator A(test::random_matrix(kOrder, kOrder));
+  const DenseOperator A(test::random_matrix(kEvaluatedOrder, kEvaluatedOrder));
   const Target target(A, {});
-  const ChordFactors chain = test::random_chain(chord_reference_pattern(kOrder));
+  const ChordFactors chain = test::random_chain(chord_reference_pattern(kEvaluatedOrder));
   const auto card = [](const ChordPattern& pattern, Index most, const ChordTarget& part) {
     return test::host_card_objective(pattern, most, part);
   };
   for (const bool on_device : {false, true}) {
     RunControl control;
     control.on_device = on_device;
-    Evaluation objective(chain.pattern, target, kOrder, control, card);
+    Evaluation objective(chain.pattern, target, kEvaluatedOrder, control, card);
     const auto count = static_cast<Index>(chain.values.size());
     const TallBlock values(objective.place(),
                            Eigen::Map<const Matrix>(chain.values.data(), count, 1));
@@ -38,9 +38,10 @@ TEST(ChordEvaluation, SamplesOfOneColumnHaveTheWholeAsTheirMean) {
 
     double mean = 0;
     Matrix mean_gradient = Matrix::Zero(count, 1);
-    for (Index c = 0; c < kOrder; ++c) {
-      mean += objective.of_sample(std::span(&c, 1), values.data(), gradient.data()) / kOrder;
-      mean_gradient += to_host(gradient.columns()) / kOrder;
+    for (Index c = 0; c < kEvaluatedOrder; ++c) {
+      mean +=
+          objective.of_sample(std::span(&c, 1), values.data(), gradient.data()) / kEvaluatedOrder;
+      mean_gradient += to_host(gradient.columns()) / kEvaluatedOrder;
     }
     EXPECT_NEAR(mean, whole, 1e-13 * whole) << on_device;
     EXPECT_CLOSE(mean_gradient, whole_gradient, 1e-13) << on_device;
@@ -49,11 +50,11 @@ TEST(ChordEvaluation, SamplesOfOneColumnHaveTheWholeAsTheirMean) {
 
 /// What is stated of a sample without a gradient is what is stated with one.
 TEST(ChordEvaluation, TheValueAloneIsTheValueWithItsGradient) {
-  const DenseOperator A(test::random_matrix(kOrder, kOrder));
+  const DenseOperator A(test::random_matrix(kEvaluatedOrder, kEvaluatedOrder));
   const Target target(A, {});
-  const ChordFactors chain = test::random_chain(chord_reference_pattern(kOrder));
+  const ChordFactors chain = test::random_chain(chord_reference_pattern(kEvaluatedOrder));
   const RunControl control;
-  Evaluation objective(chain.pattern, target, kOrder, control, {});
+  Evaluation objective(chain.pattern, target, kEvaluatedOrder, control, {});
   std::vector<double> gradient(chain.values.size());
   const std::vector<Index> J{20, 3, 3, 7};
   const double f = objective.of_sample(J, chain.values.data(), nullptr);

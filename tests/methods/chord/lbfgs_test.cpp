@@ -15,7 +15,7 @@ using chord_fit::LbfgsSettings;
 
 constexpr Index kSize = 10;
 
-FitState state_at(const Vector& point) {
+FitState lbfgs_state_at(const Vector& point) {
   FitState state;
   state.phase = FitState::Phase::kLbfgs;
   state.point = chord_fit::vector_at(host_place(), point);
@@ -28,23 +28,23 @@ Vector valley_start() {
   return x;
 }
 
-double valley(const double* x, double* g) { return test::rosenbrock(x, g, kSize); }
+double rosenbrock_valley(const double* x, double* g) { return test::rosenbrock(x, g, kSize); }
 
 TEST(ChordLbfgs, FindsTheMinimumOfACurvedValley) {
-  FitState state = state_at(valley_start());
+  FitState state = lbfgs_state_at(valley_start());
   test::Watched watched(1000);
   const LbfgsSettings settings{.max_iterations = 1000, .tolerance = 0};
-  EXPECT_EQ(run_lbfgs(state, valley, settings, watched.monitor, watched.control),
+  EXPECT_EQ(run_lbfgs(state, rosenbrock_valley, settings, watched.monitor, watched.control),
             Termination::kConverged);
   EXPECT_LT((chord_fit::numbers_of(watched.monitor.best()) - Vector::Ones(kSize)).norm(), 1e-10);
   EXPECT_LT(watched.monitor.count(), 150);
 }
 
 TEST(ChordLbfgs, MaxIterationsCountsAcrossSegments) {
-  FitState state = state_at(valley_start());
+  FitState state = lbfgs_state_at(valley_start());
   test::Watched watched(40);
   const LbfgsSettings settings{.max_iterations = 40, .tolerance = 0, .segment = 15};
-  EXPECT_EQ(run_lbfgs(state, valley, settings, watched.monitor, watched.control),
+  EXPECT_EQ(run_lbfgs(state, rosenbrock_valley, settings, watched.monitor, watched.control),
             Termination::kMaxIterations);
   EXPECT_EQ(state.iteration, 40);
   EXPECT_EQ(state.costs.size(), 41);
@@ -56,18 +56,18 @@ TEST(ChordLbfgs, MaxIterationsCountsAcrossSegments) {
 
 TEST(ChordLbfgs, ACopyOfABoundaryEndsAtTheSameBits) {
   const LbfgsSettings settings{.max_iterations = 60, .tolerance = 0, .segment = 20};
-  FitState whole = state_at(valley_start());
+  FitState whole = lbfgs_state_at(valley_start());
   test::Watched watched(60);
-  run_lbfgs(whole, valley, settings, watched.monitor, watched.control);
+  run_lbfgs(whole, rosenbrock_valley, settings, watched.monitor, watched.control);
 
-  FitState part = state_at(valley_start());
+  FitState part = lbfgs_state_at(valley_start());
   test::Watched first(60);
   auto shorter = settings;
   shorter.max_iterations = 20;
-  run_lbfgs(part, valley, shorter, first.monitor, first.control);
+  run_lbfgs(part, rosenbrock_valley, shorter, first.monitor, first.control);
   test::Watched second(60);
   second.monitor.offer(part.point.columns(), part.costs(20), 20);
-  run_lbfgs(part, valley, settings, second.monitor, second.control);
+  run_lbfgs(part, rosenbrock_valley, settings, second.monitor, second.control);
   EXPECT_EQ(chord_fit::numbers_of(part.point), chord_fit::numbers_of(whole.point));
   EXPECT_EQ(part.costs, whole.costs);
 }
@@ -82,7 +82,7 @@ TEST(ChordLbfgs, StopsWhereTheObjectiveStagnates) {
     }
     return f;
   };
-  FitState state = state_at(valley_start());
+  FitState state = lbfgs_state_at(valley_start());
   test::Watched watched(1000);
   const LbfgsSettings settings{.max_iterations = 1000, .tolerance = 0.5};
   EXPECT_EQ(run_lbfgs(state, flat, settings, watched.monitor, watched.control),
@@ -92,7 +92,7 @@ TEST(ChordLbfgs, StopsWhereTheObjectiveStagnates) {
 
 TEST(ChordLbfgs, AStationaryStartConvergesAtOnce) {
   test::Bowl bowl(kSize);
-  FitState state = state_at(Vector::Zero(kSize));
+  FitState state = lbfgs_state_at(Vector::Zero(kSize));
   const chord_fit::Objective raised = [&](const double* x, double* g) {
     return 1 + bowl.evaluate(x, g);
   };
@@ -108,7 +108,7 @@ TEST(ChordLbfgs, PointsThatOverflowAreRefusedByTheLineSearch) {
   const chord_fit::Objective walled = [&](const double* x, double* g) {
     return x[0] < 0.5 ? std::numeric_limits<double>::quiet_NaN() : bowl.evaluate(x, g);
   };
-  FitState state = state_at(Vector::Constant(4, 3.0));
+  FitState state = lbfgs_state_at(Vector::Constant(4, 3.0));
   test::Watched watched(100);
   run_lbfgs(state, walled, {.max_iterations = 100}, watched.monitor, watched.control);
   EXPECT_GE(test::at(watched.monitor.best(), 0), 0.5);
@@ -116,7 +116,7 @@ TEST(ChordLbfgs, PointsThatOverflowAreRefusedByTheLineSearch) {
 }
 
 TEST(ChordLbfgs, AStartThatOverflowsIsAnError) {
-  FitState state = state_at(Vector::Constant(4, 3.0));
+  FitState state = lbfgs_state_at(Vector::Constant(4, 3.0));
   test::Watched watched(10);
   const chord_fit::Objective infinite = [](const double*, double*) {
     return std::numeric_limits<double>::infinity();

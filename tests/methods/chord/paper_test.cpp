@@ -10,6 +10,7 @@
 #include "matapprox/methods/chord.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "methods/chord/chain.hpp"
+#include "support/conversions.hpp"
 #include "support/dense_formulas.hpp"
 #include "support/paths.hpp"
 #include "support/thread_count.hpp"
@@ -41,11 +42,6 @@ std::vector<TableRow> table_rows(const std::string& folder, Index largest) {
   return rows;
 }
 
-Matrix dense(const FileMatrix& matrix) {
-  if (const auto* sparse = std::get_if<SparseMatrix>(&matrix)) return Matrix(*sparse);
-  return std::get<Matrix>(matrix);
-}
-
 TEST(ChordPaper, SmallRowsOfTable1AreAtOrUnderThePapersError) {
   const std::string folder = test::shared_matrices();
   if (folder.empty()) GTEST_SKIP() << "the paper's matrices are not here";
@@ -53,7 +49,7 @@ TEST(ChordPaper, SmallRowsOfTable1AreAtOrUnderThePapersError) {
   const auto rows = table_rows(folder, 62);
   ASSERT_EQ(rows.size(), 11U);
   for (const TableRow& row : rows) {
-    const Matrix A = dense(read_matrix_market(row.file));
+    const Matrix A = test::dense_of(read_matrix_market(row.file));
     const Approximation result = chord(DenseOperator(A));
     const double error = (A - test::chord_matrix(test::chain_of(result))).norm();
     EXPECT_LE(error, row.paper_error) << row.name;

@@ -25,17 +25,13 @@ namespace {
 
 using test::chain_of;
 
-double relative_error(const Matrix& A, const Approximation& result) {
-  return (A - test::chord_matrix(chain_of(result))).norm() / A.norm();
-}
-
 TEST(ChordSampled, ComesNearTheExactFitAndStatesAnIntervalThatHoldsItsError) {
   const Matrix A = Matrix(test::grid_laplacian(8));
   const Approximation sampled =
       chord(DenseOperator(A), {.adam_steps = 1500, .columns_per_step = 16});
   const Approximation exact = chord(DenseOperator(A), {.effort = ChordEffort::kFast});
-  const double error = relative_error(A, sampled);
-  EXPECT_LT(error, 1.5 * relative_error(A, exact));
+  const double error = test::relative_chain_error(A, sampled);
+  EXPECT_LT(error, 1.5 * test::relative_chain_error(A, exact));
   EXPECT_EQ(sampled.summary.termination, Termination::kCompleted);
 
   std::smatch interval;
@@ -76,7 +72,7 @@ TEST(ChordSampled, AMatrixThatIsZeroInTheSampleIsReadWhole) {
     if (std::find(seen.begin(), seen.end(), c) == seen.end()) A(c, c) = 2;
   }
   const Approximation result = chord(DenseOperator(A), {.adam_steps = 20, .columns_per_step = 8});
-  EXPECT_TRUE(std::isfinite(relative_error(A, result)));
+  EXPECT_TRUE(std::isfinite(test::relative_chain_error(A, result)));
 }
 
 TEST(ChordSampled, StoppedWhileItsStartIsFittedThereIsNoResult) {

@@ -1,0 +1,43 @@
+# `cmake --build --preset headers`: every public header is compiled alone, from a source that is the
+# one line that includes it, so that a header that lacks an include fails.
+#
+# Reading Eigen is nearly all of what that costs, so it is read once, into a precompiled header. This
+# is given only to those headers that include core/types.hpp, by themselves or through others of ours:
+# they include all that it holds anyway. Any other header that uses Eigen fails as it should.
+get_target_property(MATAPPROX_PUBLIC_HEADERS matapprox_base HEADER_SET)
+set(MATAPPROX_HEADER_SOURCES)
+set(includes_types matapprox/core/types.hpp)
+set(undecided)
+foreach(header IN LISTS MATAPPROX_PUBLIC_HEADERS)
+  cmake_path(RELATIVE_PATH header BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/include OUTPUT_VARIABLE name)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
+  file(STRINGS ${header} includes_of_${name} REGEX "^#include \"")
+  list(TRANSFORM includes_of_${name} REPLACE "^#include \"([^\"]*)\".*" "\\1")
+  list(APPEND undecided ${name})
+endforeach()
+set(found TRUE)
+while(found)
+  set(found FALSE)
+  foreach(name IN LISTS undecided)
+    foreach(included IN LISTS includes_of_${name})
+      if(included IN_LIST includes_types AND NOT name IN_LIST includes_types)
+        list(APPEND includes_types ${name})
+        set(found TRUE)
+      endif()
+    endforeach()
+  endforeach()
+endwhile()
+foreach(name IN LISTS undecided)
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/headers/${name}.cpp)
+  file(CONFIGURE OUTPUT ${source} CONTENT "#include \"${name}\"\n")
+  list(APPEND MATAPPROX_HEADER_SOURCES ${source})
+  if(NOT name IN_LIST includes_types)
+    set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+  endif()
+endforeach()
+
+add_library(matapprox_headers OBJECT EXCLUDE_FROM_ALL ${MATAPPROX_HEADER_SOURCES})
+target_link_libraries(matapprox_headers PRIVATE matapprox::matapprox matapprox_private_flags)
+target_precompile_headers(matapprox_headers PRIVATE <Eigen/Core> <Eigen/SparseCore>)
+target_compile_options(matapprox_headers PRIVATE -O0)
+set_target_properties(matapprox_headers PROPERTIES UNITY_BUILD OFF)
