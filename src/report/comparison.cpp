@@ -60,6 +60,7 @@ ComparisonRow as_is_row(const LinearOperator& A,
   row.peak_memory_bytes = peak_memory_bytes();
   row.measurement = Measurement{};
   row.measurement->relative_error = 0.0;
+  row.measurement->spectral_error_lower = 0.0;
   // With kQuick not what would take longer than the fits.
   constexpr double kLongProduct = 2e10;
   const bool quick = options.effort == MeasureEffort::kQuick;

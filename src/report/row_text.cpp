@@ -47,7 +47,7 @@ std::vector<std::string> row_notes(const ComparisonRow& row) {
     notes.emplace_back("stopped by max_iterations");
   if (row.measurement && row.measurement->error_interval) {
     const auto& interval = *row.measurement->error_interval;
-    notes.push_back(fmt::format("|A - B|_F estimated from {}, 95 % interval {:.4g} .. {:.4g}",
+    notes.push_back(fmt::format("|A - B|_F from {}, 95 % interval {:.4g} .. {:.4g}",
                                 sample_text(*row.measurement),
                                 interval.first,
                                 interval.second));

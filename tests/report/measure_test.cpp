@@ -144,7 +144,7 @@ TEST(Measure, SpectralBoundIsBelowAndNearTheLargestSingularValue) {
   const double largest = kernels::singular_values(a - b)(0);
   const PlainOperator A(a);
   const double bound =
-      measure(A, PlainOperator(b), describe(A), errors_only()).spectral_error_lower;
+      measure(A, PlainOperator(b), describe(A), errors_only()).spectral_error_lower.value();
   EXPECT_LE(bound, largest * (1 + 1e-13));
   EXPECT_GE(bound, 0.97 * largest);
 }

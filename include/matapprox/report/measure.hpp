@@ -50,7 +50,7 @@ struct MatrixFacts {
   double frobenius_norm = 0;
   bool norm_is_exact = true;
   /// 95 % confidence interval of frobenius_norm where it is an estimate.
-  std::optional<std::pair<double, double>> norm_interval;
+  std::optional<std::pair<double, double>> norm_interval{};
 };
 
 /// Facts of A: what it knows, completed by one pass over column panels within options.exact_limit
