@@ -221,7 +221,7 @@ std::string CommandLine::named_command(int argc, const char* const* argv) const 
   const std::vector<std::string> names = command_names(parser_->app);
   if (argc < 2 || !misspelt_command(parser_->app, argv[1]).empty()) return {};
   for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
+    std::string word = argv[i];
     if (word == "--") break;
     if (std::find(names.begin(), names.end(), word) != names.end()) return word;
   }

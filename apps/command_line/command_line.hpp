@@ -10,7 +10,7 @@
 
 // The parser is CLI11, which takes a compiler several seconds wherever it is included: only
 // command_line.cpp does that.
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming)
 class App;
 class Option;
 }  // namespace CLI
