@@ -80,7 +80,7 @@ void require_finite(const Matrix& A, Index first_row, Index count, const std::st
   }
 }
 
-Matrix read(const std::string& path, const std::string& wanted) {
+Matrix read_whole_dataset(const std::string& path, const std::string& wanted) {
   const hdf5::Quiet quiet;
   const Hdf5DatasetInfo info = find(path, wanted);
   const std::string what = label(path, info.dataset);
@@ -108,8 +108,8 @@ Hdf5DatasetInfo find_hdf5_matrix(const std::string& path, const std::string& dat
 }
 
 Matrix read_hdf5_matrix(const std::string& path, const std::string& dataset) {
-  rehearse(path, "HDF5", [&] { read(path, dataset); });
-  return read(path, dataset);
+  rehearse(path, "HDF5", [&] { read_whole_dataset(path, dataset); });
+  return read_whole_dataset(path, dataset);
 }
 
 void write_hdf5_matrix(const std::string& path, const std::string& dataset, const Matrix& values) {
