@@ -8,10 +8,10 @@
 #include <cstdio>
 
 #include "command_line/output.hpp"
+#include "command_line/progress.hpp"
 #include "core/require.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/threads.hpp"
-#include "command_line/progress.hpp"
 
 namespace matapprox::app {
 
@@ -214,11 +214,13 @@ Precision SizeOptions::precision() const {
 }
 
 void MeasuringOptions::add(const Command& command) {
-  command.add_option("--measure",
-                 effort_,
-                 fmt::format("What measuring may take: none, quick (about as long as the fit), full "
-                             "[{}]",
-                             effort_))
+  command
+      .add_option(
+          "--measure",
+          effort_,
+          fmt::format("What measuring may take: none, quick (about as long as the fit), full "
+                      "[{}]",
+                      effort_))
       .type_name("");
   command.add_flag(
       "--exact-error", exact_, "Exact error whatever it takes, not an estimate for large matrices");
@@ -227,8 +229,7 @@ void MeasuringOptions::add(const Command& command) {
 MeasureOptions MeasuringOptions::options(std::uint64_t seed) const {
   const auto& names = EnumNames<MeasureEffort>::values;
   const auto found = std::find(names.begin(), names.end(), effort_);
-  require(
-      found != names.end(), "--measure '{}' is not one of {}", effort_, fmt::join(names, ", "));
+  require(found != names.end(), "--measure '{}' is not one of {}", effort_, fmt::join(names, ", "));
   MeasureOptions result;
   result.effort = static_cast<MeasureEffort>(found - names.begin());
   require(!exact_ || result.effort != MeasureEffort::kNone,

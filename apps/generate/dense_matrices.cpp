@@ -69,7 +69,8 @@ Matrix factor_covariance(const Matrix& loadings, std::uint64_t seed) {
 Matrix factor_samples(const Matrix& loadings, Index samples, std::uint64_t seed) {
   const Matrix factors = factor_loadings(samples, loadings.cols(), seed + 1);
   return from_entries(samples, loadings.rows(), [&](Index i, Index j) {
-    const double own = std::sqrt(own_variance(seed, j)) * random_normal(seed + 2, kDenseStream, i, j);
+    const double own =
+        std::sqrt(own_variance(seed, j)) * random_normal(seed + 2, kDenseStream, i, j);
     return six_decimals(row_product(factors, i, loadings, j) + own);
   });
 }

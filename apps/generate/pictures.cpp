@@ -63,8 +63,8 @@ double wall(std::uint64_t seed, Point p) {
   const double course = p.y / 0.025;
   const double along = p.x / 0.06 + 0.5 * fraction(std::floor(course) / 2) * 2;
   if (fraction(course) < 0.18 || fraction(along) < 0.08) return 190;
-  const double tone =
-      random_uniform(seed + 7, kPictureStream, static_cast<Index>(course), static_cast<Index>(along));
+  const double tone = random_uniform(
+      seed + 7, kPictureStream, static_cast<Index>(course), static_cast<Index>(along));
   return 105 + 50 * tone;
 }
 

@@ -11,8 +11,8 @@
 int main(int argc, char** argv) {
   using namespace matapprox;
   try {
-    // Blocks of columns come and go all the time: freed memory is kept, as giving it back and taking
-    // it again costs a page fault for every 4 kB.
+    // Blocks of columns come and go all the time: freed memory is kept, as giving it back and
+    // taking it again costs a page fault for every 4 kB.
     mallopt(M_MMAP_THRESHOLD, 1 << 28);
     mallopt(M_TRIM_THRESHOLD, 1 << 29);
     app::keep_invocation(argc, argv);

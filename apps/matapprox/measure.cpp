@@ -90,8 +90,7 @@ Comparison measured_comparison(const MeasureCommand& command,
   const RunResult result{B, saved.record.fit_seconds};
   const Measurement measured = measured_with_progress(
       A, B, comparison.facts, within_fit(options, 0), command.common.quiet());
-  ComparisonRow row =
-      comparison_row(B.summary.method, result, measured, saved.record.interrupted);
+  ComparisonRow row = comparison_row(B.summary.method, result, measured, saved.record.interrupted);
   row.passes.reset();
   row.saved_to = command.saved;
   comparison.rows.push_back(row);

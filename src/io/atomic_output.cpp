@@ -79,8 +79,7 @@ void AtomicOutput::write(std::string_view bytes) {
   int code = 0;
   off64_t done = 0;
   while (!bytes.empty() && code == 0) {
-    const ssize_t written =
-        ::write(descriptor, bytes.data(), std::min(bytes.size(), kPieceBytes));
+    const ssize_t written = ::write(descriptor, bytes.data(), std::min(bytes.size(), kPieceBytes));
     if (written >= 0) {
       bytes.remove_prefix(static_cast<std::size_t>(written));
       // On its way to the disk while the rest is copied; commit() waits for it.

@@ -70,30 +70,30 @@ void place_run(const char* p, Index count, double* target) {
 }
 
 /// What is done with panels of one type of number.
-struct Placement {
+struct NumberPlacers {
   void (*rows)(const char*, Index, Block);
   void (*run)(const char*, Index, double*);
 };
 
 template <class T>
-Placement placement_of(bool swapped) {
-  return swapped ? Placement{place_rows<T, true>, place_run<T, true>}
-                 : Placement{place_rows<T, false>, place_run<T, false>};
+NumberPlacers placers_of(bool swapped) {
+  return swapped ? NumberPlacers{place_rows<T, true>, place_run<T, true>}
+                 : NumberPlacers{place_rows<T, false>, place_run<T, false>};
 }
 
-Placement placement_of(const FileNumbers& n) {
+NumberPlacers placers_of(const FileNumbers& n) {
   const bool swapped = n.big_endian != (std::endian::native == std::endian::big);
   const auto is = [&](char kind, Index size) { return n.kind == kind && n.item_size == size; };
-  if (is('f', 8)) return placement_of<double>(swapped);
-  if (is('f', 4)) return placement_of<float>(swapped);
-  if (is('i', 1)) return placement_of<std::int8_t>(swapped);
-  if (is('i', 2)) return placement_of<std::int16_t>(swapped);
-  if (is('i', 4)) return placement_of<std::int32_t>(swapped);
-  if (is('i', 8)) return placement_of<std::int64_t>(swapped);
-  if (is('u', 2)) return placement_of<std::uint16_t>(swapped);
-  if (is('u', 4)) return placement_of<std::uint32_t>(swapped);
-  if (is('u', 8)) return placement_of<std::uint64_t>(swapped);
-  return placement_of<std::uint8_t>(swapped);  // u1 and bool
+  if (is('f', 8)) return placers_of<double>(swapped);
+  if (is('f', 4)) return placers_of<float>(swapped);
+  if (is('i', 1)) return placers_of<std::int8_t>(swapped);
+  if (is('i', 2)) return placers_of<std::int16_t>(swapped);
+  if (is('i', 4)) return placers_of<std::int32_t>(swapped);
+  if (is('i', 8)) return placers_of<std::int64_t>(swapped);
+  if (is('u', 2)) return placers_of<std::uint16_t>(swapped);
+  if (is('u', 4)) return placers_of<std::uint32_t>(swapped);
+  if (is('u', 8)) return placers_of<std::uint64_t>(swapped);
+  return placers_of<std::uint8_t>(swapped);  // u1 and bool
 }
 
 /// Calls body(first, count) for stretches of 0 .. lines-1 of about kPanelBytes, in parallel.
@@ -113,7 +113,7 @@ template <class BytesAt>
 Matrix place_all(const FileNumbers& n, const BytesAt& bytes_at) {
   Matrix A(n.rows, n.cols);
   prefer_large_pages(A.data(), static_cast<std::size_t>(A.size()) * sizeof(double));
-  const Placement place = placement_of(n);
+  const NumberPlacers place = placers_of(n);
   const Index per_line = (n.fortran_order ? n.rows : n.cols) * n.item_size;
   const Index lines = n.fortran_order ? n.cols : n.rows;
   for_each_stretch(lines, per_line, [&](Index first, Index count) {
@@ -127,7 +127,7 @@ Matrix place_all(const FileNumbers& n, const BytesAt& bytes_at) {
   return A;
 }
 
-[[noreturn]] void fail_system(const std::string& path, const char* what, int code) {
+[[noreturn]] void fail_reading(const std::string& path, const char* what, int code) {
   throw FileError(fmt::format("{}: {}: {}", path, what, std::generic_category().message(code)));
 }
 
@@ -135,7 +135,7 @@ Matrix place_all(const FileNumbers& n, const BytesAt& bytes_at) {
 
 PositionedFile::PositionedFile(const std::string& path)
     : path_(path), descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-  if (descriptor_ < 0) fail_system(path_, "cannot read", errno);
+  if (descriptor_ < 0) fail_reading(path_, "cannot read", errno);
   struct stat facts {};
   const bool regular = fstat(descriptor_, &facts) == 0 && S_ISREG(facts.st_mode);
   if (!regular) {
@@ -151,7 +151,7 @@ void PositionedFile::read_at(Index offset, Index count, char* target) const {
   while (count > 0) {
     const ssize_t got = pread(descriptor_, target, static_cast<std::size_t>(count), offset);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail_system(path_, "cannot read", errno);
+    if (got < 0) fail_reading(path_, "cannot read", errno);
     if (got == 0) throw FileError(fmt::format("{}: ends at byte {}, too early", path_, offset));
     offset += got;
     target += got;
@@ -195,8 +195,7 @@ bool find_nonfinite(const Matrix& A, Index& row, Index& col) {
     while (std::isfinite(A(i, j))) ++i;
     bad_rows[static_cast<std::size_t>(j)] = i;
   });
-  const auto bad =
-      std::find_if(bad_rows.begin(), bad_rows.end(), [](Index i) { return i >= 0; });
+  const auto bad = std::find_if(bad_rows.begin(), bad_rows.end(), [](Index i) { return i >= 0; });
   if (bad == bad_rows.end()) return false;
   row = *bad;
   col = bad - bad_rows.begin();

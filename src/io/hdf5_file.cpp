@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -92,16 +91,14 @@ std::optional<FileNumbers> contiguous_numbers(const Handle& dataset,
     char kind;
     bool big_endian;
   };
-  const std::array<Known, 20> known{{{H5T_IEEE_F64LE, 'f', false}, {H5T_IEEE_F32LE, 'f', false},
-                                     {H5T_IEEE_F64BE, 'f', true},  {H5T_IEEE_F32BE, 'f', true},
-                                     {H5T_STD_I8LE, 'i', false},   {H5T_STD_I16LE, 'i', false},
-                                     {H5T_STD_I32LE, 'i', false},  {H5T_STD_I64LE, 'i', false},
-                                     {H5T_STD_U8LE, 'u', false},   {H5T_STD_U16LE, 'u', false},
-                                     {H5T_STD_U32LE, 'u', false},  {H5T_STD_U64LE, 'u', false},
-                                     {H5T_STD_I8BE, 'i', true},    {H5T_STD_I16BE, 'i', true},
-                                     {H5T_STD_I32BE, 'i', true},   {H5T_STD_I64BE, 'i', true},
-                                     {H5T_STD_U8BE, 'u', true},    {H5T_STD_U16BE, 'u', true},
-                                     {H5T_STD_U32BE, 'u', true},   {H5T_STD_U64BE, 'u', true}}};
+  const std::array<Known, 20> known{
+      {{H5T_IEEE_F64LE, 'f', false}, {H5T_IEEE_F32LE, 'f', false}, {H5T_IEEE_F64BE, 'f', true},
+       {H5T_IEEE_F32BE, 'f', true},  {H5T_STD_I8LE, 'i', false},   {H5T_STD_I16LE, 'i', false},
+       {H5T_STD_I32LE, 'i', false},  {H5T_STD_I64LE, 'i', false},  {H5T_STD_U8LE, 'u', false},
+       {H5T_STD_U16LE, 'u', false},  {H5T_STD_U32LE, 'u', false},  {H5T_STD_U64LE, 'u', false},
+       {H5T_STD_I8BE, 'i', true},    {H5T_STD_I16BE, 'i', true},   {H5T_STD_I32BE, 'i', true},
+       {H5T_STD_I64BE, 'i', true},   {H5T_STD_U8BE, 'u', true},    {H5T_STD_U16BE, 'u', true},
+       {H5T_STD_U32BE, 'u', true},   {H5T_STD_U64BE, 'u', true}}};
   const auto found = std::find_if(known.begin(), known.end(), [&](const Known& each) {
     return H5Tequal(type.id(), each.type) > 0;
   });
@@ -152,8 +149,7 @@ Matrix read_through_library(const std::string& path, const Hdf5DatasetInfo& info
     const Index step = std::min(info.rows, std::max<Index>(1, kNumbersAtOnce / info.cols));
     for (Index first = 0; first < info.rows; first += step) {
       const Index count = std::min(step, info.rows - first);
-      hdf5::read_block(
-          dataset, first, count, 0, info.cols, rows.data() + first * info.cols, what);
+      hdf5::read_block(dataset, first, count, 0, info.cols, rows.data() + first * info.cols, what);
     }
   };
   if (!rehearse(path, "HDF5", read)) read();
@@ -168,8 +164,7 @@ std::optional<FileNumbers> find_numbers(const std::string& path,
                                         Index file_bytes) {
   const hdf5::Quiet quiet;
   const Handle file = hdf5::open_file(path);
-  return contiguous_numbers(
-      hdf5::open_dataset(file, info.dataset, path), info, file_bytes);
+  return contiguous_numbers(hdf5::open_dataset(file, info.dataset, path), info, file_bytes);
 }
 
 }  // namespace
@@ -189,8 +184,8 @@ Matrix read_hdf5_matrix(const std::string& path, const std::string& wanted) {
   Index row = 0;
   Index col = 0;
   if (find_nonfinite(A, row, col)) {
-    throw FileError(
-        fmt::format("{}: row {}, column {}: {} is not a finite number", what, row, col, A(row, col)));
+    throw FileError(fmt::format(
+        "{}: row {}, column {}: {} is not a finite number", what, row, col, A(row, col)));
   }
   return A;
 }
@@ -208,9 +203,7 @@ void write_hdf5_matrix(const std::string& path, const std::string& dataset, cons
       dataset,
       {values.rows(), values.cols()},
       Precision::kDouble,
-      [&](Index first, Index count, double* target) {
-        copy_rows(values, first, count, target);
-      });
+      [&](Index first, Index count, double* target) { copy_rows(values, first, count, target); });
   image.write();
 }
 

@@ -15,10 +15,10 @@ struct RehearsalLimits {
 
 /// Runs `read` in a forked child and throws its result away: what an old library would do to us on
 /// a malformed file, it does to the child. Returns if the child came through; the caller then reads
-/// the file itself, or takes what the child left in shared memory. An exception in the child is thrown here, with its type; a child that crashed,
-/// hung, left or ran out of memory is a FileError "x.mat: the MATLAB library crashed on this file
-/// (signal 11)". Inside a rehearsal it does nothing and returns false, so that readers may be
-/// nested.
+/// the file itself, or takes what the child left in shared memory. An exception in the child is
+/// thrown here, with its type; a child that crashed, hung, left or ran out of memory is a FileError
+/// "x.mat: the MATLAB library crashed on this file (signal 11)". Inside a rehearsal it does nothing
+/// and returns false, so that readers may be nested.
 ///
 /// `read` must not start threads. The memory limit does not apply under a sanitizer, whose shadow
 /// memory would not fit.

@@ -38,13 +38,12 @@ void write_checked(const Place& group, std::span<const double> values, Precision
 
 void write_value(const Place& group, const Matrix& A, Precision precision) {
   check_values(A.data(), A.size(), precision, group);
-  hdf5::write_values(group,
-                     "values",
-                     {A.rows(), A.cols()},
-                     precision,
-                     [&](Index first, Index count, double* rows) {
-                       copy_rows(A, first, count, rows);
-                     });
+  hdf5::write_values(
+      group,
+      "values",
+      {A.rows(), A.cols()},
+      precision,
+      [&](Index first, Index count, double* rows) { copy_rows(A, first, count, rows); });
 }
 
 void write_value(const Place& group, const SparseMatrix& A, Precision precision) {

@@ -49,17 +49,15 @@ report::NormEstimate norm_by_vectors(const LinearOperator& A,
     report::refuse_nonfinite(A, image);
     return image;
   };
-  return report::estimate_norm(A.rows(), A.cols(), options, product, [&] {
-    control.throw_if_stopped("describe");
-  });
+  return report::estimate_norm(
+      A.rows(), A.cols(), options, product, [&] { control.throw_if_stopped("describe"); });
 }
 
 report::NormEstimate norm_by_columns(const LinearOperator& A,
                                      const MeasureOptions& options,
                                      const RunControl& control) {
   const double per_column = A.cost().multiplications_per_column + static_cast<double>(A.rows());
-  const Index count =
-      report::sample_size(A.cols(), per_column, within_fit(options, 0).exact_limit);
+  const Index count = report::sample_size(A.cols(), per_column, within_fit(options, 0).exact_limit);
   const auto columns = [&](std::span<const Index> J) {
     control.throw_if_stopped("describe");
     Matrix X = A.columns_at(J);
@@ -87,11 +85,9 @@ MatrixFacts describe(const LinearOperator& A,
     facts.nonzeros = counted.nonzeros;
     if (!norm_known) facts.frobenius_norm = counted.norm;
   } else if (!norm_known) {
-    const bool by_columns =
-        options.effort != MeasureEffort::kFull && report::makes_entries(A);
-    const report::NormEstimate estimate = by_columns
-                                              ? norm_by_columns(A, options, control)
-                                              : norm_by_vectors(A, options, control);
+    const bool by_columns = options.effort != MeasureEffort::kFull && report::makes_entries(A);
+    const report::NormEstimate estimate =
+        by_columns ? norm_by_columns(A, options, control) : norm_by_vectors(A, options, control);
     facts.frobenius_norm = estimate.norm;
     facts.norm_interval = estimate.interval;
     facts.norm_is_exact = false;

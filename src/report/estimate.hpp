@@ -17,16 +17,16 @@ struct NormEstimate {
   std::pair<double, double> interval{0, 0};
 };
 
-/// Estimates |D|_F of an operator with n columns and m rows, known by its products D W, from |D w|^2
-/// for options.probes random w.
+/// Estimates |D|_F of an operator with n columns and m rows, known by its products D W, from |D
+/// w|^2 for options.probes random w.
 NormEstimate estimate_norm(Index m,
                            Index n,
                            const MeasureOptions& options,
                            const std::function<Matrix(const Matrix&)>& product,
                            const std::function<void()>& between_blocks);
 
-/// True for a matrix that computes its entries when they are asked for, a kernel matrix: some of its
-/// columns cost much less than a product. Those of a stored one may lie anywhere in a file.
+/// True for a matrix that computes its entries when they are asked for, a kernel matrix: some of
+/// its columns cost much less than a product. Those of a stored one may lie anywhere in a file.
 bool makes_entries(const LinearOperator& A);
 
 /// Columns drawn at random, with replacement, ascending.

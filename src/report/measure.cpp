@@ -35,8 +35,7 @@ class PanelProgress {
     const Index done = ++done_;
     if (!control_.progress) return;
     const std::unique_lock turn(mutex_, std::try_to_lock);
-    if (turn)
-      control_.progress({0, -1, static_cast<double>(done) / static_cast<double>(panels_)});
+    if (turn) control_.progress({0, -1, static_cast<double>(done) / static_cast<double>(panels_)});
   }
 
  private:
@@ -191,8 +190,7 @@ void estimate_by_vectors(const LinearOperator& A,
     Matrix image = difference_product(A, B, W);
     done += W.cols();
     if (control.progress) {
-      control.progress(
-          {0, -1, static_cast<double>(done) / static_cast<double>(options.probes)});
+      control.progress({0, -1, static_cast<double>(done) / static_cast<double>(options.probes)});
     }
     return image;
   };

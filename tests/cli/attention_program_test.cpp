@@ -55,7 +55,8 @@ void expect_missing(const ProgramResult& result, const std::string& start) {
   EXPECT_EQ(result.out, "");
   EXPECT_THAT(result.err, testing::StartsWith("matapprox: " + start));
   EXPECT_THAT(result.err, HasSubstr("matapprox-attention: No such file or directory"));
-  EXPECT_THAT(result.err, HasSubstr("cmake --build --preset default --target matapprox_attention_cli"));
+  EXPECT_THAT(result.err,
+              HasSubstr("cmake --build --preset default --target matapprox_attention_cli"));
 }
 
 TEST(CliAttentionProgram, AMissingOneIsNotAvailable) {

@@ -301,7 +301,8 @@ TEST(CliMeasure, EffortsAreNoneQuickAndFull) {
   EXPECT_TRUE(none["error_frobenius"].is_null());
   EXPECT_TRUE(none["apply_seconds_1"].is_null());
   // What was not measured is not stated in the file either.
-  EXPECT_TRUE(json::parse(run_program({"info", saved, "--json", "-"}).out)["error_frobenius"].is_null());
+  EXPECT_TRUE(
+      json::parse(run_program({"info", saved, "--json", "-"}).out)["error_frobenius"].is_null());
   EXPECT_EQ(run_program({"measure", saved, mesh_file(8)}).exit_code, 0);
 
   EXPECT_EQ(approximate({"--measure", "some"}).exit_code, 2);

@@ -279,7 +279,8 @@ void expect_read_in_panels(const std::string& descr, bool fortran) {
   constexpr Index kRows = 1501;
   constexpr Index kCols = 1203;
   std::vector<T> values(static_cast<std::size_t>(kRows * kCols));
-  for (std::size_t k = 0; k < values.size(); ++k) values[k] = static_cast<T>((k * 31 + k / 7) % 113);
+  for (std::size_t k = 0; k < values.size(); ++k)
+    values[k] = static_cast<T>((k * 31 + k / 7) % 113);
   const std::string path = test::temporary_dir() + "/panels.npy";
   std::ofstream(path, std::ios::binary)
       << npy<T>(descr, values, fmt::format("({}, {})", kRows, kCols), fortran);

@@ -40,8 +40,8 @@ TEST(ColumnEstimate, CoversTheTruthAsOftenAsItSays) {
   const KernelOperator A(points_with_outliers(1500, 0), {.bandwidth = 1.0});
   const Approximation B = nystrom(A, {.rank = 60});
   const MatrixFacts facts = describe(A);
-  const double truth = measure(A, B, facts, {.spectral_iterations = 0, .time_products = false})
-                           .error_frobenius;
+  const double truth =
+      measure(A, B, facts, {.spectral_iterations = 0, .time_products = false}).error_frobenius;
   int covered = 0;
   constexpr int kTrials = 100;
   for (int trial = 0; trial < kTrials; ++trial) {

@@ -55,8 +55,9 @@ struct MatrixFacts {
 
 /// Facts of A: what it knows, completed by one pass over column panels within options.exact_limit
 /// (of 5e9 multiplications with kQuick and kNone), else the norm by random probes
-/// or, with these two and for matrices that compute their entries, by columns drawn at random. Throws NumericalError, naming row and column (counted from 1),
-/// for NaN or Inf, and Interrupted if control stops it.
+/// or, with these two and for matrices that compute their entries, by columns drawn at random.
+/// Throws NumericalError, naming row and column (counted from 1), for NaN or Inf, and Interrupted
+/// if control stops it.
 MatrixFacts describe(const LinearOperator& A,
                      const MeasureOptions& options = {},
                      const RunControl& control = {});
@@ -120,8 +121,8 @@ Measurement measure(const LinearOperator& A,
                     const RunControl& control = {});
 
 /// Median seconds of a product of B with `columns` columns: after one product that does not count,
-/// repetitions within about `seconds`, at least 3; a first product of over three times that is taken
-/// as it is.
+/// repetitions within about `seconds`, at least 3; a first product of over three times that is
+/// taken as it is.
 double time_product(const LinearOperator& B, Index columns, double seconds = 0.3);
 
 }  // namespace matapprox
