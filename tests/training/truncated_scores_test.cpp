@@ -1,4 +1,5 @@
 // truncate_scores beside Eigen's singular value decomposition of what it truncates.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <Eigen/SVD>
