@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Whole commands, from the file to the saved factors, beside Python scripts that do the same.
+
+  dense   a 12,000 x 12,000 matrix (1.15 GB), truncated SVD of rank 50, from .npy and from HDF5:
+          np.load or h5py, sklearn's randomized_svd, the exact relative error by panels, HDF5
+  kernel  the Gaussian kernel of 100,000 points in 8 dimensions, Nystrom of rank 1000: sklearn's
+          Nystroem (fit and transform), the error on as many columns as ours was estimated from, HDF5
+
+Each is a process of its own, ours and theirs in turn, with the same number of threads; the files are in
+the page cache. Prints median and least seconds of wall time and the CPU seconds of the median run.
+Needs numpy, scikit-learn and h5py; 7 GB of memory. Usage: whole_command.py [program] [threads] [rounds] [folder]
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+DENSE = """
+import sys, numpy as np, h5py
+from sklearn.utils.extmath import randomized_svd
+path, out = sys.argv[1:3]
+A = np.load(path) if path.endswith(".npy") else h5py.File(path)["A"][:]
+U, s, Vt = randomized_svd(A, n_components=50, random_state=1)
+US, square = U * s, 0.0
+for j in range(0, A.shape[1], 512):
+    square += np.linalg.norm(A[:, j:j + 512] - US @ Vt[:, j:j + 512]) ** 2
+print("relative error", np.sqrt(square) / np.linalg.norm(A))
+with h5py.File(out, "w") as f:
+    f["U"], f["s"], f["Vt"] = U, s, Vt
+"""
+
+KERNEL = """
+import sys, numpy as np, h5py
+from sklearn.kernel_approximation import Nystroem
+from sklearn.metrics.pairwise import rbf_kernel
+path, out, h, columns = sys.argv[1], sys.argv[2], float(sys.argv[3]), int(sys.argv[4])
+X = np.load(path)
+gamma = 1 / (2 * h * h)
+F = Nystroem(gamma=gamma, n_components=1000, random_state=1).fit_transform(X)
+J = np.random.default_rng(1).choice(len(X), columns, replace=False)
+error = norm = 0.0
+for j in range(0, columns, 64):
+    K = rbf_kernel(X, X[J[j:j + 64]], gamma=gamma)
+    norm += np.linalg.norm(K) ** 2
+    error += np.linalg.norm(K - F @ F[J[j:j + 64]].T) ** 2
+print("relative error", np.sqrt(error / norm))
+with h5py.File(out, "w") as f:
+    f["F"] = F
+"""
+
+
+def timed(command):
+    """Wall and CPU seconds of a process and what it printed."""
+    before, start = os.times(), time.perf_counter()
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    wall, after = time.perf_counter() - start, os.times()
+    cpu = after.children_user - before.children_user + after.children_system - before.children_system
+    return wall, cpu, output
+
+
+def compare(name, ours, theirs, rounds):
+    runs = {"matapprox": [], "Python": []}
+    for _ in range(rounds):
+        runs["matapprox"].append(timed(ours))
+        runs["Python"].append(timed(theirs))
+    for who, all_runs in runs.items():
+        wall, cpu, output = sorted(all_runs)[len(all_runs) // 2]
+        if who == "matapprox":
+            row = json.loads(output)["results"][0]
+            basis = row["error_basis"] if row["error_is_exact"] else f"{row['error_samples']} {row['error_basis']}"
+            said = f"relative error {row['relative_error']:.4e} ({basis}), fit {row['fit_seconds']:.2f} s"
+        else:
+            said = output.strip()
+        print(f"{name:22} {who:10} median {wall:6.2f} s  least {min(all_runs)[0]:6.2f} s  {cpu:6.2f} CPU s  {said}",
+              flush=True)
+
+
+def make_files(folder):
+    import h5py
+    import numpy as np
+
+    random, n, k = np.random.default_rng(0), 12000, 300
+    A = (random.standard_normal((n, k)) / np.arange(1, k + 1)) @ random.standard_normal((k, n)) / np.sqrt(n)
+    A += 0.01 * random.standard_normal((n, n))
+    np.save(f"{folder}/dense.npy", A)
+    with h5py.File(f"{folder}/dense.h5", "w") as f:
+        f["A"] = A
+    np.save(f"{folder}/points.npy", random.standard_normal((100_000, 8)))
+
+
+def main():
+    program = sys.argv[1] if len(sys.argv) > 1 else "build/default/bin/matapprox"
+    threads = sys.argv[2] if len(sys.argv) > 2 else "2"
+    rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 3
+    bandwidth = "3.7865"
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ[name] = threads
+    with tempfile.TemporaryDirectory(dir=sys.argv[4] if len(sys.argv) > 4 else None) as folder:
+        make_files(folder)
+        common = ["--threads", threads, "--quiet", "--force", "--json", "-", "-o", f"{folder}/ours.h5"]
+        for kind in ("npy", "h5"):
+            path = f"{folder}/dense.{kind}"
+            compare(f"SVD from .{kind}",
+                    [program, "approximate", path, "truncated_svd", "--rank", "50", *common],
+                    [sys.executable, "-c", DENSE, path, f"{folder}/theirs.h5"], rounds)
+        path = f"{folder}/points.npy"
+        compare("Nystrom, 100,000 points",
+                [program, "approximate", path, "nystrom", "--as", "kernel", "--bandwidth", bandwidth, "--rank", "1000",
+                 *common],
+                [sys.executable, "-c", KERNEL, path, f"{folder}/theirs.h5", bandwidth, "256"], rounds)
+
+
+if __name__ == "__main__":
+    main()
