@@ -164,12 +164,12 @@ InputBytes gunzip(std::string_view compressed, const std::string& name, Index li
 }
 
 bool is_plain_file(const std::string& path) {
-  if (path == "-") return false;
-  const Descriptor descriptor(path);
+  // A pipe is not opened to find out: who writes into it would see it closed again.
   struct stat facts {};
+  if (path == "-" || stat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) return false;
+  const Descriptor descriptor(path);
   std::array<char, 2> start{};
-  return descriptor.value() >= 0 && fstat(descriptor.value(), &facts) == 0 &&
-         S_ISREG(facts.st_mode) &&
+  return descriptor.value() >= 0 &&
          (pread(descriptor.value(), start.data(), start.size(), 0) < 2 ||
           !is_gzip({start.data(), start.size()}));
 }
