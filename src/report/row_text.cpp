@@ -25,7 +25,7 @@ std::string error_text(const Measurement& measured) {
 std::string sample_text(const Measurement& measured) {
   return fmt::format("{} {}",
                      measured.error_samples,
-                     measured.error_basis == ErrorBasis::kColumns ? "columns" : "random vectors");
+                     measured.error_basis == ErrorBasis::kColumns ? "columns" : "vectors");
 }
 
 std::string share_text(double share) {

@@ -17,7 +17,7 @@ std::string milliseconds_text(const std::optional<double>& seconds);
 /// The relative error, "~" in front of an estimate; "-" where there is none.
 std::string error_text(const Measurement& measured);
 /// "2.2 %"
-/// What an estimate is made from: "64 random vectors".
+/// What an estimate is made from: "64 vectors", "256 columns".
 std::string sample_text(const Measurement& measured);
 std::string share_text(double share);
 /// What there is to say about a row: why it has no result, what is odd about it, its own message.
