@@ -169,9 +169,8 @@ bool is_plain_file(const std::string& path) {
   if (path == "-" || stat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) return false;
   const Descriptor descriptor(path);
   std::array<char, 2> start{};
-  return descriptor.value() >= 0 &&
-         (pread(descriptor.value(), start.data(), start.size(), 0) < 2 ||
-          !is_gzip({start.data(), start.size()}));
+  return descriptor.value() >= 0 && (pread(descriptor.value(), start.data(), start.size(), 0) < 2 ||
+                                     !is_gzip({start.data(), start.size()}));
 }
 
 InputBytes read_all(const std::string& path) {
