@@ -54,8 +54,13 @@ double exact_cost(const LinearOperator& A, const LinearOperator& B) {
 
 /// |(A - B)(:, J)|_F in one pass over both panels where the squares stay well inside the range of
 /// doubles: then they have the digits that scaled ones have.
-double residual_norm(const LinearOperator& A, const LinearOperator& B, std::span<const Index> J) {
+/// `norm_of_A`, if wanted, is |A(:, J)|_F.
+double residual_norm(const LinearOperator& A,
+                     const LinearOperator& B,
+                     std::span<const Index> J,
+                     double* norm_of_A) {
   Matrix difference = A.columns_at(J);
+  if (norm_of_A != nullptr) *norm_of_A = report::panel_norm(difference);
   const Matrix approximation = B.columns_at(J);
   const double squares = (difference - approximation).array().square().sum();
   if (squares > 1e-200 && squares < 1e200) return std::sqrt(squares);
@@ -65,18 +70,28 @@ double residual_norm(const LinearOperator& A, const LinearOperator& B, std::span
   return report::panel_norm(difference);
 }
 
-double exact_error(const LinearOperator& A, const LinearOperator& B, const RunControl& control) {
+struct ExactNorms {
+  double error = 0;
+  double norm_of_A = 0;  ///< 0 unless wanted
+};
+
+ExactNorms exact_norms(const LinearOperator& A,
+                       const LinearOperator& B,
+                       bool wants_norm_of_A,
+                       const RunControl& control) {
   const Index panels = (A.cols() + kPanelColumns - 1) / kPanelColumns;
   std::vector<double> norms(static_cast<std::size_t>(panels));
+  std::vector<double> norms_of_A(wants_norm_of_A ? norms.size() : 0);
   PanelProgress progress(control, panels);
   parallel_for(panels, [&](Index p) {
     control.throw_if_stopped("measure");
     const Index first = p * kPanelColumns;
     const auto J = index_range(first, std::min(kPanelColumns, A.cols() - first));
-    norms[static_cast<std::size_t>(p)] = residual_norm(A, B, J);
+    const auto at = static_cast<std::size_t>(p);
+    norms[at] = residual_norm(A, B, J, wants_norm_of_A ? &norms_of_A[at] : nullptr);
     progress.panel_done();
   });
-  return report::combined_norm(norms);
+  return {report::combined_norm(norms), report::combined_norm(norms_of_A)};
 }
 
 /// (A - B) X, with NaN and Inf refused.
@@ -245,17 +260,22 @@ Measurement measure(const LinearOperator& A,
           B.cols());
   require(options.effort != MeasureEffort::kNone, "measure: the effort is none");
   const bool quick = options.effort == MeasureEffort::kQuick;
+  double norm = facts.frobenius_norm;
   Measurement result;
   if (options.always_exact || exact_cost(A, B) < options.exact_limit) {
-    result.error_frobenius = exact_error(A, B, control);
+    // An exact error over an estimated norm would not be the exact relative error that it is shown
+    // as.
+    const ExactNorms norms = exact_norms(A, B, !facts.norm_is_exact, control);
+    result.error_frobenius = norms.error;
+    if (!facts.norm_is_exact) norm = norms.norm_of_A;
   } else if (quick && report::makes_entries(A) &&
              static_cast<double>(options.probes) * apply_cost(A, B) > options.exact_limit) {
     estimate_by_columns(A, B, options, control, result);
   } else {
     estimate_by_vectors(A, B, options, control, result);
   }
-  result.relative_error = relative_to(facts.frobenius_norm, result.error_frobenius);
-  result.worse_than_zero = result.error_frobenius > facts.frobenius_norm;
+  result.relative_error = relative_to(norm, result.error_frobenius);
+  result.worse_than_zero = result.error_frobenius > norm;
   if (const Index iterations = affordable_iterations(A, B, options); iterations > 0)
     result.spectral_error_lower = spectral_lower_bound(A, B, iterations, options, control);
   if (options.time_products) {

@@ -86,6 +86,18 @@ TEST(ColumnEstimate, NormOfAKernelMatrixIsCloseToItsOwn) {
   EXPECT_GT(high, truth);
 }
 
+TEST(ColumnEstimate, AnExactErrorIsNotDividedByAnEstimatedNorm) {
+  const DenseOperator A(random_normal_matrix(8, RandomStream::kGenerator, 200, 200));
+  const DenseOperator B(random_normal_matrix(9, RandomStream::kGenerator, 200, 200));
+  MatrixFacts guessed = describe(A);
+  const double truth = measure(A, B, guessed, {.time_products = false}).relative_error.value();
+  guessed.frobenius_norm *= 1.3;
+  guessed.norm_is_exact = false;
+  const Measurement measured = measure(A, B, guessed, {.time_products = false});
+  EXPECT_TRUE(measured.error_is_exact);
+  EXPECT_NEAR(measured.relative_error.value(), truth, 1e-14);
+}
+
 TEST(ColumnEstimate, DrawsEveryColumnWithItsProbability) {
   const Vector weights = (Vector(4) << 0, 1, 0, 3).finished();
   std::vector<int> drawn(4, 0);

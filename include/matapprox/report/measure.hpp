@@ -108,12 +108,12 @@ struct Measurement {
 /// a stored matrix takes): columns in place of vectors where those would take more and A computes
 /// its entries (kernel matrices; a quarter of it for the columns, all of it at most for the
 /// diagonals), a third of it for the spectral bound and none where that would be fewer than 3
-/// iterations,
-/// products of over 0.15 s are timed once.
-/// Memory: two panels of 64 columns per thread. Throws InvalidArgument if shapes differ,
-/// probes < 8, or the effort is kNone, NumericalError for NaN or Inf in A or B, naming row and
-/// column (counted from 1), Interrupted if control stops it. control.progress is told the share
-/// that is done.
+/// iterations, products of over 0.15 s are timed once. The relative error is over
+/// facts.frobenius_norm; where that is an estimate and the error is exact, over the exact norm,
+/// which the same pass then finds. Memory: two panels of 64 columns per thread. Throws
+/// InvalidArgument if shapes differ, probes < 8, or the effort is kNone, NumericalError for NaN or
+/// Inf in A or B, naming row and column (counted from 1), Interrupted if control stops it.
+/// control.progress is told the share that is done.
 Measurement measure(const LinearOperator& A,
                     const LinearOperator& B,
                     const MatrixFacts& facts,
