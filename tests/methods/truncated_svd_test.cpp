@@ -203,6 +203,99 @@ TEST(TruncatedSvd, KrylovFindsRepeatedSingularValues) {
   EXPECT_EQ(found.summary.termination, Termination::kConverged);
 }
 
+/// Copies of one block along the diagonal, and its singular values, each as often, descending.
+struct Copies {
+  SparseMatrix A;
+  Vector sigma;
+};
+
+Copies copies_of(const Matrix& B, Index count) {
+  std::vector<Eigen::Triplet<double, Index>> entries;
+  const Vector once = Eigen::JacobiSVD<Matrix>(B).singularValues();
+  Copies result{SparseMatrix(count * B.rows(), count * B.cols()), Vector(count * once.size())};
+  for (Index c = 0; c < count; ++c) {
+    for (Index i = 0; i < B.rows(); ++i) {
+      for (Index j = 0; j < B.cols(); ++j) {
+        if (B(i, j) != 0) entries.emplace_back(c * B.rows() + i, c * B.cols() + j, B(i, j));
+      }
+    }
+    for (Index i = 0; i < once.size(); ++i) result.sigma(i * count + c) = once(i);
+  }
+  result.A.setFromTriplets(entries.begin(), entries.end());
+  return result;
+}
+
+Matrix halving_bidiagonal(Index n) {
+  Matrix B = Matrix::Zero(n, n);
+  for (Index i = 0; i < n; ++i) B(i, i) = std::pow(0.5, i);
+  for (Index i = 0; i + 1 < n; ++i) B(i, i + 1) = std::pow(0.5, i);
+  return B;
+}
+
+Matrix path_adjacency(Index n) {
+  Matrix B = Matrix::Zero(n, n);
+  for (Index i = 0; i + 1 < n; ++i) B(i, i + 1) = B(i + 1, i) = 1;
+  return B;
+}
+
+/// A disconnected graph or a block-diagonal matrix has every value as often as it has equal parts;
+/// a Krylov space finds no more copies than it has starting columns.
+void expect_all_copies(const Matrix& B, Index count, Index rank) {
+  const Copies known = copies_of(B, count);
+  const double least = known.sigma.tail(known.sigma.size() - rank).norm();
+  const SparseOperator A(known.A);
+  for (const Index block : {0, 1, 8}) {
+    const auto found =
+        truncated_svd(A, {.rank = rank, .algorithm = SvdAlgorithm::kKrylov, .block_size = block});
+    EXPECT_EQ(found.summary.termination, Termination::kConverged);
+    EXPECT_LE((Matrix(known.A) - test::dense_of(found)).norm(), least * (1 + 1e-8))
+        << "block " << block;
+  }
+  const auto quick = truncated_svd(A, {.rank = rank, .algorithm = SvdAlgorithm::kRandomized});
+  EXPECT_TRUE((Matrix(known.A) - test::dense_of(quick)).norm() <= least * 1.01 ||
+              quick.summary.message.find("1 %") != std::string::npos);
+}
+
+TEST(TruncatedSvd, FindsAllCopiesOfABlock) {
+  expect_all_copies(halving_bidiagonal(30), 20, 20);
+  expect_all_copies(halving_bidiagonal(40), 12, 30);
+  expect_all_copies(path_adjacency(20), 15, 35);
+  expect_all_copies(test::random_matrix(20, 20), 25, 25);
+  expect_all_copies(test::random_matrix(12, 18), 30, 47);
+}
+
+TEST(TruncatedSvd, RandomizedWidensItsBlockForCopies) {
+  // A block of (2 * 25 + 44) / 12 columns finds as many copies of each value, and there are 25.
+  const Matrix B =
+      test::random_matrix(40, 40) * Vector::LinSpaced(40, 0, 39)
+                                        .unaryExpr([](double i) { return std::pow(0.6, i); })
+                                        .asDiagonal();
+  const Copies known = copies_of(B, 25);
+  const auto found =
+      truncated_svd(SparseOperator(known.A), {.rank = 25, .algorithm = SvdAlgorithm::kRandomized});
+  EXPECT_LE((Matrix(known.A) - test::dense_of(found)).norm(),
+            known.sigma.tail(39 * 25).norm() * 1.01);
+  EXPECT_EQ(found.summary.message, "");
+}
+
+TEST(TruncatedSvd, SpectralToleranceCountsCopies) {
+  const Copies known = copies_of(halving_bidiagonal(40), 104);
+  const auto found = truncated_svd(SparseOperator(known.A), {.spectral_tolerance = 0.8});
+  EXPECT_EQ(found.summary.form, "krylov");
+  EXPECT_EQ(found.summary.rank, 104);
+}
+
+// The certificate is honest: no copy is missing where the summary says nothing.
+TEST(TruncatedSvd, RandomizedSaysWhenAFewPassesAreTooFew) {
+  const DenseOperator A(test::random_matrix(400, 400));
+  const auto hasty =
+      truncated_svd(A, {.rank = 60, .algorithm = SvdAlgorithm::kRandomized, .power_iterations = 0});
+  EXPECT_NE(hasty.summary.message.find("1 %"), std::string::npos);
+  const auto thorough = truncated_svd(
+      A, {.rank = 60, .algorithm = SvdAlgorithm::kRandomized, .power_iterations = 40});
+  EXPECT_EQ(thorough.summary.message, "");
+}
+
 TEST(TruncatedSvd, AutoTakesKrylovForALargeSparseMatrix) {
   const SparseOperator A(test::grid_laplacian(40));
   const auto found = truncated_svd(A, {.rank = 8});

@@ -18,14 +18,16 @@ struct SvdOutcome {
 /// All min(m, n) triplets by LAPACK; a symmetric A by its eigendecomposition. Holds A.
 SvdOutcome dense_svd(const LinearOperator& A, bool symmetric, const RunControl& control);
 
-/// `rank` triplets to options.tolerance by thick-restarted block Krylov.
+/// `rank` triplets to options.tolerance by thick-restarted block Krylov, and then, where copies of
+/// repeated values may be missing, as many rounds without what was found as bring more of them.
 SvdOutcome krylov_svd(const LinearOperator& A,
                       bool symmetric,
                       Index rank,
                       const TruncatedSvdOptions& options,
                       const RunControl& control);
 
-/// `rank` triplets from 2 (q + 1) passes over A.
+/// `rank` triplets from 2 (q + 1) passes over A; where copies of repeated values may be missing,
+/// again with twice the block.
 SvdOutcome randomized_svd(const LinearOperator& A,
                           bool symmetric,
                           Index rank,

@@ -16,8 +16,9 @@ class GolubKahanSpace final : public KrylovSpace {
                A.cols(),
                options.capacity + options.block,
                options.seed,
-               RandomStream::kSketch) {
-    right_.append(random_block(A, options));
+               RandomStream::kSketch),
+        seed_(options.seed) {
+    append_random(options.block);
   }
 
   // With P the right vectors multiplied so far, keeps A P = U B (forward_ = B) and A^T U = V K
@@ -53,28 +54,27 @@ class GolubKahanSpace final : public KrylovSpace {
       const Matrix tail = kernels::product(coupling_, small.U.bottomRows(coupling_.cols()));
       residuals = tail.colwise().norm().transpose();
     }
-    return {small.S, small.U, small.V, residuals};
+    return {small.S, small.U, small.V, residuals, small.S};
   }
 
   RitzTriplets projected() const override {
     const kernels::Svd small = kernels::svd(backward_);
-    return {small.S, small.V, small.U, {}};
+    return {small.S, small.V, small.U, {}, small.S};
   }
 
+  Vector projected_values() const override { return kernels::singular_values(backward_); }
+
   void restart(const RitzTriplets& triplets, Index keep) override {
-    const Index fresh = right_.size() - multiplied_;
     const Matrix coupling =
         kernels::product(coupling_, triplets.left.bottomRows(coupling_.cols()).leftCols(keep));
-    left_.rotate(triplets.left.leftCols(keep));
-    Matrix Q = Matrix::Zero(right_.size(), keep + fresh);
-    Q.topLeftCorner(multiplied_, keep) = triplets.right.leftCols(keep);
-    Q.bottomRightCorner(fresh, fresh).setIdentity();
-    right_.rotate(Q);
-    multiplied_ = keep;
-    forward_ = triplets.values.head(keep).asDiagonal();
-    backward_ = Matrix::Zero(right_.size(), keep);
-    backward_.topRows(keep) = forward_;
+    const Index fresh = right_.size() - multiplied_;
+    keep_triplets(triplets, keep, fresh);
     backward_.bottomRows(fresh) = coupling;
+  }
+
+  void deflate(const RitzTriplets& triplets, Index keep, Index fresh) override {
+    keep_triplets(triplets, keep, 0);
+    append_random(fresh);
   }
 
   kernels::Svd vectors(const RitzTriplets& triplets, Index count) const override {
@@ -85,6 +85,25 @@ class GolubKahanSpace final : public KrylovSpace {
   }
 
  private:
+  /// The bases become the first `keep` triplets and, on the right, the `fresh` columns not
+  /// multiplied yet, whose rows of backward_ are zero.
+  void keep_triplets(const RitzTriplets& triplets, Index keep, Index fresh) {
+    left_.rotate(triplets.left.leftCols(keep));
+    Matrix Q = Matrix::Zero(right_.size(), keep + fresh);
+    Q.topLeftCorner(multiplied_, keep) = triplets.right.leftCols(keep);
+    Q.bottomRightCorner(fresh, fresh).setIdentity();
+    right_.rotate(Q);
+    multiplied_ = keep;
+    forward_ = triplets.values.head(keep).asDiagonal();
+    backward_ = Matrix::Zero(keep + fresh, keep);
+    backward_.topRows(keep) = forward_;
+  }
+
+  void append_random(Index count) {
+    right_.append(random_block(A_, seed_, randoms_used_, count));
+    randoms_used_ += count;
+  }
+
   void scale(TallBlock& Y) {
     const double unit = finite_unit_scale(Y, "truncated_svd");
     if (scale_ == 0.0) scale_ = unit;
@@ -94,6 +113,8 @@ class GolubKahanSpace final : public KrylovSpace {
   const LinearOperator& A_;
   BlockBasis left_;
   BlockBasis right_;
+  std::uint64_t seed_;
+  Index randoms_used_ = 0;
   Index multiplied_ = 0;
   Matrix forward_;
   Matrix backward_;

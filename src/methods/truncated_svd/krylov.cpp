@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "methods/truncated_svd/algorithms.hpp"
+#include "methods/truncated_svd/copies.hpp"
 #include "methods/truncated_svd/krylov_space.hpp"
 
 namespace matapprox {
@@ -11,6 +12,11 @@ namespace {
 constexpr Index kMaxRestarts = 400;
 /// Residuals relative to sigma_1 do not fall below rounding, whatever is asked for.
 constexpr double kRounding = 1e-14;
+/// Values this close have converged to a mixture of copies; residuals of 1e-10 tell others apart.
+constexpr double kSpreadOfCopies = 1e-6;
+/// What is left without the triplets found counts as known once its largest value is this sure,
+/// relative to its distance from the least of those.
+constexpr double kSureOfTheRest = 1e-3;
 
 /// How many of the first `rank` triplets meet |A^T u - sigma v| <= tolerance sigma, or the rounding
 /// of the largest.
@@ -23,29 +29,119 @@ Index converged_triplets(const RitzTriplets& ritz, Index rank, double tolerance)
   return count;
 }
 
-KrylovSpaceOptions space_options(const LinearOperator& A,
-                                 Index rank,
-                                 const TruncatedSvdOptions& options) {
-  const Index block = options.block_size > 0 ? options.block_size : 2;
-  const Index capacity = 2 * rank + std::max<Index>(rank / 2, 24) + 4 * block;
-  const Index whole = std::min(A.rows(), A.cols()) + block;
-  return {block, std::min(capacity, whole), options.seed};
+/// Whether the largest value after the first `rank`, the norm of A without those triplets as far as
+/// a fresh space has seen it, is sure to be no larger than the least of them.
+bool rest_is_known(const RitzTriplets& ritz, Index rank, double tolerance) {
+  if (ritz.values.size() <= rank) return false;
+  const double least = ritz.values(rank - 1);
+  return ritz.residuals(rank) <= std::max({kSureOfTheRest * (least - ritz.values(rank)),
+                                           tolerance * least,
+                                           kRounding * ritz.values(0)});
 }
 
-SvdOutcome finish(const KrylovSpace& space, const RitzTriplets& ritz, Index rank, Index steps) {
-  SvdOutcome outcome;
-  outcome.triplets = space.vectors(ritz, std::min(rank, ritz.values.size()));
-  outcome.iterations = steps;
-  outcome.termination = Termination::kConverged;
-  return outcome;
-}
+class KrylovSearch {
+ public:
+  KrylovSearch(const LinearOperator& A,
+               bool symmetric,
+               Index rank,
+               const TruncatedSvdOptions& options,
+               const RunControl& control)
+      : rank_(rank), tolerance_(options.tolerance), control_(control) {
+    width_ = options.block_size > 0 ? options.block_size : 2;
+    const Index capacity = 2 * rank + std::max<Index>(rank / 2, 24) + 4 * width_;
+    capacity_ = std::min(capacity, std::min(A.rows(), A.cols()) + width_);
+    const KrylovSpaceOptions size{width_, capacity_, options.seed};
+    space_ = symmetric ? lanczos_space(A, size) : golub_kahan_space(A, size);
+  }
+
+  /// The first search, and then one in what is left without the triplets found, from twice as many
+  /// random columns each time, until no copy can be missing.
+  SvdOutcome run() {
+    Vector known;
+    for (Index round = 0; search(round > 0); ++round) {
+      const Vector found = ritz_.eigenvalues.head(rank_);
+      if (exact_ || !may_lack_copies(found, known, rank_, width_, kSpreadOfCopies))
+        return outcome();
+      known = found;
+      if (round > 0) widen();
+      space_->deflate(ritz_, rank_, width_);
+    }
+    return outcome();
+  }
+
+ private:
+  /// The memory stays as it is: there must be room for the block that comes next, too.
+  void widen() {
+    const Index more = std::min(width_, std::max<Index>(0, (capacity_ - rank_) / 4 - width_));
+    width_ += more;
+    capacity_ -= more;
+  }
+
+  /// Grows and restarts the space until the first `rank` triplets have converged and, where
+  /// `again`, the largest value of the rest is known. False if it was stopped before.
+  bool search(bool again) {
+    for (Index restarts = 0;; ++restarts) {
+      while (!exact_ && !control_.should_stop() && space_->size() + width_ <= capacity_) {
+        exact_ = !space_->step();
+        ++steps_;
+      }
+      if (space_->size() < rank_) control_.throw_if_stopped("truncated_svd");
+      ritz_ = space_->ritz();
+      const Index converged = exact_ ? rank_ : converged_triplets(ritz_, rank_, tolerance_);
+      const bool certain = exact_ || !again || rest_is_known(ritz_, rank_, tolerance_);
+      if (converged == rank_ && certain) return true;
+      if (control_.should_stop() || restarts == kMaxRestarts) {
+        stopped(converged);
+        return false;
+      }
+      if (control_.progress) {
+        control_.progress(
+            {steps_, -1, static_cast<double>(converged) / static_cast<double>(rank_)});
+      }
+      // Keeping some triplets beyond the wanted ones speeds up the last of those.
+      const Index keep = rank_ + std::max<Index>(converged / 2, (space_->size() - rank_) / 3);
+      space_->restart(ritz_, std::min(keep, space_->size() - 2 * width_));
+    }
+  }
+
+  void stopped(Index converged) {
+    termination_ = control_.interrupted()   ? Termination::kInterrupted
+                   : control_.should_stop() ? Termination::kMaxSeconds
+                                            : Termination::kMaxIterations;
+    message_ = converged == rank_
+                   ? "the triplets converged, but copies of repeated values may be missing"
+                   : fmt::format("{} of {} singular triplets reached the residual {:g}",
+                                 converged,
+                                 rank_,
+                                 tolerance_);
+  }
+
+  SvdOutcome outcome() const {
+    return {space_->vectors(ritz_, std::min(rank_, ritz_.values.size())),
+            steps_,
+            termination_,
+            message_};
+  }
+
+  Index rank_;
+  double tolerance_;
+  const RunControl& control_;
+  Index width_ = 0;
+  Index capacity_ = 0;
+  std::unique_ptr<KrylovSpace> space_;
+  RitzTriplets ritz_;
+  Index steps_ = 0;
+  bool exact_ = false;  ///< the space is all there is
+  Termination termination_ = Termination::kConverged;
+  std::string message_;
+};
 
 }  // namespace
 
-TallBlock random_block(const LinearOperator& A, const KrylovSpaceOptions& options) {
-  const Index width = std::min(options.block, A.cols());
-  return {A.block_place(),
-          random_normal_matrix(options.seed, RandomStream::kSketch, A.cols(), width)};
+TallBlock random_block(const LinearOperator& A, std::uint64_t seed, Index first, Index count) {
+  Matrix columns(A.cols(), std::min(count, A.cols()));
+  fill_normal(seed, RandomStream::kSketch, columns, 0, first);
+  return {A.block_place(), columns};
 }
 
 SvdOutcome krylov_svd(const LinearOperator& A,
@@ -53,38 +149,7 @@ SvdOutcome krylov_svd(const LinearOperator& A,
                       Index rank,
                       const TruncatedSvdOptions& options,
                       const RunControl& control) {
-  const KrylovSpaceOptions space_size = space_options(A, rank, options);
-  const auto space = symmetric ? lanczos_space(A, space_size) : golub_kahan_space(A, space_size);
-  Index steps = 0;
-  for (Index restarts = 0;; ++restarts) {
-    bool growing = true;
-    while (growing && !control.should_stop() &&
-           space->size() + space_size.block <= space_size.capacity) {
-      growing = space->step();
-      ++steps;
-    }
-    if (space->size() < rank) control.throw_if_stopped("truncated_svd");
-    const RitzTriplets ritz = space->ritz();
-    const Index converged = growing ? converged_triplets(ritz, rank, options.tolerance) : rank;
-    if (converged == rank) return finish(*space, ritz, rank, steps);
-    if (control.should_stop() || restarts == kMaxRestarts) {
-      SvdOutcome outcome = finish(*space, ritz, rank, steps);
-      outcome.termination = control.interrupted()   ? Termination::kInterrupted
-                            : control.should_stop() ? Termination::kMaxSeconds
-                                                    : Termination::kMaxIterations;
-      outcome.message = fmt::format("{} of {} singular triplets reached the residual {:g}",
-                                    converged,
-                                    rank,
-                                    options.tolerance);
-      return outcome;
-    }
-    if (control.progress) {
-      control.progress({steps, -1, static_cast<double>(converged) / static_cast<double>(rank)});
-    }
-    // Keeping some triplets beyond the wanted ones speeds up the last of those.
-    const Index keep = rank + std::max<Index>(converged / 2, (space->size() - rank) / 3);
-    space->restart(ritz, std::min(keep, space->size() - 2 * space_size.block));
-  }
+  return KrylovSearch(A, symmetric, rank, options, control).run();
 }
 
 }  // namespace matapprox

@@ -10,10 +10,11 @@ namespace matapprox {
 
 /// Approximate singular values with coordinates in a Krylov space, largest first.
 struct RitzTriplets {
-  Vector values;     ///< r singular values
-  Matrix left;       ///< coordinates of the left vectors, orthonormal columns
-  Matrix right;      ///< coordinates of the right vectors, orthonormal columns
-  Vector residuals;  ///< |A^T u - sigma v|; A v = sigma u holds by construction
+  Vector values;       ///< r singular values
+  Matrix left;         ///< coordinates of the left vectors, orthonormal columns
+  Matrix right;        ///< coordinates of the right vectors, orthonormal columns
+  Vector residuals;    ///< |A^T u - sigma v|; A v = sigma u holds by construction
+  Vector eigenvalues;  ///< the values, with their signs where they come from eigenvalues
 };
 
 /// A growing space from which singular triplets of A are read; products are scaled by a power of
@@ -28,8 +29,13 @@ class KrylovSpace {
   /// The same from all products made so far, also with the last block: no residuals. For a run of a
   /// fixed number of passes.
   virtual RitzTriplets projected() const = 0;
+  /// The values of projected() alone, in less time.
+  virtual Vector projected_values() const = 0;
   /// Goes on from the first `keep` of the triplets (thick restart) [WS00].
   virtual void restart(const RitzTriplets& triplets, Index keep) = 0;
+  /// Goes on from the first `keep` of the triplets, all converged, and from `fresh` new random
+  /// columns in place of the block that comes next: a Krylov space of A without these triplets.
+  virtual void deflate(const RitzTriplets& triplets, Index keep, Index fresh) = 0;
   /// The first `count` triplets as vectors, in units of A.
   virtual kernels::Svd vectors(const RitzTriplets& triplets, Index count) const = 0;
 };
@@ -40,8 +46,9 @@ struct KrylovSpaceOptions {
   std::uint64_t seed = 1;
 };
 
-/// The first block of a space, where A has its blocks.
-TallBlock random_block(const LinearOperator& A, const KrylovSpaceOptions& options);
+/// Columns first .. first + count - 1 of the random ones that spaces start from (at most as many as
+/// A has columns), where A has its blocks.
+TallBlock random_block(const LinearOperator& A, std::uint64_t seed, Index first, Index count);
 
 /// For any A: block Golub-Kahan bidiagonalization with full orthogonalization of both sides; a step
 /// takes one product with A and one with A^T. Singular values keep an absolute accuracy of rounding

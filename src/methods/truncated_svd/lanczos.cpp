@@ -17,8 +17,9 @@ class LanczosSpace final : public KrylovSpace {
                A.cols(),
                options.capacity + options.block,
                options.seed,
-               RandomStream::kSketch) {
-    basis_.append(random_block(A, options));
+               RandomStream::kSketch),
+        seed_(options.seed) {
+    append_random(options.block);
   }
 
   // With P the vectors multiplied so far, keeps T = P^T A P (its upper triangle) and the coupling
@@ -51,10 +52,10 @@ class LanczosSpace final : public KrylovSpace {
     });
     RitzTriplets result;
     result.right = eigen.vectors(Eigen::all, order);
-    const Vector values = eigen.values(order);
-    result.values = values.cwiseAbs();
-    result.left =
-        result.right * values.unaryExpr([](double x) { return x < 0 ? -1.0 : 1.0; }).asDiagonal();
+    result.eigenvalues = eigen.values(order);
+    result.values = result.eigenvalues.cwiseAbs();
+    const Vector signs = result.eigenvalues.unaryExpr([](double x) { return x < 0 ? -1.0 : 1.0; });
+    result.left = result.right * signs.asDiagonal();
     result.residuals = Vector::Zero(multiplied_);
     if (coupling_.size() > 0) {
       const Matrix tail = kernels::product(coupling_, result.right.bottomRows(coupling_.cols()));
@@ -65,19 +66,17 @@ class LanczosSpace final : public KrylovSpace {
 
   RitzTriplets projected() const override { return ritz(); }
 
+  Vector projected_values() const override {
+    return kernels::singular_values(projection_.selfadjointView<Eigen::Upper>());
+  }
+
   void restart(const RitzTriplets& triplets, Index keep) override {
-    const Index fresh = basis_.size() - multiplied_;
-    Matrix Q = Matrix::Zero(basis_.size(), keep + fresh);
-    Q.topLeftCorner(multiplied_, keep) = triplets.right.leftCols(keep);
-    Q.bottomRightCorner(fresh, fresh).setIdentity();
-    basis_.rotate(Q);
-    const Vector signs = triplets.left.leftCols(keep)
-                             .cwiseProduct(triplets.right.leftCols(keep))
-                             .colwise()
-                             .sum()
-                             .transpose();
-    projection_ = triplets.values.head(keep).cwiseProduct(signs).asDiagonal();
-    multiplied_ = keep;
+    keep_triplets(triplets, keep, basis_.size() - multiplied_);
+  }
+
+  void deflate(const RitzTriplets& triplets, Index keep, Index fresh) override {
+    keep_triplets(triplets, keep, 0);
+    append_random(fresh);
   }
 
   kernels::Svd vectors(const RitzTriplets& triplets, Index count) const override {
@@ -88,8 +87,25 @@ class LanczosSpace final : public KrylovSpace {
   }
 
  private:
+  /// The basis becomes the first `keep` triplets and the `fresh` columns not multiplied yet.
+  void keep_triplets(const RitzTriplets& triplets, Index keep, Index fresh) {
+    Matrix Q = Matrix::Zero(basis_.size(), keep + fresh);
+    Q.topLeftCorner(multiplied_, keep) = triplets.right.leftCols(keep);
+    Q.bottomRightCorner(fresh, fresh).setIdentity();
+    basis_.rotate(Q);
+    projection_ = triplets.eigenvalues.head(keep).asDiagonal();
+    multiplied_ = keep;
+  }
+
+  void append_random(Index count) {
+    basis_.append(random_block(A_, seed_, randoms_used_, count));
+    randoms_used_ += count;
+  }
+
   const LinearOperator& A_;
   BlockBasis basis_;
+  std::uint64_t seed_;
+  Index randoms_used_ = 0;
   Index multiplied_ = 0;
   Matrix projection_;
   Matrix coupling_;

@@ -1,0 +1,34 @@
+#include "methods/truncated_svd/copies.hpp"
+
+#include <cmath>
+
+namespace matapprox {
+namespace {
+
+/// How many of the values have the sign of `value` and a magnitude in lowest..highest.
+Index count_between(const Vector& values, double value, double lowest, double highest) {
+  return ((values * (value < 0 ? -1.0 : 1.0)).array() >= lowest &&
+          (values * (value < 0 ? -1.0 : 1.0)).array() <= highest)
+      .count();
+}
+
+}  // namespace
+
+bool may_lack_copies(
+    const Vector& found, const Vector& known, Index rank, Index width, double spread) {
+  const Vector wanted = found.head(std::min(rank, found.size()));
+  if (wanted.size() == 0) return false;
+  const double least = std::abs(wanted(wanted.size() - 1));
+  for (Index i = 0; i < wanted.size(); ++i) {
+    const double highest = std::abs(wanted(i));
+    if (highest <= least * (1 + spread)) break;
+    const double lowest = highest * (1 - spread);
+    const Index copies = count_between(wanted, wanted(i), lowest, highest);
+    const Index before =
+        count_between(known, wanted(i), lowest * (1 - spread), highest * (1 + spread));
+    if (copies - before >= width) return true;
+  }
+  return false;
+}
+
+}  // namespace matapprox
