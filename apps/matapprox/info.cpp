@@ -10,6 +10,7 @@
 #include "commands.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/io/saved_approximation.hpp"
+#include "report/row_text.hpp"
 
 namespace matapprox::app {
 namespace {
@@ -157,7 +158,8 @@ std::string matrix_text(const InfoOptions& command,
   } else {
     text += "nonzeros     not counted, that would take too long; --exact-error counts\n";
   }
-  text += fmt::format("symmetric    {}\n", facts.symmetric ? "yes" : "no");
+  text += fmt::format(
+      "symmetric    {}{}\n", facts.symmetric ? "yes" : "no", report::averaging_note(facts));
   text += fmt::format(
       "|A|_F        {:.10g}{}\n", facts.frobenius_norm, facts.norm_is_exact ? "" : " (estimated)");
   text +=

@@ -1,51 +1,31 @@
 #include "matapprox/operators/dense.hpp"
 
 #include <algorithm>
-#include <atomic>
 
 #include "kernels/gemm.hpp"
 #include "matapprox/core/threads.hpp"
 #include "operators/finite.hpp"
+#include "operators/symmetry.hpp"
 
 namespace matapprox {
 
 namespace {
 
-constexpr Index kTile = 64;  // rows and columns compared at a time: two tiles fit the L1 cache
+constexpr Index kTile = 64;
 
 Index tiles_of(Index n) { return (n + kTile - 1) / kTile; }
-
-bool tile_equals_mirror(const Matrix& A, Index tile_row, Index tile_col) {
-  const Index row_end = std::min(A.rows(), (tile_row + 1) * kTile);
-  const Index col_end = std::min(A.cols(), (tile_col + 1) * kTile);
-  for (Index j = tile_col * kTile; j < col_end; ++j) {
-    for (Index i = tile_row * kTile; i < row_end; ++i) {
-      if (A(i, j) != A(j, i)) return false;
-    }
-  }
-  return true;
-}
-
-bool equals_transpose(const Matrix& A) {
-  if (A.rows() != A.cols()) return false;
-  const Index tiles = tiles_of(A.rows());
-  std::atomic<bool> equal{true};
-  parallel_for(tiles, [&](Index tile_col) {
-    for (Index tile_row = tile_col; tile_row < tiles && equal; ++tile_row) {
-      if (!tile_equals_mirror(A, tile_row, tile_col)) equal = false;
-    }
-  });
-  return equal;
-}
 
 }  // namespace
 
 DenseOperator::DenseOperator(Matrix values, std::string description)
     : values_(std::move(values)), description_(std::move(description)) {
-  const EntryFacts entries = entry_facts(values_, description_);
+  EntryFacts entries = entry_facts(values_, description_);
+  const Symmetry symmetry = symmetrize_rounding(values_, entries.largest);
+  if (symmetry.averaged > 0) entries = entry_facts(values_, description_);
   facts_.nonzeros = entries.nonzeros;
   facts_.frobenius_norm = entries.frobenius_norm;
-  facts_.symmetric = equals_transpose(values_);
+  facts_.symmetric = symmetry.symmetric;
+  facts_.averaged_asymmetry = symmetry.averaged;
 }
 
 Cost DenseOperator::cost() const {

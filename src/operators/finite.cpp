@@ -149,6 +149,7 @@ EntryFacts entry_facts(const Matrix& values, const std::string& what) {
     largest = std::max(largest, part.largest);
     sum += part.squares;
   }
+  facts.largest = largest;
   if (largest == 0) return facts;
   // Without scaling the squares have the same digits, unless they leave the range of doubles or
   // come near its lower end.

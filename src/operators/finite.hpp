@@ -18,6 +18,7 @@ double frobenius_norm(const double* values, Index count);
 struct EntryFacts {
   Index nonzeros = 0;
   double frobenius_norm = 0;  ///< the same bits as frobenius_norm() gives
+  double largest = 0;         ///< the largest magnitude
 };
 /// Throws NumericalError as require_finite does. Cost: m n, each entry read once.
 EntryFacts entry_facts(const Matrix& values, const std::string& what);

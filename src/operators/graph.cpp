@@ -6,7 +6,7 @@
 
 #include "core/require.hpp"
 #include "operators/finite.hpp"
-#include "operators/sparse_symmetry.hpp"
+#include "operators/symmetry.hpp"
 
 namespace matapprox {
 
@@ -24,7 +24,8 @@ SparseMatrix checked(const SparseMatrix& adjacency, const std::string& who) {
   require_finite(adjacency, who);
   const SparseMatrix mirrored = adjacency.transpose();
   SparseMatrix A = mirrored.transpose();  // transposing sorts
-  if (const auto found = find_asymmetry(A)) {
+  if (!symmetrize_rounding(A).symmetric) {
+    const auto found = find_asymmetry(A);
     require(false,
             "{}: the graph is directed: weight ({}, {}) is {}, weight ({}, {}) is {}, counted from "
             "0; the adjacency matrix must be symmetric",

@@ -14,7 +14,7 @@
 #include "core/require.hpp"
 #include "matapprox/core/threads.hpp"
 #include "operators/finite.hpp"
-#include "operators/sparse_symmetry.hpp"
+#include "operators/symmetry.hpp"
 
 namespace matapprox {
 
@@ -363,8 +363,8 @@ std::shared_ptr<const LinearOperator> inverse_operator(const SparseMatrix& matri
           matrix.rows(),
           matrix.cols());
   require_finite(matrix, "inverse");
-  const SparseMatrix A = sorted_and_compressed(matrix);
-  const bool symmetric = !find_asymmetry(A);
+  SparseMatrix A = sorted_and_compressed(matrix);
+  const bool symmetric = symmetrize_rounding(A).symmetric;
   if (symmetric && (A.diagonal().array() > 0).all()) {
     if (CholmodFactor factor = cholesky(A)) {
       const double smallest = smallest_relative_pivot(*factor, A);

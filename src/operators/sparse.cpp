@@ -8,7 +8,7 @@
 #include "matapprox/core/threads.hpp"
 #include "matapprox/factors/factor_product.hpp"
 #include "operators/finite.hpp"
-#include "operators/sparse_symmetry.hpp"
+#include "operators/symmetry.hpp"
 
 namespace matapprox {
 
@@ -49,7 +49,9 @@ SparseOperator::SparseOperator(SparseMatrix&& values, std::string description)
     const SparseMatrix mirrored = values_.transpose();
     values_ = mirrored.transpose();
   }
-  facts_.symmetric = rows() == cols() && !find_asymmetry(values_);
+  const Symmetry symmetry = symmetrize_rounding(values_);
+  facts_.symmetric = symmetry.symmetric;
+  facts_.averaged_asymmetry = symmetry.averaged;
   if (!*facts_.symmetric) transposed_ = values_.transpose();
   const double* stored = values_.valuePtr();
   facts_.nonzeros = values_.nonZeros() - std::count(stored, stored + values_.nonZeros(), 0.0);

@@ -10,6 +10,7 @@
 namespace matapprox {
 namespace {
 
+using report::averaging_note;
 using report::error_text;
 using report::milliseconds_text;
 using report::row_notes;
@@ -113,7 +114,7 @@ std::string heading(const Comparison& comparison) {
   const MatrixFacts& facts = comparison.facts;
   std::string text = fmt::format("{}: {} x {}", comparison.path, facts.rows, facts.cols);
   if (facts.nonzeros) text += fmt::format(", {} nonzeros", *facts.nonzeros);
-  text += facts.symmetric ? ", symmetric" : "";
+  text += facts.symmetric ? ", symmetric" + averaging_note(facts) : "";
   text += fmt::format(", |A|_F {} {:.6g}", facts.norm_is_exact ? "=" : "~", facts.frobenius_norm);
   return wrapped(text, 2) + wrapped(comparison.basis, 2);
 }

@@ -92,6 +92,7 @@ MatrixFacts describe(const LinearOperator& A,
     facts.norm_interval = estimate.interval;
     facts.norm_is_exact = false;
   }
+  facts.averaged_asymmetry = known.averaged_asymmetry;
   facts.symmetric = known.symmetric ? *known.symmetric : is_symmetric(A);
   return facts;
 }

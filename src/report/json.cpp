@@ -49,6 +49,7 @@ Json to_json(const MatrixFacts& facts, const std::string& path) {
           {"cols", facts.cols},
           {"nonzeros", or_null(facts.nonzeros)},
           {"symmetric", facts.symmetric},
+          {"averaged_asymmetry", facts.averaged_asymmetry},
           {"frobenius_norm", number_or_null(facts.frobenius_norm)},
           {"frobenius_norm_is_exact", facts.norm_is_exact},
           {"frobenius_norm_interval", interval_or_null(facts.norm_interval)}};

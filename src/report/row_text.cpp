@@ -34,6 +34,12 @@ std::string share_text(double share) {
   return fmt::format("{:.{}g} %", percent, percent >= 99 ? 3 : 2);
 }
 
+std::string averaging_note(const MatrixFacts& facts) {
+  if (facts.averaged_asymmetry == 0) return "";
+  return fmt::format(" to rounding (mirror images that differed by up to {:.2g} were averaged)",
+                     facts.averaged_asymmetry);
+}
+
 std::vector<std::string> row_notes(const ComparisonRow& row) {
   std::vector<std::string> notes;
   if (!row.ok()) return {row.status};

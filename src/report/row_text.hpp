@@ -20,6 +20,8 @@ std::string error_text(const Measurement& measured);
 /// What an estimate is made from: "64 vectors", "256 columns".
 std::string sample_text(const Measurement& measured);
 std::string share_text(double share);
+/// What "symmetric" has to add where it was so only to rounding.
+std::string averaging_note(const MatrixFacts& facts);
 /// What there is to say about a row: why it has no result, what is odd about it, its own message.
 std::vector<std::string> row_notes(const ComparisonRow& row);
 

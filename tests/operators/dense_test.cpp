@@ -13,10 +13,10 @@
 namespace matapprox::test {
 namespace {
 
-TEST(DenseOperator, KnowsSymmetryExactly) {
+TEST(DenseOperator, KnowsSymmetry) {
   Matrix A = with_eigenvalues(harmonic_spectrum(150));
   EXPECT_TRUE(*DenseOperator(A).known_facts().symmetric);
-  A(140, 3) = std::nextafter(A(140, 3), 2.0);
+  A(140, 3) += 1e-12 * A.cwiseAbs().maxCoeff();
   EXPECT_FALSE(*DenseOperator(A).known_facts().symmetric);
   EXPECT_FALSE(*DenseOperator(Matrix::Ones(3, 4)).known_facts().symmetric);
 }

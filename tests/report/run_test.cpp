@@ -5,6 +5,8 @@
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/operators/dense.hpp"
+#include "support/conversions.hpp"
+#include "support/known_spectrum.hpp"
 
 namespace matapprox {
 namespace {
@@ -55,6 +57,24 @@ DenseOperator halving(Index n) {
   Vector d(n);
   for (Index i = 0; i < n; ++i) d(i) = std::ldexp(1.0, -static_cast<int>(i));
   return DenseOperator(Matrix(d.asDiagonal()));
+}
+
+TEST(Run, SaysWhereFloatsCostMoreThanTheirRounding) {
+  const Vector sigma =
+      Vector::LinSpaced(100, 0, 99).unaryExpr([](double i) { return std::pow(0.8, i); });
+  const DenseOperator A(test::with_singular_values(100, 100, sigma));
+  const auto fitted = [&](const char* method, Precision precision) {
+    return run(find_method(method), A, {{"rank", "60"}}, precision).approximation;
+  };
+  const Approximation doubles = fitted("cur", Precision::kDouble);
+  const Approximation floats = fitted("cur", Precision::kFloat);
+  const double moved =
+      (test::dense_of(floats) - test::dense_of(doubles)).norm() / test::dense_of(doubles).norm();
+  EXPECT_GT(moved, 1e-5);
+  EXPECT_THAT(floats.summary.message, HasSubstr("storing floats moves the product by"));
+  EXPECT_THAT(doubles.summary.message, testing::Not(HasSubstr("floats")));
+  EXPECT_THAT(fitted("truncated_svd", Precision::kFloat).summary.message,
+              testing::Not(HasSubstr("floats")));
 }
 
 TEST(Run, CountsPassesAndTime) {

@@ -25,6 +25,9 @@ struct KnownFacts {
   std::optional<bool> symmetric;
   std::optional<Index> nonzeros;  ///< entries that are not 0
   std::optional<double> frobenius_norm;
+  /// Where the entries were symmetric only to rounding, the largest |a_ij - a_ji|: mirror images
+  /// were averaged, and the operator is exactly symmetric.
+  double averaged_asymmetry = 0;
 };
 
 /// A real m x n matrix known by what it does: the one concept of this library. Inputs, lazy

@@ -6,11 +6,11 @@
 
 namespace matapprox {
 
-/// A sparse matrix, m x n, in compressed rows; unless it equals its transpose exactly, the
-/// transpose is held as well, so that both products and both kinds of gathering run along memory.
-/// Stores nnz numbers (cost() counts one orientation: what the matrix is, not how it is held); a
-/// product with one vector takes nnz multiplications. Entries stored as 0 are kept, but not counted
-/// as nonzeros.
+/// A sparse matrix, m x n, in compressed rows; unless it equals its transpose, the transpose is
+/// held as well, so that both products and both kinds of gathering run along memory. Symmetric to
+/// rounding is made exactly symmetric, as in DenseOperator. Stores nnz numbers (cost() counts one
+/// orientation: what the matrix is, not how it is held); a product with one vector takes nnz
+/// multiplications. Entries stored as 0 are kept, but not counted as nonzeros.
 class SparseOperator final : public LinearOperator {
  public:
   /// Throws NumericalError, naming row and column (counted from 0), for NaN or Inf. Cost O(nnz).

@@ -47,6 +47,7 @@ struct MatrixFacts {
   Index cols = 0;
   std::optional<Index> nonzeros;  ///< entries that are not 0; empty if counting costs too much
   bool symmetric = false;
+  double averaged_asymmetry = 0;  ///< see KnownFacts
   double frobenius_norm = 0;
   bool norm_is_exact = true;
   /// 95 % confidence interval of frobenius_norm where it is an estimate.

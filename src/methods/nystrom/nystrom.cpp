@@ -12,6 +12,7 @@
 #include "methods/finite.hpp"
 #include "methods/nystrom/forms.hpp"
 #include "methods/nystrom/landmarks.hpp"
+#include "operators/symmetry.hpp"
 
 namespace matapprox {
 namespace {
@@ -100,7 +101,7 @@ Approximation nystrom(const LinearOperator& A,
   check(A, options);
   std::string objection;
   if (options.form != NystromForm::kGeneralized) {
-    if (!is_symmetric(A)) objection = "it is not symmetric";
+    if (!is_symmetric(A)) objection = why_not_symmetric(A);
     if (objection.empty()) {
       const Vector diagonal = A.diagonal();
       require_finite(diagonal, kNystrom);

@@ -8,6 +8,7 @@
 #include "core/require.hpp"
 #include "methods/dense_matrix.hpp"
 #include "methods/truncated_svd/algorithms.hpp"
+#include "operators/symmetry.hpp"
 
 namespace matapprox {
 namespace {
@@ -42,11 +43,10 @@ void check(const LinearOperator& A, bool symmetric, const TruncatedSvdOptions& o
           kTruncatedSvd,
           options.block_size,
           smaller_side(A));
-  require(!options.symmetric_storage || symmetric,
-          "{}: symmetric_storage needs a symmetric matrix, this {} x {} one is not",
-          kTruncatedSvd,
-          A.rows(),
-          A.cols());
+  if (options.symmetric_storage && !symmetric) {
+    throw InvalidArgument(fmt::format(
+        "{}: symmetric_storage needs a symmetric matrix: {}", kTruncatedSvd, why_not_symmetric(A)));
+  }
   require(options.algorithm != SvdAlgorithm::kDense || smaller_side(A) <= kLargestDense,
           "{}: the dense algorithm takes matrices whose smaller side is in 1..{}, this one has {}",
           kTruncatedSvd,

@@ -1,0 +1,148 @@
+#include "operators/symmetry.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <vector>
+
+#include "matapprox/core/threads.hpp"
+
+namespace matapprox {
+namespace {
+
+constexpr Index kTile = 64;  // rows and columns compared at a time: two tiles fit the L1 cache
+
+Index tiles_of(Index n) { return (n + kTile - 1) / kTile; }
+
+/// Calls visit(i, j) for each i > j of the tiles at and below the diagonal in this column of tiles,
+/// until it returns false.
+template <class Visit>
+void visit_lower_tiles(Index n, Index tile_col, const Visit& visit) {
+  for (Index tile_row = tile_col; tile_row < tiles_of(n); ++tile_row) {
+    const Index row_end = std::min(n, (tile_row + 1) * kTile);
+    const Index col_end = std::min(n, (tile_col + 1) * kTile);
+    for (Index j = tile_col * kTile; j < col_end; ++j) {
+      for (Index i = std::max(j + 1, tile_row * kTile); i < row_end; ++i) {
+        if (!visit(i, j)) return;
+      }
+    }
+  }
+}
+
+/// The largest |a_ij - a_ji|, or infinity once one is above `allowed`.
+double largest_difference(const Matrix& A, double allowed) {
+  const Index tiles = tiles_of(A.rows());
+  std::vector<double> largest(static_cast<std::size_t>(tiles), 0.0);
+  std::atomic<bool> within{true};
+  parallel_for(tiles, [&](Index tile) {
+    double& most = largest[static_cast<std::size_t>(tile)];
+    if (!within) return;
+    visit_lower_tiles(A.rows(), tile, [&](Index i, Index j) {
+      most = std::max(most, std::abs(A(i, j) - A(j, i)));
+      return most <= allowed;
+    });
+    if (most > allowed) within = false;
+  });
+  if (!within) return std::numeric_limits<double>::infinity();
+  return largest.empty() ? 0.0 : *std::max_element(largest.begin(), largest.end());
+}
+
+double middle(double a, double b) { return a / 2 + b / 2; }
+
+}  // namespace
+
+std::optional<Asymmetry> find_asymmetry(const SparseMatrix& A, double tolerance) {
+  const Index n = A.rows();
+  const Index* start = A.outerIndexPtr();
+  const Index* columns = A.innerIndexPtr();
+  const double* values = A.valuePtr();
+  const auto is_small = [&](Index p) { return std::abs(values[p]) <= tolerance; };
+  // next[j]: the first entry of row j that has not met its mirror image. Rows are visited in order,
+  // so the mirror of (i, j) in row j must be the next one there. What is passed over before it has
+  // a row k < i, already visited, that has no (k, j).
+  std::vector<Index> next(start, start + n);
+  for (Index i = 0; i < n; ++i) {
+    for (Index p = start[i]; p < start[i + 1]; ++p) {
+      const Index j = columns[p];
+      Index& q = next[static_cast<std::size_t>(j)];
+      for (; q < start[j + 1] && columns[q] < i; ++q) {
+        if (!is_small(q)) return Asymmetry{j, columns[q], values[q], 0.0};
+      }
+      const bool found = q < start[j + 1] && columns[q] == i;
+      if (!found && !is_small(p)) return Asymmetry{i, j, values[p], 0.0};
+      if (!found) continue;
+      if (!(std::abs(values[q] - values[p]) <= tolerance)) {
+        return Asymmetry{i, j, values[p], values[q]};
+      }
+      ++q;
+    }
+  }
+  return std::nullopt;
+}
+
+Symmetry symmetrize_rounding(Matrix& A, double largest) {
+  if (A.rows() != A.cols()) return {};
+  const double difference = largest_difference(A, kSymmetryTolerance * largest);
+  if (std::isinf(difference)) return {};
+  if (difference > 0) {
+    parallel_for(tiles_of(A.rows()), [&](Index tile) {
+      visit_lower_tiles(A.rows(), tile, [&](Index i, Index j) {
+        A(i, j) = A(j, i) = middle(A(i, j), A(j, i));
+        return true;
+      });
+    });
+  }
+  return {true, difference};
+}
+
+Symmetry symmetrize_rounding(SparseMatrix& A) {
+  if (A.rows() != A.cols()) return {};
+  if (!find_asymmetry(A)) return {true, 0.0};
+  const double* values = A.valuePtr();
+  double largest = 0;
+  for (Index p = 0; p < A.nonZeros(); ++p) largest = std::max(largest, std::abs(values[p]));
+  if (find_asymmetry(A, kSymmetryTolerance * largest)) return {};
+  const SparseMatrix mirrored = A.transpose();
+  const SparseMatrix difference = A - mirrored;
+  const double averaged = difference.coeffs().cwiseAbs().maxCoeff();
+  A = SparseMatrix(A / 2 + mirrored / 2);
+  return {true, averaged};
+}
+
+std::string why_not_symmetric(const LinearOperator& A) {
+  if (A.rows() != A.cols()) return fmt::format("it is {} x {}", A.rows(), A.cols());
+  if (A.cost().multiplications_per_column > 0) return "it is not symmetric";
+  const Index panels = tiles_of(A.cols());
+  std::vector<Asymmetry> found(static_cast<std::size_t>(panels));
+  const auto difference = [](const Asymmetry& entry) {
+    return std::abs(entry.value - entry.mirror);
+  };
+  parallel_for(panels, [&](Index panel) {
+    const Index first = panel * kTile;
+    const std::vector<Index> J = index_range(first, std::min(kTile, A.cols() - first));
+    const Matrix columns = A.columns_at(J);
+    const Matrix rows = A.rows_at(J);
+    Index i = 0;
+    Index k = 0;
+    (columns - rows).cwiseAbs().maxCoeff(&i, &k);
+    found[static_cast<std::size_t>(panel)] = {i, first + k, columns(i, k), rows(i, k)};
+  });
+  const Asymmetry most =
+      *std::max_element(found.begin(), found.end(), [&](const auto& a, const auto& b) {
+        return difference(a) < difference(b);
+      });
+  return fmt::format(
+      "it is not symmetric: entry ({}, {}) is {} and ({}, {}) is {}, the largest difference, "
+      "counted "
+      "from 0",
+      most.row,
+      most.col,
+      most.value,
+      most.col,
+      most.row,
+      most.mirror);
+}
+
+}  // namespace matapprox
