@@ -10,7 +10,7 @@
 
 #include "core/require.hpp"
 #include "io/file_numbers.hpp"
-#include "io/hdf5_image.hpp"
+#include "io/hdf5_output.hpp"
 #include "io/hdf5_values.hpp"
 #include "io/isolated.hpp"
 #include "matapprox/core/error.hpp"
@@ -197,14 +197,14 @@ void write_hdf5_matrix(const std::string& path, const std::string& dataset, cons
           path,
           dataset);
   const hdf5::Quiet quiet;
-  hdf5::Image image(path);
+  hdf5::OutputFile output(path);
   hdf5::write_values(
-      {image.file(), path},
+      {output.file(), path},
       dataset,
       {values.rows(), values.cols()},
       Precision::kDouble,
       [&](Index first, Index count, double* target) { copy_rows(values, first, count, target); });
-  image.write();
+  output.commit();
 }
 
 }  // namespace matapprox

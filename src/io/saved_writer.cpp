@@ -5,7 +5,7 @@
 
 #include "core/require.hpp"
 #include "io/file_numbers.hpp"
-#include "io/hdf5_image.hpp"
+#include "io/hdf5_output.hpp"
 #include "io/hdf5_values.hpp"
 #include "io/saved_schema.hpp"
 #include "matapprox/io/saved_approximation.hpp"
@@ -183,8 +183,8 @@ void write_resume(const Place& root, const ResumeState& state) {
 
 void save(const std::string& path, const Approximation& approximation, const SavedRecord& record) {
   const hdf5::Quiet quiet;
-  hdf5::Image image(path);
-  const Place root{image.file(), path};
+  hdf5::OutputFile output(path);
+  const Place root{output.file(), path};
   hdf5::put_text(root, "format", schema::kFormat);
   hdf5::put_integer(root, "format_version", schema::kVersion);
   hdf5::put_text(root, "writer", "matapprox " MATAPPROX_VERSION);
@@ -197,7 +197,7 @@ void save(const std::string& path, const Approximation& approximation, const Sav
   write_record(root, record);
   write_factors(root, approximation);
   write_resume(root, record.resume);
-  image.write();
+  output.commit();
 }
 
 }  // namespace matapprox

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "core/require.hpp"
-#include "io/hdf5_image.hpp"
+#include "io/hdf5_output.hpp"
 #include "io/hdf5_values.hpp"
 #include "io/isolated.hpp"
 #include "matapprox/core/memory.hpp"
@@ -194,8 +194,8 @@ TokenSet read_token_file_here(const std::string& path) {
 void write_token_file(const std::string& path, const TokenSet& set) {
   check_tokens(set, path);
   const hdf5::Quiet quiet;
-  hdf5::Image image(path);
-  const Place root{image.file(), path};
+  hdf5::OutputFile output(path);
+  const Place root{output.file(), path};
   hdf5::put_text(root, "format", kTokenFormat);
   hdf5::put_integer(root, "format_version", kTokenVersion);
   hdf5::put_text(root, "writer", "matapprox " MATAPPROX_VERSION);
@@ -220,7 +220,7 @@ void write_token_file(const std::string& path, const TokenSet& set) {
     });
   }
   write_token_table(root, set);
-  image.write();
+  output.commit();
 }
 
 TokenSet read_token_file(const std::string& path) {

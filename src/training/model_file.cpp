@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "io/hdf5_image.hpp"
+#include "io/hdf5_output.hpp"
 #include "io/hdf5_values.hpp"
 #include "io/isolated.hpp"
 #include "matapprox/core/error.hpp"
@@ -250,8 +250,8 @@ SavedModel read_model_file(const std::string& path) {
 void save_model(const std::string& path, const SavedModel& saved) {
   const Model<float> model(saved.model);
   const hdf5::Quiet quiet;
-  hdf5::Image image(path);
-  const Place root{image.file(), path};
+  hdf5::OutputFile output(path);
+  const Place root{output.file(), path};
   hdf5::put_text(root, "format", kModelFormat);
   hdf5::put_integer(root, "format_version", kModelVersion);
   hdf5::put_text(root, "writer", "matapprox " MATAPPROX_VERSION);
@@ -264,7 +264,7 @@ void save_model(const std::string& path, const SavedModel& saved) {
   write_shape(root, saved.model.task);
   write_parameters(root, model.parameters(), saved.state.best);
   write_state(root, saved.state);
-  image.write();
+  output.commit();
 }
 
 SavedModel load_model(const std::string& path) {
