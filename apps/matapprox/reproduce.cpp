@@ -156,6 +156,7 @@ void check_outputs(const ReproduceCommand& command,
   require(command.report != "-", "--report: the page is written to a file, not to standard output");
   files.writes("--report", command.report);
   if (!command.report.empty() || !command.plots.empty()) require_report_tools();
+  files.makes_folder("-o", options.folder);
   if (command.plots.empty()) return;
   files.makes_folder("--plots", command.plots);
   for (const std::string& name : reproduction_plot_names()) {
