@@ -113,6 +113,7 @@ TEST(CliOutputFiles, TwoOutputsOfOneNameAreRefusedOfModels) {
 
 TEST(CliOutputFiles, FoldersMayHoldSeveralOutputs) {
   const std::string folder = folder_with_factors();
+  fs::create_directory(folder + "/d");
   const ProgramResult result = run_program({"compare",
                                             folder + "/a.mtx",
                                             "--methods",
@@ -127,6 +128,21 @@ TEST(CliOutputFiles, FoldersMayHoldSeveralOutputs) {
                                             "/dev/null"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(names_in(folder + "/d"), testing::ElementsAre("cur.h5", "table.csv"));
+}
+
+TEST(CliOutputFiles, DevicesMayBeNamedTwice) {
+  const std::string folder = folder_with_factors();
+  const ProgramResult result = run_program({"compare",
+                                            folder + "/a.mtx",
+                                            "--methods",
+                                            "cur",
+                                            "--rank",
+                                            "2",
+                                            "--csv",
+                                            "/dev/null",
+                                            "--json",
+                                            "/dev/null"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
 }
 
 TEST(CliOutputFiles, AnOutputIsNeverAnInput) {
@@ -234,9 +250,9 @@ TEST(CliOutputFiles, WithForceTheLastOneWins) {
 
 TEST(CliOutputFiles, CheckpointsOfOneRunReplaceEachOther) {
   const std::string folder = temporary_dir();
-  write_file(folder + "/a.mtx", mesh_text(12));
+  write_file(folder + "/a.mtx", mesh_text(6));
   const ProgramResult result = run_program({"approximate", folder + "/a.mtx", "chord",
-                                            "--max-iterations", "60", "--checkpoint-seconds",
+                                            "--adam-steps", "20", "--max-iterations", "10", "--checkpoint-seconds",
                                             "0.001", "-o", folder + "/out.h5", "--quiet"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(names_in(folder), testing::ElementsAre("a.mtx", "out.h5"));
