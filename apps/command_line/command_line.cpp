@@ -45,10 +45,8 @@ std::string words_to(const CLI::App* sub) {
 }
 
 int complain(const std::string& message, const std::string& words) {
-  write_stderr(fmt::format("matapprox: {}\nSee: matapprox {}{}--help\n",
-                           message,
-                           words,
-                           words.empty() ? "" : " "));
+  write_stderr(fmt::format(
+      "matapprox: {}\nSee: matapprox {}{}--help\n", message, words, words.empty() ? "" : " "));
   return kUsage;
 }
 

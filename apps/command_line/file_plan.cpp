@@ -23,8 +23,8 @@ FilePlan::FilePlan(bool force) : force_(force) {
 
 FilePlan& FilePlan::reads(const std::string& path) {
   if (path.empty()) return *this;
-  const auto file = path == "-" ? stream_identity(STDIN_FILENO)
-                                : file_identity(split_file_name(path).path);
+  const auto file =
+      path == "-" ? stream_identity(STDIN_FILENO) : file_identity(split_file_name(path).path);
   if (!file) return *this;  // its reader says why
   inputs_.push_back({path, *file});
   for (const Output& output : outputs_) check_input(output, inputs_.back());

@@ -30,9 +30,8 @@ namespace {
 bool is_open_stream(const std::string& path) {
   constexpr std::array<const char*, 4> kStarts{
       "/dev/std", "/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/"};
-  return std::any_of(kStarts.begin(), kStarts.end(), [&](const char* start) {
-    return path.starts_with(start);
-  });
+  return std::any_of(
+      kStarts.begin(), kStarts.end(), [&](const char* start) { return path.starts_with(start); });
 }
 
 [[noreturn]] void refuse(const std::string& path, const std::string& reason) {
@@ -76,8 +75,7 @@ void check_output(const std::string& path, bool force) {
   if (parent.type() == fs::file_type::not_found)
     refuse(path, fmt::format("the folder '{}' does not exist", folder.string()));
   if (failure) refuse(path, failure.message());
-  if (!fs::is_directory(parent))
-    refuse(path, fmt::format("'{}' is not a folder", folder.string()));
+  if (!fs::is_directory(parent)) refuse(path, fmt::format("'{}' is not a folder", folder.string()));
   // A link counts, wherever it leads: it would be replaced.
   const fs::file_status status = fs::symlink_status(path, failure);
   if (failure && status.type() != fs::file_type::not_found) refuse(path, failure.message());
@@ -130,7 +128,9 @@ void check_block_format(const std::string& path) {
                   extension));
 }
 
-void check_hdf5_name(const std::string& option, const std::string& path, const std::string& advice) {
+void check_hdf5_name(const std::string& option,
+                     const std::string& path,
+                     const std::string& advice) {
   FileFormat format = FileFormat::kHdf5;
   try {
     format = format_of_name(path);

@@ -11,8 +11,8 @@ namespace matapprox::app {
 /// never replaced.
 bool is_special(const std::string& path);
 
-/// Throws FileError if `path` cannot become an output file: its folder is missing or not writable, it
-/// is a folder, or it exists and `force` is not given. Empty, "-" (standard output) and what is
+/// Throws FileError if `path` cannot become an output file: its folder is missing or not writable,
+/// it is a folder, or it exists and `force` is not given. Empty, "-" (standard output) and what is
 /// special are fine. A command asks a FilePlan, which calls this.
 void check_output(const std::string& path, bool force);
 

@@ -46,10 +46,11 @@ void restart_without_blas_threads(char** argv) {
 /// What another program's files kept from their names; an exit code that says so where none does.
 int report_displaced(int code) {
   for (const DisplacedOutput& output : displaced_outputs()) {
-    write_stderr(fmt::format("matapprox: {}: another program made this file meanwhile, it is kept; "
-                             "our result is in {}\n",
-                             output.path,
-                             output.place));
+    write_stderr(
+        fmt::format("matapprox: {}: another program made this file meanwhile, it is kept; "
+                    "our result is in {}\n",
+                    output.path,
+                    output.place));
     if (code == kDone) code = kFile;
   }
   return code;

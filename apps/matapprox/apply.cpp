@@ -64,10 +64,7 @@ int run_apply(const ApplyCommand& command) {
   command.common.apply();
   command.device.check();
   check_block_format(command.output);
-  command.json.files()
-      .reads(command.saved)
-      .reads(command.block)
-      .replaces("-o", command.output);
+  command.json.files().reads(command.saved).reads(command.block).replaces("-o", command.output);
   const SavedApproximation saved = load_approximation(command.saved);
   const Approximation& B = saved.approximation;
   const Matrix X = read_block(command, command.transpose ? B.rows() : B.cols());

@@ -166,10 +166,11 @@ int run_approximate(const ApproximateCommand& command) {
   const Method& method = find_method(command.method.name());
   const NamedOptions options = all_options(command, method);
   require(command.output != "-", "-o: factors are written to a file, not to standard output");
-  check_hdf5_name("-o",
-                  command.output,
-                  "save to a name such as out.h5, then `matapprox export out.h5 out.npz` writes the "
-                  "factors for other programs");
+  check_hdf5_name(
+      "-o",
+      command.output,
+      "save to a name such as out.h5, then `matapprox export out.h5 out.npz` writes the "
+      "factors for other programs");
   command.json.files()
       .reads(command.input.path())
       .reads(command.warm_start)

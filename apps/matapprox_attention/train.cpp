@@ -146,7 +146,8 @@ training::TrainingEnd train(const TrainCommand& command,
   try {
     return trainer.run(saved.state, saved.seed, control);
   } catch (const NumericalError& failure) {
-    throw NumericalError(fmt::format("{}; {}", failure.what(), kept_text(place_of_output(command.output), kept)));
+    throw NumericalError(
+        fmt::format("{}; {}", failure.what(), kept_text(place_of_output(command.output), kept)));
   }
 }
 

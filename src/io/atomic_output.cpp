@@ -44,8 +44,8 @@ void force_folder_to_disk(const std::string& folder) {
   close(descriptor);
 }
 
-/// A name in the folder of `path`: `start` and `end`, and `start` cut where the whole would be longer
-/// than file systems allow.
+/// A name in the folder of `path`: `start` and `end`, and `start` cut where the whole would be
+/// longer than file systems allow.
 std::string name_beside(const std::string& path, const std::string& start, const std::string& end) {
   constexpr std::size_t kLongestName = 255;
   const std::size_t room = kLongestName - std::min(kLongestName, end.size());
@@ -196,7 +196,8 @@ void AtomicOutput::write_at(std::uint64_t offset, std::string_view bytes) noexce
         pwrite(descriptor_, bytes.data(), std::min(bytes.size(), kPieceBytes), at);
     if (written >= 0) {
       // On its way to the disk while the rest is copied; commit() waits for it.
-      if (written >= kWorthStarting) sync_file_range(descriptor_, at, written, SYNC_FILE_RANGE_WRITE);
+      if (written >= kWorthStarting)
+        sync_file_range(descriptor_, at, written, SYNC_FILE_RANGE_WRITE);
       bytes.remove_prefix(static_cast<std::size_t>(written));
       offset += static_cast<std::uint64_t>(written);
       size_ = std::max(size_, offset);

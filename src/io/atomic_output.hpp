@@ -9,10 +9,10 @@
 
 namespace matapprox {
 
-/// An output file that appears whole or not at all: write to it or to temporary_path(), then commit(),
-/// which forces it to disk, renames it over `path` and forces the folder. Without commit, nothing
-/// stays. A symbolic link at `path` is replaced, not followed. After leave_others_alone(path) a file
-/// of another program keeps the name, see there.
+/// An output file that appears whole or not at all: write to it or to temporary_path(), then
+/// commit(), which forces it to disk, renames it over `path` and forces the folder. Without commit,
+/// nothing stays. A symbolic link at `path` is replaced, not followed. After
+/// leave_others_alone(path) a file of another program keeps the name, see there.
 class AtomicOutput {
  public:
   /// Throws FileError if the folder does not exist or cannot be written in.
@@ -28,8 +28,8 @@ class AtomicOutput {
   /// left on device").
   void write(std::string_view bytes);
 
-  /// For who writes here and there, and cannot be told of an error (HDF5): the first one is kept, what
-  /// follows does nothing, and commit() throws it.
+  /// For who writes here and there, and cannot be told of an error (HDF5): the first one is kept,
+  /// what follows does nothing, and commit() throws it.
   void write_at(std::uint64_t offset, std::string_view bytes) noexcept;
   /// Zeros where nothing was written.
   void read_at(std::uint64_t offset, char* bytes, std::size_t count) noexcept;
@@ -51,10 +51,10 @@ class AtomicOutput {
   bool committed_ = false;
 };
 
-/// From now on an output of `path` never replaces what another program has put there since: it takes
-/// the name only while that is free, else the first free one beside it (out.h5: out.1.h5). What this
-/// program itself wrote there (a checkpoint) is replaced. For the whole process, so that a program
-/// decides this in one place for all that it writes.
+/// From now on an output of `path` never replaces what another program has put there since: it
+/// takes the name only while that is free, else the first free one beside it (out.h5: out.1.h5).
+/// What this program itself wrote there (a checkpoint) is replaced. For the whole process, so that
+/// a program decides this in one place for all that it writes.
 void leave_others_alone(const std::string& path);
 
 /// Where outputs of `path` are: `path`, or the name beside it that the last one had to take.

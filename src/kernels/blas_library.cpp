@@ -198,12 +198,11 @@ void require_blas_buffer() {
   }
   rlimit limit{};
   const bool limited = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-  throw NotAvailable(
-      fmt::format("{} needs 128 MiB of address space for each thread that calls it, and there is no "
-                  "room for that{}",
-                  blas_library_name(),
-                  limited ? fmt::format(" within the limit of {} kB (ulimit -v)", limit.rlim_cur / 1024)
-                          : ""));
+  throw NotAvailable(fmt::format(
+      "{} needs 128 MiB of address space for each thread that calls it, and there is no "
+      "room for that{}",
+      blas_library_name(),
+      limited ? fmt::format(" within the limit of {} kB (ulimit -v)", limit.rlim_cur / 1024) : ""));
 }
 
 SingleBlasThread::SingleBlasThread() {

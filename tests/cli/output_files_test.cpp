@@ -38,9 +38,18 @@ std::string folder_with_factors() {
 /// A model of a task that takes a moment to train.
 std::string quick_model(const std::string& folder) {
   std::string path = folder + "/m.h5";
-  const ProgramResult trained = run_program({"attention", "train",  "--task",  "adding",
-                                             "--length",  "8",      "--steps", "2",
-                                             "--test-samples", "5", "-o",      path,
+  const ProgramResult trained = run_program({"attention",
+                                             "train",
+                                             "--task",
+                                             "adding",
+                                             "--length",
+                                             "8",
+                                             "--steps",
+                                             "2",
+                                             "--test-samples",
+                                             "5",
+                                             "-o",
+                                             path,
                                              "--quiet"});
   EXPECT_EQ(trained.exit_code, 0) << trained.err;
   return path;
@@ -87,8 +96,7 @@ TEST(CliOutputFiles, TwoOutputsOfOneNameAreRefused) {
   fs::create_directory_symlink(folder, alias);
   refused({"compare", matrix, "--json", x, "--csv", (alias / "x.h5").string()});
   const std::string kept = temporary_dir();
-  expect_untouched(
-      folder, {"compare", matrix, "--save", kept, "--csv", kept + "/cur.h5"}, same);
+  expect_untouched(folder, {"compare", matrix, "--save", kept, "--csv", kept + "/cur.h5"}, same);
   expect_untouched(folder, {"compare", matrix, "--save", kept + "/d", "--csv", kept + "/d"}, same);
   EXPECT_THAT(names_in(kept), testing::IsEmpty());
 }
@@ -172,13 +180,10 @@ TEST(CliOutputFiles, AnOutputIsNeverAnInput) {
 
 TEST(CliOutputFiles, WhatStandardOutputGoesToIsNoOtherOutput) {
   const std::string folder = folder_with_factors();
-  RunningProgram run({"-c",
-                      "\"$1\" info \"$2/a.mtx\" --json \"$2/o\" --force >\"$2/o\"",
-                      "sh",
-                      program(),
-                      folder},
-                     {},
-                     "/bin/sh");
+  RunningProgram run(
+      {"-c", "\"$1\" info \"$2/a.mtx\" --json \"$2/o\" --force >\"$2/o\"", "sh", program(), folder},
+      {},
+      "/bin/sh");
   const ProgramResult result = run.wait();
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err, HasSubstr("standard output and --json are the same file"));
@@ -187,8 +192,7 @@ TEST(CliOutputFiles, WhatStandardOutputGoesToIsNoOtherOutput) {
 TEST(CliOutputFiles, ExportLooksAtAllFilesBeforeTheFirst) {
   const std::string folder = folder_with_factors();
   write_file(folder + "/g_2.mtx", "mine");
-  const ProgramResult refused =
-      run_program({"export", folder + "/s.h5", folder + "/g.mtx"});
+  const ProgramResult refused = run_program({"export", folder + "/s.h5", folder + "/g.mtx"});
   EXPECT_EQ(refused.exit_code, 3);
   EXPECT_THAT(refused.err, HasSubstr("g_2.mtx: cannot write: the file exists"));
   EXPECT_EQ(read_file(folder + "/g_2.mtx"), "mine");
@@ -215,15 +219,21 @@ ProgramResult run_while(const std::vector<std::string>& arguments,
 TEST(CliOutputFiles, AFileThatAppearsDuringTheFitStays) {
   const std::string folder = temporary_dir();
   const std::string output = folder + "/out.h5";
-  const ProgramResult result = run_while(
-      {"approximate", folder + "/p.mtx", "truncated_svd", "--rank", "2", "-o", output, "--json",
-       folder + "/j.json"},
-      folder + "/p.mtx",
-      [&] {
-        write_file(output, "mine");
-        write_file(folder + "/out.1.h5", "mine too");
-        write_file(folder + "/j.json", "mine as well");
-      });
+  const ProgramResult result = run_while({"approximate",
+                                          folder + "/p.mtx",
+                                          "truncated_svd",
+                                          "--rank",
+                                          "2",
+                                          "-o",
+                                          output,
+                                          "--json",
+                                          folder + "/j.json"},
+                                         folder + "/p.mtx",
+                                         [&] {
+                                           write_file(output, "mine");
+                                           write_file(folder + "/out.1.h5", "mine too");
+                                           write_file(folder + "/j.json", "mine as well");
+                                         });
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_THAT(result.err, HasSubstr("out.h5: another program made this file meanwhile"));
   EXPECT_THAT(result.err, HasSubstr(folder + "/out.2.h5"));
@@ -239,10 +249,10 @@ TEST(CliOutputFiles, AFileThatAppearsDuringTheFitStays) {
 TEST(CliOutputFiles, WithForceTheLastOneWins) {
   const std::string folder = temporary_dir();
   const std::string output = folder + "/out.h5";
-  const ProgramResult result = run_while(
-      {"approximate", folder + "/p.mtx", "cur", "--rank", "2", "-o", output, "--force"},
-      folder + "/p.mtx",
-      [&] { write_file(output, "another's"); });
+  const ProgramResult result =
+      run_while({"approximate", folder + "/p.mtx", "cur", "--rank", "2", "-o", output, "--force"},
+                folder + "/p.mtx",
+                [&] { write_file(output, "another's"); });
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(load_approximation(output).approximation.rows(), 16);
   EXPECT_THAT(names_in(folder), testing::ElementsAre("out.h5", "p.mtx"));
@@ -251,9 +261,18 @@ TEST(CliOutputFiles, WithForceTheLastOneWins) {
 TEST(CliOutputFiles, CheckpointsOfOneRunReplaceEachOther) {
   const std::string folder = temporary_dir();
   write_file(folder + "/a.mtx", mesh_text(6));
-  const ProgramResult result = run_program({"approximate", folder + "/a.mtx", "chord",
-                                            "--adam-steps", "20", "--max-iterations", "10", "--checkpoint-seconds",
-                                            "0.001", "-o", folder + "/out.h5", "--quiet"});
+  const ProgramResult result = run_program({"approximate",
+                                            folder + "/a.mtx",
+                                            "chord",
+                                            "--adam-steps",
+                                            "20",
+                                            "--max-iterations",
+                                            "10",
+                                            "--checkpoint-seconds",
+                                            "0.001",
+                                            "-o",
+                                            folder + "/out.h5",
+                                            "--quiet"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(names_in(folder), testing::ElementsAre("a.mtx", "out.h5"));
 }
@@ -329,15 +348,11 @@ TEST(CliOutputFiles, TheEndingOfAnotherFormatIsRefusedForHdf5) {
   expect_untouched(folder,
                    {"attention", "train", "--task", "adding", "-o", folder + "/x.safetensors"},
                    "matapprox attention weights");
-  EXPECT_EQ(run_program({"approximate",
-                         folder + "/a.mtx",
-                         "cur",
-                         "--rank",
-                         "2",
-                         "-o",
-                         folder + "/tolerance-0.5"})
-                .exit_code,
-            0);
+  EXPECT_EQ(
+      run_program(
+          {"approximate", folder + "/a.mtx", "cur", "--rank", "2", "-o", folder + "/tolerance-0.5"})
+          .exit_code,
+      0);
 }
 
 TEST(CliOutputFiles, NamesThatNoFileCanHaveAreFileErrors) {

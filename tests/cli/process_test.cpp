@@ -18,10 +18,9 @@ using testing::HasSubstr;
 /// SIGALRM, so with exit code -1, after a minute.
 ProgramResult run_line(const std::string& folder, const std::string& line) {
   write_file(folder + "/a.mtx", mesh_text(4));
-  return RunningProgram(
-             {"60", "/bin/sh", "-c", "P=$1; D=$2; " + line, "sh", program(), folder},
-             {},
-             "/usr/bin/timeout")
+  return RunningProgram({"60", "/bin/sh", "-c", "P=$1; D=$2; " + line, "sh", program(), folder},
+                        {},
+                        "/usr/bin/timeout")
       .wait();
 }
 
