@@ -5,9 +5,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fstream>
-#include <iostream>
+#include <sstream>
 
 #include "command_line/exit_codes.hpp"
+#include "command_line/output.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/options.hpp"
 #include "matapprox/core/types.hpp"
@@ -44,8 +45,8 @@ std::string words_to(const CLI::App* sub) {
 }
 
 int complain(const std::string& message, const std::string& words) {
-  fmt::print(stderr, "matapprox: {}\n", message);
-  fmt::print(stderr, "See: matapprox {}{}--help\n", words, words.empty() ? "" : " ");
+  write_stderr(fmt::format(
+      "matapprox: {}\nSee: matapprox {}{}--help\n", message, words, words.empty() ? "" : " "));
   return kUsage;
 }
 
@@ -106,6 +107,11 @@ Option Option::required(bool value) const {
 
 Option Option::type_name(const std::string& name) const {
   option_->type_name(name);
+  if (!name.empty()) {
+    option_->check([name](const std::string& value) {
+      return value.empty() ? fmt::format("{} is an empty text here", name) : std::string{};
+    });
+  }
   return *this;
 }
 
@@ -231,7 +237,7 @@ std::string CommandLine::named_command(int argc, const char* const* argv) const 
 int CommandLine::run(int argc, const char* const* argv) {
   CLI::App& app = parser_->app;
   if (argc < 2) {
-    fmt::print(stderr, "{}", app.help());
+    write_stderr(app.help());
     return kUsage;
   }
   if (const std::string message = misspelt_command(app, argv[1]); !message.empty())
@@ -239,7 +245,9 @@ int CommandLine::run(int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version
-    app.exit(success, std::cout, std::cerr);
+    std::ostringstream text;
+    app.exit(success, text, text);
+    write_stdout(text.str());
     return kDone;
   } catch (const CLI::ParseError& error) {
     return explain(app, error);

@@ -27,7 +27,8 @@ class Option {
  public:
   /// The command is wrong without it.
   Option required(bool value = true) const;
-  /// What help shows in place of the value: "FILE", or nothing.
+  /// What help shows in place of the value: "FILE", or nothing. What has a name there, a file for
+  /// one, may not be given as an empty text.
   Option type_name(const std::string& name) const;
   /// The heading below which help lists it.
   Option group(const std::string& heading) const;

@@ -1,19 +1,21 @@
 #include "command_line/exit_codes.hpp"
 
-#include <fmt/format.h>
-
-#include <cstdio>
+#include <filesystem>
 #include <new>
 #include <stdexcept>
 
 #include "command_line/interrupt.hpp"
+#include "command_line/output.hpp"
 #include "matapprox/core/error.hpp"
 
 namespace matapprox::app {
 namespace {
 
+/// Takes no memory: there may be none.
 int say(int code, const char* message) {
-  fmt::print(stderr, "matapprox: {}\n", message);
+  write_stderr("matapprox: ");
+  write_stderr(message);
+  write_stderr("\n");
   return code;
 }
 
@@ -25,6 +27,8 @@ int report_exception(const std::exception_ptr& failure) {
   } catch (const InvalidArgument& error) {
     return say(kUsage, error.what());
   } catch (const FileError& error) {
+    return say(kFile, error.what());
+  } catch (const std::filesystem::filesystem_error& error) {
     return say(kFile, error.what());
   } catch (const NumericalError& error) {
     return say(kNumerical, error.what());
@@ -38,8 +42,9 @@ int report_exception(const std::exception_ptr& failure) {
   } catch (const std::length_error&) {
     return say(kNotAvailable, "out of memory: no machine has room for an array of this size");
   } catch (const std::exception& error) {
-    fmt::print(
-        stderr, "matapprox: this is a defect of the program, please report it: {}\n", error.what());
+    write_stderr("matapprox: this is a defect of the program, please report it: ");
+    write_stderr(error.what());
+    write_stderr("\n");
     return kDefect;
   }
 }

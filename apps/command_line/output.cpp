@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 
+#include "core/require.hpp"
 #include "io/atomic_output.hpp"
+#include "io/file_format.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/io/delimited.hpp"
 #include "matapprox/io/hdf5_file.hpp"
@@ -22,11 +26,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A pipe or a device such as /dev/null: written to directly, never replaced.
-bool is_special(const fs::path& path) {
-  std::error_code ignored;
-  const fs::file_status status = fs::status(path, ignored);
-  return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
+/// Links to the streams of this process.
+bool is_open_stream(const std::string& path) {
+  constexpr std::array<const char*, 4> kStarts{
+      "/dev/std", "/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/"};
+  return std::any_of(
+      kStarts.begin(), kStarts.end(), [&](const char* start) { return path.starts_with(start); });
 }
 
 [[noreturn]] void refuse(const std::string& path, const std::string& reason) {
@@ -53,25 +58,31 @@ std::string csv_text(const Matrix& block) {
 
 }  // namespace
 
+bool is_special(const std::string& path) {
+  if (is_open_stream(path)) return true;
+  std::error_code ignored;
+  const fs::file_status status = fs::status(path, ignored);
+  return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
+}
+
 void check_output(const std::string& path, bool force) {
   if (path.empty() || path == "-" || is_special(path)) return;
-  std::error_code ignored;
+  std::error_code failure;
   const fs::path folder =
       fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
-  if (fs::is_directory(path, ignored)) refuse(path, "it is a folder");
-  if (!fs::exists(folder, ignored))
+  if (fs::is_directory(path, failure)) refuse(path, "it is a folder");
+  const fs::file_status parent = fs::status(folder, failure);
+  if (parent.type() == fs::file_type::not_found)
     refuse(path, fmt::format("the folder '{}' does not exist", folder.string()));
-  if (!fs::is_directory(folder, ignored))
-    refuse(path, fmt::format("'{}' is not a folder", folder.string()));
-  if (fs::exists(path, ignored) && !force) refuse(path, "the file exists; --force overwrites it");
+  if (failure) refuse(path, failure.message());
+  if (!fs::is_directory(parent)) refuse(path, fmt::format("'{}' is not a folder", folder.string()));
+  // A link counts, wherever it leads: it would be replaced.
+  const fs::file_status status = fs::symlink_status(path, failure);
+  if (failure && status.type() != fs::file_type::not_found) refuse(path, failure.message());
+  if (fs::exists(status) && !force) refuse(path, "the file exists; --force overwrites it");
   if (access(folder.c_str(), W_OK | X_OK) != 0) {
     refuse(path, fmt::format("the folder '{}' is not writable", folder.string()));
   }
-}
-
-void check_replaceable(const std::string& path, bool force) {
-  if (is_special(path)) refuse(path, "it is not a regular file");
-  check_output(path, force);
 }
 
 void prepare_folder(const std::string& path) {
@@ -88,6 +99,11 @@ void write_stdout(const std::string& text) {
   if (!written || std::fflush(stdout) != 0) refuse("standard output", std::strerror(errno));
 }
 
+void write_stderr(std::string_view text) noexcept {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
 void write_text(const std::string& path, const std::string& text) {
   if (path == "-") {
     write_stdout(text);
@@ -95,7 +111,7 @@ void write_text(const std::string& path, const std::string& text) {
     write_directly(path, text);
   } else {
     AtomicOutput output(path);
-    write_directly(output.temporary_path(), text);
+    output.write(text);
     output.commit();
   }
 }
@@ -110,6 +126,26 @@ void check_block_format(const std::string& path) {
       fmt::format("{}: unknown extension '{}'; results are written as .npy, .mtx, .csv or .h5",
                   path,
                   extension));
+}
+
+void check_hdf5_name(const std::string& option,
+                     const std::string& path,
+                     const std::string& advice) {
+  FileFormat format = FileFormat::kHdf5;
+  try {
+    format = format_of_name(path);
+  } catch (const FileError&) {  // a name that says nothing
+  }
+  constexpr std::array<const char*, 5> kWritten{".json", ".html", ".svg", ".safetensors", ".tex"};
+  const std::string extension = fs::path(path).extension().string();
+  const bool is_other = format != FileFormat::kHdf5 ||
+                        std::find(kWritten.begin(), kWritten.end(), extension) != kWritten.end();
+  require(!is_other,
+          "{} {}: an HDF5 file is written here, and '{}' is the ending of another format; {}",
+          option,
+          path,
+          extension,
+          advice);
 }
 
 void write_block(const std::string& path, const Matrix& block) {

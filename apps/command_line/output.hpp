@@ -1,25 +1,29 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "matapprox/core/types.hpp"
 
 namespace matapprox::app {
 
-/// Called before any long work: throws FileError if `path` cannot become an output file: its folder
-/// is missing or not writable, it is a folder, or it exists and `force` is not given. Empty and "-"
-/// (standard output) are fine.
-void check_output(const std::string& path, bool force);
+/// A pipe, a device such as /dev/null, or an open stream such as /dev/stdout: written to directly,
+/// never replaced.
+bool is_special(const std::string& path);
 
-/// The same for a file that is replaced by rename, which must not happen to a device or a pipe:
-/// also throws FileError for those.
-void check_replaceable(const std::string& path, bool force);
+/// Throws FileError if `path` cannot become an output file: its folder is missing or not writable,
+/// it is a folder, or it exists and `force` is not given. Empty, "-" (standard output) and what is
+/// special are fine. A command asks a FilePlan, which calls this.
+void check_output(const std::string& path, bool force);
 
 /// Makes a folder, not its parents, unless it is there. Throws FileError.
 void prepare_folder(const std::string& path);
 
 /// Writes to standard output; throws FileError if that fails (a full disk behind a redirection).
 void write_stdout(const std::string& text);
+
+/// Writes to standard error, as far as that can be done: there is no one else to tell.
+void write_stderr(std::string_view text) noexcept;
 
 /// Writes a whole file, or standard output for "-". A file appears only when complete.
 void write_text(const std::string& path, const std::string& text);
@@ -29,5 +33,9 @@ void write_text(const std::string& path, const std::string& text);
 void write_block(const std::string& path, const Matrix& block);
 /// Throws InvalidArgument, naming the legal ones, unless write_block knows the extension.
 void check_block_format(const std::string& path);
+
+/// Throws InvalidArgument, ending with `advice`, for a file whose name says that it is of another
+/// format than HDF5, in which `option` writes it.
+void check_hdf5_name(const std::string& option, const std::string& path, const std::string& advice);
 
 }  // namespace matapprox::app

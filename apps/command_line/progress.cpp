@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+
+#include "command_line/output.hpp"
 
 namespace matapprox::app {
 
@@ -46,16 +47,14 @@ void ProgressLine::update(const Progress& progress) {
 
 void ProgressLine::print(const std::string& text) {
   if (!shown_) return;
-  fmt::print(stderr, "\r\033[K{}", text);
-  std::fflush(stderr);
+  write_stderr("\r\033[K" + text);
   printed_ = Clock::now();
   dirty_ = true;
 }
 
 void ProgressLine::clear() {
   if (!dirty_) return;
-  fmt::print(stderr, "\r\033[K");
-  std::fflush(stderr);
+  write_stderr("\r\033[K");
   dirty_ = false;
 }
 

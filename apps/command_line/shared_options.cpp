@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "command_line/output.hpp"
 #include "command_line/progress.hpp"
 #include "core/require.hpp"
+#include "kernels/blas_library.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/threads.hpp"
 
@@ -22,7 +22,7 @@ std::string flag_of(const std::string& option_name) {
 }
 
 void note(bool quiet, const std::string& text) {
-  if (!quiet) fmt::print(stderr, "{}\n", text);
+  if (!quiet) write_stderr(text + "\n");
 }
 
 void NamedFlags::add(const Command& command,
@@ -95,6 +95,7 @@ void CommonOptions::add(const Command& command, bool with_seed) {
 }
 
 void CommonOptions::apply() const {
+  kernels::require_blas_buffer();
   if (!threads_) return;
   require(*threads_ >= 1 && *threads_ <= 4096, "--threads {} is outside 1..4096", *threads_);
   set_threads(*threads_);
@@ -154,7 +155,11 @@ void JsonOptions::add(const Command& command) {
   command.add_flag("--force", force_, "Overwrite output files that exist");
 }
 
-void JsonOptions::check_other(const std::string& path) const { check_output(path, force_); }
+FilePlan JsonOptions::files() const {
+  FilePlan plan(force_);
+  plan.writes("--json", path_);
+  return plan;
+}
 
 void JsonOptions::write(const report::Json& json) const { write(report::to_text(json)); }
 
@@ -250,7 +255,7 @@ void InfoOptions::add(const Command& command) {
 void InfoOptions::check() const {
   common.apply();
   device.check();
-  json.check();
+  json.files().reads(input.path());
 }
 
 }  // namespace matapprox::app

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "command_line/command_line.hpp"
+#include "command_line/file_plan.hpp"
 #include "matapprox/backends/placement.hpp"
 #include "matapprox/core/budget.hpp"
 #include "matapprox/io/load.hpp"
@@ -65,7 +66,8 @@ class InputOptions {
 class CommonOptions {
  public:
   void add(const Command& command, bool with_seed);
-  void apply() const;  ///< sets the number of threads
+  /// Sets the number of threads. Throws NotAvailable where the BLAS could not run.
+  void apply() const;
   std::uint64_t seed() const { return seed_; }
   bool quiet() const { return quiet_; }
 
@@ -102,9 +104,8 @@ class DeviceOptions {
 class JsonOptions {
  public:
   void add(const Command& command);
-  void check() const { check_other(path_); }
-  /// The same test for another output of this command.
-  void check_other(const std::string& path) const;
+  /// The beginning of what a command reads and writes: the file of --json, checked.
+  FilePlan files() const;
   bool force() const { return force_; }
   bool replaces_text() const { return path_ == "-"; }
   void write(const report::Json& json) const;  ///< nothing without --json

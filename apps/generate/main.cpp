@@ -1,6 +1,7 @@
 // matapprox-generate FOLDER: writes the matrices of matrices/ and their index.csv into an existing
 // folder. The same bytes on every machine: all randomness is core/random, all arithmetic + - * /
 // sqrt.
+#include <csignal>
 #include <exception>
 #include <iostream>
 #include <string>
@@ -120,6 +121,7 @@ int main(int count, char** arguments) {
     std::cerr << "usage: matapprox-generate FOLDER\n";
     return 2;
   }
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a failed write
   try {
     generate::Catalogue catalogue(arguments[1]);
     add_meshes_and_graphs(catalogue);

@@ -8,6 +8,7 @@
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
 #include "core/require.hpp"
+#include "io/atomic_output.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/io/saved_approximation.hpp"
@@ -62,9 +63,8 @@ report::Json values_json(const Matrix& block) {
 int run_apply(const ApplyCommand& command) {
   command.common.apply();
   command.device.check();
-  command.json.check();
   check_block_format(command.output);
-  check_replaceable(command.output, command.json.force());
+  command.json.files().reads(command.saved).reads(command.block).replaces("-o", command.output);
   const SavedApproximation saved = load_approximation(command.saved);
   const Approximation& B = saved.approximation;
   const Matrix X = read_block(command, command.transpose ? B.rows() : B.cols());
@@ -83,9 +83,10 @@ int run_apply(const ApplyCommand& command) {
   json["rows"] = Y.rows();
   json["cols"] = Y.cols();
   json["seconds"] = seconds;
-  json["output"] = to_stdout ? report::Json(nullptr) : report::Json(command.output);
-  json["values"] = to_stdout ? values_json(Y) : report::Json(nullptr);
   if (!(to_stdout && command.json.replaces_text())) write_block(command.output, Y);
+  json["output"] =
+      to_stdout ? report::Json(nullptr) : report::Json(place_of_output(command.output));
+  json["values"] = to_stdout ? values_json(Y) : report::Json(nullptr);
   command.json.write(json);
   return kDone;
 }

@@ -11,6 +11,7 @@
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
 #include "core/require.hpp"
+#include "io/atomic_output.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/methods/registry.hpp"
 #include "matapprox/report/checkpoint.hpp"
@@ -141,12 +142,13 @@ int finish(const Session& session, const RunResult& result) {
   report.path = command.input.path();
   report.description = session.input.matrix->description();
   report.facts = session.facts;
-  report.basis = "saved to " + command.output;
+  const std::string saved_to = place_of_output(command.output);
+  report.basis = "saved to " + saved_to;
   report.seed = command.common.seed();
   report.threads = threads();
   report.rows.push_back(
       comparison_row(std::string(session.method.name), result, measured, interrupted));
-  report.rows.back().saved_to = command.output;
+  report.rows.back().saved_to = saved_to;
   command.json.write(report::to_json(report));
   if (!command.json.replaces_text()) write_stdout(comparison_table(report));
   return interrupted ? kInterrupted : kDone;
@@ -163,9 +165,16 @@ int run_approximate(const ApproximateCommand& command) {
           "--resume and --warm-start exclude each other");
   const Method& method = find_method(command.method.name());
   const NamedOptions options = all_options(command, method);
-  command.json.check();
   require(command.output != "-", "-o: factors are written to a file, not to standard output");
-  check_replaceable(command.output, command.resume || command.json.force());
+  check_hdf5_name(
+      "-o",
+      command.output,
+      "save to a name such as out.h5, then `matapprox export out.h5 out.npz` writes the "
+      "factors for other programs");
+  command.json.files()
+      .reads(command.input.path())
+      .reads(command.warm_start)
+      .replaces("-o", command.output, command.resume);
 
   std::optional<SavedApproximation> previous;
   if (command.resume)

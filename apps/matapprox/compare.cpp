@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
 #include "core/require.hpp"
+#include "io/atomic_output.hpp"
 #include "matapprox/io/saved_approximation.hpp"
 #include "matapprox/report/comparison.hpp"
 #include "report_output.hpp"
@@ -63,12 +65,16 @@ void check_methods(const std::vector<std::string>& chosen) {
 }
 
 /// Makes the folder of --save and refuses files that are there.
-void prepare_save_folder(const CompareCommand& command) {
+void prepare_save_folder(const CompareCommand& command, FilePlan& files) {
   if (command.save_folder.empty()) return;
-  prepare_folder(command.save_folder);
-  for (const std::string& method :
-       command.methods.empty() ? comparison_methods() : command.methods) {
-    command.json.check_other(saved_path(command, method));
+  files.makes_folder("--save", command.save_folder);
+  std::vector<std::string> methods =
+      command.methods.empty() ? comparison_methods() : command.methods;
+  std::sort(methods.begin(), methods.end());  // one may be named twice
+  methods.erase(std::unique(methods.begin(), methods.end()), methods.end());
+  for (const std::string& method : methods) {
+    const std::string path = saved_path(command, method);
+    files.replaces(path, path);
   }
 }
 
@@ -104,10 +110,11 @@ Comparison run_comparison(const CompareCommand& command,
   events.finished = [&](ComparisonRow& row, const RunResult& result) {
     if (builder) builder->add(row, result);
     if (command.save_folder.empty()) return;
-    row.saved_to = saved_path(command, row.method);
-    save(*row.saved_to,
+    const std::string path = saved_path(command, row.method);
+    save(path,
          result.approximation,
          saved_record(loaded, result, row.measurement, row.interrupted, ResumeState{}));
+    row.saved_to = place_of_output(path);
   };
   Comparison comparison = compare(*loaded.matrix, options, control, events);
   comparison.path = command.input.path();
@@ -123,7 +130,7 @@ Comparison run_comparison(const CompareCommand& command,
 int outcome(const Comparison& comparison) {
   if (comparison.interrupted()) return kInterrupted;
   if (comparison.any_ok()) return kDone;
-  fmt::print(stderr, "matapprox: no method gave a result; the first reason:\n");
+  write_stderr("matapprox: no method gave a result; the first reason:\n");
   for (const ComparisonRow& row : comparison.rows) {
     if (row.failure) return report_exception(row.failure);
   }
@@ -140,10 +147,10 @@ int run_compare(const CompareCommand& command) {
           "--measure none: a comparison without errors says nothing");
   require(!(command.json.replaces_text() && command.csv == "-"),
           "--json - and --csv - exclude each other");
-  command.json.check();
-  command.json.check_other(command.csv);
-  prepare_save_folder(command);
-  command.report.check(command.json, command.methods);
+  FilePlan files = command.json.files();
+  files.reads(command.input.path()).writes("--csv", command.csv);
+  prepare_save_folder(command, files);
+  command.report.check(files, command.methods);
 
   LoadedMatrix loaded = command.input.load(command.common.quiet());
   const Placement placement = command.device.place(loaded.matrix, command.common.quiet());

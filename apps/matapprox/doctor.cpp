@@ -220,7 +220,7 @@ std::string to_text(const Findings& findings) {
 
 int run_doctor(const DoctorCommand& command) {
   command.common.apply();
-  command.json.check();
+  command.json.files();
   const Findings findings = examine();
   command.json.write(to_json(findings));
   if (!command.json.replaces_text()) write_stdout(to_text(findings));

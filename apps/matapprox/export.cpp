@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <memory>
 
 #include "command_line/exit_codes.hpp"
 #include "command_line/output.hpp"
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
+#include "io/atomic_output.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/io/saved_approximation.hpp"
 
@@ -22,19 +22,16 @@ struct ExportCommand {
   JsonOptions json;
 };
 
-/// The first of the files that a .mtx export writes, out_1.mtx; the path itself for other formats.
-std::string first_file(const std::string& output) {
-  const std::filesystem::path path = output;
-  if (path.extension() != ".mtx") return output;
-  return (path.parent_path() / (path.stem().string() + "_1.mtx")).string();
-}
-
 int run_export(const ExportCommand& command) {
   command.common.apply();
-  command.json.check();
-  check_replaceable(first_file(command.output), command.json.force());
+  FilePlan plan = command.json.files();
+  plan.reads(command.saved);
   const SavedApproximation saved = load_approximation(command.saved);
-  const std::vector<std::string> files = export_approximation(command.output, saved.approximation);
+  // All of them before the first is written.
+  for (const std::string& file : exported_files(command.output, saved.approximation))
+    plan.replaces(file, file);
+  std::vector<std::string> files = export_approximation(command.output, saved.approximation);
+  for (std::string& file : files) file = place_of_output(file);
 
   report::Json json = report::document_head(saved.approximation.summary.seed, threads());
   json["saved"] = command.saved;

@@ -190,7 +190,8 @@ Described describe_matrix(const InfoOptions& command) {
 
 Described describe_file(const InfoOptions& command) {
   const std::string& path = command.input.path();
-  const bool whole = !command.input.changed() && std::filesystem::is_regular_file(path);
+  std::error_code ignored;  // of a file that cannot be reached; who reads it says why
+  const bool whole = !command.input.changed() && std::filesystem::is_regular_file(path, ignored);
   if (whole && is_saved_approximation(path)) return describe_approximation(path);
   if (whole && is_saved_model(path)) start_attention_program(path + ": a saved model");
   return describe_matrix(command);

@@ -2,15 +2,15 @@
 
 #include "attention_program.hpp"
 #include "command_line/command_line.hpp"
-#include "command_line/exit_codes.hpp"
 #include "command_line/invocation.hpp"
+#include "command_line/process.hpp"
 #include "commands.hpp"
 #include "kernels/lapack.hpp"
 #include "matapprox/report/build_info.hpp"
 
 int main(int argc, char** argv) {
   using namespace matapprox;
-  try {
+  return app::run_process(argv, [&] {
     // Blocks of columns come and go all the time: freed memory is kept, as giving it back and
     // taking it again costs a page fault for every 4 kB.
     mallopt(M_MMAP_THRESHOLD, 1 << 28);
@@ -37,7 +37,5 @@ int main(int argc, char** argv) {
     if (line.named_command(argc, argv) == "attention") app::start_attention_program("attention");
     kernels::configure_blas();
     return line.run(argc, argv);
-  } catch (...) {
-    return app::report_exception(std::current_exception());
-  }
+  });
 }

@@ -100,7 +100,7 @@ Comparison measured_comparison(const MeasureCommand& command,
 int run_measure(const MeasureCommand& command) {
   command.common.apply();
   command.device.check();
-  command.json.check();
+  command.json.files().reads(command.saved).reads(command.input.path());
   const SavedApproximation saved = load_approximation(command.saved);
   LoadedMatrix matrix = command.input.load(command.common.quiet());
   matrix.matrix = command.device.place(matrix.matrix, command.common.quiet()).matrix;

@@ -21,7 +21,7 @@ struct MethodsCommand {
 Listed listed(const Method& method) { return {method.name, method.summary, method.options()}; }
 
 int run_methods(const MethodsCommand& command) {
-  command.json.check();
+  command.json.files();
   std::vector<const Method*> shown;
   if (command.name.empty()) {
     for (const Method& method : methods()) shown.push_back(&method);

@@ -46,16 +46,18 @@ void ReportOutput::add(const Command& command) {
       .type_name("");
 }
 
-void ReportOutput::check(const JsonOptions& json, const std::vector<std::string>& methods) const {
+void ReportOutput::check(FilePlan& files, const std::vector<std::string>& methods) const {
   require(sweep_seconds_ >= 0, "--sweep-seconds {} is negative", sweep_seconds_);
   if (!is_wanted()) return;
   require(page_ != "-", "--report: the page is written to a file, not to standard output");
-  json.check_other(page_);
+  files.writes("--report", page_);
   require_report_tools();
   if (plots_.empty()) return;
-  prepare_folder(plots_);
-  for (const std::string& name : report_plot_names(methods))
-    json.check_other(plot_path(plots_, name));
+  files.makes_folder("--plots", plots_);
+  for (const std::string& name : report_plot_names(methods)) {
+    const std::string path = plot_path(plots_, name);
+    files.writes(path, path);
+  }
 }
 
 ReportOptions ReportOutput::options(const Provenance& provenance) const {

@@ -17,7 +17,7 @@ class ReportOutput {
   double sweep_seconds() const { return sweep_seconds_; }
   /// Called before any long work: throws InvalidArgument, FileError for what cannot be written, and
   /// NotAvailable if the charts cannot be drawn. Makes the folder of --plots.
-  void check(const JsonOptions& json, const std::vector<std::string>& methods) const;
+  void check(FilePlan& files, const std::vector<std::string>& methods) const;
   ReportOptions options(const Provenance& provenance) const;
   void write(const Report& report) const;
 

@@ -18,6 +18,7 @@
 #include "matapprox/reproduce/reproduction.hpp"
 #include "matapprox/reproduce/reproduction_page.hpp"
 #include "matapprox/reproduce/timing.hpp"
+#include "reproduce/matrix_file.hpp"
 
 namespace matapprox::app {
 namespace {
@@ -136,20 +137,32 @@ std::string plot_path(const ReproduceCommand& command, const std::string& name) 
   return (fs::path(command.plots) / name).string();
 }
 
-void check_outputs(const ReproduceCommand& command) {
+void check_outputs(const ReproduceCommand& command,
+                   const ReproductionOptions& options,
+                   const std::vector<PaperMatrix>& matrices) {
   const std::vector<std::string> others{command.csv, command.markdown, command.latex};
   const auto to_stdout =
       std::count(others.begin(), others.end(), "-") + (command.json.replaces_text() ? 1 : 0);
   require(to_stdout <= 1, "only one of --json, --csv, --markdown and --latex can be -");
-  command.json.check();
-  for (const std::string& path : others) command.json.check_other(path);
+  FilePlan files = command.json.files();
+  for (const PaperMatrix& matrix : matrices) {
+    files.reads(reproduction::find_file(options.matrices, matrix).value_or(""));
+    for (const char* ending : {".json", ".h5", ".png", ".unfinished.h5"})
+      files.keeps((fs::path(options.folder) / (matrix.file_name() + ending)).string());
+  }
+  files.writes("--csv", command.csv)
+      .writes("--markdown", command.markdown)
+      .writes("--latex", command.latex);
   require(command.report != "-", "--report: the page is written to a file, not to standard output");
-  command.json.check_other(command.report);
+  files.writes("--report", command.report);
   if (!command.report.empty() || !command.plots.empty()) require_report_tools();
+  files.makes_folder("-o", options.folder);
   if (command.plots.empty()) return;
-  prepare_folder(command.plots);
-  for (const std::string& name : reproduction_plot_names())
-    command.json.check_other(plot_path(command, name));
+  files.makes_folder("--plots", command.plots);
+  for (const std::string& name : reproduction_plot_names()) {
+    const std::string path = plot_path(command, name);
+    files.writes(path, path);
+  }
 }
 
 bool prints_table(const ReproduceCommand& command) {
@@ -173,19 +186,19 @@ void write_outputs(const ReproduceCommand& command, const Reproduction& result) 
 int reproduction_outcome(const Reproduction& result) {
   const std::size_t done = result.finished().size();
   for (const ReproducedRow* row : result.unfinished())
-    fmt::print(stderr, "matapprox: {}: {}\n", row->paper.name, row->status);
+    write_stderr(fmt::format("matapprox: {}: {}\n", row->paper.name, row->status));
   if (result.interrupted) {
-    fmt::print(stderr,
-               "matapprox: interrupted; {} of {} rows are done and kept in {}: the same command "
-               "goes on from there\n",
-               done,
-               result.rows.size(),
-               result.options.folder);
+    write_stderr(
+        fmt::format("matapprox: interrupted; {} of {} rows are done and kept in {}: the same "
+                    "command goes on from there\n",
+                    done,
+                    result.rows.size(),
+                    result.options.folder));
     return kInterrupted;
   }
   for (const ReproducedRow* row : result.unfinished()) {
     if (!row->failure) continue;
-    fmt::print(stderr, "matapprox: not every row has a result; the first reason:\n");
+    write_stderr("matapprox: not every row has a result; the first reason:\n");
     return report_exception(row->failure);
   }
   return kDone;
@@ -200,7 +213,7 @@ int run_timing(const ReproduceCommand& command) {
                                   command.matrices,
                                   command.folder})
     require(path.empty(), "reproduce timing: there is only --json, --threads and --quiet");
-  command.json.check();
+  command.json.files();
   note(command.common.quiet(), "timing the kernels; give it an idle machine");
   const KernelTimings timings = time_kernels();
   command.json.write(timings_json(timings));
@@ -213,8 +226,7 @@ int run_reproduce(const ReproduceCommand& command) {
   command.device.check_cpu_only("reproduce");
   if (command.what == "timing") return run_timing(command);
   const ReproductionOptions options = reproduction_options(command);
-  select_matrices(options.table, options.rows);
-  check_outputs(command);
+  check_outputs(command, options, select_matrices(options.table, options.rows));
   prepare_kept_folder(options.folder);
 
   RowsProgress progress(command.common.quiet());

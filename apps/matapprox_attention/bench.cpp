@@ -181,7 +181,7 @@ report::Json to_json(const TimedAttention& row) {
 
 int run_bench(const BenchCommand& command) {
   command.device.check_cpu_only("attention bench");
-  command.json.check();
+  command.json.files();
   const std::vector<ChosenMechanism> mechanisms = chosen_mechanisms(command);
   attention::AttentionShape shape;
   shape.width = command.width;

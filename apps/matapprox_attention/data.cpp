@@ -8,6 +8,7 @@
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
 #include "core/require.hpp"
+#include "io/atomic_output.hpp"
 #include "matapprox/tasks/import.hpp"
 #include "matapprox/tasks/task.hpp"
 #include "matapprox/tasks/token_file.hpp"
@@ -35,14 +36,15 @@ tasks::ImportFormat format_of(const std::string& name) {
 }
 
 int run_import(const ImportCommand& command) {
-  check_replaceable(command.output, command.force);
+  check_hdf5_name("-o", command.output, "save to a name such as tokens.h5");
+  FilePlan(command.force).reads(command.path).replaces("-o", command.output);
   const tasks::TokenSet set =
       tasks::import_tokens(format_of(command.format),
                            command.path,
                            options_from<tasks::ImportOptions>(command.flags.given()));
   tasks::write_token_file(command.output, set);
   write_stdout(fmt::format("{}: {} sequences of up to {} tokens, {} token ids, {} classes\n",
-                           command.output,
+                           place_of_output(command.output),
                            set.size(),
                            set.longest(),
                            set.vocabulary,

@@ -37,10 +37,12 @@ tasks::Split split_of(const std::string& name) {
 int run_evaluate(const EvaluateCommand& command) {
   command.common.apply();
   command.device.check_cpu_only("attention evaluate");
-  command.json.check();
+  FilePlan files = command.json.files();
+  files.reads(command.model);
   require(command.samples >= 1, "--samples {} is below 1", command.samples);
   const tasks::Split split = split_of(command.split);
   training::SavedModel saved = training::load_model(command.model);
+  files.reads(data_path(saved));
   if (command.truncate_rank)
     training::truncate_scores(saved.model, *command.truncate_rank, saved.state.best);
   const std::uint64_t seed = command.data_seed.value_or(saved.seed);

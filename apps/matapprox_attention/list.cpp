@@ -22,7 +22,7 @@ struct ListCommand {
 };
 
 int run_list(const ListCommand& command) {
-  command.json.check();
+  command.json.files();
   std::vector<Listed> mechanisms;
   for (const auto& m : attention::mechanisms())
     mechanisms.push_back({m.name, m.summary, m.options()});

@@ -1,6 +1,6 @@
 #include "command_line/command_line.hpp"
-#include "command_line/exit_codes.hpp"
 #include "command_line/invocation.hpp"
+#include "command_line/process.hpp"
 #include "commands.hpp"
 #include "kernels/lapack.hpp"
 #include "matapprox/report/build_info.hpp"
@@ -30,7 +30,7 @@ void add_attention(const matapprox::app::Command& program) {
 /// are; so help and messages call it matapprox.
 int main(int argc, char** argv) {
   using namespace matapprox;
-  try {
+  return app::run_process(argv, [&] {
     kernels::configure_blas();
     app::keep_invocation(argc, argv);
     app::CommandLine line(
@@ -41,7 +41,5 @@ int main(int argc, char** argv) {
     add_attention(line.program());
     app::add_model_info(line.program());
     return line.run(argc, argv);
-  } catch (...) {
-    return app::report_exception(std::current_exception());
-  }
+  });
 }

@@ -9,6 +9,7 @@
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
 #include "core/require.hpp"
+#include "io/atomic_output.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/training/attention_on_sample.hpp"
@@ -87,7 +88,7 @@ report::Json map_json(const MapCommand& command,
   json["head"] = command.summary ? report::Json(nullptr) : report::Json(command.head);
   json["rows"] = E.rows();
   json["cols"] = E.cols();
-  json["output"] = command.output;
+  json["output"] = place_of_output(command.output);
   return json;
 }
 
@@ -152,17 +153,18 @@ void write_correlations(const MapCommand& command, const training::SavedModel& s
 
 int run_map(const MapCommand& command) {
   command.common.apply();
-  command.json.check();
   require(command.output.empty() != command.other.empty(),
           "give -o, a file for the map, or --correlate, another model");
   require(command.samples >= 1, "--samples {} is below 1", command.samples);
   if (!command.output.empty()) {
     if (!is_picture(command.output)) check_block_format(command.output);
-    command.json.check_other(command.output);
     require(command.output != "-" || !command.json.replaces_text(),
             "-o - and --json - exclude each other");
   }
+  FilePlan files = command.json.files();
+  files.reads(command.model).reads(command.other).writes("-o", command.output);
   const training::SavedModel saved = training::load_model(command.model);
+  files.reads(data_path(saved));
   if (command.other.empty()) {
     write_map(command, saved);
   } else {

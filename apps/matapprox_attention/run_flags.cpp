@@ -130,4 +130,11 @@ std::unique_ptr<tasks::Task> task_of(const training::SavedModel& saved, std::uin
   return tasks::make_task(saved.task, saved.task_options, seed);
 }
 
+std::string data_path(const training::SavedModel& saved) {
+  for (const auto& [name, value] : saved.task_options) {
+    if (name == "path") return value;
+  }
+  return {};
+}
+
 }  // namespace matapprox::app

@@ -24,6 +24,8 @@ class RunFlags {
   /// The run that the flags describe, before its first step, with every option spelled out. Throws
   /// InvalidArgument without a task.
   training::SavedModel described(std::uint64_t seed) const;
+  /// The file of --config, empty if there is none.
+  const std::string& config() const { return config_; }
 
  private:
   /// One line of the file, unless the command line gives that option.
@@ -48,5 +50,8 @@ std::vector<OwnedFlags::Owner> all_tasks();
 
 /// The task of a saved model; with `seed` other data of the same kind.
 std::unique_ptr<tasks::Task> task_of(const training::SavedModel& saved, std::uint64_t seed);
+
+/// The file that its task reads; empty if the task makes its samples.
+std::string data_path(const training::SavedModel& saved);
 
 }  // namespace matapprox::app

@@ -98,7 +98,7 @@ report::Json spectrum_json(const CumulativeSpectrum& spectrum, const std::vector
 
 int run_spectrum(const SpectrumCommand& command) {
   command.common.apply();
-  command.json.check();
+  command.json.files().reads(command.input.path());
   const auto A = matrix_of(command);
   require(std::max(A->rows(), A->cols()) <= kLargestSpectrum,
           "a matrix of {} x {}: all singular values are for up to {} a side; "

@@ -14,6 +14,7 @@
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
 #include "core/require.hpp"
+#include "io/atomic_output.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/training/weights.hpp"
 #include "report/gnuplot.hpp"
@@ -55,7 +56,8 @@ void require_same(const char* what, const NamedOptions& now, const NamedOptions&
 /// The state to go on from.
 training::TrainingState resumed_state(const TrainCommand& command,
                                       const training::SavedModel& described) {
-  require(std::filesystem::exists(command.output),
+  std::error_code ignored;
+  require(std::filesystem::exists(command.output, ignored),
           "--resume: {} does not exist; without --resume the run begins",
           command.output);
   training::SavedModel saved = training::load_model(command.output);
@@ -144,7 +146,8 @@ training::TrainingEnd train(const TrainCommand& command,
   try {
     return trainer.run(saved.state, saved.seed, control);
   } catch (const NumericalError& failure) {
-    throw NumericalError(fmt::format("{}; {}", failure.what(), kept_text(command.output, kept)));
+    throw NumericalError(
+        fmt::format("{}; {}", failure.what(), kept_text(place_of_output(command.output), kept)));
   }
 }
 
@@ -182,10 +185,9 @@ std::optional<tasks::Floor> control_floor(const TrainCommand& command,
       e.samples};
 }
 
-/// Throws InvalidArgument or FileError for what would only show after the training.
-void check(const TrainCommand& command) {
-  command.json.check();
-  command.json.check_other(command.chart);
+/// Throws InvalidArgument or FileError for what would only show after the training. The files that
+/// are read and written, but for those of the task.
+FilePlan check(const TrainCommand& command) {
   check_chart(command.chart);
   if (!command.chart.empty()) report::require_gnuplot();
   require(!command.resume || command.start_from.empty(),
@@ -196,7 +198,16 @@ void check(const TrainCommand& command) {
   require(command.checkpoint_seconds > 0,
           "--checkpoint-seconds {} is not positive",
           command.checkpoint_seconds);
-  check_replaceable(command.output, command.resume || command.json.force());
+  check_hdf5_name("-o",
+                  command.output,
+                  "save to a name such as model.h5, then `matapprox attention weights model.h5 -o "
+                  "model.safetensors` writes the parameters for other programs");
+  FilePlan files = command.json.files();
+  files.reads(command.start_from)
+      .reads(command.run.config())
+      .writes("--chart", command.chart)
+      .replaces("-o", command.output, command.resume);
+  return files;
 }
 
 /// Tests the best parameters and says what came of the run.
@@ -216,23 +227,25 @@ void write_report(const TrainCommand& command,
   report::Json json = report::document_head(saved.seed, threads());
   add_to(json, report);
   json["training"]["end"] = enum_name(end);
-  json["saved_to"] = command.output;
+  const std::string saved_to = place_of_output(command.output);
+  json["saved_to"] = saved_to;
   command.json.write(json);
   if (!command.chart.empty()) write_chart(command.chart, saved.state.history);
   if (command.json.replaces_text()) return;
   const char* more =
       end == training::TrainingEnd::kMaxSeconds ? "; the same command with --resume goes on" : "";
   write_stdout(report_text(report) +
-               fmt::format("\nended by {}; saved to {}{}\n", enum_name(end), command.output, more));
+               fmt::format("\nended by {}; saved to {}{}\n", enum_name(end), saved_to, more));
 }
 
 int run_train(TrainCommand& command) {
   command.run.read_config();
   command.common.apply();
   command.device.check();
-  check(command);
+  FilePlan files = check(command);
 
   training::SavedModel saved = command.run.described(command.common.seed());
+  files.reads(data_path(saved));
   training::Model<float> model(saved.model);
   const auto task = task_of(saved, saved.seed);
   const auto options = options_from<training::TrainingOptions>(saved.training_options);

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "command_line/exit_codes.hpp"
-#include "command_line/output.hpp"
+#include "command_line/file_plan.hpp"
 #include "commands.hpp"
 #include "core/require.hpp"
 
@@ -22,7 +22,7 @@ int run_weights(const WeightsCommand& command) {
   require(command.output.ends_with(".safetensors"),
           "-o {}: weights are written as .safetensors",
           command.output);
-  check_replaceable(command.output, command.force);
+  FilePlan(command.force).reads(command.model).replaces("-o", command.output);
   training::save_weights(command.output, training::load_model(command.model));
   return kDone;
 }

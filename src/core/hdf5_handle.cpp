@@ -53,7 +53,10 @@ Handle open_file(const std::string& path) {
   const Quiet quiet;
   std::error_code code;
   const auto status = std::filesystem::status(path, code);
-  if (!std::filesystem::exists(status)) throw FileError(fmt::format("{}: no such file", path));
+  if (status.type() == std::filesystem::file_type::not_found)
+    throw FileError(fmt::format("{}: no such file", path));
+  if (!std::filesystem::exists(status))
+    throw FileError(fmt::format("{}: cannot be opened: {}", path, code.message()));
   if (!std::filesystem::is_regular_file(status)) {
     throw FileError(fmt::format("{}: not a regular file", path));
   }

@@ -2,13 +2,17 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <map>
+#include <mutex>
 #include <system_error>
 #include <utility>
 
@@ -40,18 +44,126 @@ void force_folder_to_disk(const std::string& folder) {
   close(descriptor);
 }
 
+/// A name in the folder of `path`: `start` and `end`, and `start` cut where the whole would be
+/// longer than file systems allow.
+std::string name_beside(const std::string& path, const std::string& start, const std::string& end) {
+  constexpr std::size_t kLongestName = 255;
+  const std::size_t room = kLongestName - std::min(kLongestName, end.size());
+  return (fs::path(path).parent_path() / (start.substr(0, room) + end)).string();
+}
+
 /// Opens an empty file that was not there before, with the user's usual permissions, and names it.
 int make_temporary_beside(const std::string& path, std::string& name) {
   static std::atomic<int> count{0};
+  const std::string start = fs::path(path).filename().string();
   for (;;) {
-    name = fmt::format("{}.tmp-{}-{}", path, getpid(), count++);
+    name = name_beside(path, start, fmt::format(".tmp-{}-{}", getpid(), count++));
     const int descriptor = open(name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
     if (descriptor >= 0) return descriptor;
     if (errno != EEXIST) fail(path, errno);
   }
 }
 
+/// out.1.h5 for out.h5: the extension, which tells the format, stays.
+std::string numbered_name(const std::string& path, int number) {
+  const fs::path whole(path);
+  const std::string end = fmt::format(".{}{}", number, whole.extension().string());
+  return name_beside(path, whole.stem().string(), end);
+}
+
+bool is_unknown_way(int code) {
+  return code == EINVAL || code == ENOSYS || code == EOPNOTSUPP || code == EPERM || code == EMLINK;
+}
+
+bool claim_name(const std::string& from, const std::string& to) {
+  const int claim = open(to.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+  if (claim < 0) return false;
+  close(claim);
+  if (std::rename(from.c_str(), to.c_str()) == 0) return true;
+  const int code = errno;
+  unlink(to.c_str());
+  errno = code;
+  return false;
+}
+
+/// False, with errno, if it did not work.
+bool gets_name(const std::string& from, const std::string& to, NamingWay way) {
+  switch (way) {
+    case NamingWay::kRename:
+      return renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0;
+    case NamingWay::kLink:
+      if (link(from.c_str(), to.c_str()) != 0) return false;
+      unlink(from.c_str());
+      return true;
+    case NamingWay::kClaim:
+      break;
+  }
+  return claim_name(from, to);
+}
+
+/// The same by the first way that the file system knows.
+bool rename_if_free(const std::string& from, const std::string& to) {
+  constexpr std::array<NamingWay, 2> kBetterWays{NamingWay::kRename, NamingWay::kLink};
+  for (const NamingWay way : kBetterWays) {
+    if (const std::optional<bool> done = matapprox::rename_if_free(from, to, way)) return *done;
+  }
+  return matapprox::rename_if_free(from, to, NamingWay::kClaim).value_or(false);
+}
+
+/// An output that leaves other programs' files alone.
+struct CarefulOutput {
+  std::string place;  ///< where its latest version is; empty if there is none yet
+  dev_t device = 0;   ///< of that version
+  ino_t inode = 0;
+};
+
+bool is_still_there(const CarefulOutput& output) {
+  struct stat found {};
+  return !output.place.empty() && lstat(output.place.c_str(), &found) == 0 &&
+         found.st_dev == output.device && found.st_ino == output.inode;
+}
+
+struct CarefulOutputs {
+  std::mutex mutex;
+  std::map<std::string, CarefulOutput> by_path;
+};
+
+CarefulOutputs& careful_outputs() {
+  static CarefulOutputs outputs;
+  return outputs;
+}
+
 }  // namespace
+
+std::optional<bool> rename_if_free(const std::string& from, const std::string& to, NamingWay way) {
+  if (gets_name(from, to, way)) return true;
+  if (errno == EEXIST) return false;
+  if (way != NamingWay::kClaim && is_unknown_way(errno)) return std::nullopt;
+  fail(to, errno);
+}
+
+void leave_others_alone(const std::string& path) {
+  CarefulOutputs& outputs = careful_outputs();
+  const std::lock_guard lock(outputs.mutex);
+  outputs.by_path.try_emplace(path);
+}
+
+std::string place_of_output(const std::string& path) {
+  CarefulOutputs& outputs = careful_outputs();
+  const std::lock_guard lock(outputs.mutex);
+  const auto found = outputs.by_path.find(path);
+  return found == outputs.by_path.end() || found->second.place.empty() ? path : found->second.place;
+}
+
+std::vector<DisplacedOutput> displaced_outputs() {
+  CarefulOutputs& outputs = careful_outputs();
+  const std::lock_guard lock(outputs.mutex);
+  std::vector<DisplacedOutput> displaced;
+  for (const auto& [path, output] : outputs.by_path) {
+    if (!output.place.empty() && output.place != path) displaced.push_back({path, output.place});
+  }
+  return displaced;
+}
 
 AtomicOutput::AtomicOutput(std::string path) : path_(std::move(path)) {
   const fs::path folder = folder_of(path_);
@@ -118,9 +230,28 @@ void AtomicOutput::resize(std::uint64_t size) noexcept {
 void AtomicOutput::commit() {
   if (error_ == 0 && fsync(descriptor_) != 0) error_ = errno;
   if (error_ != 0) fail(path_, error_);
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail(path_, errno);
+  take_name();
   committed_ = true;
   force_folder_to_disk(folder_of(path_).string());
+}
+
+void AtomicOutput::take_name() {
+  CarefulOutputs& outputs = careful_outputs();
+  const std::lock_guard lock(outputs.mutex);
+  const auto careful = outputs.by_path.find(path_);
+  const bool replaces = careful == outputs.by_path.end() || is_still_there(careful->second);
+  std::string place = path_;
+  if (replaces) {
+    if (careful != outputs.by_path.end()) place = careful->second.place;
+    if (std::rename(temporary_.c_str(), place.c_str()) != 0) fail(path_, errno);
+  } else {
+    for (int number = 1; !rename_if_free(temporary_, place); ++number)
+      place = numbered_name(path_, number);
+  }
+  if (careful == outputs.by_path.end()) return;
+  struct stat written {};
+  if (fstat(descriptor_, &written) != 0) fail(path_, errno);
+  careful->second = {place, written.st_dev, written.st_ino};
 }
 
 }  // namespace matapprox

@@ -2,14 +2,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace matapprox {
 
 /// An output file that appears whole or not at all: write to it or to temporary_path(), then
 /// commit(), which forces it to disk, renames it over `path` and forces the folder. Without commit,
-/// nothing stays.
+/// nothing stays. A symbolic link at `path` is replaced, not followed. After
+/// leave_others_alone(path) a file of another program keeps the name, see there.
 class AtomicOutput {
  public:
   /// Throws FileError if the folder does not exist or cannot be written in.
@@ -38,6 +41,8 @@ class AtomicOutput {
   void commit();
 
  private:
+  void take_name();
+
   std::string path_;
   std::string temporary_;
   int descriptor_;
@@ -45,5 +50,33 @@ class AtomicOutput {
   int error_ = 0;
   bool committed_ = false;
 };
+
+/// From now on an output of `path` never replaces what another program has put there since: it
+/// takes the name only while that is free, else the first free one beside it (out.h5: out.1.h5).
+/// What this program itself wrote there (a checkpoint) is replaced. For the whole process, so that
+/// a program decides this in one place for all that it writes.
+void leave_others_alone(const std::string& path);
+
+/// Where outputs of `path` are: `path`, or the name beside it that the last one had to take.
+std::string place_of_output(const std::string& path);
+
+struct DisplacedOutput {
+  std::string path;   ///< the name that the output should have had
+  std::string place;  ///< the name that it has
+};
+
+/// All outputs that another program's file kept from their names.
+std::vector<DisplacedOutput> displaced_outputs();
+
+/// How a file gets a name that must be free. Not every file system knows every way.
+enum class NamingWay {
+  kRename,  ///< renameat2 with RENAME_NOREPLACE
+  kLink,    ///< a second hard link, then the first is taken away
+  kClaim,   ///< an empty file takes the name, then the file is renamed over that
+};
+
+/// Gives the file `from` the name `to`: true if it has it, false if there is a file of that name,
+/// nothing if the file system does not know this way. Throws FileError for other failures.
+std::optional<bool> rename_if_free(const std::string& from, const std::string& to, NamingWay way);
 
 }  // namespace matapprox

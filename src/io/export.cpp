@@ -141,12 +141,11 @@ std::vector<NamedMatrix> exported_factors(const Approximation& approximation) {
   return approximation.symmetrized() ? symmetrized_factors(factors) : factors;
 }
 
-std::vector<std::string> export_mat(const std::string& path, std::vector<NamedMatrix> factors) {
+void export_mat(const std::string& path, std::vector<NamedMatrix> factors) {
   std::vector<FileMatrix> matrices;
   matrices.reserve(factors.size());
   for (NamedMatrix& factor : factors) matrices.push_back(std::move(factor.matrix));
   write_mat_factors(path, matrices);
-  return {path};
 }
 
 void add_arrays(std::vector<NpzArray>& arrays,
@@ -166,9 +165,9 @@ void add_arrays(std::vector<NpzArray>& arrays,
   arrays.push_back({prefix + "_shape", std::vector<Index>{A.rows(), A.cols()}});
 }
 
-std::vector<std::string> export_npz(const std::string& path,
-                                    const std::vector<NamedMatrix>& factors,
-                                    const std::string& method) {
+void export_npz(const std::string& path,
+                const std::vector<NamedMatrix>& factors,
+                const std::string& method) {
   std::vector<NpzArray> arrays;
   arrays.push_back({"method", method});
   arrays.push_back({"factors", std::vector<Index>{static_cast<Index>(factors.size())}});
@@ -176,34 +175,56 @@ std::vector<std::string> export_npz(const std::string& path,
     add_arrays(arrays, fmt::format("factor_{}", k + 1), factors[k].matrix);
   }
   write_npz(path, arrays);
-  return {path};
 }
 
-std::vector<std::string> export_matrix_market(const std::string& path,
-                                              const std::vector<NamedMatrix>& factors) {
-  const std::filesystem::path whole(path);
-  const std::string stem = (whole.parent_path() / whole.stem()).string();
-  std::vector<std::string> written;
-  for (std::size_t k = 0; k < factors.size(); ++k) {
-    written.push_back(fmt::format("{}_{}.mtx", stem, k + 1));
-    std::visit([&](const auto& A) { write_matrix_market(written.back(), A); }, factors[k].matrix);
+void export_matrix_market(const std::vector<std::string>& files,
+                          const std::vector<NamedMatrix>& factors) {
+  for (std::size_t k = 0; k < files.size(); ++k) {
+    std::visit([&](const auto& A) { write_matrix_market(files[k], A); }, factors[k].matrix);
   }
-  return written;
+}
+
+/// As many as plain_factors gives matrices; there are as many symmetrized factors.
+std::size_t count_plain_factors(const FactorProduct& product) {
+  std::size_t count = 0;
+  for (const Factor& factor : product.factors()) {
+    const auto* chain = std::get_if<ChordFactors>(factor.value.get());
+    count += chain == nullptr ? 1 : static_cast<std::size_t>(chain->pattern.factors());
+  }
+  return count;
 }
 
 }  // namespace
 
-std::vector<std::string> export_approximation(const std::string& path,
-                                              const Approximation& approximation) {
-  const std::string extension = std::filesystem::path(path).extension().string();
+std::vector<std::string> exported_files(const std::string& path,
+                                        const Approximation& approximation) {
+  const std::filesystem::path whole(path);
+  const std::string extension = whole.extension().string();
   require(extension == ".mat" || extension == ".npz" || extension == ".mtx",
           "{}: cannot export to '{}'; .mat, .npz and .mtx are written",
           path,
           extension);
+  if (extension != ".mtx") return {path};
+  const std::string stem = (whole.parent_path() / whole.stem()).string();
+  std::vector<std::string> files;
+  const std::size_t count = count_plain_factors(approximation);
+  for (std::size_t k = 0; k < count; ++k) files.push_back(fmt::format("{}_{}.mtx", stem, k + 1));
+  return files;
+}
+
+std::vector<std::string> export_approximation(const std::string& path,
+                                              const Approximation& approximation) {
+  std::vector<std::string> files = exported_files(path, approximation);
   std::vector<NamedMatrix> factors = exported_factors(approximation);
-  if (extension == ".mat") return export_mat(path, std::move(factors));
-  if (extension == ".npz") return export_npz(path, factors, approximation.summary.method);
-  return export_matrix_market(path, factors);
+  const std::string extension = std::filesystem::path(path).extension().string();
+  if (extension == ".mat") {
+    export_mat(path, std::move(factors));
+  } else if (extension == ".npz") {
+    export_npz(path, factors, approximation.summary.method);
+  } else {
+    export_matrix_market(files, factors);
+  }
+  return files;
 }
 
 }  // namespace matapprox

@@ -64,7 +64,7 @@ template <class Resource>
 void lower_limit(Resource resource, Index value) {
   rlimit limit{};
   if (getrlimit(resource, &limit) != 0) return;
-  limit.rlim_cur = std::min(limit.rlim_max, static_cast<rlim_t>(value));
+  limit.rlim_cur = std::min(limit.rlim_cur, static_cast<rlim_t>(value));
   setrlimit(resource, &limit);
 }
 
@@ -101,24 +101,55 @@ std::string report_of(const std::function<void()>& read) {
   }
 }
 
+void send_report(int pipe_end, std::string_view report) {
+  while (!report.empty()) {
+    const ssize_t written = write(pipe_end, report.data(), report.size());
+    if (written <= 0) break;
+    report.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+/// Whatever happens, the child ends here: were an exception to leave this function, it would go on
+/// as a second parent, and end by handlers (of OpenBLAS's threads) that wait for threads which only
+/// the parent has.
 [[noreturn]] void run_child(int pipe_end,
                             const std::function<void()>& read,
                             const RehearsalLimits& limits) {
   is_child = true;
-  confine_child(limits);
-  const std::string report = report_of(read);
-  std::string_view rest = report;
-  while (!rest.empty()) {
-    const ssize_t written = write(pipe_end, rest.data(), rest.size());
-    if (written <= 0) break;
-    rest.remove_prefix(static_cast<std::size_t>(written));
+  try {
+    confine_child(limits);
+    send_report(pipe_end, report_of(read));
+  } catch (...) {  // the memory for a message, or even for its limits, is not there
+    send_report(pipe_end, {&kMemory, 1});
   }
   _exit(0);
 }
 
-struct Child {
-  pid_t id = -1;
-  int pipe_end = -1;
+/// A child process and the end of the pipe through which it reports. Leaving takes both away.
+class Child {
+ public:
+  Child(pid_t id, int pipe_end) : id_(id), pipe_end_(pipe_end) {}
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() {
+    if (id_ > 0) end();
+  }
+
+  int pipe_end() const { return pipe_end_; }
+  /// Waits for the child, which is killed first if it does not end by itself; its wait status.
+  int end(bool by_force = true) {
+    if (by_force) kill(id_, SIGKILL);
+    close(pipe_end_);
+    int status = 0;
+    while (waitpid(id_, &status, 0) < 0 && errno == EINTR) {
+    }
+    id_ = -1;
+    return status;
+  }
+
+ private:
+  pid_t id_;
+  int pipe_end_;
 };
 
 /// Forks while no other thread of ours is inside HDF5, whose lock the child would inherit locked,
@@ -150,28 +181,25 @@ struct Outcome {
 };
 
 /// Collects the report until the child closes its end or the time is up; then no child is left.
-Outcome wait_for(const Child& child, double seconds) {
+Outcome wait_for(Child& child, double seconds) {
   Outcome outcome;
   const auto deadline = Clock::now() + std::chrono::duration<double>(seconds);
   std::array<char, 4096> buffer{};
   for (;;) {
     const double left = std::chrono::duration<double>(deadline - Clock::now()).count();
-    pollfd waiting{child.pipe_end, POLLIN, 0};
+    pollfd waiting{child.pipe_end(), POLLIN, 0};
     const int ready =
         left <= 0 ? 0 : poll(&waiting, 1, static_cast<int>(std::min(left, 1e5) * 1e3) + 1);
     if (ready < 0 && errno == EINTR) continue;
     if (ready == 0 && left > 0) continue;
     outcome.timed_out = ready <= 0;
     if (outcome.timed_out) break;
-    const ssize_t count = ::read(child.pipe_end, buffer.data(), buffer.size());
+    const ssize_t count = ::read(child.pipe_end(), buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) break;
     outcome.report.append(buffer.data(), static_cast<std::size_t>(count));
   }
-  if (outcome.timed_out) kill(child.id, SIGKILL);
-  close(child.pipe_end);
-  while (waitpid(child.id, &outcome.status, 0) < 0 && errno == EINTR) {
-  }
+  outcome.status = child.end(outcome.timed_out);
   return outcome;
 }
 
@@ -217,7 +245,8 @@ bool rehearse(const std::string& path,
   RehearsalLimits used = limits;
   if (used.seconds <= 0) used.seconds = default_seconds(path);
   if (used.memory_bytes <= 0) used.memory_bytes = available_memory_bytes();
-  const Outcome outcome = wait_for(start_child(path, read, used), used.seconds);
+  Child child = start_child(path, read, used);
+  const Outcome outcome = wait_for(child, used.seconds);
   if (outcome.timed_out) {
     throw FileError(fmt::format("{}: the {} library did not finish with this file in {:.0f} s",
                                 path,

@@ -176,7 +176,10 @@ Source read_source(const std::string& path, const LoadOptions& options) {
   const FileName name = split_file_name(path);
   std::error_code code;
   const auto status = std::filesystem::status(name.path, code);
-  if (!std::filesystem::exists(status)) throw FileError(fmt::format("{}: no such file", name.path));
+  if (status.type() == std::filesystem::file_type::not_found)
+    throw FileError(fmt::format("{}: no such file", name.path));
+  if (!std::filesystem::exists(status))
+    throw FileError(fmt::format("{}: cannot be opened: {}", name.path, code.message()));
   if (std::filesystem::is_directory(status)) {
     throw FileError(fmt::format("{}: is a folder, not a file", name.path));
   }

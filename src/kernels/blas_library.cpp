@@ -1,6 +1,9 @@
 #include "kernels/blas_library.hpp"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +13,7 @@
 #include <sstream>
 
 #include "kernels/lapack.hpp"
+#include "matapprox/core/error.hpp"
 
 namespace matapprox::kernels {
 
@@ -117,6 +121,7 @@ bool& core_was_mended() {
 struct SingleThreadCount {
   std::mutex mutex;
   int guards = 0;
+  int most_guards = 0;  ///< OpenBLAS keeps the buffers that so many threads needed
   int threads_before = 1;
 };
 
@@ -182,9 +187,31 @@ void configure_blas() {
 
 BlasInfo blas_info() { return {blas_library_name(), blas_core(), core_was_mended()}; }
 
+void require_blas_buffer() {
+  if (!blas_is_open_blas()) return;
+  constexpr std::size_t kBuffer = (std::size_t{128} << 20) + (std::size_t{1} << 20);
+  void* const room =
+      mmap(nullptr, kBuffer, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room != MAP_FAILED) {
+    munmap(room, kBuffer);
+    return;
+  }
+  rlimit limit{};
+  const bool limited = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  throw NotAvailable(fmt::format(
+      "{} needs 128 MiB of address space for each thread that calls it, and there is no "
+      "room for that{}",
+      blas_library_name(),
+      limited ? fmt::format(" within the limit of {} kB (ulimit -v)", limit.rlim_cur / 1024) : ""));
+}
+
 SingleBlasThread::SingleBlasThread() {
   SingleThreadCount& count = single_thread_count();
   const std::lock_guard lock(count.mutex);
+  if (count.guards == count.most_guards) {
+    require_blas_buffer();
+    ++count.most_guards;
+  }
   if (count.guards++ > 0) return;
   count.threads_before = blas_threads();
   if (count.threads_before != 1) set_blas_threads(1);

@@ -25,10 +25,16 @@ bool restart_blas_with_core(const std::string& core);
 /// configure_blas() whatever OPENBLAS_CORETYPE says; true if another core was taken.
 bool mend_blas_core();
 
+/// Throws NotAvailable if there is no room for another work buffer of OpenBLAS, 128 MiB of address
+/// space for each thread that calls it: it would look for one forever (0.3.21), without a message.
+/// Does nothing for another BLAS.
+void require_blas_buffer();
+
 /// Keeps the BLAS at one thread while any of these lives, on whatever thread; the last one gives
 /// back the number that the first one found.
 class SingleBlasThread {
  public:
+  /// Throws NotAvailable as require_blas_buffer() does.
   SingleBlasThread();
   ~SingleBlasThread();
   SingleBlasThread(const SingleBlasThread&) = delete;

@@ -50,7 +50,8 @@ SavedApproximation load_checkpoint(const std::string& path,
                                    const Method& method,
                                    const NamedOptions& options,
                                    Precision precision) {
-  if (!std::filesystem::exists(path))
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored))
     throw FileError(fmt::format("{}: no such file, there is nothing to resume", path));
   SavedApproximation saved = load_approximation(path);
   const Summary& summary = saved.approximation.summary;

@@ -194,7 +194,8 @@ std::optional<SavedApproximation> take_checkpoint(const ReproducedRow& row,
                                                   const ReproductionOptions& options,
                                                   std::string& reason) {
   const std::string path = kept_path(options, row.paper, kUnfinished);
-  if (!fs::exists(path)) return std::nullopt;
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) return std::nullopt;
   try {
     SavedApproximation saved =
         load_checkpoint(path, find_method("chord"), options.chord(), Precision::kDouble);
@@ -219,7 +220,8 @@ bool take_kept_row(ReproducedRow& row, const ReproductionOptions& options, std::
     if (row.paper.table() == PaperTable::kFigure4)
       kept.picture = kept_path(options, row.paper, ".png");
     for (const std::string& beside : {kept.saved_to, kept.picture}) {
-      if (beside.empty() || fs::exists(beside)) continue;
+      std::error_code ignored;
+      if (beside.empty() || fs::exists(beside, ignored)) continue;
       reason = beside + " is gone";
       return false;
     }

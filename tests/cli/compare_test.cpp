@@ -225,7 +225,7 @@ TEST(CliCompare, FileErrorsHaveTheirCode) {
   fails({"compare", mesh, "--json", "/no/such/folder/x.json"},
         "the folder '/no/such/folder' does not exist");
   fails({"compare", mesh, "--save", "/no/such/folder/x"}, "does not exist");
-  fails({"compare", mesh, "--csv", mesh}, "--force");
+  fails({"compare", mesh, "--csv", broken}, "--force");
   fails({"compare", mesh, "--json", temporary_dir()}, "is a folder");
   if (std::filesystem::exists("/dev/full")) {
     const ProgramResult full =

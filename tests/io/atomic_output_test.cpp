@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -78,6 +79,67 @@ TEST(AtomicOutput, TwoWritersDoNotMeet) {
   one.commit();
   two.commit();
   EXPECT_EQ(test::read_file(path), "two");
+}
+
+void put_text(const std::string& path, const std::string& text) {
+  AtomicOutput output(path);
+  output.write(text);
+  output.commit();
+}
+
+TEST(AtomicOutput, LeavesWhatOthersPutThereMeanwhile) {
+  const std::string folder = test::temporary_dir();
+  const std::string path = folder + "/a.txt";
+  leave_others_alone(path);
+  EXPECT_EQ(place_of_output(path), path);
+  test::write_file(path, "another's");
+  put_text(path, "one");
+  EXPECT_EQ(test::read_file(path), "another's");
+  EXPECT_EQ(place_of_output(path), folder + "/a.1.txt");
+  EXPECT_EQ(test::read_file(folder + "/a.1.txt"), "one");
+  put_text(path, "two");  // replaces what is ours
+  EXPECT_EQ(test::read_file(folder + "/a.1.txt"), "two");
+  EXPECT_EQ(files_in(folder), 2);
+  test::write_file(folder + "/b", "another's");
+  fs::rename(folder + "/b", folder + "/a.1.txt");  // ours no more
+  put_text(path, "three");
+  EXPECT_EQ(test::read_file(folder + "/a.1.txt"), "another's");
+  EXPECT_EQ(test::read_file(folder + "/a.2.txt"), "three");
+  const std::vector<DisplacedOutput> displaced = displaced_outputs();
+  const auto found = std::find_if(displaced.begin(), displaced.end(), [&](const auto& output) {
+    return output.path == path && output.place == folder + "/a.2.txt";
+  });
+  EXPECT_NE(found, displaced.end());
+}
+
+TEST(AtomicOutput, TakesItsOwnNameWhereThatIsFree) {
+  const std::string path = test::temporary_dir() + "/a.txt";
+  leave_others_alone(path);
+  put_text(path, "one");
+  put_text(path, "two");
+  EXPECT_EQ(test::read_file(path), "two");
+  EXPECT_EQ(place_of_output(path), path);
+  EXPECT_EQ(files_in(fs::path(path).parent_path()), 1);
+}
+
+TEST(AtomicOutput, KnowsThreeWaysToANameThatMustBeFree) {
+  for (const NamingWay way : {NamingWay::kRename, NamingWay::kLink, NamingWay::kClaim}) {
+    const std::string folder = test::temporary_dir();
+    test::write_file(folder + "/from", "new");
+    test::write_file(folder + "/taken", "old");
+    const auto refused = rename_if_free(folder + "/from", folder + "/taken", way);
+    if (!refused) continue;  // not on this file system
+    EXPECT_FALSE(*refused);
+    EXPECT_EQ(test::read_file(folder + "/taken"), "old");
+    EXPECT_EQ(test::read_file(folder + "/from"), "new");
+    EXPECT_EQ(rename_if_free(folder + "/from", folder + "/free", way), true);
+    EXPECT_EQ(test::read_file(folder + "/free"), "new");
+    EXPECT_FALSE(fs::exists(folder + "/from"));
+    EXPECT_EQ(files_in(folder), 2);
+    EXPECT_REFUSED(FileError,
+                   rename_if_free(folder + "/free", folder + "/none/x", way),
+                   "cannot write: No such file");
+  }
 }
 
 TEST(AtomicOutput, RefusesWhatCannotBeReplaced) {

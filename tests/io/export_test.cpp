@@ -120,6 +120,17 @@ TEST(Export, ChordFactorsStaySparse) {
   EXPECT_EQ(std::get<SparseMatrix>(W).nonZeros(), 11 * 2);
 }
 
+TEST(Export, SaysBeforehandWhichFilesThereWillBe) {
+  for (const test::SavedExample& example : test::saved_examples()) {
+    for (const char* name : {"/x.mtx", "/x.npz", "/x.mat"}) {
+      const std::string path = test::temporary_dir() + name;
+      const std::vector<std::string> told = exported_files(path, example.approximation);
+      EXPECT_EQ(told, export_approximation(path, example.approximation)) << example.name;
+      for (const std::string& file : told) EXPECT_TRUE(std::filesystem::exists(file)) << file;
+    }
+  }
+}
+
 TEST(Export, RefusesOtherFormats) {
   EXPECT_REFUSED(InvalidArgument,
                  export_approximation("out.txt", test::saved_examples()[0].approximation),

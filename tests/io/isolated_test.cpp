@@ -85,6 +85,22 @@ TEST(Rehearse, HandsOnExceptionsWithTheirType) {
       FileError, throwing(FileError(std::string(100000, 'x')))(), std::string(100000, 'x'));
 }
 
+TEST(Rehearse, AChildWithoutMemoryForItsMessageEndsAllTheSame) {
+  // An exception that is none of the standard library's, as anything that gets past the catches for
+  // those: the child must not go on in the caller's place.
+  const pid_t parent = getpid();
+  bool went_on = false;
+  try {
+    rehearse("x.h5", "HDF5", [] { throw 7; }, {20, 0});
+  } catch (const FileError& error) {
+    EXPECT_NE(std::string(error.what()).find("more memory"), std::string::npos);
+  } catch (...) {
+    went_on = true;
+  }
+  if (getpid() != parent) _exit(0);
+  EXPECT_FALSE(went_on);
+}
+
 TEST(Rehearse, NestsWithoutForking) {
   EXPECT_REFUSED(FileError,
                  rehearse("x.h5",

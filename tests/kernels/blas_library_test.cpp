@@ -1,15 +1,19 @@
 #include "kernels/blas_library.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <limits>
+#include <list>
 #include <thread>
 
 #include "kernels/gemm.hpp"
 #include "kernels/lapack.hpp"
+#include "matapprox/core/error.hpp"
+#include "support/expect_close.hpp"
 
 namespace matapprox::kernels {
 namespace {
@@ -83,6 +87,37 @@ TEST(BlasLibrary, GuardKeepsOneThreadAndTheLastGivesTheNumberBack) {
   EXPECT_LE((product(result.U * result.S.asDiagonal(), result.V.transpose()) - A).norm(),
             1e-13 * static_cast<double>(A.rows()) * A.norm());
   std::exit(::testing::Test::HasFailure() ? 1 : 0);
+}
+
+/// No new large block of address space while this lives.
+class NoAddressSpace {
+ public:
+  NoAddressSpace() {
+    getrlimit(RLIMIT_AS, &before_);
+    const rlimit limit{rlim_t{1} << 20, before_.rlim_max};
+    setrlimit(RLIMIT_AS, &limit);
+  }
+  ~NoAddressSpace() { setrlimit(RLIMIT_AS, &before_); }
+  NoAddressSpace(const NoAddressSpace&) = delete;
+  NoAddressSpace& operator=(const NoAddressSpace&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST(BlasLibrary, RefusesCallersThatItHasNoBufferFor) {
+  if (!blas_is_open_blas()) GTEST_SKIP() << "no OpenBLAS";
+  require_blas_buffer();
+  std::list<SingleBlasThread> callers;
+  const auto call_many = [&] {
+    const NoAddressSpace limit;
+    for (int k = 0; k < 100; ++k) callers.emplace_back();
+  };
+  EXPECT_REFUSED(NotAvailable, call_many(), "128 MiB of address space");
+  const std::size_t had_buffers = callers.size();
+  EXPECT_LT(had_buffers, 100U);
+  callers.emplace_back();  // the limit is gone
+  EXPECT_EQ(callers.size(), had_buffers + 1);
 }
 
 TEST(BlasLibraryDeathTest, MendsAnOldCore) {

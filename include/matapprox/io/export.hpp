@@ -20,4 +20,9 @@ namespace matapprox {
 std::vector<std::string> export_approximation(const std::string& path,
                                               const Approximation& approximation);
 
+/// The files that export_approximation writes, before it writes any. Throws InvalidArgument for
+/// another extension.
+std::vector<std::string> exported_files(const std::string& path,
+                                        const Approximation& approximation);
+
 }  // namespace matapprox

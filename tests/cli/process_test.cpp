@@ -1,0 +1,133 @@
+// What the surroundings of the program may lack: address space, disk, a place for its messages.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "matapprox/io/saved_approximation.hpp"
+#include "support/paths.hpp"
+#include "support/program_run.hpp"
+
+namespace matapprox::test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+/// Runs a line of shell in which $P is the program and $D a folder with the matrix a.mtx. Ended by
+/// SIGALRM, so with exit code -1, after a minute.
+ProgramResult run_line(const std::string& folder, const std::string& line) {
+  write_file(folder + "/a.mtx", mesh_text(4));
+  return RunningProgram({"60", "/bin/sh", "-c", "P=$1; D=$2; " + line, "sh", program(), folder},
+                        {},
+                        "/usr/bin/timeout")
+      .wait();
+}
+
+bool limits_work() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return false;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  return false;
+#endif
+#endif
+  return true;
+}
+
+TEST(CliProcess, ALimitOnAddressSpaceThatTheBlasCannotWorkInIsExitCode5) {
+  if (!limits_work()) GTEST_SKIP() << "a sanitizer takes all address space";
+  const std::string folder = temporary_dir();
+  for (const std::string command :
+       {"info $D/a.mtx --threads 1", "info $D/a.mtx", "approximate $D/a.mtx cur -o $D/o.h5"}) {
+    const ProgramResult result = run_line(folder, "ulimit -v 200000; exec \"$P\" " + command);
+    EXPECT_EQ(result.exit_code, 5) << command;
+    EXPECT_EQ(result.out, "");
+    EXPECT_THAT(result.err, HasSubstr("address space"));
+    EXPECT_THAT(result.err, HasSubstr("200000 kB"));
+  }
+  EXPECT_EQ(run_line(folder, "ulimit -v 200000; exec \"$P\" --version").exit_code, 0);
+}
+
+TEST(CliProcess, ALimitOnAddressSpaceThatSufficesForOneBlasThreadDoes) {
+  if (!limits_work()) GTEST_SKIP() << "a sanitizer takes all address space";
+  const std::string folder = temporary_dir();
+  const ProgramResult result = run_line(
+      folder,
+      "ulimit -v 300000; exec \"$P\" approximate $D/a.mtx truncated_svd --rank 2 --threads 1 -o "
+      "$D/o.h5");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(load_approximation(folder + "/o.h5").approximation.rows(), 16);
+}
+
+TEST(CliProcess, ExitCodesDoNotDependOnWhereMessagesGo) {
+  const std::string folder = temporary_dir();
+  const std::vector<std::pair<std::string, int>> commands{
+      {"info $D/nothing.mtx", 3},
+      {"bogus", 2},
+      {"info --bogus", 2},
+      {"compare $D/a.mtx --rank 0", 2},
+      {"attention list bogus", 2},
+      {"", 2},
+      {"info $D/a.mtx --verbose --device auto", 0}};
+  for (const auto& [command, code] : commands) {
+    for (const char* nowhere : {" 2>&-", " 2>/dev/full"}) {
+      const ProgramResult result = run_line(folder, "exec \"$P\" " + command + nowhere);
+      EXPECT_EQ(result.exit_code, code) << command << nowhere;
+    }
+  }
+}
+
+TEST(CliProcess, MessagesNeverGoIntoAnOutput) {
+  const std::string folder = temporary_dir();
+  const ProgramResult result =
+      run_line(folder,
+               "exec \"$P\" approximate $D/a.mtx cur --rank 2 --verbose -o $D/o.h5 --json "
+               "$D/o.json <&- >&- 2>&-");
+  EXPECT_EQ(result.exit_code, 3);  // the table could not be printed
+  EXPECT_EQ(load_approximation(folder + "/o.h5").approximation.rows(), 16);
+  EXPECT_FALSE(nlohmann::json::parse(read_file(folder + "/o.json"), nullptr, false).is_discarded());
+}
+
+TEST(CliProcess, WhatCannotBePrintedIsAFileError) {
+  const std::string folder = temporary_dir();
+  for (const char* command : {"--help",
+                              "--version",
+                              "compare --help",
+                              "attention --help",
+                              "attention train --help",
+                              "methods",
+                              "methods --json -",
+                              "info $D/a.mtx"}) {
+    for (const char* nowhere : {" >&-", " >/dev/full"}) {
+      const ProgramResult result =
+          run_line(folder, std::string("exec \"$P\" ") + command + nowhere);
+      EXPECT_EQ(result.exit_code, 3) << command << nowhere;
+      EXPECT_THAT(result.err, HasSubstr("standard output: cannot write")) << command;
+    }
+  }
+}
+
+TEST(CliProcess, AFileThatMayNotGrowLeavesNothingAndIsNamed) {
+  const std::string folder = temporary_dir();
+  const std::string fit = "approximate $D/a.mtx truncated_svd --rank 15 -o $D/";
+  ASSERT_EQ(run_line(folder, "exec \"$P\" " + fit + "s.h5").exit_code, 0);
+  const std::vector<std::pair<std::string, std::string>> commands{
+      {fit + "big.h5", "big.h5"},
+      {"apply $D/s.h5 $D/a.mtx -o $D/big.csv", "big.csv"},
+      {"apply $D/s.h5 $D/a.mtx -o $D/big.npy", "big.npy"},
+      {"export $D/s.h5 $D/big.mat", "big.mat"},
+      {"compare $D/a.mtx --json $D/big.json --quiet", "big.json"}};
+  for (const auto& [command, name] : commands) {
+    // One block of 512 bytes. Messages go through a pipe, which has no such limit.
+    const ProgramResult result = run_line(
+        folder, "{ (ulimit -f 1; exec \"$P\" " + command + " 2>&1); echo code $?; } | cat");
+    EXPECT_THAT(result.out, HasSubstr(name + ": cannot write: File too large\n"));
+    EXPECT_THAT(result.out, HasSubstr("code 3"));
+  }
+  for (const auto& entry : fs::directory_iterator(folder))
+    EXPECT_THAT(entry.path().filename().string(), testing::AnyOf("a.mtx", "s.h5"));
+}
+
+}  // namespace
+}  // namespace matapprox::test
