@@ -483,6 +483,56 @@ TEST(CliAttention, SpectrumOfAFileAndOfRandomMatrices) {
   expect_refusal(run_attention({"spectrum", matrix, "--ranks", "3"}), 2, "outside 1..2");
 }
 
+TEST(CliAttention, SpectrumTakesNoOptionInVain) {
+  const std::string matrix = temporary_dir() + "/zero.csv";
+  write_file(matrix, "0,0\n0,0\n");
+  for (const char* flag : {"--order", "--head-width"})
+    expect_refusal(run_attention({"spectrum", matrix, flag, "8"}), 2, "is for --random");
+  expect_refusal(run_attention({"spectrum", "--random", "normal", "--head-width", "8"}),
+                 2,
+                 "is for --random attention");
+  expect_refusal(run_attention({"spectrum", "--random", "normal", "--as", "laplacian"}),
+                 2,
+                 "are for a file");
+  const ProgramResult seeded = run_attention({"spectrum", matrix, "--seed", "3"});
+  EXPECT_EQ(seeded.exit_code, 0);
+  EXPECT_THAT(seeded.err, HasSubstr("--seed has no effect"));
+  // A zero matrix has no shares.
+  EXPECT_THAT(seeded.out, testing::Not(HasSubstr("1.0000")));
+  const json zero = run_attention({"spectrum", matrix, "--json", "-"}).json();
+  for (const json& share : zero["spectra"][0]["shares"]) {
+    EXPECT_TRUE(share["values"].is_null());
+    EXPECT_TRUE(share["squares"].is_null());
+  }
+}
+
+TEST(CliAttention, AnUnknownTaskIsNamedBeforeTheOptionsOfOthers) {
+  const std::string output = temporary_dir() + "/m.h5";
+  expect_refusal(run_attention({"train", "--task", "bogus", "--length", "64", "-o", output}),
+                 2,
+                 "task: there is no 'bogus'");
+  expect_refusal(
+      run_attention(
+          {"train", "--task", "adding", "--attention", "sofmax", "--rank", "4", "-o", output}),
+      2,
+      "attention: there is no 'sofmax'; did you mean 'softmax'?");
+  expect_refusal(run_attention({"data", "show", "ading", "--length", "64"}),
+                 2,
+                 "task: there is no 'ading'; did you mean 'adding'?");
+}
+
+TEST(CliAttention, MapTakesNoOptionInVain) {
+  const auto refused = [](const Arguments& more, const char* why) {
+    Arguments words{"map", "m.h5"};
+    words.insert(words.end(), more.begin(), more.end());
+    expect_refusal(run_attention(words), 2, why);
+  };
+  for (const char* flag : {"--sample", "--layer", "--head", "--rows"})
+    refused({"--correlate", "n.h5", flag, "1"}, "is for -o, not --correlate");
+  refused({"-o", "-", "--samples", "5"}, "--samples is for --correlate");
+  refused({"-o", "-", "--summary", "--head", "0"}, "--head has no effect on --summary");
+}
+
 TEST(CliAttention, BenchTimesEveryMechanism) {
   const json all = run_attention({"bench",
                                   "--lengths",

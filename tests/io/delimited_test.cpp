@@ -107,5 +107,22 @@ TEST(Delimited, SharedPointsAreRead) {
   EXPECT_EQ(points.cols(), 17);
 }
 
+TEST(Delimited, AHeaderIsNotedAndARowWithAMistakeIsNone) {
+  std::vector<std::string> notes;
+  EXPECT_EQ(parse_delimited("\na,b\n1,2.5\n-3,4e2\n", "x.csv", &notes), two_by_two());
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes[0], "line 2 is taken for a header: 'a,b'");
+  notes.clear();
+  parse_delimited("1,2.5\n-3,4e2\n", "x.csv", &notes);
+  EXPECT_TRUE(notes.empty());
+
+  EXPECT_THAT(table_complaint("1,2x\n3,4\n"),
+              HasSubstr("x.csv:1: column 2: '2x' is not a number; a header has no numbers"));
+  EXPECT_THAT(table_complaint("year 2020 2021\n1 2 3\n"), HasSubstr("column 1: 'year'"));
+  EXPECT_THAT(table_complaint("NaN,b\n1,2\n"), HasSubstr("column 1"));
+  // Below a header the same mistake is one of a row.
+  EXPECT_THAT(table_complaint("a,b\n1,2x\n"), testing::EndsWith("'2x' is not a number"));
+}
+
 }  // namespace
 }  // namespace matapprox

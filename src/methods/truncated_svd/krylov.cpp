@@ -4,6 +4,7 @@
 
 #include "methods/truncated_svd/algorithms.hpp"
 #include "methods/truncated_svd/krylov_space.hpp"
+#include "methods/truncated_svd/stoppable_step.hpp"
 
 namespace matapprox {
 namespace {
@@ -60,7 +61,9 @@ SvdOutcome krylov_svd(const LinearOperator& A,
     bool growing = true;
     while (growing && !control.should_stop() &&
            space->size() + space_size.block <= space_size.capacity) {
-      growing = space->step();
+      const std::optional<bool> grew = step_unless_stopped(*space, control);
+      if (!grew) break;
+      growing = *grew;
       ++steps;
     }
     if (space->size() < rank) control.throw_if_stopped("truncated_svd");

@@ -4,6 +4,7 @@
 
 #include "methods/truncated_svd/algorithms.hpp"
 #include "methods/truncated_svd/krylov_space.hpp"
+#include "methods/truncated_svd/stoppable_step.hpp"
 
 namespace matapprox {
 namespace {
@@ -39,7 +40,9 @@ SvdOutcome randomized_svd(const LinearOperator& A,
       break;
     }
     control.throw_if_stopped("truncated_svd");
-    growing = space->step();
+    const std::optional<bool> grew = step_unless_stopped(*space, control);
+    if (!grew) continue;  // the loop begins by asking whether to stop
+    growing = *grew;
     ++outcome.iterations;
     if (control.progress) {
       control.progress({outcome.iterations,
