@@ -113,10 +113,9 @@ Number decimal(const std::string& name, const std::string& text) {
   Number value{};
   const char* const stop = text.data() + text.size();
   const auto [end, failure] = std::from_chars(text.data(), stop, value);
-  const bool negative = std::is_unsigned_v<Number> && text.size() > 1 && text[0] == '-' &&
-                        std::all_of(text.begin() + 1, text.end(), [](char c) {
-                          return c >= '0' && c <= '9';
-                        });
+  const bool negative =
+      std::is_unsigned_v<Number> && text.size() > 1 && text[0] == '-' &&
+      std::all_of(text.begin() + 1, text.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (negative || (failure == std::errc::result_out_of_range && end == stop)) {
     using Limits = std::numeric_limits<Number>;
     refuse(fmt::format("{} {} is outside {}..{}", name, text, Limits::lowest(), Limits::max()));
@@ -173,7 +172,8 @@ std::string out_of_range(const std::string& name,
   std::int64_t value = 0;
   const char* const stop = text.data() + text.size();
   const auto [end, failure] = std::from_chars(text.data(), stop, value);
-  if (end != stop || failure == std::errc::invalid_argument) return {};  // no number: said elsewhere
+  if (end != stop || failure == std::errc::invalid_argument)
+    return {};  // no number: said elsewhere
   const bool fits = failure == std::errc();
   const bool negative = !text.empty() && text[0] == '-';
   if (high < 0 && (negative || (fits && value < low)))

@@ -92,7 +92,8 @@ LoadedMatrix InputOptions::load(bool quiet) const {
 void CommonOptions::add(const Command& command, bool with_seed) {
   if (with_seed)
     command.add_option("--seed", seed_, "Seed of all random choices [1]").type_name("");
-  command.add_option("--threads", threads_, "Threads to use; results do not depend on it [all]").range(1, 4096)
+  command.add_option("--threads", threads_, "Threads to use; results do not depend on it [all]")
+      .range(1, 4096)
       .type_name("");
   command.add_flag("--quiet", quiet_, "Nothing on stderr but errors");
 }
@@ -166,7 +167,8 @@ void JsonOptions::write(const std::string& text) const {
 
 void SizeOptions::add(const Command& command) {
   constexpr const char* kGroup = "How much to store";
-  command.add_option("--rank", rank_, "Rank of every method that has one").range(1)
+  command.add_option("--rank", rank_, "Rank of every method that has one")
+      .range(1)
       .group(kGroup)
       .type_name("");
   command

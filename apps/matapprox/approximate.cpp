@@ -84,8 +84,8 @@ void write_checkpoint(Session& session,
     RunControl measuring;
     measuring.stop = &catch_interrupts();
     try {
-      measured =
-          measure(*session.input.matrix, result.approximation, session.facts, error_only, measuring);
+      measured = measure(
+          *session.input.matrix, result.approximation, session.facts, error_only, measuring);
     } catch (const Interrupted&) {
       // The fit ends next; the point is worth keeping without its error.
     }
@@ -125,8 +125,8 @@ RunResult controlled_fit(Session& session, const std::optional<SavedApproximatio
   return fit(session, control);
 }
 
-/// The error of the result; nothing with --measure none or after an interrupt that comes while it is
-/// measured. The best point of a fit that was interrupted is measured all the same, with as few
+/// The error of the result; nothing with --measure none or after an interrupt that comes while it
+/// is measured. The best point of a fit that was interrupted is measured all the same, with as few
 /// multiplications as there may be.
 std::optional<Measurement> measured_result(const Session& session, const RunResult& result) {
   if (session.measuring.effort == MeasureEffort::kNone) return std::nullopt;
@@ -168,8 +168,8 @@ int finish(const Session& session, const RunResult& result) {
   report.basis = "saved to " + command.output;
   report.seed = command.common.seed();
   report.threads = threads();
-  report.rows.push_back(
-      comparison_row(std::string(session.method.name), result, measured, interrupted || unmeasured));
+  report.rows.push_back(comparison_row(
+      std::string(session.method.name), result, measured, interrupted || unmeasured));
   report.rows.back().saved_to = command.output;
   command.json.write(report::to_json(report));
   if (!command.json.replaces_text()) write_stdout(comparison_table(report));

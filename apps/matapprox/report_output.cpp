@@ -38,10 +38,10 @@ void ReportOutput::add(const Command& command) {
   command.add_option("--plots", plots_, "Write its charts and pictures as .svg and .png files here")
       .group(kGroup)
       .type_name("DIR");
-  sweep_option_ = command.add_option(
-      "--sweep-seconds",
-      sweep_seconds_,
-      "Time for the fits at other storage that the report shows; 0: none [60]");
+  sweep_option_ =
+      command.add_option("--sweep-seconds",
+                         sweep_seconds_,
+                         "Time for the fits at other storage that the report shows; 0: none [60]");
   sweep_option_->group(kGroup).type_name("");
 }
 

@@ -69,13 +69,15 @@ void add_attention_evaluate(const Command& attention) {
       .required()
       .type_name("MODEL.h5");
   sub.add_option("--split", command->split, "train, validation or test [test]").type_name("");
-  sub.add_option("--samples", command->samples, "How many, or all if there are fewer [5000]").range(1)
+  sub.add_option("--samples", command->samples, "How many, or all if there are fewer [5000]")
+      .range(1)
       .type_name("");
   sub.add_option("--data-seed", command->data_seed, "Other data of the same kind [the model's]")
       .type_name("");
   sub.add_option("--truncate-rank",
                  command->truncate_rank,
-                 "First replace queries and keys by the nearest of this rank, in every head").range(1)
+                 "First replace queries and keys by the nearest of this rank, in every head")
+      .range(1)
       .type_name("");
   command->common.add(sub, false);
   command->device.add(sub);

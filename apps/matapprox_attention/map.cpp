@@ -204,14 +204,17 @@ void add_attention_map(const Command& attention) {
   sub.add_flag("--summary",
                command->summary,
                "One matrix for the model: the largest over heads, the mean over layers");
-  sub.add_option("--rows", command->rows, "Only these rows, from 0: 0,17").range(0)
+  sub.add_option("--rows", command->rows, "Only these rows, from 0: 0,17")
+      .range(0)
       .delimiter(',')
       .type_name("");
   sub.add_option("--correlate",
                  command->other,
                  "The mean correlation of the rows with those of this model, on --samples samples")
       .type_name("MODEL.h5");
-  sub.add_option("--samples", command->samples, "Test samples to correlate on [20]").range(1).type_name("");
+  sub.add_option("--samples", command->samples, "Test samples to correlate on [20]")
+      .range(1)
+      .type_name("");
   command->common.add(sub, false);
   command->json.add(sub);
   sub.footer(

@@ -73,7 +73,8 @@ std::shared_ptr<const LinearOperator> matrix_of(const SpectrumCommand& command) 
     if (given("--seed"))
       note(command.common.quiet(), "--seed has no effect: a file's spectrum has nothing random");
   } else {
-    require(!command.input.changed(), "options on how to read a matrix are for a file, not --random");
+    require(!command.input.changed(),
+            "options on how to read a matrix are for a file, not --random");
     require(command.random == "attention" || !given("--head-width"),
             "--head-width is for --random attention, not for {}",
             command.random);
@@ -97,10 +98,9 @@ std::vector<Index> ranks_of(const SpectrumCommand& command, Index count) {
 report::Json spectrum_json(const CumulativeSpectrum& spectrum, const std::vector<Index>& ranks) {
   report::Json json = {{"centred", spectrum.centred}, {"shares", report::Json::array()}};
   for (const Index k : ranks) {
-    json["shares"].push_back(
-        {{"rank", k},
-         {"values", report::number_or_null(spectrum.share(k, 1))},
-         {"squares", report::number_or_null(spectrum.share(k, 2))}});
+    json["shares"].push_back({{"rank", k},
+                              {"values", report::number_or_null(spectrum.share(k, 1))},
+                              {"squares", report::number_or_null(spectrum.share(k, 2))}});
   }
   json["singular_values"] =
       std::vector<double>(spectrum.values.data(), spectrum.values.data() + spectrum.values.size());
@@ -169,9 +169,14 @@ void add_attention_spectrum(const Command& attention) {
                  "In place of a file: entries uniform in 0..1, symmetric_uniform in -1..1, normal, "
                  "or attention, softmax(Q K^T / sqrt(p)) of normal Q and K")
       .type_name("");
-  sub.add_option("--order", command->order, "N of a random matrix [512]").range(1, kLargestSpectrum).type_name("");
-  sub.add_option("--head-width", command->head_width, "p of random attention [64]").range(1, kLargestHeadWidth).type_name("");
-  sub.add_option("--ranks", command->ranks, "Values of k: 64,128 [powers of two]").range(1)
+  sub.add_option("--order", command->order, "N of a random matrix [512]")
+      .range(1, kLargestSpectrum)
+      .type_name("");
+  sub.add_option("--head-width", command->head_width, "p of random attention [64]")
+      .range(1, kLargestHeadWidth)
+      .type_name("");
+  sub.add_option("--ranks", command->ranks, "Values of k: 64,128 [powers of two]")
+      .range(1)
       .delimiter(',')
       .type_name("");
   command->common.add(sub, true);

@@ -273,7 +273,8 @@ void add_attention_train(const Command& attention) {
       .type_name("");
   sub.add_option("--max-seconds", command->max_seconds, "Stop after this time; --resume goes on")
       .type_name("");
-  sub.add_option("--test-samples", command->test_samples, "Samples of the test at the end [5000]").range(1)
+  sub.add_option("--test-samples", command->test_samples, "Samples of the test at the end [5000]")
+      .range(1)
       .type_name("");
   sub.add_flag("--control",
                command->control,

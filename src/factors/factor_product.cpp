@@ -186,10 +186,10 @@ void FactorProduct::do_rows_at(std::span<const Index> I, Block Y) const {
 
 namespace {
 
-/// Throws NumericalError if floats cannot hold the factor: where a value becomes infinite, and where
-/// so much of it is below the smallest float that the factor loses more than rounding takes. Single
-/// entries that vanish beside large ones are nothing lost. Scaling would not do in place of this:
-/// the scale of a product of 1e-300 fits into no float, factors share values, and a random
+/// Throws NumericalError if floats cannot hold the factor: where a value becomes infinite, and
+/// where so much of it is below the smallest float that the factor loses more than rounding takes.
+/// Single entries that vanish beside large ones are nothing lost. Scaling would not do in place of
+/// this: the scale of a product of 1e-300 fits into no float, factors share values, and a random
 /// projection has no values to scale.
 void require_floats(const Factor& factor, const FactorValue& rounded) {
   const std::span<const double> exact = stored_values(*factor.value);
@@ -197,12 +197,12 @@ void require_floats(const Factor& factor, const FactorValue& rounded) {
   double largest = 0;
   for (std::size_t i = 0; i < exact.size(); ++i) {
     if (!std::isfinite(floats[i]))
-      throw NumericalError(
-          fmt::format("precision float: factor {} has the value {:.3g}, floats end at {:.3g}; store "
-                      "doubles or divide the matrix by a number",
-                      factor.name,
-                      exact[i],
-                      static_cast<double>(std::numeric_limits<float>::max())));
+      throw NumericalError(fmt::format(
+          "precision float: factor {} has the value {:.3g}, floats end at {:.3g}; store "
+          "doubles or divide the matrix by a number",
+          factor.name,
+          exact[i],
+          static_cast<double>(std::numeric_limits<float>::max())));
     largest = std::max(largest, std::abs(exact[i]));
   }
   if (largest == 0) return;
@@ -214,7 +214,8 @@ void require_floats(const Factor& factor, const FactorValue& rounded) {
     all += size * size;
     lost += difference * difference;
   }
-  if (std::sqrt(lost) <= static_cast<double>(std::numeric_limits<float>::epsilon()) * std::sqrt(all))
+  if (std::sqrt(lost) <=
+      static_cast<double>(std::numeric_limits<float>::epsilon()) * std::sqrt(all))
     return;
   throw NumericalError(
       fmt::format("precision float: the values of factor {}, at most {:.3g}, are too small for "

@@ -84,7 +84,8 @@ void AtomicOutput::write_at(std::uint64_t offset, std::string_view bytes) noexce
         pwrite(descriptor_, bytes.data(), std::min(bytes.size(), kPieceBytes), at);
     if (written >= 0) {
       // On its way to the disk while the rest is copied; commit() waits for it.
-      if (written >= kWorthStarting) sync_file_range(descriptor_, at, written, SYNC_FILE_RANGE_WRITE);
+      if (written >= kWorthStarting)
+        sync_file_range(descriptor_, at, written, SYNC_FILE_RANGE_WRITE);
       bytes.remove_prefix(static_cast<std::size_t>(written));
       offset += static_cast<std::uint64_t>(written);
       size_ = std::max(size_, offset);

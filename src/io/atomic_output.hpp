@@ -7,9 +7,9 @@
 
 namespace matapprox {
 
-/// An output file that appears whole or not at all: write to it or to temporary_path(), then commit(),
-/// which forces it to disk, renames it over `path` and forces the folder. Without commit, nothing
-/// stays.
+/// An output file that appears whole or not at all: write to it or to temporary_path(), then
+/// commit(), which forces it to disk, renames it over `path` and forces the folder. Without commit,
+/// nothing stays.
 class AtomicOutput {
  public:
   /// Throws FileError if the folder does not exist or cannot be written in.
@@ -25,8 +25,8 @@ class AtomicOutput {
   /// left on device").
   void write(std::string_view bytes);
 
-  /// For who writes here and there, and cannot be told of an error (HDF5): the first one is kept, what
-  /// follows does nothing, and commit() throws it.
+  /// For who writes here and there, and cannot be told of an error (HDF5): the first one is kept,
+  /// what follows does nothing, and commit() throws it.
   void write_at(std::uint64_t offset, std::string_view bytes) noexcept;
   /// Zeros where nothing was written.
   void read_at(std::uint64_t offset, char* bytes, std::size_t count) noexcept;

@@ -68,12 +68,14 @@ herr_t set_end_of_addresses(H5FD_t* file, H5FD_mem_t, haddr_t address) {
 
 haddr_t get_end_of_file(const H5FD_t* file, H5FD_mem_t) { return ours(file).output->size(); }
 
-herr_t read_output(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t size, void* buffer) {
+herr_t read_output(
+    H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t size, void* buffer) {
   ours(file).output->read_at(address, static_cast<char*>(buffer), size);
   return 0;
 }
 
-herr_t write_output(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t size, const void* buffer) {
+herr_t write_output(
+    H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t size, const void* buffer) {
   ours(file).output->write_at(address, {static_cast<const char*>(buffer), size});
   return 0;
 }
@@ -119,15 +121,17 @@ hid_t driver() {
 
 }  // namespace
 
-OutputFile::OutputFile(std::string path) : output_(std::make_unique<AtomicOutput>(std::move(path))) {
+OutputFile::OutputFile(std::string path)
+    : output_(std::make_unique<AtomicOutput>(std::move(path))) {
   const Quiet quiet;
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   AtomicOutput* const output = output_.get();
   const bool ready = access && H5Pset_driver(access.id(), driver(), &output) >= 0 &&
                      H5Pset_libver_bounds(access.id(), H5F_LIBVER_V18, H5F_LIBVER_V18) >= 0;
   if (ready) {
-    file_ = Handle(H5Fcreate(output_->temporary_path().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.id()),
-                   H5Fclose);
+    file_ = Handle(
+        H5Fcreate(output_->temporary_path().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.id()),
+        H5Fclose);
   }
   if (!file_) throw FileError(fmt::format("{}: HDF5 cannot start the file", this->path()));
 }

@@ -98,19 +98,18 @@ void look_up(const Colours& colours, const std::string& name, Samples& samples) 
     const int index = samples.bytes[at];
     if (index >= colours.count) {
       const auto width = static_cast<std::size_t>(samples.cols);
-      throw FileError(
-          fmt::format("{}: damaged PNG: pixel ({}, {}), counted from 0, has the colour {}; those of "
-                      "the palette are 0..{}",
-                      name,
-                      at / width,
-                      at % width,
-                      index,
-                      colours.count - 1));
+      throw FileError(fmt::format(
+          "{}: damaged PNG: pixel ({}, {}), counted from 0, has the colour {}; those of "
+          "the palette are 0..{}",
+          name,
+          at / width,
+          at % width,
+          index,
+          colours.count - 1));
     }
     const png_color& colour = colours.values[index];
     looked_up.insert(looked_up.end(), {colour.red, colour.green, colour.blue});
-    if (has_opacity)
-      looked_up.push_back(index < colours.opacities ? colours.opacity[index] : 255);
+    if (has_opacity) looked_up.push_back(index < colours.opacities ? colours.opacity[index] : 255);
   }
   samples.bytes = std::move(looked_up);
   samples.channels = has_opacity ? 4 : 3;

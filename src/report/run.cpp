@@ -26,10 +26,11 @@ void require_finite(const Approximation& fitted) {
     const std::span<const double> values = stored_values(*factor.value);
     if (std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); }))
       continue;
-    throw NumericalError(fmt::format("{}: numbers on the way leave the range of doubles; factor {} "
-                                     "of the result holds NaN or Inf",
-                                     fitted.summary.method,
-                                     factor.name));
+    throw NumericalError(
+        fmt::format("{}: numbers on the way leave the range of doubles; factor {} "
+                    "of the result holds NaN or Inf",
+                    fitted.summary.method,
+                    factor.name));
   }
 }
 

@@ -314,7 +314,7 @@ TEST(CliAttention, ConfigFilesGiveWhatTheCommandLineDoesNot) {
   expect_refusal(
       train(good + "widht = 3\n"), 2, "there is no option 'widht'; did you mean 'width'");
   expect_refusal(train(good + "steps = 4\n"), 2, "run.toml: steps is given twice");
-  expect_refusal(train(good + "seed = \"x\"\n"), 2, "run.toml: Could not convert: --seed = x");
+  expect_refusal(train(good + "seed = \"x\"\n"), 2, "run.toml: --seed 'x' is not a whole number");
   expect_refusal(train(good + "batch = [1, 2]\n"), 2, "run.toml: --batch");
   expect_refusal(train(good + "batch = \"x\"\n"), 2, "option batch: 'x' is not a whole number");
   expect_refusal(train(good + "pairs = 2\n"), 2, "adding has no option --pairs");
@@ -491,9 +491,8 @@ TEST(CliAttention, SpectrumTakesNoOptionInVain) {
   expect_refusal(run_attention({"spectrum", "--random", "normal", "--head-width", "8"}),
                  2,
                  "is for --random attention");
-  expect_refusal(run_attention({"spectrum", "--random", "normal", "--as", "laplacian"}),
-                 2,
-                 "are for a file");
+  expect_refusal(
+      run_attention({"spectrum", "--random", "normal", "--as", "laplacian"}), 2, "are for a file");
   const ProgramResult seeded = run_attention({"spectrum", matrix, "--seed", "3"});
   EXPECT_EQ(seeded.exit_code, 0);
   EXPECT_THAT(seeded.err, HasSubstr("--seed has no effect"));
@@ -557,8 +556,8 @@ TEST(CliAttention, BenchTimesEveryMechanism) {
   expect_refusal(
       run_attention({"bench", "--mechanisms", "linformer:rang=3"}), 2, "did you mean 'rank'?");
   expect_refusal(run_attention({"bench", "--mechanisms", "linformer:3"}), 2, "is not OPTION=VALUE");
-  expect_refusal(run_attention({"bench", "--lengths", "0"}), 2, "length 0");
-  expect_refusal(run_attention({"bench", "--rounds", "0"}), 2, "at least 1");
+  expect_refusal(run_attention({"bench", "--lengths", "0"}), 2, "--lengths 0 is below 1");
+  expect_refusal(run_attention({"bench", "--rounds", "0"}), 2, "--rounds 0 is below 1");
 }
 
 /// Lengths of [WKZL23, Table 1] at the setting of its experiments, beside what the layers count.

@@ -113,9 +113,8 @@ TEST(Options, NumbersAreDecimalAndTooLargeOnesComeWithTheRange) {
   EXPECT_THAT([&] { set(sample, "count", "99999999999999999999"); },
               ThrowsMessage<InvalidArgument>(
                   HasSubstr("is outside -9223372036854775808..9223372036854775807")));
-  EXPECT_THAT(
-      [&] { set(sample, "seed", "18446744073709551616"); },
-      ThrowsMessage<InvalidArgument>(HasSubstr("is outside 0..18446744073709551615")));
+  EXPECT_THAT([&] { set(sample, "seed", "18446744073709551616"); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("is outside 0..18446744073709551615")));
   EXPECT_THAT([&] { set(sample, "list", "1,99999999999999999999"); },
               ThrowsMessage<InvalidArgument>(HasSubstr("99999999999999999999 is outside")));
   EXPECT_THAT([&] { set(sample, "tolerance", "1e999"); },

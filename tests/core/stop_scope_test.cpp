@@ -112,19 +112,19 @@ TEST(StopScope, ADenseProductLooksWithinItsOnlyTile) {
 
 TEST(StopScope, MethodsWithoutAResultEndWithinAPieceOfAProduct) {
   for (const Index fatal : {1, 500, 1500}) {
-    EXPECT_TRUE(interrupted_within_a_piece(fatal, [](const auto& A, const RunControl& control) {
-      cur(A, {.rank = 5}, control);
-    })) << "cur, "
-        << fatal;
-    EXPECT_TRUE(interrupted_within_a_piece(fatal, [](const auto& A, const RunControl& control) {
-      nystrom(A, {.rank = 5, .form = NystromForm::kGeneralized}, control);
-    })) << "nystrom, "
-        << fatal;
-    EXPECT_TRUE(interrupted_within_a_piece(fatal, [](const auto& A, const RunControl& control) {
-      chord(A, {}, control);
-    })) << "chord reads the matrix, "
-        << fatal;
+    EXPECT_TRUE(interrupted_within_a_piece(
+        fatal, [](const auto& A, const RunControl& control) { cur(A, {.rank = 5}, control); }))
+        << "cur, " << fatal;
+    EXPECT_TRUE(interrupted_within_a_piece(
+        fatal,
+        [](const auto& A, const RunControl& control) {
+          nystrom(A, {.rank = 5, .form = NystromForm::kGeneralized}, control);
+        }))
+        << "nystrom, " << fatal;
   }
+  EXPECT_TRUE(interrupted_within_a_piece(500, [](const auto& A, const RunControl& control) {
+    chord(A, {}, control);
+  })) << "chord reads the matrix";
   EXPECT_TRUE(interrupted_within_a_piece(500, [](const auto& A, const RunControl& control) {
     jl_projection(A, {.rank = 5}, control);
   }));
@@ -142,19 +142,16 @@ TEST(StopScope, TruncatedSvdReturnsItsSpaceFromWithinAProduct) {
   }
   // Blocks of five columns: after one product the space has five dimensions.
   EXPECT_FALSE(interrupted_within_a_piece(1500, [&](const auto& A, const RunControl& control) {
-    const Approximation svd =
-        truncated_svd(A,
-                      {.rank = 5, .algorithm = SvdAlgorithm::kRandomized, .block_size = 5},
-                      control);
+    const Approximation svd = truncated_svd(
+        A, {.rank = 5, .algorithm = SvdAlgorithm::kRandomized, .block_size = 5}, control);
     EXPECT_EQ(svd.summary.termination, Termination::kInterrupted);
     EXPECT_EQ(svd.summary.rank, 5);
   }));
 }
 
 TEST(StopScope, MeasuringAndDescribingEndWithinAPieceOfAProduct) {
-  EXPECT_TRUE(interrupted_within_a_piece(500, [](const auto& A, const RunControl& control) {
-    describe(A, {}, control);
-  }));
+  EXPECT_TRUE(interrupted_within_a_piece(
+      500, [](const auto& A, const RunControl& control) { describe(A, {}, control); }));
   for (const Index fatal : {500, 1500}) {
     EXPECT_TRUE(interrupted_within_a_piece(fatal, [](const auto& A, const RunControl& control) {
       MatrixFacts facts;
