@@ -4,8 +4,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <fstream>
+#include <limits>
 #include <sstream>
+#include <type_traits>
 
 #include "command_line/exit_codes.hpp"
 #include "command_line/output.hpp"
@@ -98,6 +101,89 @@ std::string misspelt_command(const CLI::App& app, const std::string& first) {
   return fmt::format("unknown subcommand '{}'{}", first, did_you_mean(first, names));
 }
 
+// CLI11 reads numbers as strtoll does: octal behind a zero, modulo 2^64 behind a sign, the largest
+// in place of a larger one. So all numbers are read here.
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw CLI::ParseError(message, CLI::ExitCodes::ConversionError);
+}
+
+/// A decimal number. `name` is that of the option.
+template <class Number>
+Number decimal(const std::string& name, const std::string& text) {
+  Number value{};
+  const char* const stop = text.data() + text.size();
+  const auto [end, failure] = std::from_chars(text.data(), stop, value);
+  const bool negative =
+      std::is_unsigned_v<Number> && text.size() > 1 && text[0] == '-' &&
+      std::all_of(text.begin() + 1, text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (negative || (failure == std::errc::result_out_of_range && end == stop)) {
+    using Limits = std::numeric_limits<Number>;
+    refuse(fmt::format("{} {} is outside {}..{}", name, text, Limits::lowest(), Limits::max()));
+  }
+  if (failure != std::errc() || end != stop)
+    refuse(fmt::format(
+        "{} '{}' is not a {}number", name, text, std::is_integral_v<Number> ? "whole " : ""));
+  return value;
+}
+
+void assign(const std::string& name, const std::vector<std::string>& texts, std::string& variable) {
+  if (texts.back().empty()) refuse(fmt::format("{} is empty", name));
+  variable = texts.back();
+}
+
+void assign(const std::string& name,
+            const std::vector<std::string>& texts,
+            std::vector<std::string>& variable) {
+  for (const std::string& text : texts)
+    if (text.empty()) refuse(fmt::format("{} is empty", name));
+  variable = texts;
+}
+
+template <class Number>
+void assign(const std::string& name, const std::vector<std::string>& texts, Number& variable) {
+  variable = decimal<Number>(name, texts.back());
+}
+
+template <class Number>
+void assign(const std::string& name,
+            const std::vector<std::string>& texts,
+            std::optional<Number>& variable) {
+  variable = decimal<Number>(name, texts.back());
+}
+
+template <class Number>
+void assign(const std::string& name,
+            const std::vector<std::string>& texts,
+            std::vector<Number>& variable) {
+  variable.clear();
+  for (const std::string& text : texts) variable.push_back(decimal<Number>(name, text));
+}
+
+template <class Value>
+constexpr bool is_list = false;
+template <class Element>
+constexpr bool is_list<std::vector<Element>> = true;
+
+/// Why a text is no whole number from low to high; empty if it is one. `high` -1: no limit.
+std::string out_of_range(const std::string& name,
+                         const std::string& text,
+                         std::int64_t low,
+                         std::int64_t high) {
+  std::int64_t value = 0;
+  const char* const stop = text.data() + text.size();
+  const auto [end, failure] = std::from_chars(text.data(), stop, value);
+  if (end != stop || failure == std::errc::invalid_argument)
+    return {};  // no number: said elsewhere
+  const bool fits = failure == std::errc();
+  const bool negative = !text.empty() && text[0] == '-';
+  if (high < 0 && (negative || (fits && value < low)))
+    return fmt::format("{} {} is below {}", name, text, low);
+  if (fits && value >= low && (high < 0 || value <= high)) return {};
+  const std::int64_t most = high < 0 ? std::numeric_limits<std::int64_t>::max() : high;
+  return fmt::format("{} {} is outside {}..{}", name, text, low, most);
+}
+
 }  // namespace
 
 Option Option::required(bool value) const {
@@ -107,11 +193,6 @@ Option Option::required(bool value) const {
 
 Option Option::type_name(const std::string& name) const {
   option_->type_name(name);
-  if (!name.empty()) {
-    option_->check([name](const std::string& value) {
-      return value.empty() ? fmt::format("{} is an empty text here", name) : std::string{};
-    });
-  }
   return *this;
 }
 
@@ -122,6 +203,17 @@ Option Option::group(const std::string& heading) const {
 
 Option Option::delimiter(char character) const {
   option_->delimiter(character);
+  return *this;
+}
+
+Option Option::range(std::int64_t low, std::int64_t high) const {
+  const std::string name = option_->get_name();
+  option_->check(CLI::Validator(
+      [name, low, high](std::string& text) -> std::string {
+        if (const std::string why = out_of_range(name, text, low, high); !why.empty()) refuse(why);
+        return {};
+      },
+      ""));
   return *this;
 }
 
@@ -151,7 +243,18 @@ template <class Value>
 Option Command::add_option(const std::string& name,
                            Value& variable,
                            const std::string& help) const {
-  return Option(app_->add_option(name, variable, help));
+  const auto called = std::make_shared<std::string>();  // known once the option is there
+  CLI::Option* option = app_->add_option(
+      name,
+      [called, &variable](const CLI::results_t& texts) {
+        assign(*called, texts, variable);
+        return true;
+      },
+      help);
+  *called = option->get_name();
+  option->type_name(CLI::detail::type_name<Value>());
+  if (is_list<Value>) option->expected(CLI::detail::expected_max_vector_size);
+  return Option(option);
 }
 
 template Option Command::add_option(const std::string&, std::string&, const std::string&) const;

@@ -34,6 +34,8 @@ class Option {
   Option group(const std::string& heading) const;
   /// Separates the values of a list within one argument: "1,2".
   Option delimiter(char character) const;
+  /// Least and, unless negative, largest whole number that is legal; without it all of Value are.
+  Option range(std::int64_t low, std::int64_t high = -1) const;
   /// Whether a list may go on in the next arguments: "--rows 1 2".
   Option allow_extra_args(bool value) const;
 
@@ -61,7 +63,8 @@ class Command {
   /// Adds "--name", "-n,--name" or, without dashes, an argument that its place tells. Parsing
   /// stores the value in `variable`, which must stay where it is. Value is std::string, int, Index,
   /// std::uint64_t or double, std::optional of those but the first, or std::vector of std::string
-  /// or Index.
+  /// or Index. Numbers are decimal: 010 is ten, 0x10 is none, and what Value cannot hold is refused
+  /// with the range. An empty text is refused, as it says nothing.
   template <class Value>
   Option add_option(const std::string& name, Value& variable, const std::string& help) const;
   /// The same for an option without a value; as text it is "true" or "false".

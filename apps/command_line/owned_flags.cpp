@@ -45,6 +45,7 @@ void OwnedFlags::add(const Command& command,
                      const std::string& group,
                      const std::string& prefix,
                      const std::vector<std::string>& except) {
+  kind_ = prefix;
   std::vector<std::string> seen = except;
   for (const Owner& owner : owners_) {
     for (const OptionText& each : owner.options) {
@@ -67,6 +68,13 @@ bool OwnedFlags::is_of_others(const std::string& option, const std::string& owne
 
 NamedOptions OwnedFlags::given(const std::string& owner) const {
   NamedOptions options = flags_.given();
+  std::vector<std::string> known;
+  for (const Owner& each : owners_) known.push_back(each.name);
+  require(std::find(known.begin(), known.end(), owner) != known.end(),
+          "{}: there is no '{}'{}",
+          kind_,
+          owner,
+          suggestion(owner, known));
   for (const auto& [name, value] : options) {
     const std::vector<std::string> owners = owners_of(name);
     require(std::find(owners.begin(), owners.end(), owner) != owners.end(),

@@ -25,14 +25,15 @@ class OwnedFlags {
            const std::vector<std::string>& except = {});
   /// Whether it is an option of some owner, but not of this one.
   bool is_of_others(const std::string& option, const std::string& owner) const;
-  /// The flags that were given. Throws InvalidArgument, naming those that have it, for an option
-  /// that `owner` does not have.
+  /// The flags that were given. Throws InvalidArgument if there is no such owner, or, naming those
+  /// that have it, for an option that this one does not have.
   NamedOptions given(const std::string& owner) const;
 
  private:
   std::vector<std::string> owners_of(const std::string& option) const;
   OptionText merged(const std::string& name) const;
   std::vector<Owner> owners_;
+  std::string kind_;  ///< what the owners are, which is also the prefix
   NamedFlags flags_;
 };
 

@@ -9,6 +9,7 @@
 #include "command_line/output.hpp"
 #include "command_line/progress.hpp"
 #include "core/require.hpp"
+#include "io/input_kinds.hpp"
 #include "kernels/blas_library.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/threads.hpp"
@@ -76,6 +77,8 @@ LoadedMatrix InputOptions::load(bool quiet) const {
             "--bandwidth {} is not positive; without it the median rule finds one",
             value);
   }
+  // An option that is given at its default is no less without effect.
+  for (const auto& [name, value] : flags_.given()) check_effect(path_, options, name);
   LoadedMatrix loaded;
   {
     ProgressLine line(quiet);
@@ -90,6 +93,7 @@ void CommonOptions::add(const Command& command, bool with_seed) {
   if (with_seed)
     command.add_option("--seed", seed_, "Seed of all random choices [1]").type_name("");
   command.add_option("--threads", threads_, "Threads to use; results do not depend on it [all]")
+      .range(1, 4096)
       .type_name("");
   command.add_flag("--quiet", quiet_, "Nothing on stderr but errors");
 }
@@ -97,7 +101,6 @@ void CommonOptions::add(const Command& command, bool with_seed) {
 void CommonOptions::apply() const {
   kernels::require_blas_buffer();
   if (!threads_) return;
-  require(*threads_ >= 1 && *threads_ <= 4096, "--threads {} is outside 1..4096", *threads_);
   set_threads(*threads_);
 }
 
@@ -170,6 +173,7 @@ void JsonOptions::write(const std::string& text) const {
 void SizeOptions::add(const Command& command) {
   constexpr const char* kGroup = "How much to store";
   command.add_option("--rank", rank_, "Rank of every method that has one")
+      .range(1)
       .group(kGroup)
       .type_name("");
   command
@@ -193,7 +197,6 @@ void SizeOptions::add(const Command& command) {
 }
 
 void SizeOptions::check() const {
-  require(!rank_ || *rank_ >= 1, "--rank {} is below 1", rank_.value_or(0));
   require(!target_error_ || (*target_error_ > 0 && *target_error_ < 1),
           "--target-error {} is outside 0..1",
           target_error_.value_or(0));

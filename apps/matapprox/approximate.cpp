@@ -12,6 +12,7 @@
 #include "commands.hpp"
 #include "core/require.hpp"
 #include "io/atomic_output.hpp"
+#include "matapprox/core/error.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/methods/registry.hpp"
 #include "matapprox/report/checkpoint.hpp"
@@ -34,6 +35,7 @@ struct ApproximateCommand {
   std::string output;
   std::string warm_start;
   double checkpoint_seconds = 60;
+  std::optional<Option> checkpoint_option;
   bool resume = false;
 };
 
@@ -79,8 +81,16 @@ void write_checkpoint(Session& session,
                     session.command.size.precision()),
       seconds};
   std::optional<Measurement> measured;
-  if (error_only.effort != MeasureEffort::kNone)
-    measured = measure(*session.input.matrix, result.approximation, session.facts, error_only);
+  if (error_only.effort != MeasureEffort::kNone) {
+    RunControl measuring;
+    measuring.stop = &catch_interrupts();
+    try {
+      measured = measure(
+          *session.input.matrix, result.approximation, session.facts, error_only, measuring);
+    } catch (const Interrupted&) {
+      // The fit ends next; the point is worth keeping without its error.
+    }
+  }
   save(session.command.output,
        result.approximation,
        saved_record(session.input, result, measured, true, state));
@@ -116,19 +126,33 @@ RunResult controlled_fit(Session& session, const std::optional<SavedApproximatio
   return fit(session, control);
 }
 
+/// The error of the result; nothing with --measure none or after an interrupt that comes while it
+/// is measured. The best point of a fit that was interrupted is measured all the same, with as few
+/// multiplications as there may be.
+std::optional<Measurement> measured_result(const Session& session, const RunResult& result) {
+  if (session.measuring.effort == MeasureEffort::kNone) return std::nullopt;
+  const bool already = interrupt_requested();
+  try {
+    return measured_with_progress(
+        *session.input.matrix,
+        result.approximation,
+        session.facts,
+        within_fit(session.measuring, already ? 0 : result.multiplications),
+        session.command.common.quiet(),
+        already ? nullptr : &catch_interrupts());
+  } catch (const Interrupted&) {
+    note(session.command.common.quiet(), "interrupted while measuring: saved without its error");
+    return std::nullopt;
+  }
+}
+
 int finish(const Session& session, const RunResult& result) {
   const ApproximateCommand& command = session.command;
   const Termination termination = result.approximation.summary.termination;
   const bool interrupted = termination == Termination::kInterrupted;
   const bool unfinished = interrupted || termination == Termination::kMaxSeconds;
-  std::optional<Measurement> measured;
-  if (session.measuring.effort != MeasureEffort::kNone) {
-    measured = measured_with_progress(*session.input.matrix,
-                                      result.approximation,
-                                      session.facts,
-                                      within_fit(session.measuring, result.multiplications),
-                                      command.common.quiet());
-  }
+  const std::optional<Measurement> measured = measured_result(session, result);
+  const bool unmeasured = !measured && session.measuring.effort != MeasureEffort::kNone;
   const ResumeState state = unfinished ? session.latest_state : ResumeState{};
   {
     ProgressLine line(command.common.quiet());
@@ -146,12 +170,22 @@ int finish(const Session& session, const RunResult& result) {
   report.basis = "saved to " + saved_to;
   report.seed = command.common.seed();
   report.threads = threads();
-  report.rows.push_back(
-      comparison_row(std::string(session.method.name), result, measured, interrupted));
+  report.rows.push_back(comparison_row(
+      std::string(session.method.name), result, measured, interrupted || unmeasured));
   report.rows.back().saved_to = saved_to;
   command.json.write(report::to_json(report));
   if (!command.json.replaces_text()) write_stdout(comparison_table(report));
-  return interrupted ? kInterrupted : kDone;
+  return interrupted || unmeasured ? kInterrupted : kDone;
+}
+
+/// Throws InvalidArgument for a target error beside an option that already says how much to store.
+void check_target(const ApproximateCommand& command, const NamedOptions& options) {
+  if (command.size.target_error() == 0) return;
+  for (const char* name : {"frobenius_tolerance", "spectral_tolerance", "landmarks"}) {
+    require(option_value(options, name).empty(),
+            "--target-error and {} exclude each other",
+            flag_of(name));
+  }
 }
 
 int run_approximate(const ApproximateCommand& command) {
@@ -165,6 +199,12 @@ int run_approximate(const ApproximateCommand& command) {
           "--resume and --warm-start exclude each other");
   const Method& method = find_method(command.method.name());
   const NamedOptions options = all_options(command, method);
+  check_target(command, options);
+  if (command.checkpoint_option->count() > 0 && method.name != "chord") {
+    note(command.common.quiet(),
+         fmt::format("--checkpoint-seconds has no effect: {} has no point to write before its end",
+                     method.name));
+  }
   require(command.output != "-", "-o: factors are written to a file, not to standard output");
   check_hdf5_name(
       "-o",
@@ -207,10 +247,10 @@ void add_approximate(const Command& program) {
   sub.add_option("-o,--output", command->output, "The HDF5 file to write")
       .required()
       .type_name("OUT.h5");
-  sub.add_option("--checkpoint-seconds",
-                 command->checkpoint_seconds,
-                 "A long fit writes its best point this often [60]")
-      .type_name("");
+  command->checkpoint_option = sub.add_option("--checkpoint-seconds",
+                                              command->checkpoint_seconds,
+                                              "A long fit writes its best point this often [60]");
+  command->checkpoint_option->type_name("");
   sub.add_flag("--resume", command->resume, "Go on from the checkpoint in the output file");
   sub.add_option("--warm-start",
                  command->warm_start,

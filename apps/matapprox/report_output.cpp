@@ -38,16 +38,17 @@ void ReportOutput::add(const Command& command) {
   command.add_option("--plots", plots_, "Write its charts and pictures as .svg and .png files here")
       .group(kGroup)
       .type_name("DIR");
-  command
-      .add_option("--sweep-seconds",
-                  sweep_seconds_,
-                  "Time for the fits at other storage that the report shows; 0: none [60]")
-      .group(kGroup)
-      .type_name("");
+  sweep_option_ =
+      command.add_option("--sweep-seconds",
+                         sweep_seconds_,
+                         "Time for the fits at other storage that the report shows; 0: none [60]");
+  sweep_option_->group(kGroup).type_name("");
 }
 
 void ReportOutput::check(FilePlan& files, const std::vector<std::string>& methods) const {
   require(sweep_seconds_ >= 0, "--sweep-seconds {} is negative", sweep_seconds_);
+  require(is_wanted() || sweep_option_->count() == 0,
+          "--sweep-seconds has no effect without --report or --plots");
   if (!is_wanted()) return;
   require(page_ != "-", "--report: the page is written to a file, not to standard output");
   files.writes("--report", page_);

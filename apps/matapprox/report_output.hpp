@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ class ReportOutput {
   std::string page_;
   std::string plots_;
   double sweep_seconds_ = 60;
+  std::optional<Option> sweep_option_;
 };
 
 }  // namespace matapprox::app

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "command_line/exit_codes.hpp"
 #include "command_line/interrupt.hpp"
@@ -26,6 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ReproduceCommand {
+  std::optional<Command> self;
   CommonOptions common;
   DeviceOptions device;
   JsonOptions json;
@@ -213,6 +215,11 @@ int run_timing(const ReproduceCommand& command) {
                                   command.matrices,
                                   command.folder})
     require(path.empty(), "reproduce timing: there is only --json, --threads and --quiet");
+  for (const char* flag : {"--rows", "--effort", "--pattern", "--set", "--seed"}) {
+    require(command.self->find_option(flag)->count() == 0,
+            "reproduce timing: {} has no effect; there is only --json, --threads and --quiet",
+            flag);
+  }
   command.json.files();
   note(command.common.quiet(), "timing the kernels; give it an idle machine");
   const KernelTimings timings = time_kernels();
@@ -276,6 +283,7 @@ void add_reproduce(const Command& program) {
   auto command = std::make_shared<ReproduceCommand>();
   const Command sub = program.add_command(
       "reproduce", "Makes the tables of the sparse-factorization paper again, ours beside them");
+  command->self = sub;
   sub.add_option("what", command->what, "table1, figure4, or timing: of the kernels")
       .required()
       .type_name("");

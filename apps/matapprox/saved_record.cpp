@@ -28,10 +28,12 @@ Measurement measured_with_progress(const LinearOperator& A,
                                    const LinearOperator& B,
                                    const MatrixFacts& facts,
                                    const MeasureOptions& options,
-                                   bool quiet) {
+                                   bool quiet,
+                                   const std::atomic<bool>* stop) {
   ProgressLine line(quiet);
   line.start("measuring", std::numeric_limits<double>::infinity());
   RunControl control;
+  control.stop = stop;
   control.progress = [&](const Progress& now) { line.update(now); };
   return measure(A, B, facts, options, control);
 }

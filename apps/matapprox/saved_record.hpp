@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <optional>
 
 #include "matapprox/io/saved_approximation.hpp"
@@ -14,11 +15,13 @@ SavedRecord saved_record(const LoadedMatrix& input,
                          bool interrupted,
                          const ResumeState& resume);
 
-/// measure(), with a line on the terminal that says how far it is.
+/// measure(), with a line on the terminal that says how far it is. Throws Interrupted once `stop`,
+/// unless null, is true.
 Measurement measured_with_progress(const LinearOperator& A,
                                    const LinearOperator& B,
                                    const MatrixFacts& facts,
                                    const MeasureOptions& options,
-                                   bool quiet);
+                                   bool quiet,
+                                   const std::atomic<bool>* stop = nullptr);
 
 }  // namespace matapprox::app

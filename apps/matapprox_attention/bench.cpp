@@ -231,11 +231,15 @@ void add_attention_bench(const Command& attention) {
       .delimiter(',')
       .type_name("");
   sub.add_option("--lengths", command->lengths, "Values of N [256,1024,4096]")
+      .range(1)
       .delimiter(',')
       .type_name("");
-  sub.add_option("--width", command->width, "d, of a token [64]").type_name("");
-  sub.add_option("--heads", command->heads, "Heads of those that have several [4]").type_name("");
+  sub.add_option("--width", command->width, "d, of a token [64]").range(1).type_name("");
+  sub.add_option("--heads", command->heads, "Heads of those that have several [4]")
+      .range(1)
+      .type_name("");
   sub.add_option("--rounds", command->rounds, "Interleaved rounds, of which the median [3]")
+      .range(1)
       .type_name("");
   command->device.add(sub);
   command->json.add(sub);

@@ -87,7 +87,6 @@ std::string sample_text(const tasks::TaskShape& shape, const tasks::Sample& samp
 
 int run_show(const ShowCommand& command) {
   command.common.apply();
-  require(command.samples >= 1, "--samples {} is below 1", command.samples);
   const auto task =
       tasks::make_task(command.task, command.flags.given(command.task), command.common.seed());
   const Index size = task->size(tasks::Split::kTest);
@@ -128,7 +127,7 @@ void add_show(const Command& data) {
   sub.add_option("task", command->task, "One of those that `matapprox attention list` shows")
       .required()
       .type_name("TASK");
-  sub.add_option("--samples", command->samples, "How many [1]").type_name("");
+  sub.add_option("--samples", command->samples, "How many [1]").range(1).type_name("");
   command->common.add(sub, true);
   command->flags.add(sub, "Options of the tasks", "task", {"seed"});
   sub.footer("Examples:\n  matapprox attention data show adding --length 16 --samples 3");

@@ -39,7 +39,6 @@ int run_evaluate(const EvaluateCommand& command) {
   command.device.check_cpu_only("attention evaluate");
   FilePlan files = command.json.files();
   files.reads(command.model);
-  require(command.samples >= 1, "--samples {} is below 1", command.samples);
   const tasks::Split split = split_of(command.split);
   training::SavedModel saved = training::load_model(command.model);
   files.reads(data_path(saved));
@@ -73,12 +72,14 @@ void add_attention_evaluate(const Command& attention) {
       .type_name("MODEL.h5");
   sub.add_option("--split", command->split, "train, validation or test [test]").type_name("");
   sub.add_option("--samples", command->samples, "How many, or all if there are fewer [5000]")
+      .range(1)
       .type_name("");
   sub.add_option("--data-seed", command->data_seed, "Other data of the same kind [the model's]")
       .type_name("");
   sub.add_option("--truncate-rank",
                  command->truncate_rank,
                  "First replace queries and keys by the nearest of this rank, in every head")
+      .range(0)
       .type_name("");
   command->common.add(sub, false);
   command->device.add(sub);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "command_line/exit_codes.hpp"
@@ -20,6 +21,7 @@ namespace matapprox::app {
 namespace {
 
 struct MapCommand {
+  std::optional<Command> self;
   std::string model;
   std::string other;
   std::string output;
@@ -43,7 +45,6 @@ training::AttentionOnSample attention_of(const training::SavedModel& saved,
 
 void check_number(const tasks::Task& task, Index number) {
   const Index size = task.size(tasks::Split::kTest);
-  require(number >= 0, "--sample {} is below 0", number);
   require(size == 0 || number < size, "--sample {} is outside 0..{}", number, size - 1);
 }
 
@@ -151,11 +152,23 @@ void write_correlations(const MapCommand& command, const training::SavedModel& s
                   values.back()));
 }
 
+/// Throws InvalidArgument for an option that what is asked for does not look at.
+void check_effect(const MapCommand& command) {
+  const auto refuse = [&](const std::vector<const char*>& flags, const char* why) {
+    for (const char* flag : flags)
+      require(command.self->find_option(flag)->count() == 0, "{} {}", flag, why);
+  };
+  if (command.output.empty())
+    refuse({"--sample", "--layer", "--head", "--summary", "--rows"}, "is for -o, not --correlate");
+  if (command.other.empty()) refuse({"--samples"}, "is for --correlate");
+  if (command.summary) refuse({"--layer", "--head"}, "has no effect on --summary");
+}
+
 int run_map(const MapCommand& command) {
   command.common.apply();
   require(command.output.empty() != command.other.empty(),
           "give -o, a file for the map, or --correlate, another model");
-  require(command.samples >= 1, "--samples {} is below 1", command.samples);
+  check_effect(command);
   if (!command.output.empty()) {
     if (!is_picture(command.output)) check_block_format(command.output);
     require(command.output != "-" || !command.json.replaces_text(),
@@ -179,6 +192,7 @@ void add_attention_map(const Command& attention) {
   auto command = std::make_shared<MapCommand>();
   const Command sub =
       attention.add_command("map", "Writes a model's effective attention matrix on one sample");
+  command->self = sub;
   sub.add_option("model", command->model, "A file that `attention train` wrote")
       .required()
       .type_name("MODEL.h5");
@@ -186,20 +200,23 @@ void add_attention_map(const Command& attention) {
                  command->output,
                  "A picture (.png, .svg), or numbers (.npy, .mtx, .csv, .h5; - prints CSV)")
       .type_name("FILE");
-  sub.add_option("--sample", command->sample, "Which test sample [0]").type_name("");
-  sub.add_option("--layer", command->layer, "Which layer, from 0 [0]").type_name("");
-  sub.add_option("--head", command->head, "Which head, from 0 [0]").type_name("");
+  sub.add_option("--sample", command->sample, "Which test sample [0]").range(0).type_name("");
+  sub.add_option("--layer", command->layer, "Which layer, from 0 [0]").range(0).type_name("");
+  sub.add_option("--head", command->head, "Which head, from 0 [0]").range(0).type_name("");
   sub.add_flag("--summary",
                command->summary,
                "One matrix for the model: the largest over heads, the mean over layers");
   sub.add_option("--rows", command->rows, "Only these rows, from 0: 0,17")
+      .range(0)
       .delimiter(',')
       .type_name("");
   sub.add_option("--correlate",
                  command->other,
                  "The mean correlation of the rows with those of this model, on --samples samples")
       .type_name("MODEL.h5");
-  sub.add_option("--samples", command->samples, "Test samples to correlate on [20]").type_name("");
+  sub.add_option("--samples", command->samples, "Test samples to correlate on [20]")
+      .range(1)
+      .type_name("");
   command->common.add(sub, false);
   command->json.add(sub);
   sub.footer(

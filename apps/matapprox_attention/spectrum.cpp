@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <memory>
+#include <optional>
 
 #include "command_line/exit_codes.hpp"
 #include "command_line/output.hpp"
@@ -22,6 +23,7 @@ constexpr Index kLargestSpectrum = 8192;
 constexpr Index kLargestHeadWidth = 65536;
 
 struct SpectrumCommand {
+  std::optional<Command> self;
   InputOptions input;
   std::string random;
   Index order = 512;
@@ -46,11 +48,6 @@ Matrix random_attention(Index n, Index width, std::uint64_t seed) {
 Matrix random_of(const SpectrumCommand& command) {
   const Index n = command.order;
   const std::uint64_t seed = command.common.seed();
-  require(n >= 1 && n <= kLargestSpectrum, "--order {} is outside 1..{}", n, kLargestSpectrum);
-  require(command.head_width >= 1 && command.head_width <= kLargestHeadWidth,
-          "--head-width {} is outside 1..{}",
-          command.head_width,
-          kLargestHeadWidth);
   if (command.random == "normal") return random_normal_matrix(seed, RandomStream::kGenerator, n, n);
   if (command.random == "attention") return random_attention(n, command.head_width, seed);
   require(command.random == "uniform" || command.random == "symmetric_uniform",
@@ -69,6 +66,19 @@ Matrix random_of(const SpectrumCommand& command) {
 
 std::shared_ptr<const LinearOperator> matrix_of(const SpectrumCommand& command) {
   require(command.input.path().empty() != command.random.empty(), "give a matrix file or --random");
+  const auto given = [&](const char* flag) { return command.self->find_option(flag)->count() > 0; };
+  if (command.random.empty()) {
+    for (const char* flag : {"--order", "--head-width"})
+      require(!given(flag), "{} is for --random, not for a file", flag);
+    if (given("--seed"))
+      note(command.common.quiet(), "--seed has no effect: a file's spectrum has nothing random");
+  } else {
+    require(!command.input.changed(),
+            "options on how to read a matrix are for a file, not --random");
+    require(command.random == "attention" || !given("--head-width"),
+            "--head-width is for --random attention, not for {}",
+            command.random);
+  }
   if (!command.random.empty()) return std::make_shared<DenseOperator>(random_of(command));
   return command.input.load(command.common.quiet()).matrix;
 }
@@ -88,12 +98,18 @@ std::vector<Index> ranks_of(const SpectrumCommand& command, Index count) {
 report::Json spectrum_json(const CumulativeSpectrum& spectrum, const std::vector<Index>& ranks) {
   report::Json json = {{"centred", spectrum.centred}, {"shares", report::Json::array()}};
   for (const Index k : ranks) {
-    json["shares"].push_back(
-        {{"rank", k}, {"values", spectrum.share(k, 1)}, {"squares", spectrum.share(k, 2)}});
+    json["shares"].push_back({{"rank", k},
+                              {"values", report::number_or_null(spectrum.share(k, 1))},
+                              {"squares", report::number_or_null(spectrum.share(k, 2))}});
   }
   json["singular_values"] =
       std::vector<double>(spectrum.values.data(), spectrum.values.data() + spectrum.values.size());
   return json;
+}
+
+/// A zero matrix has no shares.
+std::string share_text(double share) {
+  return std::isfinite(share) ? fmt::format("{:.4f}", share) : "-";
 }
 
 int run_spectrum(const SpectrumCommand& command) {
@@ -129,12 +145,12 @@ int run_spectrum(const SpectrumCommand& command) {
       "sum",
       "squares");
   for (const Index k : ranks) {
-    text += fmt::format("{:>8} {:>10.4f} {:>10.4f}  {:>10.4f} {:>10.4f}\n",
+    text += fmt::format("{:>8} {:>10} {:>10}  {:>10} {:>10}\n",
                         k,
-                        plain.share(k, 1),
-                        plain.share(k, 2),
-                        centred.share(k, 1),
-                        centred.share(k, 2));
+                        share_text(plain.share(k, 1)),
+                        share_text(plain.share(k, 2)),
+                        share_text(centred.share(k, 1)),
+                        share_text(centred.share(k, 2)));
   }
   write_stdout(text);
   return kDone;
@@ -146,15 +162,21 @@ void add_attention_spectrum(const Command& attention) {
   auto command = std::make_shared<SpectrumCommand>();
   const Command sub = attention.add_command(
       "spectrum", "Cumulative singular values of a matrix, with and without its column means");
+  command->self = sub;
   command->input.add(sub, "The matrix").required(false);
   sub.add_option("--random",
                  command->random,
                  "In place of a file: entries uniform in 0..1, symmetric_uniform in -1..1, normal, "
                  "or attention, softmax(Q K^T / sqrt(p)) of normal Q and K")
       .type_name("");
-  sub.add_option("--order", command->order, "N of a random matrix [512]").type_name("");
-  sub.add_option("--head-width", command->head_width, "p of random attention [64]").type_name("");
+  sub.add_option("--order", command->order, "N of a random matrix [512]")
+      .range(1, kLargestSpectrum)
+      .type_name("");
+  sub.add_option("--head-width", command->head_width, "p of random attention [64]")
+      .range(1, kLargestHeadWidth)
+      .type_name("");
   sub.add_option("--ranks", command->ranks, "Values of k: 64,128 [powers of two]")
+      .range(1)
       .delimiter(',')
       .type_name("");
   command->common.add(sub, true);

@@ -193,7 +193,6 @@ FilePlan check(const TrainCommand& command) {
   require(!command.resume || command.start_from.empty(),
           "--resume and --start-from exclude each other");
   require(!command.output.empty(), "give -o, the file for the model");
-  require(command.test_samples >= 1, "--test-samples {} is below 1", command.test_samples);
   require(command.max_seconds > 0, "--max-seconds {} is not positive", command.max_seconds);
   require(command.checkpoint_seconds > 0,
           "--checkpoint-seconds {} is not positive",
@@ -288,6 +287,7 @@ void add_attention_train(const Command& attention) {
   sub.add_option("--max-seconds", command->max_seconds, "Stop after this time; --resume goes on")
       .type_name("");
   sub.add_option("--test-samples", command->test_samples, "Samples of the test at the end [5000]")
+      .range(1)
       .type_name("");
   sub.add_flag("--control",
                command->control,

@@ -17,11 +17,14 @@ template <class Number>
 Number parse_number(std::string_view option, std::string_view text, const char* what) {
   Number value{};
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  require(failure == std::errc() && end == text.data() + text.size(),
-          "option {}: '{}' is not {}",
+  const bool whole_text = end == text.data() + text.size();
+  require(failure != std::errc::result_out_of_range || !whole_text,
+          "option {}: {} is outside {}..{}",
           option,
           text,
-          what);
+          std::numeric_limits<Number>::lowest(),
+          std::numeric_limits<Number>::max());
+  require(failure == std::errc() && whole_text, "option {}: '{}' is not {}", option, text, what);
   return value;
 }
 

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "core/require.hpp"
+#include "core/stop_scope.hpp"
 
 namespace matapprox {
 namespace {
@@ -33,16 +34,19 @@ std::atomic<int>& thread_count() {
 thread_local bool inside_parallel_for = false;
 
 /// One parallel_for: the indices are handed out through a counter; the first exception stops the
-/// hand-out.
+/// hand-out. Whoever works on it does so under the stop scope of the thread that made it.
 class Job {
  public:
-  Job(Index count, const std::function<void(Index)>& body) : count_(count), body_(body) {}
+  Job(Index count, const std::function<void(Index)>& body)
+      : count_(count), body_(body), scope_(current_stop_scope()) {}
 
   /// Takes indices until there are none left.
   void work() {
     inside_parallel_for = true;
+    const JoinStopScope join(scope_);
     for (Index i = next_++; i < count_; i = next_++) {
       try {
+        stop_if_asked();
         body_(i);
       } catch (...) {
         const std::lock_guard lock(mutex_);
@@ -60,6 +64,7 @@ class Job {
  private:
   Index count_;
   const std::function<void(Index)>& body_;
+  const StopScope* scope_;
   std::atomic<Index> next_{0};
   std::mutex mutex_;
   std::exception_ptr failure_;
@@ -174,7 +179,10 @@ int threads() { return thread_count(); }
 void parallel_for(Index count, const std::function<void(Index)>& body) {
   const int workers = static_cast<int>(std::min<Index>(threads(), count));
   if (workers <= 1 || inside_parallel_for) {
-    for (Index i = 0; i < count; ++i) body(i);
+    for (Index i = 0; i < count; ++i) {
+      stop_if_asked();
+      body(i);
+    }
     return;
   }
   Job job(count, body);

@@ -4,12 +4,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
+#include <span>
 
 #include "core/require.hpp"
 #include "factors/factor_value.hpp"
 #include "kernels/gemm.hpp"
+#include "matapprox/core/error.hpp"
 #include "matapprox/core/threads.hpp"
 
 namespace matapprox {
@@ -181,15 +184,62 @@ void FactorProduct::do_rows_at(std::span<const Index> I, Block Y) const {
   if (symmetrized_) Y = 0.5 * (Y + chain_columns(factors_, I));
 }
 
+namespace {
+
+/// Throws NumericalError if floats cannot hold the factor: where a value becomes infinite, and
+/// where so much of it is below the smallest float that the factor loses more than rounding takes.
+/// Single entries that vanish beside large ones are nothing lost. Scaling would not do in place of
+/// this: the scale of a product of 1e-300 fits into no float, factors share values, and a random
+/// projection has no values to scale.
+void require_floats(const Factor& factor, const FactorValue& rounded) {
+  const std::span<const double> exact = stored_values(*factor.value);
+  const std::span<const double> floats = stored_values(rounded);
+  double largest = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    if (!std::isfinite(floats[i]))
+      throw NumericalError(fmt::format(
+          "precision float: factor {} has the value {:.3g}, floats end at {:.3g}; store "
+          "doubles or divide the matrix by a number",
+          factor.name,
+          exact[i],
+          static_cast<double>(std::numeric_limits<float>::max())));
+    largest = std::max(largest, std::abs(exact[i]));
+  }
+  if (largest == 0) return;
+  double lost = 0;
+  double all = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    const double size = exact[i] / largest;
+    const double difference = (exact[i] - floats[i]) / largest;
+    all += size * size;
+    lost += difference * difference;
+  }
+  if (std::sqrt(lost) <=
+      static_cast<double>(std::numeric_limits<float>::epsilon()) * std::sqrt(all))
+    return;
+  throw NumericalError(
+      fmt::format("precision float: the values of factor {}, at most {:.3g}, are too small for "
+                  "floats, which are normal from {:.3g} on; store doubles or multiply the matrix "
+                  "by a number",
+                  factor.name,
+                  largest,
+                  static_cast<double>(std::numeric_limits<float>::min())));
+}
+
+}  // namespace
+
 std::vector<Factor> round_factors(const std::vector<Factor>& factors, Precision precision) {
   if (precision == Precision::kDouble) return factors;
   std::vector<Factor> rounded = factors;
   for (std::size_t p = 0; p < factors.size(); ++p) {
     std::size_t first = 0;  // a shared value stays shared
     while (factors[first].value != factors[p].value) ++first;
-    rounded[p].value = first < p
-                           ? rounded[first].value
-                           : std::make_shared<const FactorValue>(value_as_float(*factors[p].value));
+    if (first < p) {
+      rounded[p].value = rounded[first].value;
+      continue;
+    }
+    rounded[p].value = std::make_shared<const FactorValue>(value_as_float(*factors[p].value));
+    require_floats(factors[p], *rounded[p].value);
   }
   return rounded;
 }

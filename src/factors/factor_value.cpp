@@ -142,6 +142,20 @@ Matrix value_columns(const FactorValue& value, bool transposed, std::span<const 
       value, transposed, unit_columns(transposed ? value_rows(value) : value_cols(value), J));
 }
 
+std::span<const double> stored_values(const FactorValue& value) {
+  return std::visit(
+      Overloaded{[](const SparseMatrix& v) {
+                   return std::span<const double>(v.valuePtr(),
+                                                  static_cast<std::size_t>(v.nonZeros()));
+                 },
+                 [](const ChordFactors& v) { return std::span<const double>(v.values); },
+                 [](const RandomProjection&) { return std::span<const double>(); },
+                 [](const auto& v) {
+                   return std::span<const double>(v.data(), static_cast<std::size_t>(v.size()));
+                 }},
+      value);
+}
+
 FactorValue value_as_float(const FactorValue& value) {
   const auto round = [](double x) { return static_cast<double>(static_cast<float>(x)); };
   FactorValue result = value;

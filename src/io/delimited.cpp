@@ -49,22 +49,26 @@ bool is_number(std::string_view cell) {
   return read_real(cell.data(), end, value) == end || is_nan_or_infinity(cell);
 }
 
-/// True if some cell of the line holds something that is not a number.
+/// True if some cell of the line holds text and none a number. A line with both is a row of numbers
+/// with a mistake in it, which must not vanish as a header.
 bool is_header(std::string_view line, char separator) {
   const char* const end = line.data() + line.size();
+  bool has_text = false;
   for (const char* p = line.data();; ++p) {
     if (separator == ' ') p = skip_blanks(p, end);
     const char* const stop = cell_end(p, end, separator);
     const auto cell = trimmed({p, static_cast<std::size_t>(stop - p)});
-    if (!cell.empty() && !is_number(cell)) return true;
-    if (stop == end) return false;
+    if (!cell.empty() && is_number(cell)) return false;
+    has_text = has_text || !cell.empty();
+    if (stop == end) return has_text;
     p = stop;
   }
 }
 
 class TableReader {
  public:
-  TableReader(std::string_view text, const std::string& name) : text_(text), name_(name) {}
+  TableReader(std::string_view text, const std::string& name, std::vector<std::string>* notes)
+      : text_(text), name_(name), notes_(notes) {}
 
   Matrix read() {
     LineReader reader(text_);
@@ -75,7 +79,14 @@ class TableReader {
       if (first) separator_ = find_separator(line);
       const bool header = first && is_header(line, separator_);
       first = false;
-      if (!header) read_row(line, reader.start());
+      has_header_ = has_header_ || header;
+      if (!header) {
+        read_row(line, reader.start());
+      } else if (notes_ != nullptr) {
+        notes_->push_back(fmt::format("line {} is taken for a header: {}",
+                                      line_number(text_, reader.start()),
+                                      in_quotes(line)));
+      }
     }
     if (rows_ == 0) {
       fail_in(name_,
@@ -136,12 +147,20 @@ class TableReader {
     const auto cell = trimmed({p, static_cast<std::size_t>(stop - p)});
     const std::string what =
         cell.empty() ? "the cell is empty, it must hold a number" : explain_real(cell);
+    if (!has_header_ && rows_ == 0 && !cell.empty() && !is_number(cell)) {
+      fail_at(name_,
+              text_,
+              start,
+              fmt::format("column {}: {}; a header has no numbers beside its text", column, what));
+    }
     fail_at(name_, text_, start, fmt::format("column {}: {}", column, what));
   }
 
   std::string_view text_;
   const std::string& name_;
+  std::vector<std::string>* notes_;
   char separator_ = ' ';
+  bool has_header_ = false;
   std::vector<double> values_;
   Index rows_ = 0;
   Index cols_ = 0;
@@ -149,13 +168,15 @@ class TableReader {
 
 }  // namespace
 
-Matrix parse_delimited(std::string_view text, const std::string& name) {
-  return TableReader(without_byte_order_mark(text), name).read();
+Matrix parse_delimited(std::string_view text,
+                       const std::string& name,
+                       std::vector<std::string>* notes) {
+  return TableReader(without_byte_order_mark(text), name, notes).read();
 }
 
-Matrix read_delimited(const std::string& path) {
+Matrix read_delimited(const std::string& path, std::vector<std::string>* notes) {
   const InputBytes bytes = read_all(path);
-  return parse_delimited(bytes, display_name(path));
+  return parse_delimited(bytes, display_name(path), notes);
 }
 
 void write_csv(const std::string& path, const Matrix& A) {

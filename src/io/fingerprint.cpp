@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "matapprox/core/random.hpp"
@@ -19,16 +20,25 @@ Matrix probes(Index size, Index first) {
   return X;
 }
 
+/// Products of a matrix with entries near 1e308 leave the range of doubles with probes near 1, and
+/// numbers that are not finite tell nothing apart. These are small enough for any matrix.
+constexpr double kSmallProbes = 0x1p-200;
+
+constexpr double kComparable = 1e300;  ///< their differences and sums of squares stay finite
+
+bool all_comparable(const std::vector<double>& values) {
+  return std::all_of(
+      values.begin(), values.end(), [](double x) { return std::abs(x) <= kComparable; });
+}
+
 std::vector<double> inner_products(const Matrix& X, const Matrix& Y) {
   std::vector<double> result;
   for (Index k = 0; k < kNumbers; ++k) result.push_back(X.col(k).dot(Y.col(k)));
   return result;
 }
 
-}  // namespace
-
-std::vector<double> fingerprint(const LinearOperator& A) {
-  const Matrix X = probes(A.cols(), 0);
+std::vector<double> fingerprint_of(const LinearOperator& A, double scale) {
+  const Matrix X = probes(A.cols(), 0) * scale;
   if (A.cost().multiplications_per_apply <= kCheapProduct) {
     return inner_products(A.apply(X), probes(A.rows(), kNumbers));
   }
@@ -37,6 +47,13 @@ std::vector<double> fingerprint(const LinearOperator& A) {
     rows.push_back(random_index(kSeed, RandomStream::kFingerprint, k, 2 * kNumbers, A.rows()));
   }
   return inner_products(A.rows_at(rows), X);
+}
+
+}  // namespace
+
+std::vector<double> fingerprint(const LinearOperator& A) {
+  std::vector<double> numbers = fingerprint_of(A, 1);
+  return all_comparable(numbers) ? numbers : fingerprint_of(A, kSmallProbes);
 }
 
 bool same_fingerprint(const std::vector<double>& a, const std::vector<double>& b) {

@@ -48,14 +48,19 @@ struct PngReader {
   png_infop info;
 };
 
-/// Reads up to the pixels and asks for one or two bytes a sample, palettes looked up.
+/// Reads up to the pixels and asks for one or two bytes a sample; of images with a palette, for one
+/// index a byte.
 bool start(PngReader& reader, PngSession& session) {
   if (setjmp(png_jmpbuf(reader.png)) != 0) return false;
   png_set_read_fn(reader.png, &session, read_bytes);
   png_set_user_limits(reader.png, kLargestSide, kLargestSide);
   png_set_crc_action(reader.png, PNG_CRC_ERROR_QUIT, PNG_CRC_WARN_DISCARD);
   png_read_info(reader.png, reader.info);
-  png_set_expand(reader.png);
+  if (png_get_color_type(reader.png, reader.info) == PNG_COLOR_TYPE_PALETTE) {
+    png_set_packing(reader.png);
+  } else {
+    png_set_expand(reader.png);
+  }
   png_set_interlace_handling(reader.png);
   png_read_update_info(reader.png, reader.info);
   return true;
@@ -66,6 +71,48 @@ bool read_rows(PngReader& reader, png_bytepp rows) {
   png_read_image(reader.png, rows);
   png_read_end(reader.png, nullptr);
   return true;
+}
+
+/// The colours of a palette, and how opaque they are if the file says so.
+struct Colours {
+  png_colorp values = nullptr;
+  int count = 0;
+  png_bytep opacity = nullptr;
+  int opacities = 0;
+};
+
+Colours palette_of(const PngReader& reader) {
+  Colours colours;
+  png_get_PLTE(reader.png, reader.info, &colours.values, &colours.count);
+  png_get_tRNS(reader.png, reader.info, &colours.opacity, &colours.opacities, nullptr);
+  return colours;
+}
+
+/// Looks the indices up. libpng would do that itself, and take black for an index that the palette
+/// does not have.
+void look_up(const Colours& colours, const std::string& name, Samples& samples) {
+  const bool has_opacity = colours.opacities > 0;
+  std::vector<unsigned char> looked_up;
+  looked_up.reserve(samples.bytes.size() * (has_opacity ? 4 : 3));
+  for (std::size_t at = 0; at < samples.bytes.size(); ++at) {
+    const int index = samples.bytes[at];
+    if (index >= colours.count) {
+      const auto width = static_cast<std::size_t>(samples.cols);
+      throw FileError(fmt::format(
+          "{}: damaged PNG: pixel ({}, {}), counted from 0, has the colour {}; those of "
+          "the palette are 0..{}",
+          name,
+          at / width,
+          at % width,
+          index,
+          colours.count - 1));
+    }
+    const png_color& colour = colours.values[index];
+    looked_up.insert(looked_up.end(), {colour.red, colour.green, colour.blue});
+    if (has_opacity) looked_up.push_back(index < colours.opacities ? colours.opacity[index] : 255);
+  }
+  samples.bytes = std::move(looked_up);
+  samples.channels = has_opacity ? 4 : 3;
 }
 
 [[noreturn]] void fail_png(const std::string& name, const PngSession& session) {
@@ -141,6 +188,8 @@ GreyImage decode_png(std::string_view bytes, const std::string& name) {
   std::vector<png_bytep> rows(static_cast<std::size_t>(samples.rows));
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = samples.bytes.data() + i * row_bytes;
   if (!read_rows(reader, rows.data())) fail_png(name, session);
+  if (png_get_color_type(reader.png, reader.info) == PNG_COLOR_TYPE_PALETTE)
+    look_up(palette_of(reader), name, samples);
   return from_samples(samples);
 }
 

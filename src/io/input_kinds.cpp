@@ -146,22 +146,41 @@ OperatorPointer as_kernel(const std::string& path, Source& source, const LoadOpt
 
 }  // namespace
 
-void check_kind_options(const std::string& path, const LoadOptions& options) {
+void check_effect(const std::string& path, const LoadOptions& options, std::string_view name) {
   const InputKind kind = options.kind;
-  const LoadOptions defaults;
-  const bool has_kernel_options =
-      options.kernel != defaults.kernel || options.bandwidth != defaults.bandwidth ||
-      options.degree != defaults.degree || options.offset != defaults.offset;
-  require(kind == InputKind::kKernel || !has_kernel_options,
+  const bool of_kernels =
+      name == "kernel" || name == "bandwidth" || name == "degree" || name == "offset";
+  require(kind == InputKind::kKernel || !of_kernels,
           "{}: kernel, bandwidth, degree and offset apply to kernel matrices, not to '{}'",
           path,
           enum_name(kind));
-  require(options.skip_columns.empty() || kind == InputKind::kKernel ||
-              kind == InputKind::kCovariance || kind == InputKind::kCorrelation,
+  require(name != "skip_columns" || kind == InputKind::kKernel || kind == InputKind::kCovariance ||
+              kind == InputKind::kCorrelation,
           "{}: skip_columns applies to kernel, covariance and correlation, not to '{}'",
           path,
           enum_name(kind));
-  if (kind == InputKind::kKernel) kernel_named(options.kernel);
+  if (!of_kernels || name == "kernel") return;
+  const KernelFunction function = kernel_named(options.kernel);
+  const bool polynomial = function == KernelFunction::kPolynomial;
+  require(name == "bandwidth" || polynomial,
+          "{}: {} applies to the polynomial kernel, not to the {} one",
+          path,
+          name,
+          options.kernel);
+  require(name != "bandwidth" || (!polynomial && function != KernelFunction::kLinear &&
+                                  function != KernelFunction::kCosine),
+          "{}: bandwidth applies to kernels of the distance, not to the {} one",
+          path,
+          options.kernel);
+}
+
+void check_kind_options(const std::string& path, const LoadOptions& options) {
+  const std::vector<OptionText> defaults = list_options(LoadOptions{});
+  const std::vector<OptionText> chosen = list_options(options);
+  for (std::size_t k = 0; k < chosen.size(); ++k) {
+    if (chosen[k].value != defaults[k].value) check_effect(path, options, chosen[k].name);
+  }
+  if (options.kind == InputKind::kKernel) kernel_named(options.kernel);
 }
 
 OperatorPointer make_operator(const std::string& path, Source& source, const LoadOptions& options) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 
 #include "core/require.hpp"
 #include "io/file_format.hpp"
@@ -118,6 +119,29 @@ Source from_hdf5(const FileName& name, const LoadOptions& options) {
   return source;
 }
 
+Source from_table(const std::function<Matrix(std::vector<std::string>*)>& read) {
+  std::vector<std::string> notes;
+  Source source = from_matrix(read(&notes));
+  source.notes = std::move(notes);
+  return source;
+}
+
+/// Says so where keep_explicit_zeros changes nothing: a script may give it for all of its files.
+void note_unused_zeros(FileFormat format, const LoadOptions& options, Source& source) {
+  if (!options.keep_explicit_zeros) return;
+  const bool reads_them = format == FileFormat::kMatrixMarket || format == FileFormat::kMat;
+  if (!reads_them) {
+    source.notes.emplace_back(
+        "keep_explicit_zeros has no effect: it is for sparse .mtx and .mat files");
+  } else if (!std::holds_alternative<SparseMatrix>(source.matrix)) {
+    source.notes.emplace_back("keep_explicit_zeros has no effect: the file is dense");
+  } else if (options.kind != InputKind::kMatrix && !is_graph_kind(options.kind) &&
+             options.kind != InputKind::kInverse) {
+    source.notes.push_back(fmt::format("keep_explicit_zeros has no effect on '{}', which is dense",
+                                       enum_name(options.kind)));
+  }
+}
+
 Source read_file(const FileName& name, FileFormat format, const LoadOptions& options) {
   const std::string& path = name.path;
   switch (format) {
@@ -130,7 +154,8 @@ Source read_file(const FileName& name, FileFormat format, const LoadOptions& opt
     case FileFormat::kNpz:
       return from_matrix(read_npz(path, options.variable));
     case FileFormat::kDelimited:
-      return from_matrix(read_delimited(path));
+      return from_table(
+          [&](std::vector<std::string>* notes) { return read_delimited(path, notes); });
     case FileFormat::kHdf5:
       return from_hdf5(name, options);
     case FileFormat::kImage:
@@ -159,7 +184,8 @@ Source read_bytes(std::string_view bytes, FileFormat format, const LoadOptions& 
     case FileFormat::kEdgeList:
       return from_matrix(parse_edge_list(bytes, name, options.directed));
     default:
-      return from_matrix(parse_delimited(bytes, name));
+      return from_table(
+          [&](std::vector<std::string>* notes) { return parse_delimited(bytes, name, notes); });
   }
 }
 
@@ -168,7 +194,9 @@ Source read_standard_input(const LoadOptions& options) {
   if (bytes.size() == 0) throw FileError("standard input: it is empty");
   const FileFormat format = format_for(format_of_bytes(bytes), options.kind);
   check_options(display_name("-"), format, options);
-  return read_bytes(bytes, format, options);
+  Source source = read_bytes(bytes, format, options);
+  note_unused_zeros(format, options, source);
+  return source;
 }
 
 Source read_source(const std::string& path, const LoadOptions& options) {
@@ -185,7 +213,9 @@ Source read_source(const std::string& path, const LoadOptions& options) {
   }
   const FileFormat format = format_for(format_of_name(name.path), options.kind);
   check_options(name.path, format, options);
-  return read_file(name, format, options);
+  Source source = read_file(name, format, options);
+  note_unused_zeros(format, options, source);
+  return source;
 }
 
 /// The kind and every option that is not at its default: "kernel kernel=laplacian bandwidth=2".

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "core/require.hpp"
+#include "core/stop_scope.hpp"
 #include "kernels/gemm_simd.hpp"
 #include "kernels/scratch.hpp"
 #include "matapprox/core/threads.hpp"
@@ -93,6 +94,7 @@ void multiply_packed_range(const Factors<T>& factors,
       if (!in_place)
         functions.pack(factors.B.columns_from(p, j), j_count, p_count, tile.columns, b);
       for (Index i = rows.begin; i < rows.end; i += row_step) {
+        stop_if_asked();
         const Index i_count = std::min(row_step, rows.end - i);
         functions.pack(
             factors.A.rows_from(i, p), i_count, p_count, functions.panel_rows(i_count), a);
@@ -123,6 +125,7 @@ void multiply_narrow_range(const Factors<T>& factors,
       factors.A.transposed ? functions.multiply_narrow_transposed : functions.multiply_narrow;
   const simd::Output<T> output{C.data, C.stride, rows.size(), columns.size()};
   for (Index p = depth.begin; p < depth.end; p += simd::kDepth) {
+    stop_if_asked();
     const Index p_count = std::min(simd::kDepth, depth.end - p);
     for (Index j = 0; j < columns.size(); ++j) {
       for (Index q = 0; q < p_count; ++q) {

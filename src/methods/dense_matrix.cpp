@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "core/stop_scope.hpp"
 #include "matapprox/core/memory.hpp"
 #include "methods/finite.hpp"
 
@@ -17,6 +18,7 @@ void for_each_panel(const LinearOperator& A,
                     const char* method,
                     const RunControl& control,
                     const std::function<void(Index first, const Matrix& panel)>& body) {
+  const StopScope scope(control, method);
   for (Index first = 0; first < A.cols(); first += kPanelColumns) {
     control.throw_if_stopped(method);
     const Matrix panel =

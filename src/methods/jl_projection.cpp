@@ -1,14 +1,32 @@
 #include "matapprox/methods/jl_projection.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/require.hpp"
+#include "core/stop_scope.hpp"
 #include "methods/finite.hpp"
 
 namespace matapprox {
 namespace {
 
 constexpr const char* kJlProjection = "jl_projection";
+/// Columns of R made at a time.
+constexpr Index kPanel = 512;
+
+/// R^T, with the bits that R.apply_transpose(identity) has: that would take k^2 n multiplications
+/// where the entries of R have only to be put in place. Those of an SRHT come from transforms, of
+/// which R^T takes k and R takes n.
+Matrix transposed(const RandomProjection& R) {
+  if (R.kind() == ProjectionKind::kSrht)
+    return R.apply_transpose(Matrix::Identity(R.rows(), R.rows()));
+  Matrix result(R.cols(), R.rows());
+  for (Index first = 0; first < R.cols(); first += kPanel) {
+    const Index count = std::min(kPanel, R.cols() - first);
+    result.middleRows(first, count) = R.columns(first, count).transpose();
+  }
+  return result;
+}
 
 }  // namespace
 
@@ -29,7 +47,8 @@ Approximation jl_projection(const LinearOperator& A,
       kJlProjection, options.rank, options.budget, A.rows(), A.cols(), A.cols(), storage_of);
   const RandomProjection R(options.kind, options.seed, rank, A.cols());
   control.throw_if_stopped(kJlProjection);
-  Matrix sketch = A.apply(R.apply_transpose(Matrix::Identity(rank, rank)));  // A R^T
+  const StopScope scope(control, kJlProjection);
+  Matrix sketch = A.apply(transposed(R));  // A R^T
   require_finite(sketch, kJlProjection);
 
   Summary summary;

@@ -10,6 +10,7 @@
 
 #include "core/hdf5_handle.hpp"
 #include "core/require.hpp"
+#include "core/stop_scope.hpp"
 #include "kernels/gemm.hpp"
 
 namespace matapprox {
@@ -130,6 +131,7 @@ struct Hdf5Operator::Dataset {
       for (Index col = whole.col, col_next = 0; col < col_end; col = col_next) {
         col_next = std::min(col_end, col / unit_cols * unit_cols + width);
         const Panel panel{row, row_next - row, col, col_next - col};
+        stop_if_asked();
         read(panel, transposed);
         visit(panel, transposed);
       }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/require.hpp"
+#include "core/stop_scope.hpp"
 #include "kernels/gemm.hpp"
 #include "matapprox/core/threads.hpp"
 #include "operators/finite.hpp"
@@ -202,6 +203,7 @@ void KernelOperator::do_apply(const ConstBlock& X, Block Y) const {
     Matrix entries(count, kTileColumns);
     Block target = Y.middleRows(first, count);
     for (Index j = 0; j < cols(); j += kTileColumns) {
+      stop_if_asked();  // a tile takes all columns, of which there may be a million
       const Index width = std::min(kTileColumns, cols() - j);
       Block K = entries.leftCols(width);
       accumulate_tile(kernel.accumulation(), packed, transposed.middleCols(j, width), K);

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "core/require.hpp"
+#include "core/stop_scope.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/threads.hpp"
 #include "report/comparison_entry.hpp"
@@ -28,8 +29,34 @@ void check(const LinearOperator& A, const ComparisonOptions& options) {
   require(options.target_error >= 0, "compare: target error {} is negative", options.target_error);
   const int bases = (options.rank != 0) + options.budget.is_set() + (options.target_error > 0);
   require(bases <= 1, "compare: give one of rank, budget and target error");
-  for (const MethodSetting& setting : options.settings) {
+  for (const MethodSetting& setting : options.settings)
     find_method(setting.method).check({{setting.option, setting.value}});
+}
+
+/// Throws InvalidArgument for a method that is named twice and for settings that change nothing:
+/// those of a method that does not run, and those that a later one replaces.
+void check_effect(const ComparisonOptions& options, const std::vector<ComparisonEntry>& chosen) {
+  for (auto name = options.methods.begin(); name != options.methods.end(); ++name) {
+    require(std::find(std::next(name), options.methods.end(), *name) == options.methods.end(),
+            "compare: method {} is named twice",
+            *name);
+  }
+  for (auto setting = options.settings.begin(); setting != options.settings.end(); ++setting) {
+    const auto runs = [&](const ComparisonEntry& entry) {
+      return entry.method->name == setting->method;
+    };
+    require(std::any_of(chosen.begin(), chosen.end(), runs),
+            "compare: {}.{} is set, but {} is not among the methods that run",
+            setting->method,
+            setting->option,
+            setting->method);
+    const auto same = [&](const MethodSetting& other) {
+      return other.method == setting->method && other.option == setting->option;
+    };
+    require(std::none_of(std::next(setting), options.settings.end(), same),
+            "compare: {}.{} is set twice",
+            setting->method,
+            setting->option);
   }
 }
 
@@ -153,13 +180,17 @@ Comparison compare(const LinearOperator& A,
   comparison.seed = options.seed;
   comparison.threads = threads();
   const std::vector<ComparisonEntry> chosen = entries(A, comparison.facts, options);
+  check_effect(options, chosen);
 
   StorageBudget budget = options.budget.is_set()
                              ? options.budget
                              : default_budget(A.rows(), A.cols(), options.precision);
   budget.precision = options.precision;
   comparison.basis = basis_of(options, budget);
-  comparison.rows.push_back(as_is_row(A, comparison.facts, options.measure));
+  {
+    const StopScope scope(control, "compare");
+    comparison.rows.push_back(as_is_row(A, comparison.facts, options.measure));
+  }
   for (const ComparisonEntry& entry : chosen) {
     const NamedOptions named = entry_options(entry, budget, options);
     comparison.rows.push_back(

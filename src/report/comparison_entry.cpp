@@ -20,6 +20,11 @@ ComparisonRow failed_row(const ComparisonEntry& entry,
   return row;
 }
 
+/// What a measurement may take that ends a fit which was interrupted: the least there is.
+double multiplications_to_measure(const RunResult& result, bool interrupted) {
+  return interrupted ? 0 : result.multiplications;
+}
+
 }  // namespace
 
 ComparisonEntry comparison_entry(const std::string& name) {
@@ -57,7 +62,11 @@ ComparisonRow run_entry(const LinearOperator& A,
                         const ComparisonOptions& options,
                         const RunControl& control,
                         const ComparisonEvents& events) {
-  if (control.interrupted()) return failed_row(entry, named, "interrupted before it started");
+  if (control.interrupted()) {
+    ComparisonRow row = failed_row(entry, named, "interrupted before it started");
+    row.interrupted = true;
+    return row;
+  }
   if (events.started) events.started(entry.name);
   RunControl own = control;
   own.max_seconds = options.max_seconds;
@@ -66,8 +75,16 @@ ComparisonRow run_entry(const LinearOperator& A,
   try {
     const RunResult result = run(*entry.method, A, named, options.precision, own);
     const bool interrupted = result.approximation.summary.termination == Termination::kInterrupted;
-    const Measurement measured = measure(
-        A, result.approximation, facts, within_fit(options.measure, result.multiplications));
+    RunControl measuring;
+    // The best point of a fit that was interrupted is measured, as fast as may be; a request that
+    // comes only now ends the measuring.
+    if (!control.interrupted()) measuring.stop = control.stop;
+    const Measurement measured =
+        measure(A,
+                result.approximation,
+                facts,
+                within_fit(options.measure, multiplications_to_measure(result, interrupted)),
+                measuring);
     ComparisonRow row = comparison_row(entry.name, result, measured, interrupted);
     if (events.finished) events.finished(row, result);
     return row;

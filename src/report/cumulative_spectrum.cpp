@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "kernels/lapack.hpp"
 
@@ -10,12 +11,14 @@ namespace matapprox {
 double CumulativeSpectrum::share(Index k, int power) const {
   double head = 0;
   double all = 0;
-  for (Index i = 0; i < values.size(); ++i) {
-    const double term = std::pow(values(i), power);
+  // In units of the largest, whose powers neither overflow nor vanish.
+  const double largest = values.size() > 0 ? values(0) : 0.0;
+  for (Index i = 0; i < values.size() && largest > 0; ++i) {
+    const double term = std::pow(values(i) / largest, power);
     all += term;
     if (i < k) head += term;
   }
-  return all > 0 ? head / all : 1;
+  return all > 0 ? head / all : std::numeric_limits<double>::quiet_NaN();
 }
 
 CumulativeSpectrum cumulative_spectrum(const LinearOperator& A, bool centre_columns) {

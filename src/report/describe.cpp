@@ -1,7 +1,11 @@
+#include <fmt/format.h>
+
 #include <cmath>
 #include <span>
 #include <vector>
 
+#include "core/stop_scope.hpp"
+#include "matapprox/core/error.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/report/measure.hpp"
 #include "report/estimate.hpp"
@@ -72,6 +76,7 @@ report::NormEstimate norm_by_columns(const LinearOperator& A,
 MatrixFacts describe(const LinearOperator& A,
                      const MeasureOptions& options,
                      const RunControl& control) {
+  const StopScope scope(control, "describe");
   const KnownFacts known = A.known_facts();
   MatrixFacts facts;
   facts.rows = A.rows();
@@ -93,6 +98,12 @@ MatrixFacts describe(const LinearOperator& A,
     facts.norm_is_exact = false;
   }
   facts.averaged_asymmetry = known.averaged_asymmetry;
+  if (!std::isfinite(facts.frobenius_norm) ||
+      (facts.norm_interval && !std::isfinite(facts.norm_interval->second))) {
+    throw NumericalError(fmt::format(
+        "{}: |A|_F is beyond the range of doubles, 1.8e308; divide the matrix by a number",
+        A.description()));
+  }
   facts.symmetric = known.symmetric ? *known.symmetric : is_symmetric(A);
   return facts;
 }

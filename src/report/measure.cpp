@@ -1,5 +1,7 @@
 #include "matapprox/report/measure.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -9,6 +11,8 @@
 #include <vector>
 
 #include "core/require.hpp"
+#include "core/stop_scope.hpp"
+#include "matapprox/core/error.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/threads.hpp"
 #include "report/estimate.hpp"
@@ -138,6 +142,8 @@ double spectral_lower_bound(const LinearOperator& A,
     if (forward == 0 || !std::isfinite(forward)) break;
     image /= forward;
     v = A.apply_transpose(image) - B.apply_transpose(image);
+    // The bound stands where what follows from it is beyond the range of doubles.
+    if (!v.allFinite()) break;
     bound = std::max(bound, report::panel_norm(v));
     if (bound - previous <= 1e-5 * bound) break;
   }
@@ -148,6 +154,19 @@ std::optional<double> relative_to(double norm, double error) {
   if (norm > 0) return error / norm;
   if (error == 0) return 0.0;
   return std::nullopt;
+}
+
+/// Throws NumericalError if an error is not finite, which is none: the entries of both matrices
+/// are finite, so their difference or its norm leaves the range of doubles.
+void require_finite_error(const Measurement& result) {
+  const auto check = [](double value, const char* what) {
+    if (std::isfinite(value)) return;
+    throw NumericalError(fmt::format("measure: {} is beyond the range of doubles", what));
+  };
+  check(result.error_frobenius, "|A - B|_F");
+  if (result.error_interval) check(result.error_interval->second, "the interval of |A - B|_F");
+  check(result.relative_error.value_or(0), "|A - B|_F / |A|_F");
+  check(result.spectral_error_lower.value_or(0), "|A - B|_2");
 }
 
 /// |A(j, j) - B(j, j)|, or nothing where that takes more than the options allow.
@@ -259,6 +278,7 @@ Measurement measure(const LinearOperator& A,
           B.rows(),
           B.cols());
   require(options.effort != MeasureEffort::kNone, "measure: the effort is none");
+  const StopScope scope(control, "measure");
   const bool quick = options.effort == MeasureEffort::kQuick;
   double norm = facts.frobenius_norm;
   Measurement result;
@@ -278,6 +298,7 @@ Measurement measure(const LinearOperator& A,
   result.worse_than_zero = result.error_frobenius > norm;
   if (const Index iterations = affordable_iterations(A, B, options); iterations > 0)
     result.spectral_error_lower = spectral_lower_bound(A, B, iterations, options, control);
+  require_finite_error(result);
   if (options.time_products) {
     const double seconds = quick ? 0.05 : 0.3;
     result.apply_seconds_1 = time_product(B, 1, seconds);

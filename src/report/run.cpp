@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <span>
 
+#include "factors/factor_value.hpp"
+#include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/operators/lazy.hpp"
@@ -33,6 +37,20 @@ Approximation rounded(const Approximation& exact, Precision precision) {
                            moved);
   }
   return result;
+}
+
+/// Throws NumericalError, naming method and factor, if a factor holds NaN or Inf.
+void require_finite(const Approximation& fitted) {
+  for (const Factor& factor : fitted.factors()) {
+    const std::span<const double> values = stored_values(*factor.value);
+    if (std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); }))
+      continue;
+    throw NumericalError(
+        fmt::format("{}: numbers on the way leave the range of doubles; factor {} "
+                    "of the result holds NaN or Inf",
+                    fitted.summary.method,
+                    factor.name));
+  }
 }
 
 NamedOptions with_option(NamedOptions options, const std::string& name, const std::string& value) {
@@ -110,7 +128,9 @@ RunResult run(const Fit& fit,
   const CountedOperator counted(A);
   reset_peak_memory();
   const auto start = std::chrono::steady_clock::now();
-  Approximation fitted = rounded(fit(counted, control), precision);
+  Approximation exact = fit(counted, control);
+  require_finite(exact);
+  Approximation fitted = rounded(exact, precision);
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const double work = counted.multiplications() + arithmetic_of(fitted);

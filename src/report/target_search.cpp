@@ -23,7 +23,15 @@ class Search {
     MeasureOptions error_only;
     error_only.spectral_iterations = 0;
     error_only.time_products = false;
-    const Measurement measured = measure(A_, candidate, facts_, error_only);
+    const Measurement measured = [&] {
+      try {
+        return measure(A_, candidate, facts_, error_only, measuring());
+      } catch (const Interrupted&) {
+        // It is a result all the same, if there is no better one.
+        if (!has_any()) largest_failing_ = std::move(candidate);
+        throw;
+      }
+    }();
     const bool reached =
         measured.relative_error && *measured.relative_error <= control_.target_error;
     if (reached) {
@@ -57,12 +65,20 @@ class Search {
           fmt::format("target error {:g} not reached, {}",
                       control_.target_error,
                       best_error_ ? fmt::format("the largest size tried has {:.3g}", *best_error_)
+                      : cut_short ? std::string("no error is known")
                                   : std::string("the matrix is zero")));
     }
     return chosen;
   }
 
  private:
+  /// A fit that was interrupted is measured; a request that comes only then ends the measuring.
+  RunControl measuring() const {
+    RunControl control;
+    if (!control_.interrupted()) control.stop = control_.stop;
+    return control;
+  }
+
   static void add_message(Summary& summary, const std::string& text) {
     summary.message += (summary.message.empty() ? "" : "; ") + text;
   }

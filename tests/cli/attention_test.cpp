@@ -314,7 +314,7 @@ TEST(CliAttention, ConfigFilesGiveWhatTheCommandLineDoesNot) {
   expect_refusal(
       train(good + "widht = 3\n"), 2, "there is no option 'widht'; did you mean 'width'");
   expect_refusal(train(good + "steps = 4\n"), 2, "run.toml: steps is given twice");
-  expect_refusal(train(good + "seed = \"x\"\n"), 2, "run.toml: Could not convert: --seed = x");
+  expect_refusal(train(good + "seed = \"x\"\n"), 2, "run.toml: --seed 'x' is not a whole number");
   expect_refusal(train(good + "batch = [1, 2]\n"), 2, "run.toml: --batch");
   expect_refusal(train(good + "batch = \"x\"\n"), 2, "option batch: 'x' is not a whole number");
   expect_refusal(train(good + "pairs = 2\n"), 2, "adding has no option --pairs");
@@ -483,6 +483,55 @@ TEST(CliAttention, SpectrumOfAFileAndOfRandomMatrices) {
   expect_refusal(run_attention({"spectrum", matrix, "--ranks", "3"}), 2, "outside 1..2");
 }
 
+TEST(CliAttention, SpectrumTakesNoOptionInVain) {
+  const std::string matrix = temporary_dir() + "/zero.csv";
+  write_file(matrix, "0,0\n0,0\n");
+  for (const char* flag : {"--order", "--head-width"})
+    expect_refusal(run_attention({"spectrum", matrix, flag, "8"}), 2, "is for --random");
+  expect_refusal(run_attention({"spectrum", "--random", "normal", "--head-width", "8"}),
+                 2,
+                 "is for --random attention");
+  expect_refusal(
+      run_attention({"spectrum", "--random", "normal", "--as", "laplacian"}), 2, "are for a file");
+  const ProgramResult seeded = run_attention({"spectrum", matrix, "--seed", "3"});
+  EXPECT_EQ(seeded.exit_code, 0);
+  EXPECT_THAT(seeded.err, HasSubstr("--seed has no effect"));
+  // A zero matrix has no shares.
+  EXPECT_THAT(seeded.out, testing::Not(HasSubstr("1.0000")));
+  const json zero = run_attention({"spectrum", matrix, "--json", "-"}).json();
+  for (const json& share : zero["spectra"][0]["shares"]) {
+    EXPECT_TRUE(share["values"].is_null());
+    EXPECT_TRUE(share["squares"].is_null());
+  }
+}
+
+TEST(CliAttention, AnUnknownTaskIsNamedBeforeTheOptionsOfOthers) {
+  const std::string output = temporary_dir() + "/m.h5";
+  expect_refusal(run_attention({"train", "--task", "bogus", "--length", "64", "-o", output}),
+                 2,
+                 "task: there is no 'bogus'");
+  expect_refusal(
+      run_attention(
+          {"train", "--task", "adding", "--attention", "sofmax", "--rank", "4", "-o", output}),
+      2,
+      "attention: there is no 'sofmax'; did you mean 'softmax'?");
+  expect_refusal(run_attention({"data", "show", "ading", "--length", "64"}),
+                 2,
+                 "task: there is no 'ading'; did you mean 'adding'?");
+}
+
+TEST(CliAttention, MapTakesNoOptionInVain) {
+  const auto refused = [](const Arguments& more, const char* why) {
+    Arguments words{"map", "m.h5"};
+    words.insert(words.end(), more.begin(), more.end());
+    expect_refusal(run_attention(words), 2, why);
+  };
+  for (const char* flag : {"--sample", "--layer", "--head", "--rows"})
+    refused({"--correlate", "n.h5", flag, "1"}, "is for -o, not --correlate");
+  refused({"-o", "-", "--samples", "5"}, "--samples is for --correlate");
+  refused({"-o", "-", "--summary", "--head", "0"}, "--head has no effect on --summary");
+}
+
 TEST(CliAttention, BenchTimesEveryMechanism) {
   const json all = run_attention({"bench",
                                   "--lengths",
@@ -507,8 +556,8 @@ TEST(CliAttention, BenchTimesEveryMechanism) {
   expect_refusal(
       run_attention({"bench", "--mechanisms", "linformer:rang=3"}), 2, "did you mean 'rank'?");
   expect_refusal(run_attention({"bench", "--mechanisms", "linformer:3"}), 2, "is not OPTION=VALUE");
-  expect_refusal(run_attention({"bench", "--lengths", "0"}), 2, "length 0");
-  expect_refusal(run_attention({"bench", "--rounds", "0"}), 2, "at least 1");
+  expect_refusal(run_attention({"bench", "--lengths", "0"}), 2, "--lengths 0 is below 1");
+  expect_refusal(run_attention({"bench", "--rounds", "0"}), 2, "--rounds 0 is below 1");
 }
 
 /// Lengths of [WKZL23, Table 1] at the setting of its experiments, beside what the layers count.

@@ -125,7 +125,7 @@ TEST(CliOutputFiles, FoldersMayHoldSeveralOutputs) {
   const ProgramResult result = run_program({"compare",
                                             folder + "/a.mtx",
                                             "--methods",
-                                            "cur,cur",
+                                            "cur",
                                             "--rank",
                                             "2",
                                             "--save",

@@ -101,5 +101,25 @@ TEST(Options, NearestName) {
   EXPECT_EQ(nearest_name("xyzzyxyzzy", names), "");
 }
 
+TEST(Options, NumbersAreDecimalAndTooLargeOnesComeWithTheRange) {
+  Sample sample;
+  EXPECT_TRUE(set(sample, "count", "010"));
+  EXPECT_EQ(sample.count, 10);
+  for (const char* text : {"0x10", "1_000", "1'000", "+5", " 5", "5 ", ""}) {
+    EXPECT_THAT([&] { set(sample, "count", text); },
+                ThrowsMessage<InvalidArgument>(HasSubstr("is not a whole number")))
+        << text;
+  }
+  EXPECT_THAT([&] { set(sample, "count", "99999999999999999999"); },
+              ThrowsMessage<InvalidArgument>(
+                  HasSubstr("is outside -9223372036854775808..9223372036854775807")));
+  EXPECT_THAT([&] { set(sample, "seed", "18446744073709551616"); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("is outside 0..18446744073709551615")));
+  EXPECT_THAT([&] { set(sample, "list", "1,99999999999999999999"); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("99999999999999999999 is outside")));
+  EXPECT_THAT([&] { set(sample, "tolerance", "1e999"); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("1e999 is outside")));
+}
+
 }  // namespace
 }  // namespace matapprox

@@ -202,5 +202,29 @@ TEST(FactorProduct, DiagonalWithDenseEndsIsThatOfTheProduct) {
   EXPECT_EQ(diagonal.diagonal(), Vector::Ones(4));
 }
 
+TEST(RoundFactors, RefusesWhatFloatsCannotHold) {
+  const auto rounded = [](const FactorValue& value) {
+    return round_factors({make_factor("F", value)}, Precision::kFloat);
+  };
+  const auto refused = [&](const FactorValue& value, const char* why) {
+    EXPECT_THAT([&] { rounded(value); },
+                testing::ThrowsMessage<NumericalError>(testing::HasSubstr(why)));
+  };
+  const Matrix ones = Matrix::Ones(3, 2);
+  for (const double small : {1e-60, 1e-42, 1e-300}) {
+    refused(Matrix(small * ones), "are too small for floats");
+    refused(Vector(Vector::Constant(4, small)), "are too small for floats");
+    refused(SparseMatrix(Matrix(small * ones).sparseView(0, 0)), "are too small for floats");
+    refused(ChordFactors{{2, {{0, 1}}}, {small, small, small, small}}, "are too small for floats");
+  }
+  refused(Matrix(1e39 * ones), "floats end at 3.4e+38");
+  // Small values beside large ones are nothing lost, nor are zeros.
+  Matrix mixed = ones;
+  mixed(0, 0) = 1e-60;
+  EXPECT_EQ(std::get<Matrix>(*rounded(mixed)[0].value)(0, 0), 0.0);
+  EXPECT_NO_THROW(rounded(Matrix(Matrix::Zero(2, 2))));
+  EXPECT_NO_THROW(rounded(Matrix(1e-36 * ones)));
+}
+
 }  // namespace
 }  // namespace matapprox

@@ -45,7 +45,6 @@ TEST(Delimited, HeaderIsSkipped) {
   EXPECT_EQ(table("x,y\n1,2.5\n-3,4e2\n"), two_by_two());
   EXPECT_EQ(table("\"a, b\";\"c;d\"\n1;2.5\n-3;4e2\n"), two_by_two());
   EXPECT_EQ(table("# written by a program\n\nfirst second name\n1 2.5\n-3 4e2\n"), two_by_two());
-  EXPECT_EQ(table("1,y\n1,2.5\n-3,4e2\n"), two_by_two());
 }
 
 TEST(Delimited, OneRowAndOneColumn) {
@@ -105,6 +104,23 @@ TEST(Delimited, SharedPointsAreRead) {
   const Matrix points = read_delimited(folder + "/extra/pendigits_tes.csv");
   EXPECT_EQ(points.rows(), 3498);
   EXPECT_EQ(points.cols(), 17);
+}
+
+TEST(Delimited, AHeaderIsNotedAndARowWithAMistakeIsNone) {
+  std::vector<std::string> notes;
+  EXPECT_EQ(parse_delimited("\na,b\n1,2.5\n-3,4e2\n", "x.csv", &notes), two_by_two());
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes[0], "line 2 is taken for a header: 'a,b'");
+  notes.clear();
+  parse_delimited("1,2.5\n-3,4e2\n", "x.csv", &notes);
+  EXPECT_TRUE(notes.empty());
+
+  EXPECT_THAT(table_complaint("1,2x\n3,4\n"),
+              HasSubstr("x.csv:1: column 2: '2x' is not a number; a header has no numbers"));
+  EXPECT_THAT(table_complaint("year 2020 2021\n1 2 3\n"), HasSubstr("column 1: 'year'"));
+  EXPECT_THAT(table_complaint("NaN,b\n1,2\n"), HasSubstr("column 1"));
+  // Below a header the same mistake is one of a row.
+  EXPECT_THAT(table_complaint("a,b\n1,2x\n"), testing::EndsWith("'2x' is not a number"));
 }
 
 }  // namespace

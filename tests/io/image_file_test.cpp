@@ -271,5 +271,20 @@ TEST(Images, MissingFile) {
   EXPECT_THROW(read_image(test::temporary_dir() + "/missing.png"), FileError);
 }
 
+// libpng itself takes black for such a pixel.
+TEST(Png, AnIndexBeyondThePaletteIsRefused) {
+  const std::string complaint = test::complaint_of([] {
+    parse_image(make_png(2, 4, 2, PNG_COLOR_TYPE_PALETTE, {0b00010001, 0b00011101}), "a.png");
+  });
+  EXPECT_THAT(complaint, testing::HasSubstr("a.png: damaged PNG: pixel (1, 2)"));
+  EXPECT_THAT(complaint, testing::HasSubstr("has the colour 3; those of the palette are 0..1"));
+  // The padding behind the last pixel of a row is no pixel.
+  const GreyImage image =
+      parse_image(make_png(1, 3, 2, PNG_COLOR_TYPE_PALETTE, {0b00010011}), "b.png");
+  EXPECT_EQ(image.values(0, 0), 10);
+  EXPECT_EQ(image.values(0, 2), 10);
+  EXPECT_TRUE(image.was_colour);
+}
+
 }  // namespace
 }  // namespace matapprox

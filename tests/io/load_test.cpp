@@ -223,5 +223,57 @@ TEST(Fingerprint, TellsMatricesApart) {
   EXPECT_TRUE(same_fingerprint({0, 0, 0, 0}, {0, 0, 0, 0}));
 }
 
+TEST(Fingerprint, IsFiniteForTheLargestAndTheSmallestEntries) {
+  for (const double size : {1.7e308, 1e-320, 1e-308}) {
+    const Matrix A = Matrix(Vector::Constant(8, size).asDiagonal());
+    const auto a = fingerprint(DenseOperator(A));
+    for (const double number : a) EXPECT_TRUE(std::isfinite(number)) << size;
+    EXPECT_TRUE(same_fingerprint(a, fingerprint(SparseOperator(A.sparseView(0, 0))))) << size;
+    EXPECT_FALSE(same_fingerprint(a, fingerprint(DenseOperator(A * 0.5)))) << size;
+  }
+}
+
+TEST_F(Load, SaysWhatHasNoEffect) {
+  const auto notes_of = [&](const std::string& name, const LoadOptions& options) {
+    std::string all;
+    for (const std::string& note : load(in_folder(name), options).notes) all += note + "\n";
+    return all;
+  };
+  write_csv(in_folder("a.csv"), A_);
+  write_matrix_market(in_folder("dense.mtx"), A_);
+  write_matrix_market(in_folder("sparse.mtx"), SparseMatrix(A_.sparseView()));
+  LoadOptions zeros;
+  zeros.keep_explicit_zeros = true;
+  for (const char* name : {"a.csv", "dense.mtx"})
+    EXPECT_NE(notes_of(name, zeros).find("keep_explicit_zeros has no effect"), std::string::npos);
+  EXPECT_EQ(notes_of("sparse.mtx", zeros), "");
+  zeros.kind = InputKind::kCovariance;
+  EXPECT_NE(notes_of("sparse.mtx", zeros).find("'covariance'"), std::string::npos);
+
+  write_text("header.csv", "x,y\n1,2\n");
+  EXPECT_EQ(notes_of("header.csv", {}), "line 1 is taken for a header: 'x,y'\n");
+}
+
+TEST_F(Load, KernelOptionsAreThoseOfTheFunction) {
+  write_csv(in_folder("a.csv"), A_);
+  const auto refused = [&](const char* kernel, const auto& change) {
+    LoadOptions options;
+    options.kind = InputKind::kKernel;
+    options.kernel = kernel;
+    change(options);
+    EXPECT_THROW(load(in_folder("a.csv"), options), InvalidArgument) << kernel;
+  };
+  refused("gaussian", [](LoadOptions& options) { options.degree = 2; });
+  refused("matern32", [](LoadOptions& options) { options.offset = 2; });
+  refused("polynomial", [](LoadOptions& options) { options.bandwidth = 2; });
+  refused("linear", [](LoadOptions& options) { options.bandwidth = 2; });
+  refused("cosine", [](LoadOptions& options) { options.degree = 2; });
+  LoadOptions polynomial;
+  polynomial.kind = InputKind::kKernel;
+  polynomial.kernel = "polynomial";
+  polynomial.degree = 2;
+  EXPECT_EQ(load(in_folder("a.csv"), polynomial).matrix->rows(), 6);
+}
+
 }  // namespace
 }  // namespace matapprox

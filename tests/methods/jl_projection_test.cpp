@@ -104,5 +104,14 @@ TEST(JlProjection, Refusals) {
   EXPECT_REFUSED(InvalidArgument, jl_dimension(10, 1.0), "epsilon 1");
 }
 
+// R^T is put in place without a product; its bits are those of a product with the identity.
+TEST_P(JlKind, SketchIsTheProductWithTheTransposeOfR) {
+  const Matrix A = test::random_matrix(3, 1100);
+  const Approximation found = jl_projection(DenseOperator(A), {.rank = 7, .kind = GetParam()});
+  const RandomProjection R(GetParam(), 1, 7, 1100);
+  const Matrix expected = DenseOperator(A).apply(R.apply_transpose(Matrix::Identity(7, 7)));
+  EXPECT_SAME_BITS(std::get<Matrix>(*found.factors().front().value), expected);
+}
+
 }  // namespace
 }  // namespace matapprox

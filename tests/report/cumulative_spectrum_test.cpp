@@ -18,7 +18,12 @@ TEST(CumulativeSpectrum, OfAKnownSpectrum) {
   EXPECT_NEAR(spectrum.share(2, 2), 20.0 / 22, 1e-13);
   EXPECT_EQ(spectrum.share(0, 2), 0);
   EXPECT_EQ(spectrum.share(4, 2), 1);
-  EXPECT_EQ(cumulative_spectrum(DenseOperator(Matrix::Zero(3, 3)), true).share(1, 2), 1);
+  // Nothing has a share of nothing.
+  EXPECT_TRUE(std::isnan(cumulative_spectrum(DenseOperator(Matrix::Zero(3, 3)), true).share(1, 2)));
+  for (const double unit : {1e200, 1e-200}) {
+    const Matrix D = Eigen::Vector2d(2 * unit, unit).asDiagonal();
+    EXPECT_NEAR(cumulative_spectrum(DenseOperator(D), false).share(1, 2), 0.8, 1e-13) << unit;
+  }
 }
 
 TEST(CumulativeSpectrum, CentringTakesTheMeanOfEachColumn) {

@@ -265,5 +265,23 @@ TEST(PanelNorm, SurvivesSubnormalsAndTheLargestNumbers) {
   EXPECT_DOUBLE_EQ(report::combined_norm(std::vector<double>{3e200, 4e200}), 5e200);
 }
 
+TEST(Measure, RefusesWhatIsNotFinite) {
+  // Each entry is finite; the difference of two of them, or the norm, is not.
+  const PlainOperator large(Matrix::Constant(2, 2, 1.5e308));
+  const PlainOperator negative(Matrix::Constant(2, 2, -1.5e308));
+  const PlainOperator small(Matrix::Constant(2, 2, 1e-320));
+  const PlainOperator one(Matrix::Constant(2, 2, 1.0));
+  EXPECT_THAT([&] { describe(large); },
+              testing::ThrowsMessage<NumericalError>(HasSubstr("|A|_F is beyond")));
+  MatrixFacts facts = describe(one);
+  EXPECT_THAT([&] { measure(large, negative, facts); },
+              testing::ThrowsMessage<NumericalError>(HasSubstr("beyond the range")));
+  EXPECT_THAT([&] { measure(one, large, facts); }, testing::Throws<NumericalError>());
+  facts = describe(small);
+  EXPECT_GT(facts.frobenius_norm, 0);
+  EXPECT_THAT([&] { measure(small, one, facts); },
+              testing::ThrowsMessage<NumericalError>(HasSubstr("|A - B|_F / |A|_F")));
+}
+
 }  // namespace
 }  // namespace matapprox

@@ -165,5 +165,21 @@ TEST(OptionValue, IsEmptyIfAbsent) {
   EXPECT_EQ(option_value(options, "seed"), "");
 }
 
+/// diag(1, value) as a method's result.
+Approximation with_value(double value) {
+  Summary summary;
+  summary.method = "fixed";
+  return Approximation({make_factor("D", Vector{{1.0, value}})}, std::move(summary));
+}
+
+TEST(Run, RefusesFactorsThatAreNotFinite) {
+  const DenseOperator A(Matrix::Identity(2, 2));
+  for (const double value : {std::nan(""), HUGE_VAL}) {
+    const Fit fit = [&](const LinearOperator&, const RunControl&) { return with_value(value); };
+    EXPECT_THAT([&] { run(fit, A); },
+                testing::ThrowsMessage<NumericalError>(HasSubstr("factor D of the result")));
+  }
+}
+
 }  // namespace
 }  // namespace matapprox

@@ -2,22 +2,26 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "matapprox/core/types.hpp"
 
 namespace matapprox {
 
 /// Reads a table of numbers, one matrix row per line. The separator is found from the first line
-/// that is not blank: a tab, else a semicolon, else a comma, else blanks (any number of them). If a
-/// cell of that line is not a number, the line is a header and is skipped; its cells may be quoted.
-/// Lines that start with '#' and blank lines are skipped. Also accepted: .gz, "-" for standard
-/// input, Windows line ends, a byte order mark.
+/// that is not blank: a tab, else a semicolon, else a comma, else blanks (any number of them). If
+/// no cell of that line is a number, the line is a header and is skipped, which `notes` then says;
+/// its cells may be quoted. With some numbers in it, it is a row with a mistake. Lines that start
+/// with '#' and blank lines are skipped. Also accepted: .gz, "-" for standard input, Windows line
+/// ends, a byte order mark.
 ///
 /// Cost: one pass, 8 bytes per number, of which the file has at least 2 bytes each. Throws
 /// FileError "name:line: what, value, legal range" for a row of another length, an empty cell, text
 /// where a number should be, NaN and Inf, or no rows; NotAvailable if memory does not suffice.
-Matrix read_delimited(const std::string& path);
-Matrix parse_delimited(std::string_view text, const std::string& name);
+Matrix read_delimited(const std::string& path, std::vector<std::string>* notes = nullptr);
+Matrix parse_delimited(std::string_view text,
+                       const std::string& name,
+                       std::vector<std::string>* notes = nullptr);
 
 /// Writes comma-separated rows without header, shortest digits that read back to the same double; a
 /// file appears under its name only when complete. Throws FileError; InvalidArgument for an empty

@@ -9,7 +9,8 @@ struct CumulativeSpectrum {
   Vector values;
   bool centred = false;
   /// sum of the first k values to that power over the sum of all; power 2 is the share of the
-  /// squared Frobenius norm, and of the variance where columns were centred. 1 for a zero matrix.
+  /// squared Frobenius norm, and of the variance where columns were centred. NaN for a zero matrix,
+  /// of which nothing has a share.
   double share(Index k, int power) const;
 };
 

@@ -47,11 +47,11 @@ struct MatrixFacts {
   Index cols = 0;
   std::optional<Index> nonzeros;  ///< entries that are not 0; empty if counting costs too much
   bool symmetric = false;
-  double averaged_asymmetry = 0;  ///< see KnownFacts
   double frobenius_norm = 0;
   bool norm_is_exact = true;
   /// 95 % confidence interval of frobenius_norm where it is an estimate.
   std::optional<std::pair<double, double>> norm_interval{};
+  double averaged_asymmetry = 0;  ///< see KnownFacts
 };
 
 /// Facts of A: what it knows, completed by one pass over column panels within options.exact_limit

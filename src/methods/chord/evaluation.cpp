@@ -1,9 +1,25 @@
 #include "methods/chord/evaluation.hpp"
 
+#include "core/stop_scope.hpp"
 #include "kernels/chord.hpp"
+#include "matapprox/core/error.hpp"
 #include "matapprox/core/linear_operator.hpp"
 
 namespace matapprox::chord_fit {
+namespace {
+
+/// What `work` gives. It ends within a piece of a long loop, by Stopped, once `control` asks.
+template <class Work>
+double unless_stopped(const RunControl& control, const Work& work) {
+  try {
+    const StopScope scope(control, "chord");
+    return work();
+  } catch (const Interrupted&) {
+    throw Stopped();
+  }
+}
+
+}  // namespace
 
 Evaluation::Evaluation(const ChordPattern& pattern,
                        const Target& target,
@@ -25,7 +41,7 @@ const std::shared_ptr<const BlockPlace>& Evaluation::place() const {
 
 double Evaluation::on_card(std::span<const Index> J, const double* values, double* gradient) {
   if (control_.should_stop()) throw Stopped();
-  return card_->evaluate(J, values, gradient);
+  return unless_stopped(control_, [&] { return card_->evaluate(J, values, gradient); });
 }
 
 double Evaluation::of_all(const double* values, double* gradient) {
@@ -34,7 +50,8 @@ double Evaluation::of_all(const double* values, double* gradient) {
     if (control_.should_stop()) throw Stopped();
     target_.columns(first, count, out);
   };
-  return kernels::chord_objective(pattern_, values, panel, gradient);
+  return unless_stopped(
+      control_, [&] { return kernels::chord_objective(pattern_, values, panel, gradient); });
 }
 
 double Evaluation::of_sample(std::span<const Index> J, const double* values, double* gradient) {
@@ -43,8 +60,9 @@ double Evaluation::of_sample(std::span<const Index> J, const double* values, dou
     target_.columns(J.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)),
                     out);
   };
-  const double f = card_ ? on_card(J, values, gradient)
-                         : kernels::chord_objective(pattern_, values, J, panel, gradient);
+  const double f = card_ ? on_card(J, values, gradient) : unless_stopped(control_, [&] {
+    return kernels::chord_objective(pattern_, values, J, panel, gradient);
+  });
   const double weight = static_cast<double>(pattern_.order) / static_cast<double>(J.size());
   if (gradient != nullptr) place()->scale(gradient, pattern_.stored_numbers(), weight);
   return weight * f;

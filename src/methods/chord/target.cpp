@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/require.hpp"
+#include "core/stop_scope.hpp"
 #include "matapprox/backends/placement.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/threads.hpp"
@@ -56,6 +57,7 @@ Target::Target(const LinearOperator& A, const RunControl& control) : A_(&A), ord
 
 Target::Target(const LinearOperator& A, std::span<const Index> sample, const RunControl& control)
     : A_(&A), order_(order_of(A)) {
+  const StopScope scope(control, "chord");
   const Matrix panel = A.columns_at(sample);
   require_finite(panel, sample);
   unit_ = panel.stableNorm() / std::sqrt(static_cast<double>(sample.size()));
@@ -70,6 +72,7 @@ void Target::leave_card() {
 }
 
 void Target::read_all(const RunControl& control) {
+  const StopScope scope(control, "chord");
   const Index n = order_;
   if (copy_is_affordable(n)) copy_.resize(static_cast<std::size_t>(n * n));
   const Index panels = (n + kPanelColumns - 1) / kPanelColumns;

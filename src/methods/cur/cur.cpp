@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 
+#include "core/stop_scope.hpp"
 #include "kernels/gemm.hpp"
 #include "kernels/lapack.hpp"
 #include "matapprox/operators/lazy.hpp"
@@ -182,6 +183,7 @@ Approximation cur(const LinearOperator& A, const CurOptions& options, const RunC
       return Storage{};
     });
   }
+  const StopScope scope(control, kCur);
   const auto At = transpose(std::shared_ptr<const LinearOperator>(std::shared_ptr<void>(), &A));
   Selection selection{{}, ChosenColumns(A), ChosenColumns(*At), options.rank};
   if (options.rank == 0) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 
+#include "core/stop_scope.hpp"
 #include "kernels/gemm.hpp"
 #include "kernels/lapack.hpp"
 #include "matapprox/core/random.hpp"
@@ -37,6 +38,7 @@ std::vector<Index> pivoted_order(const LinearOperator& A,
 std::vector<Index> deim_order(Matrix V) {
   std::vector<Index> order;
   for (Index j = 0; j < V.cols(); ++j) {
+    stop_if_asked();
     Index pivot = 0;
     const double largest = V.col(j).cwiseAbs().maxCoeff(&pivot);
     if (largest == 0.0) break;

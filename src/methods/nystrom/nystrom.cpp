@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/require.hpp"
+#include "core/stop_scope.hpp"
 #include "kernels/gemm.hpp"
 #include "matapprox/core/random.hpp"
 #include "methods/finite.hpp"
@@ -36,6 +37,12 @@ void check(const LinearOperator& A, const NystromOptions& options) {
     require(j >= 0 && j < n, "{}: landmark {} is outside 0..{}", kNystrom, j, n - 1);
     require(seen.insert(j).second, "{}: landmark {} is given twice", kNystrom, j);
   }
+  const auto landmarks = static_cast<Index>(options.landmarks.size());
+  require(landmarks == 0 || options.rank == 0 || options.rank == landmarks,
+          "{}: rank {} and {} landmarks contradict each other",
+          kNystrom,
+          options.rank,
+          landmarks);
   require(options.landmarks.empty() || options.form != NystromForm::kGeneralized,
           "{}: landmarks are for the psd form, the generalized one takes random sketches",
           kNystrom);
@@ -99,6 +106,7 @@ Approximation nystrom(const LinearOperator& A,
                       const NystromOptions& options,
                       const RunControl& control) {
   check(A, options);
+  const StopScope scope(control, kNystrom);
   std::string objection;
   if (options.form != NystromForm::kGeneralized) {
     if (!is_symmetric(A)) objection = why_not_symmetric(A);

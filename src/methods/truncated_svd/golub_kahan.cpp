@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "kernels/gemm.hpp"
 #include "methods/finite.hpp"
@@ -24,18 +25,10 @@ class GolubKahanSpace final : public KrylovSpace {
   // With P the right vectors multiplied so far, keeps A P = U B (forward_ = B) and A^T U = V K
   // (backward_ = K), where V is P and the block that comes next.
   bool step() override {
-    const Index fresh_right = right_.size() - multiplied_;
-    if (fresh_right == 0) return false;
-    TallBlock Y = A_.apply(right_.columns(multiplied_, fresh_right));
-    scale(Y);
-    const Index first_left = left_.size();
-    const Matrix forward = left_.append(std::move(Y));
-    forward_.conservativeResizeLike(Matrix::Zero(left_.size(), right_.size()));
-    forward_.rightCols(fresh_right) = forward;
-    multiplied_ = right_.size();
+    // A step that was stopped between its two products goes on with the second.
+    if (!lacks_second_product() && !multiply_right()) return false;
+    const Index first_left = backward_.cols();
     const Index fresh_left = left_.size() - first_left;
-    coupling_.resize(0, 0);
-    if (fresh_left == 0) return false;
     TallBlock Z = A_.apply_transpose(left_.columns(first_left, fresh_left));
     scale(Z);
     const Matrix backward = right_.append(std::move(Z));
@@ -58,11 +51,14 @@ class GolubKahanSpace final : public KrylovSpace {
   }
 
   RitzTriplets projected() const override {
+    if (lacks_second_product()) return ritz();
     const kernels::Svd small = kernels::svd(backward_);
     return {small.S, small.V, small.U, {}, small.S};
   }
 
-  Vector projected_values() const override { return kernels::singular_values(backward_); }
+  Vector projected_values() const override {
+    return kernels::singular_values(lacks_second_product() ? forward_ : backward_);
+  }
 
   void restart(const RitzTriplets& triplets, Index keep) override {
     const Matrix coupling =
@@ -102,6 +98,26 @@ class GolubKahanSpace final : public KrylovSpace {
   void append_random(Index count) {
     right_.append(random_block(A_, seed_, randoms_used_, count));
     randoms_used_ += count;
+  }
+
+  bool lacks_second_product() const { return backward_.cols() < left_.size(); }
+
+  /// The first product of a step. False if it brings no new left vector.
+  bool multiply_right() {
+    const Index fresh_right = right_.size() - multiplied_;
+    if (fresh_right == 0) return false;
+    TallBlock Y = A_.apply(right_.columns(multiplied_, fresh_right));
+    scale(Y);
+    const Index first_left = left_.size();
+    const Matrix forward = left_.append(std::move(Y));
+    forward_.conservativeResizeLike(Matrix::Zero(left_.size(), right_.size()));
+    forward_.rightCols(fresh_right) = forward;
+    multiplied_ = right_.size();
+    const Index fresh_left = left_.size() - first_left;
+    // Until the second product tells the residuals they are infinite, not zero.
+    coupling_ = Matrix::Constant(
+        fresh_left > 0 ? 1 : 0, fresh_left, std::numeric_limits<double>::infinity());
+    return fresh_left > 0;
   }
 
   void scale(TallBlock& Y) {

@@ -5,6 +5,7 @@
 #include "methods/truncated_svd/algorithms.hpp"
 #include "methods/truncated_svd/copies.hpp"
 #include "methods/truncated_svd/krylov_space.hpp"
+#include "methods/truncated_svd/stoppable_step.hpp"
 
 namespace matapprox {
 namespace {
@@ -82,7 +83,9 @@ class KrylovSearch {
   bool search(bool again) {
     for (Index restarts = 0;; ++restarts) {
       while (!exact_ && !control_.should_stop() && space_->size() + width_ <= capacity_) {
-        exact_ = !space_->step();
+        const std::optional<bool> grew = step_unless_stopped(*space_, control_);
+        if (!grew) break;
+        exact_ = !*grew;
         ++steps_;
       }
       if (space_->size() < rank_) control_.throw_if_stopped("truncated_svd");

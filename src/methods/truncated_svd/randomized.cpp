@@ -8,6 +8,7 @@
 #include "methods/truncated_svd/algorithms.hpp"
 #include "methods/truncated_svd/copies.hpp"
 #include "methods/truncated_svd/krylov_space.hpp"
+#include "methods/truncated_svd/stoppable_step.hpp"
 
 namespace matapprox {
 namespace {
@@ -80,7 +81,9 @@ std::optional<OneSpace> one_space(const LinearOperator& A,
     }
     if (may_give_up && control.should_stop()) return std::nullopt;
     control.throw_if_stopped("truncated_svd");
-    growing = space->step();
+    const std::optional<bool> grew = step_unless_stopped(*space, control);
+    if (!grew) continue;  // the loop begins by asking whether to stop
+    growing = *grew;
     ++outcome.iterations;
     if (growing && outcome.iterations + 3 > blocks) {
       last_steps.push_back(captured(space->projected_values(), rank));

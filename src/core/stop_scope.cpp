@@ -1,0 +1,35 @@
+#include "core/stop_scope.hpp"
+
+#include <cmath>
+
+namespace matapprox {
+namespace {
+
+thread_local const StopScope* current = nullptr;
+
+}  // namespace
+
+StopScope::StopScope(const RunControl& control, const char* who)
+    : control_(control), who_(who), outer_(current) {
+  current = this;
+}
+
+StopScope::~StopScope() { current = outer_; }
+
+void StopScope::throw_if_stopped() const {
+  // The clock takes longer to read than the flag.
+  if (control_.interrupted() || (std::isfinite(control_.max_seconds) && control_.out_of_time()))
+    control_.throw_if_stopped(who_);
+}
+
+const StopScope* current_stop_scope() { return current; }
+
+JoinStopScope::JoinStopScope(const StopScope* scope) : before_(current) { current = scope; }
+
+JoinStopScope::~JoinStopScope() { current = before_; }
+
+void stop_if_asked() {
+  if (current != nullptr) current->throw_if_stopped();
+}
+
+}  // namespace matapprox
