@@ -334,7 +334,7 @@ TEST(CliOutputFiles, AnEmptyNameIsRefused) {
       {"apply", folder + "/s.h5", matrix, "-o", ""},
       {"export", folder + "/s.h5", ""},
       {"attention", "train", "--task", "adding", "-o", ""}};
-  for (const auto& command : commands) expect_untouched(folder, command, "empty text");
+  for (const auto& command : commands) expect_untouched(folder, command, "is empty");
 }
 
 TEST(CliOutputFiles, TheEndingOfAnotherFormatIsRefusedForHdf5) {
