@@ -118,6 +118,8 @@ Number decimal(const std::string& name, const std::string& text) {
       std::is_unsigned_v<Number> && text.size() > 1 && text[0] == '-' &&
       std::all_of(text.begin() + 1, text.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (negative || (failure == std::errc::result_out_of_range && end == stop)) {
+    if constexpr (std::is_floating_point_v<Number>)
+      refuse(fmt::format("{} {} is beyond the range of doubles", name, text));
     using Limits = std::numeric_limits<Number>;
     refuse(fmt::format("{} {} is outside {}..{}", name, text, Limits::lowest(), Limits::max()));
   }

@@ -91,7 +91,7 @@ void FilePlan::check_input(const Output& output, const Input& input) {
   // What a shell has opened for writing is not for us to refuse.
   if (output.path.empty()) return;
   require(output.file != input.file,
-          "{} {}: this file is read ({}), so it cannot be an output, also not with --force",
+          "{} {}: this file is read ({}), so it cannot be an output, not even with --force",
           output.name,
           output.path,
           input.path);

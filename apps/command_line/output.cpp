@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <string_view>
 
 #include "core/require.hpp"
 #include "io/atomic_output.hpp"
@@ -38,7 +41,32 @@ bool is_open_stream(const std::string& path) {
   throw FileError(fmt::format("{}: cannot write: {}", path, reason));
 }
 
+/// The number of an open stream of this process: 1 for /dev/stdout, 3 for /dev/fd/3.
+std::optional<int> descriptor_of(const std::string& path) {
+  if (path == "/dev/stdin") return STDIN_FILENO;
+  if (path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "/dev/stderr") return STDERR_FILENO;
+  const std::string number = path.substr(path.rfind('/') + 1);
+  int descriptor = 0;
+  const char* const stop = number.data() + number.size();
+  const auto [end, failure] = std::from_chars(number.data(), stop, descriptor);
+  if (!is_open_stream(path) || failure != std::errc() || end != stop) return std::nullopt;
+  return descriptor;
+}
+
+/// Behind what was written there: opening the name would begin at the start of a file.
+void write_to_stream(int descriptor, const std::string& path, std::string_view text) {
+  std::fflush(stdout);
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) refuse(path, std::strerror(errno));
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
 void write_directly(const std::string& path, const std::string& text) {
+  if (const auto descriptor = descriptor_of(path)) return write_to_stream(*descriptor, path, text);
   std::ofstream file(path, std::ios::binary);
   file << text;
   file.close();

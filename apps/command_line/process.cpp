@@ -47,7 +47,7 @@ void restart_without_blas_threads(char** argv) {
 int report_displaced(int code) {
   for (const DisplacedOutput& output : displaced_outputs()) {
     write_stderr(
-        fmt::format("matapprox: {}: another program made this file meanwhile, it is kept; "
+        fmt::format("matapprox: {}: another program made this file meanwhile; it is kept, and "
                     "our result is in {}\n",
                     output.path,
                     output.place));

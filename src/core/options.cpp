@@ -18,6 +18,10 @@ Number parse_number(std::string_view option, std::string_view text, const char* 
   Number value{};
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool whole_text = end == text.data() + text.size();
+  require(!std::is_floating_point_v<Number> || failure != std::errc::result_out_of_range,
+          "option {}: {} is beyond the range of doubles",
+          option,
+          text);
   require(failure != std::errc::result_out_of_range || !whole_text,
           "option {}: {} is outside {}..{}",
           option,

@@ -115,6 +115,7 @@ struct CarefulOutput {
   std::string place;  ///< where its latest version is; empty if there is none yet
   dev_t device = 0;   ///< of that version
   ino_t inode = 0;
+  int descriptor = -1;  ///< of that version: while it is open, no other file gets the inode
 };
 
 bool is_still_there(const CarefulOutput& output) {
@@ -186,7 +187,7 @@ AtomicOutput::~AtomicOutput() {
 void AtomicOutput::write(std::string_view bytes) {
   resize(0);
   write_at(0, bytes);
-  if (error_ != 0) fail(path_, error_);
+  throw_if_failed();
 }
 
 void AtomicOutput::write_at(std::uint64_t offset, std::string_view bytes) noexcept {
@@ -208,7 +209,8 @@ void AtomicOutput::write_at(std::uint64_t offset, std::string_view bytes) noexce
 }
 
 void AtomicOutput::read_at(std::uint64_t offset, char* bytes, std::size_t count) noexcept {
-  while (count > 0 && error_ == 0) {
+  // Also after a write that failed: what was written before is there.
+  while (count > 0) {
     const ssize_t done = pread(descriptor_, bytes, count, static_cast<off64_t>(offset));
     if (done == 0) break;
     if (done > 0) {
@@ -216,7 +218,8 @@ void AtomicOutput::read_at(std::uint64_t offset, char* bytes, std::size_t count)
       offset += static_cast<std::uint64_t>(done);
       count -= static_cast<std::size_t>(done);
     } else if (errno != EINTR) {
-      error_ = errno;
+      if (error_ == 0) error_ = errno;
+      break;
     }
   }
   std::fill_n(bytes, count, '\0');
@@ -227,9 +230,13 @@ void AtomicOutput::resize(std::uint64_t size) noexcept {
   size_ = size;
 }
 
+void AtomicOutput::throw_if_failed() const {
+  if (error_ != 0) fail(path_, error_);
+}
+
 void AtomicOutput::commit() {
   if (error_ == 0 && fsync(descriptor_) != 0) error_ = errno;
-  if (error_ != 0) fail(path_, error_);
+  throw_if_failed();
   take_name();
   committed_ = true;
   force_folder_to_disk(folder_of(path_).string());
@@ -251,7 +258,9 @@ void AtomicOutput::take_name() {
   if (careful == outputs.by_path.end()) return;
   struct stat written {};
   if (fstat(descriptor_, &written) != 0) fail(path_, errno);
-  careful->second = {place, written.st_dev, written.st_ino};
+  if (careful->second.descriptor >= 0) close(careful->second.descriptor);
+  const int held = fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
+  careful->second = {place, written.st_dev, written.st_ino, held};
 }
 
 }  // namespace matapprox

@@ -37,6 +37,8 @@ class AtomicOutput {
   /// Of what write_at and resize made.
   std::uint64_t size() const { return size_; }
 
+  /// Throws FileError for the first error that was kept.
+  void throw_if_failed() const;
   /// Throws FileError.
   void commit();
 

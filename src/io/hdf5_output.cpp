@@ -137,7 +137,9 @@ OutputFile::OutputFile(std::string path)
 }
 
 void OutputFile::commit() {
-  if (!file_.reset()) throw FileError(fmt::format("{}: HDF5 cannot complete the file", path()));
+  const bool complete = file_.reset();
+  output_->throw_if_failed();
+  if (!complete) throw FileError(fmt::format("{}: HDF5 cannot complete the file", path()));
   output_->commit();
 }
 

@@ -25,7 +25,7 @@ SparseMatrix checked(const SparseMatrix& adjacency, const std::string& who) {
   const SparseMatrix mirrored = adjacency.transpose();
   SparseMatrix A = mirrored.transpose();  // transposing sorts
   if (!symmetrize_rounding(A).symmetric) {
-    const auto found = find_asymmetry(A);
+    const auto found = find_asymmetry(A, kSymmetryTolerance * A.coeffs().cwiseAbs().maxCoeff());
     require(false,
             "{}: the graph is directed: weight ({}, {}) is {}, weight ({}, {}) is {}, counted from "
             "0; the adjacency matrix must be symmetric",

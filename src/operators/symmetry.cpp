@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "matapprox/core/threads.hpp"
+#include "matapprox/operators/dense.hpp"
+#include "matapprox/operators/sparse.hpp"
 
 namespace matapprox {
 namespace {
@@ -113,7 +115,9 @@ Symmetry symmetrize_rounding(SparseMatrix& A) {
 
 std::string why_not_symmetric(const LinearOperator& A) {
   if (A.rows() != A.cols()) return fmt::format("it is {} x {}", A.rows(), A.cols());
-  if (A.cost().multiplications_per_column > 0) return "it is not symmetric";
+  const bool in_memory = dynamic_cast<const DenseOperator*>(&A) != nullptr ||
+                         dynamic_cast<const SparseOperator*>(&A) != nullptr;
+  if (!in_memory) return "it is not symmetric";
   const Index panels = tiles_of(A.cols());
   std::vector<Asymmetry> found(static_cast<std::size_t>(panels));
   const auto difference = [](const Asymmetry& entry) {

@@ -41,7 +41,7 @@ Symmetry symmetrize_rounding(Matrix& A, double largest);
 Symmetry symmetrize_rounding(SparseMatrix& A);
 
 /// Why A is not symmetric, for messages: "it is 3 x 4", or which two entries differ most, counted
-/// from 0, found in one pass over A; without them where entries cost more than reading.
+/// from 0, found in one pass over A; without them where A is not in memory.
 std::string why_not_symmetric(const LinearOperator& A);
 
 }  // namespace matapprox

@@ -79,13 +79,17 @@ ComparisonRow run_entry(const LinearOperator& A,
     // The best point of a fit that was interrupted is measured, as fast as may be; a request that
     // comes only now ends the measuring.
     if (!control.interrupted()) measuring.stop = control.stop;
-    const Measurement measured =
-        measure(A,
-                result.approximation,
-                facts,
-                within_fit(options.measure, multiplications_to_measure(result, interrupted)),
-                measuring);
-    ComparisonRow row = comparison_row(entry.name, result, measured, interrupted);
+    std::optional<Measurement> measured;
+    try {
+      measured =
+          measure(A,
+                  result.approximation,
+                  facts,
+                  within_fit(options.measure, multiplications_to_measure(result, interrupted)),
+                  measuring);
+    } catch (const Interrupted&) {  // what was fitted is kept, without its error
+    }
+    ComparisonRow row = comparison_row(entry.name, result, measured, interrupted || !measured);
     if (events.finished) events.finished(row, result);
     return row;
   } catch (const FileError&) {

@@ -60,6 +60,15 @@ TEST(CliProcess, ALimitOnAddressSpaceThatSufficesForOneBlasThreadDoes) {
   EXPECT_EQ(load_approximation(folder + "/o.h5").approximation.rows(), 16);
 }
 
+TEST(CliProcess, WhatGoesToAnOpenStreamGoesBehindWhatIsThere) {
+  const std::string folder = temporary_dir();
+  write_file(folder + "/log", "before\n");
+  const ProgramResult result =
+      run_line(folder, "exec \"$P\" info $D/a.mtx --json /dev/fd/3 3>> $D/log");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(read_file(folder + "/log"), testing::StartsWith("before\n{"));
+}
+
 TEST(CliProcess, ExitCodesDoNotDependOnWhereMessagesGo) {
   const std::string folder = temporary_dir();
   const std::vector<std::pair<std::string, int>> commands{

@@ -118,7 +118,7 @@ TEST(Options, NumbersAreDecimalAndTooLargeOnesComeWithTheRange) {
   EXPECT_THAT([&] { set(sample, "list", "1,99999999999999999999"); },
               ThrowsMessage<InvalidArgument>(HasSubstr("99999999999999999999 is outside")));
   EXPECT_THAT([&] { set(sample, "tolerance", "1e999"); },
-              ThrowsMessage<InvalidArgument>(HasSubstr("1e999 is outside")));
+              ThrowsMessage<InvalidArgument>(HasSubstr("1e999 is beyond the range of doubles")));
 }
 
 }  // namespace

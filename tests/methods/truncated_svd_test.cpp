@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
+#include <atomic>
 #include <cmath>
 #include <limits>
 
@@ -145,6 +146,21 @@ TEST_P(SvdAlgorithms, StopsWhenTold) {
   EXPECT_REFUSED(Interrupted,
                  truncated_svd(A, {.rank = 3, .algorithm = GetParam()}, control),
                  "truncated_svd");
+}
+
+// Asked to stop when a space has just been restarted, before another product tells the residuals.
+TEST(TruncatedSvd, KrylovThatIsStoppedAtARestartHasNotConverged) {
+  const Matrix B = test::random_matrix(300, 300);
+  for (const Matrix& values : {B, Matrix(B + B.transpose())}) {
+    std::atomic<bool> stop{false};
+    RunControl control;
+    control.stop = &stop;
+    control.progress = [&](const Progress&) { stop = true; };
+    const auto found = truncated_svd(
+        DenseOperator(values), {.rank = 10, .algorithm = SvdAlgorithm::kKrylov}, control);
+    EXPECT_TRUE(stop);
+    EXPECT_EQ(found.summary.termination, Termination::kInterrupted) << found.summary.message;
+  }
 }
 
 TEST_P(SvdAlgorithms, ToleranceGivesTheLeastRank) {

@@ -49,8 +49,9 @@ struct TruncatedSvdOptions {
 /// randomized: the same space without restarts: block Krylov with q + 1 blocks [MM15, MMM24],
 /// exactly 2 (q + 1) passes over A; as many again with twice the block, as often as needed, where
 /// the block may have been too narrow for the copies of repeated values (as many values within 1 %
-/// as it has columns). The message says so where more passes would lower the error by more than 1
-/// %, as the last steps let expect. auto: dense up to min(m,n) = 1024, or 4096 where the rank is
+/// as it has columns). The message says so where more passes would lower the error by more than a
+/// hundredth, as the last steps let expect.
+/// auto: dense up to min(m,n) = 1024, or 4096 where the rank is
 /// above a fifth of it; else krylov if a product with A takes fewer than m n / 10 multiplications,
 /// else randomized. With a tolerance the rank is doubled until it is met (dense: read off the
 /// spectrum); a budget that is given with it limits the rank. frobenius_tolerance below 1e-7 needs

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <limits>
 
 #include "kernels/gemm.hpp"
 #include "methods/finite.hpp"
@@ -61,15 +60,16 @@ class GolubKahanSpace final : public KrylovSpace {
   }
 
   void restart(const RitzTriplets& triplets, Index keep) override {
-    const Matrix coupling =
+    coupling_ =
         kernels::product(coupling_, triplets.left.bottomRows(coupling_.cols()).leftCols(keep));
     const Index fresh = right_.size() - multiplied_;
     keep_triplets(triplets, keep, fresh);
-    backward_.bottomRows(fresh) = coupling;
+    backward_.bottomRows(fresh) = coupling_;
   }
 
   void deflate(const RitzTriplets& triplets, Index keep, Index fresh) override {
     keep_triplets(triplets, keep, 0);
+    coupling_.resize(0, 0);
     append_random(fresh);
   }
 
@@ -114,9 +114,9 @@ class GolubKahanSpace final : public KrylovSpace {
     forward_.rightCols(fresh_right) = forward;
     multiplied_ = right_.size();
     const Index fresh_left = left_.size() - first_left;
-    // Until the second product tells the residuals they are infinite, not zero.
-    coupling_ = Matrix::Constant(
-        fresh_left > 0 ? 1 : 0, fresh_left, std::numeric_limits<double>::infinity());
+    // Until the second product tells, a residual is at most |A| times what the triplet has of the
+    // new left vectors.
+    coupling_ = 2 * forward_.norm() * Matrix::Identity(fresh_left, fresh_left);
     return fresh_left > 0;
   }
 

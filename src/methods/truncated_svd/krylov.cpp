@@ -13,8 +13,9 @@ namespace {
 constexpr Index kMaxRestarts = 400;
 /// Residuals relative to sigma_1 do not fall below rounding, whatever is asked for.
 constexpr double kRounding = 1e-14;
-/// Values this close have converged to a mixture of copies; residuals of 1e-10 tell others apart.
-constexpr double kSpreadOfCopies = 1e-6;
+/// Values this close may have converged to a mixture of copies; residuals of 1e-10 tell others
+/// apart.
+constexpr double kLeastSpreadOfCopies = 1e-6;
 /// What is left without the triplets found counts as known once its largest value is this sure,
 /// relative to its distance from the least of those.
 constexpr double kSureOfTheRest = 1e-3;
@@ -61,8 +62,8 @@ class KrylovSearch {
     Vector known;
     for (Index round = 0; search(round > 0); ++round) {
       const Vector found = ritz_.eigenvalues.head(rank_);
-      if (exact_ || !may_lack_copies(found, known, rank_, width_, kSpreadOfCopies))
-        return outcome();
+      const double spread = std::max(kLeastSpreadOfCopies, 2 * tolerance_);
+      if (exact_ || !may_lack_copies(found, known, rank_, width_, spread)) return outcome();
       known = found;
       if (round > 0) widen();
       space_->deflate(ritz_, rank_, width_);

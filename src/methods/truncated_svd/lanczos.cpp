@@ -71,11 +71,14 @@ class LanczosSpace final : public KrylovSpace {
   }
 
   void restart(const RitzTriplets& triplets, Index keep) override {
+    coupling_ =
+        kernels::product(coupling_, triplets.right.bottomRows(coupling_.cols()).leftCols(keep));
     keep_triplets(triplets, keep, basis_.size() - multiplied_);
   }
 
   void deflate(const RitzTriplets& triplets, Index keep, Index fresh) override {
     keep_triplets(triplets, keep, 0);
+    coupling_.resize(0, 0);
     append_random(fresh);
   }
 

@@ -17,6 +17,8 @@ namespace {
 constexpr double kIndistinctAfterPasses = 1e-2;
 /// 1 % of the error.
 constexpr double kCertain = 0.01;
+/// What is captured does not grow by less, relative to itself.
+constexpr double kGrowthOfRounding = 1e-13;
 
 /// Without a block size from the caller, the space has about 2 k + 44 dimensions: many small blocks
 /// reach further into the spectrum than few large ones for the same number of columns multiplied.
@@ -46,7 +48,7 @@ bool still_growing(const std::vector<Captured>& steps) {
                             ? steps[steps.size() - 2].wanted - steps[steps.size() - 3].wanted
                             : 2 * growth;
   const double allowed = 2 * kCertain * last.others;
-  if (growth <= 1e-15 * last.wanted) return false;
+  if (growth <= kGrowthOfRounding * last.wanted) return false;
   return growth >= before || growth * growth / (before - growth) > allowed;
 }
 
@@ -73,19 +75,19 @@ std::optional<OneSpace> one_space(const LinearOperator& A,
   bool growing = true;
   std::vector<Captured> last_steps;
   while (growing && outcome.iterations < blocks) {
+    if (may_give_up && control.should_stop()) return std::nullopt;
     if (control.should_stop() && space->size() >= rank) {
       outcome.termination =
           control.interrupted() ? Termination::kInterrupted : Termination::kMaxSeconds;
       outcome.message = fmt::format("stopped after {} of {} blocks", outcome.iterations, blocks);
       break;
     }
-    if (may_give_up && control.should_stop()) return std::nullopt;
     control.throw_if_stopped("truncated_svd");
     const std::optional<bool> grew = step_unless_stopped(*space, control);
     if (!grew) continue;  // the loop begins by asking whether to stop
     growing = *grew;
     ++outcome.iterations;
-    if (growing && outcome.iterations + 3 > blocks) {
+    if (growing && outcome.iterations + 3 > blocks && outcome.iterations < blocks) {
       last_steps.push_back(captured(space->projected_values(), rank));
     }
     if (control.progress) {
@@ -97,6 +99,7 @@ std::optional<OneSpace> one_space(const LinearOperator& A,
   // Once the space cannot grow, its own triplets are exact; else the last products refine them.
   const RitzTriplets ritz = growing ? space->projected() : space->ritz();
   outcome.triplets = space->vectors(ritz, rank);
+  last_steps.push_back(captured(ritz.values, rank));
   if (growing && outcome.message.empty() && still_growing(last_steps)) {
     outcome.message =
         "the error may be more than 1 % above the least: more power_iterations lower it";
@@ -126,6 +129,10 @@ SvdOutcome randomized_svd(const LinearOperator& A,
       wider = one_space(A, symmetric, rank, block, blocks, options.seed, true, control);
     }
     if (!wider) {
+      if (best.outcome.termination == Termination::kCompleted) {
+        best.outcome.termination =
+            control.interrupted() ? Termination::kInterrupted : Termination::kMaxSeconds;
+      }
       best.outcome.message += best.outcome.message.empty() ? "" : "; ";
       best.outcome.message += "copies of repeated values may be missing";
       break;
