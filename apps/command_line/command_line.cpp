@@ -123,9 +123,10 @@ Number decimal(const std::string& name, const std::string& text) {
     using Limits = std::numeric_limits<Number>;
     refuse(fmt::format("{} {} is outside {}..{}", name, text, Limits::lowest(), Limits::max()));
   }
-  if (failure != std::errc() || end != stop)
+  if (failure != std::errc() || end != stop) {
     refuse(fmt::format(
         "{} '{}' is not a {}number", name, text, std::is_integral_v<Number> ? "whole " : ""));
+  }
   return value;
 }
 

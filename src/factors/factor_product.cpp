@@ -196,13 +196,14 @@ void require_floats(const Factor& factor, const FactorValue& rounded) {
   const std::span<const double> floats = stored_values(rounded);
   double largest = 0;
   for (std::size_t i = 0; i < exact.size(); ++i) {
-    if (!std::isfinite(floats[i]))
+    if (!std::isfinite(floats[i])) {
       throw NumericalError(fmt::format(
           "precision float: factor {} has the value {:.3g}, floats end at {:.3g}; store "
           "doubles or divide the matrix by a number",
           factor.name,
           exact[i],
           static_cast<double>(std::numeric_limits<float>::max())));
+    }
     largest = std::max(largest, std::abs(exact[i]));
   }
   if (largest == 0) return;

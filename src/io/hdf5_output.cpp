@@ -29,22 +29,24 @@ const OpenFile& ours(const H5FD_t* file) { return *reinterpret_cast<const OpenFi
 
 constexpr haddr_t kLargestAddress = static_cast<haddr_t>(std::numeric_limits<off_t>::max());
 
-/// The access list of the file carries a pointer to its AtomicOutput; HDF5 copies and frees it.
-void* copy_access(const void* access) {
-  return new AtomicOutput*(*static_cast<AtomicOutput* const*>(access));
-}
+/// What the access list of the file carries; HDF5 copies and frees it.
+struct Access {
+  AtomicOutput* output;
+};
+
+void* copy_access(const void* access) { return new Access(*static_cast<const Access*>(access)); }
 
 herr_t free_access(void* access) {
-  delete static_cast<AtomicOutput**>(access);
+  delete static_cast<Access*>(access);
   return 0;
 }
 
-void* get_access(H5FD_t* file) { return copy_access(&ours(file).output); }
+void* get_access(H5FD_t* file) { return new Access{ours(file).output}; }
 
 H5FD_t* open_output(const char*, unsigned, hid_t access, haddr_t) {
-  const auto* output = static_cast<AtomicOutput* const*>(H5Pget_driver_info(access));
-  if (output == nullptr) return nullptr;
-  return &(new OpenFile{.common = {}, .output = *output, .end_of_addresses = 0})->common;
+  const auto* carried = static_cast<const Access*>(H5Pget_driver_info(access));
+  if (carried == nullptr) return nullptr;
+  return &(new OpenFile{.common = {}, .output = carried->output, .end_of_addresses = 0})->common;
 }
 
 herr_t close_output(H5FD_t* file) {
@@ -95,7 +97,7 @@ H5FD_class_t driver_functions() {
   functions.name = "matapprox";
   functions.maxaddr = kLargestAddress;
   functions.fc_degree = H5F_CLOSE_STRONG;
-  functions.fapl_size = sizeof(AtomicOutput*);
+  functions.fapl_size = sizeof(Access);
   functions.fapl_get = get_access;
   functions.fapl_copy = copy_access;
   functions.fapl_free = free_access;
@@ -125,8 +127,8 @@ OutputFile::OutputFile(std::string path)
     : output_(std::make_unique<AtomicOutput>(std::move(path))) {
   const Quiet quiet;
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  AtomicOutput* const output = output_.get();
-  const bool ready = access && H5Pset_driver(access.id(), driver(), &output) >= 0 &&
+  const Access carried{output_.get()};
+  const bool ready = access && H5Pset_driver(access.id(), driver(), &carried) >= 0 &&
                      H5Pset_libver_bounds(access.id(), H5F_LIBVER_V18, H5F_LIBVER_V18) >= 0;
   if (ready) {
     file_ = Handle(

@@ -14,19 +14,20 @@
 namespace matapprox {
 namespace {
 
-constexpr Index kTile = 64;  // rows and columns compared at a time: two tiles fit the L1 cache
+constexpr Index kSymmetryTile =
+    64;  // rows and columns compared at a time: two tiles fit the L1 cache
 
-Index tiles_of(Index n) { return (n + kTile - 1) / kTile; }
+Index symmetry_tiles(Index n) { return (n + kSymmetryTile - 1) / kSymmetryTile; }
 
 /// Calls visit(i, j) for each i > j of the tiles at and below the diagonal in this column of tiles,
 /// until it returns false.
 template <class Visit>
 void visit_lower_tiles(Index n, Index tile_col, const Visit& visit) {
-  for (Index tile_row = tile_col; tile_row < tiles_of(n); ++tile_row) {
-    const Index row_end = std::min(n, (tile_row + 1) * kTile);
-    const Index col_end = std::min(n, (tile_col + 1) * kTile);
-    for (Index j = tile_col * kTile; j < col_end; ++j) {
-      for (Index i = std::max(j + 1, tile_row * kTile); i < row_end; ++i) {
+  for (Index tile_row = tile_col; tile_row < symmetry_tiles(n); ++tile_row) {
+    const Index row_end = std::min(n, (tile_row + 1) * kSymmetryTile);
+    const Index col_end = std::min(n, (tile_col + 1) * kSymmetryTile);
+    for (Index j = tile_col * kSymmetryTile; j < col_end; ++j) {
+      for (Index i = std::max(j + 1, tile_row * kSymmetryTile); i < row_end; ++i) {
         if (!visit(i, j)) return;
       }
     }
@@ -35,7 +36,7 @@ void visit_lower_tiles(Index n, Index tile_col, const Visit& visit) {
 
 /// The largest |a_ij - a_ji|, or infinity once one is above `allowed`.
 double largest_difference(const Matrix& A, double allowed) {
-  const Index tiles = tiles_of(A.rows());
+  const Index tiles = symmetry_tiles(A.rows());
   std::vector<double> largest(static_cast<std::size_t>(tiles), 0.0);
   std::atomic<bool> within{true};
   parallel_for(tiles, [&](Index tile) {
@@ -89,7 +90,7 @@ Symmetry symmetrize_rounding(Matrix& A, double largest) {
   const double difference = largest_difference(A, kSymmetryTolerance * largest);
   if (std::isinf(difference)) return {};
   if (difference > 0) {
-    parallel_for(tiles_of(A.rows()), [&](Index tile) {
+    parallel_for(symmetry_tiles(A.rows()), [&](Index tile) {
       visit_lower_tiles(A.rows(), tile, [&](Index i, Index j) {
         A(i, j) = A(j, i) = middle(A(i, j), A(j, i));
         return true;
@@ -118,14 +119,14 @@ std::string why_not_symmetric(const LinearOperator& A) {
   const bool in_memory = dynamic_cast<const DenseOperator*>(&A) != nullptr ||
                          dynamic_cast<const SparseOperator*>(&A) != nullptr;
   if (!in_memory) return "it is not symmetric";
-  const Index panels = tiles_of(A.cols());
+  const Index panels = symmetry_tiles(A.cols());
   std::vector<Asymmetry> found(static_cast<std::size_t>(panels));
   const auto difference = [](const Asymmetry& entry) {
     return std::abs(entry.value - entry.mirror);
   };
   parallel_for(panels, [&](Index panel) {
-    const Index first = panel * kTile;
-    const std::vector<Index> J = index_range(first, std::min(kTile, A.cols() - first));
+    const Index first = panel * kSymmetryTile;
+    const std::vector<Index> J = index_range(first, std::min(kSymmetryTile, A.cols() - first));
     const Matrix columns = A.columns_at(J);
     const Matrix rows = A.rows_at(J);
     Index i = 0;
