@@ -37,27 +37,33 @@ struct TruncatedSvdOptions {
 /// U is m x k, S diagonal, V n x k: stores (m + n) k + k numbers (2Nk + k); a symmetric A with
 /// symmetric_storage U L U^T, N k + k. Rectangular A welcome.
 /// dense: LAPACK, O(m n min(m,n)) flops, min(m,n) <= 4096; holds A.
+///
 /// krylov: block Golub-Kahan bidiagonalization (block Lanczos for a symmetric A) with full
 /// orthogonalization and thick restarts [BR05, WS00], until every residual is below `tolerance`
 /// times its singular value or 1e-14 sigma_1. Works on A itself, so that singular values far below
 /// sigma_1 keep the absolute accuracy of rounding that A^T A would lose. Memory about 3 k (m + n).
+///
 /// A Krylov space of b starting columns holds at most b copies of a repeated value. Where b of the
-/// values found lie together (to 1e-6), it searches again in A without the triplets found, from
-/// 2, 2, 4, 8, ... fresh random columns, until fewer copies than columns come; `converged` is said
-/// only then, and holds with probability one but for rounding.
+/// values found lie together (to 1e-6 or twice `tolerance`), it searches again in A without the
+/// triplets found, from 2, 2, 4, 8, ... fresh random columns, until fewer copies than columns come;
+/// `converged` is said only then, and holds with probability one but for rounding.
+///
 /// (Ours and not Spectra's: that multiplies one vector at a time, and its SVD works on A^T A.)
+///
 /// randomized: the same space without restarts: block Krylov with q + 1 blocks [MM15, MMM24],
 /// exactly 2 (q + 1) passes over A; as many again with twice the block, as often as needed, where
 /// the block may have been too narrow for the copies of repeated values (as many values within 1 %
 /// as it has columns). The message says so where more passes would lower the error by more than a
 /// hundredth, as the last steps let expect.
-/// auto: dense up to min(m,n) = 1024, or 4096 where the rank is
-/// above a fifth of it; else krylov if a product with A takes fewer than m n / 10 multiplications,
-/// else randomized. With a tolerance the rank is doubled until it is met (dense: read off the
-/// spectrum); a budget that is given with it limits the rank. frobenius_tolerance below 1e-7 needs
-/// dense: without it the tail is |A|_F^2 less the squares found. Throws InvalidArgument (rank,
-/// tolerance, symmetric_storage for an A that is not symmetric), BudgetTooSmall, NumericalError for
-/// NaN or Inf in A, Interrupted.
+///
+/// auto: dense up to min(m,n) = 1024, or 4096 where the rank is above a fifth of it; else krylov if
+/// a product with A takes fewer than m n / 10 multiplications, else randomized. With a tolerance
+/// the rank is doubled until it is met (dense: read off the spectrum); a budget that is given with
+/// it limits the rank. frobenius_tolerance below 1e-7 needs dense: without it the tail is |A|_F^2
+/// less the squares found.
+///
+/// Throws InvalidArgument (rank, tolerance, symmetric_storage for an A that is not symmetric),
+/// BudgetTooSmall, NumericalError for NaN or Inf in A, Interrupted.
 Approximation truncated_svd(const LinearOperator& A,
                             const TruncatedSvdOptions& options = {},
                             const RunControl& control = {});
