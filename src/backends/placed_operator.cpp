@@ -53,7 +53,7 @@ void PlacedOperator::do_columns_at(std::span<const Index> J, Block Y) const {
   } else if (is_product(*source_)) {
     do_apply(unit_block(cols(), J), Y);
   } else {
-    Y = source_->columns_at(J);
+    source_->columns_at(J, Y);
   }
 }
 
@@ -63,7 +63,7 @@ void PlacedOperator::do_rows_at(std::span<const Index> I, Block Y) const {
   } else if (is_product(*source_)) {
     do_apply_transpose(unit_block(rows(), I), Y);
   } else {
-    Y = source_->rows_at(I);
+    source_->rows_at(I, Y);
   }
 }
 

@@ -25,47 +25,90 @@ void require_indices(std::span<const Index> indices, Index bound, const char* wh
   }
 }
 
+void require_shape(const ConstBlock& Y, Index rows, Index cols, const char* what) {
+  require(Y.rows() == rows && Y.cols() == cols,
+          "{}: the result is {} x {}, the block for it {} x {}",
+          what,
+          rows,
+          cols,
+          Y.rows(),
+          Y.cols());
+}
+
+void require_shape(
+    const TallColumns& Y, Index rows, Index cols, const BlockPlace* place, const char* what) {
+  require(Y.rows == rows && Y.cols == cols,
+          "{}: the result is {} x {}, the block for it {} x {}",
+          what,
+          rows,
+          cols,
+          Y.rows,
+          Y.cols);
+  require(
+      Y.place == place, "{}: the block for the result does not lie where the operator does", what);
+}
+
 }  // namespace
 
 Matrix LinearOperator::apply(const ConstBlock& X) const {
-  require(X.rows() == cols(),
-          "apply: the block has {} rows, the operator {} columns",
-          X.rows(),
-          cols());
   Matrix Y = new_block(rows(), X.cols());
-  if (Y.size() > 0) do_apply(X, Y);
+  apply(X, Y);
   return Y;
 }
 
 Matrix LinearOperator::apply_transpose(const ConstBlock& X) const {
+  Matrix Y = new_block(cols(), X.cols());
+  apply_transpose(X, Y);
+  return Y;
+}
+
+void LinearOperator::apply(const ConstBlock& X, Block Y) const {
+  require(X.rows() == cols(),
+          "apply: the block has {} rows, the operator {} columns",
+          X.rows(),
+          cols());
+  require_shape(Y, rows(), X.cols(), "apply");
+  if (Y.size() > 0) do_apply(X, Y);
+}
+
+void LinearOperator::apply_transpose(const ConstBlock& X, Block Y) const {
   require(X.rows() == rows(),
           "apply_transpose: the block has {} rows, the operator {} rows",
           X.rows(),
           rows());
-  Matrix Y = new_block(cols(), X.cols());
+  require_shape(Y, cols(), X.cols(), "apply_transpose");
   if (Y.size() > 0) do_apply_transpose(X, Y);
-  return Y;
 }
 
 TallBlock LinearOperator::apply(const ConstTallColumns& X) const {
-  require(
-      X.rows == cols(), "apply: the block has {} rows, the operator {} columns", X.rows, cols());
-  require(X.place == block_place().get(), "apply: the block does not lie where the operator does");
   TallBlock Y(block_place(), rows(), X.cols);
-  if (Y.size() > 0) do_apply_in_place(false, X, Y.columns());
+  apply(X, Y.columns());
   return Y;
 }
 
 TallBlock LinearOperator::apply_transpose(const ConstTallColumns& X) const {
+  TallBlock Y(block_place(), cols(), X.cols);
+  apply_transpose(X, Y.columns());
+  return Y;
+}
+
+void LinearOperator::apply(const ConstTallColumns& X, const TallColumns& Y) const {
+  require(
+      X.rows == cols(), "apply: the block has {} rows, the operator {} columns", X.rows, cols());
+  require(X.place == block_place().get(), "apply: the block does not lie where the operator does");
+  require_shape(Y, rows(), X.cols, block_place().get(), "apply");
+  if (Y.rows * Y.cols > 0) do_apply_in_place(false, X, Y);
+}
+
+void LinearOperator::apply_transpose(const ConstTallColumns& X, const TallColumns& Y) const {
   require(X.rows == rows(),
           "apply_transpose: the block has {} rows, the operator {} rows",
           X.rows,
           rows());
   require(X.place == block_place().get(),
           "apply_transpose: the block does not lie where the operator does");
-  TallBlock Y(block_place(), cols(), X.cols);
-  if (Y.size() > 0) do_apply_in_place(true, X, Y.columns());
-  return Y;
+  require_shape(Y, cols(), X.cols, block_place().get(), "apply_transpose");
+  if (Y.rows * Y.cols > 0) do_apply_in_place(true, X, Y);
 }
 
 Matrix LinearOperator::columns_at(std::span<const Index> J) const {
@@ -80,6 +123,18 @@ Matrix LinearOperator::rows_at(std::span<const Index> I) const {
   Matrix Y = new_block(cols(), static_cast<Index>(I.size()));
   if (Y.size() > 0) do_rows_at(I, Y);
   return Y;
+}
+
+void LinearOperator::columns_at(std::span<const Index> J, Block Y) const {
+  require_indices(J, cols(), "columns_at");
+  require_shape(Y, rows(), static_cast<Index>(J.size()), "columns_at");
+  if (Y.size() > 0) do_columns_at(J, Y);
+}
+
+void LinearOperator::rows_at(std::span<const Index> I, Block Y) const {
+  require_indices(I, rows(), "rows_at");
+  require_shape(Y, cols(), static_cast<Index>(I.size()), "rows_at");
+  if (Y.size() > 0) do_rows_at(I, Y);
 }
 
 Vector LinearOperator::diagonal() const {

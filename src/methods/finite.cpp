@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/threads.hpp"
 
 namespace matapprox {
 namespace {
@@ -13,6 +15,17 @@ namespace {
 [[noreturn]] void throw_not_finite(const char* method) {
   throw NumericalError(
       fmt::format("{}: the matrix holds NaN or Inf, or a product with it overflows", method));
+}
+
+/// Calls body(first, count) for rows that together are all of X: on the threads, a few thousand at
+/// a time, so that a stop that is asked for need not wait for all of a large block.
+template <class Body>
+void over_row_tiles(const ConstBlock& X, const Body& body) {
+  constexpr Index kTileRows = 2048;
+  parallel_for((X.rows() + kTileRows - 1) / kTileRows, [&](Index tile) {
+    const Index first = tile * kTileRows;
+    body(first, std::min(kTileRows, X.rows() - first));
+  });
 }
 
 double unit_scale_of(double largest) {
@@ -25,7 +38,19 @@ double unit_scale_of(double largest) {
 }  // namespace
 
 void require_finite(const ConstBlock& X, const char* method) {
-  if (!X.allFinite()) throw_not_finite(method);
+  std::atomic<bool> finite = true;
+  over_row_tiles(X, [&](Index first, Index count) {
+    if (!X.middleRows(first, count).allFinite()) finite = false;
+  });
+  if (!finite) throw_not_finite(method);
+}
+
+Vector row_squared_norms(const ConstBlock& X) {
+  Vector norms(X.rows());
+  over_row_tiles(X, [&](Index first, Index count) {
+    norms.segment(first, count) = X.middleRows(first, count).rowwise().squaredNorm();
+  });
+  return norms;
 }
 
 double unit_scale(const ConstBlock& X) {

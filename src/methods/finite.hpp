@@ -8,6 +8,9 @@ namespace matapprox {
 /// or Inf.
 void require_finite(const ConstBlock& X, const char* method);
 
+/// |X(i, :)|^2 of every row, in one pass over X.
+Vector row_squared_norms(const ConstBlock& X);
+
 /// The power of two that brings the largest entry of X into [1/2, 1); 1 for X = 0. Multiplying by
 /// it is exact, and squares of the scaled entries neither overflow nor vanish.
 double unit_scale(const ConstBlock& X);

@@ -173,6 +173,7 @@ void KernelOperator::do_columns_at(std::span<const Index> J, Block Y) const {
     const Index count = std::min(height, rows() - first);
     const PackedPoints packed = pack_points(points, first, count);
     for (Index k = 0; k < Y.cols(); k += kTileColumns) {
+      stop_if_asked();  // the first tile has the system clear the memory of all columns
       const Index width = std::min(kTileColumns, Y.cols() - k);
       Block target = Y.block(first, k, count, width);
       accumulate_tile(kernel.accumulation(), packed, chosen.middleCols(k, width), target);

@@ -29,14 +29,18 @@ class Transposed final : public LinearOperator {
   }
 
  private:
-  void do_apply(const ConstBlock& X, Block Y) const override { Y = A_->apply_transpose(X); }
-  void do_apply_transpose(const ConstBlock& X, Block Y) const override { Y = A_->apply(X); }
-  void do_columns_at(std::span<const Index> J, Block Y) const override { Y = A_->rows_at(J); }
-  void do_rows_at(std::span<const Index> I, Block Y) const override { Y = A_->columns_at(I); }
+  void do_apply(const ConstBlock& X, Block Y) const override { A_->apply_transpose(X, Y); }
+  void do_apply_transpose(const ConstBlock& X, Block Y) const override { A_->apply(X, Y); }
+  void do_columns_at(std::span<const Index> J, Block Y) const override { A_->rows_at(J, Y); }
+  void do_rows_at(std::span<const Index> I, Block Y) const override { A_->columns_at(I, Y); }
   void do_apply_in_place(bool transposed,
                          const ConstTallColumns& X,
                          const TallColumns& Y) const override {
-    copy((transposed ? A_->apply(X) : A_->apply_transpose(X)).columns(), Y);
+    if (transposed) {
+      A_->apply(X, Y);
+    } else {
+      A_->apply_transpose(X, Y);
+    }
   }
 
   std::shared_ptr<const LinearOperator> A_;
@@ -87,22 +91,22 @@ std::string Difference::description() const {
 }
 
 void Difference::do_apply(const ConstBlock& X, Block Y) const {
-  Y = A_.apply(X);
+  A_.apply(X, Y);
   Y -= B_.apply(X);
 }
 
 void Difference::do_apply_transpose(const ConstBlock& X, Block Y) const {
-  Y = A_.apply_transpose(X);
+  A_.apply_transpose(X, Y);
   Y -= B_.apply_transpose(X);
 }
 
 void Difference::do_columns_at(std::span<const Index> J, Block Y) const {
-  Y = A_.columns_at(J);
+  A_.columns_at(J, Y);
   Y -= B_.columns_at(J);
 }
 
 void Difference::do_rows_at(std::span<const Index> I, Block Y) const {
-  Y = A_.rows_at(I);
+  A_.rows_at(I, Y);
   Y -= B_.rows_at(I);
 }
 
@@ -128,23 +132,23 @@ Vector CountedOperator::diagonal() const {
 void CountedOperator::do_apply(const ConstBlock& X, Block Y) const {
   if (X.cols() > 0) ++products_;
   product_columns_ += X.cols();
-  Y = A_.apply(X);
+  A_.apply(X, Y);
 }
 
 void CountedOperator::do_apply_transpose(const ConstBlock& X, Block Y) const {
   if (X.cols() > 0) ++products_;
   product_columns_ += X.cols();
-  Y = A_.apply_transpose(X);
+  A_.apply_transpose(X, Y);
 }
 
 void CountedOperator::do_columns_at(std::span<const Index> J, Block Y) const {
   columns_ += static_cast<Index>(J.size());
-  Y = A_.columns_at(J);
+  A_.columns_at(J, Y);
 }
 
 void CountedOperator::do_rows_at(std::span<const Index> I, Block Y) const {
   rows_ += static_cast<Index>(I.size());
-  Y = A_.rows_at(I);
+  A_.rows_at(I, Y);
 }
 
 void CountedOperator::do_apply_in_place(bool transposed,
@@ -152,7 +156,11 @@ void CountedOperator::do_apply_in_place(bool transposed,
                                         const TallColumns& Y) const {
   ++products_;
   product_columns_ += X.cols;
-  copy((transposed ? A_.apply_transpose(X) : A_.apply(X)).columns(), Y);
+  if (transposed) {
+    A_.apply_transpose(X, Y);
+  } else {
+    A_.apply(X, Y);
+  }
 }
 
 }  // namespace matapprox

@@ -38,7 +38,8 @@ Spectrum spectrum_of(const LinearOperator& A,
                      double max_seconds,
                      const RunControl& control) {
   const Index count = std::min(A.rows(), A.cols());
-  if (count <= kLargestDense && std::max(A.rows(), A.cols()) <= 16 * kLargestDense) {
+  const bool small = count <= kLargestDense && std::max(A.rows(), A.cols()) <= 16 * kLargestDense;
+  if (small && !control.should_stop()) {  // after Ctrl-C a page is made of what there is
     return {kernels::singular_values(A.columns_at(index_range(0, A.cols()))),
             true,
             fmt::format("all {}, by LAPACK", count)};

@@ -56,6 +56,41 @@ TEST_P(OperatorContract, AcceptsBlocksWithinLargerMatrices) {
   EXPECT_SAME_BITS(A_->apply(large.block(2, 1, A_->cols(), 4)), A_->apply(X));
 }
 
+/// First, last, repeated, not in order, and enough to fill more than one panel.
+std::vector<Index> some_indices(Index n) {
+  std::vector<Index> indices{n - 1, 0, n / 2, n / 2, n / 3};
+  for (Index i = 0; i < std::min<Index>(n, 40); ++i) indices.push_back((7 * i + 3) % n);
+  return indices;
+}
+
+/// The middle of a larger block that was NaN, after `fill`; what lies around it must be as it was.
+template <class Fill>
+Matrix filled_middle(Index rows, Index cols, const Fill& fill) {
+  Matrix large = Matrix::Constant(rows + 5, cols + 3, std::nan(""));
+  fill(large.block(2, 1, rows, cols));
+  const Matrix middle = large.block(2, 1, rows, cols);
+  large.block(2, 1, rows, cols).setConstant(std::nan(""));
+  EXPECT_TRUE(large.array().isNaN().all());
+  return middle;
+}
+
+TEST_P(OperatorContract, WritesIntoBlocksWithinLargerMatrices) {
+  const Index m = A_->rows();
+  const Index n = A_->cols();
+  const Matrix X = random_matrix(n, 4, 109);
+  const Matrix Z = random_matrix(m, 4, 110);
+  const std::vector<Index> J = some_indices(n);
+  const std::vector<Index> I = some_indices(m);
+  const auto columns = static_cast<Index>(J.size());
+  const auto rows = static_cast<Index>(I.size());
+  EXPECT_SAME_BITS(filled_middle(m, 4, [&](Block Y) { A_->apply(X, Y); }), A_->apply(X));
+  EXPECT_SAME_BITS(filled_middle(n, 4, [&](Block Y) { A_->apply_transpose(Z, Y); }),
+                   A_->apply_transpose(Z));
+  EXPECT_SAME_BITS(filled_middle(m, columns, [&](Block Y) { A_->columns_at(J, Y); }),
+                   A_->columns_at(J));
+  EXPECT_SAME_BITS(filled_middle(n, rows, [&](Block Y) { A_->rows_at(I, Y); }), A_->rows_at(I));
+}
+
 TEST_P(OperatorContract, EmptyBlocksGiveEmptyBlocks) {
   const Matrix product = A_->apply(Matrix(A_->cols(), 0));
   EXPECT_EQ(product.rows(), A_->rows());
@@ -65,13 +100,6 @@ TEST_P(OperatorContract, EmptyBlocksGiveEmptyBlocks) {
   EXPECT_EQ(transposed.cols(), 0);
   EXPECT_EQ(A_->columns_at({}).rows(), A_->rows());
   EXPECT_EQ(A_->rows_at({}).rows(), A_->cols());
-}
-
-/// First, last, repeated, not in order, and enough to fill more than one panel.
-std::vector<Index> some_indices(Index n) {
-  std::vector<Index> indices{n - 1, 0, n / 2, n / 2, n / 3};
-  for (Index i = 0; i < std::min<Index>(n, 40); ++i) indices.push_back((7 * i + 3) % n);
-  return indices;
 }
 
 TEST_P(OperatorContract, ColumnsAreThoseOfTheMatrix) {
@@ -145,6 +173,15 @@ TEST_P(OperatorContract, RefusesWrongShapes) {
   EXPECT_REFUSED(InvalidArgument, A_->apply(Matrix::Zero(n + 1, 2)), std::to_string(n + 1));
   EXPECT_REFUSED(
       InvalidArgument, A_->apply_transpose(Matrix::Zero(m + 1, 2)), std::to_string(m + 1));
+  Matrix wrong(m + 1, 2);
+  EXPECT_REFUSED(InvalidArgument, A_->apply(Matrix::Zero(n, 2), wrong), std::to_string(m + 1));
+  EXPECT_REFUSED(
+      InvalidArgument, A_->columns_at(std::vector<Index>{0, 0}, wrong), std::to_string(m + 1));
+  wrong.resize(n + 1, 2);
+  EXPECT_REFUSED(
+      InvalidArgument, A_->apply_transpose(Matrix::Zero(m, 2), wrong), std::to_string(n + 1));
+  EXPECT_REFUSED(
+      InvalidArgument, A_->rows_at(std::vector<Index>{0, 0}, wrong), std::to_string(n + 1));
   const std::vector<Index> beyond_columns{0, n};
   const std::vector<Index> beyond_rows{0, m};
   const std::vector<Index> negative{-1};

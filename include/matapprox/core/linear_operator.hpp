@@ -47,6 +47,10 @@ class LinearOperator {
   Matrix apply(const ConstBlock& X) const;
   /// A^T X: m x b in, n x b out. Throws InvalidArgument if X does not have m rows.
   Matrix apply_transpose(const ConstBlock& X) const;
+  /// The same into Y of the result's shape, which X may not overlap. Throw InvalidArgument for
+  /// another shape.
+  void apply(const ConstBlock& X, Block Y) const;
+  void apply_transpose(const ConstBlock& X, Block Y) const;
 
   /// Where products come about, a card for a placed operator: methods that multiply often keep
   /// their blocks there.
@@ -55,6 +59,9 @@ class LinearOperator {
   /// InvalidArgument for wrong shapes or a block that lies elsewhere.
   TallBlock apply(const ConstTallColumns& X) const;
   TallBlock apply_transpose(const ConstTallColumns& X) const;
+  /// The same into Y, which lies there too. Throw InvalidArgument as these and for another shape.
+  void apply(const ConstTallColumns& X, const TallColumns& Y) const;
+  void apply_transpose(const ConstTallColumns& X, const TallColumns& Y) const;
 
   /// A(:, J), m x |J|, in the order of J; repeats allowed. Throws InvalidArgument for an index
   /// outside 0..n-1.
@@ -62,6 +69,9 @@ class LinearOperator {
   /// A(I, :)^T, n x |I|: the chosen rows, as columns. Throws InvalidArgument for an index outside
   /// 0..m-1.
   Matrix rows_at(std::span<const Index> I) const;
+  /// The same into Y of the result's shape. Throw InvalidArgument for another shape.
+  void columns_at(std::span<const Index> J, Block Y) const;
+  void rows_at(std::span<const Index> I, Block Y) const;
   /// The main diagonal, min(m, n) numbers.
   virtual Vector diagonal() const;
 

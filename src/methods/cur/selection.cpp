@@ -91,8 +91,8 @@ CurOrder from_singular_vectors(const LinearOperator& A,
   if (options.sampling == CurSampling::kDeim) {
     return {completed(deim_order(V), A.cols()), completed(deim_order(U), A.rows())};
   }
-  return {weighted_order(V.rowwise().squaredNorm(), options.seed, kColumnDraw),
-          weighted_order(U.rowwise().squaredNorm(), options.seed, kRowDraw)};
+  return {weighted_order(row_squared_norms(V), options.seed, kColumnDraw),
+          weighted_order(row_squared_norms(U), options.seed, kRowDraw)};
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "kernels/gemm.hpp"
 #include "matapprox/backends/placement.hpp"
@@ -71,8 +72,15 @@ Landmarks take_landmarks(const LinearOperator& A,
 /// The least entry of diag(A - C T T^T C^T); the columns C are then on the host.
 double least_residual(const Vector& diagonal, Landmarks& found, double scale, const Matrix& T) {
   if (!found.on_card) {
-    const Matrix CT = kernels::product(found.columns * scale, T);
-    return (diagonal - CT.rowwise().squaredNorm()).minCoeff();
+    constexpr Index kTileRows = 8192;  // no second copy of all columns
+    double least = std::numeric_limits<double>::infinity();
+    for (Index first = 0; first < diagonal.size(); first += kTileRows) {
+      const Index count = std::min(kTileRows, diagonal.size() - first);
+      const Matrix CT = kernels::product(found.columns.middleRows(first, count) * scale, T);
+      const Vector residual = diagonal.segment(first, count) - row_squared_norms(CT);
+      least = std::min(least, residual.minCoeff());
+    }
+    return least;
   }
   const Index k = T.rows();
   Matrix square = Matrix::Zero(k, k);

@@ -37,14 +37,14 @@ std::vector<Index> leverage_landmarks(const LinearOperator& A,
   const Matrix W = C(pilot, Eigen::all);
   // A ~ B B^T from the pilot; what that misses is left on the diagonal.
   const Matrix B = kernels::product(C, inverse_root((W + W.transpose()) / 2, 1e-10).T);
-  const Vector missed = (diagonal - B.rowwise().squaredNorm()).cwiseMax(0.0);
+  const Vector missed = (diagonal - row_squared_norms(B)).cwiseMax(0.0);
   const double least_ridge = 1e-12 * diagonal.sum() / static_cast<double>(A.rows());
   const double ridge = std::max(missed.sum() / static_cast<double>(k), least_ridge);
   // Score of row b: b (B^T B + ridge I)^-1 b^T + missed / ridge, at most 1.
   const kernels::SymmetricEigen eigen = kernels::symmetric_eigen(kernels::transpose_product(B, B));
   const Vector weights = (eigen.values.cwiseMax(0.0).array() + ridge).rsqrt();
   const Matrix rotated = kernels::product(B, eigen.vectors * weights.asDiagonal());
-  const Vector scores = (rotated.rowwise().squaredNorm() + missed / ridge).cwiseMin(1.0);
+  const Vector scores = (row_squared_norms(rotated) + missed / ridge).cwiseMin(1.0);
   return first_ascending(weighted_order(scores, seed, kLeverageDraw), k);
 }
 
