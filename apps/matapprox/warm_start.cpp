@@ -22,6 +22,7 @@ Fit warm_started_fit(const Method& method,
     OptionSetter setter(name, value);
     chord_options.visit(setter);
   }
+  chord_options.symmetrize = saved.approximation.symmetrized();
   // Shares the value with `saved`, so that the fit may outlive it.
   chord_options.warm_start = std::shared_ptr<const ChordFactors>(factors.front().value, chain);
   return [chord_options](const LinearOperator& A, const RunControl& control) {

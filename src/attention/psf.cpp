@@ -68,7 +68,7 @@ class Psf final : public Attention<T> {
   /// The pattern at length n, in `other` unless n is the largest length.
   const ChordPattern& pattern_of(Index n, ChordPattern& other) const {
     if (n == pattern_.order) return pattern_;
-    other = chord_pattern(n, links_);
+    other = named_chord_pattern(n, links_);
     return other;
   }
   TokenMap<T> factor(Cache<T>& cache, const ChordPattern& pattern, Index m) const {
@@ -137,7 +137,7 @@ Psf<T>::Psf(ParameterList& list,
             const PsfOptions& options)
     : shape_(shape),
       links_(options.pattern),
-      pattern_(chord_pattern(shape.length, options.pattern)),
+      pattern_(named_chord_pattern(shape.length, options.pattern)),
       widths_(widths),
       residual_(options.residual) {
   const Index all = networks(pattern_) * widths.hidden;
@@ -350,7 +350,7 @@ void Psf<T>::apply_map_transpose(const Call<T>& call,
 
 template <class T>
 AttentionCost Psf<T>::cost(Index length) const {
-  const ChordPattern pattern = chord_pattern(length, links_);
+  const ChordPattern pattern = named_chord_pattern(length, links_);
   const Index all = networks(pattern) * widths_.hidden;
   const Index links = pattern.stored_numbers() / length;
   const Index M = pattern.factors();

@@ -55,7 +55,7 @@ void check_options(const training::ModelDescription& description) {
 
 PsfLayerShape device_layer(const training::ModelDescription& description, Index width) {
   const auto options = options_from<attention::PsfOptions>(description.attention_options);
-  const ChordPattern pattern = chord_pattern(description.task.length, options.pattern);
+  const ChordPattern pattern = named_chord_pattern(description.task.length, options.pattern);
   PsfLayerShape layer;
   layer.in = width;
   layer.hidden = options.hidden == 0 ? width : options.hidden;

@@ -50,6 +50,9 @@ void require_shape(
 
 }  // namespace
 
+// Y is written to: a Ref by value, as in every function that fills a block.
+// NOLINTBEGIN(performance-unnecessary-value-param)
+
 Matrix LinearOperator::apply(const ConstBlock& X) const {
   Matrix Y = new_block(rows(), X.cols());
   apply(X, Y);
@@ -136,6 +139,8 @@ void LinearOperator::rows_at(std::span<const Index> I, Block Y) const {
   require_shape(Y, cols(), static_cast<Index>(I.size()), "rows_at");
   if (Y.size() > 0) do_rows_at(I, Y);
 }
+
+// NOLINTEND(performance-unnecessary-value-param)
 
 Vector LinearOperator::diagonal() const {
   const Index n = std::min(rows(), cols());

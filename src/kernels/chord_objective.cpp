@@ -34,17 +34,19 @@ template <class T>
 class ObjectivePanel {
  public:
   /// Works in `memory`, numbers_needed() of them.
-  ObjectivePanel(const ChordChain<T>& chain, Index width, RowWork work, T* memory)
+  ObjectivePanel(const ChordChain<T>& chain, ChordForm form, Index width, RowWork work, T* memory)
       : simd_(simd::chord_functions<T>()),
         chain_(chain),
+        form_(form),
         order_(chain.front().order),
         factors_(static_cast<Index>(chain.size())),
         work_(work),
         panel_numbers_(panel_numbers(order_, width)),
         panels_(memory) {}
 
-  static Index numbers_needed(const ChordChain<T>& chain, Index width) {
-    return (static_cast<Index>(chain.size()) + 1) * panel_numbers(chain.front().order, width);
+  static Index numbers_needed(const ChordChain<T>& chain, ChordForm form, Index width) {
+    const Index panels = static_cast<Index>(chain.size()) + (form == ChordForm::kProduct ? 1 : 2);
+    return panels * panel_numbers(chain.front().order, width);
   }
 
   /// The unit columns at places first .. first+count-1 of `columns`, for what follows.
@@ -55,12 +57,13 @@ class ObjectivePanel {
     width_ = round_up(count, simd::kPanelUnit<T>);
   }
 
-  /// 1/2 |W_1...W_M E - X E|^2 for the unit columns E; the residual stays in panel 0.
+  /// 1/2 |Z E - X E|^2 for the unit columns E; the residual stays in panel 0.
   double value(const TargetPanelOf<T>& target) {
     last_factor_columns(factor(factors_ - 1), panel(factors_ - 1));
     for (Index m = factors_ - 2; m >= 0; --m) {
       multiply(simd_.rows, factor(m), panel(m + 1), panel(m));
     }
+    if (form_ == ChordForm::kSymmetrized) average(panel(0), transposed_columns());
     T* X = panel(factors_);
     target(first_, count_, X);
     if (count_ < width_) widen(X);
@@ -122,15 +125,47 @@ class ObjectivePanel {
 
   /// Y = W_M E: W_M times unit columns is a few of its stored entries.
   void last_factor_columns(const simd::ChordFactor<T>& W, T* Y) const {
-    over_rows(work_, order_, [&](Index first, Index last) {
-      std::fill(Y + first * width_, Y + last * width_, T{0});
-    });
+    clear(Y);
     for (Index c = 0; c < count_; ++c) {
       for (Index k = 0; k < W.links; ++k) {
         const Index i = row_of(W, columns_[c], k);
         Y[i * width_ + c] = W.values[i * W.links + k];
       }
     }
+  }
+
+  /// W_M^T ... W_1^T E, in one of the two panels that the T_m do not need.
+  const T* transposed_columns() const {
+    const auto at = [this](Index m) { return panels_ + (factors_ + m % 2) * panel_numbers_; };
+    first_factor_rows(factor(0), at(0));
+    for (Index m = 1; m < factors_; ++m)
+      multiply(simd_.transpose_rows, factor(m), at(m - 1), at(m));
+    return at(factors_ - 1);
+  }
+
+  /// Y = W_1^T E: rows of W_1, as columns.
+  void first_factor_rows(const simd::ChordFactor<T>& W, T* Y) const {
+    clear(Y);
+    for (Index c = 0; c < count_; ++c) {
+      const Index i = columns_[c];
+      for (Index k = 0; k < W.links; ++k) {
+        const Index j = i + W.offsets[k];
+        Y[(j < W.order ? j : j - W.order) * width_ + c] = W.values[i * W.links + k];
+      }
+    }
+  }
+
+  /// t = (t + u) / 2
+  void average(T* t, const T* u) const {
+    over_rows(work_, order_, [&](Index first, Index last) {
+      for (Index i = first * width_; i < last * width_; ++i) t[i] = (t[i] + u[i]) / 2;
+    });
+  }
+
+  void clear(T* Y) const {
+    over_rows(work_, order_, [&](Index first, Index last) {
+      std::fill(Y + first * width_, Y + last * width_, T{0});
+    });
   }
 
   /// dW_M[i, k] += G_M[i, (i + offset k) mod N], the same entries.
@@ -177,6 +212,7 @@ class ObjectivePanel {
 
   const simd::ChordFunctions<T>& simd_;
   const ChordChain<T>& chain_;
+  ChordForm form_;
   Index order_;
   Index factors_;
   RowWork work_;
@@ -207,6 +243,7 @@ void sum_slots(const T* slots, Index count, Index numbers, T* gradient) {
 template <class T, class Body>
 void sum_over_panels(const ChordPattern& pattern,
                      const T* values,
+                     ChordForm form,
                      std::span<const Index> columns,
                      Index width,
                      T* gradient,
@@ -224,11 +261,12 @@ void sum_over_panels(const ChordPattern& pattern,
   const ScratchLoan slot_memory(slot_scratch,
                                 gradient == nullptr || slots == 1 ? 0 : slots * numbers);
   T* sums = gradient == nullptr || slots == 1 ? gradient : slot_memory.data();
-  const double flops = 6.0 * static_cast<double>(numbers) * static_cast<double>(count);
+  const double flops = (form == ChordForm::kProduct ? 6.0 : 8.0) * static_cast<double>(numbers) *
+                       static_cast<double>(count);
   over_panels(work, slots, flops, [&](Index s) {
     thread_local Scratch<T> scratch;
-    const ScratchLoan memory(scratch, ObjectivePanel<T>::numbers_needed(chain, width));
-    ObjectivePanel<T> panel(chain, width, work, memory.data());
+    const ScratchLoan memory(scratch, ObjectivePanel<T>::numbers_needed(chain, form, width));
+    ObjectivePanel<T> panel(chain, form, width, work, memory.data());
     T* sum = sums == nullptr ? nullptr : sums + s * numbers;
     if (sum != nullptr) std::fill_n(sum, numbers, T{0});
     for (Index p = s; p < panels; p += slots) {
@@ -258,14 +296,20 @@ double chord_objective(const ChordPattern& pattern,
                        const T* values,
                        std::span<const Index> columns,
                        const Given<TargetPanelOf<T>>& target,
-                       Given<T>* gradient) {
+                       Given<T>* gradient,
+                       ChordForm form) {
   const Index width = panel_width<T>(pattern.order, static_cast<Index>(columns.size()));
   std::vector<double> parts(columns.size() / static_cast<std::size_t>(width) + 1);
-  sum_over_panels<T>(
-      pattern, values, columns, width, gradient, [&](Index p, ObjectivePanel<T>& panel, T* sum) {
-        parts[static_cast<std::size_t>(p)] = panel.value(target);
-        if (sum != nullptr) panel.add_gradient(sum);
-      });
+  sum_over_panels<T>(pattern,
+                     values,
+                     form,
+                     columns,
+                     width,
+                     gradient,
+                     [&](Index p, ObjectivePanel<T>& panel, T* sum) {
+                       parts[static_cast<std::size_t>(p)] = panel.value(target);
+                       if (sum != nullptr) panel.add_gradient(sum);
+                     });
   return std::accumulate(parts.begin(), parts.end(), 0.0);
 }
 
@@ -273,8 +317,9 @@ template <class T>
 double chord_objective(const ChordPattern& pattern,
                        const T* values,
                        const Given<TargetPanelOf<T>>& target,
-                       Given<T>* gradient) {
-  return chord_objective(pattern, values, all_columns(pattern.order), target, gradient);
+                       Given<T>* gradient,
+                       ChordForm form) {
+  return chord_objective(pattern, values, all_columns(pattern.order), target, gradient, form);
 }
 
 template <class T>
@@ -286,6 +331,7 @@ void chord_gauss_newton_product(const ChordPattern& pattern,
   const std::vector<Index> columns = all_columns(pattern.order);
   sum_over_panels<T>(pattern,
                      values,
+                     ChordForm::kProduct,
                      columns,
                      panel_width<T>(pattern.order, pattern.order),
                      result,
@@ -299,17 +345,18 @@ template double chord_objective(const ChordPattern&,
                                 const double*,
                                 std::span<const Index>,
                                 const TargetPanelOf<double>&,
-                                double*);
-template double chord_objective(
-    const ChordPattern&, const float*, std::span<const Index>, const TargetPanelOf<float>&, float*);
-template double chord_objective(const ChordPattern&,
-                                const double*,
-                                const TargetPanelOf<double>&,
-                                double*);
+                                double*,
+                                ChordForm);
 template double chord_objective(const ChordPattern&,
                                 const float*,
+                                std::span<const Index>,
                                 const TargetPanelOf<float>&,
-                                float*);
+                                float*,
+                                ChordForm);
+template double chord_objective(
+    const ChordPattern&, const double*, const TargetPanelOf<double>&, double*, ChordForm);
+template double chord_objective(
+    const ChordPattern&, const float*, const TargetPanelOf<float>&, float*, ChordForm);
 template void chord_gauss_newton_product(const ChordPattern&,
                                          const double*,
                                          const double*,

@@ -42,6 +42,73 @@ TEST(ChordPattern, ReferenceReachesEveryDistance) {
     EXPECT_TRUE(unreachable_distances(chord_reference_pattern(n)).empty()) << n;
 }
 
+TEST(ChordPattern, AlternatingReachesEveryDistanceWithTheSameNumbers) {
+  for (Index n = 1; n <= 300; ++n) {
+    const ChordPattern pattern = chord_alternating_pattern(n);
+    ASSERT_NO_THROW(pattern.validate());
+    EXPECT_EQ(pattern.stored_numbers(), chord_reference_numbers(n)) << n;
+    EXPECT_TRUE(unreachable_distances(pattern).empty()) << n;
+  }
+}
+
+TEST(ChordPattern, MixedRadixReachesEveryDistanceWithTheNumbersOfTheReference) {
+  const auto expect_reached = [](Index n) {
+    const Index links = chord_reference_numbers(n) / n;
+    const ChordPattern pattern = chord_mixed_radix_pattern(n, links);
+    ASSERT_NO_THROW(pattern.validate());
+    EXPECT_LE(pattern.stored_numbers(), n * links) << n;
+    EXPECT_TRUE(unreachable_distances(pattern).empty()) << n;
+    for (const auto& offsets : pattern.offsets) EXPECT_EQ(offsets.front(), 0) << n;
+  };
+  for (Index n = 1; n <= 300; ++n) expect_reached(n);
+  for (const Index n : {1138, 4096, 20000, 65536, 300000}) expect_reached(n);
+}
+
+TEST(ChordPattern, MixedRadixIsLocalStridedLocal) {
+  const ChordPattern pattern = chord_mixed_radix_pattern(256, 72);
+  ASSERT_EQ(pattern.factors(), 3);
+  EXPECT_EQ(pattern.stored_numbers(), Index{72} * 256);
+  EXPECT_THAT(pattern.offsets[1],
+              ElementsAre(0,
+                          11,
+                          22,
+                          33,
+                          44,
+                          55,
+                          66,
+                          77,
+                          88,
+                          99,
+                          110,
+                          121,
+                          132,
+                          143,
+                          154,
+                          165,
+                          176,
+                          187,
+                          198,
+                          209,
+                          220,
+                          231,
+                          242,
+                          253));
+  EXPECT_THAT(
+      chord_mixed_radix_pattern(20, 13).offsets,
+      ElementsAre(
+          ElementsAre(0, 1, 2, 19, 18), ElementsAre(0, 5, 10, 15), ElementsAre(0, 1, 19, 18)));
+}
+
+/// Three factors of width 75 cannot reach 20000 distances by one stride, by three they can.
+TEST(ChordPattern, MixedRadixTakesThreeStridesWhereOneIsNotEnough) {
+  const ChordPattern pattern = chord_mixed_radix_pattern(20000, 225);
+  ASSERT_EQ(pattern.factors(), 3);
+  EXPECT_EQ(pattern.offsets[2][1], 267);  // 20000 / 75
+  EXPECT_EQ(pattern.offsets[1][1], 4);    // 267 / 75
+  EXPECT_EQ(pattern.offsets[0][1], 1);
+  EXPECT_THROW(chord_mixed_radix_pattern(1000, 2), InvalidArgument);
+}
+
 TEST(ChordPattern, TorchMissesDistancesAwayFromPowersOfTwo) {
   EXPECT_EQ(chord_torch_pattern(1).stored_numbers(), 1);
   const ChordPattern pattern = chord_torch_pattern(2000);

@@ -99,7 +99,12 @@ std::vector<ChordPattern> patterns(Index n) {
   ChordPattern many_links{n, {{0}, {}}};
   for (Index k = 0; k < std::min<Index>(n, 70); ++k) many_links.offsets[1].push_back(n - 1 - k);
   many_links.offsets.push_back({n - 1});
-  return {chord_reference_pattern(n), chord_paper_pattern(n), unequal_pattern(n), many_links};
+  return {chord_reference_pattern(n),
+          chord_paper_pattern(n),
+          chord_alternating_pattern(n),
+          chord_mixed_radix_pattern(n, chord_reference_pattern(n).stored_numbers() / n),
+          unequal_pattern(n),
+          many_links};
 }
 
 /// In single precision against the dense formula in double, on the same numbers. The bound is
@@ -217,6 +222,84 @@ TEST_P(ChordOrder, ObjectiveOverListedColumnsAgreesWithTheDenseFormula) {
       EXPECT_EQ(chord_objective(pattern, values.data(), J, panels_of(X), nullptr), value);
     }
   }
+}
+
+Matrix random_symmetric(Index n) {
+  const Matrix X = Matrix::Random(n, n);
+  return (X + X.transpose()) / 2;
+}
+
+/// Of Z = (P + P^T) / 2: the residual is symmetric, and the derivative along dP is <R, dP>.
+TEST_P(ChordOrder, SymmetrizedObjectiveAgreesWithTheDenseFormula) {
+  const Index n = GetParam();
+  for (const ChordPattern& pattern : patterns(n)) {
+    const Vector values = random_values(pattern);
+    const Matrix X = random_symmetric(n);
+    const Matrix P = dense_product(pattern, values, 0, pattern.factors());
+    const Matrix R = (P + P.transpose()) / 2 - X;
+    const Vector dense = dense_gradient(pattern, values, R);
+    const double expected = 0.5 * R.squaredNorm();
+    const double tolerance = 8.0 * kEps * static_cast<double>(n);
+    Vector gradient = Vector::Constant(values.size(), 5.0);
+    const double value = chord_objective(
+        pattern, values.data(), panels_of(X), gradient.data(), ChordForm::kSymmetrized);
+    EXPECT_NEAR(value, expected, tolerance * expected);
+    EXPECT_LE((gradient - dense).norm(), tolerance * (1.0 + dense.norm()));
+    EXPECT_EQ(
+        chord_objective(pattern, values.data(), panels_of(X), nullptr, ChordForm::kSymmetrized),
+        value);
+  }
+}
+
+TEST_P(ChordOrder, SymmetrizedGradientAgreesWithCentralDifferences) {
+  const Index n = GetParam();
+  for (const ChordPattern& pattern : patterns(n)) {
+    const Vector values = random_values(pattern);
+    const Matrix X = random_symmetric(n);
+    const auto f = [&](const Vector& at, double* gradient) {
+      return chord_objective(pattern, at.data(), panels_of(X), gradient, ChordForm::kSymmetrized);
+    };
+    Vector gradient(values.size());
+    f(values, gradient.data());
+    const double h = 1e-5;
+    const Index step = std::max<Index>(1, values.size() / 40);
+    for (Index p = 0; p < values.size(); p += step) {
+      Vector above = values;
+      Vector below = values;
+      above[p] += h;
+      below[p] -= h;
+      EXPECT_NEAR(gradient[p],
+                  (f(above, nullptr) - f(below, nullptr)) / (2.0 * h),
+                  1e-6 * (1.0 + gradient.cwiseAbs().maxCoeff()))
+          << "entry " << p;
+    }
+  }
+}
+
+/// Drawn one by one, the columns give the whole: value and gradient.
+TEST_P(ChordOrder, SymmetrizedColumnsAddUpToTheWhole) {
+  const Index n = GetParam();
+  const ChordPattern pattern = chord_alternating_pattern(n);
+  const Vector values = random_values(pattern);
+  const Matrix X = random_symmetric(n);
+  Vector whole(values.size());
+  const double f =
+      chord_objective(pattern, values.data(), panels_of(X), whole.data(), ChordForm::kSymmetrized);
+  double sum = 0;
+  Vector gradients = Vector::Zero(values.size());
+  Vector gradient(values.size());
+  for (Index c = 0; c < n; ++c) {
+    const Matrix column = X.col(c);
+    sum += chord_objective(pattern,
+                           values.data(),
+                           std::span(&c, 1),
+                           panels_of(column),
+                           gradient.data(),
+                           ChordForm::kSymmetrized);
+    gradients += gradient;
+  }
+  EXPECT_NEAR(sum, f, 1e-13 * f);
+  EXPECT_LE((gradients - whole).norm(), 1e-13 * (1.0 + whole.norm()));
 }
 
 TEST_P(ChordOrder, ObjectiveOverNoColumnsIsZero) {

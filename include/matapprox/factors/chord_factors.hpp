@@ -35,6 +35,19 @@ ChordPattern chord_paper_pattern(Index n);
 /// floor(log2 n) factors with links 0, 2^0 .. 2^(floor(log2 n) - 1): the paper's attention module.
 /// Misses distances unless n is a power of two (n = 2000: 4 of 2000).
 ChordPattern chord_torch_pattern(Index n);
+/// The links of the reference pattern with signs that alternate: factor m, from 1 on, has +o for
+/// odd m and -o mod n for even m. The same numbers and work, every distance is reached, and a small
+/// distance of either sign by many paths, where links that all lead forward reach -1 by nearly all
+/// hops only.
+ChordPattern chord_alternating_pattern(Index n);
+/// The links of each even factor (the second, fourth, ...) become -o mod n.
+void alternate_signs(ChordPattern& pattern);
+/// A few wide factors with `links` links a row in all: three where that is enough, of about equal
+/// widths k = links / 3, with strides 1, ceil(n / k), 1 (local, strided, local), or, where these
+/// cannot reach every distance, with strides in geometric progression; more or fewer factors where
+/// three do not do. Local links are centred on 0. Reaches every distance. Throws InvalidArgument if
+/// so few links reach no pattern.
+ChordPattern chord_mixed_radix_pattern(Index n, Index links);
 /// The distances (column - row) mod N that no product of one link per factor reaches: those
 /// diagonals of the product are zero whatever the values. Ascending. Cost O(N M K).
 std::vector<Index> unreachable_distances(const ChordPattern& pattern);

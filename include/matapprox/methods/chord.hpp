@@ -17,6 +17,15 @@ struct EnumNames<ChordLinks> {
   static constexpr std::array<std::string_view, 3> values{"reference", "paper", "torch"};
 };
 
+/// The pattern of a fit. kAuto: several are tried, the best goes on.
+enum class ChordFitPattern { kAlternating, kMixedRadix, kAuto, kReference, kPaper, kTorch };
+
+template <>
+struct EnumNames<ChordFitPattern> {
+  static constexpr std::array<std::string_view, 6> values{
+      "alternating", "mixed_radix", "auto", "reference", "paper", "torch"};
+};
+
 /// How much work a fit is worth: starts and steps of each kind. As in docs/methods.md: fast takes
 /// 1000 Adam steps; default 3000 to 10000, several starts and Newton steps where N <= 64; high up
 /// to four times as many and more starts.
@@ -28,7 +37,10 @@ struct EnumNames<ChordEffort> {
 };
 
 struct ChordOptions {
-  ChordLinks pattern = ChordLinks::kReference;
+  ChordFitPattern pattern = ChordFitPattern::kAlternating;
+  /// Fit (P + P^T) / 2, P the product: for a symmetric A, twice the freedom for the same numbers.
+  /// With kAuto this is tried for every symmetric A; here, only this.
+  bool symmetrize = false;
   /// The caller's own offsets: one list for all factors "0,1,2,4", or one list a factor, separated
   /// by ';'. Empty: the named pattern.
   std::string offsets = {};
@@ -76,11 +88,12 @@ Approximation chord(const LinearOperator& A,
                     const ChordOptions& options = {},
                     const RunControl& control = {});
 
-/// The pattern that `chord` uses for order n. An unset budget gives the pattern's own number of
-/// factors; a larger one as many factors as fit, up to n^2 stored numbers, unless `factors` or one
-/// list of offsets per factor fixes them. Throws InvalidArgument and BudgetTooSmall as `chord`.
+/// The pattern that `chord` uses for order n, for kAuto the alternating one. An unset budget gives
+/// the pattern's own number of factors; a larger one as many factors as fit, up to n^2 stored
+/// numbers, unless `factors` or one list of offsets per factor fixes them; mixed_radix has wider
+/// factors instead. Throws InvalidArgument and BudgetTooSmall as `chord`.
 ChordPattern chord_pattern(Index n, const ChordOptions& options);
 /// The pattern of that name for order n >= 1, at its own number of factors.
-ChordPattern chord_pattern(Index n, ChordLinks links);
+ChordPattern named_chord_pattern(Index n, ChordLinks links);
 
 }  // namespace matapprox

@@ -13,10 +13,14 @@ constexpr double kMeanDecay = 0.95;
 constexpr double kSquareDecay = 0.95;
 constexpr double kEpsilon = 1e-12;
 
-double step_size(Index t, Index T, double largest) {
+/// Relative error below which floats would blur f.
+constexpr double kFineError = 1e-3;
+
+double step_size(Index t, Index T, double largest, Annealing annealing) {
   const double share = static_cast<double>(t) / static_cast<double>(T);
   const double cosine = (1 + std::cos(std::numbers::pi * share)) / 2;
-  return largest * std::min(1.0, 20 * share) * cosine * cosine;
+  const double fall = annealing == Annealing::kCosine ? cosine : cosine * cosine;
+  return largest * std::min(1.0, 20 * share) * fall;
 }
 
 /// f at the state's point, offered to the monitor if it and the gradient (unless null) are finite.
@@ -26,11 +30,21 @@ bool evaluate(const FitState& state,
               FitMonitor& monitor) {
   const double f = objective(state.point.data(), gradient == nullptr ? nullptr : gradient->data());
   if (!std::isfinite(f) || (gradient != nullptr && !is_finite(*gradient))) {
-    if (monitor.start_has_best()) return false;
+    if (monitor.descent_has_best()) return false;
     throw NumericalError("chord: the objective or its gradient overflows at the start");
   }
-  monitor.offer(state.point.columns(), f, state.count());
+  monitor.offer(state.point.columns(), state.form, f, state.count());
   return true;
+}
+
+/// From here on in doubles, f of the best point included.
+void turn_fine(FitState& state, const Objectives& objectives, FitMonitor& monitor) {
+  monitor.restate_best_of_descent(objectives.in_doubles(monitor.best_of_descent().data(), nullptr));
+  state.coarse = false;  // not before, in case of a stop
+}
+
+bool needs_doubles(const FitState& state, const FitMonitor& monitor) {
+  return state.coarse && (monitor.error_of_descent() < kFineError || monitor.reached_target());
 }
 
 }  // namespace
@@ -47,19 +61,23 @@ void start_adam(FitState& state) {
 }
 
 void restart_from_best(FitState& state, const FitMonitor& monitor) {
-  copy(monitor.best_of_start().columns(), state.point.columns());
+  copy(monitor.best_of_descent().columns(), state.point.columns());
   start_adam(state);
   ++state.halvings;
   ++state.adam_step;
 }
 
-void adam_step(FitState& state, const double* gradient, Index steps, double largest_step) {
+void adam_step(FitState& state,
+               const double* gradient,
+               Index steps,
+               double largest_step,
+               Annealing annealing) {
   const Index t = ++state.adam_step;
   const auto power = static_cast<double>(t);
   const double mean_bias = 1 - std::pow(kMeanDecay, power);
   const double square_bias = 1 - std::pow(kSquareDecay, power);
   const auto halvings = static_cast<int>(std::min<Index>(state.halvings, 2000));
-  const double step = std::ldexp(step_size(t, steps, largest_step), -halvings);
+  const double step = std::ldexp(step_size(t, steps, largest_step, annealing), -halvings);
   state.point.place()->adam({.mean_decay = kMeanDecay,
                              .square_decay = kSquareDecay,
                              .mean_step = step / mean_bias,
@@ -73,32 +91,35 @@ void adam_step(FitState& state, const double* gradient, Index steps, double larg
 }
 
 std::optional<Termination> run_adam(FitState& state,
-                                    const Objective& objective,
+                                    const Objectives& objectives,
                                     Index steps,
                                     FitMonitor& monitor,
                                     const RunControl& control) {
   TallBlock gradient(state.point.place(), state.point.rows(), 1);
   try {
     while (state.adam_step < steps) {
+      const Objective& objective = state.coarse ? objectives.in_floats : objectives.in_doubles;
       const bool finite = evaluate(state, objective, &gradient, monitor);
+      if (needs_doubles(state, monitor)) turn_fine(state, objectives, monitor);
       if (const auto reason = monitor.verdict()) return reason;
       if (finite) {
-        adam_step(state, gradient.data(), steps, kExactStep);
+        adam_step(state, gradient.data(), steps, kExactStep, Annealing::kCosine);
       } else {
         restart_from_best(state, monitor);
       }
       monitor.checkpoint(state);
     }
-    evaluate(state, objective, nullptr, monitor);
+    evaluate(state, state.coarse ? objectives.in_floats : objectives.in_doubles, nullptr, monitor);
+    if (state.coarse) turn_fine(state, objectives, monitor);
   } catch (const Stopped&) {
     if (!monitor.has_best()) control.throw_if_stopped("chord");
     return monitor.verdict();
   }
   state.phase = FitState::Phase::kLbfgs;
-  copy(monitor.best_of_start().columns(), state.point.columns());
+  copy(monitor.best_of_descent().columns(), state.point.columns());
   state.mean = {};
   state.square = {};
-  state.costs = Vector::Constant(1, monitor.best_objective_of_start());
+  state.costs = Vector::Constant(1, monitor.best_objective_of_descent());
   return monitor.verdict();
 }
 

@@ -106,16 +106,15 @@ struct Candidate {
   double residual = std::numeric_limits<double>::infinity();
 };
 
-/// Adam from a full turn with a little noise.
+/// Adam from one link of each factor, the identity between them, with a little noise.
 Candidate descend(const ChordPattern& pattern,
                   const SymbolProblem& problem,
                   const SymbolProblem& others,
-                  Index terms,
+                  const std::optional<std::vector<Index>>& identity,
                   std::uint64_t seed,
                   Index row,
                   const RunControl& control) {
-  const auto turn = full_turn(pattern, terms);
-  if (!turn) return {};
+  if (!identity) return {};
   FitState state;
   Index size = 0;
   for (const Symbols& links : problem.links) size += links.cols();
@@ -124,7 +123,7 @@ Candidate descend(const ChordPattern& pattern,
   for (Index p = 0; p < size; ++p)
     point(p) = kNoise * random_normal(seed, RandomStream::kChordStart, row, p);
   for (Index m = 0, at = 0; m < pattern.factors(); ++m) {
-    point(at + (*turn)[static_cast<std::size_t>(m)]) += 1;
+    point(at + (*identity)[static_cast<std::size_t>(m)]) += 1;
     at += pattern.links(m);
   }
   start_adam(state);
@@ -133,7 +132,7 @@ Candidate descend(const ChordPattern& pattern,
     if (control.should_stop()) return {};
     const double f = evaluate(problem, point, &gradient);
     if (!std::isfinite(f) || !gradient.allFinite()) return {};
-    adam_step(state, gradient.data(), kSteps, kLargestStep);
+    adam_step(state, gradient.data(), kSteps, kLargestStep, Annealing::kSquaredCosine);
   }
   const double residual = evaluate(others, point, nullptr);
   if (!std::isfinite(residual)) return {};
@@ -189,6 +188,22 @@ Index largest_power(const ChordPattern& pattern) {
     }
   }
   return largest;
+}
+
+/// The link of each factor that stays, where links lead both ways; elsewhere it is no good start.
+std::optional<std::vector<Index>> stay(const ChordPattern& pattern) {
+  std::vector<Index> links;
+  bool forward = false;
+  bool backward = false;
+  for (std::size_t m = 0; m < pattern.offsets.size(); ++m) {
+    const auto self = link_of(pattern, m, 0);
+    if (!self) return std::nullopt;
+    links.push_back(*self);
+    forward = forward || link_of(pattern, m, 1);
+    backward = backward || link_of(pattern, m, pattern.order - 1);
+  }
+  if (!forward || !backward) return std::nullopt;
+  return links;
 }
 
 }  // namespace
@@ -249,10 +264,12 @@ std::optional<Vector> circulant_start(const ChordPattern& pattern,
   const Index row = kRowsOfItsOwn + 64 * start;
   const SymbolProblem problem = problem_at(frequencies(row), roots, pattern, diagonals);
   const SymbolProblem others = problem_at(frequencies(row + 1), roots, pattern, diagonals);
-  std::vector<Candidate> candidates(static_cast<std::size_t>(pattern.factors()));
-  parallel_for(pattern.factors(), [&](Index c) {
+  const Index turns = pattern.factors();
+  std::vector<Candidate> candidates(static_cast<std::size_t>(turns + 1));
+  parallel_for(turns + 1, [&](Index c) {
+    const auto identity = c < turns ? full_turn(pattern, c + 1) : stay(pattern);
     candidates[static_cast<std::size_t>(c)] =
-        descend(pattern, problem, others, c + 1, seed, row + c, control);
+        descend(pattern, problem, others, identity, seed, row + c, control);
   });
   if (control.should_stop()) control.throw_if_stopped("chord");
   const auto best = std::min_element(

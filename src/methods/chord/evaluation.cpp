@@ -1,5 +1,7 @@
 #include "methods/chord/evaluation.hpp"
 
+#include <algorithm>
+
 #include "core/stop_scope.hpp"
 #include "kernels/chord.hpp"
 #include "matapprox/core/error.hpp"
@@ -21,18 +23,20 @@ double unless_stopped(const RunControl& control, const Work& work) {
 
 }  // namespace
 
-Evaluation::Evaluation(const ChordPattern& pattern,
+Evaluation::Evaluation(const Form& form,
                        const Target& target,
                        Index most_columns,
                        const RunControl& control,
                        const ChordObjectiveMaker& on_card)
-    : pattern_(pattern), target_(target), control_(control), all_(index_range(0, pattern.order)) {
+    : form_(form), target_(target), control_(control), all_(index_range(0, form.pattern.order)) {
   if (!control.on_device) return;
+  if (form.symmetrized())
+    throw NotAvailable("chord: symmetrized fits run on the processor only, leave out the device");
   const auto columns = [this](std::span<const Index> J, double* panel) {
     if (control_.should_stop()) throw Stopped();
     target_.columns(J, panel);
   };
-  card_ = on_card(pattern, most_columns, {target.matrix(), target.unit(), columns});
+  card_ = on_card(form.pattern, most_columns, {target.matrix(), target.unit(), columns});
 }
 
 const std::shared_ptr<const BlockPlace>& Evaluation::place() const {
@@ -50,8 +54,28 @@ double Evaluation::of_all(const double* values, double* gradient) {
     if (control_.should_stop()) throw Stopped();
     target_.columns(first, count, out);
   };
-  return unless_stopped(
-      control_, [&] { return kernels::chord_objective(pattern_, values, panel, gradient); });
+  return unless_stopped(control_, [&] {
+    return kernels::chord_objective(form_.pattern, values, panel, gradient, form_.form);
+  });
+}
+
+double Evaluation::of_all_in_floats(const double* values, double* gradient) {
+  const auto numbers = static_cast<std::size_t>(form_.pattern.stored_numbers());
+  float_values_.assign(values, values + numbers);
+  float_gradient_.resize(gradient == nullptr ? 0 : numbers);
+  const kernels::TargetPanelOf<float> panel = [this](Index first, Index count, float* out) {
+    if (control_.should_stop()) throw Stopped();
+    target_.columns(first, count, out);
+  };
+  const double f = unless_stopped(control_, [&] {
+    return kernels::chord_objective(form_.pattern,
+                                    float_values_.data(),
+                                    panel,
+                                    gradient == nullptr ? nullptr : float_gradient_.data(),
+                                    form_.form);
+  });
+  if (gradient != nullptr) std::copy(float_gradient_.begin(), float_gradient_.end(), gradient);
+  return f;
 }
 
 double Evaluation::of_sample(std::span<const Index> J, const double* values, double* gradient) {
@@ -61,10 +85,10 @@ double Evaluation::of_sample(std::span<const Index> J, const double* values, dou
                     out);
   };
   const double f = card_ ? on_card(J, values, gradient) : unless_stopped(control_, [&] {
-    return kernels::chord_objective(pattern_, values, J, panel, gradient);
+    return kernels::chord_objective(form_.pattern, values, J, panel, gradient, form_.form);
   });
-  const double weight = static_cast<double>(pattern_.order) / static_cast<double>(J.size());
-  if (gradient != nullptr) place()->scale(gradient, pattern_.stored_numbers(), weight);
+  const double weight = static_cast<double>(form_.pattern.order) / static_cast<double>(J.size());
+  if (gradient != nullptr) place()->scale(gradient, form_.pattern.stored_numbers(), weight);
   return weight * f;
 }
 

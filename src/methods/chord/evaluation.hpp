@@ -7,6 +7,7 @@
 #include "backends/chord_objective.hpp"
 #include "matapprox/core/run_control.hpp"
 #include "methods/chord/fit_state.hpp"
+#include "methods/chord/forms.hpp"
 #include "methods/chord/target.hpp"
 
 namespace matapprox::chord_fit {
@@ -19,7 +20,7 @@ class Evaluation {
  public:
   /// `most_columns`: of one evaluation. `on_card` makes the card's objective. Throws NotAvailable
   /// if the card cannot be used.
-  Evaluation(const ChordPattern& pattern,
+  Evaluation(const Form& form,
              const Target& target,
              Index most_columns,
              const RunControl& control,
@@ -32,17 +33,21 @@ class Evaluation {
 
   /// f of all columns and, unless null, its gradient.
   double of_all(const double* values, double* gradient);
+  /// The same from floats, on the host.
+  double of_all_in_floats(const double* values, double* gradient);
   /// (N / |J|) times the part of the columns J.
   double of_sample(std::span<const Index> J, const double* values, double* gradient);
 
  private:
   double on_card(std::span<const Index> J, const double* values, double* gradient);
 
-  const ChordPattern& pattern_;
+  const Form& form_;
   const Target& target_;
   const RunControl& control_;
   std::vector<Index> all_;
   std::unique_ptr<DeviceChordObjective> card_;
+  std::vector<float> float_values_;
+  std::vector<float> float_gradient_;
 };
 
 }  // namespace matapprox::chord_fit

@@ -9,6 +9,7 @@ namespace matapprox::chord_fit {
 namespace {
 
 constexpr Index kHistoryPoints = 100;
+constexpr Index kMostDescents = Index{1} << 31;
 constexpr double kHistoryBound = 1e15;  // of steps, seconds; exact in double
 /// Relative errors below are rounding in the product of the factors.
 constexpr double kExact = 10 * std::numeric_limits<double>::epsilon();
@@ -26,43 +27,51 @@ double FitMonitor::relative_error(double f) const {
   return std::sqrt(2 * f / static_cast<double>(order_));
 }
 
-HistoryPoint FitMonitor::now() const {
+HistoryPoint FitMonitor::history_now() const {
   return {count_, seconds_before_ + control_.seconds(), best_error()};
 }
 
-void FitMonitor::offer(const ConstTallColumns& point, double f, Index count) {
+void FitMonitor::offer(const ConstTallColumns& point, Index form, double f, Index count) {
   if (!has_best()) first_objective_ = f;
-  if (f < start_.objective) keep(point, f, start_);
+  if (f < now_.objective) keep(point, form, f, now_);
   count_ = count;
   const Index stride = std::max<Index>(planned_ / kHistoryPoints, 1);
-  if (history_.empty() || count_ >= history_.back().iteration + stride) history_.push_back(now());
+  if (history_.empty() || count_ >= history_.back().iteration + stride)
+    history_.push_back(history_now());
   if (control_.progress) {
     const double share = static_cast<double>(count_) / static_cast<double>(planned_);
     control_.progress({count_, best_error(), std::min(share, 1.0)});
   }
 }
 
-void FitMonitor::keep(const ConstTallColumns& point, double f, Best& best) {
-  if (best.point.size() == 0)
+void FitMonitor::keep(const ConstTallColumns& point, Index form, double f, Best& best) {
+  if (best.point.size() != point.rows)
     best.point = TallBlock(point.place->shared_from_this(), point.rows, 1);
   copy(point, best.point.columns());
   best.objective = f;
+  best.form = form;
 }
 
-void FitMonitor::begin_start() {
-  if (start_.objective < earlier_.objective) std::swap(start_, earlier_);
-  start_ = {};
+void FitMonitor::begin_descent() {
+  ended_at_.push_back(now_.objective);
+  if (now_.objective < earlier_.objective) std::swap(now_, earlier_);
+  now_ = {};
+}
+
+std::vector<double> FitMonitor::errors_of_descents() const {
+  std::vector<double> errors;
+  for (const double f : ended_at_) errors.push_back(relative_error(f));
+  return errors;
 }
 
 std::vector<HistoryPoint> FitMonitor::history() const {
   std::vector<HistoryPoint> points = history_;
-  if (has_best() && points.back().iteration != count_) points.push_back(now());
+  if (has_best() && points.back().iteration != count_) points.push_back(history_now());
   return points;
 }
 
 std::optional<Termination> FitMonitor::verdict() const {
-  if (control_.target_error > 0 && best_error() <= control_.target_error)
-    return Termination::kTargetReached;
+  if (reached_target()) return Termination::kTargetReached;
   if (best_error() <= kExact) return Termination::kConverged;
   if (control_.interrupted()) return Termination::kInterrupted;
   if (control_.out_of_time()) return Termination::kMaxSeconds;
@@ -94,10 +103,14 @@ void FitMonitor::final_checkpoint(const FitState& state) {
 }
 
 void FitMonitor::save(ResumeState& saved) const {
-  saved.arrays.emplace_back("best", numbers_of(start_.point));
-  saved.arrays.emplace_back("best_of_earlier_starts", numbers_of(earlier_.point));
+  saved.arrays.emplace_back("best", numbers_of(now_.point));
+  saved.arrays.emplace_back("best_of_earlier_descents", numbers_of(earlier_.point));
+  saved.counters.emplace_back("best_form", now_.form);
+  saved.counters.emplace_back("best_form_of_earlier_descents", earlier_.form);
   saved.arrays.emplace_back(
-      "objectives", Eigen::Vector3d(start_.objective, earlier_.objective, first_objective_));
+      "ended_at", Eigen::Map<const Vector>(ended_at_.data(), static_cast<Index>(ended_at_.size())));
+  saved.arrays.emplace_back("objectives",
+                            Eigen::Vector3d(now_.objective, earlier_.objective, first_objective_));
   const auto points = history();
   Vector history(3 * static_cast<Index>(points.size()));
   for (Index i = 0; i < history.size() / 3; ++i) {
@@ -109,23 +122,30 @@ void FitMonitor::save(ResumeState& saved) const {
 }
 
 void FitMonitor::load(const ResumeState& saved,
-                      Index values,
+                      std::span<const Index> numbers,
                       const std::shared_ptr<const BlockPlace>& place) {
   const Vector& objectives = saved.array("objectives");
   const Vector& history = saved.array("history");
-  const auto consistent = [&](const Vector& point, double f) {
-    return point.size() == 0
-               ? f == std::numeric_limits<double>::infinity()
-               : point.size() == values && point.allFinite() && f >= 0 && std::isfinite(f);
+  const Vector& ended_at = saved.array("ended_at");
+  const Index form = saved.counter("best_form");
+  const Index earlier_form = saved.counter("best_form_of_earlier_descents");
+  const auto consistent = [&](const Vector& point, Index its_form, double f) {
+    if (its_form < 0 || its_form >= static_cast<Index>(numbers.size())) return false;
+    return point.size() == 0 ? f == std::numeric_limits<double>::infinity()
+                             : point.size() == numbers[static_cast<std::size_t>(its_form)] &&
+                                   point.allFinite() && f >= 0 && std::isfinite(f);
   };
   require(objectives.size() == 3 && !std::isnan(objectives(2)) &&
-              consistent(saved.array("best"), objectives(0)) &&
-              consistent(saved.array("best_of_earlier_starts"), objectives(1)) &&
-              history.size() % 3 == 0 && history.size() >= 3 && history.allFinite() &&
-              history.minCoeff() >= 0 && history.maxCoeff() < kHistoryBound,
+              consistent(saved.array("best"), form, objectives(0)) &&
+              consistent(saved.array("best_of_earlier_descents"), earlier_form, objectives(1)) &&
+              ended_at.size() < kMostDescents && !(ended_at.array() < 0).any() &&
+              !ended_at.array().isNaN().any() && history.size() % 3 == 0 && history.size() >= 3 &&
+              history.allFinite() && history.minCoeff() >= 0 && history.maxCoeff() < kHistoryBound,
           "chord: the state to resume contradicts itself");
-  start_ = {vector_at(place, saved.array("best")), objectives(0)};
-  earlier_ = {vector_at(place, saved.array("best_of_earlier_starts")), objectives(1)};
+  now_ = {vector_at(place, saved.array("best")), objectives(0), form};
+  earlier_ = {
+      vector_at(place, saved.array("best_of_earlier_descents")), objectives(1), earlier_form};
+  ended_at_.assign(ended_at.begin(), ended_at.end());
   first_objective_ = objectives(2);
   history_.clear();
   for (Index i = 0; i < history.size(); i += 3) {
@@ -135,9 +155,9 @@ void FitMonitor::load(const ResumeState& saved,
   seconds_before_ = history_.back().seconds;
 }
 
-void FitMonitor::go_on_from_kept(Index values) {
+void FitMonitor::go_on_from_kept(std::span<const Index> numbers) {
   const double before = seconds_before_;  // the clock of this run goes on
-  load(*kept_, values, host_place());
+  load(*kept_, numbers, host_place());
   seconds_before_ = before;
 }
 

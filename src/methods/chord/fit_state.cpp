@@ -8,12 +8,12 @@ namespace matapprox::chord_fit {
 
 namespace {
 
-constexpr Index kPhases = 4;
+constexpr Index kPhases = 3;
 constexpr Index kLargestCount = Index{1} << 50;
 
 bool consistent(const FitState& state, const ResumeState& saved, Index values, bool sampled) {
   const bool adam = state.phase == FitState::Phase::kAdam;
-  const Index counts[] = {state.start,
+  const Index counts[] = {state.descent,
                           state.earlier_count,
                           state.earlier_halvings,
                           state.adam_step,
@@ -23,7 +23,7 @@ bool consistent(const FitState& state, const ResumeState& saved, Index values, b
   for (const Index count : counts) {
     if (count < 0 || count > kLargestCount) return false;
   }
-  if (sampled && !adam && state.phase != FitState::Phase::kFinish) return false;
+  if (sampled && !adam) return false;
   return saved.array("point").allFinite() && std::isfinite(state.damping) && state.damping >= 0 &&
          std::isfinite(state.damping_growth) && state.damping_growth >= 0 &&
          (state.damping == 0 || state.damping_growth >= 2) &&
@@ -46,7 +46,9 @@ TallBlock vector_at(const std::shared_ptr<const BlockPlace>& place, const Vector
 
 void save(const FitState& state, ResumeState& saved) {
   saved.counters.emplace_back("phase", static_cast<Index>(state.phase));
-  saved.counters.emplace_back("start", state.start);
+  saved.counters.emplace_back("descent", state.descent);
+  saved.counters.emplace_back("form", state.form);
+  saved.counters.emplace_back("coarse", state.coarse ? 1 : 0);
   saved.counters.emplace_back("earlier_count", state.earlier_count);
   saved.counters.emplace_back("earlier_halvings", state.earlier_halvings);
   saved.counters.emplace_back("warm", state.warm ? 1 : 0);
@@ -62,7 +64,7 @@ void save(const FitState& state, ResumeState& saved) {
 }
 
 FitState load_fit_state(const ResumeState& saved,
-                        Index values,
+                        std::span<const Index> numbers,
                         bool sampled,
                         const std::shared_ptr<const BlockPlace>& place) {
   const Index phase = saved.counter("phase");
@@ -71,7 +73,9 @@ FitState load_fit_state(const ResumeState& saved,
           "chord: the state to resume contradicts itself");
   FitState state;
   state.phase = static_cast<FitState::Phase>(phase);
-  state.start = saved.counter("start");
+  state.descent = saved.counter("descent");
+  state.form = saved.counter("form");
+  state.coarse = saved.counter("coarse") != 0;
   state.earlier_count = saved.counter("earlier_count");
   state.earlier_halvings = saved.counter("earlier_halvings");
   state.warm = saved.counter("warm") != 0;
@@ -82,6 +86,9 @@ FitState load_fit_state(const ResumeState& saved,
   state.newton_step = saved.counter("newton_step");
   state.damping = damping(0);
   state.damping_growth = damping(1);
+  require(state.form >= 0 && state.form < static_cast<Index>(numbers.size()),
+          "chord: the state to resume contradicts itself");
+  const Index values = numbers[static_cast<std::size_t>(state.form)];
   require(saved.array("point").size() == values,
           "chord: the state to resume is of {} values, this fit has {}",
           saved.array("point").size(),

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 
 #include "matapprox/core/run_control.hpp"
 #include "matapprox/core/tall_block.hpp"
@@ -12,15 +13,22 @@ namespace matapprox::chord_fit {
 using Objective = std::function<double(const double* values, double* gradient)>;
 struct Stopped {};
 
+/// The same function twice.
+struct Objectives {
+  Objective in_doubles;
+  Objective in_floats;
+};
+
 /// Everything that decides how a fit goes on. Between two steps of Adam or of Newton, or between
 /// two segments of L-BFGS, a fit that starts from a copy of this ends at the same bits. The vectors
 /// of P stored numbers lie where the objective is evaluated.
 struct FitState {
-  /// kFinish: Newton steps from the best point of all starts.
-  enum class Phase { kAdam, kLbfgs, kNewton, kFinish };
+  enum class Phase { kAdam, kLbfgs, kNewton };
   Phase phase = Phase::kAdam;
-  Index start = 0;          ///< starts before this one
-  Index earlier_count = 0;  ///< steps and iterations of the starts before
+  Index descent = 0;        ///< descents before this one
+  Index form = 0;           ///< number of the form that the point is of
+  bool coarse = false;      ///< Adam's gradients are computed in floats
+  Index earlier_count = 0;  ///< steps and iterations of the descents before
   Index earlier_halvings = 0;
   bool warm = false;  ///< started from the caller's factors
   TallBlock point;
@@ -44,10 +52,11 @@ TallBlock vector_at(const std::shared_ptr<const BlockPlace>& place, const Vector
 
 /// Appends the state as named arrays and counters.
 void save(const FitState& state, ResumeState& saved);
-/// Throws FileError if an entry is missing, InvalidArgument if it is of another number of values.
-/// or contradicts itself; `sampled`: the fit has only Adam steps.
+/// Throws FileError if an entry is missing, InvalidArgument if it is of another number of values
+/// or contradicts itself; `sampled`: the fit has only Adam steps;
+/// `numbers`: how many each form stores.
 FitState load_fit_state(const ResumeState& saved,
-                        Index values,
+                        std::span<const Index> numbers,
                         bool sampled,
                         const std::shared_ptr<const BlockPlace>& place);
 

@@ -59,12 +59,9 @@ std::vector<Place> places_of(const ChordPattern& pattern, const double* values) 
 }
 
 /// The block of J^T J for the numbers of two factors.
-void fill_block(const Place& a, const Place& b, Block result) {
-  const Index n = a.pattern.order;
-  Matrix left(n, n);
-  Matrix right(n, n);
-  kernels::gemm(kernels::Trans::kYes, a.left, kernels::Trans::kNo, b.left, left);
-  kernels::gemm(kernels::Trans::kYes, a.right, kernels::Trans::kNo, b.right, right);
+void fill_block(const Place& a, const Place& b, bool symmetrized, Block result) {
+  const Matrix left = kernels::transpose_product(a.left, b.left);
+  const Matrix right = kernels::transpose_product(a.right, b.right);
   for (std::size_t q = 0; q < b.rows.size(); ++q) {
     const double* left_column = left.col(b.rows[q]).data();
     const double* right_column = right.col(b.columns[q]).data();
@@ -73,11 +70,23 @@ void fill_block(const Place& a, const Place& b, Block result) {
       to[p] = left_column[a.rows[p]] * right_column[a.columns[p]];
     }
   }
+  if (!symmetrized) return;
+  const Matrix left_right = kernels::transpose_product(a.left, b.right);
+  const Matrix right_left = kernels::transpose_product(a.right, b.left);
+  for (std::size_t q = 0; q < b.rows.size(); ++q) {
+    const double* left_column = left_right.col(b.columns[q]).data();
+    const double* right_column = right_left.col(b.rows[q]).data();
+    double* to = result.col(static_cast<Index>(q)).data();
+    for (std::size_t p = 0; p < a.rows.size(); ++p) {
+      to[p] = (to[p] + left_column[a.rows[p]] * right_column[a.columns[p]]) / 2;
+    }
+  }
 }
 
 }  // namespace
 
-void gauss_newton_matrix(const ChordPattern& pattern, const double* values, Matrix& result) {
+void gauss_newton_matrix(const Form& form, const double* values, Matrix& result) {
+  const ChordPattern& pattern = form.pattern;
   const std::vector<Place> places = places_of(pattern, values);
   result.resize(pattern.stored_numbers(), pattern.stored_numbers());
   const Index M = pattern.factors();
@@ -90,6 +99,7 @@ void gauss_newton_matrix(const ChordPattern& pattern, const double* values, Matr
     fill_block(
         a,
         b,
+        form.symmetrized(),
         result.block(pattern.first_value(m), pattern.first_value(q), a.numbers(), b.numbers()));
   });
 }

@@ -36,7 +36,7 @@ std::optional<Termination> run_segment(FitState& state,
     ++taken;
     costs.conservativeResize(costs.size() + 1);
     costs(costs.size() - 1) = lbfgs.value();
-    monitor.offer(lbfgs.point(), lbfgs.value(), state.count() + taken);
+    monitor.offer(lbfgs.point(), state.form, lbfgs.value(), state.count() + taken);
   }
   // No step from a fresh start goes down: this is the floor of rounding, or a stationary point.
   if (taken == 0) return Termination::kConverged;
@@ -50,7 +50,7 @@ std::optional<Termination> run_segment(FitState& state,
 void evaluate_start(FitState& state, const Objective& objective, FitMonitor& monitor) {
   const double f = objective(state.point.data(), nullptr);
   if (!std::isfinite(f)) throw NumericalError("chord: the objective overflows at the start");
-  monitor.offer(state.point.columns(), f, state.count());
+  monitor.offer(state.point.columns(), state.form, f, state.count());
   state.costs = Vector::Constant(1, f);
 }
 

@@ -26,9 +26,9 @@ struct Linearisation {
 
   explicit Linearisation(Index size) : gradient(size), normal(size, size), cholesky(size, size) {}
 
-  void move_to(const Vector& point, const ChordPattern& pattern, const Objective& objective) {
+  void move_to(const Vector& point, const Form& form, const Objective& objective) {
     f = objective(point.data(), gradient.data());
-    gauss_newton_matrix(pattern, point.data(), normal);
+    gauss_newton_matrix(form, point.data(), normal);
     diagonal = normal.diagonal();
     diagonal = diagonal.cwiseMax(kLeastDiagonal * diagonal.mean()).eval();
   }
@@ -96,7 +96,7 @@ Objective for_host(const Objective& objective,
 }  // namespace
 
 Termination run_levenberg_marquardt(FitState& state,
-                                    const ChordPattern& pattern,
+                                    const Form& form,
                                     const Objective& placed_objective,
                                     Index steps,
                                     FitMonitor& monitor) {
@@ -110,13 +110,13 @@ Termination run_levenberg_marquardt(FitState& state,
   Linearisation at(steps > state.newton_step ? size : 0);
   try {
     while (state.newton_step < steps) {
-      at.move_to(point, pattern, objective);
+      at.move_to(point, form, objective);
       if (!at.is_finite()) return Termination::kConverged;
       const auto f = descend(state, point, at, objective);
       if (!f) return Termination::kConverged;
       ++state.newton_step;
       state.point.place()->write(point.data(), size, state.point.data());
-      monitor.offer(state.point.columns(), *f, state.count());
+      monitor.offer(state.point.columns(), state.form, *f, state.count());
       if (const auto reason = monitor.verdict()) return *reason;
       if (at.f - *f <= kLeastFall * at.f) return Termination::kConverged;
       monitor.checkpoint(state);

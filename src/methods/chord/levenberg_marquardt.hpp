@@ -1,6 +1,7 @@
 #pragma once
 
 #include "methods/chord/fit_monitor.hpp"
+#include "methods/chord/forms.hpp"
 
 namespace matapprox::chord_fit {
 
@@ -14,7 +15,7 @@ inline constexpr Index kMostNewtonValues = 2500;
 /// all; shows every accepted point to the monitor. The equations are solved on the host, wherever
 /// the point lies. A step costs a Cholesky factorization, P^3 / 3 flops, and two evaluations.
 Termination run_levenberg_marquardt(FitState& state,
-                                    const ChordPattern& pattern,
+                                    const Form& form,
                                     const Objective& objective,
                                     Index steps,
                                     FitMonitor& monitor);

@@ -75,10 +75,22 @@ void grow_to_budget(ChordPattern& pattern, const StorageBudget& budget) {
   set_factors(pattern, fits);
 }
 
+/// The links by name; of `alternating` those before the signs.
+ChordPattern plain_pattern(Index n, ChordFitPattern name) {
+  if (name == ChordFitPattern::kPaper) return chord_paper_pattern(n);
+  if (name == ChordFitPattern::kTorch) return chord_torch_pattern(n);
+  return chord_reference_pattern(n);
+}
+
+bool has_alternating_signs(const ChordOptions& options) {
+  return options.offsets.empty() && (options.pattern == ChordFitPattern::kAlternating ||
+                                     options.pattern == ChordFitPattern::kAuto);
+}
+
 /// The pattern without regard to the budget; `list_per_factor` if the number of factors is fixed by
 /// the offsets.
 ChordPattern named_pattern(Index n, const ChordOptions& options, bool& list_per_factor) {
-  ChordPattern pattern = chord_pattern(n, options.pattern);
+  ChordPattern pattern = plain_pattern(n, options.pattern);
   list_per_factor = false;
   if (!options.offsets.empty()) {
     const auto lists = parse_offsets(options.offsets, n);
@@ -90,9 +102,48 @@ ChordPattern named_pattern(Index n, const ChordOptions& options, bool& list_per_
   return pattern;
 }
 
+void require_within(const ChordPattern& pattern, const StorageBudget& budget) {
+  const Storage stored = storage_of(pattern.stored_numbers(), budget);
+  if (budget.admits(stored, pattern.order, pattern.order)) return;
+  throw BudgetTooSmall(
+      fmt::format("chord: {} factors of order {} store {} numbers ({} bytes), more than the "
+                  "budget of {}",
+                  pattern.factors(),
+                  pattern.order,
+                  stored.numbers,
+                  stored.bytes,
+                  budget.text()));
+}
+
+/// With as many links as the budget admits, up to n^2 numbers; without one, as many as the
+/// reference pattern has.
+ChordPattern mixed_radix_pattern(Index n, const ChordOptions& options) {
+  require(options.factors == 0,
+          "chord: factors {} is for patterns of equal factors, mixed_radix has three wide ones",
+          options.factors);
+  const StorageBudget& budget = options.budget;
+  const ChordPattern reference = chord_reference_pattern(n);
+  Index links = reference.stored_numbers() / n;
+  if (budget.is_set()) {
+    Index fits = 0;
+    Index too_many = std::max(links, n) + 1;
+    while (too_many - fits > 1) {
+      const Index middle = fits + (too_many - fits) / 2;
+      (budget.admits(storage_of(middle * n, budget), n, n) ? fits : too_many) = middle;
+    }
+    links = fits;
+  }
+  try {
+    return chord_mixed_radix_pattern(n, links);
+  } catch (const InvalidArgument&) {
+    require_within(reference, budget);  // the budget is to blame, if there is one
+    throw;
+  }
+}
+
 }  // namespace
 
-ChordPattern chord_pattern(Index n, ChordLinks links) {
+ChordPattern named_chord_pattern(Index n, ChordLinks links) {
   switch (links) {
     case ChordLinks::kReference:
       return chord_reference_pattern(n);
@@ -107,6 +158,8 @@ ChordPattern chord_pattern(Index n, ChordLinks links) {
 ChordPattern chord_pattern(Index n, const ChordOptions& options) {
   require(n >= 1, "chord: order {} is below 1", n);
   require(options.factors >= 0, "chord: factors {} is negative", options.factors);
+  if (options.pattern == ChordFitPattern::kMixedRadix && options.offsets.empty())
+    return mixed_radix_pattern(n, options);
   bool list_per_factor = false;
   ChordPattern pattern = named_pattern(n, options, list_per_factor);
   if (list_per_factor) {
@@ -120,18 +173,9 @@ ChordPattern chord_pattern(Index n, const ChordOptions& options) {
   pattern.validate();
 
   const StorageBudget& budget = options.budget;
-  const Storage least = storage_of(pattern.stored_numbers(), budget);
-  if (!budget.admits(least, n, n)) {
-    throw BudgetTooSmall(
-        fmt::format("chord: {} factors of order {} store {} numbers ({} bytes), more than the "
-                    "budget of {}",
-                    pattern.factors(),
-                    n,
-                    least.numbers,
-                    least.bytes,
-                    budget.text()));
-  }
+  require_within(pattern, budget);
   if (budget.is_set() && options.factors == 0 && !list_per_factor) grow_to_budget(pattern, budget);
+  if (has_alternating_signs(options)) alternate_signs(pattern);
   return pattern;
 }
 

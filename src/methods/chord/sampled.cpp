@@ -23,10 +23,10 @@ bool show(const FitState& state,
           FitMonitor& monitor) {
   const double f = objective(sample.choosing(), state.point.data(), nullptr);
   if (std::isfinite(f)) {
-    monitor.offer(state.point.columns(), f, state.count());
-    return f <= kLost * monitor.best_objective_of_start();
+    monitor.offer(state.point.columns(), state.form, f, state.count());
+    return f <= kLost * monitor.best_objective_of_descent();
   }
-  if (monitor.start_has_best()) return false;
+  if (monitor.descent_has_best()) return false;
   throw NumericalError("chord: the objective overflows at the start");
 }
 
@@ -47,7 +47,7 @@ std::optional<Termination> run_sampled_adam(FitState& state,
       if (const auto reason = monitor.verdict()) return reason;
       const double f = objective(sample.step(state.adam_step), state.point.data(), gradient.data());
       if (good && std::isfinite(f) && is_finite(gradient)) {
-        adam_step(state, gradient.data(), steps, kSampledStep);
+        adam_step(state, gradient.data(), steps, kSampledStep, Annealing::kSquaredCosine);
       } else {
         restart_from_best(state, monitor);
       }

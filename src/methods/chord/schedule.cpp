@@ -67,6 +67,8 @@ const Level& level_of(ChordEffort effort, Index order) {
   throw InvalidArgument("chord: unknown effort");
 }
 
+bool is_affordable(const Form& form) { return form.pattern.stored_numbers() <= kMostNewtonValues; }
+
 Index chosen(Index given, Index by_effort) { return given < 0 ? by_effort : given; }
 
 constexpr Index kMostSteps = 1000000000;
@@ -102,36 +104,124 @@ Index columns_per_step(const ChordOptions& options, Index order) {
   return columns;
 }
 
+/// Of a choice among forms by pilots.
+constexpr Index kTurnsOrder = 64;   // up to here the forms take turns instead
+constexpr Index kPilotSteps = 200;  // and more where the order is large: see pilot_steps
+constexpr Index kPilotSlowOrder = 1000;
+constexpr Index kSlowPilotSteps = 300;
+
+Index pilot_steps(Index order) { return order < kPilotSlowOrder ? kPilotSteps : kSlowPilotSteps; }
+
+/// The descents of one level for the forms, pilots and the last Newton steps included.
+class Plan {
+ public:
+  Plan(const ChordOptions& options, std::span<const Form> forms, bool warm)
+      : options_(options), forms_(forms), warm_(warm), order_(forms.front().pattern.order) {}
+
+  /// Appends what `level` stands for, from random starts that are not there yet.
+  void add(const Level& level) {
+    const auto forms = static_cast<Index>(forms_.size());
+    const Index starts = warm_ ? 1 : chosen(options_.starts, std::max(level.starts, turns()));
+    // A warm start is near its minimum, but not so near that a sample of columns can show it.
+    const bool skips_adam = warm_ && level.lbfgs_iterations > 0;
+    for (Index start = 0; start < starts; ++start) {
+      Descent descent;
+      descent.form = forms == 1 ? 0 : turns() > 0 ? start % forms : Descent::kBestForm;
+      descent.draw = draws_++;
+      descent.adam_steps = chosen(options_.adam_steps, skips_adam ? 0 : level.adam_steps);
+      // A quick annealing ends in other basins than a slow one, and costs little.
+      const Index round = turns() > 0 ? start / forms : start;
+      if (level.alternating && round % 2 != 0) descent.adam_steps /= 10;
+      descent.lbfgs_iterations = chosen(options_.max_iterations, level.lbfgs_iterations);
+      // Enough to see which start is the best.
+      if (starts > 1) descent.newton_steps = newton_steps(level) / 5;
+      schedule_.descents.push_back(descent);
+    }
+    if (newton_steps(level) > 0) {
+      schedule_.descents.push_back(
+          {.from = Descent::From::kBest, .newton_steps = newton_steps(level)});
+    }
+  }
+
+  void add_pilots() {
+    if (forms_.size() == 1 || turns() > 0 || warm_) return;
+    for (Index form = 0; form < static_cast<Index>(forms_.size()); ++form)
+      schedule_.descents.push_back({.form = form, .adam_steps = pilot_steps(order_)});
+    schedule_.pilots = static_cast<Index>(forms_.size());
+  }
+
+  Schedule take() { return std::move(schedule_); }
+
+ private:
+  /// So many descents a round in which every form has its turn; 0: no turns.
+  Index turns() const {
+    return forms_.size() > 1 && order_ <= kTurnsOrder ? static_cast<Index>(forms_.size()) : 0;
+  }
+  Index newton_steps(const Level& level) const {
+    const bool affordable = std::any_of(forms_.begin(), forms_.end(), is_affordable);
+    return affordable ? chosen(options_.newton_steps, level.newton_steps) : 0;
+  }
+
+  const ChordOptions& options_;
+  std::span<const Form> forms_;
+  bool warm_;
+  Index order_;
+  Index draws_ = 0;
+  Schedule schedule_;
+};
+
+/// L-BFGS and Newton need f and its gradient without noise.
+void keep_adam_only(Schedule& schedule) {
+  std::erase_if(schedule.descents,
+                [](const Descent& descent) { return descent.from == Descent::From::kBest; });
+  for (Descent& descent : schedule.descents) {
+    descent.lbfgs_iterations = 0;
+    descent.newton_steps = 0;
+  }
+}
+
+bool leaves_all_open(const ChordOptions& options) {
+  return options.starts < 0 && options.adam_steps < 0 && options.max_iterations < 0 &&
+         options.newton_steps < 0;
+}
+
 }  // namespace
 
-Schedule schedule_of(const ChordOptions& options, const ChordPattern& pattern, bool warm) {
+Index Schedule::steps() const {
+  Index sum = 0;
+  for (const Descent& descent : descents) sum += descent.steps();
+  return sum;
+}
+
+Schedule schedule_of(const ChordOptions& options, std::span<const Form> forms, bool warm) {
   check(options);
-  const Index n = pattern.order;
-  const Level& level = level_of(options.effort, n);
-  Schedule schedule;
+  const Index n = forms.front().pattern.order;
   require(!warm || options.starts <= 1,
           "chord: a warm start is the only start, starts {} cannot be",
           options.starts);
-  schedule.starts = warm ? 1 : chosen(options.starts, level.starts);
-  schedule.adam_steps = chosen(options.adam_steps, warm ? 0 : level.adam_steps);
-  schedule.lbfgs_iterations = chosen(options.max_iterations, level.lbfgs_iterations);
-  const bool affordable = pattern.stored_numbers() <= kMostNewtonValues;
-  require(options.newton_steps <= 0 || affordable,
-          "chord: newton_steps are for chains of at most {} numbers, this one has {}",
-          kMostNewtonValues,
-          pattern.stored_numbers());
-  schedule.columns_per_step = columns_per_step(options, n);
-  if (schedule.columns_per_step > 0) {
-    schedule.lbfgs_iterations = 0;  // needs f and its gradient without noise
-    const Index by_effort = epochs_of(options.effort) * n / schedule.columns_per_step;
-    schedule.adam_steps = chosen(options.adam_steps, std::max<Index>(by_effort, 1));
-    schedule.starts = warm ? 1 : std::max<Index>(options.starts, 1);
-    return schedule;
+  require(!warm || forms.size() == 1,
+          "chord: a warm start has its own pattern, which auto cannot choose");
+  for (const Form& form : forms) {
+    require(options.newton_steps <= 0 || is_affordable(form),
+            "chord: newton_steps are for chains of at most {} numbers, this one has {}",
+            kMostNewtonValues,
+            form.pattern.stored_numbers());
   }
-  schedule.newton_steps = affordable ? chosen(options.newton_steps, level.newton_steps) : 0;
-  schedule.alternating = level.alternating;
-  // Enough to see which start is the best.
-  if (schedule.starts > 1) schedule.newton_steps_per_start = schedule.newton_steps / 5;
+  Plan plan(options, forms, warm);
+  plan.add_pilots();
+  const Index sampled = columns_per_step(options, n);
+  if (sampled > 0) {
+    const Index steps = std::max<Index>(epochs_of(options.effort) * n / sampled, 1);
+    plan.add({n, 1, steps, 0, 0});
+  } else {
+    // Begins with all that `default` does, so that it never ends above it.
+    if (options.effort == ChordEffort::kHigh && leaves_all_open(options) && !warm)
+      plan.add(level_of(ChordEffort::kDefault, n));
+    plan.add(level_of(options.effort, n));
+  }
+  Schedule schedule = plan.take();
+  schedule.columns_per_step = sampled;
+  if (sampled > 0) keep_adam_only(schedule);
   return schedule;
 }
 

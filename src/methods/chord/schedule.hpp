@@ -1,32 +1,44 @@
 #pragma once
 
-#include "matapprox/methods/chord.hpp"
+#include <span>
+#include <vector>
+
+#include "methods/chord/forms.hpp"
 
 namespace matapprox::chord_fit {
 
-/// What a fit does: from each start Adam, L-BFGS and Newton, then Newton from the best.
-struct Schedule {
-  Index starts = 1;
-  Index adam_steps = 0;
-  bool alternating = false;    ///< between many and few Adam steps
-  Index columns_per_step = 0;  ///< of Adam; 0: all columns, else a random sample each step
-  Index lbfgs_iterations = 0;
-  Index newton_steps_per_start = 0;
-  Index newton_steps = 0;  ///< at the end, from the best point of all starts
+/// One descent: Adam, L-BFGS and Newton from a random start, or Newton from the best point so far.
+struct Descent {
+  enum class From { kRandom, kBest };
+  /// The form of the best point so far: what earlier descents chose.
+  static constexpr Index kBestForm = -1;
 
-  /// Every second start takes a tenth of the steps: a quick annealing ends in other basins than a
-  /// slow one, and costs little.
-  Index adam_steps_of(Index start) const {
-    return alternating && start % 2 != 0 ? adam_steps / 10 : adam_steps;
-  }
-  Index steps() const {
-    return starts * (adam_steps + lbfgs_iterations + newton_steps_per_start) + newton_steps;
-  }
+  Index form = 0;  ///< number of the form, or kBestForm; of no meaning from the best point
+  From from = From::kRandom;
+  Index draw = 0;  ///< number of the random start
+  Index adam_steps = 0;
+  Index lbfgs_iterations = 0;
+  Index newton_steps = 0;
+
+  Index steps() const { return adam_steps + lbfgs_iterations + newton_steps; }
+};
+
+/// What a fit does: one descent after the other; the best point of all is the result.
+struct Schedule {
+  std::vector<Descent> descents;
+  Index columns_per_step = 0;  ///< of Adam; 0: all columns, else a random sample each step
+  Index pilots = 0;            ///< so many of the descents, the first ones, only choose the form
+
+  Index steps() const;
 };
 
 /// The numbers that `options` gives, and for those that it leaves open what its effort stands for
-/// at this order; `warm`: from the caller's factors. Throws InvalidArgument for numbers outside
-/// their range.
-Schedule schedule_of(const ChordOptions& options, const ChordPattern& pattern, bool warm);
+/// at this order; `warm`: from the caller's factors.
+///
+/// Among several forms the choice is by pilots, short descents that Adam anneals within a few
+/// hundred steps; up to order 64, where the best of many descents counts more, the forms take turns
+/// instead. `high` begins with the descents of `default`, so that it never ends above it. Throws
+/// InvalidArgument for numbers outside their range.
+Schedule schedule_of(const ChordOptions& options, std::span<const Form> forms, bool warm);
 
 }  // namespace matapprox::chord_fit

@@ -19,7 +19,7 @@ constexpr Index kPanelColumns = 64;
 constexpr Index kLargestCopy = 4096;
 
 bool copy_is_affordable(Index n) {
-  const double bytes = 8.0 * static_cast<double>(n) * static_cast<double>(n);
+  const double bytes = 12.0 * static_cast<double>(n) * static_cast<double>(n);
   return n <= kLargestCopy && 2 * bytes <= static_cast<double>(available_memory_bytes());
 }
 
@@ -92,9 +92,12 @@ void Target::read_all(const RunControl& control) {
     throw NumericalError("chord: the Frobenius norm of the matrix is beyond 1.8e308");
   unit_ = norm / std::sqrt(static_cast<double>(n));
   if (unit_ > 0) {
-    parallel_for(copy_.empty() ? 0 : n, [&](Index i) {
+    const Index row_numbers = copy_.empty() ? 0 : n;
+    float_copy_.resize(copy_.size());
+    parallel_for(row_numbers, [&](Index i) {
       double* row = copy_.data() + i * n;
       for (Index j = 0; j < n; ++j) row[j] /= unit_;
+      std::copy_n(row, row_numbers, float_copy_.data() + i * row_numbers);
     });
   }
 }
@@ -107,6 +110,19 @@ void Target::columns(Index first, Index count, double* panel) const {
     return;
   }
   store_row_major(A_->columns_at(index_range(first, count)) / unit_, panel, count);
+}
+
+void Target::columns(Index first, Index count, float* panel) const {
+  if (!float_copy_.empty()) {
+    for (Index i = 0; i < order_; ++i) {
+      std::copy_n(float_copy_.data() + i * order_ + first, count, panel + i * count);
+    }
+    return;
+  }
+  const Matrix columns = A_->columns_at(index_range(first, count)) / unit_;
+  for (Index i = 0; i < order_; ++i) {
+    for (Index c = 0; c < count; ++c) panel[i * count + c] = static_cast<float>(columns(i, c));
+  }
 }
 
 void Target::columns(std::span<const Index> J, double* panel) const {

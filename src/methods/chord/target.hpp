@@ -29,6 +29,7 @@ class Target {
 
   /// Columns first .. first+count-1 of A / unit, as a row-major N x count panel. Any thread.
   void columns(Index first, Index count, double* panel) const;
+  void columns(Index first, Index count, float* panel) const;
   /// Columns J of A / unit, as a row-major N x |J| panel. Any thread. Throws NumericalError for NaN
   /// or Inf that was not seen before.
   void columns(std::span<const Index> J, double* panel) const;
@@ -39,7 +40,8 @@ class Target {
   const LinearOperator* A_;
   Index order_;
   double unit_ = 0;
-  std::vector<double> copy_;  ///< row-major N x N, or empty
+  std::vector<double> copy_;       ///< row-major N x N, or empty
+  std::vector<float> float_copy_;  ///< the same rounded
 };
 
 }  // namespace matapprox::chord_fit

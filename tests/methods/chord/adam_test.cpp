@@ -12,6 +12,7 @@
 namespace matapprox {
 namespace {
 
+using chord_fit::Annealing;
 using chord_fit::FitState;
 
 FitState adam_state_at(const Vector& point) {
@@ -26,18 +27,18 @@ TEST(ChordAdam, TwoStepsByHand) {
   const Index T = 40;
   const auto rate = [](double t) {
     const double anneal = (1 + std::cos(std::numbers::pi * t / 40)) / 2;
-    return 0.3 * std::min(1.0, 20 * t / 40) * anneal * anneal;
+    return 0.3 * std::min(1.0, 20 * t / 40) * anneal;
   };
   // First step: bias correction makes the running means g and g^2, so each number moves by the
   // rate.
-  chord_fit::adam_step(state, Eigen::Vector2d(5.0, -0.01).data(), T, 0.3);
+  chord_fit::adam_step(state, Eigen::Vector2d(5.0, -0.01).data(), T, 0.3, Annealing::kCosine);
   EXPECT_NEAR(test::at(state.point, 0), 1.0 - rate(1), 1e-12);
   EXPECT_NEAR(test::at(state.point, 1), -2.0 + rate(1), 1e-9);
   // Second step, for the first number: gradients 5 and 1.
   const double mean = (0.95 * 0.05 * 5 + 0.05 * 1) / (1 - 0.95 * 0.95);
   const double square = (0.95 * 0.05 * 25 + 0.05 * 1) / (1 - 0.95 * 0.95);
   const double before = test::at(state.point, 0);
-  chord_fit::adam_step(state, Eigen::Vector2d(1.0, 0.0).data(), T, 0.3);
+  chord_fit::adam_step(state, Eigen::Vector2d(1.0, 0.0).data(), T, 0.3, Annealing::kCosine);
   EXPECT_NEAR(test::at(state.point, 0), before - rate(2) * mean / std::sqrt(square), 1e-12);
   EXPECT_EQ(state.adam_step, 2);
 }
@@ -45,7 +46,7 @@ TEST(ChordAdam, TwoStepsByHand) {
 TEST(ChordAdam, LastStepHasLengthZero) {
   FitState state = adam_state_at(Eigen::Vector2d(1.0, -2.0));
   state.adam_step = 9;
-  chord_fit::adam_step(state, Eigen::Vector2d(3.0, 4.0).data(), 10, 0.3);
+  chord_fit::adam_step(state, Eigen::Vector2d(3.0, 4.0).data(), 10, 0.3, Annealing::kSquaredCosine);
   EXPECT_NEAR(test::at(state.point, 0), 1.0, 1e-15);
 }
 
@@ -53,7 +54,8 @@ TEST(ChordAdam, EndsAtTheBestPointSeenReadyForLbfgs) {
   test::Bowl bowl(6);
   FitState state = adam_state_at(Vector::Constant(6, 3.0));
   test::Watched watched(200);
-  EXPECT_EQ(run_adam(state, bowl.objective(), 200, watched.monitor, watched.control), std::nullopt);
+  EXPECT_EQ(run_adam(state, {bowl.objective(), {}}, 200, watched.monitor, watched.control),
+            std::nullopt);
   EXPECT_EQ(state.phase, FitState::Phase::kLbfgs);
   EXPECT_EQ(state.adam_step, 200);
   EXPECT_EQ(chord_fit::numbers_of(state.point), chord_fit::numbers_of(watched.monitor.best()));
@@ -77,12 +79,64 @@ TEST(ChordAdam, APointThatOverflowsSendsItBackToTheBestWithHalfTheStep) {
       if (g != nullptr) g[1] = std::numeric_limits<double>::infinity();
       return g != nullptr ? f : std::numeric_limits<double>::infinity();
     };
-    EXPECT_EQ(run_adam(state, walled, 400, watched.monitor, watched.control), std::nullopt);
+    EXPECT_EQ(run_adam(state, {walled, {}}, 400, watched.monitor, watched.control), std::nullopt);
     EXPECT_GE(refused, 1);
     EXPECT_EQ(state.halvings, refused);
     EXPECT_GT(test::at(state.point, 0), -0.01);
     EXPECT_LT(bowl.value(state.point), 1e-2);
   }
+}
+
+/// A bowl whose floats are rounded: f is off by up to a percent.
+TEST(ChordAdam, TurnsToDoublesWhereFloatsWouldBlurTheError) {
+  test::Bowl bowl(3);
+  Index in_floats = 0;
+  double least_in_floats = 1;
+  const chord_fit::Objective rounded = [&](const double* x, double* g) {
+    ++in_floats;
+    const double f = bowl.evaluate(x, g);
+    least_in_floats = std::min(least_in_floats, std::sqrt(f));
+    return 0.99 * f;
+  };
+  FitState state = adam_state_at(Vector::Constant(3, 0.5));
+  state.coarse = true;
+  test::Watched watched(400);
+  run_adam(state, {bowl.objective(), rounded}, 400, watched.monitor, watched.control);
+  EXPECT_GT(in_floats, 10);
+  EXPECT_LT(in_floats, 400);
+  EXPECT_FALSE(state.coarse);
+  EXPECT_LT(least_in_floats, 1.01e-3);  // the relative error of the monitor's order 2
+  EXPECT_EQ(bowl.value(state.point), watched.monitor.best_objective());
+}
+
+TEST(ChordAdam, EndsWithTheErrorInDoublesWhereAllStepsWereInFloats) {
+  test::Bowl bowl(3);
+  const chord_fit::Objective rounded = [&](const double* x, double* g) {
+    return 0.99 * bowl.evaluate(x, g);
+  };
+  FitState state = adam_state_at(Vector::Constant(3, 3.0));
+  state.coarse = true;
+  test::Watched watched(5);
+  EXPECT_EQ(run_adam(state, {bowl.objective(), rounded}, 5, watched.monitor, watched.control),
+            std::nullopt);
+  EXPECT_FALSE(state.coarse);
+  EXPECT_EQ(bowl.value(state.point), watched.monitor.best_objective());
+  EXPECT_EQ(state.costs(0), watched.monitor.best_objective());
+}
+
+/// 0.99 f seems to reach what f does not yet.
+TEST(ChordAdam, ATargetIsReachedInDoublesOnly) {
+  test::Bowl bowl(3);
+  const chord_fit::Objective rounded = [&](const double* x, double* g) {
+    return 0.5 * bowl.evaluate(x, g);
+  };
+  FitState state = adam_state_at(Vector::Constant(3, 3.0));
+  state.coarse = true;
+  test::Watched watched(400);
+  watched.control.target_error = 0.1;
+  EXPECT_EQ(run_adam(state, {bowl.objective(), rounded}, 400, watched.monitor, watched.control),
+            Termination::kTargetReached);
+  EXPECT_LE(std::sqrt(bowl.value(watched.monitor.best())), 0.1);
 }
 
 TEST(ChordAdam, AStartThatOverflowsIsAnError) {
@@ -91,7 +145,8 @@ TEST(ChordAdam, AStartThatOverflowsIsAnError) {
   const chord_fit::Objective infinite = [](const double*, double*) {
     return std::numeric_limits<double>::infinity();
   };
-  EXPECT_THROW(run_adam(state, infinite, 10, watched.monitor, watched.control), NumericalError);
+  EXPECT_THROW(run_adam(state, {infinite, {}}, 10, watched.monitor, watched.control),
+               NumericalError);
 }
 
 }  // namespace

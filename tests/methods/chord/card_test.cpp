@@ -86,7 +86,7 @@ TEST(ChordOnCard, AFitGoesOnFromAnyCheckpointWithTheSameBits) {
     states.push_back(state);
   };
   const Approximation whole = fit_chord(A, kAllPhases, control, card());
-  std::vector<Index> phases(4, 0);
+  std::vector<Index> phases(3, 0);
   for (std::size_t i = 0; i < states.size(); i += 2) {
     RunControl resume = on_card();
     resume.resume = &states[i];
@@ -118,7 +118,8 @@ TEST(ChordOnCard, AdamStepsAreThoseOfTheProcessor) {
     state.point = chord_fit::vector_at(place, x);
     chord_fit::start_adam(state);
     const TallBlock gradient = chord_fit::vector_at(place, g);
-    for (Index t = 0; t < 5; ++t) chord_fit::adam_step(state, gradient.data(), 20, 0.3);
+    for (Index t = 0; t < 5; ++t)
+      chord_fit::adam_step(state, gradient.data(), 20, 0.3, chord_fit::Annealing::kCosine);
     return Matrix(chord_fit::numbers_of(state.point));
   };
   EXPECT_CLOSE(after_steps(test::host_card_place()), after_steps(host_place()), 1e-15);

@@ -22,7 +22,9 @@ using test::chain_of;
 using test::chord_matrix;
 using test::random_chain;
 using test::random_matrix;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(Chord, OrdersOneAndTwoAreFittedExactly) {
   // One factor holds the whole matrix, so the problem is linear least squares without residual.
@@ -44,19 +46,103 @@ TEST(Chord, OfAnyOrderReportsTheErrorItHas) {
     const double error = test::relative_chain_error(A, result);
     EXPECT_NEAR(result.summary.history.back().relative_error, error, 1e-12) << n;
     EXPECT_LT(error, 0.7) << n;
-    EXPECT_EQ(chain_of(result).pattern, chord_reference_pattern(n));
+    EXPECT_EQ(chain_of(result).pattern, chord_alternating_pattern(n));
     EXPECT_EQ(result.summary.method, "chord");
-    EXPECT_EQ(result.summary.form, "reference");
+    EXPECT_EQ(result.summary.form, "alternating");
   }
 }
 
 TEST(Chord, FindsAProductOfChordFactors) {
   // Newton steps find the minimum that is there to the last digit.
-  const ChordFactors hidden = random_chain(chord_reference_pattern(12));
+  const ChordFactors hidden = random_chain(chord_alternating_pattern(12));
   const Matrix A = chord_matrix(hidden);
   EXPECT_LE(test::relative_chain_error(
                 A, chord(DenseOperator(A), {.starts = 4, .adam_steps = 2000, .newton_steps = 50})),
             1e-13);
+}
+
+Matrix symmetric_part(const Matrix& A) { return (A + A.transpose()) / 2; }
+
+double symmetrized_error(const Matrix& A, const Approximation& result) {
+  return (A - symmetric_part(chord_matrix(chain_of(result)))).norm() / A.norm();
+}
+
+TEST(Chord, FindsASymmetricPartOfAProduct) {
+  const ChordFactors hidden = random_chain(chord_alternating_pattern(12));
+  const Matrix A = symmetric_part(chord_matrix(hidden));
+  const Approximation result = chord(
+      DenseOperator(A), {.symmetrize = true, .starts = 4, .adam_steps = 2000, .newton_steps = 50});
+  EXPECT_TRUE(result.symmetrized());
+  EXPECT_EQ(result.summary.form, "alternating, symmetrized");
+  EXPECT_LE(symmetrized_error(A, result), 1e-13);
+}
+
+TEST(Chord, SymmetrizedReportsTheErrorItHas) {
+  const Matrix A = symmetric_part(random_matrix(90, 90));
+  const Approximation result =
+      chord(DenseOperator(A), {.symmetrize = true, .adam_steps = 200, .max_iterations = 20});
+  EXPECT_NEAR(result.summary.history.back().relative_error, symmetrized_error(A, result), 1e-12);
+  const Matrix product = result.apply(Matrix::Identity(90, 90));
+  EXPECT_CLOSE(product, product.transpose(), 1e-14);
+  EXPECT_NEAR((A - product).norm() / A.norm(), symmetrized_error(A, result), 1e-12);
+}
+
+TEST(Chord, OnlyASymmetricMatrixIsSymmetrized) {
+  EXPECT_REFUSED(InvalidArgument,
+                 chord(DenseOperator(random_matrix(9, 9)), {.symmetrize = true}),
+                 "symmetrize is for a symmetric matrix");
+}
+
+/// A band that only the right form can hold: the best form of each kind of matrix is found.
+TEST(Chord, AutoTakesTheFormThatFitsAndSaysWhatItTried) {
+  const Index n = 90;
+  const Matrix noise = random_matrix(n, n);
+  const ChordOptions brief{.pattern = ChordFitPattern::kAuto, .max_iterations = 30};
+  ChordOptions steps = brief;
+  steps.adam_steps = 600;
+  const Approximation symmetric = chord(DenseOperator(symmetric_part(noise)), steps);
+  EXPECT_THAT(symmetric.summary.form, HasSubstr("symmetrized"));
+  EXPECT_TRUE(symmetric.symmetrized());
+  EXPECT_THAT(symmetric.summary.message,
+              AllOf(HasSubstr("after 200 steps each: mixed_radix, symmetrized 0."),
+                    HasSubstr(", alternating 0.")));
+  const Approximation plain = chord(DenseOperator(noise), steps);
+  EXPECT_FALSE(plain.symmetrized());
+  EXPECT_THAT(plain.summary.message, Not(HasSubstr("symmetrized")));
+  EXPECT_NEAR(
+      plain.summary.history.back().relative_error, test::relative_chain_error(noise, plain), 1e-12);
+}
+
+TEST(Chord, AutoOfASmallMatrixIsNoWorseThanOneOfItsPatterns) {
+  const Matrix A = symmetric_part(random_matrix(20, 20));
+  ChordOptions options{.starts = 1, .adam_steps = 100, .max_iterations = 30, .newton_steps = 2};
+  const double alternating = test::relative_chain_error(A, chord(DenseOperator(A), options));
+  options.pattern = ChordFitPattern::kAuto;
+  options.starts = 5;
+  const Approximation result = chord(DenseOperator(A), options);
+  EXPECT_LE(result.summary.history.back().relative_error, alternating);
+  EXPECT_THAT(result.summary.message, HasSubstr("the best of 5 patterns in turn"));
+}
+
+TEST(Chord, AWarmStartBringsItsPatternAlong) {
+  const auto start =
+      std::make_shared<ChordFactors>(random_chain(chord_mixed_radix_pattern(20, 25)));
+  const DenseOperator A(chord_matrix(*start));
+  const Approximation result = chord(A, {.warm_start = start});
+  EXPECT_EQ(chain_of(result).pattern, start->pattern);
+  EXPECT_EQ(result.summary.form, "as its start");
+  EXPECT_REFUSED(InvalidArgument,
+                 chord(A, {.pattern = ChordFitPattern::kReference, .warm_start = start}),
+                 "the warm start has another pattern");
+}
+
+TEST(Chord, HighIsNeverAboveDefault) {
+  for (const Index n : {12, 70}) {
+    const DenseOperator A(random_matrix(n, n));
+    const double usual = chord(A).summary.history.back().relative_error;
+    const ChordOptions high{.effort = ChordEffort::kHigh};
+    EXPECT_LE(chord(A, high).summary.history.back().relative_error, usual) << n;
+  }
 }
 
 TEST(Chord, StartedAtTheFactorsOfAStaysThere) {
@@ -172,14 +258,14 @@ TEST(Chord, MoreFactorsThanThePatternAreSaid) {
   const Approximation result = chord(A, options);
   EXPECT_EQ(chain_of(result).pattern.factors(), 5);  // 5 * 6 * 32 = 960 of 1024
   options.budget = parse_budget("1MB");
-  options.pattern = ChordLinks::kPaper;
+  options.pattern = ChordFitPattern::kPaper;
   const Approximation more = chord(A, options);
   EXPECT_EQ(chain_of(more).pattern.factors(), 6);  // 6 * 5 * 32 = 960
   EXPECT_THAT(more.summary.message, HasSubstr("6 factors, as many as the budget admits"));
 }
 
 TEST(Chord, DistancesOutOfReachAreSaid) {
-  const ChordOptions paper{.pattern = ChordLinks::kPaper,
+  const ChordOptions paper{.pattern = ChordFitPattern::kPaper,
                            .effort = ChordEffort::kFast,
                            .adam_steps = 5,
                            .max_iterations = 0};
@@ -235,7 +321,8 @@ TEST(Chord, AWrongWarmStartIsRefused) {
 }
 
 TEST(Chord, OptionsAreListedAndReadBack) {
-  ChordOptions options{.pattern = ChordLinks::kPaper, .offsets = "0,1", .factors = 3, .seed = 9};
+  ChordOptions options{
+      .pattern = ChordFitPattern::kPaper, .offsets = "0,1", .factors = 3, .seed = 9};
   ChordOptions copy;
   for (const auto& option : list_options(options)) {
     OptionSetter setter(option.name, option.value);

@@ -28,7 +28,8 @@ TEST(ChordEvaluation, SamplesOfOneColumnHaveTheWholeAsTheirMean) {
   for (const bool on_device : {false, true}) {
     RunControl control;
     control.on_device = on_device;
-    Evaluation objective(chain.pattern, target, kEvaluatedOrder, control, card);
+    const chord_fit::Form form{"", chain.pattern};
+    Evaluation objective(form, target, kEvaluatedOrder, control, card);
     const auto count = static_cast<Index>(chain.values.size());
     const TallBlock values(objective.place(),
                            Eigen::Map<const Matrix>(chain.values.data(), count, 1));
@@ -54,7 +55,8 @@ TEST(ChordEvaluation, TheValueAloneIsTheValueWithItsGradient) {
   const Target target(A, {});
   const ChordFactors chain = test::random_chain(chord_reference_pattern(kEvaluatedOrder));
   const RunControl control;
-  Evaluation objective(chain.pattern, target, kEvaluatedOrder, control, {});
+  const chord_fit::Form form{"", chain.pattern};
+  Evaluation objective(form, target, kEvaluatedOrder, control, {});
   std::vector<double> gradient(chain.values.size());
   const std::vector<Index> J{20, 3, 3, 7};
   const double f = objective.of_sample(J, chain.values.data(), nullptr);

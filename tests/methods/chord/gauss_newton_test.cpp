@@ -12,7 +12,7 @@ namespace {
 
 /// Column p is the derivative of all entries of the product by stored number p. The product is
 /// linear in each number, so a difference of any width is exact up to rounding.
-Matrix jacobian(const ChordFactors& chain) {
+Matrix jacobian(const ChordFactors& chain, bool symmetrized) {
   const Index n = chain.pattern.order;
   Matrix J(n * n, chain.pattern.stored_numbers());
   for (Index p = 0; p < J.cols(); ++p) {
@@ -20,7 +20,8 @@ Matrix jacobian(const ChordFactors& chain) {
     ChordFactors below = chain;
     above.values[static_cast<std::size_t>(p)] += 0.5;
     below.values[static_cast<std::size_t>(p)] -= 0.5;
-    const Matrix slope = test::chord_matrix(above) - test::chord_matrix(below);
+    Matrix slope = test::chord_matrix(above) - test::chord_matrix(below);
+    if (symmetrized) slope = ((slope + slope.transpose()) / 2).eval();
     J.col(p) = slope.reshaped();
   }
   return J;
@@ -36,11 +37,14 @@ TEST(ChordGaussNewton, IsJTransposeJ) {
   };
   for (const ChordPattern& pattern : patterns) {
     const ChordFactors chain = test::random_chain(pattern);
-    const Matrix J = jacobian(chain);
-    Matrix result;
-    chord_fit::gauss_newton_matrix(pattern, chain.values.data(), result);
-    const Matrix whole = result.selfadjointView<Eigen::Lower>();
-    EXPECT_CLOSE(whole, J.transpose() * J, 1e-13) << pattern.order;
+    for (const auto form : {kernels::ChordForm::kProduct, kernels::ChordForm::kSymmetrized}) {
+      const chord_fit::Form shape{"", pattern, form};
+      const Matrix J = jacobian(chain, shape.symmetrized());
+      Matrix result;
+      chord_fit::gauss_newton_matrix(shape, chain.values.data(), result);
+      const Matrix whole = result.selfadjointView<Eigen::Lower>();
+      EXPECT_CLOSE(whole, J.transpose() * J, 1e-13) << pattern.order << shape.symmetrized();
+    }
   }
 }
 
@@ -49,7 +53,8 @@ TEST(ChordGaussNewton, HasTheSameBitsForEveryThreadCount) {
   const auto with_threads = [&](int count) {
     const test::ThreadCount threads(count);
     Matrix result;
-    chord_fit::gauss_newton_matrix(chain.pattern, chain.values.data(), result);
+    chord_fit::gauss_newton_matrix(
+        {"", chain.pattern, kernels::ChordForm::kSymmetrized}, chain.values.data(), result);
     return Matrix(result.triangularView<Eigen::Lower>());
   };
   const Matrix one = with_threads(1);

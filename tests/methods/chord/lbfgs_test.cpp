@@ -66,7 +66,7 @@ TEST(ChordLbfgs, ACopyOfABoundaryEndsAtTheSameBits) {
   shorter.max_iterations = 20;
   run_lbfgs(part, rosenbrock_valley, shorter, first.monitor, first.control);
   test::Watched second(60);
-  second.monitor.offer(part.point.columns(), part.costs(20), 20);
+  second.monitor.offer(part.point.columns(), 0, part.costs(20), 20);
   run_lbfgs(part, rosenbrock_valley, settings, second.monitor, second.control);
   EXPECT_EQ(chord_fit::numbers_of(part.point), chord_fit::numbers_of(whole.point));
   EXPECT_EQ(part.costs, whole.costs);

@@ -13,6 +13,7 @@ namespace {
 /// The fit of a chain to the product of another chain of the same pattern, started near it.
 struct Problem {
   ChordFactors hidden = test::random_chain(chord_reference_pattern(11), 3);
+  chord_fit::Form form{"", hidden.pattern};
   Matrix X = test::chord_matrix(hidden);
   Index evaluations = 0;
 
@@ -24,7 +25,7 @@ struct Problem {
           for (Index c = 0; c < count; ++c) panel[i * count + c] = X(i, first + c);
         }
       };
-      return kernels::chord_objective(hidden.pattern, values, columns, gradient);
+      return kernels::chord_objective(hidden.pattern, values, columns, gradient, form.form);
     };
   }
 
@@ -43,10 +44,21 @@ TEST(ChordLevenbergMarquardt, ConvergesQuadraticallyToAProductThatIsThere) {
   Problem problem;
   auto state = problem.near(0.02);
   test::Watched watched(30);
-  run_levenberg_marquardt(state, problem.hidden.pattern, problem.objective(), 30, watched.monitor);
+  run_levenberg_marquardt(state, problem.form, problem.objective(), 30, watched.monitor);
   EXPECT_LE(watched.monitor.best_objective(), 1e-25 * problem.X.squaredNorm());
   EXPECT_LE(state.newton_step, 20);
   EXPECT_EQ(state.count(), state.newton_step);
+}
+
+TEST(ChordLevenbergMarquardt, ConvergesToASymmetricPartThatIsThere) {
+  Problem problem;
+  problem.form.form = kernels::ChordForm::kSymmetrized;
+  problem.X = ((problem.X + problem.X.transpose()) / 2).eval();
+  auto state = problem.near(0.02);
+  test::Watched watched(30);
+  run_levenberg_marquardt(state, problem.form, problem.objective(), 30, watched.monitor);
+  EXPECT_LE(watched.monitor.best_objective(), 1e-25 * problem.X.squaredNorm());
+  EXPECT_LE(state.newton_step, 20);
 }
 
 TEST(ChordLevenbergMarquardt, EveryStepGoesDown) {
@@ -55,8 +67,7 @@ TEST(ChordLevenbergMarquardt, EveryStepGoesDown) {
   test::Watched watched(30);
   double before = std::numeric_limits<double>::infinity();
   for (Index steps = 1; steps <= 12; ++steps) {
-    run_levenberg_marquardt(
-        state, problem.hidden.pattern, problem.objective(), steps, watched.monitor);
+    run_levenberg_marquardt(state, problem.form, problem.objective(), steps, watched.monitor);
     EXPECT_LT(watched.monitor.best_objective(), before) << steps;
     before = watched.monitor.best_objective();
   }
@@ -67,9 +78,9 @@ TEST(ChordLevenbergMarquardt, AtAMinimumItStops) {
   auto state = problem.near(0.0);
   problem.X = -problem.X;  // moves the minimum away
   test::Watched watched(2000);
-  EXPECT_EQ(run_levenberg_marquardt(
-                state, problem.hidden.pattern, problem.objective(), 2000, watched.monitor),
-            Termination::kConverged);
+  EXPECT_EQ(
+      run_levenberg_marquardt(state, problem.form, problem.objective(), 2000, watched.monitor),
+      Termination::kConverged);
   Vector gradient(state.point.size());
   problem.objective()(state.point.data(), gradient.data());
   EXPECT_LE(gradient.norm(), 1e-5 * problem.X.norm());

@@ -10,10 +10,13 @@ namespace {
 using Offsets = std::vector<std::vector<Index>>;
 
 TEST(ChordPatternChoice, NamedPatternsDifferByOneLinkAtPowersOfTwo) {
-  EXPECT_EQ(chord_pattern(16, {}), chord_reference_pattern(16));
-  EXPECT_EQ(chord_pattern(16, {}).offsets, Offsets(4, {0, 1, 2, 4, 8}));
-  EXPECT_EQ(chord_pattern(16, {.pattern = ChordLinks::kPaper}).offsets, Offsets(4, {0, 1, 2, 4}));
-  EXPECT_EQ(chord_pattern(37, {.pattern = ChordLinks::kPaper}), chord_pattern(37, {}));
+  const ChordOptions reference{.pattern = ChordFitPattern::kReference};
+  const ChordOptions paper{.pattern = ChordFitPattern::kPaper};
+  EXPECT_EQ(chord_pattern(16, reference), chord_reference_pattern(16));
+  EXPECT_EQ(chord_pattern(16, reference).offsets, Offsets(4, {0, 1, 2, 4, 8}));
+  EXPECT_EQ(chord_pattern(16, paper).offsets, Offsets(4, {0, 1, 2, 4}));
+  EXPECT_EQ(chord_pattern(37, paper), chord_pattern(37, reference));
+  EXPECT_EQ(named_chord_pattern(16, ChordLinks::kReference), chord_reference_pattern(16));
 }
 
 TEST(ChordPatternChoice, OwnOffsetsForAllFactorsOrOneListEach) {
@@ -24,8 +27,39 @@ TEST(ChordPatternChoice, OwnOffsetsForAllFactorsOrOneListEach) {
   EXPECT_EQ(chord_pattern(9, each).stored_numbers(), 45);
 }
 
+TEST(ChordPatternChoice, SignsOfTheDefaultAlternate) {
+  const Offsets expected{{0, 1, 2, 4, 8}, {0, 15, 14, 12, 8}, {0, 1, 2, 4, 8}, {0, 15, 14, 12, 8}};
+  EXPECT_EQ(chord_pattern(16, {}).offsets, expected);
+  EXPECT_EQ(chord_pattern(16, {}), chord_alternating_pattern(16));
+  ChordOptions own;
+  own.offsets = "0,1,2,4,8";  // are taken as they are
+  EXPECT_EQ(chord_pattern(16, own).offsets, Offsets(4, {0, 1, 2, 4, 8}));
+}
+
+TEST(ChordPatternChoice, MixedRadixStoresAsMuchAsTheReferenceUnlessABudgetIsGiven) {
+  ChordOptions mixed{.pattern = ChordFitPattern::kMixedRadix};
+  for (const Index n : {5, 16, 50, 256, 649, 4096}) {
+    EXPECT_EQ(chord_pattern(n, mixed).stored_numbers(), chord_reference_pattern(n).stored_numbers())
+        << n;
+  }
+  mixed.budget = parse_budget("40000");
+  EXPECT_EQ(chord_pattern(256, mixed).stored_numbers(), 156 * 256);
+  mixed.budget = parse_budget("1GB");
+  EXPECT_LE(chord_pattern(256, mixed).stored_numbers(), 256 * 256);
+  mixed.budget = parse_budget("1000");
+  EXPECT_REFUSED(BudgetTooSmall, chord_pattern(256, mixed), "1000");
+  mixed.budget = {};
+  mixed.factors = 3;
+  EXPECT_REFUSED(InvalidArgument, chord_pattern(256, mixed), "mixed_radix");
+}
+
 TEST(ChordPatternChoice, OwnNumberOfFactors) {
-  EXPECT_EQ(chord_pattern(16, {.factors = 7}).offsets, Offsets(7, {0, 1, 2, 4, 8}));
+  const auto plain = [](Index n, Index factors) {
+    const ChordOptions options{.pattern = ChordFitPattern::kReference, .factors = factors};
+    return chord_pattern(n, options).offsets;
+  };
+  EXPECT_EQ(plain(16, 7), Offsets(7, {0, 1, 2, 4, 8}));
+  EXPECT_EQ(plain(1, 3), Offsets(3, {0}));
   EXPECT_EQ(chord_pattern(1, {.factors = 3}).offsets, Offsets(3, {0}));
 }
 

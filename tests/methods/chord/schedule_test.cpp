@@ -7,18 +7,67 @@
 namespace matapprox {
 namespace {
 
-chord_fit::Schedule schedule_at(Index n, const ChordOptions& options) {
-  return chord_fit::schedule_of(options, chord_reference_pattern(n), options.warm_start != nullptr);
+using chord_fit::Descent;
+using chord_fit::Form;
+using chord_fit::Schedule;
+
+Schedule schedule_of_forms(const std::vector<Form>& forms, const ChordOptions& options) {
+  return chord_fit::schedule_of(options, forms, options.warm_start != nullptr);
+}
+
+Schedule schedule_at(Index n, const ChordOptions& options) {
+  return schedule_of_forms({{"reference", chord_reference_pattern(n)}}, options);
+}
+
+Schedule choice_at(Index n, const ChordOptions& options) {
+  return schedule_of_forms({{"mixed_radix, symmetrized",
+                             chord_mixed_radix_pattern(n, 30),
+                             kernels::ChordForm::kSymmetrized},
+                            {"alternating", chord_alternating_pattern(n)}},
+                           options);
+}
+
+Index adam_steps(const Schedule& schedule) {
+  Index sum = 0;
+  for (const Descent& descent : schedule.descents) sum += descent.adam_steps;
+  return sum;
+}
+
+bool same(const Descent& a, const Descent& b) {
+  return a.form == b.form && a.from == b.from && a.draw == b.draw && a.adam_steps == b.adam_steps &&
+         a.lbfgs_iterations == b.lbfgs_iterations && a.newton_steps == b.newton_steps;
 }
 
 TEST(ChordSchedule, EffortsDoMoreOneAfterTheOther) {
   for (const Index n : {2, 36, 37, 64, 65, 128, 129, 256, 257, 4096, 4097, 100000}) {
-    const auto fast = schedule_at(n, {.effort = ChordEffort::kFast});
-    const auto usual = schedule_at(n, {});
-    const auto high = schedule_at(n, {.effort = ChordEffort::kHigh});
-    EXPECT_LT(fast.starts * fast.adam_steps, usual.starts * usual.adam_steps) << n;
-    EXPECT_LT(usual.starts * usual.adam_steps, high.starts * high.adam_steps) << n;
+    const Index usual = adam_steps(schedule_at(n, {}));
+    EXPECT_LT(adam_steps(schedule_at(n, {.effort = ChordEffort::kFast})), usual) << n;
+    EXPECT_LT(usual, adam_steps(schedule_at(n, {.effort = ChordEffort::kHigh}))) << n;
   }
+}
+
+/// The best point of all descents is the result, so more of them never end above.
+TEST(ChordSchedule, HighBeginsWithAllThatDefaultDoes) {
+  for (const Index n : {2, 36, 64, 65, 256, 257, 4096}) {
+    for (const bool choice : {false, true}) {
+      const auto at = choice ? choice_at : schedule_at;
+      const Schedule usual = at(n, {});
+      const Schedule high = at(n, {.effort = ChordEffort::kHigh});
+      ASSERT_GT(high.descents.size(), usual.descents.size()) << n;
+      for (std::size_t d = 0; d < usual.descents.size(); ++d)
+        EXPECT_TRUE(same(high.descents[d], usual.descents[d])) << n << " " << d;
+    }
+  }
+}
+
+TEST(ChordSchedule, NoRandomStartIsTakenTwice) {
+  const Schedule high = schedule_at(40, {.effort = ChordEffort::kHigh});
+  std::vector<Index> draws;
+  for (const Descent& descent : high.descents) {
+    if (descent.from == Descent::From::kRandom) draws.push_back(descent.draw);
+  }
+  ASSERT_EQ(draws.size(), 3U + 8U);
+  for (std::size_t d = 0; d < draws.size(); ++d) EXPECT_EQ(draws[d], static_cast<Index>(d));
 }
 
 TEST(ChordSchedule, GivenNumbersStand) {
@@ -28,38 +77,70 @@ TEST(ChordSchedule, GivenNumbersStand) {
                                      .max_iterations = 7,
                                      .newton_steps = 0,
                                      .columns_per_step = 0});
-  EXPECT_EQ(schedule.starts, 3);
-  EXPECT_EQ(schedule.adam_steps, 0);
-  EXPECT_EQ(schedule.lbfgs_iterations, 7);
-  EXPECT_EQ(schedule.newton_steps, 0);
+  ASSERT_EQ(schedule.descents.size(), 3U);
+  for (const Descent& descent : schedule.descents) {
+    EXPECT_EQ(descent.adam_steps, 0);
+    EXPECT_EQ(descent.lbfgs_iterations, 7);
+    EXPECT_EQ(descent.newton_steps, 0);
+  }
   EXPECT_EQ(schedule.steps(), 21);
+}
+
+TEST(ChordSchedule, PilotsChooseAmongForms) {
+  const Schedule schedule = choice_at(200, {});
+  EXPECT_EQ(schedule.pilots, 2);
+  ASSERT_EQ(schedule.descents.size(), 3U);
+  for (Index p = 0; p < 2; ++p) {
+    const Descent& pilot = schedule.descents[static_cast<std::size_t>(p)];
+    EXPECT_EQ(pilot.form, p);
+    EXPECT_EQ(pilot.lbfgs_iterations, 0);
+    EXPECT_LT(pilot.adam_steps, schedule.descents.back().adam_steps / 10);
+  }
+  EXPECT_EQ(schedule.descents.back().form, Descent::kBestForm);
+}
+
+TEST(ChordSchedule, FormsOfSmallOrdersTakeTurns) {
+  const Schedule schedule = choice_at(30, {});
+  EXPECT_EQ(schedule.pilots, 0);
+  ASSERT_EQ(schedule.descents.size(), 4U + 1U);
+  for (Index d = 0; d < 4; ++d)
+    EXPECT_EQ(schedule.descents[static_cast<std::size_t>(d)].form, d % 2);
+  EXPECT_EQ(schedule.descents.back().from, Descent::From::kBest);
 }
 
 TEST(ChordSchedule, LargeOrdersAreSampledWithoutLbfgs) {
   EXPECT_EQ(schedule_at(4096, {}).columns_per_step, 0);
   const auto large = schedule_at(10000, {});
   EXPECT_EQ(large.columns_per_step, 32);
-  EXPECT_EQ(large.adam_steps, 40 * 10000 / 32);
-  EXPECT_EQ(large.lbfgs_iterations, 0);
-  EXPECT_EQ(large.starts, 1);
+  ASSERT_EQ(large.descents.size(), 1U);
+  EXPECT_EQ(large.descents.front().adam_steps, 40 * 10000 / 32);
+  EXPECT_EQ(large.descents.front().lbfgs_iterations, 0);
   EXPECT_EQ(schedule_at(10000, {.columns_per_step = 0}).columns_per_step, 0);
   EXPECT_EQ(schedule_at(100, {.columns_per_step = 50}).columns_per_step, 50);
+  ChordOptions warm;
+  warm.warm_start = std::make_shared<ChordFactors>();
+  EXPECT_EQ(schedule_at(10000, warm).descents.front().adam_steps, 40 * 10000 / 32);
 }
 
 TEST(ChordSchedule, NewtonStepsAreForSmallChains) {
-  EXPECT_GT(schedule_at(62, {.effort = ChordEffort::kHigh}).newton_steps, 0);
-  EXPECT_EQ(schedule_at(80, {.effort = ChordEffort::kHigh}).newton_steps, 0);
+  const auto ends_with_newton = [](Index n) {
+    const Schedule schedule = schedule_at(n, {.effort = ChordEffort::kHigh});
+    return schedule.descents.back().from == Descent::From::kBest;
+  };
+  EXPECT_TRUE(ends_with_newton(62));
+  EXPECT_FALSE(ends_with_newton(80));
+  EXPECT_THROW(schedule_at(80, {.newton_steps = 3}), InvalidArgument);
 }
 
 TEST(ChordSchedule, AWarmStartTakesNoAdamStepsUnlessTold) {
   ChordOptions options;
   options.warm_start = std::make_shared<ChordFactors>();
   const auto schedule = schedule_at(30, options);
-  EXPECT_EQ(schedule.starts, 1);
-  EXPECT_EQ(schedule.adam_steps, 0);
-  EXPECT_GT(schedule.lbfgs_iterations, 0);
+  EXPECT_EQ(schedule.descents.front().adam_steps, 0);
+  EXPECT_GT(schedule.descents.front().lbfgs_iterations, 0);
   options.adam_steps = 7;
-  EXPECT_EQ(schedule_at(30, options).adam_steps, 7);
+  EXPECT_EQ(schedule_at(30, options).descents.front().adam_steps, 7);
+  EXPECT_THROW(choice_at(30, options), InvalidArgument);
   options.starts = 2;
   EXPECT_THROW(schedule_at(30, options), InvalidArgument);
 }

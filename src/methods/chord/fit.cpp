@@ -1,0 +1,425 @@
+#include "methods/chord/fit.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+
+#include "core/require.hpp"
+#include "matapprox/core/memory.hpp"
+#include "methods/chord/adam.hpp"
+#include "methods/chord/balance.hpp"
+#include "methods/chord/circulant_start.hpp"
+#include "methods/chord/column_sample.hpp"
+#include "methods/chord/evaluation.hpp"
+#include "methods/chord/forms.hpp"
+#include "methods/chord/held_out.hpp"
+#include "methods/chord/lbfgs.hpp"
+#include "methods/chord/levenberg_marquardt.hpp"
+#include "methods/chord/sampled.hpp"
+#include "methods/chord/schedule.hpp"
+#include "methods/chord/start.hpp"
+#include "methods/chord/target.hpp"
+
+namespace matapprox::chord_fit {
+namespace {
+
+void check(const LinearOperator& A, const ChordOptions& options) {
+  require(
+      A.rows() == A.cols(), "chord: the matrix is {} x {}, it must be square", A.rows(), A.cols());
+  require(A.rows() >= 1, "chord: the matrix is empty, its order must be at least 1");
+  require(options.memory >= 1 && options.memory <= 1000,
+          "chord: memory {} is outside 1..1000",
+          options.memory);
+  require(options.tolerance >= 0 && options.tolerance < 1,
+          "chord: tolerance {} is outside [0, 1)",
+          options.tolerance);
+}
+
+void check_size(const ChordPattern& pattern,
+                const ChordOptions& options,
+                const Schedule& schedule) {
+  const Index numbers = pattern.stored_numbers();
+  require(numbers <= std::numeric_limits<int>::max(),
+          "chord: the factors store {} numbers, the fit takes at most {}",
+          numbers,
+          std::numeric_limits<int>::max());
+  // Without L-BFGS: the point, the best ones, gradients and Adam's means, and panels of columns.
+  const bool sampled = schedule.columns_per_step > 0;
+  const Index vectors = sampled ? 16 : 2 * (options.memory + 8);
+  const Index panels = sampled ? 1024 * pattern.order : 0;
+  require_memory(8.0 * (static_cast<double>(vectors) * static_cast<double>(numbers) +
+                        static_cast<double>(panels)),
+                 "chord: the fit");
+}
+
+// By which the diagonals of a large matrix are known before a sampled fit starts.
+constexpr std::size_t kStartColumns = 512;
+
+/// Up to this order Adam's gradients are in doubles: there the fit ends near rounding, or is over
+/// within a second.
+constexpr Index kFineOrder = 64;
+
+/// Bounds the work that a resumed fit repeats: about a second on one core, but no fewer than 50
+/// iterations, so that L-BFGS has time to gather its curvature pairs.
+Index segment_length(const ChordPattern& pattern) {
+  constexpr double kFlops = 2e10;
+  const double flops_per_evaluation =
+      6.0 * static_cast<double>(pattern.order) * static_cast<double>(pattern.stored_numbers());
+  return static_cast<Index>(std::clamp(kFlops / flops_per_evaluation, 50.0, 1000.0));
+}
+
+std::vector<Index> numbers_of(const std::vector<Form>& forms) {
+  std::vector<Index> numbers;
+  for (const Form& form : forms) numbers.push_back(form.pattern.stored_numbers());
+  return numbers;
+}
+
+/// One fit of one matrix: the descents of its schedule, one after the other.
+class Fit {
+ public:
+  Fit(const LinearOperator& A,
+      const ChordOptions& options,
+      const RunControl& control,
+      const ChordObjectiveMaker& on_card)
+      : options_(options),
+        control_(control),
+        on_card_(on_card),
+        forms_(forms_of(A, options)),
+        numbers_(numbers_of(forms_)),
+        schedule_(schedule_of(options, forms_, is_warm(options, control))),
+        sample_(sample_of(schedule_, A.rows(), options.seed)),
+        target_((check_size(forms_.front().pattern, options, schedule_), sample_)
+                    ? Target(A, sample_->choosing(), control)
+                    : Target(A, control)),
+        monitor_(A.rows(), schedule_.steps(), control, [this](const FitMonitor&) {
+          return result(Termination::kInterrupted);
+        }) {
+    use_form(0);
+    objectives_.in_doubles = [this](const double* values, double* gradient) {
+      return evaluation_->of_all(values, gradient);
+    };
+    objectives_.in_floats = [this](const double* values, double* gradient) {
+      return evaluation_->of_all_in_floats(values, gradient);
+    };
+  }
+
+  Approximation run() {
+    if (target_.unit() == 0) return zeros();
+    try {
+      return run_from(first_state());
+    } catch (const NotAvailable& error) {
+      if (monitor_.kept() == nullptr) throw;
+      return run_from(leave_card(error));
+    }
+  }
+
+ private:
+  Approximation run_from(FitState state) {
+    Termination reason = Termination::kCompleted;
+    for (;;) {
+      reason = descend(state).value_or(reason);
+      if (ended_) break;
+      if (state.descent + 1 >= static_cast<Index>(schedule_.descents.size())) break;
+      go_to_next_descent(state);
+    }
+    if (reason == Termination::kInterrupted || reason == Termination::kMaxSeconds)
+      monitor_.final_checkpoint(state);
+    if (sample_) state_held_out_error();
+    return result(reason);
+  }
+
+  /// The state to go on from on the processor.
+  FitState leave_card(const NotAvailable& error) {
+    card_failure_ = fmt::format("the rest of the fit is on the processor: {}", error.what());
+    card_failed_ = true;
+    evaluation_->leave_card();
+    target_.leave_card();
+    monitor_.go_on_from_kept(numbers_);
+    ended_ = false;
+    return state_of(*monitor_.kept());
+  }
+
+  static bool is_warm(const ChordOptions& options, const RunControl& control) {
+    const bool resumed = control.resume != nullptr && !control.resume->empty();
+    return resumed ? control.resume->counter("warm") != 0 : options.warm_start != nullptr;
+  }
+
+  static std::optional<ColumnSample> sample_of(const Schedule& schedule,
+                                               Index order,
+                                               std::uint64_t seed) {
+    if (schedule.columns_per_step == 0) return std::nullopt;
+    return ColumnSample(order, schedule.columns_per_step, seed);
+  }
+
+  /// Of one evaluation.
+  Index most_columns() const {
+    if (!sample_) return order();
+    return std::max<Index>(schedule_.columns_per_step,
+                           static_cast<Index>(sample_->choosing().size()));
+  }
+
+  const Form& form(Index number) const { return forms_[static_cast<std::size_t>(number)]; }
+  const Descent& descent(Index number) const {
+    return schedule_.descents[static_cast<std::size_t>(number)];
+  }
+
+  /// From here on the objective is that of another form.
+  void use_form(Index number) {
+    if (evaluation_ && used_form_ == number) return;
+    evaluation_ =
+        std::make_unique<Evaluation>(form(number), target_, most_columns(), control_, on_card_);
+    if (card_failed_) evaluation_->leave_card();
+    used_form_ = number;
+  }
+
+  FitState first_state() {
+    if (control_.resume == nullptr || control_.resume->empty()) return fresh_state(0);
+    FitState state = state_of(*control_.resume);
+    monitor_.load(*control_.resume, numbers_, evaluation_->place());
+    return state;
+  }
+
+  FitState state_of(const ResumeState& saved) {
+    const Index saved_form = saved.counter("form");
+    if (saved_form >= 0 && saved_form < static_cast<Index>(forms_.size())) use_form(saved_form);
+    FitState state = load_fit_state(saved, numbers_, sample_.has_value(), evaluation_->place());
+    require(state.descent < static_cast<Index>(schedule_.descents.size()),
+            "chord: the state to resume contradicts itself");
+    halvings_ = state.earlier_halvings;
+    return state;
+  }
+
+  FitState fresh_state(Index number) {
+    const Descent& next = descent(number);
+    FitState state;
+    state.descent = number;
+    state.warm = options_.warm_start != nullptr;
+    const bool from_best = next.from == Descent::From::kBest;
+    state.form = from_best || next.form == Descent::kBestForm ? monitor_.best_form() : next.form;
+    use_form(state.form);
+    if (from_best) {
+      state.phase = FitState::Phase::kNewton;
+      state.point = copy_of(monitor_.best());
+      return state;
+    }
+    const ChordPattern& pattern = form(state.form).pattern;
+    state.point =
+        placed(options_.warm_start ? warm_start(pattern, *options_.warm_start, target_.unit())
+                                   : random_start(pattern, options_.seed, next.draw));
+    if (next.adam_steps == 0) {
+      state.phase = FitState::Phase::kLbfgs;
+    } else {
+      start_adam(state);
+      state.coarse = !sample_ && order() > kFineOrder && evaluation_->place()->on_host();
+    }
+    return state;
+  }
+
+  TallBlock placed(const Vector& numbers) const { return vector_at(evaluation_->place(), numbers); }
+
+  static TallBlock copy_of(const TallBlock& vector) {
+    TallBlock result(vector.place(), vector.rows(), 1);
+    copy(vector.columns(), result.columns());
+    return result;
+  }
+
+  void go_to_next_descent(FitState& state) {
+    const Index count = state.count();
+    monitor_.begin_descent();
+    state = fresh_state(state.descent + 1);
+    state.earlier_count = count;
+    state.earlier_halvings = halvings_;
+  }
+
+  /// One descent, to its end or to where the whole fit ends; why it ended, if it did anything.
+  std::optional<Termination> descend(FitState& state) {
+    if (sample_) return descend_on_samples(state);
+    const Descent& plan = descent(state.descent);
+    std::optional<Termination> reason;
+    if (state.phase == FitState::Phase::kAdam) {
+      const auto end = run_adam(state, objectives_, plan.adam_steps, monitor_, control_);
+      halvings_ = state.earlier_halvings + state.halvings;
+      if (end) return end_with(*end);
+    }
+    halvings_ = state.earlier_halvings + state.halvings;
+    if (state.phase == FitState::Phase::kLbfgs) {
+      if (plan.lbfgs_iterations > 0 || plan.adam_steps == 0) {
+        const LbfgsSettings settings{options_.memory,
+                                     plan.lbfgs_iterations,
+                                     options_.tolerance,
+                                     segment_length(form(state.form).pattern)};
+        reason = run_lbfgs(state, objectives_.in_doubles, settings, monitor_, control_);
+        if (const auto end = monitor_.verdict()) return end_with(*end);
+      } else {
+        reason = Termination::kMaxIterations;
+      }
+      if (plan.newton_steps == 0) return reason;
+      state.phase = FitState::Phase::kNewton;
+      copy(monitor_.best_of_descent().columns(), state.point.columns());
+    }
+    if (numbers_[static_cast<std::size_t>(state.form)] > kMostNewtonValues) return reason;
+    reason = run_levenberg_marquardt(
+        state, form(state.form), objectives_.in_doubles, plan.newton_steps, monitor_);
+    if (const auto end = monitor_.verdict()) return end_with(*end);
+    return reason;
+  }
+
+  std::optional<Termination> descend_on_samples(FitState& state) {
+    const SampledObjective objective =
+        [this](std::span<const Index> J, const double* values, double* gradient) {
+          return evaluation_->of_sample(J, values, gradient);
+        };
+    if (state.adam_step == 0 && !state.warm) fit_start(state);
+    const auto end = run_sampled_adam(
+        state, objective, *sample_, descent(state.descent).adam_steps, monitor_, control_);
+    halvings_ = state.earlier_halvings + state.halvings;
+    return end ? end_with(*end) : Termination::kCompleted;
+  }
+
+  /// A circulant start, where the matrix has something of one, in place of the random one.
+  void fit_start(FitState& state) {
+    std::vector<Index> columns;
+    for (Index t = 0; columns.size() < kStartColumns && t * schedule_.columns_per_step < order();
+         ++t) {
+      const std::vector<Index> more = sample_->step(t);
+      columns.insert(columns.end(), more.begin(), more.end());
+    }
+    const Vector diagonals =
+        mean_diagonals(order(), columns, [this](std::span<const Index> J, double* panel) {
+          if (control_.should_stop()) control_.throw_if_stopped("chord");
+          target_.columns(J, panel);
+        });
+    const Index draw = descent(state.descent).draw;
+    if (auto point =
+            circulant_start(form(state.form).pattern, diagonals, options_.seed, draw, control_))
+      state.point = placed(*point);
+  }
+
+  Index order() const { return target_.order(); }
+
+  void state_held_out_error() {
+    const auto held_out =
+        held_out_error(target_.matrix(), result(Termination::kCompleted), sample_->stating());
+    held_out_ = fmt::format("fitted to {} random columns a step", schedule_.columns_per_step);
+    if (!held_out) {
+      held_out_ += "; the columns to state an error on are zero";
+      return;
+    }
+    held_out_ += fmt::format(
+        "; relative error {:.4g} (95 %: {:.4g} .. {:.4g}) on {} "
+        "columns drawn apart",
+        held_out->error,
+        held_out->lower,
+        held_out->upper,
+        sample_->stating().size());
+  }
+
+  Termination end_with(Termination reason) {
+    ended_ = true;
+    return reason;
+  }
+
+  Approximation result(Termination reason) const {
+    const TallBlock& best = monitor_.best();
+    const Form& its_form = form(monitor_.best_form());
+    std::vector<double> values(static_cast<std::size_t>(best.size()));
+    best.place()->read(best.data(), best.size(), values.data());
+    balance(its_form.pattern, target_.unit(), values.data());
+    return approximation(its_form, std::move(values), reason, message(its_form));
+  }
+
+  Approximation zeros() const {
+    const Form& any = forms_.front();
+    std::vector<double> values(static_cast<std::size_t>(any.pattern.stored_numbers()), 0.0);
+    return approximation(any, std::move(values), Termination::kCompleted, "the matrix is zero");
+  }
+
+  Approximation approximation(const Form& its_form,
+                              std::vector<double> values,
+                              Termination reason,
+                              std::string message) const {
+    Summary summary;
+    summary.method = "chord";
+    summary.form = its_form.name;
+    summary.termination = reason;
+    summary.message = std::move(message);
+    summary.iterations = monitor_.count();
+    summary.seed = options_.seed;
+    summary.history = monitor_.history();
+    summary.options = list_options(options_);
+    return {{make_factor("W", ChordFactors{its_form.pattern, std::move(values)})},
+            std::move(summary),
+            its_form.symmetrized()};
+  }
+
+  std::string message(const Form& its_form) const;
+  std::string choice_text() const;
+
+  const ChordOptions& options_;
+  const RunControl& control_;
+  const ChordObjectiveMaker& on_card_;
+  std::vector<Form> forms_;
+  std::vector<Index> numbers_;  ///< that each form stores
+  Schedule schedule_;
+  std::optional<ColumnSample> sample_;
+  Target target_;
+  std::unique_ptr<Evaluation> evaluation_;
+  Index used_form_ = 0;
+  FitMonitor monitor_;
+  Objectives objectives_;
+  Index halvings_ = 0;
+  std::string held_out_;
+  std::string card_failure_;
+  bool card_failed_ = false;
+  bool ended_ = false;  ///< no further descent
+};
+
+/// Among which forms the choice was, and by what.
+std::string Fit::choice_text() const {
+  if (forms_.size() == 1) return "";
+  if (schedule_.pilots == 0) return fmt::format("the best of {} patterns in turn", forms_.size());
+  const std::vector<double> errors = monitor_.errors_of_descents();
+  std::vector<std::string> tried;
+  for (std::size_t p = 0; p < std::min(errors.size(), forms_.size()); ++p)
+    tried.push_back(fmt::format("{} {:.3g}", forms_[p].name, errors[p]));
+  if (tried.empty()) return "";
+  return fmt::format(
+      "after {} steps each: {}", schedule_.descents.front().adam_steps, fmt::join(tried, ", "));
+}
+
+std::string Fit::message(const Form& its_form) const {
+  std::vector<std::string> parts;
+  ChordOptions plain = options_;
+  plain.budget = {};
+  const bool equal_factors = options_.pattern != ChordFitPattern::kMixedRadix;
+  if (forms_.size() == 1 && equal_factors &&
+      chord_pattern(order(), plain).factors() != its_form.pattern.factors())
+    parts.push_back(
+        fmt::format("{} factors, as many as the budget admits", its_form.pattern.factors()));
+  if (const std::string choice = choice_text(); !choice.empty()) parts.push_back(choice);
+  if (const std::string missed = unreachable_text(its_form.pattern); !missed.empty())
+    parts.push_back(missed);
+  if (!held_out_.empty()) parts.push_back(held_out_);
+  if (!card_failure_.empty()) parts.push_back(card_failure_);
+  if (halvings_ > 0)
+    parts.push_back(fmt::format("Adam's steps diverged and were halved {} times", halvings_));
+  if (monitor_.best_error() > 1) parts.emplace_back("worse than the zero matrix");
+  if (!monitor_.improved() && monitor_.count() > 0) parts.emplace_back("no better than its start");
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+}  // namespace
+
+Approximation fit_chord(const LinearOperator& A,
+                        const ChordOptions& options,
+                        const RunControl& control,
+                        const ChordObjectiveMaker& on_card) {
+  check(A, options);
+  return Fit(A, options, control, on_card).run();
+}
+
+}  // namespace matapprox::chord_fit
