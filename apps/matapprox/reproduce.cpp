@@ -36,6 +36,7 @@ struct ReproduceCommand {
   std::vector<std::string> rows;
   std::string effort = "default";
   std::string pattern = "reference";
+  std::vector<std::string> other_patterns;
   std::vector<std::string> settings;
   std::string folder;
   std::string csv;
@@ -114,6 +115,14 @@ std::string chosen_folder(const ReproduceCommand& command) {
   return name;
 }
 
+/// Beside the table as it is; with another pattern or settings only where they are asked for.
+std::vector<std::string> chosen_other_patterns(const ReproduceCommand& command) {
+  if (command.other_patterns == std::vector<std::string>{"none"}) return {};
+  if (!command.other_patterns.empty()) return command.other_patterns;
+  if (command.pattern != "reference" || !command.settings.empty()) return {};
+  return {"alternating", "auto"};
+}
+
 ReproductionOptions reproduction_options(const ReproduceCommand& command) {
   ReproductionOptions options;
   options.table = table_of(command.what);
@@ -122,6 +131,7 @@ ReproductionOptions reproduction_options(const ReproduceCommand& command) {
   options.folder = chosen_folder(command);
   options.effort = command.effort;
   options.pattern = command.pattern;
+  options.other_patterns = chosen_other_patterns(command);
   options.seed = command.common.seed();
   for (const std::string& text : command.settings)
     options.settings.push_back(parse_chord_setting(text));
@@ -215,7 +225,8 @@ int run_timing(const ReproduceCommand& command) {
                                   command.matrices,
                                   command.folder})
     require(path.empty(), "reproduce timing: there is only --json, --threads and --quiet");
-  for (const char* flag : {"--rows", "--effort", "--pattern", "--set", "--seed"}) {
+  for (const char* flag :
+       {"--rows", "--effort", "--pattern", "--other-patterns", "--set", "--seed"}) {
     require(command.self->find_option(flag)->count() == 0,
             "reproduce timing: {} has no effect; there is only --json, --threads and --quiet",
             flag);
@@ -298,8 +309,17 @@ void add_reproduce(const Command& program) {
   sub.add_option("--effort", command->effort, "Of the Chord fit: fast, default, high [default]")
       .type_name("");
   sub.add_option(
-         "--pattern", command->pattern, "Of the Chord fit: reference, paper, torch [reference]")
+         "--pattern",
+         command->pattern,
+         "Of the Chord fit: reference, paper, torch, alternating, mixed_radix, auto [reference]")
       .type_name("");
+  sub.add_option("--other-patterns",
+                 command->other_patterns,
+                 "Fitted beside it, by commas, or none [alternating,auto; with --pattern or --set: "
+                 "none]")
+      .delimiter(',')
+      .type_name("")
+      .allow_extra_args(false);
   sub.add_option("--set",
                  command->settings,
                  "Another option of the Chord fit: option=value; may be repeated")

@@ -45,6 +45,7 @@ std::string reproduction_json(const Reproduction& reproduction) {
   json["table"] = enum_name(reproduction.options.table);
   json["effort"] = reproduction.options.effort;
   json["pattern"] = reproduction.options.pattern;
+  json["other_patterns"] = reproduction.options.other_patterns;
   json["chord_options"] = Json::object();
   for (const auto& [name, value] : reproduction.options.chord())
     json["chord_options"][name] = value;
@@ -69,6 +70,13 @@ std::string reproduction_csv(const Reproduction& reproduction) {
   for (const ReproducedRow* row : reproduction.finished()) {
     report::Json json = reproduction::to_json(*row);
     json.erase("history");
+    json.erase("other_patterns");
+    for (const OtherPattern& other : row->others) {
+      json["chord_" + other.pattern + "_error"] = report::number_or_null(other.error);
+      json["chord_" + other.pattern + "_form"] = other.form;
+      json["stored_chord_" + other.pattern] = other.numbers;
+      json["chord_" + other.pattern + "_seconds"] = other.seconds;
+    }
     std::vector<std::string> titles;
     std::vector<std::string> cells;
     for (const auto& item : json.items()) {

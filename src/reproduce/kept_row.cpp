@@ -1,6 +1,7 @@
 #include "reproduce/kept_row.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -56,6 +57,7 @@ Termination termination_from(const std::string& text) {
 Json made_with(const ReproducedRow& row, const ReproductionOptions& options) {
   Json json = {{"version", version()}, {"sha256", row.sha256}};
   for (const auto& [name, value] : options.chord()) json[name] = value;
+  json["other_patterns"] = fmt::format("{}", fmt::join(options.other_patterns, ","));
   return json;
 }
 
@@ -93,6 +95,14 @@ void fill_from(ReproducedRow& row, const Json& json) {
   row.message = json.at("message").get<std::string>();
   row.residual_scale =
       json.at("residual_scale").is_null() ? 0 : json["residual_scale"].get<double>();
+  for (const Json& other : json.at("other_patterns")) {
+    row.others.push_back({other.at("pattern").get<std::string>(),
+                          other.at("form").get<std::string>(),
+                          other.at("error").get<double>(),
+                          other.at("stored").get<Index>(),
+                          other.at("seconds").get<double>(),
+                          other.at("message").get<std::string>()});
+  }
   for (const Json& point : json.at("history"))
     row.history.push_back({point.at(0), point.at(1), point.at(2)});
 }
@@ -132,6 +142,15 @@ Json to_json(const ReproducedRow& row) {
   json["iterations"] = row.iterations;
   json["termination"] = enum_name(row.termination);
   json["message"] = row.message;
+  json["other_patterns"] = Json::array();
+  for (const OtherPattern& other : row.others) {
+    json["other_patterns"].push_back({{"pattern", other.pattern},
+                                      {"form", other.form},
+                                      {"error", report::number_or_null(other.error)},
+                                      {"stored", other.numbers},
+                                      {"seconds", other.seconds},
+                                      {"message", other.message}});
+  }
   json["path"] = row.path;
   json["sha256"] = row.sha256;
   json["sha256_is_known"] = row.sha256_is_known;

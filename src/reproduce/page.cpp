@@ -147,11 +147,14 @@ std::string reproduction_page(const Reproduction& reproduction, const std::strin
   const bool any = !reproduction.finished().empty();
   if (any) page.sections.push_back(ratio_section(reproduction));
   add_pictures(page, reproduction);
-  page.sections.push_back({"tables",
-                           "Tables",
-                           {html_table(paper_table(reproduction)),
-                            html_table(storage_table(reproduction)),
-                            report::bullet_list(legend(reproduction))}});
+  report::Section tables{
+      "tables",
+      "Tables",
+      {html_table(paper_table(reproduction)), html_table(storage_table(reproduction))}};
+  const TextTable patterns = pattern_table(reproduction);
+  if (!patterns.rows.empty()) tables.blocks.push_back(html_table(patterns));
+  tables.blocks.push_back(report::bullet_list(legend(reproduction)));
+  page.sections.push_back(std::move(tables));
   if (any) page.sections.push_back(history_section(reproduction));
   page.sections.push_back(repeat_section(reproduction, command));
   page.footer = fmt::format("matapprox {}, {}", version(), machine_description());

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace matapprox::reproduction {
 namespace {
@@ -94,6 +95,69 @@ std::vector<std::string> storage_cells(const ReproducedRow& row) {
           error_number(row, row.largest_entries.error)};
 }
 
+std::vector<std::string> pattern_cells(const ReproducedRow& row) {
+  std::vector<std::string> cells{
+      shown_name(row),
+      number(row.chord_numbers),
+      error_number(row, row.tsvd_fit.error),
+      row.tsvd_symmetric ? error_number(row, row.tsvd_symmetric->error) : kUnknown,
+      error_number(row, row.chord_error),
+      fmt::format("{:.1f}", row.seconds)};
+  for (const OtherPattern& other : row.others) {
+    cells.push_back(error_number(row, other.error));
+    cells.push_back(fmt::format("{:.1f}", other.seconds));
+    if (other.pattern == "auto") cells.push_back(other.form);
+  }
+  return cells;
+}
+
+/// Relative errors below are rounding in the product of the factors.
+constexpr double kRounding = 1e-13;
+/// Of what is reached on a matrix that can be held exactly, rounding says nothing.
+constexpr double kLeastRelativeError = 1e-6;
+
+/// "SF, alternating: at or under SF, reference in 26 of 27 rows; ..."
+std::string pattern_outcome(const Reproduction& reproduction, std::size_t which) {
+  const auto rows = reproduction.finished();
+  std::size_t within = 0;
+  std::size_t under_tsvd = 0;
+  std::size_t under_symmetric = 0;
+  std::size_t symmetric = 0;
+  std::size_t compressed = 0;
+  double logarithms = 0;
+  for (const ReproducedRow* row : rows) {
+    const double error = row->others[which].error;
+    if (error <= std::max(row->chord_error, kRounding * row->frobenius_norm)) ++within;
+    if (error < row->tsvd_fit.error) ++under_tsvd;
+    if (row->tsvd_symmetric) ++symmetric;
+    if (row->tsvd_symmetric && error < row->tsvd_symmetric->error) ++under_symmetric;
+    if (row->no_compression() || row->frobenius_norm == 0) continue;
+    ++compressed;
+    const double least = kLeastRelativeError * row->frobenius_norm;
+    logarithms += std::log(std::max(error, least) / std::max(row->chord_error, least));
+  }
+  const std::string& pattern = reproduction.options.other_patterns[which];
+  const std::string ratio =
+      compressed == 0
+          ? ""
+          : fmt::format(
+                "; its error is {:.3g} times that of SF (geometric mean of the {} rows that "
+                "compress; errors below 1e-6 |A| counted as that)",
+                std::exp(logarithms / static_cast<double>(compressed)),
+                compressed);
+  return fmt::format(
+      "SF, {}: at or under SF, {} in {} of {} rows, under TSVD at the same numbers in {}{}{}.",
+      pattern == "auto" ? "best pattern" : pattern,
+      reproduction.options.pattern,
+      within,
+      rows.size(),
+      under_tsvd,
+      symmetric == 0
+          ? ""
+          : fmt::format(", under symmetric TSVD in {} of {}", under_symmetric, symmetric),
+      ratio);
+}
+
 std::string joined_names(const std::vector<const ReproducedRow*>& rows,
                          bool (*test)(const ReproducedRow& row)) {
   std::vector<std::string> names;
@@ -156,6 +220,28 @@ TextTable storage_table(const Reproduction& reproduction) {
   return table;
 }
 
+TextTable pattern_table(const Reproduction& reproduction) {
+  TextTable table;
+  table.caption = "SF with other patterns, and TSVD, at the numbers that SF stores.";
+  const auto& patterns = reproduction.options.other_patterns;
+  if (patterns.empty()) return table;
+  table.columns = {Column{"", "matrix", true},
+                   Column{"", "stored"},
+                   Column{"TSVD", "plain"},
+                   Column{"TSVD", "symmetric"},
+                   Column{"SF, " + reproduction.options.pattern, "error"},
+                   Column{"SF, " + reproduction.options.pattern, "fit s"}};
+  for (const std::string& pattern : patterns) {
+    const std::string group = "SF, " + (pattern == "auto" ? "best pattern" : pattern);
+    table.columns.push_back(Column{group, "error"});
+    table.columns.push_back(Column{group, "fit s"});
+    if (pattern == "auto") table.columns.push_back(Column{group, "form", true});
+  }
+  for (const ReproducedRow* row : reproduction.finished())
+    table.rows.push_back(pattern_cells(*row));
+  return table;
+}
+
 TextTable picture_table(const Reproduction& reproduction) {
   TextTable table;
   table.caption =
@@ -174,6 +260,8 @@ TextTable picture_table(const Reproduction& reproduction) {
 
 std::vector<TextTable> all_tables(const Reproduction& reproduction) {
   std::vector<TextTable> tables{paper_table(reproduction), storage_table(reproduction)};
+  TextTable patterns = pattern_table(reproduction);
+  if (!patterns.rows.empty()) tables.push_back(std::move(patterns));
   TextTable pictures = picture_table(reproduction);
   if (!pictures.rows.empty()) tables.push_back(std::move(pictures));
   return tables;
@@ -230,6 +318,8 @@ std::vector<std::string> outcome(const Reproduction& reproduction) {
       count_if(rows, is_smaller_as_it_is),
       rows.size(),
       count_if(rows, is_beaten_at_same_numbers)));
+  for (std::size_t p = 0; p < reproduction.options.other_patterns.size() && !rows.empty(); ++p)
+    sentences.push_back(pattern_outcome(reproduction, p));
   add_names(sentences, reproduction, "No compression", has_no_compression);
   for (const ReproducedRow* row : reproduction.unfinished())
     sentences.push_back(fmt::format("Not in the tables: {}: {}", row->paper.name, row->status));
@@ -248,8 +338,11 @@ std::string time_spent(const Reproduction& reproduction) {
                                  reproduction.threads,
                                  plural(static_cast<std::size_t>(reproduction.threads)));
   double fits = 0;
-  for (const ReproducedRow* row : rows) fits += row->seconds;
-  if (rows.size() > 1) text += fmt::format("; all {} fits together {:.1f} s", rows.size(), fits);
+  for (const ReproducedRow* row : rows) {
+    fits += row->seconds;
+    for (const OtherPattern& other : row->others) fits += other.seconds;
+  }
+  if (rows.size() > 1) text += fmt::format("; the Chord fits together {:.1f} s", fits);
   if (reused > 0) text += fmt::format("; {} kept from an earlier run", reused);
   if (!reproduction.options.folder.empty()) text += "; kept in " + reproduction.options.folder;
   return text;

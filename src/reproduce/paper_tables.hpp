@@ -24,9 +24,11 @@ TextTable paper_table(const Reproduction& reproduction);
 /// What else the same storage buys: the matrix as it is, other ranks, symmetric storage, the
 /// largest entries.
 TextTable storage_table(const Reproduction& reproduction);
+/// SF with other patterns at the same numbers, beside TSVD at those; no rows without them.
+TextTable pattern_table(const Reproduction& reproduction);
 /// The sheets of pictures and the scales of their residuals; no rows without pictures.
 TextTable picture_table(const Reproduction& reproduction);
-/// Those of the three that have rows.
+/// Those of the four that have rows.
 std::vector<TextTable> all_tables(const Reproduction& reproduction);
 
 /// What the marks in the tables mean, and how rows were counted; one sentence each.

@@ -283,6 +283,11 @@ Reproduction reproduce(const ReproductionOptions& options,
                        const RunControl& control,
                        const ReproductionEvents& events) {
   find_method("chord").check(options.chord());
+  for (const std::string& pattern : options.other_patterns) {
+    ReproductionOptions other = options;
+    other.pattern = pattern;
+    find_method("chord").check(other.chord());
+  }
   Reproduction result;
   result.options = options;
   result.threads = threads();

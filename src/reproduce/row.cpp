@@ -76,6 +76,39 @@ void fill_rivals(ReproducedRow& row,
       keep_largest_entries(A.columns_at(index_range(0, A.cols())), row.chord_numbers / 2);
 }
 
+/// The part of a row's progress that is one of several fits.
+RunControl part_of(const RunControl& control, std::size_t part, std::size_t parts) {
+  RunControl own = control;
+  if (control.progress) {
+    own.progress = [&control, part, parts](Progress now) {
+      now.fraction_done =
+          (static_cast<double>(part) + now.fraction_done) / static_cast<double>(parts);
+      control.progress(now);
+    };
+  }
+  return own;
+}
+
+OtherPattern fit_other(const std::string& pattern,
+                       const LinearOperator& A,
+                       const MatrixFacts& facts,
+                       const ReproductionOptions& options,
+                       const RunControl& control) {
+  ReproductionOptions other = options;
+  other.pattern = pattern;
+  const RunResult result = run(find_method("chord"), A, other.chord(), Precision::kDouble, control);
+  const Summary& summary = result.approximation.summary;
+  if (summary.termination == Termination::kInterrupted) control.throw_if_stopped("reproduce");
+  const Measurement measured =
+      measure(A, result.approximation, facts, exact_and_nothing_else(), control);
+  return {pattern,
+          summary.form,
+          measured.error_frobenius,
+          result.approximation.storage().numbers,
+          result.fit_seconds,
+          summary.message};
+}
+
 }  // namespace
 
 ReproducedError keep_largest_entries(const Matrix& A, Index count) {
@@ -102,8 +135,18 @@ RowResult reproduce_row(ReproducedRow& row,
   others.stop = control.stop;
   const MatrixFacts facts = describe(A, exact_and_nothing_else(), others);
   fill_facts(row, facts);
-  RunResult fitted = run(find_method("chord"), A, options.chord(), Precision::kDouble, control);
+  const std::size_t fits = 1 + options.other_patterns.size();
+  RunResult fitted =
+      run(find_method("chord"), A, options.chord(), Precision::kDouble, part_of(control, 0, fits));
   const Measurement measured = fill_chord(row, A, facts, fitted, others);
+  if (row.termination != Termination::kInterrupted) {
+    others.progress = control.progress;
+    for (const std::string& pattern : options.other_patterns) {
+      const RunControl part = part_of(others, 1 + row.others.size(), fits);
+      row.others.push_back(fit_other(pattern, A, facts, options, part));
+    }
+    others.progress = {};
+  }
   Approximation tsvd = low_rank(A, {{"rank", fmt::format("{}", paper_rank(row.n))}}, others);
   fill_rivals(row, A, facts, tsvd, others);
   return {std::move(tsvd), std::move(fitted.approximation), measured.relative_error.value_or(0)};

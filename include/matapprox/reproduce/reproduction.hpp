@@ -21,6 +21,16 @@ struct ReproducedError {
   Index numbers = 0;  ///< stored numbers
 };
 
+/// Chord with another pattern, at the numbers that the reference pattern stores.
+struct OtherPattern {
+  std::string pattern;  ///< as it was asked for: "alternating", "auto"
+  std::string form;     ///< what came out of it: "mixed_radix, symmetrized"
+  double error = 0;     ///< |A - B|_F
+  Index numbers = 0;    ///< stored numbers
+  double seconds = 0;   ///< of the fit
+  std::string message;  ///< what the fit says about itself
+};
+
 /// One matrix of the paper, done again. All errors are absolute Frobenius errors, exact.
 struct ReproducedRow {
   PaperMatrix paper;
@@ -50,6 +60,8 @@ struct ReproducedRow {
   std::string message;  ///< what the fit says about itself
   std::vector<HistoryPoint> history;
 
+  std::vector<OtherPattern> others;  ///< in the order of ReproductionOptions::other_patterns
+
   std::string saved_to;       ///< the file with the Chord factors; empty if not kept
   std::string picture;        ///< sheet of an image; empty if there is none
   double residual_scale = 0;  ///< grey levels from which on its residuals are black
@@ -70,13 +82,14 @@ struct ReproducedRow {
 
 struct ReproductionOptions {
   PaperTable table = PaperTable::kTable1;
-  std::vector<std::string> rows;      ///< as select_matrices takes them
-  std::string matrices;               ///< folder with the matrices
-  std::string folder;                 ///< finished rows are kept here; empty: nowhere
-  std::string effort = "default";     ///< of the Chord fit
-  std::string pattern = "reference";  ///< of the Chord fit
+  std::vector<std::string> rows;            ///< as select_matrices takes them
+  std::string matrices;                     ///< folder with the matrices
+  std::string folder;                       ///< finished rows are kept here; empty: nowhere
+  std::string effort = "default";           ///< of the Chord fit
+  std::string pattern = "reference";        ///< of the Chord fit
+  std::vector<std::string> other_patterns;  ///< fitted beside it
   std::uint64_t seed = 1;
-  NamedOptions settings;  ///< further options of the Chord fit; they win over the above
+  NamedOptions settings;  ///< further options of the Chord fits; they win over the above
 
   /// All options of the Chord fit that are set.
   NamedOptions chord() const;

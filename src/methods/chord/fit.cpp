@@ -227,10 +227,24 @@ class Fit {
     return result;
   }
 
+  /// Whether the error after a form's pilot is near the best one's, and another one's is too.
+  bool is_contender(Index number) const {
+    const std::vector<double> errors = monitor_.errors_of_descents();
+    const auto pilots = static_cast<std::size_t>(schedule_.pilots);
+    const double near =
+        Schedule::kContest * *std::min_element(errors.begin(), errors.begin() + schedule_.pilots);
+    const auto contenders = std::count_if(errors.begin(),
+                                          errors.begin() + schedule_.pilots,
+                                          [&](double error) { return error <= near; });
+    return contenders > 1 && errors[static_cast<std::size_t>(number) % pilots] <= near;
+  }
+
   void go_to_next_descent(FitState& state) {
     const Index count = state.count();
     monitor_.begin_descent();
-    state = fresh_state(state.descent + 1);
+    Index next = state.descent + 1;
+    for (; descent(next).contest && !is_contender(next); ++next) monitor_.skip_descent();
+    state = fresh_state(next);
     state.earlier_count = count;
     state.earlier_halvings = halvings_;
   }
@@ -383,12 +397,19 @@ std::string Fit::choice_text() const {
   if (forms_.size() == 1) return "";
   if (schedule_.pilots == 0) return fmt::format("the best of {} patterns in turn", forms_.size());
   const std::vector<double> errors = monitor_.errors_of_descents();
-  std::vector<std::string> tried;
-  for (std::size_t p = 0; p < std::min(errors.size(), forms_.size()); ++p)
-    tried.push_back(fmt::format("{} {:.3g}", forms_[p].name, errors[p]));
-  if (tried.empty()) return "";
-  return fmt::format(
-      "after {} steps each: {}", schedule_.descents.front().adam_steps, fmt::join(tried, ", "));
+  std::vector<std::string> rounds;
+  for (const Index first : {Index{0}, schedule_.pilots}) {
+    std::vector<std::string> tried;
+    for (Index p = first; p < first + schedule_.pilots; ++p) {
+      const auto at = static_cast<std::size_t>(p);
+      if (at < errors.size() && std::isfinite(errors[at]))
+        tried.push_back(fmt::format("{} {:.3g}", form(p - first).name, errors[at]));
+    }
+    if (tried.empty()) continue;
+    rounds.push_back(
+        fmt::format("after {} steps: {}", descent(first).adam_steps, fmt::join(tried, ", ")));
+  }
+  return fmt::format("{}", fmt::join(rounds, "; "));
 }
 
 std::string Fit::message(const Form& its_form) const {

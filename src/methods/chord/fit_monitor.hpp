@@ -30,6 +30,8 @@ class FitMonitor {
 
   /// From here on the points are those of another descent.
   void begin_descent();
+  /// The next descent is left out: its error counts as infinite.
+  void skip_descent() { ended_at_.push_back(std::numeric_limits<double>::infinity()); }
 
   bool has_best() const { return best_of_all().point.size() > 0; }
   const TallBlock& best() const { return best_of_all().point; }
@@ -39,7 +41,7 @@ class FitMonitor {
   const TallBlock& best_of_descent() const { return now_.point; }
   double best_objective_of_descent() const { return now_.objective; }
   double error_of_descent() const { return relative_error(now_.objective); }
-  /// |A - W|_F / |A|_F at the end of each descent before this one.
+  /// |A - W|_F / |A|_F at the end of each descent before this one; infinite where it was left out.
   std::vector<double> errors_of_descents() const;
   double best_error() const { return relative_error(best_objective()); }  ///< |A - W|_F / |A|_F
   bool improved() const { return best_objective() < first_objective_; }

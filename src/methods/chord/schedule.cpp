@@ -104,13 +104,13 @@ Index columns_per_step(const ChordOptions& options, Index order) {
   return columns;
 }
 
-/// Of a choice among forms by pilots.
-constexpr Index kTurnsOrder = 64;   // up to here the forms take turns instead
-constexpr Index kPilotSteps = 200;  // and more where the order is large: see pilot_steps
-constexpr Index kPilotSlowOrder = 1000;
-constexpr Index kSlowPilotSteps = 300;
-
-Index pilot_steps(Index order) { return order < kPilotSlowOrder ? kPilotSteps : kSlowPilotSteps; }
+/// Up to this order forms take turns in place of pilots.
+constexpr Index kTurnsOrder = 64;
+/// Of pilots. Chosen on the gradient images apple, chess, disney_m, moon and ship of the paper's
+/// Fig. 4: mixed_radix leads on all after 200 steps, alternating on three of them after 1000 and in
+/// the end.
+constexpr Index kPilotSteps = 200;
+constexpr Index kContestSteps = 1000;
 
 /// The descents of one level for the forms, pilots and the last Newton steps included.
 class Plan {
@@ -143,10 +143,16 @@ class Plan {
     }
   }
 
-  void add_pilots() {
+  void add_pilots(const Level& level) {
     if (forms_.size() == 1 || turns() > 0 || warm_) return;
-    for (Index form = 0; form < static_cast<Index>(forms_.size()); ++form)
-      schedule_.descents.push_back({.form = form, .adam_steps = pilot_steps(order_)});
+    const Index contest_steps = std::min(kContestSteps, level.adam_steps / 3);
+    for (const bool contest : {false, true}) {
+      for (Index form = 0; form < static_cast<Index>(forms_.size()); ++form) {
+        schedule_.descents.push_back({.form = form,
+                                      .contest = contest,
+                                      .adam_steps = contest ? contest_steps : kPilotSteps});
+      }
+    }
     schedule_.pilots = static_cast<Index>(forms_.size());
   }
 
@@ -208,7 +214,7 @@ Schedule schedule_of(const ChordOptions& options, std::span<const Form> forms, b
             form.pattern.stored_numbers());
   }
   Plan plan(options, forms, warm);
-  plan.add_pilots();
+  plan.add_pilots(level_of(options.effort, n));
   const Index sampled = columns_per_step(options, n);
   if (sampled > 0) {
     const Index steps = std::max<Index>(epochs_of(options.effort) * n / sampled, 1);

@@ -15,7 +15,8 @@ struct Descent {
 
   Index form = 0;  ///< number of the form, or kBestForm; of no meaning from the best point
   From from = From::kRandom;
-  Index draw = 0;  ///< number of the random start
+  bool contest = false;  ///< only of the forms whose first pilots ended near the best
+  Index draw = 0;        ///< number of the random start
   Index adam_steps = 0;
   Index lbfgs_iterations = 0;
   Index newton_steps = 0;
@@ -27,7 +28,11 @@ struct Descent {
 struct Schedule {
   std::vector<Descent> descents;
   Index columns_per_step = 0;  ///< of Adam; 0: all columns, else a random sample each step
-  Index pilots = 0;            ///< so many of the descents, the first ones, only choose the form
+  /// So many of the descents, the first ones, only choose the form: `pilots` short ones, one of
+  /// each form in turn, and as many longer ones between those that ended within kContest of the
+  /// best.
+  Index pilots = 0;
+  static constexpr double kContest = 2;
 
   Index steps() const;
 };
@@ -36,9 +41,11 @@ struct Schedule {
 /// at this order; `warm`: from the caller's factors.
 ///
 /// Among several forms the choice is by pilots, short descents that Adam anneals within a few
-/// hundred steps; up to order 64, where the best of many descents counts more, the forms take turns
-/// instead. `high` begins with the descents of `default`, so that it never ends above it. Throws
-/// InvalidArgument for numbers outside their range.
+/// hundred steps. A few wide factors come down faster than many narrow ones, so those that are near
+/// the best after that are compared once more after a thousand; up to order 64, where the best of
+/// many descents counts more, the forms take turns instead. `high` begins with the descents of
+/// `default`, so that it never ends above it. Throws InvalidArgument for numbers outside their
+/// range.
 Schedule schedule_of(const ChordOptions& options, std::span<const Form> forms, bool warm);
 
 }  // namespace matapprox::chord_fit

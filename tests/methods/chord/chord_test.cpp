@@ -104,7 +104,7 @@ TEST(Chord, AutoTakesTheFormThatFitsAndSaysWhatItTried) {
   EXPECT_THAT(symmetric.summary.form, HasSubstr("symmetrized"));
   EXPECT_TRUE(symmetric.symmetrized());
   EXPECT_THAT(symmetric.summary.message,
-              AllOf(HasSubstr("after 200 steps each: mixed_radix, symmetrized 0."),
+              AllOf(HasSubstr("after 200 steps: mixed_radix, symmetrized 0."),
                     HasSubstr(", alternating 0.")));
   const Approximation plain = chord(DenseOperator(noise), steps);
   EXPECT_FALSE(plain.symmetrized());

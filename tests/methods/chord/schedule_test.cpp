@@ -89,12 +89,13 @@ TEST(ChordSchedule, GivenNumbersStand) {
 TEST(ChordSchedule, PilotsChooseAmongForms) {
   const Schedule schedule = choice_at(200, {});
   EXPECT_EQ(schedule.pilots, 2);
-  ASSERT_EQ(schedule.descents.size(), 3U);
-  for (Index p = 0; p < 2; ++p) {
+  ASSERT_EQ(schedule.descents.size(), 5U);
+  for (Index p = 0; p < 4; ++p) {
     const Descent& pilot = schedule.descents[static_cast<std::size_t>(p)];
-    EXPECT_EQ(pilot.form, p);
+    EXPECT_EQ(pilot.form, p % 2);
+    EXPECT_EQ(pilot.contest, p >= 2);
     EXPECT_EQ(pilot.lbfgs_iterations, 0);
-    EXPECT_LT(pilot.adam_steps, schedule.descents.back().adam_steps / 10);
+    EXPECT_LE(pilot.adam_steps, schedule.descents.back().adam_steps / (p < 2 ? 10 : 3));
   }
   EXPECT_EQ(schedule.descents.back().form, Descent::kBestForm);
 }
