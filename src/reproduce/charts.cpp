@@ -13,6 +13,7 @@ using Points = std::vector<std::pair<double, double>>;
 
 constexpr int kOursStyle = 0;
 constexpr int kPaperStyle = 5;
+constexpr int kOtherStyle = 2;
 
 /// Below any error of interest; keeps a zero on a logarithmic axis.
 constexpr double kLeastRatio = 1e-6;
@@ -31,6 +32,15 @@ report::ChartSeries level_line(double from, double to) {
   series.points = {{from, 1}, {to, 1}};
   series.dashed = true;
   return series;
+}
+
+Points ratios_of_other(const std::vector<const ReproducedRow*>& rows, std::size_t which) {
+  Points points;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const double ratio = rows[i]->others[which].error / rows[i]->tsvd.error;
+    points.emplace_back(static_cast<double>(i + 1), std::max(ratio, kLeastRatio));
+  }
+  return points;
 }
 
 }  // namespace
@@ -57,6 +67,13 @@ report::Chart ratio_chart(const Reproduction& reproduction) {
   chart.series = {level_line(0.5, last + 0.5),
                   marks_only("SF, the paper's", then, kPaperStyle),
                   marks_only("SF, ours", now, kOursStyle)};
+  const auto& patterns = reproduction.options.other_patterns;
+  const auto best = std::find(patterns.begin(), patterns.end(), "auto");
+  if (best != patterns.end()) {
+    const auto which = static_cast<std::size_t>(best - patterns.begin());
+    chart.series.push_back(
+        marks_only("SF, ours, best pattern", ratios_of_other(rows, which), kOtherStyle));
+  }
   return chart;
 }
 

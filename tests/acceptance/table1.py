@@ -105,10 +105,11 @@ def read_matrix(path):
 
 
 def chord_product(path):
-    """The product of the chain and the number of values it stores."""
+    """The product of the chain, or its symmetric part, and the number of values it stores."""
     with h5py.File(path, "r") as file:
-        if int(file["factors"].attrs["count"]) != 1 or int(file.attrs["symmetrized"]):
+        if int(file["factors"].attrs["count"]) != 1:
             sys.exit(f"{path}: not one chain of Chord factors")
+        symmetrized = bool(file.attrs["symmetrized"])
         group = file[f"values/{int(file['factors/1'].attrs['value'])}"]
         n = int(group.attrs["order"])
         links, offsets, values = (group[name][()] for name in ("links", "offsets", "values"))
@@ -123,7 +124,7 @@ def chord_product(path):
         product = product @ W
         at_offset += count
         at_value += n * count
-    return product, values.size
+    return (product + product.T) / 2 if symmetrized else product, values.size
 
 
 def differences(row, A, factors_file):
