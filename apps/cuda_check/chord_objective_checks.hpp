@@ -70,6 +70,18 @@ class DenseFit {
   std::vector<Dense> W_;
 };
 
+/// A = (A + A^T) / 2, n x n.
+template <class T>
+void make_symmetric(std::vector<T>& A, Index n) {
+  for (Index i = 0; i < n; ++i) {
+    for (Index j = 0; j < i; ++j) {
+      T& low = A[static_cast<std::size_t>(i * n + j)];
+      T& high = A[static_cast<std::size_t>(j * n + i)];
+      low = high = (low + high) / T(2);
+    }
+  }
+}
+
 /// Column j of A times the number of times that it is listed.
 inline Dense times_listed(Dense A, const std::vector<Index>& columns, Index n) {
   std::vector<double> times(static_cast<std::size_t>(n));
@@ -92,7 +104,8 @@ void check_chord_fit(Checker<Queue>& check,
       "chord fit, N = " + std::to_string(n) + ", panels of " + std::to_string(width);
   const auto values = test_numbers<T>(numbers, 6);
   const auto direction = test_numbers<T>(numbers, 7);
-  const auto X = test_numbers<T>(n * n, 8);
+  auto X = test_numbers<T>(n * n, 8);
+  if (shape.symmetrized) make_symmetric(X, n);
   ChordObjective<T, Queue> objective(check.queue(), shape, width);
   const auto to_device = [&](const std::vector<T>& host) {
     auto rows = check.array(host);
@@ -116,6 +129,7 @@ void check_chord_fit(Checker<Queue>& check,
 
   const DenseFit dense(shape, values);
   Dense R = dense.all();
+  if (shape.symmetrized) make_symmetric(R, n);
   for (std::size_t i = 0; i < R.size(); ++i) R[i] -= static_cast<double>(X[i]);
   const Dense weighted = times_listed(R, listed, n);
   double wanted = 0;
@@ -128,6 +142,7 @@ void check_chord_fit(Checker<Queue>& check,
       objective.evaluate(w.data(), columns.data(), columns.size(), target, nullptr);
   check.expect(alone == f, name + ", without gradient: not the same bits");
 
+  if (shape.symmetrized) return;
   objective.gauss_newton_product(
       w.data(), columns.data(), columns.size(), v.data(), gradient.data());
   Dense D(R.size());
@@ -196,6 +211,15 @@ void check_chord_objective(Checker<Queue>& check) {
   const ChordShape own{11, {{0, 3, 7}, {10}, {1, 2, 0, 5}}};
   check_chord_fit<double>(check, own, {4, 4, 0, 10, 4}, 4);
   check_chord_fit<double>(check, own, {2}, 2);
+  // The symmetric part of the product.
+  for (const Index n : {2, 37}) {
+    ChordShape symmetrized = reference_shape(n);
+    symmetrized.symmetrized = true;
+    std::vector<Index> all;
+    for (Index c = 0; c < n; ++c) all.push_back(c);
+    check_chord_fit<double>(check, symmetrized, all, 16);
+    check_chord_fit<float>(check, symmetrized, all, 3);
+  }
 }
 
 }  // namespace matapprox::cuda

@@ -254,7 +254,7 @@ void add_approximate(const Command& program) {
   sub.add_flag("--resume", command->resume, "Go on from the checkpoint in the output file");
   sub.add_option("--warm-start",
                  command->warm_start,
-                 "Start from this saved Chord approximation of the same pattern")
+                 "Start from this saved Chord approximation whose pattern the fit takes")
       .type_name("FILE.h5");
   command->size.add(sub);
   command->measuring.add(sub);

@@ -332,7 +332,7 @@ void add_reproduce(const Command& program) {
   sub.footer(
       "Examples:\n"
       "  matapprox reproduce table1\n"
-      "  matapprox reproduce table1 --matrices shared/matrices --rows strike,network --effort "
+      "  matapprox reproduce table1 --matrices matrices/paper --rows strike,network --effort "
       "fast\n"
       "  matapprox reproduce figure4 -o pictures --json figure4.json");
   sub.action([command] { return run_reproduce(*command); });

@@ -61,8 +61,8 @@ CardChordTarget card_chord_target(const ChordTarget& target) {
   return result;
 }
 
-cuda::ChordShape card_shape(const ChordPattern& pattern) {
-  return {pattern.order, pattern.offsets};
+cuda::ChordShape card_shape(const ChordPattern& pattern, bool symmetrized) {
+  return {pattern.order, pattern.offsets, symmetrized};
 }
 
 std::unique_ptr<DeviceChordObjective> make_card_chord_objective(

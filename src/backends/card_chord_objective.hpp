@@ -18,7 +18,7 @@ struct CardChordTarget {
 };
 CardChordTarget card_chord_target(const ChordTarget& target);
 
-cuda::ChordShape card_shape(const ChordPattern& pattern);
+cuda::ChordShape card_shape(const ChordPattern& pattern, bool symmetrized);
 
 /// The fit behind the interface that methods see; `counter` as in CardChordTarget.
 std::unique_ptr<DeviceChordObjective> make_card_chord_objective(

@@ -27,6 +27,7 @@ struct ChordTarget {
   double unit = 1;
   /// Fills the row-major N x |J| panel with columns J. May throw what it wants.
   std::function<void(std::span<const Index> J, double* panel)> columns;
+  bool symmetrized = false;  ///< the factors are P of (P + P^T) / 2, which is fitted
 };
 
 /// On the first card. Columns of a kernel matrix are made there when they are needed, those of a

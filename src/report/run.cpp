@@ -63,6 +63,8 @@ NamedOptions with_option(NamedOptions options, const std::string& name, const st
 bool fixes_size(const NamedOptions& options) {
   return std::any_of(options.begin(), options.end(), [](const auto& option) {
     const std::string& name = option.first;
+    // Patterns of Chord whose size is not a number of factors.
+    if (name == "pattern") return option.second == "auto" || option.second == "mixed_radix";
     return name == "rank" || name == "factors" || name == "frobenius_tolerance" ||
            name == "spectral_tolerance" || name == "landmarks";
   });

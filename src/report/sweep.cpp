@@ -72,6 +72,9 @@ ChordSize chord_size(Index order, const ComparisonOptions& options) try {
     chord.visit(setter);
   }
   chord.budget = {};
+  const bool has_wide_factors =
+      chord.pattern == ChordFitPattern::kMixedRadix || chord.pattern == ChordFitPattern::kAuto;
+  if (chord.offsets.empty() && has_wide_factors) return {};  // the budget decides their width
   const ChordPattern pattern = chord_pattern(order, chord);
   for (Index m = 1; m < pattern.factors(); ++m) {
     if (pattern.links(m) != pattern.links(0)) return {};

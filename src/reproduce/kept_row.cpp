@@ -57,7 +57,9 @@ Termination termination_from(const std::string& text) {
 Json made_with(const ReproducedRow& row, const ReproductionOptions& options) {
   Json json = {{"version", version()}, {"sha256", row.sha256}};
   for (const auto& [name, value] : options.chord()) json[name] = value;
-  json["other_patterns"] = fmt::format("{}", fmt::join(options.other_patterns, ","));
+  json["other_patterns"] = options.other_patterns.empty()
+                               ? "none"
+                               : fmt::format("{}", fmt::join(options.other_patterns, ","));
   return json;
 }
 

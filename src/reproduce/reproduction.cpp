@@ -10,6 +10,7 @@
 #include <new>
 #include <numeric>
 
+#include "core/require.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/threads.hpp"
 #include "reproduce/kept_row.hpp"
@@ -283,6 +284,11 @@ Reproduction reproduce(const ReproductionOptions& options,
                        const RunControl& control,
                        const ReproductionEvents& events) {
   find_method("chord").check(options.chord());
+  const bool fixed = std::any_of(options.settings.begin(),
+                                 options.settings.end(),
+                                 [](const auto& setting) { return setting.first == "pattern"; });
+  require(!fixed || options.other_patterns.empty(),
+          "reproduce: a pattern among the settings leaves no room for other patterns");
   for (const std::string& pattern : options.other_patterns) {
     ReproductionOptions other = options;
     other.pattern = pattern;

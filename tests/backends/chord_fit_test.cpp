@@ -17,8 +17,11 @@ struct FitProblem {
   ChordPattern pattern = chord_reference_pattern(kFitOrder);
   Vector values = random_normal_matrix(1, RandomStream::kGenerator, pattern.stored_numbers(), 1);
   Matrix target = random_normal_matrix(2, RandomStream::kGenerator, kFitOrder, kFitOrder);
+  kernels::ChordForm form = kernels::ChordForm::kProduct;
 
-  cuda::ChordShape shape() const { return {pattern.order, pattern.offsets}; }
+  cuda::ChordShape shape() const {
+    return {pattern.order, pattern.offsets, form == kernels::ChordForm::kSymmetrized};
+  }
   cuda::TargetColumns columns() const {
     return [this](const Index* J, Index count, double* panel) {
       for (Index i = 0; i < kFitOrder; ++i) {
@@ -32,7 +35,8 @@ struct FitProblem {
       columns()(J.data() + first, count, out);
     };
     Vector wanted(values.size());
-    const double f = kernels::chord_objective(pattern, values.data(), J, panel, wanted.data());
+    const double f =
+        kernels::chord_objective(pattern, values.data(), J, panel, wanted.data(), form);
     const cuda::HostQueue queue;
     const auto count = static_cast<Index>(J.size());
     cuda::ChordFit<cuda::HostQueue> fit(
@@ -52,6 +56,21 @@ TEST(DeviceChordFit, EqualsTheProcessorsKernels) {
   std::vector<Index> all(kFitOrder);
   std::iota(all.begin(), all.end(), Index{0});
   for (const bool whole : {false, true}) FitProblem().expect_equal(all, Index{1} << 30, whole);
+}
+
+TEST(DeviceChordFit, OfTheSymmetricPartEqualsTheProcessorsKernels) {
+  for (const ChordPattern& pattern : {chord_alternating_pattern(kFitOrder),
+                                      chord_mixed_radix_pattern(kFitOrder, 36),
+                                      ChordPattern{kFitOrder, {{0, 1, 5}}}}) {
+    FitProblem problem;
+    problem.pattern = pattern;
+    problem.values = random_normal_matrix(1, RandomStream::kGenerator, pattern.stored_numbers(), 1);
+    problem.target = (problem.target + problem.target.transpose()).eval();
+    problem.form = kernels::ChordForm::kSymmetrized;
+    const Index column = (pattern.factors() + 4) * kFitOrder * 8;
+    problem.expect_equal({36, 0, 17, 17, 3}, Index{1} << 30, true);
+    problem.expect_equal({1, 2, 3, 4, 5, 6, 7}, 2 * column, false);
+  }
 }
 
 TEST(DeviceChordFit, TakesAnyListOfColumns) {

@@ -81,7 +81,7 @@ TEST(Budget, LargestRankThatFits) {
     const Index numbers = (306 + 306 + 1) * k;
     return Storage{numbers, 8 * numbers};
   };
-  // CHORD.md: mesh2e1, 24,786 numbers hold rank 40, not 41.
+  // its paper: mesh2e1, 24,786 numbers hold rank 40, not 41.
   EXPECT_EQ(resolve_rank("m", 0, {}, 306, 306, 306, svd_storage), 40);
   EXPECT_EQ(resolve_rank("m", 7, {}, 306, 306, 306, svd_storage), 7);
   EXPECT_EQ(resolve_rank("m", 0, parse_budget("613"), 306, 306, 306, svd_storage), 1);

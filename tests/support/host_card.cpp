@@ -154,7 +154,7 @@ std::unique_ptr<DeviceChordObjective> host_card_objective(const ChordPattern& pa
   using Fit = cuda::QueueChordFit<HostQueue, Unguarded>;
   const CardChordTarget on_card = card_chord_target(target);
   return make_card_chord_objective(std::make_unique<Fit>(std::make_shared<const HostBlocks>(order),
-                                                         card_shape(pattern),
+                                                         card_shape(pattern, target.symmetrized),
                                                          most_columns,
                                                          on_card.source,
                                                          free),

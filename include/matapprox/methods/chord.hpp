@@ -55,7 +55,8 @@ struct ChordOptions {
   Index memory = 20;            ///< L-BFGS correction pairs
   double tolerance = 1e-7;  ///< stop at a smaller relative fall of the objective in 200 iterations
   std::uint64_t seed = 1;
-  /// Factors to start from, of the same pattern. Not visited: the command line's --warm-start loads
+  /// Factors to start from; the fit is of their pattern, and `pattern` and `offsets`, if they are
+  /// given, must be of it too. Not visited: the command line's --warm-start loads
   /// a saved file and sets it.
   std::shared_ptr<const ChordFactors> warm_start = {};
   void visit(OptionVisitor& v);
@@ -64,14 +65,15 @@ struct ChordOptions {
 /// Chord sparse factorization A ~ W_1 W_2 ... W_M of a square matrix of order N >= 1: each W_m has
 /// a few stored diagonals (ChordPattern), so that the product can have full rank. [KYCY22, Eq. 2]
 ///
-/// Minimises |A - W_1...W_M|_F^2 / 2 with the analytic gradient, summed over column panels in a
-/// fixed order: from each random start annealed Adam, then L-BFGS [NW06, Alg. 7.5] from the best
-/// point seen, then Levenberg-Marquardt on Gram matrices where the chain stores at most 2500
-/// numbers; the best point of all is kept. Stores N times the sum of the links, N ceil(log2 N)
-/// (floor(log2 N) + 1) with the defaults. Cost of an evaluation (one a step, about 1.1 an L-BFGS
-/// iteration): 6 M N^2 K flops and A once, by columns, or from a copy of it where N <= 4096 and
-/// memory allows. Memory besides: (M + 3) N b numbers per thread for panels of b columns, and 2
-/// (memory + 8) times the stored numbers. The factors come out balanced: equal Frobenius norms.
+/// Minimises |A - Z|_F^2 / 2, Z = W_1...W_M or, symmetrized, its symmetric part, with the analytic
+/// gradient, summed over column panels in a fixed order: from each random start annealed Adam, then
+/// L-BFGS [NW06, Alg. 7.5] from the best point seen, then Levenberg-Marquardt on Gram matrices
+/// where the chain stores at most 2500 numbers; the best point of all is kept. Stores N times the
+/// sum of the links, N ceil(log2 N) (floor(log2 N) + 1) with the defaults. Cost of an evaluation
+/// (one a step, about 1.1 an L-BFGS iteration): 6 M N^2 K flops (8 if symmetrized) and A once, by
+/// columns, or from a copy of it where N <= 4096 and memory allows. Memory besides: (M + 3) N b
+/// numbers per thread for panels of b columns, and 2 (memory + 8) times the stored numbers. The
+/// factors come out balanced: equal Frobenius norms.
 ///
 /// Above N = 4096, or with columns_per_step, each Adam step looks at that many columns of A only,
 /// every column once before any is used again, and there is neither L-BFGS nor Newton: 6 M N K

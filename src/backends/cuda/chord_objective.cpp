@@ -9,7 +9,8 @@ std::unique_ptr<DeviceChordObjective> make_device_chord_objective(const ChordPat
                                                                   const ChordTarget& target) {
   const CardChordTarget on_card = card_chord_target(target);
   return make_card_chord_objective(
-      cuda::make_card_chord_fit(card_shape(pattern), most_columns, on_card.source),
+      cuda::make_card_chord_fit(
+          card_shape(pattern, target.symmetrized), most_columns, on_card.source),
       on_card.counter);
 }
 

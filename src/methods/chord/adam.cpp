@@ -100,7 +100,10 @@ std::optional<Termination> run_adam(FitState& state,
     while (state.adam_step < steps) {
       const Objective& objective = state.coarse ? objectives.in_floats : objectives.in_doubles;
       const bool finite = evaluate(state, objective, &gradient, monitor);
-      if (needs_doubles(state, monitor)) turn_fine(state, objectives, monitor);
+      if (needs_doubles(state, monitor)) {
+        turn_fine(state, objectives, monitor);
+        continue;  // this step from the gradient in doubles, as a resumed fit would
+      }
       if (const auto reason = monitor.verdict()) return reason;
       if (finite) {
         adam_step(state, gradient.data(), steps, kExactStep, Annealing::kCosine);

@@ -7,7 +7,7 @@
 namespace matapprox::chord_fit {
 
 /// How Adam's step falls to zero: by (1 + cos(pi t/T))/2 or by its square. The first ends lower
-/// where the gradient is exact (nine of ten matrices of shared/design/CHORD.md, 7.3, by 1 to 13 %),
+/// where the gradient is exact (by 1 to 14 % on five matrices of the paper at equal steps),
 /// the second where it is of a sample, whose noise only a small step averages out.
 enum class Annealing { kCosine, kSquaredCosine };
 

@@ -32,7 +32,7 @@ Vector mean_diagonals(Index order, const std::vector<Index>& J, const TargetColu
 /// shorter leads backward, a link of another factor forward. The turn with the smallest residual at
 /// other frequencies is taken, of those with as few to as many links as there are factors.
 /// Throws Interrupted if `control` stops it.
-/// Cost: about 10^5 x (stored numbers / N) flops a step, 600 steps a turn, log2 N turns.
+/// Cost: about 10^5 x (stored numbers / N) flops a step, 600 steps each, from M + 1 identities.
 std::optional<Vector> circulant_start(const ChordPattern& pattern,
                                       const Vector& diagonals,
                                       std::uint64_t seed,

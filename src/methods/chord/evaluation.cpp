@@ -30,13 +30,12 @@ Evaluation::Evaluation(const Form& form,
                        const ChordObjectiveMaker& on_card)
     : form_(form), target_(target), control_(control), all_(index_range(0, form.pattern.order)) {
   if (!control.on_device) return;
-  if (form.symmetrized())
-    throw NotAvailable("chord: symmetrized fits run on the processor only, leave out the device");
   const auto columns = [this](std::span<const Index> J, double* panel) {
     if (control_.should_stop()) throw Stopped();
     target_.columns(J, panel);
   };
-  card_ = on_card(form.pattern, most_columns, {target.matrix(), target.unit(), columns});
+  card_ = on_card(
+      form.pattern, most_columns, {target.matrix(), target.unit(), columns, form.symmetrized()});
 }
 
 const std::shared_ptr<const BlockPlace>& Evaluation::place() const {

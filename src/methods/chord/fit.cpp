@@ -74,6 +74,7 @@ Index segment_length(const ChordPattern& pattern) {
 
 std::vector<Index> numbers_of(const std::vector<Form>& forms) {
   std::vector<Index> numbers;
+  numbers.reserve(forms.size());
   for (const Form& form : forms) numbers.push_back(form.pattern.stored_numbers());
   return numbers;
 }
@@ -88,7 +89,8 @@ class Fit {
       : options_(options),
         control_(control),
         on_card_(on_card),
-        forms_(forms_of(A, options)),
+        start_pattern_(start_pattern_of(A.rows(), options, control)),
+        forms_(forms_of(A, options, start_pattern_, control)),
         numbers_(numbers_of(forms_)),
         schedule_(schedule_of(options, forms_, is_warm(options, control))),
         sample_(sample_of(schedule_, A.rows(), options.seed)),
@@ -143,6 +145,16 @@ class Fit {
     return state_of(*monitor_.kept());
   }
 
+  /// Of the caller's factors, or of those that a fit to be resumed was started from.
+  static std::optional<ChordPattern> start_pattern_of(Index order,
+                                                      const ChordOptions& options,
+                                                      const RunControl& control) {
+    if (control.resume != nullptr && !control.resume->empty())
+      return saved_start_pattern(*control.resume, order);
+    if (!options.warm_start) return std::nullopt;
+    return options.warm_start->pattern;
+  }
+
   static bool is_warm(const ChordOptions& options, const RunControl& control) {
     const bool resumed = control.resume != nullptr && !control.resume->empty();
     return resumed ? control.resume->counter("warm") != 0 : options.warm_start != nullptr;
@@ -170,9 +182,10 @@ class Fit {
   /// From here on the objective is that of another form.
   void use_form(Index number) {
     if (evaluation_ && used_form_ == number) return;
-    evaluation_ =
-        std::make_unique<Evaluation>(form(number), target_, most_columns(), control_, on_card_);
-    if (card_failed_) evaluation_->leave_card();
+    evaluation_.reset();  // what it holds on a card makes room
+    const ChordObjectiveMaker none;
+    evaluation_ = std::make_unique<Evaluation>(
+        form(number), target_, most_columns(), control_, card_failed_ ? none : on_card_);
     used_form_ = number;
   }
 
@@ -198,12 +211,13 @@ class Fit {
     FitState state;
     state.descent = number;
     state.warm = options_.warm_start != nullptr;
+    if (start_pattern_) state.start_pattern = *start_pattern_;
     const bool from_best = next.from == Descent::From::kBest;
     state.form = from_best || next.form == Descent::kBestForm ? monitor_.best_form() : next.form;
     use_form(state.form);
     if (from_best) {
       state.phase = FitState::Phase::kNewton;
-      state.point = copy_of(monitor_.best());
+      state.point = placed(chord_fit::numbers_of(monitor_.best()));
       return state;
     }
     const ChordPattern& pattern = form(state.form).pattern;
@@ -220,12 +234,6 @@ class Fit {
   }
 
   TallBlock placed(const Vector& numbers) const { return vector_at(evaluation_->place(), numbers); }
-
-  static TallBlock copy_of(const TallBlock& vector) {
-    TallBlock result(vector.place(), vector.rows(), 1);
-    copy(vector.columns(), result.columns());
-    return result;
-  }
 
   /// Whether the error after a form's pilot is near the best one's, and another one's is too.
   bool is_contender(Index number) const {
@@ -287,7 +295,14 @@ class Fit {
         [this](std::span<const Index> J, const double* values, double* gradient) {
           return evaluation_->of_sample(J, values, gradient);
         };
-    if (state.adam_step == 0 && !state.warm) fit_start(state);
+    if (state.adam_step == 0 && !state.warm) {
+      try {
+        fit_start(state);
+      } catch (const Interrupted&) {
+        if (!monitor_.has_best()) throw;
+        return end_with(monitor_.verdict().value_or(Termination::kInterrupted));
+      }
+    }
     const auto end = run_sampled_adam(
         state, objective, *sample_, descent(state.descent).adam_steps, monitor_, control_);
     halvings_ = state.earlier_halvings + state.halvings;
@@ -296,21 +311,24 @@ class Fit {
 
   /// A circulant start, where the matrix has something of one, in place of the random one.
   void fit_start(FitState& state) {
+    if (diagonals_.size() == 0) diagonals_ = diagonals_of_target();
+    const Index draw = descent(state.descent).draw;
+    if (auto point =
+            circulant_start(form(state.form).pattern, diagonals_, options_.seed, draw, control_))
+      state.point = placed(*point);
+  }
+
+  Vector diagonals_of_target() {
     std::vector<Index> columns;
     for (Index t = 0; columns.size() < kStartColumns && t * schedule_.columns_per_step < order();
          ++t) {
       const std::vector<Index> more = sample_->step(t);
       columns.insert(columns.end(), more.begin(), more.end());
     }
-    const Vector diagonals =
-        mean_diagonals(order(), columns, [this](std::span<const Index> J, double* panel) {
-          if (control_.should_stop()) control_.throw_if_stopped("chord");
-          target_.columns(J, panel);
-        });
-    const Index draw = descent(state.descent).draw;
-    if (auto point =
-            circulant_start(form(state.form).pattern, diagonals, options_.seed, draw, control_))
-      state.point = placed(*point);
+    return mean_diagonals(order(), columns, [this](std::span<const Index> J, double* panel) {
+      if (control_.should_stop()) control_.throw_if_stopped("chord");
+      target_.columns(J, panel);
+    });
   }
 
   Index order() const { return target_.order(); }
@@ -376,6 +394,7 @@ class Fit {
   const ChordOptions& options_;
   const RunControl& control_;
   const ChordObjectiveMaker& on_card_;
+  std::optional<ChordPattern> start_pattern_;
   std::vector<Form> forms_;
   std::vector<Index> numbers_;  ///< that each form stores
   Schedule schedule_;
@@ -389,13 +408,17 @@ class Fit {
   std::string held_out_;
   std::string card_failure_;
   bool card_failed_ = false;
+  Vector diagonals_;    ///< of the target, for the starts of a sampled fit
   bool ended_ = false;  ///< no further descent
 };
 
 /// Among which forms the choice was, and by what.
 std::string Fit::choice_text() const {
   if (forms_.size() == 1) return "";
-  if (schedule_.pilots == 0) return fmt::format("the best of {} patterns in turn", forms_.size());
+  if (schedule_.pilots == 0) {
+    const std::size_t begun = monitor_.errors_of_descents().size() + 1;
+    return fmt::format("the best of {} patterns in turn", std::min(begun, forms_.size()));
+  }
   const std::vector<double> errors = monitor_.errors_of_descents();
   std::vector<std::string> rounds;
   for (const Index first : {Index{0}, schedule_.pilots}) {
@@ -416,11 +439,13 @@ std::string Fit::message(const Form& its_form) const {
   std::vector<std::string> parts;
   ChordOptions plain = options_;
   plain.budget = {};
-  const bool equal_factors = options_.pattern != ChordFitPattern::kMixedRadix;
-  if (forms_.size() == 1 && equal_factors &&
-      chord_pattern(order(), plain).factors() != its_form.pattern.factors())
+  const bool grows_by_factors = forms_.size() == 1 && options_.budget.is_set() &&
+                                options_.pattern != ChordFitPattern::kMixedRadix &&
+                                !options_.warm_start;
+  if (grows_by_factors && chord_pattern(order(), plain).factors() != its_form.pattern.factors()) {
     parts.push_back(
         fmt::format("{} factors, as many as the budget admits", its_form.pattern.factors()));
+  }
   if (const std::string choice = choice_text(); !choice.empty()) parts.push_back(choice);
   if (const std::string missed = unreachable_text(its_form.pattern); !missed.empty())
     parts.push_back(missed);

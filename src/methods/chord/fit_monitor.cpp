@@ -52,6 +52,12 @@ void FitMonitor::keep(const ConstTallColumns& point, Index form, double f, Best&
   best.form = form;
 }
 
+void FitMonitor::restate_best_of_descent(double f) {
+  now_.objective = f;
+  if (!history_.empty() && history_.back().iteration == count_)
+    history_.back().relative_error = best_error();
+}
+
 void FitMonitor::begin_descent() {
   ended_at_.push_back(now_.objective);
   if (now_.objective < earlier_.objective) std::swap(now_, earlier_);

@@ -26,7 +26,7 @@ class FitMonitor {
   /// best.
   void offer(const ConstTallColumns& point, Index form, double f, Index count);
   /// f of the best point of this descent, evaluated anew with more digits.
-  void restate_best_of_descent(double f) { now_.objective = f; }
+  void restate_best_of_descent(double f);
 
   /// From here on the points are those of another descent.
   void begin_descent();

@@ -44,6 +44,44 @@ TallBlock vector_at(const std::shared_ptr<const BlockPlace>& place, const Vector
   return numbers.size() > 0 ? TallBlock(place, numbers) : TallBlock();
 }
 
+namespace {
+
+/// All links of each factor, and all offsets, as numbers.
+std::pair<Vector, Vector> pattern_numbers(const ChordPattern& pattern) {
+  Vector links(pattern.factors());
+  Vector offsets(pattern.order == 0 ? 0 : pattern.stored_numbers() / pattern.order);
+  Index at = 0;
+  for (Index m = 0; m < pattern.factors(); ++m) {
+    links(m) = static_cast<double>(pattern.links(m));
+    for (const Index offset : pattern.offsets[static_cast<std::size_t>(m)])
+      offsets(at++) = static_cast<double>(offset);
+  }
+  return {links, offsets};
+}
+
+}  // namespace
+
+std::optional<ChordPattern> saved_start_pattern(const ResumeState& saved, Index order) {
+  if (saved.counter("warm") == 0) return std::nullopt;
+  const Vector& links = saved.array("start_links");
+  const Vector& offsets = saved.array("start_offsets");
+  const auto are_counts = [](const Vector& numbers) {
+    return ((numbers.array() >= 0) && (numbers.array() < 1e15)).all();
+  };
+  require(are_counts(links) && are_counts(offsets) &&
+              links.sum() == static_cast<double>(offsets.size()),
+          "chord: the state to resume contradicts itself");
+  ChordPattern pattern{order, {}};
+  Index at = 0;
+  for (const double count : links) {
+    auto& list = pattern.offsets.emplace_back();
+    for (Index k = 0; k < static_cast<Index>(count); ++k)
+      list.push_back(static_cast<Index>(offsets(at++)));
+  }
+  pattern.validate();
+  return pattern;
+}
+
 void save(const FitState& state, ResumeState& saved) {
   saved.counters.emplace_back("phase", static_cast<Index>(state.phase));
   saved.counters.emplace_back("descent", state.descent);
@@ -60,6 +98,11 @@ void save(const FitState& state, ResumeState& saved) {
   saved.arrays.emplace_back("mean", numbers_of(state.mean));
   saved.arrays.emplace_back("square", numbers_of(state.square));
   saved.arrays.emplace_back("costs", state.costs);
+  if (state.warm) {
+    auto [links, offsets] = pattern_numbers(state.start_pattern);
+    saved.arrays.emplace_back("start_links", std::move(links));
+    saved.arrays.emplace_back("start_offsets", std::move(offsets));
+  }
   saved.arrays.emplace_back("damping", Eigen::Vector2d(state.damping, state.damping_growth));
 }
 
@@ -75,7 +118,7 @@ FitState load_fit_state(const ResumeState& saved,
   state.phase = static_cast<FitState::Phase>(phase);
   state.descent = saved.counter("descent");
   state.form = saved.counter("form");
-  state.coarse = saved.counter("coarse") != 0;
+  state.coarse = saved.counter("coarse") != 0 && place->on_host();
   state.earlier_count = saved.counter("earlier_count");
   state.earlier_halvings = saved.counter("earlier_halvings");
   state.warm = saved.counter("warm") != 0;

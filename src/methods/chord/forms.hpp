@@ -1,10 +1,12 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "kernels/chord.hpp"
 #include "matapprox/core/linear_operator.hpp"
+#include "matapprox/core/run_control.hpp"
 #include "matapprox/methods/chord.hpp"
 
 namespace matapprox::chord_fit {
@@ -19,9 +21,13 @@ struct Form {
   bool symmetrized() const { return form == kernels::ChordForm::kSymmetrized; }
 };
 
-/// The forms that `options` asks to fit A in: one, or with pattern `auto` those to choose from,
-/// each within the budget. Throws as chord_pattern, and InvalidArgument if a matrix that is not
-/// symmetric is to be symmetrized.
-std::vector<Form> forms_of(const LinearOperator& A, const ChordOptions& options);
+/// The forms that `options` asks to fit A in: that of the factors to start from, `start_pattern`,
+/// unless another is named; one; or with pattern `auto` those to choose from that the budget
+/// admits. Throws as chord_pattern, and InvalidArgument if a matrix that is not symmetric is to be
+/// symmetrized.
+std::vector<Form> forms_of(const LinearOperator& A,
+                           const ChordOptions& options,
+                           const std::optional<ChordPattern>& start_pattern,
+                           const RunControl& control);
 
 }  // namespace matapprox::chord_fit

@@ -1,3 +1,5 @@
+#include "methods/chord/pattern.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,7 +7,6 @@
 #include <string_view>
 
 #include "core/require.hpp"
-#include "matapprox/methods/chord.hpp"
 
 namespace matapprox {
 namespace {
@@ -102,19 +103,6 @@ ChordPattern named_pattern(Index n, const ChordOptions& options, bool& list_per_
   return pattern;
 }
 
-void require_within(const ChordPattern& pattern, const StorageBudget& budget) {
-  const Storage stored = storage_of(pattern.stored_numbers(), budget);
-  if (budget.admits(stored, pattern.order, pattern.order)) return;
-  throw BudgetTooSmall(
-      fmt::format("chord: {} factors of order {} store {} numbers ({} bytes), more than the "
-                  "budget of {}",
-                  pattern.factors(),
-                  pattern.order,
-                  stored.numbers,
-                  stored.bytes,
-                  budget.text()));
-}
-
 /// With as many links as the budget admits, up to n^2 numbers; without one, as many as the
 /// reference pattern has.
 ChordPattern mixed_radix_pattern(Index n, const ChordOptions& options) {
@@ -136,12 +124,25 @@ ChordPattern mixed_radix_pattern(Index n, const ChordOptions& options) {
   try {
     return chord_mixed_radix_pattern(n, links);
   } catch (const InvalidArgument&) {
-    require_within(reference, budget);  // the budget is to blame, if there is one
+    chord_fit::require_within(reference, budget);  // the budget is to blame, if there is one
     throw;
   }
 }
 
 }  // namespace
+
+void chord_fit::require_within(const ChordPattern& pattern, const StorageBudget& budget) {
+  const Storage stored = storage_of(pattern.stored_numbers(), budget);
+  if (budget.admits(stored, pattern.order, pattern.order)) return;
+  throw BudgetTooSmall(
+      fmt::format("chord: {} factors of order {} store {} numbers ({} bytes), more than the "
+                  "budget of {}",
+                  pattern.factors(),
+                  pattern.order,
+                  stored.numbers,
+                  stored.bytes,
+                  budget.text()));
+}
 
 ChordPattern named_chord_pattern(Index n, ChordLinks links) {
   switch (links) {
@@ -173,7 +174,7 @@ ChordPattern chord_pattern(Index n, const ChordOptions& options) {
   pattern.validate();
 
   const StorageBudget& budget = options.budget;
-  require_within(pattern, budget);
+  chord_fit::require_within(pattern, budget);
   if (budget.is_set() && options.factors == 0 && !list_per_factor) grow_to_budget(pattern, budget);
   if (has_alternating_signs(options)) alternate_signs(pattern);
   return pattern;

@@ -72,6 +72,7 @@ bool is_affordable(const Form& form) { return form.pattern.stored_numbers() <= k
 Index chosen(Index given, Index by_effort) { return given < 0 ? by_effort : given; }
 
 constexpr Index kMostSteps = 1000000000;
+constexpr Index kMostStarts = 100000;
 
 void check(const ChordOptions& options) {
   const auto check_count = [](const char* name, Index value) {
@@ -79,6 +80,8 @@ void check(const ChordOptions& options) {
     require(value <= kMostSteps, "chord: {} {} is above {}", name, value, kMostSteps);
   };
   require(options.starts != 0, "chord: starts 0 is below 1");
+  require(
+      options.starts <= kMostStarts, "chord: starts {} is above {}", options.starts, kMostStarts);
   check_count("starts", options.starts);
   check_count("adam_steps", options.adam_steps);
   check_count("max_iterations", options.max_iterations);

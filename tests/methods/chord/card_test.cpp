@@ -110,6 +110,42 @@ TEST(ChordOnCard, ASampledFitEndsWhereThatOfTheProcessorEnds) {
   }
 }
 
+TEST(ChordOnCard, ASymmetrizedFitEndsWhereThatOfTheProcessorEnds) {
+  const Matrix noise = test::random_matrix(40, 40);
+  const DenseOperator A(noise + noise.transpose());
+  for (const Index columns : {0, 8}) {
+    const ChordOptions options{.symmetrize = true,
+                               .starts = 1,
+                               .adam_steps = 20,
+                               .max_iterations = 0,
+                               .newton_steps = 0,
+                               .columns_per_step = columns};
+    const Approximation device = fit_chord(A, options, on_card(), card());
+    EXPECT_TRUE(device.symmetrized());
+    EXPECT_CLOSE(values_of(device), values_of(chord(A, options)), 1e-9);
+  }
+}
+
+/// What was begun in floats on a processor goes on in doubles on the card.
+TEST(ChordOnCard, GoesOnFromACheckpointOfTheProcessor) {
+  const DenseOperator A(test::random_matrix(70, 70));
+  const ChordOptions options{.adam_steps = 30, .max_iterations = 3};
+  ResumeState state;
+  RunControl control;
+  control.checkpoint_seconds = 0;
+  control.checkpoint = [&](const Approximation&, const ResumeState& saved) {
+    if (saved.counter("phase") == 0) state = saved;
+  };
+  const Approximation host = chord(A, options, control);
+  ASSERT_EQ(state.counter("coarse"), 1);
+  RunControl resume = on_card();
+  resume.resume = &state;
+  const Approximation device = fit_chord(A, options, resume, card());
+  EXPECT_NEAR(device.summary.history.back().relative_error,
+              host.summary.history.back().relative_error,
+              1e-3);
+}
+
 TEST(ChordOnCard, AdamStepsAreThoseOfTheProcessor) {
   const Vector x = test::random_matrix(1000, 1);
   const Vector g = test::random_matrix(1000, 1, 2);

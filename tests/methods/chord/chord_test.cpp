@@ -93,7 +93,7 @@ TEST(Chord, OnlyASymmetricMatrixIsSymmetrized) {
                  "symmetrize is for a symmetric matrix");
 }
 
-/// A band that only the right form can hold: the best form of each kind of matrix is found.
+/// Of noise, the symmetric part has twice as many free numbers for each entry.
 TEST(Chord, AutoTakesTheFormThatFitsAndSaysWhatItTried) {
   const Index n = 90;
   const Matrix noise = random_matrix(n, n);
@@ -134,6 +134,33 @@ TEST(Chord, AWarmStartBringsItsPatternAlong) {
   EXPECT_REFUSED(InvalidArgument,
                  chord(A, {.pattern = ChordFitPattern::kReference, .warm_start = start}),
                  "the warm start has another pattern");
+}
+
+TEST(Chord, AWarmStartObeysTheBudgetAndNoChoice) {
+  const auto start = std::make_shared<ChordFactors>(random_chain(chord_reference_pattern(20)));
+  const DenseOperator A(random_matrix(20, 20));
+  EXPECT_REFUSED(BudgetTooSmall,
+                 chord(A, {.budget = parse_budget("100"), .warm_start = start}),
+                 "more than the budget of 100");
+  EXPECT_REFUSED(InvalidArgument, chord(A, {.factors = 3, .warm_start = start}), "factors is 3");
+  EXPECT_REFUSED(InvalidArgument,
+                 chord(A, {.pattern = ChordFitPattern::kAuto, .warm_start = start}),
+                 "which auto cannot choose");
+  auto wrong = std::make_shared<ChordFactors>(*start);
+  wrong->pattern.offsets[1][2] = 20;
+  EXPECT_REFUSED(InvalidArgument, chord(A, {.warm_start = wrong}), "outside 0..19");
+}
+
+/// Less than the alternating pattern stores, enough for three factors.
+TEST(Chord, AutoLeavesOutWhatTheBudgetDoesNotAdmit) {
+  const DenseOperator A(random_matrix(100, 100));
+  const ChordOptions options{.pattern = ChordFitPattern::kAuto,
+                             .budget = parse_budget("4000"),
+                             .effort = ChordEffort::kFast,
+                             .max_iterations = 5};
+  const Approximation result = chord(A, options);
+  EXPECT_EQ(result.storage().numbers, 4000);
+  EXPECT_EQ(result.summary.form, "mixed_radix");
 }
 
 TEST(Chord, HighIsNeverAboveDefault) {

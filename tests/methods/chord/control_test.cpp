@@ -110,6 +110,48 @@ TEST(ChordControl, ResumedFromAnyCheckpointEndsAtTheSameBits) {
   EXPECT_GE(later, 1);
 }
 
+/// The pattern is the start's, which a resumed fit is not given.
+TEST(ChordControl, AWarmStartGoesOnWithItsPattern) {
+  auto start = std::make_shared<ChordFactors>();
+  start->pattern = chord_reference_pattern(20);
+  for (Index p = 0; p < start->pattern.stored_numbers(); ++p)
+    start->values.push_back(0.3 + 0.1 * random_normal(3, RandomStream::kGenerator, 1, p));
+  const DenseOperator A(test::random_matrix(20, 20));
+  ChordOptions options{.max_iterations = 60, .newton_steps = 0, .tolerance = 0};
+  options.warm_start = start;
+  Recorder recorder;
+  const Approximation whole = chord(A, options, recorder.control);
+  options.warm_start = nullptr;
+  ASSERT_GT(recorder.checkpoints.size(), 20U);
+  for (const std::size_t i : {0U, 20U}) {
+    RunControl control;
+    control.resume = &recorder.checkpoints[i].state;
+    const Approximation resumed = chord(A, options, control);
+    EXPECT_EQ(chain_of(resumed).pattern, start->pattern);
+    EXPECT_EQ(chain_of(resumed).values, chain_of(whole).values);
+  }
+}
+
+/// A stop just where the error comes under 1e-3 and floats give way to doubles, as anywhere else.
+TEST(ChordControl, AStopWhereFloatsEndChangesNothing) {
+  const ChordOptions options{.offsets = "0,1;0,1", .adam_steps = 900, .max_iterations = 5};
+  const DenseOperator op(Matrix::Identity(70, 70));
+  const Approximation whole = chord(op, options);
+  std::atomic<bool> stop{false};
+  RunControl control;
+  control.stop = &stop;
+  control.progress = [&](const Progress& now) {
+    if (now.relative_error < 1e-3) stop = true;
+  };
+  ResumeState state;
+  control.checkpoint = [&](const Approximation&, const ResumeState& saved) { state = saved; };
+  const Approximation part = chord(op, options, control);
+  ASSERT_EQ(part.summary.termination, Termination::kInterrupted);
+  RunControl rest;
+  rest.resume = &state;
+  EXPECT_EQ(chain_of(chord(op, options, rest)).values, chain_of(whole).values);
+}
+
 /// Resumes from every 77th checkpoint and returns how many of these each descent had.
 std::vector<Index> descents_resumed(const Matrix& matrix) {
   const DenseOperator A(matrix);

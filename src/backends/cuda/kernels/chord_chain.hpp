@@ -12,6 +12,7 @@ namespace matapprox::cuda {
 struct ChordShape {
   Index order = 0;
   std::vector<std::vector<Index>> offsets;  ///< a list for each factor, each in 0..order-1
+  bool symmetrized = false;  ///< of an objective: it is that of (P + P^T) / 2, P the product
 
   Index factors() const { return static_cast<Index>(offsets.size()); }
   Index links(Index m) const {

@@ -65,24 +65,26 @@ struct SparsePanel {
   }
 };
 
-/// t -= x; the square of the difference.
+/// t -= x, or t = (t + u) / 2 - x where there is a u; the square of the result.
 template <class T>
 struct SubtractAndSquare {
   T* t = nullptr;
   const T* x = nullptr;
-  MATAPPROX_HD T read(Index i) const { return t[i] - x[i]; }
+  const T* u = nullptr;
+  MATAPPROX_HD T read(Index i) const { return (u == nullptr ? t[i] : (t[i] + u[i]) / T(2)) - x[i]; }
   MATAPPROX_HD double add(Index i, T difference) const {
     t[i] = difference;
     return static_cast<double>(difference) * static_cast<double>(difference);
   }
 };
 
-/// f = 1/2 sum over columns c of |W_1...W_M e_c - X e_c|^2, its gradient and J^T J v, by panels of
-/// `width` columns, as kernels::chord_objective of the library does it on the host: no n x n array
-/// unless the target is one. Values, gradients and directions are in the device's layout.
+/// f = 1/2 sum over columns c of |Z e_c - X e_c|^2, Z = W_1...W_M or its symmetric part, as the
+/// shape says, its gradient and J^T J v (of the product only), by panels of `width` columns, as
+/// kernels::chord_objective of the library does it on the host: no n x n array unless the target is
+/// one. Values, gradients and directions are in the device's layout.
 ///
 /// Panels come one after the other on one stream, so sums have one order. Memory: (M + 4) n width
-/// numbers. Work per column: 6 M n K flops, 8 for J^T J v.
+/// numbers. Work per column: 6 M n K flops, 8 where symmetrized and for J^T J v.
 ///
 /// Columns(queue, first, count, panel) has to fill a panel of the target with the columns at places
 /// first .. first+count-1 of the list, zeros behind.
@@ -112,8 +114,9 @@ class ChordObjective {
       const Index own = count - first < width_ ? count - first : width_;
       multiply_units(values, columns + first, own);
       target(queue_, first, own, extra(0));
+      const T* transposed = chain_.shape().symmetrized ? transposed_units(values) : nullptr;
       sum_elements(queue_,
-                   SubtractAndSquare<T>{panel(0), extra(0)},
+                   SubtractAndSquare<T>{panel(0), extra(0), transposed},
                    panel_numbers_,
                    parts_.data(),
                    sums.data() + p);
@@ -164,6 +167,20 @@ class ChordObjective {
       chain_.multiply(
           m, values + shape.first_value(m), panel(m + 1), panel(m), width_, false, false);
     }
+  }
+
+  /// W_M^T ... W_1^T E for the unit columns E of panel(M), in one of two extra panels.
+  const T* transposed_units(const T* values) {
+    const ChordShape& shape = chain_.shape();
+    const T* from = panel(shape.factors());
+    T* to = extra(1);
+    T* other = extra(2);
+    for (Index m = 0; m < shape.factors(); ++m) {
+      chain_.multiply(m, values + shape.first_value(m), from, to, width_, true, false);
+      from = to;
+      std::swap(to, other);
+    }
+    return from;
   }
 
   /// gradient += that of <G, W_1...W_M E>, G in panel 0; panel m turns from T_m into G_m.
