@@ -12,8 +12,8 @@
 namespace matapprox::chord_fit {
 namespace {
 
-/// Up to this order a choice among all forms includes the reference pattern: it is better where a
-/// few entries are the whole matrix (MiniBooNE of the paper's Table 1), and costs little there.
+/// Up to this order a choice among all forms includes the reference pattern, which costs little
+/// there: the choice is then seldom above what that pattern alone would reach.
 constexpr Index kSmallOrder = 64;
 
 kernels::ChordForm form_named(bool symmetrized) {
