@@ -23,6 +23,7 @@ std::string kind_of(const Factor& factor) {
     std::string operator()(const ChordFactors& chain) const {
       return fmt::format("chord chain of {}", chain.pattern.factors());
     }
+    std::string operator()(const Permutation&) const { return "permutation"; }
     std::string operator()(const RandomProjection& projection) const {
       return fmt::format(
           "{} projection from seed {}", enum_name(projection.kind()), projection.seed());

@@ -46,6 +46,7 @@
 #include "matapprox/factors/chord_factors.hpp"
 #include "matapprox/factors/chord_product.hpp"
 #include "matapprox/factors/factor_product.hpp"
+#include "matapprox/factors/permutation.hpp"
 #include "matapprox/factors/random_projection.hpp"
 #include "matapprox/io/delimited.hpp"
 #include "matapprox/io/edge_list.hpp"

@@ -43,7 +43,7 @@ CardChordTarget card_chord_target(const ChordTarget& target) {
   CardChordTarget result;
   const bool is_kernel = dynamic_cast<const KernelOperator*>(&A) != nullptr;
   const bool is_sparse = dynamic_cast<const SparseOperator*>(&A) != nullptr;
-  if (is_kernel || is_sparse) {
+  if ((is_kernel || is_sparse) && !target.ordered) {
     result.links = card_links(A);
     result.counter = counter;
     const cuda::HostFactor& factor = result.links.links.front().factor;

@@ -70,6 +70,9 @@ struct HostFactorMaker {
   cuda::HostFactor operator()(const Vector& F) const {
     return cuda::HostDiagonal{F.size(), F.data()};
   }
+  cuda::HostFactor operator()(const Permutation& F) const {
+    return cuda::HostPermutation{F.rows(), F.sources().data()};
+  }
   cuda::HostFactor operator()(const ChordFactors& F) const {
     return cuda::HostChord{F.pattern.order, F.pattern.offsets, F.values.data(), piece_numbers};
   }
@@ -91,6 +94,8 @@ Index value_card_bytes(const FactorValue& value) {
     return projection->rows() * projection->cols() * kDoubleBytes;
   if (const auto* chain = std::get_if<ChordFactors>(&value))
     return chain->pattern.stored_numbers() * kDoubleBytes;
+  if (const auto* permutation = std::get_if<Permutation>(&value))
+    return permutation->rows() * Index{sizeof(Index)};
   return value_storage(value, Precision::kDouble).bytes;
 }
 

@@ -21,20 +21,22 @@ class DeviceChordObjective {
   virtual double evaluate(std::span<const Index> J, const double* values, double* gradient) = 0;
 };
 
-/// What the factors are fitted to, matrix / unit; both must outlive the objective.
+/// What the factors are fitted to, matrix / unit, its rows and columns perhaps in another order;
+/// both must outlive the objective.
 struct ChordTarget {
   const LinearOperator& matrix;
   double unit = 1;
   /// Fills the row-major N x |J| panel with columns J. May throw what it wants.
   std::function<void(std::span<const Index> J, double* panel)> columns;
+  bool ordered = false;      ///< `columns` have another order than those of `matrix`
   bool symmetrized = false;  ///< the factors are P of (P + P^T) / 2, which is fitted
 };
 
-/// On the first card. Columns of a kernel matrix are made there when they are needed, those of a
-/// sparse one from its entries, which lie there. Of another matrix the whole target is copied there
-/// now, if it takes at most half of the card's free memory and `most_columns` is the order; else
-/// `target.columns` is asked a panel at a time, from the caller's thread. Throws NotAvailable if
-/// there is no card, it is too small, or this build has no CUDA.
+/// On the first card. Columns of a kernel matrix in its own order are made there when they are
+/// needed, those of a sparse one from its entries, which lie there. Of another matrix the whole
+/// target is copied there now, if it takes at most half of the card's free memory and
+/// `most_columns` is the order; else `target.columns` is asked a panel at a time, from the caller's
+/// thread. Throws NotAvailable if there is no card, it is too small, or this build has no CUDA.
 std::unique_ptr<DeviceChordObjective> make_device_chord_objective(const ChordPattern& pattern,
                                                                   Index most_columns,
                                                                   const ChordTarget& target);

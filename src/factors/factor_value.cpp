@@ -19,6 +19,9 @@ struct Overloaded : Visitors... {
 template <class... Visitors>
 Overloaded(Visitors...) -> Overloaded<Visitors...>;
 
+/// Of an index below `count`.
+Index index_bytes(Index count) { return count > std::numeric_limits<std::int32_t>::max() ? 8 : 4; }
+
 Matrix sparse_product(const SparseMatrix& A, const ConstBlock& X) {
   Matrix Y(A.rows(), X.cols());
   kernels::sparse_apply(A, X, Y);
@@ -104,6 +107,9 @@ Storage value_storage(const FactorValue& value, Precision precision) {
           [](const RandomProjection&) {
             return Storage{0, 0};
           },
+          [](const Permutation& v) {
+            return Storage{v.rows(), permutation_bytes(v.rows())};
+          },
           [&](const auto& v) {
             return Storage{v.size(), v.size() * width};
           }},
@@ -114,22 +120,23 @@ double value_multiplications(const FactorValue& value) {
   if (const auto* R = std::get_if<RandomProjection>(&value)) {
     return static_cast<double>(R->rows()) * static_cast<double>(R->cols());
   }
+  if (std::holds_alternative<Permutation>(value)) return 0;
   return static_cast<double>(value_storage(value, Precision::kDouble).numbers);
 }
 
 Matrix apply_value(const FactorValue& value, bool transposed, const ConstBlock& X) {
   return std::visit(
-      Overloaded{[&](const Matrix& F) {
-                   return transposed ? kernels::transpose_product(F, X) : kernels::product(F, X);
-                 },
-                 [&](const SparseMatrix& F) {
-                   return transposed ? sparse_transpose_product(F, X) : sparse_product(F, X);
-                 },
-                 [&](const Vector& F) { return Matrix(F.asDiagonal() * X); },
-                 [&](const ChordFactors& F) { return chord_value_product(F, transposed, X); },
-                 [&](const RandomProjection& F) {
-                   return transposed ? F.apply_transpose(X) : F.apply(X);
-                 }},
+      Overloaded{
+          [&](const Matrix& F) {
+            return transposed ? kernels::transpose_product(F, X) : kernels::product(F, X);
+          },
+          [&](const SparseMatrix& F) {
+            return transposed ? sparse_transpose_product(F, X) : sparse_product(F, X);
+          },
+          [&](const Vector& F) { return Matrix(F.asDiagonal() * X); },
+          [&](const ChordFactors& F) { return chord_value_product(F, transposed, X); },
+          [&](const RandomProjection& F) { return transposed ? F.apply_transpose(X) : F.apply(X); },
+          [&](const Permutation& F) { return transposed ? F.apply_transpose(X) : F.apply(X); }},
       value);
 }
 
@@ -150,6 +157,7 @@ std::span<const double> stored_values(const FactorValue& value) {
                  },
                  [](const ChordFactors& v) { return std::span<const double>(v.values); },
                  [](const RandomProjection&) { return std::span<const double>(); },
+                 [](const Permutation&) { return std::span<const double>(); },
                  [](const auto& v) {
                    return std::span<const double>(v.data(), static_cast<std::size_t>(v.size()));
                  }},
@@ -167,14 +175,16 @@ FactorValue value_as_float(const FactorValue& value) {
                           std::transform(v.values.begin(), v.values.end(), v.values.begin(), round);
                         },
                         [](RandomProjection&) {},
+                        [](Permutation&) {},
                         [&](auto& v) { v = v.unaryExpr(round).eval(); }},
              result);
   return result;
 }
 
+Index permutation_bytes(Index n) { return n * index_bytes(n); }
+
 Index sparse_bytes(Index rows, Index cols, Index nonzeros, Precision precision) {
-  const Index index_bytes = cols > std::numeric_limits<std::int32_t>::max() ? 8 : 4;
-  return nonzeros * (bytes_per_value(precision) + index_bytes) + (rows + 1) * 8;
+  return nonzeros * (bytes_per_value(precision) + index_bytes(cols)) + (rows + 1) * 8;
 }
 
 }  // namespace matapprox

@@ -17,7 +17,8 @@ double value_multiplications(const FactorValue& value);
 Matrix apply_value(const FactorValue& value, bool transposed, const ConstBlock& X);
 /// F(:, J), or F^T(:, J) if `transposed`: a gather where the value is dense, not a product.
 Matrix value_columns(const FactorValue& value, bool transposed, std::span<const Index> J);
-/// The numbers that the value stores; none for a random projection.
+/// The floating-point numbers that the value stores; none for a random projection or a
+/// permutation.
 std::span<const double> stored_values(const FactorValue& value);
 /// Every number rounded to float.
 FactorValue value_as_float(const FactorValue& value);

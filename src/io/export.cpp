@@ -49,6 +49,15 @@ SparseMatrix diagonal_matrix(const Vector& d) {
   return D;
 }
 
+SparseMatrix permutation_matrix(const Permutation& permutation) {
+  SparseMatrix P(permutation.rows(), permutation.cols());
+  P.reserve(Eigen::Matrix<Index, Eigen::Dynamic, 1>::Constant(P.rows(), 1));
+  for (Index i = 0; i < P.rows(); ++i)
+    P.insert(i, permutation.sources()[static_cast<std::size_t>(i)]) = 1;
+  P.makeCompressed();
+  return P;
+}
+
 FileMatrix transposed(const FileMatrix& matrix) {
   return std::visit(
       [](const auto& A) -> FileMatrix { return std::decay_t<decltype(A)>(A.transpose()); }, matrix);
@@ -64,6 +73,7 @@ std::vector<FileMatrix> matrices_of(const FactorValue& value, const std::string&
                    "the random matrix " + name);
     return {R->columns(0, R->cols())};
   }
+  if (const auto* P = std::get_if<Permutation>(&value)) return {permutation_matrix(*P)};
   const auto& chain = std::get<ChordFactors>(value);
   std::vector<FileMatrix> result;
   for (Index m = 0; m < chain.pattern.factors(); ++m) result.emplace_back(chord_factor(chain, m));

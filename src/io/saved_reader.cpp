@@ -150,6 +150,10 @@ RandomProjection read_random(const Place& group) {
           size_attribute(group, "cols")};
 }
 
+Permutation read_permutation(const Place& group) {
+  return Permutation(hdf5::read_integers(group, "sources"));
+}
+
 std::shared_ptr<const FactorValue> read_value(const Place& group) {
   const int kind = choice(group, "kind of factor", hdf5::get_text(group, "kind"), schema::kKinds);
   const auto share = [](auto value) {
@@ -164,8 +168,10 @@ std::shared_ptr<const FactorValue> read_value(const Place& group) {
       return share(read_diagonal(group));
     case 3:
       return share(read_chord(group));
-    default:
+    case 4:
       return share(read_random(group));
+    default:
+      return share(read_permutation(group));
   }
 }
 

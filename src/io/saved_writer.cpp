@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -84,6 +85,18 @@ void write_value(const Place& group, const RandomProjection& R, Precision) {
   hdf5::put_seed(group, "seed", R.seed());
   hdf5::put_integer(group, "rows", R.rows());
   hdf5::put_integer(group, "cols", R.cols());
+}
+
+void write_value(const Place& group, const Permutation& P, Precision) {
+  hdf5::write_integers(group, "sources", P.sources(), P.cols() < schema::kNarrowColumns);
+}
+
+Index version_of(const Approximation& approximation) {
+  const auto& factors = approximation.factors();
+  const bool permutes = std::any_of(factors.begin(), factors.end(), [](const Factor& factor) {
+    return std::holds_alternative<Permutation>(*factor.value);
+  });
+  return permutes ? schema::kVersion : schema::kVersionWithoutPermutations;
 }
 
 /// Distinct values get a group each, in the order in which the factors first use them.
@@ -186,7 +199,7 @@ void save(const std::string& path, const Approximation& approximation, const Sav
   hdf5::OutputFile output(path);
   const Place root{output.file(), path};
   hdf5::put_text(root, "format", schema::kFormat);
-  hdf5::put_integer(root, "format_version", schema::kVersion);
+  hdf5::put_integer(root, "format_version", version_of(approximation));
   hdf5::put_text(root, "writer", "matapprox " MATAPPROX_VERSION);
   hdf5::put_integer(root, "rows", approximation.rows());
   hdf5::put_integer(root, "cols", approximation.cols());

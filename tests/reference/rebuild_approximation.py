@@ -194,6 +194,11 @@ def value_matrix(group):
         for W in chord_factors(group):
             product = W if product is None else product @ W
         return product
+    if kind == "permutation":
+        sources = numbers(group, "sources")
+        P = np.zeros((len(sources), len(sources)))
+        P[np.arange(len(sources)), sources] = 1
+        return P
     if kind == "random":
         return random_matrix(text(group.attrs["distribution"]), int(group.attrs["seed"]),
                              int(group.attrs["rows"]), int(group.attrs["cols"]))
@@ -203,7 +208,7 @@ def value_matrix(group):
 def rebuild(file):
     if text(file.attrs.get("format", b"")) != "matapprox approximation":
         sys.exit("not a saved approximation")
-    if int(file.attrs["format_version"]) > 1:
+    if int(file.attrs["format_version"]) > 2:
         sys.exit("a newer format version")
     made = {}
     product = None

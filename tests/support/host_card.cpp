@@ -57,6 +57,9 @@ struct HostFactorMaker {
   std::shared_ptr<const cuda::CardFactor> operator()(const cuda::HostDiagonal& f) const {
     return std::make_shared<cuda::DiagonalFactor<HostQueue>>(queue, f);
   }
+  std::shared_ptr<const cuda::CardFactor> operator()(const cuda::HostPermutation& f) const {
+    return std::make_shared<cuda::PermutationFactor<HostQueue>>(queue, f);
+  }
   std::shared_ptr<const cuda::CardFactor> operator()(const cuda::HostChord& f) const {
     return cuda::make_chord_factor(queue, f);
   }

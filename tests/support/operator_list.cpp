@@ -142,6 +142,31 @@ OperatorCase chord_case(bool symmetrized) {
       expected};
 }
 
+/// P^T W Q, each a permutation of 7 steps, one of them backward.
+OperatorCase permuted_case() {
+  const Index n = 37;
+  const Matrix W = random_matrix(n, n, 43);
+  std::vector<Index> forward;
+  std::vector<Index> backward;
+  Matrix expected(n, n);
+  for (Index i = 0; i < n; ++i) {
+    forward.push_back(7 * i % n);
+    backward.push_back((n - i) * 7 % n);
+  }
+  for (Index i = 0; i < n; ++i) {
+    for (Index j = 0; j < n; ++j) {
+      expected(forward[static_cast<std::size_t>(i)], backward[static_cast<std::size_t>(j)]) =
+          W(i, j);
+    }
+  }
+  return {"",
+          std::make_shared<FactorProduct>(
+              std::vector<Factor>{make_factor("P", Permutation(forward), true),
+                                  make_factor("W", W),
+                                  make_factor("Q", Permutation(backward))}),
+          expected};
+}
+
 OperatorCase projection_case() {
   const RandomProjection R(ProjectionKind::kSparse, 5, 12, 33);
   const SparseMatrix C = random_sparse(25, 12, 3, 41);
@@ -204,6 +229,7 @@ std::vector<OperatorMaker> make_list() {
       named("low_rank_product", low_rank_case),
       named("chord_product", [] { return chord_case(false); }),
       named("chord_product_symmetrized", [] { return chord_case(true); }),
+      named("permuted_product", permuted_case),
       named("projection_product", projection_case)};
   const auto& kernels = EnumNames<KernelFunction>::values;
   for (std::size_t i = 0; i < kernels.size(); ++i) {

@@ -38,6 +38,13 @@ std::vector<SavedExample> saved_examples() {
       {"SparseWithEmptyRows", Approximation({make_factor("S", SparseMatrix(6, 3))}, {})});
   examples.push_back({"Chord", Approximation({make_factor("W", chain(11))}, {})});
   examples.push_back({"ChordSymmetrized", Approximation({make_factor("W", chain(16))}, {}, true)});
+  const Factor P = make_factor("P", Permutation({3, 0, 10, 1, 9, 2, 4, 8, 7, 5, 6}));
+  const Factor Q = make_factor("Q", Permutation({10, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+  examples.push_back(
+      {"Permuted", Approximation({{"P", P.value, true}, make_factor("W", chain(11)), Q}, {})});
+  examples.push_back(
+      {"PermutedSymmetrized",
+       Approximation({{"P", P.value, true}, make_factor("W", chain(11)), P}, {}, true)});
   for (const auto kind : {ProjectionKind::kGaussian,
                           ProjectionKind::kRademacher,
                           ProjectionKind::kSparse,

@@ -26,6 +26,7 @@ enum class RandomStream : std::uint32_t {
   kTask = 13,
   kShuffle = 14,
   kMeasureColumns = 15,
+  kChordOrder = 16,
 };
 
 /// Counter-based random numbers: a pure function of (seed, stream, i, j), hence the same for any

@@ -8,12 +8,14 @@
 #include "matapprox/core/budget.hpp"
 #include "matapprox/core/linear_operator.hpp"
 #include "matapprox/factors/chord_factors.hpp"
+#include "matapprox/factors/permutation.hpp"
 #include "matapprox/factors/random_projection.hpp"
 
 namespace matapprox {
 
 /// One factor's content. A Vector is a diagonal matrix.
-using FactorValue = std::variant<Matrix, SparseMatrix, Vector, ChordFactors, RandomProjection>;
+using FactorValue =
+    std::variant<Matrix, SparseMatrix, Vector, ChordFactors, RandomProjection, Permutation>;
 
 /// A named factor; a value may be shared (C and C^T), and is then stored and counted once.
 struct Factor {
@@ -44,7 +46,8 @@ class FactorProduct : public LinearOperator {
   bool symmetrized() const { return symmetrized_; }
   Precision precision() const { return precision_; }
   /// What all distinct values take, at the stored precision; sparse factors with 4-byte column
-  /// indices (8 where cols >= 2^31) and 8-byte row pointers.
+  /// indices (8 where cols >= 2^31) and 8-byte row pointers, permutations with one such index a
+  /// row, which counts as a number.
   Storage storage() const;
 
   Index rows() const override;
@@ -70,6 +73,9 @@ class FactorProduct : public LinearOperator {
 /// Bytes of a sparse matrix of that shape: values, column indices (4 bytes, 8 where cols >= 2^31)
 /// and rows + 1 pointers of 8 bytes.
 Index sparse_bytes(Index rows, Index cols, Index nonzeros, Precision precision);
+
+/// Bytes of a permutation of that order: an index a row, of 4 bytes, 8 where n >= 2^31.
+Index permutation_bytes(Index n);
 
 /// The factors with every value rounded to float and marked so; products are still computed in
 /// double. kDouble returns them unchanged.

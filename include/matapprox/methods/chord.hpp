@@ -26,6 +26,16 @@ struct EnumNames<ChordFitPattern> {
       "alternating", "mixed_radix", "auto", "reference", "paper", "torch"};
 };
 
+/// The order of rows and columns in which A is fitted: P^T W Q with permutations P and Q, which the
+/// approximation stores and counts. kDefault: natural, and with the pattern kAuto kAuto.
+enum class ChordOrder { kDefault, kNatural, kShift, kRcm, kSpectral, kHop, kAuto };
+
+template <>
+struct EnumNames<ChordOrder> {
+  static constexpr std::array<std::string_view, 7> values{
+      "default", "natural", "shift", "rcm", "spectral", "hop", "auto"};
+};
+
 /// How much work a fit is worth: starts and steps of each kind. As in docs/methods.md: fast takes
 /// 1000 Adam steps; default 3000 to 10000, several starts and Newton steps where N <= 64; high up
 /// to four times as many and more starts.
@@ -41,6 +51,13 @@ struct ChordOptions {
   /// Fit (P + P^T) / 2, P the product: for a symmetric A, twice the freedom for the same numbers.
   /// With kAuto this is tried for every symmetric A; here, only this.
   bool symmetrize = false;
+  /// kShift: the links of the last factor are moved cyclically to where |A| is, at no cost in
+  /// storage; not of a symmetrized product. kRcm, kSpectral: reverse Cuthill-McKee and the Fiedler
+  /// vector of |A| + |A|^T, P = Q, N more numbers. kHop: by annealing, so that large entries are
+  /// few hops away; N more numbers for a symmetric A, else 2 N. kAuto: short fits of those that can
+  /// do something for A choose. Beyond 32 N entries that are not zero, kRcm, kSpectral and kHop
+  /// look at the 32 largest of each column.
+  ChordOrder order = ChordOrder::kDefault;
   /// The caller's own offsets: one list for all factors "0,1,2,4", or one list a factor, separated
   /// by ';'. Empty: the named pattern.
   std::string offsets = {};
@@ -59,6 +76,9 @@ struct ChordOptions {
   /// given, must be of it too. Not visited: the command line's --warm-start loads
   /// a saved file and sets it.
   std::shared_ptr<const ChordFactors> warm_start = {};
+  /// P and Q of the approximation P^T W Q that `warm_start` is W of; null: none.
+  std::shared_ptr<const Permutation> warm_rows = {};
+  std::shared_ptr<const Permutation> warm_columns = {};
   void visit(OptionVisitor& v);
 };
 
@@ -69,7 +89,8 @@ struct ChordOptions {
 /// gradient, summed over column panels in a fixed order: from each random start annealed Adam, then
 /// L-BFGS [NW06, Alg. 7.5] from the best point seen, then Levenberg-Marquardt on Gram matrices
 /// where the chain stores at most 2500 numbers; the best point of all is kept. Stores N times the
-/// sum of the links, N ceil(log2 N) (floor(log2 N) + 1) with the defaults. Cost of an evaluation
+/// sum of the links, N ceil(log2 N) (floor(log2 N) + 1) with the defaults, and N or 2 N for an
+/// order. Cost of an evaluation
 /// (one a step, about 1.1 an L-BFGS iteration): 6 M N^2 K flops (8 if symmetrized) and A once, by
 /// columns, or from a copy of it where N <= 4096 and memory allows. Memory besides: (M + 3) N b
 /// numbers per thread for panels of b columns, and 2 (memory + 8) times the stored numbers. The

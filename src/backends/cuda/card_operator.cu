@@ -18,6 +18,9 @@ struct CardFactorMaker {
   std::shared_ptr<const CardFactor> operator()(const HostDiagonal& f) const {
     return std::make_shared<DiagonalFactor<DeviceQueue>>(queue, f);
   }
+  std::shared_ptr<const CardFactor> operator()(const HostPermutation& f) const {
+    return std::make_shared<PermutationFactor<DeviceQueue>>(queue, f);
+  }
   std::shared_ptr<const CardFactor> operator()(const HostChord& f) const {
     return make_chord_factor(queue, f);
   }

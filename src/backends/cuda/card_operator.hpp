@@ -38,6 +38,11 @@ struct HostDiagonal {
   Index size = 0;
   const double* values = nullptr;
 };
+/// P(i, sources[i]) = 1.
+struct HostPermutation {
+  Index size = 0;
+  const Index* sources = nullptr;
+};
 struct HostChord {
   Index order = 0;
   std::vector<std::vector<Index>> offsets;
@@ -52,7 +57,8 @@ struct HostKernel {
   const double* points = nullptr;  ///< count x dimension
   KernelFormula<double> formula;
 };
-using HostFactor = std::variant<HostDense, HostSparsePair, HostDiagonal, HostChord, HostKernel>;
+using HostFactor =
+    std::variant<HostDense, HostSparsePair, HostDiagonal, HostPermutation, HostChord, HostKernel>;
 
 struct ChainLink {
   HostFactor factor;

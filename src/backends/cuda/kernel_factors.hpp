@@ -62,6 +62,24 @@ class DiagonalFactor final : public CardFactor {
 };
 
 template <class Queue>
+class PermutationFactor final : public CardFactor {
+ public:
+  PermutationFactor(const Queue& queue, const HostPermutation& factor)
+      : queue_(queue), sources_(copied(queue, factor.sources, factor.size)) {}
+
+  Index rows() const override { return sources_.size(); }
+  Index cols() const override { return sources_.size(); }
+  double* multiply(double* x, double* y, Index columns, bool transposed) const override {
+    queue_.run(PermuteRows<double>{sources_.data(), x, y, sources_.size(), columns, transposed});
+    return y;
+  }
+
+ private:
+  const Queue& queue_;
+  decltype(std::declval<const Queue&>().template array<Index>(0)) sources_;
+};
+
+template <class Queue>
 class ChainFactor final : public CardFactor {
  public:
   ChainFactor(const Queue& queue, const HostChord& factor)

@@ -16,6 +16,13 @@ void ChordOptions::visit(OptionVisitor& v) {
   v.visit("symmetrize",
           symmetrize,
           "fit (P + P^T)/2, P the product of the factors, to a symmetric matrix");
+  v.visit_enum(
+      "order",
+      order,
+      "in which rows and columns are fitted: natural; shift: the last factor's links moved "
+      "to where the matrix is; rcm: reverse Cuthill-McKee; spectral: by the Fiedler "
+      "vector; hop: annealed so that large entries are few hops away; auto: short fits "
+      "choose; default: natural, with pattern auto: auto");
   v.visit("offsets",
           offsets,
           "own links (column - row) mod N: one list for all factors, 0,1,2,4, or one a factor, "

@@ -34,8 +34,10 @@ Evaluation::Evaluation(const Form& form,
     if (control_.should_stop()) throw Stopped();
     target_.columns(J, panel);
   };
-  card_ = on_card(
-      form.pattern, most_columns, {target.matrix(), target.unit(), columns, form.symmetrized()});
+  card_ =
+      on_card(form.pattern,
+              most_columns,
+              {target.matrix(), target.unit(), columns, target.is_ordered(), form.symmetrized()});
 }
 
 const std::shared_ptr<const BlockPlace>& Evaluation::place() const {
@@ -77,7 +79,11 @@ double Evaluation::of_all_in_floats(const double* values, double* gradient) {
   return f;
 }
 
-double Evaluation::of_sample(std::span<const Index> J, const double* values, double* gradient) {
+double Evaluation::of_sample(std::span<const Index> columns,
+                             const double* values,
+                             double* gradient) {
+  const std::vector<Index> places = target_.places_of(columns);
+  const std::span<const Index> J(places);
   const kernels::TargetPanel panel = [this, J](Index first, Index count, double* out) {
     if (control_.should_stop()) throw Stopped();
     target_.columns(J.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)),

@@ -35,7 +35,7 @@ class Evaluation {
   double of_all(const double* values, double* gradient);
   /// The same from floats, on the host.
   double of_all_in_floats(const double* values, double* gradient);
-  /// (N / |J|) times the part of the columns J.
+  /// (N / |J|) times the part of the columns J of A.
   double of_sample(std::span<const Index> J, const double* values, double* gradient);
 
  private:

@@ -89,8 +89,8 @@ class Fit {
       : options_(options),
         control_(control),
         on_card_(on_card),
-        start_pattern_(start_pattern_of(A.rows(), options, control)),
-        forms_(forms_of(A, options, start_pattern_, control)),
+        start_(start_of(A.rows(), options, control)),
+        forms_(list_forms(A)),
         numbers_(numbers_of(forms_)),
         schedule_(schedule_of(options, forms_, is_warm(options, control))),
         sample_(sample_of(schedule_, A.rows(), options.seed)),
@@ -145,14 +145,35 @@ class Fit {
     return state_of(*monitor_.kept());
   }
 
-  /// Of the caller's factors, or of those that a fit to be resumed was started from.
-  static std::optional<ChordPattern> start_pattern_of(Index order,
-                                                      const ChordOptions& options,
-                                                      const RunControl& control) {
+  static FormStart start_of(Index order, const ChordOptions& options, const RunControl& control) {
     if (control.resume != nullptr && !control.resume->empty())
-      return saved_start_pattern(*control.resume, order);
-    if (!options.warm_start) return std::nullopt;
-    return options.warm_start->pattern;
+      return saved_start(*control.resume, order);
+    FormStart start;
+    if (!options.warm_start) return start;
+    start.pattern = options.warm_start->pattern;
+    start.ordering = warm_ordering(order, options);
+    return start;
+  }
+
+  static std::shared_ptr<const Ordering> warm_ordering(Index order, const ChordOptions& options) {
+    if (!options.warm_rows && !options.warm_columns) return nullptr;
+    const auto sources = [&](const std::shared_ptr<const Permutation>& permutation) {
+      if (!permutation) return index_range(0, order);
+      require(permutation->rows() == order,
+              "chord: the warm start permutes {} rows, the matrix has {}",
+              permutation->rows(),
+              order);
+      return permutation->sources();
+    };
+    return std::make_shared<const Ordering>(
+        Ordering{sources(options.warm_rows), sources(options.warm_columns)});
+  }
+
+  /// What the start now has besides is saved with the fit.
+  std::vector<Form> list_forms(const LinearOperator& A) {
+    Forms forms = forms_of(A, options_, start_, control_);
+    start_.known = std::move(forms.orderings);
+    return std::move(forms.list);
   }
 
   static bool is_warm(const ChordOptions& options, const RunControl& control) {
@@ -183,6 +204,8 @@ class Fit {
   void use_form(Index number) {
     if (evaluation_ && used_form_ == number) return;
     evaluation_.reset();  // what it holds on a card makes room
+    target_.follow(form(number).ordering);
+    diagonals_.resize(0);
     const ChordObjectiveMaker none;
     evaluation_ = std::make_unique<Evaluation>(
         form(number), target_, most_columns(), control_, card_failed_ ? none : on_card_);
@@ -211,7 +234,7 @@ class Fit {
     FitState state;
     state.descent = number;
     state.warm = options_.warm_start != nullptr;
-    if (start_pattern_) state.start_pattern = *start_pattern_;
+    state.start = start_;
     const bool from_best = next.from == Descent::From::kBest;
     state.form = from_best || next.form == Descent::kBestForm ? monitor_.best_form() : next.form;
     use_form(state.form);
@@ -235,23 +258,19 @@ class Fit {
 
   TallBlock placed(const Vector& numbers) const { return vector_at(evaluation_->place(), numbers); }
 
-  /// Whether the error after a form's pilot is near the best one's, and another one's is too.
-  bool is_contender(Index number) const {
+  /// Whether the plan leaves a descent out, seeing how the pilots before it ended.
+  bool is_left_out(Index number) const {
+    const Descent& next = descent(number);
     const std::vector<double> errors = monitor_.errors_of_descents();
-    const auto pilots = static_cast<std::size_t>(schedule_.pilots);
-    const double near =
-        Schedule::kContest * *std::min_element(errors.begin(), errors.begin() + schedule_.pilots);
-    const auto contenders = std::count_if(errors.begin(),
-                                          errors.begin() + schedule_.pilots,
-                                          [&](double error) { return error <= near; });
-    return contenders > 1 && errors[static_cast<std::size_t>(number) % pilots] <= near;
+    if (next.contest) return !is_contender(forms_, {errors.data(), forms_.size()}, next.form);
+    return number < schedule_.pilots && !is_worth_a_pilot(forms_, errors, next.form);
   }
 
   void go_to_next_descent(FitState& state) {
     const Index count = state.count();
     monitor_.begin_descent();
     Index next = state.descent + 1;
-    for (; descent(next).contest && !is_contender(next); ++next) monitor_.skip_descent();
+    for (; is_left_out(next); ++next) monitor_.skip_descent();
     state = fresh_state(next);
     state.earlier_count = count;
     state.earlier_halvings = halvings_;
@@ -383,9 +402,18 @@ class Fit {
     summary.seed = options_.seed;
     summary.history = monitor_.history();
     summary.options = list_options(options_);
-    return {{make_factor("W", ChordFactors{its_form.pattern, std::move(values)})},
-            std::move(summary),
-            its_form.symmetrized()};
+    Factor W = make_factor("W", ChordFactors{its_form.pattern, std::move(values)});
+    return {
+        ordered(std::move(W), its_form.ordering.get()), std::move(summary), its_form.symmetrized()};
+  }
+
+  /// W, or P^T W Q with the permutations of the ordering, once if they are the same.
+  static std::vector<Factor> ordered(Factor W, const Ordering* ordering) {
+    if (ordering == nullptr) return {std::move(W)};
+    const Factor P = make_factor("P", Permutation(ordering->rows));
+    const Factor Q =
+        ordering->rows == ordering->columns ? P : make_factor("Q", Permutation(ordering->columns));
+    return {{P.name, P.value, true}, std::move(W), Q};
   }
 
   std::string message(const Form& its_form) const;
@@ -394,7 +422,7 @@ class Fit {
   const ChordOptions& options_;
   const RunControl& control_;
   const ChordObjectiveMaker& on_card_;
-  std::optional<ChordPattern> start_pattern_;
+  FormStart start_;
   std::vector<Form> forms_;
   std::vector<Index> numbers_;  ///< that each form stores
   Schedule schedule_;

@@ -1,5 +1,9 @@
 #include "methods/chord/fit_state.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "core/require.hpp"
@@ -49,7 +53,7 @@ namespace {
 /// All links of each factor, and all offsets, as numbers.
 std::pair<Vector, Vector> pattern_numbers(const ChordPattern& pattern) {
   Vector links(pattern.factors());
-  Vector offsets(pattern.order == 0 ? 0 : pattern.stored_numbers() / pattern.order);
+  Vector offsets(pattern.stored_numbers() / pattern.order);
   Index at = 0;
   for (Index m = 0; m < pattern.factors(); ++m) {
     links(m) = static_cast<double>(pattern.links(m));
@@ -59,12 +63,7 @@ std::pair<Vector, Vector> pattern_numbers(const ChordPattern& pattern) {
   return {links, offsets};
 }
 
-}  // namespace
-
-std::optional<ChordPattern> saved_start_pattern(const ResumeState& saved, Index order) {
-  if (saved.counter("warm") == 0) return std::nullopt;
-  const Vector& links = saved.array("start_links");
-  const Vector& offsets = saved.array("start_offsets");
+ChordPattern pattern_of(const Vector& links, const Vector& offsets, Index order) {
   const auto are_counts = [](const Vector& numbers) {
     return ((numbers.array() >= 0) && (numbers.array() < 1e15)).all();
   };
@@ -82,6 +81,75 @@ std::optional<ChordPattern> saved_start_pattern(const ResumeState& saved, Index 
   return pattern;
 }
 
+Vector as_numbers(const std::vector<Index>& indices) {
+  return Eigen::Map<const Eigen::Matrix<Index, Eigen::Dynamic, 1>>(
+             indices.data(), static_cast<Index>(indices.size()))
+      .cast<double>();
+}
+
+/// Throws InvalidArgument unless it is a permutation of 0 .. order-1.
+std::vector<Index> as_permutation(const Vector& numbers, Index order) {
+  require(numbers.size() == order && (numbers.array() >= 0).all() &&
+              (numbers.array() < static_cast<double>(order)).all(),
+          "chord: the state to resume contradicts itself");
+  const Permutation permutation(std::vector<Index>(numbers.begin(), numbers.end()));
+  return permutation.sources();
+}
+
+void save(const Ordering& ordering, const std::string& name, ResumeState& saved) {
+  saved.arrays.emplace_back(name + "_rows", as_numbers(ordering.rows));
+  saved.arrays.emplace_back(name + "_columns", as_numbers(ordering.columns));
+}
+
+std::shared_ptr<const Ordering> load_ordering(const ResumeState& saved,
+                                              const std::string& name,
+                                              Index order) {
+  return std::make_shared<const Ordering>(
+      Ordering{as_permutation(saved.array(name + "_rows"), order),
+               as_permutation(saved.array(name + "_columns"), order)});
+}
+
+/// Names of an entry of a saved fit that has such an ordering, 1, and of the arrays with it.
+std::string ordering_name(ChordOrder kind) { return fmt::format("order_{}", enum_name(kind)); }
+
+constexpr std::array kSavedOrders{ChordOrder::kRcm, ChordOrder::kSpectral, ChordOrder::kHop};
+
+}  // namespace
+
+FormStart saved_start(const ResumeState& saved, Index order) {
+  FormStart start;
+  if (saved.counter("warm") != 0) {
+    start.pattern = pattern_of(saved.array("start_links"), saved.array("start_offsets"), order);
+    if (saved.counter("start_ordered") != 0) start.ordering = load_ordering(saved, "start", order);
+  }
+  for (const ChordOrder kind : kSavedOrders) {
+    if (saved.counter(ordering_name(kind)) != 0)
+      start.known.emplace_back(kind, load_ordering(saved, ordering_name(kind), order));
+  }
+  return start;
+}
+
+namespace {
+
+void save(const FormStart& start, ResumeState& saved) {
+  if (start.pattern) {
+    auto [links, offsets] = pattern_numbers(*start.pattern);
+    saved.arrays.emplace_back("start_links", std::move(links));
+    saved.arrays.emplace_back("start_offsets", std::move(offsets));
+    saved.counters.emplace_back("start_ordered", start.ordering ? 1 : 0);
+    if (start.ordering) save(*start.ordering, "start", saved);
+  }
+  for (const ChordOrder kind : kSavedOrders) {
+    const auto found = std::find_if(start.known.begin(), start.known.end(), [&](const auto& known) {
+      return known.first == kind;
+    });
+    saved.counters.emplace_back(ordering_name(kind), found == start.known.end() ? 0 : 1);
+    if (found != start.known.end()) save(*found->second, ordering_name(kind), saved);
+  }
+}
+
+}  // namespace
+
 void save(const FitState& state, ResumeState& saved) {
   saved.counters.emplace_back("phase", static_cast<Index>(state.phase));
   saved.counters.emplace_back("descent", state.descent);
@@ -98,11 +166,7 @@ void save(const FitState& state, ResumeState& saved) {
   saved.arrays.emplace_back("mean", numbers_of(state.mean));
   saved.arrays.emplace_back("square", numbers_of(state.square));
   saved.arrays.emplace_back("costs", state.costs);
-  if (state.warm) {
-    auto [links, offsets] = pattern_numbers(state.start_pattern);
-    saved.arrays.emplace_back("start_links", std::move(links));
-    saved.arrays.emplace_back("start_offsets", std::move(offsets));
-  }
+  save(state.start, saved);
   saved.arrays.emplace_back("damping", Eigen::Vector2d(state.damping, state.damping_growth));
 }
 

@@ -7,6 +7,7 @@
 #include "matapprox/core/run_control.hpp"
 #include "matapprox/core/tall_block.hpp"
 #include "matapprox/factors/chord_factors.hpp"
+#include "methods/chord/forms.hpp"
 
 namespace matapprox::chord_fit {
 
@@ -32,8 +33,8 @@ struct FitState {
   bool coarse = false;      ///< Adam's gradients are computed in floats
   Index earlier_count = 0;  ///< steps and iterations of the descents before
   Index earlier_halvings = 0;
-  bool warm = false;           ///< started from the caller's factors
-  ChordPattern start_pattern;  ///< of these; of order 0 where there are none
+  bool warm = false;  ///< started from the caller's factors
+  FormStart start;    ///< of these, and the orderings that the fit has
   TallBlock point;
   Index adam_step = 0;  ///< steps taken
   TallBlock mean;       ///< Adam's running means of the gradient and of its square
@@ -53,9 +54,9 @@ Vector numbers_of(const TallBlock& vector);
 /// A vector at that place; an empty one of no numbers.
 TallBlock vector_at(const std::shared_ptr<const BlockPlace>& place, const Vector& numbers);
 
-/// The pattern of the factors that a saved fit was started from; none unless it was. Throws
-/// FileError if an entry is missing, InvalidArgument if it is no pattern.
-std::optional<ChordPattern> saved_start_pattern(const ResumeState& saved, Index order);
+/// What a saved fit began with. Throws FileError if an entry is missing, InvalidArgument if a
+/// pattern or a permutation is none.
+FormStart saved_start(const ResumeState& saved, Index order);
 
 /// Appends the state as named arrays and counters.
 void save(const FitState& state, ResumeState& saved);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <exception>
 
 #include "core/require.hpp"
@@ -13,73 +14,198 @@ namespace matapprox::chord_fit {
 namespace {
 
 /// Up to this order a choice among all forms includes the reference pattern, which costs little
-/// there: the choice is then seldom above what that pattern alone would reach.
+/// there: the choice is then seldom above what that pattern alone would reach. Orders are left to
+/// larger matrices: here many starts do more.
 constexpr Index kSmallOrder = 64;
+
+constexpr std::array kGraphOrders{ChordOrder::kRcm, ChordOrder::kSpectral, ChordOrder::kHop};
 
 kernels::ChordForm form_named(bool symmetrized) {
   return symmetrized ? kernels::ChordForm::kSymmetrized : kernels::ChordForm::kProduct;
 }
 
-Form form_of(Index n, const ChordOptions& options, bool symmetrized) {
-  std::string name{options.offsets.empty() ? enum_name(options.pattern) : "offsets"};
-  if (symmetrized) name += ", symmetrized";
-  return {std::move(name), chord_pattern(n, options), form_named(symmetrized)};
+bool is_graph_order(ChordOrder order) {
+  return order == ChordOrder::kRcm || order == ChordOrder::kSpectral || order == ChordOrder::kHop;
 }
 
-Form form_of_start(const ChordOptions& options, const ChordPattern& pattern) {
+Form form_of_start(const ChordOptions& options, const FormStart& start) {
+  const ChordPattern& pattern = *start.pattern;
   pattern.validate();
   require(options.factors == 0 || options.factors == pattern.factors(),
           "chord: factors is {}, but the warm start has {}",
           options.factors,
           pattern.factors());
-  require_within(pattern, options.budget);
-  return {options.symmetrize ? "as its start, symmetrized" : "as its start",
-          pattern,
-          form_named(options.symmetrize)};
+  const Index n = pattern.order;
+  const Index permuted = start.ordering ? start.ordering->stored_numbers() / n : 0;
+  require_within(pattern, options.budget, permutation_storage(n, permuted));
+  std::string name = "as its start";
+  if (options.symmetrize) name += ", symmetrized";
+  return {std::move(name), pattern, form_named(options.symmetrize), start.ordering};
 }
+
+/// Makes the forms of one matrix, one after the other.
+class FormMaker {
+ public:
+  FormMaker(const LinearOperator& A,
+            const ChordOptions& options,
+            KnownOrderings known,
+            const RunControl& control)
+      : n_(A.rows()),
+        options_(options),
+        chooses_pattern_(options.pattern == ChordFitPattern::kAuto && options.offsets.empty()),
+        order_(order_of(options, chooses_pattern_)),
+        symmetric_((chooses_pattern_ || options.symmetrize || order_ == ChordOrder::kAuto ||
+                    order_ == ChordOrder::kHop) &&
+                   is_symmetric(A)),
+        orderings_(A, symmetric_, options.seed, control, std::move(known)) {
+    if (options.symmetrize && !symmetric_) {
+      throw InvalidArgument(
+          fmt::format("chord: symmetrize is for a symmetric matrix: {}", why_not_symmetric(A)));
+    }
+    require(order_ != ChordOrder::kShift || !options.symmetrize,
+            "chord: order shift is of one product, a symmetrized one has no shift");
+  }
+
+  Forms make() {
+    if (chooses_pattern_) {
+      require(options_.factors == 0,
+              "chord: factors {} is for one pattern, auto chooses among several",
+              options_.factors);
+    }
+    const bool chooses_order = order_ == ChordOrder::kAuto;
+    for (const auto& [pattern, symmetrized] : kinds())
+      add(pattern, symmetrized, chooses_order ? ChordOrder::kNatural : order_);
+    if (forms_.empty()) std::rethrow_exception(too_small_);
+    if (chooses_order) add_orders();
+    return {std::move(forms_), orderings_.known()};
+  }
+
+ private:
+  using Kind = std::pair<ChordFitPattern, bool>;
+
+  static ChordOrder order_of(const ChordOptions& options, bool chooses_pattern) {
+    if (options.order != ChordOrder::kDefault) return options.order;
+    return chooses_pattern ? ChordOrder::kAuto : ChordOrder::kNatural;
+  }
+
+  /// Patterns, and whether they are symmetrized.
+  std::vector<Kind> kinds() const {
+    if (!chooses_pattern_) return {{options_.pattern, options_.symmetrize}};
+    std::vector<Kind> kinds;
+    for (const ChordFitPattern pattern :
+         {ChordFitPattern::kMixedRadix, ChordFitPattern::kAlternating}) {
+      if (symmetric_ && order_ != ChordOrder::kShift) kinds.emplace_back(pattern, true);
+      if (!options_.symmetrize) kinds.emplace_back(pattern, false);
+    }
+    if (n_ <= kSmallOrder && !options_.symmetrize)
+      kinds.emplace_back(ChordFitPattern::kReference, false);
+    return kinds;
+  }
+
+  /// Unless the budget has no room for it, where there is a choice.
+  void add(ChordFitPattern pattern, bool symmetrized, ChordOrder order) {
+    try {
+      forms_.push_back(form_of(pattern, symmetrized, order));
+      forms_.back().base = static_cast<Index>(forms_.size()) - 1;
+      kinds_of_forms_.emplace_back(pattern, symmetrized);
+    } catch (const BudgetTooSmall&) {
+      if (!chooses_pattern_) throw;
+      too_small_ = std::current_exception();
+    }
+  }
+
+  /// Each form so far in the orders that may do something for this matrix.
+  void add_orders() {
+    if (chooses_pattern_ && n_ <= kSmallOrder) return;
+    const std::size_t natural = forms_.size();
+    for (std::size_t base = 0; base < natural; ++base) {
+      const auto [pattern, symmetrized] = kinds_of_forms_[base];
+      const std::size_t before = forms_.size();
+      if (!symmetrized && orderings_.shift(forms_[base].pattern) != 0)
+        try_order(pattern, symmetrized, ChordOrder::kShift);
+      // A dense matrix that is not symmetric is no graph.
+      if (symmetric_ || orderings_.is_sparse()) {
+        for (const ChordOrder order : kGraphOrders) try_order(pattern, symmetrized, order);
+      }
+      for (std::size_t added = before; added < forms_.size(); ++added)
+        forms_[added].base = static_cast<Index>(base);
+    }
+  }
+
+  void try_order(ChordFitPattern pattern, bool symmetrized, ChordOrder order) {
+    // Without a budget the patterns are of one size; only mixed_radix makes room for permutations.
+    const bool has_room = order == ChordOrder::kShift || options_.budget.is_set() ||
+                          pattern == ChordFitPattern::kMixedRadix;
+    if (chooses_pattern_ && !has_room) return;
+    try {
+      Form form = form_of(pattern, symmetrized, order);
+      const bool is_new = !form.ordering || !form.ordering->is_identity();
+      if (is_new) forms_.push_back(std::move(form));
+    } catch (const BudgetTooSmall&) {  // then without it
+    }
+  }
+
+  Form form_of(ChordFitPattern pattern, bool symmetrized, ChordOrder order) {
+    ChordOptions one = options_;
+    one.pattern = pattern;
+    std::string name{one.offsets.empty() ? enum_name(pattern) : "offsets"};
+    if (symmetrized) name += ", symmetrized";
+    if (order != ChordOrder::kNatural) name += fmt::format(", {}", enum_name(order));
+    Form form{std::move(name), {}, form_named(symmetrized), {}};
+    if (is_graph_order(order)) {
+      form.ordering = orderings_.of(order, hop_pattern(one), symmetrized);
+      const Index permutations = form.ordering->stored_numbers() / n_;
+      form.pattern = chord_pattern_beside(n_, one, permutation_storage(n_, permutations));
+    } else {
+      form.pattern = chord_pattern(n_, one);
+      if (order == ChordOrder::kShift) shift_last_factor(form.pattern);
+    }
+    return form;
+  }
+
+  /// What the hop costs are of. Wide factors reach all distances in nearly as many ways; that near
+  /// entries are better for them too was measured with the costs of alternating links.
+  ChordPattern hop_pattern(const ChordOptions& one) const {
+    const bool own = !chooses_pattern_ && one.pattern != ChordFitPattern::kMixedRadix;
+    return own ? chord_pattern(n_, one) : chord_alternating_pattern(n_);
+  }
+
+  void shift_last_factor(ChordPattern& pattern) {
+    const Index shift = orderings_.shift(pattern);
+    for (Index& offset : pattern.offsets.back()) offset = (offset + shift) % n_;
+  }
+
+  Index n_;
+  const ChordOptions& options_;
+  bool chooses_pattern_;
+  ChordOrder order_;
+  bool symmetric_;
+  Orderings orderings_;
+  std::vector<Form> forms_;
+  std::vector<Kind> kinds_of_forms_;
+  std::exception_ptr too_small_;
+};
 
 }  // namespace
 
-std::vector<Form> forms_of(const LinearOperator& A,
-                           const ChordOptions& options,
-                           const std::optional<ChordPattern>& start_pattern,
-                           const RunControl& control) {
-  const Index n = A.rows();
-  const bool choose = options.pattern == ChordFitPattern::kAuto && options.offsets.empty();
-  require(!start_pattern || !choose,
+Forms forms_of(const LinearOperator& A,
+               const ChordOptions& options,
+               const FormStart& start,
+               const RunControl& control) {
+  const bool chooses = options.pattern == ChordFitPattern::kAuto && options.offsets.empty();
+  require(!start.pattern || !chooses,
           "chord: a warm start has its own pattern, which auto cannot choose");
+  require(!start.pattern || options.order == ChordOrder::kDefault,
+          "chord: a warm start has its own order, order {} cannot be",
+          enum_name(options.order));
   const StopScope scope(control, "chord");
-  const bool symmetric = (choose || options.symmetrize) && is_symmetric(A);
-  if (options.symmetrize && !symmetric) {
-    throw InvalidArgument(
-        fmt::format("chord: symmetrize is for a symmetric matrix: {}", why_not_symmetric(A)));
-  }
+  FormMaker maker(A, options, start.known, control);
   // A start brings its pattern along, unless another one is named.
   const bool named = options.pattern != ChordFitPattern::kAlternating || !options.offsets.empty();
-  if (start_pattern && start_pattern->order == n && !named)
-    return {form_of_start(options, *start_pattern)};
-  if (!choose) return {form_of(n, options, options.symmetrize)};
-  require(options.factors == 0,
-          "chord: factors {} is for one pattern, auto chooses among several",
-          options.factors);
-  std::vector<Form> forms;
-  std::exception_ptr too_small;
-  const auto add = [&](ChordFitPattern pattern, bool symmetrized) {
-    ChordOptions one = options;
-    one.pattern = pattern;
-    try {
-      forms.push_back(form_of(n, one, symmetrized));
-    } catch (const BudgetTooSmall&) {
-      too_small = std::current_exception();
-    }
-  };
-  for (const ChordFitPattern pattern :
-       {ChordFitPattern::kMixedRadix, ChordFitPattern::kAlternating}) {
-    if (symmetric) add(pattern, true);
-    if (!options.symmetrize) add(pattern, false);
-  }
-  if (n <= kSmallOrder && !options.symmetrize) add(ChordFitPattern::kReference, false);
-  if (forms.empty()) std::rethrow_exception(too_small);
+  if (start.pattern && start.pattern->order == A.rows() && !named)
+    return {{form_of_start(options, start)}, {}};
+  Forms forms = maker.make();
+  if (start.pattern) forms.list.front().ordering = start.ordering;
   return forms;
 }
 

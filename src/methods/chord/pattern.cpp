@@ -59,19 +59,20 @@ void set_factors(ChordPattern& pattern, Index factors) {
   pattern.offsets.resize(static_cast<std::size_t>(factors), pattern.offsets.front());
 }
 
-Storage storage_of(Index numbers, const StorageBudget& budget) {
-  return {numbers, numbers * bytes_per_value(budget.precision)};
+Storage storage_of(Index numbers, const StorageBudget& budget, const Storage& beside) {
+  return {numbers + beside.numbers, numbers * bytes_per_value(budget.precision) + beside.bytes};
 }
 
 /// More equal factors while the budget admits them, up to N^2 numbers.
-void grow_to_budget(ChordPattern& pattern, const StorageBudget& budget) {
+void grow_to_budget(ChordPattern& pattern, const StorageBudget& budget, const Storage& beside) {
   const Index n = pattern.order;
   const Index per_factor = n * pattern.links(0);
   Index fits = pattern.factors();
   Index too_many = std::max(fits, n / pattern.links(0)) + 1;
   while (too_many - fits > 1) {
     const Index middle = fits + (too_many - fits) / 2;
-    (budget.admits(storage_of(middle * per_factor, budget), n, n) ? fits : too_many) = middle;
+    (budget.admits(storage_of(middle * per_factor, budget, beside), n, n) ? fits : too_many) =
+        middle;
   }
   set_factors(pattern, fits);
 }
@@ -105,34 +106,41 @@ ChordPattern named_pattern(Index n, const ChordOptions& options, bool& list_per_
 
 /// With as many links as the budget admits, up to n^2 numbers; without one, as many as the
 /// reference pattern has.
-ChordPattern mixed_radix_pattern(Index n, const ChordOptions& options) {
+ChordPattern mixed_radix_pattern(Index n, const ChordOptions& options, const Storage& beside) {
   require(options.factors == 0,
           "chord: factors {} is for patterns of equal factors, mixed_radix has three wide ones",
           options.factors);
   const StorageBudget& budget = options.budget;
   const ChordPattern reference = chord_reference_pattern(n);
-  Index links = reference.stored_numbers() / n;
+  Index links = reference.stored_numbers() / n - beside.numbers / n;
   if (budget.is_set()) {
     Index fits = 0;
     Index too_many = std::max(links, n) + 1;
     while (too_many - fits > 1) {
       const Index middle = fits + (too_many - fits) / 2;
-      (budget.admits(storage_of(middle * n, budget), n, n) ? fits : too_many) = middle;
+      (budget.admits(storage_of(middle * n, budget, beside), n, n) ? fits : too_many) = middle;
     }
     links = fits;
   }
   try {
     return chord_mixed_radix_pattern(n, links);
   } catch (const InvalidArgument&) {
-    chord_fit::require_within(reference, budget);  // the budget is to blame, if there is one
+    chord_fit::require_within(
+        reference, budget, beside);  // the budget is to blame, if there is one
     throw;
   }
 }
 
 }  // namespace
 
-void chord_fit::require_within(const ChordPattern& pattern, const StorageBudget& budget) {
-  const Storage stored = storage_of(pattern.stored_numbers(), budget);
+Storage chord_fit::permutation_storage(Index n, Index permutations) {
+  return {permutations * n, permutations * permutation_bytes(n)};
+}
+
+void chord_fit::require_within(const ChordPattern& pattern,
+                               const StorageBudget& budget,
+                               const Storage& beside) {
+  const Storage stored = storage_of(pattern.stored_numbers(), budget, beside);
   if (budget.admits(stored, pattern.order, pattern.order)) return;
   throw BudgetTooSmall(
       fmt::format("chord: {} factors of order {} store {} numbers ({} bytes), more than the "
@@ -157,10 +165,16 @@ ChordPattern named_chord_pattern(Index n, ChordLinks links) {
 }
 
 ChordPattern chord_pattern(Index n, const ChordOptions& options) {
+  return chord_fit::chord_pattern_beside(n, options, {});
+}
+
+ChordPattern chord_fit::chord_pattern_beside(Index n,
+                                             const ChordOptions& options,
+                                             const Storage& beside) {
   require(n >= 1, "chord: order {} is below 1", n);
   require(options.factors >= 0, "chord: factors {} is negative", options.factors);
   if (options.pattern == ChordFitPattern::kMixedRadix && options.offsets.empty())
-    return mixed_radix_pattern(n, options);
+    return mixed_radix_pattern(n, options, beside);
   bool list_per_factor = false;
   ChordPattern pattern = named_pattern(n, options, list_per_factor);
   if (list_per_factor) {
@@ -174,8 +188,9 @@ ChordPattern chord_pattern(Index n, const ChordOptions& options) {
   pattern.validate();
 
   const StorageBudget& budget = options.budget;
-  chord_fit::require_within(pattern, budget);
-  if (budget.is_set() && options.factors == 0 && !list_per_factor) grow_to_budget(pattern, budget);
+  require_within(pattern, budget, beside);
+  if (budget.is_set() && options.factors == 0 && !list_per_factor)
+    grow_to_budget(pattern, budget, beside);
   if (has_alternating_signs(options)) alternate_signs(pattern);
   return pattern;
 }

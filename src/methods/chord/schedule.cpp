@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
+#include <vector>
 
 #include "core/require.hpp"
 #include "methods/chord/levenberg_marquardt.hpp"
@@ -200,6 +202,40 @@ Index Schedule::steps() const {
   Index sum = 0;
   for (const Descent& descent : descents) sum += descent.steps();
   return sum;
+}
+
+namespace {
+
+/// Pilots that end within this factor of each other may change places later.
+constexpr double kNear = 2;
+
+std::size_t base_of(std::span<const Form> forms, std::size_t form) {
+  return static_cast<std::size_t>(forms[form].base);
+}
+
+}  // namespace
+
+bool is_worth_a_pilot(std::span<const Form> forms, std::span<const double> errors, Index form) {
+  const std::size_t base = base_of(forms, static_cast<std::size_t>(form));
+  if (base == static_cast<std::size_t>(form)) return true;
+  double best = std::numeric_limits<double>::infinity();
+  for (std::size_t other = 0; other < errors.size(); ++other) {
+    if (base_of(forms, other) == other) best = std::min(best, errors[other]);
+  }
+  return errors[base] <= kNear * best;
+}
+
+bool is_contender(std::span<const Form> forms, std::span<const double> errors, Index form) {
+  const auto own = static_cast<std::size_t>(form);
+  std::vector<double> sorted(errors.begin(), errors.end());
+  std::sort(sorted.begin(), sorted.end());
+  const double near = kNear * sorted.front();
+  if (sorted.size() < 2 || sorted[1] > near || errors[own] > near) return false;
+  if (errors[own] <= sorted[1]) return true;
+  for (std::size_t other = 0; other < errors.size(); ++other) {
+    if (base_of(forms, other) == base_of(forms, own) && errors[other] < errors[own]) return false;
+  }
+  return true;
 }
 
 Schedule schedule_of(const ChordOptions& options, std::span<const Form> forms, bool warm) {

@@ -29,10 +29,8 @@ struct Schedule {
   std::vector<Descent> descents;
   Index columns_per_step = 0;  ///< of Adam; 0: all columns, else a random sample each step
   /// So many of the descents, the first ones, only choose the form: `pilots` short ones, one of
-  /// each form in turn, and as many longer ones between those that ended within kContest of the
-  /// best.
+  /// each form in turn unless it is not worth one, and as many longer ones between contenders.
   Index pilots = 0;
-  static constexpr double kContest = 2;
 
   Index steps() const;
 };
@@ -47,5 +45,15 @@ struct Schedule {
 /// `default`, so that it never ends above it. Throws InvalidArgument for numbers outside their
 /// range.
 Schedule schedule_of(const ChordOptions& options, std::span<const Form> forms, bool warm);
+
+/// Whether to try an ordering of a form: if the form itself ended its pilot within a factor of two
+/// of the best of those in natural order. `errors`: of the pilots so far, in the order of `forms`.
+/// True for a form in natural order.
+bool is_worth_a_pilot(std::span<const Form> forms, std::span<const double> errors, Index form);
+
+/// Whether a form is compared once more: if its pilot ended within a factor of two of the best, so
+/// did another one's, and it is the best order of its pattern or the second best of all. `errors`:
+/// of all pilots, infinite of those that there were not.
+bool is_contender(std::span<const Form> forms, std::span<const double> errors, Index form);
 
 }  // namespace matapprox::chord_fit

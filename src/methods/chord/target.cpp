@@ -102,6 +102,76 @@ void Target::read_all(const RunControl& control) {
   }
 }
 
+namespace {
+
+/// Of place p in one ordering, the place in another.
+std::vector<Index> places_between(const std::vector<Index>& places,
+                                  const std::vector<Index>& nodes,
+                                  Index n) {
+  std::vector<Index> between(static_cast<std::size_t>(n));
+  for (std::size_t p = 0; p < between.size(); ++p) {
+    const Index node = nodes.empty() ? static_cast<Index>(p) : nodes[p];
+    between[p] = places.empty() ? node : places[static_cast<std::size_t>(node)];
+  }
+  return between;
+}
+
+template <class T>
+void reorder(std::vector<T>& rows,
+             const std::vector<Index>& old_rows,
+             const std::vector<Index>& old_columns) {
+  const auto n = static_cast<Index>(old_rows.size());
+  std::vector<T> result(rows.size());
+  parallel_for(n, [&](Index p) {
+    const T* from = rows.data() + old_rows[static_cast<std::size_t>(p)] * n;
+    T* to = result.data() + p * n;
+    for (Index q = 0; q < n; ++q) to[q] = from[old_columns[static_cast<std::size_t>(q)]];
+  });
+  rows = std::move(result);
+}
+
+}  // namespace
+
+void Target::follow(std::shared_ptr<const Ordering> ordering) {
+  if (ordering == ordering_) return;
+  ordering_ = std::move(ordering);
+  const Ordering natural;
+  const Ordering& next = ordering_ ? *ordering_ : natural;
+  if (!copy_.empty()) {
+    const std::vector<Index> old_rows = places_between(row_places_, next.rows, order_);
+    const std::vector<Index> old_columns = places_between(column_places_, next.columns, order_);
+    reorder(copy_, old_rows, old_columns);
+    reorder(float_copy_, old_rows, old_columns);
+  }
+  row_places_ = inverse_of(next.rows);
+  column_places_ = inverse_of(next.columns);
+}
+
+std::vector<Index> Target::places_of(std::span<const Index> columns) const {
+  std::vector<Index> places(columns.begin(), columns.end());
+  if (!ordering_) return places;
+  for (Index& place : places) place = column_places_[static_cast<std::size_t>(place)];
+  return places;
+}
+
+Matrix Target::ordered_columns(std::span<const Index> J) const {
+  if (!ordering_) {
+    Matrix columns = A_->columns_at(J);
+    require_finite(columns, J);
+    return columns;
+  }
+  std::vector<Index> columns(J.begin(), J.end());
+  for (Index& column : columns) column = ordering_->columns[static_cast<std::size_t>(column)];
+  const Matrix natural = A_->columns_at(columns);
+  require_finite(natural, columns);
+  Matrix ordered(natural.rows(), natural.cols());
+  for (Index c = 0; c < natural.cols(); ++c) {
+    for (Index p = 0; p < order_; ++p)
+      ordered(p, c) = natural(ordering_->rows[static_cast<std::size_t>(p)], c);
+  }
+  return ordered;
+}
+
 void Target::columns(Index first, Index count, double* panel) const {
   if (!copy_.empty()) {
     for (Index i = 0; i < order_; ++i) {
@@ -109,7 +179,7 @@ void Target::columns(Index first, Index count, double* panel) const {
     }
     return;
   }
-  store_row_major(A_->columns_at(index_range(first, count)) / unit_, panel, count);
+  store_row_major(ordered_columns(index_range(first, count)) / unit_, panel, count);
 }
 
 void Target::columns(Index first, Index count, float* panel) const {
@@ -119,16 +189,14 @@ void Target::columns(Index first, Index count, float* panel) const {
     }
     return;
   }
-  const Matrix columns = A_->columns_at(index_range(first, count)) / unit_;
+  const Matrix columns = ordered_columns(index_range(first, count)) / unit_;
   for (Index i = 0; i < order_; ++i) {
     for (Index c = 0; c < count; ++c) panel[i * count + c] = static_cast<float>(columns(i, c));
   }
 }
 
 void Target::columns(std::span<const Index> J, double* panel) const {
-  const Matrix columns = A_->columns_at(J);
-  require_finite(columns, J);
-  store_row_major(columns / unit_, panel, static_cast<Index>(J.size()));
+  store_row_major(ordered_columns(J) / unit_, panel, static_cast<Index>(J.size()));
 }
 
 }  // namespace matapprox::chord_fit

@@ -160,7 +160,7 @@ TEST(Chord, AutoLeavesOutWhatTheBudgetDoesNotAdmit) {
                              .max_iterations = 5};
   const Approximation result = chord(A, options);
   EXPECT_EQ(result.storage().numbers, 4000);
-  EXPECT_EQ(result.summary.form, "mixed_radix");
+  EXPECT_THAT(result.summary.form, testing::StartsWith("mixed_radix"));
 }
 
 TEST(Chord, HighIsNeverAboveDefault) {

@@ -100,6 +100,41 @@ TEST(ChordSchedule, PilotsChooseAmongForms) {
   EXPECT_EQ(schedule.descents.back().form, Descent::kBestForm);
 }
 
+/// Two patterns, two orders of the first and one of the second.
+std::vector<chord_fit::Form> forms_with_orders() {
+  std::vector<chord_fit::Form> forms(5);
+  const Index bases[] = {0, 1, 0, 0, 1};
+  for (std::size_t f = 0; f < forms.size(); ++f) forms[f].base = bases[f];
+  return forms;
+}
+
+TEST(ChordSchedule, OrdersOfAPatternThatIsFarOffAreNotTried) {
+  const auto forms = forms_with_orders();
+  const std::vector<double> near{0.1, 0.19, 0.01};
+  for (Index form = 0; form < 5; ++form)
+    EXPECT_TRUE(chord_fit::is_worth_a_pilot(forms, near, form)) << form;
+  const std::vector<double> far{0.1, 0.21, 0.2, 0.2};
+  EXPECT_TRUE(chord_fit::is_worth_a_pilot(forms, far, 1));
+  EXPECT_TRUE(chord_fit::is_worth_a_pilot(forms, far, 3));
+  EXPECT_FALSE(chord_fit::is_worth_a_pilot(forms, far, 4));
+}
+
+TEST(ChordSchedule, ContendersAreTheBestOrdersAndTheSecondBestOfAll) {
+  const auto forms = forms_with_orders();
+  const auto contenders = [&](const std::vector<double>& errors) {
+    std::vector<Index> result;
+    for (Index form = 0; form < 5; ++form) {
+      if (chord_fit::is_contender(forms, errors, form)) result.push_back(form);
+    }
+    return result;
+  };
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(contenders({0.10, 0.19, 0.12, 0.13, 0.18}), (std::vector<Index>{0, 2, 4}));
+  EXPECT_EQ(contenders({0.10, 0.21, 0.12, 0.13, kNone}), (std::vector<Index>{0, 2}));
+  EXPECT_EQ(contenders({0.10, 0.15, 0.25, 0.30, kNone}), (std::vector<Index>{0, 1}));
+  EXPECT_EQ(contenders({0.10, 0.21, 0.25, 0.30, kNone}), (std::vector<Index>{}));
+}
+
 TEST(ChordSchedule, FormsOfSmallOrdersTakeTurns) {
   const Schedule schedule = choice_at(30, {});
   EXPECT_EQ(schedule.pilots, 0);

@@ -68,6 +68,30 @@ struct ScaleRows {
   }
 };
 
+/// Row i of y is row sources[i] of x, or row sources[i] of y is row i of x if `transposed`.
+template <class T>
+struct PermuteRows {
+  static constexpr int kThreads = 256;
+  const Index* sources = nullptr;
+  const T* x = nullptr;
+  T* y = nullptr;
+  Index rows = 0;
+  Index columns = 0;
+  bool transposed = false;
+
+  Index blocks() const { return ceil_div(rows * columns, kThreads); }
+  MATAPPROX_HD void operator()(Place place) const {
+    const Index t = place.block * kThreads + place.thread;
+    if (t >= rows * columns) return;
+    const Index other = sources[t / columns] * columns + t % columns;
+    if (transposed) {
+      y[other] = x[t];
+    } else {
+      y[t] = x[other];
+    }
+  }
+};
+
 /// y = (x + y) / 2
 template <class T>
 struct Average {
