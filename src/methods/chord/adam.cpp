@@ -54,10 +54,14 @@ bool is_finite(const TallBlock& vector) {
 }
 
 void start_adam(FitState& state) {
-  for (TallBlock* mean : {&state.mean, &state.square}) {
-    *mean = TallBlock(state.point.place(), state.point.rows(), 1);
-    mean->place()->zero(mean->data(), mean->size());
-  }
+  const auto zeros = [&state] {
+    TallBlock vector(state.point.place(), state.point.rows(), 1);
+    vector.place()->zero(vector.data(), vector.size());
+    return vector;
+  };
+  state.mean = zeros();
+  state.square = state.preconditioner.empty() ? zeros() : TallBlock();
+  state.preconditioner.reset();
 }
 
 void restart_from_best(FitState& state, const FitMonitor& monitor) {
@@ -78,11 +82,16 @@ void adam_step(FitState& state,
   const double square_bias = 1 - std::pow(kSquareDecay, power);
   const auto halvings = static_cast<int>(std::min<Index>(state.halvings, 2000));
   const double step = std::ldexp(step_size(t, steps, largest_step, annealing), -halvings);
-  state.point.place()->adam({.mean_decay = kMeanDecay,
-                             .square_decay = kSquareDecay,
-                             .mean_step = step / mean_bias,
-                             .square_scale = 1 / std::sqrt(square_bias),
-                             .epsilon = kEpsilon},
+  const BlockPlace::Adam adam{.mean_decay = kMeanDecay,
+                              .square_decay = kSquareDecay,
+                              .mean_step = step / mean_bias,
+                              .square_scale = 1 / std::sqrt(square_bias),
+                              .epsilon = kEpsilon};
+  if (!state.preconditioner.empty()) {
+    state.preconditioner.step(adam, t, gradient, state.mean.data(), state.point.data());
+    return;
+  }
+  state.point.place()->adam(adam,
                             gradient,
                             state.point.size(),
                             state.mean.data(),
@@ -96,6 +105,7 @@ std::optional<Termination> run_adam(FitState& state,
                                     FitMonitor& monitor,
                                     const RunControl& control) {
   TallBlock gradient(state.point.place(), state.point.rows(), 1);
+  const double largest_step = state.preconditioner.empty() ? kExactStep : kPreconditionedStep;
   try {
     while (state.adam_step < steps) {
       const Objective& objective = state.coarse ? objectives.in_floats : objectives.in_doubles;
@@ -106,7 +116,7 @@ std::optional<Termination> run_adam(FitState& state,
       }
       if (const auto reason = monitor.verdict()) return reason;
       if (finite) {
-        adam_step(state, gradient.data(), steps, kExactStep, Annealing::kCosine);
+        adam_step(state, gradient.data(), steps, largest_step, Annealing::kCosine);
       } else {
         restart_from_best(state, monitor);
       }
@@ -122,6 +132,7 @@ std::optional<Termination> run_adam(FitState& state,
   copy(monitor.best_of_descent().columns(), state.point.columns());
   state.mean = {};
   state.square = {};
+  state.preconditioner = {};
   state.costs = Vector::Constant(1, monitor.best_objective_of_descent());
   return monitor.verdict();
 }

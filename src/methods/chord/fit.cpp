@@ -63,6 +63,11 @@ constexpr std::size_t kStartColumns = 512;
 /// within a second.
 constexpr Index kFineOrder = 64;
 
+/// Up to 128 MiB, of which a checkpoint writes twice as much.
+bool has_room_for_preconditioner(const ChordPattern& pattern) {
+  return RowPreconditioner::size_of(pattern) <= (1 << 25);
+}
+
 /// Bounds the work that a resumed fit repeats: about a second on one core, but no fewer than 50
 /// iterations, so that L-BFGS has time to gather its curvature pairs.
 Index segment_length(const ChordPattern& pattern) {
@@ -250,6 +255,10 @@ class Fit {
     if (next.adam_steps == 0) {
       state.phase = FitState::Phase::kLbfgs;
     } else {
+      if (next.preconditioned && has_room_for_preconditioner(pattern) &&
+          evaluation_->place()->on_host()) {
+        state.preconditioner = RowPreconditioner(pattern);
+      }
       start_adam(state);
       state.coarse = !sample_ && order() > kFineOrder && evaluation_->place()->on_host();
     }

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/require.hpp"
+#include "methods/chord/adam.hpp"
 
 namespace matapprox::chord_fit {
 
@@ -14,6 +15,28 @@ namespace {
 
 constexpr Index kPhases = 3;
 constexpr Index kLargestCount = Index{1} << 50;
+
+bool is_preconditioned(const ResumeState& saved) {
+  return std::any_of(saved.arrays.begin(), saved.arrays.end(), [](const auto& array) {
+    return array.first == "preconditioner";
+  });
+}
+
+RowPreconditioner saved_preconditioner(const ResumeState& saved, Index values) {
+  const Vector& widths = saved.array("preconditioner_links");
+  require(((widths.array() >= 1) && (widths.array() < 1e9)).all(),
+          "chord: the state to resume contradicts itself");
+  std::vector<Index> links;
+  Index sum = 0;
+  for (const double width : widths) {
+    links.push_back(static_cast<Index>(width));
+    sum += links.back();
+  }
+  require(sum > 0 && values % sum == 0, "chord: the state to resume contradicts itself");
+  RowPreconditioner preconditioner(values / sum, std::move(links));
+  preconditioner.set_numbers(saved.array("preconditioner"));
+  return preconditioner;
+}
 
 bool consistent(const FitState& state, const ResumeState& saved, Index values, bool sampled) {
   const bool adam = state.phase == FitState::Phase::kAdam;
@@ -31,8 +54,8 @@ bool consistent(const FitState& state, const ResumeState& saved, Index values, b
   return saved.array("point").allFinite() && std::isfinite(state.damping) && state.damping >= 0 &&
          std::isfinite(state.damping_growth) && state.damping_growth >= 0 &&
          (state.damping == 0 || state.damping_growth >= 2) &&
-         (!adam ||
-          (saved.array("mean").size() == values && saved.array("square").size() == values)) &&
+         (!adam || (saved.array("mean").size() == values &&
+                    (is_preconditioned(saved) || saved.array("square").size() == values))) &&
          (state.costs.size() == 0 || state.costs.size() == state.iteration + 1);
 }
 
@@ -167,6 +190,14 @@ void save(const FitState& state, ResumeState& saved) {
   saved.arrays.emplace_back("square", numbers_of(state.square));
   saved.arrays.emplace_back("costs", state.costs);
   save(state.start, saved);
+  if (!state.preconditioner.empty()) {
+    const std::vector<Index>& links = state.preconditioner.links();
+    saved.arrays.emplace_back(
+        "preconditioner_links",
+        Eigen::Map<const Eigen::Matrix<Index, Eigen::Dynamic, 1>>(links.data(), std::ssize(links))
+            .cast<double>());
+    saved.arrays.emplace_back("preconditioner", state.preconditioner.numbers());
+  }
   saved.arrays.emplace_back("damping", Eigen::Vector2d(state.damping, state.damping_growth));
 }
 
@@ -205,6 +236,13 @@ FitState load_fit_state(const ResumeState& saved,
   state.point = vector_at(place, saved.array("point"));
   state.mean = vector_at(place, saved.array("mean"));
   state.square = vector_at(place, saved.array("square"));
+  if (is_preconditioned(saved)) {
+    if (place->on_host()) {
+      state.preconditioner = saved_preconditioner(saved, values);
+    } else {
+      start_adam(state);
+    }
+  }
   return state;
 }
 

@@ -8,6 +8,7 @@
 #include "matapprox/core/tall_block.hpp"
 #include "matapprox/factors/chord_factors.hpp"
 #include "methods/chord/forms.hpp"
+#include "methods/chord/row_preconditioner.hpp"
 
 namespace matapprox::chord_fit {
 
@@ -39,6 +40,8 @@ struct FitState {
   Index adam_step = 0;  ///< steps taken
   TallBlock mean;       ///< Adam's running means of the gradient and of its square
   TallBlock square;
+  /// Of Adam on the host, in place of `square`; or none.
+  RowPreconditioner preconditioner;
   Index halvings = 0;   ///< so often did Adam go back to its best point and halve its steps
   Index iteration = 0;  ///< L-BFGS iterations taken
   Vector costs;         ///< f at L-BFGS iterations 0 .. iteration; empty before the first

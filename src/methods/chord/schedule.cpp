@@ -21,6 +21,7 @@ struct Level {
   Index lbfgs_iterations;
   Index newton_steps;
   bool alternating = false;
+  bool preconditioned = false;
 };
 
 /// How often a sampled fit looks at each column.
@@ -47,9 +48,9 @@ constexpr std::array kDefault{Level{24, 8, 10000, 300, 50},
 constexpr std::array kHigh{Level{24, 32, 10000, 300, 200},
                            Level{36, 10, 20000, 300, 150},
                            Level{64, 8, 30000, 300, 100, true},
-                           Level{128, 2, 30000, 5000, 0},
-                           Level{256, 2, 20000, 2000, 0},
-                           Level{kAnyOrder, 1, 10000, 1000, 0}};
+                           Level{128, 2, 30000, 5000, 0, false, true},
+                           Level{256, 2, 20000, 2000, 0, false, true},
+                           Level{kAnyOrder, 1, 10000, 1000, 0, false, true}};
 
 template <std::size_t count>
 const Level& level_at(const std::array<Level, count>& levels, Index order) {
@@ -137,6 +138,7 @@ class Plan {
       // A quick annealing ends in other basins than a slow one, and costs little.
       const Index round = turns() > 0 ? start / forms : start;
       if (level.alternating && round % 2 != 0) descent.adam_steps /= 10;
+      descent.preconditioned = level.preconditioned && !warm_;
       descent.lbfgs_iterations = chosen(options_.max_iterations, level.lbfgs_iterations);
       // Enough to see which start is the best.
       if (starts > 1) descent.newton_steps = newton_steps(level) / 5;

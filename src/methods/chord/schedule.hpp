@@ -20,6 +20,8 @@ struct Descent {
   Index adam_steps = 0;
   Index lbfgs_iterations = 0;
   Index newton_steps = 0;
+  bool preconditioned =
+      false;  ///< of Adam: by RowPreconditioner, where there is room and on the host
 
   Index steps() const { return adam_steps + lbfgs_iterations + newton_steps; }
 };

@@ -43,6 +43,32 @@ TEST(ChordAdam, TwoStepsByHand) {
   EXPECT_EQ(state.adam_step, 2);
 }
 
+/// Rows whose values pull at each other: f = 1/2 sum over rows of x^T H x, H of condition 1e4 and
+/// with axes at angles to the values'. Along them Adam ends lower.
+TEST(ChordAdam, APreconditionerSeesTheAxesOfARow) {
+  const Index n = 20;
+  const Index K = 3;
+  const Matrix Q = Matrix{{1, 2, 2}, {2, 1, -2}, {2, -2, 1}} / 3;
+  const Matrix H = Q * Eigen::Vector3d(1, 1e2, 1e4).asDiagonal() * Q.transpose();
+  const chord_fit::Objective objective = [&](const double* values, double* gradient) {
+    const Eigen::Map<const Matrix> X(values, K, n);
+    const Matrix HX = H * X;
+    if (gradient != nullptr) Eigen::Map<Matrix>(gradient, K, n) = HX;
+    return X.cwiseProduct(HX).sum() / 2;
+  };
+  const Vector start = Vector::LinSpaced(n * K, 1.0, 2.0);
+  const auto fit = [&](bool preconditioned) {
+    FitState state = adam_state_at(start);
+    if (preconditioned) state.preconditioner = chord_fit::RowPreconditioner(n, {K});
+    chord_fit::start_adam(state);
+    test::Watched watched(300);
+    run_adam(state, {objective, {}}, 300, watched.monitor, watched.control);
+    EXPECT_TRUE(state.preconditioner.empty());
+    return watched.monitor.best_objective();
+  };
+  EXPECT_LT(fit(true), 0.1 * fit(false));
+}
+
 TEST(ChordAdam, LastStepHasLengthZero) {
   FitState state = adam_state_at(Eigen::Vector2d(1.0, -2.0));
   state.adam_step = 9;

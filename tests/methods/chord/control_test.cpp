@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cmath>
 #include <vector>
 
 #include "matapprox/core/error.hpp"
@@ -207,6 +208,51 @@ TEST(ChordControl, SeveralStartsAndNewtonStepsGoOnFromAnyCheckpointToo) {
     if (state.counter("descent") > 0) ++phases[static_cast<std::size_t>(state.counter("phase"))];
   }
   EXPECT_THAT(phases, ::testing::Each(::testing::Ge(1)));
+}
+
+TEST(ChordControl, APreconditionedFitGoesOnFromAnyCheckpointToo) {
+  const DenseOperator A(test::random_matrix(70, 70));
+  const ChordOptions options{
+      .effort = ChordEffort::kHigh, .starts = 2, .adam_steps = 50, .max_iterations = 5};
+  Recorder recorder;
+  const Approximation whole = chord(A, options, recorder.control);
+  Index preconditioned = 0;
+  for (std::size_t i = 0; i < recorder.checkpoints.size(); i += 9) {
+    const ResumeState& state = recorder.checkpoints[i].state;
+    RunControl control;
+    control.resume = &state;
+    const test::ThreadCount threads(1 + static_cast<int>(i % 3));
+    const Approximation resumed = chord(A, options, control);
+    EXPECT_EQ(chain_of(resumed).values, chain_of(whole).values) << "checkpoint " << i;
+    for (const auto& [name, numbers] : state.arrays) preconditioned += name == "preconditioner";
+  }
+  EXPECT_GE(preconditioned, 8);
+}
+
+TEST(ChordControl, APreconditionerOfAnotherShapeIsRefused) {
+  const DenseOperator A(test::random_matrix(70, 70));
+  const ChordOptions options{.effort = ChordEffort::kHigh, .starts = 1, .adam_steps = 50};
+  Recorder recorder(20);
+  chord(A, options, recorder.control);
+  const auto refused = [&](const char* name, const auto& change) {
+    ResumeState state = recorder.checkpoints.back().state;
+    bool found = false;
+    for (auto& array : state.arrays) {
+      if (array.first != name) continue;
+      change(array.second);
+      found = true;
+    }
+    EXPECT_TRUE(found) << name;
+    RunControl control;
+    control.resume = &state;
+    EXPECT_REFUSED(InvalidArgument, chord(A, options, control), "contradicts itself");
+  };
+  refused("preconditioner", [](Vector& numbers) { numbers = Vector::Zero(3); });
+  refused("preconditioner", [](Vector& numbers) { numbers(7) = std::nan(""); });
+  refused("preconditioner_links", [](Vector& links) { links(0) = 1e30; });
+  refused("preconditioner_links", [](Vector& links) { links(0) = 0; });
+  refused("preconditioner_links", [](Vector& links) { links = Vector(); });
+  refused("preconditioner_links", [](Vector& links) { links(0) += 1; });
 }
 
 TEST(ChordControl, ASampledFitGoesOnFromAnyCheckpointToo) {

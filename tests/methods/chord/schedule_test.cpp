@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "matapprox/core/error.hpp"
 
 namespace matapprox {
@@ -35,7 +37,8 @@ Index adam_steps(const Schedule& schedule) {
 
 bool same(const Descent& a, const Descent& b) {
   return a.form == b.form && a.from == b.from && a.draw == b.draw && a.adam_steps == b.adam_steps &&
-         a.lbfgs_iterations == b.lbfgs_iterations && a.newton_steps == b.newton_steps;
+         a.lbfgs_iterations == b.lbfgs_iterations && a.newton_steps == b.newton_steps &&
+         a.preconditioned == b.preconditioned;
 }
 
 TEST(ChordSchedule, EffortsDoMoreOneAfterTheOther) {
@@ -156,6 +159,24 @@ TEST(ChordSchedule, LargeOrdersAreSampledWithoutLbfgs) {
   ChordOptions warm;
   warm.warm_start = std::make_shared<ChordFactors>();
   EXPECT_EQ(schedule_at(10000, warm).descents.front().adam_steps, 40 * 10000 / 32);
+}
+
+TEST(ChordSchedule, HighPreconditionsItsOwnExactDescents) {
+  const auto preconditioned = [](const Schedule& schedule) {
+    return std::count_if(schedule.descents.begin(),
+                         schedule.descents.end(),
+                         [](const Descent& descent) { return descent.preconditioned; });
+  };
+  const ChordOptions high{.effort = ChordEffort::kHigh};
+  EXPECT_EQ(preconditioned(schedule_at(64, high)), 0);
+  EXPECT_EQ(preconditioned(schedule_at(65, high)), 2);
+  EXPECT_EQ(preconditioned(schedule_at(200, high)), 2);
+  EXPECT_EQ(preconditioned(choice_at(500, high)), 1);
+  EXPECT_EQ(preconditioned(schedule_at(5000, high)), 0);
+  EXPECT_EQ(preconditioned(schedule_at(500, {})), 0);
+  ChordOptions warm{.effort = ChordEffort::kHigh, .adam_steps = 50};
+  warm.warm_start = std::make_shared<ChordFactors>();
+  EXPECT_EQ(preconditioned(schedule_at(500, warm)), 0);
 }
 
 TEST(ChordSchedule, NewtonStepsAreForSmallChains) {

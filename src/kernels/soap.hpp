@@ -1,0 +1,42 @@
+#pragma once
+
+#include "matapprox/core/types.hpp"
+
+namespace matapprox::kernels {
+
+/// Rows of a block of the preconditioner below, side by side: number i of row r is at 16 i + r.
+inline constexpr Index kSoapRows = 16;
+
+/// Numbers of a block of 16 rows of K values each: axes (K x K, one axis after the other), the
+/// running mean of the products of the gradient's coordinates (K x K), and Adam's running mean of
+/// their squares (K).
+constexpr Index soap_block_size(Index K) { return kSoapRows * (2 * K * K + K); }
+
+struct SoapStep {
+  Index number = 0;  ///< counts the steps; decides which pairs of axes turn
+  double mean_decay = 0;
+  double square_decay = 0;
+  double product_decay = 0;
+  double mean_step = 0;     ///< step size / (1 - mean_decay^t)
+  double square_scale = 1;  ///< 1 / sqrt(1 - square_decay^t)
+  double epsilon = 0;
+};
+
+/// A block of the axes of the values themselves and of running means of zero.
+void start_soap(Index K, float* block);
+
+/// One step of SOAP [VMZ+25], Adam in coordinates in which the products of a row's gradient are
+/// nearly uncorrelated, for `rows` <= 16 rows of K values: `gradient`, its running mean and the
+/// values x are row-major. In place of a QR factorization every few steps, the axes turn by one
+/// round of Jacobi rotations of disjoint pairs in every step; K rounds meet all pairs. Axes stay
+/// orthonormal to 1e-7 K a step. Cost 17 K^2 flops a row, in floats. By one thread; the bits depend
+/// on the instruction set only. A gradient whose square overflows a float leaves a NaN.
+void soap_step(const SoapStep& step,
+               Index rows,
+               Index K,
+               const double* gradient,
+               double* mean,
+               float* block,
+               double* x);
+
+}  // namespace matapprox::kernels
