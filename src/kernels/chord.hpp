@@ -43,8 +43,8 @@ enum class ChordForm { kProduct, kSymmetrized };
 /// as `values`), by column panels; panel sums are added in a fixed order. A symmetrized Z asks for
 /// a symmetric X: with the residual R = Z - X symmetric, the derivative of f along dP is <R, dP>.
 /// Work 6 M N^2 K flops, 8 M N^2 K where symmetrized; memory (M + 1) N b numbers per thread (one
-/// panel more where symmetrized), b = 32 doubles or 64 floats at most, and up to eight gradients
-/// where they are small.
+/// panel more where symmetrized), b = 32 doubles or 64 floats at most, a copy of the values, and up
+/// to eight gradients where they are small.
 template <class T>
 double chord_objective(const ChordPattern& pattern,
                        const T* values,

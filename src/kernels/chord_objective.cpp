@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "kernels/chord.hpp"
@@ -29,14 +30,59 @@ Index gradient_slots(Index panels, Index numbers) {
   return std::clamp(kSlotNumbers / numbers, Index{1}, std::clamp(panels, Index{1}, kMostSlots));
 }
 
+/// The transposes of a chain's factors as factors of their own, whose weights follow one another
+/// in the order in which a product reads them.
+template <class T>
+class TransposedChain {
+ public:
+  static Index numbers_needed(const ChordChain<T>& chain) {
+    Index numbers = 0;
+    for (const simd::ChordFactor<T>& W : chain) numbers += W.order * W.links;
+    return numbers;
+  }
+
+  /// Works in `memory`, numbers_needed() of them.
+  TransposedChain(const ChordChain<T>& chain, T* memory) {
+    for (const simd::ChordFactor<T>& W : chain) {
+      std::vector<Index>& offsets = offsets_.emplace_back(W.offsets, W.offsets + W.links);
+      for (Index& offset : offsets) offset = offset == 0 ? 0 : W.order - offset;
+      const auto copy_rows = [&](Index first, Index last) {
+        for (Index j = first; j < last; ++j) {
+          for (Index k = 0; k < W.links; ++k) {
+            const Index i = j + offsets[static_cast<std::size_t>(k)];
+            memory[j * W.links + k] = *W.value(i < W.order ? i : i - W.order, k);
+          }
+        }
+      };
+      over_rows(RowWork::kSpread, W.order, copy_rows);
+      factors_.push_back({W.order, W.links, offsets.data(), memory, W.links, 1});
+      memory += W.order * W.links;
+    }
+  }
+
+  const simd::ChordFactor<T>& factor(Index m) const {
+    return factors_[static_cast<std::size_t>(m)];
+  }
+
+ private:
+  std::vector<std::vector<Index>> offsets_;
+  ChordChain<T> factors_;
+};
+
 /// A few columns of the problem, held as row-major panels.
 template <class T>
 class ObjectivePanel {
  public:
-  /// Works in `memory`, numbers_needed() of them.
-  ObjectivePanel(const ChordChain<T>& chain, ChordForm form, Index width, RowWork work, T* memory)
+  /// Works in `memory`, numbers_needed() of them; `transposed`, if there is one, saves time.
+  ObjectivePanel(const ChordChain<T>& chain,
+                 const TransposedChain<T>* transposed,
+                 ChordForm form,
+                 Index width,
+                 RowWork work,
+                 T* memory)
       : simd_(simd::chord_functions<T>()),
         chain_(chain),
+        transposed_(transposed),
         form_(form),
         order_(chain.front().order),
         factors_(static_cast<Index>(chain.size())),
@@ -93,7 +139,7 @@ class ObjectivePanel {
       over_rows(work_, order_, [&](Index first, Index last) {
         simd_.add_gradient(factor(m), first, last, width_, panel(m), panel(m + 1), gradient);
       });
-      multiply(simd_.transpose_rows, factor(m), panel(m), panel(m + 1));
+      multiply_transposed(m, panel(m), panel(m + 1));
       gradient += order_ * factor(m).links;
     }
     add_last_gradient(gradient);
@@ -117,6 +163,15 @@ class ObjectivePanel {
         work_, order_, [&](Index first, Index last) { product(W, first, last, width_, x, y); });
   }
 
+  /// Y = W_m+1^T X
+  void multiply_transposed(Index m, const T* x, T* y) const {
+    if (transposed_ != nullptr) {
+      multiply(simd_.rows, transposed_->factor(m), x, y);
+    } else {
+      multiply(simd_.transpose_rows, factor(m), x, y);
+    }
+  }
+
   /// Row of W that holds column c by link k.
   static Index row_of(const simd::ChordFactor<T>& W, Index c, Index k) {
     const Index i = c - W.offsets[k];
@@ -138,8 +193,7 @@ class ObjectivePanel {
   const T* transposed_columns() const {
     const auto at = [this](Index m) { return panels_ + (factors_ + m % 2) * panel_numbers_; };
     first_factor_rows(factor(0), at(0));
-    for (Index m = 1; m < factors_; ++m)
-      multiply(simd_.transpose_rows, factor(m), at(m - 1), at(m));
+    for (Index m = 1; m < factors_; ++m) multiply_transposed(m, at(m - 1), at(m));
     return at(factors_ - 1);
   }
 
@@ -212,6 +266,7 @@ class ObjectivePanel {
 
   const simd::ChordFunctions<T>& simd_;
   const ChordChain<T>& chain_;
+  const TransposedChain<T>* transposed_;
   ChordForm form_;
   Index order_;
   Index factors_;
@@ -228,12 +283,17 @@ class ObjectivePanel {
 template <class T>
 void sum_slots(const T* slots, Index count, Index numbers, T* gradient) {
   constexpr Index kChunk = 8192;
+  constexpr Index kPiece = 1024;  // stays in the first cache while the slots are added to it
   parallel_for((numbers + kChunk - 1) / kChunk, [&](Index chunk) {
     const Index end = std::min(numbers, (chunk + 1) * kChunk);
-    for (Index i = chunk * kChunk; i < end; ++i) {
-      T sum = slots[i];
-      for (Index s = 1; s < count; ++s) sum += slots[s * numbers + i];
-      gradient[i] = sum;
+    for (Index first = chunk * kChunk; first < end; first += kPiece) {
+      const Index piece = std::min(kPiece, end - first);
+      T* __restrict sum = gradient + first;
+      std::copy_n(slots + first, piece, sum);
+      for (Index s = 1; s < count; ++s) {
+        const T* __restrict slot = slots + s * numbers + first;
+        for (Index i = 0; i < piece; ++i) sum[i] += slot[i];
+      }
     }
   });
 }
@@ -261,12 +321,24 @@ void sum_over_panels(const ChordPattern& pattern,
   const ScratchLoan slot_memory(slot_scratch,
                                 gradient == nullptr || slots == 1 ? 0 : slots * numbers);
   T* sums = gradient == nullptr || slots == 1 ? gradient : slot_memory.data();
+
+  // Worth a copy where several panels use it.
+  constexpr Index kPanelsPerCopy = 3;
+  const bool copies =
+      panels >= kPanelsPerCopy && (gradient != nullptr || form == ChordForm::kSymmetrized);
+  thread_local Scratch<T> copy_scratch;
+  const ScratchLoan copy_memory(copy_scratch,
+                                copies ? TransposedChain<T>::numbers_needed(chain) : 0);
+  std::optional<TransposedChain<T>> transposed;
+  if (copies) transposed.emplace(chain, copy_memory.data());
+
   const double flops = (form == ChordForm::kProduct ? 6.0 : 8.0) * static_cast<double>(numbers) *
                        static_cast<double>(count);
   over_panels(work, slots, flops, [&](Index s) {
     thread_local Scratch<T> scratch;
     const ScratchLoan memory(scratch, ObjectivePanel<T>::numbers_needed(chain, form, width));
-    ObjectivePanel<T> panel(chain, form, width, work, memory.data());
+    ObjectivePanel<T> panel(
+        chain, transposed ? &*transposed : nullptr, form, width, work, memory.data());
     T* sum = sums == nullptr ? nullptr : sums + s * numbers;
     if (sum != nullptr) std::fill_n(sum, numbers, T{0});
     for (Index p = s; p < panels; p += slots) {
