@@ -64,18 +64,38 @@ Index take_steps(
   return end;
 }
 
+// Up to this many links their number is part of the code and their steps stay in registers: a step
+// that is loaded for each row holds up the loads that need it.
+constexpr Index kUnrolledLinks = 12;
+
+// Rows of a panel that stay in the first cache while one group of links after the other is added.
+constexpr Index kRowsTogether = 64;
+
+/// Links of a group: groups of about equal size that can be unrolled, but for the last in fours.
+template <bool kTransposed>
+Index links_together(Index links) {
+  if (kTransposed || links <= kUnrolledLinks) return std::min(links, kTogether);
+  const Index groups = (links + kUnrolledLinks - 1) / kUnrolledLinks;
+  return ((links + groups - 1) / groups + 3) / 4 * 4;
+}
+
 /// Calls body(k, count, begin, end, steps) for groups of links and runs of rows that together are
 /// all links and the rows first..last-1; the links of a row in order.
 template <bool kTransposed, class T, class Body>
 HWY_INLINE void over_runs(
     const ChordFactor<T>& W, Index first, Index last, Index width, const Body& body) {
+  const Index together = links_together<kTransposed>(W.links);
+  const Index rows = together < W.links ? kRowsTogether : last - first;
   Steps steps;
-  for (Index k = 0; k < W.links; k += kTogether) {
-    const Index count = std::min(kTogether, W.links - k);
-    for (Index begin = first; begin < last;) {
-      const Index end = take_steps<kTransposed>(W, k, count, begin, last, width, steps);
-      body(k, count, begin, end, steps);
-      begin = end;
+  for (Index from = first; from < last; from += rows) {
+    const Index to = std::min(from + rows, last);
+    for (Index k = 0; k < W.links; k += together) {
+      const Index count = std::min(together, W.links - k);
+      for (Index begin = from; begin < to;) {
+        const Index end = take_steps<kTransposed>(W, k, count, begin, to, width, steps);
+        body(k, count, begin, end, steps);
+        begin = end;
+      }
     }
   }
 }
@@ -89,10 +109,6 @@ HWY_INLINE const T* in_register(const T* p) {
   asm("" : "+r"(p));
   return p;
 }
-
-// Up to this many links their number is part of the code and their steps stay in registers: a step
-// that is loaded for each row holds up the loads that need it.
-constexpr Index kUnrolledLinks = 12;
 
 /// Calls body(std::integral_constant<Index, links>), or with 0 where there are more links than
 /// are unrolled.
