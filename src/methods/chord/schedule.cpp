@@ -210,6 +210,8 @@ namespace {
 
 /// Pilots that end within this factor of each other may change places later.
 constexpr double kNear = 2;
+/// An order seldom makes up for more than this.
+constexpr double kNearForOrders = 1.5;
 
 std::size_t base_of(std::span<const Form> forms, std::size_t form) {
   return static_cast<std::size_t>(forms[form].base);
@@ -224,7 +226,7 @@ bool is_worth_a_pilot(std::span<const Form> forms, std::span<const double> error
   for (std::size_t other = 0; other < errors.size(); ++other) {
     if (base_of(forms, other) == other) best = std::min(best, errors[other]);
   }
-  return errors[base] <= kNear * best;
+  return errors[base] <= kNearForOrders * best;
 }
 
 bool is_contender(std::span<const Form> forms, std::span<const double> errors, Index form) {

@@ -48,7 +48,7 @@ struct Schedule {
 /// range.
 Schedule schedule_of(const ChordOptions& options, std::span<const Form> forms, bool warm);
 
-/// Whether to try an ordering of a form: if the form itself ended its pilot within a factor of two
+/// Whether to try an ordering of a form: if the form itself ended its pilot within a factor of 1.5
 /// of the best of those in natural order. `errors`: of the pilots so far, in the order of `forms`.
 /// True for a form in natural order.
 bool is_worth_a_pilot(std::span<const Form> forms, std::span<const double> errors, Index form);

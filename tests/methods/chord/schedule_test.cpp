@@ -113,10 +113,10 @@ std::vector<chord_fit::Form> forms_with_orders() {
 
 TEST(ChordSchedule, OrdersOfAPatternThatIsFarOffAreNotTried) {
   const auto forms = forms_with_orders();
-  const std::vector<double> near{0.1, 0.19, 0.01};
+  const std::vector<double> near{0.1, 0.14, 0.01};
   for (Index form = 0; form < 5; ++form)
     EXPECT_TRUE(chord_fit::is_worth_a_pilot(forms, near, form)) << form;
-  const std::vector<double> far{0.1, 0.21, 0.2, 0.2};
+  const std::vector<double> far{0.1, 0.16, 0.2, 0.2};
   EXPECT_TRUE(chord_fit::is_worth_a_pilot(forms, far, 1));
   EXPECT_TRUE(chord_fit::is_worth_a_pilot(forms, far, 3));
   EXPECT_FALSE(chord_fit::is_worth_a_pilot(forms, far, 4));
