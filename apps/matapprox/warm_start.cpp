@@ -30,7 +30,7 @@ ChordParts chord_parts(const FactorProduct& product) {
   const ChordParts parts{content<ChordFactors>(factors[1]),
                          content<Permutation>(factors[0]),
                          content<Permutation>(factors[2])};
-  return parts.rows.get() != nullptr && parts.columns.get() != nullptr ? parts : ChordParts{};
+  return parts.rows != nullptr && parts.columns != nullptr ? parts : ChordParts{};
 }
 
 }  // namespace

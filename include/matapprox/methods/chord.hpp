@@ -56,7 +56,8 @@ struct ChordOptions {
   /// vector of |A| + |A|^T, P = Q, N more numbers. kHop: by annealing, so that large entries are
   /// few hops away; N more numbers for a symmetric A, else 2 N. kAuto: short fits of those that can
   /// do something for A choose. Beyond 32 N entries that are not zero, kRcm, kSpectral and kHop
-  /// look at the 32 largest of each column.
+  /// look at the 32 largest of each column. kAuto reads all of A once, and therefore keeps the
+  /// natural order beyond N = 16384 unless A is a sparse matrix.
   ChordOrder order = ChordOrder::kDefault;
   /// The caller's own offsets: one list for all factors "0,1,2,4", or one list a factor, separated
   /// by ';'. Empty: the named pattern.

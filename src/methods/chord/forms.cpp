@@ -117,6 +117,8 @@ class FormMaker {
   /// Each form so far in the orders that may do something for this matrix.
   void add_orders() {
     if (chooses_pattern_ && n_ <= kSmallOrder) return;
+    // Of a kernel of many points a fit looks at a part only, perhaps for a limited time.
+    if (!orderings_.is_quick()) return;
     const std::size_t natural = forms_.size();
     for (std::size_t base = 0; base < natural; ++base) {
       const auto [pattern, symmetrized] = kinds_of_forms_[base];

@@ -65,6 +65,9 @@ Entries entries_of(const Matrix& A) { return chord_fit::largest_entries(DenseOpe
 TEST(ChordOrder, LooksAtAllEntriesOfASparseMatrix) {
   const SparseMatrix A = test::random_sparse(70, 70, 4, 1);
   const Entries entries = chord_fit::largest_entries(SparseOperator(A), {});
+  const Entries by_columns = chord_fit::largest_entries(DenseOperator(Matrix(A)), {});
+  EXPECT_EQ(Matrix(entries.sizes), Matrix(by_columns.sizes));
+  EXPECT_EQ(entries.by_distance, by_columns.by_distance);
   EXPECT_TRUE(entries.sparse);
   EXPECT_EQ(Matrix(entries.sizes), Matrix(A).cwiseAbs());
   EXPECT_NEAR(entries.by_distance.sum(), Matrix(A).cwiseAbs().sum(), 1e-12);

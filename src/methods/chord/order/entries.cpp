@@ -5,6 +5,9 @@
 #include <vector>
 
 #include "core/stop_scope.hpp"
+#include "matapprox/backends/placement.hpp"
+#include "matapprox/operators/lazy.hpp"
+#include "matapprox/operators/sparse.hpp"
 
 namespace matapprox::chord_fit {
 namespace {
@@ -31,46 +34,99 @@ void keep_largest(SizesOfColumn& column) {
   column.erase(last, column.end());
 }
 
+/// Takes the columns of a matrix one after the other.
+class EntryCollector {
+ public:
+  explicit EntryCollector(Index n) : n_(n), by_distance_(Vector::Zero(n)) {
+    columns_.reserve(static_cast<std::size_t>(n));
+  }
+
+  void add(SizesOfColumn column) {
+    const auto j = static_cast<Index>(columns_.size());
+    for (const auto& [row, size] : column) by_distance_(j < row ? j - row + n_ : j - row) += size;
+    found_ += static_cast<Index>(column.size());
+    if (trimmed_) keep_largest(column);
+    held_ += static_cast<Index>(column.size());
+    columns_.push_back(std::move(column));
+    if (!trimmed_ && held_ > 2 * kEntriesPerColumn * n_) trim();
+  }
+
+  Entries take() {
+    const bool sparse = found_ <= kEntriesPerColumn * n_;
+    if (!sparse && !trimmed_) trim();
+    std::vector<Eigen::Triplet<double, Index>> triplets;
+    triplets.reserve(static_cast<std::size_t>(std::min(held_, 2 * kEntriesPerColumn * n_)));
+    for (Index j = 0; j < n_; ++j) {
+      for (const auto& [row, size] : columns_[static_cast<std::size_t>(j)])
+        triplets.emplace_back(row, j, size);
+    }
+    Entries entries{SparseMatrix(n_, n_), sparse, std::move(by_distance_)};
+    entries.sizes.setFromTriplets(triplets.begin(), triplets.end());
+    return entries;
+  }
+
+ private:
+  void trim() {
+    for (SizesOfColumn& column : columns_) keep_largest(column);
+    trimmed_ = true;
+  }
+
+  Index n_;
+  Vector by_distance_;
+  std::vector<SizesOfColumn> columns_;
+  Index found_ = 0;
+  Index held_ = 0;
+  bool trimmed_ = false;
+};
+
+/// A as a sparse matrix in memory, where it is one; else null.
+const SparseMatrix* stored_sparse(const LinearOperator& A) {
+  const auto* counted = dynamic_cast<const CountedOperator*>(&A);
+  const auto* sparse =
+      dynamic_cast<const SparseOperator*>(&unplaced(counted == nullptr ? A : counted->inner()));
+  if (sparse == nullptr) return nullptr;
+  if (counted != nullptr) counted->add_columns(A.cols());
+  return &sparse->values();
+}
+
+void add_columns(const SparseMatrix& A, EntryCollector& collector) {
+  const SparseMatrix columns = A.transpose();
+  for (Index j = 0; j < columns.rows(); ++j) {
+    SizesOfColumn column;
+    for (SparseMatrix::InnerIterator entry(columns, j); entry; ++entry) {
+      if (entry.value() != 0) column.emplace_back(entry.col(), std::abs(entry.value()));
+    }
+    collector.add(std::move(column));
+  }
+}
+
+void add_columns(const LinearOperator& A, const RunControl& control, EntryCollector& collector) {
+  for (Index first = 0; first < A.cols(); first += kPanelColumns) {
+    control.throw_if_stopped("chord");
+    const Matrix panel =
+        A.columns_at(index_range(first, std::min(kPanelColumns, A.cols() - first)));
+    for (Index c = 0; c < panel.cols(); ++c) collector.add(nonzeros(panel.col(c)));
+  }
+}
+
 }  // namespace
+
+bool is_quick_to_read(const LinearOperator& A) {
+  constexpr Index kQuickOrder = 16384;
+  const auto* counted = dynamic_cast<const CountedOperator*>(&A);
+  const LinearOperator& source = unplaced(counted == nullptr ? A : counted->inner());
+  return A.cols() <= kQuickOrder || dynamic_cast<const SparseOperator*>(&source) != nullptr;
+}
 
 Entries largest_entries(const LinearOperator& A, const RunControl& control) {
   const StopScope scope(control, "chord");
-  const Index n = A.cols();
-  std::vector<SizesOfColumn> columns;
-  columns.reserve(static_cast<std::size_t>(n));
-  Vector by_distance = Vector::Zero(n);
-  Index found = 0;
-  Index held = 0;
-  bool trimmed = false;
-  const auto trim = [&] {
-    for (SizesOfColumn& column : columns) keep_largest(column);
-    trimmed = true;
-  };
-  for (Index first = 0; first < n; first += kPanelColumns) {
-    control.throw_if_stopped("chord");
-    const Matrix panel = A.columns_at(index_range(first, std::min(kPanelColumns, n - first)));
-    for (Index c = 0; c < panel.cols(); ++c) {
-      columns.push_back(nonzeros(panel.col(c)));
-      for (const auto& [row, size] : columns.back()) {
-        const Index d = first + c - row;
-        by_distance(d < 0 ? d + n : d) += size;
-      }
-      found += static_cast<Index>(columns.back().size());
-      if (trimmed) keep_largest(columns.back());
-      held += static_cast<Index>(columns.back().size());
-    }
-    if (!trimmed && held > 2 * kEntriesPerColumn * n) trim();
+  EntryCollector collector(A.cols());
+  if (const SparseMatrix* sparse = stored_sparse(A)) {
+    add_columns(*sparse, collector);
+  } else {
+    add_columns(A, control, collector);
   }
-  const bool sparse = found <= kEntriesPerColumn * n;
-  if (!sparse && !trimmed) trim();
-  std::vector<Eigen::Triplet<double, Index>> triplets;
-  for (Index j = 0; j < n; ++j) {
-    for (const auto& [row, size] : columns[static_cast<std::size_t>(j)])
-      triplets.emplace_back(row, j, size);
-  }
-  Entries entries{SparseMatrix(n, n), sparse, by_distance};
-  entries.sizes.setFromTriplets(triplets.begin(), triplets.end());
-  return entries;
+  return collector.take();
 }
 
 SparseMatrix joined(const Entries& entries) {

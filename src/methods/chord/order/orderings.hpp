@@ -35,6 +35,7 @@ class Orderings {
   Index shift(const ChordPattern& pattern);
   /// Whether there are few entries that are not zero.
   bool is_sparse() { return entries().sparse; }
+  bool is_quick() const { return is_quick_to_read(A_); }
   const KnownOrderings& known() const { return known_; }
 
  private:
