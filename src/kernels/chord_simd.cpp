@@ -71,12 +71,12 @@ constexpr Index kUnrolledLinks = 12;
 // Rows of a panel that stay in the first cache while one group of links after the other is added.
 constexpr Index kRowsTogether = 64;
 
-/// Links of a group: groups of about equal size that can be unrolled, but for the last in fours.
+/// Links of a group: groups of about equal size that can be unrolled.
 template <bool kTransposed>
 Index links_together(Index links) {
   if (kTransposed || links <= kUnrolledLinks) return std::min(links, kTogether);
   const Index groups = (links + kUnrolledLinks - 1) / kUnrolledLinks;
-  return ((links + groups - 1) / groups + 3) / 4 * 4;
+  return (links + groups - 1) / groups;
 }
 
 /// Calls body(k, count, begin, end, steps) for groups of links and runs of rows that together are

@@ -28,9 +28,10 @@ void start_soap(Index K, float* block);
 /// One step of SOAP [VMZ+25], Adam in coordinates in which the products of a row's gradient are
 /// nearly uncorrelated, for `rows` <= 16 rows of K values: `gradient`, its running mean and the
 /// values x are row-major. In place of a QR factorization every few steps, the axes turn by one
-/// round of Jacobi rotations of disjoint pairs in every step; K rounds meet all pairs. Axes stay
-/// orthonormal to 1e-7 K a step. Cost 17 K^2 flops a row, in floats. By one thread; the bits depend
-/// on the instruction set only. A gradient whose square overflows a float leaves a NaN.
+/// round of Jacobi rotations of disjoint pairs in every step; K rounds meet all pairs (K - 1 where
+/// K is even). A step leaves the axes orthonormal to about 1e-7 K. Cost 17 K^2 flops a row, in
+/// floats. By one thread; the bits depend on the instruction set only. A gradient whose square
+/// overflows a float leaves a NaN.
 void soap_step(const SoapStep& step,
                Index rows,
                Index K,

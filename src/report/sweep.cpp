@@ -74,6 +74,9 @@ ChordSize chord_size(Index order, const ComparisonOptions& options) try {
   chord.budget = {};
   const bool has_wide_factors =
       chord.pattern == ChordFitPattern::kMixedRadix || chord.pattern == ChordFitPattern::kAuto;
+  const bool may_permute = chord.order != ChordOrder::kDefault &&
+                           chord.order != ChordOrder::kNatural && chord.order != ChordOrder::kShift;
+  if (may_permute) return {};  // a permutation is no multiple of a factor
   if (chord.offsets.empty() && has_wide_factors) return {};  // the budget decides their width
   const ChordPattern pattern = chord_pattern(order, chord);
   for (Index m = 1; m < pattern.factors(); ++m) {

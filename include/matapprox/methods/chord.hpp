@@ -91,11 +91,10 @@ struct ChordOptions {
 /// L-BFGS [NW06, Alg. 7.5] from the best point seen, then Levenberg-Marquardt on Gram matrices
 /// where the chain stores at most 2500 numbers; the best point of all is kept. Stores N times the
 /// sum of the links, N ceil(log2 N) (floor(log2 N) + 1) with the defaults, and N or 2 N for an
-/// order. Cost of an evaluation
-/// (one a step, about 1.1 an L-BFGS iteration): 6 M N^2 K flops (8 if symmetrized) and A once, by
-/// columns, or from a copy of it where N <= 4096 and memory allows. Memory besides: (M + 3) N b
-/// numbers per thread for panels of b columns, and 2 (memory + 8) times the stored numbers. The
-/// factors come out balanced: equal Frobenius norms.
+/// order. Cost of an evaluation (one a step, about 1.1 an L-BFGS iteration): 6 M N^2 K flops (8 if
+/// symmetrized) and A once, by columns, or from a copy of it where N <= 4096 and memory allows.
+/// Memory besides: (M + 3) N b numbers per thread for panels of b columns, and 2 (memory + 8) times
+/// the stored numbers. The factors come out balanced: equal Frobenius norms.
 ///
 /// Above N = 4096, or with columns_per_step, each Adam step looks at that many columns of A only,
 /// every column once before any is used again, and there is neither L-BFGS nor Newton: 6 M N K

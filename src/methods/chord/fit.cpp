@@ -84,6 +84,15 @@ std::vector<Index> numbers_of(const std::vector<Form>& forms) {
   return numbers;
 }
 
+const ChordPattern& largest(const std::vector<Form>& forms) {
+  return std::max_element(forms.begin(),
+                          forms.end(),
+                          [](const Form& a, const Form& b) {
+                            return a.pattern.stored_numbers() < b.pattern.stored_numbers();
+                          })
+      ->pattern;
+}
+
 /// One fit of one matrix: the descents of its schedule, one after the other.
 class Fit {
  public:
@@ -99,7 +108,7 @@ class Fit {
         numbers_(numbers_of(forms_)),
         schedule_(schedule_of(options, forms_, is_warm(options, control))),
         sample_(sample_of(schedule_, A.rows(), options.seed)),
-        target_((check_size(forms_.front().pattern, options, schedule_), sample_)
+        target_((check_size(largest(forms_), options, schedule_), sample_)
                     ? Target(A, sample_->choosing(), control)
                     : Target(A, control)),
         monitor_(A.rows(), schedule_.steps(), control, [this](const FitMonitor&) {
@@ -154,6 +163,8 @@ class Fit {
     if (control.resume != nullptr && !control.resume->empty())
       return saved_start(*control.resume, order);
     FormStart start;
+    require(options.warm_start || (!options.warm_rows && !options.warm_columns),
+            "chord: the order of a warm start is given without its factors");
     if (!options.warm_start) return start;
     start.pattern = options.warm_start->pattern;
     start.ordering = warm_ordering(order, options);
@@ -170,8 +181,11 @@ class Fit {
               order);
       return permutation->sources();
     };
-    return std::make_shared<const Ordering>(
-        Ordering{sources(options.warm_rows), sources(options.warm_columns)});
+    const Ordering ordering{sources(options.warm_rows), sources(options.warm_columns)};
+    require(!options.symmetrize || ordering.rows == ordering.columns,
+            "chord: the warm start has different orders of rows and columns, which cannot be "
+            "symmetrized");
+    return std::make_shared<const Ordering>(ordering);
   }
 
   /// What the start now has besides is saved with the fit.
@@ -231,6 +245,7 @@ class Fit {
     require(state.descent < static_cast<Index>(schedule_.descents.size()),
             "chord: the state to resume contradicts itself");
     halvings_ = state.earlier_halvings;
+    state.start = start_;
     return state;
   }
 
@@ -454,7 +469,7 @@ std::string Fit::choice_text() const {
   if (forms_.size() == 1) return "";
   if (schedule_.pilots == 0) {
     const std::size_t begun = monitor_.errors_of_descents().size() + 1;
-    return fmt::format("the best of {} patterns in turn", std::min(begun, forms_.size()));
+    return fmt::format("the best of {} forms in turn", std::min(begun, forms_.size()));
   }
   const std::vector<double> errors = monitor_.errors_of_descents();
   std::vector<std::string> rounds;

@@ -28,6 +28,21 @@ bool is_graph_order(ChordOrder order) {
   return order == ChordOrder::kRcm || order == ChordOrder::kSpectral || order == ChordOrder::kHop;
 }
 
+void require_symmetric(const LinearOperator& A) {
+  if (is_symmetric(A)) return;
+  throw InvalidArgument(
+      fmt::format("chord: symmetrize is for a symmetric matrix: {}", why_not_symmetric(A)));
+}
+
+/// Whether the links are the same but for a shift of all those of the last factor.
+bool is_shift_of(const ChordPattern& pattern, ChordPattern other) {
+  if (pattern.order != other.order || pattern.factors() != other.factors()) return false;
+  const Index n = pattern.order;
+  const Index shift = pattern.offsets.back().front() - other.offsets.back().front() + n;
+  for (Index& offset : other.offsets.back()) offset = (offset + shift) % n;
+  return pattern == other;
+}
+
 Form form_of_start(const ChordOptions& options, const FormStart& start) {
   const ChordPattern& pattern = *start.pattern;
   pattern.validate();
@@ -37,7 +52,12 @@ Form form_of_start(const ChordOptions& options, const FormStart& start) {
           pattern.factors());
   const Index n = pattern.order;
   const Index permuted = start.ordering ? start.ordering->stored_numbers() / n : 0;
-  require_within(pattern, options.budget, permutation_storage(n, permuted));
+  const Storage beside = permutation_storage(n, permuted);
+  require_within(pattern, options.budget, beside);
+  // It brings its pattern along; where another one is named, that has to be it.
+  const bool named = options.pattern != ChordFitPattern::kAlternating || !options.offsets.empty();
+  require(!named || is_shift_of(pattern, chord_pattern_beside(n, options, beside)),
+          "chord: the warm start has another pattern than the one that is named");
   std::string name = "as its start";
   if (options.symmetrize) name += ", symmetrized";
   return {std::move(name), pattern, form_named(options.symmetrize), start.ordering};
@@ -57,11 +77,9 @@ class FormMaker {
         symmetric_((chooses_pattern_ || options.symmetrize || order_ == ChordOrder::kAuto ||
                     order_ == ChordOrder::kHop) &&
                    is_symmetric(A)),
-        orderings_(A, symmetric_, options.seed, control, std::move(known)) {
-    if (options.symmetrize && !symmetric_) {
-      throw InvalidArgument(
-          fmt::format("chord: symmetrize is for a symmetric matrix: {}", why_not_symmetric(A)));
-    }
+        search_(with_share_of_time(control, order_)),
+        orderings_(A, symmetric_, options.seed, search_, std::move(known)) {
+    if (options.symmetrize) require_symmetric(A);
     require(order_ != ChordOrder::kShift || !options.symmetrize,
             "chord: order shift is of one product, a symmetrized one has no shift");
   }
@@ -76,7 +94,7 @@ class FormMaker {
     for (const auto& [pattern, symmetrized] : kinds())
       add(pattern, symmetrized, chooses_order ? ChordOrder::kNatural : order_);
     if (forms_.empty()) std::rethrow_exception(too_small_);
-    if (chooses_order) add_orders();
+    if (chooses_order) try_orders();
     return {std::move(forms_), orderings_.known()};
   }
 
@@ -86,6 +104,17 @@ class FormMaker {
   static ChordOrder order_of(const ChordOptions& options, bool chooses_pattern) {
     if (options.order != ChordOrder::kDefault) return options.order;
     return chooses_pattern ? ChordOrder::kAuto : ChordOrder::kNatural;
+  }
+
+  /// Of a limited time, a choice of orders leaves most to the fit.
+  static RunControl with_share_of_time(const RunControl& control, ChordOrder order) {
+    constexpr double kShare = 0.2;
+    RunControl search = control;
+    if (order == ChordOrder::kAuto) {
+      const double now = control.seconds();
+      search.max_seconds = now + kShare * (control.max_seconds - now);
+    }
+    return search;
   }
 
   /// Patterns, and whether they are symmetrized.
@@ -111,6 +140,15 @@ class FormMaker {
     } catch (const BudgetTooSmall&) {
       if (!chooses_pattern_) throw;
       too_small_ = std::current_exception();
+    }
+  }
+
+  /// Where the search's share of the time is over, the fit goes on with what there is.
+  void try_orders() {
+    try {
+      add_orders();
+    } catch (const Interrupted&) {
+      if (search_.interrupted()) throw;
     }
   }
 
@@ -182,6 +220,7 @@ class FormMaker {
   bool chooses_pattern_;
   ChordOrder order_;
   bool symmetric_;
+  RunControl search_;
   Orderings orderings_;
   std::vector<Form> forms_;
   std::vector<Kind> kinds_of_forms_;
@@ -201,14 +240,11 @@ Forms forms_of(const LinearOperator& A,
           "chord: a warm start has its own order, order {} cannot be",
           enum_name(options.order));
   const StopScope scope(control, "chord");
-  FormMaker maker(A, options, start.known, control);
-  // A start brings its pattern along, unless another one is named.
-  const bool named = options.pattern != ChordFitPattern::kAlternating || !options.offsets.empty();
-  if (start.pattern && start.pattern->order == A.rows() && !named)
+  if (start.pattern && start.pattern->order == A.rows()) {
+    if (options.symmetrize) require_symmetric(A);
     return {{form_of_start(options, start)}, {}};
-  Forms forms = maker.make();
-  if (start.pattern) forms.list.front().ordering = start.ordering;
-  return forms;
+  }
+  return FormMaker(A, options, start.known, control).make();
 }
 
 }  // namespace matapprox::chord_fit

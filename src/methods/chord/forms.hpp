@@ -37,7 +37,7 @@ struct FormStart {
 
 struct Forms {
   std::vector<Form> list;
-  KnownOrderings orderings;  ///< that the forms have
+  KnownOrderings orderings;  ///< that were computed for them
 };
 
 /// The forms that `options` asks to fit A in: that of the factors to start from, unless another is

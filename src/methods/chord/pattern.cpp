@@ -125,6 +125,8 @@ ChordPattern mixed_radix_pattern(Index n, const ChordOptions& options, const Sto
   try {
     return chord_mixed_radix_pattern(n, links);
   } catch (const InvalidArgument&) {
+    // So small a matrix has no links to spare.
+    if (!budget.is_set() && beside.numbers > 0) return mixed_radix_pattern(n, options, {});
     chord_fit::require_within(
         reference, budget, beside);  // the budget is to blame, if there is one
     throw;
@@ -143,10 +145,11 @@ void chord_fit::require_within(const ChordPattern& pattern,
   const Storage stored = storage_of(pattern.stored_numbers(), budget, beside);
   if (budget.admits(stored, pattern.order, pattern.order)) return;
   throw BudgetTooSmall(
-      fmt::format("chord: {} factors of order {} store {} numbers ({} bytes), more than the "
+      fmt::format("chord: {} factors of order {}{} store {} numbers ({} bytes), more than the "
                   "budget of {}",
                   pattern.factors(),
                   pattern.order,
+                  beside.numbers > 0 ? " and permutations" : "",
                   stored.numbers,
                   stored.bytes,
                   budget.text()));

@@ -20,8 +20,8 @@ struct Descent {
   Index adam_steps = 0;
   Index lbfgs_iterations = 0;
   Index newton_steps = 0;
-  bool preconditioned =
-      false;  ///< of Adam: by RowPreconditioner, where there is room and on the host
+  /// Adam's steps are: by RowPreconditioner, on the host and where there is room.
+  bool preconditioned = false;
 
   Index steps() const { return adam_steps + lbfgs_iterations + newton_steps; }
 };

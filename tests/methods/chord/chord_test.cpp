@@ -121,7 +121,7 @@ TEST(Chord, AutoOfASmallMatrixIsNoWorseThanOneOfItsPatterns) {
   options.starts = 5;
   const Approximation result = chord(DenseOperator(A), options);
   EXPECT_LE(result.summary.history.back().relative_error, alternating);
-  EXPECT_THAT(result.summary.message, HasSubstr("the best of 5 patterns in turn"));
+  EXPECT_THAT(result.summary.message, HasSubstr("the best of 5 forms in turn"));
 }
 
 TEST(Chord, AWarmStartBringsItsPatternAlong) {

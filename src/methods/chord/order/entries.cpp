@@ -1,11 +1,14 @@
 #include "methods/chord/order/entries.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "core/stop_scope.hpp"
 #include "matapprox/backends/placement.hpp"
+#include "matapprox/core/error.hpp"
 #include "matapprox/operators/lazy.hpp"
 #include "matapprox/operators/sparse.hpp"
 
@@ -31,7 +34,7 @@ void keep_largest(SizesOfColumn& column) {
   std::nth_element(column.begin(), last, column.end(), [](const auto& a, const auto& b) {
     return a.second != b.second ? a.second > b.second : a.first < b.first;
   });
-  column.erase(last, column.end());
+  column = SizesOfColumn(column.begin(), last);  // gives the rest back
 }
 
 /// Takes the columns of a matrix one after the other.
@@ -43,12 +46,19 @@ class EntryCollector {
 
   void add(SizesOfColumn column) {
     const auto j = static_cast<Index>(columns_.size());
-    for (const auto& [row, size] : column) by_distance_(j < row ? j - row + n_ : j - row) += size;
-    found_ += static_cast<Index>(column.size());
+    for (const auto& [row, size] : column) {
+      if (!std::isfinite(size)) {
+        throw NumericalError(fmt::format(
+            "chord: entry ({}, {}) of the matrix, counted from 0, is not finite", row, j));
+      }
+      by_distance_(j < row ? j - row + n_ : j - row) += size;
+    }
+    const auto count = static_cast<Index>(column.size());
+    found_ += count;
+    if (!trimmed_ && held_ + count > 2 * kEntriesPerColumn * n_) trim();
     if (trimmed_) keep_largest(column);
     held_ += static_cast<Index>(column.size());
     columns_.push_back(std::move(column));
-    if (!trimmed_ && held_ > 2 * kEntriesPerColumn * n_) trim();
   }
 
   Entries take() {

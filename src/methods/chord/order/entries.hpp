@@ -14,7 +14,7 @@ struct Entries {
 
 /// All entries of A if at most 32 N are not zero; else the 32 largest of each column, of equal ones
 /// the upper. Reads A once, by column panels unless it is a sparse matrix in memory; holds at most
-/// 64 N entries. Throws Interrupted.
+/// 64 N entries. Throws Interrupted, NumericalError for NaN or Inf.
 Entries largest_entries(const LinearOperator& A, const RunControl& control);
 
 /// Whether reading all of A takes seconds at most: up to order 16384, or of any sparse matrix.

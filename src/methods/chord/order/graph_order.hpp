@@ -18,7 +18,7 @@ std::vector<Index> reverse_cuthill_mckee(const SparseMatrix& graph);
 /// By the Fiedler vector of each component: the eigenvector of the second smallest eigenvalue of
 /// the Laplacian D - W, W the adjacency matrix with its weights [Fie73], by inverse iteration on a
 /// Cholesky factorization of D - W + tiny I in the order of reverse Cuthill-McKee. Where that would
-/// take more than 5e9 multiplications, a component stays in that order; of an iteration that has
+/// take more than 2e9 multiplications, a component stays in that order; of an iteration that has
 /// not converged after 50 steps what there is. Throws Interrupted.
 std::vector<Index> spectral_order(const SparseMatrix& graph, const RunControl& control);
 

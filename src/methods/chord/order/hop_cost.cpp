@@ -87,8 +87,9 @@ Index best_shift(const Vector& by_distance, const Vector& costs) {
   const Vector sums = correlation(twice, costs);
   // What differs by rounding only is equal.
   const double enough = sums.minCoeff() + 1e-9 * by_distance.sum();
-  return std::find_if(sums.begin(), sums.end(), [&](double sum) { return sum <= enough; }) -
-         sums.begin();
+  const auto best =
+      std::find_if(sums.begin(), sums.end(), [&](double sum) { return sum <= enough; });
+  return best == sums.end() ? 0 : best - sums.begin();  // none where a sum overflows
 }
 
 }  // namespace matapprox::chord_fit

@@ -15,7 +15,8 @@ namespace {
 constexpr double kStartTemperature = 0.003;  // of the mean sum of |a| in a row
 constexpr double kEndTemperature = 1e-3;     // of that
 constexpr double kProposalsPerRow = 5000;
-constexpr double kMostEntries = 1e9;
+constexpr double kMostWork = 1e9;             // in entries looked at: a few seconds
+constexpr double kProposalWork = 10;          // of drawing a proposal, in the same unit
 constexpr Index kProposalsPerLook = 1 << 14;  // at the temperature, and at the caller's control
 
 /// Rows or columns, which of them is where.
@@ -47,6 +48,7 @@ class HopAnnealing {
  public:
   HopAnnealing(const Entries& entries, const Ordering& start, const Vector& costs, bool together)
       : n_(costs.size()),
+        log_of_half_(std::log(std::max(static_cast<double>(n_) / 2, 1.0))),
         costs_(costs),
         together_(together),
         of_rows_(together ? joined(entries) : entries.sizes),
@@ -56,9 +58,9 @@ class HopAnnealing {
 
   void run(std::uint64_t seed, const RunControl& control) {
     const auto n = static_cast<double>(n_);
-    const double entries_each = 2 * static_cast<double>(of_rows_.nonZeros()) / n;
-    const auto proposals = static_cast<Index>(
-        std::min(kProposalsPerRow * n, kMostEntries / std::max(entries_each, 1.0)));
+    const double work_each = 2 * static_cast<double>(of_rows_.nonZeros()) / n + kProposalWork;
+    const auto proposals =
+        static_cast<Index>(std::min(kProposalsPerRow * n, kMostWork / work_each));
     const double hottest = kStartTemperature * of_rows_.sum() / n / (together_ ? 2 : 1);
     double temperature = hottest;
     for (Index t = 0; t < proposals; ++t) {
@@ -82,7 +84,7 @@ class HopAnnealing {
     constexpr double kUnit = 1.0 / 4294967296.0;
     const auto uniform = [&](std::size_t w) { return (words[w] + 0.5) * kUnit; };
     const auto n = static_cast<double>(n_);
-    const auto distance = static_cast<Index>(std::exp(uniform(1) * std::log(std::max(n / 2, 1.0))));
+    const auto distance = static_cast<Index>(std::exp(uniform(1) * log_of_half_));
     Proposal swap;
     swap.x = std::min(static_cast<Index>(uniform(0) * n), n_ - 1);
     swap.y = (swap.x + distance) % n_;
@@ -126,6 +128,7 @@ class HopAnnealing {
   }
 
   Index n_;
+  double log_of_half_;
   const Vector& costs_;
   bool together_;
   SparseMatrix of_rows_;
@@ -150,11 +153,11 @@ Ordering anneal_hops(const Entries& entries,
                      const RunControl& control) {
   const StopScope scope(control, "chord");
   Ordering begin = start;
-  if (begin.is_natural()) begin = {counted_up(costs.size()), counted_up(costs.size())};
+  if (start.is_natural()) begin = {counted_up(costs.size()), counted_up(costs.size())};
   HopAnnealing annealing(entries, begin, costs, together);
   annealing.run(seed, control);
   Ordering end = annealing.result();
-  return hop_cost(entries, end, costs) <= hop_cost(entries, begin, costs) ? end : begin;
+  return hop_cost(entries, end, costs) < hop_cost(entries, begin, costs) ? end : begin;
 }
 
 }  // namespace matapprox::chord_fit
