@@ -1,8 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <numeric>
+#include <limits>
 
+#include "matapprox/core/error.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/sparse.hpp"
@@ -210,17 +211,54 @@ TEST(ChordOrder, AnnealingNeverEndsAboveItsStart) {
   EXPECT_LE(chord_fit::hop_cost(entries, found, costs), chord_fit::hop_cost(entries, best, costs));
 }
 
+TEST(ChordOrder, WhereNothingIsToBeGainedNothingMoves) {
+  const Vector costs = chord_fit::hop_costs(chord_alternating_pattern(30), false);
+  const Ordering natural{index_range(0, 30), index_range(0, 30)};
+  for (const Matrix& A : {Matrix(Matrix::Zero(30, 30)), Matrix(Matrix::Identity(30, 30))}) {
+    for (const bool together : {false, true})
+      EXPECT_EQ(chord_fit::anneal_hops(entries_of(A), {}, costs, together, 1, {}), natural);
+  }
+}
+
+/// Rows and columns of a matrix that is not symmetric, with links that all lead forward: a distance
+/// and its opposite cost differently.
+TEST(ChordOrder, RowsAndColumnsMoveTheWayTheyCount) {
+  const Index n = 60;
+  const ChordPattern pattern{n, {{0, 1}, {0, 2}, {0, 4}, {0, 8}}};
+  const Vector costs = chord_fit::hop_costs(pattern, false);
+  Matrix band = Matrix::Zero(n, n);
+  for (Index i = 0; i < n; ++i) {
+    for (Index d = 5; d < 9; ++d) band(i, (i + d) % n) = 1;
+  }
+  const Matrix A = ordered(band, {shuffled(n, 8), shuffled(n, 9)});
+  const Ordering found = chord_fit::anneal_hops(entries_of(A), {}, costs, false, 1, {});
+  const Ordering natural{index_range(0, n), index_range(0, n)};
+  EXPECT_LT(chord_fit::hop_cost(entries_of(A), found, costs),
+            0.3 * chord_fit::hop_cost(entries_of(A), natural, costs));
+}
+
+TEST(ChordOrder, AnEntryThatIsNotFiniteIsNamed) {
+  Matrix A = Matrix::Ones(3, 3);
+  A(2, 1) = std::numeric_limits<double>::infinity();
+  EXPECT_REFUSED(NumericalError, entries_of(A), "entry (2, 1)");
+}
+
 TEST(ChordOrder, TinyMatricesHaveOrders) {
   for (const Index n : {1, 2, 3}) {
     const Matrix A = Matrix::Ones(n, n);
     const DenseOperator op(A);
     const RunControl control;
-    chord_fit::Orderings orderings(op, true, 1, control, {});
-    for (const auto kind : {ChordOrder::kRcm, ChordOrder::kSpectral, ChordOrder::kHop}) {
-      const auto found = orderings.of(kind, chord_reference_pattern(n), false);
-      EXPECT_EQ(std::accumulate(found->rows.begin(), found->rows.end(), Index{0}), n * (n - 1) / 2);
+    for (const bool symmetric : {false, true}) {
+      chord_fit::Orderings orderings(op, symmetric, 1, control, {});
+      for (const auto kind : {ChordOrder::kRcm, ChordOrder::kSpectral, ChordOrder::kHop}) {
+        Ordering found = *orderings.of(kind, chord_reference_pattern(n), false);
+        std::sort(found.rows.begin(), found.rows.end());
+        std::sort(found.columns.begin(), found.columns.end());
+        EXPECT_EQ(found.rows, index_range(0, n));
+        EXPECT_EQ(found.columns, index_range(0, n));
+      }
+      EXPECT_EQ(orderings.shift(chord_reference_pattern(n)), 0);
     }
-    EXPECT_EQ(orderings.shift(chord_reference_pattern(n)), 0);
   }
 }
 
