@@ -104,15 +104,10 @@ def read_matrix(path):
     return np.asarray(Image.open(path).convert("L"), float)
 
 
-def chord_product(path):
-    """The product of the chain, or its symmetric part, and the number of values it stores."""
-    with h5py.File(path, "r") as file:
-        if int(file["factors"].attrs["count"]) != 1:
-            sys.exit(f"{path}: not one chain of Chord factors")
-        symmetrized = bool(file.attrs["symmetrized"])
-        group = file[f"values/{int(file['factors/1'].attrs['value'])}"]
-        n = int(group.attrs["order"])
-        links, offsets, values = (group[name][()] for name in ("links", "offsets", "values"))
+def chord_chain(group):
+    """W_1 ... W_M of a group of kind `chord`, and the number of values it stores."""
+    n = int(group.attrs["order"])
+    links, offsets, values = (group[name][()] for name in ("links", "offsets", "values"))
     links, offsets = links.astype(np.int64), offsets.astype(np.int64)
     product, at_offset, at_value = np.eye(n), 0, 0
     rows = np.arange(n)
@@ -124,7 +119,32 @@ def chord_product(path):
         product = product @ W
         at_offset += count
         at_value += n * count
-    return (product + product.T) / 2 if symmetrized else product, values.size
+    return product, values.size
+
+
+def chord_product(path):
+    """The chain W, or P^T W Q with permutations, or the symmetric part of that; the numbers it stores."""
+    with h5py.File(path, "r") as file:
+        made, stored, product = {}, 0, None
+        for position in range(1, int(file["factors"].attrs["count"]) + 1):
+            factor = file[f"factors/{position}"]
+            number = int(factor.attrs["value"])
+            if number not in made:
+                group = file[f"values/{number}"]
+                kind = group.attrs["kind"]
+                kind = kind.decode() if isinstance(kind, bytes) else str(kind)
+                if kind == "permutation":
+                    sources = group["sources"][()].astype(np.int64)
+                    made[number], size = np.eye(sources.size)[sources], sources.size
+                elif kind == "chord":
+                    made[number], size = chord_chain(group)
+                else:
+                    sys.exit(f"{path}: holds a {kind} factor, which no Chord fit makes")
+                stored += size
+            matrix = made[number].T if int(factor.attrs["transposed"]) else made[number]
+            product = matrix if product is None else product @ matrix
+        symmetrized = bool(file.attrs["symmetrized"])
+    return (product + product.T) / 2 if symmetrized else product, stored
 
 
 def differences(row, A, factors_file):
