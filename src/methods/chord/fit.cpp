@@ -192,6 +192,7 @@ class Fit {
   std::vector<Form> list_forms(const LinearOperator& A) {
     Forms forms = forms_of(A, options_, start_, control_);
     start_.known = std::move(forms.orderings);
+    orders_cut_short_ = forms.cut_short;
     return std::move(forms.list);
   }
 
@@ -447,6 +448,7 @@ class Fit {
   const RunControl& control_;
   const ChordObjectiveMaker& on_card_;
   FormStart start_;
+  bool orders_cut_short_ = false;  // before forms_, whose making sets it
   std::vector<Form> forms_;
   std::vector<Index> numbers_;  ///< that each form stores
   Schedule schedule_;
@@ -501,6 +503,7 @@ std::string Fit::message(const Form& its_form) const {
   if (const std::string choice = choice_text(); !choice.empty()) parts.push_back(choice);
   if (const std::string missed = unreachable_text(its_form.pattern); !missed.empty())
     parts.push_back(missed);
+  if (orders_cut_short_) parts.emplace_back("no time to try all orders");
   if (!held_out_.empty()) parts.push_back(held_out_);
   if (!card_failure_.empty()) parts.push_back(card_failure_);
   if (halvings_ > 0)

@@ -95,7 +95,7 @@ class FormMaker {
       add(pattern, symmetrized, chooses_order ? ChordOrder::kNatural : order_);
     if (forms_.empty()) std::rethrow_exception(too_small_);
     if (chooses_order) try_orders();
-    return {std::move(forms_), orderings_.known()};
+    return {std::move(forms_), orderings_.known(), cut_short_};
   }
 
  private:
@@ -149,6 +149,7 @@ class FormMaker {
       add_orders();
     } catch (const Interrupted&) {
       if (search_.interrupted()) throw;
+      cut_short_ = true;
     }
   }
 
@@ -225,6 +226,7 @@ class FormMaker {
   std::vector<Form> forms_;
   std::vector<Kind> kinds_of_forms_;
   std::exception_ptr too_small_;
+  bool cut_short_ = false;
 };
 
 }  // namespace
@@ -242,7 +244,7 @@ Forms forms_of(const LinearOperator& A,
   const StopScope scope(control, "chord");
   if (start.pattern && start.pattern->order == A.rows()) {
     if (options.symmetrize) require_symmetric(A);
-    return {{form_of_start(options, start)}, {}};
+    return {{form_of_start(options, start)}, {}, false};
   }
   return FormMaker(A, options, start.known, control).make();
 }

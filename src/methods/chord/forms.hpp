@@ -38,6 +38,7 @@ struct FormStart {
 struct Forms {
   std::vector<Form> list;
   KnownOrderings orderings;  ///< that were computed for them
+  bool cut_short = false;    ///< the time for the search of orders was over before all were found
 };
 
 /// The forms that `options` asks to fit A in: that of the factors to start from, unless another is
