@@ -18,8 +18,10 @@ class Permutation {
   Index rows() const { return static_cast<Index>(sources_.size()); }
   Index cols() const { return rows(); }
 
-  Matrix apply(const ConstBlock& X) const;            ///< P X, n x b
-  Matrix apply_transpose(const ConstBlock& X) const;  ///< P^T X, n x b
+  /// P X and P^T X, n x b each, for an n x b block. Cost n b moves, on all threads. Throws
+  /// InvalidArgument for a block of another height.
+  Matrix apply(const ConstBlock& X) const;
+  Matrix apply_transpose(const ConstBlock& X) const;
   bool operator==(const Permutation&) const = default;
 
  private:

@@ -77,7 +77,9 @@ struct ChordOptions {
   /// given, must be of it too. Not visited: the command line's --warm-start loads
   /// a saved file and sets it.
   std::shared_ptr<const ChordFactors> warm_start = {};
-  /// P and Q of the approximation P^T W Q that `warm_start` is W of; null: none.
+  /// P and Q of the approximation P^T W Q that `warm_start` is W of, each of order N; null: the
+  /// identity. `chord` throws InvalidArgument if they are given without it, and, symmetrized,
+  /// unless they are equal.
   std::shared_ptr<const Permutation> warm_rows = {};
   std::shared_ptr<const Permutation> warm_columns = {};
   void visit(OptionVisitor& v);
