@@ -66,7 +66,11 @@ Index take_steps(
 
 // Up to this many links their number is part of the code and their steps stay in registers: a step
 // that is loaded for each row holds up the loads that need it.
+#ifdef MATAPPROX_UNROLLED_LINKS
+constexpr Index kUnrolledLinks = MATAPPROX_UNROLLED_LINKS;
+#else
 constexpr Index kUnrolledLinks = 12;
+#endif
 
 // Rows of a panel that stay in the first cache while one group of links after the other is added.
 constexpr Index kRowsTogether = 64;
