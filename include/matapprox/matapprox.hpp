@@ -62,6 +62,7 @@
 #include "matapprox/io/saved_approximation.hpp"
 #include "matapprox/methods/chord.hpp"
 #include "matapprox/methods/cur.hpp"
+#include "matapprox/methods/eigenpairs.hpp"
 #include "matapprox/methods/jl_projection.hpp"
 #include "matapprox/methods/nystrom.hpp"
 #include "matapprox/methods/registry.hpp"

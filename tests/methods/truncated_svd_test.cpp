@@ -21,7 +21,7 @@ namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 constexpr SvdAlgorithm kAlgorithms[] = {
-    SvdAlgorithm::kDense, SvdAlgorithm::kKrylov, SvdAlgorithm::kRandomized};
+    SvdAlgorithm::kDense, SvdAlgorithm::kKrylov, SvdAlgorithm::kRandomized, SvdAlgorithm::kSpectra};
 
 template <class Value>
 const Value& factor_value(const Approximation& found, std::size_t index) {

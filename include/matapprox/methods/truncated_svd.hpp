@@ -8,11 +8,12 @@
 
 namespace matapprox {
 
-enum class SvdAlgorithm { kAuto, kDense, kKrylov, kRandomized };
+enum class SvdAlgorithm { kAuto, kDense, kKrylov, kRandomized, kSpectra };
 
 template <>
 struct EnumNames<SvdAlgorithm> {
-  static constexpr std::array<std::string_view, 4> values{"auto", "dense", "krylov", "randomized"};
+  static constexpr std::array<std::string_view, 5> values{
+      "auto", "dense", "krylov", "randomized", "spectra"};
 };
 
 struct TruncatedSvdOptions {
@@ -26,7 +27,7 @@ struct TruncatedSvdOptions {
   /// Columns multiplied at a time by krylov and randomized; 0: 2 for krylov, else so that the space
   /// has 2 k + 44 dimensions.
   Index block_size = 0;
-  double tolerance = 1e-10;  ///< relative residual of the Krylov algorithm
+  double tolerance = 1e-10;  ///< relative residual of each triplet: krylov and spectra
   std::uint64_t seed = 1;
   void visit(OptionVisitor& v);
 };
@@ -48,13 +49,17 @@ struct TruncatedSvdOptions {
 /// triplets found, from 2, 2, 4, 8, ... fresh random columns, until fewer copies than columns come;
 /// `converged` is said only then, and holds with probability one but for rounding.
 ///
-/// (Ours and not Spectra's: that multiplies one vector at a time, and its SVD works on A^T A.)
-///
 /// randomized: the same space without restarts: block Krylov with q + 1 blocks [MM15, MMM24],
 /// exactly 2 (q + 1) passes over A; as many again with twice the block, as often as needed, where
 /// the block may have been too narrow for the copies of repeated values (as many values within 1 %
 /// as it has columns). The message says so where more passes would lower the error by more than a
 /// hundredth, as the last steps let expect.
+///
+/// spectra: the engine of the Spectra library beside ours, which it checks: implicitly restarted
+/// Lanczos [CRS94] on a symmetric A, else on [0 A; A^T 0]. One vector at a time, so slower; copies
+/// of repeated values are looked for without the triplets found. Stops with fewer triplets where
+/// not all converge, as in a matrix of lower rank. Memory (2 k + 20)(m + n). NotAvailable in a
+/// build without MATAPPROX_WITH_SPECTRA.
 ///
 /// auto: dense up to min(m,n) = 1024, or 4096 where the rank is above a fifth of it; else krylov if
 /// a product with A takes fewer than m n / 10 multiplications, else randomized. With a tolerance

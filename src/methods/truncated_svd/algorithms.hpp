@@ -34,4 +34,11 @@ SvdOutcome randomized_svd(const LinearOperator& A,
                           const TruncatedSvdOptions& options,
                           const RunControl& control);
 
+/// Up to `rank` triplets to options.tolerance by Spectra.
+SvdOutcome spectra_svd(const LinearOperator& A,
+                       bool symmetric,
+                       Index rank,
+                       const TruncatedSvdOptions& options,
+                       const RunControl& control);
+
 }  // namespace matapprox

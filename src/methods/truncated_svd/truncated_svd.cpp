@@ -83,6 +83,8 @@ SvdOutcome leading_triplets(const LinearOperator& A,
       return krylov_svd(A, symmetric, rank, options, control);
     case SvdAlgorithm::kRandomized:
       return randomized_svd(A, symmetric, rank, options, control);
+    case SvdAlgorithm::kSpectra:
+      return spectra_svd(A, symmetric, rank, options, control);
     default:
       return dense_svd(A, symmetric, control);
   }
@@ -187,7 +189,7 @@ void TruncatedSvdOptions::visit(OptionVisitor& v) {
           "symmetric matrix: store U and the eigenvalues, half the numbers");
   v.visit("power_iterations", power_iterations, "randomized: q, 2 (q + 1) passes over the matrix");
   v.visit("block_size", block_size, "columns multiplied at a time; 0: chosen from the rank");
-  v.visit("tolerance", tolerance, "krylov: relative residual of each triplet");
+  v.visit("tolerance", tolerance, "krylov, spectra: relative residual of each triplet");
   v.visit("seed", seed, "seed of the random start");
 }
 

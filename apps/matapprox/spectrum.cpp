@@ -1,0 +1,141 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "command_line/exit_codes.hpp"
+#include "command_line/interrupt.hpp"
+#include "command_line/output.hpp"
+#include "command_line/progress.hpp"
+#include "command_line/shared_options.hpp"
+#include "commands.hpp"
+#include "core/require.hpp"
+#include "io/atomic_output.hpp"
+#include "matapprox/core/threads.hpp"
+#include "matapprox/methods/eigenpairs.hpp"
+#include "matapprox/operators/dense.hpp"
+#include "matapprox/operators/sparse.hpp"
+
+namespace matapprox::app {
+namespace {
+
+struct SpectrumCommand {
+  InputOptions input;
+  double nearest = 0;
+  Index count = 8;
+  std::string vectors;
+  CommonOptions common;
+  JsonOptions json;
+};
+
+/// The entries of a matrix that is held in memory.
+SparseMatrix entries_of(const LinearOperator& A, const std::string& path) {
+  if (const auto* sparse = dynamic_cast<const SparseOperator*>(&A)) return sparse->values();
+  if (const auto* dense = dynamic_cast<const DenseOperator*>(&A)) {
+    SparseMatrix entries = dense->values().sparseView(0.0, 0.0);
+    entries.makeCompressed();
+    return entries;
+  }
+  throw InvalidArgument(
+      fmt::format("{}: eigenvalues next to a shift need the entries of the matrix; it is {}",
+                  path,
+                  A.description()));
+}
+
+Eigenpairs eigenpairs_of(const SpectrumCommand& command, const SparseMatrix& A) {
+  ProgressLine line(command.common.quiet());
+  line.start("spectrum", std::numeric_limits<double>::infinity());
+  RunControl control;
+  control.stop = &catch_interrupts();
+  control.progress = [&](const Progress& progress) { line.update(progress); };
+  return nearest_eigenpairs(
+      A,
+      {.shift = command.nearest, .count = command.count, .seed = command.common.seed()},
+      control);
+}
+
+std::string text_of(const Eigenpairs& found, double nearest, double seconds) {
+  std::string text = fmt::format("{} eigenvalues nearest to {:g}, {} solves, {:.3g} s\n"
+                                 "{:>6} {:>24} {:>14} {:>16}\n",
+                                 found.values.size(),
+                                 nearest,
+                                 found.solves,
+                                 seconds,
+                                 "",
+                                 "eigenvalue",
+                                 "distance",
+                                 "|A v - l v|");
+  for (Index i = 0; i < found.values.size(); ++i) {
+    text += fmt::format("{:>6} {:>24.16g} {:>14.4g} {:>16.2e}\n",
+                        i + 1,
+                        found.values(i),
+                        std::abs(found.values(i) - nearest),
+                        found.residuals(i));
+  }
+  return text;
+}
+
+int run_spectrum(const SpectrumCommand& command) {
+  command.common.apply();
+  if (!command.vectors.empty()) check_block_format(command.vectors);
+  command.json.files().reads(command.input.path()).replaces("-o", command.vectors);
+  const LoadedMatrix loaded = command.input.load(command.common.quiet());
+  const SparseMatrix A = entries_of(*loaded.matrix, command.input.path());
+  const auto start = std::chrono::steady_clock::now();
+  const Eigenpairs found = eigenpairs_of(command, A);
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (found.values.size() < command.count) {
+    note(false,
+         fmt::format("{} of {} eigenvalues converged", found.values.size(), command.count));
+  } else if (!found.converged) {
+    note(false, "copies of repeated eigenvalues may be missing");
+  }
+
+  report::Json json = report::document_head(command.common.seed(), threads());
+  json["matrix"] = command.input.path();
+  json["rows"] = A.rows();
+  json["nearest"] = command.nearest;
+  json["used_shift"] = found.used_shift;
+  json["eigenvalues"] = std::vector<double>(found.values.begin(), found.values.end());
+  json["residuals"] = std::vector<double>(found.residuals.begin(), found.residuals.end());
+  json["converged"] = found.converged;
+  json["solves"] = found.solves;
+  json["seconds"] = seconds;
+  if (!command.vectors.empty()) write_block(command.vectors, found.vectors);
+  json["output"] = command.vectors.empty() ? report::Json(nullptr)
+                                           : report::Json(place_of_output(command.vectors));
+  command.json.write(json);
+  if (!command.json.replaces_text() && command.vectors != "-") {
+    write_stdout(text_of(found, command.nearest, seconds));
+  }
+  return kDone;
+}
+
+}  // namespace
+
+void add_spectrum(const Command& program) {
+  auto command = std::make_shared<SpectrumCommand>();
+  const Command sub = program.add_command(
+      "spectrum", "Eigenvalues of a symmetric sparse matrix nearest to a number, with eigenvectors");
+  command->input.add(sub, "The matrix, symmetric; --as laplacian for a graph");
+  sub.add_option("--nearest", command->nearest, "The number that the eigenvalues are next to [0]")
+      .type_name("X");
+  sub.add_option("--count", command->count, "How many eigenvalues [8]").range(1).type_name("K");
+  sub.add_option("-o,--output",
+                 command->vectors,
+                 "Eigenvectors, as columns: .npy .mtx .csv .h5; - is CSV on standard output")
+      .type_name("FILE");
+  command->common.add(sub, true);
+  command->json.add(sub);
+  sub.footer(
+      "Examples:\n"
+      "  matapprox spectrum matrices/small_world.mtx --as laplacian --count 4 -o vectors.npy\n"
+      "  matapprox spectrum A.mtx --nearest 2.5 --count 10 --json -");
+  sub.action([command] { return run_spectrum(*command); });
+}
+
+}  // namespace matapprox::app

@@ -1,0 +1,131 @@
+#include "matapprox/methods/eigenpairs.hpp"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <vector>
+
+#include "matapprox/core/error.hpp"
+#include "matapprox/operators/graph.hpp"
+#include "support/expect_close.hpp"
+#include "support/known_spectrum.hpp"
+
+namespace matapprox {
+namespace {
+
+/// `copies` paths of n nodes beside one another.
+SparseMatrix paths(Index n, Index copies) {
+  std::vector<Eigen::Triplet<double, Index>> links;
+  for (Index c = 0; c < copies; ++c) {
+    for (Index i = c * n; i + 1 < (c + 1) * n; ++i) {
+      links.emplace_back(i, i + 1, 1.0);
+      links.emplace_back(i + 1, i, 1.0);
+    }
+  }
+  SparseMatrix A(n * copies, n * copies);
+  A.setFromTriplets(links.begin(), links.end());
+  return A;
+}
+
+/// The k-th smallest eigenvalue of the Laplacian of a path, from 0.
+double path_eigenvalue(Index n, Index k) {
+  return 2 - 2 * std::cos(std::numbers::pi * static_cast<double>(k) / static_cast<double>(n));
+}
+
+SparseMatrix sparse_of(const Matrix& A) {
+  SparseMatrix result = A.sparseView(0.0, 0.0);
+  result.makeCompressed();
+  return result;
+}
+
+/// LAPACK's eigenvalues, the nearest to the shift first.
+std::vector<double> by_distance(const Matrix& A, double shift) {
+  const Vector values = Eigen::SelfAdjointEigenSolver<Matrix>(A).eigenvalues();
+  std::vector<double> result(values.begin(), values.end());
+  std::sort(result.begin(), result.end(), [&](double a, double b) {
+    return std::abs(a - shift) < std::abs(b - shift);
+  });
+  return result;
+}
+
+TEST(NearestEigenpairs, SmallestOfAPathAreThoseOfTheFormula) {
+  const Index n = 300;
+  const Eigenpairs found = nearest_eigenpairs(graph_laplacian(paths(n, 1)), {.count = 6});
+  ASSERT_EQ(found.values.size(), 6);
+  EXPECT_TRUE(found.converged);
+  EXPECT_NE(found.used_shift, 0.0);  // 0 is an eigenvalue
+  for (Index k = 0; k < 6; ++k) EXPECT_NEAR(found.values(k), path_eigenvalue(n, k), 1e-11) << k;
+  EXPECT_TRUE(
+      test::within(found.vectors.transpose() * found.vectors, Matrix::Identity(6, 6), 1e-9));
+  // The Fiedler vector of a path falls, or rises, from one end to the other.
+  const Vector fiedler = found.vectors.col(1);
+  const double sign = fiedler(0) > fiedler(n - 1) ? 1 : -1;
+  for (Index i = 0; i + 1 < n; ++i) EXPECT_GT(sign * (fiedler(i) - fiedler(i + 1)), 0) << i;
+}
+
+TEST(NearestEigenpairs, EveryComponentHasItsZero) {
+  const Index n = 60;
+  for (const Index copies : {2, 3, 5}) {
+    const Eigenpairs found =
+        nearest_eigenpairs(graph_laplacian(paths(n, copies)), {.count = 2 * copies});
+    ASSERT_EQ(found.values.size(), 2 * copies);
+    for (Index k = 0; k < copies; ++k) {
+      EXPECT_NEAR(found.values(k), 0, 1e-11) << copies;
+      EXPECT_NEAR(found.values(copies + k), path_eigenvalue(n, 1), 1e-11) << copies;
+    }
+    EXPECT_TRUE(test::within(found.vectors.transpose() * found.vectors,
+                             Matrix::Identity(2 * copies, 2 * copies),
+                             1e-8));
+  }
+}
+
+TEST(NearestEigenpairs, InsideTheSpectrumTheyAreThoseOfLapack) {
+  Vector lambda = test::harmonic_spectrum(120);
+  for (Index i = 0; i < lambda.size(); i += 2) lambda(i) = -lambda(i);
+  const Matrix A = test::with_eigenvalues(lambda);
+  const SparseMatrix sparse = sparse_of((A + A.transpose()) / 2);
+  for (const double shift : {-0.31, 0.013, 0.4, 2.0}) {
+    const std::vector<double> expected = by_distance(A, shift);
+    const Eigenpairs found = nearest_eigenpairs(sparse, {.shift = shift, .count = 7});
+    ASSERT_EQ(found.values.size(), 7) << shift;
+    EXPECT_EQ(found.used_shift, shift);
+    for (Index k = 0; k < 7; ++k) {
+      EXPECT_NEAR(found.values(k), expected[static_cast<std::size_t>(k)], 1e-10) << shift;
+    }
+    EXPECT_LE(found.residuals.maxCoeff(), 1e-9) << shift;
+    const Matrix AV = A * found.vectors;
+    EXPECT_TRUE(test::within(AV, found.vectors * found.values.asDiagonal(), 1e-9));
+  }
+}
+
+TEST(NearestEigenpairs, RefusesWhatItCannotDo) {
+  const SparseMatrix path = graph_laplacian(paths(10, 1));
+  EXPECT_THROW(nearest_eigenpairs(path, {.count = 0}), InvalidArgument);
+  EXPECT_THROW(nearest_eigenpairs(path, {.count = 10}), InvalidArgument);
+  EXPECT_EQ(nearest_eigenpairs(path, {.count = 9}).values.size(), 9);
+  EXPECT_THROW(nearest_eigenpairs(path, {.shift = std::numeric_limits<double>::infinity()}),
+               InvalidArgument);
+  EXPECT_THROW(nearest_eigenpairs(path, {.tolerance = 0}), InvalidArgument);
+  Matrix skew = Matrix::Zero(5, 5);
+  skew(0, 1) = 1;
+  EXPECT_THROW(nearest_eigenpairs(sparse_of(skew)), InvalidArgument);
+  EXPECT_THROW(nearest_eigenpairs(sparse_of(Matrix::Ones(5, 4))), InvalidArgument);
+  Matrix broken = Matrix::Identity(5, 5);
+  broken(2, 2) = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THROW(nearest_eigenpairs(sparse_of(broken), {.count = 2}), NumericalError);
+}
+
+TEST(NearestEigenpairs, StopsWhenAsked) {
+  const std::atomic<bool> stop = true;
+  RunControl control;
+  control.stop = &stop;
+  EXPECT_THROW(nearest_eigenpairs(graph_laplacian(paths(50, 1)), {}, control), Interrupted);
+}
+
+}  // namespace
+}  // namespace matapprox
