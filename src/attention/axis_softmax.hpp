@@ -1,6 +1,6 @@
 #pragma once
 
-#include "attention/elementwise.hpp"
+#include "kernels/elementwise.hpp"
 #include "matapprox/attention/layer.hpp"
 
 namespace matapprox::attention {
@@ -9,8 +9,8 @@ namespace matapprox::attention {
 template <class T>
 void softmax_rows(const ConstTokens<T>& X, double scale, Tokens<T> Y) {
   for (Index i = 0; i < X.rows(); ++i) {
-    for (Index j = 0; j < X.cols(); ++j) Y(i, j) = scaled(X(i, j), scale);
-    softmax_row(Y.row(i).data(), Y.row(i).data(), Y.cols());
+    for (Index j = 0; j < X.cols(); ++j) Y(i, j) = X(i, j) * static_cast<T>(scale);
+    kernels::softmax_row(Y.row(i).data(), Y.row(i).data(), Y.cols());
   }
 }
 
@@ -21,7 +21,8 @@ void softmax_rows_backward(const ConstTokens<T>& Y,
                            const ConstTokens<T>& dY,
                            Tokens<T> dX) {
   for (Index i = 0; i < Y.rows(); ++i) {
-    softmax_row_backward(Y.row(i).data(), dY.row(i).data(), dX.row(i).data(), Y.cols());
+    kernels::softmax_row_backward(
+        Y.row(i).data(), dY.row(i).data(), dX.row(i).data(), Y.cols(), false);
     dX.row(i) *= T(scale);
   }
 }
@@ -48,7 +49,7 @@ void softmax_columns(
       continue;
     }
     Y.row(i) = (X.row(i) - largest.row(0)) * T(scale);
-    exp_values(Y.row(i).data(), Y.row(i).data(), Y.cols());
+    kernels::exp(Y.row(i).data(), Y.row(i).data(), Y.cols());
     sum.row(0) += Y.row(i);
   }
   if (!any) return;

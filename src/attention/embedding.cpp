@@ -19,7 +19,7 @@ TokenMap<T> features_of(const Sequence& sequence,
   const auto rows = static_cast<Index>(sequence.features.size()) / columns;
   TokenMap<T> X = scope.take(rows, columns);
   std::transform(sequence.features.begin(), sequence.features.end(), X.data(), [](float x) {
-    return T(static_cast<double>(x));
+    return static_cast<T>(x);
   });
   return X;
 }

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "attention/elementwise.hpp"
 #include "attention/instantiate.hpp"
+#include "kernels/elementwise.hpp"
 
 namespace matapprox::attention {
 namespace {
@@ -33,7 +33,7 @@ void FeedForward<T>::forward(const Call<T>& call,
     const Index rows = std::min(kFeedForwardRows, n - i);
     T* own = hidden.row(i).data();
     hidden_.apply(call, X.middleRows(i, rows), hidden.middleRows(i, rows));
-    gelu_with_slope(own, own, slope.row(i).data(), rows * hidden_.out());
+    kernels::gelu_with_slope(own, own, slope.row(i).data(), rows * hidden_.out());
     output_.apply(call, hidden.middleRows(i, rows), Y.middleRows(i, rows));
   }
 }

@@ -4,9 +4,9 @@
 #include <numbers>
 
 #include "attention/bilinear.hpp"
-#include "attention/elementwise.hpp"
 #include "attention/instantiate.hpp"
 #include "core/require.hpp"
+#include "kernels/elementwise.hpp"
 #include "matapprox/attention/linear.hpp"
 
 namespace matapprox::attention {
@@ -31,7 +31,7 @@ template <class T>
 void silu(const ConstTokens<T>& X, Tokens<T> Y) {
   for (Index i = 0; i < X.rows(); ++i) {
     Y.row(i) = -X.row(i);
-    exp_values(Y.row(i).data(), Y.row(i).data(), Y.cols());
+    kernels::exp(Y.row(i).data(), Y.row(i).data(), Y.cols());
     Y.row(i).array() = X.row(i).array() / (Y.row(i).array() + T(1));
   }
 }
@@ -43,10 +43,15 @@ void silu_backward(const Call<T>& call, const ConstTokens<T>& X, Tokens<T> dX) {
   TokenMap<T> s = scope.take(1, X.cols());
   for (Index i = 0; i < X.rows(); ++i) {
     s = -X.row(i);
-    exp_values(s.data(), s.data(), s.cols());
+    kernels::exp(s.data(), s.data(), s.cols());
     s.array() = (s.array() + T(1)).inverse();
     dX.row(i).array() *= s.array() * (T(1) + X.row(i).array() * (T(1) - s.array()));
   }
+}
+
+template <class T>
+T normal_distribution(T x) {
+  return static_cast<T>(0.5 * (1 + std::erf(static_cast<double>(x * T(std::numbers::sqrt2 / 2)))));
 }
 
 /// a(x) and its derivative.
@@ -59,14 +64,13 @@ struct Activation {
 
   T value(const T& x) const {
     if (kind == FlashActivation::kSquaredRelu) return x > T(0) ? x * x : T(0);
-    return normal_distribution(T((x - T(kMean)) * T(kInverseDeviation)));
+    return normal_distribution((x - T(kMean)) * T(kInverseDeviation));
   }
   T slope(const T& x) const {
-    using std::exp;
     if (kind == FlashActivation::kSquaredRelu) return x > T(0) ? x * T(2) : T(0);
     const T z = (x - T(kMean)) * T(kInverseDeviation);
     return T(kInverseDeviation * std::numbers::inv_sqrtpi / std::numbers::sqrt2) *
-           exp(z * z * T(-0.5));
+           std::exp(z * z * T(-0.5));
   }
 };
 

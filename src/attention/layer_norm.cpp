@@ -24,7 +24,6 @@ void LayerNorm<T>::forward(const Call<T>& call,
                            const ConstTokens<T>& X,
                            Tokens<T> Y,
                            Cache<T>& cache) const {
-  using std::sqrt;
   const Index n = X.rows();
   const Index d = X.cols();
   TokenMap<T> Z = cache.array(kNormalised, n, d);
@@ -32,10 +31,10 @@ void LayerNorm<T>::forward(const Call<T>& call,
   const auto weight = call.value(weight_).row(0);
   const auto bias = call.value(bias_).row(0);
   for (Index i = 0; i < n; ++i) {
-    const T mean = X.row(i).sum() / T(static_cast<double>(d));
+    const T mean = X.row(i).sum() / static_cast<T>(d);
     Z.row(i) = (X.row(i).array() - mean).matrix();
-    const T variance = Z.row(i).squaredNorm() / T(static_cast<double>(d));
-    scale(i, 0) = T(1) / sqrt(variance + T(kVarianceFloor));
+    const T variance = Z.row(i).squaredNorm() / static_cast<T>(d);
+    scale(i, 0) = T(1) / std::sqrt(variance + T(kVarianceFloor));
     Z.row(i) *= scale(i, 0);
     Y.row(i) = (Z.row(i).array() * weight.array() + bias.array()).matrix();
   }

@@ -1,8 +1,8 @@
 #include "matapprox/attention/linear_transformer.hpp"
 
-#include "attention/elementwise.hpp"
 #include "attention/feature_attention.hpp"
 #include "attention/instantiate.hpp"
+#include "kernels/elementwise.hpp"
 #include "matapprox/attention/multi_head.hpp"
 
 namespace matapprox::attention {
@@ -15,7 +15,7 @@ enum LinearArray : std::size_t { kQueryFeatures, kKeyFeatures, kOneAndValues, kR
 template <class T>
 void elu_features(const ConstTokens<T>& X, Tokens<T> F) {
   for (Index i = 0; i < X.rows(); ++i) {
-    exp_values(X.row(i).data(), F.row(i).data(), X.cols());
+    kernels::exp(X.row(i).data(), F.row(i).data(), X.cols());
     for (Index j = 0; j < X.cols(); ++j) {
       if (X(i, j) > T(0)) F(i, j) = X(i, j) + T(1);
     }

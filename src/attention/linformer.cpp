@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "attention/bilinear.hpp"
-#include "attention/elementwise.hpp"
 #include "attention/instantiate.hpp"
 #include "core/require.hpp"
+#include "kernels/elementwise.hpp"
 #include "matapprox/attention/multi_head.hpp"
 
 namespace matapprox::attention {
@@ -47,7 +47,7 @@ class LinformerCore final : public HeadCore<T> {
     multiply<T>(call.value(E).leftCols(n), keys, mixed_keys);
     multiply<T>(call.value(F).leftCols(n), values, mixed_values);
     multiply_by_transpose<T>(Q, mixed_keys, P, scale_);
-    for (Index i = 0; i < n; ++i) softmax_row(P.row(i).data(), P.row(i).data(), rank_);
+    for (Index i = 0; i < n; ++i) kernels::softmax_row(P.row(i).data(), P.row(i).data(), rank_);
     multiply<T>(P, mixed_values, H);
   }
 
@@ -77,7 +77,8 @@ class LinformerCore final : public HeadCore<T> {
     multiply_transposed<T>(P, dH, d_mixed_values);
     multiply_by_transpose<T>(dH, mixed_values, dS);
     for (Index i = 0; i < n; ++i) {
-      softmax_row_backward(P.row(i).data(), dS.row(i).data(), dS.row(i).data(), rank_);
+      kernels::softmax_row_backward(
+          P.row(i).data(), dS.row(i).data(), dS.row(i).data(), rank_, false);
     }
     multiply<T>(dS, mixed_keys, dQ, scale_);
     multiply_transposed<T>(dS, Q, d_mixed_keys, scale_);

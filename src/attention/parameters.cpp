@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "attention/instantiate.hpp"
 #include "core/require.hpp"
 #include "matapprox/core/options.hpp"
 #include "matapprox/core/random.hpp"
@@ -136,8 +135,9 @@ std::vector<T> ParameterList::initial_values(std::uint64_t seed) const {
     if (p.initial.law == Initial::Law::kOrthogonal) {
       std::vector<double> drawn(static_cast<std::size_t>(p.size()));
       draw_orthogonal(p, seed, row, drawn.data());
-      std::transform(
-          drawn.begin(), drawn.end(), values.begin() + p.offset, [](double x) { return T(x); });
+      std::transform(drawn.begin(), drawn.end(), values.begin() + p.offset, [](double x) {
+        return static_cast<T>(x);
+      });
       continue;
     }
     for (Index i = 0; i < p.size(); ++i)
@@ -148,6 +148,5 @@ std::vector<T> ParameterList::initial_values(std::uint64_t seed) const {
 
 template std::vector<float> ParameterList::initial_values(std::uint64_t) const;
 template std::vector<double> ParameterList::initial_values(std::uint64_t) const;
-template std::vector<ceres::Jet<double, 1>> ParameterList::initial_values(std::uint64_t) const;
 
 }  // namespace matapprox::attention

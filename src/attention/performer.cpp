@@ -2,10 +2,10 @@
 
 #include <cmath>
 
-#include "attention/elementwise.hpp"
 #include "attention/feature_attention.hpp"
 #include "attention/instantiate.hpp"
 #include "core/require.hpp"
+#include "kernels/elementwise.hpp"
 #include "matapprox/attention/multi_head.hpp"
 
 namespace matapprox::attention {
@@ -125,7 +125,7 @@ class PerformerCore final : public HeadCore<T> {
     for (Index i = 0; i < E.rows(); ++i) {
       Index best = 0;
       for (Index j = 1; j < E.cols(); ++j) best = E(i, j) > E(i, best) ? j : best;
-      peaks(i, 0) = T(static_cast<double>(best));
+      peaks(i, 0) = static_cast<T>(best);
       const T peak = E(i, best);
       E.row(i).array() -= peak;
     }
@@ -147,21 +147,15 @@ class PerformerCore final : public HeadCore<T> {
       }
     }
     if (row < 0) return;
-    peak(0, 0) = T(static_cast<double>(row));
-    peak(0, 1) = T(static_cast<double>(column));
+    peak(0, 0) = static_cast<T>(row);
+    peak(0, 1) = static_cast<T>(column);
     const T largest = E(row, column);
     E.array() -= largest;
   }
-  static Index place(const T& number) {
-    if constexpr (std::is_floating_point_v<T>) {
-      return static_cast<Index>(number);
-    } else {
-      return static_cast<Index>(number.a);
-    }
-  }
+  static Index place(T number) { return static_cast<Index>(number); }
 
   void to_features(Tokens<T> E) const {
-    for (Index i = 0; i < E.rows(); ++i) exp_values(E.row(i).data(), E.row(i).data(), E.cols());
+    for (Index i = 0; i < E.rows(); ++i) kernels::exp(E.row(i).data(), E.row(i).data(), E.cols());
     E.array() = (E.array() + T(kLeastFeature)) * T(share_);
   }
   /// dE = dF o dF/dE, and dF/dE is the exponential: F less the constant.

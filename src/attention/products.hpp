@@ -4,8 +4,7 @@
 
 namespace matapprox::attention {
 
-/// C = alpha A B, plus C if `add`. Numbers go to the toolkit's own kernel; compiled once for every
-/// scalar.
+/// C = alpha A B, plus C if `add`, by the toolkit's own kernel.
 template <class T>
 void multiply(const ConstTokens<T>& A,
               const ConstTokens<T>& B,

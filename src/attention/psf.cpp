@@ -4,9 +4,9 @@
 
 #include "attention/bilinear.hpp"
 #include "attention/chord_links.hpp"
-#include "attention/elementwise.hpp"
 #include "attention/instantiate.hpp"
 #include "core/require.hpp"
+#include "kernels/elementwise.hpp"
 #include "matapprox/attention/linear.hpp"
 
 namespace matapprox::attention {
@@ -172,7 +172,7 @@ void Psf<T>::run_networks(const Call<T>& call,
     Tokens<T> own = hidden.middleRows(i, rows);
     multiply<T>(X.middleRows(i, rows), weight, own);
     own.rowwise() += bias.row(0);
-    gelu_with_slope(own.data(), own.data(), slope.row(i).data(), rows * all);
+    kernels::gelu_with_slope(own.data(), own.data(), slope.row(i).data(), rows * all);
     for (Index q = factors_only ? 1 : 0; q < networks(pattern); ++q) {
       const auto& out = outputs_[static_cast<std::size_t>(q)];
       TokenMap<T> to = q == 0 ? value(cache, pattern, 0) : factor(cache, pattern, q - 1);

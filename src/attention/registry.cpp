@@ -3,7 +3,6 @@
 #include <array>
 #include <type_traits>
 
-#include "attention/instantiate.hpp"
 #include "core/require.hpp"
 #include "matapprox/attention/bigbird.hpp"
 #include "matapprox/attention/controls.hpp"
@@ -67,9 +66,11 @@ struct Added {
 
   template <class T>
   MakeAttention<T> make() const {
-    if constexpr (std::is_same_v<T, float>) return in_float;
-    if constexpr (std::is_same_v<T, double>) return in_double;
-    return nullptr;
+    if constexpr (std::is_same_v<T, float>) {
+      return in_float;
+    } else {
+      return in_double;
+    }
   }
 };
 
@@ -78,13 +79,10 @@ std::vector<Added>& added() {
   return all;
 }
 
-/// Those that can be made for T.
 template <class T>
 std::vector<Entry<T>> entries() {
   std::vector<Entry<T>> all(kEntries<T>.begin(), kEntries<T>.end());
-  for (const Added& a : added()) {
-    if (const MakeAttention<T> make = a.make<T>()) all.push_back({a.mechanism, make});
-  }
+  for (const Added& a : added()) all.push_back({a.mechanism, a.make<T>()});
   return all;
 }
 
@@ -130,9 +128,7 @@ std::unique_ptr<Attention<T>> make_attention(std::string_view name,
                                                         const AttentionShape&, \
                                                         const NamedOptions&)
 // NOLINTEND(bugprone-macro-parentheses)
-using Dual = ceres::Jet<double, 1>;
 MATAPPROX_INSTANTIATE_MAKE(float);
 MATAPPROX_INSTANTIATE_MAKE(double);
-MATAPPROX_INSTANTIATE_MAKE(Dual);
 
 }  // namespace matapprox::attention

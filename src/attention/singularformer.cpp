@@ -31,14 +31,13 @@ void log_sums(const Call<T>& call,
               const ConstTokens<T>& S,
               Tokens<T> of_rows,
               Tokens<T> of_columns) {
-  using std::log;
   typename Workspace<T>::Scope scope(*call.workspace);
   TokenMap<T> largest = scope.take(1, S.cols());
   TokenMap<T> shifted = scope.take(1, S.cols());
   TokenMap<T> sum = scope.take(1, S.cols());
   bool any = false;
   for (Index i = 0; i < S.rows(); ++i) {
-    of_rows(i, 0) = softmax_row(S.row(i).data(), shifted.data(), S.cols());
+    of_rows(i, 0) = kernels::softmax_row(S.row(i).data(), shifted.data(), S.cols());
     if (!is_token(call.mask, i)) continue;
     for (Index j = 0; j < S.cols(); ++j) {
       if (!any || S(i, j) > largest(0, j)) largest(0, j) = S(i, j);
@@ -51,10 +50,10 @@ void log_sums(const Call<T>& call,
   for (Index i = 0; i < S.rows(); ++i) {
     if (!is_token(call.mask, i)) continue;
     shifted = S.row(i) - largest.row(0);
-    exp_values(shifted.data(), shifted.data(), S.cols());
+    kernels::exp(shifted.data(), shifted.data(), S.cols());
     sum += shifted;
   }
-  for (Index j = 0; j < S.cols(); ++j) of_columns(0, j) = largest(0, j) + log(sum(0, j));
+  for (Index j = 0; j < S.cols(); ++j) of_columns(0, j) = largest(0, j) + std::log(sum(0, j));
 }
 
 /// A minus its diagonal; returns the sum of the squares that are left.
@@ -195,7 +194,7 @@ template <class T>
 void Singularformer<T>::unfolding(const Arrays& a, Tokens<T> alpha) const {
   for (Index i = 0; i < alpha.rows(); ++i) {
     alpha.row(i).array() = a.S.row(i).array() - a.row_logs(i, 0);
-    exp_values(alpha.row(i).data(), alpha.row(i).data(), alpha.cols());
+    kernels::exp(alpha.row(i).data(), alpha.row(i).data(), alpha.cols());
   }
 }
 
@@ -208,7 +207,7 @@ void Singularformer<T>::pooling(Mask mask, const Arrays& a, Tokens<T> weights) c
       continue;
     }
     weights.row(i) = a.S.row(i) - a.column_logs.row(0);
-    exp_values(weights.row(i).data(), weights.row(i).data(), weights.cols());
+    kernels::exp(weights.row(i).data(), weights.row(i).data(), weights.cols());
   }
 }
 
@@ -274,7 +273,7 @@ T Singularformer<T>::auxiliary_loss(const Call<T>& call,
     gram = a.attention(h);
     const T squares = keep_off_diagonal<T>(gram);
     diagonal +=
-        options_.diagonal_loss == SingularformerDiagonalLoss::kPrinted ? squares : T(gram.sum());
+        options_.diagonal_loss == SingularformerDiagonalLoss::kPrinted ? squares : gram.sum();
   }
   return orthogonal * T(orthogonal_factor()) + diagonal * T(diagonal_factor());
 }

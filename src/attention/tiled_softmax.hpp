@@ -5,8 +5,8 @@
 #include <limits>
 #include <memory>
 
-#include "attention/elementwise.hpp"
 #include "attention/products.hpp"
+#include "kernels/elementwise.hpp"
 #include "matapprox/attention/head_core.hpp"
 
 namespace matapprox::attention {
@@ -123,7 +123,6 @@ void TiledSoftmaxCore<T>::scores(const Call<T>& call,
 /// exponentials. A tile with a larger score shrinks what was there before.
 template <class T>
 void add_tile(Tokens<T> S, const ConstTokens<T>& V, Tokens<T> largest, Tokens<T> sum, Tokens<T> H) {
-  using std::exp;
   for (Index a = 0; a < S.rows(); ++a) {
     const T before = largest(a, 0);
     T after = before;
@@ -133,8 +132,8 @@ void add_tile(Tokens<T> S, const ConstTokens<T>& V, Tokens<T> largest, Tokens<T>
       continue;
     }
     for (Index b = 0; b < S.cols(); ++b) S(a, b) -= after;
-    exp_values(S.row(a).data(), S.row(a).data(), S.cols());
-    const T shrink = before == T(kMinusInfinity) ? T(0) : exp(before - after);
+    kernels::exp(S.row(a).data(), S.row(a).data(), S.cols());
+    const T shrink = before == T(kMinusInfinity) ? T(0) : std::exp(before - after);
     sum(a, 0) = sum(a, 0) * shrink + S.row(a).sum();
     H.row(a) *= shrink;
     largest(a, 0) = after;
@@ -168,10 +167,9 @@ void TiledSoftmaxCore<T>::forward(const Call<T>& call,
                 H.middleRows(i, rows));
   });
   for (Index i = 0; i < n; ++i) {
-    using std::log;
     const bool empty = largest(i, 0) == T(kMinusInfinity);
     // No key: the row is 0, and 0 in the place of -inf keeps the backward pass finite.
-    largest(i, 0) = empty ? T(0) : T(largest(i, 0) + log(sums(i, 0)));
+    largest(i, 0) = empty ? T(0) : largest(i, 0) + std::log(sums(i, 0));
     if (!empty) H.row(i) /= sums(i, 0);
   }
 }
@@ -206,7 +204,7 @@ void TiledSoftmaxCore<T>::backward(const Call<T>& call,
     scores(call, Q, i, K, j, P);
     for (Index a = 0; a < rows; ++a) {
       P.row(a).array() -= log_sums(i + a, 0);
-      exp_values(P.row(a).data(), P.row(a).data(), cols);
+      kernels::exp(P.row(a).data(), P.row(a).data(), cols);
     }
     multiply_transposed<T>(P, dH.middleRows(i, rows), dV.middleRows(j, cols), 1, true);
     multiply_by_transpose<T>(dH.middleRows(i, rows), V.middleRows(j, cols), dS);

@@ -1,6 +1,5 @@
 #include "matapprox/report/build_info.hpp"
 
-#include <ceres/version.h>
 #include <fmt/format.h>
 #include <hdf5.h>
 #include <png.h>
@@ -66,7 +65,6 @@ std::vector<std::pair<std::string, std::string>> library_versions() {
   };
   return {
       {"Eigen", dotted(EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION)},
-      {"Ceres", CERES_VERSION_STRING},
       {"HDF5", dotted(H5_VERS_MAJOR, H5_VERS_MINOR, H5_VERS_RELEASE)},
       {"fmt", dotted(FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
       {"json",

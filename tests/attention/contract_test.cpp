@@ -1,4 +1,3 @@
-#include <ceres/jet.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +14,6 @@ namespace {
 using attention::Mask;
 using attention::TokenMatrix;
 using test::AttentionCase;
-using test::Dual;
 using test::LayerRun;
 using test::random_tokens;
 
@@ -66,18 +64,23 @@ std::vector<AttentionCase> causal_cases() {
   return cases;
 }
 
-/// <u, J v> by derivatives along v against <J^T u, v> by the backward pass, over inputs and all
-/// parameters at once.
+/// <u, J v> by differences along v against <J^T u, v> by the backward pass, over inputs and all
+/// parameters at once. The parameters are moved away from their start, where what a mechanism adds
+/// to another term may be too small to be seen.
 TEST_P(AttentionContract, BackwardPassIsTheAdjointOfTheDerivative) {
-  Case<double> real(GetParam());
-  Case<Dual> dual(GetParam());
+  Case<double> c(GetParam());
+  for (const attention::Parameter& p : c.list.parameters()) {
+    if (!p.trained) continue;
+    attention::TokenMap<double>(c.run.parameters.data() + p.offset, p.rows, p.cols) +=
+        0.4 * random_tokens(p.rows, p.cols, static_cast<std::uint64_t>(p.offset) + 4);
+  }
   for (const Index n : {1, 2, 7, 12, 33}) {
     for (const auto& mask : masks_of(n)) {
       const TokenMatrix<double> X = random_tokens(n, kWidth, 1);
       const TokenMatrix<double> v = random_tokens(n, kWidth, 2);
-      const TokenMatrix<double> u = random_tokens(n, real.layer->width_out(), 3);
-      const double defect = test::adjoint_defect(real.run, dual.run, X, v, u, mask);
-      EXPECT_LT(defect, 1e-12) << n << " tokens, mask of " << mask.size();
+      const TokenMatrix<double> u = random_tokens(n, c.layer->width_out(), 3);
+      SCOPED_TRACE(testing::Message() << n << " tokens, mask of " << mask.size());
+      test::expect_layer_adjoint(c.run, X, v, u, mask);
     }
   }
 }

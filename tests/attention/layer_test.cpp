@@ -1,3 +1,4 @@
+#include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,37 +12,44 @@ namespace {
 
 using attention::ParameterList;
 using attention::TokenMatrix;
-using test::Dual;
 using test::LayerRun;
 using test::random_tokens;
 
-/// The defect of the backward pass of a layer that `make(list)` gives, for T = double and Dual.
-template <class Make>
-double defect_of(const Make& make, Index n, Index in, Index out) {
-  ParameterList list;
-  ParameterList dual_list;
-  const auto real = make(list, double{});
-  const auto dual = make(dual_list, Dual{});
-  LayerRun<double> real_run(real, list, out);
-  LayerRun<Dual> dual_run(dual, dual_list, out);
+/// Of a layer at random parameters.
+void expect_adjoint_at_random_parameters(const attention::Layer<double>& layer,
+                                         const ParameterList& list,
+                                         Index n,
+                                         Index in,
+                                         Index out) {
+  LayerRun<double> run(layer, list, out);
   const TokenMatrix<double> parameters =
-      random_tokens(static_cast<Index>(real_run.parameters.size()), 1, 5);
-  std::copy_n(parameters.data(), parameters.size(), real_run.parameters.begin());
-  return test::adjoint_defect(real_run,
-                              dual_run,
-                              random_tokens(n, in, 1),
-                              random_tokens(n, in, 2),
-                              random_tokens(n, out, 3),
-                              {});
+      random_tokens(static_cast<Index>(run.parameters.size()), 1, 5);
+  std::copy_n(parameters.data(), parameters.size(), run.parameters.begin());
+  test::expect_layer_adjoint(
+      run, random_tokens(n, in, 1), random_tokens(n, in, 2), random_tokens(n, out, 3), {});
+}
+
+/// |x| at a distance of x = 0 along (1, 1), and what a backward pass gives there.
+void expect_adjoint_of_sizes(double distance, double slope) {
+  const auto f = [&](double t) { return Vector((Vector(2) << distance + t, t - 3).finished()); };
+  const auto sizes = [&](double t) { return Vector(f(t).cwiseAbs()); };
+  test::expect_adjoint(
+      sizes, Vector::Ones(2), Vector::Ones(2), (Vector(2) << slope, -1).finished());
+}
+
+TEST(AdjointCheck, SeesAWrongTermAndRefusesAKink) {
+  expect_adjoint_of_sizes(1, 1);
+  expect_adjoint_of_sizes(1e-4, 1);
+  EXPECT_NONFATAL_FAILURE(expect_adjoint_of_sizes(1, 1 + 1e-10), "not the adjoint");
+  EXPECT_NONFATAL_FAILURE(expect_adjoint_of_sizes(1e-4, 1 + 1e-8), "not the adjoint");
+  EXPECT_NONFATAL_FAILURE(expect_adjoint_of_sizes(1e-5, 1), "a kink");
 }
 
 TEST(AttentionLinear, BackwardPassIsTheAdjointOfTheDerivative) {
   for (const bool bias : {true, false}) {
-    const auto make = [&](ParameterList& list, auto zero) {
-      using T = decltype(zero);
-      return attention::Linear<T>(list, "l", 5, 3, attention::LinearStart::fan_in(5), bias);
-    };
-    EXPECT_LT(defect_of(make, 7, 5, 3), 1e-12);
+    ParameterList list;
+    const attention::Linear<double> layer(list, "l", 5, 3, attention::LinearStart::fan_in(5), bias);
+    expect_adjoint_at_random_parameters(layer, list, 7, 5, 3);
   }
 }
 
@@ -55,10 +63,9 @@ TEST(AttentionLinear, IsTheAffineMap) {
 }
 
 TEST(AttentionLayerNorm, BackwardPassIsTheAdjointOfTheDerivative) {
-  const auto make = [](ParameterList& list, auto zero) {
-    return attention::LayerNorm<decltype(zero)>(list, "n", 6);
-  };
-  for (const Index n : {1, 12}) EXPECT_LT(defect_of(make, n, 6, 6), 1e-12);
+  ParameterList list;
+  const attention::LayerNorm<double> layer(list, "n", 6);
+  for (const Index n : {1, 12}) expect_adjoint_at_random_parameters(layer, list, n, 6, 6);
 }
 
 TEST(AttentionLayerNorm, RowsHaveMeanZeroAndVarianceOne) {

@@ -14,7 +14,6 @@ namespace {
 
 using attention::TokenMatrix;
 using test::AttentionStack;
-using test::Dual;
 using test::expect_same_matrix;
 using test::LayerRun;
 using test::linear_of;
@@ -32,8 +31,7 @@ attention::AttentionShape scope_shape() {
   return {.width = kScopeWidth, .heads = kScopeHeads, .length = kScopeLength};
 }
 
-/// Two layers, X_{l+1} = X_l + A_l(X_l), of double or of dual numbers.
-template <class T>
+/// Two layers, X_{l+1} = X_l + A_l(X_l).
 struct ScopeStack {
   explicit ScopeStack(const std::string& scope, bool tied = false)
       : stack(list,
@@ -45,13 +43,13 @@ struct ScopeStack {
                {"tied", tied ? "true" : "false"}}),
         run(stack, list, stack.width_out()) {}
 
-  attention::TokenMap<T> parameter(const std::string& name) {
+  attention::TokenMap<double> parameter(const std::string& name) {
     const attention::Parameter& p = list.find(name);
     return {run.parameters.data() + p.offset, p.rows, p.cols};
   }
   Matrix gradient(const std::string& name) const {
     const attention::Parameter& p = list.find(name);
-    return attention::ConstTokenMap<T>(run.gradient.data() + p.offset, p.rows, p.cols);
+    return attention::ConstTokenMap<double>(run.gradient.data() + p.offset, p.rows, p.cols);
   }
   /// The parameters that mix tokens.
   std::vector<std::string> mixtures() const {
@@ -64,8 +62,8 @@ struct ScopeStack {
   }
 
   attention::ParameterList list;
-  AttentionStack<T> stack;
-  LayerRun<T> run;
+  AttentionStack stack;
+  LayerRun<double> run;
 };
 
 /// One layer by its formula, E and F given: softmax_rows(Q (E K)^T / sqrt(p)) F V, projected.
@@ -88,11 +86,11 @@ Matrix dense_linformer(const LayerRun<double>& run,
 
 TEST(LinformerScope, SaysWhichParametersThereAre) {
   using Names = std::vector<std::string>;
-  EXPECT_EQ(ScopeStack<double>("model").mixtures(), (Names{"linformer.E", "linformer.F"}));
-  EXPECT_EQ(ScopeStack<double>("model", true).mixtures(), (Names{"linformer.E"}));
-  EXPECT_EQ(ScopeStack<double>("layer").mixtures(), (Names{"a0.E", "a0.F", "a1.E", "a1.F"}));
-  EXPECT_EQ(ScopeStack<double>("layer", true).mixtures(), (Names{"a0.E", "a1.E"}));
-  EXPECT_EQ(ScopeStack<double>("head", true).mixtures(),
+  EXPECT_EQ(ScopeStack("model").mixtures(), (Names{"linformer.E", "linformer.F"}));
+  EXPECT_EQ(ScopeStack("model", true).mixtures(), (Names{"linformer.E"}));
+  EXPECT_EQ(ScopeStack("layer").mixtures(), (Names{"a0.E", "a0.F", "a1.E", "a1.F"}));
+  EXPECT_EQ(ScopeStack("layer", true).mixtures(), (Names{"a0.E", "a1.E"}));
+  EXPECT_EQ(ScopeStack("head", true).mixtures(),
             (Names{"a0.E0", "a0.E1", "a0.E2", "a1.E0", "a1.E1", "a1.E2"}));
 }
 
@@ -121,7 +119,7 @@ TEST(LinformerScope, ModelIsOnePairOfAWholeModel) {
 TEST(LinformerScope, BothLayersAreTheWrittenFormula) {
   for (const std::string scope : {"model", "layer"}) {
     for (const bool tied : {false, true}) {
-      ScopeStack<double> s(scope, tied);
+      ScopeStack s(scope, tied);
       const TokenMatrix<double> tokens = 2 * random_tokens(kScopeLength, kScopeWidth, 1);
       Matrix X = tokens;
       for (const std::string layer : {"a0", "a1"}) {
@@ -133,15 +131,15 @@ TEST(LinformerScope, BothLayersAreTheWrittenFormula) {
       expect_same_matrix(s.run.forward(tokens, {}).leftCols(kScopeWidth), X);
     }
   }
-  const ScopeStack<double> apart("layer");
+  const ScopeStack apart("layer");
   EXPECT_GT((parameter_of(apart.run, "a0.E") - parameter_of(apart.run, "a1.E")).norm(), 1);
 }
 
 /// The gradient of what is shared is the sum of the layers' own, which those of a stack that does
 /// not share give at the same numbers.
 TEST(LinformerScope, GradientOfTheSharedPairIsTheSumOverLayers) {
-  ScopeStack<double> shared("model");
-  ScopeStack<double> apart("layer");
+  ScopeStack shared("model");
+  ScopeStack apart("layer");
   for (const attention::Parameter& p : shared.list.parameters()) {
     const TokenMatrix<double> value = parameter_of(shared.run, p.name);
     if (p.name.starts_with("linformer.")) {
@@ -166,22 +164,21 @@ TEST(LinformerScope, GradientOfTheSharedPairIsTheSumOverLayers) {
 
 TEST(LinformerScope, BackwardPassOfTheSharedPairIsTheAdjoint) {
   for (const bool tied : {false, true}) {
-    ScopeStack<double> real("model", tied);
-    ScopeStack<Dual> dual("model", tied);
+    ScopeStack s("model", tied);
     std::vector<std::uint8_t> mask(kScopeLength, 1);
     mask[2] = mask[kScopeLength - 1] = 0;
     const TokenMatrix<double> X = 2 * random_tokens(kScopeLength, kScopeWidth, 1);
     const TokenMatrix<double> v = random_tokens(kScopeLength, kScopeWidth, 2);
     const TokenMatrix<double> u = random_tokens(kScopeLength, kScopeWidth + 1, 3);
-    EXPECT_LT(test::adjoint_defect(real.run, dual.run, X, v, u, {}), 1e-13);
-    EXPECT_LT(test::adjoint_defect(real.run, dual.run, X, v, u, mask), 1e-13);
+    test::expect_layer_adjoint(s.run, X, v, u, {});
+    test::expect_layer_adjoint(s.run, X, v, u, mask);
   }
 }
 
 /// N below the largest length: the first N columns of E and F, and no gradient for the others.
 TEST(LinformerLength, AShorterSequenceUsesTheFirstColumns) {
   constexpr Index n = 14;
-  ScopeStack<double> s("model");
+  ScopeStack s("model");
   const TokenMatrix<double> tokens = 2 * random_tokens(n, kScopeWidth, 1);
   const Matrix E = parameter_of(s.run, "linformer.E").leftCols(n);
   const Matrix F = parameter_of(s.run, "linformer.F").leftCols(n);

@@ -1,15 +1,14 @@
 #pragma once
 
-#include <ceres/jet.h>
-
 #include "matapprox/attention/layer.hpp"
+#include "support/finite_differences.hpp"
 
 namespace matapprox::test {
 
-using Dual = ceres::Jet<double, 1>;
-
 /// N x d numbers, standard normal.
 attention::TokenMatrix<double> random_tokens(Index n, Index d, std::uint64_t seed);
+/// Its numbers, row after row.
+Vector flat(const attention::TokenMatrix<double>& A);
 
 /// A layer with its parameters at their start, its gradient and its memory, run on one sample after
 /// the other.
@@ -62,14 +61,12 @@ Matrix parameter_of(const LayerRun<double>& run, const std::string& name);
 /// exp(S) with rows divided by their sums.
 Matrix row_softmax(const Matrix& S);
 
-/// |<u, J v> - <J^T u, v>| relative to what the two sums are made of; 0 where they are empty. J is
-/// the derivative of Y by X and all parameters; the direction is v for X and random for the
-/// parameters that are trained.
-double adjoint_defect(LayerRun<double>& real,
-                      LayerRun<Dual>& dual,
-                      const attention::TokenMatrix<double>& X,
-                      const attention::TokenMatrix<double>& v,
-                      const attention::TokenMatrix<double>& u,
-                      attention::Mask mask);
+/// The same of a layer, by support/finite_differences.hpp. J is the derivative of Y by X and all
+/// parameters; the direction is v for X and random for the parameters that are trained.
+void expect_layer_adjoint(LayerRun<double>& run,
+                          const attention::TokenMatrix<double>& X,
+                          const attention::TokenMatrix<double>& v,
+                          const attention::TokenMatrix<double>& u,
+                          attention::Mask mask);
 
 }  // namespace matapprox::test

@@ -36,7 +36,7 @@ struct Call {
 };
 
 /// A differentiable function of a token matrix: X (N x width_in) to Y (N x width_out). T is float
-/// or double, or ceres::Jet<double, 1> for derivatives along a direction.
+/// or double.
 ///
 /// A layer holds no numbers, so one object serves any number of threads: parameters come with the
 /// call, and what the backward pass needs of the forward pass is in the cache. An attention layer

@@ -22,7 +22,7 @@ struct Mechanism {
 std::vector<Mechanism> mechanisms();
 
 /// The mechanism `name` with the options given as text; its parameters are added to the list under
-/// names that begin with `prefix`. T is float, double or ceres::Jet<double, 1>.
+/// names that begin with `prefix`. T is float or double.
 /// Throws InvalidArgument for a name or an option that does not exist (the nearest is suggested),
 /// text that does not fit, or a shape that the mechanism refuses.
 template <class T>
