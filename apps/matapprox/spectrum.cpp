@@ -58,16 +58,17 @@ Eigenpairs eigenpairs_of(const SpectrumCommand& command, const SparseMatrix& A) 
 }
 
 std::string text_of(const Eigenpairs& found, double nearest, double seconds) {
-  std::string text = fmt::format("{} eigenvalues nearest to {:g}, {} solves, {:.3g} s\n"
-                                 "{:>6} {:>24} {:>14} {:>16}\n",
-                                 found.values.size(),
-                                 nearest,
-                                 found.solves,
-                                 seconds,
-                                 "",
-                                 "eigenvalue",
-                                 "distance",
-                                 "|A v - l v|");
+  std::string text = fmt::format(
+      "{} eigenvalues nearest to {:g}, {} solves, {:.3g} s\n"
+      "{:>6} {:>24} {:>14} {:>16}\n",
+      found.values.size(),
+      nearest,
+      found.solves,
+      seconds,
+      "",
+      "eigenvalue",
+      "distance",
+      "|A v - l v|");
   for (Index i = 0; i < found.values.size(); ++i) {
     text += fmt::format("{:>6} {:>24.16g} {:>14.4g} {:>16.2e}\n",
                         i + 1,
@@ -89,8 +90,7 @@ int run_spectrum(const SpectrumCommand& command) {
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (found.values.size() < command.count) {
-    note(false,
-         fmt::format("{} of {} eigenvalues converged", found.values.size(), command.count));
+    note(false, fmt::format("{} of {} eigenvalues converged", found.values.size(), command.count));
   } else if (!found.converged) {
     note(false, "copies of repeated eigenvalues may be missing");
   }
@@ -120,7 +120,8 @@ int run_spectrum(const SpectrumCommand& command) {
 void add_spectrum(const Command& program) {
   auto command = std::make_shared<SpectrumCommand>();
   const Command sub = program.add_command(
-      "spectrum", "Eigenvalues of a symmetric sparse matrix nearest to a number, with eigenvectors");
+      "spectrum",
+      "Eigenvalues of a symmetric sparse matrix nearest to a number, with eigenvectors");
   command->input.add(sub, "The matrix, symmetric; --as laplacian for a graph");
   sub.add_option("--nearest", command->nearest, "The number that the eigenvalues are next to [0]")
       .type_name("X");

@@ -62,7 +62,8 @@ Eigenpairs nearest_eigenpairs(const SparseMatrix& A,
           A.rows(),
           A.cols(),
           A.rows() == A.cols() ? "not symmetric" : "not square");
-  require(std::isfinite(options.shift), "{}: the shift {} is no number", kEigenpairs, options.shift);
+  require(
+      std::isfinite(options.shift), "{}: the shift {} is no number", kEigenpairs, options.shift);
   require(options.count >= 1 && options.count < A.rows(),
           "{}: count {} is outside 1..{}, one less than the order",
           kEigenpairs,
@@ -78,9 +79,8 @@ Eigenpairs nearest_eigenpairs(const SparseMatrix& A,
   }
   const SparseMatrix& symmetric = checked.values();
   const ShiftedInverse inverse = invert(symmetric, options.shift);
-  const SymmetricProduct solve{A.rows(), [&](const Vector& x, Vector& y) {
-                                 inverse.product->apply(x, Block(y));
-                               }};
+  const SymmetricProduct solve{
+      A.rows(), [&](const Vector& x, Vector& y) { inverse.product->apply(x, Block(y)); }};
   const SpectraEigenpairs found = spectra_eigenpairs(solve,
                                                      options.count,
                                                      SpectrumEnd::kLargestMagnitude,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "matapprox/core/random.hpp"
 
@@ -15,18 +16,23 @@ constexpr Index kMaxRestarts = 300;
 constexpr double kRoughTolerance = 1e-3;
 /// Values that differ by less are copies of one another, whichever of them was found.
 constexpr double kSameValue = 1e-10;
+/// Relative to the leading value, less than this is rounding.
+constexpr double kRounding = 1e-14;
 
-/// A 2^exponent without the components along `known`, in the form that Spectra asks for.
-class ScaledProduct {
+/// A, times a factor and without the components along known vectors, in the form that Spectra asks
+/// for.
+class DeflatedProduct {
  public:
   using Scalar = double;
 
-  ScaledProduct(const SymmetricProduct& A, double factor, const char* method, const RunControl& control)
-      : A_(A), factor_(factor), method_(method), control_(control) {}
+  DeflatedProduct(const SymmetricProduct& A, const char* method, const RunControl& control)
+      : A_(A), method_(method), control_(control) {}
 
   Index rows() const { return A_.order; }
   Index cols() const { return A_.order; }
   Index products() const { return products_; }
+  void scale(double factor) { factor_ = factor; }
+  /// `known` has orthonormal columns and stays where it is.
   void deflate(const Matrix& known) { known_ = &known; }
 
   void perform_op(const double* x_in, double* y_out) const {
@@ -52,83 +58,104 @@ class ScaledProduct {
   }
 
   const SymmetricProduct& A_;
-  double factor_;
   const char* method_;
   const RunControl& control_;
+  double factor_ = 1;
   const Matrix* known_ = nullptr;
   mutable Index products_ = 0;
 };
 
 class LanczosSearch {
  public:
-  LanczosSearch(const SymmetricProduct& A, SpectrumEnd end, std::uint64_t seed, const char* method, const RunControl& control)
-      : A_(A), end_(end), seed_(seed), method_(method), control_(control) {}
+  LanczosSearch(const SymmetricProduct& A,
+                SpectrumEnd end,
+                std::uint64_t seed,
+                const char* method,
+                const RunControl& control)
+      : op_(A, method, control), end_(end), seed_(seed) {}
 
   SpectraEigenpairs run(Index count, double tolerance) {
-    const double scale = power_of_two_near_the_norm();
-    if (scale == 0.0) return zero_pairs(count);
-    ScaledProduct op(A_, 1 / scale, method_, control_);
-    SpectraEigenpairs found = solve(op, count, tolerance);
-    if (found.values.size() == count) add_copies(op, tolerance, found);
-    found.values *= scale;
-    found.products = op.products() + 1;
+    SpectraEigenpairs found = solve(count, tolerance);
+    while (found.values.size() > 0 && found.values.size() < count) {
+      if (!append_smaller(count - found.values.size(), tolerance, found)) break;
+    }
+    if (found.values.size() == count) add_copies(tolerance, found);
+    found.products = op_.products();
     return found;
   }
 
  private:
   Vector random_start() {
-    Matrix start(A_.order, 1);
+    Matrix start(op_.rows(), 1);
     fill_normal(seed_, RandomStream::kSketch, start, 0, starts_++);
     return start.col(0);
   }
 
-  /// Spectra compares residuals with 4e-11 times the value or 1, whichever is larger: a matrix
-  /// whose values are far from 1 would be done too early or never. A power of two changes no bits.
-  double power_of_two_near_the_norm() {
-    const Vector x = random_start();
-    Vector y(A_.order);
-    A_.multiply(x, y);
+  /// A power of two, so that scaling changes no bits; 0 for the zero matrix.
+  double power_of_two_near_the_norm(const Vector& x) {
+    op_.scale(1);
+    Vector y(op_.rows());
+    op_.perform_op(x.data(), y.data());
     const double ratio = y.stableNorm() / x.norm();
     return ratio > 0 ? std::exp2(std::floor(std::log2(ratio))) : 0.0;
   }
 
-  SpectraEigenpairs zero_pairs(Index count) const {
-    return {Vector::Zero(count), Matrix::Identity(A_.order, count), 1, true};
-  }
-
-  SpectraEigenpairs solve(ScaledProduct& op, Index count, double tolerance) {
-    const Index space = std::min(A_.order, std::max<Index>(2 * count + 1, 20));
-    Spectra::SymEigsSolver<ScaledProduct> solver(op, count, space);
+  /// Spectra takes fixed numbers for zero and for converged: it is given a matrix of a norm near 1.
+  SpectraEigenpairs solve(Index count, double tolerance) {
     const Vector start = random_start();
+    const double norm = power_of_two_near_the_norm(start);
+    const Index n = op_.rows();
+    if (norm == 0.0) return {Vector::Zero(count), Matrix::Identity(n, count)};
+    op_.scale(1 / norm);
+    const Index space = std::min(n, std::max<Index>(2 * count + 1, 20));
+    Spectra::SymEigsSolver<DeflatedProduct> solver(op_, count, space);
     solver.init(start.data());
     const auto rule = end_ == SpectrumEnd::kLargest ? Spectra::SortRule::LargestAlge
                                                     : Spectra::SortRule::LargestMagn;
     solver.compute(rule, kMaxRestarts, tolerance, rule);
-    return {solver.eigenvalues(), solver.eigenvectors(), 0, true};
+    return {norm * solver.eigenvalues(), solver.eigenvectors()};
   }
 
   double rank_of(double value) const {
     return end_ == SpectrumEnd::kLargest ? value : std::abs(value);
   }
 
+  /// Values far below the leading one do not converge beside it; they do once it is taken out and
+  /// what is left is scaled to a norm near 1. Whether any came.
+  bool append_smaller(Index count, double tolerance, SpectraEigenpairs& found) {
+    op_.deflate(found.vectors);
+    const SpectraEigenpairs more = solve(count, tolerance);
+    const Index known = found.values.size();
+    const Index added = more.values.size();
+    found.values.conservativeResize(known + added);
+    found.values.tail(added) = more.values;
+    found.vectors.conservativeResize(Eigen::NoChange, known + added);
+    found.vectors.rightCols(added) = more.vectors;
+    return added > 0;
+  }
+
   /// The leading pair of what is left takes the place of the last one found as long as it belongs
   /// before it.
-  void add_copies(ScaledProduct& op, double tolerance, SpectraEigenpairs& found) {
+  void add_copies(double tolerance, SpectraEigenpairs& found) {
+    op_.deflate(found.vectors);
     const Index last = found.values.size() - 1;
     for (Index round = 0; round <= last; ++round) {
-      op.deflate(found.vectors);
       const double least = rank_of(found.values(last));
-      const SpectraEigenpairs rough = solve(op, 1, kRoughTolerance);
-      found.all_copies = rough.values.size() == 1;
-      if (!found.all_copies ||
-          rank_of(rough.values(0)) + kRoughTolerance * std::abs(rough.values(0)) < least) {
-        return;
-      }
-      const SpectraEigenpairs next = solve(op, 1, tolerance);
-      found.all_copies = next.values.size() == 1;
-      if (!found.all_copies || rank_of(next.values(0)) <= least * (1 + kSameValue)) return;
-      insert(next.values(0), next.vectors.col(0), found);
+      const double difference = kRounding * std::abs(found.values(0));
+      const auto rough = leading_of_the_rest(kRoughTolerance, found);
+      if (!rough || rank_of(rough->values(0)) * (1 + kRoughTolerance) <= least + difference) return;
+      const auto next = leading_of_the_rest(tolerance, found);
+      if (!next || rank_of(next->values(0)) <= least * (1 + kSameValue) + difference) return;
+      insert(next->values(0), next->vectors.col(0), found);
     }
+  }
+
+  /// Nothing, and that copies may be missing, if it does not converge.
+  std::optional<SpectraEigenpairs> leading_of_the_rest(double tolerance, SpectraEigenpairs& found) {
+    SpectraEigenpairs rest = solve(1, tolerance);
+    found.all_copies = rest.values.size() == 1;
+    if (!found.all_copies) return std::nullopt;
+    return rest;
   }
 
   void insert(double value, const Vector& vector, SpectraEigenpairs& found) const {
@@ -141,11 +168,9 @@ class LanczosSearch {
     found.vectors.col(at) = vector;
   }
 
-  const SymmetricProduct& A_;
+  DeflatedProduct op_;
   SpectrumEnd end_;
   std::uint64_t seed_;
-  const char* method_;
-  const RunControl& control_;
   Index starts_ = 0;
 };
 

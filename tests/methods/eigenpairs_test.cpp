@@ -78,9 +78,8 @@ TEST(NearestEigenpairs, EveryComponentHasItsZero) {
       EXPECT_NEAR(found.values(k), 0, 1e-11) << copies;
       EXPECT_NEAR(found.values(copies + k), path_eigenvalue(n, 1), 1e-11) << copies;
     }
-    EXPECT_TRUE(test::within(found.vectors.transpose() * found.vectors,
-                             Matrix::Identity(2 * copies, 2 * copies),
-                             1e-8));
+    EXPECT_TRUE(test::within(
+        found.vectors.transpose() * found.vectors, Matrix::Identity(2 * copies, 2 * copies), 1e-8));
   }
 }
 

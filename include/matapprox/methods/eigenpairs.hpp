@@ -15,21 +15,22 @@ struct NearestEigenpairsOptions {
 };
 
 struct Eigenpairs {
-  Vector values;         ///< ascending distance from the shift
-  Matrix vectors;        ///< n x values.size(), orthonormal columns
-  Vector residuals;      ///< |A v - lambda v|_2 of each
-  double used_shift = 0; ///< where the factorization was made: beside `shift` if that is an eigenvalue
+  Vector values;     ///< ascending distance from the shift
+  Matrix vectors;    ///< n x values.size(), orthonormal columns
+  Vector residuals;  ///< |A v - lambda v|_2 of each
+  double used_shift =
+      0;  ///< where the factorization was made: beside `shift` if that is an eigenvalue
   Index solves = 0;
-  bool converged = true;       ///< false: fewer values than asked for, or copies may be missing
+  bool converged = true;  ///< false: fewer values than asked for, or copies may be missing
 };
 
 /// The eigenvalues of a symmetric sparse matrix nearest to a shift, with eigenvectors: Lanczos
 /// (Spectra) on (A - sigma I)^-1, whose largest eigenvalues these are [ER80]. The shifted matrix is
-/// factorized once, by CHOLMOD where it is positive definite, else by UMFPACK; where it is singular,
-/// the shift moves by 1e-9 of the largest entry, which changes which values are nearest only if they
-/// differ by less. Copies of repeated values are looked for and found, but for what spectra_eigenpairs
-/// says. With sigma = 0 on a graph Laplacian: a zero for each connected component, then the
-/// algebraic connectivity and its Fiedler vector.
+/// factorized once, by CHOLMOD where it is positive definite, else by UMFPACK; where it is
+/// singular, the shift moves by 1e-9 of the largest entry, which changes which values are nearest
+/// only if they differ by less. Copies of repeated values are looked for and found, but for what
+/// spectra_eigenpairs says. With sigma = 0 on a graph Laplacian: a zero for each connected
+/// component, then the algebraic connectivity and its Fiedler vector.
 ///
 /// Stores the factors and (2 count + 20) n numbers; one solve per Lanczos step. Throws
 /// InvalidArgument for an A that is not square or not symmetric and a count outside 1..n-1;

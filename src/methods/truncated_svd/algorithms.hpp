@@ -15,6 +15,9 @@ struct SvdOutcome {
   std::string message;
 };
 
+/// Singular triplets of a symmetric matrix: sigma = |lambda|, u = sign(lambda) v; descending.
+kernels::Svd svd_of_eigen(const kernels::SymmetricEigen& eigen);
+
 /// All min(m, n) triplets by LAPACK; a symmetric A by its eigendecomposition. Holds A.
 SvdOutcome dense_svd(const LinearOperator& A, bool symmetric, const RunControl& control);
 

@@ -7,10 +7,8 @@
 #include "methods/truncated_svd/algorithms.hpp"
 
 namespace matapprox {
-namespace {
 
-/// Singular triplets of a symmetric matrix: sigma = |lambda|, u = sign(lambda) v.
-kernels::Svd triplets_of(const kernels::SymmetricEigen& eigen) {
+kernels::Svd svd_of_eigen(const kernels::SymmetricEigen& eigen) {
   const Index n = eigen.values.size();
   std::vector<Index> order(static_cast<std::size_t>(n));
   std::iota(order.begin(), order.end(), Index{0});
@@ -28,12 +26,10 @@ kernels::Svd triplets_of(const kernels::SymmetricEigen& eigen) {
   return svd;
 }
 
-}  // namespace
-
 SvdOutcome dense_svd(const LinearOperator& A, bool symmetric, const RunControl& control) {
   Matrix values = dense_matrix(A, "truncated_svd", control);
   SvdOutcome outcome;
-  outcome.triplets = symmetric ? triplets_of(kernels::symmetric_eigen(std::move(values)))
+  outcome.triplets = symmetric ? svd_of_eigen(kernels::symmetric_eigen(std::move(values)))
                                : kernels::svd(std::move(values));
   return outcome;
 }

@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <Eigen/QR>
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "methods/truncated_svd/algorithms.hpp"
 
@@ -28,32 +27,28 @@ SymmetricProduct golub_kahan_form(const LinearOperator& A) {
           }};
 }
 
-kernels::Svd triplets_of_eigenpairs(const SpectraEigenpairs& found) {
-  const Index count = found.values.size();
-  kernels::Svd svd{found.vectors, found.values.cwiseAbs(), found.vectors};
-  for (Index c = 0; c < count; ++c) {
-    if (found.values(c) < 0) svd.U.col(c) = -svd.U.col(c);
-  }
+Matrix orthonormal(const ConstBlock& vectors) {
+  const Eigen::HouseholderQR<Matrix> qr(vectors);
+  return qr.householderQ() * Matrix::Identity(vectors.rows(), vectors.cols());
+}
+
+// Vectors that converged one by one are orthonormal to their residuals only. So the triplets are
+// those of A on the span of the vectors.
+
+kernels::Svd triplets_on(const LinearOperator& A, const ConstBlock& right_vectors) {
+  const Matrix Q = orthonormal(right_vectors);
+  kernels::Svd svd = kernels::svd(A.apply(Q));
+  svd.V = Q * svd.V;
   return svd;
 }
 
-/// The halves of the eigenvectors, each of norm sqrt(1/2); not so for values that are zero to
-/// rounding, which are left out.
-kernels::Svd triplets_of_halves(const SpectraEigenpairs& found, Index m, Index n) {
-  const double rounding =
-      std::numeric_limits<double>::epsilon() * static_cast<double>(m + n) * found.values.cwiseAbs().maxCoeff();
-  Index count = 0;
-  while (count < found.values.size() && found.values(count) > rounding) ++count;
-  kernels::Svd svd{found.vectors.topLeftCorner(m, count),
-                   found.values.head(count),
-                   found.vectors.bottomLeftCorner(n, count)};
-  svd.U.colwise().normalize();
-  svd.V.colwise().normalize();
+kernels::Svd symmetric_triplets_on(const LinearOperator& A, const ConstBlock& eigenvectors) {
+  const Matrix Q = orthonormal(eigenvectors);
+  const Matrix T = Q.transpose() * A.apply(Q);
+  kernels::Svd svd = svd_of_eigen(kernels::symmetric_eigen((T + T.transpose()) / 2));
+  svd.U = Q * svd.U;
+  svd.V = Q * svd.V;
   return svd;
-}
-
-kernels::Svd zero_triplet(Index m, Index n) {
-  return {Matrix::Identity(m, 1), Vector::Zero(1), Matrix::Identity(n, 1)};
 }
 
 }  // namespace
@@ -74,12 +69,10 @@ SvdOutcome spectra_svd(const LinearOperator& A,
                          kName,
                          control);
   SvdOutcome outcome;
-  if (found.values.size() > 0) {
-    outcome.triplets = as_it_is ? triplets_of_eigenpairs(found)
-                                : triplets_of_halves(found, A.rows(), A.cols());
-  }
-  const Index count = outcome.triplets.S.size();
-  if (count == 0) outcome.triplets = zero_triplet(A.rows(), A.cols());
+  const Index count = std::max<Index>(found.values.size(), 1);
+  const Matrix vectors = found.values.size() > 0 ? Matrix(found.vectors.bottomRows(A.cols()))
+                                                 : Matrix(Matrix::Identity(A.cols(), count));
+  outcome.triplets = as_it_is ? symmetric_triplets_on(A, vectors) : triplets_on(A, vectors);
   outcome.iterations = found.products;
   outcome.termination = Termination::kConverged;
   if (found.values.size() < rank) {
