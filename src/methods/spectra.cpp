@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
+#include <stdexcept>
+#include <vector>
 
+#include "matapprox/core/error.hpp"
 #include "matapprox/core/random.hpp"
 
 namespace matapprox {
@@ -16,6 +20,8 @@ constexpr Index kMaxRestarts = 300;
 constexpr double kRoughTolerance = 1e-3;
 /// Values that differ by less are copies of one another, whichever of them was found.
 constexpr double kSameValue = 1e-10;
+/// Values below this share of the leading one are looked for without it.
+constexpr double kRange = 1e-4;
 /// Relative to the leading value, less than this is rounding.
 constexpr double kRounding = 1e-14;
 
@@ -75,9 +81,12 @@ class LanczosSearch {
       : op_(A, method, control), end_(end), seed_(seed) {}
 
   SpectraEigenpairs run(Index count, double tolerance) {
-    SpectraEigenpairs found = solve(count, tolerance);
-    while (found.values.size() > 0 && found.values.size() < count) {
-      if (!append_smaller(count - found.values.size(), tolerance, found)) break;
+    SpectraEigenpairs found{Vector(0), Matrix(op_.rows(), 0)};
+    while (found.values.size() < count) {
+      const SpectraEigenpairs more = leading_pairs(count - found.values.size(), tolerance);
+      if (more.values.size() == 0) break;
+      append(more, found);
+      op_.deflate(found.vectors);
     }
     if (found.values.size() == count) add_copies(tolerance, found);
     found.products = op_.products();
@@ -100,7 +109,9 @@ class LanczosSearch {
     return ratio > 0 ? std::exp2(std::floor(std::log2(ratio))) : 0.0;
   }
 
-  /// Spectra takes fixed numbers for zero and for converged: it is given a matrix of a norm near 1.
+  /// Spectra takes fixed numbers for zero and for converged, so it is given a matrix of a norm
+  /// near 1. As many pairs as converge; none where Spectra gives up, as it does if its tridiagonal
+  /// matrix resists the QR iterations.
   SpectraEigenpairs solve(Index count, double tolerance) {
     const Vector start = random_start();
     const double norm = power_of_two_near_the_norm(start);
@@ -112,7 +123,13 @@ class LanczosSearch {
     solver.init(start.data());
     const auto rule = end_ == SpectrumEnd::kLargest ? Spectra::SortRule::LargestAlge
                                                     : Spectra::SortRule::LargestMagn;
-    solver.compute(rule, kMaxRestarts, tolerance, rule);
+    try {
+      solver.compute(rule, kMaxRestarts, tolerance, rule);
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const std::runtime_error&) {
+      return {Vector(0), Matrix(n, 0)};
+    }
     return {norm * solver.eigenvalues(), solver.eigenvectors()};
   }
 
@@ -120,18 +137,35 @@ class LanczosSearch {
     return end_ == SpectrumEnd::kLargest ? value : std::abs(value);
   }
 
-  /// Values far below the leading one do not converge beside it; they do once it is taken out and
-  /// what is left is scaled to a norm near 1. Whether any came.
-  bool append_smaller(Index count, double tolerance, SpectraEigenpairs& found) {
-    op_.deflate(found.vectors);
-    const SpectraEigenpairs more = solve(count, tolerance);
+  /// Up to `count` pairs of what is left, those of about the size of the leading one: a residual
+  /// that is small beside a value far below it would be lost in the rounding of the leading one.
+  /// The others come when these are taken out and what is left is scaled anew.
+  SpectraEigenpairs leading_pairs(Index count, double tolerance) {
+    SpectraEigenpairs pairs = solve(count, tolerance);
+    while (pairs.values.size() == 0 && count > 1) {
+      count = (count + 1) / 2;
+      pairs = solve(count, tolerance);
+    }
+    if (pairs.values.size() == 0) return pairs;
+    const double least = kRange * pairs.values.cwiseAbs().maxCoeff();
+    const Index alike = (pairs.values.array().abs() >= least).count();
+    return alike == pairs.values.size() ? pairs : solve(alike, tolerance);
+  }
+
+  /// Both sets together, in the order of the wanted end: what is left may hold copies.
+  void append(const SpectraEigenpairs& more, SpectraEigenpairs& found) const {
     const Index known = found.values.size();
-    const Index added = more.values.size();
-    found.values.conservativeResize(known + added);
-    found.values.tail(added) = more.values;
-    found.vectors.conservativeResize(Eigen::NoChange, known + added);
-    found.vectors.rightCols(added) = more.vectors;
-    return added > 0;
+    Vector values(known + more.values.size());
+    values << found.values, more.values;
+    Matrix vectors(op_.rows(), values.size());
+    vectors << found.vectors, more.vectors;
+    std::vector<Index> order(static_cast<std::size_t>(values.size()));
+    std::iota(order.begin(), order.end(), Index{0});
+    std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) {
+      return rank_of(values(i)) > rank_of(values(j));
+    });
+    found.values = values(order);
+    found.vectors = vectors(Eigen::all, order);
   }
 
   /// The leading pair of what is left takes the place of the last one found as long as it belongs
@@ -146,8 +180,11 @@ class LanczosSearch {
       if (!rough || rank_of(rough->values(0)) * (1 + kRoughTolerance) <= least + difference) return;
       const auto next = leading_of_the_rest(tolerance, found);
       if (!next || rank_of(next->values(0)) <= least * (1 + kSameValue) + difference) return;
-      insert(next->values(0), next->vectors.col(0), found);
+      append(*next, found);
+      found.values.conservativeResize(last + 1);
+      found.vectors.conservativeResize(Eigen::NoChange, last + 1);
     }
+    found.all_copies = false;
   }
 
   /// Nothing, and that copies may be missing, if it does not converge.
@@ -156,16 +193,6 @@ class LanczosSearch {
     found.all_copies = rest.values.size() == 1;
     if (!found.all_copies) return std::nullopt;
     return rest;
-  }
-
-  void insert(double value, const Vector& vector, SpectraEigenpairs& found) const {
-    Index at = found.values.size() - 1;
-    for (; at > 0 && rank_of(found.values(at - 1)) < rank_of(value); --at) {
-      found.values(at) = found.values(at - 1);
-      found.vectors.col(at) = found.vectors.col(at - 1);
-    }
-    found.values(at) = value;
-    found.vectors.col(at) = vector;
   }
 
   DeflatedProduct op_;

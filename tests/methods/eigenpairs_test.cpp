@@ -102,6 +102,33 @@ TEST(NearestEigenpairs, InsideTheSpectrumTheyAreThoseOfLapack) {
   }
 }
 
+// Where the shift is an eigenvalue of many copies, and one value lies many orders nearer than the
+// others.
+TEST(NearestEigenpairs, CopiesAndOthersBesideThemAreFound) {
+  const Index leaves = 9;
+  Matrix A = Matrix::Zero(60, 60);
+  A.bottomRightCorner(50, 50) = Matrix(graph_laplacian(paths(50, 1)));
+  for (Index i = 1; i <= leaves; ++i) {
+    A(i, i) = 1;
+    A(0, i) = A(i, 0) = -1;
+  }
+  A(0, 0) = static_cast<double>(leaves);  // a star: 1 has leaves - 1 copies
+  for (const double shift : {1.0, 1.0 + 1e-13}) {
+    const std::vector<double> expected = by_distance(A, shift);
+    const Eigenpairs found = nearest_eigenpairs(sparse_of(A), {.shift = shift, .count = 14});
+    EXPECT_TRUE(found.converged);
+    EXPECT_NE(found.used_shift, shift);
+    ASSERT_EQ(found.values.size(), 14);
+    for (Index k = 0; k < 14; ++k) {
+      EXPECT_NEAR(std::abs(found.values(k) - shift),
+                  std::abs(expected[static_cast<std::size_t>(k)] - shift),
+                  1e-11)
+          << k;
+    }
+    EXPECT_LE(found.residuals.maxCoeff(), 1e-8);
+  }
+}
+
 TEST(NearestEigenpairs, RefusesWhatItCannotDo) {
   const SparseMatrix path = graph_laplacian(paths(10, 1));
   EXPECT_THROW(nearest_eigenpairs(path, {.count = 0}), InvalidArgument);

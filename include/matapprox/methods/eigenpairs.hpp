@@ -26,11 +26,12 @@ struct Eigenpairs {
 
 /// The eigenvalues of a symmetric sparse matrix nearest to a shift, with eigenvectors: Lanczos
 /// (Spectra) on (A - sigma I)^-1, whose largest eigenvalues these are [ER80]. The shifted matrix is
-/// factorized once, by CHOLMOD where it is positive definite, else by UMFPACK; where it is
-/// singular, the shift moves by 1e-9 of the largest entry, which changes which values are nearest
-/// only if they differ by less. Copies of repeated values are looked for and found, but for what
-/// spectra_eigenpairs says. With sigma = 0 on a graph Laplacian: a zero for each connected
-/// component, then the algebraic connectivity and its Fiedler vector.
+/// factorized once, by CHOLMOD where it is positive definite, else by UMFPACK; where it is singular
+/// or nearly so, the shift moves down by 1e-7 of the largest entry, which changes which values are
+/// nearest only if their distances differ by less than twice that. Values and vectors are those of
+/// A itself on the span of what Lanczos found. Copies of repeated values are looked for;
+/// `converged` says whether any may be missing. With sigma = 0 on a graph Laplacian: a zero for
+/// each connected component, then the algebraic connectivity and its Fiedler vector [Fie73].
 ///
 /// Stores the factors and (2 count + 20) n numbers; one solve per Lanczos step. Throws
 /// InvalidArgument for an A that is not square or not symmetric and a count outside 1..n-1;

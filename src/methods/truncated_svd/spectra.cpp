@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/QR>
 #include <algorithm>
 
 #include "methods/truncated_svd/algorithms.hpp"
@@ -27,23 +26,18 @@ SymmetricProduct golub_kahan_form(const LinearOperator& A) {
           }};
 }
 
-Matrix orthonormal(const ConstBlock& vectors) {
-  const Eigen::HouseholderQR<Matrix> qr(vectors);
-  return qr.householderQ() * Matrix::Identity(vectors.rows(), vectors.cols());
-}
-
 // Vectors that converged one by one are orthonormal to their residuals only. So the triplets are
 // those of A on the span of the vectors.
 
 kernels::Svd triplets_on(const LinearOperator& A, const ConstBlock& right_vectors) {
-  const Matrix Q = orthonormal(right_vectors);
+  const Matrix Q = kernels::thin_qr(right_vectors);
   kernels::Svd svd = kernels::svd(A.apply(Q));
   svd.V = Q * svd.V;
   return svd;
 }
 
 kernels::Svd symmetric_triplets_on(const LinearOperator& A, const ConstBlock& eigenvectors) {
-  const Matrix Q = orthonormal(eigenvectors);
+  const Matrix Q = kernels::thin_qr(eigenvectors);
   const Matrix T = Q.transpose() * A.apply(Q);
   kernels::Svd svd = svd_of_eigen(kernels::symmetric_eigen((T + T.transpose()) / 2));
   svd.U = Q * svd.U;
