@@ -222,10 +222,13 @@ TEST_P(MatVersions, DamagedFilesAreFileErrors) {
     read_both();
     EXPECT_THROW(read_mat(path_, "S"), FileError) << k << " of 20 parts";
   }
+  const auto size = static_cast<Index>(whole.size());
   for (Index trial = 0; trial < 200; ++trial) {
     std::string damaged = whole;
-    const Index place =
-        random_index(11, RandomStream::kSampling, trial, 0, static_cast<Index>(whole.size()));
+    const Index place = random_index(11, RandomStream::kSampling, trial, 0, size);
+    // The shape of S in version 5: with more rows, hundreds of millions, it is a legal file, and
+    // slow.
+    if (place >= size - 104 && place < size - 96) continue;
     damaged[static_cast<std::size_t>(place)] ^=
         static_cast<char>(1 + random_index(11, RandomStream::kSampling, trial, 1, 255));
     std::ofstream(path_, std::ios::binary) << damaged;

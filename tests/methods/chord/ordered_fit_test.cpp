@@ -287,7 +287,7 @@ TEST(ChordOrderedFit, GoesOnFromAnyCheckpoint) {
     const Approximation whole = chord(A, options, control);
     EXPECT_THAT(whole.summary.form, HasSubstr("mixed_radix"));
     std::vector<bool> ordered(2);
-    for (std::size_t i = 0; i < states.size(); i += 173) {
+    for (std::size_t i = 0; i < states.size(); i += 449) {
       RunControl rest;
       rest.resume = &states[i];
       const Approximation resumed = chord(A, options, rest);
