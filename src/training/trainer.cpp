@@ -7,11 +7,11 @@
 #include <mutex>
 #include <numeric>
 
-#include "backends/device_steps.hpp"
 #include "core/require.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/threads.hpp"
+#include "training/device_steps.hpp"
 
 namespace matapprox::training {
 namespace {

@@ -7,10 +7,10 @@
 #include <cmath>
 
 #include "backends/cuda/kernels/host_queue.hpp"
-#include "backends/device_model.hpp"
-#include "backends/device_steps.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/random.hpp"
+#include "training/device_model.hpp"
+#include "training/device_steps.hpp"
 
 namespace matapprox {
 namespace {

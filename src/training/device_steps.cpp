@@ -1,4 +1,4 @@
-#include "backends/device_steps.hpp"
+#include "training/device_steps.hpp"
 
 #include <cmath>
 

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "backends/cuda/psf_session.hpp"
-#include "backends/device_model.hpp"
+#include "training/device_model.hpp"
 
 namespace matapprox::cuda {
 

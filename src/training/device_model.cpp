@@ -1,4 +1,4 @@
-#include "backends/device_model.hpp"
+#include "training/device_model.hpp"
 
 #include <algorithm>
 

@@ -1,0 +1,99 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+
+#include "support/paths.hpp"
+
+namespace matapprox {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The modules of the library, and those that each may include besides itself. An arrow that is
+/// not here points back; docs/architecture.md shows the same.
+const std::map<std::string, std::set<std::string>> kMayInclude{
+    {"core", {}},
+    {"kernels", {"core"}},
+    {"factors", {"core", "kernels"}},
+    {"operators", {"core", "kernels", "factors"}},
+    {"backends", {"core", "kernels", "factors", "operators"}},
+    {"io", {"core", "kernels", "factors", "operators"}},
+    {"methods", {"core", "kernels", "factors", "operators", "backends"}},
+    {"report", {"core", "kernels", "factors", "operators", "backends", "io", "methods"}},
+    {"reproduce",
+     {"core", "kernels", "factors", "operators", "backends", "io", "methods", "report"}},
+    {"attention", {"core", "kernels", "methods"}},
+    {"tasks", {"core", "io"}},
+    {"training", {"core", "kernels", "io", "backends", "attention", "tasks"}},
+};
+
+/// What is still there against the rule. Nothing is to be added.
+const std::set<std::string> kKnown{
+    "kernels/chord.hpp includes factors",        // the pattern of a chain
+    "kernels/chord_chain.hpp includes factors",  // the same
+};
+
+bool is_source(const fs::path& path) {
+  const std::string extension = path.extension().string();
+  return extension == ".hpp" || extension == ".cpp" || extension == ".cu";
+}
+
+/// The module that an include in quotes names from `file`: its own where the header lies beside it.
+std::string module_of(const fs::path& file, std::string header, const std::string& own) {
+  if (fs::exists(file.parent_path() / header)) return own;
+  const std::string published = "matapprox/";
+  if (header.starts_with(published)) header.erase(0, published.size());
+  return header.substr(0, header.find('/'));
+}
+
+std::set<std::string> arrows_back_below(const fs::path& folder, std::size_t& arrows) {
+  static const std::regex kInclude("#include \"([^\"]+/[^\"]+)\"");
+  std::set<std::string> back;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (!is_source(entry.path())) continue;
+    const fs::path relative = fs::relative(entry.path(), folder);
+    const std::string own = relative.begin()->string();
+    const auto rule = kMayInclude.find(own);
+    if (rule == kMayInclude.end()) continue;
+    const std::string text = test::read_file(entry.path().string());
+    for (std::sregex_iterator it(text.begin(), text.end(), kInclude), end; it != end; ++it) {
+      const std::string module = module_of(entry.path(), (*it)[1], own);
+      if (module == own || !kMayInclude.contains(module)) continue;
+      ++arrows;
+      if (!rule->second.contains(module)) back.insert(relative.string() + " includes " + module);
+    }
+  }
+  return back;
+}
+
+TEST(Includes, PointOneWay) {
+  std::size_t arrows = 0;
+  std::set<std::string> back;
+  for (const char* folder : {"/src", "/include/matapprox"}) {
+    back.merge(arrows_back_below(test::source_dir() + folder, arrows));
+  }
+  EXPECT_GE(arrows, 300U);
+  for (const std::string& arrow : back) EXPECT_TRUE(kKnown.contains(arrow)) << arrow;
+  for (const std::string& arrow : kKnown) EXPECT_TRUE(back.contains(arrow)) << arrow << ": gone";
+}
+
+// A rule that lets two modules include each other would be none.
+TEST(Includes, TheRuleHasNoCircle) {
+  for (const auto& [module, below] : kMayInclude) {
+    for (const std::string& other : below) {
+      ASSERT_TRUE(kMayInclude.contains(other)) << other;
+      EXPECT_FALSE(kMayInclude.at(other).contains(module)) << module << " and " << other;
+      for (const std::string& next : kMayInclude.at(other)) {
+        EXPECT_FALSE(kMayInclude.at(next).contains(module))
+            << module << ", " << other << ", " << next;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace matapprox
