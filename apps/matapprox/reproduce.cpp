@@ -105,10 +105,11 @@ std::pair<std::string, std::string> parse_chord_setting(const std::string& text)
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-/// Rows made with other options go to another folder unless the caller says otherwise.
+/// Unless the caller says otherwise below build/, so that nothing lies about in the current folder;
+/// rows made with other options in another one.
 std::string chosen_folder(const ReproduceCommand& command) {
   if (!command.folder.empty()) return command.folder;
-  std::string name = "matapprox-" + command.what;
+  std::string name = "build/reproduce/" + command.what;
   if (command.effort != "default") name += "-" + command.effort;
   if (command.pattern != "reference") name += "-" + command.pattern;
   if (command.common.seed() != 1) name += fmt::format("-seed{}", command.common.seed());
@@ -136,6 +137,15 @@ ReproductionOptions reproduction_options(const ReproduceCommand& command) {
   for (const std::string& text : command.settings)
     options.settings.push_back(parse_chord_setting(text));
   return options;
+}
+
+/// That of -o has to be there.
+void make_parent_of_default_folder(const ReproduceCommand& command, const std::string& folder) {
+  if (!command.folder.empty()) return;
+  std::error_code failure;
+  fs::create_directories(fs::path(folder).parent_path(), failure);
+  if (failure)
+    throw FileError(fmt::format("{}: cannot make this folder: {}", folder, failure.message()));
 }
 
 /// Makes the folder of the rows, not its parents. Throws FileError unless rows can be kept there.
@@ -168,6 +178,7 @@ void check_outputs(const ReproduceCommand& command,
   require(command.report != "-", "--report: the page is written to a file, not to standard output");
   files.writes("--report", command.report);
   if (!command.report.empty() || !command.plots.empty()) require_report_tools();
+  make_parent_of_default_folder(command, options.folder);
   files.makes_folder("-o", options.folder);
   if (command.plots.empty()) return;
   files.makes_folder("--plots", command.plots);
@@ -272,7 +283,7 @@ void add_reproduce_outputs(const Command& sub, ReproduceCommand& command) {
   sub.add_option("-o,--output",
                  command.folder,
                  "Keep every finished row here, and go on from what is there "
-                 "[matapprox-table1, matapprox-figure4]")
+                 "[build/reproduce/table1, build/reproduce/figure4]")
       .type_name("DIR")
       .group(kGroup);
   add("--csv", command.csv, "Also write the rows as CSV; - prints it in place of the text");

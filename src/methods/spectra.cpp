@@ -1,6 +1,8 @@
 #include "methods/spectra.hpp"
 
 #include <Spectra/SymEigsSolver.h>
+#include <Spectra/Util/Version.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -214,5 +216,10 @@ SpectraEigenpairs spectra_eigenpairs(const SymmetricProduct& A,
 }
 
 bool spectra_is_available() { return true; }
+
+std::string spectra_version() {
+  return fmt::format(
+      "{}.{}.{}", SPECTRA_MAJOR_VERSION, SPECTRA_MINOR_VERSION, SPECTRA_PATCH_VERSION);
+}
 
 }  // namespace matapprox

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "matapprox/core/run_control.hpp"
 #include "matapprox/core/types.hpp"
@@ -43,5 +44,8 @@ SpectraEigenpairs spectra_eigenpairs(const SymmetricProduct& A,
 
 /// Whether this build has it.
 bool spectra_is_available();
+
+/// "1.0.1"; empty in a build without it.
+std::string spectra_version();
 
 }  // namespace matapprox

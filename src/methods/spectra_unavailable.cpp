@@ -17,4 +17,6 @@ SpectraEigenpairs spectra_eigenpairs(const SymmetricProduct& /*A*/,
 
 bool spectra_is_available() { return false; }
 
+std::string spectra_version() { return {}; }
+
 }  // namespace matapprox

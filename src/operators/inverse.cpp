@@ -14,6 +14,7 @@
 #include "core/require.hpp"
 #include "matapprox/core/threads.hpp"
 #include "operators/finite.hpp"
+#include "operators/sparse_solvers.hpp"
 #include "operators/symmetry.hpp"
 
 namespace matapprox {
@@ -373,6 +374,14 @@ std::shared_ptr<const LinearOperator> inverse_operator(const SparseMatrix& matri
     }
   }
   return std::make_shared<LuInverse>(A, symmetric);
+}
+
+std::vector<std::pair<std::string, std::string>> sparse_solver_versions() {
+  return {
+      {"CHOLMOD",
+       fmt::format("{}.{}.{}", CHOLMOD_MAIN_VERSION, CHOLMOD_SUB_VERSION, CHOLMOD_SUBSUB_VERSION)},
+      {"UMFPACK",
+       fmt::format("{}.{}.{}", UMFPACK_MAIN_VERSION, UMFPACK_SUB_VERSION, UMFPACK_SUBSUB_VERSION)}};
 }
 
 }  // namespace matapprox

@@ -2,17 +2,24 @@
 
 #include <fmt/format.h>
 #include <hdf5.h>
+#include <hwy/highway.h>
+#include <jpeglib.h>
+#include <matio.h>
 #include <png.h>
 #include <zlib.h>
 
 #include <Eigen/Core>
+#include <cstdio>  // jpeglib.h needs it
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <utility>
 
 #include "kernels/gemm.hpp"
 #include "matapprox/core/types.hpp"
+#include "methods/spectra.hpp"
+#include "operators/sparse_solvers.hpp"
 
 namespace matapprox {
 namespace {
@@ -28,6 +35,17 @@ std::string proc_field(const char* path, const std::string& key) {
     return begin == std::string::npos ? std::string() : line.substr(begin);
   }
   return {};
+}
+
+std::string libjpeg_version() {
+#if defined(LIBJPEG_TURBO_VERSION_NUMBER)
+  return fmt::format("{}.{}.{}",
+                     LIBJPEG_TURBO_VERSION_NUMBER / 1000000,
+                     LIBJPEG_TURBO_VERSION_NUMBER / 1000 % 1000,
+                     LIBJPEG_TURBO_VERSION_NUMBER % 1000);
+#else
+  return fmt::format("{}", JPEG_LIB_VERSION);
+#endif
 }
 
 }  // namespace
@@ -63,15 +81,21 @@ std::vector<std::pair<std::string, std::string>> library_versions() {
   const auto dotted = [](int major, int minor, int patch) {
     return fmt::format("{}.{}.{}", major, minor, patch);
   };
-  return {
+  std::vector<std::pair<std::string, std::string>> all = {
       {"Eigen", dotted(EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION)},
+      {"Highway", dotted(HWY_MAJOR, HWY_MINOR, HWY_PATCH)},
       {"HDF5", dotted(H5_VERS_MAJOR, H5_VERS_MINOR, H5_VERS_RELEASE)},
+      {"matio", MATIO_VERSION_STR},
       {"fmt", dotted(FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
       {"json",
        dotted(
            NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH)},
       {"libpng", PNG_LIBPNG_VER_STRING},
+      {"libjpeg", libjpeg_version()},
       {"zlib", ZLIB_VERSION}};
+  for (auto& solver : sparse_solver_versions()) all.push_back(std::move(solver));
+  if (spectra_is_available()) all.emplace_back("Spectra", spectra_version());
+  return all;
 }
 
 }  // namespace matapprox

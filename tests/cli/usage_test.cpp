@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "matapprox/methods/registry.hpp"
+#include "methods/spectra.hpp"
 #include "support/paths.hpp"
 #include "support/program_run.hpp"
 
@@ -126,7 +127,12 @@ TEST(CliUsage, DoctorMeasuresTheMachine) {
   EXPECT_GT(doctor["bandwidth_gb_per_second"].get<double>(), 0.1);
   EXPECT_TRUE(doctor["suitesparse"].is_boolean());
   EXPECT_TRUE(doctor["advice"].is_array());
-  EXPECT_TRUE(doctor["libraries"].contains("HDF5"));
+  for (const char* name :
+       {"Eigen", "Highway", "HDF5", "matio", "fmt", "json", "libpng", "libjpeg", "zlib"})
+    EXPECT_TRUE(doctor["libraries"].contains(name)) << name;
+  for (const char* name : {"CHOLMOD", "UMFPACK"})
+    EXPECT_EQ(doctor["libraries"].contains(name), doctor["suitesparse"]) << name;
+  EXPECT_EQ(doctor["libraries"].contains("Spectra"), spectra_is_available());
 }
 
 TEST(CliUsage, CompletionKnowsEverySubcommandAndOption) {

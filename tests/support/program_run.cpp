@@ -7,15 +7,39 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <iterator>
+#include <sstream>
+#include <thread>
 
 #include "support/paths.hpp"
 
 extern char** environ;
 
 namespace matapprox::test {
+namespace {
+
+/// Whether it has not ended, and the processor time of its threads.
+bool is_running(pid_t pid, double& seconds) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string text;
+  if (!std::getline(file, text)) return false;
+  // Behind the name in parentheses: the state, ten numbers, and the ticks of user and of system.
+  std::istringstream words(text.substr(text.rfind(')') + 1));
+  std::string state;
+  words >> state;
+  double number = 0;
+  for (int i = 0; i < 10; ++i) words >> number;
+  double user = 0;
+  double system = 0;
+  words >> user >> system;
+  seconds = (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  return state != "Z" && !words.fail();
+}
+
+}  // namespace
 
 nlohmann::json ProgramResult::json() const {
   nlohmann::json parsed = nlohmann::json::parse(out, nullptr, false);
@@ -54,6 +78,17 @@ RunningProgram::~RunningProgram() {
 
 void RunningProgram::send(int signal) const {
   if (pid_ > 0) kill(pid_, signal);
+}
+
+void RunningProgram::wait_until_it_worked(double seconds) const {
+  for (int i = 0; i < 12000; ++i) {
+    double used = 0;
+    if (!is_running(pid_, used)) break;
+    if (used >= seconds) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ADD_FAILURE() << "the program did not work for " << seconds
+                << " s: " << read_file(folder_ + "/err");
 }
 
 ProgramResult RunningProgram::wait() {
