@@ -20,10 +20,10 @@ std::optional<Termination> run_ceres_lbfgs_segment(FitState& state,
                                                    FitMonitor& monitor);
 
 /// run_levenberg_marquardt by ceres::Solver: residuals Z - A of the target, a block a row, and
-/// their Jacobian by the rows of the factors; DENSE_NORMAL_CHOLESKY, or SPARSE_NORMAL_CHOLESKY
-/// (CHOLMOD) where a row of the product depends on few rows of the factors. The damping is 1 /
-/// radius, bounded as ours; a step is one that was accepted. Segments of ten steps: a fit goes on
-/// from the start of one with its radius, to the same bits. A step costs N^2 P^2 flops, the
+/// their Jacobian by the rows of the factors; SPARSE_NORMAL_CHOLESKY (CHOLMOD) where
+/// a row of the product does not depend on all of these, else DENSE_NORMAL_CHOLESKY. The damping is
+/// 1 / radius, bounded as ours; a step is one that was accepted. Segments of ten steps: a fit goes
+/// on from the start of one with its radius, to the same bits. A step costs N^2 P^2 flops, the
 /// Jacobian of a dense problem N^2 P numbers. Throws NotAvailable if these do not fit into memory.
 Termination run_ceres_levenberg_marquardt(
     FitState& state, const Form& form, const Target& target, Index steps, FitMonitor& monitor);
