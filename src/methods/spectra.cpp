@@ -17,7 +17,7 @@
 namespace matapprox {
 namespace {
 
-constexpr Index kMaxRestarts = 300;
+constexpr Index kMaxSpectraRestarts = 300;
 /// How well the largest value of what is left has to be known before it is told from a copy.
 constexpr double kRoughTolerance = 1e-3;
 /// Values that differ by less are copies of one another, whichever of them was found.
@@ -25,7 +25,7 @@ constexpr double kSameValue = 1e-10;
 /// Values below this share of the leading one are looked for without it.
 constexpr double kRange = 1e-4;
 /// Relative to the leading value, less than this is rounding.
-constexpr double kRounding = 1e-14;
+constexpr double kSpectraRounding = 1e-14;
 
 /// A, times a factor and without the components along known vectors, in the form that Spectra asks
 /// for.
@@ -126,7 +126,7 @@ class LanczosSearch {
     const auto rule = end_ == SpectrumEnd::kLargest ? Spectra::SortRule::LargestAlge
                                                     : Spectra::SortRule::LargestMagn;
     try {
-      solver.compute(rule, kMaxRestarts, tolerance, rule);
+      solver.compute(rule, kMaxSpectraRestarts, tolerance, rule);
     } catch (const Interrupted&) {
       throw;
     } catch (const std::runtime_error&) {
@@ -177,7 +177,7 @@ class LanczosSearch {
     const Index last = found.values.size() - 1;
     for (Index round = 0; round <= last; ++round) {
       const double least = rank_of(found.values(last));
-      const double difference = kRounding * std::abs(found.values(0));
+      const double difference = kSpectraRounding * std::abs(found.values(0));
       const auto rough = leading_of_the_rest(kRoughTolerance, found);
       if (!rough || rank_of(rough->values(0)) * (1 + kRoughTolerance) <= least + difference) return;
       const auto next = leading_of_the_rest(tolerance, found);

@@ -46,6 +46,15 @@ struct EnumNames<ChordEffort> {
   static constexpr std::array<std::string_view, 3> values{"fast", "default", "high"};
 };
 
+/// Whose L-BFGS and Levenberg-Marquardt follow Adam. kCeres: those of Ceres (GradientProblemSolver
+/// and Solver), which check ours.
+enum class ChordSolver { kOwn, kCeres };
+
+template <>
+struct EnumNames<ChordSolver> {
+  static constexpr std::array<std::string_view, 2> values{"own", "ceres"};
+};
+
 struct ChordOptions {
   ChordFitPattern pattern = ChordFitPattern::kAlternating;
   /// Fit (P + P^T) / 2, P the product: for a symmetric A, twice the freedom for the same numbers.
@@ -72,6 +81,8 @@ struct ChordOptions {
   Index columns_per_step = -1;  ///< columns of A that an Adam step looks at; 0 or >= N: all
   Index memory = 20;            ///< L-BFGS correction pairs
   double tolerance = 1e-7;  ///< stop at a smaller relative fall of the objective in 200 iterations
+  /// Changes nothing where there is only Adam: above N = 4096 and with columns_per_step.
+  ChordSolver solver = ChordSolver::kOwn;
   std::uint64_t seed = 1;
   /// Factors to start from; the fit is of their pattern, and `pattern` and `offsets`, if they are
   /// given, must be of it too. Not visited: the command line's --warm-start loads
@@ -108,7 +119,8 @@ struct ChordOptions {
 /// stopped by control, with the state to go on from.
 /// Throws InvalidArgument (not square, an option outside its range, offsets, warm start or resume
 /// state of another pattern), BudgetTooSmall, NumericalError for NaN or Inf in A, Interrupted if
-/// stopped before the start was evaluated, NotAvailable if the fit does not fit into memory.
+/// stopped before the start was evaluated, NotAvailable if the fit does not fit into memory, for
+/// kCeres in a build without MATAPPROX_WITH_CERES.
 Approximation chord(const LinearOperator& A,
                     const ChordOptions& options = {},
                     const RunControl& control = {});

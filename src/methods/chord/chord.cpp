@@ -53,6 +53,8 @@ void ChordOptions::visit(OptionVisitor& v) {
   v.visit("tolerance",
           tolerance,
           "L-BFGS stops at a smaller relative fall of the squared error in 200 iterations");
+  v.visit_enum(
+      "solver", solver, "whose L-BFGS and Levenberg-Marquardt follow Adam: own, or those of Ceres");
   v.visit("seed", seed, "seed of the random start");
 }
 

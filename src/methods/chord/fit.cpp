@@ -12,6 +12,7 @@
 #include "matapprox/core/memory.hpp"
 #include "methods/chord/adam.hpp"
 #include "methods/chord/balance.hpp"
+#include "methods/chord/ceres_solver.hpp"
 #include "methods/chord/circulant_start.hpp"
 #include "methods/chord/column_sample.hpp"
 #include "methods/chord/evaluation.hpp"
@@ -37,6 +38,7 @@ void check(const LinearOperator& A, const ChordOptions& options) {
   require(options.tolerance >= 0 && options.tolerance < 1,
           "chord: tolerance {} is outside [0, 1)",
           options.tolerance);
+  require_solver(options.solver, ceres_is_available());
 }
 
 void check_size(const ChordPattern& pattern,
@@ -318,7 +320,12 @@ class Fit {
                                      plan.lbfgs_iterations,
                                      options_.tolerance,
                                      segment_length(form(state.form).pattern)};
-        reason = run_lbfgs(state, objectives_.in_doubles, settings, monitor_, control_);
+        reason = run_lbfgs(state,
+                           objectives_.in_doubles,
+                           settings,
+                           monitor_,
+                           control_,
+                           by_ceres() ? run_ceres_lbfgs_segment : run_lbfgs_segment);
         if (const auto end = monitor_.verdict()) return end_with(*end);
       } else {
         reason = Termination::kMaxIterations;
@@ -328,8 +335,11 @@ class Fit {
       copy(monitor_.best_of_descent().columns(), state.point.columns());
     }
     if (numbers_[static_cast<std::size_t>(state.form)] > kMostNewtonValues) return reason;
-    reason = run_levenberg_marquardt(
-        state, form(state.form), objectives_.in_doubles, plan.newton_steps, monitor_);
+    const Form& its_form = form(state.form);
+    reason = by_ceres() ? run_ceres_levenberg_marquardt(
+                              state, its_form, target_, plan.newton_steps, monitor_)
+                        : run_levenberg_marquardt(
+                              state, its_form, objectives_.in_doubles, plan.newton_steps, monitor_);
     if (const auto end = monitor_.verdict()) return end_with(*end);
     return reason;
   }
@@ -376,6 +386,7 @@ class Fit {
   }
 
   Index order() const { return target_.order(); }
+  bool by_ceres() const { return options_.solver == ChordSolver::kCeres; }
 
   void state_held_out_error() {
     const auto held_out =
@@ -514,6 +525,12 @@ std::string Fit::message(const Form& its_form) const {
 }
 
 }  // namespace
+
+void require_solver(ChordSolver solver, bool has_ceres) {
+  if (solver != ChordSolver::kCeres || has_ceres) return;
+  throw NotAvailable(
+      "chord: solver ceres: this build has no Ceres; configure it with MATAPPROX_WITH_CERES=ON");
+}
 
 Approximation fit_chord(const LinearOperator& A,
                         const ChordOptions& options,

@@ -14,4 +14,7 @@ Approximation fit_chord(const LinearOperator& A,
                         const RunControl& control,
                         const ChordObjectiveMaker& on_card);
 
+/// Throws NotAvailable, naming the CMake option, for the solver of a build that this one is not.
+void require_solver(ChordSolver solver, bool has_ceres);
+
 }  // namespace matapprox::chord_fit

@@ -11,6 +11,20 @@
 
 namespace matapprox::chord_fit {
 
+Objective for_host(const Objective& objective,
+                   const std::shared_ptr<const BlockPlace>& place,
+                   Index size) {
+  if (place->on_host()) return objective;
+  auto vectors = std::make_shared<TallBlock>(place, size, 2);
+  return [=](const double* values, double* gradient) {
+    double* slopes = vectors->data() + size;
+    place->write(values, size, vectors->data());
+    const double f = objective(vectors->data(), gradient == nullptr ? nullptr : slopes);
+    if (gradient != nullptr) place->read(slopes, size, gradient);
+    return f;
+  };
+}
+
 namespace {
 
 constexpr Index kPhases = 3;

@@ -17,6 +17,11 @@ namespace matapprox::chord_fit {
 using Objective = std::function<double(const double* values, double* gradient)>;
 struct Stopped {};
 
+/// The objective for numbers of the host, by way of a vector of that place, where it is evaluated.
+Objective for_host(const Objective& objective,
+                   const std::shared_ptr<const BlockPlace>& place,
+                   Index size);
+
 /// The same function twice.
 struct Objectives {
   Objective in_doubles;

@@ -1,7 +1,5 @@
 #include "methods/chord/gauss_newton.hpp"
 
-#include <vector>
-
 #include "kernels/chord.hpp"
 #include "kernels/gemm.hpp"
 #include "matapprox/core/threads.hpp"
@@ -9,22 +7,10 @@
 namespace matapprox::chord_fit {
 namespace {
 
-/// One factor of the chain with the products on both of its sides.
-struct Place {
-  ChordPattern pattern;  ///< of this factor alone
-  const double* values;
-  Matrix left;              ///< W_1 ... W_{m-1}
-  Matrix right;             ///< (W_{m+1} ... W_M)^T
-  std::vector<Index> rows;  ///< of each stored number
-  std::vector<Index> columns;
-
-  Index numbers() const { return static_cast<Index>(rows.size()); }
-};
-
-Place place_of(const ChordPattern& chain, Index m, const double* values) {
+FactorPlace place_of(const ChordPattern& chain, Index m, const double* values) {
   const Index n = chain.order;
   const std::vector<Index>& offsets = chain.offsets[static_cast<std::size_t>(m)];
-  Place place{{n, {offsets}}, values, Matrix(n, n), Matrix(n, n), {}, {}};
+  FactorPlace place{{n, {offsets}}, values, Matrix(n, n), Matrix(n, n), {}, {}};
   for (Index i = 0; i < n; ++i) {
     for (const Index offset : offsets) {
       place.rows.push_back(i);
@@ -34,23 +20,25 @@ Place place_of(const ChordPattern& chain, Index m, const double* values) {
   return place;
 }
 
-std::vector<Place> places_of(const ChordPattern& pattern, const double* values) {
+}  // namespace
+
+std::vector<FactorPlace> places_of(const ChordPattern& pattern, const double* values) {
   const Index n = pattern.order;
-  std::vector<Place> places;
+  std::vector<FactorPlace> places;
   for (Index m = 0; m < pattern.factors(); ++m) {
     places.push_back(place_of(pattern, m, values + pattern.first_value(m)));
   }
   // L_{m+1}^T = W_m^T L_m^T and T_{m-1} = W_m T_m; both are wanted the other way round.
   Matrix product = Matrix::Identity(n, n);
   Matrix next(n, n);
-  for (Place& place : places) {
+  for (FactorPlace& place : places) {
     place.left = product.transpose();
     kernels::chord_apply_transpose(place.pattern, place.values, product, next);
     product.swap(next);
   }
   product.setIdentity();
   for (std::size_t m = places.size(); m-- > 0;) {
-    Place& place = places[m];
+    FactorPlace& place = places[m];
     place.right = product.transpose();
     kernels::chord_apply(place.pattern, place.values, product, next);
     product.swap(next);
@@ -58,8 +46,10 @@ std::vector<Place> places_of(const ChordPattern& pattern, const double* values) 
   return places;
 }
 
+namespace {
+
 /// The block of J^T J for the numbers of two factors.
-void fill_block(const Place& a, const Place& b, bool symmetrized, Block result) {
+void fill_block(const FactorPlace& a, const FactorPlace& b, bool symmetrized, Block result) {
   const Matrix left = kernels::transpose_product(a.left, b.left);
   const Matrix right = kernels::transpose_product(a.right, b.right);
   for (std::size_t q = 0; q < b.rows.size(); ++q) {
@@ -87,15 +77,15 @@ void fill_block(const Place& a, const Place& b, bool symmetrized, Block result) 
 
 void gauss_newton_matrix(const Form& form, const double* values, Matrix& result) {
   const ChordPattern& pattern = form.pattern;
-  const std::vector<Place> places = places_of(pattern, values);
+  const std::vector<FactorPlace> places = places_of(pattern, values);
   result.resize(pattern.stored_numbers(), pattern.stored_numbers());
   const Index M = pattern.factors();
   parallel_for(M * M, [&](Index pair) {
     const Index m = pair / M;
     const Index q = pair % M;
     if (m < q) return;  // above the diagonal
-    const Place& a = places[static_cast<std::size_t>(m)];
-    const Place& b = places[static_cast<std::size_t>(q)];
+    const FactorPlace& a = places[static_cast<std::size_t>(m)];
+    const FactorPlace& b = places[static_cast<std::size_t>(q)];
     fill_block(
         a,
         b,

@@ -1,8 +1,25 @@
 #pragma once
 
+#include <vector>
+
 #include "methods/chord/forms.hpp"
 
 namespace matapprox::chord_fit {
+
+/// One factor of a chain with the products on both of its sides.
+struct FactorPlace {
+  ChordPattern pattern;  ///< of this factor alone
+  const double* values;
+  Matrix left;              ///< L_m = W_1 ... W_{m-1}
+  Matrix right;             ///< T_m^T, T_m = W_{m+1} ... W_M
+  std::vector<Index> rows;  ///< of each stored number
+  std::vector<Index> columns;
+
+  Index numbers() const { return static_cast<Index>(rows.size()); }
+};
+
+/// All factors of a chain: 2 M N^2 K flops each way, (2 M + 2) N^2 numbers.
+std::vector<FactorPlace> places_of(const ChordPattern& pattern, const double* values);
 
 /// result = J^T J, P x P, of the residual Z - X, Z = W_1...W_M or its symmetric part, with respect
 /// to the P stored numbers, the lower triangle. The column of J for entry (i, k) of factor m is the

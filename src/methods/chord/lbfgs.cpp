@@ -12,6 +12,16 @@ namespace {
 
 constexpr Index kStagnationWindow = 200;
 
+/// f at the start of L-BFGS without Adam.
+void evaluate_start(FitState& state, const Objective& objective, FitMonitor& monitor) {
+  const double f = objective(state.point.data(), nullptr);
+  if (!std::isfinite(f)) throw NumericalError("chord: the objective overflows at the start");
+  monitor.offer(state.point.columns(), state.form, f, state.count());
+  state.costs = Vector::Constant(1, f);
+}
+
+}  // namespace
+
 bool stagnates(const Vector& costs, double tolerance) {
   const Index last = costs.size() - 1;
   if (last < kStagnationWindow) return false;
@@ -19,11 +29,10 @@ bool stagnates(const Vector& costs, double tolerance) {
   return before - costs(last) < tolerance * before;
 }
 
-/// One segment: moves `state` to its end, or leaves it as it is and returns why the fit ends.
-std::optional<Termination> run_segment(FitState& state,
-                                       const Objective& objective,
-                                       const LbfgsSettings& settings,
-                                       FitMonitor& monitor) {
+std::optional<Termination> run_lbfgs_segment(FitState& state,
+                                             const Objective& objective,
+                                             const LbfgsSettings& settings,
+                                             FitMonitor& monitor) {
   const Index length = std::min(settings.segment, settings.max_iterations - state.iteration);
   Lbfgs lbfgs(objective, state.point.columns(), std::min(settings.memory, length));
   Vector costs = state.costs;
@@ -46,21 +55,12 @@ std::optional<Termination> run_segment(FitState& state,
   return std::nullopt;
 }
 
-/// f at the start of L-BFGS without Adam.
-void evaluate_start(FitState& state, const Objective& objective, FitMonitor& monitor) {
-  const double f = objective(state.point.data(), nullptr);
-  if (!std::isfinite(f)) throw NumericalError("chord: the objective overflows at the start");
-  monitor.offer(state.point.columns(), state.form, f, state.count());
-  state.costs = Vector::Constant(1, f);
-}
-
-}  // namespace
-
 Termination run_lbfgs(FitState& state,
                       const Objective& objective,
                       const LbfgsSettings& settings,
                       FitMonitor& monitor,
-                      const RunControl& control) {
+                      const RunControl& control,
+                      const LbfgsSegment& run_segment) {
   try {
     if (state.costs.size() == 0) evaluate_start(state, objective, monitor);
     if (const auto reason = monitor.verdict()) return *reason;

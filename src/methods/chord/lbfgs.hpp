@@ -13,6 +13,21 @@ struct LbfgsSettings {
   Index segment = 300;
 };
 
+/// Whether f fell by less than `tolerance`, relatively, in the last 200 iterations; `costs`: f at
+/// all of them.
+bool stagnates(const Vector& costs, double tolerance);
+
+/// At most settings.segment iterations of L-BFGS, from state.point and without a memory of earlier
+/// ones. Moves `state` to their end, or leaves it as it is and returns why the fit ends.
+using LbfgsSegment = std::function<std::optional<Termination>(FitState& state,
+                                                              const Objective& objective,
+                                                              const LbfgsSettings& settings,
+                                                              FitMonitor& monitor)>;
+std::optional<Termination> run_lbfgs_segment(FitState& state,
+                                             const Objective& objective,
+                                             const LbfgsSettings& settings,
+                                             FitMonitor& monitor);
+
 /// L-BFGS with strong Wolfe line search from state.point, in segments. Shows every iterate
 /// to the monitor; leaves `state` at the last boundary of segments when it ends early. Throws
 /// NumericalError if f is not finite at a fresh start, Interrupted if there is no point to return
@@ -21,6 +36,7 @@ Termination run_lbfgs(FitState& state,
                       const Objective& objective,
                       const LbfgsSettings& settings,
                       FitMonitor& monitor,
-                      const RunControl& control);
+                      const RunControl& control,
+                      const LbfgsSegment& run_segment = run_lbfgs_segment);
 
 }  // namespace matapprox::chord_fit

@@ -10,11 +10,7 @@
 namespace matapprox::chord_fit {
 namespace {
 
-constexpr double kFirstDamping = 1e-3;
-constexpr double kLargestDamping = 1e12;
 constexpr double kLeastDiagonal = 1e-8;  // of the mean
-/// A step that lowers f by less than this, relatively, is rounding.
-constexpr double kLeastFall = 1e-14;
 
 /// f near one point; made once and moved, because its two matrices take up to 100 MB.
 struct Linearisation {
@@ -76,21 +72,6 @@ std::optional<double> descend(FitState& state,
     return f;
   }
   return std::nullopt;
-}
-
-/// The objective for numbers of the host, by way of a vector where it is evaluated.
-Objective for_host(const Objective& objective,
-                   const std::shared_ptr<const BlockPlace>& place,
-                   Index size) {
-  if (place->on_host()) return objective;
-  auto vectors = std::make_shared<TallBlock>(place, size, 2);
-  return [=](const double* values, double* gradient) {
-    double* slopes = vectors->data() + size;
-    place->write(values, size, vectors->data());
-    const double f = objective(vectors->data(), gradient == nullptr ? nullptr : slopes);
-    if (gradient != nullptr) place->read(slopes, size, gradient);
-    return f;
-  };
 }
 
 }  // namespace
