@@ -130,8 +130,8 @@ Findings examine() {
   }
   if (!findings.has_suitesparse) {
     findings.advice.emplace_back(
-        "The inverse of a sparse matrix (--as inverse) is not in this build; it needs SuiteSparse "
-        "and "
+        "The inverse of a sparse matrix (--as inverse, spectrum) is not in this build; it needs "
+        "SuiteSparse and "
         "-DMATAPPROX_WITH_SUITESPARSE=ON.");
   }
   return findings;

@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "command_line/exit_codes.hpp"
@@ -25,7 +27,7 @@ namespace {
 struct SpectrumCommand {
   InputOptions input;
   double nearest = 0;
-  Index count = 8;
+  std::optional<Index> count;  ///< unset: 8, or the order
   std::string vectors;
   CommonOptions common;
   JsonOptions json;
@@ -51,10 +53,11 @@ Eigenpairs eigenpairs_of(const SpectrumCommand& command, const SparseMatrix& A) 
   RunControl control;
   control.stop = &catch_interrupts();
   control.progress = [&](const Progress& progress) { line.update(progress); };
-  return nearest_eigenpairs(
-      A,
-      {.shift = command.nearest, .count = command.count, .seed = command.common.seed()},
-      control);
+  return nearest_eigenpairs(A,
+                            {.shift = command.nearest,
+                             .count = command.count.value_or(std::min<Index>(8, A.rows())),
+                             .seed = command.common.seed()},
+                            control);
 }
 
 std::string text_of(const Eigenpairs& found, double nearest, double seconds) {
@@ -76,6 +79,7 @@ std::string text_of(const Eigenpairs& found, double nearest, double seconds) {
                         std::abs(found.values(i) - nearest),
                         found.residuals(i));
   }
+  if (!found.converged) text += fmt::format("Not certain: {}.\n", found.message);
   return text;
 }
 
@@ -89,12 +93,6 @@ int run_spectrum(const SpectrumCommand& command) {
   const Eigenpairs found = eigenpairs_of(command, A);
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (found.values.size() < command.count) {
-    note(false, fmt::format("{} of {} eigenvalues converged", found.values.size(), command.count));
-  } else if (!found.converged) {
-    note(false, "copies of repeated eigenvalues may be missing");
-  }
-
   report::Json json = report::document_head(command.common.seed(), threads());
   json["matrix"] = command.input.path();
   json["rows"] = A.rows();
@@ -103,6 +101,7 @@ int run_spectrum(const SpectrumCommand& command) {
   json["eigenvalues"] = std::vector<double>(found.values.begin(), found.values.end());
   json["residuals"] = std::vector<double>(found.residuals.begin(), found.residuals.end());
   json["converged"] = found.converged;
+  json["message"] = found.message;
   json["solves"] = found.solves;
   json["seconds"] = seconds;
   if (!command.vectors.empty()) write_block(command.vectors, found.vectors);
@@ -111,6 +110,8 @@ int run_spectrum(const SpectrumCommand& command) {
   command.json.write(json);
   if (!command.json.replaces_text() && command.vectors != "-") {
     write_stdout(text_of(found, command.nearest, seconds));
+  } else if (!found.converged) {
+    note(command.common.quiet(), "not certain: " + found.message);
   }
   return kDone;
 }
@@ -123,9 +124,11 @@ void add_spectrum(const Command& program) {
       "spectrum",
       "Eigenvalues of a symmetric sparse matrix nearest to a number, with eigenvectors");
   command->input.add(sub, "The matrix, symmetric; --as laplacian for a graph");
-  sub.add_option("--nearest", command->nearest, "The number that the eigenvalues are next to [0]")
+  sub.add_option("--nearest", command->nearest, "Find the eigenvalues nearest to this number [0]")
       .type_name("X");
-  sub.add_option("--count", command->count, "How many eigenvalues [8]").range(1).type_name("K");
+  sub.add_option("--count", command->count, "How many eigenvalues [8, or all of a smaller matrix]")
+      .range(1)
+      .type_name("K");
   sub.add_option("-o,--output",
                  command->vectors,
                  "Eigenvectors, as columns: .npy .mtx .csv .h5; - is CSV on standard output")

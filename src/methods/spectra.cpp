@@ -9,8 +9,10 @@
 #include <numeric>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
+#include "kernels/lapack.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/random.hpp"
 
@@ -18,6 +20,8 @@ namespace matapprox {
 namespace {
 
 constexpr Index kMaxSpectraRestarts = 300;
+/// Random starts that may bring nothing before a search is given up.
+constexpr int kMaxAttempts = 3;
 /// How well the largest value of what is left has to be known before it is told from a copy.
 constexpr double kRoughTolerance = 1e-3;
 /// Values that differ by less are copies of one another, whichever of them was found.
@@ -25,7 +29,9 @@ constexpr double kSameValue = 1e-10;
 /// Values below this share of the leading one are looked for without it.
 constexpr double kRange = 1e-4;
 /// Relative to the leading value, less than this is rounding.
-constexpr double kSpectraRounding = 1e-14;
+constexpr double kSpectraRounding = 1e-13;
+/// The same for a product with A, whatever has been taken out of it.
+constexpr double kProductRounding = 1e-14;
 
 /// A, times a factor and without the components along known vectors, in the form that Spectra asks
 /// for.
@@ -34,42 +40,59 @@ class DeflatedProduct {
   using Scalar = double;
 
   DeflatedProduct(const SymmetricProduct& A, const char* method, const RunControl& control)
-      : A_(A), method_(method), control_(control) {}
+      : A_(A), method_(method), control_(control), known_(A.order, 0) {}
 
   Index rows() const { return A_.order; }
   Index cols() const { return A_.order; }
+  /// Dimension of what is left.
+  Index free() const { return A_.order - known_.cols(); }
   Index products() const { return products_; }
   void scale(double factor) { factor_ = factor; }
-  /// `known` has orthonormal columns and stays where it is.
-  void deflate(const Matrix& known) { known_ = &known; }
+
+  /// Takes the span of the columns out, and their mirror images.
+  void deflate(const Matrix& vectors) {
+    if (A_.mirror == 0) {
+      known_ = vectors;
+      return;
+    }
+    Matrix both(vectors.rows(), 2 * vectors.cols());
+    both << vectors, vectors;
+    both.bottomRightCorner(vectors.rows() - A_.mirror, vectors.cols()) *= -1;
+    known_ = kernels::thin_qr(std::move(both));
+  }
 
   void perform_op(const double* x_in, double* y_out) const {
     control_.throw_if_stopped(method_);
     if (control_.progress && products_ % 50 == 49) control_.progress({products_ + 1, -1, -1});
     ++products_;
     Vector x = Eigen::Map<const Vector>(x_in, A_.order);
-    remove_known(x);
+    project(x);
     Vector y(A_.order);
     A_.multiply(x, y);
     y *= factor_;
-    remove_known(y);
+    project(y);
     Eigen::Map<Vector>(y_out, A_.order) = y;
   }
 
- private:
-  void remove_known(Vector& x) const {
-    if (known_ == nullptr) return;
+  void project(Eigen::Ref<Vector> x) const {
     for (int twice = 0; twice < 2; ++twice) {
-      const Vector along = known_->transpose() * x;
-      x.noalias() -= *known_ * along;
+      const Vector along = known_.transpose() * x;
+      x.noalias() -= known_ * along;
     }
   }
 
+  Matrix times(const Matrix& X) const {
+    Matrix Y(X.rows(), X.cols());
+    for (Index c = 0; c < X.cols(); ++c) perform_op(X.col(c).data(), Y.col(c).data());
+    return Y;
+  }
+
+ private:
   const SymmetricProduct& A_;
   const char* method_;
   const RunControl& control_;
+  Matrix known_;
   double factor_ = 1;
-  const Matrix* known_ = nullptr;
   mutable Index products_ = 0;
 };
 
@@ -83,60 +106,58 @@ class LanczosSearch {
       : op_(A, method, control), end_(end), seed_(seed) {}
 
   SpectraEigenpairs run(Index count, double tolerance) {
-    SpectraEigenpairs found{Vector(0), Matrix(op_.rows(), 0)};
-    while (found.values.size() < count) {
-      const SpectraEigenpairs more = leading_pairs(count - found.values.size(), tolerance);
-      if (more.values.size() == 0) break;
-      append(more, found);
-      op_.deflate(found.vectors);
-    }
-    if (found.values.size() == count) add_copies(tolerance, found);
+    // A Lanczos space would hold nearly all there is.
+    SpectraEigenpairs found =
+        2 * count + 20 >= op_.rows() ? of_the_whole(count) : search(count, tolerance);
     found.products = op_.products();
     return found;
   }
 
  private:
-  Vector random_start() {
-    Matrix start(op_.rows(), 1);
-    fill_normal(seed_, RandomStream::kSketch, start, 0, starts_++);
-    return start.col(0);
-  }
-
-  /// A power of two, so that scaling changes no bits; 0 for the zero matrix.
-  double power_of_two_near_the_norm(const Vector& x) {
-    op_.scale(1);
-    Vector y(op_.rows());
-    op_.perform_op(x.data(), y.data());
-    const double ratio = y.stableNorm() / x.norm();
-    return ratio > 0 ? std::exp2(std::floor(std::log2(ratio))) : 0.0;
-  }
-
-  /// Spectra takes fixed numbers for zero and for converged, so it is given a matrix of a norm
-  /// near 1. As many pairs as converge; none where Spectra gives up, as it does if its tridiagonal
-  /// matrix resists the QR iterations.
-  SpectraEigenpairs solve(Index count, double tolerance) {
-    const Vector start = random_start();
-    const double norm = power_of_two_near_the_norm(start);
-    const Index n = op_.rows();
-    if (norm == 0.0) return {Vector::Zero(count), Matrix::Identity(n, count)};
-    op_.scale(1 / norm);
-    const Index space = std::min(n, std::max<Index>(2 * count + 1, 20));
-    Spectra::SymEigsSolver<DeflatedProduct> solver(op_, count, space);
-    solver.init(start.data());
-    const auto rule = end_ == SpectrumEnd::kLargest ? Spectra::SortRule::LargestAlge
-                                                    : Spectra::SortRule::LargestMagn;
-    try {
-      solver.compute(rule, kMaxSpectraRestarts, tolerance, rule);
-    } catch (const Interrupted&) {
-      throw;
-    } catch (const std::runtime_error&) {
-      return {Vector(0), Matrix(n, 0)};
-    }
-    return {norm * solver.eigenvalues(), solver.eigenvectors()};
-  }
+  SpectraEigenpairs none() const { return {Vector(0), Matrix(op_.rows(), 0)}; }
 
   double rank_of(double value) const {
     return end_ == SpectrumEnd::kLargest ? value : std::abs(value);
+  }
+
+  /// The pairs in the order of the wanted end, the first `count` of them.
+  SpectraEigenpairs sorted(const Vector& values, const Matrix& vectors, Index count) const {
+    std::vector<Index> order(static_cast<std::size_t>(values.size()));
+    std::iota(order.begin(), order.end(), Index{0});
+    std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) {
+      return rank_of(values(i)) > rank_of(values(j));
+    });
+    order.resize(static_cast<std::size_t>(std::min(count, values.size())));
+    return {values(order), vectors(Eigen::all, order)};
+  }
+
+  SpectraEigenpairs of_the_whole(Index count) {
+    const Matrix T = op_.times(Matrix::Identity(op_.rows(), op_.rows()));
+    const kernels::SymmetricEigen eigen = kernels::symmetric_eigen((T + T.transpose()) / 2);
+    return sorted(eigen.values, eigen.vectors, count);
+  }
+
+  SpectraEigenpairs search(Index count, double tolerance) {
+    SpectraEigenpairs found = none();
+    for (int attempt = 0; found.values.size() < count && attempt < kMaxAttempts;) {
+      const SpectraEigenpairs more = leading_pairs(count - found.values.size(), tolerance);
+      if (more.values.size() == 0) {
+        ++attempt;
+        continue;
+      }
+      append(more, count, found);
+      op_.deflate(found.vectors);
+    }
+    if (found.values.size() == count) add_copies(tolerance, found);
+    return found;
+  }
+
+  void append(const SpectraEigenpairs& more, Index count, SpectraEigenpairs& found) const {
+    Vector values(found.values.size() + more.values.size());
+    values << found.values, more.values;
+    Matrix vectors(op_.rows(), values.size());
+    vectors << found.vectors, more.vectors;
+    found = sorted(values, vectors, count);
   }
 
   /// Up to `count` pairs of what is left, those of about the size of the leading one: a residual
@@ -154,53 +175,114 @@ class LanczosSearch {
     return alike == pairs.values.size() ? pairs : solve(alike, tolerance);
   }
 
-  /// Both sets together, in the order of the wanted end: what is left may hold copies.
-  void append(const SpectraEigenpairs& more, SpectraEigenpairs& found) const {
-    const Index known = found.values.size();
-    Vector values(known + more.values.size());
-    values << found.values, more.values;
-    Matrix vectors(op_.rows(), values.size());
-    vectors << found.vectors, more.vectors;
-    std::vector<Index> order(static_cast<std::size_t>(values.size()));
-    std::iota(order.begin(), order.end(), Index{0});
-    std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) {
-      return rank_of(values(i)) > rank_of(values(j));
-    });
-    found.values = values(order);
-    found.vectors = vectors(Eigen::all, order);
+  /// As many pairs of what is left as converge. Spectra takes fixed numbers for zero and for
+  /// converged, so it is given a matrix of a norm near 1.
+  SpectraEigenpairs solve(Index count, double tolerance) {
+    Matrix start = random_columns(1);
+    const double norm = power_of_two_near_the_norm(start);
+    if (norm == 0.0) {
+      return {Vector::Zero(count), kernels::thin_qr(random_columns(count))};
+    }
+    op_.scale(1 / norm);
+    const double floor = kProductRounding * leading_ / norm;
+    tolerance = std::max(tolerance, floor);
+    const Index space = std::min(op_.free(), std::max<Index>(2 * count + 1, 20));
+    Spectra::SymEigsSolver<DeflatedProduct> solver(op_, count, space);
+    solver.init(start.data());
+    const auto rule = end_ == SpectrumEnd::kLargest ? Spectra::SortRule::LargestAlge
+                                                    : Spectra::SortRule::LargestMagn;
+    try {
+      solver.compute(rule, kMaxSpectraRestarts, tolerance, rule);
+    } catch (const Error&) {
+      throw;  // ours, from the product
+    } catch (const std::runtime_error&) {
+      return none();  // the QR iterations of its tridiagonal matrix failed
+    }
+    SpectraEigenpairs pairs = true_pairs(solver.eigenvectors(), tolerance, floor);
+    pairs.values *= norm;
+    if (pairs.values.size() > 0) leading_ = std::max(leading_, std::abs(pairs.values(0)));
+    return pairs;
+  }
+
+  /// Random columns of what is left.
+  Matrix random_columns(Index count) {
+    Matrix columns(op_.rows(), count);
+    fill_normal(seed_, RandomStream::kSketch, columns, 0, starts_);
+    starts_ += count;
+    for (Index c = 0; c < count; ++c) op_.project(columns.col(c));
+    return columns;
+  }
+
+  /// A power of two, so that scaling changes no bits; 0 for the zero matrix.
+  double power_of_two_near_the_norm(const Matrix& start) {
+    op_.scale(1);
+    const double ratio = op_.times(start).stableNorm() / start.norm();
+    return ratio > 0 ? std::exp2(std::floor(std::log2(ratio))) : 0.0;
+  }
+
+  /// Where a Lanczos space ends early, as it does if A has few different values, Spectra goes on
+  /// with one that is not orthonormal, and its values may be wrong. So only its vectors are used:
+  /// the eigenpairs on their span whose residuals, computed here, are small.
+  SpectraEigenpairs true_pairs(Matrix vectors, double tolerance, double floor) {
+    if (vectors.cols() == 0) return none();
+    for (Index c = 0; c < vectors.cols(); ++c) op_.project(vectors.col(c));
+    if (!vectors.allFinite()) return none();
+    const Matrix V = kernels::thin_qr(std::move(vectors));
+    const Matrix W = op_.times(V);
+    const Matrix T = V.transpose() * W;
+    const kernels::SymmetricEigen eigen = kernels::symmetric_eigen((T + T.transpose()) / 2);
+    const Matrix X = V * eigen.vectors;
+    const Matrix R = W * eigen.vectors - X * eigen.values.asDiagonal();
+    const double rounding = std::max(kSpectraRounding * eigen.values.cwiseAbs().maxCoeff(), floor);
+    std::vector<Index> kept;
+    for (Index i = 0; i < X.cols(); ++i) {
+      if (R.col(i).norm() <= 10 * tolerance * std::abs(eigen.values(i)) + rounding) {
+        kept.push_back(i);
+      }
+    }
+    return sorted(eigen.values(kept), X(Eigen::all, kept), X.cols());
   }
 
   /// The leading pair of what is left takes the place of the last one found as long as it belongs
   /// before it.
   void add_copies(double tolerance, SpectraEigenpairs& found) {
-    op_.deflate(found.vectors);
-    const Index last = found.values.size() - 1;
-    for (Index round = 0; round <= last; ++round) {
-      const double least = rank_of(found.values(last));
-      const double difference = kSpectraRounding * std::abs(found.values(0));
-      const auto rough = leading_of_the_rest(kRoughTolerance, found);
-      if (!rough || rank_of(rough->values(0)) * (1 + kRoughTolerance) <= least + difference) return;
-      const auto next = leading_of_the_rest(tolerance, found);
-      if (!next || rank_of(next->values(0)) <= least * (1 + kSameValue) + difference) return;
-      append(*next, found);
-      found.values.conservativeResize(last + 1);
-      found.vectors.conservativeResize(Eigen::NoChange, last + 1);
-    }
+    const Index count = found.values.size();
     found.all_copies = false;
+    for (Index round = 0; round < count; ++round) {
+      op_.deflate(found.vectors);
+      const double least = rank_of(found.values(count - 1));
+      const double difference = kSpectraRounding * std::abs(found.values(0));
+      const std::optional<SpectraEigenpairs> rough = leading_of_the_rest(kRoughTolerance);
+      if (!rough) return;
+      if (rank_of(rough->values(0)) + 20 * kRoughTolerance * std::abs(rough->values(0)) <=
+          least + difference) {
+        found.all_copies = true;
+        return;
+      }
+      const std::optional<SpectraEigenpairs> next = leading_of_the_rest(tolerance);
+      if (!next) return;
+      if (rank_of(next->values(0)) <= least + kSameValue * std::abs(least) + difference) {
+        found.all_copies = true;
+        return;
+      }
+      append(*next, count, found);
+    }
   }
 
-  /// Nothing, and that copies may be missing, if it does not converge.
-  std::optional<SpectraEigenpairs> leading_of_the_rest(double tolerance, SpectraEigenpairs& found) {
-    SpectraEigenpairs rest = solve(1, tolerance);
-    found.all_copies = rest.values.size() == 1;
-    if (!found.all_copies) return std::nullopt;
-    return rest;
+  /// Nothing if no pair converges.
+  std::optional<SpectraEigenpairs> leading_of_the_rest(double tolerance) {
+    for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+      SpectraEigenpairs rest = solve(1, tolerance);
+      if (rest.values.size() == 1) return rest;
+    }
+    return std::nullopt;
   }
 
   DeflatedProduct op_;
   SpectrumEnd end_;
   std::uint64_t seed_;
   Index starts_ = 0;
+  double leading_ = 0;  ///< the largest absolute value found so far
 };
 
 }  // namespace

@@ -18,6 +18,7 @@
 
 #include "kernels/gemm.hpp"
 #include "matapprox/core/types.hpp"
+#include "methods/chord/ceres_solver.hpp"
 #include "methods/spectra.hpp"
 #include "operators/sparse_solvers.hpp"
 
@@ -94,6 +95,7 @@ std::vector<std::pair<std::string, std::string>> library_versions() {
       {"libjpeg", libjpeg_version()},
       {"zlib", ZLIB_VERSION}};
   for (auto& solver : sparse_solver_versions()) all.push_back(std::move(solver));
+  if (chord_fit::ceres_is_available()) all.emplace_back("Ceres", chord_fit::ceres_version());
   if (spectra_is_available()) all.emplace_back("Spectra", spectra_version());
   return all;
 }

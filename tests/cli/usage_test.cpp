@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "matapprox/methods/registry.hpp"
+#include "methods/chord/ceres_solver.hpp"
 #include "methods/spectra.hpp"
 #include "support/paths.hpp"
 #include "support/program_run.hpp"
@@ -133,6 +134,7 @@ TEST(CliUsage, DoctorMeasuresTheMachine) {
   for (const char* name : {"CHOLMOD", "UMFPACK"})
     EXPECT_EQ(doctor["libraries"].contains(name), doctor["suitesparse"]) << name;
   EXPECT_EQ(doctor["libraries"].contains("Spectra"), spectra_is_available());
+  EXPECT_EQ(doctor["libraries"].contains("Ceres"), chord_fit::ceres_is_available());
 }
 
 TEST(CliUsage, CompletionKnowsEverySubcommandAndOption) {

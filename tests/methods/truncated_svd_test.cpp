@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/operators/dense.hpp"
@@ -124,6 +125,33 @@ TEST_P(SvdAlgorithms, SmallAndDegenerateMatrices) {
   const auto row =
       truncated_svd(DenseOperator(Matrix::Ones(1, 9)), {.rank = 1, .algorithm = GetParam()});
   EXPECT_TRUE(test::within(test::dense_of(row), Matrix::Ones(1, 9), 1e-14));
+}
+
+// Orders, ranks and values at which a Lanczos space ends early.
+TEST_P(SvdAlgorithms, SmallMatricesAndFewDifferentValues) {
+  std::vector<Matrix> matrices;
+  for (Index i = 0; i < 40; ++i) {
+    const Matrix A = test::random_matrix(2 + i % 4, 2 + i % 4);
+    matrices.push_back(A + A.transpose());
+  }
+  Vector two = Vector::Constant(60, 2.0);
+  two.head(3) << 5, 4, 4;
+  matrices.push_back(test::with_eigenvalues(two));
+  matrices.push_back(test::with_singular_values(60, 50, two.head(50)));
+  matrices.push_back(Vector::LinSpaced(30, 1, 30) * Vector::LinSpaced(40, 1, 2).transpose());
+  for (const Matrix& A : matrices) {
+    const Vector sigma = Eigen::JacobiSVD<Matrix>(A).singularValues();
+    for (const Index rank : {Index{1}, Index{2}, sigma.size() - 1}) {
+      for (const std::uint64_t seed : {1, 2, 3}) {
+        const auto found =
+            truncated_svd(DenseOperator(A), {.rank = rank, .algorithm = GetParam(), .seed = seed});
+        const double slack = GetParam() == SvdAlgorithm::kRandomized ? 1e-2 : 1e-9;
+        const double best = test::tail_norm(sigma, rank);
+        EXPECT_NEAR(test::frobenius_error(A, found), best, slack * best + 1e-12 * sigma(0))
+            << A.rows() << ' ' << rank << ' ' << seed;
+      }
+    }
+  }
 }
 
 TEST_P(SvdAlgorithms, SameSeedSameBitsForEveryThreadCount) {

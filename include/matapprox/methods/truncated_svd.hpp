@@ -56,10 +56,11 @@ struct TruncatedSvdOptions {
 /// hundredth, as the last steps let expect.
 ///
 /// spectra: the engine of the Spectra library beside ours, which it checks: implicitly restarted
-/// Lanczos [CRS94] on a symmetric A, else on [0 A; A^T 0]. One vector at a time, so slower; copies
-/// of repeated values are looked for without the triplets found. Stops with fewer triplets where
-/// not all converge, as in a matrix of lower rank. Memory (2 k + 20)(m + n). NotAvailable in a
-/// build without MATAPPROX_WITH_SPECTRA.
+/// Lanczos [CRS94] on a symmetric A, else on [0 A; A^T 0] [GK65]. One vector at a time, so slower;
+/// copies of repeated values are looked for without the triplets found, and `converged` is said
+/// only if none can be missing. Ends with fewer triplets where not all converge; Interrupted, with
+/// nothing, if it is stopped. Memory (4 k + 20)(m + n). NotAvailable in a build without
+/// MATAPPROX_WITH_SPECTRA.
 ///
 /// auto: dense up to min(m,n) = 1024, or 4096 where the rank is above a fifth of it; else krylov if
 /// a product with A takes fewer than m n / 10 multiplications, else randomized. With a tolerance

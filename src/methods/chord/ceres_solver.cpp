@@ -8,6 +8,7 @@
 #include <ceres/iteration_callback.h>
 #include <ceres/problem.h>
 #include <ceres/solver.h>
+#include <ceres/version.h>
 #include <glog/logging.h>
 
 #include <algorithm>
@@ -384,6 +385,8 @@ ceres::Solver::Options newton_options(ceres::LinearSolverType linear_solver, dou
 
 bool ceres_is_available() { return true; }
 
+std::string ceres_version() { return CERES_VERSION_STRING; }
+
 std::optional<Termination> run_ceres_lbfgs_segment(FitState& state,
                                                    const Objective& objective,
                                                    const LbfgsSettings& settings,
@@ -415,7 +418,8 @@ std::optional<Termination> run_ceres_lbfgs_segment(FitState& state,
 
   exceptions.rethrow();
   if (watch.reason()) return watch.reason();
-  // No step from a fresh start goes down: this is the floor of rounding, or a stationary point.
+  // Its line search finds no step from a fresh start that goes down: a stationary point, or as near
+  // to one as it comes, which on chains of a few numbers is far above rounding.
   if (watch.taken() == 0) return Termination::kConverged;
   copy(watch.last(), state.point.columns());
   state.iteration += watch.taken();

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "methods/chord/lbfgs.hpp"
 #include "methods/chord/target.hpp"
 
@@ -10,6 +12,8 @@ namespace matapprox::chord_fit {
 // NotAvailable.
 
 bool ceres_is_available();
+/// "2.1.0"; empty if it has not.
+std::string ceres_version();
 
 /// run_lbfgs_segment by ceres::GradientProblemSolver: L-BFGS with its Wolfe line search. Ceres
 /// keeps its memory to itself, so a fit goes on from the start of a segment as ours does, to the

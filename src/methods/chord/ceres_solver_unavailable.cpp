@@ -6,6 +6,8 @@ namespace matapprox::chord_fit {
 
 bool ceres_is_available() { return false; }
 
+std::string ceres_version() { return {}; }
+
 std::optional<Termination> run_ceres_lbfgs_segment(FitState& /*state*/,
                                                    const Objective& /*objective*/,
                                                    const LbfgsSettings& /*settings*/,

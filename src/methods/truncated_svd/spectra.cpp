@@ -20,10 +20,12 @@ SymmetricProduct itself(const LinearOperator& A) {
 SymmetricProduct golub_kahan_form(const LinearOperator& A) {
   const Index m = A.rows();
   const Index n = A.cols();
-  return {m + n, [&A, m, n](const Vector& x, Vector& y) {
+  return {m + n,
+          [&A, m, n](const Vector& x, Vector& y) {
             A.apply(x.tail(n), Block(y.head(m)));
             A.apply_transpose(x.head(m), Block(y.tail(n)));
-          }};
+          },
+          m};
 }
 
 // Vectors that converged one by one are orthonormal to their residuals only. So the triplets are
@@ -52,12 +54,10 @@ SvdOutcome spectra_svd(const LinearOperator& A,
                        Index rank,
                        const TruncatedSvdOptions& options,
                        const RunControl& control) {
-  // Spectra finds fewer pairs than the order; the Golub-Kahan form has room for all.
-  const bool as_it_is = symmetric && rank < A.rows();
   const SpectraEigenpairs found =
-      spectra_eigenpairs(as_it_is ? itself(A) : golub_kahan_form(A),
+      spectra_eigenpairs(symmetric ? itself(A) : golub_kahan_form(A),
                          rank,
-                         as_it_is ? SpectrumEnd::kLargestMagnitude : SpectrumEnd::kLargest,
+                         symmetric ? SpectrumEnd::kLargestMagnitude : SpectrumEnd::kLargest,
                          options.tolerance,
                          options.seed,
                          kName,
@@ -66,7 +66,7 @@ SvdOutcome spectra_svd(const LinearOperator& A,
   const Index count = std::max<Index>(found.values.size(), 1);
   const Matrix vectors = found.values.size() > 0 ? Matrix(found.vectors.bottomRows(A.cols()))
                                                  : Matrix(Matrix::Identity(A.cols(), count));
-  outcome.triplets = as_it_is ? symmetric_triplets_on(A, vectors) : triplets_on(A, vectors);
+  outcome.triplets = symmetric ? symmetric_triplets_on(A, vectors) : triplets_on(A, vectors);
   outcome.iterations = found.products;
   outcome.termination = Termination::kConverged;
   if (found.values.size() < rank) {
@@ -76,7 +76,8 @@ SvdOutcome spectra_svd(const LinearOperator& A,
                                   rank,
                                   options.tolerance);
   } else if (!found.all_copies) {
-    outcome.message = "copies of repeated values may be missing";
+    outcome.termination = Termination::kMaxIterations;
+    outcome.message = "the triplets converged, but copies of repeated values may be missing";
   }
   return outcome;
 }

@@ -133,16 +133,19 @@ Chosen by_tolerance(const LinearOperator& A,
     SvdOutcome outcome = leading_triplets(A, symmetric, count, algorithm, options, control);
     const Vector& S = outcome.triplets.S;
     const double tail =
-        count == all || S(0) == 0.0 ? 0.0 : std::pow(norm / S(0), 2) - (S / S(0)).squaredNorm();
+        S.size() == all || S(0) == 0.0 ? 0.0 : std::pow(norm / S(0), 2) - (S / S(0)).squaredNorm();
     const Index found = least_rank(S, tail, options);
     const bool stopped = outcome.termination == Termination::kInterrupted ||
                          outcome.termination == Termination::kMaxSeconds;
-    if (found == 0 && count < limit && count < all && !stopped) continue;
+    const bool all_found = S.size() >= std::min(count, all);
+    if (found == 0 && count < limit && count < all && !stopped && all_found) continue;
     const Index rank = std::min(found == 0 ? S.size() : found, limit);
     if (found == 0 || found > limit) {
       outcome.message = fmt::format("rank {} is all that {} allows; the tolerance is not reached",
                                     rank,
-                                    stopped ? "the time" : "the budget");
+                                    stopped      ? "the time"
+                                    : !all_found ? "the convergence of the algorithm"
+                                                 : "the budget");
     }
     return {std::move(outcome), algorithm, rank};
   }
