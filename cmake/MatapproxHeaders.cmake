@@ -4,7 +4,11 @@
 # Reading Eigen is nearly all of what that costs, so it is read once, into a precompiled header. This
 # is given only to those headers that include core/types.hpp, by themselves or through others of ours:
 # they include all that it holds anyway. Any other header that uses Eigen fails as it should.
-get_target_property(MATAPPROX_PUBLIC_HEADERS matapprox_base HEADER_SET)
+set(MATAPPROX_PUBLIC_HEADERS)
+foreach(library IN ITEMS matapprox_core matapprox_io matapprox_attention matapprox)
+  get_target_property(headers ${library} HEADER_SET)
+  list(APPEND MATAPPROX_PUBLIC_HEADERS ${headers})
+endforeach()
 set(MATAPPROX_HEADER_SOURCES)
 set(includes_types matapprox/core/types.hpp)
 set(undecided)

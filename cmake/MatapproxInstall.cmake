@@ -1,12 +1,21 @@
+# One file of targets for each component: find_package asks only for what those that are named need.
+foreach(component IN LISTS MATAPPROX_COMPONENTS)
+  install(
+    TARGETS matapprox_${component}
+    EXPORT matapprox_${component}
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(
+    EXPORT matapprox_${component}
+    NAMESPACE matapprox::
+    FILE matapprox-${component}.cmake
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/matapprox)
+endforeach()
+install(TARGETS matapprox EXPORT matapprox FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(
-  TARGETS matapprox_base matapprox_attention matapprox
-  EXPORT matapproxTargets
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-  FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(
-  EXPORT matapproxTargets
+  EXPORT matapprox
   NAMESPACE matapprox::
+  FILE matapprox-all.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/matapprox)
 configure_package_config_file(
   cmake/matapproxConfig.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/matapproxConfig.cmake

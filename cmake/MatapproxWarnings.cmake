@@ -21,3 +21,18 @@ if(MATAPPROX_COVERAGE)
   matapprox_add_flags(--coverage -O1)
   target_link_options(matapprox_private_flags INTERFACE --coverage)
 endif()
+
+# With sanitizers, optimizing is more than half of the compiler's time: what spends its time in the
+# library, the programs and readers, is compiled without.
+function(matapprox_carries_only target)
+  if(MATAPPROX_SANITIZE)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O0>)
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL "EXECUTABLE")
+      # The optimized objects come first, all of them: else the linker would take Eigen's inline
+      # functions from the others, and the tests run four times as long.
+      target_link_options(
+        ${target} PRIVATE "LINKER:--whole-archive,$<TARGET_FILE:matapprox_core>,${ARGN}--no-whole-archive")
+    endif()
+  endif()
+endfunction()

@@ -11,10 +11,10 @@
 
 #include "command_line/command_line.hpp"
 #include "command_line/file_plan.hpp"
-#include "matapprox/backends/placement.hpp"
 #include "matapprox/core/budget.hpp"
+#include "matapprox/device/placement.hpp"
 #include "matapprox/io/load.hpp"
-#include "matapprox/report/measure.hpp"
+#include "matapprox/measure/measure.hpp"
 #include "report/json.hpp"
 
 // Groups of options that several subcommands share. Each has `add`, to be called once before

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "backends/cuda/kernels/attention/bilinear.hpp"
-#include "backends/cuda/kernels/attention/softmax_attention.hpp"
+#include "attention/cuda/kernels/bilinear.hpp"
+#include "attention/cuda/kernels/softmax_attention.hpp"
 #include "checker.hpp"
 #include "sums_checks.hpp"
 

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "backends/cuda/kernels/chord_objective.hpp"
 #include "bench/host_objective.hpp"
 #include "bench/pivoted_cholesky.hpp"
 #include "chord_checks.hpp"
+#include "device/cuda/kernels/chord_objective.hpp"
 
 // What the benchmark measures a card against, or measures its errors with.
 namespace matapprox::cuda {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/cuda/kernels/grid.hpp"
+#include "device/cuda/kernels/grid.hpp"
 
 namespace matapprox::cuda {
 

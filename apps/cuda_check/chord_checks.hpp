@@ -1,8 +1,8 @@
 #pragma once
 
-#include "backends/cuda/kernels/chord_chain.hpp"
-#include "backends/cuda/kernels/chord_stream.hpp"
 #include "checker.hpp"
+#include "device/cuda/kernels/chord_chain.hpp"
+#include "device/cuda/kernels/chord_stream.hpp"
 
 namespace matapprox::cuda {
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "backends/cuda/kernels/chord_objective.hpp"
 #include "chord_checks.hpp"
+#include "device/cuda/kernels/chord_objective.hpp"
 
 namespace matapprox::cuda {
 

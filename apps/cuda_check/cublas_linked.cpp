@@ -1,4 +1,4 @@
-#include "backends/cuda/kernels/cublas_functions.hpp"
+#include "device/cuda/kernels/cublas_functions.hpp"
 
 namespace matapprox::cuda {
 

@@ -1,6 +1,6 @@
 #include "all_checks.hpp"
-#include "backends/cuda/kernels/card_present.hpp"
-#include "backends/cuda/kernels/device_queue.hpp"
+#include "device/cuda/kernels/card_present.hpp"
+#include "device/cuda/kernels/device_queue.hpp"
 #include "device_checks.hpp"
 
 namespace matapprox::cuda {

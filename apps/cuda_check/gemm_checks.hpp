@@ -1,7 +1,7 @@
 #pragma once
 
-#include "backends/cuda/kernels/gemm.hpp"
 #include "checker.hpp"
+#include "device/cuda/kernels/gemm.hpp"
 
 namespace matapprox::cuda {
 

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "backends/cuda/kernels/block_layout.hpp"
-#include "backends/cuda/kernels/kernel_tiles.hpp"
-#include "backends/cuda/kernels/tall_block.hpp"
 #include "checker.hpp"
+#include "device/cuda/kernels/block_layout.hpp"
+#include "device/cuda/kernels/kernel_tiles.hpp"
+#include "device/cuda/kernels/tall_block.hpp"
 
 namespace matapprox::cuda {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "all_checks.hpp"
-#include "backends/cuda/kernels/host_queue.hpp"
+#include "device/cuda/kernels/host_queue.hpp"
 #include "device_checks.hpp"
 
 namespace {

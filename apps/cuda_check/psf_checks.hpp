@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backends/cuda/kernels/attention/psf_product.hpp"
+#include "attention/cuda/kernels/psf_product.hpp"
 #include "checker.hpp"
 #include "chord_checks.hpp"
 #include "sums_checks.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "backends/cuda/kernels/attention/axis_softmax.hpp"
-#include "backends/cuda/kernels/attention/layer_norm.hpp"
+#include "attention/cuda/kernels/axis_softmax.hpp"
+#include "attention/cuda/kernels/layer_norm.hpp"
 #include "checker.hpp"
 #include "sums_checks.hpp"
 

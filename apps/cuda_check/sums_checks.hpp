@@ -1,8 +1,8 @@
 #pragma once
 
-#include "backends/cuda/kernels/attention/tall_product.hpp"
-#include "backends/cuda/kernels/attention/token_gradient.hpp"
+#include "attention/cuda/kernels/token_gradient.hpp"
 #include "checker.hpp"
+#include "device/cuda/kernels/tall_product.hpp"
 
 namespace matapprox::cuda {
 

@@ -14,10 +14,10 @@
 #include "io/atomic_output.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/io/checkpoint.hpp"
 #include "matapprox/methods/registry.hpp"
-#include "matapprox/report/checkpoint.hpp"
-#include "matapprox/report/comparison.hpp"
 #include "method_options.hpp"
+#include "report/comparison.hpp"
 #include "saved_record.hpp"
 #include "warm_start.hpp"
 

@@ -15,7 +15,7 @@
 #include "core/require.hpp"
 #include "io/atomic_output.hpp"
 #include "matapprox/io/saved_approximation.hpp"
-#include "matapprox/report/comparison.hpp"
+#include "report/comparison.hpp"
 #include "report_output.hpp"
 #include "saved_record.hpp"
 

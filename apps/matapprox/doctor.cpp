@@ -13,13 +13,13 @@
 #include "commands.hpp"
 #include "kernels/gemm.hpp"
 #include "kernels/lapack.hpp"
-#include "matapprox/backends/placement.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/device/placement.hpp"
 #include "matapprox/operators/inverse.hpp"
-#include "matapprox/report/build_info.hpp"
+#include "report/build_info.hpp"
 
 namespace matapprox::app {
 namespace {

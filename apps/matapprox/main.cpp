@@ -6,7 +6,7 @@
 #include "command_line/process.hpp"
 #include "commands.hpp"
 #include "kernels/lapack.hpp"
-#include "matapprox/report/build_info.hpp"
+#include "report/build_info.hpp"
 
 int main(int argc, char** argv) {
   using namespace matapprox;

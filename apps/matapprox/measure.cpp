@@ -9,7 +9,7 @@
 #include "core/require.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/io/saved_approximation.hpp"
-#include "matapprox/report/comparison.hpp"
+#include "report/comparison.hpp"
 #include "report/row_text.hpp"
 #include "saved_record.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "command_line/shared_options.hpp"
 #include "matapprox/io/load.hpp"
-#include "matapprox/report/report_page.hpp"
+#include "report/report_page.hpp"
 
 namespace matapprox::app {
 

@@ -16,10 +16,10 @@
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
 #include "core/require.hpp"
-#include "matapprox/reproduce/reproduction.hpp"
-#include "matapprox/reproduce/reproduction_page.hpp"
-#include "matapprox/reproduce/timing.hpp"
 #include "reproduce/matrix_file.hpp"
+#include "reproduce/reproduction.hpp"
+#include "reproduce/reproduction_page.hpp"
+#include "reproduce/timing.hpp"
 
 namespace matapprox::app {
 namespace {

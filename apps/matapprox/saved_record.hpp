@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "matapprox/io/saved_approximation.hpp"
-#include "matapprox/report/run.hpp"
+#include "matapprox/measure/run.hpp"
 
 namespace matapprox::app {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "matapprox/report/run.hpp"
+#include "matapprox/measure/run.hpp"
 
 namespace matapprox::app {
 

@@ -3,7 +3,7 @@
 #include "command_line/process.hpp"
 #include "commands.hpp"
 #include "kernels/lapack.hpp"
-#include "matapprox/report/build_info.hpp"
+#include "report/build_info.hpp"
 
 namespace {
 

@@ -13,8 +13,8 @@
 #include "core/require.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/measure/cumulative_spectrum.hpp"
 #include "matapprox/operators/dense.hpp"
-#include "matapprox/report/cumulative_spectrum.hpp"
 
 namespace matapprox::app {
 namespace {

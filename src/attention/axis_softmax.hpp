@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/elementwise.hpp"
+#include "attention/elementwise.hpp"
 #include "matapprox/attention/layer.hpp"
 
 namespace matapprox::attention {

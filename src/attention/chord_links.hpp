@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "kernels/chord_layer.hpp"
+#include "attention/chord_layer.hpp"
 #include "matapprox/attention/tokens.hpp"
 
 namespace matapprox::attention {

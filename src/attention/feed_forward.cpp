@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "attention/elementwise.hpp"
 #include "attention/instantiate.hpp"
-#include "kernels/elementwise.hpp"
 
 namespace matapprox::attention {
 namespace {

@@ -4,9 +4,9 @@
 #include <numbers>
 
 #include "attention/bilinear.hpp"
+#include "attention/elementwise.hpp"
 #include "attention/instantiate.hpp"
 #include "core/require.hpp"
-#include "kernels/elementwise.hpp"
 #include "matapprox/attention/linear.hpp"
 
 namespace matapprox::attention {

@@ -1,8 +1,8 @@
 #include "matapprox/attention/linear_transformer.hpp"
 
+#include "attention/elementwise.hpp"
 #include "attention/feature_attention.hpp"
 #include "attention/instantiate.hpp"
-#include "kernels/elementwise.hpp"
 #include "matapprox/attention/multi_head.hpp"
 
 namespace matapprox::attention {

@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "attention/bilinear.hpp"
+#include "attention/elementwise.hpp"
 #include "attention/instantiate.hpp"
 #include "core/require.hpp"
-#include "kernels/elementwise.hpp"
 #include "matapprox/attention/multi_head.hpp"
 
 namespace matapprox::attention {

@@ -2,10 +2,10 @@
 
 #include <cmath>
 
+#include "attention/elementwise.hpp"
 #include "attention/feature_attention.hpp"
 #include "attention/instantiate.hpp"
 #include "core/require.hpp"
-#include "kernels/elementwise.hpp"
 #include "matapprox/attention/multi_head.hpp"
 
 namespace matapprox::attention {

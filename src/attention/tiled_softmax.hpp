@@ -5,8 +5,8 @@
 #include <limits>
 #include <memory>
 
+#include "attention/elementwise.hpp"
 #include "attention/products.hpp"
-#include "kernels/elementwise.hpp"
 #include "matapprox/attention/head_core.hpp"
 
 namespace matapprox::attention {

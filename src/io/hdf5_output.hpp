@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
-#include "core/hdf5_handle.hpp"
 #include "io/atomic_output.hpp"
+#include "io/hdf5_handle.hpp"
 
 namespace matapprox::hdf5 {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/hdf5_handle.hpp"
+#include "io/hdf5_handle.hpp"
 #include "matapprox/core/types.hpp"
 
 // The few kinds of attribute and dataset that our own files consist of. Numbers are little-endian

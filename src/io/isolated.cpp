@@ -18,7 +18,7 @@
 #include <new>
 #include <string_view>
 
-#include "core/hdf5_handle.hpp"
+#include "io/hdf5_handle.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
 

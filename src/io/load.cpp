@@ -14,13 +14,13 @@
 #include "matapprox/core/memory.hpp"
 #include "matapprox/io/delimited.hpp"
 #include "matapprox/io/edge_list.hpp"
+#include "matapprox/io/hdf5_dataset.hpp"
 #include "matapprox/io/hdf5_file.hpp"
 #include "matapprox/io/image_file.hpp"
 #include "matapprox/io/mat_file.hpp"
 #include "matapprox/io/matrix_market.hpp"
 #include "matapprox/io/numpy_file.hpp"
 #include "matapprox/io/saved_approximation.hpp"
-#include "matapprox/operators/hdf5_dataset.hpp"
 
 namespace matapprox {
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <span>
 
-#include "core/hdf5_handle.hpp"
+#include "io/hdf5_handle.hpp"
 #include "io/isolated.hpp"
 #include "io/mapped_file.hpp"
 #include "io/mat_structure.hpp"

@@ -4,7 +4,7 @@
 #include <span>
 #include <type_traits>
 
-#include "matapprox/factors/chord_factors.hpp"
+#include "matapprox/kernels/chord_pattern.hpp"
 
 namespace matapprox::kernels {
 

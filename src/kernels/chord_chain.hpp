@@ -5,7 +5,7 @@
 
 #include "kernels/chord_simd.hpp"
 #include "matapprox/core/threads.hpp"
-#include "matapprox/factors/chord_factors.hpp"
+#include "matapprox/kernels/chord_pattern.hpp"
 
 namespace matapprox::kernels {
 

@@ -33,7 +33,7 @@ Matrix product(const ConstBlock& A, const ConstBlock& B);
 /// A^T B
 Matrix transpose_product(const ConstBlock& A, const ConstBlock& B);
 
-/// The instruction set that the dispatch took: "AVX2", "AVX3", "SSE4", ...
+/// The instruction set that the dispatch took: "AVX2", "AVX3", "SSE2", ...
 const char* instruction_set();
 
 }  // namespace matapprox::kernels

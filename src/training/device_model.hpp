@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "backends/cuda/kernels/attention/psf_training.hpp"
+#include "attention/cuda/kernels/psf_training.hpp"
 #include "matapprox/training/model.hpp"
 #include "matapprox/training/trainer.hpp"
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <span>
 
-#include "backends/cuda/psf_session.hpp"
+#include "attention/cuda/psf_session.hpp"
 #include "training/device_model.hpp"
 
 namespace matapprox::cuda {

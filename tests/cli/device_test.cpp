@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "matapprox/backends/placement.hpp"
+#include "matapprox/device/placement.hpp"
 #include "support/paths.hpp"
 #include "support/program_run.hpp"
 

@@ -38,3 +38,17 @@ if(NOT output MATCHES "${VERSION}")
 endif()
 step(${work}/prefix/bin/matapprox attention list)
 step(${work}/prefix/bin/matapprox measure ${work}/mesh2d.h5 ${SOURCE_DIR}/matrices/mesh2d.mtx)
+
+# COMPONENTS core is found and linked without the libraries of file formats.
+set(without)
+foreach(package HDF5 PNG JPEG ZLIB PkgConfig nlohmann_json)
+  list(APPEND without -D CMAKE_DISABLE_FIND_PACKAGE_${package}=ON)
+endforeach()
+step(${CMAKE_COMMAND} -S ${SOURCE_DIR}/tests/consumer/core -B ${work}/core -G ${GENERATOR}
+     -D CMAKE_CXX_COMPILER=${CXX_COMPILER} -D CMAKE_BUILD_TYPE=Release
+     -D CMAKE_PREFIX_PATH=${work}/prefix ${without})
+step(${CMAKE_COMMAND} --build ${work}/core)
+step(${work}/core/core_consumer)
+if(NOT output MATCHES "truncated_svd: .*nystrom: .*chord: relative error")
+  message(FATAL_ERROR "consumer: three errors expected: ${output}")
+endif()

@@ -9,12 +9,12 @@
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/linear_operator.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/measure/measure.hpp"
 #include "matapprox/methods/chord.hpp"
 #include "matapprox/methods/cur.hpp"
 #include "matapprox/methods/jl_projection.hpp"
 #include "matapprox/methods/nystrom.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
-#include "matapprox/report/measure.hpp"
 #include "support/thread_count.hpp"
 
 namespace matapprox {

@@ -8,6 +8,7 @@
 
 #include "support/dense_formulas.hpp"
 #include "support/expect_close.hpp"
+#include "support/random_block.hpp"
 #include "support/thread_count.hpp"
 
 namespace matapprox {
@@ -85,7 +86,7 @@ TEST(ChordProduct, BitsOfFloatsDependNeitherOnThreadsNorOnColumnsBeside) {
   const Index n = 4099;  // large enough for threads to share one panel
   const ChordPattern pattern = chord_reference_pattern(n);
   const std::vector<float> values = some_values<float>(pattern);
-  const MatrixOf<float> X = MatrixOf<float>::Random(n, 70);
+  const MatrixOf<float> X = test::random_block<MatrixOf<float>>(n, 70, 1);
   MatrixOf<float> Y(n, 70);
   MatrixOf<float> Yt(n, 70);
   const test::ThreadCount one(1);

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "core/hdf5_handle.hpp"
+#include "io/hdf5_handle.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/io/hdf5_file.hpp"

@@ -7,12 +7,13 @@
 #include <limits>
 #include <vector>
 
-#include "core/hdf5_handle.hpp"
+#include "io/hdf5_handle.hpp"
 #include "matapprox/core/error.hpp"
 #include "support/expect_close.hpp"
 #include "support/hdf5_writing.hpp"
 #include "support/known_spectrum.hpp"
 #include "support/paths.hpp"
+#include "support/random_block.hpp"
 
 namespace matapprox {
 namespace {
@@ -160,7 +161,7 @@ TEST_F(Hdf5File, EveryLayoutAndTypeGivesTheSameNumbers) {
 }
 
 TEST_F(Hdf5File, NumbersBehindAUserBlockAreFound) {
-  const Matrix A = Matrix::Random(40, 30);
+  const Matrix A = test::random_block<Matrix>(40, 30, 1);
   const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
   H5Pset_userblock(creation.id(), 1024);
   file_ = Handle(H5Fcreate(path_.c_str(), H5F_ACC_TRUNC, creation.id(), H5P_DEFAULT), H5Fclose);

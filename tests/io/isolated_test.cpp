@@ -9,7 +9,7 @@
 #include <limits>
 #include <thread>
 
-#include "core/hdf5_handle.hpp"
+#include "io/hdf5_handle.hpp"
 #include "matapprox/core/error.hpp"
 #include "support/expect_close.hpp"
 

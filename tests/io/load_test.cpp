@@ -7,6 +7,7 @@
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/io/delimited.hpp"
+#include "matapprox/io/hdf5_dataset.hpp"
 #include "matapprox/io/hdf5_file.hpp"
 #include "matapprox/io/image_file.hpp"
 #include "matapprox/io/mat_file.hpp"
@@ -16,7 +17,6 @@
 #include "matapprox/operators/covariance.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/graph.hpp"
-#include "matapprox/operators/hdf5_dataset.hpp"
 #include "matapprox/operators/image.hpp"
 #include "matapprox/operators/kernel.hpp"
 #include "matapprox/operators/sparse.hpp"

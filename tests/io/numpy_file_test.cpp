@@ -20,6 +20,7 @@
 #include "matapprox/core/error.hpp"
 #include "support/expect_close.hpp"
 #include "support/paths.hpp"
+#include "support/random_block.hpp"
 
 namespace matapprox {
 namespace {
@@ -256,7 +257,7 @@ TEST(Npz, Zip64FieldsAreRead) {
 
 TEST(Npz, WrittenArchivesReadBack) {
   const std::string path = test::temporary_dir() + "/a.npz";
-  const Matrix A = Matrix::Random(4, 3);
+  const Matrix A = test::random_block<Matrix>(4, 3, 1);
   const std::vector<NpzArray> arrays{{"A", A},
                                      {"v", Vector{{1, 2, 3}}},
                                      {"indices", std::vector<Index>{5, 6}},

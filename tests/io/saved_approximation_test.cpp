@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/hdf5_handle.hpp"
+#include "io/hdf5_handle.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/random.hpp"
 #include "support/expect_close.hpp"

@@ -14,13 +14,14 @@
 #include "kernels/lapack.hpp"
 #include "matapprox/core/error.hpp"
 #include "support/expect_close.hpp"
+#include "support/random_block.hpp"
 
 namespace matapprox::kernels {
 namespace {
 
 /// Shortest of seven products of order 400.
 double seconds_of_blas_product() {
-  const Matrix A = Matrix::Random(400, 400);
+  const Matrix A = test::random_block<Matrix>(400, 400, 1);
   Matrix C;
   double best = std::numeric_limits<double>::infinity();
   for (int r = 0; r < 7; ++r) {
@@ -78,8 +79,8 @@ TEST(BlasLibrary, GuardKeepsOneThreadAndTheLastGivesTheNumberBack) {
   EXPECT_STREQ(std::getenv("OPENBLAS_CORETYPE"), "Prescott") << "the environment was changed";
   EXPECT_GT(slow / seconds_of_blas_product(), 1.5);
 
-  const Matrix A = Matrix::Random(333, 222);
-  const Matrix B = Matrix::Random(222, 111);
+  const Matrix A = test::random_block<Matrix>(333, 222, 2);
+  const Matrix B = test::random_block<Matrix>(222, 111, 3);
   Matrix C;
   blas_gemm(A, B, C);
   EXPECT_LE((C - product(A, B)).norm(), 1e-12 * A.norm() * B.norm());

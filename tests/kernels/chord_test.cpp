@@ -9,6 +9,7 @@
 #include "matapprox/core/error.hpp"
 #include "support/dense_formulas.hpp"
 #include "support/expect_close.hpp"
+#include "support/random_block.hpp"
 #include "support/thread_count.hpp"
 
 namespace matapprox::kernels {
@@ -167,7 +168,7 @@ TEST_P(ChordOrder, ProductsAgreeWithDenseOnes) {
     const Matrix Z = dense_product(pattern, values, 0, pattern.factors());
     const double tolerance = 16.0 * kEps * static_cast<double>(n) * (1.0 + Z.cwiseAbs().sum());
     for (const Index b : {0, 1, 2, 3, 5, 8, 31, 37, 70}) {
-      const Matrix X = Matrix::Random(n, b);
+      const Matrix X = test::random_block<Matrix>(n, b, 1);
       Matrix Y = Matrix::Constant(n, b, 9.0);
       chord_apply(pattern, values.data(), X, Y);
       EXPECT_LE((Y - Z * X).norm(), tolerance) << "columns " << b;
@@ -181,7 +182,7 @@ TEST_P(ChordOrder, ObjectiveAndGradientAgreeWithTheDenseFormula) {
   const Index n = GetParam();
   for (const ChordPattern& pattern : patterns(n)) {
     const Vector values = random_values(pattern);
-    const Matrix X = Matrix::Random(n, n);
+    const Matrix X = test::random_block<Matrix>(n, n, 2);
     Vector gradient = Vector::Constant(values.size(), 5.0);
     const double value = chord_objective(pattern, values.data(), panels_of(X), gradient.data());
     const Matrix R = dense_product(pattern, values, 0, pattern.factors()) - X;
@@ -202,7 +203,7 @@ TEST_P(ChordOrder, ObjectiveOverListedColumnsAgreesWithTheDenseFormula) {
     const Matrix Z = dense_product(pattern, values, 0, pattern.factors());
     for (const Index count : {1, 3, 8, 17, 70}) {
       const std::vector<Index> J = some_columns(n, count);
-      const Matrix X = Matrix::Random(n, count);
+      const Matrix X = test::random_block<Matrix>(n, count, 3);
       Matrix R = Matrix::Zero(n, n);
       for (Index c = 0; c < count; ++c) {
         const Index j = J[static_cast<std::size_t>(c)];
@@ -225,7 +226,7 @@ TEST_P(ChordOrder, ObjectiveOverListedColumnsAgreesWithTheDenseFormula) {
 }
 
 Matrix random_symmetric(Index n) {
-  const Matrix X = Matrix::Random(n, n);
+  const Matrix X = test::random_block<Matrix>(n, n, 4);
   return (X + X.transpose()) / 2;
 }
 
@@ -315,7 +316,7 @@ TEST_P(ChordOrder, GradientAgreesWithCentralDifferences) {
   const Index n = GetParam();
   for (const ChordPattern& pattern : patterns(n)) {
     const Vector values = random_values(pattern);
-    const Matrix X = Matrix::Random(n, n);
+    const Matrix X = test::random_block<Matrix>(n, n, 5);
     Vector gradient(values.size());
     chord_objective(pattern, values.data(), panels_of(X), gradient.data());
     const double h = 1e-5;
@@ -349,7 +350,7 @@ TEST_P(ChordOrder, GradientIsZeroAtAnExactProduct) {
 TEST_P(ChordOrder, FloatObjectiveAndGradientAgreeWithTheDenseFormula) {
   const Index n = GetParam();
   for (const ChordPattern& pattern : patterns(n)) {
-    expect_float_objective_close(pattern, Matrix::Random(n, n));
+    expect_float_objective_close(pattern, test::random_block<Matrix>(n, n, 6));
   }
 }
 
@@ -359,7 +360,7 @@ TEST_P(ChordSmallOrder, GaussNewtonProductAgreesWithTheDenseJacobian) {
   const Index n = GetParam();
   for (const ChordPattern& pattern : patterns(n)) {
     const Vector values = random_values(pattern);
-    const Vector direction = Vector::Random(values.size());
+    const Vector direction = test::random_block<Vector>(values.size(), 7);
     Vector result = Vector::Constant(values.size(), 5.0);
     chord_gauss_newton_product(pattern, values.data(), direction.data(), result.data());
     const Matrix J = dense_jacobian(pattern, values);
@@ -388,8 +389,8 @@ TEST_P(ChordOrder, GaussNewtonProductAgreesWithCentralDifferences) {
               dense_product(pattern, values - h * direction, 0, pattern.factors())) /
              (2.0 * h);
     };
-    const Vector u = Vector::Random(values.size());
-    const Vector v = Vector::Random(values.size());
+    const Vector u = test::random_block<Vector>(values.size(), 8);
+    const Vector v = test::random_block<Vector>(values.size(), 9);
     Vector result(values.size());
     chord_gauss_newton_product(pattern, values.data(), v.data(), result.data());
     const Matrix Ju = moved(u);
@@ -420,7 +421,7 @@ TEST(Chord, ObjectiveOverListedColumnsOfLargeOrdersAgreesWithTheFormula) {
     };
     const Index count = 64;
     const std::vector<Index> J = some_columns(n, count);
-    const Matrix X = Matrix::Random(n, count);
+    const Matrix X = test::random_block<Matrix>(n, count, 10);
     Matrix E = Matrix::Zero(n, count);
     for (Index c = 0; c < count; ++c) E(J[static_cast<std::size_t>(c)], c) = 1.0;
     const Matrix R = test::chord_times(part(0, pattern.factors()), false, E) - X;
@@ -448,7 +449,7 @@ TEST(Chord, BitsDoNotDependOnTheNumberOfThreads) {
   for (const Index n : {37, 256, 300}) {
     const ChordPattern pattern = chord_reference_pattern(n);
     const Vector values = random_values(pattern);
-    const Matrix X = Matrix::Random(n, n);
+    const Matrix X = test::random_block<Matrix>(n, n, 11);
     const auto evaluate = [&] {
       Vector result(values.size() + 1);
       result[0] = chord_objective(pattern, values.data(), panels_of(X), result.data() + 1);
@@ -470,7 +471,7 @@ TEST(Chord, BitsOverFewColumnsDoNotDependOnTheNumberOfThreads) {
   const Vector values = random_values(pattern);
   for (const Index count : {5, 40}) {
     const std::vector<Index> J = some_columns(n, count);
-    const Matrix X = Matrix::Random(n, count);
+    const Matrix X = test::random_block<Matrix>(n, count, 12);
     const auto evaluate = [&] {
       Vector result(values.size() + 1);
       result[0] = chord_objective(pattern, values.data(), J, panels_of(X), result.data() + 1);
@@ -488,7 +489,7 @@ TEST(Chord, BitsOverFewColumnsDoNotDependOnTheNumberOfThreads) {
 TEST(Chord, BitsOfGaussNewtonProductsDoNotDependOnTheNumberOfThreads) {
   const ChordPattern pattern = unequal_pattern(300);
   const Vector values = random_values(pattern);
-  const Vector direction = Vector::Random(values.size());
+  const Vector direction = test::random_block<Vector>(values.size(), 13);
   const auto evaluate = [&] {
     Vector result(values.size());
     chord_gauss_newton_product(pattern, values.data(), direction.data(), result.data());
@@ -506,7 +507,7 @@ TEST(Chord, BitsOfProductsDependNeitherOnThreadsNorOnColumnsBeside) {
   const Index n = 4099;  // large enough for threads to share one panel
   const ChordPattern pattern = unequal_pattern(n);
   const Vector values = random_values(pattern);
-  const Matrix X = Matrix::Random(n, 40);
+  const Matrix X = test::random_block<Matrix>(n, 40, 14);
   Matrix Y(n, 40);
   Matrix Yt(n, 40);
   const test::ThreadCount one(1);

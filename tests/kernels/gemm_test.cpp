@@ -10,6 +10,7 @@
 
 #include "matapprox/core/error.hpp"
 #include "support/expect_close.hpp"
+#include "support/random_block.hpp"
 #include "support/thread_count.hpp"
 
 namespace matapprox::kernels {
@@ -42,9 +43,9 @@ class GemmShape : public ::testing::TestWithParam<std::tuple<int, int, int>> {};
 
 TEST_P(GemmShape, AgreesWithTheDefinitionForAllTransposesAndScalars) {
   const auto [m, n, k] = GetParam();
-  const Matrix A = Matrix::Random(m, k);
-  const Matrix B = Matrix::Random(k, n);
-  const Matrix C = Matrix::Random(m, n);
+  const Matrix A = test::random_block<Matrix>(m, k, 1);
+  const Matrix B = test::random_block<Matrix>(k, n, 2);
+  const Matrix C = test::random_block<Matrix>(m, n, 3);
   for (const Trans ta : {Trans::kNo, Trans::kYes}) {
     for (const Trans tb : {Trans::kNo, Trans::kYes}) {
       const Matrix a = transposed_if(ta, A);
@@ -75,8 +76,8 @@ INSTANTIATE_TEST_SUITE_P(BeyondOneBlock,
                                            std::tuple{1, 1, 4097}));
 
 TEST(Gemm, ReadsAndWritesOnlyItsBlockOfALargerArray) {
-  const Matrix A = Matrix::Random(40, 30);
-  const Matrix B = Matrix::Random(50, 30);
+  const Matrix A = test::random_block<Matrix>(40, 30, 4);
+  const Matrix B = test::random_block<Matrix>(50, 30, 5);
   Matrix C = Matrix::Constant(60, 20, 7.0);
   gemm(
       Trans::kNo, A.block(3, 2, 29, 17), Trans::kNo, B.block(5, 4, 17, 11), C.block(10, 6, 29, 11));
@@ -115,9 +116,9 @@ class GemmBits : public ::testing::TestWithParam<std::tuple<int, int, int>> {};
 
 TEST_P(GemmBits, DoNotDependOnTheNumberOfThreads) {
   const auto [m, n, k] = GetParam();
-  const Matrix A = Matrix::Random(m, k);
+  const Matrix A = test::random_block<Matrix>(m, k, 6);
   const Matrix At = A.transpose();
-  const Matrix B = Matrix::Random(k, n);
+  const Matrix B = test::random_block<Matrix>(k, n, 7);
   const test::ThreadCount one(1);
   const Matrix C = product(A, B);
   const Matrix Ct = transpose_product(At, B);
@@ -131,9 +132,9 @@ TEST_P(GemmBits, DoNotDependOnTheNumberOfThreads) {
 
 TEST_P(GemmBits, DoNotDependOnTheColumnsBeside) {
   const auto [m, n, k] = GetParam();
-  const Matrix A = Matrix::Random(m, k);
+  const Matrix A = test::random_block<Matrix>(m, k, 8);
   const Matrix At = A.transpose();
-  const Matrix B = Matrix::Random(k, n);
+  const Matrix B = test::random_block<Matrix>(k, n, 9);
   const Matrix C = product(A, B);
   for (const Index count : {1, 2, 3, 4, 5, 12}) {
     if (count > n) break;
@@ -203,9 +204,9 @@ double error_in_bounds(const FloatMatrix& A,
 
 TEST_P(GemmShape, AgreesInSinglePrecisionWithTheDefinitionInDouble) {
   const auto [m, n, k] = GetParam();
-  const FloatMatrix A = FloatMatrix::Random(m, k);
-  const FloatMatrix B = FloatMatrix::Random(k, n);
-  const FloatMatrix C = FloatMatrix::Random(m, n);
+  const FloatMatrix A = test::random_block<FloatMatrix>(m, k, 10);
+  const FloatMatrix B = test::random_block<FloatMatrix>(k, n, 11);
+  const FloatMatrix C = test::random_block<FloatMatrix>(m, n, 12);
   for (const Trans ta : {Trans::kNo, Trans::kYes}) {
     for (const Trans tb : {Trans::kNo, Trans::kYes}) {
       const FloatMatrix a = transposed_if(ta, A);
@@ -227,8 +228,8 @@ TEST(Gemm, ReadsAndWritesOnlyItsBlockOfALargerArrayInSinglePrecision) {
   for (const Index m : {5, 15, 29, 61}) {
     for (const Index n : {3, 11, 40}) {
       const Index k = 17;
-      const FloatMatrix A = FloatMatrix::Random(m, k);
-      const FloatMatrix B = FloatMatrix::Random(k, n);
+      const FloatMatrix A = test::random_block<FloatMatrix>(m, k, 13);
+      const FloatMatrix B = test::random_block<FloatMatrix>(k, n, 14);
       for (const Trans ta : {Trans::kNo, Trans::kYes}) {
         for (const Trans tb : {Trans::kNo, Trans::kYes}) {
           const FloatMatrix a = transposed_if(ta, A);
@@ -265,9 +266,9 @@ TEST(Gemm, NeverReadsCWhereBetaIsZeroInSinglePrecision) {
 
 TEST_P(GemmBits, DoNotDependOnTheNumberOfThreadsInSinglePrecision) {
   const auto [m, n, k] = GetParam();
-  const FloatMatrix A = FloatMatrix::Random(m, k);
+  const FloatMatrix A = test::random_block<FloatMatrix>(m, k, 15);
   const FloatMatrix At = A.transpose();
-  const FloatMatrix B = FloatMatrix::Random(k, n);
+  const FloatMatrix B = test::random_block<FloatMatrix>(k, n, 16);
   const FloatMatrix Bt = B.transpose();
   const test::ThreadCount one(1);
   const FloatMatrix C = float_product(A, B);
@@ -285,9 +286,9 @@ TEST_P(GemmBits, DoNotDependOnTheNumberOfThreadsInSinglePrecision) {
 
 TEST_P(GemmBits, DoNotDependOnTheColumnsBesideInSinglePrecision) {
   const auto [m, n, k] = GetParam();
-  const FloatMatrix A = FloatMatrix::Random(m, k);
+  const FloatMatrix A = test::random_block<FloatMatrix>(m, k, 17);
   const FloatMatrix At = A.transpose();
-  const FloatMatrix B = FloatMatrix::Random(k, n);
+  const FloatMatrix B = test::random_block<FloatMatrix>(k, n, 18);
   const FloatMatrix C = float_product(A, B);
   for (const Index count : {1, 2, 3, 4, 5, 12}) {
     if (count > n) break;
@@ -302,8 +303,8 @@ TEST_P(GemmBits, DoNotDependOnTheColumnsBesideInSinglePrecision) {
 // Few rows, as in small products, on every path through B.
 TEST(Gemm, GivesTheSameBitsFromAColumnMajorAndATransposedB) {
   for (const Index m : {1, 8, 15, 16, 24, 31, 32, 48, 49, 64}) {
-    const Matrix A = Matrix::Random(m, 270);
-    const Matrix B = Matrix::Random(270, 37);
+    const Matrix A = test::random_block<Matrix>(m, 270, 19);
+    const Matrix B = test::random_block<Matrix>(270, 37, 20);
     EXPECT_EQ(product(Trans::kNo, A, Trans::kYes, B.transpose()), product(A, B)) << m;
     const FloatMatrix a = A.cast<float>();
     const FloatMatrix b = B.cast<float>();

@@ -14,6 +14,7 @@
 #include "kernels/gemm.hpp"
 #include "kernels/sparse.hpp"
 #include "support/expect_close.hpp"
+#include "support/random_block.hpp"
 
 namespace matapprox::kernels {
 namespace {
@@ -33,9 +34,9 @@ TEST_P(InstructionSet, IsTheOneThatIsUsed) {
 TEST_P(InstructionSet, DenseProducts) {
   const Index m = 61;
   const Index k = 301;
-  const Matrix A = Matrix::Random(m, k);
+  const Matrix A = test::random_block<Matrix>(m, k, 1);
   const Matrix At = A.transpose();
-  const Matrix B = Matrix::Random(k, 23);
+  const Matrix B = test::random_block<Matrix>(k, 23, 2);
   const Matrix C = product(A, B);
   EXPECT_LE((C - A * B).norm(), 4.0 * kEps * static_cast<double>(k) * C.norm());
   EXPECT_EQ(transpose_product(At, B), C);
@@ -49,10 +50,10 @@ TEST_P(InstructionSet, DenseProducts) {
 TEST_P(InstructionSet, DenseProductsInSinglePrecision) {
   const double eps = std::numeric_limits<float>::epsilon();
   const Index k = 301;
-  const MatrixOf<float> B = MatrixOf<float>::Random(k, 23);
+  const MatrixOf<float> B = test::random_block<MatrixOf<float>>(k, 23, 3);
   const MatrixOf<float> Bt = B.transpose();
   for (const Index m : {15, 32, 141}) {
-    const MatrixOf<float> A = MatrixOf<float>::Random(m, k);
+    const MatrixOf<float> A = test::random_block<MatrixOf<float>>(m, k, 4);
     const MatrixOf<float> At = A.transpose();
     MatrixOf<float> C(m, 23);
     gemm(Trans::kNo, A, Trans::kNo, B, C);
@@ -72,7 +73,7 @@ TEST_P(InstructionSet, DenseProductsInSinglePrecision) {
 
 TEST_P(InstructionSet, ChordProductsAreEachOthersTransposes) {
   const ChordPattern pattern = chord_reference_pattern(100);
-  const Vector values = Vector::Random(pattern.stored_numbers());
+  const Vector values = test::random_block<Vector>(pattern.stored_numbers(), 5);
   const Index n = pattern.order;
   const Matrix I = Matrix::Identity(n, n);
   Matrix Z(n, n);
@@ -80,7 +81,7 @@ TEST_P(InstructionSet, ChordProductsAreEachOthersTransposes) {
   chord_apply(pattern, values.data(), I, Z);
   chord_apply_transpose(pattern, values.data(), I, Zt);
   EXPECT_LE((Zt.transpose() - Z).norm(), 64.0 * kEps * Z.norm());
-  const Matrix X = Matrix::Random(n, 7);
+  const Matrix X = test::random_block<Matrix>(n, 7, 6);
   for (const Index b : {1, 7}) {
     Matrix Y(n, b);
     chord_apply(pattern, values.data(), X.leftCols(b), Y);
@@ -94,9 +95,9 @@ TEST_P(InstructionSet, ChordProductsAreEachOthersTransposes) {
 TEST_P(InstructionSet, ChordGradient) {
   const ChordPattern pattern = chord_reference_pattern(45);
   const Index n = pattern.order;
-  const Vector values = 0.4 * Vector::Random(pattern.stored_numbers());
-  const Vector direction = Vector::Random(values.size());
-  const Matrix rows = Matrix::Random(n, n);
+  const Vector values = 0.4 * test::random_block<Vector>(pattern.stored_numbers(), 7);
+  const Vector direction = test::random_block<Vector>(values.size(), 8);
+  const Matrix rows = test::random_block<Matrix>(n, n, 9);
   const TargetPanel target = [&](Index first, Index count, double* panel) {
     for (Index i = 0; i < n; ++i) std::copy_n(&rows(first, i), count, panel + i * count);
   };
@@ -117,8 +118,9 @@ TEST_P(InstructionSet, ChordBitsOfProducts) {
   if (GetParam() > HWY_AVX2) GTEST_SKIP() << "no fused multiply-add";
   for (const Index n : {45, 100}) {
     const ChordPattern pattern = chord_reference_pattern(n);
-    const MatrixOf<float> X = MatrixOf<float>::Random(n, 19);
-    const Eigen::VectorXf values = Eigen::VectorXf::Random(pattern.stored_numbers());
+    const MatrixOf<float> X = test::random_block<MatrixOf<float>>(n, 19, 10);
+    const Eigen::VectorXf values =
+        test::random_block<Eigen::VectorXf>(pattern.stored_numbers(), 11);
     for (const Index b : {1, 19}) {
       MatrixOf<float> Y(n, b);
       MatrixOf<float> Yt(n, b);
@@ -142,9 +144,9 @@ TEST_P(InstructionSet, ChordInSinglePrecision) {
   for (Index k = 9; k < 100; ++k) pattern.offsets[1].push_back(k);
   const Index n = pattern.order;
   const Vector values =
-      (0.3 * Vector::Random(pattern.stored_numbers())).cast<float>().cast<double>();
+      (0.3 * test::random_block<Vector>(pattern.stored_numbers(), 12)).cast<float>().cast<double>();
   const Eigen::VectorXf rounded = values.cast<float>();
-  const Matrix X = Matrix::Random(n, n).cast<float>().cast<double>();
+  const Matrix X = test::random_block<Matrix>(n, n, 13).cast<float>().cast<double>();
   const float eps = std::numeric_limits<float>::epsilon();
   for (const Index b : {1, 3, 33}) {
     Matrix Y(n, b);
@@ -172,11 +174,11 @@ TEST_P(InstructionSet, ChordInSinglePrecision) {
 }
 
 TEST_P(InstructionSet, SparseProducts) {
-  Matrix dense = Matrix::Random(90, 70);
+  Matrix dense = test::random_block<Matrix>(90, 70, 14);
   dense = (dense.array() > 0.6).select(dense, 0.0);
   const SparseMatrix A = dense.sparseView();
   for (const Index b : {1, 2, 5, 19}) {
-    const Matrix X = Matrix::Random(70, b);
+    const Matrix X = test::random_block<Matrix>(70, b, 15);
     Matrix Y(90, b);
     sparse_apply(A, X, Y);
     EXPECT_LE((Y - dense * X).norm(), 64.0 * kEps * dense.norm() * X.norm()) << b;

@@ -10,6 +10,7 @@
 
 #include "matapprox/core/error.hpp"
 #include "support/expect_close.hpp"
+#include "support/random_block.hpp"
 
 namespace matapprox::kernels {
 namespace {
@@ -35,7 +36,7 @@ class LapackShape : public ::testing::TestWithParam<std::tuple<int, int>> {
 };
 
 TEST_P(LapackShape, SvdRebuildsTheMatrixFromOrthonormalFactors) {
-  const Matrix A = Matrix::Random(rows(), cols());
+  const Matrix A = test::random_block<Matrix>(rows(), cols(), 1);
   const Svd result = svd(A);
   ASSERT_EQ(result.S.size(), smaller());
   EXPECT_LE(distance_from_orthonormal(result.U), tolerance());
@@ -47,7 +48,7 @@ TEST_P(LapackShape, SvdRebuildsTheMatrixFromOrthonormalFactors) {
 }
 
 TEST_P(LapackShape, ThinQrRebuildsTheMatrix) {
-  const Matrix A = Matrix::Random(rows(), cols());
+  const Matrix A = test::random_block<Matrix>(rows(), cols(), 2);
   Matrix R;
   const Matrix Q = thin_qr(A, &R);
   ASSERT_EQ(Q.rows(), rows());
@@ -63,7 +64,7 @@ TEST_P(LapackShape, ThinQrRebuildsTheMatrix) {
 }
 
 TEST_P(LapackShape, PivotedQrOrderIsAPermutationThatStartsAtTheLongestColumn) {
-  Matrix A = Matrix::Random(rows(), cols());
+  Matrix A = test::random_block<Matrix>(rows(), cols(), 3);
   if (A.size() > 0) A.col(cols() / 2) *= 10.0 * static_cast<double>(rows());
   std::vector<Index> order = pivoted_qr_order(A);
   if (A.size() > 0) {
@@ -96,7 +97,7 @@ TEST(Lapack, SingularValuesOfARankDeficientMatrix) {
 
 TEST(Lapack, SymmetricEigenReadsOnlyTheLowerTriangle) {
   for (const Index n : {0, 1, 2, 37, 100}) {
-    const Matrix B = Matrix::Random(n, n);
+    const Matrix B = test::random_block<Matrix>(n, n, 4);
     const Matrix A = B + B.transpose();
     Matrix lower = A;
     lower.triangularView<Eigen::StrictlyUpper>().setConstant(
@@ -111,7 +112,7 @@ TEST(Lapack, SymmetricEigenReadsOnlyTheLowerTriangle) {
 
 TEST(Lapack, CholeskyOfADefiniteMatrixAndRefusalOfAnIndefiniteOne) {
   for (const Index n : {0, 1, 5, 80}) {
-    const Matrix B = Matrix::Random(n, n);
+    const Matrix B = test::random_block<Matrix>(n, n, 5);
     const Matrix A = B * B.transpose() + Matrix::Identity(n, n);
     Matrix L = A;
     ASSERT_TRUE(cholesky(L));
@@ -137,8 +138,8 @@ TEST(Lapack, RefusesWhatIsNotFiniteOrNotSquare) {
 }
 
 TEST(Lapack, BlasProduct) {
-  const Matrix A = Matrix::Random(31, 17);
-  const Matrix B = Matrix::Random(17, 23);
+  const Matrix A = test::random_block<Matrix>(31, 17, 6);
+  const Matrix B = test::random_block<Matrix>(17, 23, 7);
   Matrix C;
   blas_gemm(A, B, C);
   EXPECT_LE((C - A * B).norm(), 64.0 * kEps * A.norm() * B.norm());

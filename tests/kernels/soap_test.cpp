@@ -11,6 +11,7 @@
 
 #include "kernels/soap.hpp"
 #include "matapprox/core/types.hpp"
+#include "support/random_block.hpp"
 
 namespace matapprox::kernels {
 namespace {
@@ -83,7 +84,7 @@ class Soap : public ::testing::TestWithParam<std::int64_t> {
 TEST_P(Soap, FirstStepIsAdams) {
   for (const Index K : {1, 2, 3, 9}) {
     Rows rows(11, K);
-    const Matrix gradient = Matrix::Random(K, 11);
+    const Matrix gradient = test::random_block<Matrix>(K, 11, 1);
     rows.step(1, gradient);
     // The bias correction makes the running means g and g^2: every value moves by the step size.
     const Matrix moved = Matrix::Ones(K, 11) - 0.01 * gradient.cwiseSign();
@@ -142,7 +143,7 @@ TEST_P(Soap, TheProductsAreThoseOfTheGradientsAlongTheAxes) {
   Rows rows(16, K);
   Matrix products = Matrix::Zero(K, K);
   for (Index t = 1; t <= 60; ++t) {
-    const Vector g = Vector::Random(K);
+    const Vector g = test::random_block<Vector>(K, 100 + t);
     rows.step(t, g.replicate(1, 16));
     products = 0.95 * products + (1 - 0.95) * g * g.transpose();
   }
@@ -159,7 +160,7 @@ TEST_P(Soap, RowsDoNotKnowOfEachOther) {
   Rows all(16, K);
   Rows few(3, K);
   for (Index t = 1; t <= 30; ++t) {
-    const Matrix gradient = Matrix::Random(K, 16);
+    const Matrix gradient = test::random_block<Matrix>(K, 16, 200 + t);
     all.step(t, gradient);
     few.step(t, gradient.leftCols(3));
   }
@@ -171,7 +172,8 @@ TEST_P(Soap, RowsDoNotKnowOfEachOther) {
 TEST_P(Soap, SmallGradientsAreNoTrouble) {
   for (const double scale : {0.0, 1e-15, 1e-22, 1e-30}) {
     Rows rows(16, 7);
-    for (Index t = 1; t <= 50; ++t) rows.step(t, scale * Matrix::Random(7, 16));
+    for (Index t = 1; t <= 50; ++t)
+      rows.step(t, scale * test::random_block<Matrix>(7, 16, 300 + t));
     EXPECT_TRUE(rows.x.allFinite()) << scale;
     const Matrix axes = rows.axes(4);
     EXPECT_LE((axes * axes.transpose() - Matrix::Identity(7, 7)).norm(), 1e-5) << scale;

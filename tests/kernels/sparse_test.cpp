@@ -9,6 +9,7 @@
 
 #include "matapprox/core/error.hpp"
 #include "support/expect_close.hpp"
+#include "support/random_block.hpp"
 #include "support/thread_count.hpp"
 
 namespace matapprox::kernels {
@@ -36,7 +37,7 @@ TEST_P(SparseShape, AgreesWithTheDenseProduct) {
   const auto [rows, cols, per_row] = GetParam();
   const SparseMatrix A = random_sparse(rows, cols, per_row);
   for (const Index b : {0, 1, 2, 3, 4, 5, 8, 16, 17, 33, 64}) {
-    const Matrix X = Matrix::Random(cols, b);
+    const Matrix X = test::random_block<Matrix>(cols, b, 1);
     Matrix Y = Matrix::Constant(rows, b, 3.0);
     sparse_apply(A, X, Y);
     const Matrix expected = Matrix(A) * X;
@@ -60,7 +61,7 @@ TEST(SparseApply, TakesBlocksOfLargerArraysAndMatricesThatAreNotCompressed) {
   A.uncompress();
   A.coeffRef(3, 4) = 2.5;
   ASSERT_FALSE(A.isCompressed());
-  const Matrix X = Matrix::Random(70, 20);
+  const Matrix X = test::random_block<Matrix>(70, 20, 2);
   Matrix Y = Matrix::Constant(80, 20, 7.0);
   sparse_apply(A, X.block(10, 2, 50, 9), Y.block(5, 3, 60, 9));
   Matrix expected = Matrix::Constant(80, 20, 7.0);
@@ -70,7 +71,7 @@ TEST(SparseApply, TakesBlocksOfLargerArraysAndMatricesThatAreNotCompressed) {
 
 TEST(SparseApply, BitsDependNeitherOnThreadsNorOnColumnsBeside) {
   const SparseMatrix A = random_sparse(10007, 9001, 7.0);
-  const Matrix X = Matrix::Random(9001, 40);
+  const Matrix X = test::random_block<Matrix>(9001, 40, 3);
   Matrix expected(10007, 40);
   const test::ThreadCount one(1);
   sparse_apply(A, X, expected);

@@ -20,21 +20,16 @@ const std::map<std::string, std::set<std::string>> kMayInclude{
     {"kernels", {"core"}},
     {"factors", {"core", "kernels"}},
     {"operators", {"core", "kernels", "factors"}},
-    {"backends", {"core", "kernels", "factors", "operators"}},
-    {"io", {"core", "kernels", "factors", "operators"}},
-    {"methods", {"core", "kernels", "factors", "operators", "backends"}},
-    {"report", {"core", "kernels", "factors", "operators", "backends", "io", "methods"}},
-    {"reproduce",
-     {"core", "kernels", "factors", "operators", "backends", "io", "methods", "report"}},
-    {"attention", {"core", "kernels", "methods"}},
+    {"device", {"core", "kernels", "factors", "operators"}},
+    {"methods", {"core", "kernels", "factors", "operators", "device"}},
+    {"measure", {"core", "kernels", "factors", "operators", "methods"}},
+    {"io", {"core", "kernels", "factors", "operators", "methods"}},
+    {"attention", {"core", "kernels", "methods", "device"}},
     {"tasks", {"core", "io"}},
-    {"training", {"core", "kernels", "io", "backends", "attention", "tasks"}},
-};
-
-/// What is still there against the rule. Nothing is to be added.
-const std::set<std::string> kKnown{
-    "kernels/chord.hpp includes factors",        // the pattern of a chain
-    "kernels/chord_chain.hpp includes factors",  // the same
+    {"training", {"core", "kernels", "io", "attention", "tasks"}},
+    {"report", {"core", "kernels", "factors", "operators", "device", "methods", "measure", "io"}},
+    {"reproduce",
+     {"core", "kernels", "factors", "operators", "device", "methods", "measure", "io", "report"}},
 };
 
 bool is_source(const fs::path& path) {
@@ -73,12 +68,11 @@ std::set<std::string> arrows_back_below(const fs::path& folder, std::size_t& arr
 TEST(Includes, PointOneWay) {
   std::size_t arrows = 0;
   std::set<std::string> back;
-  for (const char* folder : {"/src", "/include/matapprox"}) {
+  for (const char* folder : {"/src", "/include/matapprox", "/apps"}) {
     back.merge(arrows_back_below(test::source_dir() + folder, arrows));
   }
   EXPECT_GE(arrows, 300U);
-  for (const std::string& arrow : back) EXPECT_TRUE(kKnown.contains(arrow)) << arrow;
-  for (const std::string& arrow : kKnown) EXPECT_TRUE(back.contains(arrow)) << arrow << ": gone";
+  for (const std::string& arrow : back) ADD_FAILURE() << arrow;
 }
 
 // A rule that lets two modules include each other would be none.

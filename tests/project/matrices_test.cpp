@@ -13,9 +13,9 @@
 
 #include "matapprox/io/image_file.hpp"
 #include "matapprox/io/load.hpp"
+#include "matapprox/measure/measure.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/sparse.hpp"
-#include "matapprox/report/measure.hpp"
 #include "support/paths.hpp"
 
 namespace matapprox::test {

@@ -1,4 +1,4 @@
-#include "matapprox/report/comparison.hpp"
+#include "report/comparison.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "matapprox/operators/dense.hpp"
+#include "support/random_block.hpp"
 
 namespace matapprox::report {
 namespace {
@@ -29,7 +30,7 @@ struct Case {
 };
 
 Case quick_case(StorageBudget budget) {
-  Matrix values = Matrix::Random(32, 32);
+  Matrix values = test::random_block<Matrix>(32, 32, 1);
   Case made{DenseOperator(values + values.transpose()), {}, {}};
   made.options.methods = {"truncated_svd", "cur", "chord"};
   made.options.settings = {{"chord", "adam_steps", "20"}, {"chord", "max_iterations", "10"}};

@@ -1,4 +1,4 @@
-#include "matapprox/reproduce/paper.hpp"
+#include "reproduce/paper.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

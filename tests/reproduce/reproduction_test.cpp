@@ -1,4 +1,4 @@
-#include "matapprox/reproduce/reproduction.hpp"
+#include "reproduce/reproduction.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@
 #include "matapprox/io/image_file.hpp"
 #include "matapprox/io/load.hpp"
 #include "matapprox/io/saved_approximation.hpp"
+#include "matapprox/measure/measure.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
-#include "matapprox/report/measure.hpp"
 #include "reproduce/row.hpp"
 #include "support/known_spectrum.hpp"
 #include "support/paper_folder.hpp"

@@ -1,4 +1,4 @@
-#include "matapprox/reproduce/timing.hpp"
+#include "reproduce/timing.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

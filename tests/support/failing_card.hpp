@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backends/chord_objective.hpp"
+#include "device/chord_objective.hpp"
 
 namespace matapprox::test {
 

@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
-#include "backends/card_chord_objective.hpp"
-#include "backends/card_links.hpp"
-#include "backends/card_place.hpp"
-#include "backends/cuda/kernel_factors.hpp"
-#include "backends/cuda/kernels/host_queue.hpp"
-#include "backends/cuda/queue_blocks.hpp"
-#include "backends/cuda/queue_chord_fit.hpp"
-#include "backends/cuda/tall_cholesky.hpp"
-#include "backends/placed_operator.hpp"
+#include "device/card_chord_objective.hpp"
+#include "device/card_links.hpp"
+#include "device/card_place.hpp"
+#include "device/cuda/kernel_factors.hpp"
+#include "device/cuda/kernels/host_queue.hpp"
+#include "device/cuda/queue_blocks.hpp"
+#include "device/cuda/queue_chord_fit.hpp"
+#include "device/cuda/tall_cholesky.hpp"
+#include "device/placed_operator.hpp"
 
 namespace matapprox::test {
 namespace {

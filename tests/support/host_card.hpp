@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "backends/chord_objective.hpp"
-#include "backends/cuda/kernels/grid.hpp"
+#include "device/chord_objective.hpp"
+#include "device/cuda/kernels/grid.hpp"
 #include "matapprox/core/linear_operator.hpp"
 
 namespace matapprox::test {

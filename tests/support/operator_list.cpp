@@ -4,10 +4,10 @@
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/factors/factor_product.hpp"
+#include "matapprox/io/hdf5_dataset.hpp"
 #include "matapprox/operators/covariance.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/graph.hpp"
-#include "matapprox/operators/hdf5_dataset.hpp"
 #include "matapprox/operators/inverse.hpp"
 #include "matapprox/operators/kernel.hpp"
 #include "matapprox/operators/lazy.hpp"

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cmath>
 
-#include "backends/cuda/kernels/host_queue.hpp"
+#include "device/cuda/kernels/host_queue.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/random.hpp"
 #include "training/device_model.hpp"

@@ -13,8 +13,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "backends/cuda/kernels/card_present.hpp"
 #include "chord_bench.hpp"
+#include "device/cuda/kernels/card_present.hpp"
 #include "fit_bench.hpp"
 #include "nystrom_bench.hpp"
 #include "peer_bench.hpp"

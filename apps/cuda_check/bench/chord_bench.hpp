@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "backends/cuda/kernels/chord_stream.hpp"
 #include "chord_checks.hpp"
+#include "device/cuda/kernels/chord_stream.hpp"
 #include "table.hpp"
 
 namespace matapprox::cuda {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "backends/cuda/kernels/chord_fit.hpp"
 #include "chord_checks.hpp"
+#include "device/cuda/kernels/chord_fit.hpp"
 #include "host_objective.hpp"
 #include "table.hpp"
 

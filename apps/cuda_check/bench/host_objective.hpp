@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "backends/cuda/kernels/chord_chain.hpp"
+#include "device/cuda/kernels/chord_chain.hpp"
 
 namespace matapprox::cuda {
 

@@ -7,8 +7,8 @@
 #include <limits>
 #include <memory>
 
-#include "backends/cuda/kernels/chord_chain.hpp"
 #include "chord_checks.hpp"
+#include "device/cuda/kernels/chord_chain.hpp"
 #include "table.hpp"
 
 namespace matapprox::cuda {

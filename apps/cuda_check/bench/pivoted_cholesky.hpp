@@ -5,9 +5,9 @@
 #include <random>
 #include <vector>
 
-#include "backends/cuda/kernel_factors.hpp"
-#include "backends/cuda/tall_cholesky.hpp"
 #include "checker.hpp"
+#include "device/cuda/kernel_factors.hpp"
+#include "device/cuda/tall_cholesky.hpp"
 
 namespace matapprox::cuda {
 

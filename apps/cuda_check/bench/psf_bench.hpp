@@ -2,9 +2,9 @@
 
 #include <limits>
 
-#include "backends/cuda/kernels/attention/psf_training.hpp"
-#include "backends/cuda/kernels/host_queue.hpp"
+#include "attention/cuda/kernels/psf_training.hpp"
 #include "checker.hpp"
+#include "device/cuda/kernels/host_queue.hpp"
 #include "table.hpp"
 
 namespace matapprox::cuda {

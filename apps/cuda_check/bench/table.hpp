@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/cuda/kernels/device_queue.hpp"
+#include "device/cuda/kernels/device_queue.hpp"
 
 namespace matapprox::cuda {
 

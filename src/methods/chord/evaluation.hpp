@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "backends/chord_objective.hpp"
+#include "device/chord_objective.hpp"
 #include "matapprox/core/run_control.hpp"
 #include "methods/chord/fit_state.hpp"
 #include "methods/chord/forms.hpp"

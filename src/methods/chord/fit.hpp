@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backends/chord_objective.hpp"
+#include "device/chord_objective.hpp"
 #include "matapprox/methods/chord.hpp"
 
 namespace matapprox::chord_fit {

@@ -7,9 +7,9 @@
 
 #include "core/require.hpp"
 #include "core/stop_scope.hpp"
-#include "matapprox/backends/placement.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/device/placement.hpp"
 #include "matapprox/operators/lazy.hpp"
 
 namespace matapprox::chord_fit {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/partial_cholesky.hpp"
+#include "device/partial_cholesky.hpp"
 #include "matapprox/methods/nystrom.hpp"
 
 namespace matapprox {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "backends/partial_cholesky.hpp"
 #include "core/large_pages.hpp"
+#include "device/partial_cholesky.hpp"
 #include "kernels/gemm.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/threads.hpp"

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "kernels/gemm.hpp"
-#include "matapprox/backends/placement.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/device/placement.hpp"
 #include "matapprox/operators/kernel.hpp"
 #include "matapprox/operators/lazy.hpp"
 #include "methods/finite.hpp"

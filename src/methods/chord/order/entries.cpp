@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/stop_scope.hpp"
-#include "matapprox/backends/placement.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/device/placement.hpp"
 #include "matapprox/operators/lazy.hpp"
 #include "matapprox/operators/sparse.hpp"
 

@@ -1,0 +1,202 @@
+#include "report/comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+
+#include "core/require.hpp"
+#include "core/stop_scope.hpp"
+#include "matapprox/core/memory.hpp"
+#include "matapprox/core/threads.hpp"
+#include "report/comparison_entry.hpp"
+
+namespace matapprox {
+namespace {
+
+using report::comparison_entry;
+using report::ComparisonEntry;
+using report::entry_options;
+using report::kSymmetricSvd;
+using report::run_entry;
+
+void check(const LinearOperator& A, const ComparisonOptions& options) {
+  const Index largest = std::min(A.rows(), A.cols());
+  require(options.rank == 0 || (options.rank >= 1 && options.rank <= largest),
+          "compare: rank {} is outside 1..{}",
+          options.rank,
+          largest);
+  require(options.target_error >= 0, "compare: target error {} is negative", options.target_error);
+  const int bases = (options.rank != 0) + options.budget.is_set() + (options.target_error > 0);
+  require(bases <= 1, "compare: give one of rank, budget and target error");
+  for (const MethodSetting& setting : options.settings)
+    find_method(setting.method).check({{setting.option, setting.value}});
+}
+
+/// Throws InvalidArgument for a method that is named twice and for settings that change nothing:
+/// those of a method that does not run, and those that a later one replaces.
+void check_effect(const ComparisonOptions& options, const std::vector<ComparisonEntry>& chosen) {
+  for (auto name = options.methods.begin(); name != options.methods.end(); ++name) {
+    require(std::find(std::next(name), options.methods.end(), *name) == options.methods.end(),
+            "compare: method {} is named twice",
+            *name);
+  }
+  for (auto setting = options.settings.begin(); setting != options.settings.end(); ++setting) {
+    const auto runs = [&](const ComparisonEntry& entry) {
+      return entry.method->name == setting->method;
+    };
+    require(std::any_of(chosen.begin(), chosen.end(), runs),
+            "compare: {}.{} is set, but {} is not among the methods that run",
+            setting->method,
+            setting->option,
+            setting->method);
+    const auto same = [&](const MethodSetting& other) {
+      return other.method == setting->method && other.option == setting->option;
+    };
+    require(std::none_of(std::next(setting), options.settings.end(), same),
+            "compare: {}.{} is set twice",
+            setting->method,
+            setting->option);
+  }
+}
+
+std::vector<ComparisonEntry> entries(const LinearOperator& A,
+                                     const MatrixFacts& facts,
+                                     const ComparisonOptions& options) {
+  std::vector<ComparisonEntry> result;
+  for (const std::string& name : options.methods) result.push_back(comparison_entry(name));
+  if (!result.empty()) return result;
+  for (const Method& method : methods()) {
+    result.push_back(comparison_entry(std::string(method.name)));
+    const bool also_symmetric = method.name == "truncated_svd" && facts.symmetric && A.rows() > 1;
+    if (also_symmetric) result.push_back(comparison_entry(kSymmetricSvd));
+  }
+  return result;
+}
+
+ComparisonRow as_is_row(const LinearOperator& A,
+                        const MatrixFacts& facts,
+                        const MeasureOptions& options) {
+  ComparisonRow row;
+  row.method = "as_is";
+  row.form = A.description();
+  const Cost cost = A.cost();
+  row.storage = Storage{cost.stored_numbers, cost.stored_bytes};
+  row.fit_seconds = 0.0;
+  row.passes = 0.0;
+  row.peak_memory_bytes = peak_memory_bytes();
+  row.measurement = Measurement{};
+  row.measurement->relative_error = 0.0;
+  row.measurement->spectral_error_lower = 0.0;
+  // With kQuick not what would take longer than the fits.
+  constexpr double kLongProduct = 2e10;
+  const bool quick = options.effort == MeasureEffort::kQuick;
+  const auto seconds = [&](Index columns) -> std::optional<double> {
+    const double work = static_cast<double>(columns) * cost.multiplications_per_apply;
+    if (!options.time_products || (quick && work > kLongProduct)) return std::nullopt;
+    return time_product(A, columns, quick ? 0.05 : 0.3);
+  };
+  row.measurement->apply_seconds_1 = seconds(1);
+  row.measurement->apply_seconds_64 = seconds(64);
+  row.storage_share = static_cast<double>(cost.stored_numbers) /
+                      (static_cast<double>(facts.rows) * static_cast<double>(facts.cols));
+  return row;
+}
+
+std::string basis_of(const ComparisonOptions& options, const StorageBudget& budget) {
+  if (options.rank > 0) return fmt::format("rank {}", options.rank);
+  if (options.target_error > 0)
+    return fmt::format("least storage with relative error {:g}", options.target_error);
+  switch (budget.unit) {
+    case StorageBudget::Unit::kShare:
+      return fmt::format("equal storage: {:g} % of the entries", 100 * budget.amount);
+    case StorageBudget::Unit::kBytes:
+      return fmt::format("equal storage: {:.0f} bytes", budget.amount);
+    default:
+      break;
+  }
+  return fmt::format("equal storage: {:.0f} numbers{}",
+                     budget.amount,
+                     options.budget.is_set() ? "" : ", what the Chord reference pattern stores");
+}
+
+}  // namespace
+
+bool Comparison::interrupted() const {
+  return std::any_of(
+      rows.begin(), rows.end(), [](const ComparisonRow& row) { return row.interrupted; });
+}
+
+bool Comparison::any_ok() const {
+  return std::any_of(rows.begin(), rows.end(), [](const ComparisonRow& row) {
+    return row.ok() && row.method != "as_is";
+  });
+}
+
+std::vector<std::string> comparison_methods() {
+  std::vector<std::string> names;
+  for (const Method& method : methods()) {
+    names.emplace_back(method.name);
+    if (method.name == "truncated_svd") names.emplace_back(kSymmetricSvd);
+  }
+  return names;
+}
+
+ComparisonRow comparison_row(const std::string& name,
+                             const RunResult& result,
+                             const std::optional<Measurement>& measurement,
+                             bool interrupted) {
+  const Approximation& approximation = result.approximation;
+  const Summary& summary = approximation.summary;
+  ComparisonRow row;
+  row.method = name;
+  for (const OptionText& option : summary.options)
+    row.options.emplace_back(option.name, option.value);
+  row.form = summary.form;
+  if (summary.rank > 0) row.rank = summary.rank;
+  row.storage = approximation.storage();
+  row.storage_share =
+      static_cast<double>(row.storage->numbers) /
+      (static_cast<double>(approximation.rows()) * static_cast<double>(approximation.cols()));
+  row.precision = approximation.precision();
+  row.measurement = measurement;
+  row.fit_seconds = result.fit_seconds;
+  row.passes = result.passes;
+  if (result.peak_memory_bytes > 0) row.peak_memory_bytes = result.peak_memory_bytes;
+  row.termination = summary.termination;
+  row.message = summary.message;
+  row.interrupted = interrupted;
+  return row;
+}
+
+Comparison compare(const LinearOperator& A,
+                   const ComparisonOptions& options,
+                   const RunControl& control,
+                   const ComparisonEvents& events) {
+  check(A, options);
+  Comparison comparison;
+  comparison.description = A.description();
+  comparison.facts = describe(A, options.measure, control);
+  comparison.seed = options.seed;
+  comparison.threads = threads();
+  const std::vector<ComparisonEntry> chosen = entries(A, comparison.facts, options);
+  check_effect(options, chosen);
+
+  StorageBudget budget = options.budget.is_set()
+                             ? options.budget
+                             : default_budget(A.rows(), A.cols(), options.precision);
+  budget.precision = options.precision;
+  comparison.basis = basis_of(options, budget);
+  {
+    const StopScope scope(control, "compare");
+    comparison.rows.push_back(as_is_row(A, comparison.facts, options.measure));
+  }
+  for (const ComparisonEntry& entry : chosen) {
+    const NamedOptions named = entry_options(entry, budget, options);
+    comparison.rows.push_back(
+        run_entry(A, entry, named, comparison.facts, options, control, events));
+  }
+  return comparison;
+}
+
+}  // namespace matapprox

@@ -1,0 +1,66 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <vector>
+
+#include "report/comparison.hpp"
+#include "report/csv_cell.hpp"
+
+namespace matapprox {
+namespace {
+
+template <class T>
+std::string text_of(const std::optional<T>& value) {
+  return value ? fmt::format("{}", *value) : std::string();
+}
+
+std::string flag(bool value) { return value ? "true" : "false"; }
+
+std::vector<std::string> measured_cells(const std::optional<Measurement>& measured) {
+  if (!measured) return std::vector<std::string>(9);
+  const auto& interval = measured->error_interval;
+  return {fmt::format("{}", measured->error_frobenius),
+          text_of(measured->relative_error),
+          flag(measured->error_is_exact),
+          interval ? fmt::format("{}", interval->first) : "",
+          interval ? fmt::format("{}", interval->second) : "",
+          text_of(measured->spectral_error_lower),
+          text_of(measured->apply_seconds_1),
+          text_of(measured->apply_seconds_64),
+          flag(measured->worse_than_zero)};
+}
+
+std::string line_of(const ComparisonRow& row) {
+  std::vector<std::string> cells = {report::csv_cell(row.method),
+                                    report::csv_cell(row.status),
+                                    report::csv_cell(row.form),
+                                    text_of(row.rank),
+                                    row.storage ? fmt::format("{}", row.storage->numbers) : "",
+                                    row.storage ? fmt::format("{}", row.storage->bytes) : "",
+                                    text_of(row.storage_share),
+                                    row.precision == Precision::kDouble ? "double" : "float"};
+  const std::vector<std::string> measured = measured_cells(row.measurement);
+  cells.insert(cells.end(), measured.begin(), measured.end());
+  cells.push_back(text_of(row.fit_seconds));
+  cells.push_back(text_of(row.passes));
+  cells.push_back(text_of(row.peak_memory_bytes));
+  cells.push_back(row.termination ? std::string(enum_name(*row.termination)) : "");
+  cells.push_back(flag(row.interrupted));
+  return fmt::format("{}\n", fmt::join(cells, ","));
+}
+
+}  // namespace
+
+std::string comparison_csv(const Comparison& comparison) {
+  std::string text =
+      "method,status,form,rank,stored_numbers,stored_bytes,storage_share,storage_precision,error_"
+      "frobenius,"
+      "relative_error,error_is_exact,error_interval_low,error_interval_high,spectral_error_lower,"
+      "apply_seconds_1,apply_seconds_64,worse_than_zero,fit_seconds,passes,peak_memory_bytes,"
+      "termination,"
+      "interrupted\n";
+  for (const ComparisonRow& row : comparison.rows) text += line_of(row);
+  return text;
+}
+
+}  // namespace matapprox

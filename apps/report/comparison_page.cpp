@@ -1,0 +1,432 @@
+#include "report/comparison_page.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <map>
+
+#include "report/build_info.hpp"
+#include "report/comparison_charts.hpp"
+#include "report/findings.hpp"
+
+namespace matapprox::report {
+namespace {
+
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+std::string file_name(const std::string& path) {
+  if (path == "-") return "standard input";
+  const std::string name = std::filesystem::path(path).filename().string();
+  return name.empty() ? path : name;
+}
+
+std::string today() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  return fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(now));
+}
+
+double full_size(const MatrixFacts& facts) {
+  return static_cast<double>(facts.rows) * static_cast<double>(facts.cols);
+}
+
+Facts matrix_facts(const ComparisonContents& contents) {
+  const Comparison& comparison = contents.comparison;
+  const MatrixFacts& facts = comparison.facts;
+  Facts list{{"size", fmt::format("{} × {}", grouped(facts.rows), grouped(facts.cols))}};
+  if (facts.nonzeros) {
+    list.emplace_back("non-zeros",
+                      fmt::format("{} ({:.3g} %)",
+                                  grouped(*facts.nonzeros),
+                                  100 * static_cast<double>(*facts.nonzeros) / full_size(facts)));
+  }
+  list.emplace_back("symmetric", facts.symmetric ? "yes" : "no");
+  list.emplace_back(facts.norm_is_exact ? "Frobenius norm" : "Frobenius norm, estimated",
+                    fmt::format("{:.6g}", facts.frobenius_norm));
+  list.emplace_back("given as", comparison.description);
+  list.emplace_back("compared at", comparison.basis);
+  return list;
+}
+
+std::string spectrum_message(const ComparisonContents& contents) {
+  const Vector& values = contents.spectrum.values;
+  if (values.size() == 0) return "No singular values: " + contents.spectrum.how;
+  std::vector<std::string> counts;
+  for (const double level : {0.1, 0.01, 1e-4, 1e-8}) {
+    const auto count = (values.array() > level * values(0)).count();
+    if (count == values.size()) break;
+    counts.push_back(fmt::format("{} above {} of it", grouped(count), tick_label(level)));
+  }
+  std::string text = fmt::format("The largest singular value is {}", three_digits(values(0)));
+  if (!counts.empty()) text += fmt::format("; {}", fmt::join(counts, ", "));
+  return text + ".";
+}
+
+std::string spectrum_caption(const ComparisonContents& contents) {
+  const Spectrum& spectrum = contents.spectrum;
+  if (spectrum.values.size() == 0) return spectrum_message(contents) + ".";
+  std::string text = fmt::format("{} Shown: {}.", spectrum_message(contents), spectrum.how);
+  bool beyond = false;
+  bool rankless = false;
+  for (const ComparisonRow& row : contents.comparison.rows) {
+    if (!row.ok() || row.method == "as_is") continue;
+    beyond = beyond || (row.rank && *row.rank > spectrum.values.size());
+    rankless = rankless || !row.rank;
+  }
+  text += " A mark stands at the rank that each method uses.";
+  if (beyond) text += " Ranks beyond the known values are not marked.";
+  if (rankless)
+    text += " Chord has no rank: a product of sparse factors can have full rank in few numbers.";
+  return text;
+}
+
+std::string front_message(const StorageSweep& sweep) {
+  std::vector<std::string> parts;
+  for (const SweepPoint& point : pareto_front(sweep.points)) {
+    parts.push_back(fmt::format("{} numbers: {} {}",
+                                grouped(point.numbers),
+                                shown_name(point.method),
+                                three_digits(point.relative_error)));
+  }
+  return fmt::format("Least relative error by stored numbers. {}.", fmt::join(parts, "; "));
+}
+
+std::string sweep_text(const StorageSweep& sweep) {
+  if (sweep.shares.size() < 2) return "Only the storage of the table.";
+  std::vector<std::string> names;
+  for (const double share : sweep.shares) names.push_back(share_name(share));
+  return fmt::format("Storage: {} times {} numbers, as far as that is less than the full matrix.",
+                     fmt::join(names, ", "),
+                     grouped(std::llround(sweep.base_numbers)));
+}
+
+std::string storage_caption(const ComparisonContents& contents) {
+  const StorageSweep& sweep = contents.sweep;
+  std::string text = "Left and down is better. " + sweep_text(sweep);
+  text +=
+      " The wide band, the Pareto front, is the least error that any method reaches in as many "
+      "numbers or fewer.";
+  for (const ComparisonRow& row : contents.comparison.rows) {
+    if (row.method != "as_is" || !row.storage || row.storage_share.value_or(1) > 0.7) continue;
+    text += fmt::format(
+        " To the right of {} numbers the matrix as it is given is smaller, and has no error.",
+        grouped(row.storage->numbers));
+  }
+  return text;
+}
+
+/// Methods whose error rises with storage somewhere; empty if there are none.
+std::string risen_note(const StorageSweep& sweep) {
+  std::map<std::string, const SweepPoint*> best;
+  std::map<std::string, std::string> risen;
+  std::vector<SweepPoint> points = sweep.points;
+  std::stable_sort(points.begin(), points.end(), [](const SweepPoint& a, const SweepPoint& b) {
+    return a.numbers < b.numbers;
+  });
+  for (const SweepPoint& point : points) {
+    const SweepPoint*& least = best[point.method];
+    if (least != nullptr && point.relative_error > 1.05 * least->relative_error &&
+        point.relative_error > kErrorFloor) {
+      risen[point.method] = fmt::format("{} has {} in {} numbers and {} in {}",
+                                        shown_name(point.method),
+                                        three_digits(least->relative_error),
+                                        grouped(least->numbers),
+                                        three_digits(point.relative_error),
+                                        grouped(point.numbers));
+    }
+    if (least == nullptr || point.relative_error < least->relative_error) least = &point;
+  }
+  std::vector<std::string> parts;
+  parts.reserve(risen.size());
+  for (const auto& entry : risen) parts.push_back(entry.second);
+  return parts.empty() ? std::string()
+                       : fmt::format("More numbers do not always help: {}", fmt::join(parts, "; "));
+}
+
+std::vector<std::string> sweep_notes(const ComparisonContents& contents) {
+  const StorageSweep& sweep = contents.sweep;
+  std::vector<std::string> notes = sweep.absences;
+  if (sweep.has_fewer_factors) {
+    notes.emplace_back(
+        "Chord below its pattern's own size: fewer factors, which may not reach every entry");
+  }
+  std::size_t cut = 0;
+  std::size_t estimated = 0;
+  bool tiny = false;
+  for (const SweepPoint& point : sweep.points) {
+    cut += point.cut_short ? 1 : 0;
+    estimated += point.is_exact ? 0 : 1;
+    tiny = tiny || point.relative_error < kErrorFloor;
+  }
+  if (cut > 0) {
+    notes.push_back(fmt::format(
+        "{} of the points are fits that were stopped early: with more time they might be lower",
+        cut));
+  }
+  if (estimated > 0) {
+    notes.push_back(fmt::format(
+        "{} of the {} errors are estimates from random vectors", estimated, sweep.points.size()));
+  }
+  if (std::string risen = risen_note(sweep); !risen.empty()) notes.push_back(std::move(risen));
+  if (tiny) notes.emplace_back("errors below 10⁻¹⁶, 0 included, are drawn at 10⁻¹⁶");
+  return notes;
+}
+
+Html sweep_table(const StorageSweep& sweep) {
+  Table content{"All points of the chart",
+                {{"method"}, {"stored numbers", true}, {"relative error", true}},
+                {}};
+  std::vector<SweepPoint> points = sweep.points;
+  std::stable_sort(points.begin(), points.end(), [](const SweepPoint& a, const SweepPoint& b) {
+    return a.numbers < b.numbers;
+  });
+  for (const SweepPoint& point : points) {
+    TableCell method(shown_name(point.method));
+    method.style = style_of(point.method);
+    content.rows.push_back({method,
+                            grouped(point.numbers),
+                            (point.is_exact ? "" : "~") + three_digits(point.relative_error) +
+                                (point.cut_short ? " (stopped early)" : "")});
+  }
+  return table(content);
+}
+
+Section storage_section(const ComparisonContents& contents) {
+  Section section{"storage", "Error against storage", {}};
+  section.blocks.push_back(
+      chart_figure(draw_for_page(storage_chart(contents.comparison, contents.sweep)),
+                   storage_caption(contents),
+                   front_message(contents.sweep)));
+  const std::vector<std::string> notes = sweep_notes(contents);
+  if (!notes.empty()) section.blocks.push_back(bullet_list(notes));
+  section.blocks.push_back(details("The points in numbers", {sweep_table(contents.sweep)}));
+  return section;
+}
+
+Section spectrum_section(const ComparisonContents& contents) {
+  if (contents.spectrum.values.size() == 0)
+    return {"spectrum", "Singular values", {paragraph(spectrum_message(contents) + ".")}};
+  return {"spectrum",
+          "Singular values",
+          {chart_figure(draw_for_page(spectrum_chart(contents.comparison, contents.spectrum)),
+                        spectrum_caption(contents),
+                        spectrum_message(contents))}};
+}
+
+std::string time_message(const Comparison& comparison) {
+  std::vector<std::string> parts;
+  for (const ComparisonRow& row : comparison.rows) {
+    if (!row.ok() || row.method == "as_is") continue;
+    parts.push_back(fmt::format("{}: {} s, error {}",
+                                shown_name(row.method),
+                                three_digits(*row.fit_seconds),
+                                spoken_error(*row.measurement)));
+  }
+  return fmt::format("Time of the fit and error. {}.", fmt::join(parts, "; "));
+}
+
+Section time_section(const ComparisonContents& contents) {
+  const bool has_line = std::any_of(
+      contents.records.all().begin(), contents.records.all().end(), [](const FitRecord& record) {
+        return record.history.size() > 1;
+      });
+  return {"time",
+          "Error against time",
+          {chart_figure(draw_for_page(time_chart(contents.comparison, contents.records)),
+                        fmt::format("Seconds of the fit on {} thread{}, the measurement not "
+                                    "included.{} A mark is a finished approximation.",
+                                    contents.comparison.threads,
+                                    contents.comparison.threads == 1 ? "" : "s",
+                                    has_line ? " The line is the best error so far of a method "
+                                               "that improves step by step."
+                                             : ""),
+                        time_message(contents.comparison))}};
+}
+
+std::string error_line(const ComparisonRow& row) {
+  return "relative error " + spoken_error(*row.measurement);
+}
+
+PictureItem picture_item(const Matrix& cells,
+                         const ColourScale& scale,
+                         const std::string& label,
+                         const std::string& alt) {
+  return {heat_map_png(cells, scale), label, alt, cells.cols(), cells.rows()};
+}
+
+std::string kind_of_picture(const PicturePlan& plan) {
+  return plan.is_image ? "Grey image" : "Heat map";
+}
+
+PictureGroup matrix_group(const ComparisonContents& contents) {
+  const MatrixFacts& facts = contents.comparison.facts;
+  return {
+      "The matrix",
+      -1,
+      "",
+      {picture_item(contents.picture,
+                    contents.scales.matrix,
+                    fmt::format("A, {} × {}", facts.rows, facts.cols),
+                    fmt::format("{} of the matrix", kind_of_picture(contents.records.plan())))}};
+}
+
+PictureGroup fit_group(const ComparisonContents& contents, const FitRecord& record) {
+  const auto row = std::find_if(
+      contents.comparison.rows.begin(),
+      contents.comparison.rows.end(),
+      [&](const ComparisonRow& candidate) { return candidate.method == record.method; });
+  const std::string name = shown_name(record.method);
+  const std::string error =
+      row != contents.comparison.rows.end() && row->ok() ? error_line(*row) : std::string();
+  const double clipped = clipped_share(record.residual, contents.scales.residual);
+  return {
+      name,
+      style_of(record.method),
+      "",
+      {picture_item(record.cells,
+                    contents.scales.matrix,
+                    "approximation",
+                    fmt::format("{} of the approximation by {}: {}",
+                                kind_of_picture(contents.records.plan()),
+                                name,
+                                error)),
+       picture_item(record.residual,
+                    contents.scales.residual,
+                    clipped > 0.02 ? fmt::format("residual, {:.0f} % off the scale", 100 * clipped)
+                                   : "residual",
+                    fmt::format("Heat map of the residual of {}: {}", name, error))}};
+}
+
+/// Scales that are not linear say so.
+std::string soft_text(const PictureScales& scales) {
+  std::vector<std::string> parts;
+  if (scales.matrix.soft > 0)
+    parts.push_back(three_digits(scales.matrix.soft) + " for the matrices");
+  if (scales.residual.soft > 0)
+    parts.push_back(three_digits(scales.residual.soft) + " for the residuals");
+  if (parts.empty()) return {};
+  return fmt::format(
+      " So that small entries beside large ones are seen, colours follow asinh(value / s), with s "
+      "= "
+      "{}.",
+      fmt::join(parts, " and s = "));
+}
+
+std::string scale_caption(const ComparisonContents& contents) {
+  const PicturePlan& plan = contents.records.plan();
+  std::string text =
+      "A and the approximations share one scale, the residuals A − B one of their own.";
+  const std::string cells = cells_text(plan, false);
+  const std::string residual_cells = cells_text(plan, true);
+  if (!cells.empty()) text += fmt::format(" Of the matrices, {}.", cells);
+  if (!residual_cells.empty() && residual_cells != cells)
+    text += fmt::format(" Of the residuals, {}.", residual_cells);
+  text += soft_text(contents.scales);
+  const double clipped = clipped_share(contents.picture, contents.scales.matrix);
+  if (clipped > 0) {
+    text += fmt::format(
+        " The scale ends at the 99.5 % quantile of the non-zero |cells| of A; {:.2g} % of the "
+        "cells "
+        "are beyond and have its end's colour.",
+        100 * clipped);
+  }
+  return text;
+}
+
+Section picture_section(const ComparisonContents& contents) {
+  std::vector<PictureGroup> groups{matrix_group(contents)};
+  for (const FitRecord& record : contents.records.all())
+    groups.push_back(fit_group(contents, record));
+  return {"pictures",
+          "What each method keeps and loses",
+          {paragraph(scale_caption(contents)),
+           colour_bar(contents.scales.matrix, "matrix and approximations"),
+           colour_bar(contents.scales.residual, "residuals"),
+           picture_gallery(groups)}};
+}
+
+Section table_section(const ComparisonContents& contents) {
+  const bool estimated = std::any_of(
+      contents.comparison.rows.begin(),
+      contents.comparison.rows.end(),
+      [](const ComparisonRow& row) { return row.measurement && !row.measurement->error_is_exact; });
+  return {
+      "table",
+      "Table of results",
+      {results_table(contents.comparison),
+       results_notes(contents.comparison),
+       note(fmt::format(
+           "Compared at {}. Relative error: |A − B| / |A| in the Frobenius norm{}. Share: of the "
+           "numbers of the full matrix. Columns: the median time of a product with so many.",
+           contents.comparison.basis,
+           estimated ? ", exact except where ~ marks an estimate from random vectors"
+                     : ", exact"))}};
+}
+
+Section repeat_section(const ComparisonContents& contents) {
+  const Comparison& comparison = contents.comparison;
+  Facts facts{{"version", "matapprox " + version()},
+              {"seed", fmt::format("{}", comparison.seed)},
+              {"threads", fmt::format("{}", comparison.threads)},
+              {"machine", machine_description()},
+              {"compiler", compiler_description()},
+              {"date", today()},
+              {"matrix", comparison.path}};
+  if (!contents.options.kind.empty()) facts.emplace_back("read as", contents.options.kind);
+  Section section{"repeat", "How to repeat it", {}};
+  if (!contents.options.command.empty())
+    section.blocks.push_back(code_block(contents.options.command));
+  section.blocks.push_back(fact_list(facts));
+  section.blocks.push_back(
+      note("The errors are the same for every number of threads, as long as no fit is stopped by "
+           "time; the times are not."));
+  return section;
+}
+
+}  // namespace
+
+PictureScales picture_scales(const Comparison& comparison,
+                             const FitRecords& records,
+                             const Matrix& picture) {
+  const PicturePlan& plan = records.plan();
+  std::vector<const Matrix*> residuals;
+  std::vector<const Matrix*> all;
+  for (const FitRecord& record : records.all()) {
+    all.push_back(&record.residual);
+    for (const ComparisonRow& row : comparison.rows) {
+      if (row.method == record.method && row.ok() && !row.measurement->worse_than_zero)
+        residuals.push_back(&record.residual);
+    }
+  }
+  return {plan.is_image
+              ? grey_scale(picture)
+              : symmetric_scale({&picture},
+                                plan.cells == Cells::kAbsoluteMeans ? ColourMap::kRising
+                                                                    : ColourMap::kDiverging),
+          symmetric_scale(residuals.empty() ? all : residuals,
+                          plan.cells == Cells::kMeans || plan.cells == Cells::kAbsoluteMeans
+                              ? ColourMap::kRisingResidual
+                              : ColourMap::kResidual)};
+}
+
+Page comparison_page(const ComparisonContents& contents) {
+  Page page;
+  page.title = file_name(contents.comparison.path);
+  page.subtitle = "Matrix approximations compared";
+  page.findings = findings_of(contents.comparison);
+  page.facts = matrix_facts(contents);
+  page.sections = {storage_section(contents),
+                   picture_section(contents),
+                   spectrum_section(contents),
+                   time_section(contents),
+                   table_section(contents),
+                   repeat_section(contents)};
+  page.footer = fmt::format("Made by matapprox {} on {}.", version(), today());
+  return page;
+}
+
+}  // namespace matapprox::report

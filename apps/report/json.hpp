@@ -1,0 +1,28 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "report/comparison.hpp"
+
+namespace matapprox::report {
+
+// The JSON pieces that several documents share; docs/cli.md has their schema. Keys keep the order
+// in which they are documented; what is unknown is null.
+using Json = nlohmann::ordered_json;
+
+/// The version of the schema of all documents; grows when a key changes its meaning or goes away.
+constexpr int kSchemaVersion = 1;
+
+/// schema_version, version, machine, seed, threads: the head of every document.
+Json document_head(std::uint64_t seed, int threads);
+Json to_json(const MatrixFacts& facts, const std::string& path);
+Json to_json(const ComparisonRow& row);
+Json to_json(const Comparison& comparison);
+
+/// A number, or null for NaN and Inf, which JSON does not have.
+Json number_or_null(double value);
+/// Indented text with a line end.
+std::string to_text(const Json& json);
+
+}  // namespace matapprox::report

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/comparison.hpp"
+
+namespace matapprox::report {
+
+// How the figures of a row are written in the table of the terminal and in that of a page.
+
+/// Three significant digits in at most seven characters, without an exponent where it reads well.
+std::string short_number(double value);
+/// In milliseconds; "-" where it was not measured.
+std::string milliseconds_text(const std::optional<double>& seconds);
+/// The relative error, "~" in front of an estimate; "-" where there is none.
+std::string error_text(const Measurement& measured);
+/// "2.2 %"
+/// What an estimate is made from: "64 vectors", "256 columns".
+std::string sample_text(const Measurement& measured);
+std::string share_text(double share);
+/// What "symmetric" has to add where it was so only to rounding.
+std::string averaging_note(const MatrixFacts& facts);
+/// What there is to say about a row: why it has no result, what is odd about it, its own message.
+std::vector<std::string> row_notes(const ComparisonRow& row);
+
+}  // namespace matapprox::report

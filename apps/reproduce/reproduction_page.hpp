@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/report_page.hpp"
+#include "reproduce/reproduction.hpp"
+
+namespace matapprox {
+
+/// One self-contained HTML page: findings, the ratio of the errors then and now, the pictures of
+/// images, the tables, error against time, and `command`, which made it. Reads the pictures that
+/// were kept. Throws NotAvailable without gnuplot (require_report_tools), FileError.
+std::string reproduction_page(const Reproduction& reproduction, const std::string& command);
+
+/// Its charts as files, and the names that these have. Throws NotAvailable without gnuplot.
+std::vector<ReportFile> reproduction_plots(const Reproduction& reproduction);
+std::vector<std::string> reproduction_plot_names();
+
+}  // namespace matapprox

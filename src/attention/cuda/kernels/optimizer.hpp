@@ -1,0 +1,94 @@
+#pragma once
+
+#include "device/cuda/kernels/functions.hpp"
+#include "device/cuda/kernels/grid.hpp"
+
+namespace matapprox::cuda {
+
+enum class StepKind { kAdam, kAdamW, kSgd };
+
+/// What the steps of a run have come to; stays on the device until it is asked for.
+struct StepStatus {
+  double loss_sum = 0;  ///< over the steps taken
+  double steps = 0;     ///< taken
+  double loss = 0;      ///< of the last batch
+  double wrong = 0;     ///< answers in it
+  double norm = 0;      ///< of its gradient, before clipping
+  double scale = 0;     ///< of the gradient: less than 1 where clipped
+  double stopped = 0;   ///< 1 from the first loss or gradient on that is not finite
+};
+
+/// Before an optimiser's step: clipping, and whether the step is taken at all.
+struct JudgeStep {
+  static constexpr int kThreads = 1;
+  const double* loss_sum = nullptr;  ///< of the samples
+  const double* wrong = nullptr;
+  const double* squares = nullptr;  ///< of the gradient, summed
+  double share = 1;                 ///< 1 / samples
+  double clip = 0;                  ///< largest norm; 0: any
+  StepStatus* status = nullptr;
+
+  static Index blocks() { return 1; }
+  MATAPPROX_HD void operator()(Place) const {
+    StepStatus& s = *status;
+    s.loss = *loss_sum * share;
+    s.wrong = *wrong;
+    s.norm = sqrt_of(*squares);
+    // A number less itself is not 0 where it is not finite.
+    const double off = (s.loss - s.loss) + (s.norm - s.norm);
+    if (!(off <= 0)) s.stopped = 1;
+    s.scale = clip > 0 && s.norm > clip ? clip / s.norm : 1;
+    if (s.stopped > 0) return;
+    s.loss_sum += s.loss;
+    s.steps += 1;
+  }
+};
+
+/// Adam [KB15], AdamW [LH19] or stochastic gradient descent with momentum on numbers begin..end-1
+/// of the block of parameters; arithmetic in double. Nothing where the status says stopped.
+template <class T>
+struct OptimizerStep {
+  static constexpr int kThreads = 256;
+  StepKind kind = StepKind::kAdam;
+  double rate = 1e-3;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double momentum = 0.9;
+  double weight_decay = 0;
+  double bias1 = 1;  ///< 1 - beta1^t
+  double bias2 = 1;
+  Index begin = 0;
+  Index end = 0;
+  const T* gradient = nullptr;
+  T* first = nullptr;
+  T* second = nullptr;  ///< not used by stochastic gradient descent
+  T* parameters = nullptr;
+  const StepStatus* status = nullptr;
+
+  Index blocks() const { return ceil_div(end - begin, kThreads); }
+
+  MATAPPROX_HD void operator()(Place place) const {
+    const Index i = begin + place.block * kThreads + place.thread;
+    if (i >= end || status->stopped > 0) return;
+    const auto x = static_cast<double>(parameters[i]);
+    const bool apart = kind == StepKind::kAdamW;
+    const double g =
+        status->scale * static_cast<double>(gradient[i]) + (apart ? 0 : weight_decay * x);
+    double change = 0;
+    if (kind == StepKind::kSgd) {
+      change = momentum * static_cast<double>(first[i]) + g;
+      first[i] = static_cast<T>(change);
+    } else {
+      const double m = beta1 * static_cast<double>(first[i]) + (1 - beta1) * g;
+      const double v = beta2 * static_cast<double>(second[i]) + (1 - beta2) * g * g;
+      first[i] = static_cast<T>(m);
+      second[i] = static_cast<T>(v);
+      change = m / bias1 / (sqrt_of(v / bias2) + epsilon);
+    }
+    if (apart) change += weight_decay * x;
+    parameters[i] = static_cast<T>(x - rate * change);
+  }
+};
+
+}  // namespace matapprox::cuda

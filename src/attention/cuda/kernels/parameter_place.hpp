@@ -1,0 +1,21 @@
+#pragma once
+
+#include "device/cuda/kernels/grid.hpp"
+
+namespace matapprox::cuda {
+
+/// Where a parameter lies in the block of all of them: rows x cols numbers, row-major.
+struct ParameterPlace {
+  Index offset = 0;
+  Index rows = 0;
+  Index cols = 0;
+  Index size() const { return rows * cols; }
+};
+
+/// Weight and bias of a linear map.
+struct LinearPlaces {
+  ParameterPlace weight;
+  ParameterPlace bias;
+};
+
+}  // namespace matapprox::cuda

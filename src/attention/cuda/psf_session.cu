@@ -1,0 +1,53 @@
+#include "attention/cuda/psf_session.hpp"
+#include "device/cuda/card_errors.hpp"
+#include "device/cuda/kernels/device_queue.hpp"
+
+namespace matapprox::cuda {
+namespace {
+
+/// The same for a model whose shape no card can take.
+template <class Body>
+auto in_training(const Body& body) {
+  try {
+    return on_card("training on a card", body);
+  } catch (const std::invalid_argument& error) {
+    throw NotAvailable(error.what());
+  }
+}
+
+class CardSession final : public PsfSession {
+ public:
+  CardSession(const PsfModelShape& model, const StepSettings& settings)
+      : session_(queue_, model, settings) {}
+  const PsfModelShape& model() const override { return session_.model(); }
+  void set(const float* parameters, const float* first, const float* second, Index steps) override {
+    in_training([&] { session_.set(parameters, first, second, steps); });
+  }
+  void get(float* parameters, float* first, float* second) override {
+    in_training([&] { session_.get(parameters, first, second); });
+  }
+  void upload(const HostBatch<float>& batch) override {
+    in_training([&] { session_.upload(batch); });
+  }
+  void take_step(double rate) override {
+    in_training([&] { session_.take_step(rate); });
+  }
+  StepStatus take_status() override {
+    return in_training([&] { return session_.take_status(); });
+  }
+
+ private:
+  DeviceQueue queue_;
+  PsfSessionOn<DeviceQueue> session_;
+};
+
+}  // namespace
+
+std::unique_ptr<PsfSession> make_card_session(const PsfModelShape& model,
+                                              const StepSettings& settings) {
+  return in_training([&]() -> std::unique_ptr<PsfSession> {
+    return std::make_unique<CardSession>(model, settings);
+  });
+}
+
+}  // namespace matapprox::cuda

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <memory>
+
+#include "attention/cuda/kernels/psf_training.hpp"
+
+namespace matapprox::cuda {
+
+/// A model in training in the memory of a card, without what only nvcc reads: PsfTraining behind
+/// virtual functions.
+class PsfSession {
+ public:
+  virtual ~PsfSession() = default;
+  virtual const PsfModelShape& model() const = 0;
+  /// Parameters and the optimiser's running means after `steps` steps.
+  virtual void set(const float* parameters,
+                   const float* first,
+                   const float* second,
+                   Index steps) = 0;
+  virtual void get(float* parameters, float* first, float* second) = 0;
+  virtual void upload(const HostBatch<float>& batch) = 0;
+  virtual void take_step(double rate) = 0;
+  /// Waits. The sums begin anew.
+  virtual StepStatus take_status() = 0;
+};
+
+/// On a queue, which has to outlive it.
+template <class Queue>
+class PsfSessionOn final : public PsfSession {
+ public:
+  PsfSessionOn(const Queue& queue, PsfModelShape model, StepSettings settings)
+      : training_(queue, std::move(model), std::move(settings)) {}
+  const PsfModelShape& model() const override { return training_.network().model(); }
+  void set(const float* parameters, const float* first, const float* second, Index steps) override {
+    training_.set_parameters(parameters);
+    training_.set_means(first, second, steps);
+    training_.set_status({});
+  }
+  void get(float* parameters, float* first, float* second) override {
+    training_.parameters(parameters);
+    training_.means(first, second);
+  }
+  void upload(const HostBatch<float>& batch) override { training_.upload(batch); }
+  void take_step(double rate) override { training_.take_step(rate); }
+  StepStatus take_status() override {
+    const StepStatus status = training_.status();
+    StepStatus next;
+    next.stopped = status.stopped;
+    training_.set_status(next);
+    return status;
+  }
+
+ private:
+  PsfTraining<float, Queue> training_;
+};
+
+/// On the first card. Throws NotAvailable where there is none, or this build has no CUDA.
+std::unique_ptr<PsfSession> make_card_session(const PsfModelShape& model,
+                                              const StepSettings& settings);
+
+}  // namespace matapprox::cuda

@@ -1,0 +1,33 @@
+#include "device/cuda/card_chord_fit.hpp"
+#include "device/cuda/device_blocks.hpp"
+#include "device/cuda/queue_chord_fit.hpp"
+
+namespace matapprox::cuda {
+namespace {
+
+class FitOnCard {
+ public:
+  template <class Body>
+  void operator()(const Body& body) const {
+    one_([&] { on_card("chord: the fit", body); });
+  }
+
+ private:
+  OneOnCard one_;
+};
+
+using DeviceChordFit = QueueChordFit<DeviceQueue, FitOnCard>;
+
+}  // namespace
+
+std::unique_ptr<CardChordFit> make_card_chord_fit(const ChordShape& shape,
+                                                  Index most_columns,
+                                                  const ChordSource& source) {
+  return on_card("chord: the fit", [&] {
+    auto blocks = std::make_shared<const DeviceChordFit::Blocks>();
+    return std::make_unique<DeviceChordFit>(
+        std::move(blocks), shape, most_columns, source, device_memory().free);
+  });
+}
+
+}  // namespace matapprox::cuda

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+
+#include "device/cuda/kernels/check.hpp"
+#include "matapprox/core/error.hpp"
+
+namespace matapprox::cuda {
+
+/// body(); an error of the card becomes NotAvailable, in words for who uses the program. `who` is
+/// what wanted the card.
+template <class Body>
+auto on_card(const std::string& who, const Body& body) {
+  try {
+    return body();
+  } catch (const DeviceError& error) {
+    std::string text = who + ": " + error.what();
+    if (error.out_of_memory())
+      text += "; the card has no room for it, --device cpu takes none there";
+    if (error.error() == cudaErrorNoKernelImageForDevice)
+      text += "; configure the build with -DCMAKE_CUDA_ARCHITECTURES for this card";
+    throw NotAvailable(text);
+  }
+}
+
+}  // namespace matapprox::cuda

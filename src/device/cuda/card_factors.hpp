@@ -1,0 +1,15 @@
+#pragma once
+
+#include <memory>
+
+#include "device/cuda/factor_chain.hpp"
+#include "device/cuda/kernels/device_queue.hpp"
+
+namespace matapprox::cuda {
+
+/// A factor whose products are those of cuSPARSE. Copies the numbers to the card; the queue must
+/// outlive it. Throws DeviceError, and NotAvailable if the library is missing.
+std::unique_ptr<CardFactor> make_sparse_factor(const DeviceQueue& queue,
+                                               const HostSparsePair& factor);
+
+}  // namespace matapprox::cuda

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cmath>
+
+#include "host_device.hpp"
+
+namespace matapprox::cuda {
+
+// Functions of one number by their names in C, which nvcc knows on both sides.
+
+MATAPPROX_HD inline float exp_of(float x) { return ::expf(x); }
+MATAPPROX_HD inline double exp_of(double x) { return ::exp(x); }
+MATAPPROX_HD inline float log_of(float x) { return ::logf(x); }
+MATAPPROX_HD inline double log_of(double x) { return ::log(x); }
+MATAPPROX_HD inline float erf_of(float x) { return ::erff(x); }
+MATAPPROX_HD inline double erf_of(double x) { return ::erf(x); }
+MATAPPROX_HD inline float sqrt_of(float x) { return ::sqrtf(x); }
+MATAPPROX_HD inline double sqrt_of(double x) { return ::sqrt(x); }
+
+/// Below every score.
+template <class T>
+MATAPPROX_HD constexpr T minus_infinity() {
+  return -static_cast<T>(__builtin_huge_val());
+}
+
+}  // namespace matapprox::cuda

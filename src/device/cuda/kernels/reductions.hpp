@@ -1,0 +1,237 @@
+#pragma once
+
+#include "functions.hpp"
+#include "scratch.hpp"
+#include "sums.hpp"
+#include "tiles.hpp"
+
+namespace matapprox::cuda {
+
+/// Sums are made of at most this many parts, which are then added in their order.
+inline constexpr Index kMostParts = 1024;
+
+/// What ColumnSums makes of the numbers of a column.
+struct AddUp {
+  template <class T>
+  static MATAPPROX_HD T start() {
+    return T(0);
+  }
+  template <class T>
+  static MATAPPROX_HD T join(T a, T b) {
+    return a + b;
+  }
+};
+struct TakeLargest {
+  template <class T>
+  static MATAPPROX_HD T start() {
+    return minus_infinity<T>();
+  }
+  template <class T>
+  static MATAPPROX_HD T join(T a, T b) {
+    return b > a ? b : a;
+  }
+};
+
+/// to[s][part][j] = the sum of from[s][i][j] (times that of `times`, unless null) over the rows i
+/// of a part of segment s that are tokens, or the largest of them; `from` is segments x rows x
+/// columns.
+///
+/// Neighbouring threads have neighbouring columns, a block of threads several rows at a time, and
+/// their sums are added in order.
+template <class T, class Join = AddUp>
+struct ColumnSums {
+  static constexpr int kThreads = 256;
+  static constexpr int kMostLanes = 32;
+
+  const T* from = nullptr;
+  const T* times = nullptr;
+  T* to = nullptr;
+  const std::uint8_t* mask = nullptr;
+  Index segments = 1;
+  Index rows = 0;  ///< of a segment
+  Index columns = 0;
+  Index part_rows = 0;
+  Index parts = 0;          ///< of a segment
+  Index column_blocks = 0;  ///< blocks of threads side by side
+  int lanes = 0;            ///< columns of such a block
+
+  static ColumnSums of(
+      const T* from, T* to, Index segments, Index rows, Index columns, Index part_rows) {
+    ColumnSums sums;
+    sums.from = from;
+    sums.to = to;
+    sums.segments = segments;
+    sums.rows = rows;
+    sums.columns = columns;
+    sums.part_rows = part_rows;
+    sums.parts = ceil_div(rows, part_rows);
+    sums.lanes = static_cast<int>(columns < kMostLanes ? columns : kMostLanes);
+    sums.column_blocks = ceil_div(columns, sums.lanes);
+    return sums;
+  }
+
+  struct Shared {
+    T sums[kThreads];
+  };
+  struct Local {};
+
+  Index blocks() const { return segments * parts * column_blocks; }
+  MATAPPROX_HD int steps(Place) const { return 1; }
+  MATAPPROX_HD void begin(Place, Local&) const {}
+  MATAPPROX_HD void end(Place, const Local&) const {}
+
+  MATAPPROX_HD void fill(Place place, int, Shared& shared, Local&) const {
+    const Index row_block = place.block / column_blocks;
+    const int own_row = place.thread / lanes;
+    const Index column =
+        (place.block - row_block * column_blocks) * lanes + (place.thread - own_row * lanes);
+    const int rows_at_a_time = kThreads / lanes;
+    if (own_row >= rows_at_a_time || column >= columns) return;
+    const Index segment = row_block / parts;
+    const Index begin = (row_block - segment * parts) * part_rows;
+    const Index end = begin + part_rows < rows ? begin + part_rows : rows;
+    T sum = Join::template start<T>();
+    for (Index i = begin + own_row; i < end; i += rows_at_a_time) {
+      const Index row = segment * rows + i;
+      if (!is_token(mask, row)) continue;
+      const Index at = row * columns + column;
+      sum = Join::join(sum, times == nullptr ? from[at] : from[at] * times[at]);
+    }
+    shared.sums[place.thread] = sum;
+  }
+
+  MATAPPROX_HD void use(Place place, int, Shared& shared, Local&) const {
+    const Index row_block = place.block / column_blocks;
+    const Index column = (place.block - row_block * column_blocks) * lanes + place.thread;
+    if (place.thread >= lanes || column >= columns) return;
+    T sum = Join::template start<T>();
+    for (int r = 0; r < kThreads / lanes; ++r)
+      sum = Join::join(sum, shared.sums[r * lanes + place.thread]);
+    to[row_block * columns + column] = sum;
+  }
+};
+
+/// to[part][i] = the sum of row i of `from` (rows x columns) over a part of its numbers, or of
+/// their squares. A block of threads adds up one part, in pairs at the end.
+template <class T, class Sum, bool kSquares>
+struct RowSums {
+  static constexpr int kThreads = 256;
+  using Pairs = BlockSum<kThreads, Sum>;
+  using Shared = typename Pairs::Shared;
+
+  const T* from = nullptr;
+  Sum* to = nullptr;
+  Index rows = 0;
+  Index columns = 0;
+  Index part_columns = 0;
+
+  struct Local {
+    Sum sum;
+  };
+
+  Index blocks() const { return ceil_div(columns, part_columns) * rows; }
+  MATAPPROX_HD int steps(Place) const { return Pairs::steps(); }
+  MATAPPROX_HD void begin(Place place, Local& local) const {
+    const Index part = place.block / rows;
+    const T* row = from + (place.block - part * rows) * columns;
+    const Index begin = part * part_columns;
+    const Index end = begin + part_columns < columns ? begin + part_columns : columns;
+    Sum sum = 0;
+    for (Index j = begin + place.thread; j < end; j += kThreads) {
+      const auto number = static_cast<Sum>(row[j]);
+      sum += kSquares ? number * number : number;
+    }
+    local.sum = sum;
+  }
+  MATAPPROX_HD void fill(Place place, int step, Shared& shared, Local& local) const {
+    Pairs::fill(place.thread, step, shared, local.sum);
+  }
+  MATAPPROX_HD void use(Place place, int step, Shared& shared, Local& local) const {
+    Pairs::use(place.thread, step, shared, local.sum);
+  }
+  MATAPPROX_HD void end(Place place, const Local& local) const {
+    if (place.thread == 0) to[place.block] = local.sum;
+  }
+};
+
+/// Rows, or columns, of a part: so many as are worth a block of threads, more where there would be
+/// more than kMostParts.
+inline Index part_of(Index size, Index least) {
+  const Index part = ceil_div(size, kMostParts);
+  return part < least ? least : part;
+}
+
+/// In one kernel, or in two where there is more than one part.
+template <class T, class Join, class Queue>
+void reduce_columns(Scratch<T, Queue>& scratch, ColumnSums<T, Join> kernel) {
+  if (kernel.parts > 1) {
+    T* sums = kernel.to;
+    kernel.to = scratch.take(kernel.segments * kernel.parts * kernel.columns);
+    scratch.queue().run(kernel);
+    kernel = ColumnSums<T, Join>::of(
+        kernel.to, sums, kernel.segments, kernel.parts, kernel.columns, kernel.parts);
+  }
+  scratch.queue().run(kernel);
+}
+
+inline constexpr Index kLeastRowsOfPart = 512;
+
+/// sums[s][j] = the sum over the rows i of segment s that are tokens (mask null: all) of
+/// from[s][i][j]; from: segments x rows x columns.
+template <class T, class Queue>
+void column_sums(Scratch<T, Queue>& scratch,
+                 const T* from,
+                 const std::uint8_t* mask,
+                 Index segments,
+                 Index rows,
+                 Index columns,
+                 T* sums) {
+  auto kernel =
+      ColumnSums<T>::of(from, sums, segments, rows, columns, part_of(rows, kLeastRowsOfPart));
+  kernel.mask = mask;
+  reduce_columns(scratch, kernel);
+}
+
+/// The largest of them; -inf where there is no token.
+template <class T, class Queue>
+void column_largest(Scratch<T, Queue>& scratch,
+                    const T* from,
+                    const std::uint8_t* mask,
+                    Index segments,
+                    Index rows,
+                    Index columns,
+                    T* largest) {
+  auto kernel = ColumnSums<T, TakeLargest>::of(
+      from, largest, segments, rows, columns, part_of(rows, kLeastRowsOfPart));
+  kernel.mask = mask;
+  reduce_columns(scratch, kernel);
+}
+
+/// The sums of from o times.
+template <class T, class Queue>
+void column_products(Scratch<T, Queue>& scratch,
+                     const T* from,
+                     const T* times,
+                     Index segments,
+                     Index rows,
+                     Index columns,
+                     T* sums) {
+  auto kernel =
+      ColumnSums<T>::of(from, sums, segments, rows, columns, part_of(rows, kLeastRowsOfPart));
+  kernel.times = times;
+  reduce_columns(scratch, kernel);
+}
+
+/// sums[i] = the sum of row i of `from`, rows x columns, or of its squares.
+template <bool kSquares = false, class T, class Sum, class Queue>
+void row_sums(Scratch<Sum, Queue>& scratch, const T* from, Index rows, Index columns, Sum* sums) {
+  constexpr Index kLeastColumns = 8192;
+  const Index part_columns = part_of(columns, kLeastColumns);
+  const Index parts = ceil_div(columns, part_columns);
+  RowSums<T, Sum, kSquares> kernel{from, sums, rows, columns, part_columns};
+  if (parts > 1) kernel.to = scratch.take(parts * rows);
+  scratch.queue().run(kernel);
+  if (parts > 1) scratch.queue().run(ColumnSums<Sum>::of(kernel.to, sums, 1, parts, rows, parts));
+}
+
+}  // namespace matapprox::cuda

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "chord_product.hpp"
+
+namespace matapprox::cuda {
+
+// Tokens of a batch: the rows of all samples one after the other, row-major, all samples of the
+// same length. A mask has one byte a row, 0 for padding; null: all rows are tokens.
+
+MATAPPROX_HD inline bool is_token(const std::uint8_t* mask, Index row) {
+  return mask == nullptr || mask[row] != 0;
+}
+
+/// op.template piece<kWidth>(row, column) for each piece of kWidth neighbouring columns.
+template <class Op, int kWidth>
+struct ForEachPiece {
+  static constexpr int kThreads = RowTiles::kThreads;
+  Op op;
+  RowTiles tiles;
+
+  Index blocks() const { return tiles.blocks(); }
+  MATAPPROX_HD void operator()(Place place) const {
+    Index row = 0;
+    Index lane = 0;
+    if (tiles.find(place, row, lane)) op.template piece<kWidth>(row, lane * kWidth);
+  }
+};
+
+/// body(std::integral_constant<int, width>) for the widest pieces that rows of `columns` numbers
+/// can be read in.
+template <class T, class Body>
+void with_width(Index columns, const Body& body) {
+  switch (widest<T>(columns)) {
+    case 4:
+      body(std::integral_constant<int, 4>{});
+      break;
+    case 2:
+      body(std::integral_constant<int, 2>{});
+      break;
+    default:
+      body(std::integral_constant<int, 1>{});
+  }
+}
+
+/// The operation on a block of rows x columns numbers without gaps, whose first one begins an array
+/// of the queue.
+template <class T, class Queue, class Op>
+void for_each_piece(const Queue& queue, Index rows, Index columns, const Op& op) {
+  if (rows == 0 || columns == 0) return;
+  with_width<T>(columns, [&](auto width) {
+    constexpr int kWidth = decltype(width)::value;
+    queue.run(ForEachPiece<Op, kWidth>{op, RowTiles::of(rows, columns, kWidth)});
+  });
+}
+
+}  // namespace matapprox::cuda

@@ -1,0 +1,234 @@
+#include "matapprox/io/hdf5_dataset.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "core/require.hpp"
+#include "core/stop_scope.hpp"
+#include "io/hdf5_handle.hpp"
+#include "kernels/gemm.hpp"
+
+namespace matapprox {
+
+namespace {
+
+/// Rows [row, row + rows) and columns [col, col + cols) of the dataset.
+struct Panel {
+  Index row = 0;
+  Index rows = 0;
+  Index col = 0;
+  Index cols = 0;
+};
+
+/// A run of indices that are read together: first .. last.
+struct Run {
+  Index first = 0;
+  Index last = 0;
+};
+
+/// Joins wanted indices that lie in the same or in neighbouring units (chunks) into runs. Reading
+/// what is between costs nothing, since the file is read by whole units.
+std::vector<Run> runs_of(std::span<const Index> wanted, Index unit) {
+  std::vector<Index> sorted(wanted.begin(), wanted.end());
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<Run> runs;
+  for (const Index index : sorted) {
+    if (!runs.empty() && index / unit - runs.back().last / unit <= 1) {
+      runs.back().last = index;
+    } else {
+      runs.push_back({index, index});
+    }
+  }
+  return runs;
+}
+
+/// How far to go at a time along `extent`: all of it if `limit` admits that, else whole units, at
+/// least one. All of it may begin within a unit, hence the unit on top.
+Index step(Index limit, Index extent, Index unit) {
+  return limit >= extent ? extent + unit : std::max(unit, limit / unit * unit);
+}
+
+/// Rows and columns of the pieces in which the file stores the dataset.
+std::pair<Index, Index> storage_unit(const hdf5::Handle& dataset, Index rows, Index cols) {
+  const hdf5::Quiet quiet;
+  const hdf5::Handle properties(H5Dget_create_plist(dataset.id()), H5Pclose);
+  std::array<hsize_t, 2> chunk{};
+  const bool chunked = properties && H5Pget_layout(properties.id()) == H5D_CHUNKED &&
+                       H5Pget_chunk(properties.id(), 2, chunk.data()) == 2;
+  // Contiguous: row after row.
+  if (!chunked) return {1, cols};
+  return {std::clamp<Index>(static_cast<Index>(chunk[0]), 1, rows),
+          std::clamp<Index>(static_cast<Index>(chunk[1]), 1, cols)};
+}
+
+}  // namespace
+
+/// The open file. Immutable; the reads of several threads take turns within hdf5::.
+struct Hdf5Operator::Dataset {
+  std::string name;  // "file.h5:/dataset", for messages
+  hdf5::Handle file;
+  hdf5::Handle dataset;
+  Index rows = 0;
+  Index cols = 0;
+  Index unit_rows = 1;
+  Index unit_cols = 1;
+
+  Dataset(const std::string& path, const std::string& dataset_name)
+      : name(fmt::format("{}:{}", path, dataset_name)) {
+    file = hdf5::open_file(path);
+    dataset = hdf5::open_dataset(file, dataset_name, path);
+    hdf5::require_real_numbers(dataset, name);
+    const std::vector<Index> extents = hdf5::shape(dataset);
+    if (extents.size() != 2 || extents[0] < 1 || extents[1] < 1) {
+      throw FileError(fmt::format("{}: {}; a matrix has two dimensions of at least 1",
+                                  name,
+                                  extents.size() == 2
+                                      ? fmt::format("{} x {} entries", extents[0], extents[1])
+                                      : fmt::format("{} dimensions", extents.size())));
+    }
+    rows = extents[0];
+    cols = extents[1];
+    std::tie(unit_rows, unit_cols) = storage_unit(dataset, rows, cols);
+  }
+  Dataset(const Dataset&) = delete;
+  Dataset& operator=(const Dataset&) = delete;
+
+  /// The panel, row-major: as a block it is the transpose, cols x rows.
+  void read(const Panel& panel, Matrix& transposed) const {
+    transposed.resize(panel.cols, panel.rows);
+    hdf5::read_block(
+        dataset, panel.row, panel.rows, panel.col, panel.cols, transposed.data(), name);
+    if (transposed.allFinite()) return;
+    for (Index i = 0; i < panel.rows; ++i) {
+      for (Index j = 0; j < panel.cols; ++j) {
+        if (std::isfinite(transposed(j, i))) continue;
+        throw NumericalError(fmt::format("{}: entry ({}, {}), counted from 0, is {}",
+                                         name,
+                                         panel.row + i,
+                                         panel.col + j,
+                                         transposed(j, i)));
+      }
+    }
+  }
+
+  /// Calls visit(panel, its transpose) for panels that cover `whole`, in a fixed order, each of
+  /// whole storage units and about `numbers` entries.
+  template <class Visit>
+  void for_each_panel(const Panel& whole, Index numbers, Visit visit) const {
+    const Index row_end = whole.row + whole.rows;
+    const Index col_end = whole.col + whole.cols;
+    // Whole rows where a row of chunks fits, else pieces of a row of chunks.
+    const Index height = step(numbers / whole.cols, whole.rows, unit_rows);
+    const Index width = step(numbers / std::min(height, whole.rows), whole.cols, unit_cols);
+    Matrix transposed;
+    for (Index row = whole.row, row_next = 0; row < row_end; row = row_next) {
+      row_next = std::min(row_end, row / unit_rows * unit_rows + height);
+      for (Index col = whole.col, col_next = 0; col < col_end; col = col_next) {
+        col_next = std::min(col_end, col / unit_cols * unit_cols + width);
+        const Panel panel{row, row_next - row, col, col_next - col};
+        stop_if_asked();
+        read(panel, transposed);
+        visit(panel, transposed);
+      }
+    }
+  }
+};
+
+Hdf5Operator::Hdf5Operator(const std::string& path, const std::string& dataset, Index panel_bytes)
+    : panel_numbers_(panel_bytes / bytes_per_value(Precision::kDouble)) {
+  require(panel_bytes >= 1, "hdf5: panels of {} bytes; at least 1 is needed", panel_bytes);
+  dataset_ = std::make_shared<const Dataset>(path, dataset);
+}
+
+Index Hdf5Operator::rows() const { return dataset_->rows; }
+Index Hdf5Operator::cols() const { return dataset_->cols; }
+
+Vector Hdf5Operator::diagonal() const {
+  const Index n = std::min(rows(), cols());
+  const Index side = std::min(dataset_->unit_rows, dataset_->unit_cols);
+  Vector result(n);
+  Matrix square;
+  for (Index i = 0; i < n; i += side) {
+    const Index size = std::min(side, n - i);
+    dataset_->read({i, size, i, size}, square);
+    result.segment(i, size) = square.diagonal();
+  }
+  return result;
+}
+
+Cost Hdf5Operator::cost() const {
+  const Index size = rows() * cols();
+  return {.stored_numbers = size,
+          .stored_bytes = size * bytes_per_value(Precision::kDouble),
+          .multiplications_per_apply = static_cast<double>(size),
+          .multiplications_per_column = 0};
+}
+
+std::string Hdf5Operator::description() const {
+  return fmt::format("HDF5 dataset {}, read in panels", dataset_->name);
+}
+
+void Hdf5Operator::do_apply(const ConstBlock& X, Block Y) const {
+  if (X.cols() == 0) return;
+  using kernels::Trans;
+  const auto add = [&](const Panel& panel, const Matrix& transposed) {
+    kernels::gemm(Trans::kYes,
+                  transposed,
+                  Trans::kNo,
+                  X.middleRows(panel.col, panel.cols),
+                  Y.middleRows(panel.row, panel.rows),
+                  1.0,
+                  panel.col == 0 ? 0.0 : 1.0);
+  };
+  dataset_->for_each_panel({0, rows(), 0, cols()}, panel_numbers_, add);
+}
+
+void Hdf5Operator::do_apply_transpose(const ConstBlock& X, Block Y) const {
+  if (X.cols() == 0) return;
+  using kernels::Trans;
+  const auto add = [&](const Panel& panel, const Matrix& transposed) {
+    kernels::gemm(Trans::kNo,
+                  transposed,
+                  Trans::kNo,
+                  X.middleRows(panel.row, panel.rows),
+                  Y.middleRows(panel.col, panel.cols),
+                  1.0,
+                  panel.row == 0 ? 0.0 : 1.0);
+  };
+  dataset_->for_each_panel({0, rows(), 0, cols()}, panel_numbers_, add);
+}
+
+void Hdf5Operator::do_columns_at(std::span<const Index> J, Block Y) const {
+  // Contiguous rows are read by blocks of the file system, not entry by entry.
+  constexpr Index kBlockNumbers = 512;
+  for (const Run& run : runs_of(J, std::min(dataset_->unit_cols, kBlockNumbers))) {
+    const Panel whole{0, rows(), run.first, run.last - run.first + 1};
+    dataset_->for_each_panel(whole, panel_numbers_, [&](const Panel& panel, const Matrix& entries) {
+      for (Index k = 0; k < Y.cols(); ++k) {
+        const Index j = J[static_cast<std::size_t>(k)] - panel.col;
+        if (j < 0 || j >= panel.cols) continue;
+        Y.col(k).segment(panel.row, panel.rows) = entries.row(j).transpose();
+      }
+    });
+  }
+}
+
+void Hdf5Operator::do_rows_at(std::span<const Index> I, Block Y) const {
+  for (const Run& run : runs_of(I, dataset_->unit_rows)) {
+    const Panel whole{run.first, run.last - run.first + 1, 0, cols()};
+    dataset_->for_each_panel(whole, panel_numbers_, [&](const Panel& panel, const Matrix& entries) {
+      for (Index k = 0; k < Y.cols(); ++k) {
+        const Index i = I[static_cast<std::size_t>(k)] - panel.row;
+        if (i < 0 || i >= panel.rows) continue;
+        Y.col(k).segment(panel.col, panel.cols) = entries.col(i);
+      }
+    });
+  }
+}
+
+}  // namespace matapprox

@@ -1,0 +1,104 @@
+#include "measure/estimate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/require.hpp"
+#include "core/student.hpp"
+#include "matapprox/core/random.hpp"
+#include "matapprox/core/threads.hpp"
+#include "measure/panel_norm.hpp"
+
+namespace matapprox::report {
+namespace {
+
+/// Probes at a time: 64, or what keeps a block near 128 MB. Depends on the shape only, so that the
+/// result does not depend on the machine.
+Index block_width(Index m, Index n) {
+  const auto longest = std::max<Index>({m, n, 1});
+  return std::clamp<Index>((Index{1} << 24) / longest, 4, 64);
+}
+
+NormEstimate from_samples(const std::vector<double>& norms) {
+  const double largest = *std::max_element(norms.begin(), norms.end());
+  if (largest == 0) return {};
+  const auto count = static_cast<double>(norms.size());
+  double mean = 0;
+  for (const double norm : norms) mean += (norm / largest) * (norm / largest) / count;
+  double variance = 0;
+  for (const double norm : norms) {
+    const double deviation = (norm / largest) * (norm / largest) - mean;
+    variance += deviation * deviation / (count - 1);
+  }
+  // The interval of log(mean) by the delta method, halved by the square root.
+  const double half_width = student_quantile(static_cast<Index>(norms.size()) - 1) *
+                            std::sqrt(variance / count) / mean / 2;
+  const double norm = largest * std::sqrt(mean);
+  return {norm, {norm * std::exp(-half_width), norm * std::exp(half_width)}};
+}
+
+}  // namespace
+
+NormEstimate estimate_norm(Index m,
+                           Index n,
+                           const MeasureOptions& options,
+                           const std::function<Matrix(const Matrix&)>& product,
+                           const std::function<void()>& between_blocks) {
+  require(
+      options.probes >= 8, "measure: {} probes are too few, at least 8 are needed", options.probes);
+  const Index width = block_width(m, n);
+  std::vector<double> norms;
+  for (Index first = 0; first < options.probes; first += width) {
+    between_blocks();
+    Matrix W(n, std::min(width, options.probes - first));
+    fill_normal(options.seed, RandomStream::kMeasure, W, 0, first);
+    const Matrix image = product(W);
+    for (Index j = 0; j < image.cols(); ++j) norms.push_back(panel_norm(image.col(j)));
+  }
+  return from_samples(norms);
+}
+
+bool makes_entries(const LinearOperator& A) { return A.cost().multiplications_per_column > 0; }
+
+ColumnSample draw_columns(Index n, Index count, std::uint64_t seed, const Vector& weights) {
+  const double total = weights.size() == 0 ? 0.0 : weights.sum();
+  const auto probability = [&](Index j) {
+    const double uniform = 1.0 / static_cast<double>(n);
+    return total > 0 ? 0.5 * uniform + 0.5 * (weights(j) / total) : uniform;
+  };
+  ColumnSample sample;
+  double below = 0;  // the probability of all columns before `column`
+  Index column = 0;
+  for (Index t = 0; t < count; ++t) {
+    const double u = random_uniform(seed, RandomStream::kMeasureColumns, 0, t);
+    const double target = (static_cast<double>(t) + u) / static_cast<double>(count);
+    while (column + 1 < n && below + probability(column) <= target) below += probability(column++);
+    sample.columns.push_back(column);
+    sample.probabilities.push_back(probability(column));
+  }
+  return sample;
+}
+
+NormEstimate estimate_norm(const ColumnSample& sample,
+                           const std::function<Matrix(std::span<const Index>)>& columns) {
+  const auto count = static_cast<Index>(sample.columns.size());
+  std::vector<double> norms(sample.columns.size());
+  parallel_for((count + kPanelColumns - 1) / kPanelColumns, [&](Index panel) {
+    const Index first = panel * kPanelColumns;
+    const Index width = std::min(kPanelColumns, count - first);
+    const Matrix D = columns({sample.columns.data() + first, static_cast<std::size_t>(width)});
+    for (Index k = 0; k < width; ++k) {
+      const auto t = static_cast<std::size_t>(first + k);
+      norms[t] = panel_norm(D.col(k)) / std::sqrt(sample.probabilities[t]);
+    }
+  });
+  return from_samples(norms);
+}
+
+Index sample_size(Index n, double work, double limit) {
+  const double affordable = std::clamp(limit / std::max(work, 1.0), 64.0, 1024.0);
+  return std::min(n, static_cast<Index>(affordable));
+}
+
+}  // namespace matapprox::report

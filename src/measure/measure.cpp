@@ -1,0 +1,310 @@
+#include "matapprox/measure/measure.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "core/require.hpp"
+#include "core/stop_scope.hpp"
+#include "matapprox/core/error.hpp"
+#include "matapprox/core/random.hpp"
+#include "matapprox/core/threads.hpp"
+#include "measure/estimate.hpp"
+#include "measure/panel_norm.hpp"
+
+namespace matapprox {
+namespace {
+
+using report::kPanelColumns;
+
+/// A product with one vector reads a stored matrix once, which takes as long as this many
+/// multiplications with each of its entries.
+constexpr double kReadingEntries = 16;
+
+double apply_cost(const LinearOperator& A, const LinearOperator& B) {
+  return A.cost().multiplications_per_apply + B.cost().multiplications_per_apply;
+}
+
+/// Tells control.progress, from any thread but one at a time, how many panels are done.
+class PanelProgress {
+ public:
+  PanelProgress(const RunControl& control, Index panels) : control_(control), panels_(panels) {}
+  void panel_done() {
+    const Index done = ++done_;
+    if (!control_.progress) return;
+    const std::unique_lock turn(mutex_, std::try_to_lock);
+    if (turn) control_.progress({0, -1, static_cast<double>(done) / static_cast<double>(panels_)});
+  }
+
+ private:
+  const RunControl& control_;
+  Index panels_;
+  std::atomic<Index> done_{0};
+  std::mutex mutex_;
+};
+
+/// Multiplications of the exact error: all columns of both, and one square per entry.
+double exact_cost(const LinearOperator& A, const LinearOperator& B) {
+  const double per_column = A.cost().multiplications_per_column +
+                            B.cost().multiplications_per_column + static_cast<double>(A.rows());
+  return per_column * static_cast<double>(A.cols());
+}
+
+/// |(A - B)(:, J)|_F in one pass over both panels where the squares stay well inside the range of
+/// doubles: then they have the digits that scaled ones have.
+/// `norm_of_A`, if wanted, is |A(:, J)|_F.
+double residual_norm(const LinearOperator& A,
+                     const LinearOperator& B,
+                     std::span<const Index> J,
+                     double* norm_of_A) {
+  Matrix difference = A.columns_at(J);
+  if (norm_of_A != nullptr) *norm_of_A = report::panel_norm(difference);
+  const Matrix approximation = B.columns_at(J);
+  const double squares = (difference - approximation).array().square().sum();
+  if (squares > 1e-200 && squares < 1e200) return std::sqrt(squares);
+  report::refuse_nonfinite(A, difference);
+  report::refuse_nonfinite(B, approximation);
+  difference -= approximation;
+  return report::panel_norm(difference);
+}
+
+struct ExactNorms {
+  double error = 0;
+  double norm_of_A = 0;  ///< 0 unless wanted
+};
+
+ExactNorms exact_norms(const LinearOperator& A,
+                       const LinearOperator& B,
+                       bool wants_norm_of_A,
+                       const RunControl& control) {
+  const Index panels = (A.cols() + kPanelColumns - 1) / kPanelColumns;
+  std::vector<double> norms(static_cast<std::size_t>(panels));
+  std::vector<double> norms_of_A(wants_norm_of_A ? norms.size() : 0);
+  PanelProgress progress(control, panels);
+  parallel_for(panels, [&](Index p) {
+    control.throw_if_stopped("measure");
+    const Index first = p * kPanelColumns;
+    const auto J = index_range(first, std::min(kPanelColumns, A.cols() - first));
+    const auto at = static_cast<std::size_t>(p);
+    norms[at] = residual_norm(A, B, J, wants_norm_of_A ? &norms_of_A[at] : nullptr);
+    progress.panel_done();
+  });
+  return {report::combined_norm(norms), report::combined_norm(norms_of_A)};
+}
+
+/// (A - B) X, with NaN and Inf refused.
+Matrix difference_product(const LinearOperator& A, const LinearOperator& B, const Matrix& X) {
+  Matrix image = A.apply(X);
+  report::refuse_nonfinite(A, image);
+  const Matrix other = B.apply(X);
+  report::refuse_nonfinite(B, other);
+  image -= other;
+  return image;
+}
+
+/// Within options.exact_limit; with kQuick, 0 where that is too few to be of use.
+Index affordable_iterations(const LinearOperator& A,
+                            const LinearOperator& B,
+                            const MeasureOptions& options) {
+  constexpr Index kFewest = 3;
+  const bool quick = options.effort == MeasureEffort::kQuick;
+  const double per_iteration = 2 * apply_cost(A, B) * (quick ? kReadingEntries : 1) + 1;
+  const double limit = quick ? options.exact_limit / 3 : options.exact_limit;
+  const double affordable = std::min(limit / per_iteration, 1e9);
+  const auto iterations = static_cast<Index>(quick ? affordable : std::max(affordable, 2.0));
+  if (quick && iterations < std::min(kFewest, options.spectral_iterations)) return 0;
+  return std::min(options.spectral_iterations, iterations);
+}
+
+/// Power iteration on (A - B)^T (A - B): |D v| for unit v grows towards |D|_2 and never passes it.
+double spectral_lower_bound(const LinearOperator& A,
+                            const LinearOperator& B,
+                            Index iterations,
+                            const MeasureOptions& options,
+                            const RunControl& control) {
+  Matrix v = random_normal_matrix(options.seed, RandomStream::kMeasure, A.cols(), 1);
+  double bound = 0;
+  for (Index iteration = 0; iteration < iterations; ++iteration) {
+    control.throw_if_stopped("measure");
+    const double length = report::panel_norm(v);
+    if (length == 0) break;
+    v /= length;
+    Matrix image = difference_product(A, B, v);
+    const double previous = bound;
+    const double forward = report::panel_norm(image);
+    bound = std::max(bound, forward);
+    if (forward == 0 || !std::isfinite(forward)) break;
+    image /= forward;
+    v = A.apply_transpose(image) - B.apply_transpose(image);
+    // The bound stands where what follows from it is beyond the range of doubles.
+    if (!v.allFinite()) break;
+    bound = std::max(bound, report::panel_norm(v));
+    if (bound - previous <= 1e-5 * bound) break;
+  }
+  return bound;
+}
+
+std::optional<double> relative_to(double norm, double error) {
+  if (norm > 0) return error / norm;
+  if (error == 0) return 0.0;
+  return std::nullopt;
+}
+
+/// Throws NumericalError if an error is not finite, which is none: the entries of both matrices
+/// are finite, so their difference or its norm leaves the range of doubles.
+void require_finite_error(const Measurement& result) {
+  const auto check = [](double value, const char* what) {
+    if (std::isfinite(value)) return;
+    throw NumericalError(fmt::format("measure: {} is beyond the range of doubles", what));
+  };
+  check(result.error_frobenius, "|A - B|_F");
+  if (result.error_interval) check(result.error_interval->second, "the interval of |A - B|_F");
+  check(result.relative_error.value_or(0), "|A - B|_F / |A|_F");
+  check(result.spectral_error_lower.value_or(0), "|A - B|_2");
+}
+
+/// |A(j, j) - B(j, j)|, or nothing where that takes more than the options allow.
+Vector residual_diagonal(const LinearOperator& A,
+                         const LinearOperator& B,
+                         const MeasureOptions& options) {
+  const double a = A.cost().multiplications_for_diagonal;
+  const double b = B.cost().multiplications_for_diagonal;
+  if (A.rows() != A.cols() || a < 0 || b < 0 || a + b > options.exact_limit) return {};
+  return (A.diagonal() - B.diagonal()).cwiseAbs();
+}
+
+void set_estimate(Measurement& result,
+                  const report::NormEstimate& estimate,
+                  ErrorBasis basis,
+                  Index samples) {
+  result.error_frobenius = estimate.norm;
+  result.error_interval = estimate.interval;
+  result.error_is_exact = false;
+  result.error_basis = basis;
+  result.error_samples = samples;
+}
+
+/// From columns drawn at random, about options.exact_limit multiplications.
+void estimate_by_columns(const LinearOperator& A,
+                         const LinearOperator& B,
+                         const MeasureOptions& options,
+                         const RunControl& control,
+                         Measurement& result) {
+  const double per_column = exact_cost(A, B) / static_cast<double>(A.cols());
+  const Index count = report::sample_size(A.cols(), per_column, options.exact_limit / 4);
+  const report::ColumnSample sample =
+      report::draw_columns(A.cols(), count, options.seed, residual_diagonal(A, B, options));
+  PanelProgress progress(control, (count + kPanelColumns - 1) / kPanelColumns);
+  const auto columns = [&](std::span<const Index> J) {
+    control.throw_if_stopped("measure");
+    Matrix difference = A.columns_at(J);
+    report::refuse_nonfinite(A, difference);
+    const Matrix approximation = B.columns_at(J);
+    report::refuse_nonfinite(B, approximation);
+    difference -= approximation;
+    progress.panel_done();
+    return difference;
+  };
+  set_estimate(result, report::estimate_norm(sample, columns), ErrorBasis::kColumns, count);
+}
+
+void estimate_by_vectors(const LinearOperator& A,
+                         const LinearOperator& B,
+                         const MeasureOptions& options,
+                         const RunControl& control,
+                         Measurement& result) {
+  Index done = 0;
+  const auto product = [&](const Matrix& W) {
+    Matrix image = difference_product(A, B, W);
+    done += W.cols();
+    if (control.progress) {
+      control.progress({0, -1, static_cast<double>(done) / static_cast<double>(options.probes)});
+    }
+    return image;
+  };
+  const report::NormEstimate estimate = report::estimate_norm(
+      A.rows(), A.cols(), options, product, [&] { control.throw_if_stopped("measure"); });
+  set_estimate(result, estimate, ErrorBasis::kVectors, options.probes);
+}
+
+/// The least that a matrix of any size is given: 0.1 s or so.
+constexpr double kAlwaysAffordable = 5e9;
+
+}  // namespace
+
+MeasureOptions within_fit(MeasureOptions options, double fit_multiplications) {
+  if (options.effort == MeasureEffort::kFull) return options;
+  options.exact_limit =
+      std::min(options.exact_limit, std::max(fit_multiplications, kAlwaysAffordable));
+  return options;
+}
+
+double time_product(const LinearOperator& B, Index columns, double seconds) {
+  using Clock = std::chrono::steady_clock;
+  const Matrix X = random_normal_matrix(1, RandomStream::kMeasure, B.cols(), columns);
+  const auto once = [&] {
+    const auto start = Clock::now();
+    const Matrix Y = B.apply(X);
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  };
+  const double first = once();
+  if (first > 3 * seconds) return first;
+  std::vector<double> times;
+  double total = 0;
+  while (times.size() < 3 || (total < seconds && times.size() < 101)) {
+    times.push_back(once());
+    total += times.back();
+  }
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
+}
+
+Measurement measure(const LinearOperator& A,
+                    const LinearOperator& B,
+                    const MatrixFacts& facts,
+                    const MeasureOptions& options,
+                    const RunControl& control) {
+  require(A.rows() == B.rows() && A.cols() == B.cols(),
+          "measure: the matrix is {} x {}, the approximation {} x {}",
+          A.rows(),
+          A.cols(),
+          B.rows(),
+          B.cols());
+  require(options.effort != MeasureEffort::kNone, "measure: the effort is none");
+  const StopScope scope(control, "measure");
+  const bool quick = options.effort == MeasureEffort::kQuick;
+  double norm = facts.frobenius_norm;
+  Measurement result;
+  if (options.always_exact || exact_cost(A, B) < options.exact_limit) {
+    // An exact error over an estimated norm would not be the exact relative error that it is shown
+    // as.
+    const ExactNorms norms = exact_norms(A, B, !facts.norm_is_exact, control);
+    result.error_frobenius = norms.error;
+    if (!facts.norm_is_exact) norm = norms.norm_of_A;
+  } else if (quick && report::makes_entries(A) &&
+             static_cast<double>(options.probes) * apply_cost(A, B) > options.exact_limit) {
+    estimate_by_columns(A, B, options, control, result);
+  } else {
+    estimate_by_vectors(A, B, options, control, result);
+  }
+  result.relative_error = relative_to(norm, result.error_frobenius);
+  result.worse_than_zero = result.error_frobenius > norm;
+  if (const Index iterations = affordable_iterations(A, B, options); iterations > 0)
+    result.spectral_error_lower = spectral_lower_bound(A, B, iterations, options, control);
+  require_finite_error(result);
+  if (options.time_products) {
+    const double seconds = quick ? 0.05 : 0.3;
+    result.apply_seconds_1 = time_product(B, 1, seconds);
+    result.apply_seconds_64 = time_product(B, 64, seconds);
+  }
+  return result;
+}
+
+}  // namespace matapprox

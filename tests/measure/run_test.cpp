@@ -1,0 +1,185 @@
+#include "matapprox/measure/run.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "matapprox/core/error.hpp"
+#include "matapprox/operators/dense.hpp"
+#include "support/conversions.hpp"
+#include "support/known_spectrum.hpp"
+
+namespace matapprox {
+namespace {
+
+using testing::HasSubstr;
+
+// Keeps the first `rank` diagonal entries of a diagonal matrix: a method whose error is known.
+struct FirstEntriesOptions {
+  Index rank = 1;
+  void visit(OptionVisitor& v) { v.visit("rank", rank, "entries to keep"); }
+};
+
+std::vector<OptionText> first_entries_options() { return list_options(FirstEntriesOptions{}); }
+
+FirstEntriesOptions chosen_from(const NamedOptions& options) {
+  FirstEntriesOptions chosen;
+  for (const auto& [name, value] : options) {
+    OptionSetter setter(name, value);
+    chosen.visit(setter);
+  }
+  return chosen;
+}
+
+void read_first_entries(const NamedOptions& options) { chosen_from(options); }
+
+Approximation first_entries(const LinearOperator& A,
+                            const NamedOptions& options,
+                            const RunControl& control) {
+  control.throw_if_stopped("first_entries");
+  const FirstEntriesOptions chosen = chosen_from(options);
+  Vector diagonal = A.apply(Matrix::Identity(A.cols(), A.cols())).diagonal();
+  diagonal.tail(A.cols() - chosen.rank).setZero();
+  Summary summary;
+  summary.method = "first_entries";
+  summary.rank = chosen.rank;
+  summary.options = list_options(chosen);
+  return {{make_factor("D", diagonal)}, summary};
+}
+
+const Method kFirstEntries{"first_entries",
+                           "keeps diagonal entries",
+                           first_entries_options,
+                           read_first_entries,
+                           first_entries};
+
+/// diag(1, 1/2, 1/4, ...): keeping k entries leaves a relative error of 2^-k, nearly.
+DenseOperator halving(Index n) {
+  Vector d(n);
+  for (Index i = 0; i < n; ++i) d(i) = std::ldexp(1.0, -static_cast<int>(i));
+  return DenseOperator(Matrix(d.asDiagonal()));
+}
+
+TEST(Run, SaysWhereFloatsCostMoreThanTheirRounding) {
+  const Vector sigma =
+      Vector::LinSpaced(100, 0, 99).unaryExpr([](double i) { return std::pow(0.8, i); });
+  const DenseOperator A(test::with_singular_values(100, 100, sigma));
+  const auto fitted = [&](const char* method, Precision precision) {
+    return run(find_method(method), A, {{"rank", "60"}}, precision).approximation;
+  };
+  const Approximation doubles = fitted("cur", Precision::kDouble);
+  const Approximation floats = fitted("cur", Precision::kFloat);
+  const double moved =
+      (test::dense_of(floats) - test::dense_of(doubles)).norm() / test::dense_of(doubles).norm();
+  EXPECT_GT(moved, 1e-5);
+  EXPECT_THAT(floats.summary.message, HasSubstr("storing floats moves the product by"));
+  EXPECT_THAT(doubles.summary.message, testing::Not(HasSubstr("floats")));
+  EXPECT_THAT(fitted("truncated_svd", Precision::kFloat).summary.message,
+              testing::Not(HasSubstr("floats")));
+}
+
+TEST(Run, CountsPassesAndTime) {
+  const DenseOperator A = halving(8);
+  const RunResult result = run(kFirstEntries, A, {{"rank", "3"}});
+  EXPECT_EQ(result.approximation.summary.rank, 3);
+  EXPECT_DOUBLE_EQ(result.passes, 1);
+  EXPECT_GT(result.fit_seconds, 0);
+  EXPECT_GE(result.peak_memory_bytes, 0);
+}
+
+TEST(Run, RoundsToThePrecision) {
+  const DenseOperator A(Matrix::Constant(1, 1, 0.1));
+  const RunResult exact = run(kFirstEntries, A, {{"rank", "1"}});
+  const RunResult rounded = run(kFirstEntries, A, {{"rank", "1"}}, Precision::kFloat);
+  const Matrix one = Matrix::Ones(1, 1);
+  EXPECT_EQ(exact.approximation.apply(one)(0, 0), 0.1);
+  EXPECT_EQ(rounded.approximation.apply(one)(0, 0), static_cast<double>(0.1F));
+  EXPECT_EQ(rounded.approximation.precision(), Precision::kFloat);
+  EXPECT_EQ(rounded.approximation.storage().bytes, 4);
+}
+
+TEST(Run, TargetErrorFindsTheLeastRank) {
+  const DenseOperator A = halving(40);
+  for (const Index expected : {1, 2, 3, 4, 7, 8, 9, 20, 33}) {
+    RunControl control;
+    control.target_error = 1.01 * std::ldexp(1.0, -static_cast<int>(expected));
+    const Approximation found =
+        run(kFirstEntries, A, {}, Precision::kDouble, control).approximation;
+    EXPECT_EQ(found.summary.rank, expected);
+    EXPECT_EQ(found.summary.termination, Termination::kTargetReached);
+  }
+}
+
+TEST(Run, TargetErrorOutOfReachSaysSo) {
+  const DenseOperator A(Matrix::Ones(6, 6));  // all off-diagonal mass is lost at any rank
+  RunControl control;
+  control.target_error = 0.1;
+  const Approximation found = run(kFirstEntries, A, {}, Precision::kDouble, control).approximation;
+  EXPECT_EQ(found.summary.rank, 6);
+  EXPECT_THAT(found.summary.message, HasSubstr("target error 0.1 not reached"));
+  EXPECT_NE(found.summary.termination, Termination::kTargetReached);
+}
+
+TEST(Run, AGivenRankWinsOverTheTarget) {
+  RunControl control;
+  control.target_error = 1e-3;
+  const Approximation found =
+      run(kFirstEntries, halving(20), {{"rank", "2"}}, Precision::kDouble, control).approximation;
+  EXPECT_EQ(found.summary.rank, 2);
+}
+
+TEST(Run, StoppedSearchReturnsWhatItHas) {
+  const DenseOperator A = halving(40);
+  std::atomic<bool> stop{false};
+  RunControl control;
+  control.stop = &stop;
+  control.target_error = 1e-8;
+  static std::atomic<bool>* stop_at_four = nullptr;
+  stop_at_four = &stop;
+  const Method stopping{
+      "stopping",
+      "stops the search at rank 4",
+      first_entries_options,
+      read_first_entries,
+      [](const LinearOperator& matrix, const NamedOptions& options, const RunControl& inner) {
+        Approximation result = first_entries(matrix, options, inner);
+        if (result.summary.rank == 4) stop_at_four->store(true);
+        return result;
+      }};
+  const Approximation found = run(stopping, A, {}, Precision::kDouble, control).approximation;
+  EXPECT_EQ(found.summary.rank, 4);
+  EXPECT_EQ(found.summary.termination, Termination::kInterrupted);
+  EXPECT_THAT(found.summary.message, HasSubstr("cut short"));
+}
+
+TEST(Run, PassesOnWhatTheMethodThrows) {
+  std::atomic<bool> stop{true};
+  RunControl control;
+  control.stop = &stop;
+  EXPECT_THROW(run(kFirstEntries, halving(4), {}, Precision::kDouble, control), Interrupted);
+  EXPECT_THROW(run(kFirstEntries, halving(4), {{"rank", "two"}}), InvalidArgument);
+}
+
+TEST(OptionValue, IsEmptyIfAbsent) {
+  const NamedOptions options{{"rank", "3"}};
+  EXPECT_EQ(option_value(options, "rank"), "3");
+  EXPECT_EQ(option_value(options, "seed"), "");
+}
+
+/// diag(1, value) as a method's result.
+Approximation with_value(double value) {
+  Summary summary;
+  summary.method = "fixed";
+  return Approximation({make_factor("D", Vector{{1.0, value}})}, std::move(summary));
+}
+
+TEST(Run, RefusesFactorsThatAreNotFinite) {
+  const DenseOperator A(Matrix::Identity(2, 2));
+  for (const double value : {std::nan(""), HUGE_VAL}) {
+    const Fit fit = [&](const LinearOperator&, const RunControl&) { return with_value(value); };
+    EXPECT_THAT([&] { run(fit, A); },
+                testing::ThrowsMessage<NumericalError>(HasSubstr("factor D of the result")));
+  }
+}
+
+}  // namespace
+}  // namespace matapprox
