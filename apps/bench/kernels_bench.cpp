@@ -10,6 +10,7 @@
 #include "kernels/gemm.hpp"
 #include "kernels/lapack.hpp"
 #include "kernels/sparse.hpp"
+#include "matapprox/kernels/blas.hpp"
 
 namespace matapprox::kernels {
 namespace {

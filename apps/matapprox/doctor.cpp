@@ -18,6 +18,7 @@
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/device/placement.hpp"
+#include "matapprox/kernels/blas.hpp"
 #include "matapprox/operators/inverse.hpp"
 #include "report/build_info.hpp"
 
@@ -34,7 +35,7 @@ struct Findings {
   double own_gflops = 0;      ///< ours, one thread
   double own_gflops_all = 0;  ///< ours, all threads
   double bandwidth_gb = 0;    ///< triad, all threads
-  kernels::BlasInfo blas;
+  BlasInfo blas;
   bool has_suitesparse = false;
   std::string no_card;  ///< why there is none; empty if there is one
   std::optional<CardInfo> card;
@@ -113,7 +114,7 @@ void examine_card(Findings& findings) {
 
 Findings examine() {
   Findings findings;
-  findings.blas = kernels::blas_info();
+  findings.blas = blas_info();
   measure_products(findings);
   measure_bandwidth(findings);
   findings.has_suitesparse = suitesparse_works();

@@ -4,8 +4,9 @@
 #include "command_line/command_line.hpp"
 #include "command_line/invocation.hpp"
 #include "command_line/process.hpp"
+#include "command_line/sandbox.hpp"
 #include "commands.hpp"
-#include "kernels/lapack.hpp"
+#include "matapprox/kernels/blas.hpp"
 #include "report/build_info.hpp"
 
 int main(int argc, char** argv) {
@@ -36,7 +37,8 @@ int main(int argc, char** argv) {
     app::add_doctor(program);
     // `attention` is here for --help alone: another program parses what comes after it.
     if (line.named_command(argc, argv) == "attention") app::start_attention_program("attention");
-    kernels::configure_blas();
+    configure_blas();
+    set_read_guard([](const TrialRead& trial) { app::sandboxed_read(trial); });
     return line.run(argc, argv);
   });
 }

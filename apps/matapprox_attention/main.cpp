@@ -1,8 +1,9 @@
 #include "command_line/command_line.hpp"
 #include "command_line/invocation.hpp"
 #include "command_line/process.hpp"
+#include "command_line/sandbox.hpp"
 #include "commands.hpp"
-#include "kernels/lapack.hpp"
+#include "matapprox/kernels/blas.hpp"
 #include "report/build_info.hpp"
 
 namespace {
@@ -31,7 +32,8 @@ void add_attention(const matapprox::app::Command& program) {
 int main(int argc, char** argv) {
   using namespace matapprox;
   return app::run_process(argv, [&] {
-    kernels::configure_blas();
+    configure_blas();
+    set_read_guard([](const TrialRead& trial) { app::sandboxed_read(trial); });
     app::keep_invocation(argc, argv);
     app::CommandLine line(
         "matapprox",

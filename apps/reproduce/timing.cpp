@@ -15,6 +15,7 @@
 #include "kernels/lapack.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/kernels/blas.hpp"
 #include "report/json.hpp"
 #include "reproduce/paper_tables.hpp"
 
@@ -151,7 +152,7 @@ void add_gemm(std::vector<Candidate>& candidates, int threads) {
     kernels::gemm(kernels::Trans::kNo, data->A, kernels::Trans::kNo, data->B, data->C);
   }));
   if (threads > 1) return;
-  kernel.name = "dgemm, " + kernels::blas_info().library;
+  kernel.name = "dgemm, " + blas_info().library;
   candidates.push_back(
       candidate(kernel, [data] { kernels::blas_gemm(data->A, data->B, data->C); }));
 }

@@ -102,6 +102,10 @@ void add_mechanism(const Mechanism& mechanism,
   added().push_back({mechanism, in_float, in_double});
 }
 
+bool remove_mechanism(std::string_view name) {
+  return std::erase_if(added(), [&](const Added& a) { return a.mechanism.name == name; }) > 0;
+}
+
 template <class T>
 std::unique_ptr<Attention<T>> make_attention(std::string_view name,
                                              ParameterList& list,

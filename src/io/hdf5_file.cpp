@@ -12,7 +12,7 @@
 #include "io/file_numbers.hpp"
 #include "io/hdf5_output.hpp"
 #include "io/hdf5_values.hpp"
-#include "io/isolated.hpp"
+#include "io/trial_read.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
 
@@ -138,7 +138,8 @@ class SharedRows {
   void* memory_ = nullptr;
 };
 
-/// All entries through libhdf5, which decompresses and converts them: in a child process, once.
+/// All entries through libhdf5, which decompresses and converts them: in the trial, which may be in
+/// a child process, and only once.
 Matrix read_through_library(const std::string& path, const Hdf5DatasetInfo& info) {
   const std::string what = label(path, info.dataset);
   const SharedRows rows(info.rows, info.cols, what);
@@ -152,7 +153,7 @@ Matrix read_through_library(const std::string& path, const Hdf5DatasetInfo& info
       hdf5::read_block(dataset, first, count, 0, info.cols, rows.data() + first * info.cols, what);
     }
   };
-  if (!rehearse(path, "HDF5", read)) read();
+  if (!try_read({path, "HDF5", read})) read();
   FileNumbers numbers;
   numbers.rows = info.rows;
   numbers.cols = info.cols;
@@ -170,7 +171,7 @@ std::optional<FileNumbers> find_numbers(const std::string& path,
 }  // namespace
 
 Hdf5DatasetInfo find_hdf5_matrix(const std::string& path, const std::string& dataset) {
-  rehearse(path, "HDF5", [&] { find(path, dataset); });
+  try_read({path, "HDF5", [&] { find(path, dataset); }});
   return find(path, dataset);
 }
 

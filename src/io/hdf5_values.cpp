@@ -10,7 +10,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "io/isolated.hpp"
+#include "io/trial_read.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
 
@@ -166,7 +166,7 @@ bool is_contiguous(const Handle& dataset) {
   return layout && H5Pget_layout(layout.id()) == H5D_CONTIGUOUS;
 }
 
-/// A rehearsal reads the ends of what HDF5 only copies from the file, and all of what it decodes.
+/// A trial reads the ends of what HDF5 only copies from the file, and all of what it decodes.
 template <class Stored>
 void read_as(const Handle& dataset,
              const Place& group,
@@ -177,7 +177,7 @@ void read_as(const Handle& dataset,
   const Index step = std::min(rows_at_once(extents), std::max<Index>(1, extents[0]));
   std::vector<Stored> stored(static_cast<std::size_t>(step * cols));
   std::vector<double> values(stored.size());
-  const bool ends_only = in_rehearsal() && is_contiguous(dataset);
+  const bool ends_only = in_trial_read() && is_contiguous(dataset);
   uLong sum = 0;
   for (Index first = 0; first < extents[0]; first += step) {
     const Index count = std::min(step, extents[0] - first);

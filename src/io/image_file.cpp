@@ -8,8 +8,8 @@
 #include "core/require.hpp"
 #include "io/atomic_output.hpp"
 #include "io/image_formats.hpp"
-#include "io/isolated.hpp"
 #include "io/text_input.hpp"
+#include "io/trial_read.hpp"
 #include "matapprox/core/memory.hpp"
 
 namespace matapprox {
@@ -79,8 +79,8 @@ bool looks_like_image(std::string_view bytes) {
 
 GreyImage parse_image(std::string_view bytes, const std::string& name) {
   if (bytes.empty()) throw FileError(fmt::format("{}: the file is empty", name));
-  if (is_png(bytes)) rehearse(name, "PNG", [&] { decode(bytes, name); });
-  if (is_jpeg(bytes)) rehearse(name, "JPEG", [&] { decode(bytes, name); });
+  if (is_png(bytes)) try_read({name, "PNG", [&] { decode(bytes, name); }});
+  if (is_jpeg(bytes)) try_read({name, "JPEG", [&] { decode(bytes, name); }});
   return decode(bytes, name);
 }
 

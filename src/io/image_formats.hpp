@@ -7,7 +7,7 @@
 
 #include "matapprox/io/image_file.hpp"
 
-// One decoder per image format, without the rehearsal. All throw FileError starting with `name`.
+// One decoder per image format, without a trial. All throw FileError starting with `name`.
 namespace matapprox::images {
 
 constexpr Index kLargestSide = Index{1} << 20;

@@ -8,9 +8,9 @@
 #include <span>
 
 #include "io/hdf5_handle.hpp"
-#include "io/isolated.hpp"
 #include "io/mapped_file.hpp"
 #include "io/mat_structure.hpp"
+#include "io/trial_read.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/io/mat_file.hpp"
@@ -319,10 +319,12 @@ FileMatrix read_variable(const std::string& path, const std::string& wanted) {
 }  // namespace
 
 FileMatrix read_mat(const std::string& path, const std::string& variable) {
-  rehearse(path, "MATLAB", [&] {
-    mat::check_structure(MappedFile(path).view(), path);
+  const auto check = [&] { mat::check_structure(MappedFile(path).view(), path); };
+  const auto check_and_read = [&] {
+    check();
     read_variable(path, variable);
-  });
+  };
+  if (!try_read({path, "MATLAB", check_and_read})) check();
   return read_variable(path, variable);
 }
 

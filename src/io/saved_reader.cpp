@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "io/hdf5_values.hpp"
-#include "io/isolated.hpp"
 #include "io/saved_schema.hpp"
+#include "io/trial_read.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/io/saved_approximation.hpp"
@@ -332,7 +332,7 @@ bool root_says(const std::string& path, bool (*test)(const Place&)) {
       return false;
     }
   };
-  rehearse(path, "HDF5", [&] { look(); });
+  try_read({path, "HDF5", [&] { look(); }});
   return look();
 }
 
@@ -353,7 +353,7 @@ SavedApproximation read_saved_file(const std::string& path) {
 }
 
 SavedApproximation load_approximation(const std::string& path) {
-  rehearse(path, "HDF5", [&] { read_saved_file(path); });
+  try_read({path, "HDF5", [&] { read_saved_file(path); }});
   return read_saved_file(path);
 }
 

@@ -6,7 +6,7 @@
 
 namespace matapprox {
 
-/// load_approximation without the rehearsal, for callers that rehearse the whole of what they do.
+/// load_approximation without a trial, for callers that try the whole of what they do.
 SavedApproximation read_saved_file(const std::string& path);
 
 }  // namespace matapprox

@@ -12,8 +12,8 @@
 #include <mutex>
 #include <sstream>
 
-#include "kernels/lapack.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/kernels/blas.hpp"
 
 namespace matapprox::kernels {
 
@@ -181,12 +181,6 @@ bool mend_blas_core() {
   return true;
 }
 
-void configure_blas() {
-  if (std::getenv("OPENBLAS_CORETYPE") == nullptr) mend_blas_core();
-}
-
-BlasInfo blas_info() { return {blas_library_name(), blas_core(), core_was_mended()}; }
-
 void require_blas_buffer() {
   if (!blas_is_open_blas()) return;
   constexpr std::size_t kBuffer = (std::size_t{128} << 20) + (std::size_t{1} << 20);
@@ -225,3 +219,15 @@ SingleBlasThread::~SingleBlasThread() {
 }
 
 }  // namespace matapprox::kernels
+
+namespace matapprox {
+
+void configure_blas() {
+  if (std::getenv("OPENBLAS_CORETYPE") == nullptr) kernels::mend_blas_core();
+}
+
+BlasInfo blas_info() {
+  return {kernels::blas_library_name(), kernels::blas_core(), kernels::core_was_mended()};
+}
+
+}  // namespace matapprox

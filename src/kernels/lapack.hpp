@@ -38,18 +38,6 @@ std::vector<Index> pivoted_qr_order(Matrix A);
 /// Lower Cholesky factor in place; false if not positive definite.
 bool cholesky(Matrix& A);
 
-/// Makes the BLAS use this processor's instructions where it took an old core for it (OpenBLAS
-/// 0.3.21 takes recent Xeons for a Prescott, OpenMathLib/OpenBLAS#4267). Call before any BLAS call,
-/// while only one thread runs. A user's OPENBLAS_CORETYPE is left as it is.
-void configure_blas();
-
-/// What `doctor` prints.
-struct BlasInfo {
-  std::string library;  // "OpenBLAS 0.3.21"
-  std::string core;     // "Zen", "Prescott"
-  bool core_was_mended = false;
-};
-BlasInfo blas_info();
 /// dgemm of the BLAS, one thread: for measuring only.
 void blas_gemm(const Matrix& A, const Matrix& B, Matrix& C);
 

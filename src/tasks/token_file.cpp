@@ -8,7 +8,7 @@
 #include "core/require.hpp"
 #include "io/hdf5_output.hpp"
 #include "io/hdf5_values.hpp"
-#include "io/isolated.hpp"
+#include "io/trial_read.hpp"
 #include "matapprox/core/memory.hpp"
 
 namespace matapprox::tasks {
@@ -224,7 +224,7 @@ void write_token_file(const std::string& path, const TokenSet& set) {
 }
 
 TokenSet read_token_file(const std::string& path) {
-  rehearse(path, "HDF5", [&] { read_token_file_here(path); });
+  try_read({path, "HDF5", [&] { read_token_file_here(path); }});
   return read_token_file_here(path);
 }
 

@@ -7,7 +7,7 @@
 
 #include "io/hdf5_output.hpp"
 #include "io/hdf5_values.hpp"
-#include "io/isolated.hpp"
+#include "io/trial_read.hpp"
 #include "matapprox/core/error.hpp"
 
 namespace matapprox::training {
@@ -268,7 +268,7 @@ void save_model(const std::string& path, const SavedModel& saved) {
 }
 
 SavedModel load_model(const std::string& path) {
-  rehearse(path, "HDF5", [&] { read_model_file(path); });
+  try_read({path, "HDF5", [&] { read_model_file(path); }});
   return read_model_file(path);
 }
 

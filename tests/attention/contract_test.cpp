@@ -186,10 +186,28 @@ TEST_P(AttentionCausality, ACausalRowDoesNotSeeWhatComesLater) {
   }
 }
 
-TEST_P(AttentionContract, CostGrowsWithTheLength) {
+// Twice the tokens: four times the products where every token looks at every other, at most
+// 2 (15/14)^2 times for psf, whose links and factors are both log2 of the length, else twice as
+// many. What is stored grows linearly, with psf's two logarithms: attention is never kept whole.
+TEST_P(AttentionContract, CostGrowsWithTheLengthAsItsPaperSays) {
   const Case<double> c(GetParam());
-  EXPECT_GT(c.layer->cost(1024).multiplications, c.layer->cost(128).multiplications);
-  EXPECT_GT(c.layer->cost(1024).stored, c.layer->cost(128).stored);
+  const attention::AttentionCost half = c.layer->cost(3 << 13);
+  const attention::AttentionCost whole = c.layer->cost(3 << 14);
+  const auto growth = [](Index more, Index less) {
+    return static_cast<double>(more) / static_cast<double>(less);
+  };
+  const double products = growth(whole.multiplications, half.multiplications);
+  const double stored = growth(whole.stored, half.stored);
+  const bool looks_at_all =
+      GetParam().mechanism == "softmax" || GetParam().label.starts_with("FlashWhole");
+  const double logarithms = GetParam().mechanism == "psf" ? 15.0 * 15.0 / (14.0 * 14.0) : 1.0;
+  // Lengths of whole tiles, of 3 and 4 tokens. Parts that do not grow, such as landmarks and
+  // weights, take off a little; the corners
+  // that a row and a column of whole tiles share, counted once, add a little.
+  EXPECT_LE(products, (looks_at_all ? 4.0 : 2.0 * logarithms) * 1.001);
+  EXPECT_GE(products, looks_at_all ? 3.9 : 1.9);
+  EXPECT_LE(stored, 2.0 * logarithms * (1 + 1e-9));
+  EXPECT_GE(stored, 1.9);
 }
 
 INSTANTIATE_TEST_SUITE_P(All,

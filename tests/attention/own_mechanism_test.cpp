@@ -23,17 +23,17 @@ attention::AttentionShape small_shape() {
   return shape;
 }
 
-void register_once() {
-  static const bool done = [] {
+/// The mechanism is known during each test, and to no other.
+class OwnMechanism : public testing::Test {
+ protected:
+  void SetUp() override {
     attention::add_mechanism<MovingAverageOptions, moving_average<float>, moving_average<double>>(
         "moving_average", "mean of the tokens so far");
-    return true;
-  }();
-  static_cast<void>(done);
-}
+  }
+  void TearDown() override { EXPECT_TRUE(attention::remove_mechanism("moving_average")); }
+};
 
-TEST(OwnMechanism, ItsNameAndOptionsAreThoseOfTheOthers) {
-  register_once();
+TEST_F(OwnMechanism, ItsNameAndOptionsAreThoseOfTheOthers) {
   EXPECT_EQ(attention::mechanisms().back().name, "moving_average");
   attention::ParameterList list;
   const auto make = [&](const NamedOptions& options) {
@@ -44,8 +44,7 @@ TEST(OwnMechanism, ItsNameAndOptionsAreThoseOfTheOthers) {
   EXPECT_REFUSED(InvalidArgument, make({{"decay", "much"}}), "much");
 }
 
-TEST(OwnMechanism, ANameThatIsTakenIsRefused) {
-  register_once();
+TEST_F(OwnMechanism, ANameThatIsTakenIsRefused) {
   const auto add = [](std::string_view name) {
     attention::add_mechanism<MovingAverageOptions, moving_average<float>, moving_average<double>>(
         name, "again");
@@ -54,7 +53,7 @@ TEST(OwnMechanism, ANameThatIsTakenIsRefused) {
   EXPECT_REFUSED(InvalidArgument, (add("softmax"), 0), "'softmax'");
 }
 
-TEST(OwnMechanism, BackwardPassIsTheAdjointOfTheDerivative) {
+TEST_F(OwnMechanism, BackwardPassIsTheAdjointOfTheDerivative) {
   attention::ParameterList list;
   const auto layer = moving_average<double>(list, "a", small_shape(), {.decay = 0.7});
   LayerRun<double> run(*layer, list, 6);
@@ -65,8 +64,7 @@ TEST(OwnMechanism, BackwardPassIsTheAdjointOfTheDerivative) {
   }
 }
 
-TEST(OwnMechanism, AModelOfItIsTrained) {
-  register_once();
+TEST_F(OwnMechanism, AModelOfItIsTrained) {
   const auto task = tasks::make_task("adding", {{"length", "16"}}, 1);
   training::ModelDescription description;
   description.options.attention = "moving_average";
@@ -80,6 +78,17 @@ TEST(OwnMechanism, AModelOfItIsTrained) {
   const double before = trainer.evaluate(state.parameters, tasks::Split::kTest, 500).loss;
   trainer.run(state, 1, {});
   EXPECT_LT(trainer.evaluate(state.parameters, tasks::Split::kTest, 500).loss, before / 2);
+}
+
+TEST_F(OwnMechanism, WhatIsRemovedIsUnknown) {
+  attention::ParameterList list;
+  EXPECT_TRUE(attention::remove_mechanism("moving_average"));
+  EXPECT_FALSE(attention::remove_mechanism("moving_average"));
+  EXPECT_FALSE(attention::remove_mechanism("softmax"));  // that one stays
+  EXPECT_REFUSED(InvalidArgument,
+                 attention::make_attention<double>("moving_average", list, "a", small_shape(), {}),
+                 "moving_average");
+  SetUp();
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "kernels/gemm.hpp"
 #include "kernels/lapack.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/kernels/blas.hpp"
 #include "support/expect_close.hpp"
 #include "support/random_block.hpp"
 

@@ -46,6 +46,10 @@ void add_mechanism(const Mechanism& mechanism,
                    MakeAttention<float> in_float,
                    MakeAttention<double> in_double);
 
+/// Forgets a mechanism that add_mechanism was given; models that were made of it stay as they are.
+/// False if there is none of that name. Not while another thread makes one.
+bool remove_mechanism(std::string_view name);
+
 /// `function`, which takes Options in the place of text, as a MakeAttention.
 template <class T, class Options, auto function>
 std::unique_ptr<Attention<T>> attention_from_text(ParameterList& list,

@@ -12,9 +12,9 @@ namespace matapprox {
 /// Reads one real matrix from a MATLAB file, version 5 (also compressed) or 7.3: dense or sparse,
 /// double, single, integer or logical. `variable` names it; empty: the only numeric two-dimensional
 /// array of the file.
-/// Throws FileError if the file is missing, damaged, crashes or hangs the library, holds no such
-/// variable, several to choose from (naming them), or complex, cell, text or more-dimensional data;
-/// NotAvailable if it needs more memory than there is.
+/// Throws FileError if the file is missing, damaged, crashes the library in a trial
+/// (set_read_guard), holds no such variable, several to choose from (naming them), or complex,
+/// cell, text or more-dimensional data; NotAvailable if it needs more memory than there is.
 FileMatrix read_mat(const std::string& path, const std::string& variable = {});
 
 /// Writes a version 5 file with one variable per entry. Each is at most 2^31 - 1 bytes (the

@@ -15,8 +15,8 @@ namespace matapprox::tasks {
 void write_token_file(const std::string& path, const TokenSet& set);
 
 /// Reads it back; every number is checked. Cost: two passes over the file, the first of them in a
-/// child process. Throws FileError naming the row (from 0), NotAvailable if memory does not
-/// suffice.
+/// trial (set_read_guard). Throws FileError naming the row (from 0), NotAvailable if memory does
+/// not suffice.
 TokenSet read_token_file(const std::string& path);
 
 struct TokenFileOptions {

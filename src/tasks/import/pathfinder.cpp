@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "io/image_formats.hpp"
-#include "io/isolated.hpp"
 #include "io/line_reader.hpp"
 #include "io/text_input.hpp"
 #include "io/text_place.hpp"
+#include "io/trial_read.hpp"
 #include "tasks/import/folders.hpp"
 #include "tasks/import/importers.hpp"
 
@@ -103,16 +103,16 @@ class PathfinderReader {
     }
   }
 
-  /// Decodes what is queued: in a child process first, all of it, as one for each would be slow.
+  /// Decodes what is queued: in one trial first, as one for each image would be slow.
   void add_queue() {
     if (queue_.empty()) return;
     for (PathfinderImage& image : queue_) load(image);
     std::erase_if(queue_, [](const PathfinderImage& image) { return image.bytes.size() == 0; });
     constexpr double kSecondsAnImage = 0.1;
-    RehearsalLimits limits;
-    limits.seconds = 30 + kSecondsAnImage * static_cast<double>(queue_.size());
-    rehearse(
-        root_, "PNG", [&] { std::for_each(queue_.begin(), queue_.end(), grey_tokens); }, limits);
+    try_read({.path = root_,
+              .library = "PNG",
+              .read = [&] { std::for_each(queue_.begin(), queue_.end(), grey_tokens); },
+              .seconds = 30 + kSecondsAnImage * static_cast<double>(queue_.size())});
     for (const PathfinderImage& image : queue_) {
       const std::vector<std::int32_t> tokens = grey_tokens(image);
       if (pixels_ == 0) pixels_ = std::ssize(tokens);

@@ -1,4 +1,4 @@
-#include "io/isolated.hpp"
+#include "command_line/sandbox.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -18,7 +18,6 @@
 #include <new>
 #include <string_view>
 
-#include "io/hdf5_handle.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
 
@@ -30,7 +29,7 @@
 #endif
 #endif
 
-namespace matapprox {
+namespace matapprox::app {
 
 namespace {
 
@@ -43,8 +42,6 @@ constexpr char kArgument = 'A';
 constexpr char kNumerical = 'N';
 constexpr char kMissing = 'M';
 constexpr char kMemory = 'O';
-
-bool is_child = false;  // set in the child only
 
 double default_seconds(const std::string& path) {
   std::error_code code;
@@ -69,7 +66,7 @@ void lower_limit(Resource resource, Index value) {
 }
 
 /// Makes the forked child harmless: no terminal signals, no output, no core file, bounded.
-void confine_child(const RehearsalLimits& limits) {
+void confine_child(const SandboxLimits& limits) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   std::signal(SIGINT, SIG_IGN);
 #ifndef MATAPPROX_UNDER_SANITIZER
@@ -114,8 +111,7 @@ void send_report(int pipe_end, std::string_view report) {
 /// the parent has.
 [[noreturn]] void run_child(int pipe_end,
                             const std::function<void()>& read,
-                            const RehearsalLimits& limits) {
-  is_child = true;
+                            const SandboxLimits& limits) {
   try {
     confine_child(limits);
     send_report(pipe_end, report_of(read));
@@ -156,17 +152,19 @@ class Child {
 /// or about to fork, whose pipe it would hold open.
 Child start_child(const std::string& path,
                   const std::function<void()>& read,
-                  const RehearsalLimits& limits) {
+                  const SandboxLimits& limits) {
   std::array<int, 2> ends{};
-  const hdf5::Turn turn;  // the child keeps it for good
-  if (pipe2(ends.data(), O_CLOEXEC) != 0)
-    throw NotAvailable(path + ": cannot make a pipe to read it");
-  const pid_t id = fork();
-  if (id == 0) {
-    close(ends[0]);
-    run_child(ends[1], read, limits);
-  }
-  close(ends[1]);
+  pid_t id = -1;
+  outside_hdf5([&] {
+    if (pipe2(ends.data(), O_CLOEXEC) != 0)
+      throw NotAvailable(path + ": cannot make a pipe to read it");
+    id = fork();
+    if (id == 0) {
+      close(ends[0]);
+      run_child(ends[1], read, limits);
+    }
+    close(ends[1]);
+  });
   if (id < 0) {
     close(ends[0]);
     throw NotAvailable(path + ": cannot start a process to read it safely (fork failed)");
@@ -235,17 +233,14 @@ void rethrow(const std::string& path, const std::string& library, const std::str
 
 }  // namespace
 
-bool in_rehearsal() { return is_child; }
-
-bool rehearse(const std::string& path,
-              const std::string& library,
-              const std::function<void()>& read,
-              const RehearsalLimits& limits) {
-  if (is_child) return false;
-  RehearsalLimits used = limits;
+void sandboxed_read(const TrialRead& trial, const SandboxLimits& limits) {
+  const std::string& path = trial.path;
+  const std::string& library = trial.library;
+  SandboxLimits used = limits;
+  if (used.seconds <= 0) used.seconds = trial.seconds;
   if (used.seconds <= 0) used.seconds = default_seconds(path);
   if (used.memory_bytes <= 0) used.memory_bytes = available_memory_bytes();
-  Child child = start_child(path, read, used);
+  Child child = start_child(path, trial.read, used);
   const Outcome outcome = wait_for(child, used.seconds);
   if (outcome.timed_out) {
     throw FileError(fmt::format("{}: the {} library did not finish with this file in {:.0f} s",
@@ -255,7 +250,6 @@ bool rehearse(const std::string& path,
   }
   if (outcome.report.empty()) throw_death(path, library, outcome.status);
   rethrow(path, library, outcome.report);
-  return true;
 }
 
-}  // namespace matapprox
+}  // namespace matapprox::app

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace matapprox {
+
+/// The part of reading a file that is left to a library which may crash on a damaged one.
+struct TrialRead {
+  std::string path;            ///< of the file or folder, for messages
+  std::string library;         ///< "HDF5", "MATLAB", "PNG" or "JPEG"
+  std::function<void()> read;  ///< reads all that the library decodes, and throws its result away
+  double seconds = 0;          ///< it may take; 0: by the size of the file
+};
+
+/// Runs trial.read where a crash does no harm, such as in a child process. Returns if it came
+/// through, and throws what it threw, or FileError for a crash.
+using ReadGuard = std::function<void(const TrialRead& trial)>;
+
+/// Every reader of HDF5, MATLAB, PNG and JPEG files calls `guard` first and then reads the file
+/// itself. Without one, which is how a process begins, they check sizes and structure and read:
+/// then a file that was made to crash an old libhdf5, libmatio, libpng or libjpeg does. The
+/// command line programs set one that forks. Not while another thread reads.
+void set_read_guard(ReadGuard guard);
+
+/// Runs `action` while no other thread of this process is inside libhdf5: a guard forks in it, for
+/// the child would inherit that library's lock locked by a thread that it does not have.
+void outside_hdf5(const std::function<void()>& action);
+
+}  // namespace matapprox
