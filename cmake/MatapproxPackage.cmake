@@ -1,0 +1,54 @@
+# The man page, and what `cpack` makes of an installation (scripts/package): three Debian packages.
+if(MATAPPROX_BUILD_APPS AND NOT MATAPPROX_SANITIZE AND NOT MATAPPROX_COVERAGE AND NOT CMAKE_CROSSCOMPILING)
+  set(man_page ${CMAKE_BINARY_DIR}/man/matapprox.1)
+  add_custom_command(
+    OUTPUT ${man_page}
+    COMMAND ${CMAKE_COMMAND} -D PROGRAM=$<TARGET_FILE:matapprox_cli> -D VERSION=${PROJECT_VERSION} -D
+            OUTPUT=${man_page} -P ${PROJECT_SOURCE_DIR}/cmake/man_page.cmake
+    DEPENDS matapprox_cli matapprox_attention_cli cmake/man_page.cmake
+    VERBATIM)
+  add_custom_target(matapprox_man ALL DEPENDS ${man_page})
+  install(FILES ${man_page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT programs)
+endif()
+# Debian looks for the licence of each package in a folder of its name.
+foreach(package IN ITEMS programs:matapprox core_dev:libmatapprox-core-dev dev:libmatapprox-dev)
+  string(REPLACE ":" ";" package ${package})
+  list(GET package 0 component)
+  list(GET package 1 name)
+  install(FILES LICENSE RENAME copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name} COMPONENT ${component})
+  string(TOUPPER ${component} component)
+  set(CPACK_DEBIAN_${component}_PACKAGE_NAME ${name})
+endforeach()
+if(NOT PROJECT_IS_TOP_LEVEL)
+  return()
+endif()
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_CONTACT "The matapprox authors <matapprox@localhost>")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_ALL programs core_dev dev)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION math)
+set(CPACK_DEBIAN_PROGRAMS_DESCRIPTION "${PROJECT_DESCRIPTION}")
+set(CPACK_DEBIAN_CORE_DEV_DESCRIPTION "C++ library: matrices in memory, methods, errors (matapprox::core)")
+set(CPACK_DEBIAN_DEV_DESCRIPTION "C++ library: files and attention (matapprox::io, matapprox::attention)")
+# The programs: what their binaries are linked to is looked up; gnuplot draws the charts of reports.
+set(CPACK_DEBIAN_PROGRAMS_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PROGRAMS_PACKAGE_RECOMMENDS "gnuplot-nox")
+set(CPACK_DEBIAN_CORE_DEV_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
+# The libraries: what find_package(matapprox) looks for.
+set(core_needs libeigen3-dev libfmt-dev libhwy-dev "libblas-dev | libblas.so" "liblapack-dev | liblapack.so")
+if(MATAPPROX_WITH_CERES)
+  list(APPEND core_needs libceres-dev)
+endif()
+if(MATAPPROX_WITH_SUITESPARSE)
+  list(APPEND core_needs libsuitesparse-dev)
+endif()
+set(io_needs "libmatapprox-core-dev (= ${PROJECT_VERSION})" nlohmann-json3-dev libhdf5-dev libmatio-dev
+             libpng-dev libjpeg-dev zlib1g-dev pkg-config)
+list(JOIN core_needs ", " CPACK_DEBIAN_CORE_DEV_PACKAGE_DEPENDS)
+list(JOIN io_needs ", " CPACK_DEBIAN_DEV_PACKAGE_DEPENDS)
+include(CPack)

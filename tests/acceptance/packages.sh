@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Installs the packages of scripts/package in a fresh Debian 12 (debootstrap, needs root), and uses them:
+#
+#   1. libmatapprox-core-dev with what it depends on and a compiler: builds and runs tests/consumer/core
+#   2. matapprox: compares a matrix, shows the man page's file, and is removed again
+#
+#   tests/acceptance/packages.sh [FOLDER]     the system is made in FOLDER (/tmp/matapprox-debian) if it is not there
+set -euo pipefail
+root=${1:-/tmp/matapprox-debian}
+cd "$(dirname "$(readlink -f "$0")")/../.."
+[ -d "$root/usr" ] || debootstrap --variant=minbase bookworm "$root"
+[ ! -f /etc/apt/apt.conf ] || cp /etc/apt/apt.conf "$root/etc/apt/apt.conf"
+cp -r /etc/apt/apt.conf.d/. "$root/etc/apt/apt.conf.d/"
+cp /etc/resolv.conf "$root/etc/resolv.conf"
+rm -rf "$root/packages" "$root/core"
+mkdir "$root/packages"
+cp build/packages/*.deb matrices/mesh2d.mtx "$root/packages/"
+cp -r tests/consumer/core "$root/core"
+mount -t proc proc "$root/proc"
+trap 'umount "$root/proc"' EXIT
+within() { chroot "$root" /usr/bin/env DEBIAN_FRONTEND=noninteractive "$@"; }
+within apt-get -q update
+within bash -c "apt-get -qy install --no-install-recommends g++ cmake make /packages/libmatapprox-core-dev_*.deb" | tail -n 3
+for unwanted in libhdf5-dev libmatio-dev libpng-dev nlohmann-json3-dev; do
+  if within dpkg-query -s "$unwanted" >/dev/null 2>&1; then
+    echo "packages: $unwanted came with the core" >&2
+    exit 1
+  fi
+done
+within bash -c "cmake -S /core -B /core/build -DCMAKE_BUILD_TYPE=Release && cmake --build /core/build && /core/build/core_consumer"
+within bash -c "apt-get -qy install --no-install-recommends /packages/matapprox_*.deb" | tail -n 3
+within matapprox compare /packages/mesh2d.mtx
+within test -s /usr/share/man/man1/matapprox.1 || within test -s /usr/share/man/man1/matapprox.1.gz
+within matapprox attention list
+within apt-get -qy remove matapprox | tail -n 1
+within test ! -e /usr/bin/matapprox
+echo "packages: installed, used and removed"
