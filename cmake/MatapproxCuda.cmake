@@ -4,9 +4,9 @@
 #   MATAPPROX_WITH_CUDA=ON     an error if there is none
 #   MATAPPROX_WITH_CUDA=OFF    without
 #
-# CMAKE_CUDA_ARCHITECTURES chooses the cards; unset: 80 (A100), 90 (H100, H200) and 100 (B200), of
+# CMAKE_CUDA_ARCHITECTURES chooses the GPUs; unset: 80 (A100), 90 (H100, H200) and 100 (B200), of
 # those that this nvcc knows.
-set(MATAPPROX_WITH_CUDA AUTO CACHE STRING "Kernels for NVIDIA cards: AUTO, ON, OFF")
+set(MATAPPROX_WITH_CUDA AUTO CACHE STRING "Kernels for NVIDIA GPUs: AUTO, ON, OFF")
 set_property(CACHE MATAPPROX_WITH_CUDA PROPERTY STRINGS AUTO ON OFF)
 
 set(MATAPPROX_CUDA OFF)

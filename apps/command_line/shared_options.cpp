@@ -119,7 +119,7 @@ Device DeviceOptions::device() const {
 
 void DeviceOptions::check() const {
   if (device() != Device::kCuda) return;
-  if (const std::string why = why_no_card(); !why.empty())
+  if (const std::string why = why_no_gpu(); !why.empty())
     throw NotAvailable(fmt::format("--device cuda: {}", why));
 }
 
@@ -130,10 +130,10 @@ void DeviceOptions::check_cpu_only(const std::string& what) const {
   note(!verbose_, fmt::format("device: cpu, {} runs on the CPU alone", what));
 }
 
-void DeviceOptions::offer_card(const std::function<void()>& use) const {
+void DeviceOptions::offer_gpu(const std::function<void()>& use) const {
   const Device wanted = device();
   std::string why = wanted == Device::kCpu ? "asked for" : "";
-  if (wanted == Device::kAuto) why = why_no_card();
+  if (wanted == Device::kAuto) why = why_no_gpu();
   try {
     if (why.empty()) use();
   } catch (const NotAvailable& error) {

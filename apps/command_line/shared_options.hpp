@@ -82,15 +82,15 @@ class DeviceOptions {
  public:
   void add(const Command& command);
   /// Throws InvalidArgument for another name than cpu, cuda and auto, and NotAvailable for cuda
-  /// where there is no card: before anything is read or computed.
+  /// where there is no GPU: before anything is read or computed.
   void check() const;
   /// The same for what knows the CPU alone, such as `what`: NotAvailable for cuda in any case.
   void check_cpu_only(const std::string& what) const;
-  /// Calls use(), which moves work to the card, for cuda and, if there is a card, for auto; there a
+  /// Calls use(), which moves work to the GPU, for cuda and, if there is a GPU, for auto; there a
   /// NotAvailable leaves the work on the CPU. What was chosen, and why, goes to stderr if verbose.
-  void offer_card(const std::function<void()>& use) const;
+  void offer_gpu(const std::function<void()>& use) const;
   /// The matrix on the device that it then names; what was chosen, and why, goes to stderr if
-  /// verbose; that factors are streamed to the card also if not, unless quiet.
+  /// verbose; that factors are streamed to the GPU also if not, unless quiet.
   Placement place(std::shared_ptr<const LinearOperator> A, bool quiet) const;
 
  private:

@@ -5,7 +5,7 @@
 #include "chord_checks.hpp"
 #include "device/cuda/kernels/chord_objective.hpp"
 
-// What the benchmark measures a card against, or measures its errors with.
+// What the benchmark measures a GPU against, or measures its errors with.
 namespace matapprox::cuda {
 
 template <class Queue>

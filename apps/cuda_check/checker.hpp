@@ -32,7 +32,7 @@ class Results {
 };
 
 /// A queue with the means to compare what it computes with formulas on plain vectors. Every check
-/// is a function template over the queue: the same lines run on the host and on a card.
+/// is a function template over the queue: the same lines run on the host and on a GPU.
 template <class Queue>
 class Checker {
  public:

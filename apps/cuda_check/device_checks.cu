@@ -1,12 +1,12 @@
 #include "all_checks.hpp"
-#include "device/cuda/kernels/card_present.hpp"
 #include "device/cuda/kernels/device_queue.hpp"
+#include "device/cuda/kernels/gpu_present.hpp"
 #include "device_checks.hpp"
 
 namespace matapprox::cuda {
 
 std::string run_device_checks(Results& results) {
-  if (const std::string why = why_there_is_no_card(); !why.empty()) return why;
+  if (const std::string why = why_there_is_no_gpu(); !why.empty()) return why;
   check_all(DeviceQueue(), results);
   return {};
 }

@@ -6,7 +6,7 @@
 
 namespace matapprox::cuda {
 
-/// Runs all checks on the first card. Returns why there is none, or nothing. Throws DeviceError for
+/// Runs all checks on the first GPU. Returns why there is none, or nothing. Throws DeviceError for
 /// one that cannot be used.
 std::string run_device_checks(Results& results);
 

@@ -3,7 +3,7 @@
 #include "checker.hpp"
 #include "device/cuda/kernels/block_layout.hpp"
 #include "device/cuda/kernels/kernel_tiles.hpp"
-#include "device/cuda/kernels/tall_block.hpp"
+#include "device/cuda/kernels/multi_vector.hpp"
 
 namespace matapprox::cuda {
 
@@ -274,7 +274,7 @@ void check_block_layout_of(Checker<Queue>& check) {
 }
 
 template <class T, class Queue>
-void check_tall_block_of(Checker<Queue>& check) {
+void check_multi_vector_of(Checker<Queue>& check) {
   const std::vector<Index> S{2, 0, 2, 1};
   for (const Index rows : {3, 37, 1000}) {
     for (const Index columns : {1, 2, 17}) {
@@ -335,8 +335,8 @@ void check_largest(Checker<Queue>& check) {
 template <class Queue>
 void check_kernels(Checker<Queue>& check) {
   check_largest(check);
-  check_tall_block_of<float>(check);
-  check_tall_block_of<double>(check);
+  check_multi_vector_of<float>(check);
+  check_multi_vector_of<double>(check);
   check_kernels_of<float>(check);
   check_kernels_of<double>(check);
   check_block_layout_of<float>(check);

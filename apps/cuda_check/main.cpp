@@ -1,8 +1,8 @@
 // Every CUDA kernel against formulas, on the host (the kernels' own lines, thread after thread, in
-// two orders) or on a card.
+// two orders) or on a GPU.
 //
 //   matapprox_cuda_check host      0: all good, 1: something failed
-//   matapprox_cuda_check device    the same; 77: there is no card, or the build has no CUDA
+//   matapprox_cuda_check device    the same; 77: there is no GPU, or the build has no CUDA
 
 #include <cstdio>
 #include <exception>

@@ -23,7 +23,7 @@ Matrix from_entries(Index rows, Index cols, const Entry& entry) {
   return A;
 }
 
-/// sum over k of X(i, k) Y(j, k), in this order: Eigen's own order depends on the processor.
+/// sum over k of X(i, k) Y(j, k), in this order: Eigen's own order depends on the CPU.
 double row_product(const Matrix& X, Index i, const Matrix& Y, Index j) {
   double sum = 0;
   for (Index k = 0; k < X.cols(); ++k) sum += X(i, k) * Y(j, k);

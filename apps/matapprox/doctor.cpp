@@ -37,9 +37,9 @@ struct Findings {
   double bandwidth_gb = 0;    ///< triad, all threads
   BlasInfo blas;
   bool has_suitesparse = false;
-  std::string no_card;  ///< why there is none; empty if there is one
-  std::optional<CardInfo> card;
-  double card_bandwidth_gb = 0;  ///< read and written by a copy
+  std::string no_gpu;  ///< why there is none; empty if there is one
+  std::optional<GpuInfo> gpu;
+  double gpu_bandwidth_gb = 0;  ///< read and written by a copy
   std::vector<std::string> advice;
 };
 
@@ -100,15 +100,15 @@ bool suitesparse_works() {
   }
 }
 
-/// A card that shows itself but cannot be used is none either.
-void examine_card(Findings& findings) {
-  findings.no_card = why_no_card();
-  if (!findings.no_card.empty()) return;
+/// A GPU that shows itself but cannot be used is none either.
+void examine_gpu(Findings& findings) {
+  findings.no_gpu = why_no_gpu();
+  if (!findings.no_gpu.empty()) return;
   try {
-    findings.card_bandwidth_gb = card_copy_bandwidth() / 1e9;
-    findings.card = card_info();
+    findings.gpu_bandwidth_gb = gpu_copy_bandwidth() / 1e9;
+    findings.gpu = gpu_info();
   } catch (const NotAvailable& error) {
-    findings.no_card = error.what();
+    findings.no_gpu = error.what();
   }
 }
 
@@ -118,12 +118,12 @@ Findings examine() {
   measure_products(findings);
   measure_bandwidth(findings);
   findings.has_suitesparse = suitesparse_works();
-  examine_card(findings);
+  examine_gpu(findings);
   if (findings.blas_gflops < 0.5 * findings.own_gflops) {
     findings.advice.push_back(
-        fmt::format("The BLAS runs at {:.0f} % of our own product: it takes this processor for "
+        fmt::format("The BLAS runs at {:.0f} % of our own product: it takes this CPU for "
                     "'{}'. Only LAPACK "
-                    "decompositions are slower for it. Set OPENBLAS_CORETYPE to the processor's "
+                    "decompositions are slower for it. Set OPENBLAS_CORETYPE to the CPU's "
                     "own kind (SkylakeX, "
                     "Haswell, Zen) or install a newer OpenBLAS.",
                     100 * findings.blas_gflops / findings.own_gflops,
@@ -142,50 +142,50 @@ std::string cuda_version(int version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
-report::Json card_json(const Findings& findings) {
-  if (!findings.card) return nullptr;
-  const CardInfo& card = *findings.card;
-  return {{"name", card.name},
-          {"capability", fmt::format("{}.{}", card.capability_major, card.capability_minor)},
-          {"driver_cuda", cuda_version(card.driver_version)},
-          {"build_cuda", cuda_version(card.runtime_version)},
-          {"memory_bytes", card.memory_bytes},
-          {"memory_free_bytes", card.free_bytes},
-          {"copy_gb_per_second", findings.card_bandwidth_gb}};
+report::Json gpu_json(const Findings& findings) {
+  if (!findings.gpu) return nullptr;
+  const GpuInfo& gpu = *findings.gpu;
+  return {{"name", gpu.name},
+          {"capability", fmt::format("{}.{}", gpu.capability_major, gpu.capability_minor)},
+          {"driver_cuda", cuda_version(gpu.driver_version)},
+          {"build_cuda", cuda_version(gpu.runtime_version)},
+          {"memory_bytes", gpu.memory_bytes},
+          {"memory_free_bytes", gpu.free_bytes},
+          {"copy_gb_per_second", findings.gpu_bandwidth_gb}};
 }
 
-std::string card_text(const Findings& findings) {
-  if (!findings.card) return "none: " + findings.no_card;
-  const CardInfo& card = *findings.card;
+std::string gpu_text(const Findings& findings) {
+  if (!findings.gpu) return "none: " + findings.no_gpu;
+  const GpuInfo& gpu = *findings.gpu;
   return fmt::format(
       "{}, {:.1f} of {:.1f} GB free, copies at {:.0f} GB/s (sm_{}{}, driver for "
       "CUDA {}, build with {})",
-      card.name,
-      static_cast<double>(card.free_bytes) / 1e9,
-      static_cast<double>(card.memory_bytes) / 1e9,
-      findings.card_bandwidth_gb,
-      card.capability_major,
-      card.capability_minor,
-      cuda_version(card.driver_version),
-      cuda_version(card.runtime_version));
+      gpu.name,
+      static_cast<double>(gpu.free_bytes) / 1e9,
+      static_cast<double>(gpu.memory_bytes) / 1e9,
+      findings.gpu_bandwidth_gb,
+      gpu.capability_major,
+      gpu.capability_minor,
+      cuda_version(gpu.driver_version),
+      cuda_version(gpu.runtime_version));
 }
 
 report::Json to_json(const Findings& findings) {
   report::Json json = report::document_head(1, threads());
   json["compiler"] = compiler_description();
   json["instruction_set"] = kernels::instruction_set();
-  json["processors"] = std::thread::hardware_concurrency();
+  json["cpus"] = std::thread::hardware_concurrency();
   json["memory_available_bytes"] = available_memory_bytes();
   json["blas"] = {{"library", findings.blas.library},
                   {"core", findings.blas.core},
-                  {"core_was_mended", findings.blas.core_was_mended},
+                  {"core_was_repaired", findings.blas.core_was_repaired},
                   {"gflops_1_thread", findings.blas_gflops}};
   json["own_gflops_1_thread"] = findings.own_gflops;
   json["own_gflops_all_threads"] = findings.own_gflops_all;
   json["bandwidth_gb_per_second"] = findings.bandwidth_gb;
   json["suitesparse"] = findings.has_suitesparse;
-  json["card"] = card_json(findings);
-  json["no_card"] = findings.no_card;
+  json["gpu"] = gpu_json(findings);
+  json["no_gpu"] = findings.no_gpu;
   json["libraries"] = report::Json::object();
   for (const auto& [name, text] : library_versions()) json["libraries"][name] = text;
   json["advice"] = findings.advice;
@@ -207,10 +207,10 @@ std::string to_text(const Findings& findings) {
                       findings.blas_gflops,
                       findings.blas.library,
                       findings.blas.core,
-                      findings.blas.core_was_mended ? ", set by us" : "");
+                      findings.blas.core_was_repaired ? ", set by us" : "");
   text += fmt::format("bandwidth    {:.1f} GB/s\n", findings.bandwidth_gb);
   text += fmt::format("SuiteSparse  {}\n", findings.has_suitesparse ? "yes" : "no");
-  text += fmt::format("card         {}\n", card_text(findings));
+  text += fmt::format("GPU         {}\n", gpu_text(findings));
   text += "libraries   ";
   for (const auto& [name, number] : library_versions()) text += fmt::format(" {} {}", name, number);
   text += "\n";

@@ -249,7 +249,7 @@ int run_train(TrainCommand& command) {
   const auto task = task_of(saved, saved.seed);
   const auto options = options_from<training::TrainingOptions>(saved.training_options);
   training::Trainer trainer(model, *task, options);
-  command.device.offer_card([&] { trainer.use_card(); });
+  command.device.offer_gpu([&] { trainer.use_gpu(); });
   saved.state = command.resume ? resumed_state(command, saved) : started(command, model, trainer);
   note(command.common.quiet(), model_text(saved));
   if (const std::string remark = model.attention(0).remark(); !remark.empty())

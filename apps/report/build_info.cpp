@@ -54,12 +54,12 @@ std::string libjpeg_version() {
 std::string version() { return MATAPPROX_VERSION; }
 
 std::string machine_description() {
-  std::string processor = proc_field("/proc/cpuinfo", "model name");
-  if (processor.empty()) processor = "unknown processor";
+  std::string cpu = proc_field("/proc/cpuinfo", "model name");
+  if (cpu.empty()) cpu = "unknown CPU";
   const std::string total = proc_field("/proc/meminfo", "MemTotal");
   const double gigabytes = total.empty() ? 0.0 : std::strtod(total.c_str(), nullptr) * 1024 / 1e9;
-  return fmt::format("{}, {} processors, {}, {:.1f} GB",
-                     processor,
+  return fmt::format("{}, {} CPUs, {}, {:.1f} GB",
+                     cpu,
                      std::thread::hardware_concurrency(),
                      kernels::instruction_set(),
                      gigabytes);

@@ -9,7 +9,7 @@ namespace matapprox {
 /// Version of the library, "0.1.0".
 std::string version();
 
-/// The machine in one line: processor, number of processors in use, instruction set, memory.
+/// The machine in one line: CPU, number of CPUs in use, instruction set, memory.
 std::string machine_description();
 
 /// Compiler and kind of build: "g++ 12.2.0, optimised".

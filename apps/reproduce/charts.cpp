@@ -16,7 +16,7 @@ constexpr int kPaperStyle = 5;
 constexpr int kOtherStyle = 2;
 
 /// Below any error of interest; keeps a zero on a logarithmic axis.
-constexpr double kLeastRatio = 1e-6;
+constexpr double kMinRatio = 1e-6;
 
 double ratio_now(const ReproducedRow& row) { return row.chord_error / row.tsvd.error; }
 
@@ -38,7 +38,7 @@ Points ratios_of_other(const std::vector<const ReproducedRow*>& rows, std::size_
   Points points;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const double ratio = rows[i]->others[which].error / rows[i]->tsvd.error;
-    points.emplace_back(static_cast<double>(i + 1), std::max(ratio, kLeastRatio));
+    points.emplace_back(static_cast<double>(i + 1), std::max(ratio, kMinRatio));
   }
   return points;
 }
@@ -54,7 +54,7 @@ report::Chart ratio_chart(const Reproduction& reproduction) {
     const auto x = static_cast<double>(i + 1);
     if (rows[i]->paper.paper_sf())
       then.emplace_back(x, *rows[i]->paper.paper_sf() / *rows[i]->paper.paper_tsvd());
-    now.emplace_back(x, std::max(ratio_now(*rows[i]), kLeastRatio));
+    now.emplace_back(x, std::max(ratio_now(*rows[i]), kMinRatio));
     if (i > 0 && rows[i]->paper.category != rows[i - 1]->paper.category)
       chart.lines.push_back({x - 0.5, ""});
   }
@@ -116,7 +116,7 @@ report::Chart history_chart(const Reproduction& reproduction) {
     for (const HistoryPoint& point : row->history) {
       if (point.seconds <= 0) continue;
       const double error = point.relative_error * row->frobenius_norm / row->tsvd.error;
-      points.emplace_back(point.seconds, std::max(error, kLeastRatio));
+      points.emplace_back(point.seconds, std::max(error, kMinRatio));
       least = std::min(least, point.seconds);
       most = std::max(most, point.seconds);
     }

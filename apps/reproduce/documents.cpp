@@ -3,7 +3,7 @@
 
 #include "report/csv_cell.hpp"
 #include "report/json.hpp"
-#include "reproduce/kept_row.hpp"
+#include "reproduce/cached_row.hpp"
 #include "reproduce/paper_tables.hpp"
 #include "reproduce/reproduction.hpp"
 

@@ -114,7 +114,7 @@ std::vector<std::string> pattern_cells(const ReproducedRow& row) {
 /// Relative errors below are rounding in the product of the factors.
 constexpr double kRounding = 1e-13;
 /// Of what is reached on a matrix that can be held exactly, rounding says nothing.
-constexpr double kLeastRelativeError = 1e-6;
+constexpr double kMinRelativeError = 1e-6;
 
 /// "SF, alternating: at or under SF, reference in 26 of 27 rows; ..."
 std::string pattern_outcome(const Reproduction& reproduction, std::size_t which) {
@@ -133,7 +133,7 @@ std::string pattern_outcome(const Reproduction& reproduction, std::size_t which)
     if (row->tsvd_symmetric && error < row->tsvd_symmetric->error) ++under_symmetric;
     if (row->no_compression() || row->frobenius_norm == 0) continue;
     ++compressed;
-    const double least = kLeastRelativeError * row->frobenius_norm;
+    const double least = kMinRelativeError * row->frobenius_norm;
     logarithms += std::log(std::max(error, least) / std::max(row->chord_error, least));
   }
   const std::string& pattern = reproduction.options.other_patterns[which];

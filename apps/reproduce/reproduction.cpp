@@ -13,7 +13,7 @@
 #include "core/require.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/threads.hpp"
-#include "reproduce/kept_row.hpp"
+#include "reproduce/cached_row.hpp"
 #include "reproduce/matrix_file.hpp"
 
 namespace matapprox {
@@ -22,7 +22,7 @@ namespace reproduction {
 namespace {
 
 /// User and system time of this process so far.
-double processor_seconds() {
+double cpu_seconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   const auto seconds = [](const timeval& time) {
@@ -102,7 +102,7 @@ void Work::take_kept() {
   for (ReproducedRow& row : rows_) {
     if (row.missing) continue;
     std::string reason;
-    if (take_kept_row(row, options_, reason) || reason.empty()) continue;
+    if (take_cached_row(row, options_, reason) || reason.empty()) continue;
     note(fmt::format("{}: the row kept in {} is not used and will be replaced: {}",
                      row.paper.name,
                      options_.folder,
@@ -297,14 +297,14 @@ Reproduction reproduce(const ReproductionOptions& options,
   Reproduction result;
   result.options = options;
   result.threads = threads();
-  const double processor_before = reproduction::processor_seconds();
+  const double cpu_before = reproduction::cpu_seconds();
   const auto before = std::chrono::steady_clock::now();
   reproduction::Work work(options, control, events);
   result.rows = work.run();
   result.interrupted = work.interrupted();
   result.wall_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
-  result.cpu_seconds = reproduction::processor_seconds() - processor_before;
+  result.cpu_seconds = reproduction::cpu_seconds() - cpu_before;
   return result;
 }
 

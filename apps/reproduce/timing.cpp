@@ -24,7 +24,7 @@ namespace reproduction {
 namespace {
 
 constexpr Index kGemmOrder = 1024;
-constexpr double kLeastSeconds = 0.02;  // of one timing: short kernels are called several times
+constexpr double kMinSeconds = 0.02;  // of one timing: short kernels are called several times
 
 /// A kernel, ready to be called, and what its calls took.
 struct Candidate {
@@ -205,7 +205,7 @@ KernelTimings time_kernels(const std::vector<Index>& orders, int rounds) {
   auto candidates = reproduction::all_candidates(orders, before);
   for (auto& candidate : candidates) {
     const double first = reproduction::seconds_of(candidate);  // warms up; does not count
-    candidate.calls = std::max<Index>(1, static_cast<Index>(reproduction::kLeastSeconds / first));
+    candidate.calls = std::max<Index>(1, static_cast<Index>(reproduction::kMinSeconds / first));
   }
   for (int round = 0; round < rounds; ++round) {
     for (auto& candidate : candidates)

@@ -4,7 +4,7 @@
 Runs matapprox_bench (our kernels, dgemm by ours and by OpenBLAS, Eigen's chain, reading the weights)
 and SciPy's CSR chain in turn, and prints medians, least times and ratios; then the growth of time
 with N over a factor of 64 beside theory. The peers' OpenBLAS gets the core type that fits the
-processor. Needs numpy and scipy.
+CPU. Needs numpy and scipy.
 Usage: chord.py [--program build/default/bin/matapprox_bench] [--rounds 5] [--seconds 0.1]
                 [--cpu] [--no-threads] [--no-large] [--json FILE]
 --cpu takes CPU instead of wall-clock time for what runs on one thread: for a machine that others use.
@@ -29,7 +29,7 @@ options = parser.parse_args()
 
 
 def blas_core():
-    """What OpenBLAS should take this processor for (it knows few of the newer ones by number)."""
+    """What OpenBLAS should take this CPU for (it knows few of the newer ones by number)."""
     with open("/proc/cpuinfo") as file:
         flags = next((line for line in file if line.startswith("flags")), "").split()
     if "avx512dq" in flags:

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""A training step of PSF-Attn in PyTorch on a card, for the table of scripts/cuda: the Adding configuration of [KYCY22].
+"""A training step of PSF-Attn in PyTorch on a GPU, for the table of scripts/cuda: the Adding configuration of [KYCY22].
 
     cuda_torch.py [--length 16384] [--batch 40] [--runs 20] [--float32-matmul highest]
 
-Two steps, forward, backward and Adam, with the batch on the card: the Chord product as a gather with an index array,
+Two steps, forward, backward and Adam, with the batch on the GPU: the Chord product as a gather with an index array,
 as public code has it, and scaled_dot_product_attention (one head of width 8, whose kernel PyTorch chooses) in the
-place of the whole chain. Medians of runs after three to warm up, by events; peak memory of the card. Both networks have the
-same embedding and head. Says why, and ends with status 77, without torch or a card.
+place of the whole chain. Medians of runs after three to warm up, by events; peak memory of the GPU. Both networks have the
+same embedding and head. Says why, and ends with status 77, without torch or a GPU.
 """
 import argparse
 import statistics
@@ -68,7 +68,7 @@ def make_models(torch, length):
 
 
 def measure(torch, model, length, batch, runs):
-    """Median milliseconds of a step, and peak GB of the card."""
+    """Median milliseconds of a step, and peak GB of the GPU."""
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     x = torch.rand(batch, length, 2, device="cuda")
     y = torch.rand(batch, 1, device="cuda")
@@ -99,7 +99,7 @@ def main():
     except ImportError:
         skip("this Python has no torch")
     if not torch.cuda.is_available():
-        skip("torch sees no card")
+        skip("torch sees no GPU")
     torch.manual_seed(1)
     torch.set_float32_matmul_precision(options.float32_matmul)
     print(f"torch {torch.__version__}, {torch.cuda.get_device_name()}, N = {options.length}, batch {options.batch}, float")
@@ -110,7 +110,7 @@ def main():
             parameters = sum(each.numel() for each in model.parameters())
             print(f"{name:36s} {milliseconds:9.2f} ms a step  {gigabytes:6.2f} GB  {parameters} parameters", flush=True)
         except torch.cuda.OutOfMemoryError:
-            print(f"{name:36s} the card has no room", flush=True)
+            print(f"{name:36s} the GPU has no room", flush=True)
         model = None
         torch.cuda.empty_cache()
 

@@ -50,7 +50,7 @@ def their_rate(path):
 
 
 def main():
-    try:  # SciPy's newer reader takes all processors unless told
+    try:  # SciPy's newer reader takes all CPUs unless told
         import scipy.io._fast_matrix_market as fast
         fast.PARALLELISM = int(threads)
     except ImportError:

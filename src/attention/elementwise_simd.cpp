@@ -256,13 +256,13 @@ HWY_INLINE T sum_of(const V<T>* partial) {
 template <class T>
 T largest(const T* x, Index n) {
   const Tag<T> d;
-  constexpr T kLeast = -std::numeric_limits<T>::infinity();
-  V<T> partial[kPartial] = {all(kLeast), all(kLeast), all(kLeast), all(kLeast)};
+  constexpr T kMin = -std::numeric_limits<T>::infinity();
+  V<T> partial[kPartial] = {all(kMin), all(kMin), all(kMin), all(kMin)};
   reduce_vectors<T>(
       n,
       partial,
       [&](V<T> best, Index i) { return hn::Max(best, hn::LoadU(d, x + i)); },
-      [&](V<T> best, Index i) { return hn::Max(best, load_some(x + i, n - i, kLeast)); });
+      [&](V<T> best, Index i) { return hn::Max(best, load_some(x + i, n - i, kMin)); });
   const V<T> best = hn::Max(hn::Max(partial[0], partial[1]), hn::Max(partial[2], partial[3]));
   return hn::GetLane(hn::MaxOfLanes(d, best));
 }

@@ -5,7 +5,7 @@
 
 #include "attention/bilinear.hpp"
 #include "attention/instantiate.hpp"
-#include "attention/position_waves.hpp"
+#include "attention/sinusoidal_encoding.hpp"
 #include "core/require.hpp"
 
 namespace matapprox::attention {
@@ -60,7 +60,7 @@ Embedding<T>::Embedding(ParameterList& list,
     position_ = list.add(prefix + ".position", length, width, Initial::normal(1));
     has_position_ = true;
   } else if (options.positions == Positions::kSinusoidal) {
-    waves_ = position_waves(length, width, options.position_scale);
+    waves_ = sinusoidal_encoding(length, width, options.position_scale);
   }
 }
 

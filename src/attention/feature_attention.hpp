@@ -8,7 +8,7 @@ namespace matapprox::attention {
 // g the features (N x D) of queries and keys, j over the tokens (up to i where causal). The sum is
 // one more column of values, all ones: [H o s, s] = F (G^T [V o m, m]).
 
-inline constexpr double kLeastSum = 1e-6;
+inline constexpr double kMinSum = 1e-6;
 
 /// `values` (N x (v + 1)) and `sums` (N x 1) are kept for the backward pass.
 template <class T>
@@ -29,7 +29,7 @@ void feature_attention(const Call<T>& call,
   clear_padding<T>(call.mask, values);
   bilinear<T>(call, F, G, values, causal, Y);
   for (Index i = 0; i < n; ++i) {
-    sums(i, 0) = Y(i, v) + T(kLeastSum);
+    sums(i, 0) = Y(i, v) + T(kMinSum);
     H.row(i) = Y.row(i).head(v) / sums(i, 0);
   }
 }

@@ -11,7 +11,7 @@
 namespace matapprox::attention {
 namespace {
 
-constexpr Index kMostNumbers = Index{1} << 40;
+constexpr Index kMaxNumbers = Index{1} << 40;
 
 /// A row of random numbers of a parameter's own: FNV-1a of its name.
 Index row_of(std::string_view name) {
@@ -87,7 +87,7 @@ const Parameter& ParameterList::add(const std::string& name,
                                     Initial initial) {
   require(lookup(name) == nullptr, "attention: there are two parameters of the name {}", name);
   require(rows > 0 && cols > 0, "attention: the parameter {} is {} x {}", name, rows, cols);
-  require(rows <= (kMostNumbers - size_) / cols,
+  require(rows <= (kMaxNumbers - size_) / cols,
           "attention: with the parameter {}, {} x {}, the model has more than 2^40 numbers",
           name,
           rows,

@@ -21,7 +21,7 @@ enum PerformerArray : std::size_t {
   kPerformerSums
 };
 
-constexpr double kLeastFeature = 1e-4;
+constexpr double kMinFeature = 1e-4;
 
 template <class T>
 class PerformerCore final : public HeadCore<T> {
@@ -156,11 +156,11 @@ class PerformerCore final : public HeadCore<T> {
 
   void to_features(Tokens<T> E) const {
     for (Index i = 0; i < E.rows(); ++i) kernels::exp(E.row(i).data(), E.row(i).data(), E.cols());
-    E.array() = (E.array() + T(kLeastFeature)) * T(share_);
+    E.array() = (E.array() + T(kMinFeature)) * T(share_);
   }
   /// dE = dF o dF/dE, and dF/dE is the exponential: F less the constant.
   void from_features(const ConstTokens<T>& F, Tokens<T> dF) const {
-    dF.array() *= F.array() - T(kLeastFeature * share_);
+    dF.array() *= F.array() - T(kMinFeature * share_);
   }
 
   double scale_;

@@ -13,7 +13,7 @@ namespace matapprox::attention {
 namespace {
 
 /// Tokens whose networks are worked out together, so that the hidden layers stay in the cache of
-/// the processor.
+/// the CPU.
 constexpr Index kPsfRows = 256;
 // Arrays of the cache: hidden layers after GELU, and GELU's derivative there; then W_1 .. W_M; then
 // V_0 .. V_{M-1}.

@@ -4,10 +4,10 @@
 // Built in place of attention/cuda/psf_session.cu where CUDA is left out.
 namespace matapprox::cuda {
 
-std::unique_ptr<PsfSession> make_card_session(const PsfModelShape& /*model*/,
-                                              const StepSettings& /*settings*/) {
+std::unique_ptr<PsfSession> make_gpu_session(const PsfModelShape& /*model*/,
+                                             const StepSettings& /*settings*/) {
   throw NotAvailable(
-      "training on a card: this build has no CUDA; install the CUDA toolkit and configure it with "
+      "training on a GPU: this build has no CUDA; install the CUDA toolkit and configure it with "
       "-DMATAPPROX_WITH_CUDA=ON, or use --device cpu");
 }
 

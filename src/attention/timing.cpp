@@ -12,10 +12,10 @@
 namespace matapprox::attention {
 namespace {
 
-constexpr double kLeastSeconds = 0.01;
+constexpr double kMinSeconds = 0.01;
 
 /// Of the calling thread.
-double processor_seconds() {
+double cpu_seconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
@@ -24,14 +24,14 @@ double processor_seconds() {
 /// Seconds of one call of `work`, from as many as the least time takes.
 template <class Work>
 double seconds_of(const Work& work) {
-  const double begin = processor_seconds();
+  const double begin = cpu_seconds();
   double spent = 0;
   Index calls = 0;
   do {
     work();
     ++calls;
-    spent = processor_seconds() - begin;
-  } while (spent < kLeastSeconds);
+    spent = cpu_seconds() - begin;
+  } while (spent < kMinSeconds);
   return spent / static_cast<double>(calls);
 }
 

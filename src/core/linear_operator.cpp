@@ -36,7 +36,7 @@ void require_shape(const ConstBlock& Y, Index rows, Index cols, const char* what
 }
 
 void require_shape(
-    const TallColumns& Y, Index rows, Index cols, const BlockPlace* place, const char* what) {
+    const MultiVectorView& Y, Index rows, Index cols, const MemorySpace* place, const char* what) {
   require(Y.rows == rows && Y.cols == cols,
           "{}: the result is {} x {}, the block for it {} x {}",
           what,
@@ -83,19 +83,19 @@ void LinearOperator::apply_transpose(const ConstBlock& X, Block Y) const {
   if (Y.size() > 0) do_apply_transpose(X, Y);
 }
 
-TallBlock LinearOperator::apply(const ConstTallColumns& X) const {
-  TallBlock Y(block_place(), rows(), X.cols);
+MultiVector LinearOperator::apply(const ConstTallColumns& X) const {
+  MultiVector Y(block_place(), rows(), X.cols);
   apply(X, Y.columns());
   return Y;
 }
 
-TallBlock LinearOperator::apply_transpose(const ConstTallColumns& X) const {
-  TallBlock Y(block_place(), cols(), X.cols);
+MultiVector LinearOperator::apply_transpose(const ConstTallColumns& X) const {
+  MultiVector Y(block_place(), cols(), X.cols);
   apply_transpose(X, Y.columns());
   return Y;
 }
 
-void LinearOperator::apply(const ConstTallColumns& X, const TallColumns& Y) const {
+void LinearOperator::apply(const ConstTallColumns& X, const MultiVectorView& Y) const {
   require(
       X.rows == cols(), "apply: the block has {} rows, the operator {} columns", X.rows, cols());
   require(X.place == block_place().get(), "apply: the block does not lie where the operator does");
@@ -103,7 +103,7 @@ void LinearOperator::apply(const ConstTallColumns& X, const TallColumns& Y) cons
   if (Y.rows * Y.cols > 0) do_apply_in_place(false, X, Y);
 }
 
-void LinearOperator::apply_transpose(const ConstTallColumns& X, const TallColumns& Y) const {
+void LinearOperator::apply_transpose(const ConstTallColumns& X, const MultiVectorView& Y) const {
   require(X.rows == rows(),
           "apply_transpose: the block has {} rows, the operator {} rows",
           X.rows,
@@ -171,7 +171,7 @@ void LinearOperator::do_rows_at(std::span<const Index> I, Block Y) const {
 
 void LinearOperator::do_apply_in_place(bool transposed,
                                        const ConstTallColumns& X,
-                                       const TallColumns& Y) const {
+                                       const MultiVectorView& Y) const {
   if (transposed) {
     do_apply_transpose(on_host(X), on_host(Y));
   } else {

@@ -18,8 +18,8 @@
 namespace matapprox {
 namespace {
 
-/// Processors that this process may run on.
-int usable_processors() {
+/// CPUs that this process may run on.
+int usable_cpus() {
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
@@ -27,7 +27,7 @@ int usable_processors() {
 }
 
 std::atomic<int>& thread_count() {
-  static std::atomic<int> count{usable_processors()};
+  static std::atomic<int> count{usable_cpus()};
   return count;
 }
 

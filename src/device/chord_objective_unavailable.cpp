@@ -7,7 +7,7 @@ std::unique_ptr<DeviceChordObjective> make_device_chord_objective(const ChordPat
                                                                   Index /*most_columns*/,
                                                                   const ChordTarget& /*target*/) {
   throw NotAvailable(
-      "chord: this build cannot use a card; it needs nvcc of the CUDA toolkit, 12 or newer, and "
+      "chord: this build cannot use a GPU; it needs nvcc of the CUDA toolkit, 12 or newer, and "
       "-DMATAPPROX_WITH_CUDA=ON");
 }
 

@@ -9,7 +9,7 @@
 namespace matapprox {
 
 /// The columns that a pivoted Cholesky factorization A ~ F F^T takes, and F (N x at most k): the
-/// tall matrices of it, on the host or on a card.
+/// tall matrices of it, on the host or on a GPU.
 class PartialCholesky {
  public:
   virtual ~PartialCholesky() = default;
@@ -35,8 +35,8 @@ class PartialCholesky {
   PartialCholesky() = default;
 };
 
-/// On the card where A is a kernel matrix that was placed there, also as it is counted; else null.
-/// Throws NotAvailable if the card has no room for 2 N k numbers.
-std::unique_ptr<PartialCholesky> make_card_cholesky(const LinearOperator& A, Index k);
+/// On the GPU where A is a kernel matrix that was placed there, also as it is counted; else null.
+/// Throws NotAvailable if the GPU has no room for 2 N k numbers.
+std::unique_ptr<PartialCholesky> make_gpu_cholesky(const LinearOperator& A, Index k);
 
 }  // namespace matapprox

@@ -1,7 +1,7 @@
 #include "device/placed_operator.hpp"
 
-#include "device/card_links.hpp"
-#include "device/card_place.hpp"
+#include "device/gpu_factors.hpp"
+#include "device/gpu_space.hpp"
 #include "matapprox/device/placement.hpp"
 #include "matapprox/factors/factor_product.hpp"
 #include "matapprox/operators/kernel.hpp"
@@ -26,30 +26,28 @@ bool is_kernel(const LinearOperator& A) {
 }  // namespace
 
 PlacedOperator::PlacedOperator(std::shared_ptr<const LinearOperator> source,
-                               std::unique_ptr<const cuda::CardOperator> card)
-    : source_(std::move(source)),
-      card_(std::move(card)),
-      place_(make_card_place(card_->blocks())) {}
+                               std::unique_ptr<const cuda::GpuOperator> gpu)
+    : source_(std::move(source)), gpu_(std::move(gpu)), place_(make_gpu_space(gpu_->blocks())) {}
 
-std::string PlacedOperator::description() const { return source_->description() + ", on the card"; }
+std::string PlacedOperator::description() const { return source_->description() + ", on the GPU"; }
 
 void PlacedOperator::do_apply(const ConstBlock& X, Block Y) const {
-  card_->apply(false, X.cols(), X.data(), X.outerStride(), Y.data(), Y.outerStride());
+  gpu_->apply(false, X.cols(), X.data(), X.outerStride(), Y.data(), Y.outerStride());
 }
 
 void PlacedOperator::do_apply_transpose(const ConstBlock& X, Block Y) const {
-  card_->apply(true, X.cols(), X.data(), X.outerStride(), Y.data(), Y.outerStride());
+  gpu_->apply(true, X.cols(), X.data(), X.outerStride(), Y.data(), Y.outerStride());
 }
 
 void PlacedOperator::do_apply_in_place(bool transposed,
                                        const ConstTallColumns& X,
-                                       const TallColumns& Y) const {
-  card_->apply_in_place(transposed, X.cols, X.data, Y.data);
+                                       const MultiVectorView& Y) const {
+  gpu_->apply_in_place(transposed, X.cols, X.data, Y.data);
 }
 
 void PlacedOperator::do_columns_at(std::span<const Index> J, Block Y) const {
   if (is_kernel(*source_)) {
-    card_->kernel_columns(J, Y.data(), Y.outerStride());
+    gpu_->kernel_columns(J, Y.data(), Y.outerStride());
   } else if (is_product(*source_)) {
     do_apply(unit_block(cols(), J), Y);
   } else {
@@ -59,7 +57,7 @@ void PlacedOperator::do_columns_at(std::span<const Index> J, Block Y) const {
 
 void PlacedOperator::do_rows_at(std::span<const Index> I, Block Y) const {
   if (is_kernel(*source_)) {
-    card_->kernel_columns(I, Y.data(), Y.outerStride());
+    gpu_->kernel_columns(I, Y.data(), Y.outerStride());
   } else if (is_product(*source_)) {
     do_apply_transpose(unit_block(rows(), I), Y);
   } else {
@@ -68,10 +66,10 @@ void PlacedOperator::do_rows_at(std::span<const Index> I, Block Y) const {
 }
 
 std::shared_ptr<const LinearOperator> make_placed(std::shared_ptr<const LinearOperator> A,
-                                                  Index card_free_bytes) {
-  const CardLinks links = card_links(*A, card_free_bytes);
-  auto card = cuda::make_card_operator(links.links, links.symmetrized);
-  return std::make_shared<PlacedOperator>(std::move(A), std::move(card));
+                                                  Index gpu_free_bytes) {
+  const GpuFactors links = gpu_factors(*A, gpu_free_bytes);
+  auto gpu = cuda::make_gpu_operator(links.links, links.symmetrized);
+  return std::make_shared<PlacedOperator>(std::move(A), std::move(gpu));
 }
 
 const LinearOperator& unplaced(const LinearOperator& A) {

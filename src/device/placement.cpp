@@ -6,7 +6,7 @@
 #include <array>
 
 #include "core/require.hpp"
-#include "device/card_links.hpp"
+#include "device/gpu_factors.hpp"
 #include "device/placed_operator.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/factors/factor_product.hpp"
@@ -18,10 +18,10 @@ namespace matapprox {
 namespace {
 
 constexpr double kBytesOfADouble = 8;
-/// Of the card: one that goes in, one that comes out, and each a second time on the way.
+/// Of the GPU: one that goes in, one that comes out, and each a second time on the way.
 constexpr double kBlocksOnTheWay = 4;
 
-double product_seconds(const CardWork& work, const ComputeRates& rates) {
+double product_seconds(const GpuWork& work, const ComputeRates& rates) {
   return std::max(work.flops / rates.flops, work.read / rates.bandwidth) + rates.start;
 }
 
@@ -29,7 +29,7 @@ double gigabytes(Index bytes) { return static_cast<double>(bytes) / 1e9; }
 
 std::string not_placeable(const LinearOperator& A) {
   return fmt::format(
-      "{} cannot be put on a card; dense, sparse and kernel matrices and products of factors can",
+      "{} cannot be put on a GPU; dense, sparse and kernel matrices and products of factors can",
       A.description());
 }
 
@@ -37,16 +37,16 @@ Placement on_cpu(std::shared_ptr<const LinearOperator> A, std::string reason) {
   return {std::move(A), Device::kCpu, {}, std::move(reason), {}};
 }
 
-Placement placed_on_card(std::shared_ptr<const LinearOperator> A, std::string reason) {
-  const Index free_bytes = card_info().free_bytes;
-  std::string note = streaming_note(card_work(*A, 1, free_bytes).host_bytes);
+Placement placed_on_gpu(std::shared_ptr<const LinearOperator> A, std::string reason) {
+  const Index free_bytes = gpu_info().free_bytes;
+  std::string note = streaming_note(gpu_work(*A, 1, free_bytes).host_bytes);
   if (!note.empty()) reason += "; " + note;
   return {
       make_placed(std::move(A), free_bytes), Device::kCuda, {}, std::move(reason), std::move(note)};
 }
 
 Placement by_estimate(std::shared_ptr<const LinearOperator> A, const Workload& workload) {
-  if (const std::string why = why_no_card(); !why.empty()) return on_cpu(std::move(A), why);
+  if (const std::string why = why_no_gpu(); !why.empty()) return on_cpu(std::move(A), why);
   if (!is_placeable(*A)) {
     std::string reason = not_placeable(*A);
     return on_cpu(std::move(A), std::move(reason));
@@ -54,16 +54,16 @@ Placement by_estimate(std::shared_ptr<const LinearOperator> A, const Workload& w
   std::optional<PlacementEstimate> estimate;
   Placement result;
   try {
-    const CardInfo card = card_info();
+    const GpuInfo gpu = gpu_info();
     estimate = estimate_placement(
-        *A, workload, cpu_rates(), card_rates(card, card_copy_bandwidth()), card.free_bytes);
-    result = estimate->card_is_faster()
-                 ? placed_on_card(A, "the card is faster")
+        *A, workload, cpu_rates(), gpu_rates(gpu, gpu_copy_bandwidth()), gpu.free_bytes);
+    result = estimate->gpu_is_faster()
+                 ? placed_on_gpu(A, "the GPU is faster")
                  : on_cpu(A,
-                          estimate->fits ? "the card is not faster"
-                                         : "the matrix does not fit on the card");
+                          estimate->fits ? "the GPU is not faster"
+                                         : "the matrix does not fit on the GPU");
   } catch (const NotAvailable& error) {
-    // The card is broken, or others have filled it: that matters to who asked for it alone.
+    // The GPU is broken, or others have filled it: that matters to who asked for it alone.
     result = on_cpu(std::move(A), error.what());
   }
   result.estimate = estimate;
@@ -73,26 +73,26 @@ Placement by_estimate(std::shared_ptr<const LinearOperator> A, const Workload& w
 }  // namespace
 
 ComputeRates cpu_rates() {
-  // A thread of a recent processor in products of blocks; memory is shared by all threads.
+  // A thread of a recent CPU in products of blocks; memory is shared by all threads.
   constexpr double kThreadFlops = 2e10;
   constexpr double kThreadBandwidth = 1e10;
-  constexpr double kMostBandwidth = 2e11;
+  constexpr double kMaxBandwidth = 2e11;
   const double count = threads();
-  return {kThreadFlops * count, std::min(kThreadBandwidth * count, kMostBandwidth), 0, 1e-6};
+  return {kThreadFlops * count, std::min(kThreadBandwidth * count, kMaxBandwidth), 0, 1e-6};
 }
 
-ComputeRates card_rates(const CardInfo& card, double copy_bandwidth) {
-  // Cards for computing (P100, V100, A100, H100, B200) have up to 64 double-precision units in each
-  // processor, others two, later ones with minor 0 (11.0, 12.0) among them. Half of what they could
-  // do is counted, and half of a PCIe 4 bus.
+ComputeRates gpu_rates(const GpuInfo& gpu, double copy_bandwidth) {
+  // GPUs for computing (P100, V100, A100, H100, B200) have up to 64 double-precision units in each
+  // multiprocessor, others two, later ones with minor 0 (11.0, 12.0) among them. Half of what they
+  // could do is counted, and half of a PCIe 4 bus.
   constexpr std::array kMajorsForComputing{6, 7, 8, 9, 10};
   const bool for_computing =
-      card.capability_minor == 0 &&
-      std::ranges::find(kMajorsForComputing, card.capability_major) != kMajorsForComputing.end();
+      gpu.capability_minor == 0 &&
+      std::ranges::find(kMajorsForComputing, gpu.capability_major) != kMajorsForComputing.end();
   const double units = for_computing ? 64 : 2;
   constexpr double kTransfer = 1e10;
   constexpr double kStart = 1e-4;
-  return {0.5 * 2 * units * card.processors * card.clock_hz, copy_bandwidth, kTransfer, kStart};
+  return {0.5 * 2 * units * gpu.multiprocessors * gpu.clock_hz, copy_bandwidth, kTransfer, kStart};
 }
 
 bool is_placeable(const LinearOperator& A) {
@@ -105,37 +105,37 @@ bool is_placeable(const LinearOperator& A) {
 PlacementEstimate estimate_placement(const LinearOperator& A,
                                      const Workload& workload,
                                      const ComputeRates& cpu,
-                                     const ComputeRates& card,
-                                     Index card_free_bytes) {
+                                     const ComputeRates& gpu,
+                                     Index gpu_free_bytes) {
   require(workload.columns >= 1, "place: {} columns, at least 1 is needed", workload.columns);
   require(workload.products >= 1, "place: {} products, at least 1 is needed", workload.products);
   require(is_placeable(A), "place: {}", not_placeable(A));
-  const CardWork work = card_work(A, workload.columns, card_free_bytes);
+  const GpuWork work = gpu_work(A, workload.columns, gpu_free_bytes);
   const auto products = static_cast<double>(workload.products);
   const auto columns = static_cast<double>(workload.columns);
   const double block_bytes = kBytesOfADouble * columns * static_cast<double>(A.rows() + A.cols());
   PlacementEstimate estimate;
   estimate.cpu_seconds = products * product_seconds(work, cpu);
-  estimate.card_seconds =
-      products * (product_seconds(work, card) + (block_bytes + work.streamed) / card.transfer);
-  estimate.card_bytes = work.card_bytes;
+  estimate.gpu_seconds =
+      products * (product_seconds(work, gpu) + (block_bytes + work.streamed) / gpu.transfer);
+  estimate.gpu_bytes = work.gpu_bytes;
   estimate.host_bytes = work.host_bytes;
-  estimate.place_seconds = static_cast<double>(work.card_bytes) / card.transfer;
+  estimate.place_seconds = static_cast<double>(work.gpu_bytes) / gpu.transfer;
   // Blocks go in pieces where there is little room: one column has to fit.
   const double column_bytes = kBlocksOnTheWay * kBytesOfADouble * static_cast<double>(work.longest);
   estimate.fits =
-      static_cast<double>(work.card_bytes) + column_bytes < static_cast<double>(card_free_bytes);
+      static_cast<double>(work.gpu_bytes) + column_bytes < static_cast<double>(gpu_free_bytes);
   return estimate;
 }
 
 std::string to_text(const PlacementEstimate& estimate) {
   return fmt::format(
-      "estimate: {:.3g} s on the CPU, {:.3g} s on the card and {:.3g} s to put "
+      "estimate: {:.3g} s on the CPU, {:.3g} s on the GPU and {:.3g} s to put "
       "{:.3g} GB there{}{}",
       estimate.cpu_seconds,
-      estimate.card_seconds,
+      estimate.gpu_seconds,
       estimate.place_seconds,
-      gigabytes(estimate.card_bytes),
+      gigabytes(estimate.gpu_bytes),
       estimate.fits ? "" : ", which has no room for it",
       estimate.host_bytes == 0 ? ""
                                : fmt::format("; {:.3g} GB stay on the host and are streamed",
@@ -146,9 +146,9 @@ Placement place(std::shared_ptr<const LinearOperator> A, Device device, const Wo
   require(A != nullptr, "place: there is no matrix");
   if (device == Device::kCpu) return on_cpu(std::move(A), "as asked for");
   if (device == Device::kAuto) return by_estimate(std::move(A), workload);
-  if (const std::string why = why_no_card(); !why.empty()) throw NotAvailable("cuda: " + why);
+  if (const std::string why = why_no_gpu(); !why.empty()) throw NotAvailable("cuda: " + why);
   if (!is_placeable(*A)) throw NotAvailable("cuda: " + not_placeable(*A));
-  return placed_on_card(std::move(A), "as asked for");
+  return placed_on_gpu(std::move(A), "as asked for");
 }
 
 }  // namespace matapprox

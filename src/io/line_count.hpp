@@ -11,11 +11,11 @@ namespace matapprox {
 /// The number of '\n' in a text. Counts in bytes, which a compiler turns into vector instructions.
 inline Index count_line_ends(std::string_view text) {
   constexpr std::size_t kLanes = 64;
-  constexpr std::size_t kMostRounds = 255;  // what a byte can count
+  constexpr std::size_t kMaxRounds = 255;  // what a byte can count
   Index total = 0;
   while (text.size() >= kLanes) {
     const std::size_t rounds =
-        text.size() / kLanes < kMostRounds ? text.size() / kLanes : kMostRounds;
+        text.size() / kLanes < kMaxRounds ? text.size() / kLanes : kMaxRounds;
     std::array<std::uint8_t, kLanes> counts{};
     for (std::size_t round = 0; round < rounds; ++round) {
       const char* const p = text.data() + round * kLanes;

@@ -33,7 +33,7 @@ bool is_nan_or_infinity(std::string_view token);
 
 namespace number_text {
 
-constexpr int kMostDigits = 19;    // any 19 digits fit in 64 bits
+constexpr int kMaxDigits = 19;     // any 19 digits fit in 64 bits
 constexpr int kLargestPower = 27;  // 5^27 < 2^63
 
 /// The general reader, for what the fast one below leaves.
@@ -48,7 +48,7 @@ constexpr std::array<std::uint64_t, 9> kTenTo{
     1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
 
 /// Appends the digits among the eight bytes at p to w; returns how many there are before the first
-/// other byte. Without branches: the length of a number is what a processor cannot predict.
+/// other byte. Without branches: the length of a number is what a CPU cannot predict.
 inline int read_up_to_eight_digits(const char* p, std::uint64_t& w) {
   std::uint64_t v = 0;
   std::memcpy(&v, p, 8);
@@ -114,7 +114,7 @@ inline const char* read_real(const char* p, const char* end, double& value) {
   }
   int exponent = 0;
   p = number_text::read_exponent(p, end, exponent);
-  if (p == nullptr || count == 0 || count > number_text::kMostDigits) {
+  if (p == nullptr || count == 0 || count > number_text::kMaxDigits) {
     return number_text::read_real_slowly(start, end, value);
   }
   const int e = exponent - static_cast<int>(fraction);

@@ -48,11 +48,11 @@ std::vector<std::string> variables_of(const std::vector<ZipMember>& members) {
 }
 
 std::string joined(const std::vector<std::string>& names) {
-  constexpr std::size_t kMost = 20;
+  constexpr std::size_t kMax = 20;
   std::string text;
-  for (std::size_t k = 0; k < std::min(names.size(), kMost); ++k)
+  for (std::size_t k = 0; k < std::min(names.size(), kMax); ++k)
     text += (k == 0 ? "" : ", ") + in_quotes(names[k]);
-  return names.size() > kMost ? text + ", ..." : text;
+  return names.size() > kMax ? text + ", ..." : text;
 }
 
 std::string chosen_variable(const std::vector<std::string>& names,

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kSizeField = 8;
 constexpr std::uint64_t kLargestHeader = 100'000'000;
-constexpr std::size_t kMostDimensions = 64;
+constexpr std::size_t kMaxDimensions = 64;
 constexpr const char* kMetadataKey = "__metadata__";
 
 /// Takes the header in as it is parsed; nothing but what is allowed is ever kept, so that memory
@@ -42,8 +42,8 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
     if (where_ != Where::kShape && where_ != Where::kOffsets) refuse(fmt::format("{}", value));
     if (value > kLargest) refuse(fmt::format("{}", value));
     if (where_ == Where::kShape) {
-      if (entries.back().shape.size() >= kMostDimensions) {
-        fail(fmt::format("has more than {} dimensions", kMostDimensions));
+      if (entries.back().shape.size() >= kMaxDimensions) {
+        fail(fmt::format("has more than {} dimensions", kMaxDimensions));
       }
       entries.back().shape.push_back(static_cast<Index>(value));
       return true;

@@ -29,9 +29,9 @@ void fail_in(const std::string& name, const std::string& what) {
 }
 
 std::string in_quotes(std::string_view piece) {
-  constexpr std::size_t kMost = 40;
+  constexpr std::size_t kMax = 40;
   std::string text = "'";
-  for (const char c : piece.substr(0, kMost)) {
+  for (const char c : piece.substr(0, kMax)) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte >= 32 && byte < 127) {
       text += c;
@@ -39,7 +39,7 @@ std::string in_quotes(std::string_view piece) {
       text += fmt::format("\\x{:02x}", byte);
     }
   }
-  return text + (piece.size() > kMost ? "'..." : "'");
+  return text + (piece.size() > kMax ? "'..." : "'");
 }
 
 std::string_view token_at(std::string_view text, std::size_t at, std::string_view separators) {

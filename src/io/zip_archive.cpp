@@ -26,7 +26,7 @@ using zip::kLocalSignature;
 using zip::kLocalSize;
 using zip::kOnly64;
 
-constexpr std::uint64_t kMostFromDeflate = 1032;
+constexpr std::uint64_t kMaxFromDeflate = 1032;
 constexpr std::size_t kPiece = std::size_t{1} << 30;  // zlib counts in 32 bits
 
 /// Walks the directory of an archive with every access checked.
@@ -165,7 +165,7 @@ class DirectoryReader {
                        packed,
                        member.size));
     }
-    if (member.deflated && member.size / kMostFromDeflate > packed) {
+    if (member.deflated && member.size / kMaxFromDeflate > packed) {
       fail(fmt::format("member {} cannot inflate from {} to the declared {} bytes",
                        in_quotes(member.name),
                        packed,

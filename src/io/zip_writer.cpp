@@ -70,9 +70,9 @@ std::string directory_entry(const ZipWriter::Entry& entry) {
 }
 
 std::string end_records(std::uint64_t start, std::uint64_t size, std::uint64_t count) {
-  constexpr std::uint64_t kMostMembers = 0xFFFF;
+  constexpr std::uint64_t kMaxMembers = 0xFFFF;
   std::string records;
-  if (is_large(start) || is_large(size) || count >= kMostMembers) {
+  if (is_large(start) || is_large(size) || count >= kMaxMembers) {
     records = record_of({{zip::kEnd64Signature, 4},
                          {zip::kEnd64Size - 12, 8},
                          {45, 2},
@@ -88,7 +88,7 @@ std::string end_records(std::uint64_t start, std::uint64_t size, std::uint64_t c
                          {start + size, 8},
                          {1, 4}});
   }
-  const std::uint64_t members = std::min(count, kMostMembers);
+  const std::uint64_t members = std::min(count, kMaxMembers);
   return records + record_of({{zip::kEndSignature, 4},
                               {0, 2},
                               {0, 2},

@@ -46,7 +46,7 @@ const OpenBlas& open_blas() {
 
 enum class VectorInstructions { kNone, kAvx2, kAvx512 };
 
-VectorInstructions processor_instructions() {
+VectorInstructions cpu_instructions() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
@@ -113,7 +113,7 @@ class EnvironmentVariable {
   std::string old_;
 };
 
-bool& core_was_mended() {
+bool& core_was_repaired() {
   static bool mended = false;
   return mended;
 }
@@ -152,7 +152,7 @@ void set_blas_threads(int count) {
 }
 
 std::string better_blas_core(const std::string& core) {
-  const VectorInstructions has = processor_instructions();
+  const VectorInstructions has = cpu_instructions();
   const VectorInstructions used = core_instructions(core);
   if (core.empty() || used != VectorInstructions::kNone) return "";
   switch (has) {
@@ -174,10 +174,10 @@ bool restart_blas_with_core(const std::string& core) {
   return blas_core() == core;
 }
 
-bool mend_blas_core() {
+bool repair_blas_core() {
   const std::string core = better_blas_core(blas_core());
   if (core.empty() || !restart_blas_with_core(core)) return false;
-  core_was_mended() = true;
+  core_was_repaired() = true;
   return true;
 }
 
@@ -223,11 +223,11 @@ SingleBlasThread::~SingleBlasThread() {
 namespace matapprox {
 
 void configure_blas() {
-  if (std::getenv("OPENBLAS_CORETYPE") == nullptr) kernels::mend_blas_core();
+  if (std::getenv("OPENBLAS_CORETYPE") == nullptr) kernels::repair_blas_core();
 }
 
 BlasInfo blas_info() {
-  return {kernels::blas_library_name(), kernels::blas_core(), kernels::core_was_mended()};
+  return {kernels::blas_library_name(), kernels::blas_core(), kernels::core_was_repaired()};
 }
 
 }  // namespace matapprox

@@ -10,20 +10,20 @@ namespace matapprox::kernels {
 bool blas_is_open_blas();
 /// "OpenBLAS 0.3.21", or "BLAS" if the library does not say what it is.
 std::string blas_library_name();
-/// The processor core whose kernels OpenBLAS uses; empty for another BLAS.
+/// The CPU core whose kernels OpenBLAS uses; empty for another BLAS.
 std::string blas_core();
 /// Number of threads of OpenBLAS; 1 for another BLAS.
 int blas_threads();
 void set_blas_threads(int count);
 
-/// The OpenBLAS core for this processor, "SkylakeX" or "Haswell", if `core`, the one in use, lacks
-/// the vector instructions that the processor has; empty if `core` is good enough.
+/// The OpenBLAS core for this CPU, "SkylakeX" or "Haswell", if `core`, the one in use, lacks
+/// the vector instructions that the CPU has; empty if `core` is good enough.
 std::string better_blas_core(const std::string& core);
 /// Starts OpenBLAS's choice of kernels again with the given core. False, and nothing changed, if
 /// this library cannot do that. Call while only one thread runs.
 bool restart_blas_with_core(const std::string& core);
 /// configure_blas() whatever OPENBLAS_CORETYPE says; true if another core was taken.
-bool mend_blas_core();
+bool repair_blas_core();
 
 /// Throws NotAvailable if there is no room for another work buffer of OpenBLAS, 128 MiB of address
 /// space for each thread that calls it: it would look for one forever (0.3.21), without a message.

@@ -40,7 +40,7 @@ class ChainProduct {
   /// contiguous shifted segment.
   void apply_to_vector(const T* x, T* y) const {
     thread_local Scratch<T> scratch;
-    const ScratchLoan memory(scratch, 4 * order_ + (transposed_ ? copy_numbers() : 0));
+    const ScratchBuffer memory(scratch, 4 * order_ + (transposed_ ? copy_numbers() : 0));
     T* from = memory.data();
     T* to = from + 2 * order_;
     T* copy = to + 2 * order_;
@@ -63,7 +63,7 @@ class ChainProduct {
     const bool copies = transposed_ && order_ >= kLinkMajorOrder;
     const Index width = round_up(X.cols(), simd::kPanelUnit<T>);
     thread_local Scratch<T> scratch;
-    const ScratchLoan memory(scratch, 2 * order_ * width + (copies ? copy_numbers() : 0));
+    const ScratchBuffer memory(scratch, 2 * order_ * width + (copies ? copy_numbers() : 0));
     T* from = memory.data();
     T* to = from + order_ * width;
     T* copy = to + order_ * width;

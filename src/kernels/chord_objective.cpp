@@ -25,9 +25,9 @@ Index objective_width(Index order) {
 /// or just the result.
 template <class T>
 Index gradient_slots(Index panels, Index numbers) {
-  constexpr Index kMostSlots = 8;
+  constexpr Index kMaxSlots = 8;
   constexpr Index kSlotNumbers = (Index{1} << 28) / sizeof(T);
-  return std::clamp(kSlotNumbers / numbers, Index{1}, std::clamp(panels, Index{1}, kMostSlots));
+  return std::clamp(kSlotNumbers / numbers, Index{1}, std::clamp(panels, Index{1}, kMaxSlots));
 }
 
 /// The transposes of a chain's factors as factors of their own, whose weights follow one another
@@ -318,8 +318,8 @@ void sum_over_panels(const ChordPattern& pattern,
   const RowWork work = spread ? RowWork::kSpread : RowWork::kSerial;
 
   thread_local Scratch<T> slot_scratch;
-  const ScratchLoan slot_memory(slot_scratch,
-                                gradient == nullptr || slots == 1 ? 0 : slots * numbers);
+  const ScratchBuffer slot_memory(slot_scratch,
+                                  gradient == nullptr || slots == 1 ? 0 : slots * numbers);
   T* sums = gradient == nullptr || slots == 1 ? gradient : slot_memory.data();
 
   // Worth a copy where several panels use it.
@@ -327,8 +327,8 @@ void sum_over_panels(const ChordPattern& pattern,
   const bool copies =
       panels >= kPanelsPerCopy && (gradient != nullptr || form == ChordForm::kSymmetrized);
   thread_local Scratch<T> copy_scratch;
-  const ScratchLoan copy_memory(copy_scratch,
-                                copies ? TransposedChain<T>::numbers_needed(chain) : 0);
+  const ScratchBuffer copy_memory(copy_scratch,
+                                  copies ? TransposedChain<T>::numbers_needed(chain) : 0);
   std::optional<TransposedChain<T>> transposed;
   if (copies) transposed.emplace(chain, copy_memory.data());
 
@@ -336,7 +336,7 @@ void sum_over_panels(const ChordPattern& pattern,
                        static_cast<double>(count);
   over_panels(work, slots, flops, [&](Index s) {
     thread_local Scratch<T> scratch;
-    const ScratchLoan memory(scratch, ObjectivePanel<T>::numbers_needed(chain, form, width));
+    const ScratchBuffer memory(scratch, ObjectivePanel<T>::numbers_needed(chain, form, width));
     ObjectivePanel<T> panel(
         chain, transposed ? &*transposed : nullptr, form, width, work, memory.data());
     T* sum = sums == nullptr ? nullptr : sums + s * numbers;

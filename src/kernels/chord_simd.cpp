@@ -393,7 +393,7 @@ HWY_INLINE void add_links(
   }
 }
 
-// Rows whose weights are asked for in advance: the processor itself stops at the end of each page,
+// Rows whose weights are asked for in advance: the CPU itself stops at the end of each page,
 // a few dozen rows. Behind the last row this names memory that is not ours, which is harmless.
 constexpr Index kAheadRows = 64;
 

@@ -65,7 +65,7 @@ struct ChordFunctions {
       const T* panel, Index width, Index rows, Index columns, T* y, Index ld);
 };
 
-/// The functions for this processor.
+/// The functions for this CPU.
 template <class T>
 const ChordFunctions<T>& chord_functions();
 

@@ -216,8 +216,8 @@ void multiply_tiles(const Factors<T>& factors,
 // column's bits are the same whatever the number of columns.
 constexpr Index kFewRows = 512;
 constexpr Index kLongDepth = 4096;
-constexpr Index kLeastChunk = 2048;
-constexpr Index kMostChunks = 64;
+constexpr Index kMinChunk = 2048;
+constexpr Index kMaxChunks = 64;
 // Numbers in the partial sums held at a time: 32 MiB of double.
 constexpr Index kPartialNumbers = Index{1} << 22;
 
@@ -242,11 +242,11 @@ void multiply_deep(const Factors<T>& factors,
                    const Update<T>& update,
                    const Target<T>& C) {
   const Index chunk =
-      std::max(kLeastChunk, round_up((k + kMostChunks - 1) / kMostChunks, simd::kDepth));
+      std::max(kMinChunk, round_up((k + kMaxChunks - 1) / kMaxChunks, simd::kDepth));
   const Index chunks = (k + chunk - 1) / chunk;
   const Index width = std::clamp(kPartialNumbers / (chunks * m), Index{1}, n);
   thread_local Scratch<T> scratch;
-  const ScratchLoan memory(scratch, chunks * m * width);
+  const ScratchBuffer memory(scratch, chunks * m * width);
   T* partial = memory.data();
   for (Index j = 0; j < n; j += width) {
     const Range columns{j, std::min(n, j + width)};

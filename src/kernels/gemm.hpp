@@ -7,7 +7,7 @@ namespace matapprox::kernels {
 enum class Trans { kNo, kYes };
 
 /// C = alpha op(A) op(B) + beta C, all column-major; beta = 0 never reads C. Our own packed kernel,
-/// chosen at run time for the processor (Highway), so that speed does not depend on which BLAS is
+/// chosen at run time for the CPU (Highway), so that speed does not depend on which BLAS is
 /// installed; spread over tiles of C with a fixed order of summation: the result is the same to the
 /// bit for every thread count, and each column of C for every number of columns beside it. Working
 /// memory is kept by the thread: small products, one after the other, allocate nothing.

@@ -200,7 +200,7 @@ void multiply_in_place(
   multiply_panels(a, MatrixInPlace<T>{b, ldb}, depth, update, C);
 }
 
-// The columns of a large matrix lie on as many pages, so that the processor does not foresee the
+// The columns of a large matrix lie on as many pages, so that the CPU does not foresee the
 // next one; asking for it four columns ahead makes packing a quarter faster at N = 2048.
 constexpr Index kAhead = 4;
 /// The first `count` numbers of a vector, and zeros.

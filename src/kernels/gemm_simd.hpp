@@ -9,7 +9,7 @@ namespace matapprox::kernels::simd {
 // after another from 0, then added to C; so which of them computes an entry does not change its
 // bits.
 
-/// Depth of a block of K. Fixed for all processors.
+/// Depth of a block of K. Fixed for all CPUs.
 inline constexpr Index kDepth = 256;
 /// Widest C for the kernels that read A in place.
 inline constexpr Index kNarrow = 4;

@@ -41,13 +41,13 @@ class Scratch {
 
 /// `count` numbers of a Scratch for as long as this lives; much memory is given back afterwards.
 template <class T>
-class ScratchLoan {
+class ScratchBuffer {
  public:
-  ScratchLoan(Scratch<T>& scratch, Index count)
+  ScratchBuffer(Scratch<T>& scratch, Index count)
       : scratch_(scratch), data_(scratch.reserve(count)) {}
-  ~ScratchLoan() { scratch_.give_back_much(); }
-  ScratchLoan(const ScratchLoan&) = delete;
-  ScratchLoan& operator=(const ScratchLoan&) = delete;
+  ~ScratchBuffer() { scratch_.give_back_much(); }
+  ScratchBuffer(const ScratchBuffer&) = delete;
+  ScratchBuffer& operator=(const ScratchBuffer&) = delete;
 
   T* data() const { return data_; }
 

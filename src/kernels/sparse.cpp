@@ -78,7 +78,7 @@ void sparse_apply(const SparseMatrix& A, const ConstBlock& X, Block Y) {
   const Index bounded = A.cols() * kPanelWidth <= kPanelNumbers ? kPanelWidth : kPanelWidth / 2;
   const Index most = std::min(bounded, (columns + 3) / 4 * 4);
   thread_local Scratch scratch;
-  const ScratchLoan memory(scratch, A.cols() * most);
+  const ScratchBuffer memory(scratch, A.cols() * most);
   for (Index j = 0; j < columns; j += most) {
     const Index count = std::min(most, columns - j);
     const Index width = (count + 3) / 4 * 4;

@@ -16,7 +16,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace matapprox::kernels::simd::HWY_NAMESPACE {
 
-/// Vectors of at most 4 numbers: squares of them transpose in registers on every processor.
+/// Vectors of at most 4 numbers: squares of them transpose in registers on every CPU.
 template <class T>
 using Square = hwy::HWY_NAMESPACE::CappedTag<T, 4>;
 template <class T>

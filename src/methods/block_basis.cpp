@@ -17,7 +17,7 @@ constexpr Index kFirstRandomColumn = Index{1} << 40;
 /// Y = Q R by Cholesky of the Gram matrix of the scaled columns; false, with Y as it was, if they
 /// are dependent to more than 1e-6: the result is then orthonormal to 1e-4 at least, and to
 /// rounding after a second time.
-bool cholesky_qr(TallBlock& Y, Matrix& R, const Vector& entry_norms) {
+bool cholesky_qr(MultiVector& Y, Matrix& R, const Vector& entry_norms) {
   Matrix gram = transpose_product(Y.columns(), Y.columns());
   const Vector norms = gram.diagonal().cwiseMax(0.0).cwiseSqrt();
   for (Index c = 0; c < norms.size(); ++c) {
@@ -38,14 +38,14 @@ bool cholesky_qr(TallBlock& Y, Matrix& R, const Vector& entry_norms) {
 
 }  // namespace
 
-BlockBasis::BlockBasis(std::shared_ptr<const BlockPlace> place,
+BlockBasis::BlockBasis(std::shared_ptr<const MemorySpace> place,
                        Index n,
                        Index capacity,
                        std::uint64_t seed,
                        RandomStream stream)
     : values_(std::move(place), n, std::min(n, capacity)), seed_(seed), stream_(stream) {}
 
-Matrix BlockBasis::append(TallBlock Y) {
+Matrix BlockBasis::append(MultiVector Y) {
   const Index width = std::min(Y.cols(), values_.cols() - size_);
   if (width == 0) return transpose_product(columns(), Y.columns());
   Matrix coefficients = Matrix::Zero(size_ + width, Y.cols());
@@ -67,18 +67,18 @@ Matrix BlockBasis::append(TallBlock Y) {
 }
 
 void BlockBasis::rotate(const ConstBlock& Q) {
-  const TallBlock rotated = product(columns(), Q);
+  const MultiVector rotated = product(columns(), Q);
   size_ = Q.cols();
   copy(rotated.columns(), values_.columns(0, size_));
 }
 
 /// Replaces Y (n x b) by `width` orthonormal columns Q and returns R (width x b) with Y ~ Q R.
-Matrix BlockBasis::orthonormalize(TallBlock& Y, Index width, const Vector& entry_norms) {
+Matrix BlockBasis::orthonormalize(MultiVector& Y, Index width, const Vector& entry_norms) {
   Matrix R;
   if (width == Y.cols() && cholesky_qr(Y, R, entry_norms)) return R;
   Matrix on_host = to_host(Y.columns());
   R = column_by_column(on_host, width, entry_norms);
-  Y = TallBlock(values_.place(), on_host);
+  Y = MultiVector(values_.place(), on_host);
   return R;
 }
 

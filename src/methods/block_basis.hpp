@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "matapprox/core/multi_vector.hpp"
 #include "matapprox/core/random.hpp"
-#include "matapprox/core/tall_block.hpp"
 
 namespace matapprox {
 
@@ -13,7 +13,7 @@ class BlockBasis {
  public:
   /// Columns of length n at `place`, room for `capacity` of them (at most n are ever used). Where a
   /// block brings fewer directions than columns, the rest are random ones from (seed, stream).
-  BlockBasis(std::shared_ptr<const BlockPlace> place,
+  BlockBasis(std::shared_ptr<const MemorySpace> place,
              Index n,
              Index capacity,
              std::uint64_t seed,
@@ -27,17 +27,17 @@ class BlockBasis {
   /// Y = columns() C, up to what no longer finds room. Block Gram-Schmidt done twice, each time
   /// with a Cholesky QR, or column by column, on the host, where the block is too nearly dependent
   /// for that. Y lies where the basis does.
-  Matrix append(TallBlock Y);
+  Matrix append(MultiVector Y);
 
   /// columns() <- columns() Q for orthonormal Q (size() x r), r <= size().
   void rotate(const ConstBlock& Q);
 
  private:
-  Matrix orthonormalize(TallBlock& Y, Index width, const Vector& entry_norms);
+  Matrix orthonormalize(MultiVector& Y, Index width, const Vector& entry_norms);
   Matrix column_by_column(Matrix& Y, Index width, const Vector& entry_norms);
   void random_direction(const ConstBlock& Q, Eigen::Ref<Vector> y);
 
-  TallBlock values_;
+  MultiVector values_;
   Index size_ = 0;
   std::uint64_t seed_;
   RandomStream stream_;

@@ -57,7 +57,7 @@ double unit_scale(const ConstBlock& X) {
   return unit_scale_of(X.size() == 0 ? 0.0 : X.cwiseAbs().maxCoeff());
 }
 
-double finite_unit_scale(const TallBlock& X, const char* method) {
+double finite_unit_scale(const MultiVector& X, const char* method) {
   const double largest = X.place()->largest(X.data(), X.size());
   if (!std::isfinite(largest)) throw_not_finite(method);
   return unit_scale_of(largest);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "matapprox/core/tall_block.hpp"
+#include "matapprox/core/multi_vector.hpp"
 
 namespace matapprox {
 
@@ -16,6 +16,6 @@ Vector row_squared_norms(const ConstBlock& X);
 double unit_scale(const ConstBlock& X);
 
 /// Both at once, where the block lies: throws, or returns the power of two.
-double finite_unit_scale(const TallBlock& X, const char* method);
+double finite_unit_scale(const MultiVector& X, const char* method);
 
 }  // namespace matapprox

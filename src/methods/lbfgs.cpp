@@ -10,10 +10,10 @@ namespace {
 
 constexpr double kSufficientFall = 1e-4;
 /// 0.9 is usual [NW06, Sec. 3.1]; on Table 1 of the Chord paper this ends lower after as much work.
-constexpr double kMostSlope = 0.5;
-constexpr Index kMostTrials = 25;
-constexpr double kLeastGrowth = 2;
-constexpr double kMostGrowth = 10;
+constexpr double kMaxSlope = 0.5;
+constexpr Index kMaxTrials = 25;
+constexpr double kMinGrowth = 2;
+constexpr double kMaxGrowth = 10;
 /// A step stays away from the ends of its bracket by this share of it.
 constexpr double kBracketMargin = 0.1;
 
@@ -22,11 +22,11 @@ double scalar_product(const ConstTallColumns& a, const ConstTallColumns& b) {
 }
 
 /// Y += alpha X
-void add_multiple(double alpha, const ConstTallColumns& X, const TallColumns& Y) {
+void add_multiple(double alpha, const ConstTallColumns& X, const MultiVectorView& Y) {
   add_product(1, X, Matrix::Constant(1, 1, alpha), 1, Y);
 }
 
-void scale_vector(const TallColumns& X, double factor) {
+void scale_vector(const MultiVectorView& X, double factor) {
   X.place->scale(X.data, X.rows * X.cols, factor);
 }
 
@@ -41,7 +41,7 @@ double cubic_minimum(const Point& a, const Point& b) {
 
 }  // namespace
 
-bool Lbfgs::OnLine::is_finite() const { return std::isfinite(f) && std::isfinite(slope); }
+bool Lbfgs::LineSearchPoint::is_finite() const { return std::isfinite(f) && std::isfinite(slope); }
 
 Lbfgs::Lbfgs(PlacedFunction function, const ConstTallColumns& start, Index memory)
     : function_(std::move(function)),
@@ -57,7 +57,7 @@ Lbfgs::Lbfgs(PlacedFunction function, const ConstTallColumns& start, Index memor
 
 bool Lbfgs::step() {
   if (!std::isfinite(f_)) return false;
-  OnLine found;
+  LineSearchPoint found;
   for (;;) {
     const bool has_memory = kept_ > 0;
     find_direction();
@@ -124,10 +124,10 @@ double Lbfgs::first_step() const {
   return largest > 1 ? 1 / largest : 1;
 }
 
-Lbfgs::OnLine Lbfgs::at(double t) {
+Lbfgs::LineSearchPoint Lbfgs::at(double t) {
   copy(column(kPoint), column(kTrial));
   add_multiple(t, column(kDirection), column(kTrial));
-  OnLine here;
+  LineSearchPoint here;
   here.t = t;
   here.f = function_(column(kTrial).data, column(kTrialGradient).data);
   // A gradient that is not finite makes the slope so.
@@ -138,48 +138,48 @@ Lbfgs::OnLine Lbfgs::at(double t) {
   return here;
 }
 
-bool Lbfgs::falls_enough(const OnLine& here) const {
+bool Lbfgs::armijo_holds(const LineSearchPoint& here) const {
   return here.f < start_.f && here.f <= start_.f + kSufficientFall * here.t * start_.slope;
 }
 
-bool Lbfgs::is_flat_enough(const OnLine& here) const {
-  return std::abs(here.slope) <= -kMostSlope * start_.slope;
+bool Lbfgs::curvature_holds(const LineSearchPoint& here) const {
+  return std::abs(here.slope) <= -kMaxSlope * start_.slope;
 }
 
 /// [NW06, Alg. 3.5]
-bool Lbfgs::search(double t, OnLine& found) {
-  OnLine before = start_;
-  for (tried_ = 0; tried_ < kMostTrials;) {
-    const OnLine now = at(t);
-    if (!now.is_finite() || !falls_enough(now) || now.f >= before.f)
+bool Lbfgs::search(double t, LineSearchPoint& found) {
+  LineSearchPoint before = start_;
+  for (tried_ = 0; tried_ < kMaxTrials;) {
+    const LineSearchPoint now = at(t);
+    if (!now.is_finite() || !armijo_holds(now) || now.f >= before.f)
       return zoom(before, now, found);
     found = now;
-    if (is_flat_enough(now)) return true;
+    if (curvature_holds(now)) return true;
     if (now.slope >= 0) return zoom(now, before, found);
     const double wanted = cubic_minimum(before, now);
-    const double most = kMostGrowth * t;
-    t = std::isfinite(wanted) ? std::clamp(wanted, kLeastGrowth * t, most) : most;
+    const double most = kMaxGrowth * t;
+    t = std::isfinite(wanted) ? std::clamp(wanted, kMinGrowth * t, most) : most;
     before = now;
   }
   return true;
 }
 
 /// [NW06, Alg. 3.6]: f(low) is the lowest that falls enough, and falls towards high.
-bool Lbfgs::zoom(OnLine low, OnLine high, OnLine& found) {
-  while (tried_ < kMostTrials) {
+bool Lbfgs::zoom(LineSearchPoint low, LineSearchPoint high, LineSearchPoint& found) {
+  while (tried_ < kMaxTrials) {
     const double width = high.t - low.t;
     constexpr double kRounding = std::numeric_limits<double>::epsilon();
     if (std::abs(width * low.slope) <= kRounding * std::abs(start_.f)) break;
     const double share = high.is_finite() ? (cubic_minimum(low, high) - low.t) / width : 0;
-    const OnLine now = at(
+    const LineSearchPoint now = at(
         low.t +
         width * (std::isnan(share) ? 0.5 : std::clamp(share, kBracketMargin, 1 - kBracketMargin)));
-    if (!now.is_finite() || !falls_enough(now) || now.f >= low.f) {
+    if (!now.is_finite() || !armijo_holds(now) || now.f >= low.f) {
       high = now;
       continue;
     }
     found = now;
-    if (is_flat_enough(now)) return true;
+    if (curvature_holds(now)) return true;
     if (now.slope * width >= 0) high = low;
     low = now;
   }
@@ -187,18 +187,18 @@ bool Lbfgs::zoom(OnLine low, OnLine high, OnLine& found) {
 }
 
 /// The lowest point of a search that has not found one flat enough.
-bool Lbfgs::settle_for(const OnLine& low, OnLine& found) {
+bool Lbfgs::settle_for(const LineSearchPoint& low, LineSearchPoint& found) {
   if (low.t == 0) return false;
   found = tried_at_ == low.t ? low : at(low.t);
   return true;
 }
 
 /// Moves to the trial, which is where `found` is.
-void Lbfgs::accept(const OnLine& found) {
+void Lbfgs::accept(const LineSearchPoint& found) {
   const bool bends = found.slope > start_.slope;
   if (bends) {
     const Index pair = next_;
-    const TallColumns s = pairs_.columns(2 * pair, 1);
+    const MultiVectorView s = pairs_.columns(2 * pair, 1);
     copy(column(kDirection), s);
     scale_vector(s, found.t);
     copy(column(kTrialGradient), column(kChange));

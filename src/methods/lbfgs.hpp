@@ -2,11 +2,11 @@
 
 #include <functional>
 
-#include "matapprox/core/tall_block.hpp"
+#include "matapprox/core/multi_vector.hpp"
 
 namespace matapprox {
 
-/// f at x and its gradient, both addresses of one BlockPlace; not finite where f overflows.
+/// f at x and its gradient, both addresses of one MemorySpace; not finite where f overflows.
 using PlacedFunction = std::function<double(const double* x, double* gradient)>;
 
 /// Limited-memory BFGS [NW06, Alg. 7.5], wherever the numbers lie: only f, slopes and the products
@@ -29,7 +29,7 @@ class Lbfgs {
 
  private:
   /// The function on the line point + t direction.
-  struct OnLine {
+  struct LineSearchPoint {
     double t = 0;
     double f = 0;
     double slope = 0;
@@ -38,20 +38,20 @@ class Lbfgs {
   /// Columns of vectors_; those that are multiplied together lie side by side.
   enum Column : Index { kPoint, kTrial, kTrialGradient, kDirection, kGradient, kChange, kColumns };
 
-  TallColumns column(Column c) { return vectors_.columns(c, 1); }
+  MultiVectorView column(Column c) { return vectors_.columns(c, 1); }
   ConstTallColumns column(Column c) const { return vectors_.columns(c, 1); }
 
   void find_direction();
   Vector two_loops() const;
   double first_step() const;
   /// Tries point + t direction.
-  OnLine at(double t);
-  bool search(double t, OnLine& found);
-  bool zoom(OnLine low, OnLine high, OnLine& found);
-  bool settle_for(const OnLine& low, OnLine& found);
-  bool falls_enough(const OnLine& here) const;
-  bool is_flat_enough(const OnLine& here) const;
-  void accept(const OnLine& found);
+  LineSearchPoint at(double t);
+  bool search(double t, LineSearchPoint& found);
+  bool zoom(LineSearchPoint low, LineSearchPoint high, LineSearchPoint& found);
+  bool settle_for(const LineSearchPoint& low, LineSearchPoint& found);
+  bool armijo_holds(const LineSearchPoint& here) const;
+  bool curvature_holds(const LineSearchPoint& here) const;
+  void accept(const LineSearchPoint& found);
   void multiply_kept(bool has_new);
   void forget();
   Index by_age(Index age) const;
@@ -59,15 +59,15 @@ class Lbfgs {
   PlacedFunction function_;
   Index memory_;
   Index evaluations_ = 0;
-  TallBlock vectors_;
-  TallBlock pairs_;       ///< s_0, y_0, s_1, y_1, ...: a ring of `memory` pairs
+  MultiVector vectors_;
+  MultiVector pairs_;     ///< s_0, y_0, s_1, y_1, ...: a ring of `memory` pairs
   Index kept_ = 0;        ///< pairs
   Index next_ = 0;        ///< where the next pair goes
   Matrix with_changes_;   ///< column j: the kept vectors times y_j, of those not newer
   Vector with_gradient_;  ///< the kept vectors times the gradient
   double scaling_ = 1;    ///< s^T y / y^T y of the last pair [NW06, Eq. 7.20]
   double f_ = 0;
-  OnLine start_;  ///< of the present search
+  LineSearchPoint start_;  ///< of the present search
   Index tried_ = 0;
   double tried_at_ = 0;  ///< where the trial is
 };

@@ -44,7 +44,7 @@ void accumulate_tile(Accumulation accumulation,
                      const ConstBlock& others,
                      Block out);
 
-/// Applies the kernel function to sums, in place. One thread; SIMD, for the processor at hand.
+/// Applies the kernel function to sums, in place. One thread; SIMD, for the CPU at hand.
 /// Every entry has the same bits wherever it is in the block.
 void transform_tile(const TileKernel& kernel, Block sums);
 

@@ -24,7 +24,7 @@ class Transposed final : public LinearOperator {
   std::string description() const override {
     return fmt::format("transpose of {}", A_->description());
   }
-  const std::shared_ptr<const BlockPlace>& block_place() const override {
+  const std::shared_ptr<const MemorySpace>& block_place() const override {
     return A_->block_place();
   }
 
@@ -35,7 +35,7 @@ class Transposed final : public LinearOperator {
   void do_rows_at(std::span<const Index> I, Block Y) const override { A_->columns_at(I, Y); }
   void do_apply_in_place(bool transposed,
                          const ConstTallColumns& X,
-                         const TallColumns& Y) const override {
+                         const MultiVectorView& Y) const override {
     if (transposed) {
       A_->apply(X, Y);
     } else {
@@ -153,7 +153,7 @@ void CountedOperator::do_rows_at(std::span<const Index> I, Block Y) const {
 
 void CountedOperator::do_apply_in_place(bool transposed,
                                         const ConstTallColumns& X,
-                                        const TallColumns& Y) const {
+                                        const MultiVectorView& Y) const {
   ++products_;
   product_columns_ += X.cols;
   if (transposed) {

@@ -10,7 +10,7 @@
 namespace matapprox::tasks {
 namespace {
 
-constexpr Index kLeastFitted = 2000;
+constexpr Index kMinFitted = 2000;
 constexpr Index kMaxSymbols = 32768;
 constexpr Index kSamplesAPart = 64;
 
@@ -90,7 +90,7 @@ std::vector<Floor> fitted_floors(const Task& task,
                                  std::span<const CellReader> readers) {
   require_samples(samples);
   const SeenSamples fitted =
-      see(task, Split::kTrain, samples, std::max(2 * samples, kLeastFitted), readers);
+      see(task, Split::kTrain, samples, std::max(2 * samples, kMinFitted), readers);
   const SeenSamples asked = see(task, split, 0, samples, readers);
   std::vector<Floor> floors;
   for (std::size_t r = 0; r < readers.size(); ++r) {

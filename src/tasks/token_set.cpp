@@ -8,21 +8,21 @@
 namespace matapprox::tasks {
 namespace {
 
-constexpr Index kMostIds = std::numeric_limits<std::int32_t>::max();
+constexpr Index kMaxIds = std::numeric_limits<std::int32_t>::max();
 
 void check_token_counts(const TokenSet& set, const std::string& who) {
   const std::size_t count = set.ends.size();
   require(count > 0, "{}: there are no sequences", who);
-  require(set.vocabulary >= 1 && set.vocabulary <= kMostIds,
+  require(set.vocabulary >= 1 && set.vocabulary <= kMaxIds,
           "{}: vocabulary {} is outside 1..{}",
           who,
           set.vocabulary,
-          kMostIds);
-  require(set.classes >= 1 && set.classes <= kMostIds,
+          kMaxIds);
+  require(set.classes >= 1 && set.classes <= kMaxIds,
           "{}: {} classes, outside 1..{}",
           who,
           set.classes,
-          kMostIds);
+          kMaxIds);
   require(set.labels.size() == count, "{}: {} sequences, {} labels", who, count, set.labels.size());
   require(set.splits.empty() || set.splits.size() == count,
           "{}: {} sequences, {} splits",

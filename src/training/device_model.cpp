@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "attention/position_waves.hpp"
+#include "attention/sinusoidal_encoding.hpp"
 #include "core/require.hpp"
 #include "matapprox/attention/psf.hpp"
 
@@ -105,8 +105,8 @@ PsfModelShape device_model(const training::Model<T>& model,
   shape.vocabulary = task.vocabulary;
   shape.learned_positions = options.embedding.positions == attention::Positions::kLearned;
   if (options.embedding.positions == attention::Positions::kSinusoidal) {
-    const auto waves =
-        attention::position_waves(task.length, options.width, options.embedding.position_scale);
+    const auto waves = attention::sinusoidal_encoding(
+        task.length, options.width, options.embedding.position_scale);
     shape.waves.assign(waves.data(), waves.data() + waves.size());
   }
   for (Index l = 0; l < options.layers; ++l)

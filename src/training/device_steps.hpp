@@ -19,7 +19,7 @@ class DeviceSteps {
   DeviceSteps(const training::Model<float>& model,
               const tasks::Task& task,
               const training::TrainingOptions& options,
-              const SessionMaker& make_session = make_card_session);
+              const SessionMaker& make_session = make_gpu_session);
 
   void begin(const training::TrainingState& state);
   /// Step state.optimizer.step + 1 on these samples of the training split; of the state, only the

@@ -23,7 +23,7 @@ constexpr std::size_t kCarried = 2;
 constexpr std::size_t kCarriedGradient = 3;
 constexpr std::size_t kTokens = 4;
 
-constexpr Index kMostLayers = 1024;
+constexpr Index kMaxLayers = 1024;
 
 attention::Sequence sequence_of(const tasks::Sample& sample) {
   return {sample.tokens, sample.features};
@@ -89,10 +89,10 @@ Model<T>::Model(ModelDescription description)
   const ModelOptions& options = description_.options;
   const tasks::TaskShape& task = description_.task;
   attention::check_width("model", "width", options.width, 1);
-  require(options.layers >= 1 && options.layers <= kMostLayers,
+  require(options.layers >= 1 && options.layers <= kMaxLayers,
           "model: layers {} is outside 1..{}",
           options.layers,
-          kMostLayers);
+          kMaxLayers);
   require(task.length >= 1, "model: a task of length {}", task.length);
   attention::check_width("model", "head_hidden", options.head_hidden, 0);
   outputs_ = task.answer == tasks::Answer::kNumber ? 1 : task.classes;

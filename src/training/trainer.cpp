@@ -18,13 +18,13 @@ namespace {
 
 /// Groups of samples that have a gradient of their own: a number that does not depend on the
 /// threads; fewer where the gradients would be more than this many numbers.
-constexpr Index kMostGroups = 16;
-constexpr Index kLeastGroups = 4;
+constexpr Index kMaxGroups = 16;
+constexpr Index kMinGroups = 4;
 constexpr Index kGradientNumbers = Index{1} << 26;
 /// Parameters that a thread adds up at a time.
 constexpr Index kReduced = Index{1} << 15;
 /// Of one step.
-constexpr Index kMostSamples = Index{1} << 24;
+constexpr Index kMaxSamples = Index{1} << 24;
 /// Parameters, the best ones, two means of the optimiser, their sum of gradients.
 constexpr Index kArraysOfParameters = 5;
 
@@ -122,11 +122,11 @@ Trainer::Trainer(Model<float>& model, const tasks::Task& task, const TrainingOpt
   at_least_one(options.accumulate, "accumulate");
   at_least_one(options.evaluate_every, "evaluate_every");
   at_least_one(options.evaluation_samples, "evaluation_samples");
-  require(options.batch <= kMostSamples / options.accumulate,
+  require(options.batch <= kMaxSamples / options.accumulate,
           "training: batch {} times accumulate {} is more than {} samples a step",
           options.batch,
           options.accumulate,
-          kMostSamples);
+          kMaxSamples);
   require(options.patience >= 0, "training: patience {} is below 0", options.patience);
   require(options.target_error >= 0 && options.target_error <= 1,
           "training: target_error {} is outside 0..1",
@@ -136,7 +136,7 @@ Trainer::Trainer(Model<float>& model, const tasks::Task& task, const TrainingOpt
   const Index size = model.parameters().size();
   const Index samples = options.batch * options.accumulate;
   const Index groups =
-      std::min(samples, std::clamp(kGradientNumbers / size, kLeastGroups, kMostGroups));
+      std::min(samples, std::clamp(kGradientNumbers / size, kMinGroups, kMaxGroups));
   require_memory(
       sizeof(float) * static_cast<double>(size) * static_cast<double>(groups + kArraysOfParameters),
       fmt::format("training: a model of {} parameters", size));
@@ -147,7 +147,7 @@ Trainer::Trainer(Model<float>& model, const tasks::Task& task, const TrainingOpt
 
 Trainer::~Trainer() = default;
 
-void Trainer::use_card() {
+void Trainer::use_gpu() {
   use_device(std::make_unique<cuda::DeviceSteps>(model_, task_, options_));
 }
 
@@ -371,7 +371,7 @@ Evaluation Trainer::evaluate(std::span<const float> parameters, tasks::Split spl
   const Index size = task_.size(split);
   const Index count = size == 0 ? samples : std::min(size, samples);
   require(count >= 1, "training: there are no samples to evaluate on");
-  const Index groups = std::min<Index>(count, 4 * kMostGroups);
+  const Index groups = std::min<Index>(count, 4 * kMaxGroups);
   std::vector<LossValue> sums(static_cast<std::size_t>(groups));
   parallel_for(groups, [&](Index g) {
     LossValue& sum = sums[static_cast<std::size_t>(g)];

@@ -18,7 +18,7 @@ template <class T>
 using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Offsets = std::vector<Index>;
 
-/// Every function on every instruction set that it is compiled for and this processor has.
+/// Every function on every instruction set that it is compiled for and this CPU has.
 class ChordLayer : public ::testing::TestWithParam<std::int64_t> {
  protected:
   void SetUp() override { hwy::GetChosenTarget().Update(GetParam()); }

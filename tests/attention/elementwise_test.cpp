@@ -17,7 +17,7 @@ namespace {
 
 using Real = long double;
 
-/// Every function on every instruction set that it is compiled for and this processor has.
+/// Every function on every instruction set that it is compiled for and this CPU has.
 class Elementwise : public ::testing::TestWithParam<std::int64_t> {
  protected:
   void SetUp() override { hwy::GetChosenTarget().Update(GetParam()); }

@@ -10,8 +10,8 @@ namespace {
 
 using testing::HasSubstr;
 
-/// What can use a card; the files need not be there, the device is looked for first.
-std::vector<std::vector<std::string>> commands_of_the_card() {
+/// What can use a GPU; the files need not be there, the device is looked for first.
+std::vector<std::vector<std::string>> commands_of_the_gpu() {
   return {{"compare", "a.mtx"},
           {"approximate", "a.mtx", "cur", "-o", temporary_dir() + "/never.h5"},
           {"measure", "a.h5", "a.mtx"},
@@ -37,21 +37,21 @@ void expect_not_available(const std::vector<std::string>& arguments, const std::
   EXPECT_THAT(result.err, HasSubstr(part)) << arguments.front();
 }
 
-TEST(CliDevice, CudaWithoutACardSaysWhatIsMissing) {
-  const std::string why = why_no_card();
-  if (why.empty()) GTEST_SKIP() << "this machine has a card";
-  for (const auto& command : commands_of_the_card()) expect_not_available(command, why);
+TEST(CliDevice, CudaWithoutAGpuSaysWhatIsMissing) {
+  const std::string why = why_no_gpu();
+  if (why.empty()) GTEST_SKIP() << "this machine has a GPU";
+  for (const auto& command : commands_of_the_gpu()) expect_not_available(command, why);
   for (const auto& command : commands_of_the_cpu()) expect_not_available(command, why);
 }
 
 TEST(CliDevice, CommandsOfTheCpuSayThatTheyAre) {
-  if (const std::string why = why_no_card(); !why.empty()) GTEST_SKIP() << "no card: " << why;
+  if (const std::string why = why_no_gpu(); !why.empty()) GTEST_SKIP() << "no GPU: " << why;
   for (const auto& command : commands_of_the_cpu())
     expect_not_available(command, "runs on the CPU alone");
 }
 
 TEST(CliDevice, AnotherNameIsAUsageError) {
-  auto commands = commands_of_the_card();
+  auto commands = commands_of_the_gpu();
   for (const auto& command : commands_of_the_cpu()) commands.push_back(command);
   for (const auto& command : commands) {
     const ProgramResult result = run_with(command, {"--device", "gpu"});
@@ -69,7 +69,7 @@ TEST(CliDevice, AutoSaysWhatItTookIfAsked) {
   EXPECT_EQ(verbose.exit_code, 0);
   EXPECT_EQ(verbose.out, quiet.out);
   EXPECT_THAT(verbose.err, HasSubstr("device: cpu, "));
-  const std::string why = why_no_card();
+  const std::string why = why_no_gpu();
   EXPECT_THAT(verbose.err, HasSubstr(why.empty() ? "estimate: " : why));
   EXPECT_THAT(run_program({"info", mesh, "--verbose"}).err, HasSubstr("device: cpu, as asked for"));
 }
@@ -88,11 +88,11 @@ TEST(CliDevice, ApplyGivesTheSameNumbers) {
   EXPECT_EQ(with.out, without.out);
 }
 
-TEST(CliDevice, DoctorShowsTheCardOrWhyThereIsNone) {
+TEST(CliDevice, DoctorShowsTheGpuOrWhyThereIsNone) {
   const nlohmann::json doctor = run_program({"doctor", "--json", "-"}).json();
-  const std::string why = why_no_card();
-  EXPECT_EQ(doctor["no_card"], why);
-  EXPECT_EQ(doctor["card"].is_null(), !why.empty());
+  const std::string why = why_no_gpu();
+  EXPECT_EQ(doctor["no_gpu"], why);
+  EXPECT_EQ(doctor["gpu"].is_null(), !why.empty());
   EXPECT_THAT(run_program({"doctor"}).out, HasSubstr(why.empty() ? "copies at" : "none: " + why));
 }
 

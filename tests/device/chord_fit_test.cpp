@@ -29,7 +29,7 @@ struct FitProblem {
       }
     };
   }
-  /// By the kernels of the processor, and the device's on the host; the list need not be sorted.
+  /// By the kernels of the CPU, and the device's on the host; the list need not be sorted.
   void expect_equal(const std::vector<Index>& J, Index memory, bool whole) const {
     const kernels::TargetPanel panel = [&](Index first, Index count, double* out) {
       columns()(J.data() + first, count, out);
@@ -52,13 +52,13 @@ struct FitProblem {
   }
 };
 
-TEST(DeviceChordFit, EqualsTheProcessorsKernels) {
+TEST(DeviceChordFit, EqualsTheCpusKernels) {
   std::vector<Index> all(kFitOrder);
   std::iota(all.begin(), all.end(), Index{0});
   for (const bool whole : {false, true}) FitProblem().expect_equal(all, Index{1} << 30, whole);
 }
 
-TEST(DeviceChordFit, OfTheSymmetricPartEqualsTheProcessorsKernels) {
+TEST(DeviceChordFit, OfTheSymmetricPartEqualsTheCpusKernels) {
   for (const ChordPattern& pattern : {chord_alternating_pattern(kFitOrder),
                                       chord_mixed_radix_pattern(kFitOrder, 36),
                                       ChordPattern{kFitOrder, {{0, 1, 5}}}}) {

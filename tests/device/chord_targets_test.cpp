@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "device/card_chord_objective.hpp"
 #include "device/cuda/kernels/host_queue.hpp"
+#include "device/gpu_chord_objective.hpp"
 #include "kernels/chord.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/kernel.hpp"
@@ -13,10 +13,10 @@
 #include "methods/chord/chain.hpp"
 #include "methods/chord/target.hpp"
 #include "support/expect_close.hpp"
-#include "support/host_card.hpp"
+#include "support/host_gpu.hpp"
 #include "support/known_spectrum.hpp"
 
-// Columns of a fit's target that a card makes or holds, against those of the processor.
+// Columns of a fit's target that a GPU makes or holds, against those of the CPU.
 
 namespace matapprox {
 namespace {
@@ -51,18 +51,18 @@ ChordTarget chord_target(const LinearOperator& A, const Target& target) {
           }};
 }
 
-/// The panel of the card, columns J and two of zeros behind.
-MatrixOf<double> card_panel(const LinearOperator& A,
-                            const Target& target,
-                            const std::vector<Index>& J,
-                            cuda::HostOrder order,
-                            bool whole) {
+/// The panel of the GPU, columns J and two of zeros behind.
+MatrixOf<double> gpu_panel(const LinearOperator& A,
+                           const Target& target,
+                           const std::vector<Index>& J,
+                           cuda::HostOrder order,
+                           bool whole) {
   const cuda::HostQueue queue(order);
-  const CardChordTarget on_card = card_chord_target(chord_target(A, target));
-  const auto panels = cuda::make_target_panels(queue, kTargetOrder, on_card.source, whole);
+  const GpuChordTarget on_gpu = gpu_chord_target(chord_target(A, target));
+  const auto panels = cuda::make_target_panels(queue, kTargetOrder, on_gpu.source, whole);
   const auto count = static_cast<Index>(J.size());
   const Index width = count + 2;
-  Matrix panel = Matrix::Constant(width, kTargetOrder, -1);  // row-major, seen from the card
+  Matrix panel = Matrix::Constant(width, kTargetOrder, -1);  // row-major, seen from the GPU
   panels->fill({J.data(), J.data(), count}, width, panel.data());
   return panel.transpose();
 }
@@ -75,7 +75,7 @@ void expect_columns(const LinearOperator& A, double tolerance) {
   wanted.leftCols(count) = A.columns_at(J) / target.unit();
   for (const auto order : {cuda::HostOrder::kForward, cuda::HostOrder::kBackward}) {
     for (const bool whole : {false, true}) {
-      const Matrix panel = card_panel(A, target, J, order, whole);
+      const Matrix panel = gpu_panel(A, target, J, order, whole);
       EXPECT_LE((panel - wanted).cwiseAbs().maxCoeff(), tolerance * wanted.cwiseAbs().maxCoeff())
           << A.description();
     }
@@ -99,11 +99,11 @@ TEST(ChordTargets, KernelMatricesAreMadeToRounding) {
     expect_columns(kernel(function), 1e-14);
 }
 
-TEST(ChordTargets, TheCardMakesColumnsAlsoBehindACounterAndAPlace) {
+TEST(ChordTargets, TheGpuMakesColumnsAlsoBehindACounterAndAPlace) {
   const auto made = [](const LinearOperator& A) {
     const Target target(A, {});
     return !std::holds_alternative<cuda::TargetColumns>(
-        card_chord_target(chord_target(A, target)).source);
+        gpu_chord_target(chord_target(A, target)).source);
   };
   const auto K = std::make_shared<const KernelOperator>(kernel(KernelFunction::kGaussian));
   const auto placed = test::placed_on_host(K);
@@ -114,8 +114,8 @@ TEST(ChordTargets, TheCardMakesColumnsAlsoBehindACounterAndAPlace) {
   EXPECT_FALSE(made(DenseOperator(test::random_matrix(8, 8))));
 }
 
-/// f and its gradient where the columns come from the card itself, and how often A was used.
-TEST(ChordTargets, AnObjectiveOfThemIsThatOfTheProcessorAndCountsItsColumns) {
+/// f and its gradient where the columns come from the GPU itself, and how often A was used.
+TEST(ChordTargets, AnObjectiveOfThemIsThatOfTheCpuAndCountsItsColumns) {
   const KernelOperator K = kernel(KernelFunction::kMatern32);
   const SparseOperator S{unsymmetric()};
   for (const LinearOperator* A :
@@ -133,10 +133,10 @@ TEST(ChordTargets, AnObjectiveOfThemIsThatOfTheProcessorAndCountsItsColumns) {
         kernels::chord_objective(chain.pattern, chain.values.data(), J, panel, wanted.data());
     const CountedOperator counted(*A);
     const auto objective =
-        test::host_card_objective(chain.pattern, 5, chord_target(counted, target));
-    const TallBlock values(objective->place(),
-                           Eigen::Map<const Matrix>(chain.values.data(), wanted.size(), 1));
-    TallBlock gradient(objective->place(), wanted.size(), 1);
+        test::host_gpu_objective(chain.pattern, 5, chord_target(counted, target));
+    const MultiVector values(objective->place(),
+                             Eigen::Map<const Matrix>(chain.values.data(), wanted.size(), 1));
+    MultiVector gradient(objective->place(), wanted.size(), 1);
     EXPECT_NEAR(objective->evaluate(J, values.data(), gradient.data()), f, 1e-12 * f);
     EXPECT_CLOSE(to_host(gradient.columns()), Matrix(wanted), 1e-12);
     EXPECT_NEAR(objective->evaluate(J, values.data(), nullptr), f, 1e-12 * f);

@@ -3,10 +3,10 @@
 #include "device/cuda/kernels/kernel_formula.hpp"
 #include "matapprox/operators/kernel.hpp"
 #include "support/expect_close.hpp"
-#include "support/host_card.hpp"
+#include "support/host_gpu.hpp"
 #include "support/known_spectrum.hpp"
 
-// The kernels of the card, run on the host, against the operator of the CPU.
+// The kernels of the GPU, run on the host, against the operator of the CPU.
 namespace matapprox::test {
 namespace {
 

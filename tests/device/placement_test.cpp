@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "device/card_links.hpp"
+#include "device/gpu_factors.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/factors/factor_product.hpp"
 #include "matapprox/methods/cur.hpp"
@@ -16,7 +16,7 @@
 #include "matapprox/operators/lazy.hpp"
 #include "matapprox/operators/sparse.hpp"
 #include "support/expect_close.hpp"
-#include "support/host_card.hpp"
+#include "support/host_gpu.hpp"
 #include "support/known_spectrum.hpp"
 #include "support/operator_list.hpp"
 
@@ -62,7 +62,7 @@ void expect_same_operators(const Placer& placer) {
   EXPECT_GE(placed, 17);
 }
 
-TEST(Placement, OperatorsAreTheSameOnAHostThatPlaysTheCard) {
+TEST(Placement, OperatorsAreTheSameOnAHostThatPlaysTheGpu) {
   for (const auto order : {cuda::HostOrder::kForward, cuda::HostOrder::kBackward})
     expect_same_operators([&](const OperatorPointer& A) { return placed_on_host(A, order); });
 }
@@ -118,7 +118,7 @@ struct ChainBytes {
         column(32 * pattern.order) {}
 };
 
-TEST(Placement, ChainsThatTheCardHasNoRoomForAreStreamed) {
+TEST(Placement, ChainsThatTheGpuHasNoRoomForAreStreamed) {
   for (const Index n : {Index{1}, Index{37}, Index{64}}) {
     for (const bool symmetrized : {false, true}) {
       const auto A = std::make_shared<FactorProduct>(chord_chain(n, symmetrized));
@@ -145,7 +145,7 @@ TEST(Placement, StreamedChainsStayWhereTheyAre) {
   const FactorProduct A = chord_chain(100, false);
   const ChainBytes bytes(chord_of(A).pattern);
   const auto link = [&](Index free) {
-    return std::get<cuda::HostChord>(card_links(A, free).links.front().factor);
+    return std::get<cuda::HostChord>(gpu_factors(A, free).links.front().factor);
   };
   // A sixteenth of the memory is left; the diagonal takes 800 bytes, the work of placing a factor.
   ASSERT_GT(bytes.factor, bytes.column);
@@ -155,38 +155,38 @@ TEST(Placement, StreamedChainsStayWhereTheyAre) {
   EXPECT_EQ(link(enough - 16).piece_numbers, (enough - 16) / 16 / 8);
   EXPECT_EQ(link(enough - 16).values, chord_of(A).values.data());
   EXPECT_EQ(link(0).piece_numbers, 1);
-  EXPECT_EQ(card_links(A, enough - 16).links.back().same_as, 0);
+  EXPECT_EQ(gpu_factors(A, enough - 16).links.back().same_as, 0);
 
-  const CardWork there = card_work(A, 5, enough);
-  EXPECT_EQ(there.card_bytes, bytes.chain + 800);
+  const GpuWork there = gpu_work(A, 5, enough);
+  EXPECT_EQ(there.gpu_bytes, bytes.chain + 800);
   EXPECT_EQ(there.host_bytes, 0);
   EXPECT_DOUBLE_EQ(there.streamed, 0);
-  const CardWork here = card_work(A, 5, enough - 16);
-  EXPECT_EQ(here.card_bytes, 800);
+  const GpuWork here = gpu_work(A, 5, enough - 16);
+  EXPECT_EQ(here.gpu_bytes, 800);
   EXPECT_EQ(here.host_bytes, bytes.chain);
   EXPECT_DOUBLE_EQ(here.streamed, 2.0 * static_cast<double>(bytes.chain));
-  EXPECT_DOUBLE_EQ(card_work(chord_chain(100, true), 5, enough - 16).streamed, 2 * here.streamed);
+  EXPECT_DOUBLE_EQ(gpu_work(chord_chain(100, true), 5, enough - 16).streamed, 2 * here.streamed);
   // Room for two columns at a time, in four fifths of what is left: three pieces of five columns.
-  const CardWork narrow = card_work(A, 5, 800 + 2 * bytes.column / 4 * 5 + 1);
+  const GpuWork narrow = gpu_work(A, 5, 800 + 2 * bytes.column / 4 * 5 + 1);
   EXPECT_DOUBLE_EQ(narrow.streamed, 3 * here.streamed);
 }
 
 TEST(Placement, SaysThatFactorsAreStreamed) {
   EXPECT_EQ(streaming_note(0), "");
   EXPECT_EQ(streaming_note(Index{87'240'000'000}),
-            "the card has no room for its 87.2 GB: the factors stay on the host and are streamed "
+            "the GPU has no room for its 87.2 GB: the factors stay on the host and are streamed "
             "at each product");
 }
 
-TEST(Placement, OperatorsAreTheSameOnTheCard) {
-  if (const std::string why = why_no_card(); !why.empty()) GTEST_SKIP() << "no card: " << why;
+TEST(Placement, OperatorsAreTheSameOnTheGpu) {
+  if (const std::string why = why_no_gpu(); !why.empty()) GTEST_SKIP() << "no GPU: " << why;
   expect_same_operators([](const OperatorPointer& A) { return place(A, Device::kCuda).matrix; });
 }
 
 /// One column may take another way through cuSPARSE. Rows so long that many blocks of threads add
 /// to one of them would show a sum without a fixed order.
-TEST(Placement, OneColumnTimesLongSparseRowsHasTheSameBitsOnTheCard) {
-  if (const std::string why = why_no_card(); !why.empty()) GTEST_SKIP() << "no card: " << why;
+TEST(Placement, OneColumnTimesLongSparseRowsHasTheSameBitsOnTheGpu) {
+  if (const std::string why = why_no_gpu(); !why.empty()) GTEST_SKIP() << "no GPU: " << why;
   const auto A = std::make_shared<SparseOperator>(random_sparse(4, 200000, 50000, 7));
   const OperatorPointer placed = place(A, Device::kCuda).matrix;
   const Matrix x = random_matrix(A->cols(), 1, 2);
@@ -232,11 +232,11 @@ TEST(Placement, KrylovSpacesGrowWhereTheMatrixIs) {
     for (const auto algorithm : {SvdAlgorithm::kKrylov, SvdAlgorithm::kRandomized}) {
       const TruncatedSvdOptions options{.rank = 12, .algorithm = algorithm};
       const CountedOperator counted(*A);
-      const CountedOperator counted_card(*placed);
+      const CountedOperator counted_gpu(*placed);
       const Approximation wanted = truncated_svd(counted, options);
-      const Approximation got = truncated_svd(counted_card, options);
+      const Approximation got = truncated_svd(counted_gpu, options);
       EXPECT_EQ(got.summary.iterations, wanted.summary.iterations);
-      EXPECT_EQ(counted_card.passes(), counted.passes());
+      EXPECT_EQ(counted_gpu.passes(), counted.passes());
       EXPECT_CLOSE(got.columns_at(all), wanted.columns_at(all), 1e-9);
     }
   }
@@ -259,10 +259,10 @@ TEST(Placement, NystromOfAPlacedKernelTakesTheSameLandmarks) {
                               LandmarkSampling::kLeverage,
                               LandmarkSampling::kKMeans}) {
     const CountedOperator counted(*A);
-    const CountedOperator counted_card(*placed);
+    const CountedOperator counted_gpu(*placed);
     const NystromOptions options{.rank = 60, .sampling = sampling};
     const Approximation wanted = nystrom(counted, options);
-    const Approximation got = nystrom(counted_card, options);
+    const Approximation got = nystrom(counted_gpu, options);
     EXPECT_EQ(got.summary.iterations, wanted.summary.iterations);
     ASSERT_EQ(got.factors().size(), wanted.factors().size());
     const auto& C = std::get<Matrix>(*got.factors().front().value);
@@ -272,10 +272,10 @@ TEST(Placement, NystromOfAPlacedKernelTakesTheSameLandmarks) {
     EXPECT_CLOSE(got.columns_at(all), wanted.columns_at(all), 1e-8);
   }
   const CountedOperator counted(*A);
-  const CountedOperator counted_card(*placed);
+  const CountedOperator counted_gpu(*placed);
   nystrom(counted, {.rank = 60});
-  nystrom(counted_card, {.rank = 60});
-  EXPECT_EQ(counted.passes(), counted_card.passes());
+  nystrom(counted_gpu, {.rank = 60});
+  EXPECT_EQ(counted.passes(), counted_gpu.passes());
 }
 
 /// K - C W^+ C^T of a kernel that is not positive definite has negative entries on its diagonal.
@@ -312,7 +312,7 @@ TEST(Placement, KeepsWhatTheOperatorKnows) {
   const OperatorPointer placed = placed_on_host(A);
   EXPECT_EQ(&unplaced(*placed), A.get());
   EXPECT_EQ(&unplaced(*A), A.get());
-  EXPECT_EQ(placed->description(), "dense, on the card");
+  EXPECT_EQ(placed->description(), "dense, on the GPU");
   EXPECT_EQ(placed->known_facts().nonzeros, A->known_facts().nonzeros);
   EXPECT_EQ(placed->cost().stored_numbers, 35);
 }
@@ -326,17 +326,17 @@ TEST(Placement, CpuIsTheOperatorItself) {
   EXPECT_REFUSED(InvalidArgument, place(nullptr, Device::kCpu), "there is no matrix");
 }
 
-TEST(Placement, WithoutACardAutoIsTheCpuAndCudaSaysWhatIsMissing) {
-  const std::string why = why_no_card();
-  if (why.empty()) GTEST_SKIP() << "this machine has a card";
+TEST(Placement, WithoutAGpuAutoIsTheCpuAndCudaSaysWhatIsMissing) {
+  const std::string why = why_no_gpu();
+  if (why.empty()) GTEST_SKIP() << "this machine has a GPU";
   const OperatorPointer A = std::make_shared<DenseOperator>(random_matrix(4, 4, 1));
   const Placement placement = place(A, Device::kAuto);
   EXPECT_EQ(placement.matrix, A);
   EXPECT_EQ(placement.device, Device::kCpu);
   EXPECT_EQ(placement.reason, why);
   EXPECT_REFUSED(NotAvailable, place(A, Device::kCuda), why);
-  EXPECT_REFUSED(NotAvailable, card_info(), why);
-  EXPECT_REFUSED(NotAvailable, card_copy_bandwidth(), why);
+  EXPECT_REFUSED(NotAvailable, gpu_info(), why);
+  EXPECT_REFUSED(NotAvailable, gpu_copy_bandwidth(), why);
 }
 
 TEST(Placement, WhatCannotBePlacedIsNamed) {
@@ -344,7 +344,7 @@ TEST(Placement, WhatCannotBePlacedIsNamed) {
   EXPECT_FALSE(is_placeable(A));
   EXPECT_REFUSED(InvalidArgument,
                  estimate_placement(A, {}, {1, 1, 1, 0}, {1, 1, 1, 0}, 1),
-                 "cannot be put on a card; dense, sparse and kernel matrices");
+                 "cannot be put on a GPU; dense, sparse and kernel matrices");
 }
 
 TEST(PlacementEstimate, OfADenseMatrixIsAsCountedByHand) {
@@ -353,25 +353,25 @@ TEST(PlacementEstimate, OfADenseMatrixIsAsCountedByHand) {
   const DenseOperator A(random_matrix(30, 20, 1));
   const Workload workload{.columns = 5, .products = 2};
   const ComputeRates cpu{1e3, 1e9, 0, 0.5};
-  const ComputeRates card{1e9, 1e4, 1e3, 0.25};
-  const PlacementEstimate estimate = estimate_placement(A, workload, cpu, card, 10000);
+  const ComputeRates gpu{1e9, 1e4, 1e3, 0.25};
+  const PlacementEstimate estimate = estimate_placement(A, workload, cpu, gpu, 10000);
   EXPECT_DOUBLE_EQ(estimate.cpu_seconds, 2 * (6.0 + 0.5));
-  EXPECT_DOUBLE_EQ(estimate.card_seconds, 2 * (0.48 + 0.25 + 2.0));
+  EXPECT_DOUBLE_EQ(estimate.gpu_seconds, 2 * (0.48 + 0.25 + 2.0));
   EXPECT_DOUBLE_EQ(estimate.place_seconds, 4.8);
-  EXPECT_EQ(estimate.card_bytes, 4800);
+  EXPECT_EQ(estimate.gpu_bytes, 4800);
   EXPECT_TRUE(estimate.fits);
-  EXPECT_TRUE(estimate.card_is_faster());
-  EXPECT_THAT(to_text(estimate), testing::HasSubstr("13 s on the CPU, 5.46 s on the card"));
+  EXPECT_TRUE(estimate.gpu_is_faster());
+  EXPECT_THAT(to_text(estimate), testing::HasSubstr("13 s on the CPU, 5.46 s on the GPU"));
   // One column takes four blocks of 30 numbers: 960 bytes.
-  EXPECT_FALSE(estimate_placement(A, workload, cpu, card, 4800 + 960).fits);
-  EXPECT_TRUE(estimate_placement(A, workload, cpu, card, 4800 + 961).fits);
-  EXPECT_FALSE(estimate_placement(A, workload, cpu, card, 100).card_is_faster());
-  EXPECT_THAT(to_text(estimate_placement(A, workload, cpu, card, 100)),
+  EXPECT_FALSE(estimate_placement(A, workload, cpu, gpu, 4800 + 960).fits);
+  EXPECT_TRUE(estimate_placement(A, workload, cpu, gpu, 4800 + 961).fits);
+  EXPECT_FALSE(estimate_placement(A, workload, cpu, gpu, 100).gpu_is_faster());
+  EXPECT_THAT(to_text(estimate_placement(A, workload, cpu, gpu, 100)),
               testing::HasSubstr("no room"));
-  EXPECT_FALSE(estimate_placement(A, workload, card, cpu, 10000).card_is_faster());
-  EXPECT_REFUSED(InvalidArgument, estimate_placement(A, {.columns = 0}, cpu, card, 1), "0 columns");
+  EXPECT_FALSE(estimate_placement(A, workload, gpu, cpu, 10000).gpu_is_faster());
+  EXPECT_REFUSED(InvalidArgument, estimate_placement(A, {.columns = 0}, cpu, gpu, 1), "0 columns");
   EXPECT_REFUSED(
-      InvalidArgument, estimate_placement(A, {.products = 0}, cpu, card, 1), "0 products");
+      InvalidArgument, estimate_placement(A, {.products = 0}, cpu, gpu, 1), "0 products");
 }
 
 TEST(PlacementEstimate, CountsStreamedFactorsInEveryProduct) {
@@ -379,22 +379,22 @@ TEST(PlacementEstimate, CountsStreamedFactorsInEveryProduct) {
   const ChainBytes bytes(chord_of(A).pattern);
   const Workload workload{.columns = 2, .products = 3};
   const ComputeRates slow_cpu{1, 1e9, 0, 0};
-  const ComputeRates card{1e12, 1e12, 1e3, 0};
+  const ComputeRates gpu{1e12, 1e12, 1e3, 0};
   const Index room = 100 * bytes.chain;
-  const PlacementEstimate there = estimate_placement(A, workload, slow_cpu, card, room);
-  const PlacementEstimate here = estimate_placement(A, workload, slow_cpu, card, bytes.chain);
+  const PlacementEstimate there = estimate_placement(A, workload, slow_cpu, gpu, room);
+  const PlacementEstimate here = estimate_placement(A, workload, slow_cpu, gpu, bytes.chain);
   EXPECT_EQ(there.host_bytes, 0);
   EXPECT_EQ(here.host_bytes, bytes.chain);
-  EXPECT_EQ(here.card_bytes, 800);
+  EXPECT_EQ(here.gpu_bytes, 800);
   EXPECT_TRUE(here.fits);
   // The chain is there twice.
-  EXPECT_NEAR(here.card_seconds - there.card_seconds,
+  EXPECT_NEAR(here.gpu_seconds - there.gpu_seconds,
               3 * 2 * static_cast<double>(bytes.chain) / 1e3,
-              1e-9 * here.card_seconds);
+              1e-9 * here.gpu_seconds);
   EXPECT_DOUBLE_EQ(here.place_seconds, 0.8);
-  EXPECT_TRUE(here.card_is_faster());
+  EXPECT_TRUE(here.gpu_is_faster());
   const ComputeRates fast_cpu{1e12, 1e6, 0, 0};
-  EXPECT_FALSE(estimate_placement(A, workload, fast_cpu, card, bytes.chain).card_is_faster());
+  EXPECT_FALSE(estimate_placement(A, workload, fast_cpu, gpu, bytes.chain).gpu_is_faster());
   EXPECT_THAT(to_text(here), testing::HasSubstr("GB stay on the host and are streamed"));
   EXPECT_THAT(to_text(there), testing::Not(testing::HasSubstr("streamed")));
 }
@@ -404,41 +404,41 @@ TEST(PlacementEstimate, CountsWhatEachKindStores) {
   SparseMatrix S(10, 7);
   for (Index k = 0; k < 12; ++k) S.insert(k % 10, (2 * k + k / 10) % 7) = 1;
   const SparseOperator sparse(S);
-  EXPECT_EQ(card_work(sparse, 3).card_bytes, 2 * (12 * 12 + 10 * 4));
-  EXPECT_DOUBLE_EQ(card_work(sparse, 3).flops, 2 * 12 * 3);
+  EXPECT_EQ(gpu_work(sparse, 3).gpu_bytes, 2 * (12 * 12 + 10 * 4));
+  EXPECT_DOUBLE_EQ(gpu_work(sparse, 3).flops, 2 * 12 * 3);
   const SparseOperator symmetric(grid_laplacian(3));
-  EXPECT_EQ(card_work(symmetric, 1).card_bytes, 33 * 12 + 9 * 4);
+  EXPECT_EQ(gpu_work(symmetric, 1).gpu_bytes, 33 * 12 + 9 * 4);
 
   // Each of 100 x 100 entries: 3 flops a coordinate, 30 of the function, 2 a column.
   const KernelOperator kernel(random_matrix(100, 4, 1));
-  EXPECT_DOUBLE_EQ(card_work(kernel, 8).flops, 1e4 * (12 + 30 + 16));
-  EXPECT_EQ(card_work(kernel, 8).card_bytes, 3200);
+  EXPECT_DOUBLE_EQ(gpu_work(kernel, 8).flops, 1e4 * (12 + 30 + 16));
+  EXPECT_EQ(gpu_work(kernel, 8).gpu_bytes, 3200);
 
   // C T T^T C^T holds C and T once.
   const Factor C = make_factor("C", random_matrix(50, 4, 1));
   const Factor T = make_factor("T", random_matrix(4, 4, 2));
   const FactorProduct product({C, T, {"T", T.value, true}, {"C", C.value, true}});
-  EXPECT_EQ(card_work(product, 2).card_bytes, 8 * (200 + 16));
-  EXPECT_DOUBLE_EQ(card_work(product, 2).flops, 2 * 2 * 2 * (200 + 16));
-  EXPECT_EQ(card_work(product, 2).longest, 50);
+  EXPECT_EQ(gpu_work(product, 2).gpu_bytes, 8 * (200 + 16));
+  EXPECT_DOUBLE_EQ(gpu_work(product, 2).flops, 2 * 2 * 2 * (200 + 16));
+  EXPECT_EQ(gpu_work(product, 2).longest, 50);
 }
 
-TEST(PlacementEstimate, RatesGrowWithTheCard) {
-  CardInfo h200;
+TEST(PlacementEstimate, RatesGrowWithTheGpu) {
+  GpuInfo h200;
   h200.capability_major = 9;
-  h200.processors = 132;
+  h200.multiprocessors = 132;
   h200.clock_hz = 1.98e9;
-  const ComputeRates rates = card_rates(h200, 4e12);
-  // 132 processors with 64 units, two flops each: 33 TF/s, of which half is counted.
+  const ComputeRates rates = gpu_rates(h200, 4e12);
+  // 132 multiprocessors with 64 units, two flops each: 33 TF/s, of which half is counted.
   EXPECT_NEAR(rates.flops, 16.7e12, 0.1e12);
   EXPECT_EQ(rates.bandwidth, 4e12);
-  CardInfo for_pictures = h200;
+  GpuInfo for_pictures = h200;
   for_pictures.capability_minor = 9;
   for_pictures.capability_major = 8;
-  EXPECT_LT(card_rates(for_pictures, 1e12).flops, 0.1 * rates.flops);
+  EXPECT_LT(gpu_rates(for_pictures, 1e12).flops, 0.1 * rates.flops);
   for_pictures.capability_minor = 0;
   for_pictures.capability_major = 12;
-  EXPECT_LT(card_rates(for_pictures, 1e12).flops, 0.1 * rates.flops);
+  EXPECT_LT(gpu_rates(for_pictures, 1e12).flops, 0.1 * rates.flops);
   EXPECT_GT(cpu_rates().flops, 0);
   EXPECT_GT(cpu_rates().bandwidth, 0);
 }

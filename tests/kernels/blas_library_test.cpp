@@ -71,12 +71,12 @@ TEST(BlasLibrary, GuardKeepsOneThreadAndTheLastGivesTheNumberBack) {
   EXPECT_EQ(blas_core(), "Prescott");
   configure_blas();
   EXPECT_EQ(blas_core(), "Prescott") << "the user's OPENBLAS_CORETYPE was not respected";
-  EXPECT_FALSE(blas_info().core_was_mended);
+  EXPECT_FALSE(blas_info().core_was_repaired);
   const double slow = seconds_of_blas_product();
 
-  EXPECT_TRUE(mend_blas_core());
+  EXPECT_TRUE(repair_blas_core());
   EXPECT_NE(blas_core(), "Prescott");
-  EXPECT_TRUE(blas_info().core_was_mended);
+  EXPECT_TRUE(blas_info().core_was_repaired);
   EXPECT_STREQ(std::getenv("OPENBLAS_CORETYPE"), "Prescott") << "the environment was changed";
   EXPECT_GT(slow / seconds_of_blas_product(), 1.5);
 
@@ -124,7 +124,7 @@ TEST(BlasLibrary, RefusesCallersThatItHasNoBufferFor) {
 
 TEST(BlasLibraryDeathTest, MendsAnOldCore) {
   if (!blas_is_open_blas() || better_blas_core("Prescott").empty()) {
-    GTEST_SKIP() << "no OpenBLAS, or no AVX2 in this processor";
+    GTEST_SKIP() << "no OpenBLAS, or no AVX2 in this CPU";
   }
   ::testing::GTEST_FLAG(death_test_style) = "threadsafe";  // a fresh process, not a fork
   ASSERT_EQ(setenv("OPENBLAS_CORETYPE", "Prescott", 1), 0);

@@ -1,4 +1,4 @@
-// Every kernel on every instruction set that it is compiled for and this processor has.
+// Every kernel on every instruction set that it is compiled for and this CPU has.
 // clang-format off: decides what Highway's headers list
 #include "kernels/simd_targets.hpp"
 // clang-format on

@@ -3,25 +3,25 @@
 #include <gtest/gtest.h>
 
 #include "support/expect_close.hpp"
-#include "support/host_card.hpp"
+#include "support/host_gpu.hpp"
 #include "support/known_spectrum.hpp"
 
 namespace matapprox {
 namespace {
 
-using Place = std::shared_ptr<const BlockPlace>;
+using Place = std::shared_ptr<const MemorySpace>;
 
-/// The processor's memory, and a card's by the code of the card.
+/// The CPU's memory, and a GPU's by the code of the GPU.
 class BlockBasisAt : public testing::TestWithParam<bool> {
  protected:
-  Place place() const { return GetParam() ? test::host_card_place() : host_place(); }
+  Place place() const { return GetParam() ? test::host_gpu_space() : host_space(); }
   static Matrix appended(BlockBasis& basis, const Place& place, const Matrix& Y) {
-    return basis.append(TallBlock(place, Y));
+    return basis.append(MultiVector(place, Y));
   }
 };
 
 INSTANTIATE_TEST_SUITE_P(Places, BlockBasisAt, testing::Bool(), [](const auto& tested) {
-  return tested.param ? "Card" : "Host";
+  return tested.param ? "GPU" : "Host";
 });
 
 void expect_orthonormal(const BlockBasis& basis) {

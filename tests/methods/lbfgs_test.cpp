@@ -13,14 +13,14 @@
 #include "methods/chord/minimisers.hpp"
 #include "support/dense_formulas.hpp"
 #include "support/expect_close.hpp"
-#include "support/host_card.hpp"
+#include "support/host_gpu.hpp"
 #include "support/known_spectrum.hpp"
 #include "support/thread_count.hpp"
 
 namespace matapprox {
 namespace {
 
-using Place = std::shared_ptr<const BlockPlace>;
+using Place = std::shared_ptr<const MemorySpace>;
 
 constexpr Index kMemory = 20;
 
@@ -40,7 +40,7 @@ struct Task {
 };
 
 Minimum by_lbfgs(const Task& task, Index most, Index memory = kMemory) {
-  const TallBlock start(host_place(), task.start);
+  const MultiVector start(host_space(), task.start);
   Lbfgs lbfgs(task.function, start.columns(), memory);
   Minimum result;
   while (result.steps < most && lbfgs.value() > task.low_enough && lbfgs.step()) ++result.steps;
@@ -175,7 +175,7 @@ TEST(Lbfgs, WithAllPairsKeptAQuadraticTakesNoMoreStepsThanItHasNumbers) {
 
 TEST(Lbfgs, EveryStepMeetsTheWolfeConditions) {
   const Task task = valley(12);
-  const TallBlock start(host_place(), task.start);
+  const MultiVector start(host_space(), task.start);
   for (const Index memory : {1, 3, 20}) {
     Lbfgs lbfgs(task.function, start.columns(), memory);
     Vector before = task.start;
@@ -212,8 +212,8 @@ TEST(Lbfgs, DirectionsAreThoseOfTheMatrixThatTheLastPairsMake) {
   constexpr std::size_t kPairs = 4;
   const Index n = 9;
   const Task task = valley(n);
-  for (const Place& place : {host_place(), test::host_card_place()}) {
-    Lbfgs lbfgs(task.function, TallBlock(place, task.start).columns(), kPairs);
+  for (const Place& place : {host_space(), test::host_gpu_space()}) {
+    Lbfgs lbfgs(task.function, MultiVector(place, task.start).columns(), kPairs);
     std::vector<Vector> s;
     std::vector<Vector> y;
     Vector x = task.start;
@@ -241,25 +241,25 @@ TEST(Lbfgs, DirectionsAreThoseOfTheMatrixThatTheLastPairsMake) {
   }
 }
 
-TEST(Lbfgs, HasTheSameBitsForEveryThreadCountAndOnACardFromThereOn) {
+TEST(Lbfgs, HasTheSameBitsForEveryThreadCountAndOnAGpuFromThereOn) {
   const Task task = chain(64);
   const auto with = [&](const Place& place, int threads) {
     const test::ThreadCount count(threads);
-    Lbfgs lbfgs(task.function, TallBlock(place, task.start).columns(), 5);
+    Lbfgs lbfgs(task.function, MultiVector(place, task.start).columns(), 5);
     for (Index step = 0; step < 12; ++step) EXPECT_TRUE(lbfgs.step());
     return to_host(lbfgs.point());
   };
-  const Matrix one = with(host_place(), 1);
-  EXPECT_EQ(with(host_place(), 2), one);
-  EXPECT_EQ(with(host_place(), 3), one);
-  const Matrix card = with(test::host_card_place(), 1);
-  EXPECT_CLOSE(card, one, 1e-9);
-  EXPECT_EQ(with(test::host_card_place(cuda::HostOrder::kBackward), 1), card);
+  const Matrix one = with(host_space(), 1);
+  EXPECT_EQ(with(host_space(), 2), one);
+  EXPECT_EQ(with(host_space(), 3), one);
+  const Matrix gpu = with(test::host_gpu_space(), 1);
+  EXPECT_CLOSE(gpu, one, 1e-9);
+  EXPECT_EQ(with(test::host_gpu_space(cuda::HostOrder::kBackward), 1), gpu);
 }
 
 TEST(Lbfgs, WhereThereIsNoWayDownItSaysSo) {
   const auto at = [](const PlacedFunction& function, double x) {
-    const TallBlock start(host_place(), Matrix::Constant(3, 1, x));
+    const MultiVector start(host_space(), Matrix::Constant(3, 1, x));
     return Lbfgs(function, start.columns(), 5);
   };
   const PlacedFunction bowl = [](const double* x, double* g) {
@@ -295,7 +295,7 @@ TEST(Lbfgs, APointThatOverflowsIsNotTaken) {
       g[2] = infinity;
       return bad_gradient ? f : infinity;
     };
-    const TallBlock start(host_place(), valley(4).start);
+    const MultiVector start(host_space(), valley(4).start);
     Lbfgs lbfgs(walled, start.columns(), 5);
     for (Index step = 0; step < 40 && lbfgs.step(); ++step) {
       const Matrix x = to_host(lbfgs.point());

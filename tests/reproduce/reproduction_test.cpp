@@ -134,7 +134,7 @@ TEST(Reproduction, AnInterruptedRunGoesOnWhereItWas) {
   }
 }
 
-TEST(Reproduction, KeptRowsOfAnotherRunAreNotUsed) {
+TEST(Reproduction, CachedRowsOfAnotherRunAreNotUsed) {
   const std::string matrices = paper_folder();
   ReproductionOptions options = quick_options(matrices);
   options.rows = {"Strike"};

@@ -21,7 +21,7 @@ extern char** environ;
 namespace matapprox::test {
 namespace {
 
-/// Whether it has not ended, and the processor time of its threads.
+/// Whether it has not ended, and the CPU time of its threads.
 bool is_running(pid_t pid, double& seconds) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   std::string text;

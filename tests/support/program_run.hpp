@@ -29,7 +29,7 @@ class RunningProgram {
   RunningProgram& operator=(const RunningProgram&) = delete;
 
   void send(int signal) const;
-  /// Until it has used so much processor time, or at most two minutes; fails the test if it ends
+  /// Until it has used so much CPU time, or at most two minutes; fails the test if it ends
   /// before.
   void wait_until_it_worked(double seconds) const;
   ProgramResult wait();

@@ -1,11 +1,11 @@
-// Speed of the CUDA kernels on the first card: the table of docs/cuda.md, with the targets.
+// Speed of the CUDA kernels on the first GPU: the table of docs/cuda.md, with the targets.
 //
 //   matapprox_cuda_bench                      all of it
 //   matapprox_cuda_bench --quick              small sizes, to see that it runs; no targets
 //   matapprox_cuda_bench --one POWER COLUMNS  three products of a factor, N = 2^POWER, for a
 //   profiler
 //
-// Times are medians of 20 runs after 3 to warm up, by events of the card, unless the table says
+// Times are medians of 20 runs after 3 to warm up, by events of the GPU, unless the table says
 // other; data are random and fresh for each size. Rates are beside what copying memory reaches in
 // the same run, and each says which bytes it counts. Beside each time stands the error against
 // what the host computes in double.
@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "chord_bench.hpp"
-#include "device/cuda/kernels/card_present.hpp"
+#include "device/cuda/kernels/gpu_present.hpp"
 #include "fit_bench.hpp"
 #include "nystrom_bench.hpp"
 #include "peer_bench.hpp"
@@ -24,14 +24,14 @@ namespace matapprox::cuda {
 namespace {
 
 int run_all(const DeviceQueue& queue, bool quick) {
-  cudaDeviceProp card{};
-  check(cudaGetDeviceProperties(&card, 0), "card");
+  cudaDeviceProp gpu{};
+  check(cudaGetDeviceProperties(&gpu, 0), "gpu");
   const double copy = copy_bandwidth(queue);
   std::printf("%s, compute capability %d.%d, %.0f GB; copy %.0f GB/s (read and written)\n",
-              card.name,
-              card.major,
-              card.minor,
-              static_cast<double>(card.totalGlobalMem) / 1e9,
+              gpu.name,
+              gpu.major,
+              gpu.minor,
+              static_cast<double>(gpu.totalGlobalMem) / 1e9,
               copy);
   Table table(quick);
   bench_products(queue, table, copy, quick);
@@ -51,7 +51,7 @@ int run(int argc, char** argv) {
     std::fprintf(stderr, "usage: matapprox_cuda_bench [--quick | --one POWER COLUMNS]\n");
     return 2;
   }
-  if (const std::string why = why_there_is_no_card(); !why.empty()) {
+  if (const std::string why = why_there_is_no_gpu(); !why.empty()) {
     std::printf("skipped: %s\n", why.c_str());
     return 77;
   }

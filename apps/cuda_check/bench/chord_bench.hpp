@@ -8,7 +8,7 @@
 
 namespace matapprox::cuda {
 
-/// GB/s of a copy within the memory of the card, read and written bytes counted.
+/// GB/s of a copy within the memory of the GPU, read and written bytes counted.
 inline double copy_bandwidth(const DeviceQueue& queue) {
   const Index count = std::min(Index{1} << 28, free_memory() / 16);
   const auto from = random_array<float>(queue, count);
@@ -106,7 +106,7 @@ inline void bench_products(const DeviceQueue& queue, Table& table, double copy, 
   }
 }
 
-/// Two arrays of page-locked memory and the card: what a bus can do.
+/// Two arrays of page-locked memory and the GPU: what a bus can do.
 class BusRate {
  public:
   explicit BusRate(Index bytes) : bytes_(static_cast<std::size_t>(bytes)) {
@@ -116,7 +116,7 @@ class BusRate {
   ~BusRate() { cudaFreeHost(host_); }
   BusRate(const BusRate&) = delete;
   BusRate& operator=(const BusRate&) = delete;
-  /// GB/s to the card.
+  /// GB/s to the GPU.
   double measure(const DeviceQueue& queue, void* array) const {
     const double ms = milliseconds(queue, [&] {
       check(cudaMemcpyAsync(array, host_, bytes_, cudaMemcpyHostToDevice, queue.stream()), "copy");
@@ -140,13 +140,13 @@ inline void bench_bus(const DeviceQueue& queue, Table& table, bool quick) {
   const auto figure = [&](double all, double ms) {
     return text("%.1f GB/s, %.0f %% of the bus", all / ms / 1e6, 100 * all / ms / 1e6 / bus);
   };
-  table.add("page-locked memory to the card: the bus", bytes / bus / 1e6, text("%.1f GB/s", bus));
+  table.add("page-locked memory to the GPU: the bus", bytes / bus / 1e6, text("%.1f GB/s", bus));
   std::vector<float> block(static_cast<std::size_t>(count), 1.0F);
   const double up = milliseconds(queue, [&] { queue.upload(block.data(), count, array.data()); });
-  table.add("a block to the card", up, figure(bytes, up));
+  table.add("a block to the GPU", up, figure(bytes, up));
   const double down =
       milliseconds(queue, [&] { queue.download(array.data(), count, block.data()); });
-  table.add("a block from the card", down, figure(bytes, down));
+  table.add("a block from the GPU", down, figure(bytes, down));
 
   constexpr Index kColumns = 8;
   const ChordShape shape = reference_shape(quick ? 1024 : Index{1} << 20);

@@ -22,7 +22,7 @@ inline void bench_fit(const DeviceQueue& queue, Table& table, bool quick) {
       queue, shape, panel_width(shape, n, free_memory() / 4));
   const DenseColumns<double> source{target.data(), n, objective.width(), columns.data()};
   double f = 0;
-  const double card = milliseconds(queue, [&] {
+  const double gpu = milliseconds(queue, [&] {
     f = objective.evaluate(values.data(), columns.data(), n, source, gradient.data());
   });
 
@@ -42,17 +42,17 @@ inline void bench_fit(const DeviceQueue& queue, Table& table, bool quick) {
 
   table.head(
       "Objective and gradient of a fit, double; flops: 6 M N^2 K. The host: two threads, plain C++ "
-      "for its own processor, median of 3");
+      "for its own CPU, median of 3");
   const double flops = 6.0 * static_cast<double>(shape.stored_numbers()) * static_cast<double>(n);
   const std::string name = text("N = %lld, ", static_cast<long long>(n));
   table.add(name + "two threads of the host", host, text("%.1f GF/s", flops / host / 1e6));
-  table.add({name + text("the card, panels of %lld", static_cast<long long>(objective.width())),
-             card,
-             text("%.2f TF/s, %.0f x the host", flops / card / 1e9, host / card),
+  table.add({name + text("the GPU, panels of %lld", static_cast<long long>(objective.width())),
+             gpu,
+             text("%.2f TF/s, %.0f x the host", flops / gpu / 1e9, host / gpu),
              error,
              1e-12,
              "30 x",
-             host / card >= 30});
+             host / gpu >= 30});
 }
 
 }  // namespace matapprox::cuda

@@ -40,7 +40,7 @@ inline void bench_nystrom(const DeviceQueue& queue, Table& table, bool quick) {
   table.head(
       "Nystrom of a Gaussian kernel matrix, double, d = 8, points random in [-1, 1]^8, bandwidth "
       "1: "
-      "points to the card, randomly pivoted Cholesky, columns to the host; wall clock, one run "
+      "points to the GPU, randomly pivoted Cholesky, columns to the host; wall clock, one run "
       "after "
       "one to warm up; error: entries of the columns");
   // Columns and factor, what is proposed, and its residual twice.

@@ -38,7 +38,7 @@ inline void subtract_square(SmallMatrix& H, const SmallMatrix& F) {
 template <class Queue>
 class PivotedCholesky {
  public:
-  PivotedCholesky(const Queue& queue, const CardFactor& kernel, Index landmarks)
+  PivotedCholesky(const Queue& queue, const GpuFactor& kernel, Index landmarks)
       : tall_(queue, kernel, landmarks),
         left_(static_cast<std::size_t>(kernel.rows()), 1.0),
         squares_(left_.size()) {

@@ -61,7 +61,7 @@ PsfTraining<T, Queue> adding_training(const Queue& queue,
   return training;
 }
 
-/// The gradient in float on the card beside that in double on the host, where it takes a moment.
+/// The gradient in float on the GPU beside that in double on the host, where it takes a moment.
 inline double adding_error(const DeviceQueue& queue) {
   const PsfModelShape model = adding_model(2, 512);
   const AddingData data(model);
@@ -78,7 +78,7 @@ inline double adding_error(const DeviceQueue& queue) {
 inline void bench_psf(const DeviceQueue& queue, Table& table, bool quick) {
   table.head(
       "A training step of PSF-Attn, float, the Adding configuration of [KYCY22]: forward, backward "
-      "and Adam, the batch on the card; error: the gradient at N = 512");
+      "and Adam, the batch on the GPU; error: the gradient at N = 512");
   double error = adding_error(queue);
   const PsfModelShape model = adding_model(40, quick ? 256 : 16384);
   const AddingData data(model);
@@ -93,7 +93,7 @@ inline void bench_psf(const DeviceQueue& queue, Table& table, bool quick) {
              1e-5,
              "25 ms",
              ms < 25});
-  Table::skip("", "beside PyTorch on the same card: scripts/bench/cuda_torch.py");
+  Table::skip("", "beside PyTorch on the same GPU: scripts/bench/cuda_torch.py");
 }
 
 }  // namespace matapprox::cuda

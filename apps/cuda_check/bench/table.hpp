@@ -94,7 +94,7 @@ inline double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Median milliseconds of body() on the stream of the queue, by events of the card.
+/// Median milliseconds of body() on the stream of the queue, by events of the GPU.
 inline double milliseconds(const DeviceQueue& queue, const std::function<void()>& body) {
   cudaEvent_t begin = nullptr;
   cudaEvent_t end = nullptr;

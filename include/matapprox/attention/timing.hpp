@@ -20,7 +20,7 @@ struct ChosenMechanism {
 struct TimedAttention {
   std::string mechanism;  ///< its label
   Index length = 0;
-  double forward_seconds = 0;   ///< processor time, median of the rounds
+  double forward_seconds = 0;   ///< CPU time, median of the rounds
   double training_seconds = 0;  ///< of a forward and a backward pass
   Index bytes = 0;              ///< held for a forward and a backward pass, parameters left out
   AttentionCost cost;           ///< counted

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "matapprox/core/tall_block.hpp"
+#include "matapprox/core/multi_vector.hpp"
 #include "matapprox/core/types.hpp"
 
 namespace matapprox {
@@ -52,16 +52,16 @@ class LinearOperator {
   void apply(const ConstBlock& X, Block Y) const;
   void apply_transpose(const ConstBlock& X, Block Y) const;
 
-  /// Where products come about, a card for a placed operator: methods that multiply often keep
+  /// Where products come about, a GPU for a placed operator: methods that multiply often keep
   /// their blocks there.
-  virtual const std::shared_ptr<const BlockPlace>& block_place() const { return host_place(); }
+  virtual const std::shared_ptr<const MemorySpace>& block_place() const { return host_space(); }
   /// A X and A^T X for a block that lies in block_place(), where the result stays. Throw
   /// InvalidArgument for wrong shapes or a block that lies elsewhere.
-  TallBlock apply(const ConstTallColumns& X) const;
-  TallBlock apply_transpose(const ConstTallColumns& X) const;
+  MultiVector apply(const ConstTallColumns& X) const;
+  MultiVector apply_transpose(const ConstTallColumns& X) const;
   /// The same into Y, which lies there too. Throw InvalidArgument as these and for another shape.
-  void apply(const ConstTallColumns& X, const TallColumns& Y) const;
-  void apply_transpose(const ConstTallColumns& X, const TallColumns& Y) const;
+  void apply(const ConstTallColumns& X, const MultiVectorView& Y) const;
+  void apply_transpose(const ConstTallColumns& X, const MultiVectorView& Y) const;
 
   /// A(:, J), m x |J|, in the order of J; repeats allowed. Throws InvalidArgument for an index
   /// outside 0..n-1.
@@ -99,7 +99,7 @@ class LinearOperator {
   /// Y = A X or A^T X in block_place(); has to be given where that is not the host's memory.
   virtual void do_apply_in_place(bool transposed,
                                  const ConstTallColumns& X,
-                                 const TallColumns& Y) const;
+                                 const MultiVectorView& Y) const;
 };
 
 /// True if A is square and equal to its transpose: as the operator knows it, or else as seen on one

@@ -46,7 +46,7 @@ class RunControl {
   std::function<void(const Approximation& best, const ResumeState& state)> checkpoint;
   double checkpoint_seconds = 60;
   const ResumeState* resume = nullptr;
-  /// A method that has a part for a card (the Chord fit) runs it there: to rounding the same
+  /// A method that has a part for a GPU (the Chord fit) runs it there: to rounding the same
   /// results, throws NotAvailable if there is none. The operator says itself where it is.
   bool on_device = false;
 

@@ -6,7 +6,7 @@
 
 namespace matapprox {
 
-/// Number of threads that the library may use from now on, at least 1. Default: all processors
+/// Number of threads that the library may use from now on, at least 1. Default: all CPUs
 /// that the process may run on. Results do not depend on it, to the bit.
 void set_threads(int count);
 int threads();

@@ -12,7 +12,7 @@ namespace matapprox {
 /// `values` are the pattern.stored_numbers() entries in the layout of ChordFactors. Cost: 2 b flops
 /// per stored number; up to two columns go as vectors, more through row-major panels of a few cache
 /// lines a row, two N x 64 bytes x 4 at a time per thread. On all threads, and the same to the bit
-/// for every number of them, for every number of columns beside, and on every processor with fused
+/// for every number of them, for every number of columns beside, and on every CPU with fused
 /// multiply-add.
 /// Throws InvalidArgument unless the pattern is valid, there are as many values as it stores, and X
 /// and Y are of its order and of one width.

@@ -4,7 +4,7 @@
 
 namespace matapprox {
 
-/// Makes the BLAS use this processor's instructions where it took an old core for it (OpenBLAS
+/// Makes the BLAS use this CPU's instructions where it took an old core for it (OpenBLAS
 /// 0.3.21 takes recent Xeons for a Prescott, OpenMathLib/OpenBLAS#4267). Call it first in `main`,
 /// before any BLAS call and while only one thread runs: OpenBLAS chooses its kernels again. It does
 /// nothing where the choice was right, on another BLAS, and where OPENBLAS_CORETYPE is set.
@@ -14,7 +14,7 @@ void configure_blas();
 struct BlasInfo {
   std::string library;  ///< "OpenBLAS 0.3.21"
   std::string core;     ///< whose kernels it uses, "Zen" or "Prescott"; empty for another BLAS
-  bool core_was_mended = false;  ///< configure_blas() took another core
+  bool core_was_repaired = false;  ///< configure_blas() took another core
 };
 BlasInfo blas_info();
 

@@ -55,7 +55,9 @@ class CountedOperator final : public LinearOperator {
   Cost cost() const override { return A_.cost(); }
   KnownFacts known_facts() const override { return A_.known_facts(); }
   std::string description() const override { return A_.description(); }
-  const std::shared_ptr<const BlockPlace>& block_place() const override { return A_.block_place(); }
+  const std::shared_ptr<const MemorySpace>& block_place() const override {
+    return A_.block_place();
+  }
 
  private:
   void do_apply(const ConstBlock& X, Block Y) const override;
@@ -64,7 +66,7 @@ class CountedOperator final : public LinearOperator {
   void do_rows_at(std::span<const Index> I, Block Y) const override;
   void do_apply_in_place(bool transposed,
                          const ConstTallColumns& X,
-                         const TallColumns& Y) const override;
+                         const MultiVectorView& Y) const override;
 
   const LinearOperator& A_;
   mutable std::atomic<Index> products_{0};

@@ -110,12 +110,12 @@ class Trainer {
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  /// From here on, steps are taken on the first card: samples are made and looks at the validation
-  /// data taken by the processor, the rest stays on the card until a look or a checkpoint: before
+  /// From here on, steps are taken on the first GPU: samples are made and looks at the validation
+  /// data taken by the CPU, the rest stays on the GPU until a look or a checkpoint: before
   /// it, the state that `progress` sees has the old numbers beside a new step. Results agree with
-  /// those of the processor to rounding. Throws NotAvailable for what a card does not train (psf in
-  /// bare blocks without dropout, pools flatten, cls, mean, a linear head), or without a card.
-  void use_card();
+  /// those of the CPU to rounding. Throws NotAvailable for what a GPU does not train (psf in
+  /// bare blocks without dropout, pools flatten, cls, mean, a linear head), or without a GPU.
+  void use_gpu();
   /// The same on any device: for tests.
   void use_device(std::unique_ptr<cuda::DeviceSteps> device);
 

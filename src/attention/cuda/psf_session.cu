@@ -1,23 +1,23 @@
 #include "attention/cuda/psf_session.hpp"
-#include "device/cuda/card_errors.hpp"
+#include "device/cuda/gpu_errors.hpp"
 #include "device/cuda/kernels/device_queue.hpp"
 
 namespace matapprox::cuda {
 namespace {
 
-/// The same for a model whose shape no card can take.
+/// The same for a model whose shape no GPU can take.
 template <class Body>
 auto in_training(const Body& body) {
   try {
-    return on_card("training on a card", body);
+    return on_gpu("training on a GPU", body);
   } catch (const std::invalid_argument& error) {
     throw NotAvailable(error.what());
   }
 }
 
-class CardSession final : public PsfSession {
+class GpuSession final : public PsfSession {
  public:
-  CardSession(const PsfModelShape& model, const StepSettings& settings)
+  GpuSession(const PsfModelShape& model, const StepSettings& settings)
       : session_(queue_, model, settings) {}
   const PsfModelShape& model() const override { return session_.model(); }
   void set(const float* parameters, const float* first, const float* second, Index steps) override {
@@ -43,10 +43,10 @@ class CardSession final : public PsfSession {
 
 }  // namespace
 
-std::unique_ptr<PsfSession> make_card_session(const PsfModelShape& model,
-                                              const StepSettings& settings) {
+std::unique_ptr<PsfSession> make_gpu_session(const PsfModelShape& model,
+                                             const StepSettings& settings) {
   return in_training([&]() -> std::unique_ptr<PsfSession> {
-    return std::make_unique<CardSession>(model, settings);
+    return std::make_unique<GpuSession>(model, settings);
   });
 }
 

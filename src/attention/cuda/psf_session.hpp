@@ -6,7 +6,7 @@
 
 namespace matapprox::cuda {
 
-/// A model in training in the memory of a card, without what only nvcc reads: PsfTraining behind
+/// A model in training in the memory of a GPU, without what only nvcc reads: PsfTraining behind
 /// virtual functions.
 class PsfSession {
  public:
@@ -54,8 +54,8 @@ class PsfSessionOn final : public PsfSession {
   PsfTraining<float, Queue> training_;
 };
 
-/// On the first card. Throws NotAvailable where there is none, or this build has no CUDA.
-std::unique_ptr<PsfSession> make_card_session(const PsfModelShape& model,
-                                              const StepSettings& settings);
+/// On the first GPU. Throws NotAvailable where there is none, or this build has no CUDA.
+std::unique_ptr<PsfSession> make_gpu_session(const PsfModelShape& model,
+                                             const StepSettings& settings);
 
 }  // namespace matapprox::cuda

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "device/cuda/card_chord_fit.hpp"
 #include "device/cuda/factor_chain.hpp"
+#include "device/cuda/gpu_chord_fit.hpp"
 #include "device/cuda/kernels/kernel_tiles.hpp"
 
 // Targets of a fit, by where their columns come from.

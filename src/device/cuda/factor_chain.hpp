@@ -7,19 +7,19 @@
 #include <utility>
 #include <vector>
 
-#include "device/cuda/card_operator.hpp"
+#include "device/cuda/gpu_operator.hpp"
 #include "device/cuda/kernels/block_layout.hpp"
 
 namespace matapprox::cuda {
 
 /// One factor's numbers in the memory of a queue. Blocks are row-major without gaps.
-class CardFactor {
+class GpuFactor {
  public:
-  virtual ~CardFactor() = default;
-  CardFactor(const CardFactor&) = delete;
-  CardFactor(CardFactor&&) = delete;
-  CardFactor& operator=(const CardFactor&) = delete;
-  CardFactor& operator=(CardFactor&&) = delete;
+  virtual ~GpuFactor() = default;
+  GpuFactor(const GpuFactor&) = delete;
+  GpuFactor(GpuFactor&&) = delete;
+  GpuFactor& operator=(const GpuFactor&) = delete;
+  GpuFactor& operator=(GpuFactor&&) = delete;
 
   virtual Index rows() const = 0;
   virtual Index cols() const = 0;
@@ -31,11 +31,11 @@ class CardFactor {
   }
 
  protected:
-  CardFactor() = default;
+  GpuFactor() = default;
 };
 
 struct PlacedFactor {
-  std::shared_ptr<const CardFactor> factor;
+  std::shared_ptr<const GpuFactor> factor;
   bool transposed = false;
 };
 
@@ -49,10 +49,10 @@ auto copied(const Queue& queue, const T* host, Index count) {
 
 /// The factors of `links`; make(factor) is the one of a HostFactor.
 template <class Make>
-std::vector<PlacedFactor> placed_factors(const std::vector<ChainLink>& links, const Make& make) {
+std::vector<PlacedFactor> placed_factors(const std::vector<DeviceFactor>& links, const Make& make) {
   std::vector<PlacedFactor> factors;
-  for (const ChainLink& link : links) {
-    std::shared_ptr<const CardFactor> factor;
+  for (const DeviceFactor& link : links) {
+    std::shared_ptr<const GpuFactor> factor;
     if (link.same_as >= 0) {
       factor = factors[static_cast<std::size_t>(link.same_as)].factor;
     } else {
@@ -75,7 +75,7 @@ class FactorChain {
       longest_ = std::max({longest_, placed.factor->rows(), placed.factor->cols()});
   }
 
-  const CardFactor& front() const { return *factors_.front().factor; }
+  const GpuFactor& front() const { return *factors_.front().factor; }
 
   void apply(bool transposed,
              Index columns,
@@ -105,7 +105,7 @@ class FactorChain {
   }
 
   void kernel_columns(std::span<const Index> J, double* y, Index y_stride, Index room) const {
-    const CardFactor& kernel = front();
+    const GpuFactor& kernel = front();
     const Index n = kernel.rows();
     for_pieces(static_cast<Index>(J.size()), room / n, [&](Index first, Index count) {
       const auto chosen = copied(queue_, J.data() + first, count);

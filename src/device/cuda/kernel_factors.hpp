@@ -6,11 +6,11 @@
 #include "device/cuda/kernels/gemm.hpp"
 #include "device/cuda/kernels/kernel_tiles.hpp"
 
-// Factors whose products are those of a queue: on a card and on the host.
+// Factors whose products are those of a queue: on a GPU and on the host.
 namespace matapprox::cuda {
 
 template <class Queue>
-class DenseFactor final : public CardFactor {
+class DenseFactor final : public GpuFactor {
  public:
   DenseFactor(const Queue& queue, const HostDense& factor)
       : queue_(queue),
@@ -44,7 +44,7 @@ class DenseFactor final : public CardFactor {
 };
 
 template <class Queue>
-class DiagonalFactor final : public CardFactor {
+class DiagonalFactor final : public GpuFactor {
  public:
   DiagonalFactor(const Queue& queue, const HostDiagonal& factor)
       : queue_(queue), values_(copied(queue, factor.values, factor.size)) {}
@@ -62,7 +62,7 @@ class DiagonalFactor final : public CardFactor {
 };
 
 template <class Queue>
-class PermutationFactor final : public CardFactor {
+class PermutationFactor final : public GpuFactor {
  public:
   PermutationFactor(const Queue& queue, const HostPermutation& factor)
       : queue_(queue), sources_(copied(queue, factor.sources, factor.size)) {}
@@ -80,7 +80,7 @@ class PermutationFactor final : public CardFactor {
 };
 
 template <class Queue>
-class ChainFactor final : public CardFactor {
+class ChainFactor final : public GpuFactor {
  public:
   ChainFactor(const Queue& queue, const HostChord& factor)
       : chain_(queue, ChordShape{factor.order, factor.offsets}),
@@ -107,7 +107,7 @@ class ChainFactor final : public CardFactor {
 
 /// The same with its numbers left where they are: they have to outlive it.
 template <class Queue>
-class StreamedFactor final : public CardFactor {
+class StreamedFactor final : public GpuFactor {
  public:
   StreamedFactor(const Queue& queue, const HostChord& factor)
       : order_(factor.order),
@@ -127,13 +127,13 @@ class StreamedFactor final : public CardFactor {
 };
 
 template <class Queue>
-std::shared_ptr<const CardFactor> make_chord_factor(const Queue& queue, const HostChord& factor) {
+std::shared_ptr<const GpuFactor> make_chord_factor(const Queue& queue, const HostChord& factor) {
   if (factor.piece_numbers > 0) return std::make_shared<StreamedFactor<Queue>>(queue, factor);
   return std::make_shared<ChainFactor<Queue>>(queue, factor);
 }
 
 template <class Queue>
-class KernelFactor final : public CardFactor {
+class KernelFactor final : public GpuFactor {
  public:
   KernelFactor(const Queue& queue, const HostKernel& factor)
       : count_(factor.count),

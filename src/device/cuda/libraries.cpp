@@ -12,7 +12,7 @@ namespace matapprox::cuda {
 namespace {
 
 /// A shared library, from where the loader looks or from the CUDA toolkit of this build. It stays
-/// loaded: its threads and its memory on the card may outlive us.
+/// loaded: its threads and its memory on the GPU may outlive us.
 class LoadedLibrary {
  public:
   LoadedLibrary(const std::string& name, int version)

@@ -22,7 +22,7 @@ struct CusparseLibrary {
 
 /// cuSPARSE, as cublas_functions() is cuBLAS: each is loaded when it is first asked for, because
 /// that takes a tenth of a second and hundreds of megabytes of address space, and a program that
-/// never uses a card shall run where it is missing. Throws NotAvailable, naming the file, if it
+/// never uses a GPU shall run where it is missing. Throws NotAvailable, naming the file, if it
 /// cannot be loaded.
 const CusparseLibrary& cusparse_library();
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "device/cuda/card_blocks.hpp"
+#include "device/cuda/gpu_blocks.hpp"
 #include "device/cuda/kernels/tall_product.hpp"
 
 namespace matapprox::cuda {
@@ -14,7 +14,7 @@ namespace matapprox::cuda {
 /// Blocks in the memory of a queue that it owns. Guard()(body) runs a body with the queue to itself
 /// and translates errors.
 template <class Queue, class Guard>
-class QueueBlocks final : public CardBlocks {
+class QueueBlocks final : public GpuBlocks {
  public:
   template <class... QueueArguments>
   explicit QueueBlocks(QueueArguments... arguments)

@@ -1,14 +1,14 @@
 #pragma once
 
-#include "device/cuda/card_chord_fit.hpp"
 #include "device/cuda/chord_targets.hpp"
+#include "device/cuda/gpu_chord_fit.hpp"
 #include "device/cuda/queue_blocks.hpp"
 
 namespace matapprox::cuda {
 
 /// A fit and the memory of its vectors, on one queue.
 template <class Queue, class Guard>
-class QueueChordFit final : public CardChordFit {
+class QueueChordFit final : public GpuChordFit {
  public:
   using Blocks = QueueBlocks<Queue, Guard>;
 
@@ -26,7 +26,7 @@ class QueueChordFit final : public CardChordFit {
              make_target_panels(
                  blocks_->queue(), shape.order, source, fits_whole(shape, most_columns, free))) {}
 
-  std::shared_ptr<const CardBlocks> blocks() const override { return blocks_; }
+  std::shared_ptr<const GpuBlocks> blocks() const override { return blocks_; }
 
   double evaluate(const Index* columns,
                   Index count,

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "device/cuda/card_factors.hpp"
+#include "device/cuda/gpu_factors.hpp"
 #include "device/cuda/libraries.hpp"
 
 namespace matapprox::cuda {
@@ -51,7 +51,7 @@ class DenseDescription {
   cusparseDnMatDescr_t description_ = nullptr;
 };
 
-/// Compressed rows on the card, with indices of 32 bits where they fit.
+/// Compressed rows on the GPU, with indices of 32 bits where they fit.
 class SparseRows {
  public:
   SparseRows(const DeviceQueue& queue, const HostSparse& matrix)
@@ -138,7 +138,7 @@ class SparseRows {
   cusparseSpMatDescr_t description_ = nullptr;
 };
 
-class SparseFactor final : public CardFactor {
+class SparseFactor final : public GpuFactor {
  public:
   SparseFactor(const DeviceQueue& queue, const HostSparsePair& factor)
       : queue_(queue),
@@ -175,8 +175,8 @@ class SparseFactor final : public CardFactor {
 
 }  // namespace
 
-std::unique_ptr<CardFactor> make_sparse_factor(const DeviceQueue& queue,
-                                               const HostSparsePair& factor) {
+std::unique_ptr<GpuFactor> make_sparse_factor(const DeviceQueue& queue,
+                                              const HostSparsePair& factor) {
   return std::make_unique<SparseFactor>(queue, factor);
 }
 

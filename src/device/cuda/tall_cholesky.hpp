@@ -7,7 +7,7 @@
 
 #include "device/cuda/factor_chain.hpp"
 #include "device/cuda/kernels/gemm.hpp"
-#include "device/cuda/kernels/tall_block.hpp"
+#include "device/cuda/kernels/multi_vector.hpp"
 
 namespace matapprox::cuda {
 
@@ -18,7 +18,7 @@ template <class Queue>
 class TallCholesky {
  public:
   /// Room for `most` columns.
-  TallCholesky(const Queue& queue, const CardFactor& kernel, Index most)
+  TallCholesky(const Queue& queue, const GpuFactor& kernel, Index most)
       : queue_(queue),
         kernel_(kernel),
         rows_(kernel.rows()),
@@ -99,7 +99,7 @@ class TallCholesky {
   }
 
   const Queue& queue_;
-  const CardFactor& kernel_;
+  const GpuFactor& kernel_;
   Index rows_;
   Index kept_ = 0;
   Array columns_;

@@ -26,7 +26,7 @@ double step_size(Index t, Index T, double largest, Annealing annealing) {
 /// f at the state's point, offered to the monitor if it and the gradient (unless null) are finite.
 bool evaluate(const FitState& state,
               const Objective& objective,
-              TallBlock* gradient,
+              MultiVector* gradient,
               FitMonitor& monitor) {
   const double f = objective(state.point.data(), gradient == nullptr ? nullptr : gradient->data());
   if (!std::isfinite(f) || (gradient != nullptr && !is_finite(*gradient))) {
@@ -49,18 +49,18 @@ bool needs_doubles(const FitState& state, const FitMonitor& monitor) {
 
 }  // namespace
 
-bool is_finite(const TallBlock& vector) {
+bool is_finite(const MultiVector& vector) {
   return std::isfinite(vector.place()->largest(vector.data(), vector.size()));
 }
 
 void start_adam(FitState& state) {
   const auto zeros = [&state] {
-    TallBlock vector(state.point.place(), state.point.rows(), 1);
+    MultiVector vector(state.point.place(), state.point.rows(), 1);
     vector.place()->zero(vector.data(), vector.size());
     return vector;
   };
   state.mean = zeros();
-  state.square = state.preconditioner.empty() ? zeros() : TallBlock();
+  state.square = state.preconditioner.empty() ? zeros() : MultiVector();
   state.preconditioner.reset();
 }
 
@@ -82,11 +82,11 @@ void adam_step(FitState& state,
   const double square_bias = 1 - std::pow(kSquareDecay, power);
   const auto halvings = static_cast<int>(std::min<Index>(state.halvings, 2000));
   const double step = std::ldexp(step_size(t, steps, largest_step, annealing), -halvings);
-  const BlockPlace::Adam adam{.mean_decay = kMeanDecay,
-                              .square_decay = kSquareDecay,
-                              .mean_step = step / mean_bias,
-                              .square_scale = 1 / std::sqrt(square_bias),
-                              .epsilon = kEpsilon};
+  const MemorySpace::Adam adam{.mean_decay = kMeanDecay,
+                               .square_decay = kSquareDecay,
+                               .mean_step = step / mean_bias,
+                               .square_scale = 1 / std::sqrt(square_bias),
+                               .epsilon = kEpsilon};
   if (!state.preconditioner.empty()) {
     state.preconditioner.step(adam, t, gradient, state.mean.data(), state.point.data());
     return;
@@ -104,7 +104,7 @@ std::optional<Termination> run_adam(FitState& state,
                                     Index steps,
                                     FitMonitor& monitor,
                                     const RunControl& control) {
-  TallBlock gradient(state.point.place(), state.point.rows(), 1);
+  MultiVector gradient(state.point.place(), state.point.rows(), 1);
   const double largest_step = state.preconditioner.empty() ? kExactStep : kPreconditionedStep;
   try {
     while (state.adam_step < steps) {

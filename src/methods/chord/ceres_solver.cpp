@@ -128,7 +128,7 @@ class Watch : public ceres::IterationCallback {
 
   const FitState& state_;
   const Vector& point_;
-  TallBlock placed_;
+  MultiVector placed_;
   FitMonitor& monitor_;
   Exceptions& exceptions_;
   Index taken_ = 0;
@@ -373,7 +373,7 @@ ceres::Solver::Options newton_options(ceres::LinearSolverType linear_solver, dou
   // twice as much as the one before. Those whose Cholesky factorization fails count as invalid.
   options.max_num_iterations = 100000;
   options.max_num_consecutive_invalid_steps = 20;
-  options.function_tolerance = kLeastFall;
+  options.function_tolerance = kMinFall;
   options.gradient_tolerance = 0;
   options.parameter_tolerance = 0;
   options.logging_type = ceres::SILENT;

@@ -22,7 +22,7 @@ constexpr Index kFrequencies = 2048;
 constexpr Index kSteps = 600;
 constexpr double kLargestStep = 0.05;
 constexpr double kNoise = 0.05;
-constexpr double kLeastShare = 0.01;             // of |A|^2 in the diagonals
+constexpr double kMinShare = 0.01;               // of |A|^2 in the diagonals
 constexpr Index kRowsOfItsOwn = Index{1} << 40;  // of random numbers
 
 /// exp(2 pi i q / N) for q = 0..N-1.
@@ -118,7 +118,7 @@ Candidate descend(const ChordPattern& pattern,
   FitState state;
   Index size = 0;
   for (const Symbols& links : problem.links) size += links.cols();
-  state.point = TallBlock(host_place(), size, 1);
+  state.point = MultiVector(host_space(), size, 1);
   Eigen::Map<Vector> point(state.point.data(), size);
   for (Index p = 0; p < size; ++p)
     point(p) = kNoise * random_normal(seed, RandomStream::kChordStart, row, p);
@@ -253,7 +253,7 @@ std::optional<Vector> circulant_start(const ChordPattern& pattern,
                                       std::uint64_t seed,
                                       Index start,
                                       const RunControl& control) {
-  if (diagonals.squaredNorm() < kLeastShare) return std::nullopt;
+  if (diagonals.squaredNorm() < kMinShare) return std::nullopt;
   const std::vector<Complex> roots = roots_of_unity(pattern.order);
   const auto frequencies = [&](Index row) {
     std::vector<Index> q;

@@ -8,7 +8,7 @@
 namespace matapprox::chord_fit {
 namespace {
 
-constexpr Index kMostInSet = 256;
+constexpr Index kMaxInSet = 256;
 
 /// Fisher-Yates; `i` names the permutation.
 void permute(std::vector<Index>& list, std::uint64_t seed, Index i) {
@@ -25,7 +25,7 @@ ColumnSample::ColumnSample(Index order, Index per_step, std::uint64_t seed)
   std::vector<Index> all(static_cast<std::size_t>(order));
   std::iota(all.begin(), all.end(), Index{0});
   permute(all, seed, 0);
-  const Index in_set = std::min(order / 8, kMostInSet);
+  const Index in_set = std::min(order / 8, kMaxInSet);
   const auto first = all.begin() + in_set;
   choosing_.assign(all.begin(), first);
   stating_.assign(first, first + in_set);

@@ -27,30 +27,29 @@ Evaluation::Evaluation(const Form& form,
                        const Target& target,
                        Index most_columns,
                        const RunControl& control,
-                       const ChordObjectiveMaker& on_card)
+                       const ChordObjectiveMaker& on_gpu)
     : form_(form), target_(target), control_(control), all_(index_range(0, form.pattern.order)) {
   if (!control.on_device) return;
   const auto columns = [this](std::span<const Index> J, double* panel) {
     if (control_.should_stop()) throw Stopped();
     target_.columns(J, panel);
   };
-  card_ =
-      on_card(form.pattern,
-              most_columns,
-              {target.matrix(), target.unit(), columns, target.is_ordered(), form.symmetrized()});
+  gpu_ = on_gpu(form.pattern,
+                most_columns,
+                {target.matrix(), target.unit(), columns, target.is_ordered(), form.symmetrized()});
 }
 
-const std::shared_ptr<const BlockPlace>& Evaluation::place() const {
-  return card_ ? card_->place() : host_place();
+const std::shared_ptr<const MemorySpace>& Evaluation::place() const {
+  return gpu_ ? gpu_->place() : host_space();
 }
 
-double Evaluation::on_card(std::span<const Index> J, const double* values, double* gradient) {
+double Evaluation::on_gpu(std::span<const Index> J, const double* values, double* gradient) {
   if (control_.should_stop()) throw Stopped();
-  return unless_stopped(control_, [&] { return card_->evaluate(J, values, gradient); });
+  return unless_stopped(control_, [&] { return gpu_->evaluate(J, values, gradient); });
 }
 
 double Evaluation::of_all(const double* values, double* gradient) {
-  if (card_) return on_card(all_, values, gradient);
+  if (gpu_) return on_gpu(all_, values, gradient);
   const kernels::TargetPanel panel = [this](Index first, Index count, double* out) {
     if (control_.should_stop()) throw Stopped();
     target_.columns(first, count, out);
@@ -89,7 +88,7 @@ double Evaluation::of_sample(std::span<const Index> columns,
     target_.columns(J.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)),
                     out);
   };
-  const double f = card_ ? on_card(J, values, gradient) : unless_stopped(control_, [&] {
+  const double f = gpu_ ? on_gpu(J, values, gradient) : unless_stopped(control_, [&] {
     return kernels::chord_objective(form_.pattern, values, J, panel, gradient, form_.form);
   });
   const double weight = static_cast<double>(form_.pattern.order) / static_cast<double>(J.size());

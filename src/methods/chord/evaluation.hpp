@@ -12,24 +12,24 @@
 
 namespace matapprox::chord_fit {
 
-/// The objective of one fit, on the processor or, where control.on_device, on a card.
+/// The objective of one fit, on the CPU or, where control.on_device, on a GPU.
 ///
-/// All functions throw Stopped once the caller's control asks to stop, NotAvailable if the card
+/// All functions throw Stopped once the caller's control asks to stop, NotAvailable if the GPU
 /// fails.
 class Evaluation {
  public:
-  /// `most_columns`: of one evaluation. `on_card` makes the card's objective. Throws NotAvailable
-  /// if the card cannot be used.
+  /// `most_columns`: of one evaluation. `on_gpu` makes the GPU's objective. Throws NotAvailable
+  /// if the GPU cannot be used.
   Evaluation(const Form& form,
              const Target& target,
              Index most_columns,
              const RunControl& control,
-             const ChordObjectiveMaker& on_card);
+             const ChordObjectiveMaker& on_gpu);
 
   /// Where values and gradients lie.
-  const std::shared_ptr<const BlockPlace>& place() const;
-  /// From here on all of it is on the processor.
-  void leave_card() { card_.reset(); }
+  const std::shared_ptr<const MemorySpace>& place() const;
+  /// From here on all of it is on the CPU.
+  void leave_gpu() { gpu_.reset(); }
 
   /// f of all columns and, unless null, its gradient.
   double of_all(const double* values, double* gradient);
@@ -39,13 +39,13 @@ class Evaluation {
   double of_sample(std::span<const Index> J, const double* values, double* gradient);
 
  private:
-  double on_card(std::span<const Index> J, const double* values, double* gradient);
+  double on_gpu(std::span<const Index> J, const double* values, double* gradient);
 
   const Form& form_;
   const Target& target_;
   const RunControl& control_;
   std::vector<Index> all_;
-  std::unique_ptr<DeviceChordObjective> card_;
+  std::unique_ptr<DeviceChordObjective> gpu_;
   std::vector<float> float_values_;
   std::vector<float> float_gradient_;
 };

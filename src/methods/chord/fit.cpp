@@ -101,10 +101,10 @@ class Fit {
   Fit(const LinearOperator& A,
       const ChordOptions& options,
       const RunControl& control,
-      const ChordObjectiveMaker& on_card)
+      const ChordObjectiveMaker& on_gpu)
       : options_(options),
         control_(control),
-        on_card_(on_card),
+        on_gpu_(on_gpu),
         start_(start_of(A.rows(), options, control)),
         forms_(list_forms(A)),
         numbers_(numbers_of(forms_)),
@@ -131,7 +131,7 @@ class Fit {
       return run_from(first_state());
     } catch (const NotAvailable& error) {
       if (monitor_.kept() == nullptr) throw;
-      return run_from(leave_card(error));
+      return run_from(leave_gpu(error));
     }
   }
 
@@ -150,12 +150,12 @@ class Fit {
     return result(reason);
   }
 
-  /// The state to go on from on the processor.
-  FitState leave_card(const NotAvailable& error) {
-    card_failure_ = fmt::format("the rest of the fit is on the processor: {}", error.what());
-    card_failed_ = true;
-    evaluation_->leave_card();
-    target_.leave_card();
+  /// The state to go on from on the CPU.
+  FitState leave_gpu(const NotAvailable& error) {
+    gpu_failure_ = fmt::format("the rest of the fit is on the CPU: {}", error.what());
+    gpu_failed_ = true;
+    evaluation_->leave_gpu();
+    target_.leave_gpu();
     monitor_.go_on_from_kept(numbers_);
     ended_ = false;
     return state_of(*monitor_.kept());
@@ -225,12 +225,12 @@ class Fit {
   /// From here on the objective is that of another form.
   void use_form(Index number) {
     if (evaluation_ && used_form_ == number) return;
-    evaluation_.reset();  // what it holds on a card makes room
+    evaluation_.reset();  // what it holds on a GPU makes room
     target_.follow(form(number).ordering);
     diagonals_.resize(0);
     const ChordObjectiveMaker none;
     evaluation_ = std::make_unique<Evaluation>(
-        form(number), target_, most_columns(), control_, card_failed_ ? none : on_card_);
+        form(number), target_, most_columns(), control_, gpu_failed_ ? none : on_gpu_);
     used_form_ = number;
   }
 
@@ -283,7 +283,9 @@ class Fit {
     return state;
   }
 
-  TallBlock placed(const Vector& numbers) const { return vector_at(evaluation_->place(), numbers); }
+  MultiVector placed(const Vector& numbers) const {
+    return vector_at(evaluation_->place(), numbers);
+  }
 
   /// Whether the plan leaves a descent out, seeing how the pilots before it ended.
   bool is_left_out(Index number) const {
@@ -334,7 +336,7 @@ class Fit {
       state.phase = FitState::Phase::kNewton;
       copy(monitor_.best_of_descent().columns(), state.point.columns());
     }
-    if (numbers_[static_cast<std::size_t>(state.form)] > kMostNewtonValues) return reason;
+    if (numbers_[static_cast<std::size_t>(state.form)] > kMaxNewtonValues) return reason;
     const Form& its_form = form(state.form);
     reason = by_ceres() ? run_ceres_levenberg_marquardt(
                               state, its_form, target_, plan.newton_steps, monitor_)
@@ -411,7 +413,7 @@ class Fit {
   }
 
   Approximation result(Termination reason) const {
-    const TallBlock& best = monitor_.best();
+    const MultiVector& best = monitor_.best();
     const Form& its_form = form(monitor_.best_form());
     std::vector<double> values(static_cast<std::size_t>(best.size()));
     best.place()->read(best.data(), best.size(), values.data());
@@ -457,7 +459,7 @@ class Fit {
 
   const ChordOptions& options_;
   const RunControl& control_;
-  const ChordObjectiveMaker& on_card_;
+  const ChordObjectiveMaker& on_gpu_;
   FormStart start_;
   bool orders_cut_short_ = false;  // before forms_, whose making sets it
   std::vector<Form> forms_;
@@ -471,8 +473,8 @@ class Fit {
   Objectives objectives_;
   Index halvings_ = 0;
   std::string held_out_;
-  std::string card_failure_;
-  bool card_failed_ = false;
+  std::string gpu_failure_;
+  bool gpu_failed_ = false;
   Vector diagonals_;    ///< of the target, for the starts of a sampled fit
   bool ended_ = false;  ///< no further descent
 };
@@ -516,7 +518,7 @@ std::string Fit::message(const Form& its_form) const {
     parts.push_back(missed);
   if (orders_cut_short_) parts.emplace_back("no time to try all orders");
   if (!held_out_.empty()) parts.push_back(held_out_);
-  if (!card_failure_.empty()) parts.push_back(card_failure_);
+  if (!gpu_failure_.empty()) parts.push_back(gpu_failure_);
   if (halvings_ > 0)
     parts.push_back(fmt::format("Adam's steps diverged and were halved {} times", halvings_));
   if (monitor_.best_error() > 1) parts.emplace_back("worse than the zero matrix");
@@ -535,9 +537,9 @@ void require_solver(ChordSolver solver, bool has_ceres) {
 Approximation fit_chord(const LinearOperator& A,
                         const ChordOptions& options,
                         const RunControl& control,
-                        const ChordObjectiveMaker& on_card) {
+                        const ChordObjectiveMaker& on_gpu) {
   check(A, options);
-  return Fit(A, options, control, on_card).run();
+  return Fit(A, options, control, on_gpu).run();
 }
 
 }  // namespace matapprox::chord_fit

@@ -5,14 +5,14 @@
 
 namespace matapprox::chord_fit {
 
-/// `chord`, with the card's objective made by `on_card` where control.on_device.
+/// `chord`, with the GPU's objective made by `on_gpu` where control.on_device.
 ///
-/// If the card fails after the first step, the fit goes on on the processor from the last state
+/// If the GPU fails after the first step, the fit goes on on the CPU from the last state
 /// that was kept on the host, ten seconds old or not much more, and the message says so.
 Approximation fit_chord(const LinearOperator& A,
                         const ChordOptions& options,
                         const RunControl& control,
-                        const ChordObjectiveMaker& on_card);
+                        const ChordObjectiveMaker& on_gpu);
 
 /// Throws NotAvailable, naming the CMake option, for the solver of a build that this one is not.
 void require_solver(ChordSolver solver, bool has_ceres);

@@ -9,7 +9,7 @@ namespace matapprox::chord_fit {
 namespace {
 
 constexpr Index kHistoryPoints = 100;
-constexpr Index kMostDescents = Index{1} << 31;
+constexpr Index kMaxDescents = Index{1} << 31;
 constexpr double kHistoryBound = 1e15;  // of steps, seconds; exact in double
 /// Relative errors below are rounding in the product of the factors.
 constexpr double kExact = 10 * std::numeric_limits<double>::epsilon();
@@ -46,7 +46,7 @@ void FitMonitor::offer(const ConstTallColumns& point, Index form, double f, Inde
 
 void FitMonitor::keep(const ConstTallColumns& point, Index form, double f, Best& best) {
   if (best.point.size() != point.rows)
-    best.point = TallBlock(point.place->shared_from_this(), point.rows, 1);
+    best.point = MultiVector(point.place->shared_from_this(), point.rows, 1);
   copy(point, best.point.columns());
   best.objective = f;
   best.form = form;
@@ -88,11 +88,11 @@ void FitMonitor::checkpoint(const FitState& state) {
   if (control_.seconds() - last_checkpoint_ >= control_.checkpoint_seconds) final_checkpoint(state);
   if (state.point.place()->on_host() || control_.seconds() < next_keeping_) return;
   constexpr double kSeconds = 10;
-  constexpr double kLeastTimesItself = 100;
+  constexpr double kMinTimesItself = 100;
   const double before = control_.seconds();
   kept_ = saved(state);
   const double after = control_.seconds();
-  next_keeping_ = after + std::max(kSeconds, kLeastTimesItself * (after - before));
+  next_keeping_ = after + std::max(kSeconds, kMinTimesItself * (after - before));
 }
 
 ResumeState FitMonitor::saved(const FitState& state) const {
@@ -129,7 +129,7 @@ void FitMonitor::save(ResumeState& saved) const {
 
 void FitMonitor::load(const ResumeState& saved,
                       std::span<const Index> numbers,
-                      const std::shared_ptr<const BlockPlace>& place) {
+                      const std::shared_ptr<const MemorySpace>& place) {
   const Vector& objectives = saved.array("objectives");
   const Vector& history = saved.array("history");
   const Vector& ended_at = saved.array("ended_at");
@@ -144,7 +144,7 @@ void FitMonitor::load(const ResumeState& saved,
   require(objectives.size() == 3 && !std::isnan(objectives(2)) &&
               consistent(saved.array("best"), form, objectives(0)) &&
               consistent(saved.array("best_of_earlier_descents"), earlier_form, objectives(1)) &&
-              ended_at.size() < kMostDescents && !(ended_at.array() < 0).any() &&
+              ended_at.size() < kMaxDescents && !(ended_at.array() < 0).any() &&
               !ended_at.array().isNaN().any() && history.size() % 3 == 0 && history.size() >= 3 &&
               history.allFinite() && history.minCoeff() >= 0 && history.maxCoeff() < kHistoryBound,
           "chord: the state to resume contradicts itself");
@@ -163,7 +163,7 @@ void FitMonitor::load(const ResumeState& saved,
 
 void FitMonitor::go_on_from_kept(std::span<const Index> numbers) {
   const double before = seconds_before_;  // the clock of this run goes on
-  load(*kept_, numbers, host_place());
+  load(*kept_, numbers, host_space());
   seconds_before_ = before;
 }
 

@@ -13,7 +13,7 @@ namespace matapprox::chord_fit {
 
 /// Watches one fit: keeps the best point of all descents and of the present one, where the fit's
 /// points lie, reports progress, decides when there is no reason to go on, and hands out
-/// checkpoints. Of a fit on a card it keeps the last state on the host, in case the card fails.
+/// checkpoints. Of a fit on a GPU it keeps the last state on the host, in case the GPU fails.
 class FitMonitor {
  public:
   /// Makes the approximation that a checkpoint hands out.
@@ -34,11 +34,11 @@ class FitMonitor {
   void skip_descent() { ended_at_.push_back(std::numeric_limits<double>::infinity()); }
 
   bool has_best() const { return best_of_all().point.size() > 0; }
-  const TallBlock& best() const { return best_of_all().point; }
+  const MultiVector& best() const { return best_of_all().point; }
   double best_objective() const { return best_of_all().objective; }
   Index best_form() const { return best_of_all().form; }
   bool descent_has_best() const { return now_.point.size() > 0; }
-  const TallBlock& best_of_descent() const { return now_.point; }
+  const MultiVector& best_of_descent() const { return now_.point; }
   double best_objective_of_descent() const { return now_.objective; }
   double error_of_descent() const { return relative_error(now_.objective); }
   /// |A - W|_F / |A|_F at the end of each descent before this one; infinite where it was left out.
@@ -56,7 +56,7 @@ class FitMonitor {
   /// caller asks for it.
   std::optional<Termination> verdict() const;
 
-  /// Calls control.checkpoint if it is due. On a card, also keeps the state on the host: about
+  /// Calls control.checkpoint if it is due. On a GPU, also keeps the state on the host: about
   /// every ten seconds, and so seldom that it takes at most a percent of the time.
   void checkpoint(const FitState& state);
   /// Calls control.checkpoint now.
@@ -68,7 +68,7 @@ class FitMonitor {
   /// numbers as their forms store.
   void load(const ResumeState& saved,
             std::span<const Index> numbers,
-            const std::shared_ptr<const BlockPlace>& place);
+            const std::shared_ptr<const MemorySpace>& place);
 
   /// The last state that was kept on the host, or null.
   const ResumeState* kept() const { return kept_ ? &*kept_ : nullptr; }
@@ -77,7 +77,7 @@ class FitMonitor {
 
  private:
   struct Best {
-    TallBlock point;
+    MultiVector point;
     double objective = std::numeric_limits<double>::infinity();
     Index form = 0;
   };

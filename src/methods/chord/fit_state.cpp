@@ -12,10 +12,10 @@
 namespace matapprox::chord_fit {
 
 Objective for_host(const Objective& objective,
-                   const std::shared_ptr<const BlockPlace>& place,
+                   const std::shared_ptr<const MemorySpace>& place,
                    Index size) {
   if (place->on_host()) return objective;
-  auto vectors = std::make_shared<TallBlock>(place, size, 2);
+  auto vectors = std::make_shared<MultiVector>(place, size, 2);
   return [=](const double* values, double* gradient) {
     double* slopes = vectors->data() + size;
     place->write(values, size, vectors->data());
@@ -75,14 +75,14 @@ bool consistent(const FitState& state, const ResumeState& saved, Index values, b
 
 }  // namespace
 
-Vector numbers_of(const TallBlock& vector) {
+Vector numbers_of(const MultiVector& vector) {
   Vector numbers(vector.size());
   if (vector.size() > 0) vector.place()->read(vector.data(), vector.size(), numbers.data());
   return numbers;
 }
 
-TallBlock vector_at(const std::shared_ptr<const BlockPlace>& place, const Vector& numbers) {
-  return numbers.size() > 0 ? TallBlock(place, numbers) : TallBlock();
+MultiVector vector_at(const std::shared_ptr<const MemorySpace>& place, const Vector& numbers) {
+  return numbers.size() > 0 ? MultiVector(place, numbers) : MultiVector();
 }
 
 namespace {
@@ -218,7 +218,7 @@ void save(const FitState& state, ResumeState& saved) {
 FitState load_fit_state(const ResumeState& saved,
                         std::span<const Index> numbers,
                         bool sampled,
-                        const std::shared_ptr<const BlockPlace>& place) {
+                        const std::shared_ptr<const MemorySpace>& place) {
   const Index phase = saved.counter("phase");
   const Vector& damping = saved.array("damping");
   require(phase >= 0 && phase < kPhases && damping.size() == 2,

@@ -4,8 +4,8 @@
 #include <optional>
 #include <span>
 
+#include "matapprox/core/multi_vector.hpp"
 #include "matapprox/core/run_control.hpp"
-#include "matapprox/core/tall_block.hpp"
 #include "matapprox/factors/chord_factors.hpp"
 #include "methods/chord/forms.hpp"
 #include "methods/chord/row_preconditioner.hpp"
@@ -19,7 +19,7 @@ struct Stopped {};
 
 /// The objective for numbers of the host, by way of a vector of that place, where it is evaluated.
 Objective for_host(const Objective& objective,
-                   const std::shared_ptr<const BlockPlace>& place,
+                   const std::shared_ptr<const MemorySpace>& place,
                    Index size);
 
 /// The same function twice.
@@ -41,10 +41,10 @@ struct FitState {
   Index earlier_halvings = 0;
   bool warm = false;  ///< started from the caller's factors
   FormStart start;    ///< of these, and the orderings that the fit has
-  TallBlock point;
+  MultiVector point;
   Index adam_step = 0;  ///< steps taken
-  TallBlock mean;       ///< Adam's running means of the gradient and of its square
-  TallBlock square;
+  MultiVector mean;     ///< Adam's running means of the gradient and of its square
+  MultiVector square;
   /// Of Adam on the host, in place of `square`; or none.
   RowPreconditioner preconditioner;
   Index halvings = 0;   ///< so often did Adam go back to its best point and halve its steps
@@ -58,9 +58,9 @@ struct FitState {
 };
 
 /// The numbers of a vector that lies anywhere; none of an empty one.
-Vector numbers_of(const TallBlock& vector);
+Vector numbers_of(const MultiVector& vector);
 /// A vector at that place; an empty one of no numbers.
-TallBlock vector_at(const std::shared_ptr<const BlockPlace>& place, const Vector& numbers);
+MultiVector vector_at(const std::shared_ptr<const MemorySpace>& place, const Vector& numbers);
 
 /// What a saved fit began with. Throws FileError if an entry is missing, InvalidArgument if a
 /// pattern or a permutation is none.
@@ -74,6 +74,6 @@ void save(const FitState& state, ResumeState& saved);
 FitState load_fit_state(const ResumeState& saved,
                         std::span<const Index> numbers,
                         bool sampled,
-                        const std::shared_ptr<const BlockPlace>& place);
+                        const std::shared_ptr<const MemorySpace>& place);
 
 }  // namespace matapprox::chord_fit

@@ -10,7 +10,7 @@
 namespace matapprox::chord_fit {
 namespace {
 
-constexpr double kLeastDiagonal = 1e-8;  // of the mean
+constexpr double kMinDiagonal = 1e-8;  // of the mean
 
 /// f near one point; made once and moved, because its two matrices take up to 100 MB.
 struct Linearisation {
@@ -26,7 +26,7 @@ struct Linearisation {
     f = objective(point.data(), gradient.data());
     gauss_newton_matrix(form, point.data(), normal);
     diagonal = normal.diagonal();
-    diagonal = diagonal.cwiseMax(kLeastDiagonal * diagonal.mean()).eval();
+    diagonal = diagonal.cwiseMax(kMinDiagonal * diagonal.mean()).eval();
   }
 
   bool is_finite() const {
@@ -99,7 +99,7 @@ Termination run_levenberg_marquardt(FitState& state,
       state.point.place()->write(point.data(), size, state.point.data());
       monitor.offer(state.point.columns(), state.form, *f, state.count());
       if (const auto reason = monitor.verdict()) return *reason;
-      if (at.f - *f <= kLeastFall * at.f) return Termination::kConverged;
+      if (at.f - *f <= kMinFall * at.f) return Termination::kConverged;
       monitor.checkpoint(state);
     }
   } catch (const Stopped&) {

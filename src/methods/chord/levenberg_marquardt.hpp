@@ -6,12 +6,12 @@
 namespace matapprox::chord_fit {
 
 /// Largest chain whose P x P normal equations are formed: a step is then about 0.2 s on one core.
-inline constexpr Index kMostNewtonValues = 2500;
+inline constexpr Index kMaxNewtonValues = 2500;
 
 inline constexpr double kFirstDamping = 1e-3;
 inline constexpr double kLargestDamping = 1e12;
 /// A step that lowers f by less than this, relatively, is rounding.
-inline constexpr double kLeastFall = 1e-14;
+inline constexpr double kMinFall = 1e-14;
 
 /// Levenberg-Marquardt [Mar63] on the dense normal equations, (J^T J + lambda D) d = -g with D =
 /// max(diag, 1e-8 mean diag) and lambda by Nielsen's rule [MNT04, Eq. 2.21]. J^T J is always

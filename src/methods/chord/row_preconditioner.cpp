@@ -65,7 +65,7 @@ void RowPreconditioner::reset() {
 }
 
 void RowPreconditioner::step(
-    const BlockPlace::Adam& adam, Index number, const double* gradient, double* mean, double* x) {
+    const MemorySpace::Adam& adam, Index number, const double* gradient, double* mean, double* x) {
   const kernels::SoapStep step{.number = number,
                                .mean_decay = adam.mean_decay,
                                .square_decay = adam.square_decay,

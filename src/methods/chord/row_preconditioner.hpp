@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "matapprox/core/tall_block.hpp"
+#include "matapprox/core/multi_vector.hpp"
 #include "matapprox/factors/chord_factors.hpp"
 
 namespace matapprox::chord_fit {
@@ -31,7 +31,7 @@ class RowPreconditioner {
   /// Adam's step `number` in the coordinates of the axes, which turn a little first. The same bits
   /// for any number of threads.
   void step(
-      const BlockPlace::Adam& adam, Index number, const double* gradient, double* mean, double* x);
+      const MemorySpace::Adam& adam, Index number, const double* gradient, double* mean, double* x);
 
  private:
   /// Of one factor.

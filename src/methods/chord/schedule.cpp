@@ -70,21 +70,20 @@ const Level& level_of(ChordEffort effort, Index order) {
   throw InvalidArgument("chord: unknown effort");
 }
 
-bool is_affordable(const Form& form) { return form.pattern.stored_numbers() <= kMostNewtonValues; }
+bool is_affordable(const Form& form) { return form.pattern.stored_numbers() <= kMaxNewtonValues; }
 
 Index chosen(Index given, Index by_effort) { return given < 0 ? by_effort : given; }
 
-constexpr Index kMostSteps = 1000000000;
-constexpr Index kMostStarts = 100000;
+constexpr Index kMaxSteps = 1000000000;
+constexpr Index kMaxStarts = 100000;
 
 void check(const ChordOptions& options) {
   const auto check_count = [](const char* name, Index value) {
     require(value >= -1, "chord: {} {} is below -1", name, value);
-    require(value <= kMostSteps, "chord: {} {} is above {}", name, value, kMostSteps);
+    require(value <= kMaxSteps, "chord: {} {} is above {}", name, value, kMaxSteps);
   };
   require(options.starts != 0, "chord: starts 0 is below 1");
-  require(
-      options.starts <= kMostStarts, "chord: starts {} is above {}", options.starts, kMostStarts);
+  require(options.starts <= kMaxStarts, "chord: starts {} is above {}", options.starts, kMaxStarts);
   check_count("starts", options.starts);
   check_count("adam_steps", options.adam_steps);
   check_count("max_iterations", options.max_iterations);
@@ -95,17 +94,17 @@ void check(const ChordOptions& options) {
 /// Up to this order a step looks at all columns unless told otherwise.
 constexpr Index kLargestExactOrder = 4096;
 constexpr Index kSampledColumns = 32;
-constexpr Index kLeastSampledOrder = 32;
+constexpr Index kMinSampledOrder = 32;
 
 /// 0: all columns.
 Index columns_per_step(const ChordOptions& options, Index order) {
   const Index columns =
       chosen(options.columns_per_step, order > kLargestExactOrder ? kSampledColumns : 0);
   if (columns >= order) return 0;
-  require(columns == 0 || order >= kLeastSampledOrder,
+  require(columns == 0 || order >= kMinSampledOrder,
           "chord: columns_per_step {} needs an order of at least {}, this matrix has {}",
           columns,
-          kLeastSampledOrder,
+          kMinSampledOrder,
           order);
   return columns;
 }
@@ -253,7 +252,7 @@ Schedule schedule_of(const ChordOptions& options, std::span<const Form> forms, b
   for (const Form& form : forms) {
     require(options.newton_steps <= 0 || is_affordable(form),
             "chord: newton_steps are for chains of at most {} numbers, this one has {}",
-            kMostNewtonValues,
+            kMaxNewtonValues,
             form.pattern.stored_numbers());
   }
   Plan plan(options, forms, warm);

@@ -66,7 +66,7 @@ Target::Target(const LinearOperator& A, std::span<const Index> sample, const Run
   if (unit_ == 0) read_all(control);
 }
 
-void Target::leave_card() {
+void Target::leave_gpu() {
   const auto* counted = dynamic_cast<const CountedOperator*>(A_);
   A_ = &unplaced(counted == nullptr ? *A_ : counted->inner());
 }

@@ -30,8 +30,8 @@ class Target {
   /// At which columns of the target those columns of A are.
   std::vector<Index> places_of(std::span<const Index> columns) const;
 
-  /// Where A is on a card, its source is asked from here on, and what is asked is not counted.
-  void leave_card();
+  /// Where A is on a GPU, its source is asked from here on, and what is asked is not counted.
+  void leave_gpu();
 
   Index order() const { return order_; }
   double unit() const { return unit_; }  ///< |A|_F / sqrt(N); 0 for A = 0

@@ -20,13 +20,13 @@ NystromFactors generalized_nystrom(const LinearOperator& A,
   control.throw_if_stopped("nystrom");
   const auto& place = A.block_place();
   const auto random = [&](RandomStream stream, Index columns) {
-    return TallBlock(place, random_normal_matrix(options.seed, stream, n, columns));
+    return MultiVector(place, random_normal_matrix(options.seed, stream, n, columns));
   };
-  TallBlock AX = A.apply(random(RandomStream::kSketch, k).columns());
+  MultiVector AX = A.apply(random(RandomStream::kSketch, k).columns());
   const double scale = finite_unit_scale(AX, "nystrom");
   control.throw_if_stopped("nystrom");
-  const TallBlock Y = random(RandomStream::kCoSketch, l);
-  const TallBlock AtY = A.apply_transpose(Y.columns());
+  const MultiVector Y = random(RandomStream::kCoSketch, l);
+  const MultiVector AtY = A.apply_transpose(Y.columns());
   finite_unit_scale(AtY, "nystrom");
   place->scale(AX.data(), AX.size(), scale);
 

@@ -15,8 +15,8 @@ struct Landmarks {
   std::vector<Index> indices;
   Matrix columns;  ///< A(:, J), N x |J|
   Matrix own;      ///< A(J, J)
-  /// Where the columns are on a card, in place of `columns`: proposed there and not yet kept.
-  std::unique_ptr<PartialCholesky> on_card;
+  /// Where the columns are on a GPU, in place of `columns`: proposed there and not yet kept.
+  std::unique_ptr<PartialCholesky> on_gpu;
   Index rounds = 1;
   /// Why A is not positive semidefinite, where the sampling came upon it.
   std::string negative;

@@ -139,7 +139,7 @@ Landmarks pivoted_cholesky_landmarks(const LinearOperator& A,
   const double largest = diagonal.maxCoeff();
   Landmarks result;
   result.rounds = 0;
-  std::unique_ptr<PartialCholesky> tall = make_card_cholesky(A, k);
+  std::unique_ptr<PartialCholesky> tall = make_gpu_cholesky(A, k);
   if (tall == nullptr) tall = std::make_unique<HostCholesky>(A, k);
   Vector d = diagonal.cwiseMax(0.0);
   Index taken = 0;

@@ -58,9 +58,9 @@ Landmarks take_landmarks(const LinearOperator& A,
   Landmarks result;
   result.indices = chosen_landmarks(A, diagonal, k, options, control);
   control.throw_if_stopped("nystrom");
-  result.on_card = make_card_cholesky(A, static_cast<Index>(result.indices.size()));
-  if (result.on_card) {
-    result.own = result.on_card->propose(result.indices);
+  result.on_gpu = make_gpu_cholesky(A, static_cast<Index>(result.indices.size()));
+  if (result.on_gpu) {
+    result.own = result.on_gpu->propose(result.indices);
   } else {
     result.columns = A.columns_at(result.indices);
     require_finite(result.columns, "nystrom");
@@ -71,7 +71,7 @@ Landmarks take_landmarks(const LinearOperator& A,
 
 /// The least entry of diag(A - C T T^T C^T); the columns C are then on the host.
 double least_residual(const Vector& diagonal, Landmarks& found, double scale, const Matrix& T) {
-  if (!found.on_card) {
+  if (!found.on_gpu) {
     constexpr Index kTileRows = 8192;  // no second copy of all columns
     double least = std::numeric_limits<double>::infinity();
     for (Index first = 0; first < diagonal.size(); first += kTileRows) {
@@ -86,8 +86,8 @@ double least_residual(const Vector& diagonal, Landmarks& found, double scale, co
   Matrix square = Matrix::Zero(k, k);
   square.leftCols(T.cols()) = T * scale;
   Vector residual = diagonal;
-  const double least = found.on_card->accept(index_range(0, k), Matrix(k, 0), square, residual);
-  found.columns = found.on_card->take_columns();
+  const double least = found.on_gpu->accept(index_range(0, k), Matrix(k, 0), square, residual);
+  found.columns = found.on_gpu->take_columns();
   return least;
 }
 

@@ -28,7 +28,7 @@ class GolubKahanSpace final : public KrylovSpace {
     if (!lacks_second_product() && !multiply_right()) return false;
     const Index first_left = backward_.cols();
     const Index fresh_left = left_.size() - first_left;
-    TallBlock Z = A_.apply_transpose(left_.columns(first_left, fresh_left));
+    MultiVector Z = A_.apply_transpose(left_.columns(first_left, fresh_left));
     scale(Z);
     const Matrix backward = right_.append(std::move(Z));
     backward_.conservativeResizeLike(Matrix::Zero(right_.size(), left_.size()));
@@ -106,7 +106,7 @@ class GolubKahanSpace final : public KrylovSpace {
   bool multiply_right() {
     const Index fresh_right = right_.size() - multiplied_;
     if (fresh_right == 0) return false;
-    TallBlock Y = A_.apply(right_.columns(multiplied_, fresh_right));
+    MultiVector Y = A_.apply(right_.columns(multiplied_, fresh_right));
     scale(Y);
     const Index first_left = left_.size();
     const Matrix forward = left_.append(std::move(Y));
@@ -120,7 +120,7 @@ class GolubKahanSpace final : public KrylovSpace {
     return fresh_left > 0;
   }
 
-  void scale(TallBlock& Y) {
+  void scale(MultiVector& Y) {
     const double unit = finite_unit_scale(Y, "truncated_svd");
     if (scale_ == 0.0) scale_ = unit;
     Y.place()->scale(Y.data(), Y.size(), scale_);

@@ -15,7 +15,7 @@ constexpr Index kMaxRestarts = 400;
 constexpr double kRounding = 1e-14;
 /// Values this close may have converged to a mixture of copies; residuals of 1e-10 tell others
 /// apart.
-constexpr double kLeastSpreadOfCopies = 1e-6;
+constexpr double kMinSpreadOfCopies = 1e-6;
 /// What is left without the triplets found counts as known once its largest value is this sure,
 /// relative to its distance from the least of those.
 constexpr double kSureOfTheRest = 1e-3;
@@ -62,7 +62,7 @@ class KrylovSearch {
     Vector known;
     for (Index round = 0; search(round > 0); ++round) {
       const Vector found = ritz_.eigenvalues.head(rank_);
-      const double spread = std::max(kLeastSpreadOfCopies, 2 * tolerance_);
+      const double spread = std::max(kMinSpreadOfCopies, 2 * tolerance_);
       if (exact_ || !may_lack_copies(found, known, rank_, width_, spread)) return outcome();
       known = found;
       if (round > 0) widen();
@@ -142,7 +142,7 @@ class KrylovSearch {
 
 }  // namespace
 
-TallBlock random_block(const LinearOperator& A, std::uint64_t seed, Index first, Index count) {
+MultiVector random_block(const LinearOperator& A, std::uint64_t seed, Index first, Index count) {
   Matrix columns(A.cols(), std::min(count, A.cols()));
   fill_normal(seed, RandomStream::kSketch, columns, 0, first);
   return {A.block_place(), columns};

@@ -48,7 +48,7 @@ struct KrylovSpaceOptions {
 
 /// Columns first .. first + count - 1 of the random ones that spaces start from (at most as many as
 /// A has columns), where A has its blocks.
-TallBlock random_block(const LinearOperator& A, std::uint64_t seed, Index first, Index count);
+MultiVector random_block(const LinearOperator& A, std::uint64_t seed, Index first, Index count);
 
 /// For any A: block Golub-Kahan bidiagonalization with full orthogonalization of both sides; a step
 /// takes one product with A and one with A^T. Singular values keep an absolute accuracy of rounding

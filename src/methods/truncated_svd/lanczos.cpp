@@ -27,7 +27,7 @@ class LanczosSpace final : public KrylovSpace {
   bool step() override {
     const Index fresh = basis_.size() - multiplied_;
     if (fresh == 0) return false;
-    TallBlock Y = A_.apply(basis_.columns(multiplied_, fresh));
+    MultiVector Y = A_.apply(basis_.columns(multiplied_, fresh));
     const double unit = finite_unit_scale(Y, "truncated_svd");
     if (scale_ == 0.0) scale_ = unit;
     Y.place()->scale(Y.data(), Y.size(), scale_);

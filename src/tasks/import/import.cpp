@@ -27,11 +27,11 @@ TokenSet import_tokens(ImportFormat format, const std::string& path, const Impor
   const auto require_count = [](const char* name, Index value, Index most) {
     require(value >= 0 && value <= most, "import: {} {} is outside 0..{}", name, value, most);
   };
-  constexpr Index kMostFields = 1000;
+  constexpr Index kMaxFields = 1000;
   require_count("max_length", options.max_length, kLongestSequence);
   require_count("min_length", options.min_length, kLongestSequence);
-  require_count("class_field", options.class_field, kMostFields);
-  require_count("class_levels", options.class_levels, kMostFields);
+  require_count("class_field", options.class_field, kMaxFields);
+  require_count("class_levels", options.class_levels, kMaxFields);
   switch (format) {
     case ImportFormat::kListops:
       return import_listops(path, options);

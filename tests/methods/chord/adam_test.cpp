@@ -17,7 +17,7 @@ using chord_fit::FitState;
 
 FitState adam_state_at(const Vector& point) {
   FitState state;
-  state.point = chord_fit::vector_at(host_place(), point);
+  state.point = chord_fit::vector_at(host_space(), point);
   chord_fit::start_adam(state);
   return state;
 }

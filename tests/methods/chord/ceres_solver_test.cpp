@@ -16,7 +16,8 @@
 #include "support/conversions.hpp"
 #include "support/dense_formulas.hpp"
 #include "support/expect_close.hpp"
-#include "support/host_card.hpp"
+#include "support/host_gpu.hpp"
+#include "support/known_spectrum.hpp"
 #include "support/thread_count.hpp"
 
 namespace matapprox {
@@ -110,7 +111,7 @@ struct HiddenChain {
     for (Index p = 0; p < point.size(); ++p)
       point(p) += distance * random_normal(5, RandomStream::kGenerator, 99, p);
     state.phase = chord_fit::FitState::Phase::kNewton;
-    state.point = chord_fit::vector_at(host_place(), point);
+    state.point = chord_fit::vector_at(host_space(), point);
   }
   Termination run(Index steps, chord_fit::FitMonitor& monitor) {
     return chord_fit::run_ceres_levenberg_marquardt(state, form, *target, steps, monitor);
@@ -155,7 +156,7 @@ TEST_F(ChordCeres, LevenbergMarquardtCountsAcceptedStepsAndEachGoesDown) {
 TEST_F(ChordCeres, AtAMinimumItConverges) {
   test::Bowl bowl(6);
   chord_fit::FitState state;
-  state.point = chord_fit::vector_at(host_place(), Vector::Zero(6));
+  state.point = chord_fit::vector_at(host_space(), Vector::Zero(6));
   test::Watched watched(50);
   const chord_fit::LbfgsSettings settings{5, 50, 0, 20};
   EXPECT_EQ(chord_fit::run_ceres_lbfgs_segment(state, bowl.objective(), settings, watched.monitor),
@@ -176,7 +177,7 @@ TEST_F(ChordCeres, LbfgsGoesDownAsFarAsOurs) {
   const chord_fit::LbfgsSettings settings{20, 400, 0, 150};
   Matrix ends(kSize, 2);
   Index column = 0;
-  for (const auto& place : {host_place(), test::host_card_place()}) {
+  for (const auto& place : {host_space(), test::host_gpu_space()}) {
     RunControl control;
     chord_fit::FitState state;
     state.point = chord_fit::vector_at(place, Vector::Constant(kSize, -1.2));
@@ -302,7 +303,7 @@ TEST_F(ChordCeres, ItSaysNothingAndExceptionsPassThrough) {
     test::Watched watched(30);
     EXPECT_EQ(problem.run(30, watched.monitor), Termination::kConverged);
     chord_fit::FitState state;
-    state.point = chord_fit::vector_at(host_place(), Vector::Ones(3));
+    state.point = chord_fit::vector_at(host_space(), Vector::Ones(3));
     const double nan = std::nan("");
     const chord_fit::LbfgsSettings settings{5, 50, 0, 20};
     EXPECT_EQ(chord_fit::run_ceres_lbfgs_segment(

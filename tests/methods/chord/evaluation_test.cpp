@@ -5,7 +5,7 @@
 #include "matapprox/operators/dense.hpp"
 #include "methods/chord/chain.hpp"
 #include "support/expect_close.hpp"
-#include "support/host_card.hpp"
+#include "support/host_gpu.hpp"
 #include "support/known_spectrum.hpp"
 
 namespace matapprox {
@@ -17,23 +17,23 @@ using chord_fit::Target;
 constexpr Index kEvaluatedOrder = 21;
 
 /// An unbiased estimate: over all samples of a size its mean is the whole, for one column each that
-/// is the mean over the columns. Value and gradient, on the processor and by the card's code.
+/// is the mean over the columns. Value and gradient, on the CPU and by the GPU's code.
 TEST(ChordEvaluation, SamplesOfOneColumnHaveTheWholeAsTheirMean) {
   const DenseOperator A(test::random_matrix(kEvaluatedOrder, kEvaluatedOrder));
   const Target target(A, {});
   const ChordFactors chain = test::random_chain(chord_reference_pattern(kEvaluatedOrder));
-  const auto card = [](const ChordPattern& pattern, Index most, const ChordTarget& part) {
-    return test::host_card_objective(pattern, most, part);
+  const auto gpu = [](const ChordPattern& pattern, Index most, const ChordTarget& part) {
+    return test::host_gpu_objective(pattern, most, part);
   };
   for (const bool on_device : {false, true}) {
     RunControl control;
     control.on_device = on_device;
     const chord_fit::Form form{"", chain.pattern};
-    Evaluation objective(form, target, kEvaluatedOrder, control, card);
+    Evaluation objective(form, target, kEvaluatedOrder, control, gpu);
     const auto count = static_cast<Index>(chain.values.size());
-    const TallBlock values(objective.place(),
-                           Eigen::Map<const Matrix>(chain.values.data(), count, 1));
-    TallBlock gradient(objective.place(), count, 1);
+    const MultiVector values(objective.place(),
+                             Eigen::Map<const Matrix>(chain.values.data(), count, 1));
+    MultiVector gradient(objective.place(), count, 1);
     const double whole = objective.of_all(values.data(), gradient.data());
     const Matrix whole_gradient = to_host(gradient.columns());
 

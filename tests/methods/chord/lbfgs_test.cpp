@@ -18,7 +18,7 @@ constexpr Index kSize = 10;
 FitState lbfgs_state_at(const Vector& point) {
   FitState state;
   state.phase = FitState::Phase::kLbfgs;
-  state.point = chord_fit::vector_at(host_place(), point);
+  state.point = chord_fit::vector_at(host_space(), point);
   return state;
 }
 

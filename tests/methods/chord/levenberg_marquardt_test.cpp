@@ -35,7 +35,7 @@ struct Problem {
     Vector point = Eigen::Map<const Vector>(hidden.values.data(), hidden.pattern.stored_numbers());
     for (Index p = 0; p < point.size(); ++p)
       point(p) += distance * random_normal(5, RandomStream::kGenerator, 99, p);
-    state.point = chord_fit::vector_at(host_place(), point);
+    state.point = chord_fit::vector_at(host_space(), point);
     return state;
   }
 };

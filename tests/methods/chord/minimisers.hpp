@@ -21,7 +21,7 @@ class Bowl {
     return f;
   }
   double value(const Vector& x) { return evaluate(x.data(), nullptr); }
-  double value(const TallBlock& x) { return evaluate(x.data(), nullptr); }
+  double value(const MultiVector& x) { return evaluate(x.data(), nullptr); }
   chord_fit::Objective objective() {
     return [this](const double* x, double* g) { return evaluate(x, g); };
   }
@@ -48,7 +48,7 @@ inline double rosenbrock(const double* x, double* gradient, Index size) {
 }
 
 /// Entry i of a vector on the host.
-inline double at(const TallBlock& vector, Index i) { return vector.data()[i]; }
+inline double at(const MultiVector& vector, Index i) { return vector.data()[i]; }
 
 /// A monitor of a fit of order 2 (so that the relative error is sqrt f), with nothing to publish.
 struct Watched {

@@ -8,7 +8,7 @@
 #include "methods/chord/evaluation.hpp"
 #include "support/expect_close.hpp"
 #include "support/finite_differences.hpp"
-#include "support/host_card.hpp"
+#include "support/host_gpu.hpp"
 #include "support/known_spectrum.hpp"
 #include "support/thread_count.hpp"
 
@@ -328,14 +328,14 @@ TEST(ChordOrderedFit, ACheckpointHoldsTheOrder) {
 }
 
 /// f and its gradient in an order, of P and of (P + P^T) / 2, beside dense formulas and central
-/// differences; of all columns, and of each of A's columns alone. On the processor and by the
-/// card's code.
+/// differences; of all columns, and of each of A's columns alone. On the CPU and by the
+/// GPU's code.
 TEST(ChordOrderedFit, TheObjectiveIsThatOfTheOrderedMatrix) {
   const Index n = 13;
   const std::vector<Index> rows{3, 1, 4, 12, 5, 9, 2, 6, 11, 0, 7, 10, 8};
   std::vector<Index> columns(rows.rbegin(), rows.rend());
-  const auto card = [](const ChordPattern& pattern, Index most, const ChordTarget& part) {
-    return test::host_card_objective(pattern, most, part);
+  const auto gpu = [](const ChordPattern& pattern, Index most, const ChordTarget& part) {
+    return test::host_gpu_objective(pattern, most, part);
   };
   for (const bool symmetrized : {false, true}) {
     Matrix A = test::random_matrix(n, n);
@@ -370,9 +370,9 @@ TEST(ChordOrderedFit, TheObjectiveIsThatOfTheOrderedMatrix) {
       for (const bool on_device : {false, true}) {
         RunControl control;
         control.on_device = on_device;
-        chord_fit::Evaluation objective(form, target, n, control, card);
-        const TallBlock point(objective.place(), values);
-        TallBlock gradient(objective.place(), values.size(), 1);
+        chord_fit::Evaluation objective(form, target, n, control, gpu);
+        const MultiVector point(objective.place(), values);
+        MultiVector gradient(objective.place(), values.size(), 1);
         const double f = objective.of_all(point.data(), gradient.data());
         EXPECT_NEAR(f, dense(values), 1e-13 * f);
         EXPECT_CLOSE(Vector(to_host(gradient.columns())),

@@ -109,7 +109,7 @@ TEST(ChordSampled, StoppedWhileItsStartIsFittedThereIsNoResult) {
 TEST(ChordSampled, APointThatOverflowsSendsItBackToTheBestWithHalfTheStep) {
   test::Bowl bowl(4);
   chord_fit::FitState state;
-  state.point = chord_fit::vector_at(host_place(), Vector::Constant(4, 3.0));
+  state.point = chord_fit::vector_at(host_space(), Vector::Constant(4, 3.0));
   chord_fit::start_adam(state);
   test::Watched watched(400);
   Index calls = 0;

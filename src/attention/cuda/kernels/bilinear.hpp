@@ -19,7 +19,7 @@ struct BilinearShape {
 };
 
 /// Tokens whose products K^T U are one product of matrices: a few thousand, so that a batch of few
-/// long samples has work for the whole card; all of a sample where its length has no such divisor.
+/// long samples has work for the whole GPU; all of a sample where its length has no such divisor.
 inline Index bilinear_part(Index length) {
   constexpr Index kLargestPart = 2048;
   Index part = length;

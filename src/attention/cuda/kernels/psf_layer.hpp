@@ -81,13 +81,13 @@ class PsfLayer {
         slope_(queue.template array<T>(rows * shape_.all_hidden())),
         factors_(queue.template array<T>(rows * shape_.all_links())),
         values_(queue.template array<T>(rows * shape_.value * shape_.networks())) {
-    if (shape_.pattern.most_links() > kMostLinks) {
+    if (shape_.pattern.most_links() > kMaxLinks) {
       throw std::invalid_argument("psf on a device: a factor of " +
                                   std::to_string(shape_.pattern.most_links()) +
-                                  " links; it takes 1.." + std::to_string(kMostLinks));
+                                  " links; it takes 1.." + std::to_string(kMaxLinks));
     }
-    constexpr Index kMostRows = Index{1} << 30;
-    if (rows > kMostRows) {
+    constexpr Index kMaxRows = Index{1} << 30;
+    if (rows > kMaxRows) {
       throw std::invalid_argument("psf on a device: a batch of " + std::to_string(rows) +
                                   " tokens; it takes 1..2^30, a smaller batch helps");
     }

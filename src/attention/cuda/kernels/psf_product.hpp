@@ -14,7 +14,7 @@ struct PsfFactor {
   int rows = 0;  ///< of all samples, at most 2^30
   int length = 0;
   int links = 0;
-  std::int32_t offsets[kMostLinks] = {};  ///< each in 0..length-1, the first of them 0
+  std::int32_t offsets[kMaxLinks] = {};  ///< each in 0..length-1, the first of them 0
   const T* values = nullptr;
   const T* bias = nullptr;             ///< a number for each link
   const std::uint8_t* mask = nullptr;  ///< a byte for each row, or null

@@ -8,18 +8,18 @@
 
 namespace matapprox::cuda {
 
-/// The rows of a batch by their token ids, in pieces of at most kMostRows rows of one id, so that
+/// The rows of a batch by their token ids, in pieces of at most kMaxRows rows of one id, so that
 /// the gradient of a table of vectors is two sums in a fixed order and needs no atomics. Rows of
 /// padding are left out.
 struct TokenOrder {
-  static constexpr Index kMostRows = 256;
+  static constexpr Index kMaxRows = 256;
   std::vector<std::int32_t> rows;         ///< by id, then by number
   std::vector<std::int32_t> piece_begin;  ///< in `rows`, one more than pieces
   std::vector<std::int32_t> first_piece;  ///< of each id, one more than ids
 
   Index pieces() const { return static_cast<Index>(piece_begin.size()) - 1; }
   /// As many as `rows` rows can have.
-  static Index most_pieces(Index rows, Index vocabulary) { return rows / kMostRows + vocabulary; }
+  static Index most_pieces(Index rows, Index vocabulary) { return rows / kMaxRows + vocabulary; }
 };
 
 /// Time and memory O(rows + vocabulary). Ids are in 0..vocabulary-1; mask: null, or a byte a row.
@@ -42,7 +42,7 @@ inline TokenOrder order_tokens(const std::int32_t* tokens,
   }
   for (std::size_t id = 0; id + 1 < begins.size(); ++id) {
     order.first_piece.push_back(static_cast<std::int32_t>(order.piece_begin.size()));
-    for (Index at = begins[id]; at < begins[id + 1]; at += TokenOrder::kMostRows)
+    for (Index at = begins[id]; at < begins[id + 1]; at += TokenOrder::kMaxRows)
       order.piece_begin.push_back(static_cast<std::int32_t>(at));
   }
   order.first_piece.push_back(static_cast<std::int32_t>(order.piece_begin.size()));

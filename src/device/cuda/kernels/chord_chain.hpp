@@ -126,7 +126,7 @@ class ChordChain {
   }
 
  private:
-  // By arithmetic, not measured, for a card of 132 multiprocessors. Each runs one block of the
+  // By arithmetic, not measured, for a GPU of 132 multiprocessors. Each runs one block of the
   // product with several rows a thread: of fewer than about two for each, some would have none to
   // run for long. 8 columns of 2^20 rows are 256.
   static constexpr Index kLargeBlocks = 256;
@@ -145,15 +145,15 @@ class ChordChain {
         ChordReorder<T, kToDevice>{from, to, shape_.order, static_cast<int>(shape_.links(m))});
   }
 
-  /// body(factor, first value) for each kMostLinks links of factor m.
+  /// body(factor, first value) for each kMaxLinks links of factor m.
   template <class I, class Body>
   void for_links(Index m, const Body& body) const {
     const std::vector<Index>& offsets = shape_.offsets[static_cast<std::size_t>(m)];
     const auto count = static_cast<Index>(offsets.size());
-    for (Index first = 0; first < count; first += kMostLinks) {
+    for (Index first = 0; first < count; first += kMaxLinks) {
       ChordFactor<T, I> factor;
       factor.order = static_cast<I>(shape_.order);
-      factor.links = static_cast<int>(count - first < kMostLinks ? count - first : kMostLinks);
+      factor.links = static_cast<int>(count - first < kMaxLinks ? count - first : kMaxLinks);
       for (int k = 0; k < factor.links; ++k)
         factor.offsets[k] = static_cast<I>(offsets[static_cast<std::size_t>(first + k)]);
       body(factor, first * shape_.order);

@@ -13,7 +13,7 @@ namespace matapprox::cuda {
 using TargetColumns = std::function<void(const Index* columns, Index count, double* panel)>;
 
 /// Columns of a panel, of about even panels: as many as leave the three panels that one kernel
-/// reads or writes in the second-level cache of a card, but 64 at least, so that a value is used
+/// reads or writes in the second-level cache of a GPU, but 64 at least, so that a value is used
 /// often enough for its way from memory. All (M + 4) panels of a fit need not be there: each goes
 /// to memory and back once, while each kernel reads its own some log N times. At N = 4096 the
 /// kernels, each of which waits for the one before, are a fifth of those of panels of 64 columns.
@@ -21,10 +21,10 @@ using TargetColumns = std::function<void(const Index* columns, Index count, doub
 inline Index panel_width(const ChordShape& shape, Index columns, Index memory) {
   constexpr Index kCacheBytes = Index{32} << 20;
   constexpr Index kUnit = 8;
-  constexpr Index kLeast = 64;
-  constexpr Index kMost = 512;
+  constexpr Index kMin = 64;
+  constexpr Index kMax = 512;
   const Index column_bytes = shape.order * Index{sizeof(double)};
-  const Index wanted = std::clamp(kCacheBytes / (3 * column_bytes), kLeast, kMost);
+  const Index wanted = std::clamp(kCacheBytes / (3 * column_bytes), kMin, kMax);
   const Index room = std::max(memory / ((shape.factors() + 4) * column_bytes), Index{1});
   if (room < kUnit) return room;
   const Index most = std::min(wanted, room) / kUnit * kUnit;

@@ -7,7 +7,7 @@
 namespace matapprox::cuda {
 
 /// Links that one kernel is given; a factor with more is several kernels that add up.
-inline constexpr int kMostLinks = 64;
+inline constexpr int kMaxLinks = 64;
 
 /// One sparse factor on the device. Its values lie link after link, `values[k * n + i]` the entry
 /// of row i at column (i + offsets[k]) mod n: so neighbouring threads read neighbouring values, in
@@ -18,8 +18,8 @@ template <class T, class I>
 struct ChordFactor {
   I order = 0;
   int links = 0;
-  I offsets[kMostLinks] = {};  ///< each in 0..order-1
-  const T* values = nullptr;   ///< links x order
+  I offsets[kMaxLinks] = {};  ///< each in 0..order-1
+  const T* values = nullptr;  ///< links x order
 };
 
 /// (i + offset) mod n for i, offset in 0..n-1. I holds 2 n - 2.

@@ -43,9 +43,9 @@ struct ChordRows {
   }
 };
 
-/// Products with a chain whose values stay on the host, in its layout, because the card has no room
-/// for them: they go through the card once for each product, a piece of rows at a time, and the
-/// bus to the card decides the time. Memory of the card: two n x b blocks and a piece.
+/// Products with a chain whose values stay on the host, in its layout, because the GPU has no room
+/// for them: they go through the GPU once for each product, a piece of rows at a time, and the
+/// bus to the GPU decides the time. Memory of the GPU: two n x b blocks and a piece.
 template <class T, class Queue>
 class StreamedChord {
  public:

@@ -52,7 +52,7 @@ class Stream {
 };
 
 /// `size` numbers of the current device, for work on one stream, which they keep alive. Moves, does
-/// not copy. Throws DeviceError, out_of_memory() where the card is full.
+/// not copy. Throws DeviceError, out_of_memory() where the GPU is full.
 template <class T>
 class DeviceArray {
  public:

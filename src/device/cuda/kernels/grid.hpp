@@ -33,7 +33,7 @@ struct Place {
 // Between fill and use, and between use and the next fill, the threads of a block wait for each
 // other; nowhere else. Within a phase, no thread reads what another one writes, in Shared or
 // elsewhere: then the order in which threads run cannot be seen, and neither can it be whether a
-// card runs them or the host. Shared and Local begin with anything, on the host with NaN. A kernel
+// GPU runs them or the host. Shared and Local begin with anything, on the host with NaN. A kernel
 // without shared numbers is a struct with
 //
 //   kThreads, Index blocks() const, void operator()(Place) const.
@@ -51,7 +51,7 @@ inline Index in_order(HostOrder order, Index i, Index count) {
   return order == HostOrder::kForward ? i : count - 1 - i;
 }
 
-/// What no one has written is anything on a card; here it is NaN in every floating-point number
+/// What no one has written is anything on a GPU; here it is NaN in every floating-point number
 /// (all bits are 1), so that a kernel which reads it first shows.
 template <class T>
 void fill_unwritten(T* values, std::size_t count) {

@@ -21,7 +21,7 @@ namespace matapprox::cuda {
 //   queue.gemm(product)             see gemm.hpp
 
 /// n numbers of the host: NaN until they are written, where the type has it, so that a read before
-/// that shows. On a card they are anything.
+/// that shows. On a GPU they are anything.
 template <class T>
 class HostArray {
  public:

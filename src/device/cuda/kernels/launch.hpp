@@ -31,17 +31,17 @@ __global__ void __launch_bounds__(Kernel::kThreads) run_kernel(const Kernel kern
 }
 
 /// Blocks that a grid can have.
-inline constexpr Index kMostBlocks = std::numeric_limits<std::int32_t>::max();
+inline constexpr Index kMaxBlocks = std::numeric_limits<std::int32_t>::max();
 
 /// Starts the kernel on the stream; returns at once. Throws DeviceError, also for more than
-/// kMostBlocks blocks.
+/// kMaxBlocks blocks.
 template <class Kernel>
 void launch(const Kernel& kernel, cudaStream_t stream) {
   const Index blocks = kernel.blocks();
   if (blocks == 0) return;
-  if (blocks > kMostBlocks) {
+  if (blocks > kMaxBlocks) {
     throw DeviceError(
-        "a kernel of " + std::to_string(blocks) + " blocks, at most " + std::to_string(kMostBlocks),
+        "a kernel of " + std::to_string(blocks) + " blocks, at most " + std::to_string(kMaxBlocks),
         cudaErrorInvalidConfiguration);
   }
   run_kernel<<<static_cast<unsigned>(blocks), Kernel::kThreads, 0, stream>>>(kernel);

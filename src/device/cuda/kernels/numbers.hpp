@@ -78,8 +78,8 @@ MATAPPROX_HD T load_for_others(const T* from) {
 /// in the largest pieces that divide them.
 template <class T>
 constexpr int widest(Index columns) {
-  constexpr int kMost = static_cast<int>(kLargestAccess / sizeof(T));
-  int width = kMost;
+  constexpr int kMax = static_cast<int>(kLargestAccess / sizeof(T));
+  int width = kMax;
   while (columns % width != 0) width /= 2;
   return width;
 }

@@ -45,7 +45,7 @@ class PageLockedBus {
     void make() {
       const cudaError_t error =
           cudaMallocHost(reinterpret_cast<void**>(&memory), static_cast<std::size_t>(bytes()));
-      // Not the card is full.
+      // Not the GPU is full.
       if (error == cudaErrorMemoryAllocation) {
         cudaGetLastError();
         throw DeviceError("page-locked memory of the host, of which there is too little",

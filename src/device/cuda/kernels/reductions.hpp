@@ -8,7 +8,7 @@
 namespace matapprox::cuda {
 
 /// Sums are made of at most this many parts, which are then added in their order.
-inline constexpr Index kMostParts = 1024;
+inline constexpr Index kMaxParts = 1024;
 
 /// What ColumnSums makes of the numbers of a column.
 struct AddUp {
@@ -41,7 +41,7 @@ struct TakeLargest {
 template <class T, class Join = AddUp>
 struct ColumnSums {
   static constexpr int kThreads = 256;
-  static constexpr int kMostLanes = 32;
+  static constexpr int kMaxLanes = 32;
 
   const T* from = nullptr;
   const T* times = nullptr;
@@ -65,7 +65,7 @@ struct ColumnSums {
     sums.columns = columns;
     sums.part_rows = part_rows;
     sums.parts = ceil_div(rows, part_rows);
-    sums.lanes = static_cast<int>(columns < kMostLanes ? columns : kMostLanes);
+    sums.lanes = static_cast<int>(columns < kMaxLanes ? columns : kMaxLanes);
     sums.column_blocks = ceil_div(columns, sums.lanes);
     return sums;
   }
@@ -155,9 +155,9 @@ struct RowSums {
 };
 
 /// Rows, or columns, of a part: so many as are worth a block of threads, more where there would be
-/// more than kMostParts.
+/// more than kMaxParts.
 inline Index part_of(Index size, Index least) {
-  const Index part = ceil_div(size, kMostParts);
+  const Index part = ceil_div(size, kMaxParts);
   return part < least ? least : part;
 }
 
@@ -174,7 +174,7 @@ void reduce_columns(Scratch<T, Queue>& scratch, ColumnSums<T, Join> kernel) {
   scratch.queue().run(kernel);
 }
 
-inline constexpr Index kLeastRowsOfPart = 512;
+inline constexpr Index kMinRowsOfPart = 512;
 
 /// sums[s][j] = the sum over the rows i of segment s that are tokens (mask null: all) of
 /// from[s][i][j]; from: segments x rows x columns.
@@ -187,7 +187,7 @@ void column_sums(Scratch<T, Queue>& scratch,
                  Index columns,
                  T* sums) {
   auto kernel =
-      ColumnSums<T>::of(from, sums, segments, rows, columns, part_of(rows, kLeastRowsOfPart));
+      ColumnSums<T>::of(from, sums, segments, rows, columns, part_of(rows, kMinRowsOfPart));
   kernel.mask = mask;
   reduce_columns(scratch, kernel);
 }
@@ -202,7 +202,7 @@ void column_largest(Scratch<T, Queue>& scratch,
                     Index columns,
                     T* largest) {
   auto kernel = ColumnSums<T, TakeLargest>::of(
-      from, largest, segments, rows, columns, part_of(rows, kLeastRowsOfPart));
+      from, largest, segments, rows, columns, part_of(rows, kMinRowsOfPart));
   kernel.mask = mask;
   reduce_columns(scratch, kernel);
 }
@@ -217,7 +217,7 @@ void column_products(Scratch<T, Queue>& scratch,
                      Index columns,
                      T* sums) {
   auto kernel =
-      ColumnSums<T>::of(from, sums, segments, rows, columns, part_of(rows, kLeastRowsOfPart));
+      ColumnSums<T>::of(from, sums, segments, rows, columns, part_of(rows, kMinRowsOfPart));
   kernel.times = times;
   reduce_columns(scratch, kernel);
 }
@@ -225,8 +225,8 @@ void column_products(Scratch<T, Queue>& scratch,
 /// sums[i] = the sum of row i of `from`, rows x columns, or of its squares.
 template <bool kSquares = false, class T, class Sum, class Queue>
 void row_sums(Scratch<Sum, Queue>& scratch, const T* from, Index rows, Index columns, Sum* sums) {
-  constexpr Index kLeastColumns = 8192;
-  const Index part_columns = part_of(columns, kLeastColumns);
+  constexpr Index kMinColumns = 8192;
+  const Index part_columns = part_of(columns, kMinColumns);
   const Index parts = ceil_div(columns, part_columns);
   RowSums<T, Sum, kSquares> kernel{from, sums, rows, columns, part_columns};
   if (parts > 1) kernel.to = scratch.take(parts * rows);

@@ -10,9 +10,9 @@ namespace matapprox::cuda {
 /// order. alpha, beta and the batch of the Gemm are not used; C is without gaps.
 template <class T, class Queue>
 void tall_product(Scratch<T, Queue>& scratch, const Gemm<T>& whole) {
-  constexpr Index kLeastPart = 2048;
+  constexpr Index kMinPart = 2048;
   const Queue& queue = scratch.queue();
-  const Index part = part_of(whole.k, kLeastPart);
+  const Index part = part_of(whole.k, kMinPart);
   if (whole.k <= part) {
     queue.gemm(whole);
     return;

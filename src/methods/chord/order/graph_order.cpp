@@ -106,11 +106,11 @@ double envelope_work(const Laplacian& L) {
 /// By inverse iteration on vectors without a mean, from the places themselves; these, if the
 /// factorization would take too long.
 Vector fiedler_vector(const Laplacian& L, const RunControl& control) {
-  constexpr double kMostWork = 2e9;
+  constexpr double kMaxWork = 2e9;
   constexpr int kSteps = 50;
   constexpr double kConverged = 1e-8;
   Vector x = Vector::LinSpaced(L.rows(), -1, 1).normalized();
-  if (envelope_work(L) > kMostWork) return x;
+  if (envelope_work(L) > kMaxWork) return x;
   const Eigen::SimplicialLDLT<Laplacian, Eigen::Lower, Eigen::NaturalOrdering<Index>> solver(L);
   if (solver.info() != Eigen::Success) return x;
   for (int step = 0; step < kSteps; ++step) {

@@ -15,7 +15,7 @@ namespace {
 constexpr double kStartTemperature = 0.003;  // of the mean sum of |a| in a row
 constexpr double kEndTemperature = 1e-3;     // of that
 constexpr double kProposalsPerRow = 5000;
-constexpr double kMostWork = 1e9;             // in entries looked at: a few seconds
+constexpr double kMaxWork = 1e9;              // in entries looked at: a few seconds
 constexpr double kProposalWork = 10;          // of drawing a proposal, in the same unit
 constexpr Index kProposalsPerLook = 1 << 14;  // at the temperature, and at the caller's control
 
@@ -59,8 +59,7 @@ class HopAnnealing {
   void run(std::uint64_t seed, const RunControl& control) {
     const auto n = static_cast<double>(n_);
     const double work_each = 2 * static_cast<double>(of_rows_.nonZeros()) / n + kProposalWork;
-    const auto proposals =
-        static_cast<Index>(std::min(kProposalsPerRow * n, kMostWork / work_each));
+    const auto proposals = static_cast<Index>(std::min(kProposalsPerRow * n, kMaxWork / work_each));
     const double hottest = kStartTemperature * of_rows_.sum() / n / (together_ ? 2 : 1);
     double temperature = hottest;
     for (Index t = 0; t < proposals; ++t) {

@@ -1,19 +1,19 @@
 #pragma once
 
-#include "device/cuda/kernels/tall_block.hpp"
+#include "device/cuda/kernels/multi_vector.hpp"
 
 namespace matapprox::cuda {
 
-/// BlockPlace as raw numbers: blocks are addresses of the card, column-major without gaps; small
+/// MemorySpace as raw numbers: blocks are addresses of the GPU, column-major without gaps; small
 /// matrices are on the host, column-major without gaps. Any thread; all functions throw
-/// NotAvailable if the card fails or is full.
-class CardBlocks {
+/// NotAvailable if the GPU fails or is full.
+class GpuBlocks {
  public:
-  virtual ~CardBlocks() = default;
-  CardBlocks(const CardBlocks&) = delete;
-  CardBlocks(CardBlocks&&) = delete;
-  CardBlocks& operator=(const CardBlocks&) = delete;
-  CardBlocks& operator=(CardBlocks&&) = delete;
+  virtual ~GpuBlocks() = default;
+  GpuBlocks(const GpuBlocks&) = delete;
+  GpuBlocks(GpuBlocks&&) = delete;
+  GpuBlocks& operator=(const GpuBlocks&) = delete;
+  GpuBlocks& operator=(GpuBlocks&&) = delete;
 
   virtual double* allocate(Index count) const = 0;
   virtual void release(double* numbers) const noexcept = 0;
@@ -45,7 +45,7 @@ class CardBlocks {
                     double* x) const = 0;
 
  protected:
-  CardBlocks() = default;
+  GpuBlocks() = default;
 };
 
 }  // namespace matapprox::cuda

@@ -1,4 +1,4 @@
-#include "device/card_links.hpp"
+#include "device/gpu_factors.hpp"
 
 #include <fmt/format.h>
 
@@ -18,12 +18,12 @@ namespace {
 constexpr Index kDoubleBytes = 8;
 /// What an exponential or a root with one counts for, in flops.
 constexpr double kFlopsOfAKernelFunction = 30;
-/// Blocks on the card: one that goes in, one that comes out, and each a second time on the way.
+/// Blocks on the GPU: one that goes in, one that comes out, and each a second time on the way.
 constexpr Index kBlocksOfAProduct = 4;
-/// This share of a card's free memory is not planned with: what a library or a driver takes.
+/// This share of a GPU's free memory is not planned with: what a library or a driver takes.
 constexpr Index kShareLeft = 16;
-/// What goes through the card at a time: enough for the bus, little beside a card's memory.
-constexpr Index kMostPieceNumbers = Index{1} << 23;
+/// What goes through the GPU at a time: enough for the bus, little beside a GPU's memory.
+constexpr Index kMaxPieceNumbers = Index{1} << 23;
 
 cuda::HostDense host_dense(const Matrix& A) { return {A.rows(), A.cols(), A.data()}; }
 
@@ -32,7 +32,7 @@ cuda::HostSparse host_sparse(const SparseMatrix& A) {
 }
 
 /// The matrix and, unless it is symmetric, its transpose, which `links` then keeps.
-cuda::HostSparsePair host_sparse_pair(const SparseMatrix& A, bool symmetric, CardLinks& links) {
+cuda::HostSparsePair host_sparse_pair(const SparseMatrix& A, bool symmetric, GpuFactors& links) {
   const SparseMatrix* compressed = &A;
   if (!A.isCompressed()) {
     SparseMatrix& copy = links.own_sparse.emplace_back(A);
@@ -45,7 +45,7 @@ cuda::HostSparsePair host_sparse_pair(const SparseMatrix& A, bool symmetric, Car
   return pair;
 }
 
-cuda::HostKernel host_kernel(const KernelOperator& A, CardLinks& links) {
+cuda::HostKernel host_kernel(const KernelOperator& A, GpuFactors& links) {
   const bool cosine = A.options().function == KernelFunction::kCosine;
   const Matrix& points =
       cosine ? links.own_dense.emplace_back(unit_directions(A.points())) : A.points();
@@ -61,7 +61,7 @@ cuda::HostKernel host_kernel(const KernelOperator& A, CardLinks& links) {
 
 /// One factor's value; a random projection becomes the dense matrix that its seed stands for.
 struct HostFactorMaker {
-  CardLinks& links;
+  GpuFactors& links;
   Index piece_numbers;  ///< of a Chord factor
   cuda::HostFactor operator()(const Matrix& F) const { return host_dense(F); }
   cuda::HostFactor operator()(const SparseMatrix& F) const {
@@ -81,15 +81,15 @@ struct HostFactorMaker {
   }
 };
 
-Index sparse_card_bytes(const SparseMatrix& A, bool symmetric) {
+Index sparse_gpu_bytes(const SparseMatrix& A, bool symmetric) {
   const Index both = symmetric ? 1 : 2;
   const Index index_bytes = std::max({A.nonZeros(), A.rows(), A.cols()}) < (Index{1} << 31) ? 4 : 8;
   return both * (A.nonZeros() * (kDoubleBytes + index_bytes) + A.rows() * index_bytes);
 }
 
-Index value_card_bytes(const FactorValue& value) {
+Index value_gpu_bytes(const FactorValue& value) {
   if (const auto* sparse = std::get_if<SparseMatrix>(&value))
-    return sparse_card_bytes(*sparse, false);
+    return sparse_gpu_bytes(*sparse, false);
   if (const auto* projection = std::get_if<RandomProjection>(&value))
     return projection->rows() * projection->cols() * kDoubleBytes;
   if (const auto* chain = std::get_if<ChordFactors>(&value))
@@ -102,20 +102,20 @@ Index value_card_bytes(const FactorValue& value) {
 /// Where the numbers of a product's factors lie.
 struct ProductPlan {
   std::map<const FactorValue*, Index> pieces;  ///< HostChord::piece_numbers of each value
-  Index card_bytes = 0;
+  Index gpu_bytes = 0;
   Index host_bytes = 0;
   Index longest = 1;
 };
 
-/// Values are brought into the card's layout one factor of the chain after the other.
+/// Values are brought into the GPU's layout one factor of the chain after the other.
 Index most_bytes_of_a_factor(const ChordPattern& pattern) {
   std::size_t links = 0;
   for (const auto& offsets : pattern.offsets) links = std::max(links, offsets.size());
   return pattern.order * static_cast<Index>(links) * kDoubleBytes;
 }
 
-/// Everything but Chord factors has to be on the card; those are as long as there is room.
-ProductPlan plan_product(const FactorProduct& A, Index card_free_bytes) {
+/// Everything but Chord factors has to be on the GPU; those are as long as there is room.
+ProductPlan plan_product(const FactorProduct& A, Index gpu_free_bytes) {
   ProductPlan plan;
   std::vector<const FactorValue*> chains;
   for (const Factor& factor : A.factors()) {
@@ -125,43 +125,43 @@ ProductPlan plan_product(const FactorProduct& A, Index card_free_bytes) {
     if (std::holds_alternative<ChordFactors>(*value)) {
       chains.push_back(value);
     } else {
-      plan.card_bytes += value_card_bytes(*value);
+      plan.gpu_bytes += value_gpu_bytes(*value);
     }
   }
-  const Index share = card_free_bytes / kShareLeft;
+  const Index share = gpu_free_bytes / kShareLeft;
   const Index column = kBlocksOfAProduct * kDoubleBytes * plan.longest;
   for (const FactorValue* value : chains) {
-    const Index bytes = value_card_bytes(*value);
+    const Index bytes = value_gpu_bytes(*value);
     const Index work = most_bytes_of_a_factor(std::get<ChordFactors>(*value).pattern);
-    if (plan.card_bytes + bytes + std::max(work, column) <= card_free_bytes - share) {
-      plan.card_bytes += bytes;
+    if (plan.gpu_bytes + bytes + std::max(work, column) <= gpu_free_bytes - share) {
+      plan.gpu_bytes += bytes;
     } else {
-      plan.pieces[value] = std::clamp(share / kDoubleBytes, Index{1}, kMostPieceNumbers);
+      plan.pieces[value] = std::clamp(share / kDoubleBytes, Index{1}, kMaxPieceNumbers);
       plan.host_bytes += bytes;
     }
   }
   return plan;
 }
 
-/// How often a product sends streamed factors to the card: once for each piece of a block for which
+/// How often a product sends streamed factors to the GPU: once for each piece of a block for which
 /// there is room. FactorChain takes four fifths of the free memory.
-Index passes_of_a_block(const ProductPlan& plan, Index columns, Index card_free_bytes) {
+Index passes_of_a_block(const ProductPlan& plan, Index columns, Index gpu_free_bytes) {
   const Index column = kBlocksOfAProduct * kDoubleBytes * plan.longest;
-  const Index room = (card_free_bytes - plan.card_bytes) / 5 * 4;
+  const Index room = (gpu_free_bytes - plan.gpu_bytes) / 5 * 4;
   const Index width = std::max(room / column, Index{1});
   return (columns + width - 1) / width;
 }
 
-CardWork product_work(const FactorProduct& A, Index columns, Index card_free_bytes) {
-  const ProductPlan plan = plan_product(A, card_free_bytes);
-  CardWork work;
-  work.card_bytes = plan.card_bytes;
+GpuWork product_work(const FactorProduct& A, Index columns, Index gpu_free_bytes) {
+  const ProductPlan plan = plan_product(A, gpu_free_bytes);
+  GpuWork work;
+  work.gpu_bytes = plan.gpu_bytes;
   work.host_bytes = plan.host_bytes;
   work.longest = plan.longest;
   const double times = A.symmetrized() ? 2 : 1;
-  const auto passes = static_cast<double>(passes_of_a_block(plan, columns, card_free_bytes));
+  const auto passes = static_cast<double>(passes_of_a_block(plan, columns, gpu_free_bytes));
   for (const Factor& factor : A.factors()) {
-    const auto bytes = static_cast<double>(value_card_bytes(*factor.value));
+    const auto bytes = static_cast<double>(value_gpu_bytes(*factor.value));
     work.read += times * bytes;
     work.flops += times * 2 * value_multiplications(*factor.value) * static_cast<double>(columns);
     if (plan.pieces.at(factor.value.get()) > 0) work.streamed += passes * times * bytes;
@@ -169,8 +169,8 @@ CardWork product_work(const FactorProduct& A, Index columns, Index card_free_byt
   return work;
 }
 
-void add_factors(const FactorProduct& A, Index card_free_bytes, CardLinks& links) {
-  const ProductPlan plan = plan_product(A, card_free_bytes);
+void add_factors(const FactorProduct& A, Index gpu_free_bytes, GpuFactors& links) {
+  const ProductPlan plan = plan_product(A, gpu_free_bytes);
   std::map<const FactorValue*, Index> seen;
   links.symmetrized = A.symmetrized();
   for (const Factor& factor : A.factors()) {
@@ -187,7 +187,7 @@ void add_factors(const FactorProduct& A, Index card_free_bytes, CardLinks& links
   }
 }
 
-CardWork kernel_work(const KernelOperator& A, Index columns) {
+GpuWork kernel_work(const KernelOperator& A, Index columns) {
   const auto n = static_cast<double>(A.rows());
   const auto d = static_cast<double>(A.points().cols());
   const double entry = 3 * d + kFlopsOfAKernelFunction + 2 * static_cast<double>(columns);
@@ -195,7 +195,7 @@ CardWork kernel_work(const KernelOperator& A, Index columns) {
   return {n * n * entry, static_cast<double>(bytes), bytes, 0, 0, A.rows()};
 }
 
-CardWork stored_work(const LinearOperator& A, Index columns, Index bytes) {
+GpuWork stored_work(const LinearOperator& A, Index columns, Index bytes) {
   return {2 * A.cost().multiplications_per_apply * static_cast<double>(columns),
           static_cast<double>(bytes),
           bytes,
@@ -206,8 +206,8 @@ CardWork stored_work(const LinearOperator& A, Index columns, Index bytes) {
 
 }  // namespace
 
-CardLinks card_links(const LinearOperator& A, Index card_free_bytes) {
-  CardLinks links;
+GpuFactors gpu_factors(const LinearOperator& A, Index gpu_free_bytes) {
+  GpuFactors links;
   if (const auto* dense = dynamic_cast<const DenseOperator*>(&A)) {
     links.links.push_back({host_dense(dense->values())});
   } else if (const auto* sparse = dynamic_cast<const SparseOperator*>(&A)) {
@@ -216,27 +216,27 @@ CardLinks card_links(const LinearOperator& A, Index card_free_bytes) {
   } else if (const auto* kernel = dynamic_cast<const KernelOperator*>(&A)) {
     links.links.push_back({host_kernel(*kernel, links)});
   } else if (const auto* product = dynamic_cast<const FactorProduct*>(&A)) {
-    add_factors(*product, card_free_bytes, links);
+    add_factors(*product, gpu_free_bytes, links);
   }
   return links;
 }
 
-CardWork card_work(const LinearOperator& A, Index columns, Index card_free_bytes) {
+GpuWork gpu_work(const LinearOperator& A, Index columns, Index gpu_free_bytes) {
   if (dynamic_cast<const DenseOperator*>(&A) != nullptr)
     return stored_work(A, columns, A.rows() * A.cols() * kDoubleBytes);
   if (const auto* sparse = dynamic_cast<const SparseOperator*>(&A)) {
     const bool symmetric = sparse->known_facts().symmetric.value_or(false);
-    return stored_work(A, columns, sparse_card_bytes(sparse->values(), symmetric));
+    return stored_work(A, columns, sparse_gpu_bytes(sparse->values(), symmetric));
   }
   if (const auto* kernel = dynamic_cast<const KernelOperator*>(&A))
     return kernel_work(*kernel, columns);
-  return product_work(dynamic_cast<const FactorProduct&>(A), columns, card_free_bytes);
+  return product_work(dynamic_cast<const FactorProduct&>(A), columns, gpu_free_bytes);
 }
 
 std::string streaming_note(Index host_bytes) {
   if (host_bytes == 0) return {};
   return fmt::format(
-      "the card has no room for its {:.3g} GB: the factors stay on the host and are streamed at "
+      "the GPU has no room for its {:.3g} GB: the factors stay on the host and are streamed at "
       "each product",
       static_cast<double>(host_bytes) / 1e9);
 }

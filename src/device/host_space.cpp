@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "kernels/gemm.hpp"
-#include "matapprox/core/tall_block.hpp"
+#include "matapprox/core/multi_vector.hpp"
 #include "matapprox/core/threads.hpp"
 
 namespace matapprox {
@@ -27,7 +27,7 @@ void for_chunks(Index count, const Body& body) {
   });
 }
 
-class HostPlace final : public BlockPlace {
+class HostSpace final : public MemorySpace {
  public:
   bool on_host() const override { return true; }
 
@@ -122,8 +122,8 @@ class HostPlace final : public BlockPlace {
 
 }  // namespace
 
-const std::shared_ptr<const BlockPlace>& host_place() {
-  static const std::shared_ptr<const BlockPlace> place = std::make_shared<HostPlace>();
+const std::shared_ptr<const MemorySpace>& host_space() {
+  static const std::shared_ptr<const MemorySpace> place = std::make_shared<HostSpace>();
   return place;
 }
 

@@ -7,18 +7,18 @@
 
 namespace matapprox::cuda {
 
-/// body(); an error of the card becomes NotAvailable, in words for who uses the program. `who` is
-/// what wanted the card.
+/// body(); an error of the GPU becomes NotAvailable, in words for who uses the program. `who` is
+/// what wanted the GPU.
 template <class Body>
-auto on_card(const std::string& who, const Body& body) {
+auto on_gpu(const std::string& who, const Body& body) {
   try {
     return body();
   } catch (const DeviceError& error) {
     std::string text = who + ": " + error.what();
     if (error.out_of_memory())
-      text += "; the card has no room for it, --device cpu takes none there";
+      text += "; the GPU has no room for it, --device cpu takes none there";
     if (error.error() == cudaErrorNoKernelImageForDevice)
-      text += "; configure the build with -DCMAKE_CUDA_ARCHITECTURES for this card";
+      text += "; configure the build with -DCMAKE_CUDA_ARCHITECTURES for this GPU";
     throw NotAvailable(text);
   }
 }

@@ -6,20 +6,20 @@
 
 namespace matapprox {
 
-/// A memory that tall blocks lie in, and the arithmetic on them there: the processor's or a card's.
+/// A memory that multivectors lie in, and the arithmetic on them there: the CPU's or a GPU's.
 /// Addresses are of that memory; blocks are column-major without gaps. Small matrices, with as many
 /// rows or columns as a block has columns, are on the host. Results are the same bits each time.
-/// On a card all functions throw NotAvailable if it fails or is full; calls from several threads
+/// On a GPU all functions throw NotAvailable if it fails or is full; calls from several threads
 /// wait for each other.
-class BlockPlace : public std::enable_shared_from_this<BlockPlace> {
+class MemorySpace : public std::enable_shared_from_this<MemorySpace> {
  public:
-  virtual ~BlockPlace() = default;
-  BlockPlace(const BlockPlace&) = delete;
-  BlockPlace(BlockPlace&&) = delete;
-  BlockPlace& operator=(const BlockPlace&) = delete;
-  BlockPlace& operator=(BlockPlace&&) = delete;
+  virtual ~MemorySpace() = default;
+  MemorySpace(const MemorySpace&) = delete;
+  MemorySpace(MemorySpace&&) = delete;
+  MemorySpace& operator=(const MemorySpace&) = delete;
+  MemorySpace& operator=(MemorySpace&&) = delete;
 
-  /// Addresses are the processor's.
+  /// Addresses are the CPU's.
   virtual bool on_host() const = 0;
 
   /// `count` numbers of any value.
@@ -64,21 +64,21 @@ class BlockPlace : public std::enable_shared_from_this<BlockPlace> {
                     double* x) const = 0;
 
  protected:
-  BlockPlace() = default;
+  MemorySpace() = default;
 };
 
-/// The processor's memory.
-const std::shared_ptr<const BlockPlace>& host_place();
+/// The CPU's memory.
+const std::shared_ptr<const MemorySpace>& host_space();
 
-/// Some neighbouring columns of a TallBlock, which must outlive it.
+/// Some neighbouring columns of a MultiVector, which must outlive it.
 struct ConstTallColumns {
-  const BlockPlace* place = nullptr;
+  const MemorySpace* place = nullptr;
   Index rows = 0;
   Index cols = 0;
   const double* data = nullptr;
 };
-struct TallColumns {
-  const BlockPlace* place = nullptr;
+struct MultiVectorView {
+  const MemorySpace* place = nullptr;
   Index rows = 0;
   Index cols = 0;
   double* data = nullptr;
@@ -86,32 +86,32 @@ struct TallColumns {
 };
 
 /// A block of rows x cols numbers that stays where it was made. Moves, does not copy.
-class TallBlock {
+class MultiVector {
  public:
-  TallBlock() = default;
-  /// Numbers of any value. Throws NotAvailable if a card has no room.
-  TallBlock(std::shared_ptr<const BlockPlace> place, Index rows, Index cols);
+  MultiVector() = default;
+  /// Numbers of any value. Throws NotAvailable if a GPU has no room.
+  MultiVector(std::shared_ptr<const MemorySpace> place, Index rows, Index cols);
   /// A copy of X.
-  TallBlock(std::shared_ptr<const BlockPlace> place, const ConstBlock& X);
-  ~TallBlock();
-  TallBlock(TallBlock&& other) noexcept;
-  TallBlock& operator=(TallBlock&& other) noexcept;
-  TallBlock(const TallBlock&) = delete;
-  TallBlock& operator=(const TallBlock&) = delete;
+  MultiVector(std::shared_ptr<const MemorySpace> place, const ConstBlock& X);
+  ~MultiVector();
+  MultiVector(MultiVector&& other) noexcept;
+  MultiVector& operator=(MultiVector&& other) noexcept;
+  MultiVector(const MultiVector&) = delete;
+  MultiVector& operator=(const MultiVector&) = delete;
 
-  const std::shared_ptr<const BlockPlace>& place() const { return place_; }
+  const std::shared_ptr<const MemorySpace>& place() const { return place_; }
   Index rows() const { return rows_; }
   Index cols() const { return cols_; }
   Index size() const { return rows_ * cols_; }
   double* data() { return data_; }
   const double* data() const { return data_; }
-  TallColumns columns() { return columns(0, cols_); }
+  MultiVectorView columns() { return columns(0, cols_); }
   ConstTallColumns columns() const { return columns(0, cols_); }
-  TallColumns columns(Index first, Index count);
+  MultiVectorView columns(Index first, Index count);
   ConstTallColumns columns(Index first, Index count) const;
 
  private:
-  std::shared_ptr<const BlockPlace> place_;
+  std::shared_ptr<const MemorySpace> place_;
   Index rows_ = 0;
   Index cols_ = 0;
   double* data_ = nullptr;
@@ -122,7 +122,7 @@ class TallBlock {
 /// A copy on the host.
 Matrix to_host(const ConstTallColumns& X);
 /// Y = X
-void copy(const ConstTallColumns& X, const TallColumns& Y);
+void copy(const ConstTallColumns& X, const MultiVectorView& Y);
 /// A^T B, on the host.
 Matrix transpose_product(const ConstTallColumns& A, const ConstTallColumns& B);
 /// Y = alpha A S + beta Y
@@ -130,15 +130,15 @@ void add_product(double alpha,
                  const ConstTallColumns& A,
                  const ConstBlock& S,
                  double beta,
-                 const TallColumns& Y);
+                 const MultiVectorView& Y);
 /// A S, where A lies.
-TallBlock product(const ConstTallColumns& A, const ConstBlock& S);
+MultiVector product(const ConstTallColumns& A, const ConstBlock& S);
 /// A S, on the host.
 Matrix product_to_host(const ConstTallColumns& A, const ConstBlock& S);
 Vector column_norms(const ConstTallColumns& A);
 
 /// The numbers of a block of the host.
 Eigen::Map<const Matrix> on_host(const ConstTallColumns& X);
-Eigen::Map<Matrix> on_host(const TallColumns& X);
+Eigen::Map<Matrix> on_host(const MultiVectorView& X);
 
 }  // namespace matapprox

@@ -1,4 +1,4 @@
-#include "matapprox/core/tall_block.hpp"
+#include "matapprox/core/multi_vector.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,36 +9,36 @@
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/lazy.hpp"
 #include "support/expect_close.hpp"
-#include "support/host_card.hpp"
+#include "support/host_gpu.hpp"
 #include "support/known_spectrum.hpp"
 
 namespace matapprox {
 namespace {
 
-using Place = std::shared_ptr<const BlockPlace>;
+using Place = std::shared_ptr<const MemorySpace>;
 
 struct Case {
   const char* name;
   Place (*place)();
 };
 
-class TallBlockAt : public testing::TestWithParam<Case> {
+class MultiVectorAt : public testing::TestWithParam<Case> {
  protected:
   Place place() const { return GetParam().place(); }
 };
 
 INSTANTIATE_TEST_SUITE_P(
     Places,
-    TallBlockAt,
-    testing::Values(Case{"Host", [] { return host_place(); }},
-                    Case{"Card", [] { return test::host_card_place(); }},
-                    Case{"CardBackwards",
-                         [] { return test::host_card_place(cuda::HostOrder::kBackward); }}),
+    MultiVectorAt,
+    testing::Values(Case{"Host", [] { return host_space(); }},
+                    Case{"GPU", [] { return test::host_gpu_space(); }},
+                    Case{"GpuBackwards",
+                         [] { return test::host_gpu_space(cuda::HostOrder::kBackward); }}),
     [](const auto& tested) { return tested.param.name; });
 
-TEST_P(TallBlockAt, GivesBackWhatWasWritten) {
+TEST_P(MultiVectorAt, GivesBackWhatWasWritten) {
   const Matrix X = test::random_matrix(37, 5);
-  TallBlock block(place(), X.middleRows(1, 35));  // columns with gaps
+  MultiVector block(place(), X.middleRows(1, 35));  // columns with gaps
   EXPECT_EQ(to_host(block.columns()), X.middleRows(1, 35));
   EXPECT_EQ(to_host(block.columns(2, 3)), X.block(1, 2, 35, 3));
   copy(block.columns(0, 1), block.columns(4, 1));
@@ -47,14 +47,14 @@ TEST_P(TallBlockAt, GivesBackWhatWasWritten) {
   EXPECT_EQ(to_host(block.columns(1, 1)), Matrix::Zero(35, 1));
 }
 
-TEST_P(TallBlockAt, ProductsAreThoseOfMatrices) {
-  // Longer than one stretch of the host's sums and than one part of the card's.
+TEST_P(MultiVectorAt, ProductsAreThoseOfMatrices) {
+  // Longer than one stretch of the host's sums and than one part of the GPU's.
   for (const Index n : {1, 3, 37, 1000, 70001}) {
     const Matrix A = test::random_matrix(n, 3);
     const Matrix B = test::random_matrix(n, 4, 2);
     const Matrix S = test::random_matrix(3, 4, 3);
-    const TallBlock a(place(), A);
-    TallBlock b(a.place(), B);
+    const MultiVector a(place(), A);
+    MultiVector b(a.place(), B);
     const double scale = 1e-15 * static_cast<double>(n);
     EXPECT_TRUE(test::within(
         transpose_product(a.columns(), b.columns()), Matrix(A.transpose() * B), scale));
@@ -68,20 +68,20 @@ TEST_P(TallBlockAt, ProductsAreThoseOfMatrices) {
   }
 }
 
-TEST_P(TallBlockAt, BetaOfZeroDoesNotReadTheResult) {
+TEST_P(MultiVectorAt, BetaOfZeroDoesNotReadTheResult) {
   const Matrix A = test::random_matrix(50, 3);
   const Matrix S = test::random_matrix(3, 2, 2);
-  const TallBlock a(place(), A);
-  TallBlock y(a.place(), Matrix::Constant(50, 2, std::numeric_limits<double>::quiet_NaN()));
+  const MultiVector a(place(), A);
+  MultiVector y(a.place(), Matrix::Constant(50, 2, std::numeric_limits<double>::quiet_NaN()));
   add_product(1.0, a.columns(), S, 0.0, y.columns());
   EXPECT_TRUE(test::within(to_host(y.columns()), Matrix(A * S), 1e-14));
 }
 
-TEST_P(TallBlockAt, TheLargestEntryAndWhatIsNotFinite) {
+TEST_P(MultiVectorAt, TheLargestEntryAndWhatIsNotFinite) {
   Matrix X = test::random_matrix(20000, 2);
   X(19999, 1) = -7.5;
   const auto largest = [&](const Matrix& A) {
-    const TallBlock block(place(), A);
+    const MultiVector block(place(), A);
     return block.place()->largest(block.data(), block.size());
   };
   EXPECT_EQ(largest(X), 7.5);
@@ -95,22 +95,22 @@ TEST_P(TallBlockAt, TheLargestEntryAndWhatIsNotFinite) {
       EXPECT_FALSE(std::isfinite(largest(Y))) << bad << " in row " << row;
     }
   }
-  TallBlock block(place(), X);
+  MultiVector block(place(), X);
   block.place()->scale(block.data(), block.size(), -0.25);
   EXPECT_EQ(to_host(block.columns()), -0.25 * X);
 }
 
-TEST_P(TallBlockAt, AdamTakesThePaperStep) {
+TEST_P(MultiVectorAt, AdamTakesThePaperStep) {
   const Index n = 20001;
   const Vector g = test::random_matrix(n, 1);
   const Vector m = test::random_matrix(n, 1, 2);
   const Vector v = test::random_matrix(n, 1, 3).cwiseAbs();
   const Vector x = test::random_matrix(n, 1, 4);
   const Place at = place();
-  const TallBlock gradient(at, g);
-  TallBlock mean(at, m);
-  TallBlock square(at, v);
-  TallBlock point(at, x);
+  const MultiVector gradient(at, g);
+  MultiVector mean(at, m);
+  MultiVector square(at, v);
+  MultiVector point(at, x);
   at->adam({.mean_decay = 0.9,
             .square_decay = 0.99,
             .mean_step = 0.1,
@@ -131,7 +131,7 @@ TEST_P(TallBlockAt, AdamTakesThePaperStep) {
   EXPECT_CLOSE(to_host(point.columns()), Matrix(new_point), 1e-15);
 }
 
-TEST(TallBlock, AnOperatorKeepsBlocksWhereItIs) {
+TEST(MultiVector, AnOperatorKeepsBlocksWhereItIs) {
   const Matrix A = test::random_matrix(40, 30);
   const Matrix X = test::random_matrix(30, 3, 2);
   const Matrix Y = test::random_matrix(40, 3, 3);
@@ -141,9 +141,9 @@ TEST(TallBlock, AnOperatorKeepsBlocksWhereItIs) {
                              test::placed_on_host(dense, cuda::HostOrder::kForward, 100)}) {
     const CountedOperator counted(*matrix);
     const auto turned = transpose(matrix);
-    const TallBlock x(matrix->block_place(), X);
-    const TallBlock y(matrix->block_place(), Y);
-    const TallBlock Ax = counted.apply(x.columns());
+    const MultiVector x(matrix->block_place(), X);
+    const MultiVector y(matrix->block_place(), Y);
+    const MultiVector Ax = counted.apply(x.columns());
     EXPECT_EQ(Ax.place(), matrix->block_place());
     EXPECT_CLOSE(to_host(Ax.columns()), Matrix(A * X), 1e-14);
     EXPECT_CLOSE(
@@ -152,7 +152,7 @@ TEST(TallBlock, AnOperatorKeepsBlocksWhereItIs) {
     EXPECT_CLOSE(to_host(turned->apply(y.columns()).columns()), Matrix(A.transpose() * Y), 1e-14);
     EXPECT_CLOSE(to_host(turned->apply_transpose(x.columns()).columns()), Matrix(A * X), 1e-14);
     EXPECT_THROW(counted.apply(y.columns()), InvalidArgument);
-    const TallBlock elsewhere(test::host_card_place(), X);
+    const MultiVector elsewhere(test::host_gpu_space(), X);
     EXPECT_THROW(counted.apply(elsewhere.columns()), InvalidArgument);
   }
 }

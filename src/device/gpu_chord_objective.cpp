@@ -1,9 +1,9 @@
-#include "device/card_chord_objective.hpp"
+#include "device/gpu_chord_objective.hpp"
 
 #include <utility>
 #include <variant>
 
-#include "device/card_place.hpp"
+#include "device/gpu_space.hpp"
 #include "matapprox/device/placement.hpp"
 #include "matapprox/operators/kernel.hpp"
 #include "matapprox/operators/sparse.hpp"
@@ -11,12 +11,12 @@
 namespace matapprox {
 namespace {
 
-class CardChordObjective final : public DeviceChordObjective {
+class GpuChordObjective final : public DeviceChordObjective {
  public:
-  CardChordObjective(std::unique_ptr<cuda::CardChordFit> fit, const CountedOperator* counter)
-      : fit_(std::move(fit)), counter_(counter), place_(make_card_place(fit_->blocks())) {}
+  GpuChordObjective(std::unique_ptr<cuda::GpuChordFit> fit, const CountedOperator* counter)
+      : fit_(std::move(fit)), counter_(counter), place_(make_gpu_space(fit_->blocks())) {}
 
-  const std::shared_ptr<const BlockPlace>& place() const override { return place_; }
+  const std::shared_ptr<const MemorySpace>& place() const override { return place_; }
 
   double evaluate(std::span<const Index> J, const double* values, double* gradient) override {
     const auto count = static_cast<Index>(J.size());
@@ -25,9 +25,9 @@ class CardChordObjective final : public DeviceChordObjective {
   }
 
  private:
-  std::unique_ptr<cuda::CardChordFit> fit_;
+  std::unique_ptr<cuda::GpuChordFit> fit_;
   const CountedOperator* counter_;
-  std::shared_ptr<const BlockPlace> place_;
+  std::shared_ptr<const MemorySpace> place_;
 };
 
 /// Compressed columns are the compressed rows of the transpose.
@@ -37,14 +37,14 @@ cuda::HostSparse compressed_columns(const cuda::HostSparsePair& A) {
 
 }  // namespace
 
-CardChordTarget card_chord_target(const ChordTarget& target) {
+GpuChordTarget gpu_chord_target(const ChordTarget& target) {
   const auto* counter = dynamic_cast<const CountedOperator*>(&target.matrix);
   const LinearOperator& A = unplaced(counter == nullptr ? target.matrix : counter->inner());
-  CardChordTarget result;
+  GpuChordTarget result;
   const bool is_kernel = dynamic_cast<const KernelOperator*>(&A) != nullptr;
   const bool is_sparse = dynamic_cast<const SparseOperator*>(&A) != nullptr;
   if ((is_kernel || is_sparse) && !target.ordered) {
-    result.links = card_links(A);
+    result.links = gpu_factors(A);
     result.counter = counter;
     const cuda::HostFactor& factor = result.links.links.front().factor;
     if (is_kernel) {
@@ -61,13 +61,13 @@ CardChordTarget card_chord_target(const ChordTarget& target) {
   return result;
 }
 
-cuda::ChordShape card_shape(const ChordPattern& pattern, bool symmetrized) {
+cuda::ChordShape gpu_shape(const ChordPattern& pattern, bool symmetrized) {
   return {pattern.order, pattern.offsets, symmetrized};
 }
 
-std::unique_ptr<DeviceChordObjective> make_card_chord_objective(
-    std::unique_ptr<cuda::CardChordFit> fit, const CountedOperator* counter) {
-  return std::make_unique<CardChordObjective>(std::move(fit), counter);
+std::unique_ptr<DeviceChordObjective> make_gpu_chord_objective(
+    std::unique_ptr<cuda::GpuChordFit> fit, const CountedOperator* counter) {
+  return std::make_unique<GpuChordObjective>(std::move(fit), counter);
 }
 
 }  // namespace matapprox

@@ -7,9 +7,9 @@
 
 namespace matapprox::cuda {
 
-/// A factor whose products are those of cuSPARSE. Copies the numbers to the card; the queue must
+/// A factor whose products are those of cuSPARSE. Copies the numbers to the GPU; the queue must
 /// outlive it. Throws DeviceError, and NotAvailable if the library is missing.
-std::unique_ptr<CardFactor> make_sparse_factor(const DeviceQueue& queue,
-                                               const HostSparsePair& factor);
+std::unique_ptr<GpuFactor> make_sparse_factor(const DeviceQueue& queue,
+                                              const HostSparsePair& factor);
 
 }  // namespace matapprox::cuda

@@ -45,6 +45,6 @@ std::optional<SavedApproximation> take_checkpoint(const ReproducedRow& row,
 
 /// Fills `row` from what is kept of it. False if nothing is, or it was made from another file
 /// (row.sha256), with other options or by another version; then `reason` says what differs.
-bool take_kept_row(ReproducedRow& row, const ReproductionOptions& options, std::string& reason);
+bool take_cached_row(ReproducedRow& row, const ReproductionOptions& options, std::string& reason);
 
 }  // namespace matapprox::reproduction

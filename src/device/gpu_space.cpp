@@ -1,11 +1,11 @@
-#include "device/card_place.hpp"
+#include "device/gpu_space.hpp"
 
 namespace matapprox {
 namespace {
 
-class CardPlace final : public BlockPlace {
+class GpuSpace final : public MemorySpace {
  public:
-  explicit CardPlace(std::shared_ptr<const cuda::CardBlocks> blocks) : blocks_(std::move(blocks)) {}
+  explicit GpuSpace(std::shared_ptr<const cuda::GpuBlocks> blocks) : blocks_(std::move(blocks)) {}
 
   bool on_host() const override { return false; }
   double* allocate(Index count) const override { return blocks_->allocate(count); }
@@ -64,13 +64,13 @@ class CardPlace final : public BlockPlace {
   }
 
  private:
-  std::shared_ptr<const cuda::CardBlocks> blocks_;
+  std::shared_ptr<const cuda::GpuBlocks> blocks_;
 };
 
 }  // namespace
 
-std::shared_ptr<const BlockPlace> make_card_place(std::shared_ptr<const cuda::CardBlocks> blocks) {
-  return std::make_shared<CardPlace>(std::move(blocks));
+std::shared_ptr<const MemorySpace> make_gpu_space(std::shared_ptr<const cuda::GpuBlocks> blocks) {
+  return std::make_shared<GpuSpace>(std::move(blocks));
 }
 
 }  // namespace matapprox

@@ -49,10 +49,10 @@ struct RowSquares {
 };
 
 /// parts[b] = the largest |x| of those that block b reads; not finite if one of them is not. As
-/// many blocks as a card of 132 multiprocessors can run at a time, fewer for fewer numbers.
+/// many blocks as a GPU of 132 multiprocessors can run at a time, fewer for fewer numbers.
 struct LargestNumbers {
   static constexpr int kThreads = 256;
-  static constexpr Index kMostParts = Index{8} * 132;
+  static constexpr Index kMaxParts = Index{8} * 132;
   using Shared = BlockSum<kThreads>::Shared;
   struct Local {
     double largest;
@@ -64,7 +64,7 @@ struct LargestNumbers {
 
   MATAPPROX_HD Index blocks() const {
     const Index wanted = ceil_div(size, kThreads);
-    return wanted < kMostParts ? wanted : kMostParts;
+    return wanted < kMaxParts ? wanted : kMaxParts;
   }
   /// NaN stays.
   static MATAPPROX_HD double larger(double a, double b) { return b > a || b != b ? b : a; }
@@ -100,7 +100,7 @@ struct ScaleNumbers {
   }
 };
 
-/// BlockPlace::Adam
+/// MemorySpace::Adam
 struct AdamStep {
   double mean_decay = 0;
   double square_decay = 0;

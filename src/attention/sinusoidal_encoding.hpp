@@ -7,7 +7,7 @@
 namespace matapprox::attention {
 
 /// Row i, column 2 j: scale sin(i 10000^(-2j/d)), column 2 j + 1 its cosine. [VSP+17, Sec. 3.5]
-inline TokenMatrix<double> position_waves(Index length, Index width, double scale) {
+inline TokenMatrix<double> sinusoidal_encoding(Index length, Index width, double scale) {
   TokenMatrix<double> waves(length, width);
   for (Index j = 0; j < width; ++j) {
     const double exponent = static_cast<double>(j - j % 2) / static_cast<double>(width);

@@ -1,9 +1,9 @@
-#include "support/failing_card.hpp"
+#include "support/failing_gpu.hpp"
 
 #include <utility>
 
 #include "matapprox/core/error.hpp"
-#include "support/host_card.hpp"
+#include "support/host_gpu.hpp"
 
 namespace matapprox::test {
 namespace {
@@ -12,7 +12,7 @@ class Calls {
  public:
   explicit Calls(Index left) : left_(left) {}
   void take() {
-    if (left_ == 0) throw NotAvailable("the card is lost");
+    if (left_ == 0) throw NotAvailable("the GPU is lost");
     --left_;
   }
 
@@ -20,9 +20,9 @@ class Calls {
   Index left_;
 };
 
-class FailingPlace final : public BlockPlace {
+class FailingPlace final : public MemorySpace {
  public:
-  FailingPlace(std::shared_ptr<const BlockPlace> inner, std::shared_ptr<Calls> calls)
+  FailingPlace(std::shared_ptr<const MemorySpace> inner, std::shared_ptr<Calls> calls)
       : inner_(std::move(inner)), calls_(std::move(calls)) {}
 
   bool on_host() const override { return false; }
@@ -70,12 +70,12 @@ class FailingPlace final : public BlockPlace {
   }
 
  private:
-  const BlockPlace& sound() const {
+  const MemorySpace& sound() const {
     calls_->take();
     return *inner_;
   }
 
-  std::shared_ptr<const BlockPlace> inner_;
+  std::shared_ptr<const MemorySpace> inner_;
   std::shared_ptr<Calls> calls_;
 };
 
@@ -85,7 +85,7 @@ class FailingObjective final : public DeviceChordObjective {
       : inner_(std::move(inner)),
         calls_(std::make_shared<Calls>(calls)),
         place_(std::make_shared<FailingPlace>(inner_->place(), calls_)) {}
-  const std::shared_ptr<const BlockPlace>& place() const override { return place_; }
+  const std::shared_ptr<const MemorySpace>& place() const override { return place_; }
   double evaluate(std::span<const Index> J, const double* values, double* gradient) override {
     calls_->take();
     return inner_->evaluate(J, values, gradient);
@@ -94,14 +94,14 @@ class FailingObjective final : public DeviceChordObjective {
  private:
   std::unique_ptr<DeviceChordObjective> inner_;
   std::shared_ptr<Calls> calls_;
-  std::shared_ptr<const BlockPlace> place_;
+  std::shared_ptr<const MemorySpace> place_;
 };
 
 }  // namespace
 
-ChordObjectiveMaker failing_card(Index calls) {
+ChordObjectiveMaker failing_gpu(Index calls) {
   return [calls](const ChordPattern& pattern, Index most_columns, const ChordTarget& target) {
-    return std::make_unique<FailingObjective>(host_card_objective(pattern, most_columns, target),
+    return std::make_unique<FailingObjective>(host_gpu_objective(pattern, most_columns, target),
                                               calls);
   };
 }

@@ -1,14 +1,14 @@
-#include "matapprox/core/tall_block.hpp"
+#include "matapprox/core/multi_vector.hpp"
 
 #include <utility>
 
 namespace matapprox {
 
-TallBlock::TallBlock(std::shared_ptr<const BlockPlace> place, Index rows, Index cols)
+MultiVector::MultiVector(std::shared_ptr<const MemorySpace> place, Index rows, Index cols)
     : place_(std::move(place)), rows_(rows), cols_(cols), data_(place_->allocate(rows * cols)) {}
 
-TallBlock::TallBlock(std::shared_ptr<const BlockPlace> place, const ConstBlock& X)
-    : TallBlock(std::move(place), X.rows(), X.cols()) {
+MultiVector::MultiVector(std::shared_ptr<const MemorySpace> place, const ConstBlock& X)
+    : MultiVector(std::move(place), X.rows(), X.cols()) {
   if (X.outerStride() == X.rows()) {
     place_->write(X.data(), X.size(), data_);
     return;
@@ -17,17 +17,17 @@ TallBlock::TallBlock(std::shared_ptr<const BlockPlace> place, const ConstBlock& 
     place_->write(X.data() + c * X.outerStride(), X.rows(), data_ + c * rows_);
 }
 
-TallBlock::~TallBlock() {
+MultiVector::~MultiVector() {
   if (data_ != nullptr) place_->release(data_);
 }
 
-TallBlock::TallBlock(TallBlock&& other) noexcept
+MultiVector::MultiVector(MultiVector&& other) noexcept
     : place_(std::move(other.place_)),
       rows_(std::exchange(other.rows_, 0)),
       cols_(std::exchange(other.cols_, 0)),
       data_(std::exchange(other.data_, nullptr)) {}
 
-TallBlock& TallBlock::operator=(TallBlock&& other) noexcept {
+MultiVector& MultiVector::operator=(MultiVector&& other) noexcept {
   std::swap(place_, other.place_);
   std::swap(rows_, other.rows_);
   std::swap(cols_, other.cols_);
@@ -35,11 +35,11 @@ TallBlock& TallBlock::operator=(TallBlock&& other) noexcept {
   return *this;
 }
 
-TallColumns TallBlock::columns(Index first, Index count) {
+MultiVectorView MultiVector::columns(Index first, Index count) {
   return {place_.get(), rows_, count, data_ + first * rows_};
 }
 
-ConstTallColumns TallBlock::columns(Index first, Index count) const {
+ConstTallColumns MultiVector::columns(Index first, Index count) const {
   return {place_.get(), rows_, count, data_ + first * rows_};
 }
 
@@ -49,7 +49,7 @@ Matrix to_host(const ConstTallColumns& X) {
   return result;
 }
 
-void copy(const ConstTallColumns& X, const TallColumns& Y) {
+void copy(const ConstTallColumns& X, const MultiVectorView& Y) {
   X.place->copy(X.data, X.rows * X.cols, Y.data);
 }
 
@@ -61,12 +61,12 @@ void add_product(double alpha,
                  const ConstTallColumns& A,
                  const ConstBlock& S,
                  double beta,
-                 const TallColumns& Y) {
+                 const MultiVectorView& Y) {
   A.place->add_product(A.rows, alpha, A.data, A.cols, S, beta, Y.data);
 }
 
-TallBlock product(const ConstTallColumns& A, const ConstBlock& S) {
-  TallBlock result(A.place->shared_from_this(), A.rows, S.cols());
+MultiVector product(const ConstTallColumns& A, const ConstBlock& S) {
+  MultiVector result(A.place->shared_from_this(), A.rows, S.cols());
   add_product(1.0, A, S, 0.0, result.columns());
   return result;
 }
@@ -83,6 +83,6 @@ Vector column_norms(const ConstTallColumns& A) {
 }
 
 Eigen::Map<const Matrix> on_host(const ConstTallColumns& X) { return {X.data, X.rows, X.cols}; }
-Eigen::Map<Matrix> on_host(const TallColumns& X) { return {X.data, X.rows, X.cols}; }
+Eigen::Map<Matrix> on_host(const MultiVectorView& X) { return {X.data, X.rows, X.cols}; }
 
 }  // namespace matapprox

@@ -6,9 +6,9 @@
 
 namespace matapprox::cuda {
 
-/// Why there is no card: no driver, or the driver shows none; empty if there is one. Throws
-/// DeviceError where there is a driver that cannot be used: that is a fault, not a missing card.
-inline std::string why_there_is_no_card() {
+/// Why there is no GPU: no driver, or the driver shows none; empty if there is one. Throws
+/// DeviceError where there is a driver that cannot be used: that is a fault, not a missing GPU.
+inline std::string why_there_is_no_gpu() {
   int driver = 0;
   if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0)
     return "this machine has no NVIDIA driver";
@@ -16,9 +16,9 @@ inline std::string why_there_is_no_card() {
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error == cudaErrorNoDevice || (error == cudaSuccess && count == 0)) {
     cudaGetLastError();
-    return "the NVIDIA driver shows no card";
+    return "the NVIDIA driver shows no GPU";
   }
-  check(error, "search for a card");
+  check(error, "search for a GPU");
   return {};
 }
 

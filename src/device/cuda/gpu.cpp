@@ -37,8 +37,8 @@ std::string objection_to(cudaError_t error) {
         version_text(runtime_version()));
   }
   if (error == cudaErrorNoDevice || error == cudaSuccess)
-    return "the NVIDIA driver shows no card; CUDA_VISIBLE_DEVICES can hide it";
-  return fmt::format("the card cannot be used: {}", cudaGetErrorString(error));
+    return "the NVIDIA driver shows no GPU; CUDA_VISIBLE_DEVICES can hide it";
+  return fmt::format("the GPU cannot be used: {}", cudaGetErrorString(error));
 }
 
 [[noreturn]] void throw_not_available(const std::exception& error) {
@@ -87,7 +87,7 @@ double measured_copy_bandwidth() {
 
 }  // namespace
 
-std::string why_no_card() {
+std::string why_no_gpu() {
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error == cudaSuccess && count > 0) return {};
@@ -95,13 +95,13 @@ std::string why_no_card() {
   return objection_to(error);
 }
 
-CardInfo card_info() {
-  if (const std::string why = why_no_card(); !why.empty()) throw NotAvailable("cuda: " + why);
+GpuInfo gpu_info() {
+  if (const std::string why = why_no_gpu(); !why.empty()) throw NotAvailable("cuda: " + why);
   try {
     cudaDeviceProp properties{};
-    cuda::check(cudaGetDeviceProperties(&properties, 0), "properties of the card");
+    cuda::check(cudaGetDeviceProperties(&properties, 0), "properties of the GPU");
     int kilohertz = 0;
-    cuda::check(cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, 0), "clock of the card");
+    cuda::check(cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, 0), "clock of the GPU");
     const cuda::DeviceMemory memory = cuda::device_memory();
     return {properties.name,
             properties.major,
@@ -117,8 +117,8 @@ CardInfo card_info() {
   }
 }
 
-double card_copy_bandwidth() {
-  if (const std::string why = why_no_card(); !why.empty()) throw NotAvailable("cuda: " + why);
+double gpu_copy_bandwidth() {
+  if (const std::string why = why_no_gpu(); !why.empty()) throw NotAvailable("cuda: " + why);
   try {
     return measured_copy_bandwidth();
   } catch (const cuda::DeviceError& error) {

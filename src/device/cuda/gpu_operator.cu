@@ -1,30 +1,30 @@
-#include "device/cuda/card_factors.hpp"
-#include "device/cuda/card_operator.hpp"
 #include "device/cuda/device_blocks.hpp"
+#include "device/cuda/gpu_factors.hpp"
+#include "device/cuda/gpu_operator.hpp"
 #include "device/cuda/kernel_factors.hpp"
 #include "device/cuda/tall_cholesky.hpp"
 
 namespace matapprox::cuda {
 namespace {
 
-struct CardFactorMaker {
+struct GpuFactorMaker {
   const DeviceQueue& queue;
-  std::shared_ptr<const CardFactor> operator()(const HostDense& f) const {
+  std::shared_ptr<const GpuFactor> operator()(const HostDense& f) const {
     return std::make_shared<DenseFactor<DeviceQueue>>(queue, f);
   }
-  std::shared_ptr<const CardFactor> operator()(const HostSparsePair& f) const {
+  std::shared_ptr<const GpuFactor> operator()(const HostSparsePair& f) const {
     return make_sparse_factor(queue, f);
   }
-  std::shared_ptr<const CardFactor> operator()(const HostDiagonal& f) const {
+  std::shared_ptr<const GpuFactor> operator()(const HostDiagonal& f) const {
     return std::make_shared<DiagonalFactor<DeviceQueue>>(queue, f);
   }
-  std::shared_ptr<const CardFactor> operator()(const HostPermutation& f) const {
+  std::shared_ptr<const GpuFactor> operator()(const HostPermutation& f) const {
     return std::make_shared<PermutationFactor<DeviceQueue>>(queue, f);
   }
-  std::shared_ptr<const CardFactor> operator()(const HostChord& f) const {
+  std::shared_ptr<const GpuFactor> operator()(const HostChord& f) const {
     return make_chord_factor(queue, f);
   }
-  std::shared_ptr<const CardFactor> operator()(const HostKernel& f) const {
+  std::shared_ptr<const GpuFactor> operator()(const HostKernel& f) const {
     return std::make_shared<KernelFactor<DeviceQueue>>(queue, f);
   }
 };
@@ -33,9 +33,9 @@ struct CardFactorMaker {
 Index free_numbers() { return device_memory().free / 5 * 4 / Index{sizeof(double)}; }
 
 /// Has the blocks' queue to itself in each call, as the operator has.
-class CardTallCholesky final : public CardCholesky {
+class GpuTallCholesky final : public GpuCholesky {
  public:
-  CardTallCholesky(const DeviceBlocks& blocks, const CardFactor& kernel, Index most)
+  GpuTallCholesky(const DeviceBlocks& blocks, const GpuFactor& kernel, Index most)
       : guarded_(blocks.guarded()), tall_(blocks.queue(), kernel, most) {}
 
   Index kept() const override { return tall_.kept(); }
@@ -56,18 +56,18 @@ class CardTallCholesky final : public CardCholesky {
   }
 
  private:
-  const OneOnCard& guarded_;
+  const OneOnGpu& guarded_;
   TallCholesky<DeviceQueue> tall_;
 };
 
-class CardChain final : public CardOperator {
+class GpuChain final : public GpuOperator {
  public:
-  CardChain(const std::vector<ChainLink>& links, bool symmetrized)
-      : chain_(queue(), placed_factors(links, CardFactorMaker{queue()}), symmetrized) {
+  GpuChain(const std::vector<DeviceFactor>& links, bool symmetrized)
+      : chain_(queue(), placed_factors(links, GpuFactorMaker{queue()}), symmetrized) {
     queue().wait();
   }
 
-  std::shared_ptr<const CardBlocks> blocks() const override { return blocks_; }
+  std::shared_ptr<const GpuBlocks> blocks() const override { return blocks_; }
 
   void apply(bool transposed,
              Index columns,
@@ -84,9 +84,9 @@ class CardChain final : public CardOperator {
     guarded([&] { chain_.kernel_columns(J, y, y_stride, free_numbers()); });
   }
 
-  std::unique_ptr<CardCholesky> kernel_cholesky(Index most) const override {
-    std::unique_ptr<CardCholesky> made;
-    guarded([&] { made = std::make_unique<CardTallCholesky>(*blocks_, chain_.front(), most); });
+  std::unique_ptr<GpuCholesky> kernel_cholesky(Index most) const override {
+    std::unique_ptr<GpuCholesky> made;
+    guarded([&] { made = std::make_unique<GpuTallCholesky>(*blocks_, chain_.front(), most); });
     return made;
   }
 
@@ -103,10 +103,10 @@ class CardChain final : public CardOperator {
 
 }  // namespace
 
-std::unique_ptr<CardOperator> make_card_operator(const std::vector<ChainLink>& links,
-                                                 bool symmetrized) {
-  std::unique_ptr<CardOperator> made;
-  on_card("a matrix on the card", [&] { made = std::make_unique<CardChain>(links, symmetrized); });
+std::unique_ptr<GpuOperator> make_gpu_operator(const std::vector<DeviceFactor>& links,
+                                               bool symmetrized) {
+  std::unique_ptr<GpuOperator> made;
+  on_gpu("a matrix on the GPU", [&] { made = std::make_unique<GpuChain>(links, symmetrized); });
   return made;
 }
 

@@ -6,15 +6,15 @@
 #include <variant>
 #include <vector>
 
-#include "device/cuda/card_blocks.hpp"
+#include "device/cuda/gpu_blocks.hpp"
 #include "device/cuda/kernels/kernel_formula.hpp"
 
-// Operators on the card as raw numbers: between what knows matrices and what knows CUDA.
+// Operators on the GPU as raw numbers: between what knows matrices and what knows CUDA.
 namespace matapprox::cuda {
 
 using Index = std::int64_t;
 
-// Numbers of the host, which are copied to the card; matrices are column-major without gaps.
+// Numbers of the host, which are copied to the GPU; matrices are column-major without gaps.
 struct HostDense {
   Index rows = 0;
   Index cols = 0;
@@ -47,8 +47,8 @@ struct HostChord {
   Index order = 0;
   std::vector<std::vector<Index>> offsets;
   const double* values = nullptr;  ///< factor after factor, each row after row
-  /// 0: the values are copied to the card. Else they stay where they are, and products send them
-  /// through the card in pieces of at most so many numbers.
+  /// 0: the values are copied to the GPU. Else they stay where they are, and products send them
+  /// through the GPU in pieces of at most so many numbers.
   Index piece_numbers = 0;
 };
 struct HostKernel {
@@ -60,22 +60,22 @@ struct HostKernel {
 using HostFactor =
     std::variant<HostDense, HostSparsePair, HostDiagonal, HostPermutation, HostChord, HostKernel>;
 
-struct ChainLink {
+struct DeviceFactor {
   HostFactor factor;
   bool transposed = false;
   Index same_as = -1;  ///< the earlier link that has the same numbers, which are held once
 };
 
-/// The tall matrices of a partial Cholesky factorization K ~ F F^T of a kernel matrix, on the card;
-/// matrices of the host are column-major without gaps. All functions throw NotAvailable if the card
+/// The tall matrices of a partial Cholesky factorization K ~ F F^T of a kernel matrix, on the GPU;
+/// matrices of the host are column-major without gaps. All functions throw NotAvailable if the GPU
 /// fails.
-class CardCholesky {
+class GpuCholesky {
  public:
-  virtual ~CardCholesky() = default;
-  CardCholesky(const CardCholesky&) = delete;
-  CardCholesky(CardCholesky&&) = delete;
-  CardCholesky& operator=(const CardCholesky&) = delete;
-  CardCholesky& operator=(CardCholesky&&) = delete;
+  virtual ~GpuCholesky() = default;
+  GpuCholesky(const GpuCholesky&) = delete;
+  GpuCholesky(GpuCholesky&&) = delete;
+  GpuCholesky& operator=(const GpuCholesky&) = delete;
+  GpuCholesky& operator=(GpuCholesky&&) = delete;
 
   /// Columns of F so far.
   virtual Index kept() const = 0;
@@ -93,18 +93,18 @@ class CardCholesky {
   virtual void download_columns(double* out) const = 0;
 
  protected:
-  CardCholesky() = default;
+  GpuCholesky() = default;
 };
 
-/// F_1 F_2 ... F_p, or (Z + Z^T)/2 with Z that product, on the card. All functions may be called
-/// from several threads, which then wait for each other; all throw NotAvailable if the card fails.
-class CardOperator {
+/// F_1 F_2 ... F_p, or (Z + Z^T)/2 with Z that product, on the GPU. All functions may be called
+/// from several threads, which then wait for each other; all throw NotAvailable if the GPU fails.
+class GpuOperator {
  public:
-  virtual ~CardOperator() = default;
-  CardOperator(const CardOperator&) = delete;
-  CardOperator(CardOperator&&) = delete;
-  CardOperator& operator=(const CardOperator&) = delete;
-  CardOperator& operator=(CardOperator&&) = delete;
+  virtual ~GpuOperator() = default;
+  GpuOperator(const GpuOperator&) = delete;
+  GpuOperator(GpuOperator&&) = delete;
+  GpuOperator& operator=(const GpuOperator&) = delete;
+  GpuOperator& operator=(GpuOperator&&) = delete;
 
   /// Y = A X or A^T X, blocks of the host: column-major, with distances of columns.
   virtual void apply(bool transposed,
@@ -114,20 +114,20 @@ class CardOperator {
                      double* y,
                      Index y_stride) const = 0;
   /// The memory that this operator is in.
-  virtual std::shared_ptr<const CardBlocks> blocks() const = 0;
+  virtual std::shared_ptr<const GpuBlocks> blocks() const = 0;
   /// The same for blocks that lie there, without gaps.
   virtual void apply_in_place(bool transposed, Index columns, const double* x, double* y) const = 0;
   /// Y = A(:, J) of a single kernel factor.
   virtual void kernel_columns(std::span<const Index> J, double* y, Index y_stride) const = 0;
   /// Of a single kernel factor, with room for `most` columns. This operator must outlive it.
-  virtual std::unique_ptr<CardCholesky> kernel_cholesky(Index most) const = 0;
+  virtual std::unique_ptr<GpuCholesky> kernel_cholesky(Index most) const = 0;
 
  protected:
-  CardOperator() = default;
+  GpuOperator() = default;
 };
 
-/// Copies the numbers to the card. Throws NotAvailable if there is no card or no room.
-std::unique_ptr<CardOperator> make_card_operator(const std::vector<ChainLink>& links,
-                                                 bool symmetrized);
+/// Copies the numbers to the GPU. Throws NotAvailable if there is no GPU or no room.
+std::unique_ptr<GpuOperator> make_gpu_operator(const std::vector<DeviceFactor>& links,
+                                               bool symmetrized);
 
 }  // namespace matapprox::cuda

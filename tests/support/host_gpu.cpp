@@ -1,15 +1,15 @@
-#include "support/host_card.hpp"
+#include "support/host_gpu.hpp"
 
 #include <algorithm>
 
-#include "device/card_chord_objective.hpp"
-#include "device/card_links.hpp"
-#include "device/card_place.hpp"
 #include "device/cuda/kernel_factors.hpp"
 #include "device/cuda/kernels/host_queue.hpp"
 #include "device/cuda/queue_blocks.hpp"
 #include "device/cuda/queue_chord_fit.hpp"
 #include "device/cuda/tall_cholesky.hpp"
+#include "device/gpu_chord_objective.hpp"
+#include "device/gpu_factors.hpp"
+#include "device/gpu_space.hpp"
 #include "device/placed_operator.hpp"
 
 namespace matapprox::test {
@@ -17,8 +17,8 @@ namespace {
 
 using cuda::HostQueue;
 
-/// Rows of the matrix, or of what was given as its transpose, as the card's library takes them.
-class HostSparseFactor final : public cuda::CardFactor {
+/// Rows of the matrix, or of what was given as its transpose, as the GPU's library takes them.
+class HostSparseFactor final : public cuda::GpuFactor {
  public:
   explicit HostSparseFactor(const cuda::HostSparsePair& factor)
       : matrix_(copy(factor.matrix)),
@@ -48,29 +48,29 @@ class HostSparseFactor final : public cuda::CardFactor {
 
 struct HostFactorMaker {
   const HostQueue& queue;
-  std::shared_ptr<const cuda::CardFactor> operator()(const cuda::HostDense& f) const {
+  std::shared_ptr<const cuda::GpuFactor> operator()(const cuda::HostDense& f) const {
     return std::make_shared<cuda::DenseFactor<HostQueue>>(queue, f);
   }
-  std::shared_ptr<const cuda::CardFactor> operator()(const cuda::HostSparsePair& f) const {
+  std::shared_ptr<const cuda::GpuFactor> operator()(const cuda::HostSparsePair& f) const {
     return std::make_shared<HostSparseFactor>(f);
   }
-  std::shared_ptr<const cuda::CardFactor> operator()(const cuda::HostDiagonal& f) const {
+  std::shared_ptr<const cuda::GpuFactor> operator()(const cuda::HostDiagonal& f) const {
     return std::make_shared<cuda::DiagonalFactor<HostQueue>>(queue, f);
   }
-  std::shared_ptr<const cuda::CardFactor> operator()(const cuda::HostPermutation& f) const {
+  std::shared_ptr<const cuda::GpuFactor> operator()(const cuda::HostPermutation& f) const {
     return std::make_shared<cuda::PermutationFactor<HostQueue>>(queue, f);
   }
-  std::shared_ptr<const cuda::CardFactor> operator()(const cuda::HostChord& f) const {
+  std::shared_ptr<const cuda::GpuFactor> operator()(const cuda::HostChord& f) const {
     return cuda::make_chord_factor(queue, f);
   }
-  std::shared_ptr<const cuda::CardFactor> operator()(const cuda::HostKernel& f) const {
+  std::shared_ptr<const cuda::GpuFactor> operator()(const cuda::HostKernel& f) const {
     return std::make_shared<cuda::KernelFactor<HostQueue>>(queue, f);
   }
 };
 
-class HostTallCholesky final : public cuda::CardCholesky {
+class HostTallCholesky final : public cuda::GpuCholesky {
  public:
-  HostTallCholesky(const HostQueue& queue, const cuda::CardFactor& kernel, Index most)
+  HostTallCholesky(const HostQueue& queue, const cuda::GpuFactor& kernel, Index most)
       : tall_(queue, kernel, most) {}
   Index kept() const override { return tall_.kept(); }
   void propose(std::span<const Index> S, double* own) override { tall_.propose(S, own); }
@@ -98,16 +98,16 @@ struct Unguarded {
 };
 using HostBlocks = cuda::QueueBlocks<HostQueue, Unguarded>;
 
-class HostCard final : public cuda::CardOperator {
+class HostGpu final : public cuda::GpuOperator {
  public:
-  HostCard(const CardLinks& links, cuda::HostOrder order, Index room)
+  HostGpu(const GpuFactors& links, cuda::HostOrder order, Index room)
       : blocks_(std::make_shared<HostBlocks>(order)),
         chain_(queue(),
                cuda::placed_factors(links.links, HostFactorMaker{queue()}),
                links.symmetrized),
         room_(room) {}
 
-  std::shared_ptr<const cuda::CardBlocks> blocks() const override { return blocks_; }
+  std::shared_ptr<const cuda::GpuBlocks> blocks() const override { return blocks_; }
   void apply_in_place(bool transposed, Index columns, const double* x, double* y) const override {
     chain_.apply_in_place(transposed, columns, x, y, room_);
   }
@@ -123,7 +123,7 @@ class HostCard final : public cuda::CardOperator {
   void kernel_columns(std::span<const Index> J, double* y, Index y_stride) const override {
     chain_.kernel_columns(J, y, y_stride, room_);
   }
-  std::unique_ptr<cuda::CardCholesky> kernel_cholesky(Index most) const override {
+  std::unique_ptr<cuda::GpuCholesky> kernel_cholesky(Index most) const override {
     return std::make_unique<HostTallCholesky>(queue(), chain_.front(), most);
   }
 
@@ -141,27 +141,27 @@ std::shared_ptr<const LinearOperator> placed_on_host(std::shared_ptr<const Linea
                                                      cuda::HostOrder order,
                                                      Index room,
                                                      Index free_bytes) {
-  auto card = std::make_unique<HostCard>(card_links(*A, free_bytes), order, room);
-  return std::make_shared<PlacedOperator>(std::move(A), std::move(card));
+  auto gpu = std::make_unique<HostGpu>(gpu_factors(*A, free_bytes), order, room);
+  return std::make_shared<PlacedOperator>(std::move(A), std::move(gpu));
 }
 
-std::shared_ptr<const BlockPlace> host_card_place(cuda::HostOrder order) {
-  return make_card_place(std::make_shared<HostBlocks>(order));
+std::shared_ptr<const MemorySpace> host_gpu_space(cuda::HostOrder order) {
+  return make_gpu_space(std::make_shared<HostBlocks>(order));
 }
 
-std::unique_ptr<DeviceChordObjective> host_card_objective(const ChordPattern& pattern,
-                                                          Index most_columns,
-                                                          const ChordTarget& target,
-                                                          cuda::HostOrder order,
-                                                          Index free) {
+std::unique_ptr<DeviceChordObjective> host_gpu_objective(const ChordPattern& pattern,
+                                                         Index most_columns,
+                                                         const ChordTarget& target,
+                                                         cuda::HostOrder order,
+                                                         Index free) {
   using Fit = cuda::QueueChordFit<HostQueue, Unguarded>;
-  const CardChordTarget on_card = card_chord_target(target);
-  return make_card_chord_objective(std::make_unique<Fit>(std::make_shared<const HostBlocks>(order),
-                                                         card_shape(pattern, target.symmetrized),
-                                                         most_columns,
-                                                         on_card.source,
-                                                         free),
-                                   on_card.counter);
+  const GpuChordTarget on_gpu = gpu_chord_target(target);
+  return make_gpu_chord_objective(std::make_unique<Fit>(std::make_shared<const HostBlocks>(order),
+                                                        gpu_shape(pattern, target.symmetrized),
+                                                        most_columns,
+                                                        on_gpu.source,
+                                                        free),
+                                  on_gpu.counter);
 }
 
 }  // namespace matapprox::test

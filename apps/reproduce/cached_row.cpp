@@ -1,4 +1,4 @@
-#include "reproduce/kept_row.hpp"
+#include "reproduce/cached_row.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -228,7 +228,7 @@ std::optional<SavedApproximation> take_checkpoint(const ReproducedRow& row,
   }
 }
 
-bool take_kept_row(ReproducedRow& row, const ReproductionOptions& options, std::string& reason) {
+bool take_cached_row(ReproducedRow& row, const ReproductionOptions& options, std::string& reason) {
   const std::string path = kept_path(options, row.paper, ".json");
   std::ifstream file(path);
   if (!file) return false;

@@ -1,4 +1,4 @@
-#include "device/cuda/card_operator.hpp"
+#include "device/cuda/gpu_operator.hpp"
 #include "device/partial_cholesky.hpp"
 #include "device/placed_operator.hpp"
 #include "matapprox/core/threads.hpp"
@@ -16,18 +16,18 @@ void write_all(Matrix& A) {
 class KernelCholesky final : public PartialCholesky {
  public:
   KernelCholesky(const PlacedOperator& A, const CountedOperator* counter, Index k)
-      : rows_(A.rows()), counter_(counter), card_(A.card().kernel_cholesky(k)) {}
+      : rows_(A.rows()), counter_(counter), gpu_(A.gpu().kernel_cholesky(k)) {}
 
   Matrix propose(std::span<const Index> S) override {
     const auto count = static_cast<Index>(S.size());
     if (counter_ != nullptr) counter_->add_columns(count);
     Matrix own(count, count);
-    card_->propose(S, own.data());
+    gpu_->propose(S, own.data());
     return own;
   }
   Matrix factor_rows(std::span<const Index> S) const override {
-    Matrix rows(static_cast<Index>(S.size()), card_->kept());
-    card_->factor_rows(S, rows.data());
+    Matrix rows(static_cast<Index>(S.size()), gpu_->kept());
+    gpu_->factor_rows(S, rows.data());
     return rows;
   }
   double accept(const std::vector<Index>& positions,
@@ -35,26 +35,26 @@ class KernelCholesky final : public PartialCholesky {
                 const Matrix& inverse_transpose,
                 Vector& d) override {
     Vector squares(rows_);
-    card_->accept(positions, F_T.data(), inverse_transpose.data(), squares.data());
+    gpu_->accept(positions, F_T.data(), inverse_transpose.data(), squares.data());
     d -= squares;
     return d.minCoeff();
   }
   Matrix take_columns() override {
-    Matrix columns(rows_, card_->kept());
+    Matrix columns(rows_, gpu_->kept());
     write_all(columns);
-    card_->download_columns(columns.data());
+    gpu_->download_columns(columns.data());
     return columns;
   }
 
  private:
   Index rows_;
   const CountedOperator* counter_;
-  std::unique_ptr<cuda::CardCholesky> card_;
+  std::unique_ptr<cuda::GpuCholesky> gpu_;
 };
 
 }  // namespace
 
-std::unique_ptr<PartialCholesky> make_card_cholesky(const LinearOperator& A, Index k) {
+std::unique_ptr<PartialCholesky> make_gpu_cholesky(const LinearOperator& A, Index k) {
   const auto* counter = dynamic_cast<const CountedOperator*>(&A);
   const auto* placed =
       dynamic_cast<const PlacedOperator*>(counter == nullptr ? &A : &counter->inner());

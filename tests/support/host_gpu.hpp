@@ -8,8 +8,8 @@
 
 namespace matapprox::test {
 
-/// A placed as on a card, by the code of the card, whose kernels run on the host in the given
-/// order; products with dense and sparse factors, which a card's libraries compute, are plain
+/// A placed as on a GPU, by the code of the GPU, whose kernels run on the host in the given
+/// order; products with dense and sparse factors, which a GPU's libraries compute, are plain
 /// loops. `room` is how many numbers the blocks on the way may take, `free_bytes` what the matrix
 /// finds free.
 std::shared_ptr<const LinearOperator> placed_on_host(
@@ -18,12 +18,12 @@ std::shared_ptr<const LinearOperator> placed_on_host(
     Index room = Index{1} << 30,
     Index free_bytes = Index{1} << 40);
 
-/// The memory of a card, by the code of the card, on the host.
-std::shared_ptr<const BlockPlace> host_card_place(
+/// The memory of a GPU, by the code of the GPU, on the host.
+std::shared_ptr<const MemorySpace> host_gpu_space(
     cuda::HostOrder order = cuda::HostOrder::kForward);
 
-/// The objective of a fit on a card with so many bytes free, by the code of the card, on the host.
-std::unique_ptr<DeviceChordObjective> host_card_objective(
+/// The objective of a fit on a GPU with so many bytes free, by the code of the GPU, on the host.
+std::unique_ptr<DeviceChordObjective> host_gpu_objective(
     const ChordPattern& pattern,
     Index most_columns,
     const ChordTarget& target,
