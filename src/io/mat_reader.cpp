@@ -106,7 +106,7 @@ std::string only_matrix(const std::string& path) {
   return chosen.front();
 }
 
-[[noreturn]] void throw_unknown(const std::string& path, const std::string& name) {
+[[noreturn]] void throw_unknown_variable(const std::string& path, const std::string& name) {
   throw FileError(fmt::format("{}: no variable '{}'; the file holds {}",
                               path,
                               name,
@@ -120,7 +120,7 @@ const matvar_t& find_variable(const std::string& path,
                               Variable& top) {
   std::size_t end = name.find('.');
   top.reset(Mat_VarReadInfo(file, name.substr(0, end).c_str()));
-  if (!top) throw_unknown(path, name);
+  if (!top) throw_unknown_variable(path, name);
   if (end == std::string::npos) {
     const matvar_t& variable = *top;
     if (!is_numeric(variable)) {

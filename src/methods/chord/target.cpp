@@ -15,7 +15,7 @@
 namespace matapprox::chord_fit {
 namespace {
 
-constexpr Index kPanelColumns = 64;
+constexpr Index kTargetPanelColumns = 64;
 constexpr Index kLargestCopy = 4096;
 
 bool copy_is_affordable(Index n) {
@@ -75,12 +75,12 @@ void Target::read_all(const RunControl& control) {
   const StopScope scope(control, "chord");
   const Index n = order_;
   if (copy_is_affordable(n)) copy_.resize(static_cast<std::size_t>(n * n));
-  const Index panels = (n + kPanelColumns - 1) / kPanelColumns;
+  const Index panels = (n + kTargetPanelColumns - 1) / kTargetPanelColumns;
   Vector norms(panels);
   parallel_for(panels, [&](Index p) {
     control.throw_if_stopped("chord");
-    const Index first = p * kPanelColumns;
-    const Index count = std::min(kPanelColumns, n - first);
+    const Index first = p * kTargetPanelColumns;
+    const Index count = std::min(kTargetPanelColumns, n - first);
     const auto J = index_range(first, count);
     const Matrix panel = A_->columns_at(J);
     require_finite(panel, J);
