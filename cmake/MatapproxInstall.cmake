@@ -17,13 +17,15 @@ foreach(component IN LISTS MATAPPROX_COMPONENTS)
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/matapprox
     COMPONENT ${package})
 endforeach()
-install(TARGETS matapprox EXPORT matapprox FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
-install(
-  EXPORT matapprox
-  NAMESPACE matapprox::
-  FILE matapprox-all.cmake
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/matapprox
-  COMPONENT dev)
+if(TARGET matapprox_attention)
+  install(TARGETS matapprox EXPORT matapprox FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
+  install(
+    EXPORT matapprox
+    NAMESPACE matapprox::
+    FILE matapprox-all.cmake
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/matapprox
+    COMPONENT dev)
+endif()
 configure_package_config_file(
   cmake/matapproxConfig.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/matapproxConfig.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/matapprox)

@@ -5,8 +5,8 @@
 find_program(RUN_CLANG_TIDY NAMES run-clang-tidy run-clang-tidy-14)
 if(RUN_CLANG_TIDY)
   include(ProcessorCount)
-  ProcessorCount(MATAPPROX_PROCESSORS)
-  set(MATAPPROX_RUN_TIDY ${RUN_CLANG_TIDY} -quiet -j ${MATAPPROX_PROCESSORS} -p ${CMAKE_BINARY_DIR})
+  ProcessorCount(MATAPPROX_CPUS)
+  set(MATAPPROX_RUN_TIDY ${RUN_CLANG_TIDY} -quiet -j ${MATAPPROX_CPUS} -p ${CMAKE_BINARY_DIR})
   add_custom_target(
     tidy
     COMMAND ${MATAPPROX_RUN_TIDY}

@@ -87,7 +87,7 @@ void chord_eigen_product(benchmark::State& state) {
   count_flops(state, product_flops(pattern, state.range(1)));
 }
 
-/// The sum of the numbers, as fast as the CPU's vectors can read them.
+/// The sum of the numbers, as fast as vector instructions can read them.
 __attribute__((target_clones("default", "avx2", "avx512f"))) float sum_of(const float* numbers,
                                                                           Index count) {
   constexpr Index kSums = 64;

@@ -210,7 +210,7 @@ std::string to_text(const Findings& findings) {
                       findings.blas.core_was_repaired ? ", set by us" : "");
   text += fmt::format("bandwidth    {:.1f} GB/s\n", findings.bandwidth_gb);
   text += fmt::format("SuiteSparse  {}\n", findings.has_suitesparse ? "yes" : "no");
-  text += fmt::format("GPU         {}\n", gpu_text(findings));
+  text += fmt::format("GPU          {}\n", gpu_text(findings));
   text += "libraries   ";
   for (const auto& [name, number] : library_versions()) text += fmt::format(" {} {}", name, number);
   text += "\n";

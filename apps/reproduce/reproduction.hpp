@@ -114,7 +114,7 @@ struct ReproductionEvents {
   std::function<void(const std::string& row)> started;
   std::function<void(const std::string& row, const Progress& now)> progress;
   std::function<void(const ReproducedRow& row)> finished;
-  /// A sentence the user should see: a file that differs, a kept row that does not fit.
+  /// A sentence the user should see: a file that differs, a cached row that does not fit.
   std::function<void(const std::string& text)> note;
 };
 

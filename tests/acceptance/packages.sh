@@ -2,7 +2,8 @@
 # Installs the packages of scripts/package in a fresh Debian 12 (debootstrap, needs root), and uses them:
 #
 #   1. libmatapprox-core-dev with what it depends on and a compiler: builds and runs tests/consumer/core
-#   2. matapprox: compares a matrix, shows the man page's file, and is removed again
+#   2. libmatapprox-dev: builds and runs the first program of tests/consumer
+#   3. matapprox: compares a matrix, has its man page, and is removed again
 #
 #   tests/acceptance/packages.sh [FOLDER]     the system is made in FOLDER (/tmp/matapprox-debian) if it is not there
 set -euo pipefail
@@ -16,10 +17,13 @@ rm -rf "$root/packages" "$root/core"
 mkdir "$root/packages"
 cp build/packages/*.deb matrices/mesh2d.mtx "$root/packages/"
 cp -r tests/consumer/core "$root/core"
+rm -rf "$root/consumer"
+cp -r tests/consumer "$root/consumer"
 mount -t proc proc "$root/proc"
 trap 'umount "$root/proc"' EXIT
 within() { chroot "$root" /usr/bin/env DEBIAN_FRONTEND=noninteractive "$@"; }
 within apt-get -q update
+within bash -c "apt-get -qy purge matapprox 'libmatapprox*' && apt-get -qy autoremove" >/dev/null 2>&1 || true
 within bash -c "apt-get -qy install --no-install-recommends g++ cmake make /packages/libmatapprox-core-dev_*.deb" | tail -n 3
 for unwanted in libhdf5-dev libmatio-dev libpng-dev nlohmann-json3-dev; do
   if within dpkg-query -s "$unwanted" >/dev/null 2>&1; then
@@ -28,6 +32,12 @@ for unwanted in libhdf5-dev libmatio-dev libpng-dev nlohmann-json3-dev; do
   fi
 done
 within bash -c "cmake -S /core -B /core/build -DCMAKE_BUILD_TYPE=Release && cmake --build /core/build && /core/build/core_consumer"
+if within bash -c "mkdir -p /all && cd /all && printf 'cmake_minimum_required(VERSION 3.25)\nproject(all CXX)\nfind_package(matapprox REQUIRED)\n' >CMakeLists.txt && cmake -B /all/build" >/dev/null 2>&1; then
+  echo "packages: find_package without COMPONENTS found what is not installed" >&2
+  exit 1
+fi
+within bash -c "apt-get -qy install --no-install-recommends /packages/libmatapprox-dev_*.deb" | tail -n 3
+within bash -c "cmake -S /consumer -B /consumer/build -DCMAKE_BUILD_TYPE=Release && cmake --build /consumer/build --target consumer && /consumer/build/consumer /packages/mesh2d.mtx /packages/mesh2d.h5"
 within bash -c "apt-get -qy install --no-install-recommends /packages/matapprox_*.deb" | tail -n 3
 within matapprox compare /packages/mesh2d.mtx
 within test -s /usr/share/man/man1/matapprox.1 || within test -s /usr/share/man/man1/matapprox.1.gz

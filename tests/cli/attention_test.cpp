@@ -76,7 +76,7 @@ TEST(CliAttention, TrainEvaluateMapCompare) {
   const std::string folder = temporary_dir();
   const std::string model = folder + "/adding.h5";
   const json trained = run_attention(small_run(model, {"--quiet", "--json", "-"})).json();
-  EXPECT_EQ(trained["schema_version"], 1);
+  EXPECT_EQ(trained["schema_version"], 2);
   EXPECT_EQ(trained["task"]["name"], "adding");
   EXPECT_EQ(trained["task"]["options"]["length"], "16");
   EXPECT_EQ(trained["model"]["options"]["attention"], "psf");

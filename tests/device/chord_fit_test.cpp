@@ -52,13 +52,13 @@ struct FitProblem {
   }
 };
 
-TEST(DeviceChordFit, EqualsTheCpusKernels) {
+TEST(DeviceChordFit, EqualsTheKernelsOfTheCpu) {
   std::vector<Index> all(kFitOrder);
   std::iota(all.begin(), all.end(), Index{0});
   for (const bool whole : {false, true}) FitProblem().expect_equal(all, Index{1} << 30, whole);
 }
 
-TEST(DeviceChordFit, OfTheSymmetricPartEqualsTheCpusKernels) {
+TEST(DeviceChordFit, OfTheSymmetricPartEqualsTheKernelsOfTheCpu) {
   for (const ChordPattern& pattern : {chord_alternating_pattern(kFitOrder),
                                       chord_mixed_radix_pattern(kFitOrder, 36),
                                       ChordPattern{kFitOrder, {{0, 1, 5}}}}) {

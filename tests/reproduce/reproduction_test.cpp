@@ -232,7 +232,7 @@ std::size_t count_of(const std::string& text, const std::string& word) {
 TEST(Reproduction, DocumentsAreWellFormed) {
   const Reproduction result = reproduce(quick_options(paper_folder()));
   const nlohmann::json json = nlohmann::json::parse(reproduction_json(result));
-  EXPECT_EQ(json["schema_version"], 1);
+  EXPECT_EQ(json["schema_version"], 2);
   EXPECT_EQ(json["table"], "table1");
   ASSERT_EQ(json["rows"].size(), 3U);
   for (const char* key : {"name",

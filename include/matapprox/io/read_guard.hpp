@@ -13,14 +13,17 @@ struct TrialRead {
   double seconds = 0;          ///< it may take; 0: by the size of the file
 };
 
-/// Runs trial.read where a crash does no harm, such as in a child process. Returns if it came
-/// through, and throws what it threw, or FileError for a crash.
+/// Runs trial.read where a crash does no harm: in a forked child, on one thread, or, to watch only,
+/// here. Returns if it came through, and throws what it threw, or FileError for a crash. It must
+/// run it: one reader takes what it left in memory that parent and child share. `trial` lives until
+/// the guard returns.
 using ReadGuard = std::function<void(const TrialRead& trial)>;
 
 /// Every reader of HDF5, MATLAB, PNG and JPEG files calls `guard` first and then reads the file
-/// itself. Without one, which is how a process begins, they check sizes and structure and read:
-/// then a file that was made to crash an old libhdf5, libmatio, libpng or libjpeg does. The
-/// command line programs set one that forks. Not while another thread reads.
+/// itself, except the panels of an Hdf5Operator, whose metadata alone are tried. Without one, which
+/// is how a process begins, they check sizes and structure and read: then a file that was made to
+/// crash an old libhdf5, libmatio, libpng or libjpeg does. The command line programs set one that
+/// forks. Not while another thread reads.
 void set_read_guard(ReadGuard guard);
 
 /// Runs `action` while no other thread of this process is inside libhdf5: a guard forks in it, for

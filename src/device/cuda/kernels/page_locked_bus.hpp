@@ -45,7 +45,7 @@ class PageLockedBus {
     void make() {
       const cudaError_t error =
           cudaMallocHost(reinterpret_cast<void**>(&memory), static_cast<std::size_t>(bytes()));
-      // Not the GPU is full.
+      // It is the host's memory that is full, not the GPU's.
       if (error == cudaErrorMemoryAllocation) {
         cudaGetLastError();
         throw DeviceError("page-locked memory of the host, of which there is too little",
