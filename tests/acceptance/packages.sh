@@ -21,7 +21,9 @@ rm -rf "$root/consumer"
 cp -r tests/consumer "$root/consumer"
 mount -t proc proc "$root/proc"
 trap 'umount "$root/proc"' EXIT
-within() { chroot "$root" /usr/bin/env DEBIAN_FRONTEND=noninteractive "$@"; }
+within() {
+  chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "$@"
+}
 within apt-get -q update
 within bash -c "apt-get -qy purge matapprox 'libmatapprox*' && apt-get -qy autoremove" >/dev/null 2>&1 || true
 within bash -c "apt-get -qy install --no-install-recommends g++ cmake make /packages/libmatapprox-core-dev_*.deb" | tail -n 3
