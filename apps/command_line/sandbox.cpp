@@ -252,4 +252,8 @@ void sandboxed_read(const TrialRead& trial, const SandboxLimits& limits) {
   rethrow(path, library, outcome.report);
 }
 
+void read_in_sandbox() {
+  set_read_guard([](const TrialRead& trial) { sandboxed_read(trial); });
+}
+
 }  // namespace matapprox::app

@@ -21,4 +21,7 @@ struct SandboxLimits {
 /// shadow memory would not fit. Throws NotAvailable if there can be no other process.
 void sandboxed_read(const TrialRead& trial, const SandboxLimits& limits = {});
 
+/// Makes it the guard of this process. Not while another thread reads.
+void read_in_sandbox();
+
 }  // namespace matapprox::app

@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
     // `attention` is here for --help alone: another program parses what comes after it.
     if (line.named_command(argc, argv) == "attention") app::start_attention_program("attention");
     configure_blas();
-    set_read_guard([](const TrialRead& trial) { app::sandboxed_read(trial); });
+    app::read_in_sandbox();
     return line.run(argc, argv);
   });
 }

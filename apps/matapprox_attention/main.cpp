@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
   using namespace matapprox;
   return app::run_process(argv, [&] {
     configure_blas();
-    set_read_guard([](const TrialRead& trial) { app::sandboxed_read(trial); });
+    app::read_in_sandbox();
     app::keep_invocation(argc, argv);
     app::CommandLine line(
         "matapprox",

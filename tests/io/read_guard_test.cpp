@@ -22,9 +22,7 @@ namespace {
 class GuardScope {
  public:
   explicit GuardScope(ReadGuard guard) { set_read_guard(std::move(guard)); }
-  ~GuardScope() {
-    set_read_guard([](const TrialRead& trial) { app::sandboxed_read(trial); });
-  }
+  ~GuardScope() { app::read_in_sandbox(); }
   GuardScope(const GuardScope&) = delete;
   GuardScope& operator=(const GuardScope&) = delete;
 };

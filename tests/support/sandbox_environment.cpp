@@ -8,9 +8,7 @@ namespace {
 /// The tests read as the programs do: some of their files are made to crash libraries.
 class SandboxEnvironment final : public testing::Environment {
  public:
-  void SetUp() override {
-    set_read_guard([](const TrialRead& trial) { app::sandboxed_read(trial); });
-  }
+  void SetUp() override { app::read_in_sandbox(); }
 };
 
 [[maybe_unused]] const testing::Environment* const kEnvironment =
