@@ -312,6 +312,40 @@ std::optional<Option> Command::find_option(const std::string& name) const {
   return Option(option);
 }
 
+std::string present_option(const std::string& text, const std::string& where) {
+  const bool is_flag = text.starts_with("--");
+  std::string name = text.substr(is_flag ? 2 : 0);
+  std::replace(name.begin(), name.end(), '-', '_');
+  std::string now = present_name(name);
+  if (now == name) return text;
+  if (is_flag) {
+    std::replace(now.begin(), now.end(), '_', '-');
+    now.insert(0, "--");
+  }
+  write_stderr(fmt::format(
+      "matapprox: {}{}{} is now called {}; the old name will be refused by the next version\n",
+      where,
+      where.empty() ? "" : ": ",
+      text,
+      now));
+  return now;
+}
+
+namespace {
+
+/// The arguments, with the present names of options.
+std::vector<std::string> present_arguments(int argc, const char* const* argv) {
+  std::vector<std::string> arguments(argv, argv + argc);
+  for (std::size_t i = 1; i < arguments.size() && arguments[i] != "--"; ++i) {
+    const std::size_t end = std::min(arguments[i].find('='), arguments[i].size());
+    if (arguments[i].starts_with("--"))
+      arguments[i].replace(0, end, present_option(arguments[i].substr(0, end), {}));
+  }
+  return arguments;
+}
+
+}  // namespace
+
 struct CommandLine::Parser {
   CLI::App app;
   Action chosen;
@@ -349,7 +383,10 @@ int CommandLine::run(int argc, const char* const* argv) {
   if (const std::string message = misspelt_command(app, argv[1]); !message.empty())
     return complain(message, "");
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> arguments = present_arguments(argc, argv);
+    std::reverse(arguments.begin(), arguments.end());  // the order that CLI11 takes
+    arguments.pop_back();                              // the program's name
+    app.parse(arguments);
   } catch (const CLI::Success& success) {  // --help, --version
     std::ostringstream text;
     app.exit(success, text, text);

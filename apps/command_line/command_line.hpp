@@ -113,6 +113,10 @@ class CommandLine {
   std::unique_ptr<Parser> parser_;
 };
 
+/// `text`, an option ("--rank") or its name in a file, as it is called now. Where it had to be
+/// replaced, a note on stderr says so, which begins with `where` if that is not empty.
+std::string present_option(const std::string& text, const std::string& where);
+
 /// One line `option = value` of a file, or `option = [value, ...]`.
 struct ConfigLine {
   std::string name;

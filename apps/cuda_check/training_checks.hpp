@@ -134,7 +134,7 @@ void check_gradients(Checker<Queue>& check) {
     model.pool = TokenPool::kMean;
     check_gradient(check, model, true, "tokens, mean, N = " + std::to_string(length));
     model.learned_positions = false;
-    model.waves = test_numbers<double>(length * model.width, 23);
+    model.position_encoding = test_numbers<double>(length * model.width, 23);
     model.loss = SampleLoss::kBinaryCrossEntropy;
     model.pool = TokenPool::kCls;
     check_gradient(check, model, false, "tokens, first row, N = " + std::to_string(length));

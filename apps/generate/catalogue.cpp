@@ -57,7 +57,7 @@ void Catalogue::add(const About& about, const Matrix& A) {
   write_matrix_market(path_of(entries_.back().file), A);
 }
 
-void Catalogue::add_picture(const About& about, const Matrix& grey) {
+void Catalogue::add_image(const About& about, const Matrix& grey) {
   enter(about, ".png", "matrix", grey.rows(), count_nonzeros(grey));
   write_png(path_of(entries_.back().file), grey);
 }

@@ -34,7 +34,7 @@ class Catalogue {
 
   void add(const About& about, const SparseMatrix& A);
   void add(const About& about, const Matrix& A);
-  void add_picture(const About& about, const Matrix& grey);
+  void add_image(const About& about, const Matrix& grey);
   /// Rows of a table, to be loaded as `load_as`; `order` is that of the matrix so defined, which
   /// has no zero entry.
   void add_table(const About& about, const Matrix& rows, const std::string& load_as, Index order);

@@ -8,7 +8,7 @@
 
 #include "catalogue.hpp"
 #include "dense_matrices.hpp"
-#include "pictures.hpp"
+#include "images.hpp"
 #include "sparse_matrices.hpp"
 
 namespace {
@@ -101,17 +101,17 @@ void add_statistics(generate::Catalogue& catalogue) {
                 generate::gaussian_kernel(points.topRows(150), 2));
 }
 
-void add_pictures(generate::Catalogue& catalogue) {
-  catalogue.add_picture({"chessboard",
-                         "image",
-                         "8 x 8 squares",
-                         "rank 2: SVD; Nystrom and CUR are exact; chord is not"},
-                        generate::chessboard(256, 8));
-  catalogue.add_picture({"scene",
-                         "image",
-                         "rendered: sharp edges; shading; bricks; rough grass",
-                         "good: SVD; slow decay after the first few singular values"},
-                        generate::scene(256, 81));
+void add_images(generate::Catalogue& catalogue) {
+  catalogue.add_image({"chessboard",
+                       "image",
+                       "8 x 8 squares",
+                       "rank 2: SVD; Nystrom and CUR are exact; chord is not"},
+                      generate::chessboard(256, 8));
+  catalogue.add_image({"scene",
+                       "image",
+                       "rendered: sharp edges; shading; bricks; rough grass",
+                       "good: SVD; slow decay after the first few singular values"},
+                      generate::scene(256, 81));
 }
 
 }  // namespace
@@ -127,7 +127,7 @@ int main(int count, char** arguments) {
     add_meshes_and_graphs(catalogue);
     add_dense(catalogue);
     add_statistics(catalogue);
-    add_pictures(catalogue);
+    add_images(catalogue);
     catalogue.write_index();
   } catch (const std::exception& error) {
     std::cerr << "matapprox-generate: " << error.what() << '\n';

@@ -3,11 +3,11 @@
 namespace matapprox::app {
 namespace {
 
-std::vector<OwnedFlags::Owner> all_methods() {
-  std::vector<OwnedFlags::Owner> owners;
+std::vector<GroupedFlags::Group> all_methods() {
+  std::vector<GroupedFlags::Group> groups;
   for (const Method& method : methods())
-    owners.push_back({std::string(method.name), method.options()});
-  return owners;
+    groups.push_back({std::string(method.name), method.options()});
+  return groups;
 }
 
 }  // namespace
@@ -19,7 +19,7 @@ void MethodOptions::add(const Command& command) {
       .required()
       .type_name("METHOD");
   // Every subcommand has these by itself.
-  flags_.add(command, "Options of the methods", "method", {"rank", "budget", "seed"});
+  flags_.add(command, "methods", "method", {"rank", "budget", "seed"});
 }
 
 NamedOptions MethodOptions::given(const Method& method) const {

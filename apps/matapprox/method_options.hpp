@@ -1,6 +1,6 @@
 #pragma once
 
-#include "command_line/owned_flags.hpp"
+#include "command_line/grouped_flags.hpp"
 #include "matapprox/methods/registry.hpp"
 
 namespace matapprox::app {
@@ -17,7 +17,7 @@ class MethodOptions {
 
  private:
   std::string name_;
-  OwnedFlags flags_;
+  GroupedFlags flags_;
 };
 
 }  // namespace matapprox::app

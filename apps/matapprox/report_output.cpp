@@ -18,7 +18,7 @@ std::string plot_path(const std::string& folder, const std::string& name) {
   return (fs::path(folder) / name).string();
 }
 
-bool is_picture_file(const std::string& path) {
+bool is_image_file(const std::string& path) {
   std::string extension = fs::path(path).extension().string();
   std::transform(extension.begin(), extension.end(), extension.begin(), [](unsigned char c) {
     return static_cast<char>(std::tolower(c));
@@ -31,11 +31,10 @@ bool is_picture_file(const std::string& path) {
 
 void ReportOutput::add(const Command& command) {
   constexpr const char* kGroup = "Report";
-  command
-      .add_option("--report", page_, "Write a page with charts and pictures, to open in a browser")
+  command.add_option("--report", page_, "Write a page with charts and images, to open in a browser")
       .group(kGroup)
       .type_name("FILE.html");
-  command.add_option("--plots", plots_, "Write its charts and pictures as .svg and .png files here")
+  command.add_option("--plots", plots_, "Write its charts and images as .svg and .png files here")
       .group(kGroup)
       .type_name("DIR");
   sweep_option_ =
@@ -65,7 +64,7 @@ ReportOptions ReportOutput::options(const Provenance& provenance) const {
   ReportOptions options;
   options.page = !page_.empty();
   options.plots = !plots_.empty();
-  options.is_image = is_picture_file(provenance.path);
+  options.is_image = is_image_file(provenance.path);
   options.kind = provenance.kind;
   options.command = invocation();
   options.sweep_seconds = sweep_seconds_;

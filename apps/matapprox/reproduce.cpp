@@ -291,7 +291,7 @@ void add_reproduce_outputs(const Command& sub, ReproduceCommand& command) {
   add("--latex", command.latex, "Also write the tables as LaTeX; or -");
   sub.add_option("--report",
                  command.report,
-                 "Write a page with charts, pictures and tables, to open in a browser")
+                 "Write a page with charts, images and tables, to open in a browser")
       .type_name("FILE.html")
       .group(kGroup);
   sub.add_option("--plots", command.plots, "Write its charts as .svg and .png files here")
@@ -345,7 +345,7 @@ void add_reproduce(const Command& program) {
       "  matapprox reproduce table1\n"
       "  matapprox reproduce table1 --matrices matrices/paper --rows strike,network --effort "
       "fast\n"
-      "  matapprox reproduce figure4 -o pictures --json figure4.json");
+      "  matapprox reproduce figure4 -o images --json figure4.json");
   sub.action([command] { return run_reproduce(*command); });
 }
 

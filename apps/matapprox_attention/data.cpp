@@ -54,7 +54,7 @@ int run_import(const ImportCommand& command) {
 
 struct ShowCommand {
   std::string task;
-  OwnedFlags flags;
+  GroupedFlags flags;
   Index samples = 1;
   CommonOptions common;
   ShowCommand();
@@ -129,7 +129,7 @@ void add_show(const Command& data) {
       .type_name("TASK");
   sub.add_option("--samples", command->samples, "How many [1]").range(1).type_name("");
   command->common.add(sub, true);
-  command->flags.add(sub, "Options of the tasks", "task", {"seed"});
+  command->flags.add(sub, "tasks", "task", {"seed"});
   sub.footer("Examples:\n  matapprox attention data show adding --length 16 --samples 3");
   sub.action([command] { return run_show(*command); });
 }

@@ -52,7 +52,7 @@ int run_evaluate(const EvaluateCommand& command) {
   const RunReport report{saved,
                          split,
                          trainer.evaluate(saved.state.best, split, command.samples),
-                         task->floors(split, command.samples),
+                         task->baselines(split, command.samples),
                          seed};
   report::Json json = report::document_head(saved.seed, threads());
   add_to(json, report);

@@ -63,9 +63,9 @@ std::string title(const MapCommand& command, const training::SavedModel& saved) 
       "{}, {}, test sample {}", saved.model.options.attention, which, command.sample);
 }
 
-void write_picture(const std::string& path, const LinearOperator& E, const std::string& text) {
-  const report::PicturePlan plan = report::picture_plan(E.rows(), E.cols(), false);
-  const Matrix cells = report::picture_cells(E, plan);
+void write_image(const std::string& path, const LinearOperator& E, const std::string& text) {
+  const report::ImagePlan plan = report::image_plan(E.rows(), E.cols(), false);
+  const Matrix cells = report::image_cells(E, plan);
   const bool rising = cells.minCoeff() >= 0;
   const report::ColourScale scale = report::symmetric_scale(
       {&cells}, rising ? report::ColourMap::kRising : report::ColourMap::kDiverging);
@@ -73,9 +73,7 @@ void write_picture(const std::string& path, const LinearOperator& E, const std::
   write_text(path, path.ends_with(".svg") ? files.svg : files.png);
 }
 
-bool is_picture(const std::string& path) {
-  return path.ends_with(".png") || path.ends_with(".svg");
-}
+bool is_image(const std::string& path) { return path.ends_with(".png") || path.ends_with(".svg"); }
 
 report::Json map_json(const MapCommand& command,
                       const training::SavedModel& saved,
@@ -98,9 +96,9 @@ void write_map(const MapCommand& command, const training::SavedModel& saved) {
   check_number(*task, command.sample);
   const training::AttentionOnSample attention = attention_of(saved, *task, command.sample);
   const auto E = chosen_matrix(command, attention);
-  if (is_picture(command.output)) {
-    require(command.rows.empty(), "--rows are for files of numbers, not for a picture");
-    write_picture(command.output, *E, title(command, saved));
+  if (is_image(command.output)) {
+    require(command.rows.empty(), "--rows are for files of numbers, not for an image");
+    write_image(command.output, *E, title(command, saved));
   } else if (!command.rows.empty()) {
     write_block(command.output, E->rows_at(command.rows).transpose());
   } else {
@@ -152,7 +150,7 @@ void write_correlations(const MapCommand& command, const training::SavedModel& s
                   values.back()));
 }
 
-/// Throws InvalidArgument for an option that what is asked for does not look at.
+/// Throws InvalidArgument for an option that does not matter to what is asked for.
 void check_effect(const MapCommand& command) {
   const auto refuse = [&](const std::vector<const char*>& flags, const char* why) {
     for (const char* flag : flags)
@@ -170,7 +168,7 @@ int run_map(const MapCommand& command) {
           "give -o, a file for the map, or --correlate, another model");
   check_effect(command);
   if (!command.output.empty()) {
-    if (!is_picture(command.output)) check_block_format(command.output);
+    if (!is_image(command.output)) check_block_format(command.output);
     require(command.output != "-" || !command.json.replaces_text(),
             "-o - and --json - exclude each other");
   }
@@ -198,7 +196,7 @@ void add_attention_map(const Command& attention) {
       .type_name("MODEL.h5");
   sub.add_option("-o,--output",
                  command->output,
-                 "A picture (.png, .svg), or numbers (.npy, .mtx, .csv, .h5; - prints CSV)")
+                 "An image (.png, .svg), or numbers (.npy, .mtx, .csv, .h5; - prints CSV)")
       .type_name("FILE");
   sub.add_option("--sample", command->sample, "Which test sample [0]").range(0).type_name("");
   sub.add_option("--layer", command->layer, "Which layer, from 0 [0]").range(0).type_name("");

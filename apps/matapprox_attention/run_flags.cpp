@@ -10,11 +10,11 @@
 namespace matapprox::app {
 namespace {
 
-std::vector<OwnedFlags::Owner> all_mechanisms() {
-  std::vector<OwnedFlags::Owner> owners;
+std::vector<GroupedFlags::Group> all_mechanisms() {
+  std::vector<GroupedFlags::Group> groups;
   for (const attention::Mechanism& mechanism : attention::mechanisms())
-    owners.push_back({std::string(mechanism.name), mechanism.options()});
-  return owners;
+    groups.push_back({std::string(mechanism.name), mechanism.options()});
+  return groups;
 }
 
 /// All options with their values: the defaults, where nothing else was given.
@@ -34,11 +34,11 @@ NamedOptions complete(const std::vector<OptionText>& defaults, const NamedOption
   return all;
 }
 
-std::vector<OptionText> options_of(const std::vector<OwnedFlags::Owner>& owners,
+std::vector<OptionText> options_of(const std::vector<GroupedFlags::Group>& groups,
                                    const std::string& name) {
   const auto found = std::find_if(
-      owners.begin(), owners.end(), [&](const auto& owner) { return owner.name == name; });
-  return found == owners.end() ? std::vector<OptionText>{} : found->options;
+      groups.begin(), groups.end(), [&](const auto& group) { return group.name == name; });
+  return found == groups.end() ? std::vector<OptionText>{} : found->options;
 }
 
 template <class Options>
@@ -49,11 +49,11 @@ void add_flags(const Command& command, const std::string& group, NamedFlags& fla
 
 }  // namespace
 
-std::vector<OwnedFlags::Owner> all_tasks() {
-  std::vector<OwnedFlags::Owner> owners;
+std::vector<GroupedFlags::Group> all_tasks() {
+  std::vector<GroupedFlags::Group> groups;
   for (const tasks::TaskEntry& task : tasks::task_entries())
-    owners.push_back({std::string(task.name), task.options()});
-  return owners;
+    groups.push_back({std::string(task.name), task.options()});
+  return groups;
 }
 
 RunFlags::RunFlags() : task_flags_(all_tasks()), mechanism_flags_(all_mechanisms()) {}
@@ -67,8 +67,8 @@ void RunFlags::add(const Command& command) {
       .type_name("FILE.toml");
   add_flags<training::ModelOptions>(command, "The model", model_flags_);
   add_flags<training::TrainingOptions>(command, "Training", training_flags_);
-  mechanism_flags_.add(command, "Options of the mechanisms", "attention", {"seed"});
-  task_flags_.add(command, "Options of the tasks", "task", {"seed"});
+  mechanism_flags_.add(command, "mechanisms", "attention", {"seed"});
+  task_flags_.add(command, "tasks", "task", {"seed"});
 }
 
 void RunFlags::read_config() {
@@ -82,7 +82,8 @@ void RunFlags::read_config() {
     known.push_back(option.single_name());
     if (option.count() > 0) given.push_back(option);
   }
-  for (const ConfigLine& line : read_config_file(config_)) take(line, known, given);
+  for (const ConfigLine& line : read_config_file(config_))
+    take({present_option(line.name, config_), line.values}, known, given);
 }
 
 /// Where the command line names the mechanism, what a file says of another one's options is not

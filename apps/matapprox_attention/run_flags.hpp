@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "command_line/owned_flags.hpp"
+#include "command_line/grouped_flags.hpp"
 #include "matapprox/training/model_file.hpp"
 
 namespace matapprox::app {
@@ -39,14 +39,14 @@ class RunFlags {
   std::string mechanism_given_;  ///< on the command line
   std::string config_;
   std::string task_;
-  OwnedFlags task_flags_;
-  OwnedFlags mechanism_flags_;
+  GroupedFlags task_flags_;
+  GroupedFlags mechanism_flags_;
   NamedFlags model_flags_;
   NamedFlags training_flags_;
 };
 
 /// The tasks with their options.
-std::vector<OwnedFlags::Owner> all_tasks();
+std::vector<GroupedFlags::Group> all_tasks();
 
 /// The task of a saved model; with `seed` other data of the same kind.
 std::unique_ptr<tasks::Task> task_of(const training::SavedModel& saved, std::uint64_t seed);

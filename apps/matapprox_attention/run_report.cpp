@@ -19,14 +19,15 @@ report::Json options_json(const NamedOptions& options) {
   return json;
 }
 
-std::string floor_text(const tasks::Floor& floor) {
-  return fmt::format("  {:6.2f} %  {}{}\n",
-                     100 * floor.error,
-                     floor.name,
-                     floor.samples == 0 ? " (exact)" : fmt::format(" ({} samples)", floor.samples));
+std::string baseline_text(const tasks::Baseline& baseline) {
+  return fmt::format(
+      "  {:6.2f} %  {}{}\n",
+      100 * baseline.error,
+      baseline.name,
+      baseline.samples == 0 ? " (exact)" : fmt::format(" ({} samples)", baseline.samples));
 }
 
-/// Of the parameters that count: the best ones, or the last ones before the first look.
+/// Of the parameters that count: the best ones, or the last ones before the first validation.
 Index step_of(const training::TrainingState& state) {
   return state.best_step < 0 ? state.optimizer.step : state.best_step;
 }
@@ -86,7 +87,7 @@ std::string report_text(const RunReport& report) {
                       100 * e.error_high,
                       e.loss);
   text += "error of predictors that need no attention\n";
-  for (const tasks::Floor& floor : report.floors) text += floor_text(floor);
+  for (const tasks::Baseline& baseline : report.baselines) text += baseline_text(baseline);
   return text;
 }
 
@@ -131,10 +132,10 @@ void add_to(report::Json& json, const RunReport& report) {
                     {"error", e.error},
                     {"error_interval", {e.error_low, e.error_high}},
                     {"loss", report::number_or_null(e.loss)}};
-  json["floors"] = report::Json::array();
-  for (const tasks::Floor& floor : report.floors) {
-    json["floors"].push_back(
-        {{"name", floor.name}, {"error", floor.error}, {"samples", floor.samples}});
+  json["baselines"] = report::Json::array();
+  for (const tasks::Baseline& baseline : report.baselines) {
+    json["baselines"].push_back(
+        {{"name", baseline.name}, {"error", baseline.error}, {"samples", baseline.samples}});
   }
 }
 

@@ -15,17 +15,17 @@ std::string description_text(const training::SavedModel& saved);
 /// Adds task, model, training and history to a document.
 void add_model(report::Json& json, const training::SavedModel& saved);
 
-/// What is said of a model after an evaluation, beside the floors of its task.
+/// What is said of a model after an evaluation, beside the baselines of its task.
 struct RunReport {
   const training::SavedModel& saved;
   tasks::Split split;
   training::Evaluation evaluation;
-  std::vector<tasks::Floor> floors;
+  std::vector<tasks::Baseline> baselines;
   std::uint64_t data_seed;
 };
 
 std::string report_text(const RunReport& report);
-/// The same and result and floors.
+/// The same and result and baselines.
 void add_to(report::Json& json, const RunReport& report);
 
 /// Loss and error against steps, as an SVG or PNG by the name of the file. Throws InvalidArgument

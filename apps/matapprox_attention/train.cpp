@@ -33,7 +33,7 @@ struct TrainCommand {
   std::string chart;
   std::string start_from;
   bool resume = false;
-  bool control = false;
+  bool tokenwise_baseline = false;
   Index test_samples = 5000;
   double checkpoint_seconds = 60;
   double max_seconds = std::numeric_limits<double>::infinity();
@@ -153,9 +153,9 @@ training::TrainingEnd train(const TrainCommand& command,
 
 /// The error of the same run with a mechanism that mixes nothing: what embedding, feed-forward
 /// layers and head do alone. Nothing if it was interrupted.
-std::optional<tasks::Floor> control_floor(const TrainCommand& command,
-                                          const training::SavedModel& saved,
-                                          const tasks::Task& task) {
+std::optional<tasks::Baseline> tokenwise_baseline(const TrainCommand& command,
+                                                  const training::SavedModel& saved,
+                                                  const tasks::Task& task) {
   training::ModelDescription description = saved.model;
   description.options.attention = "tokenwise";
   description.attention_options.clear();
@@ -169,17 +169,17 @@ std::optional<tasks::Floor> control_floor(const TrainCommand& command,
   control.stop = &catch_interrupts();
   control.max_seconds = command.max_seconds;
   control.progress = [&](const training::TrainingState& now) {
-    line.show([&] { return "control: " + progress_text(now, options.steps, 0, 0); });
+    line.show([&] { return "tokenwise baseline: " + progress_text(now, options.steps, 0, 0); });
   };
   if (trainer.run(state, saved.seed, control) == training::TrainingEnd::kInterrupted) {
     line.clear();
-    note(command.common.quiet(), "interrupted: the result is without its control");
+    note(command.common.quiet(), "interrupted: the result is without its tokenwise baseline");
     return std::nullopt;
   }
   if (state.best_step < 0) state.best = state.parameters;
   const training::Evaluation e =
       trainer.evaluate(state.best, tasks::Split::kTest, command.test_samples);
-  return tasks::Floor{
+  return tasks::Baseline{
       fmt::format("the same with attention tokenwise, {} steps", state.optimizer.step),
       e.error,
       e.samples};
@@ -218,10 +218,11 @@ void write_report(const TrainCommand& command,
   RunReport report{saved,
                    tasks::Split::kTest,
                    trainer.evaluate(saved.state.best, tasks::Split::kTest, command.test_samples),
-                   task.floors(tasks::Split::kTest, command.test_samples),
+                   task.baselines(tasks::Split::kTest, command.test_samples),
                    saved.seed};
-  if (command.control) {
-    if (const auto floor = control_floor(command, saved, task)) report.floors.push_back(*floor);
+  if (command.tokenwise_baseline) {
+    if (const auto baseline = tokenwise_baseline(command, saved, task))
+      report.baselines.push_back(*baseline);
   }
   report::Json json = report::document_head(saved.seed, threads());
   add_to(json, report);
@@ -255,7 +256,7 @@ int run_train(TrainCommand& command) {
   if (const std::string remark = model.attention(0).remark(); !remark.empty())
     note(command.common.quiet(), fmt::format("{}: {}", saved.model.options.attention, remark));
   const training::TrainingEnd end = train(command, trainer, options, saved);
-  // Without a look there is no best point yet: the last one is as good as it gets.
+  // Without a validation there is no best point yet: the last one is as good as it gets.
   if (saved.state.best_step < 0) saved.state.best = saved.state.parameters;
   training::save_model(command.output, saved);
 
@@ -282,15 +283,15 @@ void add_attention_train(const Command& attention) {
       .type_name("MODEL.h5|FILE.safetensors");
   sub.add_option("--checkpoint-seconds",
                  command->checkpoint_seconds,
-                 "Besides after each look at the validation data, save this often [60]")
+                 "Besides after each validation, save this often [60]")
       .type_name("");
   sub.add_option("--max-seconds", command->max_seconds, "Stop after this time; --resume goes on")
       .type_name("");
   sub.add_option("--test-samples", command->test_samples, "Samples of the test at the end [5000]")
       .range(1)
       .type_name("");
-  sub.add_flag("--control",
-               command->control,
+  sub.add_flag("--tokenwise-baseline",
+               command->tokenwise_baseline,
                "Train the same model with tokenwise in the place of its mechanism as well: what no "
                "mixing reaches");
   sub.add_option("--chart", command->chart, "Draw loss and error against steps")

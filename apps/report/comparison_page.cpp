@@ -251,30 +251,29 @@ std::string error_line(const ComparisonRow& row) {
   return "relative error " + spoken_error(*row.measurement);
 }
 
-PictureItem picture_item(const Matrix& cells,
-                         const ColourScale& scale,
-                         const std::string& label,
-                         const std::string& alt) {
+ImageItem image_item(const Matrix& cells,
+                     const ColourScale& scale,
+                     const std::string& label,
+                     const std::string& alt) {
   return {heat_map_png(cells, scale), label, alt, cells.cols(), cells.rows()};
 }
 
-std::string kind_of_picture(const PicturePlan& plan) {
+std::string kind_of_image(const ImagePlan& plan) {
   return plan.is_image ? "Grey image" : "Heat map";
 }
 
-PictureGroup matrix_group(const ComparisonContents& contents) {
+ImageGroup matrix_group(const ComparisonContents& contents) {
   const MatrixFacts& facts = contents.comparison.facts;
-  return {
-      "The matrix",
-      -1,
-      "",
-      {picture_item(contents.picture,
-                    contents.scales.matrix,
-                    fmt::format("A, {} × {}", facts.rows, facts.cols),
-                    fmt::format("{} of the matrix", kind_of_picture(contents.records.plan())))}};
+  return {"The matrix",
+          -1,
+          "",
+          {image_item(contents.image,
+                      contents.scales.matrix,
+                      fmt::format("A, {} × {}", facts.rows, facts.cols),
+                      fmt::format("{} of the matrix", kind_of_image(contents.records.plan())))}};
 }
 
-PictureGroup fit_group(const ComparisonContents& contents, const FitRecord& record) {
+ImageGroup fit_group(const ComparisonContents& contents, const FitRecord& record) {
   const auto row = std::find_if(
       contents.comparison.rows.begin(),
       contents.comparison.rows.end(),
@@ -287,22 +286,22 @@ PictureGroup fit_group(const ComparisonContents& contents, const FitRecord& reco
       name,
       style_of(record.method),
       "",
-      {picture_item(record.cells,
-                    contents.scales.matrix,
-                    "approximation",
-                    fmt::format("{} of the approximation by {}: {}",
-                                kind_of_picture(contents.records.plan()),
-                                name,
-                                error)),
-       picture_item(record.residual,
-                    contents.scales.residual,
-                    clipped > 0.02 ? fmt::format("residual, {:.0f} % off the scale", 100 * clipped)
-                                   : "residual",
-                    fmt::format("Heat map of the residual of {}: {}", name, error))}};
+      {image_item(record.cells,
+                  contents.scales.matrix,
+                  "approximation",
+                  fmt::format("{} of the approximation by {}: {}",
+                              kind_of_image(contents.records.plan()),
+                              name,
+                              error)),
+       image_item(record.residual,
+                  contents.scales.residual,
+                  clipped > 0.02 ? fmt::format("residual, {:.0f} % off the scale", 100 * clipped)
+                                 : "residual",
+                  fmt::format("Heat map of the residual of {}: {}", name, error))}};
 }
 
 /// Scales that are not linear say so.
-std::string soft_text(const PictureScales& scales) {
+std::string soft_text(const ImageScales& scales) {
   std::vector<std::string> parts;
   if (scales.matrix.soft > 0)
     parts.push_back(three_digits(scales.matrix.soft) + " for the matrices");
@@ -317,7 +316,7 @@ std::string soft_text(const PictureScales& scales) {
 }
 
 std::string scale_caption(const ComparisonContents& contents) {
-  const PicturePlan& plan = contents.records.plan();
+  const ImagePlan& plan = contents.records.plan();
   std::string text =
       "A and the approximations share one scale, the residuals A − B one of their own.";
   const std::string cells = cells_text(plan, false);
@@ -326,7 +325,7 @@ std::string scale_caption(const ComparisonContents& contents) {
   if (!residual_cells.empty() && residual_cells != cells)
     text += fmt::format(" Of the residuals, {}.", residual_cells);
   text += soft_text(contents.scales);
-  const double clipped = clipped_share(contents.picture, contents.scales.matrix);
+  const double clipped = clipped_share(contents.image, contents.scales.matrix);
   if (clipped > 0) {
     text += fmt::format(
         " The scale ends at the 99.5 % quantile of the non-zero |cells| of A; {:.2g} % of the "
@@ -337,16 +336,16 @@ std::string scale_caption(const ComparisonContents& contents) {
   return text;
 }
 
-Section picture_section(const ComparisonContents& contents) {
-  std::vector<PictureGroup> groups{matrix_group(contents)};
+Section image_section(const ComparisonContents& contents) {
+  std::vector<ImageGroup> groups{matrix_group(contents)};
   for (const FitRecord& record : contents.records.all())
     groups.push_back(fit_group(contents, record));
-  return {"pictures",
+  return {"images",
           "What each method keeps and loses",
           {paragraph(scale_caption(contents)),
            colour_bar(contents.scales.matrix, "matrix and approximations"),
            colour_bar(contents.scales.residual, "residuals"),
-           picture_gallery(groups)}};
+           image_gallery(groups)}};
 }
 
 Section table_section(const ComparisonContents& contents) {
@@ -389,10 +388,10 @@ Section repeat_section(const ComparisonContents& contents) {
 
 }  // namespace
 
-PictureScales picture_scales(const Comparison& comparison,
-                             const FitRecords& records,
-                             const Matrix& picture) {
-  const PicturePlan& plan = records.plan();
+ImageScales image_scales(const Comparison& comparison,
+                         const FitRecords& records,
+                         const Matrix& image) {
+  const ImagePlan& plan = records.plan();
   std::vector<const Matrix*> residuals;
   std::vector<const Matrix*> all;
   for (const FitRecord& record : records.all()) {
@@ -403,8 +402,8 @@ PictureScales picture_scales(const Comparison& comparison,
     }
   }
   return {plan.is_image
-              ? grey_scale(picture)
-              : symmetric_scale({&picture},
+              ? grey_scale(image)
+              : symmetric_scale({&image},
                                 plan.cells == Cells::kAbsoluteMeans ? ColourMap::kRising
                                                                     : ColourMap::kDiverging),
           symmetric_scale(residuals.empty() ? all : residuals,
@@ -420,7 +419,7 @@ Page comparison_page(const ComparisonContents& contents) {
   page.findings = findings_of(contents.comparison);
   page.facts = matrix_facts(contents);
   page.sections = {storage_section(contents),
-                   picture_section(contents),
+                   image_section(contents),
                    spectrum_section(contents),
                    time_section(contents),
                    table_section(contents),

@@ -8,8 +8,8 @@
 
 namespace matapprox::report {
 
-/// Colour scales that all pictures of a report share.
-struct PictureScales {
+/// Colour scales that all images of a report share.
+struct ImageScales {
   ColourScale matrix;
   ColourScale residual;
 };
@@ -18,17 +18,17 @@ struct PictureScales {
 struct ComparisonContents {
   const Comparison& comparison;
   const FitRecords& records;
-  const Matrix& picture;  ///< of A
-  const PictureScales& scales;
+  const Matrix& image;  ///< of A
+  const ImageScales& scales;
   const Spectrum& spectrum;
   const StorageSweep& sweep;
   const ReportOptions& options;
 };
 
 /// Residuals that are larger than A itself do not set the scale of the others.
-PictureScales picture_scales(const Comparison& comparison,
-                             const FitRecords& records,
-                             const Matrix& picture);
+ImageScales image_scales(const Comparison& comparison,
+                         const FitRecords& records,
+                         const Matrix& image);
 
 Page comparison_page(const ComparisonContents& contents);
 

@@ -21,7 +21,7 @@ constexpr std::size_t kWidth = 100;
 
 struct Column {
   std::string_view title;
-  std::size_t least_width;
+  std::size_t min_width;
   bool left;
 };
 constexpr Column kColumns[] = {
@@ -87,7 +87,7 @@ Layout layout_of(const std::vector<std::vector<std::string>>& lines) {
   Layout layout;
   std::size_t total = 0;
   for (std::size_t c = 0; c < kColumnCount; ++c) {
-    std::size_t width = std::max(kColumns[c].least_width, kColumns[c].title.size());
+    std::size_t width = std::max(kColumns[c].min_width, kColumns[c].title.size());
     for (const auto& line : lines) width = std::max(width, line[c].size());
     layout.widths.push_back(width);
     total += width;

@@ -20,7 +20,7 @@ Vector singular_values_of(const Approximation& svd) {
 void FitRecords::add(const ComparisonRow& row, const RunResult& result) {
   const Approximation& B = result.approximation;
   records_.push_back(
-      {row.method, picture_cells(B, plan_), difference_cells(A_, B, plan_), B.summary.history});
+      {row.method, image_cells(B, plan_), difference_cells(A_, B, plan_), B.summary.history});
   if (B.summary.method != "truncated_svd") return;
   Vector values = singular_values_of(B);
   if (values.size() > singular_values_.size()) singular_values_ = std::move(values);

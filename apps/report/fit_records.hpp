@@ -11,8 +11,8 @@ namespace matapprox::report {
 /// What a report shows of a fit besides its row.
 struct FitRecord {
   std::string method;
-  Matrix cells;     ///< picture of the approximation
-  Matrix residual;  ///< picture of A less the approximation
+  Matrix cells;     ///< image of the approximation
+  Matrix residual;  ///< image of A less the approximation
   std::vector<HistoryPoint> history;
 };
 
@@ -20,19 +20,19 @@ struct FitRecord {
 class FitRecords {
  public:
   FitRecords(const LinearOperator& A, bool is_image)
-      : A_(A), plan_(picture_plan(A.rows(), A.cols(), is_image)) {}
+      : A_(A), plan_(image_plan(A.rows(), A.cols(), is_image)) {}
 
   void add(const ComparisonRow& row, const RunResult& result);
 
   const std::vector<FitRecord>& all() const { return records_; }
   const FitRecord* find(const std::string& method) const;
-  const PicturePlan& plan() const { return plan_; }
+  const ImagePlan& plan() const { return plan_; }
   /// Those of the truncated SVD of the most rank that ran; empty without one.
   const Vector& singular_values() const { return singular_values_; }
 
  private:
   const LinearOperator& A_;
-  PicturePlan plan_;
+  ImagePlan plan_;
   std::vector<FitRecord> records_;
   Vector singular_values_;
 };

@@ -91,7 +91,7 @@ std::vector<Index> sample_of(Index size, Index block) {
   return chosen;
 }
 
-Matrix sampled_cells(const LinearOperator& A, const PicturePlan& plan) {
+Matrix sampled_cells(const LinearOperator& A, const ImagePlan& plan) {
   const std::vector<Index> rows = sample_of(plan.rows, plan.block);
   const Matrix columns = A.columns_at(sample_of(plan.cols, plan.block));
   return columns(rows, Eigen::all);
@@ -112,7 +112,7 @@ double entries_in(Index cell, Index block, Index size) {
   return static_cast<double>(std::min(block, size - cell * block));
 }
 
-Matrix mean_cells(const LinearOperator& A, const PicturePlan& plan, bool absolute) {
+Matrix mean_cells(const LinearOperator& A, const ImagePlan& plan, bool absolute) {
   constexpr Index kPanel = 64;
   Matrix cells =
       Matrix::Zero(cells_along(plan.rows, plan.block), cells_along(plan.cols, plan.block));
@@ -127,7 +127,7 @@ Matrix mean_cells(const LinearOperator& A, const PicturePlan& plan, bool absolut
   return cells;
 }
 
-Matrix cells_of(const LinearOperator& A, const PicturePlan& plan, bool absolute) {
+Matrix cells_of(const LinearOperator& A, const ImagePlan& plan, bool absolute) {
   return plan.cells == Cells::kSampled ? sampled_cells(A, plan) : mean_cells(A, plan, absolute);
 }
 
@@ -147,7 +147,7 @@ double quantile(std::vector<double>& values, double share) {
   return *at;
 }
 
-/// As gnuplot reads it: the rows of the picture, one after the other.
+/// As gnuplot reads it: the rows of the image, one after the other.
 std::string row_bytes(const Matrix& cells) {
   std::string bytes(static_cast<std::size_t>(cells.size()) * sizeof(double), '\0');
   const Matrix transposed = cells.transpose();
@@ -157,27 +157,27 @@ std::string row_bytes(const Matrix& cells) {
 
 }  // namespace
 
-PicturePlan picture_plan(Index rows, Index cols, bool is_image) {
-  PicturePlan plan;
+ImagePlan image_plan(Index rows, Index cols, bool is_image) {
+  ImagePlan plan;
   plan.rows = rows;
   plan.cols = cols;
   plan.is_image = is_image;
-  plan.block = cells_along(std::max(rows, cols), kLargestPicture);
+  plan.block = cells_along(std::max(rows, cols), kLargestImage);
   if (plan.block == 1) return plan;
   const bool whole = static_cast<double>(rows) * static_cast<double>(cols) <= kLargestWhole;
   plan.cells = !whole ? Cells::kSampled : is_image ? Cells::kMeans : Cells::kAbsoluteMeans;
   return plan;
 }
 
-Matrix picture_cells(const LinearOperator& A, const PicturePlan& plan) {
+Matrix image_cells(const LinearOperator& A, const ImagePlan& plan) {
   return cells_of(A, plan, plan.cells == Cells::kAbsoluteMeans);
 }
 
-Matrix difference_cells(const LinearOperator& A, const LinearOperator& B, const PicturePlan& plan) {
+Matrix difference_cells(const LinearOperator& A, const LinearOperator& B, const ImagePlan& plan) {
   return cells_of(Difference(A, B), plan, plan.cells != Cells::kEntries);
 }
 
-std::string cells_text(const PicturePlan& plan, bool difference) {
+std::string cells_text(const ImagePlan& plan, bool difference) {
   const bool absolute = difference || plan.cells == Cells::kAbsoluteMeans;
   switch (plan.cells) {
     case Cells::kEntries:
@@ -191,9 +191,9 @@ std::string cells_text(const PicturePlan& plan, bool difference) {
   }
 }
 
-ColourScale symmetric_scale(const std::vector<const Matrix*>& pictures, ColourMap map) {
+ColourScale symmetric_scale(const std::vector<const Matrix*>& images, ColourMap map) {
   std::vector<double> sizes;
-  for (const Matrix* cells : pictures) {
+  for (const Matrix* cells : images) {
     for (Index k = 0; k < cells->size(); ++k) {
       const double size = std::abs(cells->data()[k]);
       if (size > 0 && std::isfinite(size)) sizes.push_back(size);
@@ -209,8 +209,8 @@ ColourScale symmetric_scale(const std::vector<const Matrix*>& pictures, ColourMa
           median < 0.1 * largest ? std::max(median, largest / 200) : 0};
 }
 
-ColourScale grey_scale(const Matrix& picture) {
-  const double largest = picture.size() == 0 ? 1.0 : picture.maxCoeff();
+ColourScale grey_scale(const Matrix& image) {
+  const double largest = image.size() == 0 ? 1.0 : image.maxCoeff();
   double white = 1;
   for (const double candidate : {255.0, 65535.0}) {
     if (white < largest) white = candidate;

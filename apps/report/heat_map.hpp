@@ -8,12 +8,12 @@
 
 namespace matapprox::report {
 
-// Matrices as pictures: reduced to at most kLargestPicture cells a side, one colour scale for all
+// Matrices as images: reduced to at most kLargestImage cells a side, one colour scale for all
 // that are to be compared.
 
-constexpr Index kLargestPicture = 512;
+constexpr Index kLargestImage = 512;
 
-/// What one cell of a picture shows.
+/// What one cell of an image shows.
 enum class Cells {
   kEntries,        ///< an entry of the matrix
   kMeans,          ///< the mean of a block of entries
@@ -21,8 +21,8 @@ enum class Cells {
   kSampled         ///< one entry of a block: of matrices so large that not all are computed
 };
 
-/// How the pictures of a matrix, its approximations and their differences are reduced.
-struct PicturePlan {
+/// How the images of a matrix, its approximations and their differences are reduced.
+struct ImagePlan {
   Index rows = 0;  ///< of the matrix
   Index cols = 0;
   Index block = 1;  ///< entries a side that become one cell
@@ -30,17 +30,17 @@ struct PicturePlan {
   bool is_image = false;
 };
 
-/// Entries up to kLargestPicture a side; above, block means of absolute values (of values for an
+/// Entries up to kLargestImage a side; above, block means of absolute values (of values for an
 /// image, which has no negative ones); above 64e6 entries a sample.
-PicturePlan picture_plan(Index rows, Index cols, bool is_image);
+ImagePlan image_plan(Index rows, Index cols, bool is_image);
 
-/// The cells of a picture of A. Cost: all columns of A, or those of the sample.
-Matrix picture_cells(const LinearOperator& A, const PicturePlan& plan);
+/// The cells of an image of A. Cost: all columns of A, or those of the sample.
+Matrix image_cells(const LinearOperator& A, const ImagePlan& plan);
 /// The same of A - B, whose block means are always of absolute values.
-Matrix difference_cells(const LinearOperator& A, const LinearOperator& B, const PicturePlan& plan);
+Matrix difference_cells(const LinearOperator& A, const LinearOperator& B, const ImagePlan& plan);
 
 /// "each cell is the mean of |entries| of a block of 4 x 4"; empty for entries.
-std::string cells_text(const PicturePlan& plan, bool difference);
+std::string cells_text(const ImagePlan& plan, bool difference);
 
 enum class ColourMap {
   kGrey,           ///< black to white
@@ -65,13 +65,13 @@ double scale_value(const ColourScale& scale, double position);
 /// Positions that are labelled, with their values: the ends, the middle, the quarters.
 std::vector<std::pair<double, std::string>> scale_marks(const ColourScale& scale);
 
-/// Symmetric about 0 up to the 99.5 % quantile of |cells|, zeros aside, of all the pictures: one
+/// Symmetric about 0 up to the 99.5 % quantile of |cells|, zeros aside, of all the images: one
 /// huge entry does not make all others white. Soft at the median, or a 200th of
 /// it, where the median is below a tenth of it. [-1, 1] where all are 0. The rising maps start at
 /// 0.
-ColourScale symmetric_scale(const std::vector<const Matrix*>& pictures, ColourMap map);
+ColourScale symmetric_scale(const std::vector<const Matrix*>& images, ColourMap map);
 /// Black at 0, white at the largest power of two less one that holds all values: 255 for photos.
-ColourScale grey_scale(const Matrix& picture);
+ColourScale grey_scale(const Matrix& image);
 
 /// Share of the cells beyond the ends of the scale.
 double clipped_share(const Matrix& cells, const ColourScale& scale);

@@ -12,7 +12,7 @@ namespace matapprox::report {
 using Json = nlohmann::ordered_json;
 
 /// The version of the schema of all documents; grows when a key changes its meaning or goes away.
-constexpr int kSchemaVersion = 2;
+constexpr int kSchemaVersion = 3;
 
 /// schema_version, version, machine, seed, threads: the head of every document.
 Json document_head(std::uint64_t seed, int threads);

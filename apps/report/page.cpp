@@ -88,9 +88,9 @@ std::string table_row(const Table& content, const std::vector<TableCell>& row) {
   return markup + "</tr>\n";
 }
 
-std::string picture_markup(const PictureItem& item) {
+std::string image_markup(const ImageItem& item) {
   return fmt::format(
-      "<figure class=\"picture\"><img{} src=\"data:image/png;base64,{}\" width=\"{}\" "
+      "<figure class=\"image\"><img{} src=\"data:image/png;base64,{}\" width=\"{}\" "
       "height=\"{}\" "
       "alt=\"{}\"><figcaption>{}</figcaption></figure>\n",
       // Shown larger than it is, an entry should stay a square; shown smaller, none should vanish.
@@ -102,7 +102,7 @@ std::string picture_markup(const PictureItem& item) {
       escape_html(item.label));
 }
 
-/// gnuplot's <svg ...> as one picture to screen readers.
+/// gnuplot's <svg ...> as one image to screen readers.
 std::string labelled_svg(const std::string& svg, const char* form, std::string_view message) {
   return fmt::format("<div class=\"{}\"><svg role=\"img\" aria-label=\"{}\"{}</div>\n",
                      form,
@@ -248,13 +248,13 @@ Html chart_figure(const DrawnChart& chart, std::string_view caption, std::string
                       escape_html(caption))};
 }
 
-Html picture_gallery(const std::vector<PictureGroup>& groups) {
+Html image_gallery(const std::vector<ImageGroup>& groups) {
   std::string markup = "<div class=\"gallery\">\n";
-  for (const PictureGroup& group : groups) {
-    markup += fmt::format("<div class=\"group\">\n<h3>{}{}</h3>\n<div class=\"pictures\">\n",
+  for (const ImageGroup& group : groups) {
+    markup += fmt::format("<div class=\"group\">\n<h3>{}{}</h3>\n<div class=\"images\">\n",
                           mark_of(group.style),
                           escape_html(group.title));
-    for (const PictureItem& item : group.pictures) markup += picture_markup(item);
+    for (const ImageItem& item : group.images) markup += image_markup(item);
     markup += "</div>\n";
     if (!group.note.empty())
       markup += fmt::format("<p class=\"note\">{}</p>\n", escape_html(group.note));

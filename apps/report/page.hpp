@@ -60,22 +60,22 @@ Html table(const Table& content);
 /// A chart with its caption. `message` is what it shows, in words, for who cannot see it.
 Html chart_figure(const DrawnChart& chart, std::string_view caption, std::string_view message);
 
-/// A picture with a line below it. `alt`: what it shows, in words.
-struct PictureItem {
+/// An image with a line below it. `alt`: what it shows, in words.
+struct ImageItem {
   std::string png;
   std::string label;
   std::string alt;
   Index width = 1;  ///< pixels
   Index height = 1;
 };
-/// Pictures that belong together, side by side under one head.
-struct PictureGroup {
+/// Images that belong together, side by side under one head.
+struct ImageGroup {
   std::string title;
   int style = -1;
   std::string note;
-  std::vector<PictureItem> pictures;
+  std::vector<ImageItem> images;
 };
-Html picture_gallery(const std::vector<PictureGroup>& groups);
+Html image_gallery(const std::vector<ImageGroup>& groups);
 /// The colour bar of a scale: its ends and middle in numbers.
 Html colour_bar(const ColourScale& scale, std::string_view label);
 

@@ -73,16 +73,16 @@ tbody th{font-weight:600}
 .swatch span{display:block;background:currentColor}
 .gallery{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,24rem),1fr));
 gap:1.6rem 2rem;margin:1rem 0}
-.pictures{display:grid;grid-template-columns:1fr 1fr;gap:.8rem}
-.pictures:has(.picture:nth-child(5)){grid-template-columns:1fr 1fr 1fr}
-.picture:nth-child(4):nth-last-child(2){grid-column:2}
+.images{display:grid;grid-template-columns:1fr 1fr;gap:.8rem}
+.images:has(.image:nth-child(5)){grid-template-columns:1fr 1fr 1fr}
+.image:nth-child(4):nth-last-child(2){grid-column:2}
 .group{min-width:0}
-.picture:only-child{grid-column:1/-1}
-.group:has(.picture:only-child){grid-row:span 2}
-.picture{margin:0}
-.picture img{display:block;width:100%;height:auto;background:#fff;border:1px solid var(--rule)}
-.picture .crisp{image-rendering:pixelated}
-.picture figcaption{font-size:.85rem;margin-top:.25rem}
+.image:only-child{grid-column:1/-1}
+.group:has(.image:only-child){grid-row:span 2}
+.image{margin:0}
+.image img{display:block;width:100%;height:auto;background:#fff;border:1px solid var(--rule)}
+.image .crisp{image-rendering:pixelated}
+.image figcaption{font-size:.85rem;margin-top:.25rem}
 .colours{display:flex;flex-wrap:wrap;align-items:flex-start;gap:.3rem 1rem;margin:.6rem 0;
 font-size:.9rem;color:var(--soft)}
 .colours .label{min-width:12rem}

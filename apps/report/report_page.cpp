@@ -22,11 +22,11 @@ void add_both(const std::string& name,
   files.push_back({name + ".png", std::move(png)});
 }
 
-void add_picture(const std::string& name,
-                 const Matrix& cells,
-                 const report::ColourScale& scale,
-                 const std::string& title,
-                 std::vector<ReportFile>& files) {
+void add_image(const std::string& name,
+               const Matrix& cells,
+               const report::ColourScale& scale,
+               const std::string& title,
+               std::vector<ReportFile>& files) {
   auto drawn = report::heat_map_files(cells, scale, title);
   add_both(name, std::move(drawn.svg), std::move(drawn.png), files);
 }
@@ -39,15 +39,15 @@ std::vector<ReportFile> plot_files(const ComparisonContents& contents) {
     auto drawn = report::draw_files(chart);
     add_both(chart.name, std::move(drawn.svg), std::move(drawn.png), files);
   }
-  add_picture("matrix", contents.picture, contents.scales.matrix, "A", files);
+  add_image("matrix", contents.image, contents.scales.matrix, "A", files);
   for (const report::FitRecord& record : contents.records.all()) {
     const std::string name = report::shown_name(record.method);
-    add_picture(record.method, record.cells, contents.scales.matrix, name, files);
-    add_picture(record.method + "_residual",
-                record.residual,
-                contents.scales.residual,
-                name + ", residual",
-                files);
+    add_image(record.method, record.cells, contents.scales.matrix, name, files);
+    add_image(record.method + "_residual",
+              record.residual,
+              contents.scales.residual,
+              name + ", residual",
+              files);
   }
   return files;
 }
@@ -99,10 +99,10 @@ Report ComparisonReport::make(const Comparison& comparison,
       own.A, comparison, own.options, own.report.sweep_seconds, control, started_only);
   const report::Spectrum spectrum =
       report::spectrum_of(own.A, own.records.singular_values(), own.report.sweep_seconds, control);
-  const Matrix picture = report::picture_cells(own.A, own.records.plan());
-  const report::PictureScales scales = report::picture_scales(comparison, own.records, picture);
+  const Matrix image = report::image_cells(own.A, own.records.plan());
+  const report::ImageScales scales = report::image_scales(comparison, own.records, image);
   const ComparisonContents contents{
-      comparison, own.records, picture, scales, spectrum, sweep, own.report};
+      comparison, own.records, image, scales, spectrum, sweep, own.report};
   Report made;
   if (own.report.page) made.html = report::page_html(report::comparison_page(contents));
   if (own.report.plots) made.plots = plot_files(contents);

@@ -11,7 +11,7 @@ namespace matapprox {
 struct ReportOptions {
   bool page = true;           ///< make the page
   bool plots = false;         ///< make the files
-  bool is_image = false;      ///< the matrix is a picture: shown in grey
+  bool is_image = false;      ///< the matrix is an image: shown in grey
   std::string command{};      ///< what was typed, for "how to repeat it"
   std::string kind{};         ///< what the file was read as, where that is not plain
   double sweep_seconds = 60;  ///< for the fits at other storage; 0: none
@@ -45,7 +45,7 @@ std::vector<std::string> report_plot_names(const std::vector<std::string>& metho
 ///
 /// A must outlive it. Costs: add computes all columns of the approximation and of A (a sample of
 /// them above 64e6 entries); make computes singular values by LAPACK up to order 2048 and up to
-/// four more fits a method within about sweep_seconds. Memory: 2 pictures of 512 x 512 numbers a
+/// four more fits a method within about sweep_seconds. Memory: 2 images of 512 x 512 numbers a
 /// method.
 class ComparisonReport {
  public:

@@ -13,7 +13,7 @@
 #include "matapprox/io/checkpoint.hpp"
 #include "matapprox/io/saved_approximation.hpp"
 #include "report/build_info.hpp"
-#include "reproduce/sheet.hpp"
+#include "reproduce/contact_sheet.hpp"
 
 namespace matapprox::reproduction {
 namespace {
@@ -68,10 +68,10 @@ std::string value_text(const Json& object, const std::string& key) {
   return object[key].is_string() ? object[key].get<std::string>() : object[key].dump();
 }
 
-std::string difference(const Json& kept, const Json& wanted) {
-  for (const auto& both : {wanted, kept}) {
+std::string difference(const Json& cached, const Json& wanted) {
+  for (const auto& both : {wanted, cached}) {
     for (const auto& item : both.items()) {
-      const std::string was = value_text(kept, item.key());
+      const std::string was = value_text(cached, item.key());
       const std::string is = value_text(wanted, item.key());
       if (was != is) return fmt::format("{} {}, now {}", item.key(), was, is);
     }
@@ -157,43 +157,43 @@ Json to_json(const ReproducedRow& row) {
   json["sha256"] = row.sha256;
   json["sha256_is_known"] = row.sha256_is_known;
   json["saved_to"] = nullable_text(row.saved_to);
-  json["picture"] = nullable_text(row.picture);
-  json["residual_scale"] = row.picture.empty() ? Json(nullptr) : Json(row.residual_scale);
+  json["image"] = nullable_text(row.image);
+  json["residual_scale"] = row.image.empty() ? Json(nullptr) : Json(row.residual_scale);
   json["reused"] = row.reused;
   json["history"] = history_json(row.history);
   return json;
 }
 
-std::string kept_path(const ReproductionOptions& options,
-                      const PaperMatrix& matrix,
-                      const std::string& ending) {
+std::string cached_path(const ReproductionOptions& options,
+                        const PaperMatrix& matrix,
+                        const std::string& ending) {
   return (fs::path(options.folder) / (matrix.file_name() + ending)).string();
 }
 
-void keep_row(ReproducedRow& row,
-              const LoadedMatrix& loaded,
-              const RowResult& result,
-              const ReproductionOptions& options) {
+void cache_row(ReproducedRow& row,
+               const LoadedMatrix& loaded,
+               const RowResult& result,
+               const ReproductionOptions& options) {
   SavedRecord record;
   record.provenance = loaded.provenance;
   record.error_frobenius = row.chord_error;
   record.relative_error = result.relative_error;
   record.fit_seconds = row.seconds;
   // While the factors are being replaced there is no row that they could be taken for.
-  const std::string listed = kept_path(options, row.paper, ".json");
+  const std::string listed = cached_path(options, row.paper, ".json");
   std::error_code ignored;
   fs::remove(listed, ignored);
-  row.saved_to = kept_path(options, row.paper, ".h5");
+  row.saved_to = cached_path(options, row.paper, ".h5");
   save(row.saved_to, result.chord, record);
   if (row.paper.table() == PaperTable::kFigure4) {
-    row.picture = kept_path(options, row.paper, ".png");
-    row.residual_scale = write_sheet(row.picture, *loaded.matrix, result.tsvd, result.chord);
+    row.image = cached_path(options, row.paper, ".png");
+    row.residual_scale = write_contact_sheet(row.image, *loaded.matrix, result.tsvd, result.chord);
   }
   const Json json = {{"made_with", made_with(row, options)}, {"row", to_json(row)}};
   AtomicOutput output(listed);
   output.write(report::to_text(json));
   output.commit();
-  fs::remove(kept_path(options, row.paper, kUnfinished), ignored);
+  fs::remove(cached_path(options, row.paper, kUnfinished), ignored);
 }
 
 void keep_checkpoint(const ReproducedRow& row,
@@ -207,14 +207,14 @@ void keep_checkpoint(const ReproducedRow& row,
   record.interrupted = true;
   record.fit_seconds = seconds;
   record.resume = state;
-  save(kept_path(options, row.paper, kUnfinished), best, record);
+  save(cached_path(options, row.paper, kUnfinished), best, record);
 }
 
 std::optional<SavedApproximation> take_checkpoint(const ReproducedRow& row,
                                                   const LoadedMatrix& loaded,
                                                   const ReproductionOptions& options,
                                                   std::string& reason) {
-  const std::string path = kept_path(options, row.paper, kUnfinished);
+  const std::string path = cached_path(options, row.paper, kUnfinished);
   std::error_code ignored;
   if (!fs::exists(path, ignored)) return std::nullopt;
   try {
@@ -229,32 +229,32 @@ std::optional<SavedApproximation> take_checkpoint(const ReproducedRow& row,
 }
 
 bool take_cached_row(ReproducedRow& row, const ReproductionOptions& options, std::string& reason) {
-  const std::string path = kept_path(options, row.paper, ".json");
+  const std::string path = cached_path(options, row.paper, ".json");
   std::ifstream file(path);
   if (!file) return false;
   try {
     const Json json = Json::parse(file);
     reason = difference(json.at("made_with"), made_with(row, options));
     if (!reason.empty()) return false;
-    ReproducedRow kept = row;
-    kept.saved_to = kept_path(options, row.paper, ".h5");
+    ReproducedRow cached = row;
+    cached.saved_to = cached_path(options, row.paper, ".h5");
     if (row.paper.table() == PaperTable::kFigure4)
-      kept.picture = kept_path(options, row.paper, ".png");
-    for (const std::string& beside : {kept.saved_to, kept.picture}) {
+      cached.image = cached_path(options, row.paper, ".png");
+    for (const std::string& beside : {cached.saved_to, cached.image}) {
       std::error_code ignored;
       if (beside.empty() || fs::exists(beside, ignored)) continue;
       reason = beside + " is gone";
       return false;
     }
-    fill_from(kept, json.at("row"));
-    const SavedApproximation saved = load_approximation(kept.saved_to);
-    if (saved.approximation.storage().numbers != kept.chord_numbers ||
-        saved.record.error_frobenius != kept.chord_error) {
-      reason = kept.saved_to + " is of another fit";
+    fill_from(cached, json.at("row"));
+    const SavedApproximation saved = load_approximation(cached.saved_to);
+    if (saved.approximation.storage().numbers != cached.chord_numbers ||
+        saved.record.error_frobenius != cached.chord_error) {
+      reason = cached.saved_to + " is of another fit";
       return false;
     }
-    kept.reused = true;
-    row = std::move(kept);
+    cached.reused = true;
+    row = std::move(cached);
     return true;
   } catch (const FileError& error) {
     reason = error.what();

@@ -16,18 +16,18 @@ using report::Json;
 Json to_json(const ReproducedRow& row);
 
 /// Where the files of a row are kept: folder/NAME.json, .h5, .png.
-std::string kept_path(const ReproductionOptions& options,
-                      const PaperMatrix& matrix,
-                      const std::string& ending);
+std::string cached_path(const ReproductionOptions& options,
+                        const PaperMatrix& matrix,
+                        const std::string& ending);
 
 /// Writes NAME.h5 and then NAME.json: a row that has a NAME.json is whole. Throws FileError.
-void keep_row(ReproducedRow& row,
-              const LoadedMatrix& loaded,
-              const RowResult& result,
-              const ReproductionOptions& options);
+void cache_row(ReproducedRow& row,
+               const LoadedMatrix& loaded,
+               const RowResult& result,
+               const ReproductionOptions& options);
 
 /// Writes the best point of a fit that goes on, and what is needed to go on from it, to
-/// NAME.unfinished.h5; keep_row removes it. `seconds` are those of the fit so far. Throws
+/// NAME.unfinished.h5; cache_row removes it. `seconds` are those of the fit so far. Throws
 /// FileError.
 void keep_checkpoint(const ReproducedRow& row,
                      const LoadedMatrix& loaded,

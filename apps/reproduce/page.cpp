@@ -10,9 +10,9 @@
 #include "matapprox/io/image_file.hpp"
 #include "report/build_info.hpp"
 #include "reproduce/charts.hpp"
+#include "reproduce/contact_sheet.hpp"
 #include "reproduce/paper_tables.hpp"
 #include "reproduce/reproduction_page.hpp"
-#include "reproduce/sheet.hpp"
 
 namespace matapprox {
 namespace reproduction {
@@ -55,10 +55,10 @@ report::Html html_table(const TextTable& text) {
   return report::table(content);
 }
 
-report::PictureItem grey_picture(const Matrix& pixels,
-                                 const std::string& label,
-                                 const std::string& alt) {
-  report::PictureItem item;
+report::ImageItem grey_image(const Matrix& pixels,
+                             const std::string& label,
+                             const std::string& alt) {
+  report::ImageItem item;
   item.png = report::heat_map_png(pixels, {report::ColourMap::kGrey, 0, 255});
   item.label = label;
   item.alt = alt;
@@ -67,32 +67,33 @@ report::PictureItem grey_picture(const Matrix& pixels,
   return item;
 }
 
-report::PictureGroup picture_group(const ReproducedRow& row) {
-  report::PictureGroup group;
+report::ImageGroup image_group(const ReproducedRow& row) {
+  report::ImageGroup group;
   group.title = row.paper.name;
   group.note = fmt::format("Residuals |A - B|: white 0, black {:.0f} grey levels and more.",
                            row.residual_scale);
-  const std::array<std::string, kSheetPanels> labels = {
+  const std::array<std::string, kContactSheetPanels> labels = {
       "original",
       fmt::format("TSVD, rank {}: error {:.0f}", row.tsvd.size, row.tsvd.error),
       fmt::format("SF: error {:.0f}", row.chord_error),
       "residual of TSVD",
       "residual of SF"};
-  const Matrix sheet = read_image(row.picture).values;
+  const Matrix contact_sheet = read_image(row.image).values;
   for (std::size_t p = 0; p < labels.size(); ++p) {
-    group.pictures.push_back(grey_picture(
-        sheet_panel(sheet, static_cast<Index>(p)), labels[p], row.paper.name + ", " + labels[p]));
+    group.images.push_back(grey_image(contact_sheet_panel(contact_sheet, static_cast<Index>(p)),
+                                      labels[p],
+                                      row.paper.name + ", " + labels[p]));
   }
   return group;
 }
 
-void add_pictures(report::Page& page, const Reproduction& reproduction) {
-  std::vector<report::PictureGroup> groups;
+void add_images(report::Page& page, const Reproduction& reproduction) {
+  std::vector<report::ImageGroup> groups;
   for (const ReproducedRow* row : reproduction.finished()) {
-    if (!row->picture.empty()) groups.push_back(picture_group(*row));
+    if (!row->image.empty()) groups.push_back(image_group(*row));
   }
   if (!groups.empty())
-    page.sections.push_back({"pictures", "Pictures", {report::picture_gallery(groups)}});
+    page.sections.push_back({"images", "Images", {report::image_gallery(groups)}});
 }
 
 report::Section ratio_section(const Reproduction& reproduction) {
@@ -146,7 +147,7 @@ std::string reproduction_page(const Reproduction& reproduction, const std::strin
   page.facts = page_facts(reproduction);
   const bool any = !reproduction.finished().empty();
   if (any) page.sections.push_back(ratio_section(reproduction));
-  add_pictures(page, reproduction);
+  add_images(page, reproduction);
   report::Section tables{
       "tables",
       "Tables",

@@ -107,8 +107,8 @@ bool is_called(const PaperMatrix& matrix, const std::string& word) {
 }  // namespace
 
 PaperTable PaperMatrix::table() const {
-  const bool picture = category == "image" || category == "gradient_image";
-  return picture ? PaperTable::kFigure4 : PaperTable::kTable1;
+  const bool image = category == "image" || category == "gradient_image";
+  return image ? PaperTable::kFigure4 : PaperTable::kTable1;
 }
 
 std::optional<double> PaperMatrix::paper_tsvd() const { return printed_number(printed_tsvd); }

@@ -242,18 +242,17 @@ TextTable pattern_table(const Reproduction& reproduction) {
   return table;
 }
 
-TextTable picture_table(const Reproduction& reproduction) {
+TextTable image_table(const Reproduction& reproduction) {
   TextTable table;
   table.caption =
-      "Pictures, from the left: original, TSVD, SF, and the residuals |A - B| of both on one "
+      "Images, from the left: original, TSVD, SF, and the residuals |A - B| of both on one "
       "scale, "
       "white for 0.";
   table.columns = {
       Column{"", "image", true}, Column{"", "black from, grey levels"}, Column{"", "file", true}};
   for (const ReproducedRow* row : reproduction.finished()) {
-    if (row->picture.empty()) continue;
-    table.rows.push_back(
-        {row->paper.name, fmt::format("{:.1f}", row->residual_scale), row->picture});
+    if (row->image.empty()) continue;
+    table.rows.push_back({row->paper.name, fmt::format("{:.1f}", row->residual_scale), row->image});
   }
   return table;
 }
@@ -262,8 +261,8 @@ std::vector<TextTable> all_tables(const Reproduction& reproduction) {
   std::vector<TextTable> tables{paper_table(reproduction), storage_table(reproduction)};
   TextTable patterns = pattern_table(reproduction);
   if (!patterns.rows.empty()) tables.push_back(std::move(patterns));
-  TextTable pictures = picture_table(reproduction);
-  if (!pictures.rows.empty()) tables.push_back(std::move(pictures));
+  TextTable images = image_table(reproduction);
+  if (!images.rows.empty()) tables.push_back(std::move(images));
   return tables;
 }
 
@@ -284,7 +283,7 @@ std::vector<std::string> legend(const Reproduction& reproduction) {
   if (!known_printed(reproduction)) {
     sentences.emplace_back(
         "The paper's Fig. 4 also shows lena, which is left out: a photograph under copyright. Its "
-        "value for chess (126, 136) is that of another picture. Gradient images are clipped "
+        "value for chess (126, 136) is that of another image. Gradient images are clipped "
         "4-neighbour Laplacians.");
   }
   return sentences;

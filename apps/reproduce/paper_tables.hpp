@@ -26,8 +26,8 @@ TextTable paper_table(const Reproduction& reproduction);
 TextTable storage_table(const Reproduction& reproduction);
 /// SF with other patterns at the same numbers, beside TSVD at those; no rows without them.
 TextTable pattern_table(const Reproduction& reproduction);
-/// The sheets of pictures and the scales of their residuals; no rows without pictures.
-TextTable picture_table(const Reproduction& reproduction);
+/// The contact sheets and the scales of their residuals; no rows without images.
+TextTable image_table(const Reproduction& reproduction);
 /// Those of the four that have rows.
 std::vector<TextTable> all_tables(const Reproduction& reproduction);
 

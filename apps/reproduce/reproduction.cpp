@@ -44,7 +44,7 @@ class Work {
 
  private:
   void find_files();
-  void take_kept();
+  void take_cached();
   std::vector<std::size_t> still_to_do() const;
   void start(const ReproducedRow& row);
   void work_on(std::size_t i);
@@ -97,7 +97,7 @@ void Work::find_files() {
                   rows_.front().paper.file));
 }
 
-void Work::take_kept() {
+void Work::take_cached() {
   if (options_.folder.empty()) return;
   for (ReproducedRow& row : rows_) {
     if (row.missing) continue;
@@ -143,7 +143,7 @@ void Work::start(const ReproducedRow& row) {
 
 void Work::finish(ReproducedRow& row, const LoadedMatrix& loaded, const RowResult& result) {
   const std::lock_guard lock(mutex_);
-  if (!options_.folder.empty()) keep_row(row, loaded, result, options_);
+  if (!options_.folder.empty()) cache_row(row, loaded, result, options_);
   if (events_.finished) events_.finished(row);
 }
 
@@ -215,7 +215,7 @@ std::vector<ReproducedRow> Work::run() {
     rows_.emplace_back().paper = matrix;
   }
   find_files();
-  take_kept();
+  take_cached();
   loaded_.resize(rows_.size());
   load_files();
   const std::vector<std::size_t> order = still_to_do();

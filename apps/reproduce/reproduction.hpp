@@ -63,7 +63,7 @@ struct ReproducedRow {
   std::vector<OtherPattern> others;  ///< in the order of ReproductionOptions::other_patterns
 
   std::string saved_to;       ///< the file with the Chord factors; empty if not kept
-  std::string picture;        ///< sheet of an image; empty if there is none
+  std::string image;          ///< contact sheet of an image; empty if there is none
   double residual_scale = 0;  ///< grey levels from which on its residuals are black
   bool reused = false;        ///< kept from an earlier run with the same options
 

@@ -8,8 +8,8 @@
 
 namespace matapprox {
 
-/// One self-contained HTML page: findings, the ratio of the errors then and now, the pictures of
-/// images, the tables, error against time, and `command`, which made it. Reads the pictures that
+/// One self-contained HTML page: findings, the ratio of the errors then and now, the images of
+/// images, the tables, error against time, and `command`, which made it. Reads the images that
 /// were kept. Throws NotAvailable without gnuplot (require_report_tools), FileError.
 std::string reproduction_page(const Reproduction& reproduction, const std::string& command);
 

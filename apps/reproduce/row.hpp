@@ -5,7 +5,7 @@
 
 namespace matapprox::reproduction {
 
-/// What is behind a row that is done: its picture and its saved file need it.
+/// What is behind a row that is done: its image and its saved file need it.
 struct RowResult {
   Approximation tsvd;  ///< at the paper's rank
   Approximation chord;

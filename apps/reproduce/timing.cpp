@@ -157,9 +157,9 @@ void add_gemm(std::vector<Candidate>& candidates, int threads) {
       candidate(kernel, [data] { kernels::blas_gemm(data->A, data->B, data->C); }));
 }
 
-std::vector<Candidate> all_candidates(const std::vector<Index>& orders, int most_threads) {
+std::vector<Candidate> all_candidates(const std::vector<Index>& orders, int max_threads) {
   std::vector<Candidate> candidates;
-  for (int threads = 1; threads <= most_threads; threads += std::max(most_threads - 1, 1)) {
+  for (int threads = 1; threads <= max_threads; threads += std::max(max_threads - 1, 1)) {
     add_gemm(candidates, threads);
     for (const Index n : orders) add_chain(candidates, n, threads);
   }

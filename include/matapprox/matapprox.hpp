@@ -2,9 +2,9 @@
 
 // Everything there is to include, for programs that do not mind.
 #include "matapprox/attention/attention.hpp"
+#include "matapprox/attention/baselines.hpp"
 #include "matapprox/attention/bigbird.hpp"
 #include "matapprox/attention/block.hpp"
-#include "matapprox/attention/controls.hpp"
 #include "matapprox/attention/crossover.hpp"
 #include "matapprox/attention/dropout.hpp"
 #include "matapprox/attention/efficient.hpp"

@@ -5,7 +5,7 @@
                        [--steps 1500] [--seeds 1,2,3] [--heads flatten,cls] [--mechanisms all] [-- OPTION ...]
 
 Every run is one model and one JSON document in the folder; runs that are there already are not done again, so an
-interrupted table goes on where it was. Prints the median test error of the seeds with their range, beside the floors.
+interrupted table goes on where it was. Prints the median test error of the seeds with their range, beside the baselines.
 All models: one post_norm block of width 32, four heads (PSF, FLASH: one), feed-forward of twice the width.
 """
 import argparse
@@ -60,7 +60,7 @@ def main():
     mechanisms = known if options.mechanisms == "all" else options.mechanisms.split(",")
     heads = options.heads.split(",")
     seeds = [int(seed) for seed in options.seeds.split(",")]
-    floors = []
+    baselines = []
     print("| mechanism | parameters | " + " | ".join(f"{head}: median (range), s" for head in heads) + " |")
     print("|---" * (2 + len(heads)) + "|")
     for mechanism in mechanisms:
@@ -71,10 +71,10 @@ def main():
             errors = sorted(100 * each["result"]["error"] for each in results)
             seconds = statistics.median(each["training"]["seconds"] for each in results)
             parameters = results[0]["model"]["parameters"]
-            floors = results[0]["floors"]
+            baselines = results[0]["baselines"]
             cells.append(f"{statistics.median(errors):.2f} ({errors[0]:.2f} .. {errors[-1]:.2f}), {seconds:.0f}")
         print(f"| {mechanism} | {parameters} | " + " | ".join(cells) + " |", flush=True)
-    print("floors: " + ", ".join(f"{floor['name']} {100 * floor['error']:.2f} %" for floor in floors))
+    print("baselines: " + ", ".join(f"{baseline['name']} {100 * baseline['error']:.2f} %" for baseline in baselines))
 
 
 main()

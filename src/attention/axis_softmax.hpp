@@ -30,8 +30,8 @@ void softmax_rows_backward(const ConstTokens<T>& Y,
 /// Y = softmax over each column of scale X, rows of padding left out: they become 0.
 template <class T>
 void softmax_columns(
-    const Call<T>& call, Mask mask, const ConstTokens<T>& X, double scale, Tokens<T> Y) {
-  typename Workspace<T>::Scope scope(*call.workspace);
+    const LayerContext<T>& context, Mask mask, const ConstTokens<T>& X, double scale, Tokens<T> Y) {
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> largest = scope.take(1, X.cols());
   TokenMap<T> sum = scope.take(1, X.cols());
   bool any = false;
@@ -57,12 +57,12 @@ void softmax_columns(
 }
 
 template <class T>
-void softmax_columns_backward(const Call<T>& call,
+void softmax_columns_backward(const LayerContext<T>& context,
                               const ConstTokens<T>& Y,
                               double scale,
                               const ConstTokens<T>& dY,
                               Tokens<T> dX) {
-  typename Workspace<T>::Scope scope(*call.workspace);
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> mean = scope.take(1, Y.cols());
   mean.setZero();
   for (Index i = 0; i < Y.rows(); ++i) mean.row(0).array() += Y.row(i).array() * dY.row(i).array();

@@ -20,13 +20,13 @@ void keep_lower(Tokens<T> A) {
 }
 
 template <class T>
-void bilinear(const Call<T>& call,
+void bilinear(const LayerContext<T>& context,
               const ConstTokens<T>& Q,
               const ConstTokens<T>& K,
               const ConstTokens<T>& U,
               bool causal,
               Tokens<T> Y) {
-  typename Workspace<T>::Scope scope(*call.workspace);
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> S = scope.take(Q.cols(), U.cols());
   if (!causal) {
     multiply_transposed<T>(K, U, S);
@@ -48,7 +48,7 @@ void bilinear(const Call<T>& call,
 
 /// Sets dQ, dK and dU from dY.
 template <class T>
-void bilinear_backward(const Call<T>& call,
+void bilinear_backward(const LayerContext<T>& context,
                        const ConstTokens<T>& Q,
                        const ConstTokens<T>& K,
                        const ConstTokens<T>& U,
@@ -57,7 +57,7 @@ void bilinear_backward(const Call<T>& call,
                        Tokens<T> dQ,
                        Tokens<T> dK,
                        Tokens<T> dU) {
-  typename Workspace<T>::Scope scope(*call.workspace);
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> S = scope.take(Q.cols(), U.cols());
   if (!causal) {
     multiply_transposed<T>(K, U, S);

@@ -54,151 +54,151 @@ Block<T>::Block(ParameterList& list,
 }
 
 template <class T>
-void Block<T>::attend(const Call<T>& call,
+void Block<T>::attend(const LayerContext<T>& context,
                       const ConstTokens<T>& X,
                       Tokens<T> Y,
                       Cache<T>& cache) const {
-  attention_->forward(call, X, Y, cache.child(kAttention));
+  attention_->forward(context, X, Y, cache.child(kAttention));
   if (options_.inner_skip) Y += X;
-  attention_dropout_.apply(call, Y);
+  attention_dropout_.apply(context, Y);
 }
 
 template <class T>
-void Block<T>::attend_backward(const Call<T>& call,
+void Block<T>::attend_backward(const LayerContext<T>& context,
                                const ConstTokens<T>& X,
                                Tokens<T> dA,
                                Tokens<T> dX,
                                Cache<T>& cache) const {
-  attention_dropout_.apply(call, dA);
-  attention_->backward(call, X, dA, dX, cache.child(kAttention));
+  attention_dropout_.apply(context, dA);
+  attention_->backward(context, X, dA, dX, cache.child(kAttention));
   if (options_.inner_skip) dX += dA;
 }
 
 template <class T>
-void Block<T>::forward_post(const Call<T>& call,
+void Block<T>::forward_post(const LayerContext<T>& context,
                             const ConstTokens<T>& X,
                             Tokens<T> Y,
                             Cache<T>& cache) const {
-  attend(call, X, Y, cache);
+  attend(context, X, Y, cache);
   Y += X;
   if (!feed_forward_) {
-    norm1_->forward(call, Y, Y, cache.child(kNorm1));
+    norm1_->forward(context, Y, Y, cache.child(kNorm1));
     return;
   }
   TokenMap<T> Z = cache.array(kFeedForwardInput, X.rows(), X.cols());
-  norm1_->forward(call, Y, Z, cache.child(kNorm1));
-  feed_forward_->forward(call, Z, Y, cache.child(kFeedForward));
-  feed_forward_dropout_.apply(call, Y);
+  norm1_->forward(context, Y, Z, cache.child(kNorm1));
+  feed_forward_->forward(context, Z, Y, cache.child(kFeedForward));
+  feed_forward_dropout_.apply(context, Y);
   Y += Z;
-  norm2_->forward(call, Y, Y, cache.child(kNorm2));
+  norm2_->forward(context, Y, Y, cache.child(kNorm2));
 }
 
 template <class T>
-void Block<T>::backward_post(const Call<T>& call,
+void Block<T>::backward_post(const LayerContext<T>& context,
                              const ConstTokens<T>& X,
                              const ConstTokens<T>& dY,
                              Tokens<T> dX,
                              Cache<T>& cache) const {
-  typename Workspace<T>::Scope scope(*call.workspace);
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> dZ = scope.take(X.rows(), X.cols());
   TokenMap<T> dF = scope.take(X.rows(), X.cols());
   dZ = dY;
   if (feed_forward_) {
     const TokenMap<T> Z = cache.array(kFeedForwardInput, X.rows(), X.cols());
-    norm2_->backward(call, Z, dY, dF, cache.child(kNorm2));
+    norm2_->backward(context, Z, dY, dF, cache.child(kNorm2));
     dZ = dF;
-    feed_forward_dropout_.apply(call, dF);
-    feed_forward_->backward(call, Z, dF, dX, cache.child(kFeedForward));
+    feed_forward_dropout_.apply(context, dF);
+    feed_forward_->backward(context, Z, dF, dX, cache.child(kFeedForward));
     dZ += dX;
   }
-  norm1_->backward(call, X, dZ, dZ, cache.child(kNorm1));
+  norm1_->backward(context, X, dZ, dZ, cache.child(kNorm1));
   dF = dZ;
-  attend_backward(call, X, dF, dX, cache);
+  attend_backward(context, X, dF, dX, cache);
   dX += dZ;
 }
 
 template <class T>
-void Block<T>::forward_pre(const Call<T>& call,
+void Block<T>::forward_pre(const LayerContext<T>& context,
                            const ConstTokens<T>& X,
                            Tokens<T> Y,
                            Cache<T>& cache) const {
   TokenMap<T> U = cache.array(kAttentionInput, X.rows(), X.cols());
-  norm1_->forward(call, X, U, cache.child(kNorm1));
-  attend(call, U, Y, cache);
+  norm1_->forward(context, X, U, cache.child(kNorm1));
+  attend(context, U, Y, cache);
   Y += X;
   if (!feed_forward_) return;
   TokenMap<T> W = cache.array(kFeedForwardInput, X.rows(), X.cols());
-  norm2_->forward(call, Y, W, cache.child(kNorm2));
-  typename Workspace<T>::Scope scope(*call.workspace);
+  norm2_->forward(context, Y, W, cache.child(kNorm2));
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> F = scope.take(X.rows(), X.cols());
-  feed_forward_->forward(call, W, F, cache.child(kFeedForward));
-  feed_forward_dropout_.apply(call, F);
+  feed_forward_->forward(context, W, F, cache.child(kFeedForward));
+  feed_forward_dropout_.apply(context, F);
   Y += F;
 }
 
 template <class T>
-void Block<T>::backward_pre(const Call<T>& call,
+void Block<T>::backward_pre(const LayerContext<T>& context,
                             const ConstTokens<T>& X,
                             const ConstTokens<T>& dY,
                             Tokens<T> dX,
                             Cache<T>& cache) const {
-  typename Workspace<T>::Scope scope(*call.workspace);
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> dZ = scope.take(X.rows(), X.cols());
   TokenMap<T> d_branch = scope.take(X.rows(), X.cols());
   dZ = dY;
   if (feed_forward_) {
     const TokenMap<T> W = cache.array(kFeedForwardInput, X.rows(), X.cols());
     d_branch = dY;
-    feed_forward_dropout_.apply(call, d_branch);
-    feed_forward_->backward(call, W, d_branch, dX, cache.child(kFeedForward));
-    norm2_->backward(call, W, dX, dX, cache.child(kNorm2));
+    feed_forward_dropout_.apply(context, d_branch);
+    feed_forward_->backward(context, W, d_branch, dX, cache.child(kFeedForward));
+    norm2_->backward(context, W, dX, dX, cache.child(kNorm2));
     dZ += dX;
   }
   const TokenMap<T> U = cache.array(kAttentionInput, X.rows(), X.cols());
   d_branch = dZ;
-  attend_backward(call, U, d_branch, dX, cache);
-  norm1_->backward(call, X, dX, dX, cache.child(kNorm1));
+  attend_backward(context, U, d_branch, dX, cache);
+  norm1_->backward(context, X, dX, dX, cache.child(kNorm1));
   dX += dZ;
 }
 
 template <class T>
-void Block<T>::forward(const Call<T>& call,
+void Block<T>::forward(const LayerContext<T>& context,
                        const ConstTokens<T>& X,
                        Tokens<T> Y,
                        Cache<T>& cache) const {
   switch (options_.kind) {
     case BlockKind::kBare:
-      attend(call, X, Y, cache);
+      attend(context, X, Y, cache);
       break;
     case BlockKind::kPostNorm:
-      forward_post(call, X, Y, cache);
+      forward_post(context, X, Y, cache);
       break;
     case BlockKind::kPreNorm:
-      forward_pre(call, X, Y, cache);
+      forward_pre(context, X, Y, cache);
       break;
   }
   if (options_.outer_skip) Y += X;
 }
 
 template <class T>
-void Block<T>::backward(const Call<T>& call,
+void Block<T>::backward(const LayerContext<T>& context,
                         const ConstTokens<T>& X,
                         const ConstTokens<T>& dY,
                         Tokens<T> dX,
                         Cache<T>& cache) const {
   switch (options_.kind) {
     case BlockKind::kBare: {
-      typename Workspace<T>::Scope scope(*call.workspace);
+      typename Workspace<T>::Scope scope(*context.workspace);
       TokenMap<T> dA = scope.take(dY.rows(), dY.cols());
       dA = dY;
-      attend_backward(call, X, dA, dX, cache);
+      attend_backward(context, X, dA, dX, cache);
       break;
     }
     case BlockKind::kPostNorm:
-      backward_post(call, X, dY, dX, cache);
+      backward_post(context, X, dY, dX, cache);
       break;
     case BlockKind::kPreNorm:
-      backward_pre(call, X, dY, dX, cache);
+      backward_pre(context, X, dY, dX, cache);
       break;
   }
   if (options_.outer_skip) dX += dY;

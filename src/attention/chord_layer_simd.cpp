@@ -80,10 +80,10 @@ Index take_steps(const Shape& shape, Index k, Index count, Index i, Steps& steps
   return end;
 }
 
-/// Calls body(k, count, begin, end, steps) for groups of links and runs of rows that together are
-/// all links and all rows; the links of a row in order.
-template <bool kBackward, class Body>
-HWY_INLINE void over_runs(const Shape& shape, const Body& body) {
+/// Calls function(k, count, begin, end, steps) for groups of links and runs of rows that together
+/// are all links and all rows; the links of a row in order.
+template <bool kBackward, class Function>
+HWY_INLINE void over_runs(const Shape& shape, const Function& function) {
   Steps steps;
   const auto links = static_cast<Index>(shape.offsets.size());
   Index k = 0;
@@ -91,7 +91,7 @@ HWY_INLINE void over_runs(const Shape& shape, const Body& body) {
     const Index count = std::min(kTogether, links - k);
     for (Index begin = 0; begin < shape.order;) {
       const Index end = take_steps<kBackward>(shape, k, count, begin, steps);
-      body(k, count, begin, end, steps);
+      function(k, count, begin, end, steps);
       begin = end;
     }
     k += count;
@@ -101,31 +101,31 @@ HWY_INLINE void over_runs(const Shape& shape, const Body& body) {
 template <int kCount>
 using Vectors = std::integral_constant<int, kCount>;
 
-/// Calls body(d, c, Vectors<1>) for at most one vector D from column c on, at most one of half its
-/// length, and so on to the last column.
-template <class D, class Body>
-HWY_INLINE void over_rest(D d, Index c, Index width, const Body& body) {
+/// Calls function(d, c, Vectors<1>) for at most one vector D from column c on, at most one of half
+/// its length, and so on to the last column.
+template <class D, class Function>
+HWY_INLINE void over_rest(D d, Index c, Index width, const Function& function) {
   if (c + kLanes<D> <= width) {
-    body(d, c, Vectors<1>());
+    function(d, c, Vectors<1>());
     c += kLanes<D>;
   }
   if constexpr (kLanes < D >> 1) {
-    if (c < width) over_rest(hn::CappedTag<hn::TFromD<D>, kLanes<D> / 2>(), c, width, body);
+    if (c < width) over_rest(hn::CappedTag<hn::TFromD<D>, kLanes<D> / 2>(), c, width, function);
   }
 }
 
-/// Calls body(d, c, vectors) for strips of 4, 2 and 1 vectors and shorter ones that together are
-/// the columns of a row of tokens.
-template <class T, class Body>
-HWY_INLINE void over_strips(Index width, const Body& body) {
+/// Calls function(d, c, vectors) for strips of 4, 2 and 1 vectors and shorter ones that together
+/// are the columns of a row of tokens.
+template <class T, class Function>
+HWY_INLINE void over_strips(Index width, const Function& function) {
   const Full<T> d;
   Index c = 0;
-  for (; c + 4 * kLanes<Full<T>> <= width; c += 4 * kLanes<Full<T>>) body(d, c, Vectors<4>());
+  for (; c + 4 * kLanes<Full<T>> <= width; c += 4 * kLanes<Full<T>>) function(d, c, Vectors<4>());
   if (c + 2 * kLanes<Full<T>> <= width) {
-    body(d, c, Vectors<2>());
+    function(d, c, Vectors<2>());
     c += 2 * kLanes<Full<T>>;
   }
-  if (c < width) over_rest(d, c, width, body);
+  if (c < width) over_rest(d, c, width, function);
 }
 
 /// Rows whose sums are in registers together.

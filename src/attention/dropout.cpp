@@ -12,8 +12,8 @@ Dropout<T>::Dropout(double rate, Index number) : rate_(rate), number_(number) {
 }
 
 template <class T>
-void Dropout<T>::apply(const Call<T>& call, Tokens<T> X) const {
-  if (!call.training || rate_ == 0) return;
+void Dropout<T>::apply(const LayerContext<T>& context, Tokens<T> X) const {
+  if (!context.training || rate_ == 0) return;
   // A random word below this is a number that is dropped.
   const double limit = rate_ * 4294967296.0;
   const T scale = T(1 / (1 - rate_));
@@ -24,7 +24,7 @@ void Dropout<T>::apply(const Call<T>& call, Tokens<T> X) const {
     for (Index j = 0; j < X.cols(); ++j, ++place) {
       if (place % 4 == 0) {
         words = random_words(
-            call.random.seed, RandomStream::kDropout, call.random.sample, first + place / 4);
+            context.random.seed, RandomStream::kDropout, context.random.sample, first + place / 4);
       }
       const bool dropped = words[static_cast<std::size_t>(place % 4)] < limit;
       X(i, j) = dropped ? T(0) : X(i, j) * scale;

@@ -19,7 +19,7 @@ class EfficientCore final : public HeadCore<T> {
  public:
   explicit EfficientCore(double scale) : scale_(scale) {}
 
-  void forward(const Call<T>& call,
+  void forward(const LayerContext<T>& context,
                Index /*head*/,
                const ConstTokens<T>& Q,
                const ConstTokens<T>& K,
@@ -31,12 +31,12 @@ class EfficientCore final : public HeadCore<T> {
     TokenMap<T> B = cache.array(kKeyWeights, n, K.cols());
     TokenMap<T> U = cache.array(kTokenValues, n, V.cols());
     softmax_rows<T>(Q, scale_, A);
-    softmax_columns<T>(call, call.mask, K, scale_, B);
-    copy_tokens<T>(call.mask, V, U);
-    bilinear<T>(call, A, B, U, false, H);
+    softmax_columns<T>(context, context.mask, K, scale_, B);
+    copy_tokens<T>(context.mask, V, U);
+    bilinear<T>(context, A, B, U, false, H);
   }
 
-  void backward(const Call<T>& call,
+  void backward(const LayerContext<T>& context,
                 Index /*head*/,
                 const ConstTokens<T>& Q,
                 const ConstTokens<T>& K,
@@ -51,10 +51,10 @@ class EfficientCore final : public HeadCore<T> {
     const TokenMap<T> A = cache.array(kQueryWeights, n, Q.cols());
     const TokenMap<T> B = cache.array(kKeyWeights, n, K.cols());
     const TokenMap<T> U = cache.array(kTokenValues, n, V.cols());
-    bilinear_backward<T>(call, A, B, U, false, dH, dQ, dK, dV);
+    bilinear_backward<T>(context, A, B, U, false, dH, dQ, dK, dV);
     softmax_rows_backward<T>(A, scale_, dQ, dQ);
-    softmax_columns_backward<T>(call, B, scale_, dK, dK);
-    clear_padding<T>(call.mask, dV);
+    softmax_columns_backward<T>(context, B, scale_, dK, dK);
+    clear_padding<T>(context.mask, dV);
   }
 
   AttentionCost cost(Index length, Index width) const override {

@@ -29,7 +29,7 @@ TokenMap<T> features_of(const Sequence& sequence,
 void EmbeddingOptions::visit(OptionVisitor& v) {
   v.visit_enum("positions", positions, "vectors added to the tokens for their positions");
   v.visit("position_scale", position_scale, "factor of sinusoidal positions");
-  v.visit("embedding_deviation", deviation, "standard deviation of token vectors at the start");
+  v.visit("embedding_init_std", init_std, "standard deviation of token vectors at the start");
 }
 
 template <class T>
@@ -45,14 +45,14 @@ Embedding<T>::Embedding(ParameterList& list,
           "embedding: either a vocabulary or features, not {} and {}",
           vocabulary,
           features);
-  require(options.deviation >= 0 && std::isfinite(options.deviation),
-          "embedding: deviation {} is not a number from 0 on",
-          options.deviation);
+  require(options.init_std >= 0 && std::isfinite(options.init_std),
+          "embedding: init_std {} is not a number from 0 on",
+          options.init_std);
   require(std::isfinite(options.position_scale),
           "embedding: position_scale {} is not finite",
           options.position_scale);
   if (vocabulary > 0) {
-    token_ = list.add(prefix + ".token", vocabulary, width, Initial::normal(options.deviation));
+    token_ = list.add(prefix + ".token", vocabulary, width, Initial::normal(options.init_std));
   } else {
     feature_ = std::make_unique<Linear<T>>(list, prefix + ".feature", features, width);
   }
@@ -60,7 +60,7 @@ Embedding<T>::Embedding(ParameterList& list,
     position_ = list.add(prefix + ".position", length, width, Initial::normal(1));
     has_position_ = true;
   } else if (options.positions == Positions::kSinusoidal) {
-    waves_ = sinusoidal_encoding(length, width, options.position_scale);
+    position_encoding_ = sinusoidal_encoding(length, width, options.position_scale);
   }
 }
 
@@ -93,35 +93,37 @@ Index Embedding<T>::check(const Sequence& sequence, Mask mask) const {
 }
 
 template <class T>
-void Embedding<T>::forward(const Call<T>& call, const Sequence& sequence, Tokens<T> X) const {
+void Embedding<T>::forward(const LayerContext<T>& context,
+                           const Sequence& sequence,
+                           Tokens<T> X) const {
   if (feature_) {
-    typename Workspace<T>::Scope scope(*call.workspace);
-    feature_->apply(call, features_of<T>(sequence, features_, scope), X);
+    typename Workspace<T>::Scope scope(*context.workspace);
+    feature_->apply(context, features_of<T>(sequence, features_, scope), X);
   } else {
-    const ConstTokenMap<T> table = call.value(token_);
+    const ConstTokenMap<T> table = context.value(token_);
     for (Index i = 0; i < X.rows(); ++i)
       X.row(i) = table.row(sequence.tokens[static_cast<std::size_t>(i)]);
   }
-  if (has_position_) X += call.value(position_).topRows(X.rows());
-  if (waves_.size() > 0) X += waves_.topRows(X.rows()).template cast<T>();
-  clear_padding<T>(call.mask, X);
+  if (has_position_) X += context.value(position_).topRows(X.rows());
+  if (position_encoding_.size() > 0) X += position_encoding_.topRows(X.rows()).template cast<T>();
+  clear_padding<T>(context.mask, X);
 }
 
 template <class T>
-void Embedding<T>::backward(const Call<T>& call,
+void Embedding<T>::backward(const LayerContext<T>& context,
                             const Sequence& sequence,
                             const ConstTokens<T>& dX) const {
-  typename Workspace<T>::Scope scope(*call.workspace);
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> G = scope.take(dX.rows(), dX.cols());
-  copy_tokens<T>(call.mask, dX, G);
-  if (has_position_) call.gradient_of(position_).topRows(G.rows()) += G;
+  copy_tokens<T>(context.mask, dX, G);
+  if (has_position_) context.gradient_of(position_).topRows(G.rows()) += G;
   if (feature_) {
     const TokenMap<T> features = features_of<T>(sequence, features_, scope);
     TokenMap<T> unused = scope.take(features.rows(), features_);
-    feature_->pull_back(call, features, G, unused, false);
+    feature_->pull_back(context, features, G, unused, false);
     return;
   }
-  TokenMap<T> d_table = call.gradient_of(token_);
+  TokenMap<T> d_table = context.gradient_of(token_);
   for (Index i = 0; i < G.rows(); ++i)
     d_table.row(sequence.tokens[static_cast<std::size_t>(i)]) += G.row(i);
 }

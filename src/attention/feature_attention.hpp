@@ -12,7 +12,7 @@ inline constexpr double kMinSum = 1e-6;
 
 /// `values` (N x (v + 1)) and `sums` (N x 1) are kept for the backward pass.
 template <class T>
-void feature_attention(const Call<T>& call,
+void feature_attention(const LayerContext<T>& context,
                        const ConstTokens<T>& F,
                        const ConstTokens<T>& G,
                        const ConstTokens<T>& V,
@@ -22,12 +22,12 @@ void feature_attention(const Call<T>& call,
                        Tokens<T> H) {
   const Index n = F.rows();
   const Index v = V.cols();
-  typename Workspace<T>::Scope scope(*call.workspace);
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> Y = scope.take(n, v + 1);
   values.leftCols(v) = V;
   values.col(v).setOnes();
-  clear_padding<T>(call.mask, values);
-  bilinear<T>(call, F, G, values, causal, Y);
+  clear_padding<T>(context.mask, values);
+  bilinear<T>(context, F, G, values, causal, Y);
   for (Index i = 0; i < n; ++i) {
     sums(i, 0) = Y(i, v) + T(kMinSum);
     H.row(i) = Y.row(i).head(v) / sums(i, 0);
@@ -36,7 +36,7 @@ void feature_attention(const Call<T>& call,
 
 /// Sets dF, dG and dV: d(H o s) = dH / s and ds = -<dH, H> / s.
 template <class T>
-void feature_attention_backward(const Call<T>& call,
+void feature_attention_backward(const LayerContext<T>& context,
                                 const ConstTokens<T>& F,
                                 const ConstTokens<T>& G,
                                 bool causal,
@@ -49,17 +49,17 @@ void feature_attention_backward(const Call<T>& call,
                                 Tokens<T> dV) {
   const Index n = F.rows();
   const Index v = H.cols();
-  typename Workspace<T>::Scope scope(*call.workspace);
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> dY = scope.take(n, v + 1);
   TokenMap<T> d_values = scope.take(n, v + 1);
   for (Index i = 0; i < n; ++i) {
     dY.row(i).head(v) = dH.row(i) / sums(i, 0);
     dY(i, v) = -dH.row(i).dot(H.row(i)) / sums(i, 0);
   }
-  bilinear_backward<T>(call, F, G, values, causal, dY, dF, dG, d_values);
+  bilinear_backward<T>(context, F, G, values, causal, dY, dF, dG, d_values);
   dV = d_values.leftCols(v);
-  clear_padding<T>(call.mask, dV);
-  clear_padding<T>(call.mask, dG);
+  clear_padding<T>(context.mask, dV);
+  clear_padding<T>(context.mask, dG);
 }
 
 }  // namespace matapprox::attention

@@ -22,7 +22,7 @@ FeedForward<T>::FeedForward(
     : hidden_(list, name + ".hidden", in, hidden), output_(list, name + ".output", hidden, out) {}
 
 template <class T>
-void FeedForward<T>::forward(const Call<T>& call,
+void FeedForward<T>::forward(const LayerContext<T>& context,
                              const ConstTokens<T>& X,
                              Tokens<T> Y,
                              Cache<T>& cache) const {
@@ -32,14 +32,14 @@ void FeedForward<T>::forward(const Call<T>& call,
   for (Index i = 0; i < n; i += kFeedForwardRows) {
     const Index rows = std::min(kFeedForwardRows, n - i);
     T* own = hidden.row(i).data();
-    hidden_.apply(call, X.middleRows(i, rows), hidden.middleRows(i, rows));
+    hidden_.apply(context, X.middleRows(i, rows), hidden.middleRows(i, rows));
     kernels::gelu_with_slope(own, own, slope.row(i).data(), rows * hidden_.out());
-    output_.apply(call, hidden.middleRows(i, rows), Y.middleRows(i, rows));
+    output_.apply(context, hidden.middleRows(i, rows), Y.middleRows(i, rows));
   }
 }
 
 template <class T>
-void FeedForward<T>::backward(const Call<T>& call,
+void FeedForward<T>::backward(const LayerContext<T>& context,
                               const ConstTokens<T>& X,
                               const ConstTokens<T>& dY,
                               Tokens<T> dX,
@@ -47,15 +47,15 @@ void FeedForward<T>::backward(const Call<T>& call,
   const Index n = X.rows();
   const TokenMap<T> hidden = cache.array(kHidden, n, hidden_.out());
   const TokenMap<T> slope = cache.array(kHiddenSlope, n, hidden_.out());
-  typename Workspace<T>::Scope scope(*call.workspace);
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> d_hidden = scope.take(kFeedForwardRows, hidden_.out());
   for (Index i = 0; i < n; i += kFeedForwardRows) {
     const Index rows = std::min(kFeedForwardRows, n - i);
     output_.pull_back(
-        call, hidden.middleRows(i, rows), dY.middleRows(i, rows), d_hidden.topRows(rows), false);
+        context, hidden.middleRows(i, rows), dY.middleRows(i, rows), d_hidden.topRows(rows), false);
     d_hidden.topRows(rows).array() *= slope.middleRows(i, rows).array();
     hidden_.pull_back(
-        call, X.middleRows(i, rows), d_hidden.topRows(rows), dX.middleRows(i, rows), false);
+        context, X.middleRows(i, rows), d_hidden.topRows(rows), dX.middleRows(i, rows), false);
   }
 }
 

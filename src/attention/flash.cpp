@@ -38,8 +38,8 @@ void silu(const ConstTokens<T>& X, Tokens<T> Y) {
 
 /// dX times the slope s (1 + x (1 - s)), s = 1 / (1 + exp(-x)).
 template <class T>
-void silu_backward(const Call<T>& call, const ConstTokens<T>& X, Tokens<T> dX) {
-  typename Workspace<T>::Scope scope(*call.workspace);
+void silu_backward(const LayerContext<T>& context, const ConstTokens<T>& X, Tokens<T> dX) {
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> s = scope.take(1, X.cols());
   for (Index i = 0; i < X.rows(); ++i) {
     s = -X.row(i);
@@ -96,49 +96,49 @@ class Flash final : public Attention<T> {
   Index width_out() const override { return shape_.width; }
   Index heads() const override { return 1; }
 
-  void forward(const Call<T>& call,
+  void forward(const LayerContext<T>& context,
                const ConstTokens<T>& X,
                Tokens<T> Y,
                Cache<T>& cache) const override {
     const Index n = X.rows();
     shape_.check_sample(n, X.cols());
-    TokenMap<T> U = activate(call, gate_, X, kGateBefore, cache);
-    TokenMap<T> V = activate(call, value_, X, kFlashValuesBefore, cache);
-    clear_padding<T>(call.mask, V);
+    TokenMap<T> U = activate(context, gate_, X, kGateBefore, cache);
+    TokenMap<T> V = activate(context, value_, X, kFlashValuesBefore, cache);
+    clear_padding<T>(context.mask, V);
     TokenMap<T> H = cache.array(kMixed, n, V.cols());
     TokenMap<T> gated = cache.array(kGated, n, V.cols());
-    mix(call, activate(call, shared_, X, kSharedBefore, cache), V, false, H);
+    mix(context, activate(context, shared_, X, kSharedBefore, cache), V, false, H);
     gated = U.cwiseProduct(H);
-    output_.apply(call, gated, Y);
+    output_.apply(context, gated, Y);
   }
 
-  void backward(const Call<T>& call,
+  void backward(const LayerContext<T>& context,
                 const ConstTokens<T>& X,
                 const ConstTokens<T>& dY,
                 Tokens<T> dX,
                 Cache<T>& cache) const override;
 
-  void apply_map(const Call<T>& call,
+  void apply_map(const LayerContext<T>& context,
                  const ConstTokens<T>& X,
                  Index /*head*/,
                  const ConstTokens<T>& B,
                  Tokens<T> Y,
                  Cache<T>& cache) const override {
     shape_.check_sample(X.rows(), X.cols());
-    typename Workspace<T>::Scope scope(*call.workspace);
+    typename Workspace<T>::Scope scope(*context.workspace);
     TokenMap<T> U = scope.take(B.rows(), B.cols());
-    copy_tokens<T>(call.mask, B, U);
-    mix(call, activate(call, shared_, X, kSharedBefore, cache), U, false, Y);
+    copy_tokens<T>(context.mask, B, U);
+    mix(context, activate(context, shared_, X, kSharedBefore, cache), U, false, Y);
   }
-  void apply_map_transpose(const Call<T>& call,
+  void apply_map_transpose(const LayerContext<T>& context,
                            const ConstTokens<T>& X,
                            Index /*head*/,
                            const ConstTokens<T>& B,
                            Tokens<T> Y,
                            Cache<T>& cache) const override {
     shape_.check_sample(X.rows(), X.cols());
-    mix(call, activate(call, shared_, X, kSharedBefore, cache), B, true, Y);
-    clear_padding<T>(call.mask, Y);
+    mix(context, activate(context, shared_, X, kSharedBefore, cache), B, true, Y);
+    clear_padding<T>(context.mask, Y);
   }
 
   AttentionCost cost(Index length) const override {
@@ -152,32 +152,35 @@ class Flash final : public Attention<T> {
 
  private:
   /// SiLU of a linear map of X, kept before and after.
-  TokenMap<T> activate(const Call<T>& call,
+  TokenMap<T> activate(const LayerContext<T>& context,
                        const Linear<T>& map,
                        const ConstTokens<T>& X,
                        std::size_t slot,
                        Cache<T>& cache) const {
     TokenMap<T> before = cache.array(slot, X.rows(), map.out());
     TokenMap<T> after = cache.array(slot + 1, X.rows(), map.out());
-    map.apply(call, X, before);
+    map.apply(context, X, before);
     silu<T>(before, after);
     return after;
   }
 
   /// A copy of Z.
-  void copy(const Call<T>& call, FlashCopy which, const ConstTokens<T>& Z, Tokens<T> to) const {
-    const auto scale = call.value(scales_).row(which).array();
-    const auto shift = call.value(shifts_).row(which).array();
+  void copy(const LayerContext<T>& context,
+            FlashCopy which,
+            const ConstTokens<T>& Z,
+            Tokens<T> to) const {
+    const auto scale = context.value(scales_).row(which).array();
+    const auto shift = context.value(shifts_).row(which).array();
     for (Index i = 0; i < Z.rows(); ++i) to.row(i).array() = Z.row(i).array() * scale + shift;
   }
-  void copy_backward(const Call<T>& call,
+  void copy_backward(const LayerContext<T>& context,
                      FlashCopy which,
                      const ConstTokens<T>& Z,
                      const ConstTokens<T>& d_copy,
                      Tokens<T> dZ) const {
-    const auto scale = call.value(scales_).row(which).array();
-    TokenMap<T> d_scale = call.gradient_of(scales_);
-    TokenMap<T> d_shift = call.gradient_of(shifts_);
+    const auto scale = context.value(scales_).row(which).array();
+    TokenMap<T> d_scale = context.gradient_of(scales_);
+    TokenMap<T> d_shift = context.gradient_of(shifts_);
     for (Index i = 0; i < Z.rows(); ++i) {
       dZ.row(i).array() += d_copy.row(i).array() * scale;
       d_scale.row(which).array() += d_copy.row(i).array() * Z.row(i).array();
@@ -190,27 +193,27 @@ class Flash final : public Attention<T> {
     return static_cast<double>(std::max<Index>(count_tokens(mask, n), 1));
   }
   /// The local scores of a chunk are divided by its tokens at most, g, or all N.
-  double local_scale(const Call<T>& call, Index n) const {
-    return 1 / (chunk_ == 0 ? count(call.mask, n) : static_cast<double>(chunk_));
+  double local_scale(const LayerContext<T>& context, Index n) const {
+    return 1 / (chunk_ == 0 ? count(context.mask, n) : static_cast<double>(chunk_));
   }
 
   /// H = E V, or E^T V.
-  void mix(const Call<T>& call,
+  void mix(const LayerContext<T>& context,
            const ConstTokens<T>& Z,
            const ConstTokens<T>& V,
            bool transpose,
            Tokens<T> H) const;
 
-  /// Calls body(i, rows, j, cols) for the tiles of scores within chunks; causal ones up to the
+  /// Calls function(i, rows, j, cols) for the tiles of scores within chunks; causal ones up to the
   /// diagonal.
-  template <class Body>
-  void for_each_tile(Index n, const Body& body) const {
+  template <class Function>
+  void for_each_tile(Index n, const Function& function) const {
     const Index g = chunk_of(n);
     for (Index first = 0; first < n; first += g) {
       const Index end = std::min(n, first + g);
       for (Index i = first; i < end; i += kRun) {
         for (Index j = first; j < (shape_.causal ? i + 1 : end); j += kRun)
-          body(i, std::min(kRun, end - i), j, std::min(kRun, end - j));
+          function(i, std::min(kRun, end - i), j, std::min(kRun, end - j));
       }
     }
   }
@@ -230,45 +233,46 @@ class Flash final : public Attention<T> {
   }
   bool hidden(Index query, Index key) const { return shape_.causal && key > query; }
 
-  /// Calls body(i, rows, S) for each chunk, S = K^T V over all tokens, or those of earlier chunks.
-  template <class Body>
-  void for_each_prefix(const Call<T>& call,
+  /// Calls function(i, rows, S) for each chunk, S = K^T V over all tokens, or those of earlier
+  /// chunks.
+  template <class Function>
+  void for_each_prefix(const LayerContext<T>& context,
                        const ConstTokens<T>& K,
                        const ConstTokens<T>& V,
-                       const Body& body) const {
-    typename Workspace<T>::Scope scope(*call.workspace);
+                       const Function& function) const {
+    typename Workspace<T>::Scope scope(*context.workspace);
     TokenMap<T> S = scope.take(K.cols(), V.cols());
     S.setZero();
     if (!shape_.causal) multiply_transposed<T>(K, V, S);
     const Index g = chunk_of(K.rows());
     for (Index i = 0; i < K.rows(); i += g) {
       const Index rows = std::min(g, K.rows() - i);
-      body(i, rows, S);
+      function(i, rows, S);
       if (shape_.causal)
         multiply_transposed<T>(K.middleRows(i, rows), V.middleRows(i, rows), S, 1, true);
     }
   }
   /// The same from the end: R = Q^T B over all tokens, or those of later chunks.
-  template <class Body>
-  void for_each_suffix(const Call<T>& call,
+  template <class Function>
+  void for_each_suffix(const LayerContext<T>& context,
                        const ConstTokens<T>& Q,
                        const ConstTokens<T>& B,
-                       const Body& body) const {
-    typename Workspace<T>::Scope scope(*call.workspace);
+                       const Function& function) const {
+    typename Workspace<T>::Scope scope(*context.workspace);
     TokenMap<T> R = scope.take(Q.cols(), B.cols());
     R.setZero();
     if (!shape_.causal) multiply_transposed<T>(Q, B, R);
     const Index g = chunk_of(Q.rows());
     for (Index i = (Q.rows() - 1) / g * g; i >= 0; i -= g) {
       const Index rows = std::min(g, Q.rows() - i);
-      body(i, rows, R);
+      function(i, rows, R);
       if (shape_.causal)
         multiply_transposed<T>(Q.middleRows(i, rows), B.middleRows(i, rows), R, 1, true);
     }
   }
 
   /// Sets dZ and dV from dH, the derivative by E V.
-  void mix_backward(const Call<T>& call,
+  void mix_backward(const LayerContext<T>& context,
                     const ConstTokens<T>& Z,
                     const ConstTokens<T>& V,
                     const ConstTokens<T>& dH,
@@ -282,28 +286,28 @@ class Flash final : public Attention<T> {
   Linear<T> gate_;
   Linear<T> value_;
   Linear<T> output_;
-  Place scales_;
-  Place shifts_;
+  ParameterSlot scales_;
+  ParameterSlot shifts_;
 };
 
 template <class T>
-void Flash<T>::mix(const Call<T>& call,
+void Flash<T>::mix(const LayerContext<T>& context,
                    const ConstTokens<T>& Z,
                    const ConstTokens<T>& V,
                    bool transpose,
                    Tokens<T> H) const {
   const Index n = Z.rows();
-  typename Workspace<T>::Scope scope(*call.workspace);
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> Q = scope.take(n, Z.cols());
   TokenMap<T> K = scope.take(n, Z.cols());
   TokenMap<T> s_tile = scope.take(kRun, kRun);
   TokenMap<T> a_tile = scope.take(kRun, kRun);
-  copy(call, kLocalQuery, Z, Q);
-  copy(call, kLocalKey, Z, K);
+  copy(context, kLocalQuery, Z, Q);
+  copy(context, kLocalKey, Z, K);
   H.setZero();
   for_each_tile(n, [&](Index i, Index rows, Index j, Index cols) {
     Tokens<T> A = a_tile.topLeftCorner(rows, cols);
-    local_scores(Q, i, K, j, local_scale(call, n), s_tile.topLeftCorner(rows, cols), A);
+    local_scores(Q, i, K, j, local_scale(context, n), s_tile.topLeftCorner(rows, cols), A);
     if (transpose) {
       multiply_transposed<T>(A, V.middleRows(i, rows), H.middleRows(j, cols), 1, true);
     } else {
@@ -311,29 +315,29 @@ void Flash<T>::mix(const Call<T>& call,
     }
   });
   if (chunk_ == 0) return;
-  copy(call, kGlobalQuery, Z, Q);
-  copy(call, kGlobalKey, Z, K);
-  const double scale = 1 / count(call.mask, n);
+  copy(context, kGlobalQuery, Z, Q);
+  copy(context, kGlobalKey, Z, K);
+  const double scale = 1 / count(context.mask, n);
   if (transpose) {
-    for_each_suffix(call, Q, V, [&](Index i, Index rows, const TokenMap<T>& R) {
+    for_each_suffix(context, Q, V, [&](Index i, Index rows, const TokenMap<T>& R) {
       multiply<T>(K.middleRows(i, rows), R, H.middleRows(i, rows), scale, true);
     });
   } else {
-    for_each_prefix(call, K, V, [&](Index i, Index rows, const TokenMap<T>& S) {
+    for_each_prefix(context, K, V, [&](Index i, Index rows, const TokenMap<T>& S) {
       multiply<T>(Q.middleRows(i, rows), S, H.middleRows(i, rows), scale, true);
     });
   }
 }
 
 template <class T>
-void Flash<T>::mix_backward(const Call<T>& call,
+void Flash<T>::mix_backward(const LayerContext<T>& context,
                             const ConstTokens<T>& Z,
                             const ConstTokens<T>& V,
                             const ConstTokens<T>& dH,
                             Tokens<T> dZ,
                             Tokens<T> dV) const {
   const Index n = Z.rows();
-  typename Workspace<T>::Scope scope(*call.workspace);
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> Q = scope.take(n, Z.cols());
   TokenMap<T> K = scope.take(n, Z.cols());
   TokenMap<T> dQ = scope.take(n, Z.cols());
@@ -344,9 +348,9 @@ void Flash<T>::mix_backward(const Call<T>& call,
   dV.setZero();
   dQ.setZero();
   dK.setZero();
-  copy(call, kLocalQuery, Z, Q);
-  copy(call, kLocalKey, Z, K);
-  const double scale = local_scale(call, n);
+  copy(context, kLocalQuery, Z, Q);
+  copy(context, kLocalKey, Z, K);
+  const double scale = local_scale(context, n);
   for_each_tile(n, [&](Index i, Index rows, Index j, Index cols) {
     Tokens<T> S = s_tile.topLeftCorner(rows, cols);
     Tokens<T> A = a_tile.topLeftCorner(rows, cols);
@@ -360,25 +364,25 @@ void Flash<T>::mix_backward(const Call<T>& call,
     multiply<T>(A, K.middleRows(j, cols), dQ.middleRows(i, rows), scale, true);
     multiply_transposed<T>(A, Q.middleRows(i, rows), dK.middleRows(j, cols), scale, true);
   });
-  copy_backward(call, kLocalQuery, Z, dQ, dZ);
-  copy_backward(call, kLocalKey, Z, dK, dZ);
+  copy_backward(context, kLocalQuery, Z, dQ, dZ);
+  copy_backward(context, kLocalKey, Z, dK, dZ);
   if (chunk_ == 0) return;
-  copy(call, kGlobalQuery, Z, Q);
-  copy(call, kGlobalKey, Z, K);
-  const double share = 1 / count(call.mask, n);
-  for_each_prefix(call, K, V, [&](Index i, Index rows, const TokenMap<T>& S) {
+  copy(context, kGlobalQuery, Z, Q);
+  copy(context, kGlobalKey, Z, K);
+  const double share = 1 / count(context.mask, n);
+  for_each_prefix(context, K, V, [&](Index i, Index rows, const TokenMap<T>& S) {
     multiply_by_transpose<T>(dH.middleRows(i, rows), S, dQ.middleRows(i, rows), share);
   });
-  for_each_suffix(call, Q, dH, [&](Index i, Index rows, const TokenMap<T>& R) {
+  for_each_suffix(context, Q, dH, [&](Index i, Index rows, const TokenMap<T>& R) {
     multiply_by_transpose<T>(V.middleRows(i, rows), R, dK.middleRows(i, rows), share);
     multiply<T>(K.middleRows(i, rows), R, dV.middleRows(i, rows), share, true);
   });
-  copy_backward(call, kGlobalQuery, Z, dQ, dZ);
-  copy_backward(call, kGlobalKey, Z, dK, dZ);
+  copy_backward(context, kGlobalQuery, Z, dQ, dZ);
+  copy_backward(context, kGlobalKey, Z, dK, dZ);
 }
 
 template <class T>
-void Flash<T>::backward(const Call<T>& call,
+void Flash<T>::backward(const LayerContext<T>& context,
                         const ConstTokens<T>& X,
                         const ConstTokens<T>& dY,
                         Tokens<T> dX,
@@ -390,22 +394,22 @@ void Flash<T>::backward(const Call<T>& call,
   const TokenMap<T> U = cache.array(kGateAfter, n, e);
   const TokenMap<T> V = cache.array(kFlashValues, n, e);
   const TokenMap<T> H = cache.array(kMixed, n, e);
-  typename Workspace<T>::Scope scope(*call.workspace);
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> d_gated = scope.take(n, e);
   TokenMap<T> dH = scope.take(n, e);
   TokenMap<T> dZ = scope.take(n, s);
   TokenMap<T> dV = scope.take(n, e);
-  output_.pull_back(call, cache.array(kGated, n, e), dY, d_gated, false);
+  output_.pull_back(context, cache.array(kGated, n, e), dY, d_gated, false);
   dH = d_gated.cwiseProduct(U);
   d_gated = d_gated.cwiseProduct(H);  // dU from here on
-  mix_backward(call, Z, V, dH, dZ, dV);
-  clear_padding<T>(call.mask, dV);
-  silu_backward<T>(call, cache.array(kGateBefore, n, e), d_gated);
-  silu_backward<T>(call, cache.array(kFlashValuesBefore, n, e), dV);
-  silu_backward<T>(call, cache.array(kSharedBefore, n, s), dZ);
-  gate_.pull_back(call, X, d_gated, dX, false);
-  value_.pull_back(call, X, dV, dX, true);
-  shared_.pull_back(call, X, dZ, dX, true);
+  mix_backward(context, Z, V, dH, dZ, dV);
+  clear_padding<T>(context.mask, dV);
+  silu_backward<T>(context, cache.array(kGateBefore, n, e), d_gated);
+  silu_backward<T>(context, cache.array(kFlashValuesBefore, n, e), dV);
+  silu_backward<T>(context, cache.array(kSharedBefore, n, s), dZ);
+  gate_.pull_back(context, X, d_gated, dX, false);
+  value_.pull_back(context, X, dV, dX, true);
+  shared_.pull_back(context, X, dZ, dX, true);
 }
 
 }  // namespace

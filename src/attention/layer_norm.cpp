@@ -20,7 +20,7 @@ LayerNorm<T>::LayerNorm(ParameterList& list, const std::string& name, Index widt
       bias_(list.add(name + ".bias", 1, width, Initial::constant(0))) {}
 
 template <class T>
-void LayerNorm<T>::forward(const Call<T>& call,
+void LayerNorm<T>::forward(const LayerContext<T>& context,
                            const ConstTokens<T>& X,
                            Tokens<T> Y,
                            Cache<T>& cache) const {
@@ -28,8 +28,8 @@ void LayerNorm<T>::forward(const Call<T>& call,
   const Index d = X.cols();
   TokenMap<T> Z = cache.array(kNormalised, n, d);
   TokenMap<T> scale = cache.array(kScale, n, 1);
-  const auto weight = call.value(weight_).row(0);
-  const auto bias = call.value(bias_).row(0);
+  const auto weight = context.value(weight_).row(0);
+  const auto bias = context.value(bias_).row(0);
   for (Index i = 0; i < n; ++i) {
     const T mean = X.row(i).sum() / static_cast<T>(d);
     Z.row(i) = (X.row(i).array() - mean).matrix();
@@ -42,7 +42,7 @@ void LayerNorm<T>::forward(const Call<T>& call,
 
 /// With z = (x - mean) s: dx = s (g - mean(g) - z mean(g o z)), g = dy o weight.
 template <class T>
-void LayerNorm<T>::backward(const Call<T>& call,
+void LayerNorm<T>::backward(const LayerContext<T>& context,
                             const ConstTokens<T>& X,
                             const ConstTokens<T>& dY,
                             Tokens<T> dX,
@@ -51,9 +51,9 @@ void LayerNorm<T>::backward(const Call<T>& call,
   const Index d = X.cols();
   const TokenMap<T> Z = cache.array(kNormalised, n, d);
   const TokenMap<T> scale = cache.array(kScale, n, 1);
-  const auto weight = call.value(weight_).row(0).array();
-  TokenMap<T> d_weight = call.gradient_of(weight_);
-  TokenMap<T> d_bias = call.gradient_of(bias_);
+  const auto weight = context.value(weight_).row(0).array();
+  TokenMap<T> d_weight = context.gradient_of(weight_);
+  TokenMap<T> d_bias = context.gradient_of(bias_);
   const T share(1.0 / static_cast<double>(d));
   for (Index i = 0; i < n; ++i) {
     d_weight.row(0).array() += dY.row(i).array() * Z.row(i).array();

@@ -8,8 +8,8 @@
 namespace matapprox::attention {
 
 LinearStart LinearStart::fan_in(Index in) {
-  const Initial law = Initial::uniform(1 / std::sqrt(static_cast<double>(in)));
-  return {law, law};
+  const Initial distribution = Initial::uniform(1 / std::sqrt(static_cast<double>(in)));
+  return {distribution, distribution};
 }
 
 LinearStart LinearStart::narrow() {
@@ -28,40 +28,40 @@ Linear<T>::Linear(ParameterList& list,
 }
 
 template <class T>
-void Linear<T>::apply(const Call<T>& call, const ConstTokens<T>& X, Tokens<T> Y) const {
-  multiply<T>(X, call.value(weight_), Y);
-  if (has_bias_) Y.rowwise() += call.value(bias_).row(0);
+void Linear<T>::apply(const LayerContext<T>& context, const ConstTokens<T>& X, Tokens<T> Y) const {
+  multiply<T>(X, context.value(weight_), Y);
+  if (has_bias_) Y.rowwise() += context.value(bias_).row(0);
 }
 
 template <class T>
-void Linear<T>::pull_back(const Call<T>& call,
+void Linear<T>::pull_back(const LayerContext<T>& context,
                           const ConstTokens<T>& X,
                           const ConstTokens<T>& dY,
                           Tokens<T> dX,
                           bool add) const {
-  multiply_transposed<T>(X, dY, call.gradient_of(weight_), 1, true);
+  multiply_transposed<T>(X, dY, context.gradient_of(weight_), 1, true);
   if (has_bias_) {
-    TokenMap<T> db = call.gradient_of(bias_);
+    TokenMap<T> db = context.gradient_of(bias_);
     for (Index i = 0; i < dY.rows(); ++i) db.row(0) += dY.row(i);
   }
-  multiply_by_transpose<T>(dY, call.value(weight_), dX, 1, add);
+  multiply_by_transpose<T>(dY, context.value(weight_), dX, 1, add);
 }
 
 template <class T>
-void Linear<T>::forward(const Call<T>& call,
+void Linear<T>::forward(const LayerContext<T>& context,
                         const ConstTokens<T>& X,
                         Tokens<T> Y,
                         Cache<T>& /*cache*/) const {
-  apply(call, X, Y);
+  apply(context, X, Y);
 }
 
 template <class T>
-void Linear<T>::backward(const Call<T>& call,
+void Linear<T>::backward(const LayerContext<T>& context,
                          const ConstTokens<T>& X,
                          const ConstTokens<T>& dY,
                          Tokens<T> dX,
                          Cache<T>& /*cache*/) const {
-  pull_back(call, X, dY, dX, false);
+  pull_back(context, X, dY, dX, false);
 }
 
 MATAPPROX_INSTANTIATE_LAYER(Linear);

@@ -37,7 +37,7 @@ class LinearTransformerCore final : public HeadCore<T> {
  public:
   explicit LinearTransformerCore(bool causal) : causal_(causal) {}
 
-  void forward(const Call<T>& call,
+  void forward(const LayerContext<T>& context,
                Index /*head*/,
                const ConstTokens<T>& Q,
                const ConstTokens<T>& K,
@@ -49,7 +49,7 @@ class LinearTransformerCore final : public HeadCore<T> {
     TokenMap<T> G = cache.array(kKeyFeatures, n, K.cols());
     elu_features<T>(Q, F);
     elu_features<T>(K, G);
-    feature_attention<T>(call,
+    feature_attention<T>(context,
                          F,
                          G,
                          V,
@@ -59,7 +59,7 @@ class LinearTransformerCore final : public HeadCore<T> {
                          H);
   }
 
-  void backward(const Call<T>& call,
+  void backward(const LayerContext<T>& context,
                 Index /*head*/,
                 const ConstTokens<T>& Q,
                 const ConstTokens<T>& K,
@@ -73,7 +73,7 @@ class LinearTransformerCore final : public HeadCore<T> {
     const Index n = Q.rows();
     const TokenMap<T> F = cache.array(kQueryFeatures, n, Q.cols());
     const TokenMap<T> G = cache.array(kKeyFeatures, n, K.cols());
-    feature_attention_backward<T>(call,
+    feature_attention_backward<T>(context,
                                   F,
                                   G,
                                   causal_,

@@ -16,8 +16,8 @@ enum LinformerArray : std::size_t { kKeys, kValues, kMixedKeys, kMixedValues, kP
 
 /// E and F of each head; equal places are shared.
 struct Mixtures {
-  std::vector<Place> keys;
-  std::vector<Place> values;
+  std::vector<ParameterSlot> keys;
+  std::vector<ParameterSlot> values;
 };
 
 template <class T>
@@ -28,7 +28,7 @@ class LinformerCore final : public HeadCore<T> {
         rank_(rank),
         mixtures_(std::move(mixtures)) {}
 
-  void forward(const Call<T>& call,
+  void forward(const LayerContext<T>& context,
                Index head,
                const ConstTokens<T>& Q,
                const ConstTokens<T>& K,
@@ -41,17 +41,17 @@ class LinformerCore final : public HeadCore<T> {
     TokenMap<T> mixed_keys = cache.array(kMixedKeys, rank_, K.cols());
     TokenMap<T> mixed_values = cache.array(kMixedValues, rank_, V.cols());
     TokenMap<T> P = cache.array(kProbabilities, n, rank_);
-    copy_tokens<T>(call.mask, K, keys);
-    copy_tokens<T>(call.mask, V, values);
+    copy_tokens<T>(context.mask, K, keys);
+    copy_tokens<T>(context.mask, V, values);
     const auto [E, F] = mixtures(head);
-    multiply<T>(call.value(E).leftCols(n), keys, mixed_keys);
-    multiply<T>(call.value(F).leftCols(n), values, mixed_values);
+    multiply<T>(context.value(E).leftCols(n), keys, mixed_keys);
+    multiply<T>(context.value(F).leftCols(n), values, mixed_values);
     multiply_by_transpose<T>(Q, mixed_keys, P, scale_);
     for (Index i = 0; i < n; ++i) kernels::softmax_row(P.row(i).data(), P.row(i).data(), rank_);
     multiply<T>(P, mixed_values, H);
   }
 
-  void backward(const Call<T>& call,
+  void backward(const LayerContext<T>& context,
                 Index head,
                 const ConstTokens<T>& Q,
                 const ConstTokens<T>& K,
@@ -68,7 +68,7 @@ class LinformerCore final : public HeadCore<T> {
     const TokenMap<T> mixed_keys = cache.array(kMixedKeys, rank_, K.cols());
     const TokenMap<T> mixed_values = cache.array(kMixedValues, rank_, V.cols());
     const TokenMap<T> P = cache.array(kProbabilities, n, rank_);
-    typename Workspace<T>::Scope scope(*call.workspace);
+    typename Workspace<T>::Scope scope(*context.workspace);
     TokenMap<T> dS = scope.take(n, rank_);
     TokenMap<T> d_mixed_keys = scope.take(rank_, K.cols());
     TokenMap<T> d_mixed_values = scope.take(rank_, V.cols());
@@ -82,12 +82,12 @@ class LinformerCore final : public HeadCore<T> {
     }
     multiply<T>(dS, mixed_keys, dQ, scale_);
     multiply_transposed<T>(dS, Q, d_mixed_keys, scale_);
-    multiply_by_transpose<T>(d_mixed_keys, keys, call.gradient_of(E).leftCols(n), 1, true);
-    multiply_by_transpose<T>(d_mixed_values, values, call.gradient_of(F).leftCols(n), 1, true);
-    multiply_transposed<T>(call.value(E).leftCols(n), d_mixed_keys, dK);
-    multiply_transposed<T>(call.value(F).leftCols(n), d_mixed_values, dV);
-    clear_padding<T>(call.mask, dK);
-    clear_padding<T>(call.mask, dV);
+    multiply_by_transpose<T>(d_mixed_keys, keys, context.gradient_of(E).leftCols(n), 1, true);
+    multiply_by_transpose<T>(d_mixed_values, values, context.gradient_of(F).leftCols(n), 1, true);
+    multiply_transposed<T>(context.value(E).leftCols(n), d_mixed_keys, dK);
+    multiply_transposed<T>(context.value(F).leftCols(n), d_mixed_values, dV);
+    clear_padding<T>(context.mask, dK);
+    clear_padding<T>(context.mask, dV);
   }
 
   AttentionCost cost(Index length, Index width) const override {
@@ -95,7 +95,7 @@ class LinformerCore final : public HeadCore<T> {
   }
 
  private:
-  std::pair<Place, Place> mixtures(Index head) const {
+  std::pair<ParameterSlot, ParameterSlot> mixtures(Index head) const {
     const auto h = static_cast<std::size_t>(head);
     return {mixtures_.keys[h], mixtures_.values[h]};
   }
@@ -128,7 +128,7 @@ Mixtures add_mixtures(ParameterList& list,
   const Initial initial = Initial::normal(1 / std::sqrt(static_cast<double>(shape.length)));
   const auto place = [&](Index head, const char* name) {
     const std::string full = mixture_name(prefix, options.scope, head, name);
-    return Place(list.add_shared(full, options.rank, shape.length, initial));
+    return ParameterSlot(list.add_shared(full, options.rank, shape.length, initial));
   };
   Mixtures mixtures;
   for (Index h = 0; h < shape.heads; ++h) {

@@ -67,7 +67,7 @@ MultiHead<T>::MultiHead(ParameterList& list,
                         std::unique_ptr<HeadCore<T>> core,
                         const MultiHeadOptions& options)
     : shape_(shape),
-      carry_(options.carry_scores),
+      residual_scores_(options.residual_scores),
       value_(list, prefix + ".value", shape.width, shape.width),
       core_(std::move(core)) {
   const auto projection = [&](const char* name) {
@@ -91,18 +91,18 @@ typename MultiHead<T>::Heads MultiHead<T>::heads_in(TokenMap<T> numbers) const {
 }
 
 template <class T>
-typename MultiHead<T>::Parts MultiHead<T>::project(const Call<T>& call,
+typename MultiHead<T>::Parts MultiHead<T>::project(const LayerContext<T>& context,
                                                    const ConstTokens<T>& X,
                                                    Cache<T>& cache) const {
   const Index n = X.rows();
   shape_.check_sample(n, X.cols());
   const Parts parts = parts_in(cache.array(kProjected, n, projected_width()));
-  typename Workspace<T>::Scope scope(*call.workspace);
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> run = scope.take(kRows, shape_.width);
   for (Index i = 0; i < n; i += kRows) {
     const Index rows = std::min(kRows, n - i);
     const auto project_to = [&](const Linear<T>& projection, const Heads& heads) {
-      projection.apply(call, X.middleRows(i, rows), run.topRows(rows));
+      projection.apply(context, X.middleRows(i, rows), run.topRows(rows));
       heads.set(i, run.topRows(rows));
     };
     if (query_) {
@@ -111,75 +111,80 @@ typename MultiHead<T>::Parts MultiHead<T>::project(const Call<T>& call,
     }
     project_to(value_, parts.value);
   }
-  if (carries(call)) {
-    const Parts own = slice(call.carried, shape_.layer, n);
+  if (has_residual_scores(context)) {
+    const Parts own = slice(context.residual_scores, shape_.layer, n);
     std::copy_n(parts.query.data, own.query.size() + own.key.size(), own.query.data);
   }
   return parts;
 }
 
 template <class T>
-typename MultiHead<T>::Scored MultiHead<T>::scored(const Call<T>& call,
+typename MultiHead<T>::Scored MultiHead<T>::scored(const LayerContext<T>& context,
                                                    const Parts& parts,
                                                    Index head,
                                                    typename Workspace<T>::Scope& scope) const {
-  if (!carries(call)) return {parts.query[head], parts.key[head]};
+  if (!has_residual_scores(context)) return {parts.query[head], parts.key[head]};
   const Index n = parts.value.length;
   const Index width = (shape_.layer + 1) * shape_.head_width();
   return {scope.take(n, width), scope.take(n, width)};
 }
 
 template <class T>
-void MultiHead<T>::gather(const Call<T>& call, Index head, Scored& scored) const {
-  if (!carries(call)) return;
+void MultiHead<T>::gather(const LayerContext<T>& context, Index head, Scored& scored) const {
+  if (!has_residual_scores(context)) return;
   const Index p = shape_.head_width();
   for (Index l = 0; l <= shape_.layer; ++l) {
-    const Parts all = slice(call.carried, l, scored.query.rows());
+    const Parts all = slice(context.residual_scores, l, scored.query.rows());
     scored.query.middleCols(l * p, p) = all.query[head];
     scored.key.middleCols(l * p, p) = all.key[head];
   }
 }
 
 template <class T>
-void MultiHead<T>::scatter(const Call<T>& call,
+void MultiHead<T>::scatter(const LayerContext<T>& context,
                            Index head,
                            const Scored& d_scored,
                            const Parts& gradients) const {
-  if (!carries(call)) return;
+  if (!has_residual_scores(context)) return;
   const Index n = d_scored.query.rows();
   const Index p = shape_.head_width();
   for (Index l = 0; l <= shape_.layer; ++l) {
-    const Parts all = slice(call.carried_gradient, l, n);
+    const Parts all = slice(context.residual_scores_gradient, l, n);
     all.query[head] += d_scored.query.middleCols(l * p, p);
     all.key[head] += d_scored.key.middleCols(l * p, p);
   }
   // The layers above have left theirs in this layer's slice before.
-  const Parts own = slice(call.carried_gradient, shape_.layer, n);
+  const Parts own = slice(context.residual_scores_gradient, shape_.layer, n);
   gradients.query[head] = own.query[head];
   gradients.key[head] = own.key[head];
 }
 
 template <class T>
-void MultiHead<T>::forward(const Call<T>& call,
+void MultiHead<T>::forward(const LayerContext<T>& context,
                            const ConstTokens<T>& X,
                            Tokens<T> Y,
                            Cache<T>& cache) const {
-  const Parts parts = project(call, X, cache);
+  const Parts parts = project(context, X, cache);
   const Heads H = heads_in(cache.array(kHeads, X.rows(), shape_.width));
   for (Index h = 0; h < shape_.heads; ++h) {
-    typename Workspace<T>::Scope scope(*call.workspace);
-    Scored qk = scored(call, parts, h, scope);
-    gather(call, h, qk);
-    core_->forward(
-        call, h, qk.query, qk.key, parts.value[h], H[h], cache.child(static_cast<std::size_t>(h)));
+    typename Workspace<T>::Scope scope(*context.workspace);
+    Scored qk = scored(context, parts, h, scope);
+    gather(context, h, qk);
+    core_->forward(context,
+                   h,
+                   qk.query,
+                   qk.key,
+                   parts.value[h],
+                   H[h],
+                   cache.child(static_cast<std::size_t>(h)));
   }
-  typename Workspace<T>::Scope scope(*call.workspace);
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> run = scope.take(kRows, shape_.width);
   for (Index i = 0; i < X.rows(); i += kRows) {
     const Index rows = std::min(kRows, X.rows() - i);
     H.get(i, run.topRows(rows));
     if (output_) {
-      output_->apply(call, run.topRows(rows), Y.middleRows(i, rows));
+      output_->apply(context, run.topRows(rows), Y.middleRows(i, rows));
     } else {
       Y.middleRows(i, rows) = run.topRows(rows);
     }
@@ -188,11 +193,11 @@ void MultiHead<T>::forward(const Call<T>& call,
 
 /// dH from dY, and the gradient of the output projection.
 template <class T>
-void MultiHead<T>::pull_back_output(const Call<T>& call,
+void MultiHead<T>::pull_back_output(const LayerContext<T>& context,
                                     const ConstTokens<T>& dY,
                                     const Heads& H,
                                     const Heads& dH) const {
-  typename Workspace<T>::Scope scope(*call.workspace);
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> run = scope.take(kRows, shape_.width);
   TokenMap<T> d_run = scope.take(kRows, shape_.width);
   for (Index i = 0; i < dY.rows(); i += kRows) {
@@ -202,25 +207,26 @@ void MultiHead<T>::pull_back_output(const Call<T>& call,
       continue;
     }
     H.get(i, run.topRows(rows));
-    output_->pull_back(call, run.topRows(rows), dY.middleRows(i, rows), d_run.topRows(rows), false);
+    output_->pull_back(
+        context, run.topRows(rows), dY.middleRows(i, rows), d_run.topRows(rows), false);
     dH.set(i, d_run.topRows(rows));
   }
 }
 
 /// dX from the gradients of queries, keys and values, and the gradients of their projections.
 template <class T>
-void MultiHead<T>::pull_back_projections(const Call<T>& call,
+void MultiHead<T>::pull_back_projections(const LayerContext<T>& context,
                                          const ConstTokens<T>& X,
                                          const Parts& gradients,
                                          Tokens<T> dX) const {
-  typename Workspace<T>::Scope scope(*call.workspace);
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> run = scope.take(kRows, shape_.width);
   for (Index i = 0; i < X.rows(); i += kRows) {
     const Index rows = std::min(kRows, X.rows() - i);
     const auto pull_back = [&](const Linear<T>& projection, const Heads& heads, bool add) {
       heads.get(i, run.topRows(rows));
       projection.pull_back(
-          call, X.middleRows(i, rows), run.topRows(rows), dX.middleRows(i, rows), add);
+          context, X.middleRows(i, rows), run.topRows(rows), dX.middleRows(i, rows), add);
     };
     pull_back(value_, gradients.value, false);
     if (query_) {
@@ -231,24 +237,24 @@ void MultiHead<T>::pull_back_projections(const Call<T>& call,
 }
 
 template <class T>
-void MultiHead<T>::backward(const Call<T>& call,
+void MultiHead<T>::backward(const LayerContext<T>& context,
                             const ConstTokens<T>& X,
                             const ConstTokens<T>& dY,
                             Tokens<T> dX,
                             Cache<T>& cache) const {
   const Index n = X.rows();
-  typename Workspace<T>::Scope scope(*call.workspace);
+  typename Workspace<T>::Scope scope(*context.workspace);
   const Parts parts = parts_in(cache.array(kProjected, n, projected_width()));
   const Parts gradients = parts_in(scope.take(n, projected_width()));
   const Heads H = heads_in(cache.array(kHeads, n, shape_.width));
   const Heads dH = heads_in(scope.take(n, shape_.width));
-  pull_back_output(call, dY, H, dH);
+  pull_back_output(context, dY, H, dH);
   for (Index h = 0; h < shape_.heads; ++h) {
-    typename Workspace<T>::Scope of_head(*call.workspace);
-    Scored qk = scored(call, parts, h, of_head);
-    Scored d_qk = scored(call, gradients, h, of_head);
-    gather(call, h, qk);
-    core_->backward(call,
+    typename Workspace<T>::Scope of_head(*context.workspace);
+    Scored qk = scored(context, parts, h, of_head);
+    Scored d_qk = scored(context, gradients, h, of_head);
+    gather(context, h, qk);
+    core_->backward(context,
                     h,
                     qk.query,
                     qk.key,
@@ -259,46 +265,47 @@ void MultiHead<T>::backward(const Call<T>& call,
                     d_qk.key,
                     gradients.value[h],
                     cache.child(static_cast<std::size_t>(h)));
-    scatter(call, h, d_qk, gradients);
+    scatter(context, h, d_qk, gradients);
   }
-  pull_back_projections(call, X, gradients, dX);
+  pull_back_projections(context, X, gradients, dX);
 }
 
 template <class T>
-void MultiHead<T>::apply_map(const Call<T>& call,
+void MultiHead<T>::apply_map(const LayerContext<T>& context,
                              const ConstTokens<T>& X,
                              Index head,
                              const ConstTokens<T>& B,
                              Tokens<T> Y,
                              Cache<T>& cache) const {
-  const Parts parts = project(call, X, cache);
-  typename Workspace<T>::Scope scope(*call.workspace);
-  Scored qk = scored(call, parts, head, scope);
-  gather(call, head, qk);
-  core_->forward(call, head, qk.query, qk.key, B, Y, cache.child(static_cast<std::size_t>(head)));
+  const Parts parts = project(context, X, cache);
+  typename Workspace<T>::Scope scope(*context.workspace);
+  Scored qk = scored(context, parts, head, scope);
+  gather(context, head, qk);
+  core_->forward(
+      context, head, qk.query, qk.key, B, Y, cache.child(static_cast<std::size_t>(head)));
 }
 
 /// H is linear in V: E^T B is what the backward pass says of dV, whatever V is.
 template <class T>
-void MultiHead<T>::apply_map_transpose(const Call<T>& call,
+void MultiHead<T>::apply_map_transpose(const LayerContext<T>& context,
                                        const ConstTokens<T>& X,
                                        Index head,
                                        const ConstTokens<T>& B,
                                        Tokens<T> Y,
                                        Cache<T>& cache) const {
   const Index n = X.rows();
-  typename Workspace<T>::Scope scope(*call.workspace);
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> zero = scope.take(n, B.cols());
   TokenMap<T> H = scope.take(n, B.cols());
   zero.setZero();
-  const Parts parts = project(call, X, cache);
+  const Parts parts = project(context, X, cache);
   Cache<T>& own = cache.child(static_cast<std::size_t>(head));
-  Scored qk = scored(call, parts, head, scope);
-  gather(call, head, qk);
-  core_->forward(call, head, qk.query, qk.key, zero, H, own);
+  Scored qk = scored(context, parts, head, scope);
+  gather(context, head, qk);
+  core_->forward(context, head, qk.query, qk.key, zero, H, own);
   TokenMap<T> dQ = scope.take(n, qk.query.cols());
   TokenMap<T> dK = scope.take(n, qk.key.cols());
-  core_->backward(call, head, qk.query, qk.key, zero, H, B, dQ, dK, Y, own);
+  core_->backward(context, head, qk.query, qk.key, zero, H, B, dQ, dK, Y, own);
 }
 
 template <class T>
@@ -309,10 +316,10 @@ AttentionCost MultiHead<T>::cost(Index length) const {
   AttentionCost cost{projections * length * d * d, ((query_ ? 3 : 1) + 1) * length * d};
   AttentionCost cores;
   for (Index h = 0; h < shape_.heads; ++h) cores += core_->cost(length, shape_.head_width());
-  if (carry_) {
+  if (residual_scores_) {
     // Half of a core's multiplications are scores, which are (l + 1) times as wide.
     cores.multiplications = cores.multiplications / 2 * (shape_.layer + 2);
-    cores.stored += carried(length);
+    cores.stored += residual_score_count(length);
   }
   return cost += cores;
 }

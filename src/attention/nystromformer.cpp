@@ -108,13 +108,16 @@ struct InverseStep {
 template <class T>
 class NystromformerCore final : public HeadCore<T> {
  public:
-  NystromformerCore(const AttentionShape& shape, Index landmarks, Index width, const Place& kernel)
+  NystromformerCore(const AttentionShape& shape,
+                    Index landmarks,
+                    Index width,
+                    const ParameterSlot& kernel)
       : scale_(1 / std::sqrt(static_cast<double>(shape.head_width()))),
         landmarks_(landmarks),
         width_(width),
         kernel_(kernel) {}
 
-  void forward(const Call<T>& call,
+  void forward(const LayerContext<T>& context,
                Index head,
                const ConstTokens<T>& Q,
                const ConstTokens<T>& K,
@@ -122,23 +125,23 @@ class NystromformerCore final : public HeadCore<T> {
                Tokens<T> H,
                Cache<T>& cache) const override {
     Arrays a(cache, runs_of(Q.rows()), Q.cols(), V.cols());
-    run_means<T>(call.mask, a.runs, Q, a.Ql);
-    run_means<T>(call.mask, a.runs, K, a.Kl);
+    run_means<T>(context.mask, a.runs, Q, a.Ql);
+    run_means<T>(context.mask, a.runs, K, a.Kl);
     multiply_by_transpose<T>(Q, a.Kl, a.F1);
     softmax_rows<T>(a.F1, scale_, a.F1);
     multiply_by_transpose<T>(a.Ql, a.Kl, a.A);
     softmax_rows<T>(a.A, scale_, a.A);
     multiply_by_transpose<T>(a.Ql, K, a.F3);
-    hide_padding(call.mask, a.F3);
+    hide_padding(context.mask, a.F3);
     softmax_rows<T>(a.F3, scale_, a.F3);
-    invert(call, a, cache);
+    invert(context, a, cache);
     multiply<T>(a.F3, V, a.U);
     multiply<T>(a.inverse(cache, kInverseSteps), a.U, a.ZU);
     multiply<T>(a.F1, a.ZU, H);
-    convolve(call, head, V, H);
+    convolve(context, head, V, H);
   }
 
-  void backward(const Call<T>& call,
+  void backward(const LayerContext<T>& context,
                 Index head,
                 const ConstTokens<T>& Q,
                 const ConstTokens<T>& K,
@@ -152,7 +155,7 @@ class NystromformerCore final : public HeadCore<T> {
     Arrays a(cache, runs_of(Q.rows()), Q.cols(), V.cols());
     const Index n = Q.rows();
     const Index L = a.runs.count;
-    typename Workspace<T>::Scope scope(*call.workspace);
+    typename Workspace<T>::Scope scope(*context.workspace);
     TokenMap<T> dF1 = scope.take(n, L);
     TokenMap<T> dA = scope.take(L, L);
     TokenMap<T> dF3 = scope.take(L, n);
@@ -168,8 +171,8 @@ class NystromformerCore final : public HeadCore<T> {
     multiply_transposed<T>(a.inverse(cache, kInverseSteps), dZU, dU);
     multiply_by_transpose<T>(dU, V, dF3);
     multiply_transposed<T>(a.F3, dU, dV);
-    convolve_backward(call, head, V, dH, dV);
-    invert_backward(call, a, cache, dZ, dA);
+    convolve_backward(context, head, V, dH, dV);
+    invert_backward(context, a, cache, dZ, dA);
 
     softmax_rows_backward<T>(a.F1, scale_, dF1, dF1);
     softmax_rows_backward<T>(a.A, scale_, dA, dA);
@@ -180,8 +183,8 @@ class NystromformerCore final : public HeadCore<T> {
     multiply_transposed<T>(dA, a.Ql, dKl, 1, true);
     multiply<T>(dF3, K, dQl, 1, true);
     multiply_transposed<T>(dF3, a.Ql, dK);
-    run_means_backward<T>(call.mask, a.runs, dQl, dQ);
-    run_means_backward<T>(call.mask, a.runs, dKl, dK);
+    run_means_backward<T>(context.mask, a.runs, dQl, dQ);
+    run_means_backward<T>(context.mask, a.runs, dKl, dK);
   }
 
   AttentionCost cost(Index length, Index width) const override {
@@ -218,8 +221,8 @@ class NystromformerCore final : public HeadCore<T> {
     }
   }
 
-  void invert(const Call<T>& call, const Arrays& a, Cache<T>& cache) const {
-    typename Workspace<T>::Scope scope(*call.workspace);
+  void invert(const LayerContext<T>& context, const Arrays& a, Cache<T>& cache) const {
+    typename Workspace<T>::Scope scope(*context.workspace);
     InverseStep<T> step(scope, a.runs.count);
     TokenMap<T> first = a.inverse(cache, 0);
     first = a.A.transpose() / largest_column<T>(a.A).second;
@@ -231,10 +234,13 @@ class NystromformerCore final : public HeadCore<T> {
   }
 
   /// Sets dA from dZ, the derivative by the last Z; dZ is used up.
-  void invert_backward(
-      const Call<T>& call, const Arrays& a, Cache<T>& cache, Tokens<T> dZ, Tokens<T> dA) const {
+  void invert_backward(const LayerContext<T>& context,
+                       const Arrays& a,
+                       Cache<T>& cache,
+                       Tokens<T> dZ,
+                       Tokens<T> dA) const {
     const Index L = a.runs.count;
-    typename Workspace<T>::Scope scope(*call.workspace);
+    typename Workspace<T>::Scope scope(*context.workspace);
     InverseStep<T> step(scope, L);
     TokenMap<T> dP = scope.take(L, L);
     TokenMap<T> dR3 = scope.take(L, L);
@@ -264,30 +270,34 @@ class NystromformerCore final : public HeadCore<T> {
   }
 
   /// Rows i and j = i + t - w/2 of the tokens that tap t joins.
-  template <class Body>
-  void for_each_tap(Mask mask, Index n, const Body& body) const {
+  template <class Function>
+  void for_each_tap(Mask mask, Index n, const Function& function) const {
     for (Index t = 0; t < width_; ++t) {
       const Index shift = t - width_ / 2;
       for (Index i = std::max<Index>(0, -shift); i < std::min(n, n - shift); ++i) {
-        if (is_token(mask, i + shift)) body(t, i, i + shift);
+        if (is_token(mask, i + shift)) function(t, i, i + shift);
       }
     }
   }
-  void convolve(const Call<T>& call, Index head, const ConstTokens<T>& V, Tokens<T> H) const {
+  void convolve(const LayerContext<T>& context,
+                Index head,
+                const ConstTokens<T>& V,
+                Tokens<T> H) const {
     if (width_ == 0) return;
-    const ConstTokenMap<T> c = call.value(kernel_);
-    for_each_tap(
-        call.mask, V.rows(), [&](Index t, Index i, Index j) { H.row(i) += c(head, t) * V.row(j); });
+    const ConstTokenMap<T> c = context.value(kernel_);
+    for_each_tap(context.mask, V.rows(), [&](Index t, Index i, Index j) {
+      H.row(i) += c(head, t) * V.row(j);
+    });
   }
-  void convolve_backward(const Call<T>& call,
+  void convolve_backward(const LayerContext<T>& context,
                          Index head,
                          const ConstTokens<T>& V,
                          const ConstTokens<T>& dH,
                          Tokens<T> dV) const {
     if (width_ == 0) return;
-    const ConstTokenMap<T> c = call.value(kernel_);
-    TokenMap<T> dc = call.gradient_of(kernel_);
-    for_each_tap(call.mask, V.rows(), [&](Index t, Index i, Index j) {
+    const ConstTokenMap<T> c = context.value(kernel_);
+    TokenMap<T> dc = context.gradient_of(kernel_);
+    for_each_tap(context.mask, V.rows(), [&](Index t, Index i, Index j) {
       dV.row(j) += c(head, t) * dH.row(i);
       dc(head, t) += dH.row(i).dot(V.row(j));
     });
@@ -296,7 +306,7 @@ class NystromformerCore final : public HeadCore<T> {
   double scale_;
   Index landmarks_;
   Index width_;
-  Place kernel_;
+  ParameterSlot kernel_;
 };
 
 }  // namespace
@@ -318,7 +328,7 @@ std::unique_ptr<Attention<T>> nystromformer(ParameterList& list,
           "nystromformer: convolution {} is neither 0 nor odd",
           options.convolution);
   require(!shape.causal, "nystromformer: cannot be causal, its landmarks hold later tokens");
-  Place kernel;
+  ParameterSlot kernel;
   if (options.convolution > 0) {
     const Initial start = LinearStart::fan_in(options.convolution).weight;
     kernel = list.add(prefix + ".convolution", shape.heads, options.convolution, start);

@@ -25,17 +25,17 @@ Index row_of(std::string_view name) {
 /// Entry i of a parameter with `cols` columns, whose random numbers are those of `row`.
 double draw(const Initial& initial, std::uint64_t seed, Index row, Index i, Index cols) {
   constexpr RandomStream stream = RandomStream::kAttentionStart;
-  switch (initial.law) {
-    case Initial::Law::kConstant:
+  switch (initial.distribution) {
+    case Initial::Distribution::kConstant:
       return initial.scale;
-    case Initial::Law::kFirstColumn:
+    case Initial::Distribution::kFirstColumn:
       return i % cols == 0 ? initial.scale : 0;
-    case Initial::Law::kUniform:
+    case Initial::Distribution::kUniform:
       return initial.scale * (2 * random_uniform(seed, stream, row, i) - 1);
-    case Initial::Law::kNormal:
+    case Initial::Distribution::kNormal:
       return initial.scale * random_normal(seed, stream, row, i);
-    case Initial::Law::kTruncatedNormal:
-    case Initial::Law::kOrthogonal:
+    case Initial::Distribution::kTruncatedNormal:
+    case Initial::Distribution::kOrthogonal:
       break;
   }
   // Drawn again, further along the row, until within two deviations.
@@ -132,7 +132,7 @@ std::vector<T> ParameterList::initial_values(std::uint64_t seed) const {
   std::vector<T> values(static_cast<std::size_t>(size_));
   for (const Parameter& p : parameters_) {
     const Index row = row_of(p.name);
-    if (p.initial.law == Initial::Law::kOrthogonal) {
+    if (p.initial.distribution == Initial::Distribution::kOrthogonal) {
       std::vector<double> drawn(static_cast<std::size_t>(p.size()));
       draw_orthogonal(p, seed, row, drawn.data());
       std::transform(drawn.begin(), drawn.end(), values.begin() + p.offset, [](double x) {

@@ -26,12 +26,12 @@ constexpr double kMinFeature = 1e-4;
 template <class T>
 class PerformerCore final : public HeadCore<T> {
  public:
-  PerformerCore(Index head_width, const Place& omega)
+  PerformerCore(Index head_width, const ParameterSlot& omega)
       : scale_(std::pow(static_cast<double>(head_width), -0.25)),
         share_(1 / std::sqrt(static_cast<double>(omega.rows))),
         omega_(omega) {}
 
-  void forward(const Call<T>& call,
+  void forward(const LayerContext<T>& context,
                Index /*head*/,
                const ConstTokens<T>& Q,
                const ConstTokens<T>& K,
@@ -41,14 +41,14 @@ class PerformerCore final : public HeadCore<T> {
     const Index n = Q.rows();
     TokenMap<T> F = cache.array(kQueryRandomFeatures, n, omega_.rows);
     TokenMap<T> G = cache.array(kKeyRandomFeatures, n, omega_.rows);
-    exponents(call, Q, F);
-    exponents(call, K, G);
-    stabilise_rows(call, F, cache.array(kQueryPeaks, n, 1));
-    stabilise_all(call, G, cache.array(kKeyPeak, 1, 2));
+    exponents(context, Q, F);
+    exponents(context, K, G);
+    stabilise_rows(context, F, cache.array(kQueryPeaks, n, 1));
+    stabilise_all(context, G, cache.array(kKeyPeak, 1, 2));
     to_features(F);
     to_features(G);
-    clear_padding<T>(call.mask, G);
-    feature_attention<T>(call,
+    clear_padding<T>(context.mask, G);
+    feature_attention<T>(context,
                          F,
                          G,
                          V,
@@ -58,7 +58,7 @@ class PerformerCore final : public HeadCore<T> {
                          H);
   }
 
-  void backward(const Call<T>& call,
+  void backward(const LayerContext<T>& context,
                 Index /*head*/,
                 const ConstTokens<T>& Q,
                 const ConstTokens<T>& K,
@@ -73,10 +73,10 @@ class PerformerCore final : public HeadCore<T> {
     const Index D = omega_.rows;
     const TokenMap<T> F = cache.array(kQueryRandomFeatures, n, D);
     const TokenMap<T> G = cache.array(kKeyRandomFeatures, n, D);
-    typename Workspace<T>::Scope scope(*call.workspace);
+    typename Workspace<T>::Scope scope(*context.workspace);
     TokenMap<T> dF = scope.take(n, D);
     TokenMap<T> dG = scope.take(n, D);
-    feature_attention_backward<T>(call,
+    feature_attention_backward<T>(context,
                                   F,
                                   G,
                                   false,
@@ -93,9 +93,9 @@ class PerformerCore final : public HeadCore<T> {
     const TokenMap<T> peaks = cache.array(kQueryPeaks, n, 1);
     for (Index i = 0; i < n; ++i) dF(i, place(peaks(i, 0))) -= dF.row(i).sum();
     const TokenMap<T> peak = cache.array(kKeyPeak, 1, 2);
-    if (count_tokens(call.mask, n) > 0) dG(place(peak(0, 0)), place(peak(0, 1))) -= dG.sum();
-    exponents_backward(call, Q, dF, dQ);
-    exponents_backward(call, K, dG, dK);
+    if (count_tokens(context.mask, n) > 0) dG(place(peak(0, 0)), place(peak(0, 1))) -= dG.sum();
+    exponents_backward(context, Q, dF, dQ);
+    exponents_backward(context, K, dG, dK);
   }
 
   AttentionCost cost(Index length, Index width) const override {
@@ -106,22 +106,22 @@ class PerformerCore final : public HeadCore<T> {
 
  private:
   /// E = x Omega^T - |x|^2 / 2 for each row x of scale X.
-  void exponents(const Call<T>& call, const ConstTokens<T>& X, Tokens<T> E) const {
-    multiply_by_transpose<T>(X, call.value(omega_), E, scale_);
+  void exponents(const LayerContext<T>& context, const ConstTokens<T>& X, Tokens<T> E) const {
+    multiply_by_transpose<T>(X, context.value(omega_), E, scale_);
     for (Index i = 0; i < X.rows(); ++i)
       E.row(i).array() -= X.row(i).squaredNorm() * T(scale_ * scale_ / 2);
   }
-  void exponents_backward(const Call<T>& call,
+  void exponents_backward(const LayerContext<T>& context,
                           const ConstTokens<T>& X,
                           const ConstTokens<T>& dE,
                           Tokens<T> dX) const {
-    multiply<T>(dE, call.value(omega_), dX, scale_);
+    multiply<T>(dE, context.value(omega_), dX, scale_);
     for (Index i = 0; i < X.rows(); ++i)
       dX.row(i) -= X.row(i) * (dE.row(i).sum() * T(scale_ * scale_));
   }
 
   /// Each row less its largest entry, whose place is kept as a number.
-  static void stabilise_rows(const Call<T>& /*call*/, Tokens<T> E, Tokens<T> peaks) {
+  static void stabilise_rows(const LayerContext<T>& /*call*/, Tokens<T> E, Tokens<T> peaks) {
     for (Index i = 0; i < E.rows(); ++i) {
       Index best = 0;
       for (Index j = 1; j < E.cols(); ++j) best = E(i, j) > E(i, best) ? j : best;
@@ -130,11 +130,11 @@ class PerformerCore final : public HeadCore<T> {
       E.row(i).array() -= peak;
     }
   }
-  static void stabilise_all(const Call<T>& call, Tokens<T> E, Tokens<T> peak) {
+  static void stabilise_all(const LayerContext<T>& context, Tokens<T> E, Tokens<T> peak) {
     Index row = -1;
     Index column = 0;
     for (Index i = 0; i < E.rows(); ++i) {
-      if (!is_token(call.mask, i)) {
+      if (!is_token(context.mask, i)) {
         E.row(i).setZero();
         continue;
       }
@@ -165,7 +165,7 @@ class PerformerCore final : public HeadCore<T> {
 
   double scale_;
   double share_;
-  Place omega_;
+  ParameterSlot omega_;
 };
 
 }  // namespace
@@ -188,7 +188,7 @@ std::unique_ptr<Attention<T>> performer(ParameterList& list,
   const Index p = shape.head_width();
   const auto by_width = static_cast<Index>(static_cast<double>(p) * std::log(p));
   const Index features = options.features > 0 ? options.features : std::max<Index>(by_width, 1);
-  const Place omega = list.add(prefix + ".omega", features, p, Initial::orthogonal());
+  const ParameterSlot omega = list.add(prefix + ".omega", features, p, Initial::orthogonal());
   list.set_trained(prefix + ".omega", false);
   return std::make_unique<MultiHead<T>>(
       list,

@@ -68,7 +68,9 @@ Index Pooling<T>::width_out() const {
 }
 
 template <class T>
-void Pooling<T>::forward(const Call<T>& call, const ConstTokens<T>& X, Tokens<T> Y) const {
+void Pooling<T>::forward(const LayerContext<T>& context,
+                         const ConstTokens<T>& X,
+                         Tokens<T> Y) const {
   switch (pool_) {
     case Pool::kFlatten:
       require(
@@ -79,31 +81,31 @@ void Pooling<T>::forward(const Call<T>& call, const ConstTokens<T>& X, Tokens<T>
           X.rows());
       for (Index i = 0; i < X.rows(); ++i) {
         Y.row(0).segment(i * width_, width_) = X.row(i);
-        if (!is_token(call.mask, i)) Y.row(0).segment(i * width_, width_).setZero();
+        if (!is_token(context.mask, i)) Y.row(0).segment(i * width_, width_).setZero();
       }
       break;
     case Pool::kCls:
       Y.row(0) = X.row(0);
-      if (!is_token(call.mask, 0)) Y.setZero();
+      if (!is_token(context.mask, 0)) Y.setZero();
       break;
     case Pool::kMean:
-      pool_mean<T>(call.mask, X, Y);
+      pool_mean<T>(context.mask, X, Y);
       break;
     case Pool::kMax:
-      pool_largest<T>(call.mask, X, Y);
+      pool_largest<T>(context.mask, X, Y);
       break;
     case Pool::kMaxMean:
-      pool_largest<T>(call.mask, X, Y.leftCols(width_));
-      pool_mean<T>(call.mask, X, Y.rightCols(width_));
+      pool_largest<T>(context.mask, X, Y.leftCols(width_));
+      pool_mean<T>(context.mask, X, Y.rightCols(width_));
       break;
     case Pool::kNone:
-      copy_tokens<T>(call.mask, X, Y);
+      copy_tokens<T>(context.mask, X, Y);
       break;
   }
 }
 
 template <class T>
-void Pooling<T>::backward(const Call<T>& call,
+void Pooling<T>::backward(const LayerContext<T>& context,
                           const ConstTokens<T>& X,
                           const ConstTokens<T>& dY,
                           Tokens<T> dX) const {
@@ -111,24 +113,24 @@ void Pooling<T>::backward(const Call<T>& call,
   switch (pool_) {
     case Pool::kFlatten:
       for (Index i = 0; i < X.rows(); ++i) {
-        if (is_token(call.mask, i)) dX.row(i) = dY.row(0).segment(i * width_, width_);
+        if (is_token(context.mask, i)) dX.row(i) = dY.row(0).segment(i * width_, width_);
       }
       break;
     case Pool::kCls:
-      if (is_token(call.mask, 0)) dX.row(0) = dY.row(0);
+      if (is_token(context.mask, 0)) dX.row(0) = dY.row(0);
       break;
     case Pool::kMean:
-      pull_back_mean<T>(call.mask, dY, dX);
+      pull_back_mean<T>(context.mask, dY, dX);
       break;
     case Pool::kMax:
-      pull_back_largest<T>(call.mask, X, dY, dX);
+      pull_back_largest<T>(context.mask, X, dY, dX);
       break;
     case Pool::kMaxMean:
-      pull_back_largest<T>(call.mask, X, dY.leftCols(width_), dX);
-      pull_back_mean<T>(call.mask, dY.rightCols(width_), dX);
+      pull_back_largest<T>(context.mask, X, dY.leftCols(width_), dX);
+      pull_back_mean<T>(context.mask, dY.rightCols(width_), dX);
       break;
     case Pool::kNone:
-      copy_tokens<T>(call.mask, dY, dX);
+      copy_tokens<T>(context.mask, dY, dX);
       break;
   }
 }

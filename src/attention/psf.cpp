@@ -38,22 +38,22 @@ class Psf final : public Attention<T> {
 
   Index width_out() const override { return widths_.value; }
   Index heads() const override { return 1; }
-  void forward(const Call<T>& call,
+  void forward(const LayerContext<T>& context,
                const ConstTokens<T>& X,
                Tokens<T> Y,
                Cache<T>& cache) const override;
-  void backward(const Call<T>& call,
+  void backward(const LayerContext<T>& context,
                 const ConstTokens<T>& X,
                 const ConstTokens<T>& dY,
                 Tokens<T> dX,
                 Cache<T>& cache) const override;
-  void apply_map(const Call<T>& call,
+  void apply_map(const LayerContext<T>& context,
                  const ConstTokens<T>& X,
                  Index head,
                  const ConstTokens<T>& B,
                  Tokens<T> Y,
                  Cache<T>& cache) const override;
-  void apply_map_transpose(const Call<T>& call,
+  void apply_map_transpose(const LayerContext<T>& context,
                            const ConstTokens<T>& X,
                            Index head,
                            const ConstTokens<T>& B,
@@ -80,13 +80,13 @@ class Psf final : public Attention<T> {
     return cache.array(slot, pattern.order, widths_.value);
   }
   /// Fills W_1 .. W_M, and V_0 unless `factors_only`.
-  void run_networks(const Call<T>& call,
+  void run_networks(const LayerContext<T>& context,
                     const ConstTokens<T>& X,
                     const ChordPattern& pattern,
                     bool factors_only,
                     Cache<T>& cache) const;
   /// From dW_1 .. dW_M and dV_0 to the parameters and dX.
-  void pull_back_networks(const Call<T>& call,
+  void pull_back_networks(const LayerContext<T>& context,
                           const ConstTokens<T>& X,
                           const ChordPattern& pattern,
                           const ConstTokens<T>& dV0,
@@ -99,11 +99,11 @@ class Psf final : public Attention<T> {
   ChordPattern pattern_;  ///< at the largest length
   Widths widths_;
   bool residual_;
-  Place hidden_weight_;
-  Place hidden_bias_;
+  ParameterSlot hidden_weight_;
+  ParameterSlot hidden_bias_;
   struct Output {
-    Place weight;
-    Place bias;
+    ParameterSlot weight;
+    ParameterSlot bias;
   };
   std::vector<Output> outputs_;  ///< of the networks
 };
@@ -118,9 +118,9 @@ LinearStart link_start(PsfStart start, Index hidden, Index links) {
       // Of unit tokens a hidden layer that starts by fan_in has variance 1/3, and after GELU a mean
       // square of 0.1175.
       constexpr double kMeanSquare = 0.1175;
-      const double deviation =
+      const double standard_deviation =
           1 / std::sqrt(kMeanSquare * static_cast<double>(hidden) * static_cast<double>(links));
-      return {Initial::normal(deviation), Initial::constant(0)};
+      return {Initial::normal(standard_deviation), Initial::constant(0)};
     }
     case PsfStart::kIdentity:
       fan_in.bias = Initial::first_column(1);
@@ -145,7 +145,8 @@ Psf<T>::Psf(ParameterList& list,
   hidden_weight_ = list.add(prefix + ".hidden.weight", widths.in, all, first.weight);
   hidden_bias_ = list.add(prefix + ".hidden.bias", 1, all, first.bias);
   const auto add = [&](const std::string& name, Index out, const LinearStart& start) {
-    const Place weight = list.add(prefix + name + ".weight", widths.hidden, out, start.weight);
+    const ParameterSlot weight =
+        list.add(prefix + name + ".weight", widths.hidden, out, start.weight);
     outputs_.push_back({weight, list.add(prefix + name + ".bias", 1, out, start.bias)});
   };
   add(".value", widths.value, LinearStart::fan_in(widths.hidden));
@@ -156,15 +157,15 @@ Psf<T>::Psf(ParameterList& list,
 }
 
 template <class T>
-void Psf<T>::run_networks(const Call<T>& call,
+void Psf<T>::run_networks(const LayerContext<T>& context,
                           const ConstTokens<T>& X,
                           const ChordPattern& pattern,
                           bool factors_only,
                           Cache<T>& cache) const {
   const Index n = X.rows();
   const Index all = networks(pattern) * widths_.hidden;
-  const auto weight = call.value(hidden_weight_).leftCols(all);
-  const auto bias = call.value(hidden_bias_).leftCols(all);
+  const auto weight = context.value(hidden_weight_).leftCols(all);
+  const auto bias = context.value(hidden_bias_).leftCols(all);
   TokenMap<T> hidden = cache.array(kPsfHidden, n, all);
   TokenMap<T> slope = cache.array(kPsfSlope, n, all);
   for (Index i = 0; i < n; i += kPsfRows) {
@@ -179,24 +180,24 @@ void Psf<T>::run_networks(const Call<T>& call,
       Tokens<T> part = to.middleRows(i, rows);
       const auto columns = to.cols();
       multiply<T>(own.middleCols(q * widths_.hidden, widths_.hidden),
-                  call.value(out.weight).leftCols(columns),
+                  context.value(out.weight).leftCols(columns),
                   part);
-      part.rowwise() += call.value(out.bias).leftCols(columns).row(0);
+      part.rowwise() += context.value(out.bias).leftCols(columns).row(0);
     }
   }
-  if (call.mask.empty()) return;
-  if (!factors_only) clear_padding<T>(call.mask, value(cache, pattern, 0));
+  if (context.mask.empty()) return;
+  if (!factors_only) clear_padding<T>(context.mask, value(cache, pattern, 0));
   for (Index m = 0; m < pattern.factors(); ++m) {
     TokenMap<T> W = factor(cache, pattern, m);
-    clear_padding<T>(call.mask, W);
+    clear_padding<T>(context.mask, W);
     for (Index i = 0; i < n; ++i) {
-      if (!is_token(call.mask, i)) W(i, 0) = T(1);
+      if (!is_token(context.mask, i)) W(i, 0) = T(1);
     }
   }
 }
 
 template <class T>
-void Psf<T>::pull_back_networks(const Call<T>& call,
+void Psf<T>::pull_back_networks(const LayerContext<T>& context,
                                 const ConstTokens<T>& X,
                                 const ChordPattern& pattern,
                                 const ConstTokens<T>& dV0,
@@ -207,9 +208,9 @@ void Psf<T>::pull_back_networks(const Call<T>& call,
   const Index all = networks(pattern) * widths_.hidden;
   const TokenMap<T> hidden = cache.array(kPsfHidden, n, all);
   const TokenMap<T> slope = cache.array(kPsfSlope, n, all);
-  typename Workspace<T>::Scope scope(*call.workspace);
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> d_after = scope.take(kPsfRows, all);
-  TokenMap<T> d_bias = call.gradient_of(hidden_bias_);
+  TokenMap<T> d_bias = context.gradient_of(hidden_bias_);
   for (Index i = 0; i < n; i += kPsfRows) {
     const Index rows = std::min(kPsfRows, n - i);
     Index column = 0;
@@ -220,34 +221,38 @@ void Psf<T>::pull_back_networks(const Call<T>& call,
                                           : ConstTokens<T>(dW.block(i, column, rows, columns));
       if (q > 0) column += columns;
       const auto own = hidden.block(i, q * widths_.hidden, rows, widths_.hidden);
-      multiply_transposed<T>(own, d_out, call.gradient_of(out.weight).leftCols(columns), 1, true);
-      TokenMap<T> db = call.gradient_of(out.bias);
+      multiply_transposed<T>(
+          own, d_out, context.gradient_of(out.weight).leftCols(columns), 1, true);
+      TokenMap<T> db = context.gradient_of(out.bias);
       for (Index r = 0; r < rows; ++r) db.row(0).head(columns) += d_out.row(r);
       multiply_by_transpose<T>(
           d_out,
-          call.value(out.weight).leftCols(columns),
+          context.value(out.weight).leftCols(columns),
           d_after.middleCols(q * widths_.hidden, widths_.hidden).topRows(rows));
     }
     Tokens<T> d_hidden = d_after.topRows(rows);
     d_hidden.array() *= slope.middleRows(i, rows).array();
-    multiply_transposed<T>(
-        X.middleRows(i, rows), d_hidden, call.gradient_of(hidden_weight_).leftCols(all), 1, true);
+    multiply_transposed<T>(X.middleRows(i, rows),
+                           d_hidden,
+                           context.gradient_of(hidden_weight_).leftCols(all),
+                           1,
+                           true);
     for (Index r = 0; r < rows; ++r) d_bias.row(0).head(all) += d_hidden.row(r);
     multiply_by_transpose<T>(
-        d_hidden, call.value(hidden_weight_).leftCols(all), dX.middleRows(i, rows));
+        d_hidden, context.value(hidden_weight_).leftCols(all), dX.middleRows(i, rows));
   }
 }
 
 template <class T>
-void Psf<T>::forward(const Call<T>& call,
+void Psf<T>::forward(const LayerContext<T>& context,
                      const ConstTokens<T>& X,
                      Tokens<T> Y,
                      Cache<T>& cache) const {
   shape_.check_sample(X.rows(), X.cols());
   ChordPattern other;
   const ChordPattern& pattern = pattern_of(X.rows(), other);
-  run_networks(call, X, pattern, false, cache);
-  typename Workspace<T>::Scope scope(*call.workspace);
+  run_networks(context, X, pattern, false, cache);
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> result = scope.take(X.rows(), widths_.value);
   const Index M = pattern.factors();
   for (Index m = 0; m < M; ++m) {
@@ -262,7 +267,7 @@ void Psf<T>::forward(const Call<T>& call,
 }
 
 template <class T>
-void Psf<T>::backward(const Call<T>& call,
+void Psf<T>::backward(const LayerContext<T>& context,
                       const ConstTokens<T>& X,
                       const ConstTokens<T>& dY,
                       Tokens<T> dX,
@@ -271,7 +276,7 @@ void Psf<T>::backward(const Call<T>& call,
   shape_.check_sample(n, X.cols());
   ChordPattern other;
   const ChordPattern& pattern = pattern_of(n, other);
-  typename Workspace<T>::Scope scope(*call.workspace);
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> dV0 = scope.take(n, widths_.value);
   TokenMap<T> G = scope.take(n, widths_.value);
   TokenMap<T> next = scope.take(n, widths_.value);
@@ -289,13 +294,13 @@ void Psf<T>::backward(const Call<T>& call,
     G = next;
   }
   dV0 += G;
-  clear_padding<T>(call.mask, dV0);
-  clear_padding<T>(call.mask, dW);
-  pull_back_networks(call, X, pattern, dV0, dW, dX, cache);
+  clear_padding<T>(context.mask, dV0);
+  clear_padding<T>(context.mask, dW);
+  pull_back_networks(context, X, pattern, dV0, dW, dX, cache);
 }
 
 template <class T>
-void Psf<T>::apply_map(const Call<T>& call,
+void Psf<T>::apply_map(const LayerContext<T>& context,
                        const ConstTokens<T>& X,
                        Index /*head*/,
                        const ConstTokens<T>& B,
@@ -305,12 +310,12 @@ void Psf<T>::apply_map(const Call<T>& call,
   shape_.check_sample(n, X.cols());
   ChordPattern other;
   const ChordPattern& pattern = pattern_of(n, other);
-  run_networks(call, X, pattern, true, cache);
-  typename Workspace<T>::Scope scope(*call.workspace);
+  run_networks(context, X, pattern, true, cache);
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> first = scope.take(n, B.cols());
   TokenMap<T> before = scope.take(n, B.cols());
   TokenMap<T> next = scope.take(n, B.cols());
-  copy_tokens<T>(call.mask, B, first);
+  copy_tokens<T>(context.mask, B, first);
   before = first;
   for (Index m = 0; m < pattern.factors(); ++m) {
     chord_links<T>(
@@ -322,7 +327,7 @@ void Psf<T>::apply_map(const Call<T>& call,
 }
 
 template <class T>
-void Psf<T>::apply_map_transpose(const Call<T>& call,
+void Psf<T>::apply_map_transpose(const LayerContext<T>& context,
                                  const ConstTokens<T>& X,
                                  Index /*head*/,
                                  const ConstTokens<T>& B,
@@ -332,8 +337,8 @@ void Psf<T>::apply_map_transpose(const Call<T>& call,
   shape_.check_sample(n, X.cols());
   ChordPattern other;
   const ChordPattern& pattern = pattern_of(n, other);
-  run_networks(call, X, pattern, true, cache);
-  typename Workspace<T>::Scope scope(*call.workspace);
+  run_networks(context, X, pattern, true, cache);
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> G = scope.take(n, B.cols());
   TokenMap<T> next = scope.take(n, B.cols());
   Y.setZero();
@@ -345,7 +350,7 @@ void Psf<T>::apply_map_transpose(const Call<T>& call,
     G = next;
   }
   Y += G;
-  clear_padding<T>(call.mask, Y);
+  clear_padding<T>(context.mask, Y);
 }
 
 template <class T>

@@ -4,8 +4,8 @@
 #include <type_traits>
 
 #include "core/require.hpp"
+#include "matapprox/attention/baselines.hpp"
 #include "matapprox/attention/bigbird.hpp"
-#include "matapprox/attention/controls.hpp"
 #include "matapprox/attention/efficient.hpp"
 #include "matapprox/attention/flash.hpp"
 #include "matapprox/attention/linear_transformer.hpp"
@@ -54,8 +54,8 @@ constexpr std::array kEntries{
     entry<T, BigBirdOptions, bigbird<T>>("bigbird", "softmax over near, global and random blocks"),
     entry<T, FlashOptions, flash<T>>(
         "flash", "gated unit: chunks through an activation, linear between them"),
-    entry<T, TokenwiseOptions, tokenwise<T>>("tokenwise", "control: mixes nothing"),
-    entry<T, MeanOptions, mean<T>>("mean", "control: mixes evenly"),
+    entry<T, TokenwiseOptions, tokenwise<T>>("tokenwise", "baseline: mixes nothing"),
+    entry<T, MeanOptions, mean<T>>("mean", "baseline: mixes evenly"),
 };
 
 /// One that add_mechanism was given.

@@ -23,8 +23,8 @@ enum RevisitedArray : std::size_t {
 
 /// E = key_factor * (the parameter at `keys`), F likewise.
 struct Projections {
-  Place keys;
-  Place values;
+  ParameterSlot keys;
+  ParameterSlot values;
   double key_factor = 1;
   double value_factor = 1;
 };
@@ -37,7 +37,7 @@ class RevisitedCore final : public HeadCore<T> {
         printed_(axes == RevisitedAxes::kAsPrinted),
         to_(projections) {}
 
-  void forward(const Call<T>& call,
+  void forward(const LayerContext<T>& context,
                Index /*head*/,
                const ConstTokens<T>& Q,
                const ConstTokens<T>& K,
@@ -46,21 +46,21 @@ class RevisitedCore final : public HeadCore<T> {
                Cache<T>& cache) const override {
     const Arrays a = arrays(cache, Q.rows(), K.cols(), V.cols());
     const Index n = Q.rows();
-    copy_tokens<T>(call.mask, K, a.keys);
-    copy_tokens<T>(call.mask, V, a.values);
-    multiply<T>(call.value(to_.keys).leftCols(n), a.keys, a.EK, to_.key_factor);
-    multiply<T>(call.value(to_.values).leftCols(n), a.values, a.FV, to_.value_factor);
+    copy_tokens<T>(context.mask, K, a.keys);
+    copy_tokens<T>(context.mask, V, a.values);
+    multiply<T>(context.value(to_.keys).leftCols(n), a.keys, a.EK, to_.key_factor);
+    multiply<T>(context.value(to_.values).leftCols(n), a.values, a.FV, to_.value_factor);
     if (printed_) {
-      softmax_columns<T>(call, call.mask, Q, scale_, a.A);
+      softmax_columns<T>(context, context.mask, Q, scale_, a.A);
       softmax_rows<T>(a.EK, scale_, a.B);
     } else {
       softmax_rows<T>(Q, scale_, a.A);
-      softmax_columns<T>(call, {}, a.EK, scale_, a.B);
+      softmax_columns<T>(context, {}, a.EK, scale_, a.B);
     }
-    bilinear<T>(call, a.A, a.B, a.FV, false, H);
+    bilinear<T>(context, a.A, a.B, a.FV, false, H);
   }
 
-  void backward(const Call<T>& call,
+  void backward(const LayerContext<T>& context,
                 Index /*head*/,
                 const ConstTokens<T>& Q,
                 const ConstTokens<T>& K,
@@ -73,19 +73,19 @@ class RevisitedCore final : public HeadCore<T> {
                 Cache<T>& cache) const override {
     const Index n = Q.rows();
     const Arrays a = arrays(cache, n, K.cols(), V.cols());
-    typename Workspace<T>::Scope scope(*call.workspace);
+    typename Workspace<T>::Scope scope(*context.workspace);
     TokenMap<T> dB = scope.take(to_.keys.rows, K.cols());
     TokenMap<T> dFV = scope.take(to_.keys.rows, V.cols());
-    bilinear_backward<T>(call, a.A, a.B, a.FV, false, dH, dQ, dB, dFV);
+    bilinear_backward<T>(context, a.A, a.B, a.FV, false, dH, dQ, dB, dFV);
     if (printed_) {
-      softmax_columns_backward<T>(call, a.A, scale_, dQ, dQ);
+      softmax_columns_backward<T>(context, a.A, scale_, dQ, dQ);
       softmax_rows_backward<T>(a.B, scale_, dB, dB);
     } else {
       softmax_rows_backward<T>(a.A, scale_, dQ, dQ);
-      softmax_columns_backward<T>(call, a.B, scale_, dB, dB);
+      softmax_columns_backward<T>(context, a.B, scale_, dB, dB);
     }
-    pull_back(call, to_.keys, to_.key_factor, a.keys, dB, dK);
-    pull_back(call, to_.values, to_.value_factor, a.values, dFV, dV);
+    pull_back(context, to_.keys, to_.key_factor, a.keys, dB, dK);
+    pull_back(context, to_.values, to_.value_factor, a.values, dFV, dV);
   }
 
   AttentionCost cost(Index length, Index width) const override {
@@ -114,16 +114,16 @@ class RevisitedCore final : public HeadCore<T> {
   }
 
   /// Y = factor P X: to P (unused where it is not trained) and X.
-  void pull_back(const Call<T>& call,
-                 const Place& place,
+  void pull_back(const LayerContext<T>& context,
+                 const ParameterSlot& place,
                  double factor,
                  const ConstTokens<T>& X,
                  const ConstTokens<T>& dY,
                  Tokens<T> dX) const {
     const Index n = X.rows();
-    multiply_by_transpose<T>(dY, X, call.gradient_of(place).leftCols(n), factor, true);
-    multiply_transposed<T>(call.value(place).leftCols(n), dY, dX, factor);
-    clear_padding<T>(call.mask, dX);
+    multiply_by_transpose<T>(dY, X, context.gradient_of(place).leftCols(n), factor, true);
+    multiply_transposed<T>(context.value(place).leftCols(n), dY, dX, factor);
+    clear_padding<T>(context.mask, dX);
   }
 
   double scale_;

@@ -18,7 +18,7 @@ class SimpletronCore final : public HeadCore<T> {
  public:
   SimpletronCore(SimpletronScale scale, bool causal) : scale_(scale), causal_(causal) {}
 
-  void forward(const Call<T>& call,
+  void forward(const LayerContext<T>& context,
                Index /*head*/,
                const ConstTokens<T>& Q,
                const ConstTokens<T>& K,
@@ -26,12 +26,12 @@ class SimpletronCore final : public HeadCore<T> {
                Tokens<T> H,
                Cache<T>& cache) const override {
     TokenMap<T> U = cache.array(kScaledValues, V.rows(), V.cols());
-    copy_tokens<T>(call.mask, V, U);
-    U *= factor(call, V.rows());
-    bilinear<T>(call, Q, K, U, causal_, H);
+    copy_tokens<T>(context.mask, V, U);
+    U *= factor(context, V.rows());
+    bilinear<T>(context, Q, K, U, causal_, H);
   }
 
-  void backward(const Call<T>& call,
+  void backward(const LayerContext<T>& context,
                 Index /*head*/,
                 const ConstTokens<T>& Q,
                 const ConstTokens<T>& K,
@@ -43,10 +43,10 @@ class SimpletronCore final : public HeadCore<T> {
                 Tokens<T> dV,
                 Cache<T>& cache) const override {
     const TokenMap<T> U = cache.array(kScaledValues, V.rows(), V.cols());
-    bilinear_backward<T>(call, Q, K, U, causal_, dH, dQ, dK, dV);
-    dV *= factor(call, V.rows());
-    clear_padding<T>(call.mask, dV);
-    clear_padding<T>(call.mask, dK);
+    bilinear_backward<T>(context, Q, K, U, causal_, dH, dQ, dK, dV);
+    dV *= factor(context, V.rows());
+    clear_padding<T>(context.mask, dV);
+    clear_padding<T>(context.mask, dK);
   }
 
   AttentionCost cost(Index length, Index width) const override {
@@ -54,8 +54,8 @@ class SimpletronCore final : public HeadCore<T> {
   }
 
  private:
-  T factor(const Call<T>& call, Index n) const {
-    const auto count = static_cast<double>(std::max<Index>(count_tokens(call.mask, n), 1));
+  T factor(const LayerContext<T>& context, Index n) const {
+    const auto count = static_cast<double>(std::max<Index>(count_tokens(context.mask, n), 1));
     switch (scale_) {
       case SimpletronScale::kNone:
         return T(1.0);

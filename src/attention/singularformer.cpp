@@ -27,18 +27,18 @@ enum SingularformerArray : std::size_t {
 
 /// log sum_j exp(s_ij) of each row i, and log sum_i exp(s_ij) over the tokens i; 0 without tokens.
 template <class T>
-void log_sums(const Call<T>& call,
+void log_sums(const LayerContext<T>& context,
               const ConstTokens<T>& S,
               Tokens<T> of_rows,
               Tokens<T> of_columns) {
-  typename Workspace<T>::Scope scope(*call.workspace);
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> largest = scope.take(1, S.cols());
   TokenMap<T> shifted = scope.take(1, S.cols());
   TokenMap<T> sum = scope.take(1, S.cols());
   bool any = false;
   for (Index i = 0; i < S.rows(); ++i) {
     of_rows(i, 0) = kernels::softmax_row(S.row(i).data(), shifted.data(), S.cols());
-    if (!is_token(call.mask, i)) continue;
+    if (!is_token(context.mask, i)) continue;
     for (Index j = 0; j < S.cols(); ++j) {
       if (!any || S(i, j) > largest(0, j)) largest(0, j) = S(i, j);
     }
@@ -48,7 +48,7 @@ void log_sums(const Call<T>& call,
   if (!any) return;
   sum.setZero();
   for (Index i = 0; i < S.rows(); ++i) {
-    if (!is_token(call.mask, i)) continue;
+    if (!is_token(context.mask, i)) continue;
     shifted = S.row(i) - largest.row(0);
     kernels::exp(shifted.data(), shifted.data(), S.cols());
     sum += shifted;
@@ -82,26 +82,26 @@ class Singularformer final : public Attention<T> {
 
   Index width_out() const override { return shape_.width; }
   Index heads() const override { return shape_.heads; }
-  Index carried(Index /*length*/) const override {
-    return options_.carry_scores ? shape_.heads * rank_ * rank_ : 0;
+  Index residual_score_count(Index /*length*/) const override {
+    return options_.residual_scores ? shape_.heads * rank_ * rank_ : 0;
   }
 
-  void forward(const Call<T>& call,
+  void forward(const LayerContext<T>& context,
                const ConstTokens<T>& X,
                Tokens<T> Y,
                Cache<T>& cache) const override;
-  void backward(const Call<T>& call,
+  void backward(const LayerContext<T>& context,
                 const ConstTokens<T>& X,
                 const ConstTokens<T>& dY,
                 Tokens<T> dX,
                 Cache<T>& cache) const override;
-  void apply_map(const Call<T>& call,
+  void apply_map(const LayerContext<T>& context,
                  const ConstTokens<T>& X,
                  Index head,
                  const ConstTokens<T>& B,
                  Tokens<T> Y,
                  Cache<T>& cache) const override;
-  void apply_map_transpose(const Call<T>& call,
+  void apply_map_transpose(const LayerContext<T>& context,
                            const ConstTokens<T>& X,
                            Index head,
                            const ConstTokens<T>& B,
@@ -147,14 +147,15 @@ class Singularformer final : public Attention<T> {
     return parts.middleCols(which * shape_.width + head * p, p);
   }
 
-  /// The scores of a head in the slice of a layer, null below the first or if none are carried.
+  /// The scores of a head in the slice of a layer, null below the first or if there are no residual
+  /// scores.
   T* scores_of(T* all, Index layer, Index head) const {
-    if (all == nullptr || layer < 0 || !options_.carry_scores) return nullptr;
-    return all + layer * carried(0) + head * rank_ * rank_;
+    if (all == nullptr || layer < 0 || !options_.residual_scores) return nullptr;
+    return all + layer * residual_score_count(0) + head * rank_ * rank_;
   }
 
   /// X to A': what both the forward pass and the effective matrix begin with.
-  Arrays attend(const Call<T>& call, const ConstTokens<T>& X, Cache<T>& cache) const;
+  Arrays attend(const LayerContext<T>& context, const ConstTokens<T>& X, Cache<T>& cache) const;
   void unfolding(const Arrays& a, Tokens<T> alpha) const;
   void pooling(Mask mask, const Arrays& a, Tokens<T> weights) const;
 
@@ -168,15 +169,22 @@ class Singularformer final : public Attention<T> {
     if (options_.layer_weights == SingularformerLayerWeights::kEqual) return mean;
     return std::ldexp(mean, static_cast<int>(shape_.layers - std::max<Index>(shape_.layer, 1)));
   }
-  T auxiliary_loss(const Call<T>& call,
+  T auxiliary_loss(const LayerContext<T>& context,
                    Arrays& a,
                    const ConstTokens<T>& alpha,
                    const ConstTokens<T>& weights) const;
   /// dW += weight d/dW of the squares off the diagonal of W^T W, rows of padding left out.
-  void orthogonal_backward(const Call<T>& call, const ConstTokens<T>& W, Tokens<T> dW) const;
-  void diagonal_backward(const Call<T>& call, const ConstTokens<T>& A, Tokens<T> dA) const;
+  void orthogonal_backward(const LayerContext<T>& context,
+                           const ConstTokens<T>& W,
+                           Tokens<T> dW) const;
+  void diagonal_backward(const LayerContext<T>& context,
+                         const ConstTokens<T>& A,
+                         Tokens<T> dA) const;
   /// Sets the gradients of queries, keys and values from that of the heads.
-  void attend_backward(const Call<T>& call, Arrays& a, TokenMap<T> dH, TokenMap<T> d_parts) const;
+  void attend_backward(const LayerContext<T>& context,
+                       Arrays& a,
+                       TokenMap<T> dH,
+                       TokenMap<T> d_parts) const;
 
   AttentionShape shape_;
   SingularformerOptions options_;
@@ -212,57 +220,58 @@ void Singularformer<T>::pooling(Mask mask, const Arrays& a, Tokens<T> weights) c
 }
 
 template <class T>
-typename Singularformer<T>::Arrays Singularformer<T>::attend(const Call<T>& call,
+typename Singularformer<T>::Arrays Singularformer<T>::attend(const LayerContext<T>& context,
                                                              const ConstTokens<T>& X,
                                                              Cache<T>& cache) const {
   shape_.check_sample(X.rows(), X.cols());
   Arrays a(cache, X.rows(), shape_, rank_);
-  mixture_.apply(call, X, a.S);
-  log_sums<T>(call, a.S, a.row_logs, a.column_logs);
-  typename Workspace<T>::Scope scope(*call.workspace);
+  mixture_.apply(context, X, a.S);
+  log_sums<T>(context, a.S, a.row_logs, a.column_logs);
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> weights = scope.take(X.rows(), rank_);
   TokenMap<T> scores = scope.take(rank_, rank_);
-  pooling(call.mask, a, weights);
+  pooling(context.mask, a, weights);
   multiply_transposed<T>(weights, X, a.X);
-  query_.apply(call, a.X, part(a.parts, 0));
-  key_.apply(call, a.X, part(a.parts, 1));
-  value_.apply(call, a.X, part(a.parts, 2));
+  query_.apply(context, a.X, part(a.parts, 0));
+  key_.apply(context, a.X, part(a.parts, 1));
+  value_.apply(context, a.X, part(a.parts, 2));
   for (Index h = 0; h < shape_.heads; ++h) {
     multiply_by_transpose<T>(part(a.parts, 0, h), part(a.parts, 1, h), scores, scale_);
-    if (T* below = scores_of(call.carried, shape_.layer - 1, h))
+    if (T* below = scores_of(context.residual_scores, shape_.layer - 1, h))
       scores += ConstTokenMap<T>(below, rank_, rank_);
-    if (T* own = scores_of(call.carried, shape_.layer, h)) TokenMap<T>(own, rank_, rank_) = scores;
+    if (T* own = scores_of(context.residual_scores, shape_.layer, h))
+      TokenMap<T>(own, rank_, rank_) = scores;
     softmax_rows<T>(scores, 1, a.attention(h));
   }
   return a;
 }
 
 template <class T>
-void Singularformer<T>::forward(const Call<T>& call,
+void Singularformer<T>::forward(const LayerContext<T>& context,
                                 const ConstTokens<T>& X,
                                 Tokens<T> Y,
                                 Cache<T>& cache) const {
-  Arrays a = attend(call, X, cache);
+  Arrays a = attend(context, X, cache);
   for (Index h = 0; h < shape_.heads; ++h)
     multiply<T>(a.attention(h), part(a.parts, 2, h), a.heads(h));
-  output_.apply(call, a.H, a.O);
-  typename Workspace<T>::Scope scope(*call.workspace);
+  output_.apply(context, a.H, a.O);
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> alpha = scope.take(X.rows(), rank_);
   unfolding(a, alpha);
   multiply<T>(alpha, a.O, Y);
-  if (call.auxiliary == nullptr) return;
+  if (context.auxiliary == nullptr) return;
   TokenMap<T> weights = scope.take(X.rows(), rank_);
-  pooling(call.mask, a, weights);
-  clear_padding<T>(call.mask, alpha);
-  *call.auxiliary += auxiliary_loss(call, a, alpha, weights);
+  pooling(context.mask, a, weights);
+  clear_padding<T>(context.mask, alpha);
+  *context.auxiliary += auxiliary_loss(context, a, alpha, weights);
 }
 
 template <class T>
-T Singularformer<T>::auxiliary_loss(const Call<T>& call,
+T Singularformer<T>::auxiliary_loss(const LayerContext<T>& context,
                                     Arrays& a,
                                     const ConstTokens<T>& alpha,
                                     const ConstTokens<T>& weights) const {
-  typename Workspace<T>::Scope scope(*call.workspace);
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> gram = scope.take(rank_, rank_);
   multiply_transposed<T>(alpha, alpha, gram);
   T orthogonal = keep_off_diagonal<T>(gram);
@@ -279,24 +288,24 @@ T Singularformer<T>::auxiliary_loss(const Call<T>& call,
 }
 
 template <class T>
-void Singularformer<T>::orthogonal_backward(const Call<T>& call,
+void Singularformer<T>::orthogonal_backward(const LayerContext<T>& context,
                                             const ConstTokens<T>& W,
                                             Tokens<T> dW) const {
-  typename Workspace<T>::Scope scope(*call.workspace);
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> tokens = scope.take(W.rows(), rank_);
   TokenMap<T> gram = scope.take(rank_, rank_);
-  copy_tokens<T>(call.mask, W, tokens);
+  copy_tokens<T>(context.mask, W, tokens);
   multiply_transposed<T>(tokens, tokens, gram);
   keep_off_diagonal<T>(gram);
-  multiply<T>(tokens, gram, dW, 4 * call.auxiliary_weight * orthogonal_factor(), true);
+  multiply<T>(tokens, gram, dW, 4 * context.auxiliary_weight * orthogonal_factor(), true);
 }
 
 template <class T>
-void Singularformer<T>::diagonal_backward(const Call<T>& call,
+void Singularformer<T>::diagonal_backward(const LayerContext<T>& context,
                                           const ConstTokens<T>& A,
                                           Tokens<T> dA) const {
   const bool printed = options_.diagonal_loss == SingularformerDiagonalLoss::kPrinted;
-  const T weight(call.auxiliary_weight * diagonal_factor());
+  const T weight(context.auxiliary_weight * diagonal_factor());
   for (Index i = 0; i < rank_; ++i) {
     for (Index j = 0; j < rank_; ++j) {
       if (i != j) dA(i, j) += weight * (printed ? T(2) * A(i, j) : T(1));
@@ -307,21 +316,21 @@ void Singularformer<T>::diagonal_backward(const Call<T>& call,
 /// The gradient at the scores is that of this layer's softmax and what the layers above have left;
 /// it belongs to this layer's queries and keys and to the scores below alike.
 template <class T>
-void Singularformer<T>::attend_backward(const Call<T>& call,
+void Singularformer<T>::attend_backward(const LayerContext<T>& context,
                                         Arrays& a,
                                         TokenMap<T> dH,
                                         TokenMap<T> d_parts) const {
-  typename Workspace<T>::Scope scope(*call.workspace);
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> dS = scope.take(rank_, rank_);
   const Index p = shape_.head_width();
   for (Index h = 0; h < shape_.heads; ++h) {
     multiply_transposed<T>(a.attention(h), dH.middleCols(h * p, p), part(d_parts, 2, h));
     multiply_by_transpose<T>(dH.middleCols(h * p, p), part(a.parts, 2, h), dS);
-    if (call.auxiliary_weight != 0) diagonal_backward(call, a.attention(h), dS);
+    if (context.auxiliary_weight != 0) diagonal_backward(context, a.attention(h), dS);
     softmax_rows_backward<T>(a.attention(h), 1, dS, dS);
-    if (T* own = scores_of(call.carried_gradient, shape_.layer, h))
+    if (T* own = scores_of(context.residual_scores_gradient, shape_.layer, h))
       dS += ConstTokenMap<T>(own, rank_, rank_);
-    if (T* below = scores_of(call.carried_gradient, shape_.layer - 1, h))
+    if (T* below = scores_of(context.residual_scores_gradient, shape_.layer - 1, h))
       TokenMap<T>(below, rank_, rank_) += dS;
     multiply<T>(dS, part(a.parts, 1, h), part(d_parts, 0, h), scale_);
     multiply_transposed<T>(dS, part(a.parts, 0, h), part(d_parts, 1, h), scale_);
@@ -329,7 +338,7 @@ void Singularformer<T>::attend_backward(const Call<T>& call,
 }
 
 template <class T>
-void Singularformer<T>::backward(const Call<T>& call,
+void Singularformer<T>::backward(const LayerContext<T>& context,
                                  const ConstTokens<T>& X,
                                  const ConstTokens<T>& dY,
                                  Tokens<T> dX,
@@ -337,7 +346,7 @@ void Singularformer<T>::backward(const Call<T>& call,
   const Index n = X.rows();
   const Index d = shape_.width;
   Arrays a(cache, n, shape_, rank_);
-  typename Workspace<T>::Scope scope(*call.workspace);
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> W = scope.take(n, rank_);  // alpha, then alphahat^T
   TokenMap<T> dW = scope.take(n, rank_);
   TokenMap<T> dS = scope.take(n, rank_);
@@ -349,38 +358,38 @@ void Singularformer<T>::backward(const Call<T>& call,
   unfolding(a, W);
   multiply_by_transpose<T>(dY, a.O, dS);
   multiply_transposed<T>(W, dY, dO);
-  if (call.auxiliary_weight != 0) orthogonal_backward(call, W, dS);
+  if (context.auxiliary_weight != 0) orthogonal_backward(context, W, dS);
   softmax_rows_backward<T>(W, 1, dS, dS);
 
-  output_.pull_back(call, a.H, dO, dH, false);
-  attend_backward(call, a, dH, d_parts);
-  query_.pull_back(call, a.X, part(d_parts, 0), d_pooled, false);
-  key_.pull_back(call, a.X, part(d_parts, 1), d_pooled, true);
-  value_.pull_back(call, a.X, part(d_parts, 2), d_pooled, true);
+  output_.pull_back(context, a.H, dO, dH, false);
+  attend_backward(context, a, dH, d_parts);
+  query_.pull_back(context, a.X, part(d_parts, 0), d_pooled, false);
+  key_.pull_back(context, a.X, part(d_parts, 1), d_pooled, true);
+  value_.pull_back(context, a.X, part(d_parts, 2), d_pooled, true);
 
-  pooling(call.mask, a, W);
+  pooling(context.mask, a, W);
   multiply<T>(W, d_pooled, dX);
   multiply_by_transpose<T>(X, d_pooled, dW);
-  if (call.auxiliary_weight != 0) orthogonal_backward(call, W, dW);
-  softmax_columns_backward<T>(call, W, 1, dW, dW);
+  if (context.auxiliary_weight != 0) orthogonal_backward(context, W, dW);
+  softmax_columns_backward<T>(context, W, 1, dW, dW);
   dS += dW;
-  mixture_.pull_back(call, X, dS, dX, true);
+  mixture_.pull_back(context, X, dS, dX, true);
 }
 
 /// Y = alpha (A' (alphahat B)).
 template <class T>
-void Singularformer<T>::apply_map(const Call<T>& call,
+void Singularformer<T>::apply_map(const LayerContext<T>& context,
                                   const ConstTokens<T>& X,
                                   Index head,
                                   const ConstTokens<T>& B,
                                   Tokens<T> Y,
                                   Cache<T>& cache) const {
-  Arrays a = attend(call, X, cache);
-  typename Workspace<T>::Scope scope(*call.workspace);
+  Arrays a = attend(context, X, cache);
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> W = scope.take(X.rows(), rank_);
   TokenMap<T> pooled = scope.take(rank_, B.cols());
   TokenMap<T> mixed = scope.take(rank_, B.cols());
-  pooling(call.mask, a, W);
+  pooling(context.mask, a, W);
   multiply_transposed<T>(W, B, pooled);
   multiply<T>(a.attention(head), pooled, mixed);
   unfolding(a, W);
@@ -388,21 +397,21 @@ void Singularformer<T>::apply_map(const Call<T>& call,
 }
 
 template <class T>
-void Singularformer<T>::apply_map_transpose(const Call<T>& call,
+void Singularformer<T>::apply_map_transpose(const LayerContext<T>& context,
                                             const ConstTokens<T>& X,
                                             Index head,
                                             const ConstTokens<T>& B,
                                             Tokens<T> Y,
                                             Cache<T>& cache) const {
-  Arrays a = attend(call, X, cache);
-  typename Workspace<T>::Scope scope(*call.workspace);
+  Arrays a = attend(context, X, cache);
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> W = scope.take(X.rows(), rank_);
   TokenMap<T> pooled = scope.take(rank_, B.cols());
   TokenMap<T> mixed = scope.take(rank_, B.cols());
   unfolding(a, W);
   multiply_transposed<T>(W, B, pooled);
   multiply_transposed<T>(a.attention(head), pooled, mixed);
-  pooling(call.mask, a, W);
+  pooling(context.mask, a, W);
   multiply<T>(W, mixed, Y);
 }
 
@@ -410,7 +419,7 @@ void Singularformer<T>::apply_map_transpose(const Call<T>& call,
 
 void SingularformerOptions::visit(OptionVisitor& v) {
   v.visit("rank", rank, "r: mixtures of tokens; 0: the width of a head");
-  v.visit("carry_scores", carry_scores, "scores of the layer below are added");
+  v.visit("residual_scores", residual_scores, "scores of the layer below are added");
   v.visit("orthogonal_weight", orthogonal_weight, "gamma_1, of mixtures that are not orthogonal");
   v.visit("diagonal_weight", diagonal_weight, "gamma_2, of attention between mixtures");
   v.visit_enum("diagonal_loss", diagonal_loss, "squares, as printed, or the entries, as in code");

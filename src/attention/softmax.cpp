@@ -7,7 +7,7 @@
 namespace matapprox::attention {
 
 void SoftmaxOptions::visit(OptionVisitor& v) {
-  v.visit("carry_scores", carry_scores, "scores of the layers below are added (Realformer)");
+  v.visit("residual_scores", residual_scores, "scores of the layers below are added (Realformer)");
   v.visit("output_projection", output_projection, "a linear map of the heads side by side");
 }
 
@@ -23,7 +23,7 @@ std::unique_ptr<Attention<T>> softmax(ParameterList& list,
       shape,
       std::make_unique<TiledSoftmaxCore<T>>(shape, std::make_unique<AllTiles>()),
       MultiHeadOptions{.output_projection = options.output_projection,
-                       .carry_scores = options.carry_scores});
+                       .residual_scores = options.residual_scores});
 }
 
 MATAPPROX_INSTANTIATE_MECHANISM(softmax, SoftmaxOptions);

@@ -46,14 +46,14 @@ class TiledSoftmaxCore final : public HeadCore<T> {
         causal_(shape.causal),
         pattern_(std::move(pattern)) {}
 
-  void forward(const Call<T>& call,
+  void forward(const LayerContext<T>& context,
                Index head,
                const ConstTokens<T>& Q,
                const ConstTokens<T>& K,
                const ConstTokens<T>& V,
                Tokens<T> H,
                Cache<T>& cache) const override;
-  void backward(const Call<T>& call,
+  void backward(const LayerContext<T>& context,
                 Index head,
                 const ConstTokens<T>& Q,
                 const ConstTokens<T>& K,
@@ -74,9 +74,10 @@ class TiledSoftmaxCore final : public HeadCore<T> {
   }
 
  private:
-  /// Calls body(i, rows, j, cols) for the tiles at queries i.. and keys j.. that meet, by queries.
-  template <class Body>
-  void for_each_tile(Index head, Index n, const Body& body) const {
+  /// Calls function(i, rows, j, cols) for the tiles at queries i.. and keys j.. that meet, by
+  /// queries.
+  template <class Function>
+  void for_each_tile(Index head, Index n, const Function& function) const {
     const Index size = pattern_->size();
     const Index tiles = (n + size - 1) / size;
     for (Index a = 0; a < tiles; ++a) {
@@ -84,12 +85,12 @@ class TiledSoftmaxCore final : public HeadCore<T> {
         if (!pattern_->meets(head, a, b, tiles)) continue;
         const Index i = a * size;
         const Index j = b * size;
-        body(i, std::min(size, n - i), j, std::min(size, n - j));
+        function(i, std::min(size, n - i), j, std::min(size, n - j));
       }
     }
   }
   /// S = scale Q_i K_j^T of a tile, -inf where query i must not see key j.
-  void scores(const Call<T>& call,
+  void scores(const LayerContext<T>& context,
               const ConstTokens<T>& Q,
               Index i,
               const ConstTokens<T>& K,
@@ -102,7 +103,7 @@ class TiledSoftmaxCore final : public HeadCore<T> {
 };
 
 template <class T>
-void TiledSoftmaxCore<T>::scores(const Call<T>& call,
+void TiledSoftmaxCore<T>::scores(const LayerContext<T>& context,
                                  const ConstTokens<T>& Q,
                                  Index i,
                                  const ConstTokens<T>& K,
@@ -110,7 +111,7 @@ void TiledSoftmaxCore<T>::scores(const Call<T>& call,
                                  Tokens<T> S) const {
   multiply_by_transpose<T>(Q.middleRows(i, S.rows()), K.middleRows(j, S.cols()), S, scale_);
   for (Index b = 0; b < S.cols(); ++b) {
-    if (!is_token(call.mask, j + b)) S.col(b).setConstant(T(kMinusInfinity));
+    if (!is_token(context.mask, j + b)) S.col(b).setConstant(T(kMinusInfinity));
   }
   if (!causal_) return;
   for (Index a = 0; a < S.rows(); ++a) {
@@ -142,7 +143,7 @@ void add_tile(Tokens<T> S, const ConstTokens<T>& V, Tokens<T> largest, Tokens<T>
 }
 
 template <class T>
-void TiledSoftmaxCore<T>::forward(const Call<T>& call,
+void TiledSoftmaxCore<T>::forward(const LayerContext<T>& context,
                                   Index head,
                                   const ConstTokens<T>& Q,
                                   const ConstTokens<T>& K,
@@ -151,7 +152,7 @@ void TiledSoftmaxCore<T>::forward(const Call<T>& call,
                                   Cache<T>& cache) const {
   const Index n = Q.rows();
   TokenMap<T> largest = cache.array(kLogSums, n, 1);
-  typename Workspace<T>::Scope scope(*call.workspace);
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> tile = scope.take(pattern_->size(), pattern_->size());
   TokenMap<T> sums = scope.take(n, 1);
   H.setZero();
@@ -159,7 +160,7 @@ void TiledSoftmaxCore<T>::forward(const Call<T>& call,
   largest.setConstant(T(kMinusInfinity));
   for_each_tile(head, n, [&](Index i, Index rows, Index j, Index cols) {
     Tokens<T> S = tile.topLeftCorner(rows, cols);
-    scores(call, Q, i, K, j, S);
+    scores(context, Q, i, K, j, S);
     add_tile<T>(S,
                 V.middleRows(j, cols),
                 largest.middleRows(i, rows),
@@ -177,7 +178,7 @@ void TiledSoftmaxCore<T>::forward(const Call<T>& call,
 /// With P = softmax(S) made again from the logarithms of the sums: dV = P^T dH,
 /// dS = P o (dH V^T - (dH o H) 1), dQ = scale dS K, dK = scale dS^T Q.
 template <class T>
-void TiledSoftmaxCore<T>::backward(const Call<T>& call,
+void TiledSoftmaxCore<T>::backward(const LayerContext<T>& context,
                                    Index head,
                                    const ConstTokens<T>& Q,
                                    const ConstTokens<T>& K,
@@ -190,7 +191,7 @@ void TiledSoftmaxCore<T>::backward(const Call<T>& call,
                                    Cache<T>& cache) const {
   const Index n = Q.rows();
   const TokenMap<T> log_sums = cache.array(kLogSums, n, 1);
-  typename Workspace<T>::Scope scope(*call.workspace);
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> p_tile = scope.take(pattern_->size(), pattern_->size());
   TokenMap<T> ds_tile = scope.take(pattern_->size(), pattern_->size());
   TokenMap<T> means = scope.take(n, 1);
@@ -201,7 +202,7 @@ void TiledSoftmaxCore<T>::backward(const Call<T>& call,
   for_each_tile(head, n, [&](Index i, Index rows, Index j, Index cols) {
     Tokens<T> P = p_tile.topLeftCorner(rows, cols);
     Tokens<T> dS = ds_tile.topLeftCorner(rows, cols);
-    scores(call, Q, i, K, j, P);
+    scores(context, Q, i, K, j, P);
     for (Index a = 0; a < rows; ++a) {
       P.row(a).array() -= log_sums(i + a, 0);
       kernels::exp(P.row(a).data(), P.row(a).data(), cols);

@@ -55,14 +55,14 @@ struct TimedLayer {
       for (Index j = 0; j < shape.width; ++j)
         X(i, j) = static_cast<float>(random_normal(1, RandomStream::kGenerator, i, j));
     }
-    call.parameters = parameters.data();
-    call.gradient = gradient.data();
-    call.workspace = &workspace;
+    context.parameters = parameters.data();
+    context.gradient = gradient.data();
+    context.workspace = &workspace;
   }
-  void forward() { layer->forward(call, X, Y, cache); }
+  void forward() { layer->forward(context, X, Y, cache); }
   void train() {
     forward();
-    layer->backward(call, X, Y, dX, cache);
+    layer->backward(context, X, Y, dX, cache);
   }
 
   ParameterList list;
@@ -75,7 +75,7 @@ struct TimedLayer {
   TokenMatrix<float> Y;
   Cache<float> cache;
   Workspace<float> workspace;
-  Call<float> call;
+  LayerContext<float> context;
   std::vector<double> forward_seconds;
   std::vector<double> training_seconds;
 };

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <limits>
 #include <numeric>
@@ -69,6 +70,17 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   }
   return row.back();
 }
+
+struct RenamedOption {
+  std::string_view before;
+  std::string_view now;
+};
+
+constexpr std::array<RenamedOption, 3> kRenamedOptions{{
+    {"carry_scores", "residual_scores"},
+    {"control", "tokenwise_baseline"},
+    {"embedding_deviation", "embedding_init_std"},
+}};
 
 }  // namespace
 
@@ -175,6 +187,14 @@ std::string nearest_name(std::string_view word, std::span<const std::string> can
 std::string suggestion(std::string_view word, std::span<const std::string> candidates) {
   const std::string nearest = nearest_name(word, candidates);
   return nearest.empty() ? std::string() : fmt::format("; did you mean '{}'?", nearest);
+}
+
+std::string present_name(std::string_view option) {
+  const auto* const renamed =
+      std::find_if(kRenamedOptions.begin(), kRenamedOptions.end(), [&](const RenamedOption& each) {
+        return each.before == option;
+      });
+  return std::string(renamed == kRenamedOptions.end() ? option : renamed->now);
 }
 
 void check_names(std::string_view who,

@@ -70,11 +70,11 @@ class Job {
   std::exception_ptr failure_;
 };
 
-/// Helpers of the thread that calls parallel_for. The caller works itself and never waits for a
+/// Threads of the thread that calls parallel_for. The caller works itself and never waits for a
 /// helper that has not begun: on a machine that is busy with other things, where a helper may not
 /// run for milliseconds, a loop takes no longer than on one thread. (OpenMP waits for all of its
 /// threads at the end of each loop, and they spin: there a fit was up to ten times slower.)
-class Helpers {
+class ThreadPool {
  public:
   /// Runs the job with up to `wanted` helpers; false if they are at work for another thread.
   bool run(Job& job, int wanted) {
@@ -155,13 +155,13 @@ class Helpers {
 };
 
 /// Of this process: a fork has none of its parent's threads and begins with new ones.
-Helpers& helpers() {
-  static Helpers* all = nullptr;
+ThreadPool& thread_pool() {
+  static ThreadPool* all = nullptr;
   static pid_t process = 0;
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   if (process != getpid()) {
-    all = new Helpers;  // NOLINT: lives as long as the process, whose end it must not delay
+    all = new ThreadPool;  // NOLINT: lives as long as the process, whose end it must not delay
     process = getpid();
   }
   return *all;
@@ -186,7 +186,7 @@ void parallel_for(Index count, const std::function<void(Index)>& body) {
     return;
   }
   Job job(count, body);
-  if (!helpers().run(job, workers - 1)) job.work();
+  if (!thread_pool().run(job, workers - 1)) job.work();
   job.rethrow();
 }
 

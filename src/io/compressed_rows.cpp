@@ -167,13 +167,13 @@ class RowBuilder {
     }
   }
 
-  /// Calls body(list, k) for the entries of the rows low..high-1, in the order of the lists.
-  template <class Body>
-  void for_rows(Index low, Index high, const Body& body) {
+  /// Calls function(list, k) for the entries of the rows low..high-1, in the order of the lists.
+  template <class Function>
+  void for_rows(Index low, Index high, const Function& function) {
     const bool all = low == 0 && high == A_.rows();
     for (const EntryList& list : entries_.lists()) {
       for (Index k = 0; k < list.count; ++k) {
-        if (all || (list.rows[k] >= low && list.rows[k] < high)) body(list, k);
+        if (all || (list.rows[k] >= low && list.rows[k] < high)) function(list, k);
       }
     }
   }

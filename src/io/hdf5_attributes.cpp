@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kLongestText = std::size_t{1} << 26;
 
-[[noreturn]] void fail_attribute(const Place& place, const std::string& name, const char* what) {
+[[noreturn]] void fail_attribute(const Location& place, const std::string& name, const char* what) {
   throw FileError(fmt::format("{}: attribute '{}' {}", place.file, name, what));
 }
 
@@ -25,8 +25,11 @@ Handle text_type(std::size_t length) {
   return type;
 }
 
-void put(
-    const Place& place, const std::string& name, hid_t file_type, hid_t type, const void* value) {
+void put(const Location& place,
+         const std::string& name,
+         hid_t file_type,
+         hid_t type,
+         const void* value) {
   const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
   const Handle attribute(
       H5Acreate2(place.object.id(), name.c_str(), file_type, space.id(), H5P_DEFAULT, H5P_DEFAULT),
@@ -36,7 +39,7 @@ void put(
 }
 
 /// Opens a scalar attribute of that class.
-Handle open_scalar(const Place& place,
+Handle open_scalar(const Location& place,
                    const std::string& name,
                    H5T_class_t kind,
                    const char* wanted) {
@@ -53,7 +56,7 @@ Handle open_scalar(const Place& place,
 }
 
 template <class T>
-T get(const Place& place,
+T get(const Location& place,
       const std::string& name,
       H5T_class_t kind,
       hid_t memory_type,
@@ -83,28 +86,28 @@ std::string without_padding(std::string text) {
 
 }  // namespace
 
-void put_text(const Place& place, const std::string& name, const std::string& value) {
+void put_text(const Location& place, const std::string& name, const std::string& value) {
   const Handle type = text_type(value.size());
   put(place, name, type.id(), type.id(), value.c_str());
 }
 
-void put_integer(const Place& place, const std::string& name, Index value) {
+void put_integer(const Location& place, const std::string& name, Index value) {
   put(place, name, H5T_STD_I64LE, H5T_NATIVE_INT64, &value);
 }
 
-void put_seed(const Place& place, const std::string& name, std::uint64_t value) {
+void put_seed(const Location& place, const std::string& name, std::uint64_t value) {
   put(place, name, H5T_STD_U64LE, H5T_NATIVE_UINT64, &value);
 }
 
-void put_number(const Place& place, const std::string& name, double value) {
+void put_number(const Location& place, const std::string& name, double value) {
   put(place, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value);
 }
 
-bool has_attribute(const Place& place, const std::string& name) {
+bool has_attribute(const Location& place, const std::string& name) {
   return H5Aexists(place.object.id(), name.c_str()) > 0;
 }
 
-std::string get_text(const Place& place, const std::string& name) {
+std::string get_text(const Location& place, const std::string& name) {
   const Handle attribute = open_scalar(place, name, H5T_STRING, "text");
   const Handle type(H5Aget_type(attribute.id()), H5Tclose);
   const std::size_t size = text_size(type, place.file, name);
@@ -117,11 +120,11 @@ std::string get_text(const Place& place, const std::string& name) {
   return without_padding(std::move(value));
 }
 
-Index get_integer(const Place& place, const std::string& name) {
+Index get_integer(const Location& place, const std::string& name) {
   return get<Index>(place, name, H5T_INTEGER, H5T_NATIVE_INT64, "an integer");
 }
 
-Index get_integer(const Place& place, const std::string& name, Index lowest, Index highest) {
+Index get_integer(const Location& place, const std::string& name, Index lowest, Index highest) {
   const Index value = get_integer(place, name);
   if (value < lowest || value > highest) {
     throw FileError(fmt::format(
@@ -130,15 +133,15 @@ Index get_integer(const Place& place, const std::string& name, Index lowest, Ind
   return value;
 }
 
-std::uint64_t get_seed(const Place& place, const std::string& name) {
+std::uint64_t get_seed(const Location& place, const std::string& name) {
   return get<std::uint64_t>(place, name, H5T_INTEGER, H5T_NATIVE_UINT64, "an integer");
 }
 
-double get_number(const Place& place, const std::string& name) {
+double get_number(const Location& place, const std::string& name) {
   return get<double>(place, name, H5T_FLOAT, H5T_NATIVE_DOUBLE, "a floating-point number");
 }
 
-void write_text(const Place& group, const std::string& name, const std::string& value) {
+void write_text(const Location& group, const std::string& name, const std::string& value) {
   const Handle type = text_type(value.size());
   const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
   const Handle dataset(H5Dcreate2(group.object.id(),
@@ -155,7 +158,7 @@ void write_text(const Place& group, const std::string& name, const std::string& 
   }
 }
 
-std::string read_text(const Place& group, const std::string& name) {
+std::string read_text(const Location& group, const std::string& name) {
   const Handle dataset(H5Dopen2(group.object.id(), name.c_str(), H5P_DEFAULT), H5Dclose);
   const Handle type(dataset ? H5Dget_type(dataset.id()) : H5I_INVALID_HID, H5Tclose);
   const std::size_t size = text_size(type, group.file, name);

@@ -55,7 +55,7 @@ Index step(Index limit, Index extent, Index unit) {
 
 /// Rows and columns of the pieces in which the file stores the dataset.
 std::pair<Index, Index> storage_unit(const hdf5::Handle& dataset, Index rows, Index cols) {
-  const hdf5::Quiet quiet;
+  const hdf5::ErrorSilencer silencer;
   const hdf5::Handle properties(H5Dget_create_plist(dataset.id()), H5Pclose);
   std::array<hsize_t, 2> chunk{};
   const bool chunked = properties && H5Pget_layout(properties.id()) == H5D_CHUNKED &&

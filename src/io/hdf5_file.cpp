@@ -54,7 +54,7 @@ std::string only_matrix(const Handle& file, const std::string& path) {
 }
 
 Hdf5DatasetInfo find(const std::string& path, const std::string& wanted) {
-  const hdf5::Quiet quiet;
+  const hdf5::ErrorSilencer silencer;
   const Handle file = hdf5::open_file(path);
   Hdf5DatasetInfo info{wanted.empty() ? only_matrix(file, path) : wanted, 0, 1};
   const std::string what = label(path, info.dataset);
@@ -144,7 +144,7 @@ Matrix read_through_library(const std::string& path, const Hdf5DatasetInfo& info
   const std::string what = label(path, info.dataset);
   const SharedRows rows(info.rows, info.cols, what);
   const auto read = [&] {
-    const hdf5::Quiet quiet;
+    const hdf5::ErrorSilencer silencer;
     const Handle file = hdf5::open_file(path);
     const Handle dataset = hdf5::open_dataset(file, info.dataset, path);
     const Index step = std::min(info.rows, std::max<Index>(1, kNumbersAtOnce / info.cols));
@@ -163,7 +163,7 @@ Matrix read_through_library(const std::string& path, const Hdf5DatasetInfo& info
 std::optional<FileNumbers> find_numbers(const std::string& path,
                                         const Hdf5DatasetInfo& info,
                                         Index file_bytes) {
-  const hdf5::Quiet quiet;
+  const hdf5::ErrorSilencer silencer;
   const Handle file = hdf5::open_file(path);
   return contiguous_numbers(hdf5::open_dataset(file, info.dataset, path), info, file_bytes);
 }
@@ -197,7 +197,7 @@ void write_hdf5_matrix(const std::string& path, const std::string& dataset, cons
           "{}: '{}' is no name of a dataset at the root of the file",
           path,
           dataset);
-  const hdf5::Quiet quiet;
+  const hdf5::ErrorSilencer silencer;
   hdf5::OutputFile output(path);
   hdf5::write_values(
       {output.file(), path},

@@ -13,25 +13,25 @@ namespace matapprox::hdf5 {
 
 namespace {
 
-std::mutex turn_mutex;
-thread_local int turns_held = 0;
+std::mutex lock_mutex;
+thread_local int locks_held = 0;
 
 }  // namespace
 
-Turn::Turn() {
-  if (turns_held++ == 0) turn_mutex.lock();
+Lock::Lock() {
+  if (locks_held++ == 0) lock_mutex.lock();
 }
 
-Turn::~Turn() {
-  if (--turns_held == 0) turn_mutex.unlock();
+Lock::~Lock() {
+  if (--locks_held == 0) lock_mutex.unlock();
 }
 
-Quiet::Quiet() {
+ErrorSilencer::ErrorSilencer() {
   H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
 
-Quiet::~Quiet() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
+ErrorSilencer::~ErrorSilencer() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
 
 Handle& Handle::operator=(Handle&& other) noexcept {
   if (this != &other) {
@@ -45,12 +45,12 @@ Handle& Handle::operator=(Handle&& other) noexcept {
 bool Handle::reset() {
   const hid_t id = std::exchange(id_, H5I_INVALID_HID);
   if (id < 0) return true;
-  const Quiet quiet;
+  const ErrorSilencer silencer;
   return close_(id) >= 0;
 }
 
 Handle open_file(const std::string& path) {
-  const Quiet quiet;
+  const ErrorSilencer silencer;
   std::error_code code;
   const auto status = std::filesystem::status(path, code);
   if (status.type() == std::filesystem::file_type::not_found)
@@ -71,7 +71,7 @@ Handle open_file(const std::string& path) {
 }
 
 Handle open_dataset(const Handle& file, const std::string& name, const std::string& path) {
-  const Quiet quiet;
+  const ErrorSilencer silencer;
   Handle dataset(H5Dopen2(file.id(), name.c_str(), H5P_DEFAULT), H5Dclose);
   if (!dataset) {
     const std::vector<std::string> names = list_datasets(file, 20);
@@ -85,7 +85,7 @@ Handle open_dataset(const Handle& file, const std::string& name, const std::stri
 }
 
 std::vector<Index> shape(const Handle& dataset) {
-  const Quiet quiet;
+  const ErrorSilencer silencer;
   const Handle space(H5Dget_space(dataset.id()), H5Sclose);
   const int rank = space ? H5Sget_simple_extent_ndims(space.id()) : -1;
   if (rank < 0) throw FileError("HDF5: a dataset without a readable shape");
@@ -102,7 +102,7 @@ std::vector<Index> shape(const Handle& dataset) {
 }
 
 void require_real_numbers(const Handle& dataset, const std::string& what) {
-  const Quiet quiet;
+  const ErrorSilencer silencer;
   const Handle type(H5Dget_type(dataset.id()), H5Tclose);
   const H5T_class_t kind = type ? H5Tget_class(type.id()) : H5T_NO_CLASS;
   if (kind == H5T_INTEGER || kind == H5T_FLOAT) return;
@@ -120,7 +120,7 @@ void read_block(const Handle& dataset,
                 Index cols,
                 double* values,
                 const std::string& what) {
-  const Quiet quiet;
+  const ErrorSilencer silencer;
   const std::vector<Index> extents = shape(dataset);
   const bool is_vector = extents.size() == 1;
   if (extents.size() != 2 && !is_vector) {
@@ -175,7 +175,7 @@ herr_t collect_dataset(hid_t, const char* name, const H5O_info_t* info, void* da
 }  // namespace
 
 std::vector<std::string> list_datasets(const Handle& file, std::size_t limit) {
-  const Quiet quiet;
+  const ErrorSilencer silencer;
   Listing listing{{}, limit};
   H5Ovisit2(file.id(), H5_INDEX_NAME, H5_ITER_NATIVE, collect_dataset, &listing, H5O_INFO_BASIC);
   return std::move(listing.names);

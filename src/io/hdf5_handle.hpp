@@ -15,24 +15,24 @@ namespace matapprox::hdf5 {
 /// Held around every use of HDF5 (which serialises its callers anyway), and around what a read
 /// guard runs in outside_hdf5, a fork: the child then never inherits HDF5's own lock from a thread
 /// that does not exist there. Nests within a thread.
-class Turn {
+class Lock {
  public:
-  Turn();
-  ~Turn();
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
+  Lock();
+  ~Lock();
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
 };
 
-/// A Turn during which HDF5 does not print its error stack. Nests.
-class Quiet {
+/// A Lock during which HDF5 does not print its error stack. Nests.
+class ErrorSilencer {
  public:
-  Quiet();
-  ~Quiet();
-  Quiet(const Quiet&) = delete;
-  Quiet& operator=(const Quiet&) = delete;
+  ErrorSilencer();
+  ~ErrorSilencer();
+  ErrorSilencer(const ErrorSilencer&) = delete;
+  ErrorSilencer& operator=(const ErrorSilencer&) = delete;
 
  private:
-  Turn turn_;
+  Lock lock_;
   H5E_auto2_t function_ = nullptr;
   void* data_ = nullptr;
 };

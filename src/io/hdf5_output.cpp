@@ -44,9 +44,9 @@ herr_t free_access(void* access) {
 void* get_access(H5FD_t* file) { return new Access{ours(file).output}; }
 
 H5FD_t* open_output(const char*, unsigned, hid_t access, haddr_t) {
-  const auto* carried = static_cast<const Access*>(H5Pget_driver_info(access));
-  if (carried == nullptr) return nullptr;
-  return &(new OpenFile{.common = {}, .output = carried->output, .end_of_addresses = 0})->common;
+  const auto* attached = static_cast<const Access*>(H5Pget_driver_info(access));
+  if (attached == nullptr) return nullptr;
+  return &(new OpenFile{.common = {}, .output = attached->output, .end_of_addresses = 0})->common;
 }
 
 herr_t close_output(H5FD_t* file) {
@@ -125,10 +125,10 @@ hid_t driver() {
 
 OutputFile::OutputFile(std::string path)
     : output_(std::make_unique<AtomicOutput>(std::move(path))) {
-  const Quiet quiet;
+  const ErrorSilencer silencer;
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  const Access carried{output_.get()};
-  const bool ready = access && H5Pset_driver(access.id(), driver(), &carried) >= 0 &&
+  const Access attached{output_.get()};
+  const bool ready = access && H5Pset_driver(access.id(), driver(), &attached) >= 0 &&
                      H5Pset_libver_bounds(access.id(), H5F_LIBVER_V18, H5F_LIBVER_V18) >= 0;
   if (ready) {
     file_ = Handle(

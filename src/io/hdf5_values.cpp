@@ -24,11 +24,11 @@ namespace {
 constexpr Index kNumbersAtOnce = Index{1} << 20;
 constexpr const char* kChecksum = "crc32";
 
-std::string label(const Place& group, const std::string& name) {
+std::string label(const Location& group, const std::string& name) {
   return fmt::format("{}: dataset '{}'", group.file, name);
 }
 
-[[noreturn]] void fail_dataset(const Place& group,
+[[noreturn]] void fail_dataset(const Location& group,
                                const std::string& name,
                                const std::string& what) {
   throw FileError(fmt::format("{} {}", label(group, name), what));
@@ -44,7 +44,7 @@ uLong add_checksum(uLong sum, const void* bytes, std::size_t count) {
   return crc32_z(sum, static_cast<const Bytef*>(bytes), count);
 }
 
-Handle create_dataset(const Place& group,
+Handle create_dataset(const Location& group,
                       const std::string& name,
                       const std::vector<Index>& extents,
                       hid_t type,
@@ -60,7 +60,7 @@ Handle create_dataset(const Place& group,
   return dataset;
 }
 
-Handle open_member(const Place& group, const std::string& name) {
+Handle open_member(const Location& group, const std::string& name) {
   Handle dataset(H5Dopen2(group.object.id(), name.c_str(), H5P_DEFAULT), H5Dclose);
   if (!dataset) fail_dataset(group, name, "is missing or damaged");
   require_real_numbers(dataset, label(group, name));
@@ -88,10 +88,10 @@ void put_checksum(const Handle& dataset, const std::string& file, uLong sum) {
 
 /// Compares with the stored checksum; a file without one (edited by another program) is believed.
 void verify_checksum(const Handle& dataset,
-                     const Place& group,
+                     const Location& group,
                      const std::string& name,
                      uLong sum) {
-  const Place place{dataset, group.file};
+  const Location place{dataset, group.file};
   if (has_attribute(place, kChecksum) && get_integer(place, kChecksum) != static_cast<Index>(sum)) {
     fail_dataset(group, name, "does not match its checksum: the file is damaged");
   }
@@ -127,7 +127,7 @@ struct NumberType<std::int8_t> {
 };
 
 template <class Stored>
-void write_as(const Place& group,
+void write_as(const Location& group,
               const std::string& name,
               const std::vector<Index>& extents,
               const RowSource& source,
@@ -169,7 +169,7 @@ bool is_contiguous(const Handle& dataset) {
 /// A trial reads the ends of what HDF5 only copies from the file, and all of what it decodes.
 template <class Stored>
 void read_as(const Handle& dataset,
-             const Place& group,
+             const Location& group,
              const std::string& name,
              const std::vector<Index>& extents,
              const RowSink& sink) {
@@ -201,7 +201,7 @@ bool is_stored_as(const Handle& dataset, H5T_class_t kind, std::size_t bytes) {
 }
 
 void require_extents(const Handle& dataset,
-                     const Place& group,
+                     const Location& group,
                      const std::string& name,
                      const std::vector<Index>& extents) {
   const std::vector<Index> found = shape(dataset);
@@ -215,7 +215,7 @@ void require_extents(const Handle& dataset,
 
 /// Numbers of an array, after checking that they can be: stored in this file, and fit in memory.
 Index count_numbers(const std::vector<Index>& extents,
-                    const Place& group,
+                    const Location& group,
                     const std::string& name) {
   if (extents.empty() || extents.size() > 2) {
     fail_dataset(group, name, fmt::format("has {} dimensions, not 1 or 2", extents.size()));
@@ -228,7 +228,7 @@ Index count_numbers(const std::vector<Index>& extents,
 
 template <class Stored>
 std::vector<Index> read_integers_as(const Handle& dataset,
-                                    const Place& group,
+                                    const Location& group,
                                     const std::string& name,
                                     Index count) {
   std::vector<Stored> stored(static_cast<std::size_t>(count));
@@ -246,7 +246,9 @@ std::vector<Index> read_integers_as(const Handle& dataset,
 }
 
 template <class Stored>
-void write_integers_as(const Place& group, const std::string& name, std::span<const Index> values) {
+void write_integers_as(const Location& group,
+                       const std::string& name,
+                       std::span<const Index> values) {
   const std::vector<Stored> stored(values.begin(), values.end());
   const Handle dataset =
       create_dataset(group, name, {static_cast<Index>(stored.size())}, NumberType<Stored>::file());
@@ -263,7 +265,7 @@ void write_integers_as(const Place& group, const std::string& name, std::span<co
 
 }  // namespace
 
-Handle create_group(const Place& parent, const std::string& name) {
+Handle create_group(const Location& parent, const std::string& name) {
   const Handle order(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
   H5Pset_link_creation_order(order.id(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
   Handle group(H5Gcreate2(parent.object.id(), name.c_str(), H5P_DEFAULT, order.id(), H5P_DEFAULT),
@@ -272,7 +274,7 @@ Handle create_group(const Place& parent, const std::string& name) {
   return group;
 }
 
-Handle open_group(const Place& parent, const std::string& name) {
+Handle open_group(const Location& parent, const std::string& name) {
   Handle group(H5Gopen2(parent.object.id(), name.c_str(), H5P_DEFAULT), H5Gclose);
   if (!group) {
     throw FileError(fmt::format("{}: group '{}' is missing or damaged", parent.file, name));
@@ -280,7 +282,7 @@ Handle open_group(const Place& parent, const std::string& name) {
   return group;
 }
 
-bool has_link(const Place& parent, const std::string& name) {
+bool has_link(const Location& parent, const std::string& name) {
   return H5Lexists(parent.object.id(), name.c_str(), H5P_DEFAULT) > 0;
 }
 
@@ -293,7 +295,7 @@ herr_t collect_name(hid_t, const char* name, const H5L_info_t*, void* names) {
 
 }  // namespace
 
-std::vector<std::string> member_names(const Place& group) {
+std::vector<std::string> member_names(const Location& group) {
   std::vector<std::string> names;
   for (const H5_index_t order : {H5_INDEX_CRT_ORDER, H5_INDEX_NAME}) {
     names.clear();
@@ -305,7 +307,7 @@ std::vector<std::string> member_names(const Place& group) {
   throw FileError(fmt::format("{}: a group cannot be listed: the file is damaged", group.file));
 }
 
-void write_values(const Place& group,
+void write_values(const Location& group,
                   const std::string& name,
                   const std::vector<Index>& extents,
                   Precision precision,
@@ -317,7 +319,7 @@ void write_values(const Place& group,
   }
 }
 
-void write_values(const Place& group,
+void write_values(const Location& group,
                   const std::string& name,
                   std::span<const double> values,
                   Precision precision) {
@@ -330,7 +332,7 @@ void write_values(const Place& group,
                });
 }
 
-void read_values(const Place& group,
+void read_values(const Location& group,
                  const std::string& name,
                  const std::vector<Index>& extents,
                  const RowSink& sink) {
@@ -344,7 +346,7 @@ void read_values(const Place& group,
   }
 }
 
-std::vector<double> read_values(const Place& group, const std::string& name) {
+std::vector<double> read_values(const Location& group, const std::string& name) {
   const std::vector<Index> extents = extents_of(group, name);
   std::vector<double> values(static_cast<std::size_t>(count_numbers(extents, group, name)));
   const Index cols = columns_of(extents);
@@ -354,11 +356,11 @@ std::vector<double> read_values(const Place& group, const std::string& name) {
   return values;
 }
 
-std::vector<Index> extents_of(const Place& group, const std::string& name) {
+std::vector<Index> extents_of(const Location& group, const std::string& name) {
   return shape(open_member(group, name));
 }
 
-void write_integers(const Place& group,
+void write_integers(const Location& group,
                     const std::string& name,
                     std::span<const Index> values,
                     bool narrow) {
@@ -369,7 +371,7 @@ void write_integers(const Place& group,
   }
 }
 
-std::vector<Index> read_integers(const Place& group, const std::string& name) {
+std::vector<Index> read_integers(const Location& group, const std::string& name) {
   const Handle dataset = open_member(group, name);
   const std::vector<Index> extents = shape(dataset);
   if (extents.size() != 1) fail_dataset(group, name, "is not one-dimensional");
@@ -408,7 +410,7 @@ bool is_signed(const Handle& dataset) {
 
 }  // namespace
 
-void write_integer_rows(const Place& group,
+void write_integer_rows(const Location& group,
                         const std::string& name,
                         const std::vector<Index>& extents,
                         IntegerType type,
@@ -421,7 +423,7 @@ void write_integer_rows(const Place& group,
   }
 }
 
-void read_integer_rows(const Place& group,
+void read_integer_rows(const Location& group,
                        const std::string& name,
                        const std::vector<Index>& extents,
                        const RowSink& sink) {

@@ -292,7 +292,7 @@ void require_plausible(const std::string& path, double numbers, const std::strin
 }
 
 FileMatrix read_variable(const std::string& path, const std::string& wanted) {
-  const hdf5::Quiet quiet;  // version 7.3 is HDF5
+  const hdf5::ErrorSilencer silencer;  // version 7.3 is HDF5
   const std::string name = wanted.empty() ? only_matrix(path) : wanted;
   const std::string label = fmt::format("{}: variable '{}'", path, name);
   const MatFile file = open_mat_file(path);

@@ -23,12 +23,13 @@ void require_writable(Index rows, Index cols, bool finite, const std::string& pa
   require(finite, "{}: a matrix with NaN or Inf cannot be written", path);
 }
 
-/// Calls body(row, col, value) for the stored entries, only on and below the diagonal if `lower`.
-template <class Body>
-void for_entries(const SparseMatrix& A, bool lower, const Body& body) {
+/// Calls function(row, col, value) for the stored entries, only on and below the diagonal if
+/// `lower`.
+template <class Function>
+void for_entries(const SparseMatrix& A, bool lower, const Function& function) {
   for (Index row = 0; row < A.rows(); ++row) {
     for (SparseMatrix::InnerIterator entry(A, row); entry; ++entry) {
-      if (!lower || entry.col() <= row) body(row, entry.col(), entry.value());
+      if (!lower || entry.col() <= row) function(row, entry.col(), entry.value());
     }
   }
 }

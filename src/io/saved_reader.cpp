@@ -17,25 +17,25 @@ namespace matapprox {
 namespace {
 
 using hdf5::Handle;
-using hdf5::Place;
+using hdf5::Location;
 
 constexpr Index kLargest = Index{1} << 48;
 
-[[noreturn]] void fail(const Place& place, const std::string& what) {
+[[noreturn]] void fail(const Location& place, const std::string& what) {
   throw FileError(fmt::format("{}: {}: the file is damaged", place.file, what));
 }
 
-Index size_attribute(const Place& place, const std::string& name) {
+Index size_attribute(const Location& place, const std::string& name) {
   return hdf5::get_integer(place, name, 1, kLargest);
 }
 
-bool flag(const Place& place, const std::string& name) {
+bool flag(const Location& place, const std::string& name) {
   return hdf5::get_integer(place, name, 0, 1) == 1;
 }
 
 /// Position of `text` in `names`.
 template <class Names>
-int choice(const Place& place,
+int choice(const Location& place,
            const std::string& what,
            const std::string& text,
            const Names& names) {
@@ -44,19 +44,19 @@ int choice(const Place& place,
   return static_cast<int>(found - names.begin());
 }
 
-void require_finite(const Place& place, const double* values, Index count) {
+void require_finite(const Location& place, const double* values, Index count) {
   for (Index i = 0; i < count; ++i) {
     if (!std::isfinite(values[i])) fail(place, "a factor holds NaN or Inf");
   }
 }
 
-std::vector<double> finite_values(const Place& group) {
+std::vector<double> finite_values(const Location& group) {
   std::vector<double> values = hdf5::read_values(group, "values");
   require_finite(group, values.data(), static_cast<Index>(values.size()));
   return values;
 }
 
-Matrix read_dense(const Place& group) {
+Matrix read_dense(const Location& group) {
   const std::vector<Index> extents = hdf5::extents_of(group, "values");
   if (extents.size() != 2 || extents[0] < 1 || extents[1] < 1) {
     fail(group, "a dense factor without two dimensions");
@@ -73,7 +73,7 @@ Matrix read_dense(const Place& group) {
 }
 
 /// Throws unless these are compressed rows: pointers that do not fall, ascending columns in a row.
-void check_sparse(const Place& group,
+void check_sparse(const Location& group,
                   Index cols,
                   const std::vector<Index>& pointers,
                   const std::vector<Index>& columns) {
@@ -93,7 +93,7 @@ void check_sparse(const Place& group,
   }
 }
 
-SparseMatrix read_sparse(const Place& group) {
+SparseMatrix read_sparse(const Location& group) {
   const Index rows = size_attribute(group, "rows");
   const Index cols = size_attribute(group, "cols");
   const std::vector<Index> pointers = hdf5::read_integers(group, "row_pointers");
@@ -112,12 +112,12 @@ SparseMatrix read_sparse(const Place& group) {
                                         values.data());
 }
 
-Vector read_diagonal(const Place& group) {
+Vector read_diagonal(const Location& group) {
   const std::vector<double> values = finite_values(group);
   return Eigen::Map<const Vector>(values.data(), static_cast<Index>(values.size()));
 }
 
-ChordFactors read_chord(const Place& group) {
+ChordFactors read_chord(const Location& group) {
   ChordFactors chain;
   chain.pattern.order = size_attribute(group, "order");
   const std::vector<Index> links = hdf5::read_integers(group, "links");
@@ -139,7 +139,7 @@ ChordFactors read_chord(const Place& group) {
   return chain;
 }
 
-RandomProjection read_random(const Place& group) {
+RandomProjection read_random(const Location& group) {
   const auto kind = static_cast<ProjectionKind>(choice(group,
                                                        "distribution",
                                                        hdf5::get_text(group, "distribution"),
@@ -150,11 +150,11 @@ RandomProjection read_random(const Place& group) {
           size_attribute(group, "cols")};
 }
 
-Permutation read_permutation(const Place& group) {
+Permutation read_permutation(const Location& group) {
   return Permutation(hdf5::read_integers(group, "sources"));
 }
 
-std::shared_ptr<const FactorValue> read_value(const Place& group) {
+std::shared_ptr<const FactorValue> read_value(const Location& group) {
   const int kind = choice(group, "kind of factor", hdf5::get_text(group, "kind"), schema::kKinds);
   const auto share = [](auto value) {
     return std::make_shared<const FactorValue>(std::move(value));
@@ -175,11 +175,11 @@ std::shared_ptr<const FactorValue> read_value(const Place& group) {
   }
 }
 
-std::vector<Factor> read_factors(const Place& root) {
+std::vector<Factor> read_factors(const Location& root) {
   const Handle values_group = hdf5::open_group(root, "values");
   const Handle factors_group = hdf5::open_group(root, "factors");
-  const Place values_place{values_group, root.file};
-  const Place factors_place{factors_group, root.file};
+  const Location values_place{values_group, root.file};
+  const Location factors_place{factors_group, root.file};
   const Index value_count = hdf5::get_integer(values_place, "count", 1, 1 << 20);
   std::vector<std::shared_ptr<const FactorValue>> values;
   for (Index v = 1; v <= value_count; ++v) {
@@ -190,7 +190,7 @@ std::vector<Factor> read_factors(const Place& root) {
   std::vector<Factor> factors;
   for (Index f = 1; f <= factor_count; ++f) {
     const Handle group = hdf5::open_group(factors_place, std::to_string(f));
-    const Place place{group, root.file};
+    const Location place{group, root.file};
     const Index value = hdf5::get_integer(place, "value", 1, value_count);
     factors.push_back({hdf5::get_text(place, "name"),
                        values[static_cast<std::size_t>(value - 1)],
@@ -199,7 +199,7 @@ std::vector<Factor> read_factors(const Place& root) {
   return factors;
 }
 
-std::vector<HistoryPoint> read_history(const Place& place) {
+std::vector<HistoryPoint> read_history(const Location& place) {
   const std::vector<Index> extents = hdf5::extents_of(place, "history");
   if (extents.size() != 2 || extents[1] != 3) fail(place, "a history without three columns");
   const std::vector<double> rows = hdf5::read_values(place, "history");
@@ -211,9 +211,9 @@ std::vector<HistoryPoint> read_history(const Place& place) {
   return history;
 }
 
-Summary read_summary(const Place& root) {
+Summary read_summary(const Location& root) {
   const Handle group = hdf5::open_group(root, "summary");
-  const Place place{group, root.file};
+  const Location place{group, root.file};
   Summary summary;
   summary.method = hdf5::get_text(place, "method");
   summary.form = hdf5::get_text(place, "form");
@@ -225,21 +225,21 @@ Summary read_summary(const Place& root) {
   summary.seed = hdf5::get_seed(place, "seed");
   summary.history = read_history(place);
   const Handle options = hdf5::open_group(place, "options");
-  const Place options_place{options, root.file};
+  const Location options_place{options, root.file};
   for (const std::string& name : hdf5::member_names(options_place)) {
     summary.options.push_back({name, hdf5::read_text(options_place, name), {}, {}});
   }
   return summary;
 }
 
-std::optional<double> number_if_present(const Place& place, const std::string& name) {
+std::optional<double> number_if_present(const Location& place, const std::string& name) {
   if (!hdf5::has_attribute(place, name)) return std::nullopt;
   return hdf5::get_number(place, name);
 }
 
-SavedRecord read_record(const Place& root) {
+SavedRecord read_record(const Location& root) {
   const Handle result = hdf5::open_group(root, "result");
-  const Place place{result, root.file};
+  const Location place{result, root.file};
   SavedRecord record;
   record.error_frobenius = number_if_present(place, "error_frobenius");
   record.relative_error = number_if_present(place, "relative_error");
@@ -247,7 +247,7 @@ SavedRecord read_record(const Place& root) {
   record.interrupted = flag(place, "interrupted");
   record.fit_seconds = hdf5::get_number(place, "fit_seconds");
   const Handle source = hdf5::open_group(root, "provenance");
-  const Place origin{source, root.file};
+  const Location origin{source, root.file};
   record.provenance.path = hdf5::get_text(origin, "path");
   record.provenance.kind = hdf5::get_text(origin, "kind");
   record.provenance.rows = hdf5::get_integer(origin, "rows");
@@ -256,19 +256,19 @@ SavedRecord read_record(const Place& root) {
   return record;
 }
 
-ResumeState read_resume(const Place& root) {
+ResumeState read_resume(const Location& root) {
   ResumeState state;
   if (!hdf5::has_link(root, "resume")) return state;
   const Handle resume = hdf5::open_group(root, "resume");
   const Handle arrays = hdf5::open_group({resume, root.file}, "arrays");
-  const Place arrays_place{arrays, root.file};
+  const Location arrays_place{arrays, root.file};
   for (const std::string& name : hdf5::member_names(arrays_place)) {
     const std::vector<double> values = hdf5::read_values(arrays_place, name);
     state.arrays.emplace_back(
         name, Eigen::Map<const Vector>(values.data(), static_cast<Index>(values.size())));
   }
   const Handle counters = hdf5::open_group({resume, root.file}, "counters");
-  const Place counters_place{counters, root.file};
+  const Location counters_place{counters, root.file};
   for (const std::string& name : hdf5::member_names(counters_place)) {
     const std::vector<Index> value = hdf5::read_integers(counters_place, name);
     if (value.size() != 1) fail(counters_place, "a counter that is not one number");
@@ -277,16 +277,16 @@ ResumeState read_resume(const Place& root) {
   return state;
 }
 
-bool says_that_it_is_ours(const Place& root) {
+bool says_that_it_is_ours(const Location& root) {
   return hdf5::has_attribute(root, "format") && hdf5::has_attribute(root, "format_version") &&
          hdf5::get_text(root, "format") == schema::kFormat;
 }
 
-bool says_that_it_is_a_model(const Place& root) {
+bool says_that_it_is_a_model(const Location& root) {
   return hdf5::has_attribute(root, "format") && hdf5::get_text(root, "format") == "matapprox model";
 }
 
-void require_readable_version(const Place& root) {
+void require_readable_version(const Location& root) {
   if (!says_that_it_is_ours(root)) {
     if (says_that_it_is_a_model(root)) {
       throw FileError(fmt::format(
@@ -308,7 +308,7 @@ void require_readable_version(const Place& root) {
   }
 }
 
-Approximation assemble(const Place& root) {
+Approximation assemble(const Location& root) {
   const bool symmetrized = flag(root, "symmetrized");
   const std::array<std::string_view, 2> precisions{"double", "float"};
   const auto precision = static_cast<Precision>(
@@ -322,9 +322,9 @@ Approximation assemble(const Place& root) {
 }
 
 /// Whether the root of an HDF5 file fulfils `test`; any other file does not.
-bool root_says(const std::string& path, bool (*test)(const Place&)) {
-  const auto look = [&] {
-    const hdf5::Quiet quiet;
+bool root_says(const std::string& path, bool (*test)(const Location&)) {
+  const auto probe = [&] {
+    const hdf5::ErrorSilencer silencer;
     try {
       const Handle file = hdf5::open_file(path);
       return test({file, path});
@@ -332,16 +332,16 @@ bool root_says(const std::string& path, bool (*test)(const Place&)) {
       return false;
     }
   };
-  try_read({path, "HDF5", [&] { look(); }});
-  return look();
+  try_read({path, "HDF5", [&] { probe(); }});
+  return probe();
 }
 
 }  // namespace
 
 SavedApproximation read_saved_file(const std::string& path) {
-  const hdf5::Quiet quiet;
+  const hdf5::ErrorSilencer silencer;
   const Handle file = hdf5::open_file(path);
-  const Place root{file, path};
+  const Location root{file, path};
   require_readable_version(root);
   try {
     SavedApproximation saved{assemble(root), read_record(root)};

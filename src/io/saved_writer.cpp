@@ -16,10 +16,10 @@ namespace matapprox {
 namespace {
 
 using hdf5::Handle;
-using hdf5::Place;
+using hdf5::Location;
 
 /// NaN and Inf are no approximation; doubles that are not floats would come back as other numbers.
-void check_values(const double* values, Index count, Precision precision, const Place& place) {
+void check_values(const double* values, Index count, Precision precision, const Location& place) {
   for (Index i = 0; i < count; ++i) {
     if (!std::isfinite(values[i])) {
       throw NumericalError(fmt::format("{}: a factor holds NaN or Inf", place.file));
@@ -32,12 +32,12 @@ void check_values(const double* values, Index count, Precision precision, const 
   }
 }
 
-void write_checked(const Place& group, std::span<const double> values, Precision precision) {
+void write_checked(const Location& group, std::span<const double> values, Precision precision) {
   check_values(values.data(), static_cast<Index>(values.size()), precision, group);
   hdf5::write_values(group, "values", values, precision);
 }
 
-void write_value(const Place& group, const Matrix& A, Precision precision) {
+void write_value(const Location& group, const Matrix& A, Precision precision) {
   check_values(A.data(), A.size(), precision, group);
   hdf5::write_values(
       group,
@@ -47,7 +47,7 @@ void write_value(const Place& group, const Matrix& A, Precision precision) {
       [&](Index first, Index count, double* rows) { copy_rows(A, first, count, rows); });
 }
 
-void write_value(const Place& group, const SparseMatrix& A, Precision precision) {
+void write_value(const Location& group, const SparseMatrix& A, Precision precision) {
   if (!A.isCompressed()) {
     SparseMatrix compressed = A;
     compressed.makeCompressed();
@@ -63,11 +63,11 @@ void write_value(const Place& group, const SparseMatrix& A, Precision precision)
   write_checked(group, {A.valuePtr(), count}, precision);
 }
 
-void write_value(const Place& group, const Vector& d, Precision precision) {
+void write_value(const Location& group, const Vector& d, Precision precision) {
   write_checked(group, {d.data(), static_cast<std::size_t>(d.size())}, precision);
 }
 
-void write_value(const Place& group, const ChordFactors& chain, Precision precision) {
+void write_value(const Location& group, const ChordFactors& chain, Precision precision) {
   std::vector<Index> links;
   std::vector<Index> offsets;
   for (const auto& list : chain.pattern.offsets) {
@@ -80,14 +80,14 @@ void write_value(const Place& group, const ChordFactors& chain, Precision precis
   write_checked(group, chain.values, precision);
 }
 
-void write_value(const Place& group, const RandomProjection& R, Precision) {
+void write_value(const Location& group, const RandomProjection& R, Precision) {
   hdf5::put_text(group, "distribution", std::string(enum_name(R.kind())));
   hdf5::put_seed(group, "seed", R.seed());
   hdf5::put_integer(group, "rows", R.rows());
   hdf5::put_integer(group, "cols", R.cols());
 }
 
-void write_value(const Place& group, const Permutation& P, Precision) {
+void write_value(const Location& group, const Permutation& P, Precision) {
   hdf5::write_integers(group, "sources", P.sources(), P.cols() < schema::kNarrowColumns);
 }
 
@@ -100,7 +100,7 @@ Index version_of(const Approximation& approximation) {
 }
 
 /// Distinct values get a group each, in the order in which the factors first use them.
-void write_factors(const Place& root, const Approximation& approximation) {
+void write_factors(const Location& root, const Approximation& approximation) {
   const Handle values = hdf5::create_group(root, "values");
   const Handle factors = hdf5::create_group(root, "factors");
   std::map<const FactorValue*, Index> numbers;
@@ -110,13 +110,13 @@ void write_factors(const Place& root, const Approximation& approximation) {
         numbers.emplace(factor.value.get(), static_cast<Index>(numbers.size()) + 1);
     if (is_new) {
       const Handle group = hdf5::create_group({values, root.file}, std::to_string(entry->second));
-      const Place place{group, root.file};
+      const Location place{group, root.file};
       hdf5::put_text(place, "kind", std::string(schema::kKinds[factor.value->index()]));
       std::visit([&](const auto& value) { write_value(place, value, approximation.precision()); },
                  *factor.value);
     }
     const Handle group = hdf5::create_group({factors, root.file}, std::to_string(++position));
-    const Place place{group, root.file};
+    const Location place{group, root.file};
     hdf5::put_text(place, "name", factor.name);
     hdf5::put_integer(place, "value", entry->second);
     hdf5::put_integer(place, "transposed", factor.transposed ? 1 : 0);
@@ -125,9 +125,9 @@ void write_factors(const Place& root, const Approximation& approximation) {
   hdf5::put_integer({factors, root.file}, "count", position);
 }
 
-void write_summary(const Place& root, const Summary& summary) {
+void write_summary(const Location& root, const Summary& summary) {
   const Handle group = hdf5::create_group(root, "summary");
-  const Place place{group, root.file};
+  const Location place{group, root.file};
   hdf5::put_text(place, "method", summary.method);
   hdf5::put_text(place, "form", summary.form);
   hdf5::put_text(place, "termination", std::string(enum_name(summary.termination)));
@@ -153,22 +153,22 @@ void write_summary(const Place& root, const Summary& summary) {
   }
 }
 
-void put_if_finite(const Place& place,
+void put_if_finite(const Location& place,
                    const std::string& name,
                    const std::optional<double>& value) {
   if (value && std::isfinite(*value)) hdf5::put_number(place, name, *value);
 }
 
-void write_record(const Place& root, const SavedRecord& record) {
+void write_record(const Location& root, const SavedRecord& record) {
   const Handle result = hdf5::create_group(root, "result");
-  const Place place{result, root.file};
+  const Location place{result, root.file};
   put_if_finite(place, "error_frobenius", record.error_frobenius);
   put_if_finite(place, "relative_error", record.relative_error);
   hdf5::put_integer(place, "error_is_exact", record.error_is_exact ? 1 : 0);
   hdf5::put_integer(place, "interrupted", record.interrupted ? 1 : 0);
   hdf5::put_number(place, "fit_seconds", record.fit_seconds);
   const Handle source = hdf5::create_group(root, "provenance");
-  const Place origin{source, root.file};
+  const Location origin{source, root.file};
   hdf5::put_text(origin, "path", record.provenance.path);
   hdf5::put_text(origin, "kind", record.provenance.kind);
   hdf5::put_integer(origin, "rows", record.provenance.rows);
@@ -176,7 +176,7 @@ void write_record(const Place& root, const SavedRecord& record) {
   hdf5::write_values(origin, "fingerprint", record.provenance.fingerprint, Precision::kDouble);
 }
 
-void write_resume(const Place& root, const ResumeState& state) {
+void write_resume(const Location& root, const ResumeState& state) {
   if (state.empty()) return;
   const Handle resume = hdf5::create_group(root, "resume");
   const Handle arrays = hdf5::create_group({resume, root.file}, "arrays");
@@ -195,9 +195,9 @@ void write_resume(const Place& root, const ResumeState& state) {
 }  // namespace
 
 void save(const std::string& path, const Approximation& approximation, const SavedRecord& record) {
-  const hdf5::Quiet quiet;
+  const hdf5::ErrorSilencer silencer;
   hdf5::OutputFile output(path);
-  const Place root{output.file(), path};
+  const Location root{output.file(), path};
   hdf5::put_text(root, "format", schema::kFormat);
   hdf5::put_integer(root, "format_version", version_of(approximation));
   hdf5::put_text(root, "writer", "matapprox " MATAPPROX_VERSION);

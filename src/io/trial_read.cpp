@@ -29,7 +29,7 @@ class TrialScope {
 void set_read_guard(ReadGuard guard) { read_guard() = std::move(guard); }
 
 void outside_hdf5(const std::function<void()>& action) {
-  const hdf5::Turn turn;
+  const hdf5::Lock lock;
   action();
 }
 

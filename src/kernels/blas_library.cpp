@@ -114,14 +114,14 @@ class EnvironmentVariable {
 };
 
 bool& core_was_repaired() {
-  static bool mended = false;
-  return mended;
+  static bool repaired = false;
+  return repaired;
 }
 
 struct SingleThreadCount {
   std::mutex mutex;
   int guards = 0;
-  int most_guards = 0;  ///< OpenBLAS keeps the buffers that so many threads needed
+  int max_guards = 0;  ///< OpenBLAS keeps the buffers that so many threads needed
   int threads_before = 1;
 };
 
@@ -202,9 +202,9 @@ void require_blas_buffer() {
 SingleBlasThread::SingleBlasThread() {
   SingleThreadCount& count = single_thread_count();
   const std::lock_guard lock(count.mutex);
-  if (count.guards == count.most_guards) {
+  if (count.guards == count.max_guards) {
     require_blas_buffer();
-    ++count.most_guards;
+    ++count.max_guards;
   }
   if (count.guards++ > 0) return;
   count.threads_before = blas_threads();

@@ -33,7 +33,7 @@ class ChainProduct {
         transposed_(transposed),
         work_(work) {
     if (!transposed) std::reverse(chain_.begin(), chain_.end());
-    for (const simd::ChordFactor<T>& W : chain_) most_links_ = std::max(most_links_, W.links);
+    for (const simd::ChordFactor<T>& W : chain_) max_links_ = std::max(max_links_, W.links);
   }
 
   /// One column. Vectors are held twice, one copy after the other, so that every link is a
@@ -84,9 +84,9 @@ class ChainProduct {
   }
 
  private:
-  template <class Body>
-  void over_rows(const Body& body) const {
-    kernels::over_rows(work_, order_, body);
+  template <class Function>
+  void over_rows(const Function& function) const {
+    kernels::over_rows(work_, order_, function);
   }
 
   simd::ChordFactor<T> link_major(const simd::ChordFactor<T>& W, T* copy) const {
@@ -94,14 +94,14 @@ class ChainProduct {
     return {W.order, W.links, W.offsets, copy, 1, simd::link_major_stride(W.order)};
   }
 
-  Index copy_numbers() const { return most_links_ * simd::link_major_stride(order_); }
+  Index copy_numbers() const { return max_links_ * simd::link_major_stride(order_); }
 
   const simd::ChordFunctions<T>& simd_;
   ChordChain<T> chain_;
   Index order_;
   bool transposed_;
   RowWork work_;
-  Index most_links_ = 0;
+  Index max_links_ = 0;
 };
 
 template <class T>

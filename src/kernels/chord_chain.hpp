@@ -38,26 +38,26 @@ inline constexpr Index kRowChunk = 1024;
 
 constexpr Index row_chunks(Index rows) { return (rows + kRowChunk - 1) / kRowChunk; }
 
-/// Calls body(first, last) for the rows, all at once or chunk by chunk.
-template <class Body>
-void over_rows(RowWork work, Index rows, const Body& body) {
+/// Calls function(first, last) for the rows, all at once or chunk by chunk.
+template <class Function>
+void over_rows(RowWork work, Index rows, const Function& function) {
   if (work == RowWork::kSerial) {
-    body(Index{0}, rows);
+    function(Index{0}, rows);
     return;
   }
   parallel_for(row_chunks(rows),
-               [&](Index c) { body(c * kRowChunk, std::min(rows, (c + 1) * kRowChunk)); });
+               [&](Index c) { function(c * kRowChunk, std::min(rows, (c + 1) * kRowChunk)); });
 }
 
-/// Calls body(0) .. body(count-1): on the threads, or one after the other where each spreads its
-/// rows or where all together are done before threads would have started.
-template <class Body>
-void over_panels(RowWork work, Index count, double flops, const Body& body) {
+/// Calls function(0) .. function(count-1): on the threads, or one after the other where each
+/// spreads its rows or where all together are done before threads would have started.
+template <class Function>
+void over_panels(RowWork work, Index count, double flops, const Function& function) {
   constexpr double kWorthThreads = 4e6;
   if (work == RowWork::kSerial && flops >= kWorthThreads) {
-    parallel_for(count, body);
+    parallel_for(count, function);
   } else {
-    for (Index p = 0; p < count; ++p) body(p);
+    for (Index p = 0; p < count; ++p) function(p);
   }
 }
 

@@ -298,16 +298,16 @@ void sum_slots(const T* slots, Index count, Index numbers, T* gradient) {
   });
 }
 
-/// Sums over panels of the given columns: calls body(panel number, ObjectivePanel, T* gradient to
-/// add to), and sets `gradient`, unless null, to the sum.
-template <class T, class Body>
+/// Sums over panels of the given columns: calls function(panel number, ObjectivePanel, T* gradient
+/// to add to), and sets `gradient`, unless null, to the sum.
+template <class T, class Function>
 void sum_over_panels(const ChordPattern& pattern,
                      const T* values,
                      ChordForm form,
                      std::span<const Index> columns,
                      Index width,
                      T* gradient,
-                     const Body& body) {
+                     const Function& function) {
   const ChordChain<T> chain = chain_of(pattern, values);
   const Index n = pattern.order;
   const auto count = static_cast<Index>(columns.size());
@@ -343,7 +343,7 @@ void sum_over_panels(const ChordPattern& pattern,
     if (sum != nullptr) std::fill_n(sum, numbers, T{0});
     for (Index p = s; p < panels; p += slots) {
       panel.take(columns.data(), p * width, std::min(width, count - p * width));
-      body(p, panel, sum);
+      function(p, panel, sum);
     }
   });
   if (gradient != nullptr && slots > 1) sum_slots(sums, slots, numbers, gradient);

@@ -83,11 +83,11 @@ Index links_together(Index links) {
   return (links + groups - 1) / groups;
 }
 
-/// Calls body(k, count, begin, end, steps) for groups of links and runs of rows that together are
-/// all links and the rows first..last-1; the links of a row in order.
-template <bool kTransposed, class T, class Body>
+/// Calls function(k, count, begin, end, steps) for groups of links and runs of rows that together
+/// are all links and the rows first..last-1; the links of a row in order.
+template <bool kTransposed, class T, class Function>
 HWY_INLINE void over_runs(
-    const ChordFactor<T>& W, Index first, Index last, Index width, const Body& body) {
+    const ChordFactor<T>& W, Index first, Index last, Index width, const Function& function) {
   const Index together = links_together<kTransposed>(W.links);
   const Index rows = together < W.links ? kRowsTogether : last - first;
   Steps steps;
@@ -97,7 +97,7 @@ HWY_INLINE void over_runs(
       const Index count = std::min(together, W.links - k);
       for (Index begin = from; begin < to;) {
         const Index end = take_steps<kTransposed>(W, k, count, begin, to, width, steps);
-        body(k, count, begin, end, steps);
+        function(k, count, begin, end, steps);
         begin = end;
       }
     }
@@ -114,25 +114,26 @@ HWY_INLINE const T* in_register(const T* p) {
   return p;
 }
 
-/// Calls body(std::integral_constant<Index, links>), or with 0 where there are more links than
+/// Calls function(std::integral_constant<Index, links>), or with 0 where there are more links than
 /// are unrolled.
-template <Index kLinks = kUnrolledLinks, class Body>
-HWY_INLINE void with_links(Index links, const Body& body) {
+template <Index kLinks = kUnrolledLinks, class Function>
+HWY_INLINE void with_links(Index links, const Function& function) {
   if constexpr (kLinks == 0) {
-    body(std::integral_constant<Index, 0>());
+    function(std::integral_constant<Index, 0>());
   } else if (links == kLinks) {
-    body(std::integral_constant<Index, kLinks>());
+    function(std::integral_constant<Index, kLinks>());
   } else {
-    with_links<kLinks - 1>(links, body);
+    with_links<kLinks - 1>(links, function);
   }
 }
 
-/// Calls body(std::integral_constant<Index, 0>) .. body(std::integral_constant<Index, kCount - 1>).
-template <Index kCount, class Body>
-HWY_INLINE void unrolled(const Body& body) {
+/// Calls function(std::integral_constant<Index, 0>) .. function(std::integral_constant<Index,
+/// kCount - 1>).
+template <Index kCount, class Function>
+HWY_INLINE void unrolled(const Function& function) {
   if constexpr (kCount > 0) {
-    unrolled<kCount - 1>(body);
-    body(std::integral_constant<Index, kCount - 1>());
+    unrolled<kCount - 1>(function);
+    function(std::integral_constant<Index, kCount - 1>());
   }
 }
 
@@ -185,14 +186,14 @@ HWY_NOINLINE void product_run(const T* HWY_RESTRICT values,
   }
 }
 
-/// Calls body(c, std::integral_constant<int, vectors>) for strips of 8, 4, 2 and 1 vectors that
+/// Calls function(c, std::integral_constant<int, vectors>) for strips of 8, 4, 2 and 1 vectors that
 /// together are the columns of a panel.
-template <class T, class Body>
-HWY_INLINE void over_strips(Index width, const Body& body) {
+template <class T, class Function>
+HWY_INLINE void over_strips(Index width, const Function& function) {
   Index c = 0;
   const auto strips = [&](auto vectors) {
     constexpr Index kStrip = vectors() * kLanes<T>;
-    for (; c + kStrip <= width; c += kStrip) body(c, vectors);
+    for (; c + kStrip <= width; c += kStrip) function(c, vectors);
   };
   strips(std::integral_constant<int, 8>());
   strips(std::integral_constant<int, 4>());

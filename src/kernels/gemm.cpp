@@ -167,19 +167,19 @@ Shape tile_for_threads(Index m, Index n, Index k) {
   constexpr double kSmall = 1e5;  // multiplications that are not worth waking a thread
   const simd::TileShape block = simd::gemm_functions<T>().tile;
   const bool narrow = n <= simd::kNarrow;
-  const Index least_rows = narrow ? 256 : 4 * block.rows;
-  const Index least_columns = narrow ? n : 8 * block.columns;
+  const Index min_rows = narrow ? 256 : 4 * block.rows;
+  const Index min_columns = narrow ? n : 8 * block.columns;
   const Index wanted = threads() == 1 ? 1 : 4 * threads();
   Shape tile{m, n};
   Index tiles = 1;
   while (tiles < wanted) {
     const double work =
         static_cast<double>(tile.rows) * static_cast<double>(tile.columns) * static_cast<double>(k);
-    const bool split_rows = tile.rows >= 2 * least_rows;
-    const bool split_columns = tile.columns >= 2 * least_columns;
+    const bool split_rows = tile.rows >= 2 * min_rows;
+    const bool split_columns = tile.columns >= 2 * min_columns;
     if (work < kSmall || (!split_rows && !split_columns)) break;
     if (split_rows && (tile.rows >= tile.columns || !split_columns)) {
-      tile.rows = round_up((tile.rows + 1) / 2, narrow ? least_rows : block.rows);
+      tile.rows = round_up((tile.rows + 1) / 2, narrow ? min_rows : block.rows);
     } else {
       tile.columns = round_up((tile.columns + 1) / 2, block.columns);
     }

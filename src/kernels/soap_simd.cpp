@@ -23,7 +23,7 @@ HWY_INLINE V all(double value) { return hn::Set(Tag(), static_cast<float>(value)
 HWY_INLINE V load(const float* from) { return hn::LoadU(Tag(), from); }
 
 /// Cosine and sine of a plane rotation.
-struct Turn {
+struct Rotation {
   V c;
   V s;
 
@@ -38,7 +38,7 @@ struct Turn {
 
 /// By which [pp pq; pq qq] becomes diagonal; the angle is at most pi / 4. Where squares underflow
 /// it is another rotation, but always one.
-HWY_INLINE Turn jacobi_turn(V pp, V pq, V qq) {
+HWY_INLINE Rotation jacobi_rotation(V pp, V pq, V qq) {
   const V difference = hn::Sub(qq, pp);
   const V twice = hn::Add(pq, pq);
   const V root = hn::Sqrt(hn::MulAdd(difference, difference, hn::Mul(twice, twice)));
@@ -49,20 +49,21 @@ HWY_INLINE Turn jacobi_turn(V pp, V pq, V qq) {
 }
 
 /// Turns axes p and q of the vector's rows.
-HWY_INLINE void turn_pair(Index K, Index p, Index q, float* axes, float* products, float* squares) {
+HWY_INLINE void rotate_pair(
+    Index K, Index p, Index q, float* axes, float* products, float* squares) {
   const auto at = [K](float* matrix, Index i, Index k) { return matrix + kSoapRows * (i * K + k); };
-  const Turn turn =
-      jacobi_turn(load(at(products, p, p)), load(at(products, p, q)), load(at(products, q, q)));
+  const Rotation rotation =
+      jacobi_rotation(load(at(products, p, p)), load(at(products, p, q)), load(at(products, q, q)));
   for (Index k = 0; k < K; ++k) {
-    turn.apply(at(products, p, k), at(products, q, k));
-    turn.apply(at(axes, p, k), at(axes, q, k));
+    rotation.apply(at(products, p, k), at(products, q, k));
+    rotation.apply(at(axes, p, k), at(axes, q, k));
   }
-  for (Index k = 0; k < K; ++k) turn.apply(at(products, k, p), at(products, k, q));
+  for (Index k = 0; k < K; ++k) rotation.apply(at(products, k, p), at(products, k, q));
   // As if the two coordinates were uncorrelated.
   float* square_p = squares + kSoapRows * p;
   float* square_q = squares + kSoapRows * q;
-  const V cc = hn::Mul(turn.c, turn.c);
-  const V ss = hn::Mul(turn.s, turn.s);
+  const V cc = hn::Mul(rotation.c, rotation.c);
+  const V ss = hn::Mul(rotation.s, rotation.s);
   const V a = load(square_p);
   const V b = load(square_q);
   hn::StoreU(hn::MulAdd(ss, b, hn::Mul(cc, a)), Tag(), square_p);
@@ -71,11 +72,11 @@ HWY_INLINE void turn_pair(Index K, Index p, Index q, float* axes, float* product
 
 /// One round of a tournament among the axes, an idle one added where K is odd: each meets one
 /// other.
-HWY_INLINE void turn_axes(Index K, Index number, float* axes, float* products, float* squares) {
+HWY_INLINE void rotate_axes(Index K, Index number, float* axes, float* products, float* squares) {
   const Index others = K + K % 2 - 1;
   const Index round = number % others;
   const auto meet = [&](Index p, Index q) {
-    if (p < K && q < K) turn_pair(K, std::min(p, q), std::max(p, q), axes, products, squares);
+    if (p < K && q < K) rotate_pair(K, std::min(p, q), std::max(p, q), axes, products, squares);
   };
   meet(others, round);
   for (Index i = 1; i <= others / 2; ++i) meet((round + i) % others, (round - i + others) % others);
@@ -89,7 +90,7 @@ HWY_INLINE void precondition(
   float* axes = block;
   float* products = axes + kSoapRows * K * K;
   float* squares = products + kSoapRows * K * K;
-  turn_axes(K, step.number, axes, products, squares);
+  rotate_axes(K, step.number, axes, products, squares);
   float* coordinates = work;
   float* moves = work + kSoapRows * K;
   for (Index p = 0; p < K; ++p) {

@@ -21,10 +21,10 @@ constexpr Index kPanelWidth = 16;
 // Numbers of X held row-major at a time, where that is more than one cache line per row: 512 MiB.
 constexpr Index kPanelNumbers = Index{1} << 26;
 
-template <class Body>
-void over_rows(Index rows, const Body& body) {
+template <class Function>
+void over_rows(Index rows, const Function& function) {
   parallel_for((rows + kSparseRowChunk - 1) / kSparseRowChunk, [&](Index c) {
-    body(c * kSparseRowChunk, std::min(rows, (c + 1) * kSparseRowChunk));
+    function(c * kSparseRowChunk, std::min(rows, (c + 1) * kSparseRowChunk));
   });
 }
 

@@ -17,14 +17,14 @@ namespace {
       fmt::format("{}: the matrix holds NaN or Inf, or a product with it overflows", method));
 }
 
-/// Calls body(first, count) for rows that together are all of X: on the threads, a few thousand at
-/// a time, so that a stop that is asked for need not wait for all of a large block.
-template <class Body>
-void over_row_tiles(const ConstBlock& X, const Body& body) {
+/// Calls function(first, count) for rows that together are all of X: on the threads, a few thousand
+/// at a time, so that a stop that is asked for need not wait for all of a large block.
+template <class Function>
+void over_row_tiles(const ConstBlock& X, const Function& function) {
   constexpr Index kTileRows = 2048;
   parallel_for((X.rows() + kTileRows - 1) / kTileRows, [&](Index tile) {
     const Index first = tile * kTileRows;
-    body(first, std::min(kTileRows, X.rows() - first));
+    function(first, std::min(kTileRows, X.rows() - first));
   });
 }
 

@@ -223,9 +223,9 @@ void Lbfgs::multiply_kept(bool has_new) {
   const Index pair = by_age(0);
   with_changes_.col(pair).head(rows) = products.col(1);
   for (Index j = 0; j < kept_; ++j) with_changes_(2 * pair + 1, j) = products(2 * j + 1, 1);
-  const double bend = products(2 * pair, 1);
-  scaling_ = bend / products(2 * pair + 1, 1);
-  if (!(bend > 0) || !std::isfinite(scaling_)) forget();
+  const double curvature = products(2 * pair, 1);
+  scaling_ = curvature / products(2 * pair + 1, 1);
+  if (!(curvature > 0) || !std::isfinite(scaling_)) forget();
 }
 
 }  // namespace matapprox

@@ -44,7 +44,7 @@ class Adding final : public Task {
   // variance of s is (1/3 + 1/3) / 16 = 1/24. Who reads the first token and finds it marked, which
   // happens in a share p of the samples, knows one of the two numbers; the other is uniform, and
   // P(|a / 4| >= tau) = 1 - 4 tau.
-  std::vector<Floor> floors(Split /*split*/, Index /*samples*/) const override {
+  std::vector<Baseline> baselines(Split /*split*/, Index /*samples*/) const override {
     constexpr double kConstant = (1 - 2 * kAddingTolerance) * (1 - 2 * kAddingTolerance);
     const double p = pairs_.share_of_first();
     return {{"constant 0.5, mean squared error 1/24", kConstant, 0},

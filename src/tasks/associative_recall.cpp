@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "tasks/draws.hpp"
-#include "tasks/fitted_floors.hpp"
+#include "tasks/fitted_baselines.hpp"
 
 namespace matapprox::tasks {
 namespace {
@@ -63,7 +63,7 @@ class AssociativeRecall final : public Task {
     }
   }
 
-  std::vector<Floor> floors(Split split, Index samples) const override {
+  std::vector<Baseline> baselines(Split split, Index samples) const override {
     const auto wrong = [this](const Sample& sample) {
       std::vector<std::int32_t> values;
       for (const std::int32_t token : sample.tokens) {
@@ -72,7 +72,7 @@ class AssociativeRecall final : public Task {
       return 1 - static_cast<double>(largest_count(values)) / static_cast<double>(pairs_);
     };
     return {{"majority class", 1 - 1 / static_cast<double>(shape_.classes), 0},
-            measured_floor("most frequent value of the sample", *this, split, samples, wrong)};
+            measured_baseline("most frequent value of the sample", *this, split, samples, wrong)};
   }
 
  private:

@@ -1,7 +1,7 @@
 #include "matapprox/tasks/copy.hpp"
 
 #include "tasks/draws.hpp"
-#include "tasks/fitted_floors.hpp"
+#include "tasks/fitted_baselines.hpp"
 
 namespace matapprox::tasks {
 namespace {
@@ -45,14 +45,14 @@ class Copy final : public Task {
     sample.tokens[length - string_ - 1] = delimiter;
   }
 
-  std::vector<Floor> floors(Split split, Index samples) const override {
+  std::vector<Baseline> baselines(Split split, Index samples) const override {
     const auto wrong_share = [this](const Sample& sample) {
       const auto string = std::span(sample.tokens).first(string_);
       return 1 - static_cast<double>(largest_count(string)) / static_cast<double>(string_);
     };
-    return {
-        {"majority class", 1 - 1 / static_cast<double>(shape_.classes), 0},
-        measured_floor("most frequent symbol of the sample", *this, split, samples, wrong_share)};
+    return {{"majority class", 1 - 1 / static_cast<double>(shape_.classes), 0},
+            measured_baseline(
+                "most frequent symbol of the sample", *this, split, samples, wrong_share)};
   }
 
  private:

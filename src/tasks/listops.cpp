@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "tasks/fitted_floors.hpp"
+#include "tasks/fitted_baselines.hpp"
 #include "tasks/listops_tree.hpp"
 
 namespace matapprox::tasks {
@@ -11,7 +11,7 @@ namespace {
 
 constexpr Index kListopsAttempts = Index{1} << 20;
 constexpr Index kListopsLongest = 65536;
-constexpr Index kListopsMostChildren = 64;
+constexpr Index kListopsMaxChildren = 64;
 
 void require_listops(std::string_view option, Index value, Index least, Index most) {
   require(value >= least && value <= most,
@@ -46,7 +46,7 @@ class Listops final : public Task {
     const Index end = options.max_length == 0 ? options.length : options.max_length;
     require_listops("min_length", options.min_length, 0, std::max<Index>(end - 2, 0));
     require_listops("max_depth", options.max_depth, 2, kListopsDeepest);
-    require_listops("max_children", options.max_children, 2, kListopsMostChildren);
+    require_listops("max_children", options.max_children, 2, kListopsMaxChildren);
     trees_ = {end - 1, options.max_depth, static_cast<std::int32_t>(options.max_children)};
     shape_.length = options.length;
     shape_.vocabulary = kListopsPadding + 1;
@@ -67,12 +67,12 @@ class Listops final : public Task {
     sample.tokens.resize(length, kListopsPadding);
   }
 
-  std::vector<Floor> floors(Split split, Index samples) const override {
+  std::vector<Baseline> baselines(Split split, Index samples) const override {
     const std::array readers{
         CellReader{"majority class", 1, [](const Sample& /*sample*/) { return Index{0}; }},
         CellReader{"first token", kListopsPadding, root_token},
         CellReader{"root without its subtrees", kRootCells, root_and_digits}};
-    return fitted_floors(*this, split, samples, readers);
+    return fitted_baselines(*this, split, samples, readers);
   }
 
  private:

@@ -3,7 +3,7 @@
 #include <array>
 #include <cmath>
 
-#include "tasks/fitted_floors.hpp"
+#include "tasks/fitted_baselines.hpp"
 #include "tasks/pathfinder_scene.hpp"
 
 namespace matapprox::tasks {
@@ -68,12 +68,12 @@ class Pathfinder final : public Task {
     }
   }
 
-  std::vector<Floor> floors(Split split, Index samples) const override {
+  std::vector<Baseline> baselines(Split split, Index samples) const override {
     const std::array readers{CellReader{"distance of the markers",
                                         2 * options_.side,
                                         [this](const Sample& sample) { return spread(sample); }}};
-    std::vector<Floor> all{{"majority class", 0.5, 0}};
-    all.push_back(fitted_floors(*this, split, samples, readers).front());
+    std::vector<Baseline> all{{"majority class", 0.5, 0}};
+    all.push_back(fitted_baselines(*this, split, samples, readers).front());
     return all;
   }
 
@@ -124,7 +124,7 @@ class Pathfinder final : public Task {
 }  // namespace
 
 void PathfinderOptions::visit(OptionVisitor& v) {
-  v.visit("side", side, "of the square picture, in pixels: N = side^2");
+  v.visit("side", side, "of the square image, in pixels: N = side^2");
   v.visit("contour", contour, "dashes of each of the two long curves");
   v.visit("distractors", distractors, "short curves; -1: 20 / distractor_length");
   v.visit("distractor_length", distractor_length, "dashes of a short curve; 0: contour / 3");

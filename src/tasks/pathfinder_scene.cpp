@@ -105,7 +105,7 @@ class SceneDrawing {
 
   const PathfinderOptions& options_;
   SampleDraws& draws_;
-  double margin_;     // of the picture, that a marker has room in
+  double margin_;     // of the image, that a marker has room in
   double far_;        // the margin on the other side
   double half_turn_;  // tangent of half of the largest turn
   std::vector<DashedCurve> curves_;
@@ -149,7 +149,7 @@ std::optional<MarkerPlaces> draw_places(const PathfinderOptions& options,
 
 /// Brightens the pixels around `shape` to `brightness` times their share within `radius` of it.
 template <class Shape>
-void brighten(std::vector<double>& picture,
+void brighten(std::vector<double>& image,
               const PathfinderOptions& options,
               const Shape& shape,
               Point low,
@@ -171,7 +171,7 @@ void brighten(std::vector<double>& picture,
         const Point p{inside(column, s % samples), inside(row, s / samples)};
         hits += squared_distance(p, shape) <= radius * radius ? 1 : 0;
       }
-      double& value = picture[static_cast<std::size_t>(row * options.side + column)];
+      double& value = image[static_cast<std::size_t>(row * options.side + column)];
       const double share = static_cast<double>(hits) / static_cast<double>(samples * samples);
       value = std::max(value, brightness * share);
     }
@@ -222,18 +222,18 @@ std::optional<PathfinderScene> draw_scene(const PathfinderOptions& options, Samp
 }
 
 std::vector<double> render(const PathfinderOptions& options, const PathfinderScene& scene) {
-  std::vector<double> picture(static_cast<std::size_t>(options.side * options.side));
+  std::vector<double> image(static_cast<std::size_t>(options.side * options.side));
   for (const DashedCurve& curve : scene.curves) {
     for (const Dash& dash : curve) {
       const Point low{std::min(dash.from.x, dash.to.x), std::min(dash.from.y, dash.to.y)};
       const Point high{std::max(dash.from.x, dash.to.x), std::max(dash.from.y, dash.to.y)};
-      brighten(picture, options, dash, low, high, options.thickness / 2, options.contrast);
+      brighten(image, options, dash, low, high, options.thickness / 2, options.contrast);
     }
   }
   for (const Point& marker : scene.markers) {
-    brighten(picture, options, marker, marker, marker, options.marker_radius, 1);
+    brighten(image, options, marker, marker, marker, options.marker_radius, 1);
   }
-  return picture;
+  return image;
 }
 
 }  // namespace matapprox::tasks

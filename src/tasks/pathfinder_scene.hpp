@@ -9,7 +9,7 @@
 
 namespace matapprox::tasks {
 
-/// In pixels: x to the right, y down, the picture is [0, side]^2.
+/// In pixels: x to the right, y down, the image is [0, side]^2.
 struct Point {
   double x = 0;
   double y = 0;
@@ -22,7 +22,7 @@ struct Dash {
 
 using DashedCurve = std::vector<Dash>;
 
-/// What a picture shows.
+/// What an image shows.
 struct PathfinderScene {
   std::vector<DashedCurve> curves;  ///< the two long ones first
   std::array<Point, 2> markers;

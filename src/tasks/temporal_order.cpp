@@ -34,7 +34,7 @@ class TemporalOrder final : public Task {
   // Who reads the first token and finds a signal, which happens in a share p of the samples, is
   // left with two classes. Who counts the tokens, but knows no order, takes XY for YX or the other
   // way round.
-  std::vector<Floor> floors(Split /*split*/, Index /*samples*/) const override {
+  std::vector<Baseline> baselines(Split /*split*/, Index /*samples*/) const override {
     const double p = pairs_.share_of_first();
     return {{"majority class", 0.75, 0},
             {"first token", (1 - p) * 0.75 + p * 0.5, 0},

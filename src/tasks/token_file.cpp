@@ -14,13 +14,13 @@
 namespace matapprox::tasks {
 namespace {
 
-using hdf5::Place;
+using hdf5::Location;
 
 const std::string kTokenFormat = "matapprox tokens";
 constexpr Index kTokenVersion = 1;
 constexpr Index kLargestId = std::numeric_limits<std::int32_t>::max();
 
-void write_token_names(const Place& root,
+void write_token_names(const Location& root,
                        const std::string& name,
                        const std::vector<std::string>& names) {
   if (names.empty()) return;
@@ -36,7 +36,7 @@ void write_token_names(const Place& root,
 
 /// One number a row.
 template <class Value>
-void write_token_column(const Place& root,
+void write_token_column(const Location& root,
                         const std::string& name,
                         Index rows,
                         hdf5::IntegerType type,
@@ -46,7 +46,7 @@ void write_token_column(const Place& root,
   });
 }
 
-void write_token_table(const Place& root, const TokenSet& set) {
+void write_token_table(const Location& root, const TokenSet& set) {
   const Index width = set.longest();
   hdf5::write_integer_rows(root,
                            "tokens",
@@ -63,7 +63,7 @@ void write_token_table(const Place& root, const TokenSet& set) {
 
 /// Reads a column of n integers, each of which must be in low..high.
 template <class Take>
-void read_token_column(const Place& root,
+void read_token_column(const Location& root,
                        const std::string& name,
                        const std::string& what,
                        Index rows,
@@ -86,7 +86,7 @@ void read_token_column(const Place& root,
   });
 }
 
-void read_token_table(const Place& root, Index width, TokenSet& set) {
+void read_token_table(const Location& root, Index width, TokenSet& set) {
   set.tokens.reserve(static_cast<std::size_t>(set.ends.back()));
   const auto ids = static_cast<double>(set.vocabulary);
   const auto take_row = [&](Index row, const double* values) {
@@ -111,7 +111,9 @@ void read_token_table(const Place& root, Index width, TokenSet& set) {
 }
 
 /// The lines of a text dataset, `count` of them; none if there is no such dataset.
-std::vector<std::string> read_token_names(const Place& root, const std::string& name, Index count) {
+std::vector<std::string> read_token_names(const Location& root,
+                                          const std::string& name,
+                                          Index count) {
   std::vector<std::string> names;
   if (!hdf5::has_link(root, name)) return names;
   const std::string text = hdf5::read_text(root, name);
@@ -127,7 +129,7 @@ std::vector<std::string> read_token_names(const Place& root, const std::string& 
   return names;
 }
 
-void require_token_format(const Place& root) {
+void require_token_format(const Location& root) {
   const bool ours = hdf5::has_attribute(root, "format") &&
                     hdf5::has_attribute(root, "format_version") &&
                     hdf5::get_text(root, "format") == kTokenFormat;
@@ -148,7 +150,7 @@ void require_token_format(const Place& root) {
   }
 }
 
-TokenSet read_token_rows(const Place& root) {
+TokenSet read_token_rows(const Location& root) {
   TokenSet set;
   set.vocabulary = hdf5::get_integer(root, "vocabulary", 1, kLargestId);
   set.classes = hdf5::get_integer(root, "classes", 1, kLargestId);
@@ -182,9 +184,9 @@ TokenSet read_token_rows(const Place& root) {
 }
 
 TokenSet read_token_file_here(const std::string& path) {
-  const hdf5::Quiet quiet;
+  const hdf5::ErrorSilencer silencer;
   const hdf5::Handle file = hdf5::open_file(path);
-  const Place root{file, path};
+  const Location root{file, path};
   require_token_format(root);
   return read_token_rows(root);
 }
@@ -193,9 +195,9 @@ TokenSet read_token_file_here(const std::string& path) {
 
 void write_token_file(const std::string& path, const TokenSet& set) {
   check_tokens(set, path);
-  const hdf5::Quiet quiet;
+  const hdf5::ErrorSilencer silencer;
   hdf5::OutputFile output(path);
-  const Place root{output.file(), path};
+  const Location root{output.file(), path};
   hdf5::put_text(root, "format", kTokenFormat);
   hdf5::put_integer(root, "format_version", kTokenVersion);
   hdf5::put_text(root, "writer", "matapprox " MATAPPROX_VERSION);

@@ -77,7 +77,7 @@ class TokenFileTask final : public Task {
     shape_.vocabulary = set_.vocabulary;
     shape_.answer = Answer::kClass;
     shape_.classes = set_.classes;
-    learn_floors();
+    learn_baselines();
   }
 
   const TaskShape& shape() const override { return shape_; }
@@ -99,8 +99,9 @@ class TokenFileTask final : public Task {
     sample.label = label(row);
   }
 
-  std::vector<Floor> floors(Split split, Index samples) const override {
-    require(samples >= 1, "token_file: {} samples for the floors, at least 1 is needed", samples);
+  std::vector<Baseline> baselines(Split split, Index samples) const override {
+    require(
+        samples >= 1, "token_file: {} samples for the baselines, at least 1 is needed", samples);
     const Index count = std::min(samples, size(split));
     Index wrong_majority = 0;
     Index wrong_first = 0;
@@ -133,7 +134,7 @@ class TokenFileTask final : public Task {
     return std::max_element(counts.begin(), counts.end(), less)->first;
   }
 
-  void learn_floors() {
+  void learn_baselines() {
     Counts all;
     std::unordered_map<std::int32_t, Counts> by_first;
     for (const Index row : rows(Split::kTrain)) {

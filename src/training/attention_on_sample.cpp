@@ -7,7 +7,7 @@
 namespace matapprox::training {
 
 using attention::Cache;
-using attention::Call;
+using attention::LayerContext;
 using attention::TokenMatrix;
 using attention::Workspace;
 
@@ -19,11 +19,11 @@ struct AttentionOnSample::Run {
   std::vector<double> parameters;
   tasks::Sample sample;
   std::vector<TokenMatrix<double>> inputs;  ///< of the attention of each layer
-  std::vector<double> carried;              ///< what the layers pass on
+  std::vector<double> residual_scores;      ///< what the layers pass on
   Index length = 0;
 
-  Call<double> call(Workspace<double>& workspace) const {
-    Call<double> c;
+  LayerContext<double> context(Workspace<double>& workspace) const {
+    LayerContext<double> c;
     c.parameters = parameters.data();
     c.mask = sample.mask;
     c.workspace = &workspace;
@@ -60,26 +60,27 @@ class AttentionOnSample::Operator final : public LinearOperator {
   void product(const ConstBlock& X, Block Y, bool transposed) const {
     Cache<double> cache;
     Workspace<double> workspace;
-    Call<double> call = run_->call(workspace);
-    std::vector<double> carried = run_->carried;
-    if (!carried.empty()) call.carried = carried.data();
+    LayerContext<double> context = run_->context(workspace);
+    std::vector<double> residual_scores = run_->residual_scores;
+    if (!residual_scores.empty()) context.residual_scores = residual_scores.data();
     // The gradient of the parameters, which E^T X does not need, goes nowhere.
     std::vector<double> gradient;
-    std::vector<double> carried_gradient;
+    std::vector<double> residual_scores_gradient;
     if (transposed) {
       gradient.assign(run_->parameters.size(), 0);
-      carried_gradient.assign(carried.size(), 0);
-      call.gradient = gradient.data();
-      if (!carried.empty()) call.carried_gradient = carried_gradient.data();
+      residual_scores_gradient.assign(residual_scores.size(), 0);
+      context.gradient = gradient.data();
+      if (!residual_scores.empty())
+        context.residual_scores_gradient = residual_scores_gradient.data();
     }
     const TokenMatrix<double> B = X;
     TokenMatrix<double> result(X.rows(), X.cols());
     const auto& layer = run_->model.attention(layer_);
     const TokenMatrix<double>& input = run_->inputs[static_cast<std::size_t>(layer_)];
     if (transposed) {
-      layer.apply_map_transpose(call, input, head_, B, result, cache);
+      layer.apply_map_transpose(context, input, head_, B, result, cache);
     } else {
-      layer.apply_map(call, input, head_, B, result, cache);
+      layer.apply_map(context, input, head_, B, result, cache);
     }
     Y = result;
   }
@@ -101,7 +102,7 @@ AttentionOnSample::AttentionOnSample(const ModelDescription& description,
   Cache<double> cache;
   Workspace<double> workspace;
   TokenMatrix<double> out(run.model.rows_out(sample), run.model.outputs());
-  run.model.forward(run.call(workspace), sample, out, cache);
+  run.model.forward(run.context(workspace), sample, out, cache);
   const std::size_t tokens =
       sample.tokens.empty()
           ? sample.features.size() / static_cast<std::size_t>(description.task.features)
@@ -109,10 +110,10 @@ AttentionOnSample::AttentionOnSample(const ModelDescription& description,
   run.length = static_cast<Index>(tokens);
   for (Index l = 0; l < run.model.layers(); ++l)
     run.inputs.emplace_back(run.model.attention_input(l, run.length, cache));
-  const double* carried = run.model.carried(run.length, cache);
-  if (carried != nullptr) {
-    const Index size = run.model.attention(0).carried(run.length) * run.model.layers();
-    run.carried.assign(carried, carried + size);
+  const double* residual_scores = run.model.residual_score_count(run.length, cache);
+  if (residual_scores != nullptr) {
+    const Index size = run.model.attention(0).residual_score_count(run.length) * run.model.layers();
+    run.residual_scores.assign(residual_scores, residual_scores + size);
   }
 }
 

@@ -105,9 +105,10 @@ PsfModelShape device_model(const training::Model<T>& model,
   shape.vocabulary = task.vocabulary;
   shape.learned_positions = options.embedding.positions == attention::Positions::kLearned;
   if (options.embedding.positions == attention::Positions::kSinusoidal) {
-    const auto waves = attention::sinusoidal_encoding(
+    const auto position_encoding = attention::sinusoidal_encoding(
         task.length, options.width, options.embedding.position_scale);
-    shape.waves.assign(waves.data(), waves.data() + waves.size());
+    shape.position_encoding.assign(position_encoding.data(),
+                                   position_encoding.data() + position_encoding.size());
   }
   for (Index l = 0; l < options.layers; ++l)
     shape.layers.push_back(device_layer(description, options.width));

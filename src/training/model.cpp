@@ -7,8 +7,8 @@
 namespace matapprox::training {
 
 using attention::Cache;
-using attention::Call;
 using attention::ConstTokens;
+using attention::LayerContext;
 using attention::TokenMap;
 using attention::Tokens;
 using attention::Workspace;
@@ -19,8 +19,8 @@ namespace {
 // from kTokens on what enters each block. Children: the blocks from 0 on, after them:
 constexpr std::size_t kPooled = 0;
 constexpr std::size_t kNormed = 1;
-constexpr std::size_t kCarried = 2;
-constexpr std::size_t kCarriedGradient = 3;
+constexpr std::size_t kResidualScores = 2;
+constexpr std::size_t kResidualScoresGradient = 3;
 constexpr std::size_t kTokens = 4;
 
 constexpr Index kMaxLayers = 1024;
@@ -149,9 +149,9 @@ TokenMap<T> Model<T>::pool_input(Index length, Cache<T>& cache) const {
 }
 
 template <class T>
-T* Model<T>::carried(Index length, Cache<T>& cache) const {
-  const Index size = blocks_.front()->attention().carried(length) * layers();
-  return size == 0 ? nullptr : cache.array(kCarried, size, 1).data();
+T* Model<T>::residual_score_count(Index length, Cache<T>& cache) const {
+  const Index size = blocks_.front()->attention().residual_score_count(length) * layers();
+  return size == 0 ? nullptr : cache.array(kResidualScores, size, 1).data();
 }
 
 template <class T>
@@ -166,60 +166,61 @@ Cache<T>& Model<T>::attention_cache(Index layer, Cache<T>& cache) const {
 }
 
 template <class T>
-void Model<T>::forward(Call<T> call,
+void Model<T>::forward(LayerContext<T> context,
                        const tasks::Sample& sample,
                        Tokens<T> out,
                        Cache<T>& cache) const {
-  call.mask = sample.mask;
-  const Index n = embedding_->check(sequence_of(sample), call.mask);
-  call.carried = carried(n, cache);
-  embedding_->forward(call, sequence_of(sample), tokens(0, n, cache));
-  dropout_.apply(call, tokens(0, n, cache));
+  context.mask = sample.mask;
+  const Index n = embedding_->check(sequence_of(sample), context.mask);
+  context.residual_scores = residual_score_count(n, cache);
+  embedding_->forward(context, sequence_of(sample), tokens(0, n, cache));
+  dropout_.apply(context, tokens(0, n, cache));
   for (Index l = 0; l < layers(); ++l) {
     const auto number = static_cast<std::size_t>(l);
     blocks_[number]->forward(
-        call, tokens(l, n, cache), tokens(l + 1, n, cache), cache.child(number));
+        context, tokens(l, n, cache), tokens(l + 1, n, cache), cache.child(number));
   }
   if (norm_) {
     norm_->forward(
-        call, tokens(layers(), n, cache), pool_input(n, cache), cache.child(blocks_.size()));
+        context, tokens(layers(), n, cache), pool_input(n, cache), cache.child(blocks_.size()));
   }
   TokenMap<T> pooled = cache.array(kPooled, pool_->rows_out(n), pool_->width_out());
-  pool_->forward(call, pool_input(n, cache), pooled);
-  head_->forward(call, pooled, out, cache.child(blocks_.size() + 1));
+  pool_->forward(context, pool_input(n, cache), pooled);
+  head_->forward(context, pooled, out, cache.child(blocks_.size() + 1));
 }
 
 template <class T>
-void Model<T>::backward(Call<T> call,
+void Model<T>::backward(LayerContext<T> context,
                         const tasks::Sample& sample,
                         const ConstTokens<T>& d_out,
                         Cache<T>& cache) const {
-  call.mask = sample.mask;
-  const Index n = embedding_->check(sequence_of(sample), call.mask);
-  call.carried = carried(n, cache);
-  if (call.carried != nullptr) {
-    const Index size = blocks_.front()->attention().carried(n) * layers();
-    TokenMap<T> gradient = cache.array(kCarriedGradient, size, 1);
+  context.mask = sample.mask;
+  const Index n = embedding_->check(sequence_of(sample), context.mask);
+  context.residual_scores = residual_score_count(n, cache);
+  if (context.residual_scores != nullptr) {
+    const Index size = blocks_.front()->attention().residual_score_count(n) * layers();
+    TokenMap<T> gradient = cache.array(kResidualScoresGradient, size, 1);
     gradient.setZero();
-    call.carried_gradient = gradient.data();
+    context.residual_scores_gradient = gradient.data();
   }
-  typename Workspace<T>::Scope scope(*call.workspace);
+  typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> pooled = cache.array(kPooled, pool_->rows_out(n), pool_->width_out());
   TokenMap<T> d_pooled = scope.take(pooled.rows(), pooled.cols());
-  head_->backward(call, pooled, d_out, d_pooled, cache.child(blocks_.size() + 1));
+  head_->backward(context, pooled, d_out, d_pooled, cache.child(blocks_.size() + 1));
   TokenMap<T> dY = scope.take(n, width_of(layers()));
-  pool_->backward(call, pool_input(n, cache), d_pooled, dY);
-  if (norm_) norm_->backward(call, tokens(layers(), n, cache), dY, dY, cache.child(blocks_.size()));
+  pool_->backward(context, pool_input(n, cache), d_pooled, dY);
+  if (norm_)
+    norm_->backward(context, tokens(layers(), n, cache), dY, dY, cache.child(blocks_.size()));
   TokenMap<T> dX = scope.take(n, width_of(0));
   TokenMap<T> above = scope.take(n, width_of(0));
   for (Index l = layers() - 1; l >= 0; --l) {
     const auto number = static_cast<std::size_t>(l);
     const ConstTokens<T> d_top = l + 1 == layers() ? ConstTokens<T>(dY) : ConstTokens<T>(above);
-    blocks_[number]->backward(call, tokens(l, n, cache), d_top, dX, cache.child(number));
+    blocks_[number]->backward(context, tokens(l, n, cache), d_top, dX, cache.child(number));
     above = dX;
   }
-  dropout_.apply(call, above);
-  embedding_->backward(call, sequence_of(sample), above);
+  dropout_.apply(context, above);
+  embedding_->backward(context, sequence_of(sample), above);
 }
 
 MATAPPROX_INSTANTIATE_LAYER(Model);

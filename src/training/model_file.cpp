@@ -14,35 +14,36 @@ namespace matapprox::training {
 namespace {
 
 using hdf5::Handle;
-using hdf5::Place;
+using hdf5::Location;
 
 const std::string kModelFormat = "matapprox model";
-constexpr Index kModelVersion = 1;
+/// Version 1 had other names for some options and for validations_without_gain.
+constexpr Index kModelVersion = 2;
 constexpr Index kLargestCount = Index{1} << 48;
 constexpr Index kHistoryColumns = 5;
 const std::array<std::string_view, 3> kAnswerNames{"number", "class", "token_class"};
 
-[[noreturn]] void damaged(const Place& place, const std::string& what) {
+[[noreturn]] void damaged(const Location& place, const std::string& what) {
   throw FileError(fmt::format("{}: {}: the file is damaged", place.file, what));
 }
 
-void write_options(const Place& root, const std::string& name, const NamedOptions& options) {
+void write_options(const Location& root, const std::string& name, const NamedOptions& options) {
   const Handle group = hdf5::create_group(root, name);
   for (const auto& [option, value] : options) hdf5::write_text({group, root.file}, option, value);
 }
 
-NamedOptions read_options(const Place& root, const std::string& name) {
+NamedOptions read_options(const Location& root, const std::string& name) {
   const Handle group = hdf5::open_group(root, name);
-  const Place place{group, root.file};
+  const Location place{group, root.file};
   NamedOptions options;
   for (const std::string& option : hdf5::member_names(place))
-    options.emplace_back(option, hdf5::read_text(place, option));
+    options.emplace_back(present_name(option), hdf5::read_text(place, option));
   return options;
 }
 
-void write_shape(const Place& root, const tasks::TaskShape& shape) {
+void write_shape(const Location& root, const tasks::TaskShape& shape) {
   const Handle group = hdf5::create_group(root, "shape");
-  const Place place{group, root.file};
+  const Location place{group, root.file};
   hdf5::put_integer(place, "length", shape.length);
   hdf5::put_integer(place, "features", shape.features);
   hdf5::put_integer(place, "vocabulary", shape.vocabulary);
@@ -52,9 +53,9 @@ void write_shape(const Place& root, const tasks::TaskShape& shape) {
   hdf5::put_number(place, "tolerance", shape.tolerance);
 }
 
-tasks::TaskShape read_shape(const Place& root) {
+tasks::TaskShape read_shape(const Location& root) {
   const Handle group = hdf5::open_group(root, "shape");
-  const Place place{group, root.file};
+  const Location place{group, root.file};
   tasks::TaskShape shape;
   shape.length = hdf5::get_integer(place, "length", 1, kLargestCount);
   shape.features = hdf5::get_integer(place, "features", 0, kLargestCount);
@@ -69,7 +70,7 @@ tasks::TaskShape read_shape(const Place& root) {
 }
 
 /// Floats as an array of one extent or two.
-void write_floats(const Place& group,
+void write_floats(const Location& group,
                   const std::string& name,
                   const std::vector<Index>& extents,
                   const float* values) {
@@ -80,7 +81,7 @@ void write_floats(const Place& group,
       });
 }
 
-void write_parameters(const Place& root,
+void write_parameters(const Location& root,
                       const attention::ParameterList& list,
                       const std::vector<float>& values) {
   const Handle group = hdf5::create_group(root, "parameters");
@@ -93,9 +94,9 @@ void write_parameters(const Place& root,
   }
 }
 
-std::vector<float> read_parameters(const Place& root, const attention::ParameterList& list) {
+std::vector<float> read_parameters(const Location& root, const attention::ParameterList& list) {
   const Handle group = hdf5::open_group(root, "parameters");
-  const Place place{group, root.file};
+  const Location place{group, root.file};
   std::vector<float> values(static_cast<std::size_t>(list.size()));
   for (const attention::Parameter& p : list.parameters()) {
     hdf5::read_values(
@@ -108,7 +109,7 @@ std::vector<float> read_parameters(const Place& root, const attention::Parameter
   return values;
 }
 
-void write_history(const Place& place, const std::vector<TrainingPoint>& history) {
+void write_history(const Location& place, const std::vector<TrainingPoint>& history) {
   hdf5::write_values(place,
                      "history",
                      {static_cast<Index>(history.size()), kHistoryColumns},
@@ -126,7 +127,7 @@ void write_history(const Place& place, const std::vector<TrainingPoint>& history
                      });
 }
 
-std::vector<TrainingPoint> read_history(const Place& place) {
+std::vector<TrainingPoint> read_history(const Location& place) {
   const std::vector<Index> extents = hdf5::extents_of(place, "history");
   if (extents.size() != 2 || extents[1] != kHistoryColumns)
     damaged(place, "a history without five columns");
@@ -140,9 +141,9 @@ std::vector<TrainingPoint> read_history(const Place& place) {
   return history;
 }
 
-void write_state(const Place& root, const TrainingState& state) {
+void write_state(const Location& root, const TrainingState& state) {
   const Handle group = hdf5::create_group(root, "state");
-  const Place place{group, root.file};
+  const Location place{group, root.file};
   const auto flat = [&](const std::string& name, const std::vector<float>& values) {
     write_floats(place, name, {static_cast<Index>(values.size())}, values.data());
   };
@@ -153,14 +154,14 @@ void write_state(const Place& root, const TrainingState& state) {
   hdf5::put_integer(place, "best_step", state.best_step);
   hdf5::put_number(place, "best_error", state.best_error);
   hdf5::put_number(place, "best_loss", state.best_loss);
-  hdf5::put_integer(place, "looks_without_gain", state.looks_without_gain);
+  hdf5::put_integer(place, "validations_without_gain", state.validations_without_gain);
   hdf5::put_number(place, "loss_sum", state.loss_sum);
   hdf5::put_integer(place, "loss_steps", state.loss_steps);
   hdf5::put_number(place, "seconds", state.seconds);
   write_history(place, state.history);
 }
 
-std::vector<float> read_flat(const Place& place, const std::string& name, Index size) {
+std::vector<float> read_flat(const Location& place, const std::string& name, Index size) {
   const std::vector<double> values = hdf5::read_values(place, name);
   if (static_cast<Index>(values.size()) != size) {
     damaged(place, fmt::format("{} has {} numbers, not {}", name, values.size(), size));
@@ -171,9 +172,9 @@ std::vector<float> read_flat(const Place& place, const std::string& name, Index 
   return floats;
 }
 
-TrainingState read_state(const Place& root, Index parameters, bool has_second) {
+TrainingState read_state(const Location& root, Index parameters, bool has_second) {
   const Handle group = hdf5::open_group(root, "state");
-  const Place place{group, root.file};
+  const Location place{group, root.file};
   TrainingState state;
   state.parameters = read_flat(place, "parameters", parameters);
   state.optimizer.first = read_flat(place, "first", parameters);
@@ -182,7 +183,10 @@ TrainingState read_state(const Place& root, Index parameters, bool has_second) {
   state.best_step = hdf5::get_integer(place, "best_step", -1, kLargestCount);
   state.best_error = hdf5::get_number(place, "best_error");
   state.best_loss = hdf5::get_number(place, "best_loss");
-  state.looks_without_gain = hdf5::get_integer(place, "looks_without_gain", 0, kLargestCount);
+  const char* const without_gain = hdf5::has_attribute(place, "validations_without_gain")
+                                       ? "validations_without_gain"
+                                       : "looks_without_gain";
+  state.validations_without_gain = hdf5::get_integer(place, without_gain, 0, kLargestCount);
   state.loss_sum = hdf5::get_number(place, "loss_sum");
   state.loss_steps = hdf5::get_integer(place, "loss_steps", 0, kLargestCount);
   state.seconds = hdf5::get_number(place, "seconds");
@@ -190,7 +194,7 @@ TrainingState read_state(const Place& root, Index parameters, bool has_second) {
   return state;
 }
 
-void require_model(const Place& root) {
+void require_model(const Location& root) {
   if (!hdf5::has_attribute(root, "format") || hdf5::get_text(root, "format") != kModelFormat) {
     throw FileError(
         fmt::format("{}: an HDF5 file, but not a model that `attention train` saved", root.file));
@@ -208,7 +212,7 @@ void require_model(const Place& root) {
 
 /// What the file says about the model, read as options are read anywhere; what does not fit is the
 /// file's fault.
-SavedModel read_description(const Place& root) {
+SavedModel read_description(const Location& root) {
   SavedModel saved;
   saved.seed = hdf5::get_seed(root, "seed");
   saved.task = hdf5::get_text(root, "task");
@@ -228,9 +232,9 @@ SavedModel read_description(const Place& root) {
 }
 
 SavedModel read_model_file(const std::string& path) {
-  const hdf5::Quiet quiet;
+  const hdf5::ErrorSilencer silencer;
   const Handle file = hdf5::open_file(path);
-  const Place root{file, path};
+  const Location root{file, path};
   require_model(root);
   SavedModel saved = read_description(root);
   try {
@@ -249,9 +253,9 @@ SavedModel read_model_file(const std::string& path) {
 
 void save_model(const std::string& path, const SavedModel& saved) {
   const Model<float> model(saved.model);
-  const hdf5::Quiet quiet;
+  const hdf5::ErrorSilencer silencer;
   hdf5::OutputFile output(path);
-  const Place root{output.file(), path};
+  const Location root{output.file(), path};
   hdf5::put_text(root, "format", kModelFormat);
   hdf5::put_integer(root, "format_version", kModelVersion);
   hdf5::put_text(root, "writer", "matapprox " MATAPPROX_VERSION);

@@ -68,9 +68,9 @@ void TrainingOptions::visit(OptionVisitor& v) {
   v.visit("accumulate", accumulate, "batches that make one step");
   loss.visit(v);
   optimizer.visit(v);
-  v.visit("evaluate_every", evaluate_every, "steps between two looks at the validation data");
-  v.visit("evaluation_samples", evaluation_samples, "samples of such a look");
-  v.visit("patience", patience, "looks without gain before training ends; 0: never");
+  v.visit("evaluate_every", evaluate_every, "steps between two validations");
+  v.visit("evaluation_samples", evaluation_samples, "samples of a validation");
+  v.visit("patience", patience, "validations without gain before training ends; 0: never");
   v.visit("target_error", target_error, "end at this validation error, 0..1");
   v.visit("freeze", freeze, "parameters to leave as they are: beginnings of names, by commas");
 }
@@ -89,17 +89,17 @@ struct Trainer::Group {
   double loss = 0;
 };
 
-/// A step or a look at the validation data was left in the middle: nothing of it is in the state.
-struct Trainer::Left {};
+/// A step or a validation was cancelled in the middle: nothing of it is in the state.
+struct Trainer::Cancelled {};
 
-/// While it lives, steps and looks ask this whether to end.
-struct Trainer::EndAsked {
-  EndAsked(Trainer& a_trainer, std::function<bool()> asked) : trainer(a_trainer) {
-    trainer.end_asked_ = std::move(asked);
+/// While it lives, steps and validations ask this whether to end.
+struct Trainer::CancellationScope {
+  CancellationScope(Trainer& a_trainer, std::function<bool()> asked) : trainer(a_trainer) {
+    trainer.cancelled_ = std::move(asked);
   }
-  ~EndAsked() { trainer.end_asked_ = nullptr; }
-  EndAsked(const EndAsked&) = delete;
-  EndAsked& operator=(const EndAsked&) = delete;
+  ~CancellationScope() { trainer.cancelled_ = nullptr; }
+  CancellationScope(const CancellationScope&) = delete;
+  CancellationScope& operator=(const CancellationScope&) = delete;
   Trainer& trainer;
 };
 
@@ -215,26 +215,26 @@ double Trainer::gradient_of_step(const TrainingState& state, std::uint64_t seed)
     std::unique_ptr<Worker> worker = take_worker();
     std::fill(group.gradient.begin(), group.gradient.end(), 0.0F);
     group.loss = 0;
-    attention::Call<float> call;
-    call.parameters = state.parameters.data();
-    call.gradient = group.gradient.data();
-    call.training = true;
-    call.random.seed = seed;
-    call.workspace = &worker->workspace;
-    call.auxiliary_weight = share;
+    attention::LayerContext<float> context;
+    context.parameters = state.parameters.data();
+    context.gradient = group.gradient.data();
+    context.training = true;
+    context.random.seed = seed;
+    context.workspace = &worker->workspace;
+    context.auxiliary_weight = share;
     for (Index i = g * samples / groups; i < (g + 1) * samples / groups; ++i) {
-      leave_if_asked();
+      throw_if_cancelled();
       task_.make(tasks::Split::kTrain, chosen[static_cast<std::size_t>(i)], worker->sample);
-      call.random.sample = first + i;
+      context.random.sample = first + i;
       float auxiliary = 0;
-      call.auxiliary = &auxiliary;
+      context.auxiliary = &auxiliary;
       worker->out.resize(model_.rows_out(worker->sample), model_.outputs());
       worker->d_out.resize(worker->out.rows(), worker->out.cols());
-      model_.forward(call, worker->sample, worker->out, worker->cache);
+      model_.forward(context, worker->sample, worker->out, worker->cache);
       group.loss +=
           loss_.evaluate<float>(worker->sample, worker->out, worker->d_out).loss + auxiliary;
       worker->d_out *= static_cast<float>(share);
-      model_.backward(call, worker->sample, worker->d_out, worker->cache);
+      model_.backward(context, worker->sample, worker->d_out, worker->cache);
     }
     give_worker(std::move(worker));
   };
@@ -276,7 +276,7 @@ void Trainer::take_step(TrainingState& state, std::uint64_t seed) {
   ++state.loss_steps;
 }
 
-void Trainer::look(TrainingState& state) {
+void Trainer::validate(TrainingState& state) {
   read_back(state);
   const Evaluation e =
       evaluate(state.parameters, tasks::Split::kValidation, options_.evaluation_samples);
@@ -296,7 +296,7 @@ void Trainer::look(TrainingState& state) {
   state.loss_steps = 0;
   const bool gain =
       e.error < state.best_error || (e.error == state.best_error && e.loss < state.best_loss);
-  state.looks_without_gain = gain ? 0 : state.looks_without_gain + 1;
+  state.validations_without_gain = gain ? 0 : state.validations_without_gain + 1;
   if (!gain) return;
   state.best = state.parameters;
   state.best_step = state.optimizer.step;
@@ -307,19 +307,19 @@ void Trainer::look(TrainingState& state) {
 std::optional<TrainingEnd> Trainer::reached(const TrainingState& state) const {
   if (state.best_error <= options_.target_error && options_.target_error > 0)
     return TrainingEnd::kTargetError;
-  if (options_.patience > 0 && state.looks_without_gain >= options_.patience)
+  if (options_.patience > 0 && state.validations_without_gain >= options_.patience)
     return TrainingEnd::kPatience;
   return std::nullopt;
 }
 
-bool Trainer::look_is_due(const TrainingState& state) const {
+bool Trainer::validation_is_due(const TrainingState& state) const {
   const Index step = state.optimizer.step;
   const bool due = step > 0 && (step % options_.evaluate_every == 0 || step == options_.steps);
   return due && (state.history.empty() || state.history.back().step != step);
 }
 
-void Trainer::leave_if_asked() const {
-  if (end_asked_ && end_asked_()) throw Left();
+void Trainer::throw_if_cancelled() const {
+  if (cancelled_ && cancelled_()) throw Cancelled();
 }
 
 TrainingEnd Trainer::run(TrainingState& state, std::uint64_t seed, const TrainingControl& control) {
@@ -341,7 +341,7 @@ TrainingEnd Trainer::run_steps(TrainingState& state,
     if (seconds_since(begin) >= control.max_seconds) return TrainingEnd::kMaxSeconds;
     return std::nullopt;
   };
-  const EndAsked asking(*this, [&] { return asked_end().has_value(); });
+  const CancellationScope asking(*this, [&] { return asked_end().has_value(); });
   const auto save_if = [&](bool due) {
     if (!due) return;
     read_back(state);
@@ -351,18 +351,19 @@ TrainingEnd Trainer::run_steps(TrainingState& state,
   const Index first = state.optimizer.step;
   try {
     while (true) {
-      // Here, not after the step: a run that was left in the middle of a look makes it again.
-      const bool due = look_is_due(state);
-      if (due) look(state);
+      // Here, not after the step: a run that was cancelled in the middle of a validation makes it
+      // again.
+      const bool due = validation_is_due(state);
+      if (due) validate(state);
       save_if(due || state.seconds - saved >= control.checkpoint_seconds);
       if (control.progress && state.optimizer.step > first) control.progress(state);
       if (const auto reason = reached(state)) return *reason;
       if (state.optimizer.step >= options_.steps) return TrainingEnd::kSteps;
-      leave_if_asked();
+      throw_if_cancelled();
       take_step(state, seed);
       state.seconds = before + seconds_since(begin);
     }
-  } catch (const Left&) {
+  } catch (const Cancelled&) {
     return asked_end().value_or(TrainingEnd::kInterrupted);
   }
 }
@@ -376,15 +377,15 @@ Evaluation Trainer::evaluate(std::span<const float> parameters, tasks::Split spl
   parallel_for(groups, [&](Index g) {
     LossValue& sum = sums[static_cast<std::size_t>(g)];
     std::unique_ptr<Worker> worker = take_worker();
-    attention::Call<float> call;
-    call.parameters = parameters.data();
-    call.workspace = &worker->workspace;
+    attention::LayerContext<float> context;
+    context.parameters = parameters.data();
+    context.workspace = &worker->workspace;
     for (Index i = g * count / groups; i < (g + 1) * count / groups; ++i) {
-      leave_if_asked();
+      throw_if_cancelled();
       task_.make(split, i, worker->sample);
       worker->out.resize(model_.rows_out(worker->sample), model_.outputs());
       worker->d_out.resize(worker->out.rows(), worker->out.cols());
-      model_.forward(call, worker->sample, worker->out, worker->cache);
+      model_.forward(context, worker->sample, worker->out, worker->cache);
       const LossValue value = loss_.evaluate<float>(worker->sample, worker->out, worker->d_out);
       sum.loss += value.loss;
       sum.answers += value.answers;

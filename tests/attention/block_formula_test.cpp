@@ -60,7 +60,7 @@ struct BlockExample {
     attention::Cache<double> own;
     const TokenMatrix<double> tokens = Z;
     TokenMatrix<double> Y(Z.rows(), block.width_out());
-    block.attention().forward(run.call(mask), tokens, Y, own);
+    block.attention().forward(run.context(mask), tokens, Y, own);
     return Y;
   }
   /// (z - mean) / sqrt(variance + 1e-5) o weight + bias, row by row. [BKH16]

@@ -7,7 +7,7 @@ std::vector<AttentionCase> attention_cases() {
       {"Softmax", "softmax"},
       {"SoftmaxOneHead", "softmax", {{"output_projection", "false"}}, 1},
       {"SoftmaxCausal", "softmax", {}, 2, true},
-      {"SoftmaxCarried", "softmax", {{"carry_scores", "true"}}},
+      {"SoftmaxResidualScores", "softmax", {{"residual_scores", "true"}}},
       {"Psf", "psf", {}, 1},
       {"PsfNarrow", "psf", {{"value_width", "3"}, {"hidden", "5"}, {"residual", "false"}}, 1},
       {"PsfTorchUnitRow", "psf", {{"pattern", "torch"}, {"start", "unit_row"}}, 1},

@@ -163,12 +163,12 @@ TEST_P(AttentionContract, TheEffectiveMatrixAndItsTransposeAgree) {
   const TokenMatrix<double> X = random_tokens(12, kWidth, 1);
   const TokenMatrix<double> B = random_tokens(12, 3, 2);
   const TokenMatrix<double> C = random_tokens(12, 3, 3);
-  const auto call = c.run.call({});
+  const auto context = c.run.context({});
   for (Index head = 0; head < c.layer->heads(); ++head) {
     TokenMatrix<double> EB(12, 3);
     TokenMatrix<double> EtC(12, 3);
-    c.layer->apply_map(call, X, head, B, EB, c.run.cache);
-    c.layer->apply_map_transpose(call, X, head, C, EtC, c.run.cache);
+    c.layer->apply_map(context, X, head, B, EB, c.run.cache);
+    c.layer->apply_map_transpose(context, X, head, C, EtC, c.run.cache);
     const double left = (C.array() * EB.array()).sum();
     const double right = (EtC.array() * B.array()).sum();
     EXPECT_NEAR(left, right, 1e-12 * C.norm() * EB.norm());

@@ -137,7 +137,7 @@ TEST(AttentionFormula, CausalFormsAreTheLowerTriangle) {
         attention::make_attention<double>("simpletron", list, "a", shape, {{"scale", "none"}});
     test::LayerRun<double> run(*layer, list, kTokenWidth);
     TokenMatrix<double> E(n, n);
-    layer->apply_map(run.call({}), X, 1, TokenMatrix<double>::Identity(n, n), E, run.cache);
+    layer->apply_map(run.context({}), X, 1, TokenMatrix<double>::Identity(n, n), E, run.cache);
     return Matrix(E);
   };
   expect_same_matrix(effective(true),

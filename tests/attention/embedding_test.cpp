@@ -34,12 +34,12 @@ struct EmbeddingExample {
         width(a_width) {}
 
   Matrix forward(const attention::Sequence& sequence, attention::Mask mask) {
-    attention::Call<double> call;
-    call.parameters = parameters.data();
-    call.mask = mask;
-    call.workspace = &workspace;
+    attention::LayerContext<double> context;
+    context.parameters = parameters.data();
+    context.mask = mask;
+    context.workspace = &workspace;
     TokenMatrix<double> X(embedding.check(sequence, mask), width);
-    embedding.forward(call, sequence, X);
+    embedding.forward(context, sequence, X);
     return X;
   }
   Matrix parameter(const std::string& name) const {

@@ -28,7 +28,7 @@ Matrix silu_of(const Matrix& Z) {
 
 double activation_of(double x, bool laplace) {
   if (!laplace) return x > 0 ? x * x : 0;
-  // Distribution function of the normal law of mean 1/sqrt(2) and variance 1/(4 pi).
+  // Distribution function of the normal distribution of mean 1/sqrt(2) and variance 1/(4 pi).
   const double deviation = std::sqrt(1 / (4 * std::acos(-1.0)));
   return 0.5 * std::erfc(-(x - std::sqrt(0.5)) / (deviation * std::sqrt(2.0)));
 }

@@ -45,13 +45,13 @@ TEST(AttentionParameters, StartDependsOnNameAndSeedOnly) {
   EXPECT_NE(alone, one.initial_values<double>(4));
 }
 
-/// Moments of the laws: a uniform one has variance bound^2 / 3; a normal one cut off at two
-/// deviations has 0.7737 of its variance.
-TEST(AttentionParameters, LawsHaveTheirMomentsAndBounds) {
+/// Moments of the distributions: a uniform one has variance bound^2 / 3; a normal one cut off at
+/// two deviations has 0.7737 of its variance.
+TEST(AttentionParameters, DistributionsHaveTheirMomentsAndBounds) {
   constexpr Index n = 40000;
-  const auto moments = [](const Initial& law) {
+  const auto moments = [](const Initial& distribution) {
     ParameterList list;
-    list.add("w", n, 1, law);
+    list.add("w", n, 1, distribution);
     const auto values = list.initial_values<double>(1);
     const Eigen::Map<const Vector> x(values.data(), n);
     return std::array{x.mean(), x.squaredNorm() / n, x.lpNorm<Eigen::Infinity>()};

@@ -41,17 +41,17 @@ class PoolFormula : public testing::TestWithParam<PoolCase> {
   Matrix forward(Pool pool) const {
     const Pooling<double> pooling(pool, kPoolWidth, kPoolTokens);
     TokenMatrix<double> Y(pooling.rows_out(kPoolTokens), pooling.width_out());
-    pooling.forward(call(), X_, Y);
+    pooling.forward(context(), X_, Y);
     return Y;
   }
   Matrix backward(Pool pool, const Matrix& dY) const {
     const TokenMatrix<double> given = dY;
     TokenMatrix<double> dX = TokenMatrix<double>::Constant(kPoolTokens, kPoolWidth, 7);
-    Pooling<double>(pool, kPoolWidth, kPoolTokens).backward(call(), X_, given, dX);
+    Pooling<double>(pool, kPoolWidth, kPoolTokens).backward(context(), X_, given, dX);
     return dX;
   }
-  attention::Call<double> call() const {
-    attention::Call<double> c;
+  attention::LayerContext<double> context() const {
+    attention::LayerContext<double> c;
     c.mask = mask_;
     return c;
   }

@@ -114,7 +114,7 @@ TEST(SingularformerFormula, PoolingFirstIsProjectingFirst) {
 struct SingularStackCase {
   std::string label;
   bool printed;
-  bool carry;
+  bool residual_scores;
   std::string layer_weights = "equal";
   std::vector<double> weights{1, 1, 1};  ///< of the layers in their mean
 };
@@ -126,7 +126,7 @@ class SingularformerStack : public testing::TestWithParam<SingularStackCase> {
 
   static NamedOptions options() {
     return {{"rank", "5"},
-            {"carry_scores", GetParam().carry ? "true" : "false"},
+            {"residual_scores", GetParam().residual_scores ? "true" : "false"},
             {"diagonal_loss", GetParam().printed ? "printed" : "code"},
             {"layer_weights", GetParam().layer_weights},
             {"orthogonal_weight", "0.7"},
@@ -156,7 +156,7 @@ TEST_P(SingularformerStack, AgreesWithTheFormulas) {
   std::vector<Matrix> below;
   for (Index l = 0; l < kLayers; ++l) {
     const DenseSingular dense = dense_layer(run, "a" + std::to_string(l), X, real, below);
-    if (GetParam().carry) below = dense.scores;
+    if (GetParam().residual_scores) below = dense.scores;
     loss += GetParam().weights[static_cast<std::size_t>(l)] *
             dense_loss(dense, real, 0.7, 1.3, GetParam().printed) / kLayers;
     X += dense.Y;
@@ -166,7 +166,7 @@ TEST_P(SingularformerStack, AgreesWithTheFormulas) {
   expect_same_matrix(Y.leftCols(kSingularWidth), X);
 }
 
-/// The derivative of tokens and losses together, through the scores that are carried.
+/// The derivative of tokens and losses together, through the residual scores.
 TEST_P(SingularformerStack, BackwardPassIsTheAdjoint) {
   attention::ParameterList list;
   const AttentionStack stack(list, "singularformer", shape(), kLayers, options());

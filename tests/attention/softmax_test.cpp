@@ -42,7 +42,7 @@ TEST_P(SoftmaxAttention, AgreesWithTheDenseFormula) {
     const Matrix P = dense_softmax(Q.middleCols(4 * h, 4), K.middleCols(4 * h, 4), GetParam());
     H.middleCols(4 * h, 4) = P * V.middleCols(4 * h, 4);
     TokenMatrix<double> E(n, n);
-    layer->apply_map(run.call({}), X, h, TokenMatrix<double>::Identity(n, n), E, run.cache);
+    layer->apply_map(run.context({}), X, h, TokenMatrix<double>::Identity(n, n), E, run.cache);
     EXPECT_LT((E - P).norm(), 1e-12 * P.norm());
   }
   const Matrix Y = test::linear_of(run, "a.output", H);
@@ -62,7 +62,7 @@ TEST_P(SoftmaxAttention, LargeScoresDoNotOverflow) {
 INSTANTIATE_TEST_SUITE_P(Masks, SoftmaxAttention, testing::Bool());
 
 /// Three layers that hand on their scores; causal or not.
-class SoftmaxWithCarriedScores : public testing::TestWithParam<bool> {
+class SoftmaxWithResidualScores : public testing::TestWithParam<bool> {
  protected:
   static constexpr Index kLayers = 3;
   static constexpr Index kWidth = 12;
@@ -74,11 +74,12 @@ class SoftmaxWithCarriedScores : public testing::TestWithParam<bool> {
 };
 
 /// Against scores that are added up as N x N arrays, 70 tokens: two tiles a row.
-TEST_P(SoftmaxWithCarriedScores, AgreesWithTheDenseFormula) {
+TEST_P(SoftmaxWithResidualScores, AgreesWithTheDenseFormula) {
   constexpr Index n = 70;
   const Index p = kWidth / kHeads;
   attention::ParameterList list;
-  const test::AttentionStack stack(list, "softmax", shape(n), kLayers, {{"carry_scores", "true"}});
+  const test::AttentionStack stack(
+      list, "softmax", shape(n), kLayers, {{"residual_scores", "true"}});
   test::LayerRun<double> run(stack, list, stack.width_out());
   const TokenMatrix<double> tokens = 2 * random_tokens(n, kWidth, 1);
   Matrix X = tokens;
@@ -103,10 +104,10 @@ TEST_P(SoftmaxWithCarriedScores, AgreesWithTheDenseFormula) {
   test::expect_same_matrix(run.forward(tokens, {}).leftCols(kWidth), X);
 }
 
-TEST_P(SoftmaxWithCarriedScores, BackwardPassIsTheAdjoint) {
+TEST_P(SoftmaxWithResidualScores, BackwardPassIsTheAdjoint) {
   constexpr Index n = 19;
   attention::ParameterList list;
-  const NamedOptions options{{"carry_scores", "true"}};
+  const NamedOptions options{{"residual_scores", "true"}};
   const test::AttentionStack stack(list, "softmax", shape(n), kLayers, options);
   test::LayerRun<double> run(stack, list, stack.width_out());
   std::vector<std::uint8_t> mask(n, 1);
@@ -118,7 +119,7 @@ TEST_P(SoftmaxWithCarriedScores, BackwardPassIsTheAdjoint) {
   test::expect_layer_adjoint(run, X, v, u, mask);
 }
 
-INSTANTIATE_TEST_SUITE_P(Causal, SoftmaxWithCarriedScores, testing::Bool());
+INSTANTIATE_TEST_SUITE_P(Causal, SoftmaxWithResidualScores, testing::Bool());
 
 }  // namespace
 }  // namespace matapprox

@@ -18,7 +18,7 @@ using testing::MatchesRegex;
 using testing::Not;
 using Arguments = std::vector<std::string>;
 
-/// A run of forty steps with a look at every twentieth.
+/// A run of forty steps with a validation at every twentieth.
 Arguments short_run(const std::string& output, const Arguments& more = {}) {
   Arguments words{"attention",
                   "train",
@@ -46,7 +46,7 @@ Arguments short_run(const std::string& output, const Arguments& more = {}) {
   return words;
 }
 
-TEST(CliAttentionProgress, TheChartIsAPictureWithItsThreeSeries) {
+TEST(CliAttentionProgress, TheChartIsAImageWithItsThreeSeries) {
   const std::string folder = temporary_dir();
   for (const char* chart : {"/chart.svg", "/chart.png"}) {
     const ProgramResult made = run_program(
@@ -94,8 +94,11 @@ TEST(CliAttentionProgress, EachLookIsALineAndAFileGetsNoProgressLine) {
   const std::string folder = temporary_dir();
   const ProgramResult made = run_program(short_run(folder + "/model.h5"));
   ASSERT_EQ(made.exit_code, 0) << made.err;
-  const std::string look = "training loss [0-9.e-]+, validation loss [0-9.e-]+, error [0-9.]+ %\n";
-  EXPECT_THAT(made.err, MatchesRegex("psf: [^\n]*\nstep     20: " + look + "step     40: " + look));
+  const std::string validation =
+      "training loss [0-9.e-]+, validation loss [0-9.e-]+, error [0-9.]+ %\n";
+  EXPECT_THAT(
+      made.err,
+      MatchesRegex("psf: [^\n]*\nstep     20: " + validation + "step     40: " + validation));
   EXPECT_EQ(run_program(short_run(folder + "/quiet.h5", {"--quiet"})).err, "");
 }
 

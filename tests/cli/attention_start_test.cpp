@@ -23,7 +23,7 @@ using Arguments = std::vector<std::string>;
 
 const std::string kAllParameters = "embedding,block0,block1,head";
 
-/// Trains two tiny layers with the given mechanism for a few steps, with one look at the end.
+/// Trains two tiny layers with the given mechanism for a few steps, with one validation at the end.
 ProgramResult train_tiny(const std::string& mechanism,
                          const std::string& output,
                          const Arguments& more = {}) {

@@ -69,14 +69,14 @@ TEST_F(CliAttentionSummary, IsTheMeanOverLayersOfTheLargestOverHeads) {
 }
 
 TEST_F(CliAttentionSummary, SaysWhatItIs) {
-  const std::string picture = folder_ + "/map.svg";
-  const json said = map({"--summary", "-o", picture, "--json", "-"}, model_).json();
+  const std::string image = folder_ + "/map.svg";
+  const json said = map({"--summary", "-o", image, "--json", "-"}, model_).json();
   EXPECT_EQ(said["summary"], true);
   EXPECT_EQ(said["layer"], nullptr);
   EXPECT_EQ(said["head"], nullptr);
   EXPECT_EQ(said["rows"], 12);
   EXPECT_EQ(said["cols"], 12);
-  EXPECT_THAT(read_file(picture),
+  EXPECT_THAT(read_file(image),
               HasSubstr("softmax, largest over heads, mean over layers, test sample 0"));
 }
 

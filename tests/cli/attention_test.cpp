@@ -76,7 +76,7 @@ TEST(CliAttention, TrainEvaluateMapCompare) {
   const std::string folder = temporary_dir();
   const std::string model = folder + "/adding.h5";
   const json trained = run_attention(small_run(model, {"--quiet", "--json", "-"})).json();
-  EXPECT_EQ(trained["schema_version"], 2);
+  EXPECT_EQ(trained["schema_version"], 3);
   EXPECT_EQ(trained["task"]["name"], "adding");
   EXPECT_EQ(trained["task"]["options"]["length"], "16");
   EXPECT_EQ(trained["model"]["options"]["attention"], "psf");
@@ -93,7 +93,7 @@ TEST(CliAttention, TrainEvaluateMapCompare) {
   EXPECT_LT(trained["history"][4]["validation_loss"], trained["history"][0]["validation_loss"]);
   EXPECT_EQ(trained["result"]["samples"], 200);
   EXPECT_EQ(trained["result"]["split"], "test");
-  EXPECT_NEAR(trained["floors"][0]["error"].get<double>(), std::pow(1 - 2 * 0.04, 2), 1e-12);
+  EXPECT_NEAR(trained["baselines"][0]["error"].get<double>(), std::pow(1 - 2 * 0.04, 2), 1e-12);
 
   const json again = run_attention({"evaluate", model, "--samples", "200", "--json", "-"}).json();
   EXPECT_EQ(again["result"], trained["result"]);
@@ -118,7 +118,7 @@ TEST(CliAttention, TrainEvaluateMapCompare) {
   EXPECT_LT(compared["results"][1]["relative_error"].get<double>(), 1e-12);
 }
 
-TEST(CliAttention, MapWritesPicturesNumbersAndRows) {
+TEST(CliAttention, MapWritesImagesNumbersAndRows) {
   const std::string folder = temporary_dir();
   const std::string model = folder + "/adding.h5";
   const Arguments other_seed{"--steps", "2", "--quiet", "--seed", "2"};
@@ -222,7 +222,7 @@ TEST(CliAttention, NumbersThatBreakDownLeaveTheLastGoodState) {
   expect_refusal(run_attention(small_run(folder + "/none.h5") + wild), 4, "nothing was saved");
   EXPECT_FALSE(std::filesystem::exists(folder + "/none.h5"));
 
-  // The rate grows step by step until the numbers break down, long after the first look.
+  // The rate grows step by step until the numbers break down, long after the first validation.
   const std::string model = folder + "/adding.h5";
   const Arguments rising{"train",
                          "--task",

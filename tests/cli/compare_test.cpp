@@ -50,7 +50,7 @@ TEST(CliCompare, JsonHoldsTheSchemaAndEqualStorage) {
       run_program(with({"compare", mesh_file(8), "--json", "-"}, kQuickChord));
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const json document = result.json();
-  EXPECT_EQ(document["schema_version"], 2);
+  EXPECT_EQ(document["schema_version"], 3);
   EXPECT_EQ(document["seed"], 1);
   EXPECT_EQ(document["matrix"]["rows"], 64);
   EXPECT_EQ(document["matrix"]["nonzeros"], 64 + 4 * 7 * 8);

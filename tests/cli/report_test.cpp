@@ -64,7 +64,7 @@ std::string from_base64(const std::string& text) {
   return bytes;
 }
 
-std::vector<std::string> pictures_in(const std::string& page) {
+std::vector<std::string> images_in(const std::string& page) {
   const std::string start = "data:image/png;base64,";
   std::vector<std::string> found;
   for (std::size_t at = page.find(start); at != std::string::npos; at = page.find(start, at + 1)) {
@@ -74,7 +74,7 @@ std::vector<std::string> pictures_in(const std::string& page) {
   return found;
 }
 
-TEST(CliReport, ShowsFindingsChartsPicturesTableAndHowToRepeatIt) {
+TEST(CliReport, ShowsFindingsChartsImagesTableAndHowToRepeatIt) {
   const std::string page = read_file(report_of_mesh());
   for (const char* text : {"comes nearest to this matrix",
                            "Error against storage",
@@ -93,10 +93,10 @@ TEST(CliReport, ShowsFindingsChartsPicturesTableAndHowToRepeatIt) {
                            "@media print"}) {
     EXPECT_THAT(page, HasSubstr(text));
   }
-  const std::vector<std::string> pictures = pictures_in(page);
-  ASSERT_EQ(pictures.size(), 1U + 2U * 6U);
-  for (const std::string& png : pictures) {
-    const GreyImage image = parse_image(png, "picture");
+  const std::vector<std::string> images = images_in(page);
+  ASSERT_EQ(images.size(), 1U + 2U * 6U);
+  for (const std::string& png : images) {
+    const GreyImage image = parse_image(png, "image");
     EXPECT_EQ(image.values.rows(), 36);
     EXPECT_GT(image.values.maxCoeff(), image.values.minCoeff());
   }

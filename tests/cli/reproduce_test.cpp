@@ -70,7 +70,7 @@ TEST(CliReproduce, PrintsTheTableAndWritesEveryForm) {
   EXPECT_THAT(read_file(out + "/t.tex"), HasSubstr("\\toprule"));
 }
 
-TEST(CliReproduce, ReportIsOnePageWithChartsTablesAndPictures) {
+TEST(CliReproduce, ReportIsOnePageWithChartsTablesAndImages) {
   const std::string out = temporary_dir();
   const std::string page = out + "/figure4.html";
   const ProgramResult result = run_program({"reproduce",

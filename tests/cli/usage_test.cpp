@@ -122,7 +122,7 @@ TEST(CliUsage, DoctorMeasuresTheMachine) {
   EXPECT_EQ(text.exit_code, 0) << text.err;
   EXPECT_THAT(text.out, HasSubstr("GF/s"));
   const nlohmann::json doctor = run_program({"doctor", "--json", "-"}).json();
-  EXPECT_EQ(doctor["schema_version"], 2);
+  EXPECT_EQ(doctor["schema_version"], 3);
   EXPECT_GT(doctor["blas"]["gflops_1_thread"].get<double>(), 0.1);
   EXPECT_GT(doctor["own_gflops_1_thread"].get<double>(), 0.1);
   EXPECT_GT(doctor["bandwidth_gb_per_second"].get<double>(), 0.1);

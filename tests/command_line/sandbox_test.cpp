@@ -113,7 +113,7 @@ TEST(SandboxedRead, MayForkWhileAnotherThreadUsesHdf5) {
   std::atomic<int> uses{0};
   std::thread busy([&] {
     while (!done) {
-      const hdf5::Quiet quiet;
+      const hdf5::ErrorSilencer silencer;
       const hdf5::Handle list(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
       ++uses;
     }
@@ -125,7 +125,7 @@ TEST(SandboxedRead, MayForkWhileAnotherThreadUsesHdf5) {
       sandboxed("x.h5",
                 "HDF5",
                 [] {
-                  const hdf5::Quiet quiet;
+                  const hdf5::ErrorSilencer silencer;
                   const hdf5::Handle list(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
                   if (!list) throw FileError("x.h5: no list");
                 },

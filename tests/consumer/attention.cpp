@@ -11,12 +11,12 @@ int main() {
   std::vector<float> gradient(parameters.size());
   Workspace<float> workspace;
   Cache<float> cache;
-  const Call<float> call{
+  const LayerContext<float> context{
       .parameters = parameters.data(), .gradient = gradient.data(), .workspace = &workspace};
   const TokenMatrix<float> X = TokenMatrix<float>::Random(100, 16);
   TokenMatrix<float> Y(100, 16);
   TokenMatrix<float> dX(100, 16);
-  layer->forward(call, X, Y, cache);
-  layer->backward(call, X, Y, dX, cache);  // the gradient of |Y|^2 / 2
+  layer->forward(context, X, Y, cache);
+  layer->backward(context, X, Y, dX, cache);  // the gradient of |Y|^2 / 2
   std::cout << "|Y| = " << Y.norm() << ", |dX| = " << dX.norm() << '\n';
 }

@@ -11,7 +11,7 @@ struct MovingAverageOptions {
 template <class T>
 class MovingAverage final : public matapprox::attention::HeadCore<T> {
   using Index = matapprox::Index;
-  using Call = matapprox::attention::Call<T>;
+  using LayerContext = matapprox::attention::LayerContext<T>;
   using Cache = matapprox::attention::Cache<T>;
   using In = matapprox::attention::ConstTokens<T>;
   using Out = matapprox::attention::Tokens<T>;
@@ -19,7 +19,7 @@ class MovingAverage final : public matapprox::attention::HeadCore<T> {
  public:
   explicit MovingAverage(double decay) : decay_(decay) {}
 
-  void forward(const Call& call,
+  void forward(const LayerContext& context,
                Index /*head*/,
                const In& /*Q*/,
                const In& /*K*/,
@@ -27,7 +27,7 @@ class MovingAverage final : public matapprox::attention::HeadCore<T> {
                Out H,
                Cache& /*cache*/) const override {
     for (Index i = 0; i < V.rows(); ++i) {
-      if (matapprox::attention::is_token(call.mask, i)) {
+      if (matapprox::attention::is_token(context.mask, i)) {
         H.row(i) = (T(1) - decay_) * V.row(i);
         if (i > 0) H.row(i) += decay_ * H.row(i - 1);
       } else if (i > 0) {
@@ -38,7 +38,7 @@ class MovingAverage final : public matapprox::attention::HeadCore<T> {
     }
   }
 
-  void backward(const Call& call,
+  void backward(const LayerContext& context,
                 Index /*head*/,
                 const In& /*Q*/,
                 const In& /*K*/,
@@ -51,7 +51,7 @@ class MovingAverage final : public matapprox::attention::HeadCore<T> {
                 Cache& /*cache*/) const override {
     dV = dH;  // of h_i, what comes back from h_{i+1} included
     for (Index i = dV.rows() - 1; i >= 0; --i) {
-      const bool token = matapprox::attention::is_token(call.mask, i);
+      const bool token = matapprox::attention::is_token(context.mask, i);
       if (i > 0) dV.row(i - 1) += (token ? decay_ : T(1)) * dV.row(i);
       dV.row(i) *= token ? T(1) - decay_ : T(0);
     }

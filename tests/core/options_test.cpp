@@ -121,5 +121,10 @@ TEST(Options, NumbersAreDecimalAndTooLargeOnesComeWithTheRange) {
               ThrowsMessage<InvalidArgument>(HasSubstr("1e999 is beyond the range of doubles")));
 }
 
+TEST(Options, OldNamesAreKnown) {
+  EXPECT_EQ(present_name("embedding_deviation"), "embedding_init_std");
+  EXPECT_EQ(present_name("rank"), "rank");
+}
+
 }  // namespace
 }  // namespace matapprox

@@ -432,13 +432,13 @@ TEST(PlacementEstimate, RatesGrowWithTheGpu) {
   // 132 multiprocessors with 64 units, two flops each: 33 TF/s, of which half is counted.
   EXPECT_NEAR(rates.flops, 16.7e12, 0.1e12);
   EXPECT_EQ(rates.bandwidth, 4e12);
-  GpuInfo for_pictures = h200;
-  for_pictures.capability_minor = 9;
-  for_pictures.capability_major = 8;
-  EXPECT_LT(gpu_rates(for_pictures, 1e12).flops, 0.1 * rates.flops);
-  for_pictures.capability_minor = 0;
-  for_pictures.capability_major = 12;
-  EXPECT_LT(gpu_rates(for_pictures, 1e12).flops, 0.1 * rates.flops);
+  GpuInfo for_images = h200;
+  for_images.capability_minor = 9;
+  for_images.capability_major = 8;
+  EXPECT_LT(gpu_rates(for_images, 1e12).flops, 0.1 * rates.flops);
+  for_images.capability_minor = 0;
+  for_images.capability_major = 12;
+  EXPECT_LT(gpu_rates(for_images, 1e12).flops, 0.1 * rates.flops);
   EXPECT_GT(cpu_rates().flops, 0);
   EXPECT_GT(cpu_rates().bandwidth, 0);
 }

@@ -240,7 +240,7 @@ TEST(Pgm, Refusals) {
 
 class DamagedImages : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(DamagedImages, AreFileErrorsOrPictures) {
+TEST_P(DamagedImages, AreFileErrorsOrImages) {
   std::vector<unsigned char> samples(std::size_t{48} * 48);
   for (std::size_t k = 0; k < samples.size(); ++k) samples[k] = static_cast<unsigned char>(k * 7);
   const std::string whole = GetParam() == "png" ? make_png(48, 48, 8, PNG_COLOR_TYPE_GRAY, samples)

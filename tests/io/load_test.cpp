@@ -92,15 +92,15 @@ TEST_F(Load, VariablesByName) {
 }
 
 TEST_F(Load, Images) {
-  Matrix picture(5, 6);
-  for (Index k = 0; k < picture.size(); ++k) picture.data()[k] = static_cast<double>(k * k % 256);
-  write_png(in_folder("a.png"), picture);
-  EXPECT_SAME_BITS(test::dense_of(*load(in_folder("a.png")).matrix), picture);
+  Matrix image(5, 6);
+  for (Index k = 0; k < image.size(); ++k) image.data()[k] = static_cast<double>(k * k % 256);
+  write_png(in_folder("a.png"), image);
+  EXPECT_SAME_BITS(test::dense_of(*load(in_folder("a.png")).matrix), image);
   EXPECT_SAME_BITS(test::dense_of(*load(in_folder("a.png"), {.kind = InputKind::kGradient}).matrix),
-                   gradient_magnitude(picture));
+                   gradient_magnitude(image));
   EXPECT_SAME_BITS(
       test::dense_of(*load(in_folder("a.png"), {.kind = InputKind::kImageLaplacian}).matrix),
-      clipped_laplacian(picture));
+      clipped_laplacian(image));
   write_text("n.pgm", "P2 2 1 9\n1 9\n");
   EXPECT_EQ(load(in_folder("n.pgm")).notes,
             std::vector<std::string>{"grey values as stored, 0..9"});
@@ -114,9 +114,9 @@ TEST_F(Load, GradientImagesOfThePaper) {
   const std::string folder = test::shared_matrices();
   if (folder.empty()) GTEST_SKIP() << "the paper's matrices are not here";
   for (const char* name : {"apple", "chess", "ship", "skyscraper"}) {
-    const std::string picture = folder + "/image/" + name + ".png";
+    const std::string image = folder + "/image/" + name + ".png";
     const std::string gradient = folder + "/gradient_image/" + name + ".png";
-    const LoadedMatrix made = load(picture, {.kind = InputKind::kImageLaplacian});
+    const LoadedMatrix made = load(image, {.kind = InputKind::kImageLaplacian});
     EXPECT_SAME_BITS(test::dense_of(*made.matrix), read_image(gradient).values);
   }
 }

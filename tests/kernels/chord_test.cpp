@@ -116,7 +116,7 @@ void expect_float_objective_close(const ChordPattern& pattern, const Matrix& X) 
   const Vector values = random_values(pattern).cast<float>().cast<double>();
   const Matrix target = X.cast<float>().cast<double>();
   const Matrix R = dense_product(pattern, values, 0, pattern.factors()) - target;
-  const Matrix R_most =
+  const Matrix R_max =
       dense_product(pattern, values.cwiseAbs(), 0, pattern.factors()) + target.cwiseAbs();
   Index depth = n;
   for (const auto& offsets : pattern.offsets) depth += 2 * static_cast<Index>(offsets.size());
@@ -135,9 +135,9 @@ void expect_float_objective_close(const ChordPattern& pattern, const Matrix& X) 
         }
       },
       gradient.data());
-  EXPECT_NEAR(f, 0.5 * R.squaredNorm(), tolerance * R_most.squaredNorm());
+  EXPECT_NEAR(f, 0.5 * R.squaredNorm(), tolerance * R_max.squaredNorm());
   EXPECT_LE((gradient.cast<double>() - dense_gradient(pattern, values, R)).norm(),
-            tolerance * dense_gradient(pattern, values.cwiseAbs(), R_most).norm());
+            tolerance * dense_gradient(pattern, values.cwiseAbs(), R_max).norm());
 }
 
 /// The Jacobian of the product's entries by its values: the column of entry (i, k) of W_m is

@@ -57,8 +57,8 @@ MeasureOptions estimated(std::uint64_t seed = 1) {
   return options;
 }
 
-template <class Call>
-std::string message_of(Call call) {
+template <class Callable>
+std::string message_of(Callable call) {
   try {
     call();
   } catch (const Error& error) {

@@ -10,7 +10,7 @@
 
 #include "kernels/chord.hpp"
 #include "methods/chord/chain.hpp"
-#include "methods/chord/minimisers.hpp"
+#include "methods/chord/minimizers.hpp"
 #include "support/dense_formulas.hpp"
 #include "support/expect_close.hpp"
 #include "support/host_gpu.hpp"

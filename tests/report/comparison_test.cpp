@@ -124,7 +124,7 @@ TEST(ComparisonTable, SaysThatAMethodStoppedByTimeDidSo) {
 
 TEST(ComparisonJson, HasTheDocumentedKeysAndNulls) {
   const json document = json::parse(comparison_json(sample()));
-  EXPECT_EQ(document["schema_version"], 2);
+  EXPECT_EQ(document["schema_version"], 3);
   for (const char* key : {"version", "machine", "seed", "threads", "matrix", "results"}) {
     EXPECT_TRUE(document.contains(key)) << key;
   }

@@ -21,9 +21,9 @@ Matrix numbered(Index rows, Index cols) {
 
 TEST(HeatMap, SmallMatricesAreShownEntryByEntry) {
   const Matrix A = numbered(20, 30);
-  const PicturePlan plan = picture_plan(20, 30, false);
+  const ImagePlan plan = image_plan(20, 30, false);
   EXPECT_EQ(plan.cells, Cells::kEntries);
-  EXPECT_EQ(picture_cells(DenseOperator(A), plan), A);
+  EXPECT_EQ(image_cells(DenseOperator(A), plan), A);
   EXPECT_EQ(cells_text(plan, false), "");
   const Matrix B = Matrix::Ones(20, 30);
   EXPECT_EQ(difference_cells(DenseOperator(A), DenseOperator(B), plan), A - B);
@@ -31,10 +31,10 @@ TEST(HeatMap, SmallMatricesAreShownEntryByEntry) {
 
 TEST(HeatMap, LargeMatricesAreBlockMeansOfAbsoluteValues) {
   const Matrix A = numbered(1100, 700);
-  const PicturePlan plan = picture_plan(1100, 700, false);
+  const ImagePlan plan = image_plan(1100, 700, false);
   EXPECT_EQ(plan.cells, Cells::kAbsoluteMeans);
   EXPECT_EQ(plan.block, 3);
-  const Matrix cells = picture_cells(DenseOperator(A), plan);
+  const Matrix cells = image_cells(DenseOperator(A), plan);
   ASSERT_EQ(cells.rows(), 367);
   ASSERT_EQ(cells.cols(), 234);
   EXPECT_NEAR(cells(0, 0), A.block(0, 0, 3, 3).cwiseAbs().mean(), 1e-14);
@@ -44,9 +44,9 @@ TEST(HeatMap, LargeMatricesAreBlockMeansOfAbsoluteValues) {
 
 TEST(HeatMap, LargeImagesAreBlockMeans) {
   const Matrix A = numbered(600, 600);
-  const PicturePlan plan = picture_plan(600, 600, true);
+  const ImagePlan plan = image_plan(600, 600, true);
   EXPECT_EQ(plan.cells, Cells::kMeans);
-  EXPECT_NEAR(picture_cells(DenseOperator(A), plan)(1, 2), A.block(2, 4, 2, 2).mean(), 1e-14);
+  EXPECT_NEAR(image_cells(DenseOperator(A), plan)(1, 2), A.block(2, 4, 2, 2).mean(), 1e-14);
   const Matrix zero = Matrix::Zero(600, 600);
   EXPECT_NEAR(difference_cells(DenseOperator(A), DenseOperator(zero), plan)(1, 2),
               A.block(2, 4, 2, 2).cwiseAbs().mean(),
@@ -54,7 +54,7 @@ TEST(HeatMap, LargeImagesAreBlockMeans) {
 }
 
 TEST(HeatMap, HugeMatricesAreSampled) {
-  const PicturePlan plan = picture_plan(20000, 20000, false);
+  const ImagePlan plan = image_plan(20000, 20000, false);
   EXPECT_EQ(plan.cells, Cells::kSampled);
   EXPECT_EQ(plan.block, 40);
   EXPECT_THAT(cells_text(plan, true), HasSubstr("one entry out of a block of 40 × 40"));

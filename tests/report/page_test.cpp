@@ -46,7 +46,7 @@ TEST(Page, EveryPieceEscapesItsText) {
                      table(content),
                      chart_figure(chart, kHostile, kHostile),
                      colour_bar({}, kHostile),
-                     picture_gallery({{kHostile, 1, kHostile, {{"", kHostile, kHostile}}}})}}};
+                     image_gallery({{kHostile, 1, kHostile, {{"", kHostile, kHostile}}}})}}};
   const std::string html = page_html(page);
   EXPECT_THAT(html, Not(HasSubstr("<script")));
   EXPECT_THAT(html, Not(HasSubstr("&\"'")));

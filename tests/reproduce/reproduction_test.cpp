@@ -192,27 +192,27 @@ TEST(Reproduction, AMatrixThatCannotBeUsedIsARowThatSaysWhy) {
   EXPECT_TRUE(result.rows[2].ok());
 }
 
-TEST(Reproduction, ImagesComeWithASheetOfPictures) {
+TEST(Reproduction, ImagesComeWithAContactSheet) {
   ReproductionOptions options = quick_options(paper_folder());
   options.table = PaperTable::kFigure4;
   options.rows = {"ship", "chess (gradient)"};
   const Reproduction result = reproduce(options);
   for (const ReproducedRow& row : result.rows) {
     ASSERT_TRUE(row.ok()) << row.status;
-    const Matrix sheet = read_image(row.picture).values;
-    EXPECT_EQ(sheet.rows(), 24);
-    EXPECT_EQ(sheet.cols(), 5 * 24 + 4 * 8);
-    EXPECT_EQ(sheet.leftCols(24), read_image(row.path).values);
+    const Matrix contact_sheet = read_image(row.image).values;
+    EXPECT_EQ(contact_sheet.rows(), 24);
+    EXPECT_EQ(contact_sheet.cols(), 5 * 24 + 4 * 8);
+    EXPECT_EQ(contact_sheet.leftCols(24), read_image(row.path).values);
     EXPECT_GT(row.residual_scale, 0);
-    const double darkest =
-        std::min(sheet.middleCols(96, 24).minCoeff(), sheet.rightCols(24).minCoeff());
+    const double darkest = std::min(contact_sheet.middleCols(96, 24).minCoeff(),
+                                    contact_sheet.rightCols(24).minCoeff());
     EXPECT_EQ(darkest, 0);
   }
   EXPECT_THAT(reproduction_table(result), HasSubstr("lena, which is left out"));
   EXPECT_TRUE(reproduce(options).rows[1].reused);
-  fs::remove(result.rows[1].picture);
+  fs::remove(result.rows[1].image);
   EXPECT_FALSE(reproduce(options).rows[1].reused);
-  EXPECT_TRUE(fs::exists(result.rows[1].picture));
+  EXPECT_TRUE(fs::exists(result.rows[1].image));
 }
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -232,7 +232,7 @@ std::size_t count_of(const std::string& text, const std::string& word) {
 TEST(Reproduction, DocumentsAreWellFormed) {
   const Reproduction result = reproduce(quick_options(paper_folder()));
   const nlohmann::json json = nlohmann::json::parse(reproduction_json(result));
-  EXPECT_EQ(json["schema_version"], 2);
+  EXPECT_EQ(json["schema_version"], 3);
   EXPECT_EQ(json["table"], "table1");
   ASSERT_EQ(json["rows"].size(), 3U);
   for (const char* key : {"name",

@@ -34,7 +34,7 @@ Matrix AttentionExample::effective(Index head, attention::Mask mask) {
   const Index n = X.rows();
   attention::TokenMatrix<double> E(n, n);
   const attention::TokenMatrix<double> I = attention::TokenMatrix<double>::Identity(n, n);
-  layer->apply_map(run.call(mask), X, head, I, E, run.cache);
+  layer->apply_map(run.context(mask), X, head, I, E, run.cache);
   return E;
 }
 

@@ -24,8 +24,8 @@ struct LayerRun {
         parameters(list.initial_values<T>(seed)),
         gradient(parameters.size(), T(0)) {}
 
-  attention::Call<T> call(attention::Mask mask) {
-    attention::Call<T> c;
+  attention::LayerContext<T> context(attention::Mask mask) {
+    attention::LayerContext<T> c;
     c.parameters = parameters.data();
     c.gradient = gradient.data();
     c.mask = mask;
@@ -34,14 +34,14 @@ struct LayerRun {
   }
   attention::TokenMatrix<T> forward(const attention::TokenMatrix<T>& X, attention::Mask mask) {
     attention::TokenMatrix<T> Y(X.rows(), width_out);
-    layer.forward(call(mask), X, Y, cache);
+    layer.forward(context(mask), X, Y, cache);
     return Y;
   }
   attention::TokenMatrix<T> backward(const attention::TokenMatrix<T>& X,
                                      const attention::TokenMatrix<T>& dY,
                                      attention::Mask mask) {
     attention::TokenMatrix<T> dX(X.rows(), X.cols());
-    layer.backward(call(mask), X, dY, dX, cache);
+    layer.backward(context(mask), X, dY, dX, cache);
     return dX;
   }
 

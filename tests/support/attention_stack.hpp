@@ -27,12 +27,12 @@ class AttentionStack final : public attention::Layer<double> {
     return *layers_[static_cast<std::size_t>(l)];
   }
 
-  void forward(const attention::Call<double>& call,
+  void forward(const attention::LayerContext<double>& context,
                const attention::ConstTokens<double>& X,
                attention::Tokens<double> Y,
                attention::Cache<double>& cache) const override {
     double auxiliary = 0;
-    attention::Call<double> inner = carrying(call, X.rows(), cache);
+    attention::LayerContext<double> inner = carrying(context, X.rows(), cache);
     inner.auxiliary = &auxiliary;
     input(0, X.rows(), cache) = X;
     for (Index l = 0; l < count(); ++l) {
@@ -46,12 +46,12 @@ class AttentionStack final : public attention::Layer<double> {
     Y(0, width_) = auxiliary;
   }
 
-  void backward(const attention::Call<double>& call,
+  void backward(const attention::LayerContext<double>& context,
                 const attention::ConstTokens<double>& X,
                 const attention::ConstTokens<double>& dY,
                 attention::Tokens<double> dX,
                 attention::Cache<double>& cache) const override {
-    attention::Call<double> inner = carrying(call, X.rows(), cache);
+    attention::LayerContext<double> inner = carrying(context, X.rows(), cache);
     inner.auxiliary_weight = dY(0, width_);
     attention::TokenMatrix<double> part(X.rows(), width_);
     dX = dY.leftCols(width_);
@@ -67,16 +67,16 @@ class AttentionStack final : public attention::Layer<double> {
   attention::TokenMap<double> input(Index l, Index n, attention::Cache<double>& cache) const {
     return cache.array(static_cast<std::size_t>(2 + l), n, width_);
   }
-  attention::Call<double> carrying(const attention::Call<double>& call,
-                                   Index n,
-                                   attention::Cache<double>& cache) const {
-    attention::Call<double> inner = call;
-    const Index size = layer(0).carried(n);
+  attention::LayerContext<double> carrying(const attention::LayerContext<double>& context,
+                                           Index n,
+                                           attention::Cache<double>& cache) const {
+    attention::LayerContext<double> inner = context;
+    const Index size = layer(0).residual_score_count(n);
     if (size == 0) return inner;
-    inner.carried = cache.array(0, count(), size).data();
+    inner.residual_scores = cache.array(0, count(), size).data();
     attention::TokenMap<double> gradient = cache.array(1, count(), size);
     gradient.setZero();
-    inner.carried_gradient = gradient.data();
+    inner.residual_scores_gradient = gradient.data();
     return inner;
   }
 

@@ -41,8 +41,8 @@ template <class Exception>
 }
 
 /// The message of the FileError that `call` throws; "no error" if it throws nothing.
-template <class Call>
-std::string complaint_of(const Call& call) {
+template <class Callable>
+std::string complaint_of(const Callable& call) {
   try {
     call();
   } catch (const FileError& error) {

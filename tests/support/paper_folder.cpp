@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Grey values of a bright disc on a slope.
-Matrix picture() {
+Matrix image() {
   Matrix values(24, 24);
   for (Index i = 0; i < 24; ++i) {
     for (Index j = 0; j < 24; ++j) {
@@ -36,8 +36,8 @@ std::string paper_folder() {
   write_matrix_market((folder / "network" / "strike.mtx").string(), grid_laplacian(3), true);
   write_mat((folder / "covariance_matrix" / "votes.mat").string(),
             {{"A", with_eigenvalues(geometric_spectrum(16, 2))}});
-  write_png((folder / "image" / "ship.png").string(), picture());
-  write_png((folder / "gradient_image" / "chess.png").string(), clipped_laplacian(picture()));
+  write_png((folder / "image" / "ship.png").string(), image());
+  write_png((folder / "gradient_image" / "chess.png").string(), clipped_laplacian(image()));
   return folder.string();
 }
 

@@ -82,10 +82,10 @@ TEST(Adding, ASingleGapIsKept) {
   EXPECT_EQ(marked_positions(sample_of(*task, Split::kTrain, 0)), (std::vector<Index>{0, 63}));
 }
 
-TEST(Adding, TheConstantPredictorIsWrongInItsFloor) {
+TEST(Adding, TheConstantPredictorHasTheErrorOfItsBaseline) {
   // 100000 samples: standard errors 0.0011 of the share and 1.6e-4 of the mean square.
   const auto task = tasks::adding_task({.length = 2}, 5);
-  const auto floors = task->floors(Split::kTest, 0);
+  const auto baselines = task->baselines(Split::kTest, 0);
   Index wrong = 0;
   double squares = 0;
   Sample sample;
@@ -95,7 +95,7 @@ TEST(Adding, TheConstantPredictorIsWrongInItsFloor) {
     wrong += std::abs(sample.number - 0.5) >= task->shape().tolerance ? 1 : 0;
     squares += (sample.number - 0.5) * (sample.number - 0.5);
   }
-  EXPECT_NEAR(floors[0].error, 0.8464, 1e-15);
+  EXPECT_NEAR(baselines[0].error, 0.8464, 1e-15);
   EXPECT_NEAR(static_cast<double>(wrong) / static_cast<double>(samples), 0.8464, 0.005);
   EXPECT_NEAR(squares / static_cast<double>(samples), 1.0 / 24, 6e-4);
 }
@@ -104,10 +104,10 @@ TEST(Adding, TheFirstTokenHelpsWhereItIsMarked) {
   // Gap N - 1: the first token is marked always; a_t is known, and the rest is uniform of width
   // 1/2, of which an interval of 0.08 is right.
   const auto task = tasks::adding_task({.length = 16, .min_gap = 15}, 5);
-  EXPECT_NEAR(task->floors(Split::kTest, 0)[1].error, 0.84, 1e-12);
+  EXPECT_NEAR(task->baselines(Split::kTest, 0)[1].error, 0.84, 1e-12);
   // All gaps: in N - 1 of N (N - 1)/2 pairs.
   const auto any = tasks::adding_task({.length = 16}, 5);
-  EXPECT_NEAR(any->floors(Split::kTest, 0)[1].error, 0.8464 * 0.875 + 0.84 * 0.125, 1e-12);
+  EXPECT_NEAR(any->baselines(Split::kTest, 0)[1].error, 0.8464 * 0.875 + 0.84 * 0.125, 1e-12);
 }
 
 }  // namespace

@@ -76,9 +76,9 @@ TEST(AssociativeRecall, PlacesKeysAndQueriesAreUniform) {
 TEST(AssociativeRecall, TheMostFrequentValueOfTwoPairsIsKnown) {
   // Two pairs, two values: equal in half of the samples, else right by chance.
   const auto task = tasks::associative_recall_task({.length = 9, .pairs = 2, .values = 2}, 4);
-  const auto floors = task->floors(Split::kTest, 20000);
-  EXPECT_DOUBLE_EQ(floors[0].error, 0.5);
-  EXPECT_NEAR(floors[1].error, 0.25, 0.01);
+  const auto baselines = task->baselines(Split::kTest, 20000);
+  EXPECT_DOUBLE_EQ(baselines[0].error, 0.5);
+  EXPECT_NEAR(baselines[1].error, 0.25, 0.01);
 }
 
 TEST(AssociativeRecall, ZeroPairsAreAsManyAsFit) {

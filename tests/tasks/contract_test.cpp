@@ -114,15 +114,15 @@ TEST_P(TaskContract, SeedsAndSplitsAreApart) {
   EXPECT_EQ(seen.size(), made);
 }
 
-TEST_P(TaskContract, FloorsAreErrors) {
+TEST_P(TaskContract, BaselinesAreErrors) {
   const auto task = make();
-  const auto floors = task->floors(Split::kTest, 200);
-  ASSERT_FALSE(floors.empty());
-  for (const auto& floor : floors) {
-    EXPECT_FALSE(floor.name.empty());
-    EXPECT_GT(floor.error, 0) << floor.name;
-    EXPECT_LT(floor.error, 1) << floor.name;
-    EXPECT_TRUE(floor.samples == 0 || floor.samples == 200) << floor.name;
+  const auto baselines = task->baselines(Split::kTest, 200);
+  ASSERT_FALSE(baselines.empty());
+  for (const auto& baseline : baselines) {
+    EXPECT_FALSE(baseline.name.empty());
+    EXPECT_GT(baseline.error, 0) << baseline.name;
+    EXPECT_LT(baseline.error, 1) << baseline.name;
+    EXPECT_TRUE(baseline.samples == 0 || baseline.samples == 200) << baseline.name;
   }
 }
 

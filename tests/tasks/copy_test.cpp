@@ -39,9 +39,9 @@ TEST(Copy, ZeroIsTheLongestString) {
 TEST(Copy, TheMostFrequentSymbolOfTwoIsKnownByEnumeration) {
   // Strings of 3 of two symbols: AAA, BBB have no error, the other six 1/3, together 1/4.
   const auto task = tasks::copy_task({.length = 7, .string_length = 3, .symbols = 2}, 3);
-  const auto floors = task->floors(Split::kTest, 20000);
-  EXPECT_DOUBLE_EQ(floors[0].error, 0.5);
-  EXPECT_NEAR(floors[1].error, 0.25, 0.005);
+  const auto baselines = task->baselines(Split::kTest, 20000);
+  EXPECT_DOUBLE_EQ(baselines[0].error, 0.5);
+  EXPECT_NEAR(baselines[1].error, 0.25, 0.005);
 }
 
 }  // namespace

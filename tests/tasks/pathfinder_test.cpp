@@ -118,7 +118,7 @@ TEST(Pathfinder, MarkersAreTheEndsOfOneCurveOrOfTwo) {
 
 TEST(Pathfinder, MarkersAreAsFarApartInBothClasses) {
   // Short curves, whose ends are near each other. Mean distances of 6 +- 3 pixels or so: those of
-  // 1000 pictures a class differ by less than 4 standard errors and the half pixel that a mismatch
+  // 1000 images a class differ by less than 4 standard errors and the half pixel that a mismatch
   // of one leaves.
   const auto mean_distances = [](const PathfinderOptions& options) {
     std::array<double, 2> sums{};
@@ -143,8 +143,8 @@ TEST(Pathfinder, AHandDrawnSceneIsRendered) {
   PathfinderScene scene;
   scene.curves = {{{{4, 5}, {8, 5}}}};
   scene.markers = {Point{12.5, 12.5}, Point{12.5, 12.5}};
-  const auto picture = tasks::render(options, scene);
-  const auto at = [&](std::size_t row, std::size_t column) { return picture[16 * row + column]; };
+  const auto image = tasks::render(options, scene);
+  const auto at = [&](std::size_t row, std::size_t column) { return image[16 * row + column]; };
   for (std::size_t column = 4; column < 8; ++column) {
     EXPECT_DOUBLE_EQ(at(4, column), 0.75);
     EXPECT_DOUBLE_EQ(at(5, column), 0.75);

@@ -62,7 +62,7 @@ TEST(TemporalOrder, ClassesAndNoiseAreUniform) {
   EXPECT_LT(of_noise, 16.3);
 }
 
-TEST(TemporalOrder, FloorsAreTheErrorsOfTheirPredictors) {
+TEST(TemporalOrder, BaselinesAreTheErrorsOfTheirPredictors) {
   // 20000 samples, standard error at most 0.0035. N = 4: the first token is a signal in half of
   // the samples.
   const auto task = tasks::temporal_order_task({.length = 4}, 6);
@@ -76,10 +76,10 @@ TEST(TemporalOrder, FloorsAreTheErrorsOfTheirPredictors) {
     first_token += sample.label == (sample.tokens[0] == kSignalY ? 3 : 0) ? 0 : 1;
     unordered += signals == "YX" ? 1 : 0;
   }
-  const auto floors = task->floors(Split::kTest, samples);
-  EXPECT_DOUBLE_EQ(floors[0].error, 0.75);
-  EXPECT_NEAR(floors[1].error, first_token / static_cast<double>(samples), 0.015);
-  EXPECT_NEAR(floors[2].error, unordered / static_cast<double>(samples), 0.015);
+  const auto baselines = task->baselines(Split::kTest, samples);
+  EXPECT_DOUBLE_EQ(baselines[0].error, 0.75);
+  EXPECT_NEAR(baselines[1].error, first_token / static_cast<double>(samples), 0.015);
+  EXPECT_NEAR(baselines[2].error, unordered / static_cast<double>(samples), 0.015);
 }
 
 }  // namespace

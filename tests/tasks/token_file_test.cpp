@@ -336,25 +336,25 @@ TEST(TokenFileTask, SharesAreDisjointAndTheSameForEverySeed) {
   EXPECT_EQ(all.size(), 200U);
 }
 
-TEST(TokenFileTask, FloorsAreThoseOfTheFile) {
+TEST(TokenFileTask, BaselinesAreThoseOfTheFile) {
   TokenFileOptions options;
   options.path = numbered_token_file(400);
   const auto task = token_file_task(options, 3);
-  const auto floors = task->floors(Split::kTest, 30);
+  const auto baselines = task->baselines(Split::kTest, 30);
   double wanted = 0;
   Sample sample;
   for (Index i = 0; i < 30; ++i) {
     task->make(Split::kTest, i, sample);
     wanted += sample.label == 1 ? 1.0 / 30 : 0.0;  // the majority class is 0
   }
-  ASSERT_EQ(floors.size(), 2U);
-  EXPECT_EQ(floors[0].name, "majority class");
-  EXPECT_NEAR(floors[0].error, wanted, 1e-12);
-  EXPECT_GT(floors[0].error, 0);
-  EXPECT_EQ(floors[0].samples, 30);
-  EXPECT_EQ(floors[1].name, "first token");
-  EXPECT_EQ(floors[1].error, 0);  // it tells the class
-  EXPECT_EQ(task->floors(Split::kTest, 100000)[0].samples, task->size(Split::kTest));
+  ASSERT_EQ(baselines.size(), 2U);
+  EXPECT_EQ(baselines[0].name, "majority class");
+  EXPECT_NEAR(baselines[0].error, wanted, 1e-12);
+  EXPECT_GT(baselines[0].error, 0);
+  EXPECT_EQ(baselines[0].samples, 30);
+  EXPECT_EQ(baselines[1].name, "first token");
+  EXPECT_EQ(baselines[1].error, 0);  // it tells the class
+  EXPECT_EQ(task->baselines(Split::kTest, 100000)[0].samples, task->size(Split::kTest));
 }
 
 TEST(TokenFileTask, Refusals) {

@@ -103,21 +103,22 @@ TEST(AttentionOnSample, RowsColumnsAndMethodsSeeOneMatrix) {
 }
 
 /// Realformer: the second layer's scores have the first one's in them.
-TEST(AttentionOnSample, CarriedScoresAreInTheMapsOfLayersAbove) {
+TEST(AttentionOnSample, ResidualScoresAreInTheMapsOfLayersAbove) {
   ModelDescription d = map_model("softmax", attention::BlockKind::kPostNorm);
   const std::vector<float> values = Model<float>(d).parameters().initial_values<float>(1);
   const std::vector<Index> all = index_range(0, kMapLength);
   const AttentionOnSample apart(d, values, map_sample());
-  d.attention_options = {{"carry_scores", "true"}};
-  const AttentionOnSample carried(d, values, map_sample());
-  EXPECT_LT((apart.matrix(0, 0)->columns_at(all) - carried.matrix(0, 0)->columns_at(all)).norm(),
-            1e-13);
+  d.attention_options = {{"residual_scores", "true"}};
+  const AttentionOnSample residual_score_count(d, values, map_sample());
+  EXPECT_LT(
+      (apart.matrix(0, 0)->columns_at(all) - residual_scores.matrix(0, 0)->columns_at(all)).norm(),
+      1e-13);
   // E_2 is the row-softmax of log E_1 + log E_own: the rows' constants fall out.
   const Matrix own = apart.matrix(1, 0)->columns_at(all);
   const Matrix first = apart.matrix(0, 0)->columns_at(all);
   Matrix product = own.cwiseProduct(first);
   for (Index i = 0; i < kMapLength; ++i) product.row(i) /= product.row(i).sum();
-  EXPECT_LT((carried.matrix(1, 0)->columns_at(all) - product).norm(), 1e-12);
+  EXPECT_LT((residual_scores.matrix(1, 0)->columns_at(all) - product).norm(), 1e-12);
 }
 
 TEST(AttentionOnSample, SummaryIsTheMeanOfTheLargest) {

@@ -73,19 +73,19 @@ CpuStep cpu_gradient(const Model<double>& model,
   step.gradient.resize(parameters.size());
   attention::Cache<double> cache;
   attention::Workspace<double> workspace;
-  attention::Call<double> call;
-  call.parameters = parameters.data();
-  call.gradient = step.gradient.data();
-  call.training = true;
-  call.workspace = &workspace;
+  attention::LayerContext<double> context;
+  context.parameters = parameters.data();
+  context.gradient = step.gradient.data();
+  context.training = true;
+  context.workspace = &workspace;
   const double share = 1 / static_cast<double>(samples.size());
   for (const tasks::Sample& sample : samples) {
     attention::TokenMatrix<double> out(1, model.outputs());
     attention::TokenMatrix<double> d_out(1, model.outputs());
-    model.forward(call, sample, out, cache);
+    model.forward(context, sample, out, cache);
     step.loss += share * loss.evaluate<double>(sample, out, d_out).loss;
     d_out *= share;
-    model.backward(call, sample, d_out, cache);
+    model.backward(context, sample, d_out, cache);
   }
   return step;
 }
@@ -137,7 +137,7 @@ TEST(DeviceStep, ParametersLieWhereTheModelHasThem) {
   description.options.embedding.positions = attention::Positions::kLearned;
   const Model<float> model(description);
   const auto shape = cuda::device_model(model, {}, 3);
-  const auto expect_place = [&](const char* name, const cuda::ParameterPlace& place) {
+  const auto expect_place = [&](const char* name, const cuda::ParameterSlot& place) {
     const attention::Parameter& p = model.parameters().find(name);
     EXPECT_EQ(place.offset, p.offset) << name;
     EXPECT_EQ(place.rows, p.rows) << name;

@@ -110,5 +110,35 @@ TEST(ModelFile, HasTheLastParametersAndTheHistoryInItsState) {
             (std::vector<float>{10, 0.5, 1.5, 1.25, 0.5, 20, 1, 1.125, 1.375, 0.75}));
 }
 
+/// Makes the file at `path` what version 1 wrote: three things had other names.
+void give_old_names(const std::string& path) {
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  const hid_t options = H5Gopen2(file, "attention_options", H5P_DEFAULT);
+  EXPECT_GE(H5Lmove(options, "residual_scores", options, "carry_scores", H5P_DEFAULT, H5P_DEFAULT),
+            0);
+  const hid_t state = H5Gopen2(file, "state", H5P_DEFAULT);
+  EXPECT_GE(H5Arename(state, "validations_without_gain", "looks_without_gain"), 0);
+  const hid_t version = H5Aopen(file, "format_version", H5P_DEFAULT);
+  const std::int64_t one = 1;
+  EXPECT_GE(H5Awrite(version, H5T_NATIVE_INT64, &one), 0);
+  H5Aclose(version);
+  H5Gclose(state);
+  H5Gclose(options);
+  H5Fclose(file);
+}
+
+TEST(ModelFile, VersionOneIsReadUnderItsOldNames) {
+  const std::string path = test::temporary_dir() + "/old.h5";
+  SavedModel saved = model_to_save();
+  saved.model.attention_options = {{"residual_scores", "true"}};
+  saved.model.options.attention = "softmax";
+  saved.state.validations_without_gain = 3;
+  save_model(path, saved);
+  give_old_names(path);
+  const SavedModel read = training::load_model(path);
+  EXPECT_EQ(read.model.attention_options, saved.model.attention_options);
+  EXPECT_EQ(read.state.validations_without_gain, 3);
+}
+
 }  // namespace
 }  // namespace matapprox

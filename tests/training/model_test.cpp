@@ -122,8 +122,8 @@ struct ModelRun {
       : model(d),
         parameters(model.parameters().template initial_values<T>(1)),
         gradient(parameters.size(), T(0)) {}
-  attention::Call<T> call() {
-    attention::Call<T> c;
+  attention::LayerContext<T> context() {
+    attention::LayerContext<T> c;
     c.parameters = parameters.data();
     c.gradient = gradient.data();
     c.training = true;
@@ -133,7 +133,7 @@ struct ModelRun {
   }
   TokenMatrix<T> forward(const tasks::Sample& sample) {
     TokenMatrix<T> out(model.rows_out(sample), model.outputs());
-    model.forward(call(), sample, out, cache);
+    model.forward(context(), sample, out, cache);
     return out;
   }
   Model<T> model;
@@ -156,7 +156,7 @@ void expect_model_adjoint(const ModelDescription& d, const tasks::Sample& sample
   };
   const TokenMatrix<double> out = run.forward(sample);
   const TokenMatrix<double> u = test::random_tokens(out.rows(), out.cols(), 6);
-  run.model.backward(run.call(), sample, u, run.cache);
+  run.model.backward(run.context(), sample, u, run.cache);
   test::expect_adjoint(
       along, test::flat(u), v, Eigen::Map<const Vector>(run.gradient.data(), count));
 }
@@ -196,13 +196,13 @@ TEST_P(ModelContract, SamplesDoNotSeeEachOther) {
   for (auto& feature : other.features) feature += 1;
   ModelRun<double> run(d);
   const TokenMatrix<double> alone = run.forward(sample);
-  run.model.backward(run.call(), sample, alone, run.cache);
+  run.model.backward(run.context(), sample, alone, run.cache);
   const std::vector<double> gradient = run.gradient;
   const TokenMatrix<double> another = run.forward(other);
-  run.model.backward(run.call(), other, another, run.cache);
+  run.model.backward(run.context(), other, another, run.cache);
   EXPECT_EQ(run.forward(sample), alone);
   std::fill(run.gradient.begin(), run.gradient.end(), 0);
-  run.model.backward(run.call(), sample, alone, run.cache);
+  run.model.backward(run.context(), sample, alone, run.cache);
   EXPECT_EQ(run.gradient, gradient);
 }
 
@@ -212,7 +212,7 @@ TEST_P(ModelContract, ASampleWithoutTokensGivesFiniteNumbers) {
   const tasks::Sample sample = model_sample(d, kModelLength, std::vector<std::uint8_t>(11, 0));
   const TokenMatrix<double> out = run.forward(sample);
   EXPECT_TRUE(out.allFinite());
-  run.model.backward(run.call(), sample, out, run.cache);
+  run.model.backward(run.context(), sample, out, run.cache);
   for (const double g : run.gradient) ASSERT_TRUE(std::isfinite(g));
 }
 
@@ -236,22 +236,22 @@ TEST(Model, PsfOfTheAddingTaskHasThePublishedNumberOfParameters) {
 
 TEST(Model, DropoutKeepsTheMeanAndDropsTheShare) {
   const attention::Dropout<double> dropout(0.25, 3);
-  attention::Call<double> call;
-  call.training = true;
+  attention::LayerContext<double> context;
+  context.training = true;
   TokenMatrix<double> X = TokenMatrix<double>::Ones(400, 50);
-  dropout.apply(call, X);
+  dropout.apply(context, X);
   const double zeros = static_cast<double>((X.array() == 0).count()) / 20000;
   EXPECT_NEAR(zeros, 0.25, 5 * std::sqrt(0.25 * 0.75 / 20000));
   EXPECT_EQ(X.maxCoeff(), 1 / 0.75);
   TokenMatrix<double> again = TokenMatrix<double>::Ones(400, 50);
-  dropout.apply(call, again);
+  dropout.apply(context, again);
   EXPECT_EQ(again, X);
-  call.random.sample = 1;
+  context.random.sample = 1;
   TokenMatrix<double> other = TokenMatrix<double>::Ones(400, 50);
-  dropout.apply(call, other);
+  dropout.apply(context, other);
   EXPECT_NE(other, X);
-  call.training = false;
-  dropout.apply(call, again);
+  context.training = false;
+  dropout.apply(context, again);
   EXPECT_EQ(again, X);
 }
 

@@ -110,8 +110,8 @@ class StoppingTask final : public tasks::Task {
     task_.make(split, i, sample);
     if (split == split_ && i == sample_) stop_ = true;
   }
-  std::vector<tasks::Floor> floors(tasks::Split split, Index samples) const override {
-    return task_.floors(split, samples);
+  std::vector<tasks::Baseline> baselines(tasks::Split split, Index samples) const override {
+    return task_.baselines(split, samples);
   }
 
  private:
@@ -121,7 +121,7 @@ class StoppingTask final : public tasks::Task {
   std::atomic<bool>& stop_;
 };
 
-// Sample 65 is the sixth of step 6, validation sample 3 is in each look.
+// Sample 65 is the sixth of step 6, validation sample 3 is in each validation.
 TEST(Trainer, LeavesStepsAndLooksInTheMiddle) {
   const test::ThreadCount threads(1);
   const SavedModel run = small_run();
@@ -132,7 +132,7 @@ TEST(Trainer, LeavesStepsAndLooksInTheMiddle) {
     tasks::Split split;
     Index sample;
     Index steps;
-    std::size_t looks;
+    std::size_t validations;
   };
   for (const Case& c :
        {Case{tasks::Split::kTrain, 65, 5, 0}, Case{tasks::Split::kValidation, 3, 10, 0}}) {
@@ -145,7 +145,7 @@ TEST(Trainer, LeavesStepsAndLooksInTheMiddle) {
     control.stop = &stop;
     EXPECT_EQ(trainer.run(state, run.seed, control), TrainingEnd::kInterrupted);
     EXPECT_EQ(state.optimizer.step, c.steps);
-    EXPECT_EQ(state.history.size(), c.looks);
+    EXPECT_EQ(state.history.size(), c.validations);
     EXPECT_EQ(session.trainer.run(state, run.seed, {}), TrainingEnd::kSteps);
     EXPECT_EQ(state.parameters, uninterrupted.parameters);
     ASSERT_EQ(state.history.size(), uninterrupted.history.size());
@@ -327,7 +327,7 @@ class CountedTask final : public tasks::Task {
     sample.features.assign(1, static_cast<float>(i));
     if (split == tasks::Split::kTrain) seen.push_back(i);
   }
-  std::vector<tasks::Floor> floors(tasks::Split, Index) const override { return {}; }
+  std::vector<tasks::Baseline> baselines(tasks::Split, Index) const override { return {}; }
   mutable std::vector<Index> seen;
 
  private:

@@ -94,8 +94,8 @@ inline double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Median milliseconds of body() on the stream of the queue, by events of the GPU.
-inline double milliseconds(const DeviceQueue& queue, const std::function<void()>& body) {
+/// Median milliseconds of function() on the stream of the queue, by events of the GPU.
+inline double milliseconds(const DeviceQueue& queue, const std::function<void()>& function) {
   cudaEvent_t begin = nullptr;
   cudaEvent_t end = nullptr;
   check(cudaEventCreate(&begin), "event");
@@ -103,7 +103,7 @@ inline double milliseconds(const DeviceQueue& queue, const std::function<void()>
   std::vector<double> times;
   for (int run = -kWarmUps; run < kRuns; ++run) {
     check(cudaEventRecord(begin, queue.stream()), "event");
-    body();
+    function();
     check(cudaEventRecord(end, queue.stream()), "event");
     queue.wait();
     float time = 0;
@@ -115,11 +115,11 @@ inline double milliseconds(const DeviceQueue& queue, const std::function<void()>
   return median(times);
 }
 
-/// Milliseconds that body() takes, by the host's clock.
-template <class Body>
-double wall_milliseconds(const Body& body) {
+/// Milliseconds that function() takes, by the host's clock.
+template <class Function>
+double wall_milliseconds(const Function& function) {
   const auto begin = std::chrono::steady_clock::now();
-  body();
+  function();
   return 1e3 * std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 

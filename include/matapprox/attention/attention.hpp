@@ -52,13 +52,13 @@ class Attention : public Layer<T> {
   /// Y = E B and Y = E^T B, for the effective attention matrix E (N x N) of a head at X: what
   /// multiplies the head's values. B and Y are N x b. Cost about that of the forward pass with b
   /// in the place of the head's width; E is never formed.
-  virtual void apply_map(const Call<T>& call,
+  virtual void apply_map(const LayerContext<T>& context,
                          const ConstTokens<T>& X,
                          Index head,
                          const ConstTokens<T>& B,
                          Tokens<T> Y,
                          Cache<T>& cache) const = 0;
-  virtual void apply_map_transpose(const Call<T>& call,
+  virtual void apply_map_transpose(const LayerContext<T>& context,
                                    const ConstTokens<T>& X,
                                    Index head,
                                    const ConstTokens<T>& B,
@@ -66,8 +66,8 @@ class Attention : public Layer<T> {
                                    Cache<T>& cache) const = 0;
   virtual AttentionCost cost(Index length) const = 0;
   /// Numbers of one sample that this layer passes on to the layers above it (Realformer), in
-  /// Call::carried; 0 for most.
-  virtual Index carried(Index /*length*/) const { return 0; }
+  /// LayerContext::residual_scores; 0 for most.
+  virtual Index residual_score_count(Index /*length*/) const { return 0; }
   /// What its user should know of it as it was made, a sentence; empty for most.
   virtual std::string remark() const { return {}; }
 };

@@ -39,7 +39,7 @@ struct BlockOptions {
 ///   pre_norm    Z = X + A(LN1(X)),  Y = Z + F(LN2(Z))            [XYH+20]
 ///   bare        Y = A(X)
 /// F is a FeedForward; dropout acts on A and F. A post_norm block with the mechanism's option
-/// carry_scores is a Realformer block [HRKA21]. SimpleTRON's blocks with another skip connection
+/// residual_scores is a Realformer block [HRKA21]. SimpleTRON's blocks with another skip connection
 /// are post_norm with outer_skip: its text has no formula, this is our reading; inner_skip is the
 /// other one. Parameters PREFIX.norm1, .norm2, .feed_forward.
 template <class T>
@@ -55,11 +55,11 @@ class Block final : public Layer<T> {
         const BlockOptions& options);
   Index width_out() const { return attention_->width_out(); }
   const Attention<T>& attention() const { return *attention_; }
-  void forward(const Call<T>& call,
+  void forward(const LayerContext<T>& context,
                const ConstTokens<T>& X,
                Tokens<T> Y,
                Cache<T>& cache) const override;
-  void backward(const Call<T>& call,
+  void backward(const LayerContext<T>& context,
                 const ConstTokens<T>& X,
                 const ConstTokens<T>& dY,
                 Tokens<T> dX,
@@ -69,21 +69,30 @@ class Block final : public Layer<T> {
   static Cache<T>& attention_cache(Cache<T>& cache) { return cache.child(0); }
 
  private:
-  void forward_post(const Call<T>& call, const ConstTokens<T>& X, Tokens<T> Y, Cache<T>& c) const;
-  void forward_pre(const Call<T>& call, const ConstTokens<T>& X, Tokens<T> Y, Cache<T>& c) const;
-  void backward_post(const Call<T>& call,
+  void forward_post(const LayerContext<T>& context,
+                    const ConstTokens<T>& X,
+                    Tokens<T> Y,
+                    Cache<T>& c) const;
+  void forward_pre(const LayerContext<T>& context,
+                   const ConstTokens<T>& X,
+                   Tokens<T> Y,
+                   Cache<T>& c) const;
+  void backward_post(const LayerContext<T>& context,
                      const ConstTokens<T>& X,
                      const ConstTokens<T>& dY,
                      Tokens<T> dX,
                      Cache<T>& cache) const;
-  void backward_pre(const Call<T>& call,
+  void backward_pre(const LayerContext<T>& context,
                     const ConstTokens<T>& X,
                     const ConstTokens<T>& dY,
                     Tokens<T> dX,
                     Cache<T>& cache) const;
   /// Y = A(X), dropped, and its backward pass.
-  void attend(const Call<T>& call, const ConstTokens<T>& X, Tokens<T> Y, Cache<T>& cache) const;
-  void attend_backward(const Call<T>& call,
+  void attend(const LayerContext<T>& context,
+              const ConstTokens<T>& X,
+              Tokens<T> Y,
+              Cache<T>& cache) const;
+  void attend_backward(const LayerContext<T>& context,
                        const ConstTokens<T>& X,
                        Tokens<T> dA,
                        Tokens<T> dX,

@@ -32,8 +32,8 @@ AttentionCost table_one_singularformer(const TableOneSetting& setting, Index len
 /// Of one layer, by length.
 using CostOfLength = std::function<AttentionCost(Index)>;
 
-/// The smallest lengths from which on `cost` is below `reference` as far as one looks; empty where
-/// it is not at the longest.
+/// The smallest lengths from which on `cost` is below `reference` of those that were tried; empty
+/// where it is not at the longest.
 struct Crossover {
   std::optional<Index> multiplications;
   std::optional<Index> stored;

@@ -14,7 +14,7 @@ class Dropout {
  public:
   /// `number` tells the dropouts of a model apart. Throws InvalidArgument unless 0 <= rate < 1.
   Dropout(double rate, Index number);
-  void apply(const Call<T>& call, Tokens<T> X) const;
+  void apply(const LayerContext<T>& context, Tokens<T> X) const;
 
  private:
   double rate_;

@@ -27,7 +27,7 @@ namespace matapprox::attention {
 struct EmbeddingOptions {
   Positions positions = Positions::kNone;
   double position_scale = 1;  ///< of the sinusoidal ones; 1/3 in Singularformer's code
-  double deviation = 1;       ///< standard deviation of a token's vector at the start
+  double init_std = 1;        ///< standard deviation of a token's vector at the start
   void visit(OptionVisitor& v);
 };
 
@@ -55,18 +55,20 @@ class Embedding {
   /// N of a sequence. Throws InvalidArgument if it is not what this was made for: no tokens, more
   /// than `length`, a token id beyond the vocabulary.
   Index check(const Sequence& sequence, Mask mask) const;
-  void forward(const Call<T>& call, const Sequence& sequence, Tokens<T> X) const;
-  void backward(const Call<T>& call, const Sequence& sequence, const ConstTokens<T>& dX) const;
+  void forward(const LayerContext<T>& context, const Sequence& sequence, Tokens<T> X) const;
+  void backward(const LayerContext<T>& context,
+                const Sequence& sequence,
+                const ConstTokens<T>& dX) const;
 
  private:
   Index length_;
   Index vocabulary_;
   Index features_;
-  Place token_;
+  ParameterSlot token_;
   std::unique_ptr<Linear<T>> feature_;
-  Place position_;
+  ParameterSlot position_;
   bool has_position_ = false;
-  TokenMatrix<double> waves_;  ///< of the sinusoidal positions, else empty
+  TokenMatrix<double> position_encoding_;  ///< of the sinusoidal positions, else empty
 };
 
 }  // namespace matapprox::attention

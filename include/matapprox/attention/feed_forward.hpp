@@ -11,11 +11,11 @@ template <class T>
 class FeedForward final : public Layer<T> {
  public:
   FeedForward(ParameterList& list, const std::string& name, Index in, Index hidden, Index out);
-  void forward(const Call<T>& call,
+  void forward(const LayerContext<T>& context,
                const ConstTokens<T>& X,
                Tokens<T> Y,
                Cache<T>& cache) const override;
-  void backward(const Call<T>& call,
+  void backward(const LayerContext<T>& context,
                 const ConstTokens<T>& X,
                 const ConstTokens<T>& dY,
                 Tokens<T> dX,

@@ -14,7 +14,7 @@ template <class T>
 class HeadCore {
  public:
   virtual ~HeadCore() = default;
-  virtual void forward(const Call<T>& call,
+  virtual void forward(const LayerContext<T>& context,
                        Index head,
                        const ConstTokens<T>& Q,
                        const ConstTokens<T>& K,
@@ -22,7 +22,7 @@ class HeadCore {
                        Tokens<T> H,
                        Cache<T>& cache) const = 0;
   /// Sets dQ, dK and dV from dH; H is the result of the forward pass.
-  virtual void backward(const Call<T>& call,
+  virtual void backward(const LayerContext<T>& context,
                         Index head,
                         const ConstTokens<T>& Q,
                         const ConstTokens<T>& K,

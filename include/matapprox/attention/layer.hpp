@@ -14,7 +14,7 @@ struct RandomKey {
 
 /// What a layer is given to work on one sample.
 template <class T>
-struct Call {
+struct LayerContext {
   const T* parameters = nullptr;  ///< the block of all parameters
   T* gradient = nullptr;          ///< same layout; backward passes add to it
   Mask mask = {};                 ///< which of the N rows are tokens
@@ -25,14 +25,18 @@ struct Call {
   /// passes add their gradient times auxiliary_weight.
   T* auxiliary = nullptr;
   double auxiliary_weight = 0;
-  /// What attention layers pass on to those above them, a slice of Attention::carried() numbers
-  /// for each of shape.layers, and the gradient of the same size, zero before the first backward
-  /// pass. Null: this layer is used alone.
-  T* carried = nullptr;
-  T* carried_gradient = nullptr;
+  /// What attention layers pass on to those above them, a slice of
+  /// Attention::residual_score_count() numbers for each of shape.layers, and the gradient of the
+  /// same size, zero before the first backward pass. Null: this layer is used alone.
+  T* residual_scores = nullptr;
+  T* residual_scores_gradient = nullptr;
 
-  ConstTokenMap<T> value(const Place& p) const { return {parameters + p.offset, p.rows, p.cols}; }
-  TokenMap<T> gradient_of(const Place& p) const { return {gradient + p.offset, p.rows, p.cols}; }
+  ConstTokenMap<T> value(const ParameterSlot& p) const {
+    return {parameters + p.offset, p.rows, p.cols};
+  }
+  TokenMap<T> gradient_of(const ParameterSlot& p) const {
+    return {gradient + p.offset, p.rows, p.cols};
+  }
 };
 
 /// A differentiable function of a token matrix: X (N x width_in) to Y (N x width_out). T is float
@@ -45,13 +49,13 @@ template <class T>
 class Layer {
  public:
   virtual ~Layer() = default;
-  virtual void forward(const Call<T>& call,
+  virtual void forward(const LayerContext<T>& context,
                        const ConstTokens<T>& X,
                        Tokens<T> Y,
                        Cache<T>& cache) const = 0;
   /// The vector-Jacobian product: dX = (dY/dX)^T dY (set, not added to), and the parameters' part
-  /// added to call.gradient. X is that of the forward pass that filled the cache.
-  virtual void backward(const Call<T>& call,
+  /// added to context.gradient. X is that of the forward pass that filled the cache.
+  virtual void backward(const LayerContext<T>& context,
                         const ConstTokens<T>& X,
                         const ConstTokens<T>& dY,
                         Tokens<T> dX,

@@ -10,19 +10,19 @@ template <class T>
 class LayerNorm final : public Layer<T> {
  public:
   LayerNorm(ParameterList& list, const std::string& name, Index width);
-  void forward(const Call<T>& call,
+  void forward(const LayerContext<T>& context,
                const ConstTokens<T>& X,
                Tokens<T> Y,
                Cache<T>& cache) const override;
-  void backward(const Call<T>& call,
+  void backward(const LayerContext<T>& context,
                 const ConstTokens<T>& X,
                 const ConstTokens<T>& dY,
                 Tokens<T> dX,
                 Cache<T>& cache) const override;
 
  private:
-  Place weight_;
-  Place bias_;
+  ParameterSlot weight_;
+  ParameterSlot bias_;
 };
 
 }  // namespace matapprox::attention

@@ -10,7 +10,7 @@ struct LinearStart {
   Initial bias;
   /// Both uniform in +- 1/sqrt(in): what most published code gets by default.
   static LinearStart fan_in(Index in);
-  /// Truncated normal of deviation 0.02, bias 0. [KYCY22, public code]
+  /// Truncated normal of standard deviation 0.02, bias 0. [KYCY22, public code]
   static LinearStart narrow();
 };
 
@@ -26,18 +26,18 @@ class Linear final : public Layer<T> {
          bool bias = true);
   Linear(ParameterList& list, const std::string& name, Index in, Index out)
       : Linear(list, name, in, out, LinearStart::fan_in(in)) {}
-  void forward(const Call<T>& call,
+  void forward(const LayerContext<T>& context,
                const ConstTokens<T>& X,
                Tokens<T> Y,
                Cache<T>& cache) const override;
-  void backward(const Call<T>& call,
+  void backward(const LayerContext<T>& context,
                 const ConstTokens<T>& X,
                 const ConstTokens<T>& dY,
                 Tokens<T> dX,
                 Cache<T>& cache) const override;
   /// The same without a cache, which this layer does not need; dX is added to if `add`.
-  void apply(const Call<T>& call, const ConstTokens<T>& X, Tokens<T> Y) const;
-  void pull_back(const Call<T>& call,
+  void apply(const LayerContext<T>& context, const ConstTokens<T>& X, Tokens<T> Y) const;
+  void pull_back(const LayerContext<T>& context,
                  const ConstTokens<T>& X,
                  const ConstTokens<T>& dY,
                  Tokens<T> dX,
@@ -48,8 +48,8 @@ class Linear final : public Layer<T> {
   Index cost(Index length) const { return length * in() * out(); }
 
  private:
-  Place weight_;
-  Place bias_;
+  ParameterSlot weight_;
+  ParameterSlot bias_;
   bool has_bias_;
 };
 

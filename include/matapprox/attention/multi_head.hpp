@@ -8,13 +8,13 @@ namespace matapprox::attention {
 struct MultiHeadOptions {
   bool output_projection = true;  ///< out = concat(H) W_O + b_O, else concat(H)
   bool queries = true;            ///< false: the core is given none, and no keys
-  bool carry_scores = false;      ///< scores of the layers below are added to those of this one
+  bool residual_scores = false;   ///< scores of the layers below are added to those of this one
 };
 
 /// Q, K, V = X W_{Q,K,V} + b; head i works on columns i p .. (i+1) p - 1 of each, p = d / h; then
 /// the heads side by side and an output projection. Parameters PREFIX.query, .key, .value, .output.
 ///
-/// Scores that are carried never become an N x N array: the sum over layers of Q_l K_l^T is [Q_1 ..
+/// Residual scores never become an N x N array: the sum over layers of Q_l K_l^T is [Q_1 ..
 /// Q_l] [K_1 .. K_l]^T, so each layer leaves its N x 2 d queries and keys, and the core is given
 /// those of a head from all layers so far, N x (l + 1) p. [HRKA21]
 template <class T>
@@ -27,29 +27,31 @@ class MultiHead final : public Attention<T> {
             const MultiHeadOptions& options = {});
   Index width_out() const override { return shape_.width; }
   Index heads() const override { return shape_.heads; }
-  void forward(const Call<T>& call,
+  void forward(const LayerContext<T>& context,
                const ConstTokens<T>& X,
                Tokens<T> Y,
                Cache<T>& cache) const override;
-  void backward(const Call<T>& call,
+  void backward(const LayerContext<T>& context,
                 const ConstTokens<T>& X,
                 const ConstTokens<T>& dY,
                 Tokens<T> dX,
                 Cache<T>& cache) const override;
-  void apply_map(const Call<T>& call,
+  void apply_map(const LayerContext<T>& context,
                  const ConstTokens<T>& X,
                  Index head,
                  const ConstTokens<T>& B,
                  Tokens<T> Y,
                  Cache<T>& cache) const override;
-  void apply_map_transpose(const Call<T>& call,
+  void apply_map_transpose(const LayerContext<T>& context,
                            const ConstTokens<T>& X,
                            Index head,
                            const ConstTokens<T>& B,
                            Tokens<T> Y,
                            Cache<T>& cache) const override;
   AttentionCost cost(Index length) const override;
-  Index carried(Index length) const override { return carry_ ? 2 * length * shape_.width : 0; }
+  Index residual_score_count(Index length) const override {
+    return residual_scores_ ? 2 * length * shape_.width : 0;
+  }
 
  private:
   struct Heads;
@@ -58,34 +60,39 @@ class MultiHead final : public Attention<T> {
   Index projected_width() const { return (query_ ? 3 : 1) * shape_.width; }
   Parts parts_in(TokenMap<T> numbers) const;
   Heads heads_in(TokenMap<T> numbers) const;
-  Parts project(const Call<T>& call, const ConstTokens<T>& X, Cache<T>& cache) const;
-  void pull_back_output(const Call<T>& call,
+  Parts project(const LayerContext<T>& context, const ConstTokens<T>& X, Cache<T>& cache) const;
+  void pull_back_output(const LayerContext<T>& context,
                         const ConstTokens<T>& dY,
                         const Heads& H,
                         const Heads& dH) const;
-  void pull_back_projections(const Call<T>& call,
+  void pull_back_projections(const LayerContext<T>& context,
                              const ConstTokens<T>& X,
                              const Parts& gradients,
                              Tokens<T> dX) const;
   /// Queries and keys that a head's core is given, or their gradients.
   struct Scored;
-  /// Views of this layer's; of all layers so far, N x (l + 1) p from the scope, if any are carried.
-  Scored scored(const Call<T>& call,
+  /// Views of this layer's; of all layers so far, N x (l + 1) p from the scope, if there are
+  /// residual scores.
+  Scored scored(const LayerContext<T>& context,
                 const Parts& parts,
                 Index head,
                 typename Workspace<T>::Scope& scope) const;
-  void gather(const Call<T>& call, Index head, Scored& scored) const;
+  void gather(const LayerContext<T>& context, Index head, Scored& scored) const;
   /// Gradients of what was gathered, to this layer's and to those of the layers below.
-  void scatter(const Call<T>& call,
+  void scatter(const LayerContext<T>& context,
                Index head,
                const Scored& d_scored,
                const Parts& gradients) const;
-  bool carries(const Call<T>& call) const { return carry_ && call.carried != nullptr; }
-  /// Queries and keys of layer l in what is carried, 2 N d numbers; its values are of the next.
-  Parts slice(T* all, Index l, Index n) const { return {all + l * carried(n), true, shape_, n}; }
+  bool has_residual_scores(const LayerContext<T>& context) const {
+    return residual_scores_ && context.residual_scores != nullptr;
+  }
+  /// Queries and keys of layer l in the residual scores, 2 N d numbers; its values are of the next.
+  Parts slice(T* all, Index l, Index n) const {
+    return {all + l * residual_score_count(n), true, shape_, n};
+  }
 
   AttentionShape shape_;
-  bool carry_;
+  bool residual_scores_;
   std::unique_ptr<Linear<T>> query_;  ///< null without queries
   std::unique_ptr<Linear<T>> key_;
   Linear<T> value_;

@@ -8,22 +8,33 @@
 
 namespace matapprox::attention {
 
-/// The law that the entries of a parameter are drawn from at the start.
+/// The distribution that the initial entries of a parameter are drawn from.
 struct Initial {
-  enum class Law { kConstant, kFirstColumn, kUniform, kNormal, kTruncatedNormal, kOrthogonal };
-  Law law = Law::kConstant;
+  enum class Distribution {
+    kConstant,
+    kFirstColumn,
+    kUniform,
+    kNormal,
+    kTruncatedNormal,
+    kOrthogonal
+  };
+  Distribution distribution = Distribution::kConstant;
   double scale =
       0;  ///< the constant; half the width; the standard deviation, cut off at two of them
 
-  static Initial constant(double value) { return {Law::kConstant, value}; }
+  static Initial constant(double value) { return {Distribution::kConstant, value}; }
   /// The value in the first column, else 0.
-  static Initial first_column(double value) { return {Law::kFirstColumn, value}; }
-  static Initial uniform(double bound) { return {Law::kUniform, bound}; }
-  static Initial normal(double deviation) { return {Law::kNormal, deviation}; }
+  static Initial first_column(double value) { return {Distribution::kFirstColumn, value}; }
+  static Initial uniform(double bound) { return {Distribution::kUniform, bound}; }
+  static Initial normal(double standard_deviation) {
+    return {Distribution::kNormal, standard_deviation};
+  }
   /// Blocks of cols orthogonal rows, the last one perhaps not whole, each row with the norm of a
   /// standard normal vector of that many entries. [CLD+21]
-  static Initial orthogonal() { return {Law::kOrthogonal, 1}; }
-  static Initial truncated_normal(double deviation) { return {Law::kTruncatedNormal, deviation}; }
+  static Initial orthogonal() { return {Distribution::kOrthogonal, 1}; }
+  static Initial truncated_normal(double standard_deviation) {
+    return {Distribution::kTruncatedNormal, standard_deviation};
+  }
 };
 
 /// One parameter: rows x cols numbers, row-major, at `offset` in the block of all parameters.
@@ -68,12 +79,12 @@ class ParameterList {
 };
 
 /// Where a parameter lies, as a layer keeps it.
-struct Place {
+struct ParameterSlot {
   Index offset = 0;
   Index rows = 0;
   Index cols = 0;
-  Place() = default;
-  Place(const Parameter& p) : offset(p.offset), rows(p.rows), cols(p.cols) {}  // NOLINT
+  ParameterSlot() = default;
+  ParameterSlot(const Parameter& p) : offset(p.offset), rows(p.rows), cols(p.cols) {}  // NOLINT
 };
 
 }  // namespace matapprox::attention

@@ -35,8 +35,8 @@ class Pooling {
   Index width_out() const;
   Index rows_out(Index length) const { return pool_ == Pool::kNone ? length : 1; }
   /// Throws InvalidArgument for another N where it is `flatten`.
-  void forward(const Call<T>& call, const ConstTokens<T>& X, Tokens<T> Y) const;
-  void backward(const Call<T>& call,
+  void forward(const LayerContext<T>& context, const ConstTokens<T>& X, Tokens<T> Y) const;
+  void backward(const LayerContext<T>& context,
                 const ConstTokens<T>& X,
                 const ConstTokens<T>& dY,
                 Tokens<T> dX) const;

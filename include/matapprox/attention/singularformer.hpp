@@ -30,7 +30,7 @@ namespace matapprox::attention {
 
 struct SingularformerOptions {
   Index rank = 0;                   ///< r, mixtures of tokens; 0: the width p of a head
-  bool carry_scores = true;         ///< scores of the layer below are added to those of this one
+  bool residual_scores = true;      ///< scores of the layer below are added to those of this one
   double orthogonal_weight = 0.01;  ///< gamma_1
   double diagonal_weight = 0.01;    ///< gamma_2
   SingularformerDiagonalLoss diagonal_loss = SingularformerDiagonalLoss::kPrinted;
@@ -54,9 +54,10 @@ struct SingularformerOptions {
 /// r^2 times the squares off the diagonal of A' (Eq. 16), the mean over heads; the public code adds
 /// up the entries of A' themselves (`code`). That code also adds its layers up in place, so that of
 /// the mean over L layers layer l = 0 .. L - 1 counts 2^(L - max(l, 1)) times: `layer_weights`
-/// `code`. With `carry_scores` the scores of a layer are the sum
+/// `code`. With `residual_scores` the scores of a layer are the sum
 /// of its own and all below it, h r^2 numbers a layer. [HRKA21] Weights begin as in the public
-/// code, truncated normal of deviation 0.02, biases 0. Causal: no, each mixture holds all tokens.
+/// code, truncated normal of standard deviation 0.02, biases 0. Causal: no, each mixture holds all
+/// tokens.
 template <class T>
 std::unique_ptr<Attention<T>> singularformer(ParameterList& list,
                                              const std::string& prefix,

@@ -6,7 +6,7 @@
 namespace matapprox::attention {
 
 struct SoftmaxOptions {
-  bool carry_scores = false;  ///< scores of the layers below are added to those of this one
+  bool residual_scores = false;  ///< scores of the layers below are added to those of this one
   bool output_projection = true;
   void visit(OptionVisitor& v);
 };
@@ -18,7 +18,7 @@ struct SoftmaxOptions {
 /// no N x N array. [RS21; DFE+22] A row whose keys are all masked gives 0.
 /// 2 d N^2 + 4 d^2 N multiplications; parameters 4 d^2 + 4 d. Causal: yes.
 ///
-/// With `carry_scores` it is Realformer: S_l = Q_l K_l^T / sqrt(p) + S_{l-1}. [HRKA21] No N x N
+/// With `residual_scores` it is Realformer: S_l = Q_l K_l^T / sqrt(p) + S_{l-1}. [HRKA21] No N x N
 /// array here either: queries and keys of all layers so far side by side, N x 2 d numbers a layer,
 /// and (l + 2) d N^2 + 4 d^2 N multiplications in layer l = 0, 1, ...
 template <class T>

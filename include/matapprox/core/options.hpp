@@ -118,6 +118,10 @@ void check_names(std::string_view who,
                  const NamedOptions& named,
                  const std::vector<OptionText>& known);
 
+/// What an option is called now that was once called `option`; else `option` itself. The old names
+/// stand in saved models and configuration files.
+std::string present_name(std::string_view option);
+
 /// The defaults changed by `named`. Throws InvalidArgument for a text that does not fit.
 template <class Options>
 Options options_from(const NamedOptions& named) {

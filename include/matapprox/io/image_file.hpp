@@ -7,7 +7,7 @@
 
 namespace matapprox {
 
-/// A picture as a matrix: row 0 is the top line.
+/// An image as a matrix: row 0 is the top line.
 struct GreyImage {
   Matrix values;            ///< height x width
   double maximum = 255;     ///< what the file calls white
@@ -20,7 +20,7 @@ struct GreyImage {
 /// and 4 bits are widened to 0..255, palettes are looked up, colour becomes luminance, transparency
 /// is ignored. Cost: the file and 8 bytes a pixel.
 /// Throws FileError naming file and cause (also where libpng or libjpeg would crash or hang), and
-/// NotAvailable if the picture needs more memory than there is.
+/// NotAvailable if the image needs more memory than there is.
 GreyImage read_image(const std::string& path);
 
 /// The same from bytes in memory; `name` starts the messages.

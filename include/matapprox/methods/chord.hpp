@@ -65,7 +65,7 @@ struct ChordOptions {
   /// vector of |A| + |A|^T, P = Q, N more numbers. kHop: by annealing, so that large entries are
   /// few hops away; N more numbers for a symmetric A, else 2 N. kAuto: short fits of those that can
   /// do something for A choose. Beyond 32 N entries that are not zero, kRcm, kSpectral and kHop
-  /// look at the 32 largest of each column. kAuto reads all of A once, and therefore keeps the
+  /// read the 32 largest of each column. kAuto reads all of A once, and therefore keeps the
   /// natural order beyond N = 16384 unless A is a sparse matrix.
   ChordOrder order = ChordOrder::kDefault;
   /// The caller's own offsets: one list for all factors "0,1,2,4", or one list a factor, separated
@@ -78,7 +78,7 @@ struct ChordOptions {
   Index adam_steps = -1;        ///< annealed Adam steps; -1 after a warm start: none
   Index max_iterations = -1;    ///< L-BFGS iterations after Adam
   Index newton_steps = -1;      ///< Levenberg-Marquardt steps after L-BFGS, of small chains only
-  Index columns_per_step = -1;  ///< columns of A that an Adam step looks at; 0 or >= N: all
+  Index columns_per_step = -1;  ///< columns of A that an Adam step reads; 0 or >= N: all
   Index memory = 20;            ///< L-BFGS correction pairs
   double tolerance = 1e-7;  ///< stop at a smaller relative fall of the objective in 200 iterations
   /// Changes nothing where there is only Adam: above N = 4096 and with columns_per_step.
@@ -109,7 +109,7 @@ struct ChordOptions {
 /// Memory besides: (M + 3) N b numbers per thread for panels of b columns, and 2 (memory + 8) times
 /// the stored numbers. The factors come out balanced: equal Frobenius norms.
 ///
-/// Above N = 4096, or with columns_per_step, each Adam step looks at that many columns of A only,
+/// Above N = 4096, or with columns_per_step, each Adam step reads that many columns of A only,
 /// every column once before any is used again, and there is neither L-BFGS nor Newton: 6 M N K
 /// flops a column. The message then states the error on 256 columns drawn apart, with its 95 %
 /// interval.

@@ -25,7 +25,7 @@ namespace matapprox::tasks {
 
 /// Lengths are in pixels.
 struct PathfinderOptions {
-  Index side = 32;              ///< of the square picture: N = side^2; 16..1024
+  Index side = 32;              ///< of the square image: N = side^2; 16..1024
   Index contour = 14;           ///< dashes of each of the two long curves, 2..1024
   Index distractors = -1;       ///< short curves; -1: 20 / distractor_length
   Index distractor_length = 0;  ///< dashes of a short curve; 0: contour / 3
@@ -42,7 +42,7 @@ struct PathfinderOptions {
   void visit(OptionVisitor& v);
 };
 
-/// Pathfinder: does a dashed curve join the two markers of a picture? [LKV+18] A renderer of our
+/// Pathfinder: does a dashed curve join the two markers of an image? [LKV+18] A renderer of our
 /// own with the sizes of the Long Range Arena [TDA+21] (contours of 6, 9 and 14 dashes): like in
 /// kind, so never to be compared with its numbers.
 ///
@@ -50,10 +50,10 @@ struct PathfinderOptions {
 /// curve to itself. The markers are discs, on both ends of a long curve (class 1) or on an end of
 /// each (class 0), as likely. Both places are chosen before the class is, with distances that
 /// differ by `mismatch` at most: else joined markers would be near, and with contours of 6 that
-/// alone would tell 88 % of the pictures. The sequence is the rows of the picture, one below the
+/// alone would tell 88 % of the images. The sequence is the rows of the image, one below the
 /// other: ids 0..255, or one feature 0..1 with `pixels` = values. About 0.5 ms a sample.
 /// Throws InvalidArgument for options outside their range, and in make if the curves do not fit
-/// into the picture.
+/// into the image.
 std::unique_ptr<Task> pathfinder_task(const PathfinderOptions& options, std::uint64_t seed);
 
 }  // namespace matapprox::tasks

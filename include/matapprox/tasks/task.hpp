@@ -40,7 +40,7 @@ struct Sample {
 };
 
 /// What a predictor that has not learnt to mix tokens can reach: printed beside every result.
-struct Floor {
+struct Baseline {
   std::string name;   ///< "constant", "majority class", "first token"
   double error = 0;   ///< share of wrong answers, 0..1
   Index samples = 0;  ///< that it was measured on; 0: from a formula
@@ -58,7 +58,7 @@ class Task {
   /// several threads.
   virtual void make(Split split, Index i, Sample& sample) const = 0;
   /// Trivial predictors measured on the first `samples` of a split, or exact.
-  virtual std::vector<Floor> floors(Split split, Index samples) const = 0;
+  virtual std::vector<Baseline> baselines(Split split, Index samples) const = 0;
 };
 
 /// A task by name.

@@ -29,10 +29,10 @@ struct TokenFileOptions {
 /// The sequences of a token file, padded with id 0 to the longest of them, as samples with a class.
 ///
 /// The rows that a share takes are the same for every seed; the order of the samples within a split
-/// depends on the seed, as files are often sorted by class. Floors: the class that is most frequent
-/// in training, and that for each first token. Throws FileError as read_token_file, and for a file
-/// with too few rows for three splits; InvalidArgument for a path that is missing or a share
-/// outside 0..0.5.
+/// depends on the seed, as files are often sorted by class. Baselines: the class that is most
+/// frequent in training, and that for each first token. Throws FileError as read_token_file, and
+/// for a file with too few rows for three splits; InvalidArgument for a path that is missing or a
+/// share outside 0..0.5.
 std::unique_ptr<Task> token_file_task(const TokenFileOptions& options, std::uint64_t seed);
 
 }  // namespace matapprox::tasks

@@ -77,14 +77,14 @@ class Model {
   Index layers() const { return static_cast<Index>(blocks_.size()); }
   const attention::Attention<T>& attention(Index layer) const;
 
-  /// out = the outputs for a sample (rows_out x outputs()). call.mask is not used: the sample has
-  /// one. Throws InvalidArgument for a sample that does not fit: its length, its token ids.
-  void forward(attention::Call<T> call,
+  /// out = the outputs for a sample (rows_out x outputs()). context.mask is not used: the sample
+  /// has one. Throws InvalidArgument for a sample that does not fit: its length, its token ids.
+  void forward(attention::LayerContext<T> context,
                const tasks::Sample& sample,
                attention::Tokens<T> out,
                attention::Cache<T>& cache) const;
-  /// Adds to call.gradient; after the forward pass of the same sample and cache.
-  void backward(attention::Call<T> call,
+  /// Adds to context.gradient; after the forward pass of the same sample and cache.
+  void backward(attention::LayerContext<T> context,
                 const tasks::Sample& sample,
                 const attention::ConstTokens<T>& d_out,
                 attention::Cache<T>& cache) const;
@@ -96,7 +96,7 @@ class Model {
   attention::Cache<T>& attention_cache(Index layer, attention::Cache<T>& cache) const;
   /// Numbers of a sample of N tokens that its attention layers pass on, one after the other; in the
   /// cache after a forward pass.
-  T* carried(Index length, attention::Cache<T>& cache) const;
+  T* residual_score_count(Index length, attention::Cache<T>& cache) const;
 
  private:
   attention::TokenMap<T> tokens(Index layer, Index length, attention::Cache<T>& cache) const;

@@ -25,9 +25,9 @@ struct TrainingOptions {
   Index accumulate = 1;  ///< ...so many batches make one step
   LossOptions loss;
   OptimizerOptions optimizer;
-  Index evaluate_every = 250;  ///< steps between two looks at the validation data
+  Index evaluate_every = 250;  ///< steps between two validations
   Index evaluation_samples = 2000;
-  Index patience = 0;       ///< looks without a smaller error before training ends; 0: any number
+  Index patience = 0;  ///< validations without a smaller error before training ends; 0: any number
   double target_error = 0;  ///< validation error, 0..1, at which training ends
   std::string freeze;       ///< parameters that stay: beginnings of names, separated by commas
   void visit(OptionVisitor& v);
@@ -43,11 +43,12 @@ struct Evaluation {
   Index samples = 0;
 };
 
-/// A look at the validation data.
+/// One validation: loss and error on validation samples.
 struct TrainingPoint {
   Index step = 0;
   double seconds = 0;
-  double training_loss = 0;  ///< mean over the steps since the last look, auxiliary losses included
+  double training_loss =
+      0;  ///< mean over the steps since the last validation, auxiliary losses included
   double validation_loss = 0;
   double validation_error = 0;
 };
@@ -59,11 +60,11 @@ struct TrainingState {
   std::vector<float> parameters;
   std::vector<float>
       best;              ///< those of the smallest validation error, the smaller loss of equal ones
-  Index best_step = -1;  ///< -1: there was no look yet
+  Index best_step = -1;  ///< -1: there was no validation yet
   double best_error = std::numeric_limits<double>::infinity();
   double best_loss = std::numeric_limits<double>::infinity();
-  Index looks_without_gain = 0;
-  double loss_sum = 0;  ///< over the steps since the last look
+  Index validations_without_gain = 0;
+  double loss_sum = 0;  ///< over the steps since the last validation
   Index loss_steps = 0;
   double seconds = 0;  ///< spent so far
   std::vector<TrainingPoint> history;
@@ -87,12 +88,12 @@ namespace matapprox::training {
 
 /// How a caller watches and stops a run.
 struct TrainingControl {
-  /// Looked at before each sample: a step or look that is left in the middle is made again when the
-  /// run goes on.
+  /// Asked before each sample: a step or validation that is left in the middle is made again when
+  /// the run goes on.
   const std::atomic<bool>* stop = nullptr;
   double max_seconds = std::numeric_limits<double>::infinity();
   std::function<void(const TrainingState&)> progress;  ///< after every step
-  /// After each look at the validation data, and about every checkpoint_seconds.
+  /// After each validation, and about every checkpoint_seconds.
   std::function<void(const TrainingState&)> checkpoint;
   double checkpoint_seconds = 60;
 };
@@ -110,8 +111,8 @@ class Trainer {
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  /// From here on, steps are taken on the first GPU: samples are made and looks at the validation
-  /// data taken by the CPU, the rest stays on the GPU until a look or a checkpoint: before
+  /// From here on, steps are taken on the first GPU: samples are made and validations
+  /// computed by the CPU, the rest stays on the GPU until a validation or a checkpoint: before
   /// it, the state that `progress` sees has the old numbers beside a new step. Results agree with
   /// those of the CPU to rounding. Throws NotAvailable for what a GPU does not train (psf in
   /// bare blocks without dropout, pools flatten, cls, mean, a linear head), or without a GPU.
@@ -130,15 +131,15 @@ class Trainer {
  private:
   struct Worker;
   struct Group;
-  struct Left;
-  struct EndAsked;
+  struct Cancelled;
+  struct CancellationScope;
   /// Throws Left if the caller of run asks for its end.
-  void leave_if_asked() const;
-  bool look_is_due(const TrainingState& state) const;
+  void throw_if_cancelled() const;
+  bool validation_is_due(const TrainingState& state) const;
   /// Loss of a step, summed; leaves the gradient in gradient_.
   double gradient_of_step(const TrainingState& state, std::uint64_t seed);
   Index training_sample(Index running_number, std::uint64_t seed);
-  void look(TrainingState& state);
+  void validate(TrainingState& state);
   /// What ends training before its last step.
   std::optional<TrainingEnd> reached(const TrainingState& state) const;
   void take_step(TrainingState& state, std::uint64_t seed);
@@ -160,7 +161,7 @@ class Trainer {
   struct Pool;
   std::unique_ptr<Pool> pool_;  ///< workers that are not at work
   std::unique_ptr<cuda::DeviceSteps> device_;
-  std::function<bool()> end_asked_;  ///< empty outside run
+  std::function<bool()> cancelled_;  ///< empty outside run
   std::vector<Index> order_;         ///< of the samples in an epoch
   std::vector<Index> chosen_;        ///< by samples_of_step
   Index epoch_ = -1;

@@ -6,10 +6,10 @@ namespace matapprox::cuda {
 namespace {
 
 /// The same for a model whose shape no GPU can take.
-template <class Body>
-auto in_training(const Body& body) {
+template <class Function>
+auto in_training(const Function& function) {
   try {
-    return on_gpu("training on a GPU", body);
+    return on_gpu("training on a GPU", function);
   } catch (const std::invalid_argument& error) {
     throw NotAvailable(error.what());
   }

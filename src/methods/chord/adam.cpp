@@ -124,7 +124,7 @@ std::optional<Termination> run_adam(FitState& state,
     }
     evaluate(state, state.coarse ? objectives.in_floats : objectives.in_doubles, nullptr, monitor);
     if (state.coarse) turn_fine(state, objectives, monitor);
-  } catch (const Stopped&) {
+  } catch (const Cancelled&) {
     if (!monitor.has_best()) control.throw_if_stopped("chord");
     return monitor.verdict();
   }

@@ -353,12 +353,12 @@ class NewtonWatch final : public Watch {
               Index most,
               FitMonitor& monitor,
               Exceptions& exceptions)
-      : Watch(state, point, monitor, exceptions), most_(most) {}
+      : Watch(state, point, monitor, exceptions), max_(most) {}
 
  private:
-  bool is_over() const override { return taken() >= most_; }
+  bool is_over() const override { return taken() >= max_; }
 
-  Index most_;
+  Index max_;
 };
 
 ceres::Solver::Options newton_options(ceres::LinearSolverType linear_solver, double damping) {

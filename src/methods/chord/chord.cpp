@@ -48,7 +48,7 @@ void ChordOptions::visit(OptionVisitor& v) {
       "Levenberg-Marquardt steps at most, after L-BFGS, of small chains; -1: by effort and order");
   v.visit("columns_per_step",
           columns_per_step,
-          "columns of the matrix that an Adam step looks at; 0: all; -1: by order");
+          "columns of the matrix that an Adam step reads; 0: all; -1: by order");
   v.visit("memory", memory, "L-BFGS correction pairs, 1..1000");
   v.visit("tolerance",
           tolerance,

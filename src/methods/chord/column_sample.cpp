@@ -27,12 +27,12 @@ ColumnSample::ColumnSample(Index order, Index per_step, std::uint64_t seed)
   permute(all, seed, 0);
   const Index in_set = std::min(order / 8, kMaxInSet);
   const auto first = all.begin() + in_set;
-  choosing_.assign(all.begin(), first);
-  stating_.assign(first, first + in_set);
+  validation_.assign(all.begin(), first);
+  test_.assign(first, first + in_set);
   training_ = std::move(all);
   // Neighbours in the list become neighbours in memory for many kinds of matrix.
-  std::sort(choosing_.begin(), choosing_.end());
-  std::sort(stating_.begin(), stating_.end());
+  std::sort(validation_.begin(), validation_.end());
+  std::sort(test_.begin(), test_.end());
 }
 
 void ColumnSample::shuffle(Index epoch) {

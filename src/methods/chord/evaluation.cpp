@@ -10,14 +10,14 @@
 namespace matapprox::chord_fit {
 namespace {
 
-/// What `work` gives. It ends within a piece of a long loop, by Stopped, once `control` asks.
+/// What `work` gives. It ends within a piece of a long loop, by Cancelled, once `control` asks.
 template <class Work>
 double unless_stopped(const RunControl& control, const Work& work) {
   try {
     const StopScope scope(control, "chord");
     return work();
   } catch (const Interrupted&) {
-    throw Stopped();
+    throw Cancelled();
   }
 }
 
@@ -25,17 +25,17 @@ double unless_stopped(const RunControl& control, const Work& work) {
 
 Evaluation::Evaluation(const Form& form,
                        const Target& target,
-                       Index most_columns,
+                       Index max_columns,
                        const RunControl& control,
                        const ChordObjectiveMaker& on_gpu)
     : form_(form), target_(target), control_(control), all_(index_range(0, form.pattern.order)) {
   if (!control.on_device) return;
   const auto columns = [this](std::span<const Index> J, double* panel) {
-    if (control_.should_stop()) throw Stopped();
+    if (control_.should_stop()) throw Cancelled();
     target_.columns(J, panel);
   };
   gpu_ = on_gpu(form.pattern,
-                most_columns,
+                max_columns,
                 {target.matrix(), target.unit(), columns, target.is_ordered(), form.symmetrized()});
 }
 
@@ -44,14 +44,14 @@ const std::shared_ptr<const MemorySpace>& Evaluation::place() const {
 }
 
 double Evaluation::on_gpu(std::span<const Index> J, const double* values, double* gradient) {
-  if (control_.should_stop()) throw Stopped();
+  if (control_.should_stop()) throw Cancelled();
   return unless_stopped(control_, [&] { return gpu_->evaluate(J, values, gradient); });
 }
 
 double Evaluation::of_all(const double* values, double* gradient) {
   if (gpu_) return on_gpu(all_, values, gradient);
   const kernels::TargetPanel panel = [this](Index first, Index count, double* out) {
-    if (control_.should_stop()) throw Stopped();
+    if (control_.should_stop()) throw Cancelled();
     target_.columns(first, count, out);
   };
   return unless_stopped(control_, [&] {
@@ -64,7 +64,7 @@ double Evaluation::of_all_in_floats(const double* values, double* gradient) {
   float_values_.assign(values, values + numbers);
   float_gradient_.resize(gradient == nullptr ? 0 : numbers);
   const kernels::TargetPanelOf<float> panel = [this](Index first, Index count, float* out) {
-    if (control_.should_stop()) throw Stopped();
+    if (control_.should_stop()) throw Cancelled();
     target_.columns(first, count, out);
   };
   const double f = unless_stopped(control_, [&] {
@@ -84,7 +84,7 @@ double Evaluation::of_sample(std::span<const Index> columns,
   const std::vector<Index> places = target_.places_of(columns);
   const std::span<const Index> J(places);
   const kernels::TargetPanel panel = [this, J](Index first, Index count, double* out) {
-    if (control_.should_stop()) throw Stopped();
+    if (control_.should_stop()) throw Cancelled();
     target_.columns(J.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)),
                     out);
   };

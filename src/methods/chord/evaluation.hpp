@@ -14,7 +14,7 @@ namespace matapprox::chord_fit {
 
 /// The objective of one fit, on the CPU or, where control.on_device, on a GPU.
 ///
-/// All functions throw Stopped once the caller's control asks to stop, NotAvailable if the GPU
+/// All functions throw Cancelled once the caller's control asks to stop, NotAvailable if the GPU
 /// fails.
 class Evaluation {
  public:
@@ -22,7 +22,7 @@ class Evaluation {
   /// if the GPU cannot be used.
   Evaluation(const Form& form,
              const Target& target,
-             Index most_columns,
+             Index max_columns,
              const RunControl& control,
              const ChordObjectiveMaker& on_gpu);
 

@@ -11,19 +11,18 @@
 #include "core/require.hpp"
 #include "matapprox/core/memory.hpp"
 #include "methods/chord/adam.hpp"
-#include "methods/chord/balance.hpp"
 #include "methods/chord/ceres_solver.hpp"
 #include "methods/chord/circulant_start.hpp"
 #include "methods/chord/column_sample.hpp"
 #include "methods/chord/evaluation.hpp"
 #include "methods/chord/forms.hpp"
-#include "methods/chord/held_out.hpp"
 #include "methods/chord/lbfgs.hpp"
 #include "methods/chord/levenberg_marquardt.hpp"
 #include "methods/chord/sampled.hpp"
 #include "methods/chord/schedule.hpp"
 #include "methods/chord/start.hpp"
 #include "methods/chord/target.hpp"
+#include "methods/chord/test_error.hpp"
 
 namespace matapprox::chord_fit {
 namespace {
@@ -111,7 +110,7 @@ class Fit {
         schedule_(schedule_of(options, forms_, is_warm(options, control))),
         sample_(sample_of(schedule_, A.rows(), options.seed)),
         target_((check_size(largest(forms_), options, schedule_), sample_)
-                    ? Target(A, sample_->choosing(), control)
+                    ? Target(A, sample_->validation(), control)
                     : Target(A, control)),
         monitor_(A.rows(), schedule_.steps(), control, [this](const FitMonitor&) {
           return result(Termination::kInterrupted);
@@ -146,7 +145,7 @@ class Fit {
     }
     if (reason == Termination::kInterrupted || reason == Termination::kMaxSeconds)
       monitor_.final_checkpoint(state);
-    if (sample_) state_held_out_error();
+    if (sample_) state_test_error();
     return result(reason);
   }
 
@@ -211,10 +210,10 @@ class Fit {
   }
 
   /// Of one evaluation.
-  Index most_columns() const {
+  Index max_columns() const {
     if (!sample_) return order();
     return std::max<Index>(schedule_.columns_per_step,
-                           static_cast<Index>(sample_->choosing().size()));
+                           static_cast<Index>(sample_->validation().size()));
   }
 
   const Form& form(Index number) const { return forms_[static_cast<std::size_t>(number)]; }
@@ -230,7 +229,7 @@ class Fit {
     diagonals_.resize(0);
     const ChordObjectiveMaker none;
     evaluation_ = std::make_unique<Evaluation>(
-        form(number), target_, most_columns(), control_, gpu_failed_ ? none : on_gpu_);
+        form(number), target_, max_columns(), control_, gpu_failed_ ? none : on_gpu_);
     used_form_ = number;
   }
 
@@ -390,21 +389,21 @@ class Fit {
   Index order() const { return target_.order(); }
   bool by_ceres() const { return options_.solver == ChordSolver::kCeres; }
 
-  void state_held_out_error() {
-    const auto held_out =
-        held_out_error(target_.matrix(), result(Termination::kCompleted), sample_->stating());
-    held_out_ = fmt::format("fitted to {} random columns a step", schedule_.columns_per_step);
-    if (!held_out) {
-      held_out_ += "; the columns to state an error on are zero";
+  void state_test_error() {
+    const auto test_error =
+        chord_test_error(target_.matrix(), result(Termination::kCompleted), sample_->test());
+    test_error_ = fmt::format("fitted to {} random columns a step", schedule_.columns_per_step);
+    if (!test_error) {
+      test_error_ += "; the test columns are zero";
       return;
     }
-    held_out_ += fmt::format(
+    test_error_ += fmt::format(
         "; relative error {:.4g} (95 %: {:.4g} .. {:.4g}) on {} "
         "columns drawn apart",
-        held_out->error,
-        held_out->lower,
-        held_out->upper,
-        sample_->stating().size());
+        test_error->error,
+        test_error->lower,
+        test_error->upper,
+        sample_->test().size());
   }
 
   Termination end_with(Termination reason) {
@@ -472,7 +471,7 @@ class Fit {
   FitMonitor monitor_;
   Objectives objectives_;
   Index halvings_ = 0;
-  std::string held_out_;
+  std::string test_error_;
   std::string gpu_failure_;
   bool gpu_failed_ = false;
   Vector diagonals_;    ///< of the target, for the starts of a sampled fit
@@ -517,7 +516,7 @@ std::string Fit::message(const Form& its_form) const {
   if (const std::string missed = unreachable_text(its_form.pattern); !missed.empty())
     parts.push_back(missed);
   if (orders_cut_short_) parts.emplace_back("no time to try all orders");
-  if (!held_out_.empty()) parts.push_back(held_out_);
+  if (!test_error_.empty()) parts.push_back(test_error_);
   if (!gpu_failure_.empty()) parts.push_back(gpu_failure_);
   if (halvings_ > 0)
     parts.push_back(fmt::format("Adam's steps diverged and were halved {} times", halvings_));

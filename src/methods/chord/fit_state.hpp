@@ -13,9 +13,9 @@
 namespace matapprox::chord_fit {
 
 /// f at `values` and, unless null, its gradient, addresses of the place where the fit's points lie;
-/// not finite where f overflows. Throws Stopped if the caller's control asked to stop meanwhile.
+/// not finite where f overflows. Throws Cancelled if the caller's control asked to stop meanwhile.
 using Objective = std::function<double(const double* values, double* gradient)>;
-struct Stopped {};
+struct Cancelled {};
 
 /// The objective for numbers of the host, by way of a vector of that place, where it is evaluated.
 Objective for_host(const Objective& objective,

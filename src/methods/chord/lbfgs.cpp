@@ -68,7 +68,7 @@ Termination run_lbfgs(FitState& state,
       if (const auto reason = run_segment(state, objective, settings, monitor)) return *reason;
       monitor.checkpoint(state);
     }
-  } catch (const Stopped&) {
+  } catch (const Cancelled&) {
     if (!monitor.has_best()) control.throw_if_stopped("chord");
     return monitor.verdict().value_or(Termination::kInterrupted);  // a stop that was taken back
   }

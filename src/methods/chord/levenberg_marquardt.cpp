@@ -102,7 +102,7 @@ Termination run_levenberg_marquardt(FitState& state,
       if (at.f - *f <= kMinFall * at.f) return Termination::kConverged;
       monitor.checkpoint(state);
     }
-  } catch (const Stopped&) {
+  } catch (const Cancelled&) {
     return *monitor.verdict();
   }
   return Termination::kMaxIterations;

@@ -21,7 +21,7 @@ bool show(const FitState& state,
           const SampledObjective& objective,
           const ColumnSample& sample,
           FitMonitor& monitor) {
-  const double f = objective(sample.choosing(), state.point.data(), nullptr);
+  const double f = objective(sample.validation(), state.point.data(), nullptr);
   if (std::isfinite(f)) {
     monitor.offer(state.point.columns(), state.form, f, state.count());
     return f <= kLost * monitor.best_objective_of_descent();
@@ -54,7 +54,7 @@ std::optional<Termination> run_sampled_adam(FitState& state,
       monitor.checkpoint(state);
     }
     show(state, objective, sample, monitor);
-  } catch (const Stopped&) {
+  } catch (const Cancelled&) {
     if (!monitor.has_best()) control.throw_if_stopped("chord");
   }
   return monitor.verdict();

@@ -13,7 +13,7 @@ using SampledObjective =
 
 /// Adam on columns that are fresh in each step [RM51]: steps like those of run_adam, with the
 /// squared cosine, with the gradient of sample.step(t). The points that the monitor sees, and the
-/// best of them, have f estimated on sample.choosing(), about a hundred times in a fit. Leaves
+/// best of them, have f estimated on sample.validation(), about a hundred times in a fit. Leaves
 /// `state` at the last step. Returns nothing when all steps are taken, else why the fit ends early.
 /// Values that are not finite as in run_adam, and so an estimate with twice the error of the best
 /// one.

@@ -24,7 +24,7 @@ struct Level {
   bool preconditioned = false;
 };
 
-/// How often a sampled fit looks at each column.
+/// How often a sampled fit reads each column.
 Index epochs_of(ChordEffort effort) {
   switch (effort) {
     case ChordEffort::kFast:
@@ -91,7 +91,7 @@ void check(const ChordOptions& options) {
   check_count("columns_per_step", options.columns_per_step);
 }
 
-/// Up to this order a step looks at all columns unless told otherwise.
+/// Up to this order a step reads all columns unless told otherwise.
 constexpr Index kLargestExactOrder = 4096;
 constexpr Index kSampledColumns = 32;
 constexpr Index kMinSampledOrder = 32;

@@ -70,7 +70,7 @@ Landmarks take_landmarks(const LinearOperator& A,
 }
 
 /// The least entry of diag(A - C T T^T C^T); the columns C are then on the host.
-double least_residual(const Vector& diagonal, Landmarks& found, double scale, const Matrix& T) {
+double min_residual(const Vector& diagonal, Landmarks& found, double scale, const Matrix& T) {
   if (!found.on_gpu) {
     constexpr Index kTileRows = 8192;  // no second copy of all columns
     double least = std::numeric_limits<double>::infinity();
@@ -122,7 +122,7 @@ NystromFactors psd_nystrom(const LinearOperator& A,
     return result;
   }
   if (!found.residual_diagonal) {
-    const double least = least_residual(diagonal, found, scale, root.T);
+    const double least = min_residual(diagonal, found, scale, root.T);
     if (least < -1e-8 * diagonal.maxCoeff()) {
       result.objection = fmt::format("the residual diagonal has the entry {:.3g}", least / scale);
       return result;

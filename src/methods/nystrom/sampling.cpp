@@ -38,8 +38,8 @@ std::vector<Index> leverage_landmarks(const LinearOperator& A,
   // A ~ B B^T from the pilot; what that misses is left on the diagonal.
   const Matrix B = kernels::product(C, inverse_root((W + W.transpose()) / 2, 1e-10).T);
   const Vector missed = (diagonal - row_squared_norms(B)).cwiseMax(0.0);
-  const double least_ridge = 1e-12 * diagonal.sum() / static_cast<double>(A.rows());
-  const double ridge = std::max(missed.sum() / static_cast<double>(k), least_ridge);
+  const double min_ridge = 1e-12 * diagonal.sum() / static_cast<double>(A.rows());
+  const double ridge = std::max(missed.sum() / static_cast<double>(k), min_ridge);
   // Score of row b: b (B^T B + ridge I)^-1 b^T + missed / ridge, at most 1.
   const kernels::SymmetricEigen eigen = kernels::symmetric_eigen(kernels::transpose_product(B, B));
   const Vector weights = (eigen.values.cwiseMax(0.0).array() + ridge).rsqrt();

@@ -3,9 +3,7 @@
 #include <algorithm>
 
 #include "methods/truncated_svd/algorithms.hpp"
-#include "methods/truncated_svd/copies.hpp"
 #include "methods/truncated_svd/krylov_space.hpp"
-#include "methods/truncated_svd/stoppable_step.hpp"
 
 namespace matapprox {
 namespace {

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "kernels/lapack.hpp"
 #include "matapprox/core/linear_operator.hpp"
+#include "matapprox/core/run_control.hpp"
 #include "methods/block_basis.hpp"
 
 namespace matapprox {
@@ -60,5 +62,21 @@ std::unique_ptr<KrylovSpace> golub_kahan_space(const LinearOperator& A,
 /// The left vectors are the right ones times the signs of the eigenvalues. Memory n capacity.
 std::unique_ptr<KrylovSpace> lanczos_space(const LinearOperator& A,
                                            const KrylovSpaceOptions& options);
+
+/// One step of the space, which a request to stop ends within a piece of its product. Whether the
+/// space grew; nothing if it was stopped, and the space is then as it was before.
+std::optional<bool> step_unless_stopped(KrylovSpace& space, const RunControl& control);
+
+/// Whether copies of repeated singular values may be missing from what a Krylov space of `width`
+/// random starting columns found. With probability one such a space holds min(width, m) copies of a
+/// value that A has m times (of the part of A that the space was kept away from). So where fewer
+/// than `width` of the values found lie together, all copies were found; and a copy that is missing
+/// matters only if its value is above the least of those that are wanted.
+///
+/// `found`: the first `rank` values, descending by magnitude, eigenvalues with their signs: l and
+/// -l are not copies. `known`: those that were there before this space, likewise, or empty.
+/// `spread`: the relative distance up to which values count as copies.
+bool may_lack_copies(
+    const Vector& found, const Vector& known, Index rank, Index width, double spread);
 
 }  // namespace matapprox

@@ -6,9 +6,7 @@
 #include <vector>
 
 #include "methods/truncated_svd/algorithms.hpp"
-#include "methods/truncated_svd/copies.hpp"
 #include "methods/truncated_svd/krylov_space.hpp"
-#include "methods/truncated_svd/stoppable_step.hpp"
 
 namespace matapprox {
 namespace {

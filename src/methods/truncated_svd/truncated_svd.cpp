@@ -92,7 +92,7 @@ SvdOutcome leading_triplets(const LinearOperator& A,
 
 /// The least rank that meets the tolerances, or 0 if these singular values do not reach it.
 /// `tail` is |A|_F^2 less all values in S, in units of S(0)^2.
-Index least_rank(const Vector& S, double tail, const TruncatedSvdOptions& options) {
+Index min_rank(const Vector& S, double tail, const TruncatedSvdOptions& options) {
   const Index count = S.size();
   if (S(0) == 0.0) return 1;
   const Vector squares = (S / S(0)).cwiseAbs2();
@@ -134,7 +134,7 @@ Chosen by_tolerance(const LinearOperator& A,
     const Vector& S = outcome.triplets.S;
     const double tail =
         S.size() == all || S(0) == 0.0 ? 0.0 : std::pow(norm / S(0), 2) - (S / S(0)).squaredNorm();
-    const Index found = least_rank(S, tail, options);
+    const Index found = min_rank(S, tail, options);
     const bool stopped = outcome.termination == Termination::kInterrupted ||
                          outcome.termination == Termination::kMaxSeconds;
     const bool all_found = S.size() >= std::min(count, all);

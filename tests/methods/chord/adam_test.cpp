@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include "matapprox/core/error.hpp"
-#include "methods/chord/minimisers.hpp"
+#include "methods/chord/minimizers.hpp"
 
 namespace matapprox {
 namespace {
@@ -117,11 +117,11 @@ TEST(ChordAdam, APointThatOverflowsSendsItBackToTheBestWithHalfTheStep) {
 TEST(ChordAdam, TurnsToDoublesWhereFloatsWouldBlurTheError) {
   test::Bowl bowl(3);
   Index in_floats = 0;
-  double least_in_floats = 1;
+  double min_in_floats = 1;
   const chord_fit::Objective rounded = [&](const double* x, double* g) {
     ++in_floats;
     const double f = bowl.evaluate(x, g);
-    least_in_floats = std::min(least_in_floats, std::sqrt(f));
+    min_in_floats = std::min(min_in_floats, std::sqrt(f));
     return 0.99 * f;
   };
   FitState state = adam_state_at(Vector::Constant(3, 0.5));
@@ -131,7 +131,7 @@ TEST(ChordAdam, TurnsToDoublesWhereFloatsWouldBlurTheError) {
   EXPECT_GT(in_floats, 10);
   EXPECT_LT(in_floats, 400);
   EXPECT_FALSE(state.coarse);
-  EXPECT_LT(least_in_floats, 1.01e-3);  // the relative error of the monitor's order 2
+  EXPECT_LT(min_in_floats, 1.01e-3);  // the relative error of the monitor's order 2
   EXPECT_EQ(bowl.value(state.point), watched.monitor.best_objective());
 }
 

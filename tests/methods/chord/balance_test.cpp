@@ -1,8 +1,7 @@
-#include "methods/chord/balance.hpp"
-
 #include <gtest/gtest.h>
 
 #include "methods/chord/chain.hpp"
+#include "methods/chord/start.hpp"
 #include "support/dense_formulas.hpp"
 
 namespace matapprox {

@@ -12,7 +12,7 @@
 #include "methods/chord/chain.hpp"
 #include "methods/chord/fit.hpp"
 #include "methods/chord/levenberg_marquardt.hpp"
-#include "methods/chord/minimisers.hpp"
+#include "methods/chord/minimizers.hpp"
 #include "support/conversions.hpp"
 #include "support/dense_formulas.hpp"
 #include "support/expect_close.hpp"

@@ -43,8 +43,8 @@ TEST(ChordColumnSample, AStepDoesNotDependOnThoseBefore) {
 TEST(ChordColumnSample, TheTwoSetsAreDistinctColumns) {
   for (const Index n : {32, 100, 5000}) {
     const ColumnSample sample(n, 8, 1);
-    std::set<Index> both(sample.choosing().begin(), sample.choosing().end());
-    both.insert(sample.stating().begin(), sample.stating().end());
+    std::set<Index> both(sample.validation().begin(), sample.validation().end());
+    both.insert(sample.test().begin(), sample.test().end());
     EXPECT_EQ(static_cast<Index>(both.size()), 2 * std::min<Index>(n / 8, 256)) << n;
     EXPECT_GE(*both.begin(), 0);
     EXPECT_LT(*both.rbegin(), n);

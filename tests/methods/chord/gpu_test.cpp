@@ -10,7 +10,7 @@
 #include "methods/chord/adam.hpp"
 #include "methods/chord/chain.hpp"
 #include "methods/chord/fit.hpp"
-#include "methods/chord/minimisers.hpp"
+#include "methods/chord/minimizers.hpp"
 #include "support/dense_formulas.hpp"
 #include "support/expect_close.hpp"
 #include "support/failing_gpu.hpp"

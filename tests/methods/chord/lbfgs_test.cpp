@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "matapprox/core/error.hpp"
-#include "methods/chord/minimisers.hpp"
+#include "methods/chord/minimizers.hpp"
 
 namespace matapprox {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "kernels/chord.hpp"
 #include "methods/chord/chain.hpp"
-#include "methods/chord/minimisers.hpp"
+#include "methods/chord/minimizers.hpp"
 #include "support/dense_formulas.hpp"
 
 namespace matapprox {

@@ -15,7 +15,7 @@
 #include "matapprox/operators/sparse.hpp"
 #include "methods/chord/adam.hpp"
 #include "methods/chord/chain.hpp"
-#include "methods/chord/minimisers.hpp"
+#include "methods/chord/minimizers.hpp"
 #include "support/dense_formulas.hpp"
 #include "support/known_spectrum.hpp"
 #include "support/thread_count.hpp"
@@ -68,7 +68,7 @@ TEST(ChordSampled, AMatrixThatIsZeroInTheSampleIsReadWhole) {
   Matrix A = Matrix::Zero(64, 64);
   const chord_fit::ColumnSample sample(64, 8, 1);
   for (Index c = 0; c < 64; ++c) {
-    const auto& seen = sample.choosing();
+    const auto& seen = sample.validation();
     if (std::find(seen.begin(), seen.end(), c) == seen.end()) A(c, c) = 2;
   }
   const Approximation result = chord(DenseOperator(A), {.adam_steps = 20, .columns_per_step = 8});

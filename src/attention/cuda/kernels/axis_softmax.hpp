@@ -51,9 +51,9 @@ struct SoftmaxRows {
   }
 
  private:
-  template <class Body>
-  MATAPPROX_HD void each(Place place, const Body& body) const {
-    Lanes::each(place, rows, columns, [&](Index row, Index j) { body(row * columns + j); });
+  template <class Function>
+  MATAPPROX_HD void each(Place place, const Function& function) const {
+    Lanes::each(place, rows, columns, [&](Index row, Index j) { function(row * columns + j); });
   }
 };
 
@@ -91,9 +91,9 @@ struct SoftmaxRowsGradient {
   }
 
  private:
-  template <class Body>
-  MATAPPROX_HD void each(Place place, const Body& body) const {
-    Lanes::each(place, rows, columns, [&](Index row, Index j) { body(row * columns + j); });
+  template <class Function>
+  MATAPPROX_HD void each(Place place, const Function& function) const {
+    Lanes::each(place, rows, columns, [&](Index row, Index j) { function(row * columns + j); });
   }
 };
 

@@ -76,43 +76,50 @@ struct PoolCall {
 
 /// Y: samples x pooled_width.
 template <class T, class Queue>
-void pool_tokens(Scratch<T, Queue>& scratch, const PoolCall<T>& call, const T* x, T* y) {
+void pool_tokens(Scratch<T, Queue>& scratch, const PoolCall<T>& context, const T* x, T* y) {
   const Queue& queue = scratch.queue();
-  const Index rows = call.samples * call.length;
-  switch (call.pool) {
+  const Index rows = context.samples * context.length;
+  switch (context.pool) {
     case TokenPool::kFlatten:
       for_each_piece<T>(
-          queue, rows, call.width, TakeRows<T>{x, nullptr, call.mask, 1, y, call.width});
+          queue, rows, context.width, TakeRows<T>{x, nullptr, context.mask, 1, y, context.width});
       break;
     case TokenPool::kCls:
       for_each_piece<T>(queue,
-                        call.samples,
-                        call.width,
-                        TakeRows<T>{x, nullptr, call.mask, call.length, y, call.width});
+                        context.samples,
+                        context.width,
+                        TakeRows<T>{x, nullptr, context.mask, context.length, y, context.width});
       break;
     case TokenPool::kMean:
-      column_sums(scratch, x, call.mask, call.samples, call.length, call.width, y);
-      for_each_piece<T>(
-          queue, call.samples, call.width, TakeRows<T>{y, call.shares, nullptr, 1, y, call.width});
+      column_sums(scratch, x, context.mask, context.samples, context.length, context.width, y);
+      for_each_piece<T>(queue,
+                        context.samples,
+                        context.width,
+                        TakeRows<T>{y, context.shares, nullptr, 1, y, context.width});
       break;
   }
 }
 
 /// dX from dY.
 template <class T, class Queue>
-void pool_tokens_backward(const Queue& queue, const PoolCall<T>& call, const T* dy, T* dx) {
-  const Index rows = call.samples * call.length;
-  if (call.pool == TokenPool::kFlatten) {
+void pool_tokens_backward(const Queue& queue, const PoolCall<T>& context, const T* dy, T* dx) {
+  const Index rows = context.samples * context.length;
+  if (context.pool == TokenPool::kFlatten) {
     for_each_piece<T>(
-        queue, rows, call.width, TakeRows<T>{dy, nullptr, call.mask, 1, dx, call.width});
+        queue, rows, context.width, TakeRows<T>{dy, nullptr, context.mask, 1, dx, context.width});
     return;
   }
-  const bool cls = call.pool == TokenPool::kCls;
-  for_each_piece<T>(
-      queue,
-      rows,
-      call.width,
-      SpreadRows<T>{dy, cls ? nullptr : call.shares, call.mask, call.length, cls, dx, call.width});
+  const bool cls = context.pool == TokenPool::kCls;
+  for_each_piece<T>(queue,
+                    rows,
+                    context.width,
+                    SpreadRows<T>{dy,
+                                  cls ? nullptr : context.shares,
+                                  context.mask,
+                                  context.length,
+                                  cls,
+                                  dx,
+                                  context.width});
 }
 
 }  // namespace matapprox::cuda

@@ -8,7 +8,7 @@
 #include "device/cuda/kernels/chord_chain.hpp"
 #include "device/cuda/kernels/tall_product.hpp"
 #include "elementwise.hpp"
-#include "parameter_place.hpp"
+#include "parameter_slot.hpp"
 #include "psf_product.hpp"
 
 namespace matapprox::cuda {
@@ -98,7 +98,7 @@ class PsfLayer {
   /// The result, rows x value, which stays until the next forward pass. X is rows x in.
   const T* forward(const T* parameters, const T* x, const std::uint8_t* mask) {
     const Index all = shape_.all_hidden();
-    const ParameterPlace& first = shape_.first.weight;
+    const ParameterSlot& first = shape_.first.weight;
     queue_->gemm(product(
         rows_, all, shape_.in, x, shape_.in, parameters + first.offset, all, hidden_.data(), all));
     for_each_piece<T>(

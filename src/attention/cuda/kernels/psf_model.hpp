@@ -15,7 +15,8 @@ struct PsfModelShape {
   Index features = 0;    ///< numbers of a token, or 0:
   Index vocabulary = 0;  ///< token ids are 0 .. vocabulary - 1
   bool learned_positions = false;
-  std::vector<double> waves;  ///< length x width: positions that are not trained; or empty
+  std::vector<double>
+      position_encoding;  ///< length x width: positions that are not trained; or empty
   std::vector<PsfLayerShape> layers;
   TokenPool pool = TokenPool::kMean;
   Index outputs = 1;  ///< classes, or 1
@@ -25,8 +26,8 @@ struct PsfModelShape {
 
   // Set by lay_out.
   LinearPlaces feature;
-  ParameterPlace token;
-  ParameterPlace position;
+  ParameterSlot token;
+  ParameterSlot position;
   LinearPlaces head;
   Index parameters = 0;
 
@@ -39,12 +40,12 @@ struct PsfModelShape {
 inline void lay_out(PsfModelShape& model) {
   Index next = 0;
   const auto add = [&](Index rows, Index cols) {
-    const ParameterPlace place{next, rows, cols};
+    const ParameterSlot place{next, rows, cols};
     next += place.size();
     return place;
   };
   const auto add_linear = [&](Index in, Index out) {
-    const ParameterPlace weight = add(in, out);
+    const ParameterSlot weight = add(in, out);
     return LinearPlaces{weight, add(1, out)};
   };
   if (model.vocabulary > 0) {

@@ -28,14 +28,14 @@ class PsfNetwork {
   using Array = decltype(std::declval<const Queue&>().template array<Number>(0));
 
   PoolCall<T> pool_call() const {
-    PoolCall<T> call;
-    call.pool = model_.pool;
-    call.samples = model_.samples;
-    call.length = model_.length;
-    call.width = model_.width_out();
-    call.mask = inputs_.mask();
-    call.shares = inputs_.shares();
-    return call;
+    PoolCall<T> context;
+    context.pool = model_.pool;
+    context.samples = model_.samples;
+    context.length = model_.length;
+    context.width = model_.width_out();
+    context.mask = inputs_.mask();
+    context.shares = inputs_.shares();
+    return context;
   }
   void embed(const T* parameters);
   void head(const T* parameters);
@@ -49,7 +49,7 @@ class PsfNetwork {
   Scratch<T, Queue> scratch_;
   std::vector<PsfLayer<T, Queue>> layers_;
   PsfWork<T, Queue> work_;
-  Array<T> waves_;
+  Array<T> position_encoding_;
   Array<T> tokens_;                ///< that enter the first layer
   std::vector<const T*> entered_;  ///< what entered each layer, and what left the last one
   Array<T> pooled_;
@@ -81,7 +81,8 @@ PsfNetwork<T, Queue>::PsfNetwork(const Queue& queue, PsfModelShape model)
       inputs_(queue, model_),
       scratch_(queue),
       work_(queue, model_.layers, model_.rows()),
-      waves_(queue.template array<T>(static_cast<Index>(model_.waves.size()))),
+      position_encoding_(
+          queue.template array<T>(static_cast<Index>(model_.position_encoding.size()))),
       tokens_(queue.template array<T>(model_.rows() * model_.width)),
       pooled_(queue.template array<T>(model_.samples * model_.pooled())),
       d_pooled_(queue.template array<T>(model_.samples * model_.pooled())),
@@ -93,8 +94,9 @@ PsfNetwork<T, Queue>::PsfNetwork(const Queue& queue, PsfModelShape model)
       wrong_(queue.template array<double>(model_.samples)) {
   for (const PsfLayerShape& layer : model_.layers)
     layers_.emplace_back(queue, layer, model_.rows());
-  const std::vector<T> waves(model_.waves.begin(), model_.waves.end());
-  queue.upload(waves.data(), waves_.size(), waves_.data());
+  const std::vector<T> position_encoding(model_.position_encoding.begin(),
+                                         model_.position_encoding.end());
+  queue.upload(position_encoding.data(), position_encoding_.size(), position_encoding_.data());
 }
 
 template <class T, class Queue>
@@ -132,7 +134,7 @@ void PsfNetwork<T, Queue>::embed(const T* parameters) {
   const Index d = model_.width;
   const T* positions = nullptr;
   if (model_.learned_positions) positions = parameters + model_.position.offset;
-  if (waves_.size() > 0) positions = waves_.data();
+  if (position_encoding_.size() > 0) positions = position_encoding_.data();
   if (model_.vocabulary > 0) {
     for_each_piece<T>(*queue_,
                       rows,

@@ -22,12 +22,12 @@ struct RowLanes {
   static Index blocks(Index rows) { return ceil_div(rows, kRows); }
   static MATAPPROX_HD Index row(Place place) { return place.block * kRows + place.thread / kLanes; }
   static MATAPPROX_HD int lane(Place place) { return place.thread % kLanes; }
-  /// body(row, column) for the numbers that are this thread's.
-  template <class Body>
-  static MATAPPROX_HD void each(Place place, Index rows, Index columns, const Body& body) {
+  /// function(row, column) for the numbers that are this thread's.
+  template <class Function>
+  static MATAPPROX_HD void each(Place place, Index rows, Index columns, const Function& function) {
     const Index own = row(place);
     if (own >= rows) return;
-    for (Index j = lane(place); j < columns; j += kLanes) body(own, j);
+    for (Index j = lane(place); j < columns; j += kLanes) function(own, j);
   }
   static MATAPPROX_HD void give(Place place, Shared& shared, T part) {
     shared.parts[place.thread / kLanes][lane(place)] = part;

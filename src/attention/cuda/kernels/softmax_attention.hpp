@@ -148,7 +148,7 @@ struct SoftmaxForward : SoftmaxQueries<T, kWidth> {
   using Queries::shape;
   using typename Queries::Shared;
   using typename Queries::Tiles;
-  /// Keys between two looks at the maximum; their scores are in registers too.
+  /// Keys between two updates of the maximum; their scores are in registers too.
   static constexpr int kAtOnce = sizeof(T) == 8 ? 4 : 8;
 
   T* h = nullptr;
@@ -335,14 +335,14 @@ struct SoftmaxKeyGradient {
   }
 };
 
-/// body(std::integral_constant<int, width>) for the registers that a head needs. Throws
+/// function(std::integral_constant<int, width>) for the registers that a head needs. Throws
 /// std::invalid_argument for one wider than 64: a thread's rows would not stay in its registers.
-template <class Body>
-void with_head_width(Index width, const Body& body) {
-  if (width <= 8) return body(std::integral_constant<int, 8>{});
-  if (width <= 16) return body(std::integral_constant<int, 16>{});
-  if (width <= 32) return body(std::integral_constant<int, 32>{});
-  if (width <= 64) return body(std::integral_constant<int, 64>{});
+template <class Function>
+void with_head_width(Index width, const Function& function) {
+  if (width <= 8) return function(std::integral_constant<int, 8>{});
+  if (width <= 16) return function(std::integral_constant<int, 16>{});
+  if (width <= 32) return function(std::integral_constant<int, 32>{});
+  if (width <= 64) return function(std::integral_constant<int, 64>{});
   throw std::invalid_argument("softmax on a device: a head of width " + std::to_string(width) +
                               " is outside 1..64; more heads make it narrower");
 }

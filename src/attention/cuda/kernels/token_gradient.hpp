@@ -19,7 +19,7 @@ struct TokenOrder {
 
   Index pieces() const { return static_cast<Index>(piece_begin.size()) - 1; }
   /// As many as `rows` rows can have.
-  static Index most_pieces(Index rows, Index vocabulary) { return rows / kMaxRows + vocabulary; }
+  static Index max_pieces(Index rows, Index vocabulary) { return rows / kMaxRows + vocabulary; }
 };
 
 /// Time and memory O(rows + vocabulary). Ids are in 0..vocabulary-1; mask: null, or a byte a row.
@@ -81,7 +81,7 @@ class TokenOrderOnQueue {
         vocabulary_(vocabulary),
         rows_(queue.template array<std::int32_t>(rows)),
         piece_begin_(
-            queue.template array<std::int32_t>(TokenOrder::most_pieces(rows, vocabulary) + 1)),
+            queue.template array<std::int32_t>(TokenOrder::max_pieces(rows, vocabulary) + 1)),
         first_piece_(queue.template array<std::int32_t>(vocabulary + 1)) {}
 
   void upload(const TokenOrder& order) {

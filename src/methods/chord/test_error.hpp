@@ -8,7 +8,7 @@
 namespace matapprox::chord_fit {
 
 /// The relative Frobenius error of an approximation, estimated on some columns.
-struct HeldOutError {
+struct TestError {
   double error = 0;
   double lower = 0;  ///< 95 % confidence interval
   double upper = 0;
@@ -18,8 +18,8 @@ struct HeldOutError {
 /// is Student's t on the logarithm of the ratio (delta method), for columns drawn independently of
 /// B. Nothing if A is zero in all of them. Cost: the columns of A and of B. Throws InvalidArgument
 /// for fewer than 2 columns, NumericalError for NaN or Inf.
-std::optional<HeldOutError> held_out_error(const LinearOperator& A,
-                                           const LinearOperator& B,
-                                           std::span<const Index> J);
+std::optional<TestError> chord_test_error(const LinearOperator& A,
+                                          const LinearOperator& B,
+                                          std::span<const Index> J);
 
 }  // namespace matapprox::chord_fit

@@ -1,4 +1,4 @@
-#include "matapprox/attention/controls.hpp"
+#include "matapprox/attention/baselines.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "support/attention_example.hpp"
 
-// The two controls against their effective matrices, the identity and the mean, as N x N arrays.
+// The two baselines against their effective matrices, the identity and the mean, as N x N arrays.
 
 namespace matapprox {
 namespace {
@@ -24,7 +24,7 @@ struct ControlCase {
   bool padding;
 };
 
-/// A control on one sample. Rows of padding are not compared: all that is promised of them is that
+/// A baseline on one sample. Rows of padding are not compared: all that is promised of them is that
 /// they are finite.
 class ControlFormula : public testing::TestWithParam<ControlCase> {
  protected:
@@ -75,7 +75,7 @@ TEST_P(ControlFormula, TransposeOfTheEffectiveMatrixIsTheWrittenOne) {
   const TokenMatrix<double> tokens = Matrix(real_.asDiagonal());
   TokenMatrix<double> transposed(kTokens, kTokens);
   for (Index h = 0; h < kHeads; ++h) {
-    e.layer->apply_map_transpose(e.run.call(mask_), e.X, h, tokens, transposed, e.run.cache);
+    e.layer->apply_map_transpose(e.run.context(mask_), e.X, h, tokens, transposed, e.run.cache);
     expect_same_matrix(transposed, expected().transpose());
   }
 }
@@ -93,7 +93,7 @@ TEST_P(ControlFormula, OutputWithoutAProjectionIsTheMixedValues) {
                      expected() * linear_of(e.run, "a.value", e.X));
 }
 
-/// What is not used is not there, so that a control is not given parameters it does not train.
+/// What is not used is not there, so that a baseline is not given parameters it does not train.
 TEST_P(ControlFormula, HasParametersOfValuesAndOutputAlone) {
   const AttentionExample e = example();
   std::vector<std::string> names;

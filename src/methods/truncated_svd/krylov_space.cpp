@@ -1,6 +1,9 @@
-#include "methods/truncated_svd/copies.hpp"
+#include "methods/truncated_svd/krylov_space.hpp"
 
 #include <cmath>
+
+#include "core/stop_scope.hpp"
+#include "matapprox/core/error.hpp"
 
 namespace matapprox {
 namespace {
@@ -13,6 +16,15 @@ Index count_between(const Vector& values, double value, double lowest, double hi
 }
 
 }  // namespace
+
+std::optional<bool> step_unless_stopped(KrylovSpace& space, const RunControl& control) {
+  try {
+    const StopScope scope(control, "truncated_svd");
+    return space.step();
+  } catch (const Interrupted&) {
+    return std::nullopt;
+  }
+}
 
 bool may_lack_copies(
     const Vector& found, const Vector& known, Index rank, Index width, double spread) {

@@ -1,4 +1,4 @@
-#include "reproduce/sheet.hpp"
+#include "reproduce/contact_sheet.hpp"
 
 #include <algorithm>
 #include <array>
@@ -24,10 +24,10 @@ Matrix all_columns(const LinearOperator& A) { return A.columns_at(index_range(0,
 
 }  // namespace
 
-double write_sheet(const std::string& path,
-                   const LinearOperator& A,
-                   const LinearOperator& tsvd,
-                   const LinearOperator& chord) {
+double write_contact_sheet(const std::string& path,
+                           const LinearOperator& A,
+                           const LinearOperator& tsvd,
+                           const LinearOperator& chord) {
   const Matrix image = all_columns(A);
   const Matrix by_tsvd = all_columns(tsvd);
   const Matrix by_chord = all_columns(chord);
@@ -35,26 +35,27 @@ double write_sheet(const std::string& path,
   const Matrix chord_residual = (image - by_chord).cwiseAbs();
   const double scale = dark_level(tsvd_residual, chord_residual);
   const double to_grey = scale > 0 ? 255 / scale : 0;
-  const std::array<Matrix, kSheetPanels> panels = {
+  const std::array<Matrix, kContactSheetPanels> panels = {
       image,
       by_tsvd,
       by_chord,
       (255 - to_grey * tsvd_residual.array()).matrix(),
       (255 - to_grey * chord_residual.array()).matrix()};
-  Matrix sheet =
-      Matrix::Constant(image.rows(), kSheetPanels * image.cols() + (kSheetPanels - 1) * kGap, 255);
+  Matrix contact_sheet = Matrix::Constant(
+      image.rows(), kContactSheetPanels * image.cols() + (kContactSheetPanels - 1) * kGap, 255);
   Index left = 0;
   for (const Matrix& panel : panels) {
-    sheet.middleCols(left, panel.cols()) = panel;
+    contact_sheet.middleCols(left, panel.cols()) = panel;
     left += panel.cols() + kGap;
   }
-  write_png(path, sheet);
+  write_png(path, contact_sheet);
   return scale;
 }
 
-Matrix sheet_panel(const Matrix& sheet, Index panel) {
-  const Index width = (sheet.cols() - (kSheetPanels - 1) * kGap) / kSheetPanels;
-  return sheet.middleCols(panel * (width + kGap), width);
+Matrix contact_sheet_panel(const Matrix& contact_sheet, Index panel) {
+  const Index width =
+      (contact_sheet.cols() - (kContactSheetPanels - 1) * kGap) / kContactSheetPanels;
+  return contact_sheet.middleCols(panel * (width + kGap), width);
 }
 
 }  // namespace matapprox::reproduction

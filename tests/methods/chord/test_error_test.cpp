@@ -1,4 +1,4 @@
-#include "methods/chord/held_out.hpp"
+#include "methods/chord/test_error.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,19 +13,19 @@
 namespace matapprox {
 namespace {
 
-using chord_fit::held_out_error;
+using chord_fit::chord_test_error;
 
-TEST(ChordHeldOut, OnAllColumnsItIsTheError) {
+TEST(ChordTestError, OnAllColumnsItIsTheError) {
   const Matrix A = test::random_matrix(30, 30);
   const Matrix B = A + 0.1 * random_normal_matrix(9, RandomStream::kGenerator, 30, 30);
   const auto result =
-      held_out_error(DenseOperator(A), DenseOperator(B), index_range(0, 30)).value();
+      chord_test_error(DenseOperator(A), DenseOperator(B), index_range(0, 30)).value();
   EXPECT_NEAR(result.error, (A - B).norm() / A.norm(), 1e-14);
   EXPECT_LT(result.lower, result.error);
   EXPECT_GT(result.upper, result.error);
 }
 
-TEST(ChordHeldOut, TheIntervalHoldsTheTruthAboutAsOftenAsItSays) {
+TEST(ChordTestError, TheIntervalHoldsTheTruthAboutAsOftenAsItSays) {
   // Columns of very different size and error; 200 samples of 40 columns.
   const Index n = 400;
   Matrix A = random_normal_matrix(1, RandomStream::kGenerator, n, n);
@@ -42,20 +42,20 @@ TEST(ChordHeldOut, TheIntervalHoldsTheTruthAboutAsOftenAsItSays) {
     std::vector<Index> J;
     for (Index i = 0; i < 40; ++i)
       J.push_back(random_index(7, RandomStream::kGenerator, trial, i, n));
-    const auto result = held_out_error(exact, near, J).value();
+    const auto result = chord_test_error(exact, near, J).value();
     inside += result.lower <= truth && truth <= result.upper;
   }
   EXPECT_GE(inside, 180);
   EXPECT_LT(inside, 200);
 }
 
-TEST(ChordHeldOut, ExactAndExtremeCases) {
+TEST(ChordTestError, ExactAndExtremeCases) {
   const DenseOperator A(1e200 * test::random_matrix(8, 8));
-  EXPECT_EQ(held_out_error(A, A, index_range(0, 8)).value().error, 0);
+  EXPECT_EQ(chord_test_error(A, A, index_range(0, 8)).value().error, 0);
   const DenseOperator zero(Matrix::Zero(8, 8));
-  EXPECT_NEAR(held_out_error(A, zero, index_range(0, 8)).value().error, 1, 1e-15);
-  EXPECT_FALSE(held_out_error(zero, A, index_range(0, 8)).has_value());
-  EXPECT_REFUSED(InvalidArgument, held_out_error(A, A, index_range(0, 1)), "at least 2");
+  EXPECT_NEAR(chord_test_error(A, zero, index_range(0, 8)).value().error, 1, 1e-15);
+  EXPECT_FALSE(chord_test_error(zero, A, index_range(0, 8)).has_value());
+  EXPECT_REFUSED(InvalidArgument, chord_test_error(A, A, index_range(0, 1)), "at least 2");
 }
 
 }  // namespace

@@ -22,18 +22,18 @@ struct CellReader {
 /// fitted to twice as many train samples, at least 2000, from number `samples` on: never to what
 /// they are measured on. A cell that no train sample has answers with the majority class. Throws
 /// InvalidArgument for samples below 1.
-std::vector<Floor> fitted_floors(const Task& task,
-                                 Split split,
-                                 Index samples,
-                                 std::span<const CellReader> readers);
+std::vector<Baseline> fitted_baselines(const Task& task,
+                                       Split split,
+                                       Index samples,
+                                       std::span<const CellReader> readers);
 
 /// The mean of the share of wrong answers, 0..1, that `wrong` gives for samples 0 .. samples-1.
 /// Throws InvalidArgument for samples below 1.
-Floor measured_floor(std::string name,
-                     const Task& task,
-                     Split split,
-                     Index samples,
-                     const std::function<double(const Sample& sample)>& wrong);
+Baseline measured_baseline(std::string name,
+                           const Task& task,
+                           Split split,
+                           Index samples,
+                           const std::function<double(const Sample& sample)>& wrong);
 
 /// How often the most frequent of the ids occurs.
 Index largest_count(std::span<const std::int32_t> ids);

@@ -5,7 +5,7 @@
 namespace matapprox::cuda {
 
 /// Where a parameter lies in the block of all of them: rows x cols numbers, row-major.
-struct ParameterPlace {
+struct ParameterSlot {
   Index offset = 0;
   Index rows = 0;
   Index cols = 0;
@@ -14,8 +14,8 @@ struct ParameterPlace {
 
 /// Weight and bias of a linear map.
 struct LinearPlaces {
-  ParameterPlace weight;
-  ParameterPlace bias;
+  ParameterSlot weight;
+  ParameterSlot bias;
 };
 
 }  // namespace matapprox::cuda

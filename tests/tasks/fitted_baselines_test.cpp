@@ -1,4 +1,4 @@
-#include "tasks/fitted_floors.hpp"
+#include "tasks/fitted_baselines.hpp"
 
 #include <gtest/gtest.h>
 
@@ -34,55 +34,57 @@ class NoisyRemainder final : public tasks::Task {
         draws.symbol(10), static_cast<std::int32_t>(i), static_cast<std::int32_t>(split)};
     sample.label = draws.uniform() < 0.4 ? draws.symbol(3) : sample.tokens[0] % 3;
   }
-  std::vector<tasks::Floor> floors(Split /*split*/, Index /*samples*/) const override { return {}; }
+  std::vector<tasks::Baseline> baselines(Split /*split*/, Index /*samples*/) const override {
+    return {};
+  }
 
  private:
   tasks::TaskShape shape_;
 };
 
-TEST(FittedFloors, FindTheBestAnswerOfEachCell) {
+TEST(FittedBaselines, FindTheBestAnswerOfEachCell) {
   // The token is worth all there is to know: wrong in 0.4 * 2/3. Without it the class 0 (tokens 0,
   // 3, 6, 9) has 0.6 * 0.4 + 0.4 / 3. 20000 samples, standard error 0.0035.
   const std::array readers{
       CellReader{"token", 10, [](const Sample& sample) { return Index{sample.tokens[0]}; }},
       CellReader{"none", 1, [](const Sample& /*sample*/) { return Index{0}; }}};
-  const auto floors = tasks::fitted_floors(NoisyRemainder{}, Split::kTest, 20000, readers);
-  ASSERT_EQ(floors.size(), 2U);
-  EXPECT_EQ(floors[0].name, "token");
-  EXPECT_EQ(floors[0].samples, 20000);
-  EXPECT_NEAR(floors[0].error, 0.8 / 3, 0.015);
-  EXPECT_NEAR(floors[1].error, 1 - 0.24 - 0.4 / 3, 0.015);
+  const auto baselines = tasks::fitted_baselines(NoisyRemainder{}, Split::kTest, 20000, readers);
+  ASSERT_EQ(baselines.size(), 2U);
+  EXPECT_EQ(baselines[0].name, "token");
+  EXPECT_EQ(baselines[0].samples, 20000);
+  EXPECT_NEAR(baselines[0].error, 0.8 / 3, 0.015);
+  EXPECT_NEAR(baselines[1].error, 1 - 0.24 - 0.4 / 3, 0.015);
 }
 
-TEST(FittedFloors, AreNotFittedToWhatTheyAreMeasuredOn) {
+TEST(FittedBaselines, AreNotFittedToWhatTheyAreMeasuredOn) {
   // A cell a sample would know every answer of its own samples; fitted to others it knows none,
   // and answers with the majority class.
   const Index samples = 2000;
   const std::array readers{
       CellReader{"number", 20000, [](const Sample& sample) { return Index{sample.tokens[1]}; }}};
   for (const Split split : {Split::kTrain, Split::kTest}) {
-    const auto floors = tasks::fitted_floors(NoisyRemainder{}, split, samples, readers);
-    EXPECT_NEAR(floors[0].error, 1 - 0.24 - 0.4 / 3, 0.05);
+    const auto baselines = tasks::fitted_baselines(NoisyRemainder{}, split, samples, readers);
+    EXPECT_NEAR(baselines[0].error, 1 - 0.24 - 0.4 / 3, 0.05);
   }
 }
 
-TEST(FittedFloors, DoNotDependOnTheThreads) {
+TEST(FittedBaselines, DoNotDependOnTheThreads) {
   const auto wrong = [](const Sample& sample) { return 1.0 / (1 + sample.tokens[1]); };
   std::vector<double> errors;
   for (const int threads : {1, 3}) {
     const ThreadCount count(threads);
     errors.push_back(
-        tasks::measured_floor("harmonic", NoisyRemainder{}, Split::kTest, 1000, wrong).error);
+        tasks::measured_baseline("harmonic", NoisyRemainder{}, Split::kTest, 1000, wrong).error);
   }
   EXPECT_EQ(errors[0], errors[1]);
   EXPECT_NEAR(errors[0] * 1000, 7.485470860550345, 1e-12);  // the 1000th harmonic number
 }
 
-TEST(FittedFloors, NeedASample) {
-  EXPECT_THROW(tasks::fitted_floors(NoisyRemainder{}, Split::kTest, 0, {}), InvalidArgument);
+TEST(FittedBaselines, NeedASample) {
+  EXPECT_THROW(tasks::fitted_baselines(NoisyRemainder{}, Split::kTest, 0, {}), InvalidArgument);
 }
 
-TEST(FittedFloors, CountTheMostFrequentId) {
+TEST(FittedBaselines, CountTheMostFrequentId) {
   EXPECT_EQ(tasks::largest_count({}), 0);
   EXPECT_EQ(tasks::largest_count(std::vector<std::int32_t>{4}), 1);
   EXPECT_EQ(tasks::largest_count(std::vector<std::int32_t>{4, 2, 4, 3, 4, 2}), 3);

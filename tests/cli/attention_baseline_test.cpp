@@ -1,4 +1,5 @@
-// `attention train --control`, and what is said of a mechanism's shape before the first step.
+// `attention train --tokenwise-baseline`, and what is said of a mechanism's shape before the first
+// step.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,27 +33,53 @@ ProgramResult train(const Arguments& more) {
   return run_program(words);
 }
 
-/// The control is the run that has tokenwise in the place of the mechanism, and is nothing else.
-TEST(CliAttentionControl, ItIsTheRunWithTokenwiseAttention) {
+/// The baseline is the run that has tokenwise in the place of the mechanism, and is nothing else.
+TEST(CliAttentionBaseline, ItIsTheRunWithTokenwiseAttention) {
   const Arguments brief{"--steps", "60", "--evaluate-every", "20", "--json", "-"};
   const auto with = [&](Arguments more) {
     more.insert(more.end(), {"--length", "16"});
     more.insert(more.end(), brief.begin(), brief.end());
     return train(more).json();
   };
-  const json controlled = with({"--attention", "softmax", "--heads", "2", "--control"});
+  const json controlled = with({"--attention", "softmax", "--heads", "2", "--tokenwise-baseline"});
   const json alone = with({"--attention", "softmax", "--heads", "2", "--force"});
   const json tokenwise = with({"--attention", "tokenwise", "--heads", "2", "--force"});
   EXPECT_EQ(controlled["result"], alone["result"]);
-  ASSERT_EQ(controlled["floors"].size(), alone["floors"].size() + 1);
-  const json& floor = controlled["floors"].back();
-  EXPECT_EQ(floor["name"], "the same with attention tokenwise, 60 steps");
-  EXPECT_EQ(floor["error"], tokenwise["result"]["error"]);
-  EXPECT_NE(floor["error"], alone["result"]["error"]);
-  EXPECT_EQ(floor["samples"], 300);
+  ASSERT_EQ(controlled["baselines"].size(), alone["baselines"].size() + 1);
+  const json& baseline = controlled["baselines"].back();
+  EXPECT_EQ(baseline["name"], "the same with attention tokenwise, 60 steps");
+  EXPECT_EQ(baseline["error"], tokenwise["result"]["error"]);
+  EXPECT_NE(baseline["error"], alone["result"]["error"]);
+  EXPECT_EQ(baseline["samples"], 300);
 }
 
-TEST(CliAttentionControl, WhatIsFrozenIsTrainedInTheControl) {
+/// The names that options had before are taken, with a note, on the command line and in a file.
+TEST(CliAttentionBaseline, OldNamesOfOptionsAreNoted) {
+  const std::string config = temporary_dir() + "/run.toml";
+  write_file(config, "carry_scores = true\n");
+  const ProgramResult run = train({"--attention",
+                                   "softmax",
+                                   "--heads",
+                                   "2",
+                                   "--control",
+                                   "--config",
+                                   config,
+                                   "--length",
+                                   "16",
+                                   "--steps",
+                                   "2",
+                                   "--evaluate-every",
+                                   "2",
+                                   "--json",
+                                   "-"});
+  EXPECT_THAT(run.err, HasSubstr("--control is now called --tokenwise-baseline"));
+  EXPECT_THAT(run.err, HasSubstr(config + ": carry_scores is now called residual_scores"));
+  const json result = run.json();
+  EXPECT_EQ(result["baselines"].back()["name"], "the same with attention tokenwise, 2 steps");
+  EXPECT_EQ(result["model"]["attention_options"]["residual_scores"], "true");
+}
+
+TEST(CliAttentionBaseline, WhatIsFrozenIsTrainedInTheBaseline) {
   const ProgramResult run = train({"--attention",
                                    "softmax",
                                    "--freeze",
@@ -61,13 +88,13 @@ TEST(CliAttentionControl, WhatIsFrozenIsTrainedInTheControl) {
                                    "16",
                                    "--steps",
                                    "4",
-                                   "--control"});
+                                   "--tokenwise-baseline"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("the same with attention tokenwise, 4 steps"));
 }
 
 /// At length 50 the pattern of the module has too few factors, at 64 it has enough.
-TEST(CliAttentionControl, DistancesThatAPatternCannotReachAreSaid) {
+TEST(CliAttentionBaseline, DistancesThatAPatternCannotReachAreSaid) {
   const Arguments torch{"--pattern", "torch", "--steps", "2", "--force", "--length"};
   const auto said_at = [&](const std::string& length) {
     Arguments words = torch;

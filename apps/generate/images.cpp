@@ -1,4 +1,4 @@
-#include "pictures.hpp"
+#include "images.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,9 +9,9 @@ namespace matapprox::generate {
 
 namespace {
 
-constexpr RandomStream kPictureStream = RandomStream::kGenerator;
+constexpr RandomStream kImageStream = RandomStream::kGenerator;
 
-/// A point of the picture: x to the right, y down, both in 0..1.
+/// A point of the image: x to the right, y down, both in 0..1.
 struct Point {
   double x;
   double y;
@@ -28,7 +28,7 @@ double value_noise(std::uint64_t seed, Point p, double cells) {
   const double s = fraction(y);
   const double t = fraction(x);
   const auto at = [&](Index row, Index column) {
-    return 2 * random_uniform(seed, kPictureStream, row, column) - 1;
+    return 2 * random_uniform(seed, kImageStream, row, column) - 1;
   };
   return (1 - s) * ((1 - t) * at(i, j) + t * at(i, j + 1)) +
          s * ((1 - t) * at(i + 1, j) + t * at(i + 1, j + 1));
@@ -63,8 +63,8 @@ double wall(std::uint64_t seed, Point p) {
   const double course = p.y / 0.025;
   const double along = p.x / 0.06 + 0.5 * fraction(std::floor(course) / 2) * 2;
   if (fraction(course) < 0.18 || fraction(along) < 0.08) return 190;
-  const double tone = random_uniform(
-      seed + 7, kPictureStream, static_cast<Index>(course), static_cast<Index>(along));
+  const double tone =
+      random_uniform(seed + 7, kImageStream, static_cast<Index>(course), static_cast<Index>(along));
   return 105 + 50 * tone;
 }
 

@@ -1,4 +1,4 @@
-#include "methods/chord/held_out.hpp"
+#include "methods/chord/test_error.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,11 +13,11 @@ constexpr std::size_t kPanel = 64;
 
 }  // namespace
 
-std::optional<HeldOutError> held_out_error(const LinearOperator& A,
-                                           const LinearOperator& B,
-                                           std::span<const Index> J) {
+std::optional<TestError> chord_test_error(const LinearOperator& A,
+                                          const LinearOperator& B,
+                                          std::span<const Index> J) {
   const auto count = static_cast<Index>(J.size());
-  require(count >= 2, "chord: {} held-out columns are too few, at least 2 are needed", count);
+  require(count >= 2, "chord: {} test columns are too few, at least 2 are needed", count);
   Vector errors(count);
   Vector norms(count);
   for (std::size_t first = 0; first < J.size(); first += kPanel) {
@@ -30,19 +30,19 @@ std::optional<HeldOutError> held_out_error(const LinearOperator& A,
   }
   const double scale = norms.maxCoeff();
   if (!norms.allFinite() || !errors.allFinite())
-    throw NumericalError("chord: a held-out column of the matrix has NaN or Inf in it");
+    throw NumericalError("chord: a test column of the matrix has NaN or Inf in it");
   if (scale == 0) return std::nullopt;
   const auto square_errors = (errors / scale).array().square();
   const auto square_norms = (norms / scale).array().square();
   const double ratio = square_errors.sum() / square_norms.sum();
-  if (ratio == 0) return HeldOutError{};
+  if (ratio == 0) return TestError{};
   // Var(ratio) of a quotient of sums, by the residuals e_c^2 - ratio n_c^2.
   const double spread = (square_errors - ratio * square_norms).square().sum();
   const auto size = static_cast<double>(count);
   const double deviation = std::sqrt(size / (size - 1) * spread) / square_norms.sum();
   const double half_width = student_quantile(count - 1) * deviation / ratio / 2;
   const double error = std::sqrt(ratio);
-  return HeldOutError{error, error * std::exp(-half_width), error * std::exp(half_width)};
+  return TestError{error, error * std::exp(-half_width), error * std::exp(half_width)};
 }
 
 }  // namespace matapprox::chord_fit

@@ -1,4 +1,4 @@
-#include "tasks/fitted_floors.hpp"
+#include "tasks/fitted_baselines.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -79,20 +79,20 @@ std::vector<std::int32_t> fit_cells(const std::vector<Index>& cells,
 }
 
 void require_samples(Index samples) {
-  require(samples >= 1, "floors: samples {} is below 1", samples);
+  require(samples >= 1, "baselines: samples {} is below 1", samples);
 }
 
 }  // namespace
 
-std::vector<Floor> fitted_floors(const Task& task,
-                                 Split split,
-                                 Index samples,
-                                 std::span<const CellReader> readers) {
+std::vector<Baseline> fitted_baselines(const Task& task,
+                                       Split split,
+                                       Index samples,
+                                       std::span<const CellReader> readers) {
   require_samples(samples);
   const SeenSamples fitted =
       see(task, Split::kTrain, samples, std::max(2 * samples, kMinFitted), readers);
   const SeenSamples asked = see(task, split, 0, samples, readers);
-  std::vector<Floor> floors;
+  std::vector<Baseline> baselines;
   for (std::size_t r = 0; r < readers.size(); ++r) {
     const auto answers =
         fit_cells(fitted.cells[r], fitted.labels, readers[r].cells, task.shape().classes);
@@ -101,17 +101,17 @@ std::vector<Floor> fitted_floors(const Task& task,
       const auto cell = static_cast<std::size_t>(asked.cells[r][k]);
       wrong += answers[cell] == asked.labels[k] ? 0 : 1;
     }
-    floors.push_back(
+    baselines.push_back(
         {readers[r].name, static_cast<double>(wrong) / static_cast<double>(samples), samples});
   }
-  return floors;
+  return baselines;
 }
 
-Floor measured_floor(std::string name,
-                     const Task& task,
-                     Split split,
-                     Index samples,
-                     const std::function<double(const Sample& sample)>& wrong) {
+Baseline measured_baseline(std::string name,
+                           const Task& task,
+                           Split split,
+                           Index samples,
+                           const std::function<double(const Sample& sample)>& wrong) {
   require_samples(samples);
   std::vector<double> shares(static_cast<std::size_t>(samples));
   for_samples(task, split, 0, samples, [&](std::size_t k, const Sample& sample) {

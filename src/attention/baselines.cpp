@@ -1,4 +1,4 @@
-#include "matapprox/attention/controls.hpp"
+#include "matapprox/attention/baselines.hpp"
 
 #include "attention/instantiate.hpp"
 #include "matapprox/attention/multi_head.hpp"
@@ -9,7 +9,7 @@ namespace {
 template <class T>
 class IdentityCore final : public HeadCore<T> {
  public:
-  void forward(const Call<T>& /*call*/,
+  void forward(const LayerContext<T>& /*call*/,
                Index /*head*/,
                const ConstTokens<T>& /*Q*/,
                const ConstTokens<T>& /*K*/,
@@ -18,7 +18,7 @@ class IdentityCore final : public HeadCore<T> {
                Cache<T>& /*cache*/) const override {
     H = V;
   }
-  void backward(const Call<T>& /*call*/,
+  void backward(const LayerContext<T>& /*call*/,
                 Index /*head*/,
                 const ConstTokens<T>& /*Q*/,
                 const ConstTokens<T>& /*K*/,
@@ -39,7 +39,7 @@ class MeanCore final : public HeadCore<T> {
  public:
   explicit MeanCore(bool causal) : causal_(causal) {}
 
-  void forward(const Call<T>& call,
+  void forward(const LayerContext<T>& context,
                Index /*head*/,
                const ConstTokens<T>& /*Q*/,
                const ConstTokens<T>& /*K*/,
@@ -47,12 +47,12 @@ class MeanCore final : public HeadCore<T> {
                Tokens<T> H,
                Cache<T>& /*cache*/) const override {
     const Index n = V.rows();
-    typename Workspace<T>::Scope scope(*call.workspace);
+    typename Workspace<T>::Scope scope(*context.workspace);
     TokenMap<T> sum = scope.take(1, V.cols());
     sum.setZero();
     Index count = 0;
     for (Index i = 0; i < n; ++i) {
-      if (is_token(call.mask, i)) {
+      if (is_token(context.mask, i)) {
         sum += V.row(i);
         ++count;
       }
@@ -63,7 +63,7 @@ class MeanCore final : public HeadCore<T> {
     for (Index i = 0; i < n; ++i) H.row(i) = sum;
   }
 
-  void backward(const Call<T>& call,
+  void backward(const LayerContext<T>& context,
                 Index /*head*/,
                 const ConstTokens<T>& /*Q*/,
                 const ConstTokens<T>& /*K*/,
@@ -75,16 +75,16 @@ class MeanCore final : public HeadCore<T> {
                 Tokens<T> dV,
                 Cache<T>& /*cache*/) const override {
     const Index n = dH.rows();
-    typename Workspace<T>::Scope scope(*call.workspace);
+    typename Workspace<T>::Scope scope(*context.workspace);
     TokenMap<T> sum = scope.take(1, dH.cols());
     Index count = 0;
-    for (Index i = 0; i < n; ++i) count += is_token(call.mask, i) ? 1 : 0;
+    for (Index i = 0; i < n; ++i) count += is_token(context.mask, i) ? 1 : 0;
     sum.setZero();
     if (!causal_) sum = dH.colwise().sum() * share(count);
     // Where causal: from the last row up, sum over the rows that see token i.
     for (Index i = n - 1; i >= 0; --i) {
       if (causal_) sum += dH.row(i) * share(count);
-      if (is_token(call.mask, i)) {
+      if (is_token(context.mask, i)) {
         dV.row(i) = sum;
         --count;
       } else {

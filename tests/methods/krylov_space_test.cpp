@@ -1,4 +1,4 @@
-#include "methods/truncated_svd/copies.hpp"
+#include "methods/truncated_svd/krylov_space.hpp"
 
 #include <gtest/gtest.h>
 
