@@ -62,6 +62,40 @@ Matrix ChosenColumns::dense(Index k) const {
   return result;
 }
 
+NonzeroRows ChosenColumns::nonzero_rows(Index k) const {
+  std::vector<Index> place(static_cast<std::size_t>(A_.rows()), -1);  // in the result
+  Index count = 0;
+  const auto take = [&](Index row) {
+    Index& at = place[static_cast<std::size_t>(row)];
+    if (at < 0) at = count++;
+  };
+  for (Index c = 0; c < k; ++c) {
+    const Column& column = columns_[static_cast<std::size_t>(c)];
+    for (std::size_t t = 0; t < column.values.size(); ++t)
+      if (column.values[t] != 0.0)
+        take(column.rows.empty() ? static_cast<Index>(t) : column.rows[t]);
+  }
+  for (Index row = 0; count < k; ++row) take(row);
+
+  NonzeroRows result;
+  result.rows.reserve(static_cast<std::size_t>(count));
+  for (Index row = 0; row < A_.rows(); ++row) {
+    Index& at = place[static_cast<std::size_t>(row)];
+    if (at < 0) continue;
+    at = static_cast<Index>(result.rows.size());
+    result.rows.push_back(row);
+  }
+  result.values = Matrix::Zero(count, k);
+  for (Index c = 0; c < k; ++c) {
+    const Column& column = columns_[static_cast<std::size_t>(c)];
+    for (std::size_t t = 0; t < column.values.size(); ++t) {
+      const std::size_t row = column.rows.empty() ? t : static_cast<std::size_t>(column.rows[t]);
+      if (column.values[t] != 0.0) result.values(place[row], c) = column.values[t];
+    }
+  }
+  return result;
+}
+
 /// C^T, so that there is one pointer per chosen column, not per row of A.
 SparseMatrix ChosenColumns::sparse_rows(Index k) const {
   SparseMatrix result(k, A_.rows());

@@ -9,6 +9,12 @@
 
 namespace matapprox {
 
+/// The rows of a matrix that are not zero, ascending, and what stands in them.
+struct NonzeroRows {
+  std::vector<Index> rows;
+  Matrix values;  ///< |rows| x k
+};
+
 /// Columns of a matrix as they were fetched, each held sparse where at least half of it is zero.
 class ChosenColumns {
  public:
@@ -22,6 +28,8 @@ class ChosenColumns {
   bool is_sparse(Index k) const;
   /// The first k as a dense m x k matrix.
   Matrix dense(Index k) const;
+  /// The same without rows of zeros, but for as many as make it k rows at least.
+  NonzeroRows nonzero_rows(Index k) const;
   /// The first k as a factor C (m x k), or C^T if `transposed`.
   Factor factor(std::string name, Index k, bool transposed) const;
 

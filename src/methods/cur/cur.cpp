@@ -20,7 +20,8 @@ namespace {
 
 constexpr const char* kCur = "cur";
 
-/// C = Q X S Y^T D with the columns of C D^-1 of length 1; Q X is `basis`.
+/// C = Q X S Y^T D with the columns of C D^-1 of length 1; Q X is `basis`. C and the basis are
+/// without the rows where C is zero.
 struct Decomposed {
   Matrix basis;
   Vector S;
@@ -75,19 +76,24 @@ Matrix middle_matrix(const Matrix& M, const Vector& Sc, const Vector& Sr) {
   return result;
 }
 
-/// U = C^+ A R^+ from C (m x k) and R^T (n x k).
+/// U = C^+ A R^+ from C (m x k) and R^T (n x k). Few rows of chosen columns of a sparse matrix are
+/// not zero, and only these are decomposed: on a mesh of order 62,500 with k = 800 (4,000 such
+/// rows) in 0.6 of the time that SuiteSparse's sparse QR takes, to the same accuracy
+/// (docs/methods.md).
 Matrix best_middle(const LinearOperator& A,
-                   const Matrix& C,
-                   const Matrix& Rt,
+                   const NonzeroRows& C,
+                   const NonzeroRows& Rt,
                    const RunControl& control) {
-  const double scale = unit_scale(C);
-  const Decomposed left = decompose(C * scale);
+  const double scale = unit_scale(C.values);
+  const Decomposed left = decompose(C.values * scale);
   control.throw_if_stopped(kCur);
-  const Decomposed right = decompose(Rt * scale);
+  const Decomposed right = decompose(Rt.values * scale);
   control.throw_if_stopped(kCur);
-  Matrix AQ = A.apply(right.basis);
+  Matrix Q = Matrix::Zero(A.cols(), right.basis.cols());
+  Q(Rt.rows, Eigen::all) = right.basis;
+  const Matrix AQ = A.apply(Q);
   require_finite(AQ, kCur);
-  const Matrix M = kernels::transpose_product(left.basis, AQ * scale);
+  const Matrix M = kernels::transpose_product(left.basis, AQ(C.rows, Eigen::all) * scale);
   const Matrix U = middle_matrix(M, left.S, right.S);
   const Matrix outer_left = left.D.cwiseInverse().asDiagonal() * left.Y;
   const Matrix outer_right = right.D.cwiseInverse().asDiagonal() * right.Y;
@@ -192,7 +198,8 @@ Approximation cur(const LinearOperator& A, const CurOptions& options, const RunC
     select(A, options.rank, options, control, selection);
   }
   const Index k = selection.rank;
-  Matrix U = best_middle(A, selection.columns.dense(k), selection.rows.dense(k), control);
+  Matrix U =
+      best_middle(A, selection.columns.nonzero_rows(k), selection.rows.nonzero_rows(k), control);
 
   Summary summary;
   summary.method = kCur;
