@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "bench_state.hpp"
-#include "kernels/chord.hpp"
+#include "matapprox/kernels/chord.hpp"
 
 namespace matapprox::kernels {
 namespace {

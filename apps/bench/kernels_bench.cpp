@@ -7,10 +7,10 @@
 #include <random>
 
 #include "bench_state.hpp"
-#include "kernels/gemm.hpp"
-#include "kernels/lapack.hpp"
 #include "kernels/sparse.hpp"
 #include "matapprox/kernels/blas.hpp"
+#include "matapprox/kernels/gemm.hpp"
+#include "matapprox/kernels/lapack.hpp"
 
 namespace matapprox::kernels {
 namespace {

@@ -7,10 +7,10 @@
 #include <filesystem>
 
 #include "command_line/output.hpp"
-#include "core/require.hpp"
-#include "io/atomic_output.hpp"
-#include "io/file_format.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/require.hpp"
+#include "matapprox/io/atomic_output.hpp"
+#include "matapprox/io/file_format.hpp"
 
 namespace matapprox::app {
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "core/require.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox::app {
 

@@ -14,11 +14,11 @@
 #include <optional>
 #include <string_view>
 
-#include "core/require.hpp"
-#include "io/atomic_output.hpp"
-#include "io/file_format.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/require.hpp"
+#include "matapprox/io/atomic_output.hpp"
 #include "matapprox/io/delimited.hpp"
+#include "matapprox/io/file_format.hpp"
 #include "matapprox/io/hdf5_file.hpp"
 #include "matapprox/io/matrix_market.hpp"
 #include "matapprox/io/numpy_file.hpp"

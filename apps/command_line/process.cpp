@@ -11,8 +11,8 @@
 
 #include "command_line/exit_codes.hpp"
 #include "command_line/output.hpp"
-#include "io/atomic_output.hpp"
-#include "kernels/blas_library.hpp"
+#include "matapprox/io/atomic_output.hpp"
+#include "matapprox/kernels/blas.hpp"
 
 namespace matapprox::app {
 namespace {

@@ -8,11 +8,10 @@
 
 #include "command_line/output.hpp"
 #include "command_line/progress.hpp"
-#include "core/require.hpp"
-#include "io/input_kinds.hpp"
-#include "kernels/blas_library.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/kernels/blas.hpp"
 
 namespace matapprox::app {
 

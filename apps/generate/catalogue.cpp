@@ -5,11 +5,11 @@
 #include <fstream>
 #include <sstream>
 
-#include "io/sha256.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/io/delimited.hpp"
 #include "matapprox/io/image_file.hpp"
 #include "matapprox/io/matrix_market.hpp"
+#include "matapprox/io/sha256.hpp"
 
 namespace matapprox::generate {
 

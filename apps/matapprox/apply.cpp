@@ -7,10 +7,10 @@
 #include "command_line/output.hpp"
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
-#include "core/require.hpp"
-#include "io/atomic_output.hpp"
 #include "matapprox/core/memory.hpp"
+#include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/io/atomic_output.hpp"
 #include "matapprox/io/saved_approximation.hpp"
 
 namespace matapprox::app {

@@ -8,8 +8,8 @@
 #include "command_line/output.hpp"
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
-#include "io/atomic_output.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/io/atomic_output.hpp"
 #include "matapprox/io/saved_approximation.hpp"
 
 namespace matapprox::app {

@@ -6,7 +6,7 @@
 #include "command_line/output.hpp"
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
-#include "core/require.hpp"
+#include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/io/saved_approximation.hpp"
 #include "report/comparison.hpp"

@@ -7,7 +7,7 @@
 
 #include "command_line/invocation.hpp"
 #include "command_line/output.hpp"
-#include "core/require.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox::app {
 namespace {

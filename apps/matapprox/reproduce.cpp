@@ -15,7 +15,7 @@
 #include "command_line/progress.hpp"
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
-#include "core/require.hpp"
+#include "matapprox/core/require.hpp"
 #include "reproduce/matrix_file.hpp"
 #include "reproduce/reproduction.hpp"
 #include "reproduce/reproduction_page.hpp"

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "core/require.hpp"
+#include "matapprox/core/require.hpp"
 #include "matapprox/io/saved_approximation.hpp"
 #include "matapprox/methods/chord.hpp"
 

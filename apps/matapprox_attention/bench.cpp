@@ -10,10 +10,10 @@
 #include "command_line/output.hpp"
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
-#include "core/require.hpp"
 #include "matapprox/attention/linformer.hpp"
 #include "matapprox/attention/registry.hpp"
 #include "matapprox/attention/timing.hpp"
+#include "matapprox/core/require.hpp"
 #include "report/json.hpp"
 #include "table_one.hpp"
 

@@ -7,7 +7,7 @@
 #include "command_line/output.hpp"
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
-#include "core/require.hpp"
+#include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/training/weights.hpp"
 #include "run_flags.hpp"

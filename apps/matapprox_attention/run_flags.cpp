@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "core/require.hpp"
 #include "matapprox/attention/registry.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox::app {
 namespace {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "command_line/output.hpp"
-#include "core/require.hpp"
+#include "matapprox/core/require.hpp"
 #include "report/plot.hpp"
 
 namespace matapprox::app {

@@ -7,7 +7,7 @@
 #include "command_line/exit_codes.hpp"
 #include "command_line/file_plan.hpp"
 #include "commands.hpp"
-#include "core/require.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox::app {
 namespace {

@@ -16,11 +16,9 @@
 #include <thread>
 #include <utility>
 
-#include "kernels/gemm.hpp"
 #include "matapprox/core/types.hpp"
-#include "methods/chord/ceres_solver.hpp"
-#include "methods/spectra.hpp"
-#include "operators/sparse_solvers.hpp"
+#include "matapprox/kernels/gemm.hpp"
+#include "matapprox/methods/engines.hpp"
 
 namespace matapprox {
 namespace {
@@ -94,9 +92,7 @@ std::vector<std::pair<std::string, std::string>> library_versions() {
       {"libpng", PNG_LIBPNG_VER_STRING},
       {"libjpeg", libjpeg_version()},
       {"zlib", ZLIB_VERSION}};
-  for (auto& solver : sparse_solver_versions()) all.push_back(std::move(solver));
-  if (chord_fit::ceres_is_available()) all.emplace_back("Ceres", chord_fit::ceres_version());
-  if (spectra_is_available()) all.emplace_back("Spectra", spectra_version());
+  for (auto& engine : linked_engines()) all.push_back(std::move(engine));
   return all;
 }
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <new>
 
-#include "core/require.hpp"
-#include "core/stop_scope.hpp"
 #include "matapprox/core/memory.hpp"
+#include "matapprox/core/require.hpp"
+#include "matapprox/core/stop_scope.hpp"
 #include "matapprox/core/threads.hpp"
 #include "report/comparison_entry.hpp"
 

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <span>
 
-#include "io/image_formats.hpp"
+#include "matapprox/io/image_file.hpp"
 #include "matapprox/operators/lazy.hpp"
 #include "report/gnuplot.hpp"
 #include "report/ticks.hpp"

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "kernels/lapack.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/kernels/lapack.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
 #include "report/fit_records.hpp"
 

@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "io/atomic_output.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/io/atomic_output.hpp"
 #include "matapprox/io/checkpoint.hpp"
 #include "matapprox/io/saved_approximation.hpp"
 #include "report/build_info.hpp"

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "io/sha256.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/io/sha256.hpp"
 #include "reproduce/reproduction.hpp"
 
 namespace matapprox {

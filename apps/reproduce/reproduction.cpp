@@ -10,8 +10,8 @@
 #include <new>
 #include <numeric>
 
-#include "core/require.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
 #include "reproduce/cached_row.hpp"
 #include "reproduce/matrix_file.hpp"

@@ -9,13 +9,13 @@
 #include <functional>
 #include <memory>
 
-#include "core/require.hpp"
-#include "kernels/chord.hpp"
-#include "kernels/gemm.hpp"
-#include "kernels/lapack.hpp"
 #include "matapprox/core/random.hpp"
+#include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/kernels/blas.hpp"
+#include "matapprox/kernels/chord.hpp"
+#include "matapprox/kernels/gemm.hpp"
+#include "matapprox/kernels/lapack.hpp"
 #include "report/json.hpp"
 #include "reproduce/paper_tables.hpp"
 

@@ -1,6 +1,6 @@
 #include "matapprox/attention/attention.hpp"
 
-#include "core/require.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox::attention {
 

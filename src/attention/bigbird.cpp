@@ -2,9 +2,9 @@
 
 #include "attention/instantiate.hpp"
 #include "attention/tiled_softmax.hpp"
-#include "core/require.hpp"
 #include "matapprox/attention/multi_head.hpp"
 #include "matapprox/core/random.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox::attention {
 namespace {

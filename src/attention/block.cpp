@@ -1,7 +1,7 @@
 #include "matapprox/attention/block.hpp"
 
 #include "attention/instantiate.hpp"
-#include "core/require.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox::attention {
 namespace {

@@ -1,8 +1,8 @@
 #include "matapprox/attention/dropout.hpp"
 
 #include "attention/instantiate.hpp"
-#include "core/require.hpp"
 #include "matapprox/core/random.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox::attention {
 

@@ -6,7 +6,7 @@
 #include "attention/bilinear.hpp"
 #include "attention/instantiate.hpp"
 #include "attention/sinusoidal_encoding.hpp"
-#include "core/require.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox::attention {
 namespace {

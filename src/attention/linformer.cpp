@@ -5,8 +5,8 @@
 #include "attention/bilinear.hpp"
 #include "attention/elementwise.hpp"
 #include "attention/instantiate.hpp"
-#include "core/require.hpp"
 #include "matapprox/attention/multi_head.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox::attention {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "attention/instantiate.hpp"
-#include "core/require.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox::attention {
 namespace {

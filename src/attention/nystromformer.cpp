@@ -6,8 +6,8 @@
 #include "attention/axis_softmax.hpp"
 #include "attention/bilinear.hpp"
 #include "attention/instantiate.hpp"
-#include "core/require.hpp"
 #include "matapprox/attention/multi_head.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox::attention {
 namespace {

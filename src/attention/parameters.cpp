@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/require.hpp"
 #include "matapprox/core/options.hpp"
 #include "matapprox/core/random.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox::attention {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "attention/bilinear.hpp"
 #include "attention/instantiate.hpp"
-#include "core/require.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox::attention {
 namespace {

@@ -1,6 +1,6 @@
 #include "attention/products.hpp"
 
-#include "kernels/gemm.hpp"
+#include "matapprox/kernels/gemm.hpp"
 
 namespace matapprox::attention {
 namespace {

@@ -3,7 +3,6 @@
 #include <array>
 #include <type_traits>
 
-#include "core/require.hpp"
 #include "matapprox/attention/baselines.hpp"
 #include "matapprox/attention/bigbird.hpp"
 #include "matapprox/attention/efficient.hpp"
@@ -17,6 +16,7 @@
 #include "matapprox/attention/simpletron.hpp"
 #include "matapprox/attention/singularformer.hpp"
 #include "matapprox/attention/softmax.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox::attention {
 namespace {

@@ -5,9 +5,9 @@
 #include <ctime>
 #include <limits>
 
-#include "core/require.hpp"
 #include "matapprox/attention/registry.hpp"
 #include "matapprox/core/random.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox::attention {
 namespace {

@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "core/log2.hpp"
-#include "core/require.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "core/large_pages.hpp"
-#include "core/require.hpp"
 #include "core/unit_columns.hpp"
 #include "matapprox/core/random.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox {
 namespace {

@@ -9,7 +9,7 @@
 #include <limits>
 #include <numeric>
 
-#include "core/require.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox {
 namespace {

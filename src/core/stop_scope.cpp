@@ -1,4 +1,4 @@
-#include "core/stop_scope.hpp"
+#include "matapprox/core/stop_scope.hpp"
 
 #include <cmath>
 

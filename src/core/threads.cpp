@@ -12,8 +12,8 @@
 #include <system_error>
 #include <thread>
 
-#include "core/require.hpp"
-#include "core/stop_scope.hpp"
+#include "matapprox/core/require.hpp"
+#include "matapprox/core/stop_scope.hpp"
 
 namespace matapprox {
 namespace {

@@ -3,9 +3,9 @@
 #include <new>
 #include <vector>
 
-#include "kernels/gemm.hpp"
 #include "matapprox/core/multi_vector.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/kernels/gemm.hpp"
 
 namespace matapprox {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 
-#include "core/require.hpp"
 #include "device/gpu_factors.hpp"
 #include "device/placed_operator.hpp"
+#include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/factors/factor_product.hpp"
 #include "matapprox/operators/dense.hpp"

@@ -1,7 +1,7 @@
 #include "matapprox/factors/chord_product.hpp"
 
-#include "core/require.hpp"
-#include "kernels/chord.hpp"
+#include "matapprox/core/require.hpp"
+#include "matapprox/kernels/chord.hpp"
 
 namespace matapprox {
 namespace {

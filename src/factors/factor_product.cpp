@@ -9,11 +9,11 @@
 #include <set>
 #include <span>
 
-#include "core/require.hpp"
 #include "factors/factor_value.hpp"
-#include "kernels/gemm.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/kernels/gemm.hpp"
 
 namespace matapprox {
 namespace {

@@ -4,10 +4,10 @@
 #include <limits>
 
 #include "core/unit_columns.hpp"
-#include "kernels/chord.hpp"
-#include "kernels/gemm.hpp"
 #include "kernels/sparse.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/kernels/chord.hpp"
+#include "matapprox/kernels/gemm.hpp"
 
 namespace matapprox {
 namespace {

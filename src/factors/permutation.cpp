@@ -1,6 +1,6 @@
 #include "matapprox/factors/permutation.hpp"
 
-#include "core/require.hpp"
+#include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
 
 namespace matapprox {

@@ -7,10 +7,10 @@
 #include <numeric>
 #include <vector>
 
-#include "core/require.hpp"
-#include "kernels/gemm.hpp"
 #include "matapprox/core/random.hpp"
+#include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/kernels/gemm.hpp"
 
 // The entries of R are part of the file format: docs/random.md defines what is computed here.
 

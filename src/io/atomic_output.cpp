@@ -1,4 +1,4 @@
-#include "io/atomic_output.hpp"
+#include "matapprox/io/atomic_output.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

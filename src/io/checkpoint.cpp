@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <optional>
 
-#include "core/require.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox {
 

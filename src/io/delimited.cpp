@@ -6,13 +6,13 @@
 #include <cmath>
 #include <vector>
 
-#include "core/require.hpp"
 #include "io/line_reader.hpp"
 #include "io/number_text.hpp"
 #include "io/text_input.hpp"
 #include "io/text_output.hpp"
 #include "io/text_place.hpp"
 #include "matapprox/core/memory.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "core/require.hpp"
 #include "matapprox/core/memory.hpp"
+#include "matapprox/core/require.hpp"
 #include "matapprox/io/mat_file.hpp"
 #include "matapprox/io/matrix_market.hpp"
 #include "matapprox/io/numpy_file.hpp"

@@ -1,4 +1,4 @@
-#include "io/file_format.hpp"
+#include "matapprox/io/file_format.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -8,10 +8,10 @@
 #include <numeric>
 #include <vector>
 
-#include "core/require.hpp"
-#include "core/stop_scope.hpp"
 #include "io/hdf5_handle.hpp"
-#include "kernels/gemm.hpp"
+#include "matapprox/core/require.hpp"
+#include "matapprox/core/stop_scope.hpp"
+#include "matapprox/kernels/gemm.hpp"
 
 namespace matapprox {
 

@@ -8,13 +8,13 @@
 #include <array>
 #include <optional>
 
-#include "core/require.hpp"
 #include "io/file_numbers.hpp"
 #include "io/hdf5_output.hpp"
 #include "io/hdf5_values.hpp"
 #include "io/trial_read.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox {
 

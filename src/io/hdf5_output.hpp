@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
-#include "io/atomic_output.hpp"
 #include "io/hdf5_handle.hpp"
+#include "matapprox/io/atomic_output.hpp"
 
 namespace matapprox::hdf5 {
 

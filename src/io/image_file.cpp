@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/require.hpp"
-#include "io/atomic_output.hpp"
 #include "io/image_formats.hpp"
 #include "io/text_input.hpp"
 #include "io/trial_read.hpp"
 #include "matapprox/core/memory.hpp"
+#include "matapprox/core/require.hpp"
+#include "matapprox/io/atomic_output.hpp"
 
 namespace matapprox {
 

@@ -36,14 +36,4 @@ GreyImage decode_png(std::string_view bytes, const std::string& name);
 GreyImage decode_jpeg(std::string_view bytes, const std::string& name);
 GreyImage decode_pgm(std::string_view bytes, const std::string& name);
 
-/// Red, green and blue of each of the 256 values of a pixel.
-using PngPalette = std::array<std::array<unsigned char, 3>, 256>;
-
-/// An 8-bit PNG: grey, or the colours of `palette` where there is one.
-std::string encode_png(const std::vector<unsigned char>& pixels,
-                       Index rows,
-                       Index cols,
-                       const std::string& name,
-                       const PngPalette* palette = nullptr);
-
 }  // namespace matapprox::images

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/require.hpp"
 #include "matapprox/core/memory.hpp"
+#include "matapprox/core/require.hpp"
 #include "matapprox/operators/covariance.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/graph.hpp"

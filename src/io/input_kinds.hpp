@@ -18,10 +18,7 @@ struct Source {
   std::vector<std::string> notes;
 };
 
-/// Throws InvalidArgument if the option of that name changes nothing with options.kind and, of
-/// kernel matrices, with options.kernel.
-void check_effect(const std::string& path, const LoadOptions& options, std::string_view name);
-/// The same for all options that are not at their defaults.
+/// check_effect for all options that are not at their defaults.
 void check_kind_options(const std::string& path, const LoadOptions& options);
 
 /// Turns the numbers into the operator that options.kind asks for, adding to the notes. Moves from

@@ -7,13 +7,13 @@
 #include <filesystem>
 #include <functional>
 
-#include "core/require.hpp"
-#include "io/file_format.hpp"
 #include "io/input_kinds.hpp"
 #include "io/text_input.hpp"
 #include "matapprox/core/memory.hpp"
+#include "matapprox/core/require.hpp"
 #include "matapprox/io/delimited.hpp"
 #include "matapprox/io/edge_list.hpp"
+#include "matapprox/io/file_format.hpp"
 #include "matapprox/io/hdf5_dataset.hpp"
 #include "matapprox/io/hdf5_file.hpp"
 #include "matapprox/io/image_file.hpp"

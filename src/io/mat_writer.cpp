@@ -5,9 +5,9 @@
 #include <limits>
 #include <span>
 
-#include "core/require.hpp"
-#include "io/atomic_output.hpp"
 #include "matapprox/core/memory.hpp"
+#include "matapprox/core/require.hpp"
+#include "matapprox/io/atomic_output.hpp"
 #include "matapprox/io/mat_file.hpp"
 
 // MATLAB version 5 files, little-endian, not compressed: a header of 128 bytes, then elements, each

@@ -1,7 +1,7 @@
 #include <cmath>
 
-#include "core/require.hpp"
 #include "io/text_output.hpp"
+#include "matapprox/core/require.hpp"
 #include "matapprox/io/matrix_market.hpp"
 
 namespace matapprox {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include "core/require.hpp"
 #include "io/npy_header.hpp"
 #include "io/text_input.hpp"
 #include "io/text_output.hpp"
@@ -13,6 +12,7 @@
 #include "io/zip_archive.hpp"
 #include "io/zip_writer.hpp"
 #include "matapprox/core/memory.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox {
 namespace {

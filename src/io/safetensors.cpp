@@ -10,12 +10,12 @@
 #include <limits>
 #include <set>
 
-#include "core/require.hpp"
 #include "io/little_endian.hpp"
 #include "io/safetensors_header.hpp"
 #include "io/text_input.hpp"
 #include "io/text_output.hpp"
 #include "matapprox/core/memory.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox {
 namespace {

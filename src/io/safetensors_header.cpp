@@ -8,9 +8,9 @@
 #include <optional>
 #include <set>
 
-#include "core/require.hpp"
 #include "io/little_endian.hpp"
 #include "io/text_place.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox::safetensors {
 namespace {

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <map>
 
-#include "core/require.hpp"
 #include "io/file_numbers.hpp"
 #include "io/hdf5_output.hpp"
 #include "io/hdf5_values.hpp"
 #include "io/saved_schema.hpp"
+#include "matapprox/core/require.hpp"
 #include "matapprox/io/saved_approximation.hpp"
 
 namespace matapprox {

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "io/atomic_output.hpp"
 #include "matapprox/core/types.hpp"
+#include "matapprox/io/atomic_output.hpp"
 
 namespace matapprox {
 

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "matapprox/kernels/blas.hpp"
+
 namespace matapprox::kernels {
 
 // What OpenBLAS offers beside BLAS, looked up at run time: the program also runs on another BLAS.
@@ -12,8 +14,6 @@ bool blas_is_open_blas();
 std::string blas_library_name();
 /// The CPU core whose kernels OpenBLAS uses; empty for another BLAS.
 std::string blas_core();
-/// Number of threads of OpenBLAS; 1 for another BLAS.
-int blas_threads();
 void set_blas_threads(int count);
 
 /// The OpenBLAS core for this CPU, "SkylakeX" or "Haswell", if `core`, the one in use, lacks
@@ -24,11 +24,6 @@ std::string better_blas_core(const std::string& core);
 bool restart_blas_with_core(const std::string& core);
 /// configure_blas() whatever OPENBLAS_CORETYPE says; true if another core was taken.
 bool repair_blas_core();
-
-/// Throws NotAvailable if there is no room for another work buffer of OpenBLAS, 128 MiB of address
-/// space for each thread that calls it: it would look for one forever (0.3.21), without a message.
-/// Does nothing for another BLAS.
-void require_blas_buffer();
 
 /// Keeps the BLAS at one thread while any of these lives, on whatever thread; the last one gives
 /// back the number that the first one found.

@@ -1,12 +1,12 @@
-#include "kernels/chord.hpp"
+#include "matapprox/kernels/chord.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "core/require.hpp"
 #include "kernels/chord_chain.hpp"
 #include "kernels/chord_simd.hpp"
 #include "kernels/scratch.hpp"
+#include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
 
 namespace matapprox::kernels {

@@ -3,11 +3,11 @@
 #include <optional>
 #include <vector>
 
-#include "kernels/chord.hpp"
 #include "kernels/chord_chain.hpp"
 #include "kernels/chord_simd.hpp"
 #include "kernels/scratch.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/kernels/chord.hpp"
 
 namespace matapprox::kernels {
 

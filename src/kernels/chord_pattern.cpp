@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "core/log2.hpp"
-#include "core/require.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox {
 namespace {

@@ -1,12 +1,12 @@
-#include "kernels/gemm.hpp"
+#include "matapprox/kernels/gemm.hpp"
 
 #include <algorithm>
 #include <functional>
 
-#include "core/require.hpp"
-#include "core/stop_scope.hpp"
 #include "kernels/gemm_simd.hpp"
 #include "kernels/scratch.hpp"
+#include "matapprox/core/require.hpp"
+#include "matapprox/core/stop_scope.hpp"
 #include "matapprox/core/threads.hpp"
 
 namespace matapprox::kernels {

@@ -1,4 +1,4 @@
-#include "kernels/lapack.hpp"
+#include "matapprox/kernels/lapack.hpp"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <limits>
 #include <string_view>
 
-#include "core/require.hpp"
 #include "kernels/blas_library.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/require.hpp"
 
 // Fortran names, 32-bit integers (LP64); the lengths of character arguments come last.
 // NOLINTBEGIN(readability-identifier-naming)

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "core/require.hpp"
 #include "kernels/chord_simd.hpp"
 #include "kernels/scratch.hpp"
 #include "kernels/sparse_simd.hpp"
+#include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
 
 namespace matapprox::kernels {

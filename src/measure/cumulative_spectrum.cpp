@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/lapack.hpp"
+#include "matapprox/kernels/lapack.hpp"
 
 namespace matapprox {
 

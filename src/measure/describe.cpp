@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "core/stop_scope.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/stop_scope.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/measure/measure.hpp"
 #include "measure/estimate.hpp"

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <vector>
 
-#include "core/require.hpp"
 #include "core/student.hpp"
 #include "matapprox/core/random.hpp"
+#include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
 #include "measure/panel_norm.hpp"
 

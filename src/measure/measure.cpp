@@ -10,10 +10,10 @@
 #include <span>
 #include <vector>
 
-#include "core/require.hpp"
-#include "core/stop_scope.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/random.hpp"
+#include "matapprox/core/require.hpp"
+#include "matapprox/core/stop_scope.hpp"
 #include "matapprox/core/threads.hpp"
 #include "measure/estimate.hpp"
 #include "measure/panel_norm.hpp"

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/gemm.hpp"
-#include "kernels/lapack.hpp"
+#include "matapprox/kernels/gemm.hpp"
+#include "matapprox/kernels/lapack.hpp"
 
 namespace matapprox {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <functional>
 
-#include "core/stop_scope.hpp"
 #include "matapprox/core/memory.hpp"
+#include "matapprox/core/stop_scope.hpp"
 #include "methods/finite.hpp"
 
 namespace matapprox {

@@ -7,9 +7,9 @@
 #include <numeric>
 #include <vector>
 
-#include "core/require.hpp"
-#include "kernels/lapack.hpp"
 #include "matapprox/core/random.hpp"
+#include "matapprox/core/require.hpp"
+#include "matapprox/kernels/lapack.hpp"
 #include "matapprox/operators/inverse.hpp"
 #include "matapprox/operators/sparse.hpp"
 #include "methods/spectra.hpp"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/require.hpp"
-#include "core/stop_scope.hpp"
+#include "matapprox/core/require.hpp"
+#include "matapprox/core/stop_scope.hpp"
 #include "methods/finite.hpp"
 
 namespace matapprox {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/require.hpp"
+#include "matapprox/core/require.hpp"
 #include "matapprox/methods/chord.hpp"
 #include "matapprox/methods/cur.hpp"
 #include "matapprox/methods/jl_projection.hpp"

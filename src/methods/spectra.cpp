@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/lapack.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/random.hpp"
+#include "matapprox/kernels/lapack.hpp"
 
 namespace matapprox {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "core/require.hpp"
-#include "kernels/gemm.hpp"
+#include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/kernels/gemm.hpp"
 #include "operators/finite.hpp"
 
 namespace matapprox {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "kernels/gemm.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/kernels/gemm.hpp"
 #include "operators/finite.hpp"
 #include "operators/symmetry.hpp"
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/require.hpp"
+#include "matapprox/core/require.hpp"
 #include "operators/finite.hpp"
 #include "operators/symmetry.hpp"
 

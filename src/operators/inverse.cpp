@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/require.hpp"
+#include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
 #include "operators/finite.hpp"
 #include "operators/sparse_solvers.hpp"

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/require.hpp"
-#include "core/stop_scope.hpp"
-#include "kernels/gemm.hpp"
+#include "matapprox/core/require.hpp"
+#include "matapprox/core/stop_scope.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/kernels/gemm.hpp"
 #include "operators/finite.hpp"
 #include "operators/kernel_tile.hpp"
 

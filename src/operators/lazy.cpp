@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/require.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox {
 

@@ -3,8 +3,8 @@
 #include <numeric>
 #include <vector>
 
-#include "core/require.hpp"
 #include "matapprox/core/random.hpp"
+#include "matapprox/core/require.hpp"
 #include "matapprox/operators/kernel.hpp"
 #include "operators/finite.hpp"
 #include "operators/kernel_tile.hpp"

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/require.hpp"
 #include "matapprox/core/random.hpp"
+#include "matapprox/core/require.hpp"
 #include "matapprox/tasks/task.hpp"
 
 namespace matapprox::tasks {

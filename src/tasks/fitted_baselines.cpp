@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-#include "core/require.hpp"
+#include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
 
 namespace matapprox::tasks {

@@ -1,6 +1,6 @@
 #include <array>
 
-#include "core/require.hpp"
+#include "matapprox/core/require.hpp"
 #include "matapprox/tasks/adding.hpp"
 #include "matapprox/tasks/associative_recall.hpp"
 #include "matapprox/tasks/copy.hpp"

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/require.hpp"
 #include "io/hdf5_output.hpp"
 #include "io/hdf5_values.hpp"
 #include "io/trial_read.hpp"
 #include "matapprox/core/memory.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox::tasks {
 namespace {

@@ -6,8 +6,8 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "core/require.hpp"
 #include "matapprox/core/random.hpp"
+#include "matapprox/core/require.hpp"
 #include "matapprox/tasks/token_file.hpp"
 
 namespace matapprox::tasks {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/require.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox::tasks {
 namespace {

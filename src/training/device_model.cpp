@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "attention/sinusoidal_encoding.hpp"
-#include "core/require.hpp"
 #include "matapprox/attention/psf.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox::cuda {
 namespace {

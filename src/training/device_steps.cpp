@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "core/require.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox::cuda {
 

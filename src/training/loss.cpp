@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/require.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox::training {
 

@@ -1,8 +1,8 @@
 #include "matapprox/training/model.hpp"
 
 #include "attention/instantiate.hpp"
-#include "core/require.hpp"
 #include "matapprox/attention/registry.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox::training {
 

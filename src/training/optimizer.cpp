@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "core/require.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox::training {
 

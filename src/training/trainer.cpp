@@ -7,9 +7,9 @@
 #include <mutex>
 #include <numeric>
 
-#include "core/require.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/random.hpp"
+#include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
 #include "training/device_steps.hpp"
 

@@ -4,10 +4,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/require.hpp"
-#include "kernels/gemm.hpp"
-#include "kernels/lapack.hpp"
+#include "matapprox/core/require.hpp"
 #include "matapprox/io/safetensors.hpp"
+#include "matapprox/kernels/gemm.hpp"
+#include "matapprox/kernels/lapack.hpp"
 
 namespace matapprox::training {
 namespace {

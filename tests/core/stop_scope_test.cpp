@@ -1,14 +1,14 @@
-#include "core/stop_scope.hpp"
+#include "matapprox/core/stop_scope.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
 
-#include "kernels/gemm.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/linear_operator.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/kernels/gemm.hpp"
 #include "matapprox/measure/measure.hpp"
 #include "matapprox/methods/chord.hpp"
 #include "matapprox/methods/cur.hpp"

@@ -4,9 +4,9 @@
 
 #include "device/cuda/chord_targets.hpp"
 #include "device/cuda/kernels/host_queue.hpp"
-#include "kernels/chord.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/factors/chord_factors.hpp"
+#include "matapprox/kernels/chord.hpp"
 
 namespace matapprox {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "device/cuda/kernels/host_queue.hpp"
 #include "device/gpu_chord_objective.hpp"
-#include "kernels/chord.hpp"
+#include "matapprox/kernels/chord.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/kernel.hpp"
 #include "matapprox/operators/sparse.hpp"

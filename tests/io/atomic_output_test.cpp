@@ -1,4 +1,4 @@
-#include "io/atomic_output.hpp"
+#include "matapprox/io/atomic_output.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

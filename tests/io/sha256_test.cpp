@@ -1,4 +1,4 @@
-#include "io/sha256.hpp"
+#include "matapprox/io/sha256.hpp"
 
 #include <gtest/gtest.h>
 

@@ -10,10 +10,10 @@
 #include <list>
 #include <thread>
 
-#include "kernels/gemm.hpp"
-#include "kernels/lapack.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/kernels/blas.hpp"
+#include "matapprox/kernels/gemm.hpp"
+#include "matapprox/kernels/lapack.hpp"
 #include "support/expect_close.hpp"
 #include "support/random_block.hpp"
 

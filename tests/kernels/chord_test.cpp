@@ -1,4 +1,4 @@
-#include "kernels/chord.hpp"
+#include "matapprox/kernels/chord.hpp"
 
 #include <gtest/gtest.h>
 

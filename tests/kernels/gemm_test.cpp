@@ -1,4 +1,4 @@
-#include "kernels/gemm.hpp"
+#include "matapprox/kernels/gemm.hpp"
 
 #include <gtest/gtest.h>
 

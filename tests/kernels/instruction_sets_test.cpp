@@ -10,9 +10,9 @@
 #include <string>
 #include <type_traits>
 
-#include "kernels/chord.hpp"
-#include "kernels/gemm.hpp"
 #include "kernels/sparse.hpp"
+#include "matapprox/kernels/chord.hpp"
+#include "matapprox/kernels/gemm.hpp"
 #include "support/expect_close.hpp"
 #include "support/random_block.hpp"
 

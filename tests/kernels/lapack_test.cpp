@@ -1,4 +1,4 @@
-#include "kernels/lapack.hpp"
+#include "matapprox/kernels/lapack.hpp"
 
 #include <gtest/gtest.h>
 

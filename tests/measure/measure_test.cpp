@@ -7,10 +7,10 @@
 #include <limits>
 
 #include "core/student.hpp"
-#include "kernels/lapack.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/kernels/lapack.hpp"
 #include "measure/estimate.hpp"
 #include "measure/panel_norm.hpp"
 

@@ -8,7 +8,7 @@
 #include <iostream>
 #include <limits>
 
-#include "kernels/chord.hpp"
+#include "matapprox/kernels/chord.hpp"
 #include "methods/chord/chain.hpp"
 #include "methods/chord/minimizers.hpp"
 #include "support/dense_formulas.hpp"

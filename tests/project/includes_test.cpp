@@ -75,6 +75,30 @@ TEST(Includes, PointOneWay) {
   for (const std::string& arrow : back) ADD_FAILURE() << arrow;
 }
 
+// What the programs need of the library, its users need too.
+TEST(Includes, ProgramsUsePublicHeaders) {
+  std::size_t includes = 0;
+  std::set<std::string> hidden;
+  static const std::regex kInclude("#include \"([^\"]+)\"");
+  for (const char* folder :
+       {"command_line", "matapprox", "matapprox_attention", "report", "reproduce"}) {
+    const fs::path apps = fs::path(test::source_dir()) / "apps";
+    for (const auto& entry : fs::recursive_directory_iterator(apps / folder)) {
+      if (!is_source(entry.path())) continue;
+      const std::string text = test::read_file(entry.path().string());
+      for (std::sregex_iterator it(text.begin(), text.end(), kInclude), end; it != end; ++it) {
+        const std::string header = (*it)[1];
+        ++includes;
+        if (!header.starts_with("matapprox/") && !fs::exists(apps / header) &&
+            !fs::exists(entry.path().parent_path() / header))
+          hidden.insert(entry.path().string() + " includes " + header);
+      }
+    }
+  }
+  EXPECT_GE(includes, 300U);
+  for (const std::string& include : hidden) ADD_FAILURE() << include;
+}
+
 // A rule that lets two modules include each other would be none.
 TEST(Includes, TheRuleHasNoCircle) {
   for (const auto& [module, below] : kMayInclude) {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "matapprox/core/types.hpp"
 
@@ -32,5 +34,19 @@ bool looks_like_image(std::string_view bytes);
 /// Writes an 8-bit grey PNG, values rounded and clipped to 0..255, by way of a temporary file that
 /// is renamed. Throws FileError; InvalidArgument for an empty matrix or NaN.
 void write_png(const std::string& path, const Matrix& values);
+
+namespace images {
+
+/// Red, green and blue of each of the 256 values of a pixel.
+using PngPalette = std::array<std::array<unsigned char, 3>, 256>;
+
+/// The bytes of an 8-bit PNG: grey, or the colours of `palette` where there is one.
+std::string encode_png(const std::vector<unsigned char>& pixels,
+                       Index rows,
+                       Index cols,
+                       const std::string& name,
+                       const PngPalette* palette = nullptr);
+
+}  // namespace images
 
 }  // namespace matapprox

@@ -80,4 +80,8 @@ std::vector<double> fingerprint(const LinearOperator& A);
 /// True if they agree to 1e-9 relative.
 bool same_fingerprint(const std::vector<double>& a, const std::vector<double>& b);
 
+/// Throws InvalidArgument if the option of that name changes nothing with options.kind and, of
+/// kernel matrices, with options.kernel.
+void check_effect(const std::string& path, const LoadOptions& options, std::string_view name);
+
 }  // namespace matapprox

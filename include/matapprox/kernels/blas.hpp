@@ -18,4 +18,16 @@ struct BlasInfo {
 };
 BlasInfo blas_info();
 
+namespace kernels {
+
+/// Number of threads of OpenBLAS; 1 for another BLAS.
+int blas_threads();
+
+/// Throws NotAvailable if there is no room for another work buffer of OpenBLAS, 128 MiB of address
+/// space for each thread that calls it: it would look for one forever (0.3.21), without a message.
+/// Does nothing for another BLAS.
+void require_blas_buffer();
+
+}  // namespace kernels
+
 }  // namespace matapprox

@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "kernels/blas_library.hpp"
-#include "kernels/chord.hpp"
 #include "matapprox/core/memory.hpp"
+#include "matapprox/kernels/chord.hpp"
 #include "methods/chord/gauss_newton.hpp"
 #include "methods/chord/levenberg_marquardt.hpp"
 

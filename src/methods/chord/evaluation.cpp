@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "core/stop_scope.hpp"
-#include "kernels/chord.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/linear_operator.hpp"
+#include "matapprox/core/stop_scope.hpp"
+#include "matapprox/kernels/chord.hpp"
 
 namespace matapprox::chord_fit {
 namespace {

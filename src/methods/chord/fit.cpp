@@ -8,8 +8,8 @@
 #include <limits>
 #include <memory>
 
-#include "core/require.hpp"
 #include "matapprox/core/memory.hpp"
+#include "matapprox/core/require.hpp"
 #include "methods/chord/adam.hpp"
 #include "methods/chord/ceres_solver.hpp"
 #include "methods/chord/circulant_start.hpp"

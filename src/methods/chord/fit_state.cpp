@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "core/require.hpp"
+#include "matapprox/core/require.hpp"
 #include "methods/chord/adam.hpp"
 
 namespace matapprox::chord_fit {

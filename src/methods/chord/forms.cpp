@@ -5,8 +5,8 @@
 #include <array>
 #include <exception>
 
-#include "core/require.hpp"
-#include "core/stop_scope.hpp"
+#include "matapprox/core/require.hpp"
+#include "matapprox/core/stop_scope.hpp"
 #include "methods/chord/pattern.hpp"
 #include "operators/symmetry.hpp"
 

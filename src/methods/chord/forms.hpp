@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "kernels/chord.hpp"
 #include "matapprox/core/linear_operator.hpp"
 #include "matapprox/core/run_control.hpp"
+#include "matapprox/kernels/chord.hpp"
 #include "matapprox/methods/chord.hpp"
 #include "methods/chord/order/orderings.hpp"
 

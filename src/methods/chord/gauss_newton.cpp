@@ -1,8 +1,8 @@
 #include "methods/chord/gauss_newton.hpp"
 
-#include "kernels/chord.hpp"
-#include "kernels/gemm.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/kernels/chord.hpp"
+#include "matapprox/kernels/gemm.hpp"
 
 namespace matapprox::chord_fit {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <optional>
 
-#include "kernels/lapack.hpp"
+#include "matapprox/kernels/lapack.hpp"
 #include "methods/chord/gauss_newton.hpp"
 
 namespace matapprox::chord_fit {

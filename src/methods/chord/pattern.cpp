@@ -6,7 +6,7 @@
 #include <charconv>
 #include <string_view>
 
-#include "core/require.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/require.hpp"
 #include "kernels/soap.hpp"
+#include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
 
 namespace matapprox::chord_fit {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/require.hpp"
+#include "matapprox/core/require.hpp"
 #include "methods/chord/levenberg_marquardt.hpp"
 
 namespace matapprox::chord_fit {

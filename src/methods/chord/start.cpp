@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/require.hpp"
 #include "matapprox/core/random.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox::chord_fit {
 

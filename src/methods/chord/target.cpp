@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/require.hpp"
-#include "core/stop_scope.hpp"
 #include "matapprox/core/memory.hpp"
+#include "matapprox/core/require.hpp"
+#include "matapprox/core/stop_scope.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/device/placement.hpp"
 #include "matapprox/operators/lazy.hpp"

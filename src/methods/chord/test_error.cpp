@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/require.hpp"
 #include "core/student.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox::chord_fit {
 namespace {

@@ -7,9 +7,9 @@
 #include <limits>
 #include <memory>
 
-#include "core/stop_scope.hpp"
-#include "kernels/gemm.hpp"
-#include "kernels/lapack.hpp"
+#include "matapprox/core/stop_scope.hpp"
+#include "matapprox/kernels/gemm.hpp"
+#include "matapprox/kernels/lapack.hpp"
 #include "matapprox/operators/lazy.hpp"
 #include "methods/cur/chosen_columns.hpp"
 #include "methods/cur/selection.hpp"

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <memory>
 
-#include "core/stop_scope.hpp"
-#include "kernels/gemm.hpp"
-#include "kernels/lapack.hpp"
 #include "matapprox/core/random.hpp"
+#include "matapprox/core/stop_scope.hpp"
+#include "matapprox/kernels/gemm.hpp"
+#include "matapprox/kernels/lapack.hpp"
 #include "matapprox/operators/lazy.hpp"
 #include "methods/finite.hpp"
 #include "methods/truncated_svd/algorithms.hpp"

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/gemm.hpp"
-#include "kernels/lapack.hpp"
 #include "matapprox/core/random.hpp"
+#include "matapprox/kernels/gemm.hpp"
+#include "matapprox/kernels/lapack.hpp"
 #include "methods/block_basis.hpp"
 #include "methods/finite.hpp"
 #include "methods/nystrom/forms.hpp"

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "kernels/gemm.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/kernels/gemm.hpp"
 #include "methods/nystrom/landmarks.hpp"
 #include "methods/weighted_sample.hpp"
 

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <set>
 
-#include "core/require.hpp"
-#include "core/stop_scope.hpp"
-#include "kernels/gemm.hpp"
 #include "matapprox/core/random.hpp"
+#include "matapprox/core/require.hpp"
+#include "matapprox/core/stop_scope.hpp"
+#include "matapprox/kernels/gemm.hpp"
 #include "methods/finite.hpp"
 #include "methods/nystrom/forms.hpp"
 #include "methods/nystrom/landmarks.hpp"

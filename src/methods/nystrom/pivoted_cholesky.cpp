@@ -6,9 +6,9 @@
 
 #include "core/large_pages.hpp"
 #include "device/partial_cholesky.hpp"
-#include "kernels/gemm.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/kernels/gemm.hpp"
 #include "methods/finite.hpp"
 #include "methods/nystrom/landmarks.hpp"
 

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/gemm.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/device/placement.hpp"
+#include "matapprox/kernels/gemm.hpp"
 #include "matapprox/operators/kernel.hpp"
 #include "matapprox/operators/lazy.hpp"
 #include "methods/finite.hpp"

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/gemm.hpp"
-#include "kernels/lapack.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/kernels/gemm.hpp"
+#include "matapprox/kernels/lapack.hpp"
 #include "methods/finite.hpp"
 #include "methods/nystrom/landmarks.hpp"
 #include "methods/weighted_sample.hpp"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "kernels/lapack.hpp"
+#include "matapprox/kernels/lapack.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
 
 namespace matapprox {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "kernels/gemm.hpp"
+#include "matapprox/kernels/gemm.hpp"
 #include "methods/finite.hpp"
 #include "methods/truncated_svd/krylov_space.hpp"
 

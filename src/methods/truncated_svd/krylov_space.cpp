@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "core/stop_scope.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/stop_scope.hpp"
 
 namespace matapprox {
 namespace {

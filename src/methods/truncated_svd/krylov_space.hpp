@@ -3,9 +3,9 @@
 #include <memory>
 #include <optional>
 
-#include "kernels/lapack.hpp"
 #include "matapprox/core/linear_operator.hpp"
 #include "matapprox/core/run_control.hpp"
+#include "matapprox/kernels/lapack.hpp"
 #include "methods/block_basis.hpp"
 
 namespace matapprox {

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "kernels/gemm.hpp"
+#include "matapprox/kernels/gemm.hpp"
 #include "methods/finite.hpp"
 #include "methods/truncated_svd/krylov_space.hpp"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/require.hpp"
+#include "matapprox/core/require.hpp"
 #include "methods/dense_matrix.hpp"
 #include "methods/truncated_svd/algorithms.hpp"
 #include "operators/symmetry.hpp"

@@ -1,6 +1,6 @@
 #include "matapprox/tasks/import.hpp"
 
-#include "core/require.hpp"
+#include "matapprox/core/require.hpp"
 #include "tasks/import/importers.hpp"
 
 namespace matapprox::tasks {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/chord.hpp"
+#include "matapprox/kernels/chord.hpp"
 #include "methods/chord/chain.hpp"
 #include "methods/chord/minimizers.hpp"
 #include "support/dense_formulas.hpp"

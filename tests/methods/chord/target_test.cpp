@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/chord.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/kernels/chord.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "methods/chord/chain.hpp"
 #include "support/dense_formulas.hpp"

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <vector>
 
-#include "core/stop_scope.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/stop_scope.hpp"
 #include "matapprox/device/placement.hpp"
 #include "matapprox/operators/lazy.hpp"
 #include "matapprox/operators/sparse.hpp"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/stop_scope.hpp"
+#include "matapprox/core/stop_scope.hpp"
 
 namespace matapprox::chord_fit {
 namespace {

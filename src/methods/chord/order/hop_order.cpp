@@ -6,8 +6,8 @@
 #include <numeric>
 #include <utility>
 
-#include "core/stop_scope.hpp"
 #include "matapprox/core/random.hpp"
+#include "matapprox/core/stop_scope.hpp"
 
 namespace matapprox::chord_fit {
 namespace {
