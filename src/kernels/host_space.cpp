@@ -123,8 +123,8 @@ class HostSpace final : public MemorySpace {
 }  // namespace
 
 const std::shared_ptr<const MemorySpace>& host_space() {
-  static const std::shared_ptr<const MemorySpace> place = std::make_shared<HostSpace>();
-  return place;
+  static const std::shared_ptr<const MemorySpace> space = std::make_shared<HostSpace>();
+  return space;
 }
 
 }  // namespace matapprox
