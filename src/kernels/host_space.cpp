@@ -19,11 +19,11 @@ constexpr Index kNumbersInChunk = 8192;
 using ConstColumns = Eigen::Map<const Matrix>;
 using Columns = Eigen::Map<Matrix>;
 
-template <class Body>
-void for_chunks(Index count, const Body& body) {
+template <class Work>
+void for_chunks(Index count, const Work& work) {
   parallel_for((count + kNumbersInChunk - 1) / kNumbersInChunk, [&](Index chunk) {
     const Index first = chunk * kNumbersInChunk;
-    body(first, std::min(kNumbersInChunk, count - first));
+    work(first, std::min(kNumbersInChunk, count - first));
   });
 }
 

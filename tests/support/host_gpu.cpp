@@ -48,9 +48,9 @@ class HostGpu {
   HostGpu(cuda::HostOrder order, Index free_bytes) : queue_(order), free_bytes_(free_bytes) {}
 
   const HostQueue& queue() const { return queue_; }
-  template <class Body>
-  auto alone(const Body& body) const {
-    return body();
+  template <class Work>
+  auto alone(const Work& work) const {
+    return work();
   }
   Index free_bytes() const { return free_bytes_; }
   std::shared_ptr<const cuda::GpuFactor> sparse_factor(const cuda::HostSparsePair& factor) const {

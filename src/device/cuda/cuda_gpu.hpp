@@ -20,10 +20,10 @@ class CudaGpu {
   explicit CudaGpu(std::string who) : who_(std::move(who)) {}
 
   const DeviceQueue& queue() const { return queue_; }
-  template <class Body>
-  auto alone(const Body& body) const {
+  template <class Work>
+  auto alone(const Work& work) const {
     const std::lock_guard lock(mutex_);
-    return on_gpu(who_, body);
+    return on_gpu(who_, work);
   }
   Index free_bytes() const { return device_memory().free; }
   std::shared_ptr<const GpuFactor> sparse_factor(const HostSparsePair& factor) const {

@@ -131,23 +131,23 @@ class GpuOperator final : public PlacedOperator {
     });
   }
 
-  /// body(first, count), with the GPU to itself, for as many columns at a time as there is room
+  /// work(first, count), with the GPU to itself, for as many columns at a time as there is room
   /// for.
-  template <class Body>
-  void for_pieces(Index columns, Index numbers_of_a_column, const Body& body) const {
+  template <class Work>
+  void for_pieces(Index columns, Index numbers_of_a_column, const Work& work) const {
     gpu_.alone([&] {
       const Index room = gpu_.free_bytes() / 5 * 4 / Index{sizeof(double)};
       const Index width = std::max<Index>(room / numbers_of_a_column, 1);
       for (Index first = 0; first < columns; first += width)
-        body(first, std::min(width, columns - first));
+        work(first, std::min(width, columns - first));
     });
   }
 
-  /// body(column, numbers) for stretches of a column-major block: all of it if it has no gaps.
-  template <class Body>
-  static void for_columns(Index rows, Index columns, Index stride, const Body& body) {
-    if (stride == rows) return body(0, rows * columns);
-    for (Index c = 0; c < columns; ++c) body(c, rows);
+  /// work(column, numbers) for stretches of a column-major block: all of it if it has no gaps.
+  template <class Work>
+  static void for_columns(Index rows, Index columns, Index stride, const Work& work) {
+    if (stride == rows) return work(0, rows * columns);
+    for (Index c = 0; c < columns; ++c) work(c, rows);
   }
 
   void download(const double* from, Block Y) const {

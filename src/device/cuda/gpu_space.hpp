@@ -17,7 +17,7 @@ namespace matapprox::cuda {
 ///
 ///   Gpu::Queue                 see kernels/host_queue.hpp
 ///   gpu.queue()
-///   gpu.alone(body)            body() with the queue to itself; errors of the GPU as NotAvailable
+///   gpu.alone(work)            work() with the queue to itself; errors of the GPU as NotAvailable
 ///   gpu.free_bytes()           of its memory
 ///   gpu.sparse_factor(matrix)  the GpuFactor of a HostSparsePair
 template <class Gpu>

@@ -86,7 +86,7 @@ class ChainFactor final : public GpuFactor {
       : chain_(queue, ChordShape{factor.order, factor.offsets}),
         values_(queue.template array<double>(chain_.shape().stored_numbers())) {
     const ChordShape& shape = chain_.shape();
-    auto rows = queue.template array<double>(shape.order * shape.most_links());
+    auto rows = queue.template array<double>(shape.order * shape.max_links());
     for (Index m = 0; m < shape.factors(); ++m) {
       const Index first = shape.first_value(m);
       queue.upload(factor.values + first, shape.order * shape.links(m), rows.data());

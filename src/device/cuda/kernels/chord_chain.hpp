@@ -24,7 +24,7 @@ struct ChordShape {
     return sum;
   }
   Index stored_numbers() const { return first_value(factors()); }
-  Index most_links() const {
+  Index max_links() const {
     Index most = 0;
     for (Index m = 0; m < factors(); ++m) most = links(m) > most ? links(m) : most;
     return most;
@@ -33,7 +33,7 @@ struct ChordShape {
 
 /// Whether places of a block of `columns` columns, and of a factor's values, fit into 32 bits.
 inline bool fits_32_bits(const ChordShape& shape, Index columns) {
-  const Index most = shape.most_links() > columns ? shape.most_links() : columns;
+  const Index most = shape.max_links() > columns ? shape.max_links() : columns;
   return 2 * shape.order <= std::numeric_limits<std::int32_t>::max() &&
          shape.order * most <= std::numeric_limits<std::int32_t>::max();
 }
