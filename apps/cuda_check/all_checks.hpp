@@ -1,13 +1,11 @@
 #pragma once
 
-#include "attention_checks.hpp"
 #include "bench_checks.hpp"
 #include "chord_checks.hpp"
 #include "chord_objective_checks.hpp"
 #include "gemm_checks.hpp"
 #include "kernel_checks.hpp"
 #include "psf_checks.hpp"
-#include "row_checks.hpp"
 #include "sums_checks.hpp"
 #include "training_checks.hpp"
 #include "transfer_checks.hpp"
@@ -23,8 +21,6 @@ void check_all(const Queue& queue, Results& results) {
   check_kernels(check);
   check_gemm(check);
   check_sums(check);
-  check_rows(check);
-  check_attention(check);
   check_psf(check);
   check_training(check);
   check_bench(check);

@@ -89,7 +89,7 @@ void check_chord_products(Checker<Queue>& check, const ChordShape& shape, Index 
         check.numbers(y, numbers), wanted, kRounding<T>, name + (transposed ? ", transposed" : ""));
     // From the host, in pieces of which the last one is not full.
     auto again = check.array(X);
-    StreamedChord<T, Queue> streamed(check.queue(), shape, 5 * shape.most_links() + 1);
+    StreamedChord<T, Queue> streamed(check.queue(), shape, 5 * shape.max_links() + 1);
     const T* z = streamed.apply(values.data(), again.data(), spare.data(), columns, transposed);
     check.expect_close(check.numbers(z, numbers),
                        wanted,

@@ -103,7 +103,6 @@ void check_chord_fit(Checker<Queue>& check,
   const std::string name =
       "chord fit, N = " + std::to_string(n) + ", panels of " + std::to_string(width);
   const auto values = test_numbers<T>(numbers, 6);
-  const auto direction = test_numbers<T>(numbers, 7);
   auto X = test_numbers<T>(n * n, 8);
   if (shape.symmetrized) make_symmetric(X, n);
   ChordObjective<T, Queue> objective(check.queue(), shape, width);
@@ -119,7 +118,6 @@ void check_chord_fit(Checker<Queue>& check,
     return check.numbers(rows.data(), numbers);
   };
   const auto w = to_device(values);
-  const auto v = to_device(direction);
   const auto x = check.array(X);
   const auto columns = check.array(listed);
   auto gradient = check.template zeros<T>(numbers);
@@ -141,20 +139,6 @@ void check_chord_fit(Checker<Queue>& check,
   const double alone =
       objective.evaluate(w.data(), columns.data(), columns.size(), target, nullptr);
   check.expect(alone == f, name + ", without gradient: not the same bits");
-
-  if (shape.symmetrized) return;
-  objective.gauss_newton_product(
-      w.data(), columns.data(), columns.size(), v.data(), gradient.data());
-  Dense D(R.size());
-  for (Index m = 0; m < shape.factors(); ++m) {
-    const Dense V = dense_factor(shape, m, direction);
-    const Dense part = dense_product(dense_product(dense.before(m), V, n), dense.after(m), n);
-    for (std::size_t i = 0; i < D.size(); ++i) D[i] += part[i];
-  }
-  check.expect_close(to_host(gradient),
-                     dense.pull_back(times_listed(D, listed, n)),
-                     kRounding<T>,
-                     name + ", J^T J v");
 }
 
 /// Columns of a sparse matrix whose column j has j % 150 entries, in rows of their own.

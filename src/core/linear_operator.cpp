@@ -36,7 +36,7 @@ void require_shape(const ConstBlock& Y, Index rows, Index cols, const char* what
 }
 
 void require_shape(
-    const MultiVectorView& Y, Index rows, Index cols, const MemorySpace* place, const char* what) {
+    const MultiVectorView& Y, Index rows, Index cols, const MemorySpace* space, const char* what) {
   require(Y.rows == rows && Y.cols == cols,
           "{}: the result is {} x {}, the block for it {} x {}",
           what,
@@ -45,7 +45,7 @@ void require_shape(
           Y.rows,
           Y.cols);
   require(
-      Y.place == place, "{}: the block for the result does not lie where the operator does", what);
+      Y.space == space, "{}: the block for the result does not lie where the operator does", what);
 }
 
 }  // namespace
@@ -83,34 +83,35 @@ void LinearOperator::apply_transpose(const ConstBlock& X, Block Y) const {
   if (Y.size() > 0) do_apply_transpose(X, Y);
 }
 
-MultiVector LinearOperator::apply(const ConstTallColumns& X) const {
-  MultiVector Y(block_place(), rows(), X.cols);
+MultiVector LinearOperator::apply(const ConstMultiVectorView& X) const {
+  MultiVector Y(memory_space(), rows(), X.cols);
   apply(X, Y.columns());
   return Y;
 }
 
-MultiVector LinearOperator::apply_transpose(const ConstTallColumns& X) const {
-  MultiVector Y(block_place(), cols(), X.cols);
+MultiVector LinearOperator::apply_transpose(const ConstMultiVectorView& X) const {
+  MultiVector Y(memory_space(), cols(), X.cols);
   apply_transpose(X, Y.columns());
   return Y;
 }
 
-void LinearOperator::apply(const ConstTallColumns& X, const MultiVectorView& Y) const {
+void LinearOperator::apply(const ConstMultiVectorView& X, const MultiVectorView& Y) const {
   require(
       X.rows == cols(), "apply: the block has {} rows, the operator {} columns", X.rows, cols());
-  require(X.place == block_place().get(), "apply: the block does not lie where the operator does");
-  require_shape(Y, rows(), X.cols, block_place().get(), "apply");
+  require(X.space == memory_space().get(), "apply: the block does not lie where the operator does");
+  require_shape(Y, rows(), X.cols, memory_space().get(), "apply");
   if (Y.rows * Y.cols > 0) do_apply_in_place(false, X, Y);
 }
 
-void LinearOperator::apply_transpose(const ConstTallColumns& X, const MultiVectorView& Y) const {
+void LinearOperator::apply_transpose(const ConstMultiVectorView& X,
+                                     const MultiVectorView& Y) const {
   require(X.rows == rows(),
           "apply_transpose: the block has {} rows, the operator {} rows",
           X.rows,
           rows());
-  require(X.place == block_place().get(),
+  require(X.space == memory_space().get(),
           "apply_transpose: the block does not lie where the operator does");
-  require_shape(Y, cols(), X.cols, block_place().get(), "apply_transpose");
+  require_shape(Y, cols(), X.cols, memory_space().get(), "apply_transpose");
   if (Y.rows * Y.cols > 0) do_apply_in_place(true, X, Y);
 }
 
@@ -170,7 +171,7 @@ void LinearOperator::do_rows_at(std::span<const Index> I, Block Y) const {
 }
 
 void LinearOperator::do_apply_in_place(bool transposed,
-                                       const ConstTallColumns& X,
+                                       const ConstMultiVectorView& X,
                                        const MultiVectorView& Y) const {
   if (transposed) {
     do_apply_transpose(on_host(X), on_host(Y));

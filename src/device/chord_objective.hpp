@@ -14,9 +14,9 @@ class DeviceChordObjective {
  public:
   virtual ~DeviceChordObjective() = default;
   /// Where values and gradients lie.
-  virtual const std::shared_ptr<const MemorySpace>& place() const = 0;
+  virtual const std::shared_ptr<const MemorySpace>& space() const = 0;
   /// f over the columns J (at most as many as it was made for) and, unless null, its gradient; in
-  /// the layout of ChordFactors, at addresses of place(). The same bits each time. Throws
+  /// the layout of ChordFactors, at addresses of space(). The same bits each time. Throws
   /// NotAvailable if the GPU fails.
   virtual double evaluate(std::span<const Index> J, const double* values, double* gradient) = 0;
 };
@@ -35,14 +35,14 @@ struct ChordTarget {
 /// On the first GPU. Columns of a kernel matrix in its own order are made there when they are
 /// needed, those of a sparse one from its entries, which lie there. Of another matrix the whole
 /// target is copied there now, if it takes at most half of the GPU's free memory and
-/// `most_columns` is the order; else `target.columns` is asked a panel at a time, from the caller's
+/// `max_columns` is the order; else `target.columns` is asked a panel at a time, from the caller's
 /// thread. Throws NotAvailable if there is no GPU, it is too small, or this build has no CUDA.
 std::unique_ptr<DeviceChordObjective> make_device_chord_objective(const ChordPattern& pattern,
-                                                                  Index most_columns,
+                                                                  Index max_columns,
                                                                   const ChordTarget& target);
 
 /// Makes the objective of a fit that is to be on a GPU.
 using ChordObjectiveMaker = std::function<std::unique_ptr<DeviceChordObjective>(
-    const ChordPattern& pattern, Index most_columns, const ChordTarget& target)>;
+    const ChordPattern& pattern, Index max_columns, const ChordTarget& target)>;
 
 }  // namespace matapprox

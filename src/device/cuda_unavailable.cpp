@@ -1,4 +1,5 @@
-#include "device/cuda/gpu_operator.hpp"
+#include "device/chord_objective.hpp"
+#include "device/placed_operator.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/device/placement.hpp"
 
@@ -14,12 +15,17 @@ GpuInfo gpu_info() { throw NotAvailable("cuda: " + why_no_gpu()); }
 
 double gpu_copy_bandwidth() { throw NotAvailable("cuda: " + why_no_gpu()); }
 
-namespace cuda {
-
-std::unique_ptr<GpuOperator> make_gpu_operator(const std::vector<DeviceFactor>& /*links*/,
-                                               bool /*symmetrized*/) {
+std::shared_ptr<const LinearOperator> make_placed(std::shared_ptr<const LinearOperator> /*A*/,
+                                                  Index /*gpu_free_bytes*/) {
   throw NotAvailable("cuda: " + why_no_gpu());
 }
 
-}  // namespace cuda
+std::unique_ptr<DeviceChordObjective> make_device_chord_objective(const ChordPattern& /*pattern*/,
+                                                                  Index /*max_columns*/,
+                                                                  const ChordTarget& /*target*/) {
+  throw NotAvailable(
+      "chord: this build cannot use a GPU; it needs nvcc of the CUDA toolkit, 12 or newer, and "
+      "-DMATAPPROX_WITH_CUDA=ON");
+}
+
 }  // namespace matapprox

@@ -31,24 +31,24 @@ cuda::HostSparse host_sparse(const SparseMatrix& A) {
   return {A.rows(), A.cols(), A.outerIndexPtr(), A.innerIndexPtr(), A.valuePtr()};
 }
 
-/// The matrix and, unless it is symmetric, its transpose, which `links` then keeps.
-cuda::HostSparsePair host_sparse_pair(const SparseMatrix& A, bool symmetric, GpuFactors& links) {
+/// The matrix and, unless it is symmetric, its transpose, which `factors` then keeps.
+cuda::HostSparsePair host_sparse_pair(const SparseMatrix& A, bool symmetric, GpuFactors& factors) {
   const SparseMatrix* compressed = &A;
   if (!A.isCompressed()) {
-    SparseMatrix& copy = links.own_sparse.emplace_back(A);
+    SparseMatrix& copy = factors.own_sparse.emplace_back(A);
     copy.makeCompressed();
     compressed = &copy;
   }
   cuda::HostSparsePair pair{host_sparse(*compressed), {}};
   if (!symmetric)
-    pair.transposed = host_sparse(links.own_sparse.emplace_back(compressed->transpose()));
+    pair.transposed = host_sparse(factors.own_sparse.emplace_back(compressed->transpose()));
   return pair;
 }
 
-cuda::HostKernel host_kernel(const KernelOperator& A, GpuFactors& links) {
+cuda::HostKernel host_kernel(const KernelOperator& A, GpuFactors& factors) {
   const bool cosine = A.options().function == KernelFunction::kCosine;
   const Matrix& points =
-      cosine ? links.own_dense.emplace_back(unit_directions(A.points())) : A.points();
+      cosine ? factors.own_dense.emplace_back(unit_directions(A.points())) : A.points();
   const TileKernel kernel = tile_kernel(A.options(), points.cols());
   return {points.rows(),
           static_cast<int>(points.cols()),
@@ -61,11 +61,11 @@ cuda::HostKernel host_kernel(const KernelOperator& A, GpuFactors& links) {
 
 /// One factor's value; a random projection becomes the dense matrix that its seed stands for.
 struct HostFactorMaker {
-  GpuFactors& links;
+  GpuFactors& factors;
   Index piece_numbers;  ///< of a Chord factor
   cuda::HostFactor operator()(const Matrix& F) const { return host_dense(F); }
   cuda::HostFactor operator()(const SparseMatrix& F) const {
-    return host_sparse_pair(F, false, links);
+    return host_sparse_pair(F, false, factors);
   }
   cuda::HostFactor operator()(const Vector& F) const {
     return cuda::HostDiagonal{F.size(), F.data()};
@@ -77,7 +77,7 @@ struct HostFactorMaker {
     return cuda::HostChord{F.pattern.order, F.pattern.offsets, F.values.data(), piece_numbers};
   }
   cuda::HostFactor operator()(const RandomProjection& F) const {
-    return host_dense(links.own_dense.emplace_back(F.columns(0, F.cols())));
+    return host_dense(factors.own_dense.emplace_back(F.columns(0, F.cols())));
   }
 };
 
@@ -144,7 +144,7 @@ ProductPlan plan_product(const FactorProduct& A, Index gpu_free_bytes) {
 }
 
 /// How often a product sends streamed factors to the GPU: once for each piece of a block for which
-/// there is room. FactorChain takes four fifths of the free memory.
+/// there is room. GpuOperator takes four fifths of the free memory.
 Index passes_of_a_block(const ProductPlan& plan, Index columns, Index gpu_free_bytes) {
   const Index column = kBlocksOfAProduct * kDoubleBytes * plan.longest;
   const Index room = (gpu_free_bytes - plan.gpu_bytes) / 5 * 4;
@@ -169,20 +169,20 @@ GpuWork product_work(const FactorProduct& A, Index columns, Index gpu_free_bytes
   return work;
 }
 
-void add_factors(const FactorProduct& A, Index gpu_free_bytes, GpuFactors& links) {
+void add_factors(const FactorProduct& A, Index gpu_free_bytes, GpuFactors& factors) {
   const ProductPlan plan = plan_product(A, gpu_free_bytes);
   std::map<const FactorValue*, Index> seen;
-  links.symmetrized = A.symmetrized();
+  factors.symmetrized = A.symmetrized();
   for (const Factor& factor : A.factors()) {
-    const auto place = static_cast<Index>(links.links.size());
-    const auto [at, fresh] = seen.emplace(factor.value.get(), place);
+    const auto next = static_cast<Index>(factors.factors.size());
+    const auto [at, fresh] = seen.emplace(factor.value.get(), next);
     if (fresh) {
-      links.links.push_back(
-          {std::visit(HostFactorMaker{links, plan.pieces.at(factor.value.get())}, *factor.value),
+      factors.factors.push_back(
+          {std::visit(HostFactorMaker{factors, plan.pieces.at(factor.value.get())}, *factor.value),
            factor.transposed,
            -1});
     } else {
-      links.links.push_back({cuda::HostFactor{}, factor.transposed, at->second});
+      factors.factors.push_back({cuda::HostFactor{}, factor.transposed, at->second});
     }
   }
 }
@@ -207,18 +207,18 @@ GpuWork stored_work(const LinearOperator& A, Index columns, Index bytes) {
 }  // namespace
 
 GpuFactors gpu_factors(const LinearOperator& A, Index gpu_free_bytes) {
-  GpuFactors links;
+  GpuFactors factors;
   if (const auto* dense = dynamic_cast<const DenseOperator*>(&A)) {
-    links.links.push_back({host_dense(dense->values())});
+    factors.factors.push_back({host_dense(dense->values())});
   } else if (const auto* sparse = dynamic_cast<const SparseOperator*>(&A)) {
     const bool symmetric = sparse->known_facts().symmetric.value_or(false);
-    links.links.push_back({host_sparse_pair(sparse->values(), symmetric, links)});
+    factors.factors.push_back({host_sparse_pair(sparse->values(), symmetric, factors)});
   } else if (const auto* kernel = dynamic_cast<const KernelOperator*>(&A)) {
-    links.links.push_back({host_kernel(*kernel, links)});
+    factors.factors.push_back({host_kernel(*kernel, factors)});
   } else if (const auto* product = dynamic_cast<const FactorProduct*>(&A)) {
-    add_factors(*product, gpu_free_bytes, links);
+    add_factors(*product, gpu_free_bytes, factors);
   }
-  return links;
+  return factors;
 }
 
 GpuWork gpu_work(const LinearOperator& A, Index columns, Index gpu_free_bytes) {

@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "device/cuda/gpu_operator.hpp"
+#include "device/cuda/host_factors.hpp"
 #include "matapprox/core/linear_operator.hpp"
 
 namespace matapprox {
 
 /// What an operator consists of, as the GPU takes it. Refers to the operator's numbers.
 struct GpuFactors {
-  std::vector<cuda::DeviceFactor> links;
+  std::vector<cuda::DeviceFactor> factors;
   bool symmetrized = false;
   // Numbers that the operator does not hold in the form that the GPU wants.
   std::list<Matrix> own_dense;
@@ -23,7 +23,7 @@ struct GpuFactors {
 /// Free memory of a GPU that has room for everything.
 inline constexpr Index kAnyBytes = std::numeric_limits<Index>::max();
 
-/// Empty links if the operator is of a kind that cannot be placed. Chord factors that a GPU with
+/// No factors if the operator is of a kind that cannot be placed. Chord factors that a GPU with
 /// so much free memory has no room for, with a column of a block beside them, stay on the host.
 GpuFactors gpu_factors(const LinearOperator& A, Index gpu_free_bytes = kAnyBytes);
 

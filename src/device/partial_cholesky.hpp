@@ -36,7 +36,8 @@ class PartialCholesky {
 };
 
 /// On the GPU where A is a kernel matrix that was placed there, also as it is counted; else null.
-/// Throws NotAvailable if the GPU has no room for 2 N k numbers.
-std::unique_ptr<PartialCholesky> make_gpu_cholesky(const LinearOperator& A, Index k);
+/// There is room for max_columns of them: throws NotAvailable if the GPU has none for 2 N
+/// max_columns numbers.
+std::unique_ptr<PartialCholesky> make_gpu_cholesky(const LinearOperator& A, Index max_columns);
 
 }  // namespace matapprox

@@ -2,41 +2,43 @@
 
 #include <memory>
 
-#include "device/cuda/gpu_operator.hpp"
+#include "device/partial_cholesky.hpp"
 #include "matapprox/core/linear_operator.hpp"
+#include "matapprox/operators/lazy.hpp"
 
 namespace matapprox {
 
-/// An operator whose products are computed on the GPU. Columns and rows of matrices that are
-/// stored are gathered on the host; a kernel matrix makes them on the GPU.
-class PlacedOperator final : public LinearOperator {
+/// An operator whose products are computed on the GPU: what such a one knows from the operator that
+/// it was made from, its source. Columns and rows of matrices that are stored are gathered on the
+/// host; a kernel matrix makes them on the GPU.
+class PlacedOperator : public LinearOperator {
  public:
-  PlacedOperator(std::shared_ptr<const LinearOperator> source,
-                 std::unique_ptr<const cuda::GpuOperator> gpu);
-
-  const LinearOperator& source() const { return *source_; }
-  const cuda::GpuOperator& gpu() const { return *gpu_; }
-
+  const LinearOperator& underlying() const override { return source_->underlying(); }
   Index rows() const override { return source_->rows(); }
   Index cols() const override { return source_->cols(); }
   Vector diagonal() const override { return source_->diagonal(); }
   Cost cost() const override { return source_->cost(); }
   KnownFacts known_facts() const override { return source_->known_facts(); }
   std::string description() const override;
-  const std::shared_ptr<const MemorySpace>& block_place() const override { return place_; }
+
+  /// Of a kernel matrix, with room for `max_columns`; null for any other. `counter`, unless null,
+  /// counts the columns that are made. This operator must outlive it. Throws NotAvailable if the
+  /// GPU has no room.
+  virtual std::unique_ptr<PartialCholesky> cholesky(Index max_columns,
+                                                    const CountedOperator* counter) const = 0;
+
+ protected:
+  explicit PlacedOperator(std::shared_ptr<const LinearOperator> source)
+      : source_(std::move(source)) {}
+  bool is_kernel() const;
 
  private:
-  void do_apply(const ConstBlock& X, Block Y) const override;
-  void do_apply_transpose(const ConstBlock& X, Block Y) const override;
-  void do_columns_at(std::span<const Index> J, Block Y) const override;
-  void do_rows_at(std::span<const Index> I, Block Y) const override;
-  void do_apply_in_place(bool transposed,
-                         const ConstTallColumns& X,
-                         const MultiVectorView& Y) const override;
+  /// Y = A(:, J) of a kernel matrix, made on the GPU.
+  virtual void kernel_columns(std::span<const Index> J, Block Y) const = 0;
+  void do_columns_at(std::span<const Index> J, Block Y) const final;
+  void do_rows_at(std::span<const Index> I, Block Y) const final;
 
   std::shared_ptr<const LinearOperator> source_;
-  std::unique_ptr<const cuda::GpuOperator> gpu_;
-  std::shared_ptr<const MemorySpace> place_;
 };
 
 /// Puts A, which is_placeable, on the GPU; Chord factors as gpu_factors says. Throws NotAvailable

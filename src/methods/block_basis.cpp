@@ -38,12 +38,12 @@ bool cholesky_qr(MultiVector& Y, Matrix& R, const Vector& entry_norms) {
 
 }  // namespace
 
-BlockBasis::BlockBasis(std::shared_ptr<const MemorySpace> place,
+BlockBasis::BlockBasis(std::shared_ptr<const MemorySpace> space,
                        Index n,
                        Index capacity,
                        std::uint64_t seed,
                        RandomStream stream)
-    : values_(std::move(place), n, std::min(n, capacity)), seed_(seed), stream_(stream) {}
+    : values_(std::move(space), n, std::min(n, capacity)), seed_(seed), stream_(stream) {}
 
 Matrix BlockBasis::append(MultiVector Y) {
   const Index width = std::min(Y.cols(), values_.cols() - size_);
@@ -78,7 +78,7 @@ Matrix BlockBasis::orthonormalize(MultiVector& Y, Index width, const Vector& ent
   if (width == Y.cols() && cholesky_qr(Y, R, entry_norms)) return R;
   Matrix on_host = to_host(Y.columns());
   R = column_by_column(on_host, width, entry_norms);
-  Y = MultiVector(values_.place(), on_host);
+  Y = MultiVector(values_.space(), on_host);
   return R;
 }
 

@@ -11,17 +11,19 @@ namespace matapprox {
 /// An orthonormal set of columns that grows by blocks: the basis of a Krylov method.
 class BlockBasis {
  public:
-  /// Columns of length n at `place`, room for `capacity` of them (at most n are ever used). Where a
+  /// Columns of length n in `space`, room for `capacity` of them (at most n are ever used). Where a
   /// block brings fewer directions than columns, the rest are random ones from (seed, stream).
-  BlockBasis(std::shared_ptr<const MemorySpace> place,
+  BlockBasis(std::shared_ptr<const MemorySpace> space,
              Index n,
              Index capacity,
              std::uint64_t seed,
              RandomStream stream);
 
   Index size() const { return size_; }
-  ConstTallColumns columns() const { return values_.columns(0, size_); }
-  ConstTallColumns columns(Index first, Index count) const { return values_.columns(first, count); }
+  ConstMultiVectorView columns() const { return values_.columns(0, size_); }
+  ConstMultiVectorView columns(Index first, Index count) const {
+    return values_.columns(first, count);
+  }
 
   /// Appends min(Y.cols(), room) orthonormal columns that span what Y adds, and returns C with
   /// Y = columns() C, up to what no longer finds room. Block Gram-Schmidt done twice, each time

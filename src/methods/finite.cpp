@@ -58,7 +58,7 @@ double unit_scale(const ConstBlock& X) {
 }
 
 double finite_unit_scale(const MultiVector& X, const char* method) {
-  const double largest = X.place()->largest(X.data(), X.size());
+  const double largest = X.space()->largest(X.data(), X.size());
   if (!std::isfinite(largest)) throw_not_finite(method);
   return unit_scale_of(largest);
 }

@@ -17,17 +17,17 @@ constexpr double kMaxGrowth = 10;
 /// A step stays away from the ends of its bracket by this share of it.
 constexpr double kBracketMargin = 0.1;
 
-double scalar_product(const ConstTallColumns& a, const ConstTallColumns& b) {
+double scalar_product(const ConstMultiVectorView& a, const ConstMultiVectorView& b) {
   return transpose_product(a, b)(0, 0);
 }
 
 /// Y += alpha X
-void add_multiple(double alpha, const ConstTallColumns& X, const MultiVectorView& Y) {
+void add_multiple(double alpha, const ConstMultiVectorView& X, const MultiVectorView& Y) {
   add_product(1, X, Matrix::Constant(1, 1, alpha), 1, Y);
 }
 
 void scale_vector(const MultiVectorView& X, double factor) {
-  X.place->scale(X.data, X.rows * X.cols, factor);
+  X.space->scale(X.data, X.rows * X.cols, factor);
 }
 
 /// Where the cubic through two points with these values and slopes has its minimum
@@ -43,11 +43,11 @@ double cubic_minimum(const Point& a, const Point& b) {
 
 bool Lbfgs::LineSearchPoint::is_finite() const { return std::isfinite(f) && std::isfinite(slope); }
 
-Lbfgs::Lbfgs(PlacedFunction function, const ConstTallColumns& start, Index memory)
+Lbfgs::Lbfgs(PlacedFunction function, const ConstMultiVectorView& start, Index memory)
     : function_(std::move(function)),
       memory_(memory),
-      vectors_(start.place->shared_from_this(), start.rows, kColumns),
-      pairs_(vectors_.place(), start.rows, 2 * memory),
+      vectors_(start.space->shared_from_this(), start.rows, kColumns),
+      pairs_(vectors_.space(), start.rows, 2 * memory),
       with_changes_(2 * memory, memory),
       with_gradient_(2 * memory) {
   copy(start, column(kPoint));
@@ -120,7 +120,7 @@ void Lbfgs::forget() {
 
 /// Straight down, a step of length 1 is of the wrong size; this one changes no number by more.
 double Lbfgs::first_step() const {
-  const double largest = vectors_.place()->largest(column(kGradient).data, vectors_.rows());
+  const double largest = vectors_.space()->largest(column(kGradient).data, vectors_.rows());
   return largest > 1 ? 1 / largest : 1;
 }
 

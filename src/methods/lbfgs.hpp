@@ -17,13 +17,13 @@ using PlacedFunction = std::function<double(const double* x, double* gradient)>;
 class Lbfgs {
  public:
   /// At a copy of `start`, where f is evaluated; m = `memory` >= 1 pairs are kept.
-  Lbfgs(PlacedFunction function, const ConstTallColumns& start, Index memory);
+  Lbfgs(PlacedFunction function, const ConstMultiVectorView& start, Index memory);
 
   /// Goes down by one step. False where there is none: f or its gradient at the start is not
   /// finite, the point is stationary, or what is left to gain is lost in rounding.
   bool step();
 
-  ConstTallColumns point() const { return column(kPoint); }
+  ConstMultiVectorView point() const { return column(kPoint); }
   double value() const { return f_; }
   Index evaluations() const { return evaluations_; }
 
@@ -39,7 +39,7 @@ class Lbfgs {
   enum Column : Index { kPoint, kTrial, kTrialGradient, kDirection, kGradient, kChange, kColumns };
 
   MultiVectorView column(Column c) { return vectors_.columns(c, 1); }
-  ConstTallColumns column(Column c) const { return vectors_.columns(c, 1); }
+  ConstMultiVectorView column(Column c) const { return vectors_.columns(c, 1); }
 
   void find_direction();
   Vector two_loops() const;

@@ -24,8 +24,8 @@ class Transposed final : public LinearOperator {
   std::string description() const override {
     return fmt::format("transpose of {}", A_->description());
   }
-  const std::shared_ptr<const MemorySpace>& block_place() const override {
-    return A_->block_place();
+  const std::shared_ptr<const MemorySpace>& memory_space() const override {
+    return A_->memory_space();
   }
 
  private:
@@ -34,7 +34,7 @@ class Transposed final : public LinearOperator {
   void do_columns_at(std::span<const Index> J, Block Y) const override { A_->rows_at(J, Y); }
   void do_rows_at(std::span<const Index> I, Block Y) const override { A_->columns_at(I, Y); }
   void do_apply_in_place(bool transposed,
-                         const ConstTallColumns& X,
+                         const ConstMultiVectorView& X,
                          const MultiVectorView& Y) const override {
     if (transposed) {
       A_->apply(X, Y);
@@ -152,7 +152,7 @@ void CountedOperator::do_rows_at(std::span<const Index> I, Block Y) const {
 }
 
 void CountedOperator::do_apply_in_place(bool transposed,
-                                        const ConstTallColumns& X,
+                                        const ConstMultiVectorView& X,
                                         const MultiVectorView& Y) const {
   ++products_;
   product_columns_ += X.cols;

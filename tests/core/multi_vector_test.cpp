@@ -15,16 +15,16 @@
 namespace matapprox {
 namespace {
 
-using Place = std::shared_ptr<const MemorySpace>;
+using Space = std::shared_ptr<const MemorySpace>;
 
 struct Case {
   const char* name;
-  Place (*place)();
+  Space (*space)();
 };
 
 class MultiVectorAt : public testing::TestWithParam<Case> {
  protected:
-  Place place() const { return GetParam().place(); }
+  Space space() const { return GetParam().space(); }
 };
 
 INSTANTIATE_TEST_SUITE_P(
@@ -38,12 +38,12 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_P(MultiVectorAt, GivesBackWhatWasWritten) {
   const Matrix X = test::random_matrix(37, 5);
-  MultiVector block(place(), X.middleRows(1, 35));  // columns with gaps
+  MultiVector block(space(), X.middleRows(1, 35));  // columns with gaps
   EXPECT_EQ(to_host(block.columns()), X.middleRows(1, 35));
   EXPECT_EQ(to_host(block.columns(2, 3)), X.block(1, 2, 35, 3));
   copy(block.columns(0, 1), block.columns(4, 1));
   EXPECT_EQ(to_host(block.columns(4, 1)), X.block(1, 0, 35, 1));
-  block.place()->zero(block.data() + 35, 35);
+  block.space()->zero(block.data() + 35, 35);
   EXPECT_EQ(to_host(block.columns(1, 1)), Matrix::Zero(35, 1));
 }
 
@@ -53,8 +53,8 @@ TEST_P(MultiVectorAt, ProductsAreThoseOfMatrices) {
     const Matrix A = test::random_matrix(n, 3);
     const Matrix B = test::random_matrix(n, 4, 2);
     const Matrix S = test::random_matrix(3, 4, 3);
-    const MultiVector a(place(), A);
-    MultiVector b(a.place(), B);
+    const MultiVector a(space(), A);
+    MultiVector b(a.space(), B);
     const double scale = 1e-15 * static_cast<double>(n);
     EXPECT_TRUE(test::within(
         transpose_product(a.columns(), b.columns()), Matrix(A.transpose() * B), scale));
@@ -71,8 +71,8 @@ TEST_P(MultiVectorAt, ProductsAreThoseOfMatrices) {
 TEST_P(MultiVectorAt, BetaOfZeroDoesNotReadTheResult) {
   const Matrix A = test::random_matrix(50, 3);
   const Matrix S = test::random_matrix(3, 2, 2);
-  const MultiVector a(place(), A);
-  MultiVector y(a.place(), Matrix::Constant(50, 2, std::numeric_limits<double>::quiet_NaN()));
+  const MultiVector a(space(), A);
+  MultiVector y(a.space(), Matrix::Constant(50, 2, std::numeric_limits<double>::quiet_NaN()));
   add_product(1.0, a.columns(), S, 0.0, y.columns());
   EXPECT_TRUE(test::within(to_host(y.columns()), Matrix(A * S), 1e-14));
 }
@@ -81,8 +81,8 @@ TEST_P(MultiVectorAt, TheLargestEntryAndWhatIsNotFinite) {
   Matrix X = test::random_matrix(20000, 2);
   X(19999, 1) = -7.5;
   const auto largest = [&](const Matrix& A) {
-    const MultiVector block(place(), A);
-    return block.place()->largest(block.data(), block.size());
+    const MultiVector block(space(), A);
+    return block.space()->largest(block.data(), block.size());
   };
   EXPECT_EQ(largest(X), 7.5);
   EXPECT_EQ(largest(Matrix::Zero(3, 1)), 0.0);
@@ -95,8 +95,8 @@ TEST_P(MultiVectorAt, TheLargestEntryAndWhatIsNotFinite) {
       EXPECT_FALSE(std::isfinite(largest(Y))) << bad << " in row " << row;
     }
   }
-  MultiVector block(place(), X);
-  block.place()->scale(block.data(), block.size(), -0.25);
+  MultiVector block(space(), X);
+  block.space()->scale(block.data(), block.size(), -0.25);
   EXPECT_EQ(to_host(block.columns()), -0.25 * X);
 }
 
@@ -106,7 +106,7 @@ TEST_P(MultiVectorAt, AdamTakesThePaperStep) {
   const Vector m = test::random_matrix(n, 1, 2);
   const Vector v = test::random_matrix(n, 1, 3).cwiseAbs();
   const Vector x = test::random_matrix(n, 1, 4);
-  const Place at = place();
+  const Space at = space();
   const MultiVector gradient(at, g);
   MultiVector mean(at, m);
   MultiVector square(at, v);
@@ -141,10 +141,10 @@ TEST(MultiVector, AnOperatorKeepsBlocksWhereItIs) {
                              test::placed_on_host(dense, cuda::HostOrder::kForward, 100)}) {
     const CountedOperator counted(*matrix);
     const auto turned = transpose(matrix);
-    const MultiVector x(matrix->block_place(), X);
-    const MultiVector y(matrix->block_place(), Y);
+    const MultiVector x(matrix->memory_space(), X);
+    const MultiVector y(matrix->memory_space(), Y);
     const MultiVector Ax = counted.apply(x.columns());
-    EXPECT_EQ(Ax.place(), matrix->block_place());
+    EXPECT_EQ(Ax.space(), matrix->memory_space());
     EXPECT_CLOSE(to_host(Ax.columns()), Matrix(A * X), 1e-14);
     EXPECT_CLOSE(
         to_host(counted.apply_transpose(y.columns()).columns()), Matrix(A.transpose() * Y), 1e-14);

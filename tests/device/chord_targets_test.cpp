@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "device/cuda/kernels/host_queue.hpp"
-#include "device/gpu_chord_objective.hpp"
+#include "device/gpu_chord_target.hpp"
 #include "matapprox/kernels/chord.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/kernel.hpp"
@@ -134,9 +134,9 @@ TEST(ChordTargets, AnObjectiveOfThemIsThatOfTheCpuAndCountsItsColumns) {
     const CountedOperator counted(*A);
     const auto objective =
         test::host_gpu_objective(chain.pattern, 5, chord_target(counted, target));
-    const MultiVector values(objective->place(),
+    const MultiVector values(objective->space(),
                              Eigen::Map<const Matrix>(chain.values.data(), wanted.size(), 1));
-    MultiVector gradient(objective->place(), wanted.size(), 1);
+    MultiVector gradient(objective->space(), wanted.size(), 1);
     EXPECT_NEAR(objective->evaluate(J, values.data(), gradient.data()), f, 1e-12 * f);
     EXPECT_CLOSE(to_host(gradient.columns()), Matrix(wanted), 1e-12);
     EXPECT_NEAR(objective->evaluate(J, values.data(), nullptr), f, 1e-12 * f);

@@ -145,7 +145,7 @@ TEST(Placement, StreamedChainsStayWhereTheyAre) {
   const FactorProduct A = chord_chain(100, false);
   const ChainBytes bytes(chord_of(A).pattern);
   const auto link = [&](Index free) {
-    return std::get<cuda::HostChord>(gpu_factors(A, free).links.front().factor);
+    return std::get<cuda::HostChord>(gpu_factors(A, free).factors.front().factor);
   };
   // A sixteenth of the memory is left; the diagonal takes 800 bytes, the work of placing a factor.
   ASSERT_GT(bytes.factor, bytes.column);
@@ -155,7 +155,7 @@ TEST(Placement, StreamedChainsStayWhereTheyAre) {
   EXPECT_EQ(link(enough - 16).piece_numbers, (enough - 16) / 16 / 8);
   EXPECT_EQ(link(enough - 16).values, chord_of(A).values.data());
   EXPECT_EQ(link(0).piece_numbers, 1);
-  EXPECT_EQ(gpu_factors(A, enough - 16).links.back().same_as, 0);
+  EXPECT_EQ(gpu_factors(A, enough - 16).factors.back().same_as, 0);
 
   const GpuWork there = gpu_work(A, 5, enough);
   EXPECT_EQ(there.gpu_bytes, bytes.chain + 800);
@@ -310,8 +310,8 @@ TEST(Placement, KMeansFindsThePointsBehindACountedAndAPlacedKernel) {
 TEST(Placement, KeepsWhatTheOperatorKnows) {
   const OperatorPointer A = std::make_shared<DenseOperator>(random_matrix(7, 5, 1));
   const OperatorPointer placed = placed_on_host(A);
-  EXPECT_EQ(&unplaced(*placed), A.get());
-  EXPECT_EQ(&unplaced(*A), A.get());
+  EXPECT_EQ(&placed->underlying(), A.get());
+  EXPECT_EQ(&A->underlying(), A.get());
   EXPECT_EQ(placed->description(), "dense, on the GPU");
   EXPECT_EQ(placed->known_facts().nonzeros, A->known_facts().nonzeros);
   EXPECT_EQ(placed->cost().stored_numbers, 35);

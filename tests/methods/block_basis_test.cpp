@@ -9,14 +9,14 @@
 namespace matapprox {
 namespace {
 
-using Place = std::shared_ptr<const MemorySpace>;
+using Space = std::shared_ptr<const MemorySpace>;
 
 /// The CPU's memory, and a GPU's by the code of the GPU.
 class BlockBasisAt : public testing::TestWithParam<bool> {
  protected:
-  Place place() const { return GetParam() ? test::host_gpu_space() : host_space(); }
-  static Matrix appended(BlockBasis& basis, const Place& place, const Matrix& Y) {
-    return basis.append(MultiVector(place, Y));
+  Space space() const { return GetParam() ? test::host_gpu_space() : host_space(); }
+  static Matrix appended(BlockBasis& basis, const Space& space, const Matrix& Y) {
+    return basis.append(MultiVector(space, Y));
   }
 };
 
@@ -31,7 +31,7 @@ void expect_orthonormal(const BlockBasis& basis) {
 }
 
 TEST_P(BlockBasisAt, CoefficientsGiveTheBlockBack) {
-  const Place at = place();
+  const Space at = space();
   BlockBasis basis(at, 200, 60, 1, RandomStream::kSketch);
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     const Matrix Y = test::random_matrix(200, 10, seed);
@@ -43,7 +43,7 @@ TEST_P(BlockBasisAt, CoefficientsGiveTheBlockBack) {
 }
 
 TEST_P(BlockBasisAt, DependentZeroAndNearlyDependentColumns) {
-  const Place at = place();
+  const Space at = space();
   BlockBasis basis(at, 100, 60, 1, RandomStream::kSketch);
   const Matrix first = test::random_matrix(100, 5);
   appended(basis, at, first);
@@ -64,7 +64,7 @@ TEST_P(BlockBasisAt, DependentZeroAndNearlyDependentColumns) {
 }
 
 TEST_P(BlockBasisAt, FillsTheSpaceAndNoMore) {
-  const Place at = place();
+  const Space at = space();
   BlockBasis basis(at, 7, 20, 1, RandomStream::kSketch);
   appended(basis, at, test::random_matrix(7, 5));
   const Matrix Y = test::random_matrix(7, 5, 2);

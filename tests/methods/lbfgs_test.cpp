@@ -20,7 +20,7 @@
 namespace matapprox {
 namespace {
 
-using Place = std::shared_ptr<const MemorySpace>;
+using Space = std::shared_ptr<const MemorySpace>;
 
 constexpr Index kMemory = 20;
 
@@ -212,8 +212,8 @@ TEST(Lbfgs, DirectionsAreThoseOfTheMatrixThatTheLastPairsMake) {
   constexpr std::size_t kPairs = 4;
   const Index n = 9;
   const Task task = valley(n);
-  for (const Place& place : {host_space(), test::host_gpu_space()}) {
-    Lbfgs lbfgs(task.function, MultiVector(place, task.start).columns(), kPairs);
+  for (const Space& space : {host_space(), test::host_gpu_space()}) {
+    Lbfgs lbfgs(task.function, MultiVector(space, task.start).columns(), kPairs);
     std::vector<Vector> s;
     std::vector<Vector> y;
     Vector x = task.start;
@@ -243,9 +243,9 @@ TEST(Lbfgs, DirectionsAreThoseOfTheMatrixThatTheLastPairsMake) {
 
 TEST(Lbfgs, HasTheSameBitsForEveryThreadCountAndOnAGpuFromThereOn) {
   const Task task = chain(64);
-  const auto with = [&](const Place& place, int threads) {
+  const auto with = [&](const Space& space, int threads) {
     const test::ThreadCount count(threads);
-    Lbfgs lbfgs(task.function, MultiVector(place, task.start).columns(), 5);
+    Lbfgs lbfgs(task.function, MultiVector(space, task.start).columns(), 5);
     for (Index step = 0; step < 12; ++step) EXPECT_TRUE(lbfgs.step());
     return to_host(lbfgs.point());
   };

@@ -20,9 +20,9 @@ class Calls {
   Index left_;
 };
 
-class FailingPlace final : public MemorySpace {
+class FailingSpace final : public MemorySpace {
  public:
-  FailingPlace(std::shared_ptr<const MemorySpace> inner, std::shared_ptr<Calls> calls)
+  FailingSpace(std::shared_ptr<const MemorySpace> inner, std::shared_ptr<Calls> calls)
       : inner_(std::move(inner)), calls_(std::move(calls)) {}
 
   bool on_host() const override { return false; }
@@ -84,8 +84,8 @@ class FailingObjective final : public DeviceChordObjective {
   FailingObjective(std::unique_ptr<DeviceChordObjective> inner, Index calls)
       : inner_(std::move(inner)),
         calls_(std::make_shared<Calls>(calls)),
-        place_(std::make_shared<FailingPlace>(inner_->place(), calls_)) {}
-  const std::shared_ptr<const MemorySpace>& place() const override { return place_; }
+        space_(std::make_shared<FailingSpace>(inner_->space(), calls_)) {}
+  const std::shared_ptr<const MemorySpace>& space() const override { return space_; }
   double evaluate(std::span<const Index> J, const double* values, double* gradient) override {
     calls_->take();
     return inner_->evaluate(J, values, gradient);
@@ -94,14 +94,14 @@ class FailingObjective final : public DeviceChordObjective {
  private:
   std::unique_ptr<DeviceChordObjective> inner_;
   std::shared_ptr<Calls> calls_;
-  std::shared_ptr<const MemorySpace> place_;
+  std::shared_ptr<const MemorySpace> space_;
 };
 
 }  // namespace
 
 ChordObjectiveMaker failing_gpu(Index calls) {
-  return [calls](const ChordPattern& pattern, Index most_columns, const ChordTarget& target) {
-    return std::make_unique<FailingObjective>(host_gpu_objective(pattern, most_columns, target),
+  return [calls](const ChordPattern& pattern, Index max_columns, const ChordTarget& target) {
+    return std::make_unique<FailingObjective>(host_gpu_objective(pattern, max_columns, target),
                                               calls);
   };
 }

@@ -2,15 +2,9 @@
 
 #include <algorithm>
 
-#include "device/cuda/kernel_factors.hpp"
+#include "device/cuda/gpu_chord_objective.hpp"
+#include "device/cuda/gpu_operator.hpp"
 #include "device/cuda/kernels/host_queue.hpp"
-#include "device/cuda/queue_blocks.hpp"
-#include "device/cuda/queue_chord_fit.hpp"
-#include "device/cuda/tall_cholesky.hpp"
-#include "device/gpu_chord_objective.hpp"
-#include "device/gpu_factors.hpp"
-#include "device/gpu_space.hpp"
-#include "device/placed_operator.hpp"
 
 namespace matapprox::test {
 namespace {
@@ -46,94 +40,28 @@ class HostSparseFactor final : public cuda::GpuFactor {
   SparseMatrix transposed_;
 };
 
-struct HostFactorMaker {
-  const HostQueue& queue;
-  std::shared_ptr<const cuda::GpuFactor> operator()(const cuda::HostDense& f) const {
-    return std::make_shared<cuda::DenseFactor<HostQueue>>(queue, f);
-  }
-  std::shared_ptr<const cuda::GpuFactor> operator()(const cuda::HostSparsePair& f) const {
-    return std::make_shared<HostSparseFactor>(f);
-  }
-  std::shared_ptr<const cuda::GpuFactor> operator()(const cuda::HostDiagonal& f) const {
-    return std::make_shared<cuda::DiagonalFactor<HostQueue>>(queue, f);
-  }
-  std::shared_ptr<const cuda::GpuFactor> operator()(const cuda::HostPermutation& f) const {
-    return std::make_shared<cuda::PermutationFactor<HostQueue>>(queue, f);
-  }
-  std::shared_ptr<const cuda::GpuFactor> operator()(const cuda::HostChord& f) const {
-    return cuda::make_chord_factor(queue, f);
-  }
-  std::shared_ptr<const cuda::GpuFactor> operator()(const cuda::HostKernel& f) const {
-    return std::make_shared<cuda::KernelFactor<HostQueue>>(queue, f);
-  }
-};
-
-class HostTallCholesky final : public cuda::GpuCholesky {
+/// The Gpu of GpuSpace that the host is: it never fails, and threads take care of each other.
+class HostGpu {
  public:
-  HostTallCholesky(const HostQueue& queue, const cuda::GpuFactor& kernel, Index most)
-      : tall_(queue, kernel, most) {}
-  Index kept() const override { return tall_.kept(); }
-  void propose(std::span<const Index> S, double* own) override { tall_.propose(S, own); }
-  void factor_rows(std::span<const Index> S, double* out) const override {
-    tall_.factor_rows(S, out);
-  }
-  void accept(std::span<const Index> positions,
-              const double* F_T,
-              const double* M,
-              double* squares) override {
-    tall_.accept(positions, F_T, M, squares);
-  }
-  void download_columns(double* out) const override { tall_.download_columns(out); }
+  using Queue = HostQueue;
 
- private:
-  cuda::TallCholesky<HostQueue> tall_;
-};
+  HostGpu(cuda::HostOrder order, Index free_bytes) : queue_(order), free_bytes_(free_bytes) {}
 
-/// The host never fails.
-struct Unguarded {
-  template <class Body>
-  void operator()(const Body& body) const {
-    body();
+  const HostQueue& queue() const { return queue_; }
+  template <class Work>
+  auto alone(const Work& work) const {
+    return work();
   }
-};
-using HostBlocks = cuda::QueueBlocks<HostQueue, Unguarded>;
-
-class HostGpu final : public cuda::GpuOperator {
- public:
-  HostGpu(const GpuFactors& links, cuda::HostOrder order, Index room)
-      : blocks_(std::make_shared<HostBlocks>(order)),
-        chain_(queue(),
-               cuda::placed_factors(links.links, HostFactorMaker{queue()}),
-               links.symmetrized),
-        room_(room) {}
-
-  std::shared_ptr<const cuda::GpuBlocks> blocks() const override { return blocks_; }
-  void apply_in_place(bool transposed, Index columns, const double* x, double* y) const override {
-    chain_.apply_in_place(transposed, columns, x, y, room_);
-  }
-
-  void apply(bool transposed,
-             Index columns,
-             const double* x,
-             Index x_stride,
-             double* y,
-             Index y_stride) const override {
-    chain_.apply(transposed, columns, x, x_stride, y, y_stride, room_);
-  }
-  void kernel_columns(std::span<const Index> J, double* y, Index y_stride) const override {
-    chain_.kernel_columns(J, y, y_stride, room_);
-  }
-  std::unique_ptr<cuda::GpuCholesky> kernel_cholesky(Index most) const override {
-    return std::make_unique<HostTallCholesky>(queue(), chain_.front(), most);
+  Index free_bytes() const { return free_bytes_; }
+  std::shared_ptr<const cuda::GpuFactor> sparse_factor(const cuda::HostSparsePair& factor) const {
+    return std::make_shared<HostSparseFactor>(factor);
   }
 
  private:
-  const HostQueue& queue() const { return blocks_->queue(); }
-
-  std::shared_ptr<const HostBlocks> blocks_;
-  cuda::FactorChain<HostQueue> chain_;
-  Index room_;
+  HostQueue queue_;
+  Index free_bytes_;
 };
+using HostGpuSpace = cuda::GpuSpace<HostGpu>;
 
 }  // namespace
 
@@ -141,27 +69,24 @@ std::shared_ptr<const LinearOperator> placed_on_host(std::shared_ptr<const Linea
                                                      cuda::HostOrder order,
                                                      Index room,
                                                      Index free_bytes) {
-  auto gpu = std::make_unique<HostGpu>(gpu_factors(*A, free_bytes), order, room);
-  return std::make_shared<PlacedOperator>(std::move(A), std::move(gpu));
+  const GpuFactors factors = gpu_factors(*A, free_bytes);
+  // Four fifths of these bytes are `room` numbers.
+  const Index bytes = 10 * room;
+  return std::make_shared<cuda::GpuOperator<HostGpu>>(
+      std::move(A), factors, std::make_shared<const HostGpuSpace>(order, bytes));
 }
 
 std::shared_ptr<const MemorySpace> host_gpu_space(cuda::HostOrder order) {
-  return make_gpu_space(std::make_shared<HostBlocks>(order));
+  return std::make_shared<const HostGpuSpace>(order, 0);
 }
 
 std::unique_ptr<DeviceChordObjective> host_gpu_objective(const ChordPattern& pattern,
-                                                         Index most_columns,
+                                                         Index max_columns,
                                                          const ChordTarget& target,
                                                          cuda::HostOrder order,
                                                          Index free) {
-  using Fit = cuda::QueueChordFit<HostQueue, Unguarded>;
-  const GpuChordTarget on_gpu = gpu_chord_target(target);
-  return make_gpu_chord_objective(std::make_unique<Fit>(std::make_shared<const HostBlocks>(order),
-                                                        gpu_shape(pattern, target.symmetrized),
-                                                        most_columns,
-                                                        on_gpu.source,
-                                                        free),
-                                  on_gpu.counter);
+  return std::make_unique<cuda::GpuChordObjective<HostGpu>>(
+      std::make_shared<const HostGpuSpace>(order, free), pattern, max_columns, target);
 }
 
 }  // namespace matapprox::test

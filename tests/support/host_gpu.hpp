@@ -25,7 +25,7 @@ std::shared_ptr<const MemorySpace> host_gpu_space(
 /// The objective of a fit on a GPU with so many bytes free, by the code of the GPU, on the host.
 std::unique_ptr<DeviceChordObjective> host_gpu_objective(
     const ChordPattern& pattern,
-    Index most_columns,
+    Index max_columns,
     const ChordTarget& target,
     cuda::HostOrder order = cuda::HostOrder::kForward,
     Index free = Index{1} << 30);

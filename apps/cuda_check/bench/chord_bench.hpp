@@ -70,7 +70,7 @@ inline bool bench_product(const DeviceQueue& queue,
   auto x = random_array<float>(queue, n * columns);
   auto y = queue.array<float>(n * columns);
   const ChordChain<float, DeviceQueue> chain(queue, shape);
-  chain.multiply(0, values.data(), x.data(), y.data(), columns, false, false);
+  chain.multiply(0, values.data(), x.data(), y.data(), columns, false);
   const double error = product_error(queue, shape, values.data(), x.data(), y.data(), columns);
   const double ms =
       milliseconds(queue, [&] { chain.apply(values.data(), x.data(), y.data(), columns, false); });
@@ -186,7 +186,7 @@ inline int run_one_product(const DeviceQueue& queue, int power, Index columns) {
   auto y = queue.array<float>(n * columns);
   const ChordChain<float, DeviceQueue> chain(queue, shape);
   for (int run = 0; run < 3; ++run)
-    chain.multiply(0, values.data(), x.data(), y.data(), columns, false, false);
+    chain.multiply(0, values.data(), x.data(), y.data(), columns, false);
   queue.wait();
   std::printf("compulsory_bytes %.0f\n", compulsory_bytes(shape, columns));
   return 0;

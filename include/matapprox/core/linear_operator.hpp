@@ -52,16 +52,16 @@ class LinearOperator {
   void apply(const ConstBlock& X, Block Y) const;
   void apply_transpose(const ConstBlock& X, Block Y) const;
 
-  /// Where products come about, a GPU for a placed operator: methods that multiply often keep
-  /// their blocks there.
-  virtual const std::shared_ptr<const MemorySpace>& block_place() const { return host_space(); }
-  /// A X and A^T X for a block that lies in block_place(), where the result stays. Throw
+  /// The memory that products come about in, a GPU's for a placed operator: methods that multiply
+  /// often keep their blocks there.
+  virtual const std::shared_ptr<const MemorySpace>& memory_space() const { return host_space(); }
+  /// A X and A^T X for a block that lies in memory_space(), where the result stays. Throw
   /// InvalidArgument for wrong shapes or a block that lies elsewhere.
-  MultiVector apply(const ConstTallColumns& X) const;
-  MultiVector apply_transpose(const ConstTallColumns& X) const;
+  MultiVector apply(const ConstMultiVectorView& X) const;
+  MultiVector apply_transpose(const ConstMultiVectorView& X) const;
   /// The same into Y, which lies there too. Throw InvalidArgument as these and for another shape.
-  void apply(const ConstTallColumns& X, const MultiVectorView& Y) const;
-  void apply_transpose(const ConstTallColumns& X, const MultiVectorView& Y) const;
+  void apply(const ConstMultiVectorView& X, const MultiVectorView& Y) const;
+  void apply_transpose(const ConstMultiVectorView& X, const MultiVectorView& Y) const;
 
   /// A(:, J), m x |J|, in the order of J; repeats allowed. Throws InvalidArgument for an index
   /// outside 0..n-1.
@@ -74,6 +74,11 @@ class LinearOperator {
   void rows_at(std::span<const Index> I, Block Y) const;
   /// The main diagonal, min(m, n) numbers.
   virtual Vector diagonal() const;
+
+  /// This operator without its wrappers: what a placed or a counted one was made from, itself for
+  /// any other. It has the same entries; what it is asked for is not counted, and computed on the
+  /// CPU.
+  virtual const LinearOperator& underlying() const { return *this; }
 
   virtual Cost cost() const = 0;
   virtual KnownFacts known_facts() const { return {}; }
@@ -96,9 +101,9 @@ class LinearOperator {
   virtual void do_columns_at(std::span<const Index> J, Block Y) const;
   /// Y = A(I, :)^T; the default applies A^T to unit columns.
   virtual void do_rows_at(std::span<const Index> I, Block Y) const;
-  /// Y = A X or A^T X in block_place(); has to be given where that is not the host's memory.
+  /// Y = A X or A^T X in memory_space(); has to be given where that is not the host's memory.
   virtual void do_apply_in_place(bool transposed,
-                                 const ConstTallColumns& X,
+                                 const ConstMultiVectorView& X,
                                  const MultiVectorView& Y) const;
 };
 

@@ -67,22 +67,22 @@ class MemorySpace : public std::enable_shared_from_this<MemorySpace> {
   MemorySpace() = default;
 };
 
-/// The CPU's memory.
+/// The CPU's memory; its arithmetic is that of the kernels, by all threads.
 const std::shared_ptr<const MemorySpace>& host_space();
 
 /// Some neighbouring columns of a MultiVector, which must outlive it.
-struct ConstTallColumns {
-  const MemorySpace* place = nullptr;
+struct ConstMultiVectorView {
+  const MemorySpace* space = nullptr;
   Index rows = 0;
   Index cols = 0;
   const double* data = nullptr;
 };
 struct MultiVectorView {
-  const MemorySpace* place = nullptr;
+  const MemorySpace* space = nullptr;
   Index rows = 0;
   Index cols = 0;
   double* data = nullptr;
-  operator ConstTallColumns() const { return {place, rows, cols, data}; }
+  operator ConstMultiVectorView() const { return {space, rows, cols, data}; }
 };
 
 /// A block of rows x cols numbers that stays where it was made. Moves, does not copy.
@@ -90,55 +90,55 @@ class MultiVector {
  public:
   MultiVector() = default;
   /// Numbers of any value. Throws NotAvailable if a GPU has no room.
-  MultiVector(std::shared_ptr<const MemorySpace> place, Index rows, Index cols);
+  MultiVector(std::shared_ptr<const MemorySpace> space, Index rows, Index cols);
   /// A copy of X.
-  MultiVector(std::shared_ptr<const MemorySpace> place, const ConstBlock& X);
+  MultiVector(std::shared_ptr<const MemorySpace> space, const ConstBlock& X);
   ~MultiVector();
   MultiVector(MultiVector&& other) noexcept;
   MultiVector& operator=(MultiVector&& other) noexcept;
   MultiVector(const MultiVector&) = delete;
   MultiVector& operator=(const MultiVector&) = delete;
 
-  const std::shared_ptr<const MemorySpace>& place() const { return place_; }
+  const std::shared_ptr<const MemorySpace>& space() const { return space_; }
   Index rows() const { return rows_; }
   Index cols() const { return cols_; }
   Index size() const { return rows_ * cols_; }
   double* data() { return data_; }
   const double* data() const { return data_; }
   MultiVectorView columns() { return columns(0, cols_); }
-  ConstTallColumns columns() const { return columns(0, cols_); }
+  ConstMultiVectorView columns() const { return columns(0, cols_); }
   MultiVectorView columns(Index first, Index count);
-  ConstTallColumns columns(Index first, Index count) const;
+  ConstMultiVectorView columns(Index first, Index count) const;
 
  private:
-  std::shared_ptr<const MemorySpace> place_;
+  std::shared_ptr<const MemorySpace> space_;
   Index rows_ = 0;
   Index cols_ = 0;
   double* data_ = nullptr;
 };
 
-// All blocks of one call lie in the same place.
+// All blocks of one call lie in the same memory space.
 
 /// A copy on the host.
-Matrix to_host(const ConstTallColumns& X);
+Matrix to_host(const ConstMultiVectorView& X);
 /// Y = X
-void copy(const ConstTallColumns& X, const MultiVectorView& Y);
+void copy(const ConstMultiVectorView& X, const MultiVectorView& Y);
 /// A^T B, on the host.
-Matrix transpose_product(const ConstTallColumns& A, const ConstTallColumns& B);
+Matrix transpose_product(const ConstMultiVectorView& A, const ConstMultiVectorView& B);
 /// Y = alpha A S + beta Y
 void add_product(double alpha,
-                 const ConstTallColumns& A,
+                 const ConstMultiVectorView& A,
                  const ConstBlock& S,
                  double beta,
                  const MultiVectorView& Y);
 /// A S, where A lies.
-MultiVector product(const ConstTallColumns& A, const ConstBlock& S);
+MultiVector product(const ConstMultiVectorView& A, const ConstBlock& S);
 /// A S, on the host.
-Matrix product_to_host(const ConstTallColumns& A, const ConstBlock& S);
-Vector column_norms(const ConstTallColumns& A);
+Matrix product_to_host(const ConstMultiVectorView& A, const ConstBlock& S);
+Vector column_norms(const ConstMultiVectorView& A);
 
 /// The numbers of a block of the host.
-Eigen::Map<const Matrix> on_host(const ConstTallColumns& X);
+Eigen::Map<const Matrix> on_host(const ConstMultiVectorView& X);
 Eigen::Map<Matrix> on_host(const MultiVectorView& X);
 
 }  // namespace matapprox

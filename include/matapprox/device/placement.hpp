@@ -93,7 +93,7 @@ struct Placement {
 };
 
 /// A on the device. On the GPU it is the same operator: blocks of the host go in and come out
-/// there, those of its block_place() stay on the GPU. A itself is kept, for its description and
+/// there, those of its memory_space() stay on the GPU. A itself is kept, for its description and
 /// what it knows. Chord factors that the GPU has no room for stay on the host, in A, and go
 /// through the GPU at each product. Products agree with those of the CPU up to rounding, and are
 /// the same bits each time. Throws NotAvailable for kCuda if there is no GPU, no room on it or A
@@ -102,8 +102,5 @@ struct Placement {
 Placement place(std::shared_ptr<const LinearOperator> A,
                 Device device,
                 const Workload& workload = {});
-
-/// The operator that a placed one was made from; any other one itself.
-const LinearOperator& unplaced(const LinearOperator& A);
 
 }  // namespace matapprox

@@ -46,6 +46,7 @@ class CountedOperator final : public LinearOperator {
   /// Multiplications that the products, columns, rows and diagonals so far took, by cost().
   double multiplications() const;
   const LinearOperator& inner() const { return A_; }
+  const LinearOperator& underlying() const override { return A_.underlying(); }
   /// Counts columns that were taken from inner() itself.
   void add_columns(Index count) const { columns_ += count; }
 
@@ -55,8 +56,8 @@ class CountedOperator final : public LinearOperator {
   Cost cost() const override { return A_.cost(); }
   KnownFacts known_facts() const override { return A_.known_facts(); }
   std::string description() const override { return A_.description(); }
-  const std::shared_ptr<const MemorySpace>& block_place() const override {
-    return A_.block_place();
+  const std::shared_ptr<const MemorySpace>& memory_space() const override {
+    return A_.memory_space();
   }
 
  private:
@@ -65,7 +66,7 @@ class CountedOperator final : public LinearOperator {
   void do_columns_at(std::span<const Index> J, Block Y) const override;
   void do_rows_at(std::span<const Index> I, Block Y) const override;
   void do_apply_in_place(bool transposed,
-                         const ConstTallColumns& X,
+                         const ConstMultiVectorView& X,
                          const MultiVectorView& Y) const override;
 
   const LinearOperator& A_;

@@ -4,14 +4,30 @@
 #include <memory>
 #include <numeric>
 #include <utility>
+#include <variant>
 #include <vector>
 
-#include "device/cuda/factor_chain.hpp"
-#include "device/cuda/gpu_chord_fit.hpp"
+#include "device/cuda/gpu_factor.hpp"
+#include "device/cuda/host_factors.hpp"
+#include "device/cuda/kernels/chord_fit.hpp"
 #include "device/cuda/kernels/kernel_tiles.hpp"
 
 // Targets of a fit, by where their columns come from.
 namespace matapprox::cuda {
+
+/// A kernel matrix over a unit.
+struct ChordKernel {
+  HostKernel matrix;
+  double unit = 1;
+};
+/// A sparse matrix over a unit, as the compressed rows of its transpose.
+struct ChordSparse {
+  HostSparse columns;
+  double unit = 1;
+};
+/// Where columns of a target come from: from the host, or from what is copied to the GPU when the
+/// fit is made.
+using ChordSource = std::variant<TargetColumns, ChordKernel, ChordSparse>;
 
 /// From the host, a panel at a time.
 template <class Queue>

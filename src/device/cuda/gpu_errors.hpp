@@ -7,12 +7,12 @@
 
 namespace matapprox::cuda {
 
-/// body(); an error of the GPU becomes NotAvailable, in words for who uses the program. `who` is
+/// work(); an error of the GPU becomes NotAvailable, in words for who uses the program. `who` is
 /// what wanted the GPU.
-template <class Body>
-auto on_gpu(const std::string& who, const Body& body) {
+template <class Work>
+auto on_gpu(const std::string& who, const Work& work) {
   try {
-    return body();
+    return work();
   } catch (const DeviceError& error) {
     std::string text = who + ": " + error.what();
     if (error.out_of_memory())

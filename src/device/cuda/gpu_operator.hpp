@@ -1,133 +1,221 @@
 #pragma once
 
-#include <cstdint>
+#include <algorithm>
 #include <memory>
-#include <span>
-#include <variant>
+#include <utility>
 #include <vector>
 
-#include "device/cuda/gpu_blocks.hpp"
-#include "device/cuda/kernels/kernel_formula.hpp"
+#include "device/cuda/gpu_cholesky.hpp"
+#include "device/cuda/gpu_space.hpp"
+#include "device/cuda/kernel_factors.hpp"
+#include "device/gpu_factors.hpp"
+#include "device/placed_operator.hpp"
 
-// Operators on the GPU as raw numbers: between what knows matrices and what knows CUDA.
 namespace matapprox::cuda {
 
-using Index = std::int64_t;
-
-// Numbers of the host, which are copied to the GPU; matrices are column-major without gaps.
-struct HostDense {
-  Index rows = 0;
-  Index cols = 0;
-  const double* values = nullptr;
-};
-/// Compressed rows. Products with the transpose take a second set of compressed rows, unless it is
-/// the same.
-struct HostSparse {
-  Index rows = 0;
-  Index cols = 0;
-  const Index* row_starts = nullptr;
-  const Index* columns = nullptr;
-  const double* values = nullptr;
-  Index stored() const { return row_starts[rows]; }
-};
-struct HostSparsePair {
-  HostSparse matrix;
-  HostSparse transposed;  ///< `row_starts` is null for a symmetric matrix
-};
-struct HostDiagonal {
-  Index size = 0;
-  const double* values = nullptr;
-};
-/// P(i, sources[i]) = 1.
-struct HostPermutation {
-  Index size = 0;
-  const Index* sources = nullptr;
-};
-struct HostChord {
-  Index order = 0;
-  std::vector<std::vector<Index>> offsets;
-  const double* values = nullptr;  ///< factor after factor, each row after row
-  /// 0: the values are copied to the GPU. Else they stay where they are, and products send them
-  /// through the GPU in pieces of at most so many numbers.
-  Index piece_numbers = 0;
-};
-struct HostKernel {
-  Index count = 0;
-  int dimension = 0;
-  const double* points = nullptr;  ///< count x dimension
-  KernelFormula<double> formula;
-};
-using HostFactor =
-    std::variant<HostDense, HostSparsePair, HostDiagonal, HostPermutation, HostChord, HostKernel>;
-
-struct DeviceFactor {
-  HostFactor factor;
-  bool transposed = false;
-  Index same_as = -1;  ///< the earlier link that has the same numbers, which are held once
-};
-
-/// The tall matrices of a partial Cholesky factorization K ~ F F^T of a kernel matrix, on the GPU;
-/// matrices of the host are column-major without gaps. All functions throw NotAvailable if the GPU
-/// fails.
-class GpuCholesky {
+/// F_1 F_2 ... F_p, or (Z + Z^T)/2 with Z that product, on a GPU. A product may take four fifths of
+/// the memory that is free: wider blocks go in pieces of whole columns, at least one.
+template <class Gpu>
+class GpuOperator final : public PlacedOperator {
  public:
-  virtual ~GpuCholesky() = default;
-  GpuCholesky(const GpuCholesky&) = delete;
-  GpuCholesky(GpuCholesky&&) = delete;
-  GpuCholesky& operator=(const GpuCholesky&) = delete;
-  GpuCholesky& operator=(GpuCholesky&&) = delete;
+  /// Copies the numbers of `factors`, which are those of `source`.
+  GpuOperator(std::shared_ptr<const LinearOperator> source,
+              const GpuFactors& factors,
+              std::shared_ptr<const GpuSpace<Gpu>> space)
+      : PlacedOperator(std::move(source)),
+        gpu_(space->gpu()),
+        space_(std::move(space)),
+        symmetrized_(factors.symmetrized) {
+    for (const DeviceFactor& factor : factors.factors) {
+      std::shared_ptr<const GpuFactor> own;
+      if (factor.same_as >= 0) {
+        own = factors_[static_cast<std::size_t>(factor.same_as)].factor;
+      } else {
+        own = std::visit(MakeFactor{gpu_}, factor.factor);
+      }
+      longest_ = std::max({longest_, own->rows(), own->cols()});
+      factors_.push_back({std::move(own), factor.transposed});
+    }
+    queue().wait();
+  }
 
-  /// Columns of F so far.
-  virtual Index kept() const = 0;
-  /// Makes K(:, S); own = K(S, S).
-  virtual void propose(std::span<const Index> S, double* own) = 0;
-  /// out = F(S, :), |S| x kept().
-  virtual void factor_rows(std::span<const Index> S, double* out) const = 0;
-  /// Keeps the proposed columns at `positions`, K(:, T): F grows by G = (K(:, T) - F F_T^T) M, and
-  /// squares(i) is |G(i, :)|^2. F_T is |T| x kept(), M |T| x |T|.
-  virtual void accept(std::span<const Index> positions,
-                      const double* F_T,
-                      const double* M,
-                      double* squares) = 0;
-  /// The columns that were kept, N x kept().
-  virtual void download_columns(double* out) const = 0;
+  const std::shared_ptr<const MemorySpace>& memory_space() const override { return space_; }
 
- protected:
-  GpuCholesky() = default;
+  std::unique_ptr<PartialCholesky> cholesky(Index max_columns,
+                                            const CountedOperator* counter) const override {
+    if (!is_kernel()) return nullptr;
+    return gpu_.alone([&] {
+      return std::make_unique<GpuCholesky<Gpu>>(
+          gpu_, *factors_.front().factor, max_columns, counter);
+    });
+  }
+
+ private:
+  using Queue = typename Gpu::Queue;
+
+  struct PlacedFactor {
+    std::shared_ptr<const GpuFactor> factor;
+    bool transposed = false;
+
+    Index in(bool then_transposed) const {
+      return transposed == then_transposed ? factor->cols() : factor->rows();
+    }
+  };
+
+  struct MakeFactor {
+    const Gpu& gpu;
+    std::shared_ptr<const GpuFactor> operator()(const HostDense& F) const {
+      return std::make_shared<DenseFactor<Queue>>(gpu.queue(), F);
+    }
+    std::shared_ptr<const GpuFactor> operator()(const HostSparsePair& F) const {
+      return gpu.sparse_factor(F);
+    }
+    std::shared_ptr<const GpuFactor> operator()(const HostDiagonal& F) const {
+      return std::make_shared<DiagonalFactor<Queue>>(gpu.queue(), F);
+    }
+    std::shared_ptr<const GpuFactor> operator()(const HostPermutation& F) const {
+      return std::make_shared<PermutationFactor<Queue>>(gpu.queue(), F);
+    }
+    std::shared_ptr<const GpuFactor> operator()(const HostChord& F) const {
+      return make_chord_factor(gpu.queue(), F);
+    }
+    std::shared_ptr<const GpuFactor> operator()(const HostKernel& F) const {
+      return std::make_shared<KernelFactor<Queue>>(gpu.queue(), F);
+    }
+  };
+
+  /// A block between two factors, without gaps, and an array of the same size.
+  struct BlockOnTheWay {
+    double* numbers;
+    double* spare;
+    bool row_major = false;
+  };
+
+  void do_apply(const ConstBlock& X, Block Y) const override { apply_host(false, X, Y); }
+  void do_apply_transpose(const ConstBlock& X, Block Y) const override { apply_host(true, X, Y); }
+
+  void apply_host(bool transposed, const ConstBlock& X, Block& Y) const {
+    for_pieces(X.cols(), numbers_of_a_column(), [&](Index first, Index count) {
+      auto a = array(longest_ * count);
+      auto b = array(longest_ * count);
+      BlockOnTheWay block{a.data(), b.data()};
+      for_columns(X.rows(), count, X.outerStride(), [&](Index c, Index size) {
+        queue().upload(X.col(first + c).data(), size, block.numbers + c * X.rows());
+      });
+      multiply(block, count, transposed);
+      lay_out(block, Y.rows(), count, false);
+      download(block.numbers, Y.middleCols(first, count));
+    });
+  }
+
+  void do_apply_in_place(bool transposed,
+                         const ConstMultiVectorView& X,
+                         const MultiVectorView& Y) const override {
+    for_pieces(X.cols, numbers_of_a_column(), [&](Index first, Index count) {
+      auto a = array(longest_ * count);
+      auto b = array(longest_ * count);
+      BlockOnTheWay block{a.data(), b.data(), first_factor(transposed).row_major()};
+      copy(X.data + first * X.rows, false, block.numbers, block.row_major, X.rows, count);
+      multiply(block, count, transposed);
+      copy(block.numbers, block.row_major, Y.data + first * Y.rows, false, Y.rows, count);
+    });
+  }
+
+  void kernel_columns(std::span<const Index> J, Block Y) const override {
+    const GpuFactor& kernel = *factors_.front().factor;
+    for_pieces(Y.cols(), Y.rows(), [&](Index first, Index count) {
+      const auto chosen = copied(queue(), J.data() + first, count);
+      auto out = array(Y.rows() * count);
+      kernel.kernel_columns(chosen.data(), count, out.data());
+      download(out.data(), Y.middleCols(first, count));
+    });
+  }
+
+  /// work(first, count), with the GPU to itself, for as many columns at a time as there is room
+  /// for.
+  template <class Work>
+  void for_pieces(Index columns, Index numbers_of_a_column, const Work& work) const {
+    gpu_.alone([&] {
+      const Index room = gpu_.free_bytes() / 5 * 4 / Index{sizeof(double)};
+      const Index width = std::max<Index>(room / numbers_of_a_column, 1);
+      for (Index first = 0; first < columns; first += width)
+        work(first, std::min(width, columns - first));
+    });
+  }
+
+  /// work(column, numbers) for stretches of a column-major block: all of it if it has no gaps.
+  template <class Work>
+  static void for_columns(Index rows, Index columns, Index stride, const Work& work) {
+    if (stride == rows) return work(0, rows * columns);
+    for (Index c = 0; c < columns; ++c) work(c, rows);
+  }
+
+  void download(const double* from, Block Y) const {
+    for_columns(Y.rows(), Y.cols(), Y.outerStride(), [&](Index c, Index size) {
+      queue().download(from + c * Y.rows(), size, Y.col(c).data());
+    });
+  }
+
+  /// Two blocks, and two more where the product and its transpose are averaged.
+  Index numbers_of_a_column() const { return (symmetrized_ ? 4 : 2) * longest_; }
+
+  const GpuFactor& first_factor(bool transposed) const {
+    return transposed ? *factors_.front().factor : *factors_.back().factor;
+  }
+
+  /// The block times all of the operator.
+  void multiply(BlockOnTheWay& block, Index columns, bool transposed) const {
+    if (!symmetrized_) return multiply_by_factors(block, columns, transposed);
+    auto a = array(longest_ * columns);
+    auto b = array(longest_ * columns);
+    lay_out(block, rows(), columns, first_factor(false).row_major());
+    BlockOnTheWay mirrored{a.data(), b.data(), block.row_major};
+    queue().copy(block.numbers, rows() * columns, mirrored.numbers);
+    multiply_by_factors(block, columns, false);
+    multiply_by_factors(mirrored, columns, true);
+    lay_out(mirrored, rows(), columns, block.row_major);
+    queue().run(Average<double>{mirrored.numbers, block.numbers, rows() * columns});
+  }
+
+  void multiply_by_factors(BlockOnTheWay& block, Index columns, bool transposed) const {
+    const std::size_t count = factors_.size();
+    for (std::size_t step = 0; step < count; ++step) {
+      const PlacedFactor& next = factors_[transposed ? step : count - 1 - step];
+      lay_out(block, next.in(transposed), columns, next.factor->row_major());
+      const double* result =
+          next.factor->multiply(block.numbers, block.spare, columns, next.transposed != transposed);
+      if (result == block.spare) std::swap(block.numbers, block.spare);
+    }
+  }
+
+  void lay_out(BlockOnTheWay& block, Index rows, Index columns, bool row_major) const {
+    if (block.row_major == row_major) return;
+    copy(block.numbers, block.row_major, block.spare, row_major, rows, columns);
+    std::swap(block.numbers, block.spare);
+    block.row_major = row_major;
+  }
+
+  /// From one layout to another.
+  void copy(const double* from,
+            bool from_row_major,
+            double* to,
+            bool to_row_major,
+            Index rows,
+            Index columns) const {
+    if (from_row_major == to_row_major) return queue().copy(from, rows * columns, to);
+    // A row-major block is its transpose, column-major.
+    if (from_row_major) std::swap(rows, columns);
+    queue().run(BlockTranspose<double>{from, to, rows, columns});
+  }
+
+  const Queue& queue() const { return gpu_.queue(); }
+  auto array(Index size) const { return queue().template array<double>(size); }
+
+  const Gpu& gpu_;
+  std::shared_ptr<const MemorySpace> space_;
+  std::vector<PlacedFactor> factors_;
+  bool symmetrized_;
+  Index longest_ = 1;
 };
-
-/// F_1 F_2 ... F_p, or (Z + Z^T)/2 with Z that product, on the GPU. All functions may be called
-/// from several threads, which then wait for each other; all throw NotAvailable if the GPU fails.
-class GpuOperator {
- public:
-  virtual ~GpuOperator() = default;
-  GpuOperator(const GpuOperator&) = delete;
-  GpuOperator(GpuOperator&&) = delete;
-  GpuOperator& operator=(const GpuOperator&) = delete;
-  GpuOperator& operator=(GpuOperator&&) = delete;
-
-  /// Y = A X or A^T X, blocks of the host: column-major, with distances of columns.
-  virtual void apply(bool transposed,
-                     Index columns,
-                     const double* x,
-                     Index x_stride,
-                     double* y,
-                     Index y_stride) const = 0;
-  /// The memory that this operator is in.
-  virtual std::shared_ptr<const GpuBlocks> blocks() const = 0;
-  /// The same for blocks that lie there, without gaps.
-  virtual void apply_in_place(bool transposed, Index columns, const double* x, double* y) const = 0;
-  /// Y = A(:, J) of a single kernel factor.
-  virtual void kernel_columns(std::span<const Index> J, double* y, Index y_stride) const = 0;
-  /// Of a single kernel factor, with room for `most` columns. This operator must outlive it.
-  virtual std::unique_ptr<GpuCholesky> kernel_cholesky(Index most) const = 0;
-
- protected:
-  GpuOperator() = default;
-};
-
-/// Copies the numbers to the GPU. Throws NotAvailable if there is no GPU or no room.
-std::unique_ptr<GpuOperator> make_gpu_operator(const std::vector<DeviceFactor>& links,
-                                               bool symmetrized);
 
 }  // namespace matapprox::cuda

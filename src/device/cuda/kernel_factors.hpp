@@ -1,6 +1,11 @@
 #pragma once
 
-#include "device/cuda/factor_chain.hpp"
+#include <memory>
+#include <utility>
+
+#include "device/cuda/gpu_factor.hpp"
+#include "device/cuda/host_factors.hpp"
+#include "device/cuda/kernels/block_layout.hpp"
 #include "device/cuda/kernels/chord_chain.hpp"
 #include "device/cuda/kernels/chord_stream.hpp"
 #include "device/cuda/kernels/gemm.hpp"
@@ -20,18 +25,13 @@ class DenseFactor final : public GpuFactor {
 
   Index rows() const override { return rows_; }
   Index cols() const override { return cols_; }
-  /// The numbers are column-major, so row-major they are F^T.
+  bool row_major() const override { return false; }
+  /// Row-major, all three are their transposes: Y^T = X^T F^T, and F^T is what is stored.
   double* multiply(double* x, double* y, Index columns, bool transposed) const override {
-    Gemm<double> gemm = product(transposed ? cols_ : rows_,
-                                columns,
-                                transposed ? rows_ : cols_,
-                                values_.data(),
-                                rows_,
-                                x,
-                                columns,
-                                y,
-                                columns);
-    gemm.transpose_a = !transposed;
+    const Index in = transposed ? rows_ : cols_;
+    const Index out = transposed ? cols_ : rows_;
+    Gemm<double> gemm = product(columns, out, in, x, in, values_.data(), rows_, y, out);
+    gemm.transpose_b = transposed;
     queue_.gemm(gemm);
     return y;
   }
@@ -86,7 +86,7 @@ class ChainFactor final : public GpuFactor {
       : chain_(queue, ChordShape{factor.order, factor.offsets}),
         values_(queue.template array<double>(chain_.shape().stored_numbers())) {
     const ChordShape& shape = chain_.shape();
-    auto rows = queue.template array<double>(shape.order * shape.most_links());
+    auto rows = queue.template array<double>(shape.order * shape.max_links());
     for (Index m = 0; m < shape.factors(); ++m) {
       const Index first = shape.first_value(m);
       queue.upload(factor.values + first, shape.order * shape.links(m), rows.data());

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "device/cuda/gpu_factors.hpp"
 #include "device/cuda/libraries.hpp"
+#include "device/cuda/sparse_factor.hpp"
 
 namespace matapprox::cuda {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "device/cuda/factor_chain.hpp"
+#include "device/cuda/gpu_factor.hpp"
 #include "device/cuda/kernels/gemm.hpp"
 #include "device/cuda/kernels/multi_vector.hpp"
 
@@ -17,13 +17,13 @@ namespace matapprox::cuda {
 template <class Queue>
 class TallCholesky {
  public:
-  /// Room for `most` columns.
-  TallCholesky(const Queue& queue, const GpuFactor& kernel, Index most)
+  /// Room for `max_columns` columns.
+  TallCholesky(const Queue& queue, const GpuFactor& kernel, Index max_columns)
       : queue_(queue),
         kernel_(kernel),
         rows_(kernel.rows()),
-        columns_(queue.template array<double>(rows_ * most)),
-        factor_(queue.template array<double>(rows_ * most)),
+        columns_(queue.template array<double>(rows_ * max_columns)),
+        factor_(queue.template array<double>(rows_ * max_columns)),
         squares_(queue.template array<double>(rows_)) {}
 
   Index kept() const { return kept_; }

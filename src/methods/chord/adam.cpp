@@ -50,13 +50,13 @@ bool needs_doubles(const FitState& state, const FitMonitor& monitor) {
 }  // namespace
 
 bool is_finite(const MultiVector& vector) {
-  return std::isfinite(vector.place()->largest(vector.data(), vector.size()));
+  return std::isfinite(vector.space()->largest(vector.data(), vector.size()));
 }
 
 void start_adam(FitState& state) {
   const auto zeros = [&state] {
-    MultiVector vector(state.point.place(), state.point.rows(), 1);
-    vector.place()->zero(vector.data(), vector.size());
+    MultiVector vector(state.point.space(), state.point.rows(), 1);
+    vector.space()->zero(vector.data(), vector.size());
     return vector;
   };
   state.mean = zeros();
@@ -91,7 +91,7 @@ void adam_step(FitState& state,
     state.preconditioner.step(adam, t, gradient, state.mean.data(), state.point.data());
     return;
   }
-  state.point.place()->adam(adam,
+  state.point.space()->adam(adam,
                             gradient,
                             state.point.size(),
                             state.mean.data(),
@@ -104,7 +104,7 @@ std::optional<Termination> run_adam(FitState& state,
                                     Index steps,
                                     FitMonitor& monitor,
                                     const RunControl& control) {
-  MultiVector gradient(state.point.place(), state.point.rows(), 1);
+  MultiVector gradient(state.point.space(), state.point.rows(), 1);
   const double largest_step = state.preconditioner.empty() ? kExactStep : kPreconditionedStep;
   try {
     while (state.adam_step < steps) {

@@ -87,7 +87,7 @@ class Watch : public ceres::IterationCallback {
   Watch(const FitState& state, const Vector& point, FitMonitor& monitor, Exceptions& exceptions)
       : state_(state),
         point_(point),
-        placed_(state.point.place(), point.size(), 1),
+        placed_(state.point.space(), point.size(), 1),
         monitor_(monitor),
         exceptions_(exceptions) {}
 
@@ -109,7 +109,7 @@ class Watch : public ceres::IterationCallback {
 
   Index taken() const { return taken_; }
   /// The point after these, if there were any.
-  ConstTallColumns last() const { return placed_.columns(); }
+  ConstMultiVectorView last() const { return placed_.columns(); }
   /// Why the fit ends, if it does.
   const std::optional<Termination>& reason() const { return reason_; }
 
@@ -122,7 +122,7 @@ class Watch : public ceres::IterationCallback {
  private:
   void offer(double cost) {
     note(cost);
-    placed_.place()->write(point_.data(), point_.size(), placed_.data());
+    placed_.space()->write(point_.data(), point_.size(), placed_.data());
     monitor_.offer(placed_.columns(), state_.form, cost, state_.count() + taken_);
   }
 
@@ -394,7 +394,7 @@ std::optional<Termination> run_ceres_lbfgs_segment(FitState& state,
   const QuietLog quiet;
   const Index size = state.point.size();
   const Index length = std::min(settings.segment, settings.max_iterations - state.iteration);
-  const Objective on_host = for_host(objective, state.point.place(), size);
+  const Objective on_host = for_host(objective, state.point.space(), size);
   Exceptions exceptions;
   Vector point = numbers_of(state.point);
   LbfgsWatch watch(state, point, settings.tolerance, monitor, exceptions);
@@ -455,7 +455,7 @@ Termination run_ceres_levenberg_marquardt(
     if (watch.taken() < most) return Termination::kConverged;
     state.damping = 1 / summary.iterations.back().trust_region_radius;
     // In place: the blocks of the problem are parts of this vector.
-    state.point.place()->read(state.point.data(), point.size(), point.data());
+    state.point.space()->read(state.point.data(), point.size(), point.data());
     monitor.checkpoint(state);
   }
   return Termination::kMaxIterations;

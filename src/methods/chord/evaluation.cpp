@@ -39,8 +39,8 @@ Evaluation::Evaluation(const Form& form,
                 {target.matrix(), target.unit(), columns, target.is_ordered(), form.symmetrized()});
 }
 
-const std::shared_ptr<const MemorySpace>& Evaluation::place() const {
-  return gpu_ ? gpu_->place() : host_space();
+const std::shared_ptr<const MemorySpace>& Evaluation::space() const {
+  return gpu_ ? gpu_->space() : host_space();
 }
 
 double Evaluation::on_gpu(std::span<const Index> J, const double* values, double* gradient) {
@@ -92,7 +92,7 @@ double Evaluation::of_sample(std::span<const Index> columns,
     return kernels::chord_objective(form_.pattern, values, J, panel, gradient, form_.form);
   });
   const double weight = static_cast<double>(form_.pattern.order) / static_cast<double>(J.size());
-  if (gradient != nullptr) place()->scale(gradient, form_.pattern.stored_numbers(), weight);
+  if (gradient != nullptr) space()->scale(gradient, form_.pattern.stored_numbers(), weight);
   return weight * f;
 }
 

@@ -18,7 +18,7 @@ namespace matapprox::chord_fit {
 /// fails.
 class Evaluation {
  public:
-  /// `most_columns`: of one evaluation. `on_gpu` makes the GPU's objective. Throws NotAvailable
+  /// `max_columns`: of one evaluation. `on_gpu` makes the GPU's objective. Throws NotAvailable
   /// if the GPU cannot be used.
   Evaluation(const Form& form,
              const Target& target,
@@ -27,7 +27,7 @@ class Evaluation {
              const ChordObjectiveMaker& on_gpu);
 
   /// Where values and gradients lie.
-  const std::shared_ptr<const MemorySpace>& place() const;
+  const std::shared_ptr<const MemorySpace>& space() const;
   /// From here on all of it is on the CPU.
   void leave_gpu() { gpu_.reset(); }
 

@@ -236,14 +236,14 @@ class Fit {
   FitState first_state() {
     if (control_.resume == nullptr || control_.resume->empty()) return fresh_state(0);
     FitState state = state_of(*control_.resume);
-    monitor_.load(*control_.resume, numbers_, evaluation_->place());
+    monitor_.load(*control_.resume, numbers_, evaluation_->space());
     return state;
   }
 
   FitState state_of(const ResumeState& saved) {
     const Index saved_form = saved.counter("form");
     if (saved_form >= 0 && saved_form < static_cast<Index>(forms_.size())) use_form(saved_form);
-    FitState state = load_fit_state(saved, numbers_, sample_.has_value(), evaluation_->place());
+    FitState state = load_fit_state(saved, numbers_, sample_.has_value(), evaluation_->space());
     require(state.descent < static_cast<Index>(schedule_.descents.size()),
             "chord: the state to resume contradicts itself");
     halvings_ = state.earlier_halvings;
@@ -273,17 +273,17 @@ class Fit {
       state.phase = FitState::Phase::kLbfgs;
     } else {
       if (next.preconditioned && has_room_for_preconditioner(pattern) &&
-          evaluation_->place()->on_host()) {
+          evaluation_->space()->on_host()) {
         state.preconditioner = RowPreconditioner(pattern);
       }
       start_adam(state);
-      state.coarse = !sample_ && order() > kFineOrder && evaluation_->place()->on_host();
+      state.coarse = !sample_ && order() > kFineOrder && evaluation_->space()->on_host();
     }
     return state;
   }
 
   MultiVector placed(const Vector& numbers) const {
-    return vector_at(evaluation_->place(), numbers);
+    return vector_at(evaluation_->space(), numbers);
   }
 
   /// Whether the plan leaves a descent out, seeing how the pilots before it ended.
@@ -415,7 +415,7 @@ class Fit {
     const MultiVector& best = monitor_.best();
     const Form& its_form = form(monitor_.best_form());
     std::vector<double> values(static_cast<std::size_t>(best.size()));
-    best.place()->read(best.data(), best.size(), values.data());
+    best.space()->read(best.data(), best.size(), values.data());
     balance(its_form.pattern, target_.unit(), values.data());
     return approximation(its_form, std::move(values), reason, message(its_form));
   }

@@ -31,7 +31,7 @@ HistoryPoint FitMonitor::history_now() const {
   return {count_, seconds_before_ + control_.seconds(), best_error()};
 }
 
-void FitMonitor::offer(const ConstTallColumns& point, Index form, double f, Index count) {
+void FitMonitor::offer(const ConstMultiVectorView& point, Index form, double f, Index count) {
   if (!has_best()) first_objective_ = f;
   if (f < now_.objective) keep(point, form, f, now_);
   count_ = count;
@@ -44,9 +44,9 @@ void FitMonitor::offer(const ConstTallColumns& point, Index form, double f, Inde
   }
 }
 
-void FitMonitor::keep(const ConstTallColumns& point, Index form, double f, Best& best) {
+void FitMonitor::keep(const ConstMultiVectorView& point, Index form, double f, Best& best) {
   if (best.point.size() != point.rows)
-    best.point = MultiVector(point.place->shared_from_this(), point.rows, 1);
+    best.point = MultiVector(point.space->shared_from_this(), point.rows, 1);
   copy(point, best.point.columns());
   best.objective = f;
   best.form = form;
@@ -86,7 +86,7 @@ std::optional<Termination> FitMonitor::verdict() const {
 
 void FitMonitor::checkpoint(const FitState& state) {
   if (control_.seconds() - last_checkpoint_ >= control_.checkpoint_seconds) final_checkpoint(state);
-  if (state.point.place()->on_host() || control_.seconds() < next_keeping_) return;
+  if (state.point.space()->on_host() || control_.seconds() < next_keeping_) return;
   constexpr double kSeconds = 10;
   constexpr double kMinTimesItself = 100;
   const double before = control_.seconds();
@@ -129,7 +129,7 @@ void FitMonitor::save(ResumeState& saved) const {
 
 void FitMonitor::load(const ResumeState& saved,
                       std::span<const Index> numbers,
-                      const std::shared_ptr<const MemorySpace>& place) {
+                      const std::shared_ptr<const MemorySpace>& space) {
   const Vector& objectives = saved.array("objectives");
   const Vector& history = saved.array("history");
   const Vector& ended_at = saved.array("ended_at");
@@ -148,9 +148,9 @@ void FitMonitor::load(const ResumeState& saved,
               !ended_at.array().isNaN().any() && history.size() % 3 == 0 && history.size() >= 3 &&
               history.allFinite() && history.minCoeff() >= 0 && history.maxCoeff() < kHistoryBound,
           "chord: the state to resume contradicts itself");
-  now_ = {vector_at(place, saved.array("best")), objectives(0), form};
+  now_ = {vector_at(space, saved.array("best")), objectives(0), form};
   earlier_ = {
-      vector_at(place, saved.array("best_of_earlier_descents")), objectives(1), earlier_form};
+      vector_at(space, saved.array("best_of_earlier_descents")), objectives(1), earlier_form};
   ended_at_.assign(ended_at.begin(), ended_at.end());
   first_objective_ = objectives(2);
   history_.clear();

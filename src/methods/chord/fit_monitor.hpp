@@ -24,7 +24,7 @@ class FitMonitor {
 
   /// Takes note of f at `point`, of that form, after `count` steps and iterations, and keeps the
   /// best.
-  void offer(const ConstTallColumns& point, Index form, double f, Index count);
+  void offer(const ConstMultiVectorView& point, Index form, double f, Index count);
   /// f of the best point of this descent, evaluated anew with more digits.
   void restate_best_of_descent(double f);
 
@@ -68,7 +68,7 @@ class FitMonitor {
   /// numbers as their forms store.
   void load(const ResumeState& saved,
             std::span<const Index> numbers,
-            const std::shared_ptr<const MemorySpace>& place);
+            const std::shared_ptr<const MemorySpace>& space);
 
   /// The last state that was kept on the host, or null.
   const ResumeState* kept() const { return kept_ ? &*kept_ : nullptr; }
@@ -83,7 +83,7 @@ class FitMonitor {
   };
 
   const Best& best_of_all() const { return earlier_.objective <= now_.objective ? earlier_ : now_; }
-  static void keep(const ConstTallColumns& point, Index form, double f, Best& best);
+  static void keep(const ConstMultiVectorView& point, Index form, double f, Best& best);
   ResumeState saved(const FitState& state) const;
   double relative_error(double f) const;
   HistoryPoint history_now() const;

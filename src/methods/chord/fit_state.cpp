@@ -12,15 +12,15 @@
 namespace matapprox::chord_fit {
 
 Objective for_host(const Objective& objective,
-                   const std::shared_ptr<const MemorySpace>& place,
+                   const std::shared_ptr<const MemorySpace>& space,
                    Index size) {
-  if (place->on_host()) return objective;
-  auto vectors = std::make_shared<MultiVector>(place, size, 2);
+  if (space->on_host()) return objective;
+  auto vectors = std::make_shared<MultiVector>(space, size, 2);
   return [=](const double* values, double* gradient) {
     double* slopes = vectors->data() + size;
-    place->write(values, size, vectors->data());
+    space->write(values, size, vectors->data());
     const double f = objective(vectors->data(), gradient == nullptr ? nullptr : slopes);
-    if (gradient != nullptr) place->read(slopes, size, gradient);
+    if (gradient != nullptr) space->read(slopes, size, gradient);
     return f;
   };
 }
@@ -77,12 +77,12 @@ bool consistent(const FitState& state, const ResumeState& saved, Index values, b
 
 Vector numbers_of(const MultiVector& vector) {
   Vector numbers(vector.size());
-  if (vector.size() > 0) vector.place()->read(vector.data(), vector.size(), numbers.data());
+  if (vector.size() > 0) vector.space()->read(vector.data(), vector.size(), numbers.data());
   return numbers;
 }
 
-MultiVector vector_at(const std::shared_ptr<const MemorySpace>& place, const Vector& numbers) {
-  return numbers.size() > 0 ? MultiVector(place, numbers) : MultiVector();
+MultiVector vector_at(const std::shared_ptr<const MemorySpace>& space, const Vector& numbers) {
+  return numbers.size() > 0 ? MultiVector(space, numbers) : MultiVector();
 }
 
 namespace {
@@ -218,7 +218,7 @@ void save(const FitState& state, ResumeState& saved) {
 FitState load_fit_state(const ResumeState& saved,
                         std::span<const Index> numbers,
                         bool sampled,
-                        const std::shared_ptr<const MemorySpace>& place) {
+                        const std::shared_ptr<const MemorySpace>& space) {
   const Index phase = saved.counter("phase");
   const Vector& damping = saved.array("damping");
   require(phase >= 0 && phase < kPhases && damping.size() == 2,
@@ -227,7 +227,7 @@ FitState load_fit_state(const ResumeState& saved,
   state.phase = static_cast<FitState::Phase>(phase);
   state.descent = saved.counter("descent");
   state.form = saved.counter("form");
-  state.coarse = saved.counter("coarse") != 0 && place->on_host();
+  state.coarse = saved.counter("coarse") != 0 && space->on_host();
   state.earlier_count = saved.counter("earlier_count");
   state.earlier_halvings = saved.counter("earlier_halvings");
   state.warm = saved.counter("warm") != 0;
@@ -247,11 +247,11 @@ FitState load_fit_state(const ResumeState& saved,
           values);
   require(consistent(state, saved, values, sampled),
           "chord: the state to resume contradicts itself");
-  state.point = vector_at(place, saved.array("point"));
-  state.mean = vector_at(place, saved.array("mean"));
-  state.square = vector_at(place, saved.array("square"));
+  state.point = vector_at(space, saved.array("point"));
+  state.mean = vector_at(space, saved.array("mean"));
+  state.square = vector_at(space, saved.array("square"));
   if (is_preconditioned(saved)) {
-    if (place->on_host()) {
+    if (space->on_host()) {
       state.preconditioner = saved_preconditioner(saved, values);
     } else {
       start_adam(state);

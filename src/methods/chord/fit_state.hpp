@@ -12,14 +12,15 @@
 
 namespace matapprox::chord_fit {
 
-/// f at `values` and, unless null, its gradient, addresses of the place where the fit's points lie;
-/// not finite where f overflows. Throws Cancelled if the caller's control asked to stop meanwhile.
+/// f at `values` and, unless null, its gradient, addresses of the memory that the fit's points lie
+/// in; not finite where f overflows. Throws Cancelled if the caller's control asked to stop
+/// meanwhile.
 using Objective = std::function<double(const double* values, double* gradient)>;
 struct Cancelled {};
 
-/// The objective for numbers of the host, by way of a vector of that place, where it is evaluated.
+/// The objective for numbers of the host, by way of a vector in `space`, where it is evaluated.
 Objective for_host(const Objective& objective,
-                   const std::shared_ptr<const MemorySpace>& place,
+                   const std::shared_ptr<const MemorySpace>& space,
                    Index size);
 
 /// The same function twice.
@@ -59,8 +60,8 @@ struct FitState {
 
 /// The numbers of a vector that lies anywhere; none of an empty one.
 Vector numbers_of(const MultiVector& vector);
-/// A vector at that place; an empty one of no numbers.
-MultiVector vector_at(const std::shared_ptr<const MemorySpace>& place, const Vector& numbers);
+/// A vector in that memory; an empty one of no numbers.
+MultiVector vector_at(const std::shared_ptr<const MemorySpace>& space, const Vector& numbers);
 
 /// What a saved fit began with. Throws FileError if an entry is missing, InvalidArgument if a
 /// pattern or a permutation is none.
@@ -74,6 +75,6 @@ void save(const FitState& state, ResumeState& saved);
 FitState load_fit_state(const ResumeState& saved,
                         std::span<const Index> numbers,
                         bool sampled,
-                        const std::shared_ptr<const MemorySpace>& place);
+                        const std::shared_ptr<const MemorySpace>& space);
 
 }  // namespace matapprox::chord_fit

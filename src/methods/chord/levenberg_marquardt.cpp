@@ -86,7 +86,7 @@ Termination run_levenberg_marquardt(FitState& state,
     state.damping_growth = 2;
   }
   const Index size = state.point.size();
-  const Objective objective = for_host(placed_objective, state.point.place(), size);
+  const Objective objective = for_host(placed_objective, state.point.space(), size);
   Vector point = numbers_of(state.point);
   Linearisation at(steps > state.newton_step ? size : 0);
   try {
@@ -96,7 +96,7 @@ Termination run_levenberg_marquardt(FitState& state,
       const auto f = descend(state, point, at, objective);
       if (!f) return Termination::kConverged;
       ++state.newton_step;
-      state.point.place()->write(point.data(), size, state.point.data());
+      state.point.space()->write(point.data(), size, state.point.data());
       monitor.offer(state.point.columns(), state.form, *f, state.count());
       if (const auto reason = monitor.verdict()) return *reason;
       if (at.f - *f <= kMinFall * at.f) return Termination::kConverged;

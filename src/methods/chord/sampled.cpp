@@ -39,7 +39,7 @@ std::optional<Termination> run_sampled_adam(FitState& state,
                                             FitMonitor& monitor,
                                             const RunControl& control) {
   const Index interval = std::max<Index>(steps / kEstimates, 1);
-  MultiVector gradient(state.point.place(), state.point.rows(), 1);
+  MultiVector gradient(state.point.space(), state.point.rows(), 1);
   try {
     while (state.adam_step < steps) {
       bool good = true;

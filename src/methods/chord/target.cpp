@@ -9,8 +9,6 @@
 #include "matapprox/core/require.hpp"
 #include "matapprox/core/stop_scope.hpp"
 #include "matapprox/core/threads.hpp"
-#include "matapprox/device/placement.hpp"
-#include "matapprox/operators/lazy.hpp"
 
 namespace matapprox::chord_fit {
 namespace {
@@ -66,10 +64,7 @@ Target::Target(const LinearOperator& A, std::span<const Index> sample, const Run
   if (unit_ == 0) read_all(control);
 }
 
-void Target::leave_gpu() {
-  const auto* counted = dynamic_cast<const CountedOperator*>(A_);
-  A_ = &unplaced(counted == nullptr ? *A_ : counted->inner());
-}
+void Target::leave_gpu() { A_ = &A_->underlying(); }
 
 void Target::read_all(const RunControl& control) {
   const StopScope scope(control, "chord");

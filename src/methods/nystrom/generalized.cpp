@@ -18,9 +18,9 @@ NystromFactors generalized_nystrom(const LinearOperator& A,
   const auto wider = static_cast<Index>(std::ceil(options.oversampling * static_cast<double>(k)));
   const Index l = std::min(n, wider);
   control.throw_if_stopped("nystrom");
-  const auto& place = A.block_place();
+  const auto& space = A.memory_space();
   const auto random = [&](RandomStream stream, Index columns) {
-    return MultiVector(place, random_normal_matrix(options.seed, stream, n, columns));
+    return MultiVector(space, random_normal_matrix(options.seed, stream, n, columns));
   };
   MultiVector AX = A.apply(random(RandomStream::kSketch, k).columns());
   const double scale = finite_unit_scale(AX, "nystrom");
@@ -28,14 +28,14 @@ NystromFactors generalized_nystrom(const LinearOperator& A,
   const MultiVector Y = random(RandomStream::kCoSketch, l);
   const MultiVector AtY = A.apply_transpose(Y.columns());
   finite_unit_scale(AtY, "nystrom");
-  place->scale(AX.data(), AX.size(), scale);
+  space->scale(AX.data(), AX.size(), scale);
 
   // With A X = Q R and Y^T A X = U S V^T: A ~ Q (R V S^+) (U^T Y^T A). The core R V S^+ is of the
   // size of |A X v| / |Y^T A X v|, so no digits are lost, whatever the conditioning [Nak20].
   const kernels::Svd small = kernels::svd(transpose_product(Y.columns(), AX.columns()));
   const double cut = 4e-16 * static_cast<double>(l) * small.S(0);
   const Vector inverse = small.S.unaryExpr([&](double s) { return s > cut ? 1.0 / s : 0.0; });
-  BlockBasis basis(place, n, k, options.seed, RandomStream::kSketch);
+  BlockBasis basis(space, n, k, options.seed, RandomStream::kSketch);
   const Matrix R = basis.append(std::move(AX));
   NystromFactors result;
   result.rank = k;

@@ -5,22 +5,14 @@
 #include <limits>
 
 #include "matapprox/core/error.hpp"
-#include "matapprox/device/placement.hpp"
 #include "matapprox/kernels/gemm.hpp"
 #include "matapprox/operators/kernel.hpp"
-#include "matapprox/operators/lazy.hpp"
 #include "methods/finite.hpp"
 #include "methods/nystrom/forms.hpp"
 #include "methods/nystrom/landmarks.hpp"
 
 namespace matapprox {
 namespace {
-
-/// The kernel operator that A is, or that it was placed or counted from; null if there is none.
-const KernelOperator* kernel_behind(const LinearOperator& A) {
-  const auto* counted = dynamic_cast<const CountedOperator*>(&A);
-  return dynamic_cast<const KernelOperator*>(&unplaced(counted == nullptr ? A : counted->inner()));
-}
 
 std::vector<Index> chosen_landmarks(const LinearOperator& A,
                                     const Vector& diagonal,
@@ -32,7 +24,7 @@ std::vector<Index> chosen_landmarks(const LinearOperator& A,
     case LandmarkSampling::kLeverage:
       return leverage_landmarks(A, diagonal, k, options.seed, control);
     case LandmarkSampling::kKMeans: {
-      const KernelOperator* kernel = kernel_behind(A);
+      const auto* kernel = dynamic_cast<const KernelOperator*>(&A.underlying());
       if (kernel == nullptr) {
         throw InvalidArgument(fmt::format(
             "nystrom: kmeans sampling needs the kernel matrix of points, this matrix is {}",

@@ -11,8 +11,8 @@ class GolubKahanSpace final : public KrylovSpace {
  public:
   GolubKahanSpace(const LinearOperator& A, const KrylovSpaceOptions& options)
       : A_(A),
-        left_(A.block_place(), A.rows(), options.capacity, options.seed, RandomStream::kCoSketch),
-        right_(A.block_place(),
+        left_(A.memory_space(), A.rows(), options.capacity, options.seed, RandomStream::kCoSketch),
+        right_(A.memory_space(),
                A.cols(),
                options.capacity + options.block,
                options.seed,
@@ -123,7 +123,7 @@ class GolubKahanSpace final : public KrylovSpace {
   void scale(MultiVector& Y) {
     const double unit = finite_unit_scale(Y, "truncated_svd");
     if (scale_ == 0.0) scale_ = unit;
-    Y.place()->scale(Y.data(), Y.size(), scale_);
+    Y.space()->scale(Y.data(), Y.size(), scale_);
   }
 
   const LinearOperator& A_;

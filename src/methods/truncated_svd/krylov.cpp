@@ -143,7 +143,7 @@ class KrylovSearch {
 MultiVector random_block(const LinearOperator& A, std::uint64_t seed, Index first, Index count) {
   Matrix columns(A.cols(), std::min(count, A.cols()));
   fill_normal(seed, RandomStream::kSketch, columns, 0, first);
-  return {A.block_place(), columns};
+  return {A.memory_space(), columns};
 }
 
 SvdOutcome krylov_svd(const LinearOperator& A,

@@ -13,7 +13,7 @@ class LanczosSpace final : public KrylovSpace {
  public:
   LanczosSpace(const LinearOperator& A, const KrylovSpaceOptions& options)
       : A_(A),
-        basis_(A.block_place(),
+        basis_(A.memory_space(),
                A.cols(),
                options.capacity + options.block,
                options.seed,
@@ -30,7 +30,7 @@ class LanczosSpace final : public KrylovSpace {
     MultiVector Y = A_.apply(basis_.columns(multiplied_, fresh));
     const double unit = finite_unit_scale(Y, "truncated_svd");
     if (scale_ == 0.0) scale_ = unit;
-    Y.place()->scale(Y.data(), Y.size(), scale_);
+    Y.space()->scale(Y.data(), Y.size(), scale_);
     const Index before = basis_.size();
     const Matrix column = basis_.append(std::move(Y));
     projection_.conservativeResizeLike(Matrix::Zero(before, before));

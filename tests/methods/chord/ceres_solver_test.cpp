@@ -177,10 +177,10 @@ TEST_F(ChordCeres, LbfgsGoesDownAsFarAsOurs) {
   const chord_fit::LbfgsSettings settings{20, 400, 0, 150};
   Matrix ends(kSize, 2);
   Index column = 0;
-  for (const auto& place : {host_space(), test::host_gpu_space()}) {
+  for (const auto& space : {host_space(), test::host_gpu_space()}) {
     RunControl control;
     chord_fit::FitState state;
-    state.point = chord_fit::vector_at(place, Vector::Constant(kSize, -1.2));
+    state.point = chord_fit::vector_at(space, Vector::Constant(kSize, -1.2));
     test::Watched watched(400);
     run_lbfgs(
         state, valley, settings, watched.monitor, control, chord_fit::run_ceres_lbfgs_segment);

@@ -22,8 +22,8 @@ TEST(ChordEvaluation, SamplesOfOneColumnHaveTheWholeAsTheirMean) {
   const DenseOperator A(test::random_matrix(kEvaluatedOrder, kEvaluatedOrder));
   const Target target(A, {});
   const ChordFactors chain = test::random_chain(chord_reference_pattern(kEvaluatedOrder));
-  const auto gpu = [](const ChordPattern& pattern, Index most, const ChordTarget& part) {
-    return test::host_gpu_objective(pattern, most, part);
+  const auto gpu = [](const ChordPattern& pattern, Index max_columns, const ChordTarget& part) {
+    return test::host_gpu_objective(pattern, max_columns, part);
   };
   for (const bool on_device : {false, true}) {
     RunControl control;
@@ -31,9 +31,9 @@ TEST(ChordEvaluation, SamplesOfOneColumnHaveTheWholeAsTheirMean) {
     const chord_fit::Form form{"", chain.pattern};
     Evaluation objective(form, target, kEvaluatedOrder, control, gpu);
     const auto count = static_cast<Index>(chain.values.size());
-    const MultiVector values(objective.place(),
+    const MultiVector values(objective.space(),
                              Eigen::Map<const Matrix>(chain.values.data(), count, 1));
-    MultiVector gradient(objective.place(), count, 1);
+    MultiVector gradient(objective.space(), count, 1);
     const double whole = objective.of_all(values.data(), gradient.data());
     const Matrix whole_gradient = to_host(gradient.columns());
 

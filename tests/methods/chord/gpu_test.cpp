@@ -29,8 +29,8 @@ constexpr Index kGpuOrder = 24;
 
 ChordObjectiveMaker gpu(cuda::HostOrder order = cuda::HostOrder::kForward,
                         Index free = Index{1} << 30) {
-  return [=](const ChordPattern& pattern, Index most_columns, const ChordTarget& target) {
-    return test::host_gpu_objective(pattern, most_columns, target, order, free);
+  return [=](const ChordPattern& pattern, Index max_columns, const ChordTarget& target) {
+    return test::host_gpu_objective(pattern, max_columns, target, order, free);
   };
 }
 
@@ -149,11 +149,11 @@ TEST(ChordOnGpu, GoesOnFromACheckpointOfTheCpu) {
 TEST(ChordOnGpu, AdamStepsAreThoseOfTheCpu) {
   const Vector x = test::random_matrix(1000, 1);
   const Vector g = test::random_matrix(1000, 1, 2);
-  const auto after_steps = [&](const std::shared_ptr<const MemorySpace>& place) {
+  const auto after_steps = [&](const std::shared_ptr<const MemorySpace>& space) {
     chord_fit::FitState state;
-    state.point = chord_fit::vector_at(place, x);
+    state.point = chord_fit::vector_at(space, x);
     chord_fit::start_adam(state);
-    const MultiVector gradient = chord_fit::vector_at(place, g);
+    const MultiVector gradient = chord_fit::vector_at(space, g);
     for (Index t = 0; t < 5; ++t)
       chord_fit::adam_step(state, gradient.data(), 20, 0.3, chord_fit::Annealing::kCosine);
     return Matrix(chord_fit::numbers_of(state.point));

@@ -334,8 +334,8 @@ TEST(ChordOrderedFit, TheObjectiveIsThatOfTheOrderedMatrix) {
   const Index n = 13;
   const std::vector<Index> rows{3, 1, 4, 12, 5, 9, 2, 6, 11, 0, 7, 10, 8};
   std::vector<Index> columns(rows.rbegin(), rows.rend());
-  const auto gpu = [](const ChordPattern& pattern, Index most, const ChordTarget& part) {
-    return test::host_gpu_objective(pattern, most, part);
+  const auto gpu = [](const ChordPattern& pattern, Index max_columns, const ChordTarget& part) {
+    return test::host_gpu_objective(pattern, max_columns, part);
   };
   for (const bool symmetrized : {false, true}) {
     Matrix A = test::random_matrix(n, n);
@@ -371,8 +371,8 @@ TEST(ChordOrderedFit, TheObjectiveIsThatOfTheOrderedMatrix) {
         RunControl control;
         control.on_device = on_device;
         chord_fit::Evaluation objective(form, target, n, control, gpu);
-        const MultiVector point(objective.place(), values);
-        MultiVector gradient(objective.place(), values.size(), 1);
+        const MultiVector point(objective.space(), values);
+        MultiVector gradient(objective.space(), values.size(), 1);
         const double f = objective.of_all(point.data(), gradient.data());
         EXPECT_NEAR(f, dense(values), 1e-13 * f);
         EXPECT_CLOSE(Vector(to_host(gradient.columns())),

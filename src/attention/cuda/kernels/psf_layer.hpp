@@ -81,9 +81,9 @@ class PsfLayer {
         slope_(queue.template array<T>(rows * shape_.all_hidden())),
         factors_(queue.template array<T>(rows * shape_.all_links())),
         values_(queue.template array<T>(rows * shape_.value * shape_.networks())) {
-    if (shape_.pattern.most_links() > kMaxLinks) {
+    if (shape_.pattern.max_links() > kMaxLinks) {
       throw std::invalid_argument("psf on a device: a factor of " +
-                                  std::to_string(shape_.pattern.most_links()) +
+                                  std::to_string(shape_.pattern.max_links()) +
                                   " links; it takes 1.." + std::to_string(kMaxLinks));
     }
     constexpr Index kMaxRows = Index{1} << 30;

@@ -24,7 +24,7 @@ struct ChordShape {
     return sum;
   }
   Index stored_numbers() const { return first_value(factors()); }
-  Index most_links() const {
+  Index max_links() const {
     Index most = 0;
     for (Index m = 0; m < factors(); ++m) most = links(m) > most ? links(m) : most;
     return most;
@@ -33,7 +33,7 @@ struct ChordShape {
 
 /// Whether places of a block of `columns` columns, and of a factor's values, fit into 32 bits.
 inline bool fits_32_bits(const ChordShape& shape, Index columns) {
-  const Index most = shape.most_links() > columns ? shape.most_links() : columns;
+  const Index most = shape.max_links() > columns ? shape.max_links() : columns;
   return 2 * shape.order <= std::numeric_limits<std::int32_t>::max() &&
          shape.order * most <= std::numeric_limits<std::int32_t>::max();
 }
@@ -56,9 +56,8 @@ class ChordChain {
     reorder_factor<true>(m, rows, values);
   }
 
-  /// Y = W_m X or W_m^T X, or that added to Y.
-  void multiply(
-      Index m, const T* values, const T* x, T* y, Index columns, bool transposed, bool add) const {
+  /// Y = W_m X or W_m^T X.
+  void multiply(Index m, const T* values, const T* x, T* y, Index columns, bool transposed) const {
     with_sizes(columns, [&](auto index, auto width) {
       using I = decltype(index);
       constexpr int kWidth = decltype(width)::value;
@@ -67,7 +66,6 @@ class ChordChain {
         product.y = y;
         product.columns = static_cast<I>(columns);
         product.transposed = transposed;
-        product.add = add;
         product.tiles = product.tiles_of(shape_.order, columns);
         for_links<I>(m, [&](const ChordFactor<T, I>& factor, Index first) {
           product.factor = factor;
@@ -119,7 +117,7 @@ class ChordChain {
     const Index count = shape_.factors();
     for (Index step = 0; step < count; ++step) {
       const Index m = transposed ? step : count - 1 - step;
-      multiply(m, values + shape_.first_value(m), x, spare, columns, transposed, false);
+      multiply(m, values + shape_.first_value(m), x, spare, columns, transposed);
       std::swap(x, spare);
     }
     return x;

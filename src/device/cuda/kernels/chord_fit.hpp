@@ -75,20 +75,20 @@ class TargetPanels {
 template <class Queue>
 class ChordFit {
  public:
-  /// `most_columns`: of one evaluation; `memory`: bytes that panels may take.
+  /// `max_columns`: of one evaluation; `memory`: bytes that panels may take.
   ChordFit(const Queue& queue,
            const ChordShape& shape,
-           Index most_columns,
+           Index max_columns,
            Index memory,
            std::unique_ptr<TargetPanels> target)
       : queue_(queue),
         target_(std::move(target)),
-        objective_(queue, shape, panel_width(shape, most_columns, memory)),
+        objective_(queue, shape, panel_width(shape, max_columns, memory)),
         values_(queue.template array<double>(shape.stored_numbers())),
         gradient_(queue.template array<double>(shape.stored_numbers())),
-        columns_(queue.template array<Index>(std::max<Index>(most_columns, 1))) {}
+        columns_(queue.template array<Index>(std::max<Index>(max_columns, 1))) {}
 
-  /// f over the listed columns (of the host, at most most_columns of them) and, unless null, its
+  /// f over the listed columns (of the host, at most max_columns of them) and, unless null, its
   /// gradient.
   double evaluate(const Index* columns, Index count, const double* values, double* gradient) {
     const ChordChain<double, Queue>& chain = objective_.chain();

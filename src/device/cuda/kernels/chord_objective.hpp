@@ -79,12 +79,12 @@ struct SubtractAndSquare {
 };
 
 /// f = 1/2 sum over columns c of |Z e_c - X e_c|^2, Z = W_1...W_M or its symmetric part, as the
-/// shape says, its gradient and J^T J v (of the product only), by panels of `width` columns, as
-/// kernels::chord_objective of the library does it on the host: no n x n array unless the target is
-/// one. Values, gradients and directions are in the device's layout.
+/// shape says, and its gradient, by panels of `width` columns, as kernels::chord_objective of the
+/// library does it on the host: no n x n array unless the target is one. Values and gradients are
+/// in the device's layout.
 ///
 /// Panels come one after the other on one stream, so sums have one order. Memory: (M + 4) n width
-/// numbers. Work per column: 6 M n K flops, 8 where symmetrized and for J^T J v.
+/// numbers. Work per column: 6 M n K flops, 8 where symmetrized.
 ///
 /// Columns(queue, first, count, panel) has to fill a panel of the target with the columns at places
 /// first .. first+count-1 of the list, zeros behind.
@@ -128,31 +128,6 @@ class ChordObjective {
     return 0.5 * f;
   }
 
-  /// result = J^T J v over the columns of the list, v a direction in the layout of the values.
-  void gauss_newton_product(
-      const T* values, const Index* columns, Index count, const T* direction, T* result) {
-    const ChordShape& shape = chain_.shape();
-    queue_.zero(result, shape.stored_numbers());
-    for (Index first = 0; first < count; first += width_) {
-      const Index own = count - first < width_ ? count - first : width_;
-      multiply_units(values, columns + first, own);
-      // D_m = W_m D_m+1 + V_m T_m+1, in two panels in turn; D_M+1 = 0.
-      T* change = extra(0);
-      T* before = extra(1);
-      for (Index m = shape.factors() - 1; m >= 0; --m) {
-        const Index at = shape.first_value(m);
-        chain_.multiply(m, direction + at, panel(m + 1), change, width_, false, false);
-        if (m + 1 < shape.factors())
-          chain_.multiply(m, values + at, before, change, width_, false, true);
-        T* done = change;
-        change = before;
-        before = done;
-      }
-      queue_.copy(before, panel_numbers_, panel(0));
-      add_gradient(values, result);
-    }
-  }
-
  private:
   T* panel(Index m) { return panels_.data() + m * panel_numbers_; }
   T* extra(Index e) { return panel(chain_.shape().factors() + 1 + e); }
@@ -164,8 +139,7 @@ class ChordObjective {
     queue_.zero(units, panel_numbers_);
     queue_.run(UnitColumns<T>{columns, count, width_, units});
     for (Index m = shape.factors() - 1; m >= 0; --m) {
-      chain_.multiply(
-          m, values + shape.first_value(m), panel(m + 1), panel(m), width_, false, false);
+      chain_.multiply(m, values + shape.first_value(m), panel(m + 1), panel(m), width_, false);
     }
   }
 
@@ -176,7 +150,7 @@ class ChordObjective {
     T* to = extra(1);
     T* other = extra(2);
     for (Index m = 0; m < shape.factors(); ++m) {
-      chain_.multiply(m, values + shape.first_value(m), from, to, width_, true, false);
+      chain_.multiply(m, values + shape.first_value(m), from, to, width_, true);
       from = to;
       std::swap(to, other);
     }
@@ -190,7 +164,7 @@ class ChordObjective {
       const Index at = shape.first_value(m);
       chain_.add_gradient(m, panel(m), panel(m + 1), gradient + at, width_);
       if (m + 1 < shape.factors())
-        chain_.multiply(m, values + at, panel(m), panel(m + 1), width_, true, false);
+        chain_.multiply(m, values + at, panel(m), panel(m + 1), width_, true);
     }
   }
 

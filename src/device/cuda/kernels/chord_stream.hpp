@@ -53,8 +53,8 @@ class StreamedChord {
   StreamedChord(const Queue& queue, ChordShape shape, Index piece_numbers)
       : queue_(queue),
         shape_(std::move(shape)),
-        piece_(queue.template array<T>(std::max(piece_numbers, shape_.most_links()))),
-        offsets_(queue.template array<Index>(shape_.most_links())) {}
+        piece_(queue.template array<T>(std::max(piece_numbers, shape_.max_links()))),
+        offsets_(queue.template array<Index>(shape_.max_links())) {}
 
   /// As ChordChain::apply, `values` on the host.
   T* apply(const T* values, T* x, T* spare, Index columns, bool transposed) const {

@@ -17,10 +17,4 @@ MATAPPROX_HD inline double erf_of(double x) { return ::erf(x); }
 MATAPPROX_HD inline float sqrt_of(float x) { return ::sqrtf(x); }
 MATAPPROX_HD inline double sqrt_of(double x) { return ::sqrt(x); }
 
-/// Below every score.
-template <class T>
-MATAPPROX_HD constexpr T minus_infinity() {
-  return -static_cast<T>(__builtin_huge_val());
-}
-
 }  // namespace matapprox::cuda

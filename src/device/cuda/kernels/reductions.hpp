@@ -10,41 +10,17 @@ namespace matapprox::cuda {
 /// Sums are made of at most this many parts, which are then added in their order.
 inline constexpr Index kMaxParts = 1024;
 
-/// What ColumnSums makes of the numbers of a column.
-struct AddUp {
-  template <class T>
-  static MATAPPROX_HD T start() {
-    return T(0);
-  }
-  template <class T>
-  static MATAPPROX_HD T join(T a, T b) {
-    return a + b;
-  }
-};
-struct TakeLargest {
-  template <class T>
-  static MATAPPROX_HD T start() {
-    return minus_infinity<T>();
-  }
-  template <class T>
-  static MATAPPROX_HD T join(T a, T b) {
-    return b > a ? b : a;
-  }
-};
-
-/// to[s][part][j] = the sum of from[s][i][j] (times that of `times`, unless null) over the rows i
-/// of a part of segment s that are tokens, or the largest of them; `from` is segments x rows x
-/// columns.
+/// to[s][part][j] = the sum of from[s][i][j] over the rows i of a part of segment s that are
+/// tokens; `from` is segments x rows x columns.
 ///
 /// Neighbouring threads have neighbouring columns, a block of threads several rows at a time, and
 /// their sums are added in order.
-template <class T, class Join = AddUp>
+template <class T>
 struct ColumnSums {
   static constexpr int kThreads = 256;
   static constexpr int kMaxLanes = 32;
 
   const T* from = nullptr;
-  const T* times = nullptr;
   T* to = nullptr;
   const std::uint8_t* mask = nullptr;
   Index segments = 1;
@@ -90,12 +66,11 @@ struct ColumnSums {
     const Index segment = row_block / parts;
     const Index begin = (row_block - segment * parts) * part_rows;
     const Index end = begin + part_rows < rows ? begin + part_rows : rows;
-    T sum = Join::template start<T>();
+    T sum = 0;
     for (Index i = begin + own_row; i < end; i += rows_at_a_time) {
       const Index row = segment * rows + i;
       if (!is_token(mask, row)) continue;
-      const Index at = row * columns + column;
-      sum = Join::join(sum, times == nullptr ? from[at] : from[at] * times[at]);
+      sum += from[row * columns + column];
     }
     shared.sums[place.thread] = sum;
   }
@@ -104,9 +79,8 @@ struct ColumnSums {
     const Index row_block = place.block / column_blocks;
     const Index column = (place.block - row_block * column_blocks) * lanes + place.thread;
     if (place.thread >= lanes || column >= columns) return;
-    T sum = Join::template start<T>();
-    for (int r = 0; r < kThreads / lanes; ++r)
-      sum = Join::join(sum, shared.sums[r * lanes + place.thread]);
+    T sum = 0;
+    for (int r = 0; r < kThreads / lanes; ++r) sum += shared.sums[r * lanes + place.thread];
     to[row_block * columns + column] = sum;
   }
 };
@@ -161,23 +135,9 @@ inline Index part_of(Index size, Index least) {
   return part < least ? least : part;
 }
 
-/// In one kernel, or in two where there is more than one part.
-template <class T, class Join, class Queue>
-void reduce_columns(Scratch<T, Queue>& scratch, ColumnSums<T, Join> kernel) {
-  if (kernel.parts > 1) {
-    T* sums = kernel.to;
-    kernel.to = scratch.take(kernel.segments * kernel.parts * kernel.columns);
-    scratch.queue().run(kernel);
-    kernel = ColumnSums<T, Join>::of(
-        kernel.to, sums, kernel.segments, kernel.parts, kernel.columns, kernel.parts);
-  }
-  scratch.queue().run(kernel);
-}
-
-inline constexpr Index kMinRowsOfPart = 512;
-
 /// sums[s][j] = the sum over the rows i of segment s that are tokens (mask null: all) of
-/// from[s][i][j]; from: segments x rows x columns.
+/// from[s][i][j]; from: segments x rows x columns. In one kernel, or in two where there is more
+/// than one part.
 template <class T, class Queue>
 void column_sums(Scratch<T, Queue>& scratch,
                  const T* from,
@@ -186,40 +146,14 @@ void column_sums(Scratch<T, Queue>& scratch,
                  Index rows,
                  Index columns,
                  T* sums) {
-  auto kernel =
-      ColumnSums<T>::of(from, sums, segments, rows, columns, part_of(rows, kMinRowsOfPart));
+  constexpr Index kMinRows = 512;
+  auto kernel = ColumnSums<T>::of(from, sums, segments, rows, columns, part_of(rows, kMinRows));
   kernel.mask = mask;
-  reduce_columns(scratch, kernel);
-}
-
-/// The largest of them; -inf where there is no token.
-template <class T, class Queue>
-void column_largest(Scratch<T, Queue>& scratch,
-                    const T* from,
-                    const std::uint8_t* mask,
-                    Index segments,
-                    Index rows,
-                    Index columns,
-                    T* largest) {
-  auto kernel = ColumnSums<T, TakeLargest>::of(
-      from, largest, segments, rows, columns, part_of(rows, kMinRowsOfPart));
-  kernel.mask = mask;
-  reduce_columns(scratch, kernel);
-}
-
-/// The sums of from o times.
-template <class T, class Queue>
-void column_products(Scratch<T, Queue>& scratch,
-                     const T* from,
-                     const T* times,
-                     Index segments,
-                     Index rows,
-                     Index columns,
-                     T* sums) {
-  auto kernel =
-      ColumnSums<T>::of(from, sums, segments, rows, columns, part_of(rows, kMinRowsOfPart));
-  kernel.times = times;
-  reduce_columns(scratch, kernel);
+  const Index parts = kernel.parts;
+  if (parts > 1) kernel.to = scratch.take(segments * parts * columns);
+  scratch.queue().run(kernel);
+  if (parts > 1)
+    scratch.queue().run(ColumnSums<T>::of(kernel.to, sums, segments, parts, columns, parts));
 }
 
 /// sums[i] = the sum of row i of `from`, rows x columns, or of its squares.

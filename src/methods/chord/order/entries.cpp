@@ -8,7 +8,6 @@
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/stop_scope.hpp"
-#include "matapprox/device/placement.hpp"
 #include "matapprox/operators/lazy.hpp"
 #include "matapprox/operators/sparse.hpp"
 
@@ -91,11 +90,10 @@ class EntryCollector {
 
 /// A as a sparse matrix in memory, where it is one; else null.
 const SparseMatrix* stored_sparse(const LinearOperator& A) {
-  const auto* counted = dynamic_cast<const CountedOperator*>(&A);
-  const auto* sparse =
-      dynamic_cast<const SparseOperator*>(&unplaced(counted == nullptr ? A : counted->inner()));
+  const auto* sparse = dynamic_cast<const SparseOperator*>(&A.underlying());
   if (sparse == nullptr) return nullptr;
-  if (counted != nullptr) counted->add_columns(A.cols());
+  if (const auto* counted = dynamic_cast<const CountedOperator*>(&A))
+    counted->add_columns(A.cols());
   return &sparse->values();
 }
 
@@ -123,9 +121,7 @@ void add_columns(const LinearOperator& A, const RunControl& control, EntryCollec
 
 bool is_quick_to_read(const LinearOperator& A) {
   constexpr Index kQuickOrder = 16384;
-  const auto* counted = dynamic_cast<const CountedOperator*>(&A);
-  const LinearOperator& source = unplaced(counted == nullptr ? A : counted->inner());
-  return A.cols() <= kQuickOrder || dynamic_cast<const SparseOperator*>(&source) != nullptr;
+  return A.cols() <= kQuickOrder || dynamic_cast<const SparseOperator*>(&A.underlying()) != nullptr;
 }
 
 Entries largest_entries(const LinearOperator& A, const RunControl& control) {

@@ -19,11 +19,11 @@ constexpr Index kNumbersInChunk = 8192;
 using ConstColumns = Eigen::Map<const Matrix>;
 using Columns = Eigen::Map<Matrix>;
 
-template <class Body>
-void for_chunks(Index count, const Body& body) {
+template <class Work>
+void for_chunks(Index count, const Work& work) {
   parallel_for((count + kNumbersInChunk - 1) / kNumbersInChunk, [&](Index chunk) {
     const Index first = chunk * kNumbersInChunk;
-    body(first, std::min(kNumbersInChunk, count - first));
+    work(first, std::min(kNumbersInChunk, count - first));
   });
 }
 
@@ -123,8 +123,8 @@ class HostSpace final : public MemorySpace {
 }  // namespace
 
 const std::shared_ptr<const MemorySpace>& host_space() {
-  static const std::shared_ptr<const MemorySpace> place = std::make_shared<HostSpace>();
-  return place;
+  static const std::shared_ptr<const MemorySpace> space = std::make_shared<HostSpace>();
+  return space;
 }
 
 }  // namespace matapprox

@@ -2,7 +2,8 @@
 
 #include <memory>
 
-#include "device/cuda/factor_chain.hpp"
+#include "device/cuda/gpu_factor.hpp"
+#include "device/cuda/host_factors.hpp"
 #include "device/cuda/kernels/device_queue.hpp"
 
 namespace matapprox::cuda {

@@ -1,0 +1,41 @@
+#include "device/gpu_chord_target.hpp"
+
+#include <variant>
+
+#include "matapprox/operators/kernel.hpp"
+#include "matapprox/operators/sparse.hpp"
+
+namespace matapprox {
+namespace {
+
+/// Compressed columns are the compressed rows of the transpose.
+cuda::HostSparse compressed_columns(const cuda::HostSparsePair& A) {
+  return A.transposed.row_starts == nullptr ? A.matrix : A.transposed;
+}
+
+}  // namespace
+
+GpuChordTarget gpu_chord_target(const ChordTarget& target) {
+  const LinearOperator& A = target.matrix.underlying();
+  GpuChordTarget result;
+  const bool is_kernel = dynamic_cast<const KernelOperator*>(&A) != nullptr;
+  const bool is_sparse = dynamic_cast<const SparseOperator*>(&A) != nullptr;
+  if ((is_kernel || is_sparse) && !target.ordered) {
+    result.factors = gpu_factors(A);
+    result.counter = dynamic_cast<const CountedOperator*>(&target.matrix);
+    const cuda::HostFactor& factor = result.factors.factors.front().factor;
+    if (is_kernel) {
+      result.source = cuda::ChordKernel{std::get<cuda::HostKernel>(factor), target.unit};
+    } else {
+      result.source = cuda::ChordSparse{compressed_columns(std::get<cuda::HostSparsePair>(factor)),
+                                        target.unit};
+    }
+  } else {
+    result.source = [columns = target.columns](const Index* J, Index count, double* panel) {
+      columns({J, static_cast<std::size_t>(count)}, panel);
+    };
+  }
+  return result;
+}
+
+}  // namespace matapprox
