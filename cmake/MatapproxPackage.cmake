@@ -10,18 +10,18 @@ if(MATAPPROX_BUILD_APPS AND NOT MATAPPROX_SANITIZE AND NOT MATAPPROX_COVERAGE AN
   add_custom_target(matapprox_man ALL DEPENDS ${man_page})
   install(FILES ${man_page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT programs)
 endif()
-# Debian looks for the licence of each package in a folder of its name. With CHOLMOD, UMFPACK and
+# Debian looks for the license of each package in a folder of its name. With CHOLMOD, UMFPACK and
 # Debian's Ceres, the programs are under the GPL as a whole.
-set(licence ${CMAKE_CURRENT_BINARY_DIR}/copyright)
+set(license ${CMAKE_CURRENT_BINARY_DIR}/copyright)
 file(READ LICENSE text)
 if(MATAPPROX_WITH_SUITESPARSE OR MATAPPROX_WITH_CERES)
-  string(PREPEND text "The source is under the licence below. Programs linked with CHOLMOD's Supernodal and MatrixOps modules,
+  string(PREPEND text "The source is under the license below. Programs linked with CHOLMOD's Supernodal and MatrixOps modules,
 UMFPACK or SPQR, as these are, may be distributed under the GNU General Public License only; on Debian its
 text is /usr/share/common-licenses/GPL-2, and that of any later version beside it.
 
 ")
 endif()
-file(WRITE ${licence} "${text}")
+file(WRITE ${license} "${text}")
 set(packages)
 if(MATAPPROX_BUILD_APPS)
   list(APPEND packages programs:matapprox)
@@ -36,7 +36,7 @@ foreach(package IN LISTS packages)
   list(GET package 0 component)
   list(GET package 1 name)
   list(APPEND CPACK_COMPONENTS_ALL ${component})
-  install(FILES ${licence} DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name} COMPONENT ${component})
+  install(FILES ${license} DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name} COMPONENT ${component})
   string(TOUPPER ${component} component)
   set(CPACK_DEBIAN_${component}_PACKAGE_NAME ${name})
 endforeach()

@@ -10,7 +10,7 @@ matapprox_add_flags(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror
 # The same bits whatever the compiler: no silent contraction of a*b+c; kernels ask for FMA themselves.
 matapprox_add_flags(-ffp-contract=off -fno-math-errno -fno-trapping-math)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # GCC 12 sees uninitialised or out-of-bounds reads inside Eigen and std::string that are not there.
+  # GCC 12 sees uninitialized or out-of-bounds reads inside Eigen and std::string that are not there.
   matapprox_add_flags(-Wno-maybe-uninitialized -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow)
 endif()
 if(MATAPPROX_SANITIZE)

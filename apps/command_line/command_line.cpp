@@ -94,7 +94,7 @@ int explain(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 /// The first argument where it has to name a command and does not; else empty.
-std::string misspelt_command(const CLI::App& app, const std::string& first) {
+std::string misspelled_command(const CLI::App& app, const std::string& first) {
   if (first.starts_with("-")) return {};
   const std::vector<std::string> names = command_names(app);
   if (std::find(names.begin(), names.end(), first) != names.end()) return {};
@@ -365,7 +365,7 @@ Command CommandLine::program() { return {&parser_->app, &parser_->chosen}; }
 
 std::string CommandLine::named_command(int argc, const char* const* argv) const {
   const std::vector<std::string> names = command_names(parser_->app);
-  if (argc < 2 || !misspelt_command(parser_->app, argv[1]).empty()) return {};
+  if (argc < 2 || !misspelled_command(parser_->app, argv[1]).empty()) return {};
   for (int i = 1; i < argc; ++i) {
     std::string word = argv[i];
     if (word == "--") break;
@@ -380,7 +380,7 @@ int CommandLine::run(int argc, const char* const* argv) {
     write_stderr(app.help());
     return kUsage;
   }
-  if (const std::string message = misspelt_command(app, argv[1]); !message.empty())
+  if (const std::string message = misspelled_command(app, argv[1]); !message.empty())
     return complain(message, "");
   try {
     std::vector<std::string> arguments = present_arguments(argc, argv);

@@ -148,7 +148,7 @@ std::vector<double> parameters_of(const PsfTraining<double, Queue>& training) {
   return parameters;
 }
 
-/// Steps of an optimiser on the gradients that the device gives, by the formulas.
+/// Steps of an optimizer on the gradients that the device gives, by the formulas.
 template <class Queue>
 void check_steps(Checker<Queue>& check, StepKind kind, double clip) {
   PsfModelShape model = small_model(2, 5);
@@ -171,7 +171,7 @@ void check_steps(Checker<Queue>& check, StepKind kind, double clip) {
   constexpr double kRate = 1e-4;
   double losses = 0;
   const std::string name =
-      "optimiser " + std::to_string(static_cast<int>(kind)) + ", clip " + std::to_string(clip);
+      "optimizer " + std::to_string(static_cast<int>(kind)) + ", clip " + std::to_string(clip);
   for (int t = 1; t <= 3; ++t) {
     losses += mean_loss(check, training, x);
     training.take_step(kRate);

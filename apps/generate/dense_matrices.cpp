@@ -85,8 +85,8 @@ Matrix discrete_cosine_transform(Index n) {
 
 Matrix clustered_points(Index points, Index dimension, Index clusters, std::uint64_t seed) {
   return from_entries(points, dimension, [&](Index i, Index j) {
-    const double centre = 4 * random_normal(seed, kDenseStream, i % clusters, j);
-    return six_decimals(centre + random_normal(seed + 1, kDenseStream, i, j));
+    const double center = 4 * random_normal(seed, kDenseStream, i % clusters, j);
+    return six_decimals(center + random_normal(seed + 1, kDenseStream, i, j));
   });
 }
 

@@ -27,7 +27,7 @@ Matrix factor_samples(const Matrix& loadings, Index samples, std::uint64_t seed)
 /// The orthogonal discrete cosine transform DCT-II; n divisible by 2.
 Matrix discrete_cosine_transform(Index n);
 
-/// Points (rows) around `clusters` centres from N(0, 16 I), with standard deviation 1, rounded to
+/// Points (rows) around `clusters` centers from N(0, 16 I), with standard deviation 1, rounded to
 /// six decimals.
 Matrix clustered_points(Index points, Index dimension, Index clusters, std::uint64_t seed);
 

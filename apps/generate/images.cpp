@@ -68,7 +68,7 @@ double wall(std::uint64_t seed, Point p) {
   return 105 + 50 * tone;
 }
 
-/// Grey of the scene at a point, back to front.
+/// Gray of the scene at a point, back to front.
 double shade(std::uint64_t seed, Point p) {
   const bool in_wall = p.x > 0.30 && p.x < 0.66 && p.y > 0.52 && p.y < 0.80;
   const bool in_roof = p.y > 0.36 && p.y <= 0.52 && std::abs(p.x - 0.48) < 1.4 * (p.y - 0.36);

@@ -6,10 +6,10 @@
 
 namespace matapprox::generate {
 
-/// n x n grey values, `squares` by `squares` of 32 and 224 in turn: rank 2.
+/// n x n gray values, `squares` by `squares` of 32 and 224 in turn: rank 2.
 Matrix chessboard(Index n, Index squares);
 
-/// n x n grey values, whole numbers in 0..255: a house between hills under a bright sky, with sharp
+/// n x n gray values, whole numbers in 0..255: a house between hills under a bright sky, with sharp
 /// edges at many angles (4 x 4 samples a pixel), smooth shading, a brick wall and rough grass.
 Matrix scene(Index n, std::uint64_t seed);
 

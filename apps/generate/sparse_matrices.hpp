@@ -7,7 +7,7 @@
 namespace matapprox::generate {
 
 /// Negative Laplacian of an x by y by z grid, z = 1 for the plane: 2 * dimensions on the diagonal,
-/// -1 for each neighbour; order x y z.
+/// -1 for each neighbor; order x y z.
 SparseMatrix mesh_laplacian(Index x, Index y, Index z);
 
 /// Adjacency of a ring of n nodes, each joined to its `degree` nearest, where the far end of each

@@ -67,8 +67,8 @@ void write_image(const std::string& path, const LinearOperator& E, const std::st
   const report::ImagePlan plan = report::image_plan(E.rows(), E.cols(), false);
   const Matrix cells = report::image_cells(E, plan);
   const bool rising = cells.minCoeff() >= 0;
-  const report::ColourScale scale = report::symmetric_scale(
-      {&cells}, rising ? report::ColourMap::kRising : report::ColourMap::kDiverging);
+  const report::ColorScale scale = report::symmetric_scale(
+      {&cells}, rising ? report::ColorMap::kRising : report::ColorMap::kDiverging);
   const report::HeatMapFiles files = report::heat_map_files(cells, scale, text);
   write_text(path, path.ends_with(".svg") ? files.svg : files.png);
 }

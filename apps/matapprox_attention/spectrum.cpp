@@ -96,7 +96,7 @@ std::vector<Index> ranks_of(const SpectrumCommand& command, Index count) {
 }
 
 report::Json spectrum_json(const CumulativeSpectrum& spectrum, const std::vector<Index>& ranks) {
-  report::Json json = {{"centred", spectrum.centred}, {"shares", report::Json::array()}};
+  report::Json json = {{"centered", spectrum.centered}, {"shares", report::Json::array()}};
   for (const Index k : ranks) {
     json["shares"].push_back({{"rank", k},
                               {"values", report::number_or_null(spectrum.share(k, 1))},
@@ -123,18 +123,18 @@ int run_spectrum(const SpectrumCommand& command) {
           A->cols(),
           kLargestSpectrum);
   const CumulativeSpectrum plain = cumulative_spectrum(*A, false);
-  const CumulativeSpectrum centred = cumulative_spectrum(*A, true);
+  const CumulativeSpectrum centered = cumulative_spectrum(*A, true);
   const std::vector<Index> ranks = ranks_of(command, plain.values.size());
   report::Json json = report::document_head(command.common.seed(), threads());
   json["matrix"] = command.random.empty() ? command.input.path() : command.random;
   json["rows"] = A->rows();
   json["cols"] = A->cols();
-  json["spectra"] = {spectrum_json(plain, ranks), spectrum_json(centred, ranks)};
+  json["spectra"] = {spectrum_json(plain, ranks), spectrum_json(centered, ranks)};
   command.json.write(json);
   if (command.json.replaces_text()) return kDone;
   std::string text = fmt::format(
       "{} x {}, share of the largest k of {} singular values\n"
-      "                     as it is         columns centred\n"
+      "                     as it is         columns centered\n"
       "{:>8} {:>10} {:>10}  {:>10} {:>10}\n",
       A->rows(),
       A->cols(),
@@ -149,8 +149,8 @@ int run_spectrum(const SpectrumCommand& command) {
                         k,
                         share_text(plain.share(k, 1)),
                         share_text(plain.share(k, 2)),
-                        share_text(centred.share(k, 1)),
-                        share_text(centred.share(k, 2)));
+                        share_text(centered.share(k, 1)),
+                        share_text(centered.share(k, 2)));
   }
   write_stdout(text);
   return kDone;

@@ -70,7 +70,7 @@ std::string compiler_description() {
   const std::string compiler = fmt::format("g++ {}", __VERSION__);
 #endif
 #if defined(NDEBUG)
-  return compiler + ", optimised";
+  return compiler + ", optimized";
 #else
   return compiler + ", with assertions";
 #endif

@@ -12,7 +12,7 @@ std::string version();
 /// The machine in one line: CPU, number of CPUs in use, instruction set, memory.
 std::string machine_description();
 
-/// Compiler and kind of build: "g++ 12.2.0, optimised".
+/// Compiler and kind of build: "g++ 12.2.0, optimized".
 std::string compiler_description();
 
 /// The libraries underneath, by the headers that this build saw: ("HDF5", "1.10.8"), ...

@@ -252,14 +252,14 @@ std::string error_line(const ComparisonRow& row) {
 }
 
 ImageItem image_item(const Matrix& cells,
-                     const ColourScale& scale,
+                     const ColorScale& scale,
                      const std::string& label,
                      const std::string& alt) {
   return {heat_map_png(cells, scale), label, alt, cells.cols(), cells.rows()};
 }
 
 std::string kind_of_image(const ImagePlan& plan) {
-  return plan.is_image ? "Grey image" : "Heat map";
+  return plan.is_image ? "Gray image" : "Heat map";
 }
 
 ImageGroup matrix_group(const ComparisonContents& contents) {
@@ -309,7 +309,7 @@ std::string soft_text(const ImageScales& scales) {
     parts.push_back(three_digits(scales.residual.soft) + " for the residuals");
   if (parts.empty()) return {};
   return fmt::format(
-      " So that small entries beside large ones are seen, colours follow asinh(value / s), with s "
+      " So that small entries beside large ones are seen, colors follow asinh(value / s), with s "
       "= "
       "{}.",
       fmt::join(parts, " and s = "));
@@ -330,7 +330,7 @@ std::string scale_caption(const ComparisonContents& contents) {
     text += fmt::format(
         " The scale ends at the 99.5 % quantile of the non-zero |cells| of A; {:.2g} % of the "
         "cells "
-        "are beyond and have its end's colour.",
+        "are beyond and have its end's color.",
         100 * clipped);
   }
   return text;
@@ -343,8 +343,8 @@ Section image_section(const ComparisonContents& contents) {
   return {"images",
           "What each method keeps and loses",
           {paragraph(scale_caption(contents)),
-           colour_bar(contents.scales.matrix, "matrix and approximations"),
-           colour_bar(contents.scales.residual, "residuals"),
+           color_bar(contents.scales.matrix, "matrix and approximations"),
+           color_bar(contents.scales.residual, "residuals"),
            image_gallery(groups)}};
 }
 
@@ -402,14 +402,14 @@ ImageScales image_scales(const Comparison& comparison,
     }
   }
   return {plan.is_image
-              ? grey_scale(image)
-              : symmetric_scale({&image},
-                                plan.cells == Cells::kAbsoluteMeans ? ColourMap::kRising
-                                                                    : ColourMap::kDiverging),
+              ? gray_scale(image)
+              : symmetric_scale(
+                    {&image},
+                    plan.cells == Cells::kAbsoluteMeans ? ColorMap::kRising : ColorMap::kDiverging),
           symmetric_scale(residuals.empty() ? all : residuals,
                           plan.cells == Cells::kMeans || plan.cells == Cells::kAbsoluteMeans
-                              ? ColourMap::kRisingResidual
-                              : ColourMap::kResidual)};
+                              ? ColorMap::kRisingResidual
+                              : ColorMap::kResidual)};
 }
 
 Page comparison_page(const ComparisonContents& contents) {

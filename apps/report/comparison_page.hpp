@@ -8,10 +8,10 @@
 
 namespace matapprox::report {
 
-/// Colour scales that all images of a report share.
+/// Color scales that all images of a report share.
 struct ImageScales {
-  ColourScale matrix;
-  ColourScale residual;
+  ColorScale matrix;
+  ColorScale residual;
 };
 
 /// Everything that the page of a comparison is made from.

@@ -19,7 +19,7 @@ namespace {
 constexpr double kLargestWhole = 64e6;  // entries
 
 using Stop = unsigned;  // 0xRRGGBB, equally far from each other
-// ColorBrewer RdBu (reversed) and PRGn: neutral in the middle, safe for colour-blind readers.
+// ColorBrewer RdBu (reversed) and PRGn: neutral in the middle, safe for color-blind readers.
 constexpr std::array<Stop, 11> kBlueRed{0x053061,
                                         0x2166ac,
                                         0x4393c3,
@@ -44,23 +44,23 @@ constexpr std::array<Stop, 11> kPurpleGreen{0x40004b,
                                             0x00441b};
 constexpr std::array<Stop, 2> kBlackWhite{0x000000, 0xffffff};
 
-std::span<const Stop> stops_of(ColourMap map) {
+std::span<const Stop> stops_of(ColorMap map) {
   switch (map) {
-    case ColourMap::kGrey:
+    case ColorMap::kGray:
       return kBlackWhite;
-    case ColourMap::kResidual:
+    case ColorMap::kResidual:
       return kPurpleGreen;
-    case ColourMap::kRising:
+    case ColorMap::kRising:
       return std::span(kBlueRed).subspan(5);
-    case ColourMap::kRisingResidual:
+    case ColorMap::kRisingResidual:
       return std::span(kPurpleGreen).subspan(5);
-    case ColourMap::kDiverging:
+    case ColorMap::kDiverging:
       break;
   }
   return kBlueRed;
 }
 
-images::PngPalette png_palette(ColourMap map) {
+images::PngPalette png_palette(ColorMap map) {
   const std::span<const Stop> stops = stops_of(map);
   images::PngPalette palette{};
   for (std::size_t i = 0; i < palette.size(); ++i) {
@@ -76,7 +76,7 @@ images::PngPalette png_palette(ColourMap map) {
   return palette;
 }
 
-unsigned char pixel_of(double value, const ColourScale& scale) {
+unsigned char pixel_of(double value, const ColorScale& scale) {
   return static_cast<unsigned char>(
       std::lround(255 * std::clamp(scale_position(scale, value), 0.0, 1.0)));
 }
@@ -131,7 +131,7 @@ Matrix cells_of(const LinearOperator& A, const ImagePlan& plan, bool absolute) {
   return plan.cells == Cells::kSampled ? sampled_cells(A, plan) : mean_cells(A, plan, absolute);
 }
 
-std::string palette_script(ColourMap map) {
+std::string palette_script(ColorMap map) {
   const std::span<const Stop> stops = stops_of(map);
   std::string text;
   for (std::size_t i = 0; i < stops.size(); ++i)
@@ -191,7 +191,7 @@ std::string cells_text(const ImagePlan& plan, bool difference) {
   }
 }
 
-ColourScale symmetric_scale(const std::vector<const Matrix*>& images, ColourMap map) {
+ColorScale symmetric_scale(const std::vector<const Matrix*>& images, ColorMap map) {
   std::vector<double> sizes;
   for (const Matrix* cells : images) {
     for (Index k = 0; k < cells->size(); ++k) {
@@ -199,7 +199,7 @@ ColourScale symmetric_scale(const std::vector<const Matrix*>& images, ColourMap 
       if (size > 0 && std::isfinite(size)) sizes.push_back(size);
     }
   }
-  const bool rising = map == ColourMap::kRising || map == ColourMap::kRisingResidual;
+  const bool rising = map == ColorMap::kRising || map == ColorMap::kRisingResidual;
   if (sizes.empty()) return {map, rising ? 0.0 : -1.0, 1, 0};
   const double largest = quantile(sizes, 0.995);
   const double median = quantile(sizes, 0.5);
@@ -209,28 +209,28 @@ ColourScale symmetric_scale(const std::vector<const Matrix*>& images, ColourMap 
           median < 0.1 * largest ? std::max(median, largest / 200) : 0};
 }
 
-ColourScale grey_scale(const Matrix& image) {
+ColorScale gray_scale(const Matrix& image) {
   const double largest = image.size() == 0 ? 1.0 : image.maxCoeff();
   double white = 1;
   for (const double candidate : {255.0, 65535.0}) {
     if (white < largest) white = candidate;
   }
-  return {ColourMap::kGrey, 0, std::max(white, largest), 0};
+  return {ColorMap::kGray, 0, std::max(white, largest), 0};
 }
 
-double scale_position(const ColourScale& scale, double value) {
+double scale_position(const ColorScale& scale, double value) {
   if (scale.soft <= 0) return (value - scale.low) / (scale.high - scale.low);
   const double share = std::asinh(value / scale.soft) / std::asinh(scale.high / scale.soft);
   return scale.low < 0 ? 0.5 + 0.5 * share : share;
 }
 
-double scale_value(const ColourScale& scale, double position) {
+double scale_value(const ColorScale& scale, double position) {
   if (scale.soft <= 0) return scale.low + position * (scale.high - scale.low);
   const double share = scale.low < 0 ? 2 * position - 1 : position;
   return scale.soft * std::sinh(share * std::asinh(scale.high / scale.soft));
 }
 
-std::vector<std::pair<double, std::string>> scale_marks(const ColourScale& scale) {
+std::vector<std::pair<double, std::string>> scale_marks(const ColorScale& scale) {
   std::vector<std::pair<double, std::string>> marks;
   for (const double position : {0.0, 0.25, 0.5, 0.75, 1.0}) {
     const double value = scale_value(scale, position);
@@ -242,7 +242,7 @@ std::vector<std::pair<double, std::string>> scale_marks(const ColourScale& scale
   return marks;
 }
 
-double clipped_share(const Matrix& cells, const ColourScale& scale) {
+double clipped_share(const Matrix& cells, const ColorScale& scale) {
   if (cells.size() == 0) return 0;
   const double slack = 1e-9 * (scale.high - scale.low);
   const auto beyond =
@@ -250,7 +250,7 @@ double clipped_share(const Matrix& cells, const ColourScale& scale) {
   return static_cast<double>(beyond) / static_cast<double>(cells.size());
 }
 
-std::string heat_map_png(const Matrix& cells, const ColourScale& scale) {
+std::string heat_map_png(const Matrix& cells, const ColorScale& scale) {
   std::vector<unsigned char> pixels;
   pixels.reserve(static_cast<std::size_t>(cells.size()));
   for (Index i = 0; i < cells.rows(); ++i) {
@@ -261,7 +261,7 @@ std::string heat_map_png(const Matrix& cells, const ColourScale& scale) {
 }
 
 HeatMapFiles heat_map_files(const Matrix& cells,
-                            const ColourScale& scale,
+                            const ColorScale& scale,
                             const std::string& title) {
   const ScratchFolder folder;
   folder.write(
@@ -297,7 +297,7 @@ HeatMapFiles heat_map_files(const Matrix& cells,
   return {folder.read("svg"), folder.read("png")};
 }
 
-std::string css_gradient(ColourMap map) {
+std::string css_gradient(ColorMap map) {
   std::string stops;
   for (const Stop stop : stops_of(map)) stops += fmt::format(",#{:06x}", stop);
   return "linear-gradient(to right" + stops + ")";

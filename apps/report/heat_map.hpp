@@ -8,7 +8,7 @@
 
 namespace matapprox::report {
 
-// Matrices as images: reduced to at most kLargestImage cells a side, one colour scale for all
+// Matrices as images: reduced to at most kLargestImage cells a side, one color scale for all
 // that are to be compared.
 
 constexpr Index kLargestImage = 512;
@@ -42,53 +42,51 @@ Matrix difference_cells(const LinearOperator& A, const LinearOperator& B, const 
 /// "each cell is the mean of |entries| of a block of 4 x 4"; empty for entries.
 std::string cells_text(const ImagePlan& plan, bool difference);
 
-enum class ColourMap {
-  kGrey,           ///< black to white
+enum class ColorMap {
+  kGray,           ///< black to white
   kDiverging,      ///< blue, white at 0, red
   kResidual,       ///< purple, white at 0, green
   kRising,         ///< its upper half: white at 0, red
   kRisingResidual  ///< white at 0, green
 };
 
-/// Values from low to high take the colours of the map; values beyond take its ends.
-struct ColourScale {
-  ColourMap map = ColourMap::kDiverging;
+/// Values from low to high take the colors of the map; values beyond take its ends.
+struct ColorScale {
+  ColorMap map = ColorMap::kDiverging;
   double low = -1;
   double high = 1;
-  /// If positive (and low is 0 or -high), colours follow asinh(value / soft): linear up to about
+  /// If positive (and low is 0 or -high), colors follow asinh(value / soft): linear up to about
   /// `soft`, logarithmic above, so that small entries beside large ones are seen.
   double soft = 0;
 };
 /// Where on the scale a value is, 0..1, and which value is there.
-double scale_position(const ColourScale& scale, double value);
-double scale_value(const ColourScale& scale, double position);
-/// Positions that are labelled, with their values: the ends, the middle, the quarters.
-std::vector<std::pair<double, std::string>> scale_marks(const ColourScale& scale);
+double scale_position(const ColorScale& scale, double value);
+double scale_value(const ColorScale& scale, double position);
+/// Positions that are labeled, with their values: the ends, the middle, the quarters.
+std::vector<std::pair<double, std::string>> scale_marks(const ColorScale& scale);
 
 /// Symmetric about 0 up to the 99.5 % quantile of |cells|, zeros aside, of all the images: one
 /// huge entry does not make all others white. Soft at the median, or a 200th of
 /// it, where the median is below a tenth of it. [-1, 1] where all are 0. The rising maps start at
 /// 0.
-ColourScale symmetric_scale(const std::vector<const Matrix*>& images, ColourMap map);
+ColorScale symmetric_scale(const std::vector<const Matrix*>& images, ColorMap map);
 /// Black at 0, white at the largest power of two less one that holds all values: 255 for photos.
-ColourScale grey_scale(const Matrix& image);
+ColorScale gray_scale(const Matrix& image);
 
 /// Share of the cells beyond the ends of the scale.
-double clipped_share(const Matrix& cells, const ColourScale& scale);
+double clipped_share(const Matrix& cells, const ColorScale& scale);
 
 /// A PNG with exactly one pixel a cell. Not by gnuplot, whose canvas is a pixel off at the border;
 /// libpng with a palette is exact and a third of the size.
-std::string heat_map_png(const Matrix& cells, const ColourScale& scale);
-/// A heat map as a file of its own, with title and colour bar.
+std::string heat_map_png(const Matrix& cells, const ColorScale& scale);
+/// A heat map as a file of its own, with title and color bar.
 struct HeatMapFiles {
   std::string svg;
   std::string png;
 };
-HeatMapFiles heat_map_files(const Matrix& cells,
-                            const ColourScale& scale,
-                            const std::string& title);
+HeatMapFiles heat_map_files(const Matrix& cells, const ColorScale& scale, const std::string& title);
 
 /// The map as a CSS gradient from left to right.
-std::string css_gradient(ColourMap map);
+std::string css_gradient(ColorMap map);
 
 }  // namespace matapprox::report

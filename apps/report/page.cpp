@@ -103,7 +103,7 @@ std::string image_markup(const ImageItem& item) {
 }
 
 /// gnuplot's <svg ...> as one image to screen readers.
-std::string labelled_svg(const std::string& svg, const char* form, std::string_view message) {
+std::string labeled_svg(const std::string& svg, const char* form, std::string_view message) {
   return fmt::format("<div class=\"{}\"><svg role=\"img\" aria-label=\"{}\"{}</div>\n",
                      form,
                      escape_html(message),
@@ -243,8 +243,8 @@ Html table(const Table& content) {
 Html chart_figure(const DrawnChart& chart, std::string_view caption, std::string_view message) {
   return {fmt::format("<figure class=\"chart\">\n{}{}{}<figcaption>{}</figcaption>\n</figure>\n",
                       legend_markup(chart),
-                      labelled_svg(chart.wide, "wide", message),
-                      labelled_svg(chart.narrow, "narrow", message),
+                      labeled_svg(chart.wide, "wide", message),
+                      labeled_svg(chart.narrow, "narrow", message),
                       escape_html(caption))};
 }
 
@@ -263,12 +263,12 @@ Html image_gallery(const std::vector<ImageGroup>& groups) {
   return {markup + "</div>\n"};
 }
 
-Html colour_bar(const ColourScale& scale, std::string_view label) {
+Html color_bar(const ColorScale& scale, std::string_view label) {
   std::string marks;
   for (const auto& mark : scale_marks(scale))
     marks += fmt::format("<span>{}</span>", escape_html(mark.second));
   return {fmt::format(
-      "<div class=\"colours\"><span class=\"label\">{}</span><div class=\"scale\"><div "
+      "<div class=\"colors\"><span class=\"label\">{}</span><div class=\"scale\"><div "
       "class=\"bar\" style=\"background:{}\"></div><div class=\"ends\">{}</div></div></div>\n",
       escape_html(label),
       css_gradient(scale.map),

@@ -76,8 +76,8 @@ struct ImageGroup {
   std::vector<ImageItem> images;
 };
 Html image_gallery(const std::vector<ImageGroup>& groups);
-/// The colour bar of a scale: its ends and middle in numbers.
-Html colour_bar(const ColourScale& scale, std::string_view label);
+/// The color bar of a scale: its ends and middle in numbers.
+Html color_bar(const ColorScale& scale, std::string_view label);
 
 struct Section {
   std::string id;  ///< letters, digits, -; unique on the page

@@ -83,9 +83,9 @@ gap:1.6rem 2rem;margin:1rem 0}
 .image img{display:block;width:100%;height:auto;background:#fff;border:1px solid var(--rule)}
 .image .crisp{image-rendering:pixelated}
 .image figcaption{font-size:.85rem;margin-top:.25rem}
-.colours{display:flex;flex-wrap:wrap;align-items:flex-start;gap:.3rem 1rem;margin:.6rem 0;
+.colors{display:flex;flex-wrap:wrap;align-items:flex-start;gap:.3rem 1rem;margin:.6rem 0;
 font-size:.9rem;color:var(--soft)}
-.colours .label{min-width:12rem}
+.colors .label{min-width:12rem}
 .scale{width:20rem;max-width:100%}
 .bar{height:.8rem;border:1px solid var(--rule)}
 .ends{display:flex;justify-content:space-between;font-variant-numeric:tabular-nums;font-size:.85rem}

@@ -6,11 +6,11 @@
 
 namespace matapprox::report {
 
-// One colour and one mark for each method, in every chart, table and caption. The colours follow
-// Okabe and Ito's set for colour-blind readers, darkened for 3:1 contrast on white; every series
+// One color and one mark for each method, in every chart, table and caption. The colors follow
+// Okabe and Ito's set for color-blind readers, darkened for 3:1 contrast on white; every series
 // also has a mark of its own.
 
-/// A colour of light pages and of dark ones.
+/// A color of light pages and of dark ones.
 struct Ink {
   const char* variable;  ///< the CSS custom property that stands for it
   const char* light;     ///< "#rrggbb"
@@ -23,7 +23,7 @@ constexpr Ink kGrid{"--grid", "#e3e5e8", "#32363d"};
 constexpr Ink kFront{"--front", "#c4c8ce", "#555b66"};
 constexpr Ink kNeutral{"--neutral", "#4b5563", "#b6bcc6"};
 
-/// Colour, gnuplot point type and the nearest character of a series.
+/// Color, gnuplot point type and the nearest character of a series.
 struct Style {
   Ink ink;
   int point_type;

@@ -207,7 +207,7 @@ std::string output_script(const ScratchFolder& folder, const char* file) {
 }
 
 /// gnuplot's "rgb( 27,  95, 176)".
-std::string gnuplot_colour(const std::string& hex) {
+std::string gnuplot_color(const std::string& hex) {
   const auto channel = [&](int at) { return std::stoi(hex.substr(1 + 2 * at, 2), nullptr, 16); };
   return fmt::format("rgb({:3}, {:3}, {:3})", channel(0), channel(1), channel(2));
 }
@@ -221,14 +221,14 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
 
 void use_variable(std::string& svg, const Ink& ink) {
   const std::string variable = fmt::format("var({})", ink.variable);
-  const std::string spaced = gnuplot_colour(ink.light);
+  const std::string spaced = gnuplot_color(ink.light);
   replace_all(svg, spaced, variable);
-  std::string tight = spaced;  // text has the same colour without blanks
+  std::string tight = spaced;  // text has the same color without blanks
   replace_all(tight, " ", "");
   replace_all(svg, tight, variable);
 }
 
-/// From a file of gnuplot to a part of a page: no prolog, colours by variable, ids of its own.
+/// From a file of gnuplot to a part of a page: no prolog, colors by variable, ids of its own.
 std::string page_part(std::string svg, const std::string& name) {
   svg.erase(0, svg.find("<svg"));
   svg = std::regex_replace(svg,

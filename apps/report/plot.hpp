@@ -62,7 +62,7 @@ struct LegendEntry {
   bool dashed = false;
 };
 
-/// The same chart for a page: SVG markup without prolog whose colours are the page's CSS variables
+/// The same chart for a page: SVG markup without prolog whose colors are the page's CSS variables
 /// (palette.hpp), with ids of its own, in a wide form and in one for phones. The legend is left to
 /// the page, which can break its lines.
 struct DrawnChart {
@@ -73,7 +73,7 @@ struct DrawnChart {
 };
 DrawnChart draw_for_page(const Chart& chart);
 
-/// The same chart as files: an SVG with its colours in it, on white, and a PNG of 1720 x 960
+/// The same chart as files: an SVG with its colors in it, on white, and a PNG of 1720 x 960
 /// pixels.
 struct ChartFiles {
   std::string svg;

@@ -24,7 +24,7 @@ void add_both(const std::string& name,
 
 void add_image(const std::string& name,
                const Matrix& cells,
-               const report::ColourScale& scale,
+               const report::ColorScale& scale,
                const std::string& title,
                std::vector<ReportFile>& files) {
   auto drawn = report::heat_map_files(cells, scale, title);

@@ -11,7 +11,7 @@ namespace matapprox {
 struct ReportOptions {
   bool page = true;           ///< make the page
   bool plots = false;         ///< make the files
-  bool is_image = false;      ///< the matrix is an image: shown in grey
+  bool is_image = false;      ///< the matrix is an image: shown in gray
   std::string command{};      ///< what was typed, for "how to repeat it"
   std::string kind{};         ///< what the file was read as, where that is not plain
   double sweep_seconds = 60;  ///< for the fits at other storage; 0: none

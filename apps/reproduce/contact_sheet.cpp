@@ -34,13 +34,13 @@ double write_contact_sheet(const std::string& path,
   const Matrix tsvd_residual = (image - by_tsvd).cwiseAbs();
   const Matrix chord_residual = (image - by_chord).cwiseAbs();
   const double scale = dark_level(tsvd_residual, chord_residual);
-  const double to_grey = scale > 0 ? 255 / scale : 0;
+  const double to_gray = scale > 0 ? 255 / scale : 0;
   const std::array<Matrix, kContactSheetPanels> panels = {
       image,
       by_tsvd,
       by_chord,
-      (255 - to_grey * tsvd_residual.array()).matrix(),
-      (255 - to_grey * chord_residual.array()).matrix()};
+      (255 - to_gray * tsvd_residual.array()).matrix(),
+      (255 - to_gray * chord_residual.array()).matrix()};
   Matrix contact_sheet = Matrix::Constant(
       image.rows(), kContactSheetPanels * image.cols() + (kContactSheetPanels - 1) * kGap, 255);
   Index left = 0;

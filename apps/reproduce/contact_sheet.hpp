@@ -8,7 +8,7 @@ namespace matapprox::reproduction {
 
 constexpr Index kContactSheetPanels = 5;
 
-/// Writes one grey PNG: A, truncated SVD, Chord, then the two residuals' sizes |A - B| on one
+/// Writes one gray PNG: A, truncated SVD, Chord, then the two residuals' sizes |A - B| on one
 /// scale, white for 0 and black from the size on that one in 200 of both reach. Returns that size.
 double write_contact_sheet(const std::string& path,
                            const LinearOperator& A,

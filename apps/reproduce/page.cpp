@@ -55,11 +55,11 @@ report::Html html_table(const TextTable& text) {
   return report::table(content);
 }
 
-report::ImageItem grey_image(const Matrix& pixels,
+report::ImageItem gray_image(const Matrix& pixels,
                              const std::string& label,
                              const std::string& alt) {
   report::ImageItem item;
-  item.png = report::heat_map_png(pixels, {report::ColourMap::kGrey, 0, 255});
+  item.png = report::heat_map_png(pixels, {report::ColorMap::kGray, 0, 255});
   item.label = label;
   item.alt = alt;
   item.width = pixels.cols();
@@ -70,7 +70,7 @@ report::ImageItem grey_image(const Matrix& pixels,
 report::ImageGroup image_group(const ReproducedRow& row) {
   report::ImageGroup group;
   group.title = row.paper.name;
-  group.note = fmt::format("Residuals |A - B|: white 0, black {:.0f} grey levels and more.",
+  group.note = fmt::format("Residuals |A - B|: white 0, black {:.0f} gray levels and more.",
                            row.residual_scale);
   const std::array<std::string, kContactSheetPanels> labels = {
       "original",
@@ -80,7 +80,7 @@ report::ImageGroup image_group(const ReproducedRow& row) {
       "residual of SF"};
   const Matrix contact_sheet = read_image(row.image).values;
   for (std::size_t p = 0; p < labels.size(); ++p) {
-    group.images.push_back(grey_image(contact_sheet_panel(contact_sheet, static_cast<Index>(p)),
+    group.images.push_back(gray_image(contact_sheet_panel(contact_sheet, static_cast<Index>(p)),
                                       labels[p],
                                       row.paper.name + ", " + labels[p]));
   }

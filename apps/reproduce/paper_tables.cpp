@@ -249,7 +249,7 @@ TextTable image_table(const Reproduction& reproduction) {
       "scale, "
       "white for 0.";
   table.columns = {
-      Column{"", "image", true}, Column{"", "black from, grey levels"}, Column{"", "file", true}};
+      Column{"", "image", true}, Column{"", "black from, gray levels"}, Column{"", "file", true}};
   for (const ReproducedRow* row : reproduction.finished()) {
     if (row->image.empty()) continue;
     table.rows.push_back({row->paper.name, fmt::format("{:.1f}", row->residual_scale), row->image});
@@ -284,7 +284,7 @@ std::vector<std::string> legend(const Reproduction& reproduction) {
     sentences.emplace_back(
         "The paper's Fig. 4 also shows lena, which is left out: a photograph under copyright. Its "
         "value for chess (126, 136) is that of another image. Gradient images are clipped "
-        "4-neighbour Laplacians.");
+        "4-neighbor Laplacians.");
   }
   return sentences;
 }

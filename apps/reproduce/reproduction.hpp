@@ -64,7 +64,7 @@ struct ReproducedRow {
 
   std::string saved_to;       ///< the file with the Chord factors; empty if not kept
   std::string image;          ///< contact sheet of an image; empty if there is none
-  double residual_scale = 0;  ///< grey levels from which on its residuals are black
+  double residual_scale = 0;  ///< gray levels from which on its residuals are black
   bool reused = false;        ///< kept from an earlier run with the same options
 
   bool ok() const { return status == "ok"; }

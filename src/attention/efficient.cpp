@@ -78,7 +78,7 @@ std::unique_ptr<Attention<T>> efficient(ParameterList& list,
                                         const AttentionShape& shape,
                                         const EfficientOptions& options) {
   shape.validate("efficient");
-  require(!shape.causal, "efficient: cannot be causal, keys are normalised over all tokens");
+  require(!shape.causal, "efficient: cannot be causal, keys are normalized over all tokens");
   const double scale =
       options.scaled ? 1 / std::sqrt(static_cast<double>(shape.head_width())) : 1.0;
   return std::make_unique<MultiHead<T>>(

@@ -4,7 +4,7 @@
 
 namespace matapprox::attention {
 
-// Normalised attention with features: H_i = sum_j (f_i . g_j) v_j / (sum_j f_i . g_j + 1e-6), f and
+// Normalized attention with features: H_i = sum_j (f_i . g_j) v_j / (sum_j f_i . g_j + 1e-6), f and
 // g the features (N x D) of queries and keys, j over the tokens (up to i where causal). The sum is
 // one more column of values, all ones: [H o s, s] = F (G^T [V o m, m]).
 

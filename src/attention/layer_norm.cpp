@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kVarianceFloor = 1e-5;
 // Arrays of the cache.
-constexpr std::size_t kNormalised = 0;
+constexpr std::size_t kNormalized = 0;
 constexpr std::size_t kScale = 1;
 
 }  // namespace
@@ -26,7 +26,7 @@ void LayerNorm<T>::forward(const LayerContext<T>& context,
                            Cache<T>& cache) const {
   const Index n = X.rows();
   const Index d = X.cols();
-  TokenMap<T> Z = cache.array(kNormalised, n, d);
+  TokenMap<T> Z = cache.array(kNormalized, n, d);
   TokenMap<T> scale = cache.array(kScale, n, 1);
   const auto weight = context.value(weight_).row(0);
   const auto bias = context.value(bias_).row(0);
@@ -49,7 +49,7 @@ void LayerNorm<T>::backward(const LayerContext<T>& context,
                             Cache<T>& cache) const {
   const Index n = X.rows();
   const Index d = X.cols();
-  const TokenMap<T> Z = cache.array(kNormalised, n, d);
+  const TokenMap<T> Z = cache.array(kNormalized, n, d);
   const TokenMap<T> scale = cache.array(kScale, n, 1);
   const auto weight = context.value(weight_).row(0).array();
   TokenMap<T> d_weight = context.gradient_of(weight_);

@@ -40,7 +40,7 @@ constexpr std::array kEntries{
     entry<T, PsfOptions, psf<T>>("psf", "product of sparse Chord factors made from the tokens"),
     entry<T, LinformerOptions, linformer<T>>("linformer", "softmax over k mixtures of the tokens"),
     entry<T, SingularformerOptions, singularformer<T>>(
-        "singularformer", "softmax between r learnt mixtures of the tokens"),
+        "singularformer", "softmax between r learned mixtures of the tokens"),
     entry<T, RevisitedLinformerOptions, revisited_linformer<T>>(
         "revisited_linformer", "two softmaxes around k mixtures of the tokens"),
     entry<T, EfficientOptions, efficient<T>>("efficient", "softmax of queries and of keys apart"),

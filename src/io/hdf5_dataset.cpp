@@ -31,7 +31,7 @@ struct Run {
   Index last = 0;
 };
 
-/// Joins wanted indices that lie in the same or in neighbouring units (chunks) into runs. Reading
+/// Joins wanted indices that lie in the same or in neighboring units (chunks) into runs. Reading
 /// what is between costs nothing, since the file is read by whole units.
 std::vector<Run> runs_of(std::span<const Index> wanted, Index unit) {
   std::vector<Index> sorted(wanted.begin(), wanted.end());

@@ -12,7 +12,7 @@
 // function throws FileError; none lets HDF5 print.
 namespace matapprox::hdf5 {
 
-/// Held around every use of HDF5 (which serialises its callers anyway), and around what a read
+/// Held around every use of HDF5 (which serializes its callers anyway), and around what a read
 /// guard runs in outside_hdf5, a fork: the child then never inherits HDF5's own lock from a thread
 /// that does not exist there. Nests within a thread.
 class Lock {

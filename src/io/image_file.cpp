@@ -23,7 +23,7 @@ bool is_pgm(std::string_view bytes) {
          (bytes[2] == '#' || bytes[2] == ' ' || (bytes[2] >= '\t' && bytes[2] <= '\r'));
 }
 
-GreyImage decode(std::string_view bytes, const std::string& name) {
+GrayImage decode(std::string_view bytes, const std::string& name) {
   if (is_png(bytes)) return images::decode_png(bytes, name);
   if (is_jpeg(bytes)) return images::decode_jpeg(bytes, name);
   if (is_pgm(bytes)) return images::decode_pgm(bytes, name);
@@ -46,8 +46,8 @@ void require_size(Index rows, Index cols, const std::string& name) {
   require_memory(16.0 * static_cast<double>(rows) * static_cast<double>(cols), name);
 }
 
-GreyImage from_samples(const Samples& samples) {
-  GreyImage image;
+GrayImage from_samples(const Samples& samples) {
+  GrayImage image;
   image.maximum = samples.wide ? 65535 : 255;
   image.had_alpha = samples.channels % 2 == 0;
   image.values.resize(samples.rows, samples.cols);
@@ -64,7 +64,7 @@ GreyImage from_samples(const Samples& samples) {
       const double green = sample(at + width);
       const double blue = sample(at + 2 * width);
       if (first == green && green == blue) continue;
-      image.was_colour = true;
+      image.was_color = true;
       image.values(i, j) = luminance(first, green, blue);
     }
   }
@@ -77,14 +77,14 @@ bool looks_like_image(std::string_view bytes) {
   return is_png(bytes) || is_jpeg(bytes) || is_pgm(bytes);
 }
 
-GreyImage parse_image(std::string_view bytes, const std::string& name) {
+GrayImage parse_image(std::string_view bytes, const std::string& name) {
   if (bytes.empty()) throw FileError(fmt::format("{}: the file is empty", name));
   if (is_png(bytes)) try_read({name, "PNG", [&] { decode(bytes, name); }});
   if (is_jpeg(bytes)) try_read({name, "JPEG", [&] { decode(bytes, name); }});
   return decode(bytes, name);
 }
 
-GreyImage read_image(const std::string& path) {
+GrayImage read_image(const std::string& path) {
   const InputBytes bytes = read_all(path);
   return parse_image(bytes, display_name(path));
 }

@@ -12,7 +12,7 @@ namespace matapprox::images {
 
 constexpr Index kLargestSide = Index{1} << 20;
 
-/// What a decoder delivers: rows of 1 (grey), 2 (grey, alpha), 3 (RGB) or 4 (RGB, alpha) samples of
+/// What a decoder delivers: rows of 1 (gray), 2 (gray, alpha), 3 (RGB) or 4 (RGB, alpha) samples of
 /// one byte, or of two, high byte first.
 struct Samples {
   Index rows = 0;
@@ -29,11 +29,11 @@ inline double luminance(double red, double green, double blue) {
 
 /// Throws FileError for a side outside 1..kLargestSide, NotAvailable if memory is short.
 void require_size(Index rows, Index cols, const std::string& name);
-/// A pixel with R = G = B keeps that value; was_colour says whether there is any other.
-GreyImage from_samples(const Samples& samples);
+/// A pixel with R = G = B keeps that value; was_color says whether there is any other.
+GrayImage from_samples(const Samples& samples);
 
-GreyImage decode_png(std::string_view bytes, const std::string& name);
-GreyImage decode_jpeg(std::string_view bytes, const std::string& name);
-GreyImage decode_pgm(std::string_view bytes, const std::string& name);
+GrayImage decode_png(std::string_view bytes, const std::string& name);
+GrayImage decode_jpeg(std::string_view bytes, const std::string& name);
+GrayImage decode_pgm(std::string_view bytes, const std::string& name);
 
 }  // namespace matapprox::images

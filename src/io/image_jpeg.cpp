@@ -85,14 +85,14 @@ bool read_rows(JpegReader& reader, Session& session, unsigned char* rows, std::s
 
 }  // namespace
 
-GreyImage decode_jpeg(std::string_view bytes, const std::string& name) {
+GrayImage decode_jpeg(std::string_view bytes, const std::string& name) {
   Session session;
   JpegReader reader(session);
   if (!start(reader, session, bytes)) fail(name, session);
   const J_COLOR_SPACE stored = reader.jpeg.jpeg_color_space;
   if (stored != JCS_GRAYSCALE && stored != JCS_YCbCr && stored != JCS_RGB) {
     throw FileError(fmt::format(
-        "{}: a JPEG in CMYK or another colour space; grey, YCbCr and RGB are read", name));
+        "{}: a JPEG in CMYK or another color space; gray, YCbCr and RGB are read", name));
   }
   Samples samples;
   samples.rows = reader.jpeg.image_height;
@@ -102,8 +102,8 @@ GreyImage decode_jpeg(std::string_view bytes, const std::string& name) {
   const auto row_bytes = static_cast<std::size_t>(samples.cols * samples.channels);
   samples.bytes.resize(static_cast<std::size_t>(samples.rows) * row_bytes);
   if (!read_rows(reader, session, samples.bytes.data(), row_bytes)) fail(name, session);
-  GreyImage image = from_samples(samples);
-  image.was_colour = stored != JCS_GRAYSCALE;
+  GrayImage image = from_samples(samples);
+  image.was_color = stored != JCS_GRAYSCALE;
   return image;
 }
 

@@ -73,7 +73,7 @@ class Reader {
 void read_binary(std::string_view data,
                  Index bytes_each,
                  const std::string& name,
-                 GreyImage& image) {
+                 GrayImage& image) {
   Matrix& values = image.values;
   const Index wanted = values.size() * bytes_each;
   if (static_cast<Index>(data.size()) < wanted) {
@@ -101,11 +101,11 @@ void read_binary(std::string_view data,
 
 }  // namespace
 
-GreyImage decode_pgm(std::string_view bytes, const std::string& name) {
+GrayImage decode_pgm(std::string_view bytes, const std::string& name) {
   Reader reader(bytes, name);
   const Index cols = reader.number("the width", 1, kLargestSide);
   const Index rows = reader.number("the height", 1, kLargestSide);
-  const Index maximum = reader.number("the largest grey value", 1, 65535);
+  const Index maximum = reader.number("the largest gray value", 1, 65535);
   const bool is_text = bytes[1] == '2';
   const Index bytes_each = maximum > 255 ? 2 : 1;
   if (rows * cols > static_cast<Index>(bytes.size())) {  // each pixel takes a byte at least
@@ -116,7 +116,7 @@ GreyImage decode_pgm(std::string_view bytes, const std::string& name) {
                                 cols));
   }
   require_size(rows, cols, name);
-  GreyImage image;
+  GrayImage image;
   image.maximum = static_cast<double>(maximum);
   image.values.resize(rows, cols);
   if (!is_text) {
@@ -125,7 +125,7 @@ GreyImage decode_pgm(std::string_view bytes, const std::string& name) {
   }
   for (Index i = 0; i < rows; ++i) {
     for (Index j = 0; j < cols; ++j) {
-      image.values(i, j) = static_cast<double>(reader.number("a grey value", 0, maximum));
+      image.values(i, j) = static_cast<double>(reader.number("a gray value", 0, maximum));
     }
   }
   reader.require_end();

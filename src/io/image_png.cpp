@@ -73,43 +73,43 @@ bool read_rows(PngReader& reader, png_bytepp rows) {
   return true;
 }
 
-/// The colours of a palette, and how opaque they are if the file says so.
-struct Colours {
+/// The colors of a palette, and how opaque they are if the file says so.
+struct Colors {
   png_colorp values = nullptr;
   int count = 0;
   png_bytep opacity = nullptr;
   int opacities = 0;
 };
 
-Colours palette_of(const PngReader& reader) {
-  Colours colours;
-  png_get_PLTE(reader.png, reader.info, &colours.values, &colours.count);
-  png_get_tRNS(reader.png, reader.info, &colours.opacity, &colours.opacities, nullptr);
-  return colours;
+Colors palette_of(const PngReader& reader) {
+  Colors colors;
+  png_get_PLTE(reader.png, reader.info, &colors.values, &colors.count);
+  png_get_tRNS(reader.png, reader.info, &colors.opacity, &colors.opacities, nullptr);
+  return colors;
 }
 
 /// Looks the indices up. libpng would do that itself, and take black for an index that the palette
 /// does not have.
-void look_up(const Colours& colours, const std::string& name, Samples& samples) {
-  const bool has_opacity = colours.opacities > 0;
+void look_up(const Colors& colors, const std::string& name, Samples& samples) {
+  const bool has_opacity = colors.opacities > 0;
   std::vector<unsigned char> looked_up;
   looked_up.reserve(samples.bytes.size() * (has_opacity ? 4 : 3));
   for (std::size_t at = 0; at < samples.bytes.size(); ++at) {
     const int index = samples.bytes[at];
-    if (index >= colours.count) {
+    if (index >= colors.count) {
       const auto width = static_cast<std::size_t>(samples.cols);
-      throw FileError(fmt::format(
-          "{}: damaged PNG: pixel ({}, {}), counted from 0, has the colour {}; those of "
-          "the palette are 0..{}",
-          name,
-          at / width,
-          at % width,
-          index,
-          colours.count - 1));
+      throw FileError(
+          fmt::format("{}: damaged PNG: pixel ({}, {}), counted from 0, has the color {}; those of "
+                      "the palette are 0..{}",
+                      name,
+                      at / width,
+                      at % width,
+                      index,
+                      colors.count - 1));
     }
-    const png_color& colour = colours.values[index];
-    looked_up.insert(looked_up.end(), {colour.red, colour.green, colour.blue});
-    if (has_opacity) looked_up.push_back(index < colours.opacities ? colours.opacity[index] : 255);
+    const png_color& color = colors.values[index];
+    looked_up.insert(looked_up.end(), {color.red, color.green, color.blue});
+    if (has_opacity) looked_up.push_back(index < colors.opacities ? colors.opacity[index] : 255);
   }
   samples.bytes = std::move(looked_up);
   samples.channels = has_opacity ? 4 : 3;
@@ -169,7 +169,7 @@ bool write_all(png_structp png,
 
 }  // namespace
 
-GreyImage decode_png(std::string_view bytes, const std::string& name) {
+GrayImage decode_png(std::string_view bytes, const std::string& name) {
   PngSession session;
   session.next = reinterpret_cast<const unsigned char*>(bytes.data());
   session.left = bytes.size();
@@ -200,9 +200,9 @@ std::string encode_png(const std::vector<unsigned char>& pixels,
                        const PngPalette* palette) {
   PngSession session;
   Sink sink;
-  std::array<png_color, 256> colours{};
-  for (std::size_t i = 0; palette != nullptr && i < colours.size(); ++i)
-    colours[i] = {(*palette)[i][0], (*palette)[i][1], (*palette)[i][2]};
+  std::array<png_color, 256> colors{};
+  for (std::size_t i = 0; palette != nullptr && i < colors.size(); ++i)
+    colors[i] = {(*palette)[i][0], (*palette)[i][1], (*palette)[i][2]};
   png_structp png =
       png_create_write_struct(PNG_LIBPNG_VER_STRING, &session, keep_error, ignore_warning);
   png_infop info = png != nullptr ? png_create_info_struct(png) : nullptr;
@@ -213,7 +213,7 @@ std::string encode_png(const std::vector<unsigned char>& pixels,
   if (info != nullptr) {
     png_set_write_fn(png, &sink, write_bytes, flush_nothing);
     written = write_all(
-        png, info, lines.data(), rows, cols, palette != nullptr ? colours.data() : nullptr);
+        png, info, lines.data(), rows, cols, palette != nullptr ? colors.data() : nullptr);
   }
   png_destroy_write_struct(&png, &info);
   if (!written) {

@@ -54,14 +54,14 @@ void drop_zeros(SparseMatrix& A) {
   A.prune([](Index, Index, double value) { return value != 0; });
 }
 
-Source from_image(GreyImage image) {
+Source from_image(GrayImage image) {
   Source source;
-  if (image.was_colour) {
-    source.notes.emplace_back("colour turned to luminance, 0.299 R + 0.587 G + 0.114 B");
+  if (image.was_color) {
+    source.notes.emplace_back("color turned to luminance, 0.299 R + 0.587 G + 0.114 B");
   }
   if (image.had_alpha) source.notes.emplace_back("transparency ignored");
   if (image.maximum != 255) {
-    source.notes.push_back(fmt::format("grey values as stored, 0..{}", image.maximum));
+    source.notes.push_back(fmt::format("gray values as stored, 0..{}", image.maximum));
   }
   source.is_image = true;
   source.matrix = std::move(image.values);

@@ -91,7 +91,7 @@ double multiplied(std::uint64_t w, int e) {
 
 /// w 5^-k 2^-k by long division.
 double divided(std::uint64_t w, int k) {
-  // Both normalised to the top bit, so that the quotient has 63 or 64 bits.
+  // Both normalized to the top bit, so that the quotient has 63 or 64 bits.
   const int shift = std::countl_zero(w);
   const int divisor_shift = std::countl_zero(kPowersOfFive[k]);
   const std::uint64_t divisor = kPowersOfFive[k] << divisor_shift;

@@ -117,7 +117,7 @@ class PajekReader {
         return read_edge(fields);
       case Section::kEdgeLists:
       case Section::kArcLists:
-        return read_neighbours(fields);
+        return read_neighbors(fields);
       case Section::kMatrix:
         return read_matrix_row(fields);
       case Section::kVertices:
@@ -168,7 +168,7 @@ class PajekReader {
   }
 
   /// "u v1 v2 ...": one edge to each; a minus before a vertex is Pajek's mark of a negative line.
-  void read_neighbours(FieldReader& fields) {
+  void read_neighbors(FieldReader& fields) {
     const Index from = vertex(fields.next());
     for (auto field = fields.next(); !field.empty(); field = fields.next()) {
       const bool negative = field[0] == '-';

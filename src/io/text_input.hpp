@@ -14,12 +14,12 @@ namespace matapprox {
 class InputBytes {
  public:
   InputBytes() = default;
-  explicit InputBytes(std::size_t size);  ///< uninitialised
+  explicit InputBytes(std::size_t size);  ///< uninitialized
   char* data() { return data_.get(); }
   std::size_t size() const { return size_; }
   std::string_view view() const { return {data_.get(), size_}; }
   operator std::string_view() const { return view(); }  // NOLINT(google-explicit-constructor)
-  void resize(std::size_t size);  ///< keeps what fits, the rest is uninitialised
+  void resize(std::size_t size);  ///< keeps what fits, the rest is uninitialized
 
  private:
   std::unique_ptr<char[]> data_;

@@ -14,7 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace matapprox::kernels::soap::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A vector holds the same number of neighbouring rows.
+// A vector holds the same number of neighboring rows.
 using Tag = hn::CappedTag<float, kSoapRows>;
 using V = hn::Vec<Tag>;
 constexpr Index kLanes = hn::MaxLanes(Tag());

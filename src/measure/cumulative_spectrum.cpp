@@ -21,10 +21,10 @@ double CumulativeSpectrum::share(Index k, int power) const {
   return all > 0 ? head / all : std::numeric_limits<double>::quiet_NaN();
 }
 
-CumulativeSpectrum cumulative_spectrum(const LinearOperator& A, bool centre_columns) {
+CumulativeSpectrum cumulative_spectrum(const LinearOperator& A, bool center_columns) {
   Matrix dense = A.columns_at(index_range(0, A.cols()));
-  if (centre_columns) dense.rowwise() -= dense.colwise().mean().eval();
-  return {kernels::singular_values(dense), centre_columns};
+  if (center_columns) dense.rowwise() -= dense.colwise().mean().eval();
+  return {kernels::singular_values(dense), center_columns};
 }
 
 }  // namespace matapprox

@@ -14,8 +14,8 @@ Index mirrored(Index i, Index n) {
   return i < n ? i : 2 * n - 2 - i;
 }
 
-struct Neighbours {
-  double centre, up, down, left, right;
+struct Neighbors {
+  double center, up, down, left, right;
 };
 
 template <class Formula>
@@ -25,11 +25,11 @@ Matrix for_each_pixel(const Matrix& image, Formula formula) {
   Matrix result(m, n);
   for (Index j = 0; j < n; ++j) {
     for (Index i = 0; i < m; ++i) {
-      result(i, j) = formula(Neighbours{image(i, j),
-                                        image(mirrored(i - 1, m), j),
-                                        image(mirrored(i + 1, m), j),
-                                        image(i, mirrored(j - 1, n)),
-                                        image(i, mirrored(j + 1, n))});
+      result(i, j) = formula(Neighbors{image(i, j),
+                                       image(mirrored(i - 1, m), j),
+                                       image(mirrored(i + 1, m), j),
+                                       image(i, mirrored(j - 1, n)),
+                                       image(i, mirrored(j + 1, n))});
     }
   }
   return result;
@@ -38,14 +38,14 @@ Matrix for_each_pixel(const Matrix& image, Formula formula) {
 }  // namespace
 
 Matrix gradient_magnitude(const Matrix& image) {
-  return for_each_pixel(image, [](const Neighbours& p) {
+  return for_each_pixel(image, [](const Neighbors& p) {
     return std::hypot((p.right - p.left) / 2, (p.down - p.up) / 2);
   });
 }
 
 Matrix clipped_laplacian(const Matrix& image) {
-  return for_each_pixel(image, [](const Neighbours& p) {
-    return std::clamp(p.up + p.down + p.left + p.right - 4 * p.centre, 0.0, 255.0);
+  return for_each_pixel(image, [](const Neighbors& p) {
+    return std::clamp(p.up + p.down + p.left + p.right - 4 * p.center, 0.0, 255.0);
   });
 }
 

@@ -17,7 +17,7 @@ PsfModelShape device_model(const training::Model<T>& model,
                            const training::LossOptions& loss,
                            Index samples);
 
-/// The optimiser's settings; `list` says which parameters are trained. The learning rate comes with
+/// The optimizer's settings; `list` says which parameters are trained. The learning rate comes with
 /// each step.
 StepSettings device_settings(const training::OptimizerOptions& options,
                              const attention::ParameterList& list);

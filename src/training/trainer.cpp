@@ -25,7 +25,7 @@ constexpr Index kGradientNumbers = Index{1} << 26;
 constexpr Index kReduced = Index{1} << 15;
 /// Of one step.
 constexpr Index kMaxSamples = Index{1} << 24;
-/// Parameters, the best ones, two means of the optimiser, their sum of gradients.
+/// Parameters, the best ones, two means of the optimizer, their sum of gradients.
 constexpr Index kArraysOfParameters = 5;
 
 using TrainingClock = std::chrono::steady_clock;
@@ -63,7 +63,7 @@ void set_error(Index errors, Index answers, Evaluation& evaluation) {
 }  // namespace
 
 void TrainingOptions::visit(OptionVisitor& v) {
-  v.visit("steps", steps, "of the optimiser");
+  v.visit("steps", steps, "of the optimizer");
   v.visit("batch", batch, "samples in a batch");
   v.visit("accumulate", accumulate, "batches that make one step");
   loss.visit(v);

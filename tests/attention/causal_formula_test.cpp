@@ -48,7 +48,7 @@ Matrix elu_plus_one(const Matrix& Z) {
   return Z.unaryExpr([](double z) { return (z > 0 ? z : std::expm1(z)) + 1; });
 }
 
-Matrix with_rows_normalised(Matrix P) {
+Matrix with_rows_normalized(Matrix P) {
   for (Index i = 0; i < P.rows(); ++i) P.row(i) /= P.row(i).sum() + 1e-6;
   return P;
 }
@@ -59,7 +59,7 @@ TEST_P(CausalFormula, LinearTransformer) {
   Matrix H(kTokens, kWidth);
   for (Index h = 0; h < kHeads; ++h) {
     const Matrix P = elu_plus_one(e.query(h)) * elu_plus_one(e.key(h)).transpose();
-    const Matrix E = with_rows_normalised(seen(P));
+    const Matrix E = with_rows_normalized(seen(P));
     expect_same_matrix(of_tokens(e.effective(h, mask_)), E);
     H.middleCols(h * 4, 4) = E * e.value(h);
   }

@@ -91,14 +91,14 @@ TEST(MaskedFormula, RevisitedLinformer) {
     const Matrix L = row_softmax(mixed_keys(h).transpose());
     return e.to_tokens(row_softmax(e.scale() * e.query(h)) * L * F);
   });
-  // As printed, queries are normalised over tokens.
+  // As printed, queries are normalized over tokens.
   expect_formula(printed, [&](Index h) {
     const Matrix columns = softmax_over_tokens(e, e.scale() * e.query(h).transpose());
     return e.to_tokens(columns.transpose() * row_softmax(mixed_keys(h)).transpose() * F);
   });
 }
 
-/// Keys are normalised over the tokens.
+/// Keys are normalized over the tokens.
 TEST(MaskedFormula, Efficient) {
   MaskedExample e("efficient");
   expect_formula(e, [&](Index h) {

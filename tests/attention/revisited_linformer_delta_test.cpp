@@ -42,11 +42,11 @@ Expansion expansion_of(const AttentionExample& e, Index head) {
   const Matrix R = parameter_of(e.run, "a.R");
   const auto k = static_cast<double>(R.rows());
   const Matrix z = e.scale() * e.key(head).transpose() * R.transpose();
-  const Matrix centred = z.colwise() - z.rowwise().mean();
+  const Matrix centered = z.colwise() - z.rowwise().mean();
   const Matrix mean_row = R.colwise().mean();
   const Matrix value = mean_row.replicate(e.X.rows(), 1);
   const Matrix H = row_softmax(e.scale() * e.query(head));
-  return {value, H * centred * R / k - value};  // - value: the slope of e^-delta
+  return {value, H * centered * R / k - value};  // - value: the slope of e^-delta
 }
 
 TEST(RevisitedLinformerDelta, TheLayerGoesToTheMeanOfTheRowsOfRAtTheRateOfDelta) {

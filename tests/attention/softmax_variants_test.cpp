@@ -151,7 +151,7 @@ TEST(NystromformerFormula, ALandmarkATokenIsSoftmaxIfWellConditioned) {
 }
 
 /// E from Omega as it is written, the smallest feature and the stabilisers included.
-TEST(PerformerFormula, IsTheNormalisedProductOfItsFeatures) {
+TEST(PerformerFormula, IsTheNormalizedProductOfItsFeatures) {
   constexpr Index n = 21;
   AttentionExample e("performer", 2 * random_tokens(n, 12, 1), kVariantHeads, {{"features", "9"}});
   const Matrix Omega = parameter_of(e.run, "a.omega");

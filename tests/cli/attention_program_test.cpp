@@ -72,9 +72,9 @@ TEST(CliAttentionProgram, EverythingElseRunsWithoutIt) {
   const std::string path = lone_program();
   EXPECT_THAT(run_at(path, {"--help"}).out, HasSubstr("\n  attention "));
   EXPECT_EQ(run_at(path, {"info", mesh_file(3)}).exit_code, 0);
-  const ProgramResult misspelt = run_at(path, {"atention", "list"});
-  EXPECT_EQ(misspelt.exit_code, 2);
-  EXPECT_THAT(misspelt.err, HasSubstr("did you mean attention?"));
+  const ProgramResult misspelled = run_at(path, {"atention", "list"});
+  EXPECT_EQ(misspelled.exit_code, 2);
+  EXPECT_THAT(misspelled.err, HasSubstr("did you mean attention?"));
   // A word that is not the command is no reason to look for the program.
   EXPECT_EQ(run_at(path, {"info", "attention"}).exit_code, 3);
   EXPECT_EQ(run_at(path, {"--", "attention"}).exit_code, 2);

@@ -67,7 +67,7 @@ TEST(CliAttentionProgress, TheChartIsAImageWithItsThreeSeries) {
   }
   const std::string png = read_file(folder + "/chart.png");
   EXPECT_EQ(png.substr(0, 8), "\x89PNG\r\n\x1a\n");
-  const GreyImage image = parse_image(png, "chart");
+  const GrayImage image = parse_image(png, "chart");
   EXPECT_GT(image.values.maxCoeff(), image.values.minCoeff());
 }
 

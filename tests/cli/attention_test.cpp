@@ -467,7 +467,7 @@ TEST(CliAttention, SpectrumOfAFileAndOfRandomMatrices) {
   const json file = run_attention({"spectrum", matrix, "--ranks", "1,2", "--json", "-"}).json();
   ASSERT_EQ(file["spectra"].size(), 2U);
   const json& plain = file["spectra"][0];
-  EXPECT_EQ(plain["centred"], false);
+  EXPECT_EQ(plain["centered"], false);
   EXPECT_NEAR(plain["shares"][0]["values"].get<double>(), 4.0 / 7, 1e-12);
   EXPECT_NEAR(plain["shares"][0]["squares"].get<double>(), 16.0 / 25, 1e-12);
   EXPECT_NEAR(plain["shares"][1]["values"].get<double>(), 1, 1e-12);

@@ -1,7 +1,7 @@
 """Checks a page as a browser and a screen reader need it; prints what is wrong, exits 1 if anything.
 
 Balanced tags, unique ids, links within the page that lead somewhere, headings in order, a text for
-every image, labelled tables, and nothing that is fetched from anywhere.
+every image, labeled tables, and nothing that is fetched from anywhere.
 
     python3 check_page.py page.html
 """

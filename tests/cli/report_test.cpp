@@ -96,7 +96,7 @@ TEST(CliReport, ShowsFindingsChartsImagesTableAndHowToRepeatIt) {
   const std::vector<std::string> images = images_in(page);
   ASSERT_EQ(images.size(), 1U + 2U * 6U);
   for (const std::string& png : images) {
-    const GreyImage image = parse_image(png, "image");
+    const GrayImage image = parse_image(png, "image");
     EXPECT_EQ(image.values.rows(), 36);
     EXPECT_GT(image.values.maxCoeff(), image.values.minCoeff());
   }

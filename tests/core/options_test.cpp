@@ -10,9 +10,9 @@
 
 namespace matapprox {
 
-enum class Colour { kRed, kGreen };
+enum class Color { kRed, kGreen };
 template <>
-struct EnumNames<Colour> {
+struct EnumNames<Color> {
   static constexpr std::array<std::string_view, 2> values{"red", "green"};
 };
 
@@ -29,7 +29,7 @@ struct Sample {
   std::string name = "x";
   std::vector<Index> list{1, 2};
   StorageBudget budget;
-  Colour colour = Colour::kGreen;
+  Color color = Color::kGreen;
   void visit(OptionVisitor& v) {
     v.visit("count", count, "a count");
     v.visit("seed", seed, "a seed");
@@ -38,7 +38,7 @@ struct Sample {
     v.visit("name", name, "a name");
     v.visit("list", list, "a list");
     v.visit("budget", budget, "a budget");
-    v.visit_enum("colour", colour, "a colour");
+    v.visit_enum("color", color, "a color");
   }
 };
 
@@ -65,11 +65,11 @@ TEST(Options, WhatIsListedCanBeSetBack) {
 
 TEST(Options, SettingReachesTheNamedMemberOnly) {
   Sample sample;
-  EXPECT_TRUE(set(sample, "colour", "red"));
+  EXPECT_TRUE(set(sample, "color", "red"));
   EXPECT_TRUE(set(sample, "list", "4,5,6"));
   EXPECT_TRUE(set(sample, "flag", "on"));
   EXPECT_FALSE(set(sample, "color", "red"));
-  EXPECT_EQ(sample.colour, Colour::kRed);
+  EXPECT_EQ(sample.color, Color::kRed);
   EXPECT_EQ(sample.list, (std::vector<Index>{4, 5, 6}));
   EXPECT_TRUE(sample.flag);
   EXPECT_EQ(sample.count, 3);
@@ -87,7 +87,7 @@ TEST(Options, TextThatDoesNotFitIsRefusedWithTheLegalValues) {
               ThrowsMessage<InvalidArgument>(HasSubstr("true or false")));
   EXPECT_THAT([&] { set(sample, "list", "1,,2"); },
               ThrowsMessage<InvalidArgument>(HasSubstr("comma-separated")));
-  EXPECT_THAT([&] { set(sample, "colour", "blue"); },
+  EXPECT_THAT([&] { set(sample, "color", "blue"); },
               ThrowsMessage<InvalidArgument>(HasSubstr("not one of red, green")));
 }
 

@@ -37,7 +37,7 @@ class LateBus {
     wait(1);
   }
   /// The most that was put off at a time.
-  std::size_t most_late() const { return most_late_; }
+  std::size_t max_late() const { return max_late_; }
 
  private:
   struct Work {
@@ -47,12 +47,12 @@ class LateBus {
   static std::size_t size(Index bytes) { return static_cast<std::size_t>(bytes); }
   void put_off(int which, std::function<void()> body) {
     late_.push_back({which, std::move(body)});
-    most_late_ = std::max(most_late_, late_.size());
+    max_late_ = std::max(max_late_, late_.size());
   }
 
   std::string buffers_[2];
   std::deque<Work> late_;
-  std::size_t most_late_ = 0;
+  std::size_t max_late_ = 0;
 };
 
 std::string random_text(std::mt19937& random, Index size) {
@@ -89,10 +89,10 @@ TEST(Staging, TheDeviceWorksOnOneBufferWhileTheHostHasTheOther) {
   std::string device(10000, 'y');
   Staging<LateBus> up(Index{1024});
   up.upload(host.data(), 10000, device.data());
-  EXPECT_EQ(up.bus().most_late(), 2);
+  EXPECT_EQ(up.bus().max_late(), 2);
   Staging<LateBus> down(Index{1024});
   down.download(device.data(), 10000, host.data());
-  EXPECT_EQ(down.bus().most_late(), 2);
+  EXPECT_EQ(down.bus().max_late(), 2);
 }
 
 /// Four of 256 bytes fill a buffer: the fifth takes the other, the ninth has to wait.
@@ -101,9 +101,9 @@ TEST(Staging, ShortUploadsDoNotWaitForEachOther) {
   std::string host(100, 'x');
   std::string device(100, 'y');
   for (int copy = 0; copy < 8; ++copy) staging.upload(host.data(), 100, device.data());
-  EXPECT_EQ(staging.bus().most_late(), 8);
+  EXPECT_EQ(staging.bus().max_late(), 8);
   staging.upload(host.data(), 100, device.data());
-  EXPECT_EQ(staging.bus().most_late(), 8);
+  EXPECT_EQ(staging.bus().max_late(), 8);
 }
 
 TEST(Staging, LongCopiesByThreadsAreWhole) {

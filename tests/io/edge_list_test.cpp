@@ -121,7 +121,7 @@ TEST(Pajek, AttributesWithoutAWeight) {
   EXPECT_EQ(pajek("*Vertices 2\n*Edges\n1 2 [5-*]\n"), (Matrix{{0, 1}, {1, 0}}));
 }
 
-TEST(Pajek, NeighbourLists) {
+TEST(Pajek, NeighborLists) {
   Matrix A(3, 3);
   A << 0, 1, -1, 1, 0, 0, 0, 1, 0;
   EXPECT_EQ(pajek("*Vertices 3\n*Edgeslist\n1 2\n*Arcslist\n1 -3\n3 2\n"), A);

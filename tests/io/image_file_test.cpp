@@ -17,11 +17,11 @@
 namespace matapprox {
 namespace {
 
-/// A PNG of any colour type and depth, by libpng; samples row-major, as libpng packs them.
+/// A PNG of any color type and depth, by libpng; samples row-major, as libpng packs them.
 std::string make_png(Index rows,
                      Index cols,
                      int depth,
-                     int colour_type,
+                     int color_type,
                      std::vector<unsigned char> samples,
                      int interlace = PNG_INTERLACE_NONE) {
   const std::string path = test::temporary_dir() + "/made.png";
@@ -34,12 +34,12 @@ std::string make_png(Index rows,
                static_cast<png_uint_32>(cols),
                static_cast<png_uint_32>(rows),
                depth,
-               colour_type,
+               color_type,
                interlace,
                PNG_COMPRESSION_TYPE_DEFAULT,
                PNG_FILTER_TYPE_DEFAULT);
   const std::array<png_color, 2> palette{png_color{10, 10, 10}, png_color{255, 0, 0}};
-  if (colour_type == PNG_COLOR_TYPE_PALETTE) png_set_PLTE(png, info, palette.data(), 2);
+  if (color_type == PNG_COLOR_TYPE_PALETTE) png_set_PLTE(png, info, palette.data(), 2);
   png_write_info(png, info);
   const std::size_t row_bytes = png_get_rowbytes(png, info);
   std::vector<png_bytep> lines;
@@ -87,13 +87,13 @@ Matrix pattern(Index rows, Index cols) {
   return A;
 }
 
-TEST(Png, RoundTripOfGrey) {
+TEST(Png, RoundTripOfGray) {
   const std::string path = test::temporary_dir() + "/a.png";
   const Matrix A = pattern(13, 7);
   write_png(path, A);
-  const GreyImage image = read_image(path);
+  const GrayImage image = read_image(path);
   EXPECT_SAME_BITS(image.values, A);
-  EXPECT_FALSE(image.was_colour);
+  EXPECT_FALSE(image.was_color);
   EXPECT_FALSE(image.had_alpha);
   EXPECT_EQ(image.maximum, 255);
 }
@@ -109,40 +109,40 @@ TEST(Png, WritingRoundsAndClips) {
 }
 
 TEST(Png, SixteenBitsAsStored) {
-  const GreyImage image =
+  const GrayImage image =
       parse_image(make_png(1, 2, 16, PNG_COLOR_TYPE_GRAY, {0x12, 0x34, 0xff, 0xff}), "a.png");
   EXPECT_SAME_BITS(image.values, (Matrix(1, 2) << 0x1234, 65535).finished());
   EXPECT_EQ(image.maximum, 65535);
 }
 
 TEST(Png, FewBitsAreWidened) {
-  const GreyImage image =
+  const GrayImage image =
       parse_image(make_png(1, 8, 1, PNG_COLOR_TYPE_GRAY, {0b10100000}), "a.png");
   EXPECT_SAME_BITS(image.values, (Matrix(1, 8) << 255, 0, 255, 0, 0, 0, 0, 0).finished());
   EXPECT_SAME_BITS(parse_image(make_png(1, 2, 4, PNG_COLOR_TYPE_GRAY, {0x1f}), "a.png").values,
                    (Matrix(1, 2) << 17, 255).finished());
 }
 
-TEST(Png, ColourBecomesLuminance) {
-  const GreyImage image = parse_image(
+TEST(Png, ColorBecomesLuminance) {
+  const GrayImage image = parse_image(
       make_png(1, 3, 8, PNG_COLOR_TYPE_RGB, {255, 0, 0, 10, 20, 30, 77, 77, 77}), "a.png");
-  EXPECT_TRUE(image.was_colour);
+  EXPECT_TRUE(image.was_color);
   EXPECT_CLOSE(image.values, (Matrix(1, 3) << 76.245, 18.15, 77).finished(), 1e-15);
 }
 
-TEST(Png, ColourlessRgbIsGrey) {
-  const GreyImage image =
+TEST(Png, ColorlessRgbIsGray) {
+  const GrayImage image =
       parse_image(make_png(1, 2, 8, PNG_COLOR_TYPE_RGB, {1, 1, 1, 77, 77, 77}), "a.png");
-  EXPECT_FALSE(image.was_colour);
+  EXPECT_FALSE(image.was_color);
   EXPECT_SAME_BITS(image.values, (Matrix(1, 2) << 1, 77).finished());
 }
 
 TEST(Png, PaletteAndAlpha) {
-  const GreyImage image =
+  const GrayImage image =
       parse_image(make_png(1, 8, 1, PNG_COLOR_TYPE_PALETTE, {0b01000000}), "a.png");
-  EXPECT_TRUE(image.was_colour);
+  EXPECT_TRUE(image.was_color);
   EXPECT_CLOSE(image.values.leftCols(2), (Matrix(1, 2) << 10, 76.245).finished(), 1e-15);
-  const GreyImage alpha =
+  const GrayImage alpha =
       parse_image(make_png(1, 2, 8, PNG_COLOR_TYPE_GRAY_ALPHA, {5, 0, 6, 255}), "a.png");
   EXPECT_TRUE(alpha.had_alpha);
   EXPECT_SAME_BITS(alpha.values, (Matrix(1, 2) << 5, 6).finished());
@@ -175,14 +175,14 @@ TEST(Png, HeaderThatPromisesTooMuch) {
 TEST(Png, MatchesThePaperImages) {
   const std::string folder = test::shared_matrices();
   if (folder.empty()) GTEST_SKIP() << "the paper's matrices are not here";
-  const GreyImage image = read_image(folder + "/image/apple.png");
+  const GrayImage image = read_image(folder + "/image/apple.png");
   EXPECT_EQ(image.values.rows(), 256);
   EXPECT_EQ(image.values.cols(), 256);
-  EXPECT_FALSE(image.was_colour);
+  EXPECT_FALSE(image.was_color);
   EXPECT_EQ(read_image(folder + "/extra/coins.png").values.cols(), 384);
 }
 
-TEST(Jpeg, GreyWithinTheCodecsRounding) {
+TEST(Jpeg, GrayWithinTheCodecsRounding) {
   Matrix A(16, 24);
   std::vector<unsigned char> samples;
   for (Index i = 0; i < 16; ++i) {
@@ -191,18 +191,18 @@ TEST(Jpeg, GreyWithinTheCodecsRounding) {
       samples.push_back(static_cast<unsigned char>(A(i, j)));
     }
   }
-  const GreyImage image = parse_image(make_jpeg(16, 24, 1, samples), "a.jpg");
+  const GrayImage image = parse_image(make_jpeg(16, 24, 1, samples), "a.jpg");
   ASSERT_EQ(image.values.rows(), 16);
   ASSERT_EQ(image.values.cols(), 24);
   EXPECT_LE((image.values - A).cwiseAbs().maxCoeff(), 2);
-  EXPECT_FALSE(image.was_colour);
+  EXPECT_FALSE(image.was_color);
 }
 
-TEST(Jpeg, ColourGivesLuminanceAndCmykIsRefused) {
+TEST(Jpeg, ColorGivesLuminanceAndCmykIsRefused) {
   std::vector<unsigned char> red;
   for (int k = 0; k < 64; ++k) red.insert(red.end(), {255, 0, 0});
-  const GreyImage image = parse_image(make_jpeg(8, 8, 3, red), "a.jpg");
-  EXPECT_TRUE(image.was_colour);
+  const GrayImage image = parse_image(make_jpeg(8, 8, 3, red), "a.jpg");
+  EXPECT_TRUE(image.was_color);
   EXPECT_NEAR(image.values(4, 4), 76, 1.5);
   EXPECT_REFUSED(FileError,
                  parse_image(make_jpeg(8, 8, 4, std::vector<unsigned char>(256, 9)), "a.jpg"),
@@ -210,12 +210,12 @@ TEST(Jpeg, ColourGivesLuminanceAndCmykIsRefused) {
 }
 
 TEST(Pgm, TextAndBinary) {
-  const GreyImage text = parse_image("P2 # grey\n3 2\n# largest\n9\n0 1 2\n7 8 9\n", "a.pgm");
+  const GrayImage text = parse_image("P2 # gray\n3 2\n# largest\n9\n0 1 2\n7 8 9\n", "a.pgm");
   EXPECT_SAME_BITS(text.values, (Matrix(2, 3) << 0, 1, 2, 7, 8, 9).finished());
   EXPECT_EQ(text.maximum, 9);
-  const GreyImage wide = parse_image(std::string("P5\n2 1\n65535\n\x01\x02\xff\xff", 17), "a.pgm");
+  const GrayImage wide = parse_image(std::string("P5\n2 1\n65535\n\x01\x02\xff\xff", 17), "a.pgm");
   EXPECT_SAME_BITS(wide.values, (Matrix(1, 2) << 258, 65535).finished());
-  const GreyImage narrow = parse_image(std::string("P5 2 1 255 \x07\xff", 13), "a.pgm");
+  const GrayImage narrow = parse_image(std::string("P5 2 1 255 \x07\xff", 13), "a.pgm");
   EXPECT_SAME_BITS(narrow.values, (Matrix(1, 2) << 7, 255).finished());
 }
 
@@ -225,9 +225,9 @@ TEST(Pgm, Refusals) {
   };
   refused("P2\n0 2\n9\n", "a.pgm:2: the width is 0, outside 1..1048576");
   refused("P2\nx 2\n9\n", "a.pgm:2: no number where the width should be");
-  refused("P2\n2 2\n70000\n0 0 0 0", "a.pgm:3: the largest grey value is 70000, outside 1..65535");
-  refused("P2\n2 2\n9\n0 0\n0 10", "a.pgm:5: a grey value is 10, outside 0..9");
-  refused("P2\n2 2\n9\n0 0\n0", "the file ends before a grey value");
+  refused("P2\n2 2\n70000\n0 0 0 0", "a.pgm:3: the largest gray value is 70000, outside 1..65535");
+  refused("P2\n2 2\n9\n0 0\n0 10", "a.pgm:5: a gray value is 10, outside 0..9");
+  refused("P2\n2 2\n9\n0 0\n0", "the file ends before a gray value");
   refused("P2\n1 1\n9\n0 0\n", "more numbers than the header says");
   refused("P2\n999999999999999999999 2\n9\n", "the width is");
   refused("P5\n100 100\n255\n12", "cannot hold the 100 x 100 pixels");
@@ -277,13 +277,13 @@ TEST(Png, AnIndexBeyondThePaletteIsRefused) {
     parse_image(make_png(2, 4, 2, PNG_COLOR_TYPE_PALETTE, {0b00010001, 0b00011101}), "a.png");
   });
   EXPECT_THAT(complaint, testing::HasSubstr("a.png: damaged PNG: pixel (1, 2)"));
-  EXPECT_THAT(complaint, testing::HasSubstr("has the colour 3; those of the palette are 0..1"));
+  EXPECT_THAT(complaint, testing::HasSubstr("has the color 3; those of the palette are 0..1"));
   // The padding behind the last pixel of a row is no pixel.
-  const GreyImage image =
+  const GrayImage image =
       parse_image(make_png(1, 3, 2, PNG_COLOR_TYPE_PALETTE, {0b00010011}), "b.png");
   EXPECT_EQ(image.values(0, 0), 10);
   EXPECT_EQ(image.values(0, 2), 10);
-  EXPECT_TRUE(image.was_colour);
+  EXPECT_TRUE(image.was_color);
 }
 
 }  // namespace

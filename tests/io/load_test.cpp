@@ -103,7 +103,7 @@ TEST_F(Load, Images) {
       clipped_laplacian(image));
   write_text("n.pgm", "P2 2 1 9\n1 9\n");
   EXPECT_EQ(load(in_folder("n.pgm")).notes,
-            std::vector<std::string>{"grey values as stored, 0..9"});
+            std::vector<std::string>{"gray values as stored, 0..9"});
   write_matrix_market(in_folder("s.mtx"), test::random_sparse(8, 8, 2));
   EXPECT_REFUSED(InvalidArgument,
                  load(in_folder("s.mtx"), {.kind = InputKind::kGradient}),

@@ -185,7 +185,7 @@ TEST(SavedApproximation, RefusesToSaveWhatWouldNotComeBack) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-TEST(SavedApproximation, RecognisesItsOwnFiles) {
+TEST(SavedApproximation, RecognizesItsOwnFiles) {
   const std::string folder = test::temporary_dir();
   save(folder + "/a.h5", saved_examples().front().approximation, {});
   std::ofstream(folder + "/text.h5") << "not HDF5";

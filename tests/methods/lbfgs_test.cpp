@@ -31,7 +31,7 @@ struct Minimum {
   Index evaluations = 0;
 };
 
-/// A function to minimise: its name, where to start, how low is low enough.
+/// A function to minimize: its name, where to start, how low is low enough.
 struct Task {
   std::string name;
   Vector start;

@@ -27,11 +27,11 @@ constexpr LandmarkSampling kLandmarkSamplings[] = {LandmarkSampling::kPivotedCho
 /// Points in clusters of very different sizes: what uniform sampling misses.
 Matrix clustered_points(Index n, Index clusters) {
   Matrix points = 0.3 * test::random_matrix(n, 3, 11);
-  const Matrix centres = 6.0 * test::random_matrix(clusters, 3, 12);
+  const Matrix centers = 6.0 * test::random_matrix(clusters, 3, 12);
   for (Index i = 0; i < n; ++i) {
     // Cluster 0 holds most points.
     const Index cluster = i < n - 4 * (clusters - 1) ? 0 : 1 + (i % (clusters - 1));
-    points.row(i) += centres.row(cluster);
+    points.row(i) += centers.row(cluster);
   }
   return points;
 }

@@ -38,7 +38,7 @@ TEST(ClippedLaplacian, HandWorkedExample) {
   image << 10, 20, 30,  //
       0, 5, 200,        //
       7, 7, 7;
-  // Mirrored: a corner counts both neighbours twice, an edge pixel the one opposite the edge.
+  // Mirrored: a corner counts both neighbors twice, an edge pixel the one opposite the edge.
   Matrix expected(3, 3);
   expected << 0, 0, 255,  //  20+20+0+0-40 = 0    10+30+5+5-80 < 0     20+20+200+200-120 = 320
       27, 207, 0,         //  10+7+5+5-0 = 27     20+7+0+200-20 = 207  30+7+5+5-800 < 0

@@ -154,8 +154,8 @@ TEST(Matrices, OrthogonalOnesAreOrthogonal) {
   }
 }
 
-TEST(Matrices, MeshRowsSumToTheMissingNeighbours) {
-  // A grid of x by y by z has 2 dimensions - (neighbours) left over on the boundary: xy faces etc.
+TEST(Matrices, MeshRowsSumToTheMissingNeighbors) {
+  // A grid of x by y by z has 2 dimensions - (neighbors) left over on the boundary: xy faces etc.
   EXPECT_EQ(dense_values("mesh2d.mtx").sum(), 2 * (18 + 20));
   EXPECT_EQ(dense_values("mesh3d.mtx").sum(), 6 * 7 * 7);
 }

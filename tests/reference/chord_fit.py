@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """An independent fit of Chord factors to six small matrices, in NumPy on dense matrices: it shares no code, no start and
-no optimiser settings with the library.
+no optimizer settings with the library.
 
     chord_fit.py > chord_fit.csv
 

@@ -8,7 +8,7 @@ docs/random.md alone: shares no code with the library.
                                                   by more than 1e-10 |A|_F)
     rebuild_approximation.py --check              verifies the check values of docs/random.md
 
-The matrix may be .mtx, .csv, .npy or a grey .png. Needs NumPy, SciPy and h5py (and Pillow for .png).
+The matrix may be .mtx, .csv, .npy or a gray .png. Needs NumPy, SciPy and h5py (and Pillow for .png).
 """
 import argparse
 import re

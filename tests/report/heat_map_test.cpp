@@ -63,45 +63,45 @@ TEST(HeatMap, HugeMatricesAreSampled) {
 TEST(HeatMap, ScaleIsSymmetricAndNotRuledByOneEntry) {
   Matrix A = numbered(100, 100);
   A(3, 3) = 1e6;
-  const ColourScale scale = symmetric_scale({&A}, ColourMap::kDiverging);
+  const ColorScale scale = symmetric_scale({&A}, ColorMap::kDiverging);
   EXPECT_EQ(scale.high, 5);
   EXPECT_EQ(scale.low, -5);
   EXPECT_DOUBLE_EQ(clipped_share(A, scale), 1e-4);
   const Matrix zero = Matrix::Zero(3, 3);
-  EXPECT_EQ(symmetric_scale({&zero}, ColourMap::kResidual).high, 1);
+  EXPECT_EQ(symmetric_scale({&zero}, ColorMap::kResidual).high, 1);
 }
 
 TEST(HeatMap, SoftScalesShowSmallEntriesBesideLargeOnes) {
   Matrix A = Matrix::Constant(100, 100, 1.0);
   A.leftCols(10).setConstant(50);
-  for (const ColourMap map : {ColourMap::kDiverging, ColourMap::kRising}) {
-    const ColourScale scale = symmetric_scale({&A}, map);
+  for (const ColorMap map : {ColorMap::kDiverging, ColorMap::kRising}) {
+    const ColorScale scale = symmetric_scale({&A}, map);
     EXPECT_EQ(scale.high, 50);
     EXPECT_EQ(scale.soft, 1);
-    const double middle = map == ColourMap::kRising ? 0 : 0.5;
+    const double middle = map == ColorMap::kRising ? 0 : 0.5;
     EXPECT_DOUBLE_EQ(scale_position(scale, 0), middle);
     EXPECT_DOUBLE_EQ(scale_position(scale, 50), 1);
     EXPECT_GT(scale_position(scale, 1), middle + 0.05);
     for (const double value : {0.0, 0.5, 7.0, 50.0})
       EXPECT_NEAR(scale_value(scale, scale_position(scale, value)), value, 1e-12);
-    EXPECT_EQ(scale_marks(scale).front().second, map == ColourMap::kRising ? "0" : "−50");
+    EXPECT_EQ(scale_marks(scale).front().second, map == ColorMap::kRising ? "0" : "−50");
   }
 }
 
 TEST(HeatMap, PngHasOnePixelACell) {
   Matrix A(2, 3);
   A << 0, 51, 255, 300, -5, 102;
-  const GreyImage image =
-      parse_image(heat_map_png(A, grey_scale(Matrix::Constant(1, 1, 255))), "A");
+  const GrayImage image =
+      parse_image(heat_map_png(A, gray_scale(Matrix::Constant(1, 1, 255))), "A");
   Matrix expected(2, 3);
   expected << 0, 51, 255, 255, 0, 102;
   EXPECT_EQ(image.values, expected);
 }
 
-TEST(HeatMap, FilesHaveATitleAndAColourBar) {
+TEST(HeatMap, FilesHaveATitleAndAColorBar) {
   const Matrix A = numbered(9, 9);
   const HeatMapFiles files =
-      heat_map_files(A, symmetric_scale({&A}, ColourMap::kDiverging), "A's residual");
+      heat_map_files(A, symmetric_scale({&A}, ColorMap::kDiverging), "A's residual");
   EXPECT_THAT(files.svg, HasSubstr("A's residual"));
   EXPECT_EQ(parse_image(files.png, "heat map").values.cols(), 1280);
 }

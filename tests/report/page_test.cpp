@@ -45,7 +45,7 @@ TEST(Page, EveryPieceEscapesItsText) {
                      details(kHostile, {note(kHostile)}),
                      table(content),
                      chart_figure(chart, kHostile, kHostile),
-                     colour_bar({}, kHostile),
+                     color_bar({}, kHostile),
                      image_gallery({{kHostile, 1, kHostile, {{"", kHostile, kHostile}}}})}}};
   const std::string html = page_html(page);
   EXPECT_THAT(html, Not(HasSubstr("<script")));

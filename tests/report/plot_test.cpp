@@ -51,14 +51,14 @@ TEST(Plot, DataEndUpInTheSvg) {
 }
 
 TEST(Plot, PngIsAImageOfTheStatedSize) {
-  const GreyImage image = parse_image(draw_files(example()).png, "chart");
+  const GrayImage image = parse_image(draw_files(example()).png, "chart");
   EXPECT_EQ(image.values.cols(), 1720);
   EXPECT_EQ(image.values.rows(), 960);
   EXPECT_LT(image.values.minCoeff(), 100);
   EXPECT_EQ(image.values.maxCoeff(), 255);
 }
 
-TEST(Plot, PagePartHasVariablesForColoursAndIdsOfItsOwn) {
+TEST(Plot, PagePartHasVariablesForColorsAndIdsOfItsOwn) {
   const DrawnChart drawn = draw_for_page(example());
   std::set<std::string> seen;
   for (const std::string& svg : {drawn.wide, drawn.narrow}) {

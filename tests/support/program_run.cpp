@@ -117,8 +117,8 @@ std::string mesh_text(int side) {
   for (int y = 0; y < side; ++y) {
     for (int x = 0; x < side; ++x) {
       const int node = y * side + x;
-      const int neighbours = (x > 0) + (x + 1 < side) + (y > 0) + (y + 1 < side);
-      add(node, node, neighbours);
+      const int neighbors = (x > 0) + (x + 1 < side) + (y > 0) + (y + 1 < side);
+      add(node, node, neighbors);
       if (x + 1 < side) add(node + 1, node, -1);
       if (y + 1 < side) add(node + side, node, -1);
     }

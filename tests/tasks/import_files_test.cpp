@@ -221,7 +221,7 @@ std::string cifar_record(const std::string& labels) {
   return record;
 }
 
-TEST(ImportCifar, GreyLevelsOfPixels) {
+TEST(ImportCifar, GrayLevelsOfPixels) {
   const TokenSet set = import_tokens(
       ImportFormat::kCifar10, data_file(cifar_record("\x03") + cifar_record(std::string(1, '\0'))));
   EXPECT_EQ(set.vocabulary, 256);

@@ -138,7 +138,7 @@ TEST(Pathfinder, MarkersAreAsFarApartInBothClasses) {
 
 TEST(Pathfinder, AHandDrawnSceneIsRendered) {
   // A horizontal dash 4 pixels long and 2 thick in the middle of rows 4 and 5, and a marker that
-  // fills pixel (12, 12) and half of its neighbours, nearly.
+  // fills pixel (12, 12) and half of its neighbors, nearly.
   const PathfinderOptions options = tasks::resolved({.side = 16, .thickness = 2});
   PathfinderScene scene;
   scene.curves = {{{{4, 5}, {8, 5}}}};

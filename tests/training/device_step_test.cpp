@@ -1,4 +1,4 @@
-// The kernels of the training step on a GPU, run on the host, against the model and the optimiser
+// The kernels of the training step on a GPU, run on the host, against the model and the optimizer
 // of the CPU.
 
 #include <gtest/gtest.h>

@@ -54,12 +54,8 @@ inline double compulsory_bytes(const ChordShape& shape, Index columns) {
 }
 
 /// The chain of the reference pattern, or as many of its factors as there is room for; false: none.
-inline bool bench_product(const DeviceQueue& queue,
-                          Table& table,
-                          Index n,
-                          Index columns,
-                          double copy,
-                          double least_share) {
+inline bool bench_product(
+    const DeviceQueue& queue, Table& table, Index n, Index columns, double copy, double min_share) {
   ChordShape shape = reference_shape(n);
   const Index all = shape.factors();
   const Index room = free_memory() / 16 * 15 - 8 * n * columns;
@@ -84,8 +80,8 @@ inline bool bench_product(const DeviceQueue& queue,
              text("%.0f GB/s, %.0f %% of copy", rate, 100 * rate / copy),
              error,
              1e-5,
-             least_share > 0 ? text("%.0f %% of copy", 100 * least_share) : "",
-             rate >= least_share * copy});
+             min_share > 0 ? text("%.0f %% of copy", 100 * min_share) : "",
+             rate >= min_share * copy});
   return true;
 }
 
@@ -98,8 +94,8 @@ inline void bench_products(const DeviceQueue& queue, Table& table, double copy, 
   for (int power = quick ? 14 : 20; power <= (quick ? 15 : 25); ++power) {
     for (const Index columns : {1, 8, 64}) {
       // The targets end at 2^24.
-      const double least_share = columns <= 8 && power <= 24 ? 0.6 : 0;
-      if (!bench_product(queue, table, Index{1} << power, columns, copy, least_share))
+      const double min_share = columns <= 8 && power <= 24 ? 0.6 : 0;
+      if (!bench_product(queue, table, Index{1} << power, columns, copy, min_share))
         Table::skip(text("N = 2^%d, %lld columns", power, static_cast<long long>(columns)),
                     "no room");
     }

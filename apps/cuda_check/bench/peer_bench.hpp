@@ -49,7 +49,7 @@ class CusparseChain {
   CusparseChain(const CusparseChain&) = delete;
   CusparseChain& operator=(const CusparseChain&) = delete;
 
-  /// Milliseconds of a product of the chain, each factor analysed once before. Throws where
+  /// Milliseconds of a product of the chain, each factor analyzed once before. Throws where
   /// cuSPARSE refuses the algorithm.
   double time(cusparseSpMMAlg_t algorithm) {
     std::vector<std::shared_ptr<cusparseSpMatDescr>> factors;

@@ -131,7 +131,7 @@ struct RandomNumbers {
   Index count = 0;
   std::uint64_t seed = 0;
   Index blocks() const { return ceil_div(count, kThreads); }
-  MATAPPROX_HD void operator()(Place place) const {
+  MATAPPROX_HD void operator()(GridPosition place) const {
     const Index i = place.block * kThreads + place.thread;
     if (i >= count) return;
     std::uint64_t z =

@@ -7,7 +7,7 @@ namespace matapprox::attention {
 
 struct BigBirdOptions {
   Index block = 64;         ///< tokens of a block
-  Index random_blocks = 3;  ///< a query block meets beside its neighbours and the global ones
+  Index random_blocks = 3;  ///< a query block meets beside its neighbors and the global ones
   bool output_projection = true;
   void visit(OptionVisitor& v);
 };

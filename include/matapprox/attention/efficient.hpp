@@ -15,7 +15,7 @@ struct EfficientOptions {
 /// query, rho_k the softmax over the tokens of each feature. [SZZY21]
 ///
 /// E = rho_q(Q) rho_k(K)^T is row-stochastic and has rank <= p. 2 N p d + 4 d^2 N multiplications.
-/// Causal: no, each feature is normalised over all tokens.
+/// Causal: no, each feature is normalized over all tokens.
 template <class T>
 std::unique_ptr<Attention<T>> efficient(ParameterList& list,
                                         const std::string& prefix,

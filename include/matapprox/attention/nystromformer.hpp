@@ -17,7 +17,7 @@ struct NystromformerOptions {
 /// Kl^T / sqrt(p)); Ql, Kl the means of L runs of tokens. [XZC+21, Eqs. 13-15]
 ///
 /// The steps are not to be replaced by an exact pseudo-inverse: A has a condition of 10^5, and
-/// stopping early is what regularises it. Z begins at A^T over the largest column sum of this one
+/// stopping early is what regularizes it. Z begins at A^T over the largest column sum of this one
 /// matrix (the published code takes the largest of the whole batch, so that a result depends on who
 /// is beside it). Runs are of rows, padding included; means are over the tokens of a run, zero
 /// where it has none. The convolution adds sum_t c_t v_{i+t-w/2} to row i, c a parameter of each

@@ -49,7 +49,7 @@ struct Parameter {
 };
 
 /// Where each parameter lies in the one contiguous block of all of them: the block is the
-/// optimiser's vector, and gradients have the same layout. Layers add theirs when they are made and
+/// optimizer's vector, and gradients have the same layout. Layers add theirs when they are made and
 /// keep the place; they hold no numbers themselves.
 class ParameterList {
  public:

@@ -45,7 +45,7 @@ struct SingularformerOptions {
 /// The printed scores lack 1/sqrt(p), the public code has it. Rows of alpha and alphahat sum to
 /// one, so X is pooled once, X' = alphahat X, projected, attended to and sent through W_O as r
 /// rows, and unfolded once: 3 r d N + 4 r d^2 + 2 r^2 d multiplications, those of Table 1.
-/// W_a serves all heads. E is row-stochastic of rank <= r: a learnt model, no singular value
+/// W_a serves all heads. E is row-stochastic of rank <= r: a learned model, no singular value
 /// decomposition (softmax attention has full rank, and columns that are not negative are orthogonal
 /// only where their supports are apart).
 ///

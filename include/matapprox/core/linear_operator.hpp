@@ -93,9 +93,9 @@ class LinearOperator {
   LinearOperator& operator=(LinearOperator&&) = default;
 
  private:
-  /// Y = A X; shapes are already checked, Y is uninitialised.
+  /// Y = A X; shapes are already checked, Y is uninitialized.
   virtual void do_apply(const ConstBlock& X, Block Y) const = 0;
-  /// Y = A^T X; shapes are already checked, Y is uninitialised.
+  /// Y = A^T X; shapes are already checked, Y is uninitialized.
   virtual void do_apply_transpose(const ConstBlock& X, Block Y) const = 0;
   /// Y = A(:, J); the default applies A to unit columns.
   virtual void do_columns_at(std::span<const Index> J, Block Y) const;

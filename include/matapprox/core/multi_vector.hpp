@@ -70,7 +70,7 @@ class MemorySpace : public std::enable_shared_from_this<MemorySpace> {
 /// The CPU's memory; its arithmetic is that of the kernels, by all threads.
 const std::shared_ptr<const MemorySpace>& host_space();
 
-/// Some neighbouring columns of a MultiVector, which must outlive it.
+/// Some neighboring columns of a MultiVector, which must outlive it.
 struct ConstMultiVectorView {
   const MemorySpace* space = nullptr;
   Index rows = 0;

@@ -12,7 +12,7 @@
 
 namespace matapprox {
 
-/// The spelled-out values of an option that is an enumeration; specialised beside each such enum:
+/// The spelled-out values of an option that is an enumeration; specialized beside each such enum:
 ///   template <> struct EnumNames<Sampling> {
 ///     static constexpr std::array<std::string_view, 2> values{"uniform", "leverage"};
 ///   };

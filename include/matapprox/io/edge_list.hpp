@@ -27,7 +27,7 @@ SparseMatrix parse_edge_list(std::string_view text, const std::string& name, boo
 
 /// Reads a Pajek network (.net, or a .paj with one network): *Vertices n, then any of *Edges (both
 /// directions), *Arcs (row to column), *Edgeslist, *Arcslist and *Matrix, added up over all
-/// sections and relations. Vertices count from 1; labels, coordinates, colours and time intervals
+/// sections and relations. Vertices count from 1; labels, coordinates, colors and time intervals
 /// are skipped, as are *Partition, *Vector and other sections; lines that start with % are
 /// comments. A missing weight is 1. Entries whose sum is 0 are not stored. Cost and exceptions as
 /// read_edge_list.

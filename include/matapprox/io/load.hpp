@@ -11,9 +11,9 @@ namespace matapprox {
 
 /// What the numbers in a file are to be read as.
 enum class InputKind {
-  kMatrix,               ///< the matrix itself; images: grey values 0..255
+  kMatrix,               ///< the matrix itself; images: gray values 0..255
   kGradient,             ///< image: gradient magnitude
-  kImageLaplacian,       ///< image: 4-neighbour Laplacian clipped to 0..255, reflected borders
+  kImageLaplacian,       ///< image: 4-neighbor Laplacian clipped to 0..255, reflected borders
   kAdjacency,            ///< graph, weights as given (1 if none)
   kLaplacian,            ///< graph: D - A
   kNormalizedLaplacian,  ///< graph: I - D^-1/2 A D^-1/2
@@ -62,7 +62,7 @@ struct Provenance {
 
 struct LoadedMatrix {
   std::shared_ptr<const LinearOperator> matrix;
-  std::vector<std::string> notes;  ///< what the reader decided: "colour turned to luminance", ...
+  std::vector<std::string> notes;  ///< what the reader decided: "color turned to luminance", ...
   Provenance provenance;
 };
 

@@ -45,8 +45,8 @@ void alternate_signs(ChordPattern& pattern);
 /// A few wide factors with `links` links a row in all: three where that is enough, of about equal
 /// widths k = links / 3, with strides 1, ceil(n / k), 1 (local, strided, local), or, where these
 /// cannot reach every distance, with strides in geometric progression; more or fewer factors where
-/// three do not do. Local links are centred on 0. Reaches every distance. Throws InvalidArgument if
-/// so few links reach no pattern.
+/// three do not do. Local links are centered on 0. Reaches every distance. Throws InvalidArgument
+/// if so few links reach no pattern.
 ChordPattern chord_mixed_radix_pattern(Index n, Index links);
 /// The distances (column - row) mod N that no product of one link per factor reaches: those
 /// diagonals of the product are zero whatever the values. Ascending. Cost O(N M K).

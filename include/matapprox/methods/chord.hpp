@@ -99,7 +99,7 @@ struct ChordOptions {
 /// Chord sparse factorization A ~ W_1 W_2 ... W_M of a square matrix of order N >= 1: each W_m has
 /// a few stored diagonals (ChordPattern), so that the product can have full rank. [KYCY22, Eq. 2]
 ///
-/// Minimises |A - Z|_F^2 / 2, Z = W_1...W_M or, symmetrized, its symmetric part, with the analytic
+/// Minimizes |A - Z|_F^2 / 2, Z = W_1...W_M or, symmetrized, its symmetric part, with the analytic
 /// gradient, summed over column panels in a fixed order: from each random start annealed Adam, then
 /// L-BFGS [NW06, Alg. 7.5] from the best point seen, then Levenberg-Marquardt on Gram matrices
 /// where the chain stores at most 2500 numbers; the best point of all is kept. Stores N times the

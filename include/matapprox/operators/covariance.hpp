@@ -18,8 +18,8 @@ class CovarianceOperator final : public LinearOperator {
   /// column, for NaN or Inf. Cost O(n d).
   CovarianceOperator(Matrix samples, bool correlation);
 
-  Index rows() const override { return centred_.cols(); }
-  Index cols() const override { return centred_.cols(); }
+  Index rows() const override { return centered_.cols(); }
+  Index cols() const override { return centered_.cols(); }
   Vector diagonal() const override;
   Cost cost() const override;
   KnownFacts known_facts() const override;
@@ -31,7 +31,7 @@ class CovarianceOperator final : public LinearOperator {
   void do_columns_at(std::span<const Index> J, Block Y) const override;
   void do_rows_at(std::span<const Index> I, Block Y) const override;
 
-  Matrix centred_;  ///< Z / sqrt(n - 1)
+  Matrix centered_;  ///< Z / sqrt(n - 1)
   bool correlation_;
 };
 

@@ -4,7 +4,7 @@
 
 namespace matapprox {
 
-// Derivatives of a grey image, m x n in and out. Beyond the border the image is mirrored without
+// Derivatives of a gray image, m x n in and out. Beyond the border the image is mirrored without
 // repeating the border pixel: row -1 is row 1, row m is row m - 2 (a single row mirrors itself).
 
 /// sqrt(gx^2 + gy^2) with central differences gx(i,j) = (I(i,j+1) - I(i,j-1)) / 2, gy likewise;

@@ -39,7 +39,7 @@ struct Sample {
   std::vector<std::int32_t> labels;  ///< of kTokenClass: N, -1 where nothing is asked
 };
 
-/// What a predictor that has not learnt to mix tokens can reach: printed beside every result.
+/// What a predictor that has not learned to mix tokens can reach: printed beside every result.
 struct Baseline {
   std::string name;   ///< "constant", "majority class", "first token"
   double error = 0;   ///< share of wrong answers, 0..1

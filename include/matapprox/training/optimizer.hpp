@@ -50,7 +50,7 @@ struct OptimizerOptions {
 /// cosine from 1 to 0.
 double schedule_factor(Schedule schedule, Index warmup, Index step, Index steps);
 
-/// The numbers that an optimiser keeps from step to step.
+/// The numbers that an optimizer keeps from step to step.
 struct OptimizerState {
   Index step = 0;             ///< taken
   std::vector<float> first;   ///< running mean of the gradient; the velocity of sgd

@@ -12,7 +12,7 @@ class PsfSession {
  public:
   virtual ~PsfSession() = default;
   virtual const PsfModelShape& model() const = 0;
-  /// Parameters and the optimiser's running means after `steps` steps.
+  /// Parameters and the optimizer's running means after `steps` steps.
   virtual void set(const float* parameters,
                    const float* first,
                    const float* second,

@@ -30,7 +30,7 @@ ColumnSample::ColumnSample(Index order, Index per_step, std::uint64_t seed)
   validation_.assign(all.begin(), first);
   test_.assign(first, first + in_set);
   training_ = std::move(all);
-  // Neighbours in the list become neighbours in memory for many kinds of matrix.
+  // Neighbors in the list become neighbors in memory for many kinds of matrix.
   std::sort(validation_.begin(), validation_.end());
   std::sort(test_.begin(), test_.end());
 }

@@ -13,14 +13,14 @@ namespace {
 constexpr double kMinDiagonal = 1e-8;  // of the mean
 
 /// f near one point; made once and moved, because its two matrices take up to 100 MB.
-struct Linearisation {
+struct Linearization {
   double f = 0;
   Vector gradient;
   Matrix normal;    ///< J^T J, lower triangle
   Vector diagonal;  ///< D
   Matrix cholesky;  ///< of the damped matrix
 
-  explicit Linearisation(Index size) : gradient(size), normal(size, size), cholesky(size, size) {}
+  explicit Linearization(Index size) : gradient(size), normal(size, size), cholesky(size, size) {}
 
   void move_to(const Vector& point, const Form& form, const Objective& objective) {
     f = objective(point.data(), gradient.data());
@@ -35,7 +35,7 @@ struct Linearisation {
 };
 
 /// d of (J^T J + damping D) d = -g, or nothing where rounding makes the matrix indefinite.
-std::optional<Vector> damped_step(Linearisation& at, double damping) {
+std::optional<Vector> damped_step(Linearization& at, double damping) {
   Matrix& L = at.cholesky;
   L = at.normal;
   L.diagonal() += damping * at.diagonal;
@@ -54,7 +54,7 @@ void raise_damping(FitState& state) {
 /// Tries steps of rising damping until one lowers f, moves the point there and returns the new f.
 std::optional<double> descend(FitState& state,
                               Vector& point,
-                              Linearisation& at,
+                              Linearization& at,
                               const Objective& objective) {
   for (; state.damping <= kLargestDamping; raise_damping(state)) {
     const auto step = damped_step(at, state.damping);
@@ -88,7 +88,7 @@ Termination run_levenberg_marquardt(FitState& state,
   const Index size = state.point.size();
   const Objective objective = for_host(placed_objective, state.point.space(), size);
   Vector point = numbers_of(state.point);
-  Linearisation at(steps > state.newton_step ? size : 0);
+  Linearization at(steps > state.newton_step ? size : 0);
   try {
     while (state.newton_step < steps) {
       at.move_to(point, form, objective);

@@ -25,40 +25,40 @@ void for_stretches(Index n, const std::function<void(Index, Index)>& body) {
 /// distance to the nearest so far [AV07].
 Matrix plus_plus_start(const Matrix& points, Index k, std::uint64_t seed) {
   const Index n = points.rows();
-  Matrix centres(k, points.cols());
+  Matrix centers(k, points.cols());
   Vector nearest = Vector::Ones(n);  // all alike for the first draw
   for (Index c = 0; c < k; ++c) {
     double target = nearest.sum() * random_uniform(seed, RandomStream::kSampling, kStartDraw, c);
     Index chosen = 0;
     while (chosen + 1 < n && target >= nearest(chosen)) target -= nearest(chosen++);
-    centres.row(c) = points.row(chosen);
+    centers.row(c) = points.row(chosen);
     for_stretches(n, [&](Index first, Index count) {
       const Vector distances =
-          (points.middleRows(first, count).rowwise() - centres.row(c)).rowwise().squaredNorm();
+          (points.middleRows(first, count).rowwise() - centers.row(c)).rowwise().squaredNorm();
       auto part = nearest.segment(first, count);
       part = c == 0 ? distances : Vector(part.cwiseMin(distances));
     });
   }
-  return centres;
+  return centers;
 }
 
-/// |p - c|^2 - |p|^2 for a stretch of points (rows) and all centres (columns).
-Matrix partial_distances(const Matrix& points, const Matrix& centres, Index first, Index count) {
-  Matrix distances = centres.rowwise().squaredNorm().transpose().replicate(count, 1);
+/// |p - c|^2 - |p|^2 for a stretch of points (rows) and all centers (columns).
+Matrix partial_distances(const Matrix& points, const Matrix& centers, Index first, Index count) {
+  Matrix distances = centers.rowwise().squaredNorm().transpose().replicate(count, 1);
   kernels::gemm(kernels::Trans::kNo,
                 points.middleRows(first, count),
                 kernels::Trans::kYes,
-                centres,
+                centers,
                 distances,
                 -2.0,
                 1.0);
   return distances;
 }
 
-std::vector<Index> assign(const Matrix& points, const Matrix& centres) {
+std::vector<Index> assign(const Matrix& points, const Matrix& centers) {
   std::vector<Index> owner(static_cast<std::size_t>(points.rows()));
   for_stretches(points.rows(), [&](Index first, Index count) {
-    const Matrix distances = partial_distances(points, centres, first, count);
+    const Matrix distances = partial_distances(points, centers, first, count);
     for (Index i = 0; i < count; ++i) {
       distances.row(i).minCoeff(&owner[static_cast<std::size_t>(first + i)]);
     }
@@ -66,30 +66,30 @@ std::vector<Index> assign(const Matrix& points, const Matrix& centres) {
   return owner;
 }
 
-/// Centres as the means of their points; a centre without points stays where it is.
-Matrix means(const Matrix& points, const std::vector<Index>& owner, const Matrix& centres) {
-  Matrix sums = Matrix::Zero(centres.rows(), centres.cols());
-  Vector counts = Vector::Zero(centres.rows());
+/// Centers as the means of their points; a center without points stays where it is.
+Matrix means(const Matrix& points, const std::vector<Index>& owner, const Matrix& centers) {
+  Matrix sums = Matrix::Zero(centers.rows(), centers.cols());
+  Vector counts = Vector::Zero(centers.rows());
   for (Index i = 0; i < points.rows(); ++i) {
     const Index c = owner[static_cast<std::size_t>(i)];
     sums.row(c) += points.row(i);
     counts(c) += 1;
   }
-  for (Index c = 0; c < centres.rows(); ++c) {
-    sums.row(c) = counts(c) > 0 ? (sums.row(c) / counts(c)).eval() : centres.row(c).eval();
+  for (Index c = 0; c < centers.rows(); ++c) {
+    sums.row(c) = counts(c) > 0 ? (sums.row(c) / counts(c)).eval() : centers.row(c).eval();
   }
   return sums;
 }
 
-/// The point nearest to its own centre, for every centre that has points.
+/// The point nearest to its own center, for every center that has points.
 std::vector<Index> nearest_points(const Matrix& points,
-                                  const Matrix& centres,
+                                  const Matrix& centers,
                                   const std::vector<Index>& owner) {
-  Vector best = Vector::Constant(centres.rows(), std::numeric_limits<double>::infinity());
-  std::vector<Index> nearest(static_cast<std::size_t>(centres.rows()), -1);
+  Vector best = Vector::Constant(centers.rows(), std::numeric_limits<double>::infinity());
+  std::vector<Index> nearest(static_cast<std::size_t>(centers.rows()), -1);
   for (Index i = 0; i < points.rows(); ++i) {
     const Index c = owner[static_cast<std::size_t>(i)];
-    const double distance = (points.row(i) - centres.row(c)).squaredNorm();
+    const double distance = (points.row(i) - centers.row(c)).squaredNorm();
     if (distance < best(c)) {
       best(c) = distance;
       nearest[static_cast<std::size_t>(c)] = i;
@@ -105,17 +105,17 @@ std::vector<Index> kmeans_landmarks(const Matrix& points,
                                     Index k,
                                     std::uint64_t seed,
                                     const RunControl& control) {
-  Matrix centres = plus_plus_start(points, k, seed);
+  Matrix centers = plus_plus_start(points, k, seed);
   std::vector<Index> owner;
   for (Index round = 0; round < kMaxRounds; ++round) {
     control.throw_if_stopped("nystrom");
-    std::vector<Index> next = assign(points, centres);
+    std::vector<Index> next = assign(points, centers);
     if (next == owner) break;
     owner = std::move(next);
-    centres = means(points, owner, centres);
+    centers = means(points, owner, centers);
   }
-  std::vector<Index> chosen = nearest_points(points, centres, owner);
-  // Equal points leave centres empty: the rest is drawn uniformly.
+  std::vector<Index> chosen = nearest_points(points, centers, owner);
+  // Equal points leave centers empty: the rest is drawn uniformly.
   std::vector<bool> taken(static_cast<std::size_t>(points.rows()), false);
   for (const Index i : chosen) taken[static_cast<std::size_t>(i)] = true;
   for (const Index i : weighted_order(Vector::Ones(points.rows()), seed, kFillDraw)) {

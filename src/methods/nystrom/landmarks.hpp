@@ -47,7 +47,7 @@ std::vector<Index> leverage_landmarks(const LinearOperator& A,
                                       std::uint64_t seed,
                                       const RunControl& control);
 
-/// The k points nearest to k-means centres of the rows of `points`, ascending; k-means++ start
+/// The k points nearest to k-means centers of the rows of `points`, ascending; k-means++ start
 /// [AV07].
 std::vector<Index> kmeans_landmarks(const Matrix& points,
                                     Index k,

@@ -16,7 +16,7 @@ namespace matapprox::tasks {
 namespace {
 
 constexpr std::size_t kCifarPixels = 1024;
-constexpr Index kGreyLevels = 256;
+constexpr Index kGrayLevels = 256;
 
 struct CifarLabels {
   std::size_t bytes = 1;      ///< before the pixels
@@ -25,7 +25,7 @@ struct CifarLabels {
 };
 
 /// 0.299 R + 0.587 G + 0.114 B, rounded: 0..255.
-std::int32_t grey_level(std::string_view pixels, std::size_t k) {
+std::int32_t gray_level(std::string_view pixels, std::size_t k) {
   const auto value = [&](std::size_t plane) {
     return static_cast<std::int32_t>(static_cast<unsigned char>(pixels[plane * kCifarPixels + k]));
   };
@@ -55,7 +55,7 @@ void read_cifar(const SplitFile& file, const CifarLabels& labels, TokenBuilder& 
       }
     }
     const std::string_view pixels = one.substr(labels.bytes);
-    for (std::size_t k = 0; k < kCifarPixels; ++k) tokens[k] = grey_level(pixels, k);
+    for (std::size_t k = 0; k < kCifarPixels; ++k) tokens[k] = gray_level(pixels, k);
     builder.add(tokens, static_cast<unsigned char>(one[labels.used]), file.split, file.path);
   }
 }
@@ -64,7 +64,7 @@ TokenSet import_cifar(const std::string& path,
                       const ImportOptions& options,
                       const CifarLabels& labels,
                       const std::vector<SplitFile>& files) {
-  TokenBuilder builder(options, path, kGreyLevels, labels.counts[labels.used]);
+  TokenBuilder builder(options, path, kGrayLevels, labels.counts[labels.used]);
   std::error_code code;
   if (std::filesystem::is_directory(path, code)) {
     for (const SplitFile& file : files) {

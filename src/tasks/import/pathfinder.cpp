@@ -56,14 +56,14 @@ PathfinderImage listed_image(const std::string& root,
   return {fmt::format("{}/{}/{}", root, fields[0], fields[1]), fields[3] == "1" ? 1 : 0, {}};
 }
 
-std::vector<std::int32_t> grey_tokens(const PathfinderImage& image) {
-  const GreyImage grey = images::decode_png(image.bytes, image.path);
-  if (grey.maximum != 255) fail_in(image.path, "samples of 16 bits, they must have 8 or fewer");
+std::vector<std::int32_t> gray_tokens(const PathfinderImage& image) {
+  const GrayImage gray = images::decode_png(image.bytes, image.path);
+  if (gray.maximum != 255) fail_in(image.path, "samples of 16 bits, they must have 8 or fewer");
   std::vector<std::int32_t> tokens;
-  tokens.reserve(static_cast<std::size_t>(grey.values.size()));
-  for (Index i = 0; i < grey.values.rows(); ++i) {
-    for (Index j = 0; j < grey.values.cols(); ++j) {
-      tokens.push_back(static_cast<std::int32_t>(std::lround(grey.values(i, j))));
+  tokens.reserve(static_cast<std::size_t>(gray.values.size()));
+  for (Index i = 0; i < gray.values.rows(); ++i) {
+    for (Index j = 0; j < gray.values.cols(); ++j) {
+      tokens.push_back(static_cast<std::int32_t>(std::lround(gray.values(i, j))));
     }
   }
   return tokens;
@@ -111,10 +111,10 @@ class PathfinderReader {
     constexpr double kSecondsAnImage = 0.1;
     try_read({.path = root_,
               .library = "PNG",
-              .read = [&] { std::for_each(queue_.begin(), queue_.end(), grey_tokens); },
+              .read = [&] { std::for_each(queue_.begin(), queue_.end(), gray_tokens); },
               .seconds = 30 + kSecondsAnImage * static_cast<double>(queue_.size())});
     for (const PathfinderImage& image : queue_) {
-      const std::vector<std::int32_t> tokens = grey_tokens(image);
+      const std::vector<std::int32_t> tokens = gray_tokens(image);
       if (pixels_ == 0) pixels_ = std::ssize(tokens);
       if (std::ssize(tokens) != pixels_) {
         fail_in(image.path,

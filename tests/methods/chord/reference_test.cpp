@@ -49,16 +49,16 @@ Matrix made_of(Index n, double (*entry)(Index i, Index j)) {
   return A;
 }
 
-/// The 6 x 6 grid with one diagonal in each square: -1 between neighbours, 4 on the diagonal.
+/// The 6 x 6 grid with one diagonal in each square: -1 between neighbors, 4 on the diagonal.
 double grid(Index i, Index j) {
   const Index a = std::min(i, j);
   const Index b = std::max(i, j);
   const Index rows = b / 6 - a / 6;
   const Index columns = b % 6 - a % 6;
   if (a == b) return 4;
-  const bool neighbours =
+  const bool neighbors =
       (rows == 0 && columns == 1) || (rows == 1 && columns == 0) || (rows == 1 && columns == 1);
-  return neighbours ? -1 : 0;
+  return neighbors ? -1 : 0;
 }
 double permutation(Index i, Index j) { return j == (7 * i + 3) % 31 ? 1 : 0; }
 double ar1(Index i, Index j) { return std::pow(0.7, static_cast<double>(std::abs(i - j))); }

@@ -34,7 +34,7 @@ struct LossOfRows {
 
   Index blocks() const { return ceil_div(rows, kThreads); }
 
-  MATAPPROX_HD void operator()(Place place) const {
+  MATAPPROX_HD void operator()(GridPosition place) const {
     const Index row = place.block * kThreads + place.thread;
     if (row >= rows) return;
     const T* o = out + row * classes;

@@ -18,7 +18,7 @@ struct StepStatus {
   double stopped = 0;   ///< 1 from the first loss or gradient on that is not finite
 };
 
-/// Before an optimiser's step: clipping, and whether the step is taken at all.
+/// Before an optimizer's step: clipping, and whether the step is taken at all.
 struct JudgeStep {
   static constexpr int kThreads = 1;
   const double* loss_sum = nullptr;  ///< of the samples
@@ -29,7 +29,7 @@ struct JudgeStep {
   StepStatus* status = nullptr;
 
   static Index blocks() { return 1; }
-  MATAPPROX_HD void operator()(Place) const {
+  MATAPPROX_HD void operator()(GridPosition) const {
     StepStatus& s = *status;
     s.loss = *loss_sum * share;
     s.wrong = *wrong;
@@ -68,7 +68,7 @@ struct OptimizerStep {
 
   Index blocks() const { return ceil_div(end - begin, kThreads); }
 
-  MATAPPROX_HD void operator()(Place place) const {
+  MATAPPROX_HD void operator()(GridPosition place) const {
     const Index i = begin + place.block * kThreads + place.thread;
     if (i >= end || status->stopped > 0) return;
     const auto x = static_cast<double>(parameters[i]);

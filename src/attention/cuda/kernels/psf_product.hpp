@@ -7,8 +7,8 @@ namespace matapprox::cuda {
 /// One sparse factor of each sample of a batch: entry (i, k) of a sample's factor stands at column
 /// (i + offsets[k]) mod N. Row r of all rows is row r mod N of sample r / N. Values lie link after
 /// link over all rows, values[k * rows + r], without the bias of the network that makes them: so
-/// the network's second layer is one product of matrices, and neighbouring threads read
-/// neighbouring numbers. Rows of padding are those of the identity. [KYCY22, Sec. 4]
+/// the network's second layer is one product of matrices, and neighboring threads read
+/// neighboring numbers. Rows of padding are those of the identity. [KYCY22, Sec. 4]
 template <class T>
 struct PsfFactor {
   int rows = 0;  ///< of all samples, at most 2^30
@@ -42,7 +42,7 @@ struct PsfProduct {
 
   Index blocks() const { return tiles.blocks(); }
 
-  MATAPPROX_HD void operator()(Place place) const {
+  MATAPPROX_HD void operator()(GridPosition place) const {
     Index row = 0;
     Index lane = 0;
     if (!tiles.find(place, row, lane)) return;
@@ -91,17 +91,17 @@ struct PsfWeightGradient {
   T* gradient = nullptr;
   Index columns = 0;
 
-  struct Shared {
+  struct SharedMemory {
     T parts[kParts][kPadded];
   };
-  struct Local {};
+  struct Registers {};
 
   Index blocks() const { return ceil_div(factor.rows, kRows); }
-  MATAPPROX_HD int steps(Place) const { return (factor.links + kLinks - 1) / kLinks; }
-  MATAPPROX_HD void begin(Place, Local&) const {}
-  MATAPPROX_HD void end(Place, const Local&) const {}
+  MATAPPROX_HD int steps(GridPosition) const { return (factor.links + kLinks - 1) / kLinks; }
+  MATAPPROX_HD void begin(GridPosition, Registers&) const {}
+  MATAPPROX_HD void end(GridPosition, const Registers&) const {}
 
-  MATAPPROX_HD void fill(Place place, int step, Shared& shared, Local&) const {
+  MATAPPROX_HD void fill(GridPosition place, int step, SharedMemory& shared, Registers&) const {
     const int row = place.thread / kLanes;
     const int lane = place.thread - row * kLanes;
     const Index r = place.block * kRows + row;
@@ -122,8 +122,8 @@ struct PsfWeightGradient {
     for (int k = 0; k < kLinks; ++k) shared.parts[k * kRows + row][lane] = sums[k];
   }
 
-  /// Neighbouring threads write neighbouring rows of a link.
-  MATAPPROX_HD void use(Place place, int step, Shared& shared, Local&) const {
+  /// Neighboring threads write neighboring rows of a link.
+  MATAPPROX_HD void use(GridPosition place, int step, SharedMemory& shared, Registers&) const {
     for (int t = place.thread; t < kRows * kLinks; t += kThreads) {
       const int link = step * kLinks + t / kRows;
       const Index r = place.block * kRows + t % kRows;

@@ -51,7 +51,7 @@ class PsfTraining {
   void set_parameters(const T* host) { queue_->upload(host, size(), parameters_.data()); }
   void parameters(T* host) const { queue_->download(parameters_.data(), size(), host); }
   void gradient(T* host) const { queue_->download(gradient_.data(), size(), host); }
-  /// The optimiser's running means after `steps` steps; `second` is not read by stochastic gradient
+  /// The optimizer's running means after `steps` steps; `second` is not read by stochastic gradient
   /// descent.
   void set_means(const T* first, const T* second, Index steps) {
     queue_->upload(first, first_.size(), first_.data());
@@ -79,7 +79,7 @@ class PsfTraining {
     network_.backward(parameters_.data(), gradient_.data());
     clear_frozen();
   }
-  /// run_gradient, then a step of the optimiser at this learning rate, which is not taken where the
+  /// run_gradient, then a step of the optimizer at this learning rate, which is not taken where the
   /// loss or the gradient is not finite, nor after such a step.
   void take_step(double rate);
 

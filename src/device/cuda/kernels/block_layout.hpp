@@ -18,25 +18,25 @@ struct BlockTranspose {
   Index rows = 0;
   Index columns = 0;
 
-  struct Shared {
+  struct SharedMemory {
     T numbers[kTile][kTile + 1];  // one more: no column in the same banks
   };
-  struct Local {};
+  struct Registers {};
 
   MATAPPROX_HD Index tiles_of_rows() const { return ceil_div(rows, kTile); }
   Index blocks() const { return tiles_of_rows() * ceil_div(columns, kTile); }
-  MATAPPROX_HD int steps(Place) const { return 1; }
-  MATAPPROX_HD void begin(Place, Local&) const {}
-  MATAPPROX_HD void end(Place, const Local&) const {}
+  MATAPPROX_HD int steps(GridPosition) const { return 1; }
+  MATAPPROX_HD void begin(GridPosition, Registers&) const {}
+  MATAPPROX_HD void end(GridPosition, const Registers&) const {}
 
-  MATAPPROX_HD void fill(Place place, int, Shared& shared, Local&) const {
+  MATAPPROX_HD void fill(GridPosition place, int, SharedMemory& shared, Registers&) const {
     const Index i = first_row(place) + place.thread % kTile;
     for (int c = place.thread / kTile; c < kTile; c += kRowsAtOnce) {
       const Index j = first_column(place) + c;
       if (i < rows && j < columns) shared.numbers[c][place.thread % kTile] = from[j * rows + i];
     }
   }
-  MATAPPROX_HD void use(Place place, int, Shared& shared, Local&) const {
+  MATAPPROX_HD void use(GridPosition place, int, SharedMemory& shared, Registers&) const {
     const Index j = first_column(place) + place.thread % kTile;
     for (int r = place.thread / kTile; r < kTile; r += kRowsAtOnce) {
       const Index i = first_row(place) + r;
@@ -45,8 +45,10 @@ struct BlockTranspose {
   }
 
  private:
-  MATAPPROX_HD Index first_row(Place place) const { return place.block % tiles_of_rows() * kTile; }
-  MATAPPROX_HD Index first_column(Place place) const {
+  MATAPPROX_HD Index first_row(GridPosition place) const {
+    return place.block % tiles_of_rows() * kTile;
+  }
+  MATAPPROX_HD Index first_column(GridPosition place) const {
     return place.block / tiles_of_rows() * kTile;
   }
 };
@@ -62,7 +64,7 @@ struct ScaleRows {
   Index columns = 0;
 
   Index blocks() const { return ceil_div(rows * columns, kThreads); }
-  MATAPPROX_HD void operator()(Place place) const {
+  MATAPPROX_HD void operator()(GridPosition place) const {
     const Index t = place.block * kThreads + place.thread;
     if (t < rows * columns) y[t] = scales[t / columns] * x[t];
   }
@@ -80,7 +82,7 @@ struct PermuteRows {
   bool transposed = false;
 
   Index blocks() const { return ceil_div(rows * columns, kThreads); }
-  MATAPPROX_HD void operator()(Place place) const {
+  MATAPPROX_HD void operator()(GridPosition place) const {
     const Index t = place.block * kThreads + place.thread;
     if (t >= rows * columns) return;
     const Index other = sources[t / columns] * columns + t % columns;
@@ -101,7 +103,7 @@ struct Average {
   Index size = 0;
 
   Index blocks() const { return ceil_div(size, kThreads); }
-  MATAPPROX_HD void operator()(Place place) const {
+  MATAPPROX_HD void operator()(GridPosition place) const {
     const Index t = place.block * kThreads + place.thread;
     if (t < size) y[t] = (x[t] + y[t]) / 2;
   }

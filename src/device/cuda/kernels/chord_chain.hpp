@@ -143,9 +143,9 @@ class ChordChain {
         ChordReorder<T, kToDevice>{from, to, shape_.order, static_cast<int>(shape_.links(m))});
   }
 
-  /// body(factor, first value) for each kMaxLinks links of factor m.
-  template <class I, class Body>
-  void for_links(Index m, const Body& body) const {
+  /// function(factor, first value) for each kMaxLinks links of factor m.
+  template <class I, class Function>
+  void for_links(Index m, const Function& function) const {
     const std::vector<Index>& offsets = shape_.offsets[static_cast<std::size_t>(m)];
     const auto count = static_cast<Index>(offsets.size());
     for (Index first = 0; first < count; first += kMaxLinks) {
@@ -154,7 +154,7 @@ class ChordChain {
       factor.links = static_cast<int>(count - first < kMaxLinks ? count - first : kMaxLinks);
       for (int k = 0; k < factor.links; ++k)
         factor.offsets[k] = static_cast<I>(offsets[static_cast<std::size_t>(first + k)]);
-      body(factor, first * shape_.order);
+      function(factor, first * shape_.order);
     }
   }
 
@@ -163,14 +163,14 @@ class ChordChain {
     static constexpr int value = kWidth;
   };
 
-  /// body(an index of the right size, Width<columns of a thread>)
-  template <class Body>
-  void with_sizes(Index columns, const Body& body) const {
+  /// function(an index of the right size, Width<columns of a thread>)
+  template <class Function>
+  void with_sizes(Index columns, const Function& function) const {
     const auto with_index = [&](auto width) {
       if (fits_32_bits(shape_, columns)) {
-        body(std::int32_t{}, width);
+        function(std::int32_t{}, width);
       } else {
-        body(std::int64_t{}, width);
+        function(std::int64_t{}, width);
       }
     };
     switch (widest<T>(columns)) {

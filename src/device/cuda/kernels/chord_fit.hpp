@@ -41,7 +41,7 @@ struct PlaceColumns {
   Index first;
   double* matrix;
   Index blocks() const { return ceil_div(order * count, kThreads); }
-  MATAPPROX_HD void operator()(Place place) const {
+  MATAPPROX_HD void operator()(GridPosition place) const {
     const Index t = place.block * kThreads + place.thread;
     if (t >= order * count) return;
     const Index i = t / count;

@@ -15,7 +15,7 @@ struct UnitColumns {
   T* panel = nullptr;
 
   Index blocks() const { return ceil_div(count, kThreads); }
-  MATAPPROX_HD void operator()(Place place) const {
+  MATAPPROX_HD void operator()(GridPosition place) const {
     const Index c = place.block * kThreads + place.thread;
     if (c < count) panel[columns[c] * width + c] = T(1);
   }
@@ -34,7 +34,7 @@ struct DensePanel {
   T* panel = nullptr;
 
   Index blocks() const { return ceil_div(order * width, kThreads); }
-  MATAPPROX_HD void operator()(Place place) const {
+  MATAPPROX_HD void operator()(GridPosition place) const {
     const Index t = place.block * kThreads + place.thread;
     if (t >= order * width) return;
     const Index i = t / width;
@@ -58,7 +58,7 @@ struct SparsePanel {
   T* panel = nullptr;
 
   Index blocks() const { return count; }
-  MATAPPROX_HD void operator()(Place place) const {
+  MATAPPROX_HD void operator()(GridPosition place) const {
     const Index j = columns[place.block];
     for (Index e = starts[j] + place.thread; e < starts[j + 1]; e += kThreads)
       panel[rows[e] * width + place.block] = values[e] / unit;

@@ -10,7 +10,7 @@ namespace matapprox::cuda {
 inline constexpr int kMaxLinks = 64;
 
 /// One sparse factor on the device. Its values lie link after link, `values[k * n + i]` the entry
-/// of row i at column (i + offsets[k]) mod n: so neighbouring threads read neighbouring values, in
+/// of row i at column (i + offsets[k]) mod n: so neighboring threads read neighboring values, in
 /// the product as in that of the transpose, where row i of link k is wanted at i = j - offsets[k].
 /// (The host's layout, row after row, would make each thread of the transpose read a sector of 32
 /// bytes for one value.)
@@ -35,13 +35,13 @@ MATAPPROX_HD I wrapped(I i, I offset, I n) {
 /// What a block of threads has of an n x b block.
 struct TileShape {
   int threads = 256;
-  int most_lanes = 256;  ///< threads that may share a row
-  int rows = 1;          ///< of a thread
+  int max_lanes = 256;  ///< threads that may share a row
+  int rows = 1;         ///< of a thread
 };
 
-/// How the rows and columns of an n x b block are shared out: a thread has kWidth neighbouring
+/// How the rows and columns of an n x b block are shared out: a thread has kWidth neighboring
 /// columns of one row, or of several rows that are `step` apart; a block of threads has as many
-/// rows as it has room for, in a slab of neighbouring columns. Neighbouring blocks have the slabs
+/// rows as it has room for, in a slab of neighboring columns. Neighboring blocks have the slabs
 /// of the same rows.
 struct RowTiles {
   static constexpr int kThreads = TileShape{}.threads;
@@ -57,7 +57,7 @@ struct RowTiles {
     RowTiles tiles;
     tiles.rows = rows;
     tiles.lanes = columns / width;
-    tiles.column_blocks = ceil_div(tiles.lanes, shape.most_lanes);
+    tiles.column_blocks = ceil_div(tiles.lanes, shape.max_lanes);
     tiles.lanes_per_block = static_cast<int>(ceil_div(tiles.lanes, tiles.column_blocks));
     tiles.step = shape.threads / tiles.lanes_per_block;
     tiles.rows_per_block = tiles.step * shape.rows;
@@ -65,7 +65,7 @@ struct RowTiles {
   }
   Index blocks() const { return ceil_div(rows, rows_per_block) * column_blocks; }
   /// First row and lane of a thread; false: it has none.
-  MATAPPROX_HD bool find(Place place, Index& row, Index& lane) const {
+  MATAPPROX_HD bool find(GridPosition place, Index& row, Index& lane) const {
     const Index row_block = column_blocks == 1 ? place.block : place.block / column_blocks;
     const Index column_block = place.block - row_block * column_blocks;
     const int row_of_block = place.thread / lanes_per_block;
@@ -116,7 +116,7 @@ struct ChordProduct {
   }
   Index blocks() const { return tiles.blocks(); }
 
-  MATAPPROX_HD void operator()(Place place) const {
+  MATAPPROX_HD void operator()(GridPosition place) const {
     Index row = 0;
     Index lane = 0;
     if (!tiles.find(place, row, lane)) return;
@@ -208,17 +208,17 @@ struct ChordGradient {
   T* gradient = nullptr;
   I columns = 0;
 
-  struct Shared {
+  struct SharedMemory {
     T parts[kRows * kLinks][kLanes + 1];  // one more: no two rows in the same banks
   };
-  struct Local {};
+  struct Registers {};
 
   Index blocks() const { return ceil_div(factor.order, kRows); }
-  MATAPPROX_HD int steps(Place) const { return (factor.links + kLinks - 1) / kLinks; }
-  MATAPPROX_HD void begin(Place, Local&) const {}
-  MATAPPROX_HD void end(Place, const Local&) const {}
+  MATAPPROX_HD int steps(GridPosition) const { return (factor.links + kLinks - 1) / kLinks; }
+  MATAPPROX_HD void begin(GridPosition, Registers&) const {}
+  MATAPPROX_HD void end(GridPosition, const Registers&) const {}
 
-  MATAPPROX_HD void fill(Place place, int step, Shared& shared, Local&) const {
+  MATAPPROX_HD void fill(GridPosition place, int step, SharedMemory& shared, Registers&) const {
     const int row = place.thread / kLanes;
     const int lane = place.thread - row * kLanes;
     const I n = factor.order;
@@ -245,7 +245,7 @@ struct ChordGradient {
     for (int k = 0; k < kLinks; ++k) shared.parts[row * kLinks + k][lane] = sums[k];
   }
 
-  MATAPPROX_HD void use(Place place, int step, Shared& shared, Local&) const {
+  MATAPPROX_HD void use(GridPosition place, int step, SharedMemory& shared, Registers&) const {
     const int k = place.thread / kRows;
     const int row = place.thread - k * kRows;
     const Index i = place.block * kRows + row;
@@ -267,10 +267,10 @@ struct ChordReorder {
   int links = 0;
 
   Index blocks() const { return ceil_div(order * links, kThreads); }
-  MATAPPROX_HD void operator()(Place place) const {
+  MATAPPROX_HD void operator()(GridPosition place) const {
     const Index t = place.block * kThreads + place.thread;
     if (t >= order * links) return;
-    // Neighbouring threads write neighbouring numbers.
+    // Neighboring threads write neighboring numbers.
     if (kToDevice) {
       const Index k = t / order;
       to[t] = from[(t - k * order) * links + k];

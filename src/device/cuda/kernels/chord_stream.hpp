@@ -25,7 +25,7 @@ struct ChordRows {
   Index link = 0;
 
   Index blocks() const { return ceil_div(rows * columns, kThreads); }
-  MATAPPROX_HD void operator()(Place place) const {
+  MATAPPROX_HD void operator()(GridPosition place) const {
     const Index t = place.block * kThreads + place.thread;
     if (t >= rows * columns) return;
     const Index r = t / columns;
@@ -71,11 +71,11 @@ class StreamedChord {
   void multiply(Index m, const T* values, const T* x, T* y, Index columns, bool transposed) const {
     const auto& offsets = shape_.offsets[static_cast<std::size_t>(m)];
     const Index links = shape_.links(m);
-    const Index most_rows = piece_.size() / links;
+    const Index max_rows = piece_.size() / links;
     queue_.upload(offsets.data(), links, offsets_.data());
     queue_.zero(y, shape_.order * columns);
-    for (Index first = 0; first < shape_.order; first += most_rows) {
-      const Index rows = std::min(most_rows, shape_.order - first);
+    for (Index first = 0; first < shape_.order; first += max_rows) {
+      const Index rows = std::min(max_rows, shape_.order - first);
       queue_.upload(values + first * links, rows * links, piece_.data());
       ChordRows<T> kernel;
       kernel.values = piece_.data();

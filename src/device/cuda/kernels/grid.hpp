@@ -13,30 +13,30 @@ namespace matapprox::cuda {
 using Index = std::int64_t;
 
 /// Which thread of a grid this is.
-struct Place {
+struct GridPosition {
   Index block;
   int thread;
 };
 
 // A kernel is a struct of its arguments with
 //
-//   kThreads                                    threads of a block
-//   Index blocks() const                        blocks of the grid
-//   struct Shared                               numbers that the threads of a block share
-//   struct Local                                numbers of one thread
-//   void begin(Place, Local&) const
-//   int steps(Place) const                      the same for all threads of a block
-//   void fill(Place, int step, Shared&, Local&) const    writes Shared
-//   void use(Place, int step, Shared&, Local&) const     reads Shared
-//   void end(Place, const Local&) const
+//   kThreads                  threads of a block
+//   Index blocks() const      blocks of the grid
+//   struct SharedMemory       numbers that the threads of a block share
+//   struct Registers          numbers of one thread
+//   void begin(GridPosition, Registers&) const
+//   int steps(GridPosition) const          the same for all threads of a block
+//   void fill(GridPosition, int step, SharedMemory&, Registers&) const    writes shared memory
+//   void use(GridPosition, int step, SharedMemory&, Registers&) const     reads shared memory
+//   void end(GridPosition, const Registers&) const
 //
 // Between fill and use, and between use and the next fill, the threads of a block wait for each
-// other; nowhere else. Within a phase, no thread reads what another one writes, in Shared or
+// other; nowhere else. Within a phase, no thread reads what another one writes, in shared memory or
 // elsewhere: then the order in which threads run cannot be seen, and neither can it be whether a
-// GPU runs them or the host. Shared and Local begin with anything, on the host with NaN. A kernel
-// without shared numbers is a struct with
+// GPU runs them or the host. Shared memory and registers begin with anything, on the host with NaN.
+// A kernel without shared numbers is a struct with
 //
-//   kThreads, Index blocks() const, void operator()(Place) const.
+//   kThreads, Index blocks() const, void operator()(GridPosition) const.
 
 /// In which order the host runs the threads of a block, and the blocks: a result that depends on it
 /// is a defect of the kernel.
@@ -44,7 +44,7 @@ enum class HostOrder { kForward, kBackward };
 
 template <class Kernel>
 concept PhasedKernel = requires {
-  typename Kernel::Shared;
+  typename Kernel::SharedMemory;
 };
 
 inline Index in_order(HostOrder order, Index i, Index count) {
@@ -70,12 +70,12 @@ void run_on_host(const Kernel& kernel, HostOrder order = HostOrder::kForward) {
   for (Index b = 0; b < blocks; ++b) {
     const Index block = in_order(order, b, blocks);
     if constexpr (PhasedKernel<Kernel>) {
-      const auto shared = std::make_unique<typename Kernel::Shared>();
-      std::vector<typename Kernel::Local> locals(Kernel::kThreads);
+      const auto shared = std::make_unique<typename Kernel::SharedMemory>();
+      std::vector<typename Kernel::Registers> locals(Kernel::kThreads);
       fill_unwritten(shared.get(), 1);
       fill_unwritten(locals.data(), locals.size());
       const auto local = [&](int t) ->
-          typename Kernel::Local& { return locals[static_cast<std::size_t>(t)]; };
+          typename Kernel::Registers& { return locals[static_cast<std::size_t>(t)]; };
       each_thread([&](int t) { kernel.begin({block, t}, local(t)); });
       const int steps = kernel.steps({block, 0});
       for (int s = 0; s < steps; ++s) {

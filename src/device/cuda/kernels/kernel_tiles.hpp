@@ -29,22 +29,25 @@ struct KernelTile {
   KernelPoints<T> points;
   KernelFormula<T> formula;
 
-  struct Shared {
+  struct SharedMemory {
     T coordinates[kCoordinates][kPoints];
   };
-  struct Local {
+  struct Registers {
     T sums[kPoints];
   };
 
   MATAPPROX_HD int chunks() const { return (points.dimension + kCoordinates - 1) / kCoordinates; }
-  MATAPPROX_HD Index row(Place place, Index column_blocks) const {
+  MATAPPROX_HD Index row(GridPosition place, Index column_blocks) const {
     return place.block / column_blocks * kThreads + place.thread;
   }
   MATAPPROX_HD bool is_last_chunk(int step) const { return step % chunks() == chunks() - 1; }
 
   /// Coordinates of this step; point(p) is the p-th point of its tile, or negative.
   template <class Point>
-  MATAPPROX_HD void fill(Place place, int step, Shared& shared, const Point& point) const {
+  MATAPPROX_HD void fill(GridPosition place,
+                         int step,
+                         SharedMemory& shared,
+                         const Point& point) const {
     const int p = place.thread / kCoordinates;
     const int f = place.thread - p * kCoordinates;
     const int coordinate = step % chunks() * kCoordinates + f;
@@ -54,7 +57,7 @@ struct KernelTile {
   }
 
   /// Adds the coordinates of this step to the sums of row i.
-  MATAPPROX_HD void add(Index i, int step, const Shared& shared, Local& local) const {
+  MATAPPROX_HD void add(Index i, int step, const SharedMemory& shared, Registers& local) const {
     const int first = step % chunks() * kCoordinates;
     if (first == 0) {
       MATAPPROX_UNROLL
@@ -72,7 +75,10 @@ struct KernelTile {
 
  private:
   template <Accumulated kWhat>
-  MATAPPROX_HD void add_coordinates(Index i, int first, const Shared& shared, Local& local) const {
+  MATAPPROX_HD void add_coordinates(Index i,
+                                    int first,
+                                    const SharedMemory& shared,
+                                    Registers& local) const {
     const int left = points.dimension - first;
     const int count = left < kCoordinates ? left : kCoordinates;
     for (int f = 0; f < count; ++f) {
@@ -97,26 +103,26 @@ struct KernelProduct {
   T* y = nullptr;
   Index columns = 0;
 
-  struct Shared {
-    typename Tile::Shared points;
+  struct SharedMemory {
+    typename Tile::SharedMemory points;
     T x[Tile::kPoints][static_cast<std::size_t>(kWidth)];
   };
-  struct Local {
-    typename Tile::Local tile;
+  struct Registers {
+    typename Tile::Registers tile;
     T y[static_cast<std::size_t>(kWidth)];
   };
 
   MATAPPROX_HD Index column_blocks() const { return ceil_div(columns, kWidth); }
   Index blocks() const { return ceil_div(tile.points.count, kThreads) * column_blocks(); }
-  MATAPPROX_HD int steps(Place) const {
+  MATAPPROX_HD int steps(GridPosition) const {
     return static_cast<int>(ceil_div(tile.points.count, Tile::kPoints)) * tile.chunks();
   }
-  MATAPPROX_HD void begin(Place, Local& local) const {
+  MATAPPROX_HD void begin(GridPosition, Registers& local) const {
     MATAPPROX_UNROLL
     for (int c = 0; c < kWidth; ++c) local.y[c] = 0;
   }
 
-  MATAPPROX_HD void fill(Place place, int step, Shared& shared, Local&) const {
+  MATAPPROX_HD void fill(GridPosition place, int step, SharedMemory& shared, Registers&) const {
     const Index first = first_point(step);
     const Index count = tile.points.count;
     tile.fill(
@@ -131,7 +137,10 @@ struct KernelProduct {
     }
   }
 
-  MATAPPROX_HD void use(Place place, int step, Shared& shared, Local& local) const {
+  MATAPPROX_HD void use(GridPosition place,
+                        int step,
+                        SharedMemory& shared,
+                        Registers& local) const {
     const Index i = tile.row(place, column_blocks());
     if (i >= tile.points.count) return;
     tile.add(i, step, shared.points, local.tile);
@@ -147,7 +156,7 @@ struct KernelProduct {
     }
   }
 
-  MATAPPROX_HD void end(Place place, const Local& local) const {
+  MATAPPROX_HD void end(GridPosition place, const Registers& local) const {
     const Index i = tile.row(place, column_blocks());
     const Index column = first_column(place);
     if (i >= tile.points.count) return;
@@ -161,7 +170,7 @@ struct KernelProduct {
   MATAPPROX_HD Index first_point(int step) const {
     return static_cast<Index>(step / tile.chunks()) * Tile::kPoints;
   }
-  MATAPPROX_HD Index first_column(Place place) const {
+  MATAPPROX_HD Index first_column(GridPosition place) const {
     return place.block % column_blocks() * kWidth;
   }
 };
@@ -171,8 +180,8 @@ struct KernelProduct {
 template <class T>
 struct KernelColumns {
   using Tile = KernelTile<T>;
-  using Shared = typename Tile::Shared;
-  using Local = typename Tile::Local;
+  using SharedMemory = typename Tile::SharedMemory;
+  using Registers = typename Tile::Registers;
   static constexpr int kThreads = Tile::kThreads;
 
   Tile tile;
@@ -186,18 +195,21 @@ struct KernelColumns {
 
   MATAPPROX_HD Index column_blocks() const { return ceil_div(columns, Tile::kPoints); }
   Index blocks() const { return ceil_div(tile.points.count, kThreads) * column_blocks(); }
-  MATAPPROX_HD int steps(Place) const { return tile.chunks(); }
-  MATAPPROX_HD void begin(Place, Local&) const {}
-  MATAPPROX_HD void end(Place, const Local&) const {}
+  MATAPPROX_HD int steps(GridPosition) const { return tile.chunks(); }
+  MATAPPROX_HD void begin(GridPosition, Registers&) const {}
+  MATAPPROX_HD void end(GridPosition, const Registers&) const {}
 
-  MATAPPROX_HD void fill(Place place, int step, Shared& shared, Local&) const {
+  MATAPPROX_HD void fill(GridPosition place, int step, SharedMemory& shared, Registers&) const {
     const Index first = first_column(place);
     tile.fill(place, step, shared, [&](int p) {
       return first + p < chosen_count ? chosen[first + p] : Index{-1};
     });
   }
 
-  MATAPPROX_HD void use(Place place, int step, Shared& shared, Local& local) const {
+  MATAPPROX_HD void use(GridPosition place,
+                        int step,
+                        SharedMemory& shared,
+                        Registers& local) const {
     const Index n = tile.points.count;
     const Index i = tile.row(place, column_blocks());
     if (i >= n) return;
@@ -214,7 +226,7 @@ struct KernelColumns {
   }
 
  private:
-  MATAPPROX_HD Index first_column(Place place) const {
+  MATAPPROX_HD Index first_column(GridPosition place) const {
     return place.block % column_blocks() * Tile::kPoints;
   }
 };

@@ -12,10 +12,10 @@ namespace matapprox::cuda {
 
 template <class Kernel>
 __global__ void __launch_bounds__(Kernel::kThreads) run_kernel(const Kernel kernel) {
-  const Place place{static_cast<Index>(blockIdx.x), static_cast<int>(threadIdx.x)};
+  const GridPosition place{static_cast<Index>(blockIdx.x), static_cast<int>(threadIdx.x)};
   if constexpr (PhasedKernel<Kernel>) {
-    __shared__ typename Kernel::Shared shared;
-    typename Kernel::Local local;
+    __shared__ typename Kernel::SharedMemory shared;
+    typename Kernel::Registers local;
     kernel.begin(place, local);
     const int steps = kernel.steps(place);
     for (int s = 0; s < steps; ++s) {

@@ -3,7 +3,7 @@
 #include "functions.hpp"
 #include "sums.hpp"
 
-// Rows of tall matrices, column-major without gaps: neighbouring threads have neighbouring rows.
+// Rows of tall matrices, column-major without gaps: neighboring threads have neighboring rows.
 namespace matapprox::cuda {
 
 /// out = A(S, :), column-major.
@@ -18,7 +18,7 @@ struct GatherRows {
   Index columns = 0;
 
   Index blocks() const { return ceil_div(chosen_count * columns, kThreads); }
-  MATAPPROX_HD void operator()(Place place) const {
+  MATAPPROX_HD void operator()(GridPosition place) const {
     const Index t = place.block * kThreads + place.thread;
     if (t >= chosen_count * columns) return;
     const Index column = t / chosen_count;
@@ -36,7 +36,7 @@ struct RowSquares {
   Index columns = 0;
 
   Index blocks() const { return ceil_div(rows, kThreads); }
-  MATAPPROX_HD void operator()(Place place) const {
+  MATAPPROX_HD void operator()(GridPosition place) const {
     const Index i = place.block * kThreads + place.thread;
     if (i >= rows) return;
     T sum = 0;
@@ -53,8 +53,8 @@ struct RowSquares {
 struct LargestNumbers {
   static constexpr int kThreads = 256;
   static constexpr Index kMaxParts = Index{8} * 132;
-  using Shared = BlockSum<kThreads>::Shared;
-  struct Local {
+  using SharedMemory = BlockSum<kThreads>::SharedMemory;
+  struct Registers {
     double largest;
   };
 
@@ -69,20 +69,20 @@ struct LargestNumbers {
   /// NaN stays.
   static MATAPPROX_HD double larger(double a, double b) { return b > a || b != b ? b : a; }
 
-  MATAPPROX_HD int steps(Place) const { return BlockSum<kThreads>::steps(); }
-  MATAPPROX_HD void begin(Place place, Local& own) const {
+  MATAPPROX_HD int steps(GridPosition) const { return BlockSum<kThreads>::steps(); }
+  MATAPPROX_HD void begin(GridPosition place, Registers& own) const {
     own.largest = 0;
     for (Index i = place.block * kThreads + place.thread; i < size; i += blocks() * kThreads)
       own.largest = larger(own.largest, numbers[i] < 0 ? -numbers[i] : numbers[i]);
   }
-  MATAPPROX_HD void fill(Place place, int step, Shared& shared, Local& own) const {
+  MATAPPROX_HD void fill(GridPosition place, int step, SharedMemory& shared, Registers& own) const {
     BlockSum<kThreads>::fill(place.thread, step, shared, own.largest);
   }
-  MATAPPROX_HD void use(Place place, int step, Shared& shared, Local& own) const {
+  MATAPPROX_HD void use(GridPosition place, int step, SharedMemory& shared, Registers& own) const {
     const int half = kThreads >> (step + 1);
     if (place.thread < half) own.largest = larger(own.largest, shared.parts[place.thread + half]);
   }
-  MATAPPROX_HD void end(Place place, const Local& own) const {
+  MATAPPROX_HD void end(GridPosition place, const Registers& own) const {
     if (place.thread == 0) parts[place.block] = own.largest;
   }
 };
@@ -94,7 +94,7 @@ struct ScaleNumbers {
   Index size = 0;
 
   Index blocks() const { return ceil_div(size, kThreads); }
-  MATAPPROX_HD void operator()(Place place) const {
+  MATAPPROX_HD void operator()(GridPosition place) const {
     const Index i = place.block * kThreads + place.thread;
     if (i < size) numbers[i] *= factor;
   }
@@ -120,7 +120,7 @@ struct AdamNumbers {
   double* x = nullptr;
 
   Index blocks() const { return ceil_div(size, kThreads); }
-  MATAPPROX_HD void operator()(Place place) const {
+  MATAPPROX_HD void operator()(GridPosition place) const {
     const Index i = place.block * kThreads + place.thread;
     if (i >= size) return;
     const double g = gradient[i];

@@ -13,7 +13,7 @@ constexpr std::size_t access_bytes(std::size_t bytes) {
   return bytes <= kLargestAccess ? bytes : kLargestAccess;
 }
 
-/// A few neighbouring numbers, moved in one access where they fit into 16 bytes.
+/// A few neighboring numbers, moved in one access where they fit into 16 bytes.
 template <class T, int kWidth>
 struct alignas(access_bytes(sizeof(T) * static_cast<std::size_t>(kWidth))) Numbers {
   T values[static_cast<std::size_t>(kWidth)];

@@ -13,7 +13,7 @@ inline constexpr Index kMaxParts = 1024;
 /// to[s][part][j] = the sum of from[s][i][j] over the rows i of a part of segment s that are
 /// tokens; `from` is segments x rows x columns.
 ///
-/// Neighbouring threads have neighbouring columns, a block of threads several rows at a time, and
+/// Neighboring threads have neighboring columns, a block of threads several rows at a time, and
 /// their sums are added in order.
 template <class T>
 struct ColumnSums {
@@ -46,17 +46,17 @@ struct ColumnSums {
     return sums;
   }
 
-  struct Shared {
+  struct SharedMemory {
     T sums[kThreads];
   };
-  struct Local {};
+  struct Registers {};
 
   Index blocks() const { return segments * parts * column_blocks; }
-  MATAPPROX_HD int steps(Place) const { return 1; }
-  MATAPPROX_HD void begin(Place, Local&) const {}
-  MATAPPROX_HD void end(Place, const Local&) const {}
+  MATAPPROX_HD int steps(GridPosition) const { return 1; }
+  MATAPPROX_HD void begin(GridPosition, Registers&) const {}
+  MATAPPROX_HD void end(GridPosition, const Registers&) const {}
 
-  MATAPPROX_HD void fill(Place place, int, Shared& shared, Local&) const {
+  MATAPPROX_HD void fill(GridPosition place, int, SharedMemory& shared, Registers&) const {
     const Index row_block = place.block / column_blocks;
     const int own_row = place.thread / lanes;
     const Index column =
@@ -75,7 +75,7 @@ struct ColumnSums {
     shared.sums[place.thread] = sum;
   }
 
-  MATAPPROX_HD void use(Place place, int, Shared& shared, Local&) const {
+  MATAPPROX_HD void use(GridPosition place, int, SharedMemory& shared, Registers&) const {
     const Index row_block = place.block / column_blocks;
     const Index column = (place.block - row_block * column_blocks) * lanes + place.thread;
     if (place.thread >= lanes || column >= columns) return;
@@ -91,7 +91,7 @@ template <class T, class Sum, bool kSquares>
 struct RowSums {
   static constexpr int kThreads = 256;
   using Pairs = BlockSum<kThreads, Sum>;
-  using Shared = typename Pairs::Shared;
+  using SharedMemory = typename Pairs::SharedMemory;
 
   const T* from = nullptr;
   Sum* to = nullptr;
@@ -99,13 +99,13 @@ struct RowSums {
   Index columns = 0;
   Index part_columns = 0;
 
-  struct Local {
+  struct Registers {
     Sum sum;
   };
 
   Index blocks() const { return ceil_div(columns, part_columns) * rows; }
-  MATAPPROX_HD int steps(Place) const { return Pairs::steps(); }
-  MATAPPROX_HD void begin(Place place, Local& local) const {
+  MATAPPROX_HD int steps(GridPosition) const { return Pairs::steps(); }
+  MATAPPROX_HD void begin(GridPosition place, Registers& local) const {
     const Index part = place.block / rows;
     const T* row = from + (place.block - part * rows) * columns;
     const Index begin = part * part_columns;
@@ -117,13 +117,19 @@ struct RowSums {
     }
     local.sum = sum;
   }
-  MATAPPROX_HD void fill(Place place, int step, Shared& shared, Local& local) const {
+  MATAPPROX_HD void fill(GridPosition place,
+                         int step,
+                         SharedMemory& shared,
+                         Registers& local) const {
     Pairs::fill(place.thread, step, shared, local.sum);
   }
-  MATAPPROX_HD void use(Place place, int step, Shared& shared, Local& local) const {
+  MATAPPROX_HD void use(GridPosition place,
+                        int step,
+                        SharedMemory& shared,
+                        Registers& local) const {
     Pairs::use(place.thread, step, shared, local.sum);
   }
-  MATAPPROX_HD void end(Place place, const Local& local) const {
+  MATAPPROX_HD void end(GridPosition place, const Registers& local) const {
     if (place.thread == 0) to[place.block] = local.sum;
   }
 };

@@ -9,7 +9,7 @@ namespace matapprox::cuda {
 template <int kThreads, class T = double>
 struct BlockSum {
   static_assert((kThreads & (kThreads - 1)) == 0);
-  struct Shared {
+  struct SharedMemory {
     T parts[static_cast<std::size_t>(kThreads)];
   };
   static MATAPPROX_HD constexpr int steps() {
@@ -17,10 +17,10 @@ struct BlockSum {
     for (int width = kThreads; width > 1; width /= 2) ++steps;
     return steps;
   }
-  static MATAPPROX_HD void fill(int thread, int step, Shared& shared, T sum) {
+  static MATAPPROX_HD void fill(int thread, int step, SharedMemory& shared, T sum) {
     if (thread < (kThreads >> step)) shared.parts[thread] = sum;
   }
-  static MATAPPROX_HD void use(int thread, int step, const Shared& shared, T& sum) {
+  static MATAPPROX_HD void use(int thread, int step, const SharedMemory& shared, T& sum) {
     const int half = kThreads >> (step + 1);
     if (thread < half) sum += shared.parts[thread + half];
   }
@@ -37,8 +37,8 @@ struct PartialSums {
   static constexpr int kThreads = 256;
   static constexpr Index kNumbersPerBlock = kThreads * kNumbersPerThread;
   using Sum = BlockSum<kThreads>;
-  using Shared = typename Sum::Shared;
-  struct Local {
+  using SharedMemory = typename Sum::SharedMemory;
+  struct Registers {
     double sum;
   };
 
@@ -47,8 +47,8 @@ struct PartialSums {
   double* parts = nullptr;
 
   Index blocks() const { return ceil_div(size, kNumbersPerBlock); }
-  MATAPPROX_HD int steps(Place) const { return Sum::steps(); }
-  MATAPPROX_HD void begin(Place place, Local& local) const {
+  MATAPPROX_HD int steps(GridPosition) const { return Sum::steps(); }
+  MATAPPROX_HD void begin(GridPosition place, Registers& local) const {
     local.sum = 0;
     const Index first = place.block * kNumbersPerBlock + place.thread;
     decltype(element.read(first)) numbers[static_cast<std::size_t>(kNumbersPerThread)];
@@ -63,13 +63,19 @@ struct PartialSums {
       if (i < size) local.sum += element.add(i, numbers[k]);
     }
   }
-  MATAPPROX_HD void fill(Place place, int step, Shared& shared, Local& local) const {
+  MATAPPROX_HD void fill(GridPosition place,
+                         int step,
+                         SharedMemory& shared,
+                         Registers& local) const {
     Sum::fill(place.thread, step, shared, local.sum);
   }
-  MATAPPROX_HD void use(Place place, int step, Shared& shared, Local& local) const {
+  MATAPPROX_HD void use(GridPosition place,
+                        int step,
+                        SharedMemory& shared,
+                        Registers& local) const {
     Sum::use(place.thread, step, shared, local.sum);
   }
-  MATAPPROX_HD void end(Place place, const Local& local) const {
+  MATAPPROX_HD void end(GridPosition place, const Registers& local) const {
     if (place.thread == 0) parts[place.block] = local.sum;
   }
 };
@@ -78,8 +84,8 @@ struct PartialSums {
 struct SumOfParts {
   static constexpr int kThreads = 256;
   using Sum = BlockSum<kThreads>;
-  using Shared = Sum::Shared;
-  struct Local {
+  using SharedMemory = Sum::SharedMemory;
+  struct Registers {
     double sum;
   };
 
@@ -88,18 +94,24 @@ struct SumOfParts {
   double* result = nullptr;
 
   Index blocks() const { return 1; }
-  MATAPPROX_HD int steps(Place) const { return Sum::steps(); }
-  MATAPPROX_HD void begin(Place place, Local& local) const {
+  MATAPPROX_HD int steps(GridPosition) const { return Sum::steps(); }
+  MATAPPROX_HD void begin(GridPosition place, Registers& local) const {
     local.sum = 0;
     for (Index i = place.thread; i < count; i += kThreads) local.sum += parts[i];
   }
-  MATAPPROX_HD void fill(Place place, int step, Shared& shared, Local& local) const {
+  MATAPPROX_HD void fill(GridPosition place,
+                         int step,
+                         SharedMemory& shared,
+                         Registers& local) const {
     Sum::fill(place.thread, step, shared, local.sum);
   }
-  MATAPPROX_HD void use(Place place, int step, Shared& shared, Local& local) const {
+  MATAPPROX_HD void use(GridPosition place,
+                        int step,
+                        SharedMemory& shared,
+                        Registers& local) const {
     Sum::use(place.thread, step, shared, local.sum);
   }
-  MATAPPROX_HD void end(Place place, const Local& local) const {
+  MATAPPROX_HD void end(GridPosition place, const Registers& local) const {
     if (place.thread == 0) *result = local.sum;
   }
 };

@@ -14,7 +14,7 @@ MATAPPROX_HD inline bool is_token(const std::uint8_t* mask, Index row) {
   return mask == nullptr || mask[row] != 0;
 }
 
-/// op.template piece<kWidth>(row, column) for each piece of kWidth neighbouring columns.
+/// op.template piece<kWidth>(row, column) for each piece of kWidth neighboring columns.
 template <class Op, int kWidth>
 struct ForEachPiece {
   static constexpr int kThreads = RowTiles::kThreads;
@@ -22,26 +22,26 @@ struct ForEachPiece {
   RowTiles tiles;
 
   Index blocks() const { return tiles.blocks(); }
-  MATAPPROX_HD void operator()(Place place) const {
+  MATAPPROX_HD void operator()(GridPosition place) const {
     Index row = 0;
     Index lane = 0;
     if (tiles.find(place, row, lane)) op.template piece<kWidth>(row, lane * kWidth);
   }
 };
 
-/// body(std::integral_constant<int, width>) for the widest pieces that rows of `columns` numbers
-/// can be read in.
-template <class T, class Body>
-void with_width(Index columns, const Body& body) {
+/// function(std::integral_constant<int, width>) for the widest pieces that rows of `columns`
+/// numbers can be read in.
+template <class T, class Function>
+void with_width(Index columns, const Function& function) {
   switch (widest<T>(columns)) {
     case 4:
-      body(std::integral_constant<int, 4>{});
+      function(std::integral_constant<int, 4>{});
       break;
     case 2:
-      body(std::integral_constant<int, 2>{});
+      function(std::integral_constant<int, 2>{});
       break;
     default:
-      body(std::integral_constant<int, 1>{});
+      function(std::integral_constant<int, 1>{});
   }
 }
 

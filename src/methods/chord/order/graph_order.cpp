@@ -30,7 +30,7 @@ class Marks {
   Index walk_ = 0;
 };
 
-/// The nodes that can be reached from `start`, breadth first, neighbours of few links first.
+/// The nodes that can be reached from `start`, breadth first, neighbors of few links first.
 std::vector<Index> breadth_first(const SparseMatrix& graph, Index start, Marks& marks) {
   marks.begin_walk();
   marks.meet(start);

@@ -7,11 +7,11 @@
 
 namespace matapprox::chord_fit {
 
-/// Orders of the nodes of a graph, neighbours near each other: result[p] is the node at place p.
+/// Orders of the nodes of a graph, neighbors near each other: result[p] is the node at place p.
 /// The graph is its symmetric adjacency matrix, compressed, without a diagonal; its components
 /// follow each other, the one with the smallest number first.
 
-/// Reverse Cuthill-McKee [CM69]: breadth first, from a node that is far from others, neighbours of
+/// Reverse Cuthill-McKee [CM69]: breadth first, from a node that is far from others, neighbors of
 /// few links first. Cost O(N + links).
 std::vector<Index> reverse_cuthill_mckee(const SparseMatrix& graph);
 

@@ -28,13 +28,13 @@ struct About {
 };
 
 /// Writes files into a folder and keeps the index of them.
-class Catalogue {
+class Catalog {
  public:
-  explicit Catalogue(std::string folder) : folder_(std::move(folder)) {}
+  explicit Catalog(std::string folder) : folder_(std::move(folder)) {}
 
   void add(const About& about, const SparseMatrix& A);
   void add(const About& about, const Matrix& A);
-  void add_image(const About& about, const Matrix& grey);
+  void add_image(const About& about, const Matrix& gray);
   /// Rows of a table, to be loaded as `load_as`; `order` is that of the matrix so defined, which
   /// has no zero entry.
   void add_table(const About& about, const Matrix& rows, const std::string& load_as, Index order);

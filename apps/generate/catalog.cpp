@@ -1,4 +1,4 @@
-#include "catalogue.hpp"
+#include "catalog.hpp"
 
 #include <fmt/format.h>
 
@@ -32,11 +32,11 @@ std::string read_bytes(const std::string& path) {
 
 }  // namespace
 
-void Catalogue::enter(const About& about,
-                      const std::string& extension,
-                      const std::string& load_as,
-                      Index order,
-                      Index nonzeros) {
+void Catalog::enter(const About& about,
+                    const std::string& extension,
+                    const std::string& load_as,
+                    Index order,
+                    Index nonzeros) {
   entries_.push_back({about.name,
                       about.name + extension,
                       load_as,
@@ -47,33 +47,33 @@ void Catalogue::enter(const About& about,
                       about.comment});
 }
 
-void Catalogue::add(const About& about, const SparseMatrix& A) {
+void Catalog::add(const About& about, const SparseMatrix& A) {
   enter(about, ".mtx", "matrix", A.rows(), A.nonZeros());
   write_matrix_market(path_of(entries_.back().file), A, equals_transpose(A));
 }
 
-void Catalogue::add(const About& about, const Matrix& A) {
+void Catalog::add(const About& about, const Matrix& A) {
   enter(about, ".mtx", "matrix", A.rows(), count_nonzeros(A));
   write_matrix_market(path_of(entries_.back().file), A);
 }
 
-void Catalogue::add_image(const About& about, const Matrix& grey) {
-  enter(about, ".png", "matrix", grey.rows(), count_nonzeros(grey));
-  write_png(path_of(entries_.back().file), grey);
+void Catalog::add_image(const About& about, const Matrix& gray) {
+  enter(about, ".png", "matrix", gray.rows(), count_nonzeros(gray));
+  write_png(path_of(entries_.back().file), gray);
 }
 
-void Catalogue::add_table(const About& about,
-                          const Matrix& rows,
-                          const std::string& load_as,
-                          Index order) {
+void Catalog::add_table(const About& about,
+                        const Matrix& rows,
+                        const std::string& load_as,
+                        Index order) {
   enter(about, ".csv", load_as, order, order * order);
   write_csv(path_of(entries_.back().file), rows);
 }
 
-void Catalogue::write_index() const {
+void Catalog::write_index() const {
   const std::string path = path_of("index.csv");
   std::ofstream index(path);
-  index << "name,file,load_as,category,n,nonzeros,source,licence,sha256,comment\n";
+  index << "name,file,load_as,category,n,nonzeros,source,license,sha256,comment\n";
   for (const auto& entry : entries_) {
     index << fmt::format("{},{},{},{},{},{},{},BSD-3-Clause,{},{}\n",
                          entry.name,
