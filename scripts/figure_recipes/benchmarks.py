@@ -243,7 +243,7 @@ def svd_engines(context):
                 seconds[engine].append(context.fit(file, "truncated_svd", "--rank", rank, "--algorithm", engine, "--threads",
                                                    1)["fit_seconds"])
         order = context.json("info", file)["matrix"]["rows"]
-        rows.append([name, order, rank, *(f"{statistics.median(seconds[engine]):.2g}" for engine in engines)])
+        rows.append([name, order, rank, *(f"{statistics.median(seconds[engine]):.3g}" for engine in engines)])
     return table(["matrix", "order", "rank", "`dense`", "`krylov`", "`spectra`"], rows)
 
 
