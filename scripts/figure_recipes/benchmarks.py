@@ -193,7 +193,7 @@ def speed(context):
     times, threads = document["times"], document["threads"]
 
     def ms(name):
-        return f"{times[name]['least']:.3g}"
+        return short(times[name]["least"])
 
     gemm = "gemm_rate/m:1024/n:1024/k:1024/transposed:0"
     rate = 2.0 * 1024**3 / min(times[gemm]["least"], times["blas_" + gemm.replace("/transposed:0", "")]["least"])
