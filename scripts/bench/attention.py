@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Training steps of PSF-Attn beside PyTorch: the Adding configuration of [KYCY22], batch 40, Adam, one thread.
 
-    attention.py [--program build/default/bin/matapprox] [--lengths 128,1024] [--rounds 3] [--no-torch] [--threads]
+    attention.py [--program build/default/bin/matapprox] [--lengths 128,1024] [--rounds 3] [--no-torch] [--threads] [--json FILE]
 
 CPU seconds a step: of a run with many steps less one with few, so that start and end do not count; the median of
 rounds in which both take turns. Ours makes its data as it goes, PyTorch works on one batch that is there. Peak memory
@@ -125,12 +125,14 @@ def main():
     parser.add_argument("--no-torch", action="store_true")
     parser.add_argument("--threads", action="store_true")
     parser.add_argument("--python", default=sys.executable, help="one that has torch")
+    parser.add_argument("--json", help="also write the results to this file")
     parser.add_argument("--torch-step", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.torch_step:
         torch_step(options.torch_step)
         return
     print(f"load average {os.getloadavg()[0]:.1f}")
+    rows = []
     for length in [int(each) for each in options.lengths.split(",")]:
         own, peers, memory, peer_memory, version = [], [], 0, 0, ""
         one, two, pair = [], [], []
@@ -154,6 +156,12 @@ def main():
         if one:
             text += f"; two threads {min(one) / min(two):.2f} x one, two programs {2 * min(one) / min(pair):.2f}"
         print(text, flush=True)
+        rows.append({"length": length, "seconds": statistics.median(own), "mib": memory,
+                     "torch_seconds": statistics.median(peers) if peers else None, "torch_mib": peer_memory,
+                     "torch": version, "two_threads": min(one) / min(two) if one else None})
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump({"rows": rows}, file, indent=1)
 
 
 main()

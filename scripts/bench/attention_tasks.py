@@ -2,7 +2,7 @@
 """All attention mechanisms on one task, with both kinds of head, several seeds: the table of docs/attention.md.
 
     attention_tasks.py --program build/default/bin/matapprox --folder runs [--task adding] [--length 128]
-                       [--steps 1500] [--seeds 1,2,3] [--heads flatten,cls] [--mechanisms all] [-- OPTION ...]
+                       [--steps 1500] [--seeds 1,2,3] [--heads flatten,cls] [--mechanisms all] [--json FILE] [-- OPTION ...]
 
 Every run is one model and one JSON document in the folder; runs that are there already are not done again, so an
 interrupted table goes on where it was. Prints the median test error of the seeds with their range, beside the baselines.
@@ -52,6 +52,7 @@ def main():
     parser.add_argument("--seeds", default="1,2,3")
     parser.add_argument("--heads", default="flatten,cls")
     parser.add_argument("--mechanisms", default="all")
+    parser.add_argument("--json", help="also write the table to this file")
     parser.add_argument("extra", nargs="*", help="options of the training, after --")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
@@ -60,21 +61,25 @@ def main():
     mechanisms = known if options.mechanisms == "all" else options.mechanisms.split(",")
     heads = options.heads.split(",")
     seeds = [int(seed) for seed in options.seeds.split(",")]
-    baselines = []
+    baselines, rows = [], []
     print("| mechanism | parameters | " + " | ".join(f"{head}: median (range), s" for head in heads) + " |")
     print("|---" * (2 + len(heads)) + "|")
     for mechanism in mechanisms:
         cells = []
-        parameters = 0
+        parameters, kept = {}, {}
         for head in heads:
             results = [run(options, mechanism, head, seed, options.extra) for seed in seeds]
             errors = sorted(100 * each["result"]["error"] for each in results)
             seconds = statistics.median(each["training"]["seconds"] for each in results)
-            parameters = results[0]["model"]["parameters"]
-            baselines = results[0]["baselines"]
+            parameters[head] = results[0]["model"]["parameters"]
+            kept[head] = {"median": statistics.median(errors), "least": errors[0], "largest": errors[-1]}
+            baselines = results[0].get("baselines", results[0].get("floors"))
             cells.append(f"{statistics.median(errors):.2f} ({errors[0]:.2f} .. {errors[-1]:.2f}), {seconds:.0f}")
-        print(f"| {mechanism} | {parameters} | " + " | ".join(cells) + " |", flush=True)
-    print("baselines: " + ", ".join(f"{baseline['name']} {100 * baseline['error']:.2f} %" for baseline in baselines))
+        rows.append({"mechanism": mechanism, "parameters": parameters, "errors": kept})
+        print(f"| {mechanism} | {parameters[heads[-1]]} | " + " | ".join(cells) + " |", flush=True)
+    print("baselines: " + ", ".join(f"{each['name']} {100 * each['error']:.2f} %" for each in baselines))
+    if options.json:
+        Path(options.json).write_text(json.dumps({"rows": rows}, indent=1))
 
 
 main()

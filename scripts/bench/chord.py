@@ -104,12 +104,13 @@ def main():
     large, large_read = PRODUCT % (1048576, 1), "chord_read_values/n:1048576"
     eigen = "chord_eigen_product<float>/n:16384/columns:%d"
     read = "chord_read_values/n:16384"
+    single = [OBJECTIVE.replace("double", "float") % (n, 0) for n in (256, 1024, 4096)]
     growth = {
         "product, 16 columns": ([(n, PRODUCT % (n, 16)) for n in STEP_ORDERS], 1),
         "objective+gradient, all columns": ([(n, OBJECTIVE % (n, 0)) for n in FULL_ORDERS], 2),
         "stochastic step, 32 columns": ([(n, OBJECTIVE % (n, 32)) for n in STEP_ORDERS], 1),
     }
-    names = {gemm, blas, vector, block, read, eigen % 1, eigen % 64}
+    names = {gemm, blas, vector, block, read, eigen % 1, eigen % 64, *single}
     names |= {name for rows, _ in growth.values() for _, name in rows}
     if not options.no_large:
         names |= {large, large_read}
@@ -152,6 +153,7 @@ def main():
         flops = 6.0 * n * stored(n)
         name = OBJECTIVE % (n, 0)
         show(f"objective+gradient N={n}, double", name, flops, f"{flops / least(name) / best_rate:.0%}")
+        show("    float", single[(256, 1024, 4096).index(n)], flops)
     print()
     for columns, ours in ((1, vector), (64, block)):
         flops = 2.0 * stored(16384) * columns
@@ -181,8 +183,10 @@ def main():
         print(f"{label:36s} N={points[0][0]}..{points[-1][0]}  measured {measured:.2f}  N^{power} log^2 N {theory:.2f}")
     if options.json:
         with open(options.json, "w") as file:
-            json.dump({"core": CORE, "load": load, "cpu_time": options.cpu, "rows": rows, "slopes": slopes}, file,
-                      indent=1)
+            times = {name: {"median": statistics.median(each), "least": min(each)} for name, each in one.items()}
+            threads = {name: {"one": min(each[1]), "two": min(each[2])} for name, each in two.items()}
+            json.dump({"core": CORE, "load": load, "cpu_time": options.cpu, "rows": rows, "times": times,
+                       "threads": threads, "slopes": slopes}, file, indent=1)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A Gaussian kernel matrix too large to form: Chord on sampled columns beside low rank with the same stored numbers.
 
-    large_kernel.py --program build/default/bin/matapprox --points 20000 [--bandwidth 3] [-- CHORD OPTION ...]
+    large_kernel.py --program build/default/bin/matapprox --points 20000 [--bandwidth 3] [--json FILE] [-- CHORD OPTION ...]
 
 Makes the points (NumPy, seed 1): a helix of twenty turns, a unit of length between neighbours, with normal noise of 0.3,
 in order. Of width 3 the kernel has about 20 entries a row that matter, and far more directions than either method can
@@ -40,6 +40,7 @@ def main():
     parser.add_argument("--program", default="build/default/bin/matapprox")
     parser.add_argument("--points", type=int, default=20000)
     parser.add_argument("--bandwidth", type=float, default=3)
+    parser.add_argument("--json", help="also write the results to this file")
     parser.add_argument("chord", nargs="*", help="options of the Chord fit, after --")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -58,6 +59,8 @@ def main():
               f"({around})  fit {row['fit_seconds']:.1f} s  peak {row['peak_memory_bytes'] / 2**20:.0f} MiB")
         if row["message"]:
             print(f"         {row['message']}")
+    if arguments.json:
+        Path(arguments.json).write_text(json.dumps({"results": [chord, *low_rank]}, indent=1))
 
 
 main()

@@ -3,19 +3,24 @@
 
 The library's reader (benchmark parse_coordinate of matapprox_bench: a text of that size in memory) and
 scipy.io.mmread of a file of that size in the page cache, in turn. SciPy has a new reader since 1.12, so
-its version is printed. Needs numpy and scipy. Usage: matrix_market.py [bench program] [rounds] [threads]
+its version is printed. Needs numpy and scipy. 
+Usage: matrix_market.py [bench program] [rounds] [threads] [--json FILE]
 """
+import argparse
 import json
 import os
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 
-program = sys.argv[1] if len(sys.argv) > 1 else "build/default/bin/matapprox_bench"
-rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 5
-threads = sys.argv[3] if len(sys.argv) > 3 else "1"
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("program", nargs="?", default='build/default/bin/matapprox_bench')
+parser.add_argument("rounds", nargs="?", default=5, type=int)
+parser.add_argument("threads", nargs="?", default='1')
+parser.add_argument("--json", help="also write the results to this file")
+options = parser.parse_args()
+program, rounds, threads = options.program, options.rounds, options.threads
 
 import numpy as np
 import scipy
@@ -65,6 +70,9 @@ def main():
     ours, theirs = statistics.median(ours), statistics.median(theirs)
     print(f"{ENTRIES} entries, {threads} thread(s), medians of {rounds}: matapprox {ours:.0f} MB/s, "
           f"scipy {scipy.__version__} {theirs:.0f} MB/s, ratio {ours / theirs:.1f}")
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump({"ours": ours, "theirs": theirs, "scipy": scipy.__version__}, file, indent=1)
 
 
 if __name__ == "__main__":

@@ -5,23 +5,28 @@
 rank 500. Runs `matapprox approximate ... nystrom` and sklearn's Nystroem (fit and transform) in turn,
 with the same number of threads and the same bandwidth. Prints times, the relative Frobenius error of
 both on the same 1000 columns of the kernel matrix, and the peak memory of our process.
-Needs numpy, scipy, scikit-learn, h5py and threadpoolctl. Usage: nystrom.py [program] [threads] [rounds] [points]
+Needs numpy, scipy, scikit-learn, h5py and threadpoolctl. Usage: nystrom.py [program] [threads] [rounds] [points] [--json FILE]
 """
+import argparse
 import json
 import os
 import resource
 import subprocess
-import sys
 import tempfile
 import time
 
-program = sys.argv[1] if len(sys.argv) > 1 else "build/default/bin/matapprox"
-threads = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 3
-count = int(sys.argv[4]) if len(sys.argv) > 4 else 50000
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("program", nargs="?", default='build/default/bin/matapprox')
+parser.add_argument("threads", nargs="?", default=1, type=int)
+parser.add_argument("rounds", nargs="?", default=3, type=int)
+parser.add_argument("points", nargs="?", default=50000, type=int)
+parser.add_argument("--json", help="also write the results to this file")
+options = parser.parse_args()
+program, threads, rounds, count = options.program, options.threads, options.rounds, options.points
 
 import h5py
 import numpy as np
+import sklearn
 from scipy.spatial.distance import pdist
 from sklearn.kernel_approximation import Nystroem
 from sklearn.metrics.pairwise import rbf_kernel
@@ -92,8 +97,14 @@ def main():
           f"{COLUMNS} columns {our_error:.3e}")
     print(f"sklearn Nystroem   median {middle(theirs):6.2f} s  least {min(theirs):6.2f} s  relative error on "
           f"{COLUMNS} columns {their_error:.3e}")
+    gigabytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e6
     print(f"our process: relative error {row['relative_error']:.3e} (exact: {row['error_is_exact']}), peak memory "
-          f"{resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e6:.2f} GB")
+          f"{gigabytes:.2f} GB")
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump({"ours": {"median_seconds": middle(mine), "error": our_error}, "peak_gigabytes": gigabytes,
+                       "theirs": {"median_seconds": middle(theirs), "error": their_error},
+                       "sklearn": sklearn.__version__}, file, indent=1)
 
 
 if __name__ == "__main__":

@@ -3,22 +3,28 @@
 
 The graph is grown by preferential attachment, 5 edges a node (seed 1). Runs `matapprox approximate` and
 scipy.sparse.linalg.svds in turn, one thread each (SciPy's sparse product has no more), and compares the
-singular values. Needs numpy, scipy and h5py. Usage: scale_free.py [program] [rounds] [nodes] [threads]
+singular values. Needs numpy, scipy and h5py. Usage: scale_free.py [program] [rounds] [nodes] [threads] [--json FILE]
 """
+import argparse
 import json
 import os
+import statistics
 import subprocess
-import sys
 import tempfile
 import time
 
-program = sys.argv[1] if len(sys.argv) > 1 else "build/default/bin/matapprox"
-rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-nodes = int(sys.argv[3]) if len(sys.argv) > 3 else 1000000
-threads = sys.argv[4] if len(sys.argv) > 4 else "1"
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("program", nargs="?", default='build/default/bin/matapprox')
+parser.add_argument("rounds", nargs="?", default=1, type=int)
+parser.add_argument("nodes", nargs="?", default=1000000, type=int)
+parser.add_argument("threads", nargs="?", default='1')
+parser.add_argument("--json", help="also write the results to this file")
+options = parser.parse_args()
+program, rounds, nodes, threads = options.program, options.rounds, options.nodes, options.threads
 
 import h5py
 import numpy as np
+import scipy
 import scipy.sparse
 from scipy.sparse.linalg import svds
 
@@ -54,6 +60,7 @@ def write(path, A):
 
 def main():
     A = graph()
+    runs = []
     with tempfile.TemporaryDirectory() as folder:
         path, output = os.path.join(folder, "graph.mtx"), os.path.join(folder, "out.h5")
         edges = write(path, A)
@@ -73,9 +80,14 @@ def main():
                     if value.attrs["kind"] in (b"diagonal", "diagonal"):
                         mine = np.sort(np.abs(value["values"][:]))[::-1]
             theirs = np.sort(theirs)[::-1]
+            runs.append((row["fit_seconds"], seconds, float(np.max(np.abs(mine - theirs) / theirs))))
             print(f"matapprox {row['fit_seconds']:.2f} s   svds {seconds:.2f} s   ratio "
                   f"{seconds / row['fit_seconds']:.2f}   largest relative difference of the singular values "
-                  f"{np.max(np.abs(mine - theirs) / theirs):.1e}", flush=True)
+                  f"{runs[-1][2]:.1e}", flush=True)
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump({"ours": statistics.median(run[0] for run in runs), "theirs": statistics.median(run[1] for run in runs),
+                       "difference": max(run[2] for run in runs), "scipy": scipy.__version__}, file, indent=1)
 
 
 if __name__ == "__main__":

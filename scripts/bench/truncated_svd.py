@@ -3,18 +3,22 @@
 
 Runs `matapprox compare` and sklearn.utils.extmath.randomized_svd in turn, with the same number of
 threads, and prints times and errors (relative to the best possible error of that rank).
-Needs numpy, scikit-learn and threadpoolctl. Usage: truncated_svd.py [program] [threads] [rounds]
+Needs numpy, scikit-learn and threadpoolctl. Usage: truncated_svd.py [program] [threads] [rounds] [--json FILE]
 """
+import argparse
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import time
 
-program = sys.argv[1] if len(sys.argv) > 1 else "build/default/bin/matapprox"
-threads = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 7
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("program", nargs="?", default='build/default/bin/matapprox')
+parser.add_argument("threads", nargs="?", default=1, type=int)
+parser.add_argument("rounds", nargs="?", default=7, type=int)
+parser.add_argument("--json", help="also write the results to this file")
+options = parser.parse_args()
+program, threads, rounds = options.program, options.threads, options.rounds
 
 import numpy as np
 from sklearn.utils.extmath import randomized_svd
@@ -67,6 +71,11 @@ def main():
         seconds = sorted(r[0] for r in results)
         print(f"{name:22s} median {1e3 * seconds[len(seconds) // 2]:8.1f} ms  least "
               f"{1e3 * seconds[0]:8.1f} ms  error / best {max(r[1] for r in results) / best:.7f}")
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump({"runs": {name: {"median_seconds": sorted(r[0] for r in results)[len(results) // 2],
+                                       "error_over_best": max(r[1] for r in results) / best}
+                                for name, results in runs.items()}}, file, indent=1)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,10 @@
 
 Each is a process of its own, ours and theirs in turn, with the same number of threads; the files are in
 the page cache. Prints median and least seconds of wall time and the CPU seconds of the median run.
-Needs numpy, scikit-learn and h5py; 7 GB of memory. Usage: whole_command.py [program] [threads] [rounds] [folder]
+Needs numpy, scikit-learn and h5py; 7 GB of memory. 
+Usage: whole_command.py [program] [threads] [rounds] [folder] [--json FILE]
 """
+import argparse
 import json
 import os
 import subprocess
@@ -60,21 +62,26 @@ def timed(command):
     return wall, cpu, output
 
 
-def compare(name, ours, theirs, rounds):
+def compare(name, title, ours, theirs, rounds):
     runs = {"matapprox": [], "Python": []}
     for _ in range(rounds):
         runs["matapprox"].append(timed(ours))
         runs["Python"].append(timed(theirs))
+    kept = {"name": name}
     for who, all_runs in runs.items():
         wall, cpu, output = sorted(all_runs)[len(all_runs) // 2]
         if who == "matapprox":
             row = json.loads(output)["results"][0]
             basis = row["error_basis"] if row["error_is_exact"] else f"{row['error_samples']} {row['error_basis']}"
             said = f"relative error {row['relative_error']:.4e} ({basis}), fit {row['fit_seconds']:.2f} s"
+            kept["ours"] = {"seconds": wall, "error": row["relative_error"], "fit_seconds": row["fit_seconds"],
+                            "samples": row["error_samples"]}
         else:
             said = output.strip()
-        print(f"{name:22} {who:10} median {wall:6.2f} s  least {min(all_runs)[0]:6.2f} s  {cpu:6.2f} CPU s  {said}",
+            kept["theirs"] = {"seconds": wall, "error": float(said.split()[-1])}
+        print(f"{title:22} {who:10} median {wall:6.2f} s  least {min(all_runs)[0]:6.2f} s  {cpu:6.2f} CPU s  {said}",
               flush=True)
+    return kept
 
 
 def make_files(folder):
@@ -91,25 +98,33 @@ def make_files(folder):
 
 
 def main():
-    program = sys.argv[1] if len(sys.argv) > 1 else "build/default/bin/matapprox"
-    threads = sys.argv[2] if len(sys.argv) > 2 else "2"
-    rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 3
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", nargs="?", default="build/default/bin/matapprox")
+    parser.add_argument("threads", nargs="?", default="2")
+    parser.add_argument("rounds", nargs="?", default=3, type=int)
+    parser.add_argument("folder", nargs="?", help="of the files, which take 3 GB")
+    parser.add_argument("--json", help="also write the results to this file")
+    options = parser.parse_args()
+    program, threads, rounds, results = options.program, options.threads, options.rounds, []
     bandwidth = "3.7865"
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = threads
-    with tempfile.TemporaryDirectory(dir=sys.argv[4] if len(sys.argv) > 4 else None) as folder:
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         make_files(folder)
         common = ["--threads", threads, "--quiet", "--force", "--json", "-", "-o", f"{folder}/ours.h5"]
         for kind in ("npy", "h5"):
             path = f"{folder}/dense.{kind}"
-            compare(f"SVD from .{kind}",
-                    [program, "approximate", path, "truncated_svd", "--rank", "50", *common],
-                    [sys.executable, "-c", DENSE, path, f"{folder}/theirs.h5"], rounds)
+            results.append(compare(kind, f"SVD from .{kind}",
+                                   [program, "approximate", path, "truncated_svd", "--rank", "50", *common],
+                                   [sys.executable, "-c", DENSE, path, f"{folder}/theirs.h5"], rounds))
         path = f"{folder}/points.npy"
-        compare("Nystrom, 100,000 points",
-                [program, "approximate", path, "nystrom", "--as", "kernel", "--bandwidth", bandwidth, "--rank", "1000",
-                 *common],
-                [sys.executable, "-c", KERNEL, path, f"{folder}/theirs.h5", bandwidth, "256"], rounds)
+        results.append(compare("kernel", "Nystrom, 100,000 points",
+                               [program, "approximate", path, "nystrom", "--as", "kernel", "--bandwidth", bandwidth,
+                                "--rank", "1000", *common],
+                               [sys.executable, "-c", KERNEL, path, f"{folder}/theirs.h5", bandwidth, "256"], rounds))
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump({"rows": results}, file, indent=1)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
 // The documents say what the code does: the README's example is the one that is compiled, links
-// lead somewhere, the umbrella header is complete, cited keys resolve.
+// lead somewhere, the umbrella header is complete, cited keys resolve, figures are those of their
+// JSON.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -79,6 +81,39 @@ TEST(Documents, LinksToFilesLeadSomewhere) {
   }
 }
 
+/// The anchors of a document's sections: small letters, dashes for blanks, most punctuation left
+/// out.
+std::set<std::string> sections_of(const std::string& text) {
+  std::set<std::string> sections;
+  for (const auto& heading : matches(text, "\n#+ ([^\n]*)")) {
+    std::string anchor;
+    for (const char c : heading) {
+      const auto byte = static_cast<unsigned char>(c);
+      if (byte >= 0x80 || std::isalnum(byte) != 0 || c == '-' || c == '_') {
+        anchor += static_cast<char>(byte < 0x80 ? std::tolower(byte) : byte);
+      } else if (c == ' ') {
+        anchor += '-';
+      }
+    }
+    sections.insert(anchor);
+  }
+  return sections;
+}
+
+TEST(Documents, LinksToSectionsLeadSomewhere) {
+  std::size_t links = 0;
+  for (const auto& document : documents()) {
+    for (const auto& link : matches(read_text(document), R"(\]\(([^): ]*#[^): ]+)\))")) {
+      const auto hash = link.find('#');
+      const fs::path target = hash == 0 ? document : document.parent_path() / link.substr(0, hash);
+      EXPECT_TRUE(sections_of(read_text(target)).contains(link.substr(hash + 1)))
+          << document << " links to " << link;
+      ++links;
+    }
+  }
+  EXPECT_GE(links, 5U);
+}
+
 TEST(Documents, FilesThatAreNamedExist) {
   for (const auto& document : documents()) {
     for (const auto& path : matches(read_text(document),
@@ -89,20 +124,34 @@ TEST(Documents, FilesThatAreNamedExist) {
   }
 }
 
-TEST(Documents, ReadmeCommandsRun) {
-  const fs::path folder = temporary_dir();
-  fs::create_directory_symlink(in_source("matrices"), folder / "matrices");
-  std::string script = "set -e\ncd " + folder.string() + "\n";
+TEST(Documents, CommandsRun) {
+  const fs::path base = temporary_dir();
   std::size_t commands = 0;
-  for (const auto& line : matches(read_text(in_source("README.md")), "\n\\$ matapprox ([^\n]*)")) {
-    script += fmt::format("{0} {1} || {{ echo failed: {1}; exit 1; }}\n", program(), line);
-    ++commands;
+  for (const auto& document : documents()) {
+    const auto lines = matches(read_text(document), "\n\\$ matapprox ([^\n]*)");
+    if (lines.empty()) continue;
+    const fs::path folder = base / document.stem();
+    fs::create_directory(folder);
+    fs::create_directory_symlink(in_source("matrices"), folder / "matrices");
+    std::string script = "set -e\ncd " + folder.string() + "\n";
+    for (const auto& line : lines) {
+      script += fmt::format("{0} {1} || {{ echo failed: {1}; exit 1; }}\n", program(), line);
+    }
+    std::ofstream(folder / "commands.sh") << script;
+    const std::string log = (folder / "log").string();
+    const std::string run =
+        "sh " + (folder / "commands.sh").string() + " >" + log + " 2>&1 </dev/null";
+    EXPECT_EQ(std::system(run.c_str()), 0) << document << '\n' << read_text(log);
+    commands += lines.size();
   }
-  ASSERT_GE(commands, 5U);
-  std::ofstream(folder / "commands.sh") << script;
-  const std::string log = (folder / "log").string();
+  EXPECT_GE(commands, 10U);
+}
+
+TEST(Documents, FiguresAreThoseOfTheirJson) {
+  if (std::system("command -v python3 >/dev/null") != 0) GTEST_SKIP() << "there is no python3";
+  const std::string log = (fs::path(temporary_dir()) / "log").string();
   const std::string run =
-      "sh " + (folder / "commands.sh").string() + " >" + log + " 2>&1 </dev/null";
+      "python3 " + in_source("scripts/figures").string() + " check >" + log + " 2>&1 </dev/null";
   EXPECT_EQ(std::system(run.c_str()), 0) << read_text(log);
 }
 
@@ -125,21 +174,18 @@ std::set<std::string> cited_keys(const std::string& text) {
 }
 
 TEST(Documents, CitedKeysAreInTheReferences) {
-  const std::string readme = read_text(in_source("README.md"));
-  const auto listed = readme.find("## References");
-  ASSERT_NE(listed, std::string::npos);
-  const std::string references = readme.substr(listed);
-  std::set<std::string> cited;
+  const std::string references = read_text(in_source("docs/references.md"));
+  std::set<std::string> cited = cited_keys(read_text(in_source("README.md")));
   for (const std::string folder : {"include", "src", "apps", "docs"}) {
     for (const std::string extension : {".hpp", ".cpp", ".md"}) {
       for (const auto& path : files_under(folder, extension)) {
-        cited.merge(cited_keys(read_text(path)));
+        if (path.filename() != "references.md") cited.merge(cited_keys(read_text(path)));
       }
     }
   }
   EXPECT_GE(cited.size(), 20U);
   for (const auto& key : cited) {
-    EXPECT_NE(references.find("[" + key + "]"), std::string::npos) << key;
+    EXPECT_NE(references.find("- [" + key + "]"), std::string::npos) << key;
   }
 }
 

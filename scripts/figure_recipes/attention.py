@@ -1,0 +1,145 @@
+"""Tables of docs/attention.md."""
+from .kept import ROOT, commit, figure, grouped, markdown, percent, short, table, with_source, within
+from .paper import SEEDS, baselines, trained
+
+MECHANISMS = ["softmax", "psf", "linformer", "singularformer", "revisited_linformer", "efficient", "simpletron",
+              "linear_transformer", "performer", "nystromformer", "bigbird", "flash", "tokenwise", "mean"]
+
+
+@figure("psf_tasks", "5")
+def psf_tasks(context):
+    rows = []
+    for task, head, file, steps in (("Adding", "all tokens", "adding", 2000),
+                                    ("Temporal Order", "all tokens", "temporal_order", 3000),
+                                    ("Adding", "the first token", "adding_cls", 6000)):
+        errors = [trained(context, f"{file}-{seed}", "--config", ROOT / f"configs/psf/{file}.toml", "--steps", steps, "--seed",
+                          seed)["result"]["error"] for seed in SEEDS]
+        rows.append([task, head, f"[{file}.toml](../configs/psf/{file}.toml)", steps, ", ".join(map(percent, errors))])
+    return table(["task", "head reads", "configuration", "steps", "test error, seeds 1, 2, 3"], rows)
+
+
+def all_mechanisms(context, length, seeds):
+    """Test errors in percent by mechanism and head, and the parameters with the head that reads all tokens."""
+    found = context.script("attention_tasks", "--program", context.program, "--folder",
+                           context.scratch(f"adding-{length}-{commit()[0]}"), "--length", length, "--seeds", ",".join(map(str, seeds)),
+                           "--mechanisms", ",".join(MECHANISMS))
+    return {row["mechanism"]: row for row in found["rows"]}
+
+
+@figure("adding_128", "60", slow=True)
+def adding_128(context):
+    found = all_mechanisms(context, 128, SEEDS)
+
+    def cell(head):
+        return f"{head['median']:.2f} ({head['least']:.2f} .. {head['largest']:.2f})"
+
+    return table(["mechanism", "parameters", "all tokens read", "first token read"],
+                 [[name, grouped(found[name]["parameters"]["flatten"]), cell(found[name]["errors"]["flatten"]),
+                   cell(found[name]["errors"]["cls"])] for name in MECHANISMS])
+
+
+@figure("adding_512", "90", slow=True)
+def adding_512(context):
+    found = all_mechanisms(context, 512, [1])
+    return table(["mechanism", "all tokens read", "first token read"],
+                 [[name, *(f"{found[name]['errors'][head]['median']:.2f}" for head in ("flatten", "cls"))]
+                  for name in MECHANISMS])
+
+
+LISTOPS = ["--task", "listops", "--length", "1000", "--width", "32", "--layers", "2", "--block", "pre_norm", "--feed-forward",
+           "2", "--positions", "learned", "--pool", "cls", "--steps", "3000", "--batch", "32", "--learning-rate", "0.001",
+           "--schedule", "cosine", "--warmup", "200", "--test-samples", "2000"]
+
+
+@figure("listops", "200", slow=True)
+def listops(context):
+    rows = []
+    for title, options in (("PSF-Attn", ["psf", "--heads", "1"]), ("softmax", ["softmax", "--heads", "2"]),
+                           ("Linformer, k = 64", ["linformer", "--rank", "64", "--heads", "2"]),
+                           ("SimpleTRON", ["simpletron", "--heads", "2"]),
+                           ("Singularformer", ["singularformer", "--heads", "2"])):
+        document = trained(context, f"listops-{options[0]}", *LISTOPS, "--attention", *options)
+        result = document["result"]
+        rows.append([title, grouped(document["model"]["parameters"]),
+                     f"{percent(result['error'])} {within(result['error_interval'])}"])
+    found = baselines(document)
+    return table(["predictor", "parameters", "test error"],
+                 rows + [[name, "", percent(error)] for name, error in found.items()])
+
+
+@figure("trained_matrices", "10", slow=True)
+def trained_matrices(context):
+    models = {"PSF-Attn": ["--config", ROOT / "configs/psf/adding_cls.toml", "--length", "256", "--steps", "3000"],
+              "softmax": ["--task", "adding", "--length", "256", "--attention", "softmax", "--block", "post_norm", "--width",
+                          "32", "--heads", "4", "--feed-forward", "2", "--pool", "cls", "--learning-rate", "0.002",
+                          "--schedule", "cosine", "--warmup", "200", "--steps", "1500", "--batch", "40"]}
+    cells = {}
+    for name, options in models.items():
+        trained(context, name, *options)
+        model = context.scratch("models") / f"{name}.h5"
+        image = model.with_suffix(".npy")
+        context.run("attention", "map", model, "--sample", "0", "--head", "0", "-o", image, "--force", "--quiet")
+        results = context.json("compare", image)["results"]
+        results += context.json("compare", image, "--methods", "chord", "--set", "chord.pattern=reference")["results"][1:]
+        for number, result in enumerate(results):
+            if result["status"] == "ok" and result["method"] != "as_is":
+                title = {"truncated_svd": "truncated SVD", "nystrom": "Nyström", "cur": "CUR", "jl_projection": "JL projection",
+                         "chord": "Chord"}.get(result["method"], result["method"])
+                title += f" ({result['form']})" if result["method"] == "nystrom" else ""
+                title += f", rank {result['rank']}" if result["rank"] else ""
+                title += ", `--pattern reference`" if number == len(results) - 1 else ""
+                cells.setdefault(title, {})[name] = short(result["relative_error"])
+    return table(["method", *models], [[title, *(row.get(name, "-") for name in models)] for title, row in cells.items()])
+
+
+@figure("psf_speed", "20", slow=True, timed=True)
+def psf_speed(context):
+    found = context.script("attention", "--program", context.program, "--lengths", "128,1024,4096,16384", "--threads",
+                           needs=["torch"])
+    return table(["N", "CPU s a step", "MiB", "PyTorch, CPU s", "MiB", "ratio", "two threads over one, wall clock"],
+                 [[row["length"], f"{row['seconds']:.3g}", f"{row['mib']:.0f}", f"{row['torch_seconds']:.3g}",
+                   f"{row['torch_mib']:.0f}", f"{row['torch_seconds'] / row['seconds']:.1f}", f"{row['two_threads']:.2f}"]
+                  for row in found["rows"]])
+
+
+# What predictors reach that do not mix tokens
+
+MEASURED_BASELINES = {"pathfinder_14": ["pathfinder", "--contour", "14"], "pathfinder_6": ["pathfinder", "--contour", "6"],
+                      "free_14": ["pathfinder", "--contour", "14", "--mismatch", "64"],
+                      "free_6": ["pathfinder", "--contour", "6", "--mismatch", "64"],
+                      "recall": ["associative_recall"], "copy": ["copy"]}
+
+
+def task_baselines_table(document):
+    found = {name: percent(error, 0) for name, error in document["errors"].items()}
+    return with_source(markdown(["task", "predictor", "error"], [
+        ["`adding`", "the constant ½ (mean squared error 1/24)", "(1 − 2 · 0.04)² = 84.64 %"],
+        ["", "first token, marked in a share p of the samples (p = 2/N for all gaps)", "84.64 % (1 − p) + 84 % p"],
+        ["`temporal_order`", "majority class", "75 %"],
+        ["", "first token, a signal in a share p", "75 % (1 − p) + 50 % p"],
+        ["", "numbers of X and Y, without their order", "25 %"],
+        ["`listops`", "majority class; first token, the root's operator; the root without its subtrees: its operator and its "
+         "value on the children that are digits", "measured, below"],
+        ["`pathfinder`", "majority class", "50 %"],
+        ["", "distance of the markers", f"measured: {found['pathfinder_14']} for a contour of 14, {found['pathfinder_6']} for 6"],
+        ["`associative_recall`", "majority class", "1 − 1/values"],
+        ["", "most frequent value of the sample", f"measured: {found['recall']}"],
+        ["`copy`", "majority class", "1 − 1/symbols"],
+        ["", "most frequent symbol of the sample", f"measured: {found['copy']}"]]), document)
+
+
+def task_baselines_pathfinder(document):
+    right = {name: percent(1 - error, 0) for name, error in document["errors"].items()}
+    return (f"Without that (`--mismatch 64`) the distance alone is right in {right['free_14']} of the images with contours of "
+            f"14 dashes and {right['free_6']} with 6.")
+
+
+@figure("task_baselines", "2", {"task_baselines": task_baselines_table,
+                                "task_baselines.pathfinder": task_baselines_pathfinder})
+def task_baselines(context):
+    errors = {}
+    for name, task in MEASURED_BASELINES.items():
+        document = trained(context, "baselines", "--task", *task, "--attention", "mean", "--width", "8", "--steps", "1",
+                           "--batch", "1", "--evaluation-samples", "1", "--test-samples", "10000")
+        errors[name] = list(baselines(document).values())[-1]
+    return {"errors": errors}

@@ -1,0 +1,260 @@
+"""What all figures share: the kept JSON, where it came from, how numbers and tables are written."""
+import datetime
+import functools
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+KEPT = ROOT / "docs/figures"
+# What decides a figure: with changes there that are not committed, its commit says so.
+SOURCES = ["CMakeLists.txt", "CMakePresets.json", "apps", "cmake", "configs", "include", "matrices", "src"]
+
+
+class Missing(Exception):
+    """Something that a recipe needs is not on this machine."""
+
+
+@dataclass
+class Figure:
+    """Kept in docs/figures/NAME.json, shown in the documents between <!-- figures:VIEW --> and <!-- figures -->."""
+
+    name: str
+    measure: object  # function(context) -> dict of what is kept; None: no command of ours makes it
+    views: dict  # view -> function(kept) -> Markdown
+    minutes: str  # what measuring takes on two cores, roughly
+    slow: bool = False  # only measured when named
+    timed: bool = False  # holds times: the load of the machine belongs to it
+
+
+REGISTRY = {}
+
+
+def figure(name, minutes, views=None, slow=False, timed=False):
+    """Registers the function that follows as the recipe of a figure; without views it is a table as it is kept."""
+
+    def register(measure):
+        REGISTRY[name] = Figure(name, measure, views or {name: table_as_kept}, minutes, slow, timed)
+        return measure
+
+    return register
+
+
+def by_hand(name, minutes):
+    """A figure that was measured by hand and has no recipe: it stays as of its commit."""
+    REGISTRY[name] = Figure(name, None, {name: table_as_kept}, minutes, True)
+
+
+def kept(name):
+    file = KEPT / f"{name}.json"
+    if not file.exists():
+        raise SystemExit(f"figures: {file.relative_to(ROOT)} is missing; scripts/figures measure {name}")
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def keep(name, document):
+    KEPT.mkdir(exist_ok=True)
+    (KEPT / f"{name}.json").write_text(dump(document) + "\n", encoding="utf-8")
+
+
+def dump(value, indent=0):
+    """JSON with one row of a table a line."""
+    flat = json.dumps(value, ensure_ascii=False)
+    scalars = isinstance(value, list) and not any(isinstance(item, (dict, list)) for item in value)
+    if not isinstance(value, (dict, list)) or not value or scalars or (indent >= 2 and len(flat) <= 400):
+        return flat
+    inner, outer = " " * (indent + 1), " " * indent
+    if isinstance(value, dict):
+        items = [f"{inner}{json.dumps(key, ensure_ascii=False)}: {dump(item, indent + 1)}" for key, item in value.items()]
+        return "{\n" + ",\n".join(items) + f"\n{outer}}}"
+    return "[\n" + ",\n".join(inner + dump(item, indent + 1) for item in value) + f"\n{outer}]"
+
+
+# Where a figure came from
+
+
+def git(*arguments):
+    done = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def commit():
+    """The last commit that changed the sources, and whether there are changes that are not committed."""
+    known = git("log", "-1", "--format=%h", "--abbrev=7", "--", *SOURCES)
+    if not known:
+        raise Missing("git, and the history of the sources: a figure names its commit")
+    return known, bool(git("status", "--porcelain", "--", *SOURCES))
+
+
+@functools.lru_cache
+def machine(program):
+    """The CPU, how many, the instruction set and the memory, as doctor names them; no host name."""
+    done = subprocess.run([program, "doctor", "--json", "-"], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)["machine"].replace("AVX3", "AVX-512").replace(" GB", " GB of memory")
+
+
+def provenance(figure_, context):
+    known, modified = commit()
+    source = {"commit": known, "modified": modified, "date": datetime.date.today().isoformat(),
+              "machine": machine(str(context.program)), "command": f"scripts/figures measure {figure_.name}"}
+    if figure_.timed:
+        source["load_average"] = round(context.load, 1)
+    return source
+
+
+def source_line(document):
+    """The line under a table: commit, day, machine, command."""
+    lines = []
+    for source in document["sources"]:
+        of = f"{source['rows']}: " if "rows" in source else ""
+        commit_ = f"commit `{source['commit']}`" + (" with changes that are not committed" if source.get("modified") else "")
+        date = datetime.date.fromisoformat(source["date"])
+        how = f"`{source['command']}`" if "command" in source else "by hand"
+        if source.get("measured") == "by hand" and "command" in source:
+            how = f"by hand with {how}"
+        load = f", load average {source['load_average']}" if "load_average" in source else ""
+        lines.append(f"{of}{commit_}, {date.day} {date:%B %Y}; {source['machine']}{load}; {how}")
+    return "<sub>" + ".<br>".join(line[0].upper() + line[1:] for line in lines) + ".</sub>"
+
+
+# Numbers and tables
+
+
+def rounded(value, digits=8):
+    """As many digits as documents can want."""
+    return value if value is None or isinstance(value, (int, str)) else float(f"{value:.{digits}g}")
+
+
+def short(value):
+    """Three digits, without an exponent where that is as short."""
+    if value is None:
+        return "-"
+    if value == 0:
+        return "0"
+    if 1e-3 <= abs(value) < 1e5:
+        text = f"{value:.3g}"
+        return f"{value:.0f}" if "e" in text else text
+    mantissa, exponent = f"{value:.2e}".split("e")
+    return f"{mantissa}e{int(exponent)}"
+
+
+def grouped(value):
+    """12,480, but 1296: thousands from five digits on."""
+    return f"{value:,}" if value >= 10000 else str(value)
+
+
+def percent(value, digits=2):
+    return f"{100 * value:.{digits}f} %"
+
+
+def within(interval, digits=1):
+    """An interval of shares, in percent."""
+    return f"({100 * interval[0]:.{digits}f} .. {100 * interval[1]:.{digits}f})"
+
+
+def listed(names):
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
+
+
+WORDS = "none one two three four five six seven eight nine ten eleven twelve".split()
+
+
+def word(count):
+    return WORDS[count] if count < len(WORDS) else str(count)
+
+
+def markdown(titles, rows):
+    lines = ["| " + " | ".join(titles) + " |", "|" + "---|" * len(titles)]
+    return "\n".join(lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows])
+
+
+def with_source(text, document):
+    return f"{text}\n\n{source_line(document)}"
+
+
+def table_as_kept(document):
+    return with_source(markdown(document["columns"], document["rows"]), document)
+
+
+def table(columns, rows):
+    return {"columns": columns, "rows": rows}
+
+
+# Running programs
+
+
+class Context:
+    """Where the programs and the matrices are, and what was measured before in the same run."""
+
+    def __init__(self, options):
+        self.program = options.program
+        self.python = options.python
+        self.folder = options.results
+        self.matrices_option = options.matrices
+        self.suitesparse_option = options.suitesparse
+        self.load = os.getloadavg()[0]
+
+    @property
+    def bench(self):
+        return self.program.parent / "matapprox_bench"
+
+    def scratch(self, name):
+        folder = self.folder / name
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def matrices(self):
+        """The paper's matrices."""
+        for folder in (self.matrices_option, os.environ.get("MATAPPROX_MATRICES"), ROOT / "matrices/paper"):
+            if folder and Path(folder).is_dir():
+                return Path(folder).resolve()
+        raise Missing("the paper's matrices: scripts/fetch-matrices, or --matrices FOLDER")
+
+    def paper_matrix(self, stem):
+        """The file of one of the paper's matrices."""
+        for file in sorted(self.matrices().glob(f"*/{stem}.*")):
+            if file.suffix in (".mat", ".mtx"):
+                return file
+        raise Missing(f"{stem} among the paper's matrices")
+
+    def suitesparse(self, name):
+        """A matrix of the SuiteSparse collection."""
+        folder = self.suitesparse_option or self.matrices() / "extra"
+        file = Path(folder) / f"{name}.mtx"
+        if not file.exists():
+            raise Missing(f"{name}.mtx of the SuiteSparse collection: --suitesparse FOLDER")
+        return file.resolve()
+
+    def say(self, *arguments):
+        print("  " + " ".join(map(str, arguments)), file=sys.stderr, flush=True)
+
+    def run(self, *arguments):
+        """What the program prints."""
+        self.say("matapprox", *arguments)
+        done = subprocess.run([str(self.program), *map(str, arguments)], cwd=ROOT, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise RuntimeError(f"matapprox {' '.join(map(str, arguments))}: {done.stderr.strip()}")
+        return done.stdout
+
+    def json(self, *arguments):
+        return json.loads(self.run(*arguments, "--json", "-", "--quiet"))
+
+    def fit(self, file, method, *arguments):
+        """The result of `approximate`; the factors are not kept."""
+        out = self.scratch("fits") / "out.h5"
+        return self.json("approximate", file, method, *arguments, "-o", out, "--force")["results"][0]
+
+    def script(self, name, *arguments, needs=()):
+        """The JSON of a script of scripts/bench."""
+        for module in needs:
+            if subprocess.run([self.python, "-c", f"import {module}"], capture_output=True, check=False).returncode != 0:
+                raise Missing(f"{module} in {self.python} (--python)")
+        out = self.scratch("bench") / f"{name}.json"
+        out.unlink(missing_ok=True)
+        self.say(f"scripts/bench/{name}.py", *arguments)
+        subprocess.run([self.python, str(ROOT / f"scripts/bench/{name}.py"), "--json", str(out), *map(str, arguments)],
+                       cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+        return json.loads(out.read_text())
