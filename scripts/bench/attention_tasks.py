@@ -73,7 +73,7 @@ def main():
             seconds = statistics.median(each["training"]["seconds"] for each in results)
             parameters[head] = results[0]["model"]["parameters"]
             kept[head] = {"median": statistics.median(errors), "least": errors[0], "largest": errors[-1]}
-            baselines = results[0].get("baselines", results[0].get("floors"))
+            baselines = results[0]["baselines"]
             cells.append(f"{statistics.median(errors):.2f} ({errors[0]:.2f} .. {errors[-1]:.2f}), {seconds:.0f}")
         rows.append({"mechanism": mechanism, "parameters": parameters, "errors": kept})
         print(f"| {mechanism} | {parameters[heads[-1]]} | " + " | ".join(cells) + " |", flush=True)

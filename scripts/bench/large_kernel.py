@@ -3,7 +3,7 @@
 
     large_kernel.py --program build/default/bin/matapprox --points 20000 [--bandwidth 3] [--json FILE] [-- CHORD OPTION ...]
 
-Makes the points (NumPy, seed 1): a helix of twenty turns, a unit of length between neighbours, with normal noise of 0.3,
+Makes the points (NumPy, seed 1): a helix of twenty turns, a unit of length between neighbors, with normal noise of 0.3,
 in order. Of width 3 the kernel has about 20 entries a row that matter, and far more directions than either method can
 store as such. Prints for Chord, Nystrom and truncated SVD what is stored, the error with its interval, the time and the peak memory.
 """

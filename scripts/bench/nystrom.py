@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Nystrom approximation of a Gaussian kernel matrix that is never formed, beside scikit-learn.
 
-50,000 points in 8 dimensions from 20 clusters (std 1, centres N(0, 16 I), seed 1), median bandwidth,
+50,000 points in 8 dimensions from 20 clusters (std 1, centers N(0, 16 I), seed 1), median bandwidth,
 rank 500. Runs `matapprox approximate ... nystrom` and sklearn's Nystroem (fit and transform) in turn,
 with the same number of threads and the same bandwidth. Prints times, the relative Frobenius error of
 both on the same 1000 columns of the kernel matrix, and the peak memory of our process.
@@ -37,8 +37,8 @@ RANK, COLUMNS = 500, 1000
 
 def points():
     random = np.random.default_rng(1)
-    centres = 4 * random.standard_normal((20, 8))
-    return centres[np.arange(count) % 20] + random.standard_normal((count, 8))
+    centers = 4 * random.standard_normal((20, 8))
+    return centers[np.arange(count) % 20] + random.standard_normal((count, 8))
 
 
 def ours(path, output, bandwidth):

@@ -12,12 +12,12 @@ def text(x, y, content, anchor="middle", more=""):
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{more}>{escape(content)}</text>'
 
 
-def marker(shape, x, y, colour):
+def marker(shape, x, y, color):
     if shape == "square":
-        return f'<rect x="{x - 5:.1f}" y="{y - 5:.1f}" width="10" height="10" fill="{colour}"/>'
+        return f'<rect x="{x - 5:.1f}" y="{y - 5:.1f}" width="10" height="10" fill="{color}"/>'
     if shape == "circle":
-        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5.5" fill="{colour}"/>'
-    return f'<path d="M{x:.1f},{y - 7:.1f} l7,12 h-14 z" fill="{colour}"/>'
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5.5" fill="{color}"/>'
+    return f'<path d="M{x:.1f},{y - 7:.1f} l7,12 h-14 z" fill="{color}"/>'
 
 
 def ratio_chart(document):
@@ -61,13 +61,13 @@ def ratio_chart(document):
     parts.append(f'<path d="M{LEFT},{y(1):.1f} H{RIGHT}" stroke="{INK}" stroke-width="1.5" stroke-dasharray="6 5"/>')
     parts.append(text(26, (TOP + BOTTOM) / 2, "SF error / TSVD error", "middle",
                       f' transform="rotate(-90 26 {(TOP + BOTTOM) / 2})"'))
-    for _, shape, colour, values in series:
-        parts += [marker(shape, x(index), y(value), colour) for index, value in enumerate(values)]
-    for index, (title, shape, colour, _) in enumerate([("TSVD at the paper's rank", None, INK, None), *series]):
+    for _, shape, color, values in series:
+        parts += [marker(shape, x(index), y(value), color) for index, value in enumerate(values)]
+    for index, (title, shape, color, _) in enumerate([("TSVD at the paper's rank", None, INK, None), *series]):
         left, height = (200, 500)[index % 2], 420 + 28 * (index // 2)
         if shape:
-            parts.append(marker(shape, left, height, colour))
+            parts.append(marker(shape, left, height, color))
         else:
-            parts.append(f'<path d="M{left - 18},{height} h34" stroke="{colour}" stroke-width="1.5" stroke-dasharray="6 5"/>')
+            parts.append(f'<path d="M{left - 18},{height} h34" stroke="{color}" stroke-width="1.5" stroke-dasharray="6 5"/>')
         parts.append(text(left + 26, height + 4.5, title, "start"))
     return "\n".join([*parts, "</svg>", ""])

@@ -235,7 +235,7 @@ def trained(context, name, *arguments):
 
 def baselines(document):
     """Errors of the predictors without attention, by name."""
-    return {each["name"]: each["error"] for each in document.get("baselines", document.get("floors"))}
+    return {each["name"]: each["error"] for each in document["baselines"]}
 
 
 TOKENWISE = ["--length", "64", "--attention", "tokenwise", "--block", "pre_norm", "--steps", "3000", "--learning-rate",

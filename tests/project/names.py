@@ -36,6 +36,7 @@ OLD_NAMES = [
     (r"\b(carried_scores|carried scores|carry_scores|--carry-scores|CarriedScores)\b", ATTENTION, False, "residual scores"),
     (r"\bLaw\b", CODE, True, "Distribution"),
     (r"\bposition_waves\b", EVERYWHERE, False, "sinusoidal encoding"),
+    (r"--control\b", "^(docs|configs|scripts|apps|README)", False, "--tokenwise-baseline"),
     (r"embedding[_-]deviation", ATTENTION, False, "init_std"),
     (r"\bkept[ _]rows?\b|\bkeep_row\b", EVERYWHERE, False, "cached row"),
     (r"[Pp]icture", EVERYWHERE, False, "image"),
