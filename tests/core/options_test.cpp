@@ -68,7 +68,7 @@ TEST(Options, SettingReachesTheNamedMemberOnly) {
   EXPECT_TRUE(set(sample, "color", "red"));
   EXPECT_TRUE(set(sample, "list", "4,5,6"));
   EXPECT_TRUE(set(sample, "flag", "on"));
-  EXPECT_FALSE(set(sample, "color", "red"));
+  EXPECT_FALSE(set(sample, "colour", "red"));
   EXPECT_EQ(sample.color, Color::kRed);
   EXPECT_EQ(sample.list, (std::vector<Index>{4, 5, 6}));
   EXPECT_TRUE(sample.flag);

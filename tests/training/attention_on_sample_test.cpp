@@ -109,7 +109,7 @@ TEST(AttentionOnSample, ResidualScoresAreInTheMapsOfLayersAbove) {
   const std::vector<Index> all = index_range(0, kMapLength);
   const AttentionOnSample apart(d, values, map_sample());
   d.attention_options = {{"residual_scores", "true"}};
-  const AttentionOnSample residual_score_count(d, values, map_sample());
+  const AttentionOnSample residual_scores(d, values, map_sample());
   EXPECT_LT(
       (apart.matrix(0, 0)->columns_at(all) - residual_scores.matrix(0, 0)->columns_at(all)).norm(),
       1e-13);

@@ -1,0 +1,85 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/attention_run.hpp"
+#include "support/paths.hpp"
+
+namespace matapprox::test {
+namespace {
+
+using nlohmann::json;
+
+TEST(CliAttentionBench, BenchTimesEveryMechanism) {
+  const json all = run_attention({"bench",
+                                  "--lengths",
+                                  "8",
+                                  "--rounds",
+                                  "1",
+                                  "--width",
+                                  "16",
+                                  "--heads",
+                                  "2",
+                                  "--json",
+                                  "-"})
+                       .json();
+  const json listed = run_attention({"list", "--json", "-"}).json();
+  ASSERT_EQ(all["rows"].size(), listed["mechanisms"].size());
+  for (const json& row : all["rows"]) {
+    EXPECT_GT(row["forward_seconds"].get<double>(), 0);
+    EXPECT_GT(row["training_seconds"], row["forward_seconds"]);
+    EXPECT_EQ(all["growth"][row["mechanism"].get<std::string>()], nullptr);
+  }
+  expect_refusal(run_attention({"bench", "--mechanisms", "sofmax"}), 2, "did you mean 'softmax'?");
+  expect_refusal(
+      run_attention({"bench", "--mechanisms", "linformer:rang=3"}), 2, "did you mean 'rank'?");
+  expect_refusal(run_attention({"bench", "--mechanisms", "linformer:3"}), 2, "is not OPTION=VALUE");
+  expect_refusal(run_attention({"bench", "--lengths", "0"}), 2, "--lengths 0 is below 1");
+  expect_refusal(run_attention({"bench", "--rounds", "0"}), 2, "--rounds 0 is below 1");
+}
+
+/// Lengths of [WKZL23, Table 1] at the setting of its experiments, beside what the layers count.
+TEST(CliAttentionBench, BenchShowsTheTableOfThePaperBesideWhatIsCounted) {
+  const Arguments bench{"bench",
+                        "--lengths",
+                        "8",
+                        "--rounds",
+                        "1",
+                        "--width",
+                        "384",
+                        "--heads",
+                        "6",
+                        "--mechanisms",
+                        "linformer:rank=256"};
+  const json tables = run_attention(bench + Arguments{"--json", "-"}).json()["table_one"];
+  ASSERT_EQ(tables.size(), 1U);  // this is that setting
+  const json& linformer = tables[0]["rows"][1];
+  const json& singularformer = tables[0]["rows"][2];
+  EXPECT_EQ(linformer["table_below_softmax_from"],
+            (json{{"multiplications", 513}, {"numbers", 420}}));
+  EXPECT_EQ(singularformer["table_below_softmax_from"],
+            (json{{"multiplications", 72}, {"numbers", 87}}));
+  for (const json& row : tables[0]["rows"])
+    EXPECT_EQ(row["counted"]["multiplications"], row["table"]["multiplications"]);
+  const std::string text = run_attention(bench).out;
+  EXPECT_NE(text.find("d = 384, 6 heads, k = 256, r = 64"), std::string::npos) << text;
+  const json small = run_attention({"bench",
+                                    "--lengths",
+                                    "8",
+                                    "--rounds",
+                                    "1",
+                                    "--width",
+                                    "16",
+                                    "--heads",
+                                    "2",
+                                    "--mechanisms",
+                                    "singularformer:rank=0",
+                                    "--json",
+                                    "-"})
+                         .json()["table_one"];
+  ASSERT_EQ(small.size(), 2U);
+  EXPECT_EQ(small[0]["singularformer_rank"], 8);
+  EXPECT_EQ(small[1]["width"], 384);
+}
+
+}  // namespace
+}  // namespace matapprox::test

@@ -1,0 +1,46 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "support/attention_run.hpp"
+#include "support/paths.hpp"
+
+namespace matapprox::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+TEST(CliAttentionData, TokenFilesAreImportedShownAndTrainedOn) {
+  const std::string tokens = tiny_token_file();
+  EXPECT_THAT(run_attention({"data", "show", "token_file", "--path", tokens}).out,
+              AllOf(HasSubstr("tokens "), HasSubstr(" 32 "), HasSubstr("class ")));
+  const std::string model = tokens + ".model.h5";
+  const ProgramResult made = run_attention({"train",
+                                            "--task",
+                                            "token_file",
+                                            "--path",
+                                            tokens,
+                                            "--steps",
+                                            "2",
+                                            "--batch",
+                                            "2",
+                                            "--attention",
+                                            "mean",
+                                            "-o",
+                                            model});
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(made.out, HasSubstr("majority class"));
+  expect_refusal(run_attention({"data", "import", "ag_nws", tokens, "-o", tokens + "2"}),
+                 2,
+                 "did you mean 'ag_news'?");
+  expect_refusal(run_attention({"data", "import", "imdb", tokens, "-o", tokens + "2"}), 3, tokens);
+  expect_refusal(run_attention({"data", "show", "token_file", "--path", model}), 3, "token file");
+  std::filesystem::remove(tokens);
+  expect_refusal(run_attention({"evaluate", model}), 3, "no such file");
+  EXPECT_EQ(run_attention({"weights", model, "-o", tokens + ".safetensors"}).exit_code, 0);
+}
+
+}  // namespace
+}  // namespace matapprox::test

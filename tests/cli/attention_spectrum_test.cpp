@@ -1,0 +1,59 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/attention_run.hpp"
+#include "support/paths.hpp"
+
+namespace matapprox::test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+TEST(CliAttentionSpectrum, SpectrumOfAFileAndOfRandomMatrices) {
+  const std::string matrix = temporary_dir() + "/a.csv";
+  // Singular values 4 and 3; with the column means taken off a rank of one.
+  write_file(matrix, "4,0\n0,3\n");
+  const json file = run_attention({"spectrum", matrix, "--ranks", "1,2", "--json", "-"}).json();
+  ASSERT_EQ(file["spectra"].size(), 2U);
+  const json& plain = file["spectra"][0];
+  EXPECT_EQ(plain["centered"], false);
+  EXPECT_NEAR(plain["shares"][0]["values"].get<double>(), 4.0 / 7, 1e-12);
+  EXPECT_NEAR(plain["shares"][0]["squares"].get<double>(), 16.0 / 25, 1e-12);
+  EXPECT_NEAR(plain["shares"][1]["values"].get<double>(), 1, 1e-12);
+  EXPECT_NEAR(file["spectra"][1]["shares"][0]["squares"].get<double>(), 1, 1e-12);
+  // Uniform in 0..1: the mean alone is 1/4 of 1/3, three quarters of the squares.
+  const json random =
+      run_attention({"spectrum", "--random", "uniform", "--order", "128", "--json", "-"}).json();
+  EXPECT_NEAR(random["spectra"][0]["shares"][0]["squares"].get<double>(), 0.75, 0.02);
+  EXPECT_EQ(random["spectra"][0]["singular_values"].size(), 128U);
+  expect_refusal(run_attention({"spectrum"}), 2, "give a matrix file or --random");
+  expect_refusal(run_attention({"spectrum", "--random", "unifrom"}), 2, "is not uniform");
+  expect_refusal(run_attention({"spectrum", "--random", "normal", "--order", "9000"}), 2, "8192");
+  expect_refusal(run_attention({"spectrum", matrix, "--ranks", "3"}), 2, "outside 1..2");
+}
+
+TEST(CliAttentionSpectrum, SpectrumTakesNoOptionInVain) {
+  const std::string matrix = temporary_dir() + "/zero.csv";
+  write_file(matrix, "0,0\n0,0\n");
+  for (const char* flag : {"--order", "--head-width"})
+    expect_refusal(run_attention({"spectrum", matrix, flag, "8"}), 2, "is for --random");
+  expect_refusal(run_attention({"spectrum", "--random", "normal", "--head-width", "8"}),
+                 2,
+                 "is for --random attention");
+  expect_refusal(
+      run_attention({"spectrum", "--random", "normal", "--as", "laplacian"}), 2, "are for a file");
+  const ProgramResult seeded = run_attention({"spectrum", matrix, "--seed", "3"});
+  EXPECT_EQ(seeded.exit_code, 0);
+  EXPECT_THAT(seeded.err, HasSubstr("--seed has no effect"));
+  // A zero matrix has no shares.
+  EXPECT_THAT(seeded.out, testing::Not(HasSubstr("1.0000")));
+  const json zero = run_attention({"spectrum", matrix, "--json", "-"}).json();
+  for (const json& share : zero["spectra"][0]["shares"]) {
+    EXPECT_TRUE(share["values"].is_null());
+    EXPECT_TRUE(share["squares"].is_null());
+  }
+}
+
+}  // namespace
+}  // namespace matapprox::test
