@@ -15,7 +15,7 @@ if(RUN_CLANG_TIDY)
     USES_TERMINAL VERBATIM)
   add_custom_target(
     tidy-tests
-    COMMAND ${MATAPPROX_RUN_TIDY} "(matapprox_[a-z_]+.dir/Unity/unity_[a-z_]+_[0-9]+_cxx\\.cxx|${CMAKE_SOURCE_DIR}/tests/.*\\.cpp)$"
+    COMMAND ${MATAPPROX_RUN_TIDY} "(matapprox_[a-z_]+\\.dir/Unity/unity_[a-z_]+_[0-9]+_cxx\\.cxx|${CMAKE_SOURCE_DIR}/tests/.*\\.cpp)$"
     WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
     USES_TERMINAL VERBATIM)
 endif()

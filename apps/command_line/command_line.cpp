@@ -312,16 +312,22 @@ std::optional<Option> Command::find_option(const std::string& name) const {
   return Option(option);
 }
 
-std::string present_option(const std::string& text, const std::string& where) {
-  const bool is_flag = text.starts_with("--");
-  std::string name = text.substr(is_flag ? 2 : 0);
+namespace {
+
+/// The flag "--name" as it is called now.
+std::string present_flag(const std::string& flag) {
+  std::string name = flag.substr(2);
   std::replace(name.begin(), name.end(), '-', '_');
   std::string now = present_name(name);
-  if (now == name) return text;
-  if (is_flag) {
-    std::replace(now.begin(), now.end(), '_', '-');
-    now.insert(0, "--");
-  }
+  std::replace(now.begin(), now.end(), '_', '-');
+  return "--" + now;
+}
+
+}  // namespace
+
+std::string present_option(const std::string& text, const std::string& where) {
+  const std::string now = text.starts_with("--") ? present_flag(text) : present_name(text);
+  if (now == text) return text;
   write_stderr(fmt::format(
       "matapprox: {}{}{} is now called {}; the old name will be refused by the next version\n",
       where,
@@ -333,13 +339,20 @@ std::string present_option(const std::string& text, const std::string& where) {
 
 namespace {
 
-/// The arguments, with the present names of options.
-std::vector<std::string> present_arguments(int argc, const char* const* argv) {
+/// The arguments, with the present names of the options that their command has.
+std::vector<std::string> present_arguments(const CLI::App& app, int argc, const char* const* argv) {
   std::vector<std::string> arguments(argv, argv + argc);
+  const CLI::App* command = &app;
   for (std::size_t i = 1; i < arguments.size() && arguments[i] != "--"; ++i) {
+    const auto named = command->get_subcommands(
+        [&](const CLI::App* each) { return each->get_name() == arguments[i]; });
+    if (!named.empty()) command = named.front();
+    if (!arguments[i].starts_with("--")) continue;
     const std::size_t end = std::min(arguments[i].find('='), arguments[i].size());
-    if (arguments[i].starts_with("--"))
-      arguments[i].replace(0, end, present_option(arguments[i].substr(0, end), {}));
+    const std::string option = arguments[i].substr(0, end);
+    const bool is_known = command->get_option_no_throw(option) != nullptr;
+    if (!is_known && command->get_option_no_throw(present_flag(option)) != nullptr)
+      arguments[i].replace(0, end, present_option(option, {}));
   }
   return arguments;
 }
@@ -383,7 +396,7 @@ int CommandLine::run(int argc, const char* const* argv) {
   if (const std::string message = misspelled_command(app, argv[1]); !message.empty())
     return complain(message, "");
   try {
-    std::vector<std::string> arguments = present_arguments(argc, argv);
+    std::vector<std::string> arguments = present_arguments(app, argc, argv);
     std::reverse(arguments.begin(), arguments.end());  // the order that CLI11 takes
     arguments.pop_back();                              // the program's name
     app.parse(arguments);

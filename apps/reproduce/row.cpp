@@ -117,14 +117,14 @@ ReproducedError keep_largest_entries(const Matrix& A, Index count) {
     if (value != 0) sizes.push_back(std::abs(value));
   }
   std::sort(sizes.begin(), sizes.end(), std::greater<>());
-  const Index cached = std::min<Index>(count, static_cast<Index>(sizes.size()));
+  const Index kept = std::min<Index>(count, static_cast<Index>(sizes.size()));
   // From the smallest up, in units of the largest that is left out: no square over- or underflows.
   double sum = 0;
   const double unit =
-      cached < static_cast<Index>(sizes.size()) ? sizes[static_cast<std::size_t>(cached)] : 1;
-  for (std::size_t i = sizes.size(); i > static_cast<std::size_t>(cached); --i)
+      kept < static_cast<Index>(sizes.size()) ? sizes[static_cast<std::size_t>(kept)] : 1;
+  for (std::size_t i = sizes.size(); i > static_cast<std::size_t>(kept); --i)
     sum += (sizes[i - 1] / unit) * (sizes[i - 1] / unit);
-  return {cached, unit * std::sqrt(sum), 2 * cached};
+  return {kept, unit * std::sqrt(sum), 2 * kept};
 }
 
 RowResult reproduce_row(ReproducedRow& row,

@@ -3,7 +3,7 @@
 
 The library's reader (benchmark parse_coordinate of matapprox_bench: a text of that size in memory) and
 scipy.io.mmread of a file of that size in the page cache, in turn. SciPy has a new reader since 1.12, so
-its version is printed. Needs numpy and scipy. 
+its version is printed. Needs numpy and scipy.
 Usage: matrix_market.py [bench program] [rounds] [threads] [--json FILE]
 """
 import argparse
@@ -41,7 +41,7 @@ def write(path):
 
 
 def our_rate():
-    """MB/s of our reader."""
+"""MB/s of our reader."""
     run = subprocess.run(
         [program, f"--benchmark_filter=parse_coordinate/entries:{ENTRIES}/threads:{threads}/",
          "--benchmark_format=json"], check=True, capture_output=True, text=True)

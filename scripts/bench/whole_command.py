@@ -8,7 +8,7 @@
 
 Each is a process of its own, ours and theirs in turn, with the same number of threads; the files are in
 the page cache. Prints median and least seconds of wall time and the CPU seconds of the median run.
-Needs numpy, scikit-learn and h5py; 7 GB of memory. 
+Needs numpy, scikit-learn and h5py; 7 GB of memory.
 Usage: whole_command.py [program] [threads] [rounds] [folder] [--json FILE]
 """
 import argparse
@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 
-DENSE = """
+DENSE ="""
 import sys, numpy as np, h5py
 from sklearn.utils.extmath import randomized_svd
 path, out = sys.argv[1:3]
@@ -33,7 +33,7 @@ with h5py.File(out, "w") as f:
     f["U"], f["s"], f["Vt"] = U, s, Vt
 """
 
-KERNEL = """
+KERNEL ="""
 import sys, numpy as np, h5py
 from sklearn.kernel_approximation import Nystroem
 from sklearn.metrics.pairwise import rbf_kernel
@@ -54,7 +54,7 @@ with h5py.File(out, "w") as f:
 
 
 def timed(command):
-    """Wall and CPU seconds of a process and what it printed."""
+"""Wall and CPU seconds of a process and what it printed."""
     before, start = os.times(), time.perf_counter()
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     wall, after = time.perf_counter() - start, os.times()

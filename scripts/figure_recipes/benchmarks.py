@@ -159,7 +159,7 @@ def matern(context):
                   for title, fit in (("`chord`, `mixed_radix`, symmetrized", chord), ("symmetric TSVD", low_rank))])
 
 
-def validation(result):
+def test_error(result):
     """The error on the columns drawn apart, with its interval, as the fit's message gives it."""
     found = re.search(r"relative error (\S+) \(95 %: (\S+) \.\. (\S+)\)", result["message"])
     return "{:.3g} ({:.3g} .. {:.3g})".format(*map(float, found.groups())) if found else ""
@@ -191,7 +191,7 @@ def large_kernel(context):
             return f"{found[name]['peak_memory_bytes'] / 2**20:.0f} MiB"
 
         rows.append([title, f"{grouped(found['chord']['stored_numbers'])} ({100 * found['chord']['storage_share']:.2g} % of N²)",
-                     error("chord"), validation(found["chord"]),
+                     error("chord"), test_error(found["chord"]),
                      f"{found['chord']['fit_seconds']:.2g} s, {mebibytes('chord')}",
                      f"{error('nystrom')}, {mebibytes('nystrom')}", f"{error('truncated_svd')}, {mebibytes('truncated_svd')}"])
     return table(["N", "numbers", "Chord", "on 256 columns", "fit, peak memory", "Nyström", "symmetric TSVD"], rows)

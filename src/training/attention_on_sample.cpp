@@ -110,7 +110,7 @@ AttentionOnSample::AttentionOnSample(const ModelDescription& description,
   run.length = static_cast<Index>(tokens);
   for (Index l = 0; l < run.model.layers(); ++l)
     run.inputs.emplace_back(run.model.attention_input(l, run.length, cache));
-  const double* residual_scores = run.model.residual_score_count(run.length, cache);
+  const double* residual_scores = run.model.residual_scores(run.length, cache);
   if (residual_scores != nullptr) {
     const Index size = run.model.attention(0).residual_score_count(run.length) * run.model.layers();
     run.residual_scores.assign(residual_scores, residual_scores + size);

@@ -149,7 +149,7 @@ TokenMap<T> Model<T>::pool_input(Index length, Cache<T>& cache) const {
 }
 
 template <class T>
-T* Model<T>::residual_score_count(Index length, Cache<T>& cache) const {
+T* Model<T>::residual_scores(Index length, Cache<T>& cache) const {
   const Index size = blocks_.front()->attention().residual_score_count(length) * layers();
   return size == 0 ? nullptr : cache.array(kResidualScores, size, 1).data();
 }
@@ -172,7 +172,7 @@ void Model<T>::forward(LayerContext<T> context,
                        Cache<T>& cache) const {
   context.mask = sample.mask;
   const Index n = embedding_->check(sequence_of(sample), context.mask);
-  context.residual_scores = residual_score_count(n, cache);
+  context.residual_scores = residual_scores(n, cache);
   embedding_->forward(context, sequence_of(sample), tokens(0, n, cache));
   dropout_.apply(context, tokens(0, n, cache));
   for (Index l = 0; l < layers(); ++l) {
@@ -196,7 +196,7 @@ void Model<T>::backward(LayerContext<T> context,
                         Cache<T>& cache) const {
   context.mask = sample.mask;
   const Index n = embedding_->check(sequence_of(sample), context.mask);
-  context.residual_scores = residual_score_count(n, cache);
+  context.residual_scores = residual_scores(n, cache);
   if (context.residual_scores != nullptr) {
     const Index size = blocks_.front()->attention().residual_score_count(n) * layers();
     TokenMap<T> gradient = cache.array(kResidualScoresGradient, size, 1);

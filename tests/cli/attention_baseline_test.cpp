@@ -41,12 +41,13 @@ TEST(CliAttentionBaseline, ItIsTheRunWithTokenwiseAttention) {
     more.insert(more.end(), brief.begin(), brief.end());
     return train(more).json();
   };
-  const json controlled = with({"--attention", "softmax", "--heads", "2", "--tokenwise-baseline"});
+  const json with_baseline =
+      with({"--attention", "softmax", "--heads", "2", "--tokenwise-baseline"});
   const json alone = with({"--attention", "softmax", "--heads", "2", "--force"});
   const json tokenwise = with({"--attention", "tokenwise", "--heads", "2", "--force"});
-  EXPECT_EQ(controlled["result"], alone["result"]);
-  ASSERT_EQ(controlled["baselines"].size(), alone["baselines"].size() + 1);
-  const json& baseline = controlled["baselines"].back();
+  EXPECT_EQ(with_baseline["result"], alone["result"]);
+  ASSERT_EQ(with_baseline["baselines"].size(), alone["baselines"].size() + 1);
+  const json& baseline = with_baseline["baselines"].back();
   EXPECT_EQ(baseline["name"], "the same with attention tokenwise, 60 steps");
   EXPECT_EQ(baseline["error"], tokenwise["result"]["error"]);
   EXPECT_NE(baseline["error"], alone["result"]["error"]);

@@ -46,7 +46,7 @@ Arguments short_run(const std::string& output, const Arguments& more = {}) {
   return words;
 }
 
-TEST(CliAttentionProgress, TheChartIsAImageWithItsThreeSeries) {
+TEST(CliAttentionProgress, TheChartIsAnImageWithItsThreeSeries) {
   const std::string folder = temporary_dir();
   for (const char* chart : {"/chart.svg", "/chart.png"}) {
     const ProgramResult made = run_program(

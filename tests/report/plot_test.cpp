@@ -50,7 +50,7 @@ TEST(Plot, DataEndUpInTheSvg) {
   }
 }
 
-TEST(Plot, PngIsAImageOfTheStatedSize) {
+TEST(Plot, PngIsAnImageOfTheStatedSize) {
   const GrayImage image = parse_image(draw_files(example()).png, "chart");
   EXPECT_EQ(image.values.cols(), 1720);
   EXPECT_EQ(image.values.rows(), 960);

@@ -96,7 +96,7 @@ class Model {
   attention::Cache<T>& attention_cache(Index layer, attention::Cache<T>& cache) const;
   /// Numbers of a sample of N tokens that its attention layers pass on, one after the other; in the
   /// cache after a forward pass.
-  T* residual_score_count(Index length, attention::Cache<T>& cache) const;
+  T* residual_scores(Index length, attention::Cache<T>& cache) const;
 
  private:
   attention::TokenMap<T> tokens(Index layer, Index length, attention::Cache<T>& cache) const;

@@ -1,5 +1,6 @@
 #include "methods/truncated_svd/krylov_space.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "matapprox/core/error.hpp"

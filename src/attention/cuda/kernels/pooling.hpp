@@ -65,7 +65,7 @@ struct SpreadRows {
 
 /// Tokens of a batch of samples and what pooling needs to know of them.
 template <class T>
-struct PoolCall {
+struct PoolContext {
   TokenPool pool = TokenPool::kMean;
   Index samples = 0;
   Index length = 0;
@@ -76,7 +76,7 @@ struct PoolCall {
 
 /// Y: samples x pooled_width.
 template <class T, class Queue>
-void pool_tokens(Scratch<T, Queue>& scratch, const PoolCall<T>& context, const T* x, T* y) {
+void pool_tokens(Scratch<T, Queue>& scratch, const PoolContext<T>& context, const T* x, T* y) {
   const Queue& queue = scratch.queue();
   const Index rows = context.samples * context.length;
   switch (context.pool) {
@@ -102,7 +102,7 @@ void pool_tokens(Scratch<T, Queue>& scratch, const PoolCall<T>& context, const T
 
 /// dX from dY.
 template <class T, class Queue>
-void pool_tokens_backward(const Queue& queue, const PoolCall<T>& context, const T* dy, T* dx) {
+void pool_tokens_backward(const Queue& queue, const PoolContext<T>& context, const T* dy, T* dx) {
   const Index rows = context.samples * context.length;
   if (context.pool == TokenPool::kFlatten) {
     for_each_piece<T>(

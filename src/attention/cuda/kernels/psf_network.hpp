@@ -27,8 +27,8 @@ class PsfNetwork {
   template <class Number>
   using Array = decltype(std::declval<const Queue&>().template array<Number>(0));
 
-  PoolCall<T> pool_call() const {
-    PoolCall<T> context;
+  PoolContext<T> pool_context() const {
+    PoolContext<T> context;
     context.pool = model_.pool;
     context.samples = model_.samples;
     context.length = model_.length;
@@ -105,7 +105,7 @@ void PsfNetwork<T, Queue>::forward(const T* parameters) {
   entered_ = {tokens_.data()};
   for (PsfLayer<T, Queue>& layer : layers_)
     entered_.push_back(layer.forward(parameters, entered_.back(), inputs_.mask()));
-  pool_tokens(scratch_, pool_call(), entered_.back(), pooled_.data());
+  pool_tokens(scratch_, pool_context(), entered_.back(), pooled_.data());
   head(parameters);
   evaluate_loss();
 }
@@ -113,7 +113,7 @@ void PsfNetwork<T, Queue>::forward(const T* parameters) {
 template <class T, class Queue>
 void PsfNetwork<T, Queue>::backward(const T* parameters, T* gradient) {
   head_backward(parameters, gradient);
-  pool_tokens_backward(*queue_, pool_call(), d_pooled_.data(), d_tokens_.data());
+  pool_tokens_backward(*queue_, pool_context(), d_pooled_.data(), d_tokens_.data());
   for (std::size_t l = layers_.size(); l-- > 0;) {
     layers_[l].backward(parameters,
                         entered_[l],
