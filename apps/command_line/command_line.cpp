@@ -326,7 +326,7 @@ std::string present_flag(const std::string& flag) {
 }  // namespace
 
 std::string present_option(const std::string& text, const std::string& where) {
-  const std::string now = text.starts_with("--") ? present_flag(text) : present_name(text);
+  std::string now = text.starts_with("--") ? present_flag(text) : present_name(text);
   if (now == text) return text;
   write_stderr(fmt::format(
       "matapprox: {}{}{} is now called {}; the old name will be refused by the next version\n",

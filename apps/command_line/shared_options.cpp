@@ -91,10 +91,10 @@ LoadedMatrix InputOptions::load(bool quiet) const {
 void CommonOptions::add(const Command& command, bool with_seed) {
   if (with_seed)
     command.add_option("--seed", seed_, "Seed of all random choices [1]").type_name("");
-  command.add_option("--threads", threads_, "Threads to use; results do not depend on it [all]")
+  command.add_option("--threads", threads_, "Number of threads; results do not depend on it [all]")
       .range(1, 4096)
       .type_name("");
-  command.add_flag("--quiet", quiet_, "Nothing on stderr but errors");
+  command.add_flag("--quiet", quiet_, "Print only errors to stderr");
 }
 
 void CommonOptions::apply() const {
@@ -183,10 +183,14 @@ void SizeOptions::add(const Command& command) {
           "default: what the Chord reference pattern stores")
       .group(kGroup)
       .type_name("");
-  command.add_option("--target-error", target_error_, "Least storage with this relative error")
+  command
+      .add_option(
+          "--target-error", target_error_, "Use the least storage that reaches this relative error")
       .group(kGroup)
       .type_name("");
-  command.add_option("--precision", precision_, "Of the stored values: double, float [double]")
+  command
+      .add_option(
+          "--precision", precision_, "Precision of the stored values: double, float [double]")
       .group(kGroup)
       .type_name("");
   command
@@ -225,12 +229,15 @@ void MeasuringOptions::add(const Command& command) {
       .add_option(
           "--measure",
           effort_,
-          fmt::format("What measuring may take: none, quick (about as long as the fit), full "
-                      "[{}]",
-                      effort_))
+          fmt::format(
+              "How much work measuring may take: none, quick (about as long as the fit), full "
+              "[{}]",
+              effort_))
       .type_name("");
   command.add_flag(
-      "--exact-error", exact_, "Exact error whatever it takes, not an estimate for large matrices");
+      "--exact-error",
+      exact_,
+      "Always compute the exact error, whatever it takes; no estimate for large matrices");
 }
 
 MeasureOptions MeasuringOptions::options(std::uint64_t seed) const {

@@ -118,12 +118,15 @@ RunResult controlled_fit(Session& session, const std::optional<SavedApproximatio
   control.target_error = command.size.target_error();
   control.progress = [&](const Progress& now) { progress.update(now); };
   control.checkpoint_seconds = command.checkpoint_seconds;
+  const double earlier = previous ? previous->record.fit_seconds : 0;
   control.checkpoint = [&](const Approximation& best, const ResumeState& state) {
-    write_checkpoint(session, best, state, control.seconds());
+    write_checkpoint(session, best, state, earlier + control.seconds());
   };
   if (previous) control.resume = &previous->record.resume;
   progress.start(std::string(session.method.name), control.max_seconds);
-  return fit(session, control);
+  RunResult result = fit(session, control);
+  result.fit_seconds += earlier;
+  return result;
 }
 
 /// The error of the result; nothing with --measure none or after an interrupt that comes while it
@@ -175,6 +178,8 @@ int finish(const Session& session, const RunResult& result) {
   report.rows.back().saved_to = saved_to;
   command.json.write(report::to_json(report));
   if (!command.json.replaces_text()) write_stdout(comparison_table(report));
+  if (!state.empty())
+    note(command.common.quiet(), "the same command with --resume continues the fit");
   return interrupted || unmeasured ? kInterrupted : kDone;
 }
 
@@ -247,14 +252,15 @@ void add_approximate(const Command& program) {
   sub.add_option("-o,--output", command->output, "The HDF5 file to write")
       .required()
       .type_name("OUT.h5");
-  command->checkpoint_option = sub.add_option("--checkpoint-seconds",
-                                              command->checkpoint_seconds,
-                                              "A long fit writes its best point this often [60]");
+  command->checkpoint_option =
+      sub.add_option("--checkpoint-seconds",
+                     command->checkpoint_seconds,
+                     "Seconds between checkpoints of a long fit, which keep its best point [60]");
   command->checkpoint_option->type_name("");
-  sub.add_flag("--resume", command->resume, "Go on from the checkpoint in the output file");
+  sub.add_flag("--resume", command->resume, "Continue from the checkpoint in the output file");
   sub.add_option("--warm-start",
                  command->warm_start,
-                 "Start from this saved Chord approximation whose pattern the fit takes")
+                 "Start from this saved Chord approximation; the fit takes its pattern")
       .type_name("FILE.h5");
   command->size.add(sub);
   command->measuring.add(sub);

@@ -174,7 +174,7 @@ void add_compare(const Command& program) {
       "compare", "Runs the methods on one matrix at equal storage and measures each");
   command->input.add(sub,
                      "The matrix: .mtx .mat .npy .npz .csv .h5 .png ... or - for standard input");
-  sub.add_option("--methods", command->methods, "Only these, separated by commas [all]")
+  sub.add_option("--methods", command->methods, "Methods to run, separated by commas [all]")
       .delimiter(',')
       .type_name("")
       .allow_extra_args(false);

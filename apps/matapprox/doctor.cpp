@@ -232,7 +232,8 @@ int run_doctor(const DoctorCommand& command) {
 
 void add_doctor(const Command& program) {
   auto command = std::make_shared<DoctorCommand>();
-  const Command sub = program.add_command("doctor", "Says what this build and this machine can do");
+  const Command sub =
+      program.add_command("doctor", "Reports what this build and this machine support");
   command->common.add(sub, false);
   command->json.add(sub);
   sub.footer("Example:\n  matapprox doctor");

@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
     app::keep_invocation(argc, argv);
     app::CommandLine line(
         "matapprox",
-        "Replaces a large matrix by something small and measures how good the replacement is.",
+        "Replaces a large matrix with something small and measures how good the replacement is.",
         version());
     const app::Command program = line.program();
     program.footer(
@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
     app::add_info(program);
     app::add_methods(program);
     app::add_reproduce(program);
-    program.add_command("attention", "Trains attention models and looks at what they do");
+    program.add_command("attention", "Trains attention models and inspects them");
     app::add_doctor(program);
     // `attention` is here for --help alone: another program parses what comes after it.
     if (line.named_command(argc, argv) == "attention") app::start_attention_program("attention");

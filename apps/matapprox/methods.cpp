@@ -36,6 +36,7 @@ int run_methods(const MethodsCommand& command) {
     text += command.name.empty() ? fmt::format("{:<15} {}\n", method->name, method->summary)
                                  : option_lines(listed(*method));
   }
+  if (command.name.empty()) text += "\n`matapprox methods METHOD` lists the options of one.\n";
   command.json.write(json);
   if (!command.json.replaces_text()) write_stdout(text);
   return kDone;

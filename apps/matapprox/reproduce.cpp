@@ -304,7 +304,8 @@ void add_reproduce_outputs(const Command& sub, ReproduceCommand& command) {
 void add_reproduce(const Command& program) {
   auto command = std::make_shared<ReproduceCommand>();
   const Command sub = program.add_command(
-      "reproduce", "Makes the tables of the sparse-factorization paper again, ours beside them");
+      "reproduce",
+      "Reproduces the tables of the sparse-factorization paper, with our results beside them");
   command->self = sub;
   sub.add_option("what", command->what, "table1, figure4, or timing: of the kernels")
       .required()
@@ -313,7 +314,8 @@ void add_reproduce(const Command& program) {
                  command->matrices,
                  "Folder with the paper's matrices [MATAPPROX_MATRICES, or matrices/paper]")
       .type_name("DIR");
-  sub.add_option("--rows", command->rows, "Only these, or these categories, by commas [all]")
+  sub.add_option(
+         "--rows", command->rows, "Rows or categories to reproduce, separated by commas [all]")
       .delimiter(',')
       .type_name("")
       .allow_extra_args(false);

@@ -276,7 +276,7 @@ void add_attention_train(const Command& attention) {
   auto command = std::make_shared<TrainCommand>();
   const Command sub = attention.add_command("train", "Trains a model on a task and saves it");
   sub.add_option("-o,--output", command->output, "The HDF5 file to write").type_name("OUT.h5");
-  sub.add_flag("--resume", command->resume, "Go on from the checkpoint in the output file");
+  sub.add_flag("--resume", command->resume, "Continue from the checkpoint in the output file");
   sub.add_option("--start-from",
                  command->start_from,
                  "Begin with the parameters of this model, where name and size are the same")

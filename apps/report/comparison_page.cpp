@@ -128,6 +128,7 @@ std::string risen_note(const StorageSweep& sweep) {
     return a.numbers < b.numbers;
   });
   for (const SweepPoint& point : points) {
+    if (point.cut_short) continue;  // it was time that it lacked
     const SweepPoint*& least = best[point.method];
     if (least != nullptr && point.relative_error > 1.05 * least->relative_error &&
         point.relative_error > kErrorFloor) {

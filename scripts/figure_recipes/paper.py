@@ -59,21 +59,21 @@ def table1_counts(document):
 
 def table1_summary(document):
     c = table1_counts(document)
-    return (f"With the paper's pattern SF is nearer than TSVD in {c['under_tsvd']} of {c['rows']} rows "
+    return (f"With the paper's pattern SF is more accurate than TSVD in {c['under_tsvd']} of {c['rows']} rows "
             f"({c['paper_under_tsvd']} in the paper), with the best pattern, at equal storage, in "
             f"{c['best_under_tsvd']}. But {c['sparse']} of the matrices have fewer nonzeros than SF stores numbers, and "
-            f"{word(c['uncompressed'])} SF does not compress. Of the other {word(c['dense'])}, no method here is nearer "
+            f"{word(c['uncompressed'])} SF does not compress. Of the other {word(c['dense'])}, no method here is more accurate "
             f"than SF with its best pattern, at the same storage, in {word(len(c['sf_wins']))}; in "
-            f"{word(len(c['tsvd_wins']))} ({listed(c['tsvd_wins'])}), whose singular values fall fast, TSVD is nearer.")
+            f"{word(len(c['tsvd_wins']))} ({listed(c['tsvd_wins'])}), whose singular values decay fast, TSVD is more accurate.")
 
 
 def table1_headline(document):
     c = table1_counts(document)
     within_paper = "every error is" if c["within_paper"] == c["rows"] else f"{c['within_paper']} errors are"
     return (f"With the paper's own pattern {within_paper} at or below the paper's. With the pattern that `--pattern auto` "
-            f"picks, of the same size, SF is nearer than truncated SVD (TSVD) in {c['best_under_tsvd']} of {c['rows']} rows. "
+            f"picks, of the same size, SF is more accurate than truncated SVD (TSVD) in {c['best_under_tsvd']} of {c['rows']} rows. "
             f"But {c['sparse']} of these matrices have fewer nonzeros than SF stores numbers, and are better kept as they "
-            f"are; {word(c['uncompressed'])} SF does not compress at all. Of the {word(c['dense'])} dense matrices that it "
+            f"are; SF does not compress {word(c['uncompressed'])} of them at all. Of the {word(c['dense'])} dense matrices that it "
             f"does compress, SF is the nearest in {word(len(c['sf_wins']))} and TSVD in {word(len(c['tsvd_wins']))}.")
 
 
@@ -206,7 +206,7 @@ def figure4_summary(document):
     exceptions = "; not of " + listed([f"{row['name']}: {short(row['auto'])} against {short(row['reference'])}" for row in above])
     return (f"TSVD at the paper's rank {document['rank']} stores {grouped(document['stored_tsvd'])} numbers; at "
             f"rank {document['fit_rank']}, the largest that fits into SF's {grouped(document['stored'])}, it stores "
-            f"{grouped(document['stored_tsvd_fit'])}. SF with the paper's pattern is nearer than either in {under} of the "
+            f"{grouped(document['stored_tsvd_fit'])}. SF with the paper's pattern is more accurate than either in {under} of the "
             f"{len(rows)} images, SF with the best pattern in {'all' if best == len(rows) else best}. The error with the "
             f"best pattern is at or below that with the paper's in {len(rows) - len(above)} of them"
             f"{exceptions if above else ''}. All fits took {document['cpu_seconds']} CPU seconds.")

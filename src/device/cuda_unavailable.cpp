@@ -15,6 +15,7 @@ GpuInfo gpu_info() { throw NotAvailable("cuda: " + why_no_gpu()); }
 
 double gpu_copy_bandwidth() { throw NotAvailable("cuda: " + why_no_gpu()); }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): the function with CUDA keeps the operator
 std::shared_ptr<const LinearOperator> make_placed(std::shared_ptr<const LinearOperator> /*A*/,
                                                   Index /*gpu_free_bytes*/) {
   throw NotAvailable("cuda: " + why_no_gpu());

@@ -1,6 +1,7 @@
 #include "matapprox/methods/registry.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -82,7 +83,10 @@ const Method& find_method(std::string_view name) {
     if (method.name == name) return method;
     known.emplace_back(method.name);
   }
-  throw InvalidArgument(fmt::format("there is no method '{}'{}", name, suggestion(name, known)));
+  throw InvalidArgument(fmt::format("there is no method '{}'{}; the methods are {}",
+                                    name,
+                                    suggestion(name, known),
+                                    fmt::join(known, ", ")));
 }
 
 }  // namespace matapprox

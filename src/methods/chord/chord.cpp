@@ -25,14 +25,14 @@ void ChordOptions::visit(OptionVisitor& v) {
       "choose; default: natural, with pattern auto: auto");
   v.visit("offsets",
           offsets,
-          "own links (column - row) mod N: one list for all factors, 0,1,2,4, or one a factor, "
+          "own links (column - row) mod N: one list for all factors, 0,1,2,4, or one per factor, "
           "0,1;0,2;0,4");
   v.visit(
       "factors", factors, "number of factors; 0: ceil(log2 N), more where the budget admits them");
   v.visit("budget", budget, "storage limit, e.g. 18432, 10% or 4MB; unset: the pattern's own size");
   v.visit_enum("effort",
                effort,
-               "how much work a fit is worth: decides what is -1 among the options that follow");
+               "how much work to put into the fit; sets each option below that is left at -1");
   v.visit("starts",
           starts,
           "random starts, the best is kept, one after a warm start; -1: by effort and order");
@@ -52,9 +52,10 @@ void ChordOptions::visit(OptionVisitor& v) {
   v.visit("memory", memory, "L-BFGS correction pairs, 1..1000");
   v.visit("tolerance",
           tolerance,
-          "L-BFGS stops at a smaller relative fall of the squared error in 200 iterations");
-  v.visit_enum(
-      "solver", solver, "whose L-BFGS and Levenberg-Marquardt follow Adam: own, or those of Ceres");
+          "L-BFGS stops when the squared error falls by less than this share in 200 iterations");
+  v.visit_enum("solver",
+               solver,
+               "which L-BFGS and Levenberg-Marquardt follow Adam: our own, or those of Ceres");
   v.visit("seed", seed, "seed of the random start");
 }
 

@@ -71,9 +71,10 @@ NonzeroRows ChosenColumns::nonzero_rows(Index k) const {
   };
   for (Index c = 0; c < k; ++c) {
     const Column& column = columns_[static_cast<std::size_t>(c)];
-    for (std::size_t t = 0; t < column.values.size(); ++t)
+    for (std::size_t t = 0; t < column.values.size(); ++t) {
       if (column.values[t] != 0.0)
         take(column.rows.empty() ? static_cast<Index>(t) : column.rows[t]);
+    }
   }
   for (Index row = 0; count < k; ++row) take(row);
 
