@@ -21,7 +21,7 @@ const Value& named(const std::vector<std::pair<std::string, Value>>& list,
 const Vector& ResumeState::array(const std::string& name) const { return named(arrays, name); }
 Index ResumeState::counter(const std::string& name) const { return named(counters, name); }
 
-double RunControl::seconds() const {
+double StopControl::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 

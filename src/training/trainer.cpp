@@ -336,8 +336,7 @@ TrainingEnd Trainer::run_steps(TrainingState& state,
   const double before = state.seconds;
   double saved = before;
   const auto asked_end = [&]() -> std::optional<TrainingEnd> {
-    if (control.stop != nullptr && control.stop->load(std::memory_order_relaxed))
-      return TrainingEnd::kInterrupted;
+    if (control.interrupted()) return TrainingEnd::kInterrupted;
     if (seconds_since(begin) >= control.max_seconds) return TrainingEnd::kMaxSeconds;
     return std::nullopt;
   };

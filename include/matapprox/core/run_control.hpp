@@ -33,12 +33,26 @@ struct ResumeState {
   Index counter(const std::string& name) const;
 };
 
-/// How a caller watches, bounds and stops a running method. The default runs to the end in silence.
-class RunControl {
+/// How a caller stops long work, by request or after a time. The default lets it run to its end.
+class StopControl {
  public:
-  /// Set to true from any thread or a signal handler: the method stops at its best point.
+  /// Set to true from any thread or a signal handler: the work stops at its best point.
   const std::atomic<bool>* stop = nullptr;
   double max_seconds = std::numeric_limits<double>::infinity();
+
+  bool interrupted() const { return stop != nullptr && stop->load(std::memory_order_relaxed); }
+  double seconds() const;  ///< since this object was made or restart_clock was called
+  bool out_of_time() const { return seconds() >= max_seconds; }
+  bool should_stop() const { return interrupted() || out_of_time(); }
+  void restart_clock() { start_ = std::chrono::steady_clock::now(); }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+/// How a caller watches, bounds and stops a running method. The default runs to the end in silence.
+class RunControl : public StopControl {
+ public:
   /// Stop as soon as this relative Frobenius error is reached; 0: never.
   double target_error = 0;
   std::function<void(const Progress&)> progress;
@@ -50,17 +64,9 @@ class RunControl {
   /// results, throws NotAvailable if there is none. The operator says itself where it is.
   bool on_device = false;
 
-  bool interrupted() const { return stop != nullptr && stop->load(std::memory_order_relaxed); }
-  double seconds() const;  ///< since this object was made or restart_clock was called
-  bool out_of_time() const { return seconds() >= max_seconds; }
-  bool should_stop() const { return interrupted() || out_of_time(); }
-  void restart_clock() { start_ = std::chrono::steady_clock::now(); }
   /// For methods that have nothing to return before they end: throws Interrupted, saying which
   /// method and whether by request or by max_seconds.
   void throw_if_stopped(const char* method) const;
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace matapprox

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "matapprox/core/run_control.hpp"
 #include "matapprox/training/loss.hpp"
 #include "matapprox/training/model.hpp"
 #include "matapprox/training/optimizer.hpp"
@@ -86,12 +86,9 @@ struct EnumNames<training::TrainingEnd> {
 
 namespace matapprox::training {
 
-/// How a caller watches and stops a run.
-struct TrainingControl {
-  /// Asked before each sample: a step or validation that is left in the middle is made again when
-  /// the run goes on.
-  const std::atomic<bool>* stop = nullptr;
-  double max_seconds = std::numeric_limits<double>::infinity();
+/// How a caller watches and stops a run. It is asked before each sample whether to stop: a step or
+/// validation that is cancelled in the middle is made again when the run goes on.
+struct TrainingControl : StopControl {
   std::function<void(const TrainingState&)> progress;  ///< after every step
   /// After each validation, and about every checkpoint_seconds.
   std::function<void(const TrainingState&)> checkpoint;
