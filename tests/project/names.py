@@ -40,7 +40,7 @@ OLD_NAMES = [
     (r"embedding[_-]deviation", ATTENTION, False, "init_std"),
     (r"\bkept[ _]rows?\b|\bkeep_row\b", EVERYWHERE, False, "cached row"),
     (r"[Pp]icture", EVERYWHERE, False, "image"),
-    (r"\b(?<!contact[ _])(?<!style )sheets?\b|(?<!contact)_sheet\b", "^apps/re", False, "contact sheet"),
+    (r"\b(?<!contact[ _])(?<!contact\n/// )(?<!style )sheets?\b|(?<!contact)_sheet\b", "^apps/re", False, "contact sheet"),
     (r"\b(Helpers|ScratchLoan)\b", CODE, True, "ThreadPool, ScratchBuffer"),
     (r"\bmend(s|ed|ing)?\b", EVERYWHERE, False, "repair"),
     (r"\b(Owner|Local|Shared|Body|Make)\b", CODE, True, "what it holds"),
