@@ -76,7 +76,8 @@ NonzeroRows ChosenColumns::nonzero_rows(Index k) const {
         take(column.rows.empty() ? static_cast<Index>(t) : column.rows[t]);
     }
   }
-  for (Index row = 0; count < k; ++row) take(row);
+  Index padding = 0;
+  while (count < k) take(padding++);
 
   NonzeroRows result;
   result.rows.reserve(static_cast<std::size_t>(count));
