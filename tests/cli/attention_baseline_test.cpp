@@ -12,8 +12,6 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
-using Arguments = std::vector<std::string>;
-
 ProgramResult train(const Arguments& more) {
   Arguments words{"attention",
                   "train",

@@ -12,8 +12,6 @@ namespace {
 namespace fs = std::filesystem;
 
 using testing::HasSubstr;
-using Arguments = std::vector<std::string>;
-
 ProgramResult run_at(const std::string& path, const Arguments& arguments) {
   return RunningProgram(arguments, {}, path).wait();
 }

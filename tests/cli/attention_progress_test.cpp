@@ -16,8 +16,6 @@ namespace {
 using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::Not;
-using Arguments = std::vector<std::string>;
-
 /// A run of forty steps with a validation at every twentieth.
 Arguments short_run(const std::string& output, const Arguments& more = {}) {
   Arguments words{"attention",

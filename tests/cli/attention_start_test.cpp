@@ -19,8 +19,6 @@ using testing::HasSubstr;
 using testing::Not;
 using training::Model;
 using training::SavedModel;
-using Arguments = std::vector<std::string>;
-
 const std::string kAllParameters = "embedding,block0,block1,head";
 
 /// Trains two tiny layers with the given mechanism for a few steps, with one validation at the end.

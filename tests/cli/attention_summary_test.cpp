@@ -12,8 +12,6 @@ namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
-using Arguments = std::vector<std::string>;
-
 /// A tiny model with two layers and two heads, and what `attention map` says of it.
 class CliAttentionSummary : public testing::Test {
  protected:

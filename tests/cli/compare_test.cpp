@@ -214,7 +214,7 @@ TEST(CliCompare, FileErrorsHaveTheirCode) {
   const std::string mesh = mesh_file(3);
   const std::string broken = temporary_dir() + "/broken.mtx";
   write_file(broken, "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 5\n2 9 1\n");
-  const auto fails = [&](const std::vector<std::string>& arguments, const std::string& text) {
+  const auto fails = [&](const Arguments& arguments, const std::string& text) {
     const ProgramResult result = run_program(arguments);
     EXPECT_EQ(result.exit_code, 3) << result.err;
     EXPECT_EQ(result.out, "");

@@ -29,7 +29,7 @@ ProgramResult run_with(std::vector<std::string> arguments, const std::vector<std
   return run_program(arguments);
 }
 
-void expect_not_available(const std::vector<std::string>& arguments, const std::string& part) {
+void expect_not_available(const Arguments& arguments, const std::string& part) {
   const ProgramResult result = run_with(arguments, {"--device", "cuda"});
   EXPECT_EQ(result.exit_code, 5) << arguments.front();
   EXPECT_EQ(result.out, "") << arguments.front();

@@ -64,7 +64,7 @@ std::set<std::string> names_in(const std::string& folder) {
 
 /// Refused as wrong usage, with all files as they were.
 void expect_untouched(const std::string& folder,
-                      const std::vector<std::string>& arguments,
+                      const Arguments& arguments,
                       const std::string& message) {
   const std::set<std::string> before = names_in(folder);
   const std::string matrix = read_file(folder + "/a.mtx");
@@ -83,7 +83,7 @@ TEST(CliOutputFiles, TwoOutputsOfOneNameAreRefused) {
   const std::string saved = folder + "/s.h5";
   const std::string x = folder + "/x.h5";
   const std::string same = "are the same file";
-  const auto refused = [&](const std::vector<std::string>& arguments) {
+  const auto refused = [&](const Arguments& arguments) {
     expect_untouched(folder, arguments, same);
   };
   refused({"approximate", matrix, "cur", "--rank", "2", "-o", x, "--json", x});
@@ -159,7 +159,7 @@ TEST(CliOutputFiles, AnOutputIsNeverAnInput) {
   const std::string saved = folder + "/s.h5";
   const std::string other = folder + "/other-name.h5";
   fs::create_hard_link(saved, other);
-  const auto refused = [&](const std::vector<std::string>& arguments) {
+  const auto refused = [&](const Arguments& arguments) {
     std::vector<std::string> forced = arguments;
     forced.emplace_back("--force");
     expect_untouched(folder, forced, "this file is read");
@@ -204,7 +204,7 @@ TEST(CliOutputFiles, ExportLooksAtAllFilesBeforeTheFirst) {
 /// Runs a command whose matrix comes through a pipe: when its other end is open, the command has
 /// looked at its outputs, and `meanwhile` happens before it gets the matrix.
 template <class Meanwhile>
-ProgramResult run_while(const std::vector<std::string>& arguments,
+ProgramResult run_while(const Arguments& arguments,
                         const std::string& pipe,
                         const Meanwhile& meanwhile) {
   EXPECT_EQ(mkfifo(pipe.c_str(), 0600), 0);

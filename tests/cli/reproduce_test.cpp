@@ -18,8 +18,6 @@ using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 
-using Arguments = std::vector<std::string>;
-
 Arguments joined(Arguments a, const Arguments& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;

@@ -53,7 +53,7 @@ TEST(CliUsage, NothingAtAllIsAUsageError) {
 
 TEST(CliUsage, SuggestsTheNearestName) {
   const std::string mesh = mesh_file(3);
-  const auto complains = [&](const std::vector<std::string>& arguments, const std::string& text) {
+  const auto complains = [&](const Arguments& arguments, const std::string& text) {
     const ProgramResult result = run_program(arguments);
     EXPECT_EQ(result.exit_code, 2) << text;
     EXPECT_EQ(result.out, "");
@@ -153,7 +153,7 @@ TEST(CliUsage, CompletionKnowsEverySubcommandAndOption) {
 }
 
 /// Expects exit code 2 and nothing on standard output; the message.
-std::string usage_complaint(const std::vector<std::string>& arguments) {
+std::string usage_complaint(const Arguments& arguments) {
   const ProgramResult result = run_program(arguments);
   EXPECT_EQ(result.exit_code, 2) << testing::PrintToString(arguments);
   EXPECT_EQ(result.out, "");

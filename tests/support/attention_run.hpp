@@ -7,8 +7,6 @@
 
 namespace matapprox::test {
 
-using Arguments = std::vector<std::string>;
-
 Arguments operator+(Arguments first, const Arguments& second);
 
 /// `matapprox attention` with these arguments.

@@ -47,7 +47,7 @@ nlohmann::json ProgramResult::json() const {
   return parsed;
 }
 
-RunningProgram::RunningProgram(const std::vector<std::string>& arguments,
+RunningProgram::RunningProgram(const Arguments& arguments,
                                const std::string& input,
                                const std::string& path)
     : folder_(temporary_dir()) {
@@ -103,7 +103,7 @@ ProgramResult RunningProgram::wait() {
   return result;
 }
 
-ProgramResult run_program(const std::vector<std::string>& arguments, const std::string& input) {
+ProgramResult run_program(const Arguments& arguments, const std::string& input) {
   return RunningProgram(arguments, input).wait();
 }
 

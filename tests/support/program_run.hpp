@@ -8,6 +8,8 @@
 
 namespace matapprox::test {
 
+using Arguments = std::vector<std::string>;
+
 /// What a finished run of the program left behind.
 struct ProgramResult {
   int exit_code = -1;  ///< -1 if a signal ended it
@@ -21,7 +23,7 @@ struct ProgramResult {
 class RunningProgram {
  public:
   /// `path`: another program, or a copy of it; empty: the program under test.
-  explicit RunningProgram(const std::vector<std::string>& arguments,
+  explicit RunningProgram(const Arguments& arguments,
                           const std::string& input = {},
                           const std::string& path = {});
   ~RunningProgram();
@@ -40,7 +42,7 @@ class RunningProgram {
 };
 
 /// Runs the program to its end with `input` as standard input.
-ProgramResult run_program(const std::vector<std::string>& arguments, const std::string& input = {});
+ProgramResult run_program(const Arguments& arguments, const std::string& input = {});
 
 /// MatrixMarket text of the 2-D mesh Laplacian on side x side nodes.
 std::string mesh_text(int side);
