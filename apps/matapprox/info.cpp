@@ -24,6 +24,10 @@ std::string kind_of(const Factor& factor) {
       return fmt::format("chord chain of {}", chain.pattern.factors());
     }
     std::string operator()(const Permutation&) const { return "permutation"; }
+    std::string operator()(const PackedMatrix&) const { return "packed"; }
+    std::string operator()(const BlockMatrix& blocks) const {
+      return fmt::format("{} blocks", blocks.content().leaves.size());
+    }
     std::string operator()(const RandomProjection& projection) const {
       return fmt::format(
           "{} projection from seed {}", enum_name(projection.kind()), projection.seed());

@@ -59,6 +59,10 @@ cuda::HostKernel host_kernel(const KernelOperator& A, GpuFactors& factors) {
            static_cast<int>(kernel.degree)}};
 }
 
+[[noreturn]] cuda::HostFactor refuse_packed() {
+  throw NotAvailable("packed values are multiplied by on the CPU: use --device cpu");
+}
+
 /// One factor's value; a random projection becomes the dense matrix that its seed stands for.
 struct HostFactorMaker {
   GpuFactors& factors;
@@ -79,6 +83,8 @@ struct HostFactorMaker {
   cuda::HostFactor operator()(const RandomProjection& F) const {
     return host_dense(factors.own_dense.emplace_back(F.columns(0, F.cols())));
   }
+  cuda::HostFactor operator()(const PackedMatrix&) const { return refuse_packed(); }
+  cuda::HostFactor operator()(const BlockMatrix&) const { return refuse_packed(); }
 };
 
 Index sparse_gpu_bytes(const SparseMatrix& A, bool symmetric) {

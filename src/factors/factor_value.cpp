@@ -110,6 +110,8 @@ Storage value_storage(const FactorValue& value, Precision precision) {
           [](const Permutation& v) {
             return Storage{v.rows(), permutation_bytes(v.rows())};
           },
+          [](const PackedMatrix& v) { return v.storage(); },
+          [](const BlockMatrix& v) { return v.storage(); },
           [&](const auto& v) {
             return Storage{v.size(), v.size() * width};
           }},
@@ -121,22 +123,21 @@ double value_multiplications(const FactorValue& value) {
     return static_cast<double>(R->rows()) * static_cast<double>(R->cols());
   }
   if (std::holds_alternative<Permutation>(value)) return 0;
+  if (const auto* blocks = std::get_if<BlockMatrix>(&value)) return blocks->multiplications();
   return static_cast<double>(value_storage(value, Precision::kDouble).numbers);
 }
 
 Matrix apply_value(const FactorValue& value, bool transposed, const ConstBlock& X) {
   return std::visit(
-      Overloaded{
-          [&](const Matrix& F) {
-            return transposed ? kernels::transpose_product(F, X) : kernels::product(F, X);
-          },
-          [&](const SparseMatrix& F) {
-            return transposed ? sparse_transpose_product(F, X) : sparse_product(F, X);
-          },
-          [&](const Vector& F) { return Matrix(F.asDiagonal() * X); },
-          [&](const ChordFactors& F) { return chord_value_product(F, transposed, X); },
-          [&](const RandomProjection& F) { return transposed ? F.apply_transpose(X) : F.apply(X); },
-          [&](const Permutation& F) { return transposed ? F.apply_transpose(X) : F.apply(X); }},
+      Overloaded{[&](const Matrix& F) {
+                   return transposed ? kernels::transpose_product(F, X) : kernels::product(F, X);
+                 },
+                 [&](const SparseMatrix& F) {
+                   return transposed ? sparse_transpose_product(F, X) : sparse_product(F, X);
+                 },
+                 [&](const Vector& F) { return Matrix(F.asDiagonal() * X); },
+                 [&](const ChordFactors& F) { return chord_value_product(F, transposed, X); },
+                 [&](const auto& F) { return transposed ? F.apply_transpose(X) : F.apply(X); }},
       value);
 }
 
@@ -144,6 +145,12 @@ Matrix value_columns(const FactorValue& value, bool transposed, std::span<const 
   if (const auto* F = std::get_if<Matrix>(&value)) return dense_columns(*F, transposed, J);
   if (const auto* R = std::get_if<RandomProjection>(&value); R != nullptr && !transposed) {
     return projection_columns(*R, J);
+  }
+  if (const auto* P = std::get_if<PackedMatrix>(&value); P != nullptr && !transposed) {
+    return P->columns(J);
+  }
+  if (const auto* B = std::get_if<BlockMatrix>(&value)) {
+    return transposed ? B->rows_at(J) : B->columns(J);
   }
   return apply_value(
       value, transposed, unit_columns(transposed ? value_rows(value) : value_cols(value), J));
@@ -156,11 +163,13 @@ std::span<const double> stored_values(const FactorValue& value) {
                                                   static_cast<std::size_t>(v.nonZeros()));
                  },
                  [](const ChordFactors& v) { return std::span<const double>(v.values); },
-                 [](const RandomProjection&) { return std::span<const double>(); },
-                 [](const Permutation&) { return std::span<const double>(); },
-                 [](const auto& v) {
+                 [](const Matrix& v) {
                    return std::span<const double>(v.data(), static_cast<std::size_t>(v.size()));
-                 }},
+                 },
+                 [](const Vector& v) {
+                   return std::span<const double>(v.data(), static_cast<std::size_t>(v.size()));
+                 },
+                 [](const auto&) { return std::span<const double>(); }},
       value);
 }
 
@@ -174,9 +183,9 @@ FactorValue value_as_float(const FactorValue& value) {
                         [&](ChordFactors& v) {
                           std::transform(v.values.begin(), v.values.end(), v.values.begin(), round);
                         },
-                        [](RandomProjection&) {},
-                        [](Permutation&) {},
-                        [&](auto& v) { v = v.unaryExpr(round).eval(); }},
+                        [&](Matrix& v) { v = v.unaryExpr(round).eval(); },
+                        [&](Vector& v) { v = v.unaryExpr(round).eval(); },
+                        [](auto&) {}},
              result);
   return result;
 }

@@ -17,10 +17,10 @@ double value_multiplications(const FactorValue& value);
 Matrix apply_value(const FactorValue& value, bool transposed, const ConstBlock& X);
 /// F(:, J), or F^T(:, J) if `transposed`: a gather where the value is dense, not a product.
 Matrix value_columns(const FactorValue& value, bool transposed, std::span<const Index> J);
-/// The floating-point numbers that the value stores; none for a random projection or a
-/// permutation.
+/// The floating-point numbers that the value stores; none for a random projection, a permutation
+/// and what is packed.
 std::span<const double> stored_values(const FactorValue& value);
-/// Every number rounded to float.
+/// Every number rounded to float; what is packed stays as it is.
 FactorValue value_as_float(const FactorValue& value);
 
 }  // namespace matapprox

@@ -74,6 +74,14 @@ std::vector<FileMatrix> matrices_of(const FactorValue& value, const std::string&
     return {R->columns(0, R->cols())};
   }
   if (const auto* P = std::get_if<Permutation>(&value)) return {permutation_matrix(*P)};
+  if (const auto* packed = std::get_if<PackedMatrix>(&value)) {
+    return {packed->columns(index_range(0, packed->cols()))};
+  }
+  if (const auto* blocks = std::get_if<BlockMatrix>(&value)) {
+    require_memory(8.0 * static_cast<double>(blocks->rows()) * static_cast<double>(blocks->cols()),
+                   "the block matrix " + name + ", written out");
+    return {blocks->columns(index_range(0, blocks->cols()))};
+  }
   const auto& chain = std::get<ChordFactors>(value);
   std::vector<FileMatrix> result;
   for (Index m = 0; m < chain.pattern.factors(); ++m) result.emplace_back(chord_factor(chain, m));

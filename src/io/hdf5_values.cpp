@@ -126,6 +126,17 @@ struct NumberType<std::int8_t> {
   static hid_t file() { return H5T_STD_I8LE; }
 };
 
+template <>
+struct NumberType<std::uint8_t> {
+  static hid_t memory() { return H5T_NATIVE_UINT8; }
+  static hid_t file() { return H5T_STD_U8LE; }
+};
+template <>
+struct NumberType<std::uint16_t> {
+  static hid_t memory() { return H5T_NATIVE_UINT16; }
+  static hid_t file() { return H5T_STD_U16LE; }
+};
+
 template <class Stored>
 void write_as(const Location& group,
               const std::string& name,
@@ -434,10 +445,79 @@ void read_integer_rows(const Location& group,
   // HDF5 clips what does not fit, so that only what was stored as such is read into a narrow type.
   if (is_signed(dataset) && is_stored_as(dataset, H5T_INTEGER, sizeof(std::int8_t))) {
     read_as<std::int8_t>(dataset, group, name, extents, sink);
+  } else if (!is_signed(dataset) && is_stored_as(dataset, H5T_INTEGER, sizeof(std::uint8_t))) {
+    read_as<std::uint8_t>(dataset, group, name, extents, sink);
+  } else if (!is_signed(dataset) && is_stored_as(dataset, H5T_INTEGER, sizeof(std::uint16_t))) {
+    read_as<std::uint16_t>(dataset, group, name, extents, sink);
   } else if (is_signed(dataset) && is_stored_as(dataset, H5T_INTEGER, sizeof(std::int32_t))) {
     read_as<std::int32_t>(dataset, group, name, extents, sink);
   } else {
     read_as<std::int64_t>(dataset, group, name, extents, sink);
+  }
+}
+
+template <class Stored>
+void write_array(const Location& group, const std::string& name, std::span<const Stored> values) {
+  const Handle dataset =
+      create_dataset(group, name, {static_cast<Index>(values.size())}, NumberType<Stored>::file());
+  if (!values.empty() && H5Dwrite(dataset.id(),
+                                  NumberType<Stored>::memory(),
+                                  H5S_ALL,
+                                  H5S_ALL,
+                                  H5P_DEFAULT,
+                                  values.data()) < 0) {
+    fail_dataset(group, name, "cannot be written");
+  }
+  put_checksum(dataset, group.file, add_checksum(0, values.data(), values.size_bytes()));
+}
+
+template <class Stored>
+std::vector<Stored> read_array(const Location& group, const std::string& name) {
+  const Handle dataset = open_member(group, name);
+  const std::vector<Index> extents = shape(dataset);
+  if (extents.size() != 1) fail_dataset(group, name, "is not one-dimensional");
+  const Handle type(H5Dget_type(dataset.id()), H5Tclose);
+  if (H5Tequal(type.id(), NumberType<Stored>::file()) <= 0) {
+    fail_dataset(group, name, "is stored in another type than the file format says");
+  }
+  require_memory(static_cast<double>(extents[0]) * sizeof(Stored), label(group, name));
+  std::vector<Stored> values(static_cast<std::size_t>(extents[0]));
+  const bool ok = values.empty() || H5Dread(dataset.id(),
+                                            NumberType<Stored>::memory(),
+                                            H5S_ALL,
+                                            H5S_ALL,
+                                            H5P_DEFAULT,
+                                            values.data()) >= 0;
+  if (!ok) fail_dataset(group, name, "cannot be read: the file is truncated or damaged");
+  verify_checksum(
+      dataset, group, name, add_checksum(0, values.data(), values.size() * sizeof(Stored)));
+  return values;
+}
+
+template void write_array(const Location&, const std::string&, std::span<const std::uint8_t>);
+template void write_array(const Location&, const std::string&, std::span<const std::uint16_t>);
+template void write_array(const Location&, const std::string&, std::span<const float>);
+template std::vector<std::uint8_t> read_array(const Location&, const std::string&);
+template std::vector<std::uint16_t> read_array(const Location&, const std::string&);
+template std::vector<float> read_array(const Location&, const std::string&);
+
+void write_table(const Location& group,
+                 const std::string& name,
+                 std::span<const Index> values,
+                 Index columns) {
+  const Index largest = values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+  const std::vector<Index> extents{static_cast<Index>(values.size()) / columns, columns};
+  const RowSource source = [&](Index first, Index count, double* rows) {
+    std::copy_n(values.begin() + first * columns, count * columns, rows);
+  };
+  if (largest < 1 << 8) {
+    write_as<std::uint8_t>(group, name, extents, source);
+  } else if (largest < 1 << 16) {
+    write_as<std::uint16_t>(group, name, extents, source);
+  } else if (largest < Index{1} << 31) {
+    write_as<std::int32_t>(group, name, extents, source);
+  } else {
+    write_as<std::int64_t>(group, name, extents, source);
   }
 }
 

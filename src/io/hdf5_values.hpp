@@ -73,6 +73,20 @@ void write_integers(const Location& group,
                     bool narrow = false);
 std::vector<Index> read_integers(const Location& group, const std::string& name);
 
+/// An array of bytes, 16-bit words or floats as it is, without copies in other types. Stored is
+/// std::uint8_t, std::uint16_t or float; reading throws where the file holds another type.
+template <class Stored>
+void write_array(const Location& group, const std::string& name, std::span<const Stored> values);
+template <class Stored>
+std::vector<Stored> read_array(const Location& group, const std::string& name);
+
+/// Writes a table of integers of at least 0, row-major, in the narrowest of 8 and 16 bits
+/// (unsigned), 32 and 64 (signed) that holds them all.
+void write_table(const Location& group,
+                 const std::string& name,
+                 std::span<const Index> values,
+                 Index columns);
+
 /// How integers are stored in a table.
 enum class IntegerType { kInt8, kInt32 };
 

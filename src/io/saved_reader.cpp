@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "io/hdf5_values.hpp"
+#include "io/packed_values.hpp"
 #include "io/saved_schema.hpp"
 #include "io/trial_read.hpp"
 #include "matapprox/core/error.hpp"
@@ -170,8 +171,12 @@ std::shared_ptr<const FactorValue> read_value(const Location& group) {
       return share(read_chord(group));
     case 4:
       return share(read_random(group));
-    default:
+    case 5:
       return share(read_permutation(group));
+    case 6:
+      return share(read_packed(group));
+    default:
+      return share(read_blocks(group));
   }
 }
 

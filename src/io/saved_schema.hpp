@@ -12,12 +12,13 @@ namespace matapprox::schema {
 inline const std::string kFormat = "matapprox approximation";
 /// The newest that is read, and written where a file needs it.
 constexpr Index kVersion = 2;
-/// What there was before permutations is written as this, so that older readers read it.
-constexpr Index kVersionWithoutPermutations = 1;
+/// What there was before permutations and packed values is written as this, so that older readers
+/// read it.
+constexpr Index kVersionOfPlainFactors = 1;
 
 /// Kinds of value, in the order of the alternatives of FactorValue.
-constexpr std::array<std::string_view, 6> kKinds{
-    "dense", "sparse", "diagonal", "chord", "random", "permutation"};
+constexpr std::array<std::string_view, 8> kKinds{
+    "dense", "sparse", "diagonal", "chord", "random", "permutation", "packed", "blocks"};
 
 /// Column indices of a sparse matrix with fewer columns are stored in 32 bits.
 constexpr Index kNarrowColumns = Index{1} << 31;

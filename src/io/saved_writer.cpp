@@ -7,6 +7,7 @@
 #include "io/file_numbers.hpp"
 #include "io/hdf5_output.hpp"
 #include "io/hdf5_values.hpp"
+#include "io/packed_values.hpp"
 #include "io/saved_schema.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/io/saved_approximation.hpp"
@@ -91,12 +92,20 @@ void write_value(const Location& group, const Permutation& P, Precision) {
   hdf5::write_integers(group, "sources", P.sources(), P.cols() < schema::kNarrowColumns);
 }
 
+void write_value(const Location& group, const PackedMatrix& A, Precision) {
+  write_packed(group, A);
+}
+
+void write_value(const Location& group, const BlockMatrix& A, Precision) { write_blocks(group, A); }
+
 Index version_of(const Approximation& approximation) {
   const auto& factors = approximation.factors();
-  const bool permutes = std::any_of(factors.begin(), factors.end(), [](const Factor& factor) {
-    return std::holds_alternative<Permutation>(*factor.value);
+  const bool plain = std::all_of(factors.begin(), factors.end(), [](const Factor& factor) {
+    return !std::holds_alternative<Permutation>(*factor.value) &&
+           !std::holds_alternative<PackedMatrix>(*factor.value) &&
+           !std::holds_alternative<BlockMatrix>(*factor.value);
   });
-  return permutes ? schema::kVersion : schema::kVersionWithoutPermutations;
+  return plain ? schema::kVersionOfPlainFactors : schema::kVersion;
 }
 
 /// Distinct values get a group each, in the order in which the factors first use them.

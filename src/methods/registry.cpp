@@ -9,6 +9,7 @@
 #include "matapprox/core/require.hpp"
 #include "matapprox/methods/chord.hpp"
 #include "matapprox/methods/cur.hpp"
+#include "matapprox/methods/hierarchical.hpp"
 #include "matapprox/methods/jl_projection.hpp"
 #include "matapprox/methods/nystrom.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
@@ -48,6 +49,8 @@ constexpr std::array kMethods{
     make<CurOptions, cur>("cur", "actual columns and rows: C U R, sparse if A is"),
     make<ChordOptions, chord>("chord",
                               "product of sparse factors with Chord links: W_1 W_2 ... W_M"),
+    make<HierarchicalOptions, hierarchical>(
+        "hierarchical", "blocks at low rank, dense or sparse, in few bits per value"),
 };
 
 }  // namespace

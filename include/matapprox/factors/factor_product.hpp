@@ -7,15 +7,23 @@
 
 #include "matapprox/core/budget.hpp"
 #include "matapprox/core/linear_operator.hpp"
+#include "matapprox/factors/block_matrix.hpp"
 #include "matapprox/factors/chord_factors.hpp"
+#include "matapprox/factors/packed_matrix.hpp"
 #include "matapprox/factors/permutation.hpp"
 #include "matapprox/factors/random_projection.hpp"
 
 namespace matapprox {
 
 /// One factor's content. A Vector is a diagonal matrix.
-using FactorValue =
-    std::variant<Matrix, SparseMatrix, Vector, ChordFactors, RandomProjection, Permutation>;
+using FactorValue = std::variant<Matrix,
+                                 SparseMatrix,
+                                 Vector,
+                                 ChordFactors,
+                                 RandomProjection,
+                                 Permutation,
+                                 PackedMatrix,
+                                 BlockMatrix>;
 
 /// A named factor; a value may be shared (C and C^T), and is then stored and counted once.
 struct Factor {

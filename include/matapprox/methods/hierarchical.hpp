@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "matapprox/core/linear_operator.hpp"
+#include "matapprox/core/options.hpp"
+#include "matapprox/core/run_control.hpp"
+#include "matapprox/factors/approximation.hpp"
+
+namespace matapprox {
+
+struct HierarchicalOptions {
+  /// Unset: default_budget. A number or a share counts 8 bytes for each number.
+  StorageBudget budget = {};
+  double frobenius_tolerance = 0;  ///< if positive: the fewest bytes with |A - B|_F <= t |A|_F
+  Index leaf = 0;                  ///< least side of a block; 0: 32, or 16 below min(m, n) = 300
+  /// Bits that a value may have, each of 1..16, 32 or 64.
+  std::vector<Index> widths = {3, 4, 6, 8, 12, 16, 32, 64};
+  std::uint64_t seed = 1;
+  void visit(OptionVisitor& v);
+};
+
+/// Blocks of a quadtree of A, each dropped, at low rank, dense or sparse, in as many bits per value
+/// as it is worth: partition, ranks and bits are chosen together, for the least error within a
+/// budget of bytes.
+///
+/// For a price lambda of a byte, every node of the tree takes what has the least D + lambda R of
+/// squared error D and bytes R: nothing; singular triplets, the k-th in b_k bits (R = ((m + n) b_k
+/// / 8 + 3), D = sigma_k^2 t(b_k), t(0) = 1, t(b) = 2 nu(b), nu the noise of the quantizer: reverse
+/// water-filling); all entries in b bits; its largest entries in 8; or its children. lambda is
+/// bisected to the budget. No other choice of this family has less error at these bytes, as far as
+/// the spectra and the tabulated noise are right [CLG89], and none within B bytes has less than
+/// max over lambda of (D + lambda R) - lambda B: `message` has this bound.
+///
+/// The result is one factor H, a BlockMatrix; of a symmetric A the upper half is stored. Cost: one
+/// randomized SVD of each level of the tree, of rank 48 and more where that pays, of blocks with
+/// more than 256 rows; all singular values of those that are smaller and not decided by their norm
+/// alone: O(m n k log n) operations. Holds A, 8 m n bytes, and the tree.
+///
+/// The options' names are those of [HB15]'s HODLR where they have one. Throws InvalidArgument,
+/// BudgetTooSmall, NumericalError for NaN or Inf in A, Interrupted.
+Approximation hierarchical(const LinearOperator& A,
+                           const HierarchicalOptions& options = {},
+                           const RunControl& control = {});
+
+}  // namespace matapprox

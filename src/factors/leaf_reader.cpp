@@ -1,0 +1,182 @@
+#include "factors/leaf_reader.hpp"
+
+#include <algorithm>
+
+#include "factors/quantizer.hpp"
+#include "kernels/packed_simd.hpp"
+#include "matapprox/kernels/gemm.hpp"
+
+namespace matapprox {
+namespace {
+
+using kernels::simd::PackedRun;
+
+/// Columns of X from which on pieces of leaves are unpacked once for all of them.
+constexpr Index kUnpackLeafFrom = 4;
+/// Components, and values, that are unpacked at a time.
+constexpr Index kUnpackedComponents = 64;
+constexpr Index kUnpackedValues = 8192;
+/// Values of a dense or sparse leaf that share a scale.
+constexpr Index kScaleGroup = 64;
+
+}  // namespace
+
+Index read_base_128(const std::uint8_t*& position, const std::uint8_t* end) {
+  std::uint64_t number = 0;
+  for (unsigned shift = 0; position != end && shift < 63; shift += 7) {
+    const std::uint8_t byte = *position++;
+    number |= std::uint64_t{byte & 0x7FU} << shift;
+    if ((byte & 0x80U) == 0) return static_cast<Index>(number);
+  }
+  return -1;
+}
+
+void append_base_128(Index number, std::vector<std::uint8_t>& data) {
+  auto rest = static_cast<std::uint64_t>(number);
+  for (; rest >= 0x80U; rest >>= 7U) data.push_back(static_cast<std::uint8_t>(rest | 0x80U));
+  data.push_back(static_cast<std::uint8_t>(rest));
+}
+
+LeafReader::LeafReader(const BlockMatrix& matrix, std::size_t leaf)
+    : leaf_(matrix.content().leaves[leaf]),
+      on_diagonal_(matrix.symmetric() && leaf_.row == leaf_.column),
+      unit_(matrix.content().unit),
+      offset_(matrix.content().offset),
+      bits_(matrix.content().bits.data() + matrix.places_[leaf].bits),
+      scales_(matrix.content().scales.data() + matrix.places_[leaf].scales),
+      data_(matrix.content().data.data() + matrix.places_[leaf].data) {}
+
+double LeafReader::scale(Index k) const {
+  return unit_ * static_cast<double>(from_bfloat16(scales_[k]));
+}
+
+LeafReader::Component LeafReader::next_component(Index k, const std::uint8_t*& position) const {
+  Component component{position, position, bits_[k], scale(k)};
+  position += packed_bytes(leaf_.rows, component.bits);
+  if (!on_diagonal_) {
+    component.v = position;
+    position += packed_bytes(leaf_.columns, component.bits);
+  }
+  return component;
+}
+
+/// Values first .. first + count - 1 of a dense or sparse leaf; `first` is a multiple of 8.
+void LeafReader::values(const std::uint8_t* data, Index first, Index count, double* values) const {
+  kernels::simd::packed_values({data, bits_[0], offset_}, first, count, values);
+  if (bits_[0] > 16) {
+    for (Index i = 0; i < count; ++i) values[i] *= unit_;
+    return;
+  }
+  for (Index i = 0; i < count;) {
+    const Index group = (first + i) / kScaleGroup;
+    const Index end = std::min(count, (group + 1) * kScaleGroup - first);
+    const double factor = scale(group);
+    for (; i < end; ++i) values[i] *= factor;
+  }
+}
+
+void LeafReader::add_low_rank(bool transposed, const ConstBlock& X, Block Y) const {
+  const std::uint8_t* position = data_;
+  for (Index k = 0; k < leaf_.count; ++k) {
+    const Component part = next_component(k, position);
+    const PackedRun read{transposed ? part.u : part.v, part.bits, offset_};
+    const PackedRun written{transposed ? part.v : part.u, part.bits, offset_};
+    for (Index c = 0; c < X.cols(); ++c) {
+      const double dot = kernels::simd::packed_dot(read, 0, X.rows(), X.col(c).data());
+      kernels::simd::packed_axpy(written, 0, Y.rows(), part.scale * dot, Y.col(c).data());
+    }
+  }
+}
+
+void LeafReader::add_low_rank_panels(bool transposed, const ConstBlock& X, Block Y) const {
+  const std::uint8_t* position = data_;
+  for (Index first = 0; first < leaf_.count; first += kUnpackedComponents) {
+    const Index count = std::min(kUnpackedComponents, leaf_.count - first);
+    Matrix read(X.rows(), count);
+    Matrix written(Y.rows(), count);
+    for (Index k = 0; k < count; ++k) {
+      const Component part = next_component(first + k, position);
+      const std::uint8_t* sources[2] = {transposed ? part.u : part.v, transposed ? part.v : part.u};
+      kernels::simd::packed_values(
+          {sources[0], part.bits, offset_}, 0, X.rows(), read.col(k).data());
+      kernels::simd::packed_values(
+          {sources[1], part.bits, offset_}, 0, Y.rows(), written.col(k).data());
+      written.col(k) *= part.scale;
+    }
+    const auto no = kernels::Trans::kNo;
+    kernels::gemm(no, written, no, kernels::transpose_product(read, X), Y, 1, 1);
+  }
+}
+
+/// By panels of a multiple of 8 columns, whose first value begins at a byte.
+void LeafReader::add_dense(bool transposed, const ConstBlock& X, Block Y) const {
+  const Index width = std::max<Index>(1, kUnpackedValues / leaf_.rows / 8) * 8;
+  Matrix panel(leaf_.rows, std::min(width, leaf_.columns));
+  for (Index first = 0; first < leaf_.columns; first += width) {
+    const Index count = std::min(width, leaf_.columns - first);
+    values(data_, first * leaf_.rows, count * leaf_.rows, panel.data());
+    const auto part = panel.leftCols(count);
+    if (transposed) {
+      Y.middleRows(first, count).noalias() += part.transpose() * X;
+    } else {
+      Y.noalias() += part * X.middleRows(first, count);
+    }
+  }
+}
+
+/// The upper triangle stands for the whole.
+void LeafReader::add_triangle(const ConstBlock& X, Block Y) const {
+  std::vector<double> buffer;
+  for (Index first = 0; first < leaf_.columns;) {
+    const Index begin = first * (first + 1) / 2;
+    Index end = first + 1;
+    while (end < leaf_.columns && (end + 1) * (end + 2) / 2 - begin <= kUnpackedValues) ++end;
+    const Index aligned = begin / 8 * 8;
+    buffer.resize(static_cast<std::size_t>(end * (end + 1) / 2 - aligned));
+    values(data_, aligned, static_cast<Index>(buffer.size()), buffer.data());
+    for (Index j = first; j < end; ++j) {
+      const Eigen::Map<const Vector> column(buffer.data() + j * (j + 1) / 2 - aligned, j + 1);
+      for (Index c = 0; c < X.cols(); ++c) {
+        Y.col(c).head(j) += X(j, c) * column.head(j);
+        Y(j, c) += column.dot(X.col(c).head(j + 1));
+      }
+    }
+    first = end;
+  }
+}
+
+void LeafReader::add_sparse(bool transposed, const ConstBlock& X, Block Y) const {
+  std::vector<Index> places(static_cast<std::size_t>(leaf_.count));
+  const std::uint8_t* position = data_;
+  Index place = -1;
+  for (Index& next : places) {
+    // The constructor of the matrix has seen that all of them are whole.
+    place += 1 + read_base_128(position, position + 9);
+    next = place;
+  }
+  std::vector<double> entries(places.size());
+  values(position, 0, leaf_.count, entries.data());
+  for (std::size_t e = 0; e < places.size(); ++e) {
+    Index row = places[e] % leaf_.rows;
+    Index column = places[e] / leaf_.rows;
+    if (transposed) std::swap(row, column);
+    for (Index c = 0; c < X.cols(); ++c) {
+      Y(row, c) += entries[e] * X(column, c);
+      if (on_diagonal_ && row != column) Y(column, c) += entries[e] * X(row, c);
+    }
+  }
+}
+
+void LeafReader::add_product(bool transposed, const ConstBlock& X, Block Y) const {
+  switch (leaf_.kind) {
+    case LeafKind::kLowRank:
+      return X.cols() < kUnpackLeafFrom ? add_low_rank(transposed, X, Y)
+                                        : add_low_rank_panels(transposed, X, Y);
+    case LeafKind::kDense:
+      return on_diagonal_ ? add_triangle(X, Y) : add_dense(transposed, X, Y);
+    case LeafKind::kSparse:
+      return add_sparse(transposed, X, Y);
+  }
+}
+
+}  // namespace matapprox

@@ -1,0 +1,231 @@
+#include "matapprox/factors/packed_matrix.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "factors/quantizer.hpp"
+#include "kernels/packed_simd.hpp"
+#include "matapprox/core/require.hpp"
+#include "matapprox/core/threads.hpp"
+#include "matapprox/kernels/gemm.hpp"
+
+namespace matapprox {
+namespace {
+
+using kernels::simd::PackedRun;
+
+/// What the kernels may read behind the last value.
+constexpr std::size_t kBytesBehind = 16;
+/// Rows of one task: their results stay in the first-level cache.
+constexpr Index kSegmentRows = 1024;
+/// Columns of X from which on panels of this many columns are unpacked once for all of them.
+constexpr Index kUnpackFrom = 8;
+constexpr Index kUnpackedColumns = 64;
+
+}  // namespace
+
+PackedMatrix::PackedMatrix(Content content) : content_(std::move(content)) {
+  const auto& c = content_;
+  require(c.rows >= 1 && c.cols >= 1, "packed: a matrix needs at least one row and column");
+  require(c.group >= 1 && (c.group >= c.rows || c.group % 8 == 0),
+          "packed: groups of {} rows, not a multiple of 8",
+          c.group);
+  require(std::isfinite(c.unit) && std::isfinite(c.offset), "packed: unit or offset is not finite");
+  require(static_cast<Index>(c.bits.size()) == c.cols,
+          "packed: {} widths for {} columns",
+          c.bits.size(),
+          c.cols);
+  // In doubles, where nothing overflows.
+  require(static_cast<double>(c.scales.size()) ==
+              static_cast<double>(groups()) * static_cast<double>(c.cols),
+          "packed: {} scales for {} columns of {} groups",
+          c.scales.size(),
+          c.cols,
+          groups());
+  require(std::all_of(c.scales.begin(), c.scales.end(), [](float s) { return std::isfinite(s); }),
+          "packed: a scale is not finite");
+  for (const std::uint8_t bits : c.bits) {
+    require(bits == 0 || is_value_width(bits),
+            "packed: values of {} bits (legal: 0 to 16, 32, 64)",
+            bits);
+    begins_.push_back(data_bytes_);
+    data_bytes_ += static_cast<std::size_t>(packed_bytes(c.rows, bits));
+  }
+  require(c.data.size() == data_bytes_,
+          "packed: {} bytes of data, where the widths ask for {}",
+          c.data.size(),
+          data_bytes_);
+  for (Index j = 0; j < c.cols; ++j) {
+    const int bits = c.bits[static_cast<std::size_t>(j)];
+    require(bits <= 16 || ieee_finite(column_data(j), c.rows, bits),
+            "packed: a value is not finite");
+  }
+  content_.data.resize(data_bytes_ + kBytesBehind);
+  for (Index group = 0; group < groups(); ++group) {
+    const Index end = std::min(c.rows, (group + 1) * c.group);
+    for (Index first = group * c.group; first < end; first += kSegmentRows) {
+      segments_.push_back({first, std::min(kSegmentRows, end - first), group});
+    }
+  }
+}
+
+PackedMatrix PackedMatrix::rounded(const Matrix& A, std::span<const std::uint8_t> bits) {
+  Content content{A.rows(), A.cols(), A.rows(), 1, kQuantizerOffset, {}, {}, {}};
+  content.bits.assign(bits.begin(), bits.end());
+  require(static_cast<Index>(bits.size()) == A.cols(), "packed: one width for each column");
+  // A power of 2 that brings the largest entry to about 1, so that scales are in a float's range.
+  const double largest = A.cwiseAbs().maxCoeff();
+  if (largest > 0) content.unit = std::exp2(std::floor(std::log2(largest)));
+  std::vector<std::int32_t> integers(static_cast<std::size_t>(A.rows()));
+  for (Index j = 0; j < A.cols(); ++j) {
+    const Vector column = A.col(j) / content.unit;
+    const std::span<const double> values(column.data(), static_cast<std::size_t>(A.rows()));
+    const int width = bits[static_cast<std::size_t>(j)];
+    if (width > 16) {
+      content.scales.push_back(1);
+      append_ieee(values, width, content.data);
+    } else if (width > 0) {
+      content.scales.push_back(quantizer_scale(values, width));
+      quantize(values, width, content.scales.back(), integers.data());
+      append_packed(integers, width, content.data);
+    } else {
+      content.scales.push_back(0);
+    }
+  }
+  return PackedMatrix(std::move(content));
+}
+
+std::optional<PackedMatrix> PackedMatrix::exact_integers(const Matrix& A) {
+  const double least = A.minCoeff();
+  const double range = A.maxCoeff() - least;
+  // Entries that are integers themselves: what images and counts are.
+  const bool integral = (A.array() == A.array().round()).all() && std::abs(least) < 0x1p31;
+  if (!integral || range > 65535) return std::nullopt;
+  int bits = 1;
+  while (std::ldexp(1.0, bits) <= range) ++bits;
+  const double offset = least + std::ldexp(1.0, bits - 1);
+  Content content{A.rows(), A.cols(), A.rows(), 1, offset, {}, {}, {}};
+  content.bits.assign(static_cast<std::size_t>(A.cols()), static_cast<std::uint8_t>(bits));
+  content.scales.assign(static_cast<std::size_t>(A.cols()), 1);
+  std::vector<std::int32_t> integers(static_cast<std::size_t>(A.rows()));
+  for (Index j = 0; j < A.cols(); ++j) {
+    for (Index i = 0; i < A.rows(); ++i) {
+      integers[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(A(i, j) - offset);
+    }
+    append_packed(integers, bits, content.data);
+  }
+  return PackedMatrix(std::move(content));
+}
+
+double PackedMatrix::scale(Index column, Index group) const {
+  return content_.unit *
+         static_cast<double>(content_.scales[static_cast<std::size_t>(column * groups() + group)]);
+}
+
+Storage PackedMatrix::storage() const {
+  Storage total{0, static_cast<Index>(data_bytes_)};
+  for (const std::uint8_t bits : content_.bits) total.numbers += bits > 0 ? content_.rows : 0;
+  total.bytes += static_cast<Index>(content_.bits.size() + 4 * content_.scales.size());
+  return total;
+}
+
+const std::uint8_t* PackedMatrix::column_data(Index column) const {
+  return content_.data.data() + begins_[static_cast<std::size_t>(column)];
+}
+
+/// y += A(rows of the segment, :) x, columns in their order, four of the same width at a time.
+void PackedMatrix::add_segment(const Segment& segment, const double* x, double* y) const {
+  const auto width = [&](Index j) { return int{content_.bits[static_cast<std::size_t>(j)]}; };
+  const auto factor = [&](Index j) { return scale(j, segment.group) * x[j]; };
+  for (Index j = 0; j < cols();) {
+    const int bits = width(j);
+    const PackedRun run{column_data(j), bits, content_.offset};
+    const bool four = bits > 0 && bits <= 16 && j + 4 <= cols() && width(j + 1) == bits &&
+                      width(j + 2) == bits && width(j + 3) == bits;
+    if (four) {
+      const std::uint8_t* const data[4] = {
+          run.data, column_data(j + 1), column_data(j + 2), column_data(j + 3)};
+      const double factors[4] = {factor(j), factor(j + 1), factor(j + 2), factor(j + 3)};
+      kernels::simd::packed_axpy_4(run, data, segment.first, segment.count, factors, y);
+    } else if (bits > 0) {
+      kernels::simd::packed_axpy(run, segment.first, segment.count, factor(j), y);
+    }
+    j += four ? 4 : 1;
+  }
+}
+
+double PackedMatrix::dot_column(Index column, const double* x) const {
+  const int bits = content_.bits[static_cast<std::size_t>(column)];
+  if (bits == 0) return 0;
+  const PackedRun run{column_data(column), bits, content_.offset};
+  double sum = 0;
+  for (const Segment& segment : segments_) {
+    sum += scale(column, segment.group) *
+           kernels::simd::packed_dot(run, segment.first, segment.count, x + segment.first);
+  }
+  return sum;
+}
+
+void PackedMatrix::unpack_column(Index column, double* values) const {
+  const int bits = content_.bits[static_cast<std::size_t>(column)];
+  if (bits == 0) {
+    std::fill_n(values, rows(), 0.0);
+    return;
+  }
+  kernels::simd::packed_values({column_data(column), bits, content_.offset}, 0, rows(), values);
+  for (const Segment& segment : segments_) {
+    const double factor = scale(column, segment.group);
+    for (Index i = 0; i < segment.count; ++i) values[segment.first + i] *= factor;
+  }
+}
+
+Matrix PackedMatrix::columns(std::span<const Index> J) const {
+  Matrix panel(rows(), static_cast<Index>(J.size()));
+  for (Index c = 0; c < panel.cols(); ++c) {
+    unpack_column(J[static_cast<std::size_t>(c)], panel.col(c).data());
+  }
+  return panel;
+}
+
+Matrix PackedMatrix::unpacked(Index first, Index count) const {
+  Matrix panel(rows(), count);
+  parallel_for(count, [&](Index c) { unpack_column(first + c, panel.col(c).data()); });
+  return panel;
+}
+
+Matrix PackedMatrix::apply(const ConstBlock& X) const {
+  Matrix Y = Matrix::Zero(rows(), X.cols());
+  if (X.cols() >= kUnpackFrom) {
+    for (Index first = 0; first < cols(); first += kUnpackedColumns) {
+      const Index count = std::min(kUnpackedColumns, cols() - first);
+      const auto no = kernels::Trans::kNo;
+      kernels::gemm(no, unpacked(first, count), no, X.middleRows(first, count), Y, 1, 1);
+    }
+    return Y;
+  }
+  parallel_for(static_cast<Index>(segments_.size()), [&](Index s) {
+    const Segment& segment = segments_[static_cast<std::size_t>(s)];
+    for (Index c = 0; c < X.cols(); ++c) {
+      add_segment(segment, X.col(c).data(), Y.col(c).data() + segment.first);
+    }
+  });
+  return Y;
+}
+
+Matrix PackedMatrix::apply_transpose(const ConstBlock& X) const {
+  Matrix Y(cols(), X.cols());
+  if (X.cols() >= kUnpackFrom) {
+    for (Index first = 0; first < cols(); first += kUnpackedColumns) {
+      const Index count = std::min(kUnpackedColumns, cols() - first);
+      Y.middleRows(first, count) = kernels::transpose_product(unpacked(first, count), X);
+    }
+    return Y;
+  }
+  parallel_for(cols(), [&](Index j) {
+    for (Index c = 0; c < X.cols(); ++c) Y(j, c) = dot_column(j, X.col(c).data());
+  });
+  return Y;
+}
+
+}  // namespace matapprox

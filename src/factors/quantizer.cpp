@@ -1,0 +1,144 @@
+#include "factors/quantizer.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace matapprox {
+namespace {
+
+/// The least scale that is tried, over the one at which nothing is clipped. From 9 bits on,
+/// clipping gains nothing for columns of fewer than a million values.
+double least_scale_factor(int bits) { return bits <= 4 ? 0.3 : 0.5; }
+constexpr int kWidestClipped = 8;
+/// Values that are looked at to choose a scale.
+constexpr std::size_t kScaleSample = 2048;
+
+std::vector<double> sample_of(std::span<const double> values) {
+  const std::size_t step = (values.size() + kScaleSample - 1) / kScaleSample;
+  std::vector<double> sample;
+  for (std::size_t i = 0; i < values.size(); i += std::max<std::size_t>(step, 1)) {
+    sample.push_back(values[i]);
+  }
+  return sample;
+}
+
+double squared_error(const std::vector<double>& values, int bits, double scale) {
+  const double low = -std::ldexp(1.0, bits - 1);
+  const double high = -low - 1;
+  const double inverse = 1 / scale;
+  double sum = 0;
+  for (const double value : values) {
+    const double q = std::clamp(std::floor(value * inverse), low, high);
+    const double error = value - scale * (q + kQuantizerOffset);
+    sum += error * error;
+  }
+  return sum;
+}
+
+/// Optimal uniform quantizers of a normal variable with 2^b levels: found by minimizing the
+/// integral of the squared error over the step; the first ones are those of [Max60], table II.
+constexpr std::array<double, 17> kNormalNoise{1.0,
+                                              0.363380,
+                                              0.118846,
+                                              0.0374397,
+                                              0.0115429,
+                                              0.00349521,
+                                              0.00104005,
+                                              3.04333e-4,
+                                              8.76862e-5,
+                                              2.49190e-5,
+                                              6.99701e-6,
+                                              1.94441e-6,
+                                              5.35537e-7,
+                                              1.46369e-7,
+                                              3.97394e-8,
+                                              1.07270e-8,
+                                              2.88092e-9};
+
+}  // namespace
+
+bool is_value_width(int bits) { return (bits >= 1 && bits <= 16) || bits == 32 || bits == 64; }
+
+double quantization_noise(int bits) {
+  if (bits == 32) return 0x1p-48 / 3;
+  if (bits == 64) return 0x1p-106 / 3;
+  return kNormalNoise[static_cast<std::size_t>(bits)];
+}
+
+std::uint16_t to_bfloat16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  return static_cast<std::uint16_t>((bits + 0x7FFFU + ((bits >> 16U) & 1U)) >> 16U);
+}
+
+float from_bfloat16(std::uint16_t value) {
+  return std::bit_cast<float>(std::uint32_t{value} << 16U);
+}
+
+float quantizer_scale(std::span<const double> values, int bits) {
+  double largest = 0;
+  for (const double value : values) largest = std::max(largest, std::abs(value));
+  const auto rounded = [](double scale) {
+    return from_bfloat16(to_bfloat16(static_cast<float>(scale)));
+  };
+  const double unclipped = std::ldexp(largest, 1 - bits);
+  if (!(static_cast<float>(unclipped) > 0)) return 0;
+  if (bits > kWidestClipped) return rounded(unclipped * (1 + 0x1p-8));
+  const std::vector<double> sample = sample_of(values);
+  float best = rounded(unclipped);
+  double least = squared_error(sample, bits, best);
+  for (double factor = 0.95; factor > least_scale_factor(bits); factor -= 0.05) {
+    const float scale = rounded(unclipped * factor);
+    const double error = squared_error(sample, bits, scale);
+    if (error >= least) continue;
+    least = error;
+    best = scale;
+  }
+  return best;
+}
+
+void quantize(std::span<const double> values, int bits, double scale, std::int32_t* q) {
+  const double low = -std::ldexp(1.0, bits - 1);
+  const double high = -low - 1;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double level = scale > 0 ? std::floor(values[i] / scale) : 0;
+    q[i] = static_cast<std::int32_t>(std::clamp(level, low, high));
+  }
+}
+
+void append_packed(std::span<const std::int32_t> integers,
+                   int bits,
+                   std::vector<std::uint8_t>& data) {
+  const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
+  std::uint64_t waiting = 0;
+  int held = 0;
+  for (const std::int32_t q : integers) {
+    waiting |= (static_cast<std::uint64_t>(q) & mask) << held;
+    held += bits;
+    for (; held >= 8; held -= 8, waiting >>= 8U) data.push_back(static_cast<std::uint8_t>(waiting));
+  }
+  if (held > 0) data.push_back(static_cast<std::uint8_t>(waiting));
+}
+
+void append_ieee(std::span<const double> values, int bits, std::vector<std::uint8_t>& data) {
+  for (const double value : values) {
+    const std::uint64_t word = bits == 64 ? std::bit_cast<std::uint64_t>(value)
+                                          : std::bit_cast<std::uint32_t>(static_cast<float>(value));
+    for (int shift = 0; shift < bits; shift += 8) {
+      data.push_back(static_cast<std::uint8_t>(word >> static_cast<unsigned>(shift)));
+    }
+  }
+}
+
+bool ieee_finite(const std::uint8_t* data, Index count, int bits) {
+  // Little endian: the exponent is in the last two bytes.
+  const Index bytes = bits / 8;
+  const unsigned exponent = bits == 64 ? 0x7FF0U : 0x7F80U;
+  for (Index i = 1; i <= count; ++i) {
+    const unsigned top = data[i * bytes - 2] | static_cast<unsigned>(data[i * bytes - 1]) << 8U;
+    if ((top & exponent) == exponent) return false;
+  }
+  return true;
+}
+
+}  // namespace matapprox

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "matapprox/core/types.hpp"
+
+// The uniform quantizer behind packed and block values: b bits hold an integer q in
+// [-2^(b-1), 2^(b-1)), which stands for scale * (q + 1/2): 2^b levels, symmetric around 0.
+
+namespace matapprox {
+
+/// Widths of stored integers that are worth having: any other between 1 and 16 is read, but between
+/// these the error falls by less than 18 % (BEYOND, section 1).
+inline constexpr std::array<int, 6> kIntegerWidths{3, 4, 6, 8, 12, 16};
+/// What stands for scale * (q + kQuantizerOffset).
+inline constexpr double kQuantizerOffset = 0.5;
+
+/// True for 1..16, 32 and 64.
+bool is_value_width(int bits);
+
+/// The mean squared error of quantizing normal values to `bits` bits with the best scale, over
+/// their variance: the distortion of the uniform quantizer [Max60]. 0 bits: 1. 32 and 64: rounding
+/// of float and double.
+double quantization_noise(int bits);
+
+/// The scale, rounded to bfloat16, at which `values` have about the least squared error in `bits`
+/// bits: clipping of the largest ones is tried where the widths are few. 0 for zeros.
+float quantizer_scale(std::span<const double> values, int bits);
+
+/// q for each value at that scale, clamped to the range of `bits` bits; 0 where scale is 0.
+void quantize(std::span<const double> values, int bits, double scale, std::int32_t* q);
+
+/// Bytes of `count` values of `bits` bits that begin at a byte.
+constexpr Index packed_bytes(Index count, int bits) { return (count * bits + 7) / 8; }
+
+/// Appends `count` integers of 1..16 bits, two's complement, least significant bit first, from a
+/// whole byte on and up to one.
+void append_packed(std::span<const std::int32_t> integers,
+                   int bits,
+                   std::vector<std::uint8_t>& data);
+/// Appends doubles as floats (32) or doubles (64).
+void append_ieee(std::span<const double> values, int bits, std::vector<std::uint8_t>& data);
+
+/// True if none of `count` IEEE numbers of 32 or 64 bits is NaN or Inf.
+bool ieee_finite(const std::uint8_t* data, Index count, int bits);
+
+/// The nearest bfloat16 (the upper half of a float), ties to even, and its value.
+std::uint16_t to_bfloat16(float value);
+float from_bfloat16(std::uint16_t value);
+
+}  // namespace matapprox

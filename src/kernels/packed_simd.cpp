@@ -1,0 +1,291 @@
+#include "kernels/simd_targets.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/packed_simd.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <array>
+#include <cstring>
+
+#include "kernels/packed_simd.hpp"
+
+#ifndef MATAPPROX_PACKED_TABLES
+#define MATAPPROX_PACKED_TABLES
+namespace matapprox::kernels::simd {
+
+/// For eight values of `bits` bits in `bits` bytes: the four bytes that hold each one, and how far
+/// they are shifted to the left so that its highest bit is the highest of 32.
+struct OctetTable {
+  alignas(32) std::array<std::uint8_t, 32> bytes{};
+  alignas(32) std::array<std::int32_t, 8> left{};
+};
+
+constexpr OctetTable octet_table(int bits) {
+  OctetTable table;
+  for (int lane = 0; lane < 8; ++lane) {
+    const int first = lane * bits / 8;
+    for (int b = 0; b < 4; ++b) {
+      table.bytes[static_cast<std::size_t>(4 * lane + b)] =
+          static_cast<std::uint8_t>(first + b < 16 ? first + b : 15);
+    }
+    table.left[static_cast<std::size_t>(lane)] = 32 - bits - lane * bits % 8;
+  }
+  return table;
+}
+
+constexpr std::array<OctetTable, 17> make_octet_tables() {
+  std::array<OctetTable, 17> tables{};
+  for (int bits = 1; bits <= 16; ++bits) {
+    tables[static_cast<std::size_t>(bits)] = octet_table(bits);
+  }
+  return tables;
+}
+
+inline constexpr std::array<OctetTable, 17> kOctetTables = make_octet_tables();
+
+}  // namespace matapprox::kernels::simd
+#endif  // MATAPPROX_PACKED_TABLES
+
+HWY_BEFORE_NAMESPACE();
+namespace matapprox::kernels::simd::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Doubles = hn::CappedTag<double, 8>;
+using Ints = hn::CappedTag<std::int32_t, 8>;
+constexpr Index kDoubles = hn::MaxLanes(Doubles());
+constexpr Index kInts = hn::MaxLanes(Ints());
+
+#if HWY_TARGET != HWY_SCALAR
+/// Calls f(i, values i .. i + kDoubles - 1 of the octet) for i = 0, kDoubles, ...
+template <class V, class Function>
+HWY_INLINE void give_doubles(V integers, Index i, const Function& f) {
+  const Doubles d;
+  if constexpr (sizeof(V) * 2 == sizeof(hn::Vec<Doubles>)) {
+    f(i, hn::PromoteTo(d, integers));
+  } else {
+    const hn::Rebind<std::int32_t, Doubles> half;
+    f(i, hn::PromoteTo(d, hn::LowerHalf(half, integers)));
+    f(i + kDoubles, hn::PromoteTo(d, hn::UpperHalf(half, integers)));
+  }
+}
+
+#endif
+
+/// Eight integers of 1 to 16 bits at a time.
+struct IntegerOctets {
+  const OctetTable& table;
+  int right;
+  std::size_t stride;
+
+  explicit IntegerOctets(int bits)
+      : table(kOctetTables[static_cast<std::size_t>(bits)]),
+        right(32 - bits),
+        stride(static_cast<std::size_t>(bits)) {}
+
+  template <class Function>
+  HWY_INLINE void give(const std::uint8_t* data, Index octet, const Function& f) const {
+#if HWY_TARGET == HWY_SCALAR
+    const std::uint8_t* block = data + static_cast<std::size_t>(octet) * stride;
+    for (std::size_t i = 0; i < 8; ++i) {
+      std::uint32_t word = 0;
+      for (std::size_t b = 0; b < 4; ++b) {
+        word |= std::uint32_t{block[table.bytes[4 * i + b]]} << (8 * b);
+      }
+      const auto top = static_cast<std::int32_t>(word << table.left[i]);
+      f(static_cast<Index>(i), hn::Set(Doubles(), static_cast<double>(top >> right)));
+    }
+#else
+    const Ints di;
+    const hn::Repartition<std::uint8_t, Ints> du8;
+    const auto block = hn::LoadDup128(du8, data + static_cast<std::size_t>(octet) * stride);
+    for (Index i = 0; i < 8; i += kInts) {
+      const auto places = hn::Load(du8, table.bytes.data() + 4 * i);
+      const auto shifts = hn::Load(di, table.left.data() + i);
+      const auto words = hn::BitCast(di, hn::TableLookupBytes(block, places));
+      give_doubles(hn::ShiftRightSame(hn::Shl(words, shifts), right), i, f);
+    }
+#endif
+  }
+};
+
+/// Eight IEEE numbers at a time.
+struct FloatOctets {
+  template <class Function>
+  HWY_INLINE void give(const std::uint8_t* data, Index octet, const Function& f) const {
+    const Doubles d;
+    const hn::Rebind<float, Doubles> df;
+    const auto* floats = reinterpret_cast<const float*>(data + 32 * octet);
+    for (Index i = 0; i < 8; i += kDoubles) f(i, hn::PromoteTo(d, hn::LoadU(df, floats + i)));
+  }
+};
+struct DoubleOctets {
+  template <class Function>
+  HWY_INLINE void give(const std::uint8_t* data, Index octet, const Function& f) const {
+    const Doubles d;
+    const auto* doubles = reinterpret_cast<const double*>(data + 64 * octet);
+    for (Index i = 0; i < 8; i += kDoubles) f(i, hn::LoadU(d, doubles + i));
+  }
+};
+
+/// f(octets, offset) with what reads this run.
+template <class Function>
+HWY_INLINE auto with_octets(const PackedRun& run, const Function& f) {
+  if (run.bits == 64) return f(DoubleOctets(), 0.0);
+  if (run.bits == 32) return f(FloatOctets(), 0.0);
+  return f(IntegerOctets(run.bits), run.offset);
+}
+
+/// The values of a last octet that is not whole; nothing behind them is read for IEEE numbers.
+template <class Octets>
+HWY_INLINE void last_values(
+    const Octets& octets, const PackedRun& run, Index octet, Index count, double* values) {
+  alignas(64) std::uint8_t copy[64] = {};
+  const Index bytes = (count * run.bits + 7) / 8;
+  std::memcpy(copy, run.data + octet * run.bits, static_cast<std::size_t>(bytes));
+  const Doubles d;
+  octets.give(copy, 0, [&](Index i, auto v) HWY_ATTR { hn::StoreU(v, d, values + i); });
+}
+
+void packed_values_impl(const PackedRun& run, Index first, Index count, double* values) {
+  const Doubles d;
+  with_octets(run, [&](const auto& octets, double offset) HWY_ATTR {
+    const auto shift = hn::Set(d, offset);
+    const Index octet = first / 8;
+    Index i = 0;
+    for (; i + 8 <= count; i += 8) {
+      octets.give(run.data, octet + i / 8, [&](Index at, auto v) HWY_ATTR {
+        hn::StoreU(hn::Add(v, shift), d, values + i + at);
+      });
+    }
+    if (i == count) return;
+    double rest[8];
+    last_values(octets, run, octet + i / 8, count - i, rest);
+    for (Index j = 0; i + j < count; ++j) values[i + j] = rest[j] + offset;
+  });
+}
+
+void packed_axpy_impl(const PackedRun& run, Index first, Index count, double alpha, double* y) {
+  const Doubles d;
+  with_octets(run, [&](const auto& octets, double offset) HWY_ATTR {
+    const auto shift = hn::Set(d, offset);
+    const auto factor = hn::Set(d, alpha);
+    const Index octet = first / 8;
+    Index i = 0;
+    for (; i + 8 <= count; i += 8) {
+      octets.give(run.data, octet + i / 8, [&](Index at, auto v) HWY_ATTR {
+        double* place = y + i + at;
+        hn::StoreU(hn::MulAdd(hn::Add(v, shift), factor, hn::LoadU(d, place)), d, place);
+      });
+    }
+    if (i == count) return;
+    double rest[8];
+    last_values(octets, run, octet + i / 8, count - i, rest);
+    for (Index j = 0; i + j < count; ++j) y[i + j] += alpha * (rest[j] + offset);
+  });
+}
+
+void packed_axpy_4_impl(const PackedRun& run,
+                        const std::uint8_t* const data[4],
+                        Index first,
+                        Index count,
+                        const double alpha[4],
+                        double* y) {
+  constexpr Index kVectors = 8 / kDoubles;
+  const Doubles d;
+  with_octets(run, [&](const auto& octets, double offset) HWY_ATTR {
+    // The offset is the same for all four: it is added once, times the sum of the factors.
+    const auto shift = hn::Set(d, offset * (alpha[0] + alpha[1] + alpha[2] + alpha[3]));
+    const Index octet = first / 8;
+    Index i = 0;
+    for (; i + 8 <= count; i += 8) {
+      hn::Vec<Doubles> sums[kVectors];
+      for (Index v = 0; v < kVectors; ++v) {
+        sums[v] = hn::Add(hn::LoadU(d, y + i + v * kDoubles), shift);
+      }
+      for (int k = 0; k < 4; ++k) {
+        const auto factor = hn::Set(d, alpha[k]);
+        octets.give(data[k], octet + i / 8, [&](Index at, auto v) HWY_ATTR {
+          sums[at / kDoubles] = hn::MulAdd(v, factor, sums[at / kDoubles]);
+        });
+      }
+      for (Index v = 0; v < kVectors; ++v) hn::StoreU(sums[v], d, y + i + v * kDoubles);
+    }
+    if (i == count) return;
+    for (int k = 0; k < 4; ++k) {
+      double rest[8];
+      PackedRun one = run;
+      one.data = data[k];
+      last_values(octets, one, octet + i / 8, count - i, rest);
+      for (Index j = 0; i + j < count; ++j) y[i + j] += alpha[k] * (rest[j] + offset);
+    }
+  });
+}
+
+double packed_dot_impl(const PackedRun& run, Index first, Index count, const double* x) {
+  constexpr Index kVectors = 8 / kDoubles;
+  const Doubles d;
+  return with_octets(run, [&](const auto& octets, double offset) HWY_ATTR {
+    const auto shift = hn::Set(d, offset);
+    hn::Vec<Doubles> sums[2 * kVectors];
+    for (auto& sum : sums) sum = hn::Zero(d);
+    const auto add = [&](Index i, Index octet, hn::Vec<Doubles>* into) HWY_ATTR {
+      octets.give(run.data, octet, [&](Index at, auto v) HWY_ATTR {
+        auto& sum = into[at / kDoubles];
+        sum = hn::MulAdd(hn::Add(v, shift), hn::LoadU(d, x + i + at), sum);
+      });
+    };
+    const Index octet = first / 8;
+    Index i = 0;
+    for (; i + 16 <= count; i += 16) {
+      add(i, octet + i / 8, sums);
+      add(i + 8, octet + i / 8 + 1, sums + kVectors);
+    }
+    if (i + 8 <= count) {
+      add(i, octet + i / 8, sums);
+      i += 8;
+    }
+    for (Index v = 1; v < 2 * kVectors; ++v) sums[0] = hn::Add(sums[0], sums[v]);
+    double total = hn::GetLane(hn::SumOfLanes(d, sums[0]));
+    if (i == count) return total;
+    double rest[8];
+    last_values(octets, run, octet + i / 8, count - i, rest);
+    for (Index j = 0; i + j < count; ++j) total += x[i + j] * (rest[j] + offset);
+    return total;
+  });
+}
+
+}  // namespace matapprox::kernels::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace matapprox::kernels::simd {
+
+HWY_EXPORT(packed_values_impl);
+HWY_EXPORT(packed_axpy_impl);
+HWY_EXPORT(packed_axpy_4_impl);
+HWY_EXPORT(packed_dot_impl);
+
+void packed_values(const PackedRun& run, Index first, Index count, double* values) {
+  HWY_DYNAMIC_DISPATCH(packed_values_impl)(run, first, count, values);
+}
+
+void packed_axpy(const PackedRun& run, Index first, Index count, double alpha, double* y) {
+  HWY_DYNAMIC_DISPATCH(packed_axpy_impl)(run, first, count, alpha, y);
+}
+
+void packed_axpy_4(const PackedRun& run,
+                   const std::uint8_t* const data[4],
+                   Index first,
+                   Index count,
+                   const double alpha[4],
+                   double* y) {
+  HWY_DYNAMIC_DISPATCH(packed_axpy_4_impl)(run, data, first, count, alpha, y);
+}
+
+double packed_dot(const PackedRun& run, Index first, Index count, const double* x) {
+  return HWY_DYNAMIC_DISPATCH(packed_dot_impl)(run, first, count, x);
+}
+
+}  // namespace matapprox::kernels::simd
+#endif  // HWY_ONCE

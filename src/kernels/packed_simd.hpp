@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+
+#include "matapprox/core/types.hpp"
+
+namespace matapprox::kernels::simd {
+
+/// A run of values in `bits` bits each, the least significant bit first, from the first bit of
+/// `data` on: two's complement integers q for 1 to 16 bits, IEEE numbers for 32 and 64. The value
+/// of an integer is q + offset; IEEE numbers are taken as they are. Eight values of b <= 16 bits
+/// fill b bytes, so that every eighth value begins at a byte. Up to 16 bytes behind the last one
+/// may be read.
+struct PackedRun {
+  const std::uint8_t* data = nullptr;
+  int bits = 0;
+  double offset = 0;
+};
+
+/// values[i] = value first + i, for i < count; `first` is a multiple of 8.
+void packed_values(const PackedRun& run, Index first, Index count, double* values);
+
+/// y[i] += alpha * value first + i, for i < count; `first` is a multiple of 8.
+void packed_axpy(const PackedRun& run, Index first, Index count, double alpha, double* y);
+
+/// The same for four runs of the same bits and offset: sum over k of alpha[k] * value of data[k].
+void packed_axpy_4(const PackedRun& run,
+                   const std::uint8_t* const data[4],
+                   Index first,
+                   Index count,
+                   const double alpha[4],
+                   double* y);
+
+/// The sum of x[i] * value first + i over i < count; `first` is a multiple of 8.
+double packed_dot(const PackedRun& run, Index first, Index count, const double* x);
+
+}  // namespace matapprox::kernels::simd
