@@ -83,7 +83,7 @@ BlockMatrix::BlockMatrix(Content content) : content_(std::move(content)) {
   require(!c.symmetric || c.rows == c.cols, "blocks: a symmetric matrix is square");
   require(std::isfinite(c.unit) && std::isfinite(c.offset), "blocks: unit or offset is not finite");
   check_leaves();
-  find_places();
+  find_begins();
   content_.data.resize(data_bytes_ + kReadBehind);
   divide_work();
 }
@@ -131,8 +131,8 @@ void BlockMatrix::check_leaves() const {
 }
 
 /// Also checks that the arrays have the sizes that the leaves ask for.
-void BlockMatrix::find_places() {
-  Place next;
+void BlockMatrix::find_begins() {
+  LeafBegin next;
   const auto& c = content_;
   const auto take_bytes = [&](double bytes) {
     require(static_cast<double>(next.data) + bytes <= static_cast<double>(c.data.size()),
@@ -146,7 +146,7 @@ void BlockMatrix::find_places() {
             "blocks: a value is not finite");
   };
   for (const BlockLeaf& leaf : c.leaves) {
-    places_.push_back(next);
+    begins_.push_back(next);
     const bool on_diagonal = c.symmetric && leaf.row == leaf.column;
     const Index widths = leaf.kind == LeafKind::kLowRank ? leaf.count : 1;
     require(static_cast<std::size_t>(widths) <= c.bits.size() - next.bits,
@@ -197,7 +197,7 @@ double BlockMatrix::leaf_multiplications(std::size_t leaf) const {
 
 double BlockMatrix::multiplications() const {
   double sum = 0;
-  for (std::size_t leaf = 0; leaf < places_.size(); ++leaf) sum += leaf_multiplications(leaf);
+  for (std::size_t leaf = 0; leaf < begins_.size(); ++leaf) sum += leaf_multiplications(leaf);
   return sum;
 }
 
@@ -209,12 +209,12 @@ void BlockMatrix::divide_work() {
   const auto count = std::clamp(static_cast<Index>(work / of_result), Index{1}, kMaxParts);
   parts_.push_back(0);
   double done = 0;
-  for (std::size_t leaf = 0; leaf < places_.size(); ++leaf) {
+  for (std::size_t leaf = 0; leaf < begins_.size(); ++leaf) {
     done += leaf_multiplications(leaf);
     const double share = work * static_cast<double>(parts_.size()) / static_cast<double>(count);
     if (done >= share && static_cast<Index>(parts_.size()) < count) parts_.push_back(leaf + 1);
   }
-  parts_.push_back(places_.size());
+  parts_.push_back(begins_.size());
 }
 
 Storage BlockMatrix::storage() const {
@@ -264,7 +264,7 @@ Matrix BlockMatrix::multiply(bool transposed, const ConstBlock& X) const {
 Matrix BlockMatrix::multiply_units(bool transposed, std::span<const Index> J) const {
   const bool flipped = transposed && !content_.symmetric;
   Matrix Y = Matrix::Zero(flipped ? cols() : rows(), static_cast<Index>(J.size()));
-  for (std::size_t l = 0; l < places_.size(); ++l) {
+  for (std::size_t l = 0; l < begins_.size(); ++l) {
     const BlockLeaf& leaf = content_.leaves[l];
     const LeafReader reader(*this, l);
     const auto add = [&](bool mirrored) {

@@ -42,9 +42,9 @@ LeafReader::LeafReader(const BlockMatrix& matrix, std::size_t leaf)
       on_diagonal_(matrix.symmetric() && leaf_.row == leaf_.column),
       unit_(matrix.content().unit),
       offset_(matrix.content().offset),
-      bits_(matrix.content().bits.data() + matrix.places_[leaf].bits),
-      scales_(matrix.content().scales.data() + matrix.places_[leaf].scales),
-      data_(matrix.content().data.data() + matrix.places_[leaf].data) {}
+      bits_(matrix.content().bits.data() + matrix.begins_[leaf].bits),
+      scales_(matrix.content().scales.data() + matrix.begins_[leaf].scales),
+      data_(matrix.content().data.data() + matrix.begins_[leaf].data) {}
 
 double LeafReader::scale(Index k) const {
   return unit_ * static_cast<double>(from_bfloat16(scales_[k]));

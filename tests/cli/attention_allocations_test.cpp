@@ -10,22 +10,10 @@
 
 #include "support/paths.hpp"
 #include "support/program_run.hpp"
+#include "support/sanitizers.hpp"
 
 namespace matapprox::test {
 namespace {
-
-constexpr bool kSanitized =
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-    true;
-#else
-    false;
-#endif
-#else
-    false;
-#endif
 
 /// The calls that libmemusage reports, aligned_alloc left out; none where it is not there.
 std::optional<double> calls_in(const std::string& report) {

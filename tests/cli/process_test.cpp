@@ -7,6 +7,7 @@
 #include "matapprox/io/saved_approximation.hpp"
 #include "support/paths.hpp"
 #include "support/program_run.hpp"
+#include "support/sanitizers.hpp"
 
 namespace matapprox::test {
 namespace {
@@ -24,19 +25,8 @@ ProgramResult run_line(const std::string& folder, const std::string& line) {
       .wait();
 }
 
-bool limits_work() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return false;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-  return false;
-#endif
-#endif
-  return true;
-}
-
 TEST(CliProcess, ALimitOnAddressSpaceThatTheBlasCannotWorkInIsExitCode5) {
-  if (!limits_work()) GTEST_SKIP() << "a sanitizer takes all address space";
+  if (kSanitized) GTEST_SKIP() << "a sanitizer takes all address space";
   const std::string folder = temporary_dir();
   for (const std::string command :
        {"info $D/a.mtx --threads 1", "info $D/a.mtx", "approximate $D/a.mtx cur -o $D/o.h5"}) {
@@ -50,7 +40,7 @@ TEST(CliProcess, ALimitOnAddressSpaceThatTheBlasCannotWorkInIsExitCode5) {
 }
 
 TEST(CliProcess, ALimitOnAddressSpaceThatSufficesForOneBlasThreadDoes) {
-  if (!limits_work()) GTEST_SKIP() << "a sanitizer takes all address space";
+  if (kSanitized) GTEST_SKIP() << "a sanitizer takes all address space";
   const std::string folder = temporary_dir();
   const ProgramResult result = run_line(
       folder,

@@ -12,6 +12,7 @@
 #include "io/hdf5_handle.hpp"
 #include "matapprox/core/error.hpp"
 #include "support/expect_close.hpp"
+#include "support/sanitizers.hpp"
 
 namespace matapprox::app {
 namespace {
@@ -64,13 +65,7 @@ TEST(SandboxedRead, EndsAHang) {
 }
 
 TEST(SandboxedRead, BoundsMemory) {
-#if defined(__SANITIZE_ADDRESS__)
-  GTEST_SKIP() << "no memory limit under the address sanitizer";
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-  GTEST_SKIP() << "no memory limit under the address sanitizer";
-#endif
-#endif
+  if (test::kSanitized) GTEST_SKIP() << "no memory limit under the address sanitizer";
   const SandboxLimits limits{10, Index{64} << 20};
   EXPECT_REFUSED(
       FileError,

@@ -16,6 +16,7 @@
 #include "matapprox/kernels/lapack.hpp"
 #include "support/expect_close.hpp"
 #include "support/random_block.hpp"
+#include "support/sanitizers.hpp"
 
 namespace matapprox::kernels {
 namespace {
@@ -109,6 +110,7 @@ class NoAddressSpace {
 
 TEST(BlasLibrary, RefusesCallersThatItHasNoBufferFor) {
   if (!blas_is_open_blas()) GTEST_SKIP() << "no OpenBLAS";
+  if (test::kSanitized) GTEST_SKIP() << "a sanitizer takes all address space";
   require_blas_buffer();
   std::list<SingleBlasThread> callers;
   const auto call_many = [&] {

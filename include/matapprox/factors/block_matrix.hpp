@@ -89,13 +89,13 @@ class BlockMatrix {
 
  private:
   /// Where the arrays of a leaf begin.
-  struct Place {
+  struct LeafBegin {
     std::size_t bits = 0;
     std::size_t scales = 0;
     std::size_t data = 0;
   };
   void check_leaves() const;
-  void find_places();
+  void find_begins();
   void divide_work();
   double leaf_multiplications(std::size_t leaf) const;
   Matrix multiply(bool transposed, const ConstBlock& X) const;
@@ -103,7 +103,7 @@ class BlockMatrix {
 
   Content content_;
   std::size_t data_bytes_ = 0;
-  std::vector<Place> places_;
+  std::vector<LeafBegin> begins_;
   std::vector<std::size_t> parts_;  ///< the first leaf of each part of the work, and the last
 
   friend class LeafReader;

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "matapprox/core/linear_operator.hpp"
@@ -10,11 +12,21 @@
 
 namespace matapprox {
 
+/// In which rows and columns a matrix is divided into blocks.
+enum class BlockOrder { kAuto, kNatural, kPoints, kRcm, kSpectral };
+
+template <>
+struct EnumNames<BlockOrder> {
+  static constexpr std::array<std::string_view, 5> values{
+      "auto", "natural", "points", "rcm", "spectral"};
+};
+
 struct HierarchicalOptions {
   /// Unset: default_budget. A number or a share counts 8 bytes for each number.
   StorageBudget budget = {};
   double frobenius_tolerance = 0;  ///< if positive: the fewest bytes with |A - B|_F <= t |A|_F
-  Index leaf = 0;                  ///< least side of a block; 0: 32, or 16 below min(m, n) = 300
+  BlockOrder order = BlockOrder::kAuto;
+  Index leaf = 0;  ///< least side of a block; 0: 32, or 16 below min(m, n) = 300
   /// Bits that a value may have, each of 1..16, 32 or 64.
   std::vector<Index> widths = {3, 4, 6, 8, 12, 16, 32, 64};
   std::uint64_t seed = 1;
@@ -33,12 +45,18 @@ struct HierarchicalOptions {
 /// the spectra and the tabulated noise are right [CLG89], and none within B bytes has less than
 /// max over lambda of (D + lambda R) - lambda B: `message` has this bound.
 ///
-/// The result is one factor H, a BlockMatrix; of a symmetric A the upper half is stored. Cost: one
+/// order: points halves the points of a kernel matrix at the median of their widest coordinate, and
+/// each half again; rcm and spectral are those of a graph whose links are the largest entries of
+/// each column (as for chord), rows and columns alike; auto is points for kernel matrices, else
+/// natural.
+///
+/// The result is one factor H, a BlockMatrix, or P^T H P with the permutation of an order; of a
+/// symmetric A the upper half is stored. Cost: one
 /// randomized SVD of each level of the tree, of rank 48 and more where that pays, of blocks with
 /// more than 256 rows; all singular values of those that are smaller and not decided by their norm
 /// alone: O(m n k log n) operations. Holds A, 8 m n bytes, and the tree.
 ///
-/// The options' names are those of [HB15]'s HODLR where they have one. Throws InvalidArgument,
+/// Throws InvalidArgument,
 /// BudgetTooSmall, NumericalError for NaN or Inf in A, Interrupted.
 Approximation hierarchical(const LinearOperator& A,
                            const HierarchicalOptions& options = {},

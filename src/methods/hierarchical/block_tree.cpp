@@ -13,7 +13,7 @@ namespace matapprox::blocks {
 namespace {
 
 /// Smaller sides up to which all singular values are found at once, and up to which they may be.
-constexpr Index kAlwaysComplete = 256;
+constexpr Index kAlwaysComplete = 128;
 constexpr Index kMayBeComplete = 1024;
 constexpr Index kSpectrumOversampling = 8;
 /// Squares of singular values from a Gram matrix are right to about this part of the largest.

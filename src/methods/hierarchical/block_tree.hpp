@@ -40,6 +40,7 @@ struct Node {
   Index columns = 0;
   bool on_diagonal = false;  ///< of a symmetric matrix
   double energy = 0;         ///< |A_b|_F^2
+  std::size_t shape = 0;     ///< of RateDistortion
   Index first_child = -1;    ///< in the next level
   Index children = 0;
   Vector squares;         ///< singular values, squared, descending: as many as were asked for

@@ -5,12 +5,18 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <span>
 
 #include "factors/quantizer.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
+#include "matapprox/operators/kernel.hpp"
+#include "methods/chord/order/entries.hpp"
+#include "methods/chord/order/graph_order.hpp"
 #include "methods/dense_matrix.hpp"
 #include "methods/finite.hpp"
 #include "methods/hierarchical/encoder.hpp"
+#include "methods/hierarchical/median_order.hpp"
 
 namespace matapprox {
 namespace {
@@ -29,7 +35,7 @@ constexpr double kBudgetShare = 1e-3;
 constexpr double kPriceRatio = 1 + 1e-6;
 constexpr double kPriceStep = 8;
 /// Of the energy of the matrix: the price at which everything that pays is stored.
-constexpr double kLeastPrice = 1e-45;
+constexpr double kMinPrice = 1e-45;
 /// Part of a tolerance that is aimed at first: the noise is tabulated, not measured.
 constexpr double kAim = 0.95;
 constexpr int kMaxCorrections = 3;
@@ -78,6 +84,51 @@ Index leaf_side(const LinearOperator& A, const HierarchicalOptions& options) {
   return side < kSmallMatrix ? 16 : 32;
 }
 
+/// Nodes or points at each place; empty: as they are.
+std::vector<Index> block_order(const LinearOperator& A,
+                               BlockOrder order,
+                               Index leaf,
+                               const RunControl& control) {
+  const auto* kernel = dynamic_cast<const KernelOperator*>(&A.underlying());
+  if (order == BlockOrder::kAuto) {
+    order = kernel != nullptr ? BlockOrder::kPoints : BlockOrder::kNatural;
+  }
+  if (order == BlockOrder::kNatural) return {};
+  require(A.rows() == A.cols(),
+          "{}: only a square matrix has an order of rows and columns alike, this one is {} x {}",
+          kHierarchical,
+          A.rows(),
+          A.cols());
+  if (order == BlockOrder::kPoints) {
+    require(kernel != nullptr,
+            "{}: order points is for kernel matrices of points (--as kernel)",
+            kHierarchical);
+    return blocks::median_order(kernel->points(), leaf);
+  }
+  const SparseMatrix graph = chord_fit::joined(chord_fit::largest_entries(A, control));
+  return order == BlockOrder::kRcm ? chord_fit::reverse_cuthill_mckee(graph)
+                                   : chord_fit::spectral_order(graph, control);
+}
+
+/// A(order, order), in panels of columns.
+Matrix ordered_matrix(const LinearOperator& A,
+                      const std::vector<Index>& order,
+                      const RunControl& control) {
+  if (order.empty()) return dense_matrix(A, kHierarchical, control);
+  require_memory(8 * static_cast<double>(A.rows()) * static_cast<double>(A.cols()),
+                 fmt::format("{}: the matrix as a dense one", kHierarchical));
+  constexpr std::size_t kFetchedColumns = 256;
+  Matrix values(A.rows(), A.cols());
+  for (std::size_t first = 0; first < order.size(); first += kFetchedColumns) {
+    control.throw_if_stopped(kHierarchical);
+    const std::size_t count = std::min(kFetchedColumns, order.size() - first);
+    const Matrix panel = A.columns_at(std::span<const Index>(order).subspan(first, count));
+    require_finite(panel, kHierarchical);
+    values.middleCols(static_cast<Index>(first), panel.cols()) = panel(order, Eigen::all);
+  }
+  return values;
+}
+
 /// Six integers, in the narrowest type that holds the largest index.
 double leaf_bytes(const LinearOperator& A) {
   const Index largest = std::max(A.rows(), A.cols());
@@ -99,7 +150,7 @@ Total search_price(RateDistortion& choices,
   double low = energy / bytes;
   Total total = choices.at_price(low, control);
   while (!cheap(total)) {
-    if (low < energy * kLeastPrice) return total;  // everything is stored as well as it can be
+    if (low < energy * kMinPrice) return total;  // everything is stored as well as it can be
     high = low;
     low /= kPriceStep;
     total = choices.at_price(low, control);
@@ -192,6 +243,11 @@ void HierarchicalOptions::visit(OptionVisitor& v) {
   v.visit("frobenius_tolerance",
           frobenius_tolerance,
           "if positive: the fewest bytes with |A - B|_F <= t |A|_F");
+  v.visit_enum("order",
+               order,
+               "in which rows and columns are divided: natural; points: of a kernel, halved at "
+               "medians; rcm, spectral: of the graph of the largest entries; auto: points or "
+               "natural");
   v.visit("leaf", leaf, "least side of a block; 0: 32, or 16 for small matrices");
   v.visit("widths", widths, "bits that a value may have, each of 1..16, 32, 64");
   v.visit("seed", seed, "seed of the randomized SVDs");
@@ -212,13 +268,23 @@ Approximation hierarchical(const LinearOperator& A,
           A.rows(),
           A.cols());
   const bool symmetric = is_symmetric(A);
-  Matrix values = dense_matrix(A, kHierarchical, control);
+  const Index leaf = leaf_side(A, options);
+  const std::vector<Index> order = block_order(A, options.order, leaf, control);
+  Matrix values = ordered_matrix(A, order, control);
   const double scale = unit_scale(values);
   values *= scale;
-  BlockTree tree(values, symmetric, leaf_side(A, options), options.seed);
+  BlockTree tree(values, symmetric, leaf, options.seed);
   RateDistortion choices(tree, widths, leaf_bytes(A));
   const double energy = tree.levels()[0][0].energy;
-  const double bytes = budget_bytes(A, options.budget);
+  const double of_order = order.empty() ? 0 : static_cast<double>(permutation_bytes(A.rows()));
+  const double bytes = budget_bytes(A, options.budget) - of_order;
+  if (bytes < 0) {
+    throw BudgetTooSmall(
+        fmt::format("{}: the order alone takes {:.0f} bytes, more than the budget of {}",
+                    kHierarchical,
+                    of_order,
+                    options.budget.text()));
+  }
 
   Summary summary;
   summary.method = kHierarchical;
@@ -243,7 +309,10 @@ Approximation hierarchical(const LinearOperator& A,
         std::sqrt(result.lower_bound / energy));
   }
   if (!result.message.empty()) summary.message += "; " + result.message;
-  return {{make_factor("H", std::move(result.encoded.blocks))}, std::move(summary)};
+  const Factor H = make_factor("H", std::move(result.encoded.blocks));
+  if (order.empty()) return {{H}, std::move(summary)};
+  const Factor P = make_factor("P", Permutation(order));
+  return {{{"P", P.value, true}, H, P}, std::move(summary)};
 }
 
 }  // namespace matapprox

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <tuple>
 
 #include "factors/quantizer.hpp"
 #include "matapprox/core/threads.hpp"
@@ -37,47 +38,66 @@ double relative_noise(int bits, Index count) {
 }
 
 RateDistortion::RateDistortion(BlockTree& tree, std::vector<int> widths, double leaf_bytes)
-    : tree_(tree), widths_(std::move(widths)), leaf_bytes_(leaf_bytes) {}
-
-double RateDistortion::component_bytes(const Node& node, int bits) const {
-  const double right = node.on_diagonal ? 0 : whole_bytes(node.columns, bits);
-  return whole_bytes(node.rows, bits) + right + kComponentBytes;
+    : tree_(tree), widths_(std::move(widths)), leaf_bytes_(leaf_bytes) {
+  for (const int bits : widths_) entry_noise_.push_back(relative_noise(bits, kScaleGroup));
+  std::map<std::tuple<Index, Index, bool>, std::size_t> known;
+  for (auto& level : tree_.levels()) {
+    for (Node& node : level) {
+      const auto [shape, is_new] =
+          known.emplace(std::make_tuple(node.rows, node.columns, node.on_diagonal), shapes_.size());
+      if (is_new) shapes_.push_back(make_shape(node));
+      node.shape = shape->second;
+    }
+  }
 }
 
-/// Bytes below which nothing is stored of the node.
-double RateDistortion::cheapest_leaf(const Node& node) const {
+RateDistortion::Shape RateDistortion::make_shape(const Node& node) const {
+  Shape shape;
+  TripletWidth narrower{0, 0, 1, 0};
+  for (const int bits : widths_) {
+    const double right = node.on_diagonal ? 0 : whole_bytes(node.columns, bits);
+    TripletWidth width{bits, whole_bytes(node.rows, bits) + right + kComponentBytes};
+    width.noise = 2 * relative_noise(bits, std::max(node.rows, node.columns));
+    if (width.noise >= narrower.noise) continue;
+    // What lies above the line between its neighbors is never the best.
+    for (;;) {
+      const auto& below = shape.triplets.empty() ? narrower : shape.triplets.front();
+      width.threshold = (width.bytes - below.bytes) / (below.noise - width.noise);
+      if (shape.triplets.empty() || width.threshold > below.threshold) break;
+      shape.triplets.erase(shape.triplets.begin());
+    }
+    shape.triplets.insert(shape.triplets.begin(), width);
+  }
+  const Index values =
+      node.on_diagonal ? node.rows * (node.rows + 1) / 2 : node.rows * node.columns;
+  const double groups = std::ceil(static_cast<double>(values) / kScaleGroup);
+  for (const int bits : widths_) {
+    if (values > kMaxDenseValues) break;
+    shape.dense_bytes.push_back(1 + (bits > 16 ? 0 : 2 * groups) + whole_bytes(values, bits));
+  }
+  shape.places = static_cast<double>(values);
   // A sparse leaf of one entry: its place, value, scale and width.
-  return leaf_bytes_ + std::min(5.0, component_bytes(node, widths_.front()));
+  constexpr double kOneEntry = 5;
+  shape.cheapest_leaf =
+      leaf_bytes_ +
+      (shape.triplets.empty() ? kOneEntry : std::min(kOneEntry, shape.triplets.back().bytes));
+  return shape;
 }
 
-/// Squared singular values below this are not worth a component.
-double RateDistortion::least_square(const Node& node, double price) const {
-  double least = std::numeric_limits<double>::infinity();
-  for (const int bits : widths_) {
-    const double gain = 1 - 2 * relative_noise(bits, node.rows);
-    if (gain > 0) least = std::min(least, price * component_bytes(node, bits) / gain);
+/// None where the triplet is not worth storing.
+const RateDistortion::TripletWidth* RateDistortion::triplet_width(const Node& node,
+                                                                  double square,
+                                                                  double price) const {
+  for (const TripletWidth& width : shape(node).triplets) {
+    if (tree_.weight(node) * square > price * width.threshold) return &width;
   }
-  return least / tree_.weight(node);
-}
-
-int RateDistortion::component_width(const Node& node, double square, double price) const {
-  const double energy = tree_.weight(node) * square;
-  int best = 0;
-  double least = energy;
-  for (const int bits : widths_) {
-    const double cost = energy * 2 * relative_noise(bits, std::max(node.rows, node.columns)) +
-                        price * component_bytes(node, bits);
-    if (cost >= least) continue;
-    least = cost;
-    best = bits;
-  }
-  return best;
+  return nullptr;
 }
 
 std::vector<int> RateDistortion::component_bits(const Node& node) const {
   std::vector<int> bits;
   for (Index k = 0; k < node.best.rank; ++k) {
-    bits.push_back(component_width(node, node.squares(k), node.best.rank_price));
+    bits.push_back(triplet_width(node, node.squares(k), node.best.rank_price)->bits);
   }
   return bits;
 }
@@ -86,13 +106,14 @@ Choice RateDistortion::low_rank(const Node& node, double price) const {
   const double weight = tree_.weight(node);
   Choice choice{Content::kLowRank, weight * node.energy, leaf_bytes_};
   choice.rank_price = price;
-  const double least = least_square(node, price);
-  for (Index k = 0; k < node.squares.size() && node.squares(k) > least; ++k) {
-    const int bits = component_width(node, node.squares(k), price);
-    if (bits == 0) break;
-    const double noise = 2 * relative_noise(bits, std::max(node.rows, node.columns));
-    choice.squared_error -= weight * node.squares(k) * (1 - noise);
-    choice.bytes += component_bytes(node, bits);
+  const auto& widths = shape(node).triplets;
+  auto width = widths.begin();
+  for (Index k = 0; k < node.squares.size(); ++k) {
+    const double square = weight * node.squares(k);
+    while (width != widths.end() && square <= price * width->threshold) ++width;
+    if (width == widths.end()) break;
+    choice.squared_error -= square * (1 - width->noise);
+    choice.bytes += width->bytes;
     choice.rank = k + 1;
   }
   // The energy and the spectrum are right to rounding only.
@@ -100,28 +121,17 @@ Choice RateDistortion::low_rank(const Node& node, double price) const {
   return choice;
 }
 
-/// Bytes of all entries in so many bits, without the place of the leaf; 0 where the block is too
-/// large for it.
-double RateDistortion::dense_bytes(const Node& node, int bits) const {
-  const Index values =
-      node.on_diagonal ? node.rows * (node.rows + 1) / 2 : node.rows * node.columns;
-  if (values > kMaxDenseValues) return 0;
-  const double groups = std::ceil(static_cast<double>(values) / kScaleGroup);
-  return 1 + (bits > 16 ? 0 : 2 * groups) + whole_bytes(values, bits);
-}
-
-double RateDistortion::dense_noise(const Node& node, int bits) const {
-  return std::min(1.0, node.noise * relative_noise(bits, kScaleGroup));
+double RateDistortion::dense_noise(const Node& node, std::size_t width) const {
+  return std::min(1.0, node.noise * entry_noise_[width]);
 }
 
 Choice RateDistortion::dense(const Node& node) const {
   const double energy = tree_.weight(node) * node.energy;
+  const std::vector<double>& bytes = shape(node).dense_bytes;
   Choice best{Content::kNothing, energy, 0};
-  for (const int bits : widths_) {
-    const double bytes = dense_bytes(node, bits);
-    if (bytes == 0) break;
-    Choice choice{Content::kDense, energy * dense_noise(node, bits), leaf_bytes_ + bytes};
-    choice.bits = bits;
+  for (std::size_t w = 0; w < bytes.size(); ++w) {
+    Choice choice{Content::kDense, energy * dense_noise(node, w), leaf_bytes_ + bytes[w]};
+    choice.bits = widths_[w];
     if (choice.cost(price_) < best.cost(price_)) best = choice;
   }
   return best;
@@ -131,17 +141,17 @@ Choice RateDistortion::dense(const Node& node) const {
 /// noise of the triplets too: a unit of their squared error is worth as much as the remainder's
 /// noise leaves of it, which makes bytes for them dearer.
 Choice RateDistortion::low_rank_and_dense(const Node& node) const {
+  const std::vector<double>& bytes = shape(node).dense_bytes;
   Choice best{Content::kNothing, tree_.weight(node) * node.energy, 0};
-  for (const int bits : widths_) {
-    const double bytes = dense_bytes(node, bits);
-    if (bytes == 0 || bits > 16) break;
-    const double noise = dense_noise(node, bits);
+  for (std::size_t w = 0; w < bytes.size() && widths_[w] <= 16; ++w) {
+    if (price_ * bytes[w] >= best.cost(price_)) break;
+    const double noise = dense_noise(node, w);
     Choice choice = low_rank(node, price_ / noise);
     if (choice.rank == 0) break;
     choice.content = Content::kLowRankAndDense;
     choice.squared_error *= noise;
-    choice.bytes += leaf_bytes_ + bytes;
-    choice.bits = bits;
+    choice.bytes += leaf_bytes_ + bytes[w];
+    choice.bits = widths_[w];
     if (choice.cost(price_) < best.cost(price_)) best = choice;
   }
   return best;
@@ -151,8 +161,6 @@ Choice RateDistortion::low_rank_and_dense(const Node& node) const {
 Choice RateDistortion::sparse(const Node& node, const EntrySizes& sizes) const {
   const double weight = tree_.weight(node);
   Choice best{Content::kNothing, weight * node.energy, 0};
-  const double places = static_cast<double>(node.rows) * static_cast<double>(node.columns) *
-                        (node.on_diagonal ? 0.5 : 1.0);
   double count = 0;
   double energy = 0;
   for (int k = 0; k < EntrySizes::kBins; ++k) {
@@ -160,14 +168,16 @@ Choice RateDistortion::sparse(const Node& node, const EntrySizes& sizes) const {
     if (sizes.counts[at] == 0) continue;
     count += static_cast<double>(sizes.counts[at]);
     energy += static_cast<double>(sizes.energies[at]);
-    // A distance takes a byte more where it is above 127: of a geometric distribution.
-    const double distance = 1 + std::exp(-128 * count / places);
+    // A distance takes at least a byte, and one more where it is above 127: of a geometric
+    // distribution.
+    if (price_ * count >= best.cost(price_)) break;
+    const double distance = 1 + std::exp(-128 * count / shape(node).places);
     const double dropped = std::max(node.energy - energy, 0.0);
-    for (const int bits : widths_) {
-      const double noise = relative_noise(bits, kScaleGroup) * energy;
+    for (std::size_t w = 0; w < widths_.size(); ++w) {
+      const int bits = widths_[w];
       const double scales = bits > 16 ? 0 : 2 * std::ceil(count / kScaleGroup);
       Choice choice{Content::kSparse,
-                    weight * (dropped + noise),
+                    weight * (dropped + entry_noise_[w] * energy),
                     leaf_bytes_ + 1 + count * (distance + bits / 8.0) + scales};
       choice.bits = bits;
       choice.least_square = std::ldexp(1.0, -k - 1);
@@ -184,14 +194,11 @@ bool RateDistortion::may_gain(const Node& node, double other) const {
   const double known = node.squares.sum();
   const double rest = std::max(node.energy - known, 0.0);
   const double last = node.squares.size() > 0 ? node.squares(node.squares.size() - 1) : node.energy;
-  if (last <= least_square(node, price_)) return false;
+  const TripletWidth* width = triplet_width(node, last, price_);
+  if (width == nullptr) return false;
   const double weight = tree_.weight(node);
-  const int bits = component_width(node, last, price_);
-  const double cost_of_last =
-      weight * last * 2 * relative_noise(bits, std::max(node.rows, node.columns)) +
-      price_ * component_bytes(node, bits);
-  const Choice found = low_rank(node, price_);
-  const double of_found = found.cost(price_) - weight * rest;
+  const double cost_of_last = weight * last * width->noise + price_ * width->bytes;
+  const double of_found = low_rank(node, price_).cost(price_) - weight * rest;
   return of_found + rest / last * cost_of_last < other;
 }
 
@@ -200,20 +207,20 @@ bool RateDistortion::may_gain(const Node& node, double other) const {
 void RateDistortion::choose_own(Node& node, const EntrySizes& sizes, double limit) {
   const Choice nothing{Content::kNothing, tree_.weight(node) * node.energy, 0};
   node.own = nothing;
-  if (nothing.squared_error <= price_ * cheapest_leaf(node)) return;
+  if (nothing.squared_error <= price_ * shape(node).cheapest_leaf) return;
   const auto consider = [&](const Choice& choice) {
     if (choice.cost(price_) < node.own.cost(price_)) node.own = choice;
   };
   consider(dense(node));
   consider(sparse(node, sizes));
-  Index count = std::max<Index>(node.squares.size(), kFirstTriplets);
-  while (may_gain(node, std::min(limit, node.own.cost(price_)))) {
-    const Index before = node.squares.size();
-    tree_.find_spectrum(node, count, least_square(node, price_));
-    if (node.squares.size() == before) break;
-    count = kMoreTriplets * node.squares.size();
-    // What the children take is known only later: the first triplets have to do until then.
-    if (limit == std::numeric_limits<double>::infinity()) break;
+  // What the children take is known only later: until then the first triplets have to do.
+  const bool final = limit < std::numeric_limits<double>::infinity() || node.children == 0;
+  while ((final || node.squares.size() == 0) &&
+         may_gain(node, std::min(limit, node.own.cost(price_)))) {
+    const Index known = node.squares.size();
+    const double least = price_ * shape(node).triplets.back().threshold / tree_.weight(node);
+    tree_.find_spectrum(node, known == 0 ? kFirstTriplets : kMoreTriplets * known, least);
+    if (node.squares.size() == known) break;
   }
   if (node.squares.size() == 0) return;
   consider(low_rank(node, price_));
@@ -224,25 +231,25 @@ double RateDistortion::least_of_children(std::size_t level, const Node& node) co
   double sum = 0;
   for (Index c = 0; c < node.children; ++c) {
     const Node& child = tree_.levels()[level + 1][static_cast<std::size_t>(node.first_child + c)];
-    sum += std::min(tree_.weight(child) * child.energy, price_ * cheapest_leaf(child));
+    sum += std::min(tree_.weight(child) * child.energy, price_ * shape(child).cheapest_leaf);
   }
   return sum;
 }
 
-template <class Body>
+template <class Visit>
 void RateDistortion::for_nodes(std::vector<Node*>& nodes,
                                const RunControl& control,
-                               const Body& body) const {
+                               const Visit& visit) const {
   const auto small = std::partition(nodes.begin(), nodes.end(), [](const Node* node) {
     return node->smaller_side() >= kLargeNode;
   });
   for (auto node = nodes.begin(); node != small; ++node) {
     control.throw_if_stopped("hierarchical");
-    body(**node);
+    visit(**node);
   }
   parallel_for(nodes.end() - small, [&](Index k) {
     control.throw_if_stopped("hierarchical");
-    body(**(small + k));
+    visit(**(small + k));
   });
 }
 

@@ -40,13 +40,26 @@ class RateDistortion {
     double price = 0;
     double cost = 0;
   };
-  double component_bytes(const Node& node, int bits) const;
-  double cheapest_leaf(const Node& node) const;
-  double least_square(const Node& node, double price) const;
-  int component_width(const Node& node, double square, double price) const;
+  /// A width that a triplet may have: on the lower convex hull of bytes and noise.
+  struct TripletWidth {
+    int bits = 0;
+    double bytes = 0;
+    double noise = 0;  ///< squared error over the square of the singular value
+    /// Weighted squares of at least this times the price are worth it.
+    double threshold = 0;
+  };
+  /// What blocks of one size have in common.
+  struct Shape {
+    std::vector<TripletWidth> triplets;  ///< widest first
+    std::vector<double> dense_bytes;     ///< of each width; empty where the block is too large
+    double cheapest_leaf = 0;            ///< bytes below which nothing is stored
+    double places = 0;                   ///< entries that a sparse leaf has places for
+  };
+  Shape make_shape(const Node& node) const;
+  const Shape& shape(const Node& node) const { return shapes_[node.shape]; }
+  const TripletWidth* triplet_width(const Node& node, double square, double price) const;
   Choice low_rank(const Node& node, double price) const;
-  double dense_bytes(const Node& node, int bits) const;
-  double dense_noise(const Node& node, int bits) const;
+  double dense_noise(const Node& node, std::size_t width) const;
   Choice dense(const Node& node) const;
   Choice low_rank_and_dense(const Node& node) const;
   Choice sparse(const Node& node, const EntrySizes& sizes) const;
@@ -54,12 +67,14 @@ class RateDistortion {
   double least_of_children(std::size_t level, const Node& node) const;
   bool may_gain(const Node& node, double other) const;
   void collect(std::size_t level, const Node& node, std::vector<const Node*>& leaves) const;
-  template <class Body>
-  void for_nodes(std::vector<Node*>& nodes, const RunControl& control, const Body& body) const;
+  template <class Visit>
+  void for_nodes(std::vector<Node*>& nodes, const RunControl& control, const Visit& visit) const;
 
   BlockTree& tree_;
   std::vector<int> widths_;
+  std::vector<double> entry_noise_;  ///< of each width, for values that share a scale
   double leaf_bytes_;
+  std::vector<Shape> shapes_;
   double price_ = 0;
   std::vector<Tried> tried_;
 };

@@ -1,0 +1,20 @@
+#pragma once
+
+namespace matapprox::test {
+
+/// Whether the address or the thread sanitizer is built in: it takes address space without end, and
+/// has an allocator of its own.
+constexpr bool kSanitized =
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+    true;
+#else
+    false;
+#endif
+#else
+    false;
+#endif
+
+}  // namespace matapprox::test
