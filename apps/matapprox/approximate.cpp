@@ -74,6 +74,7 @@ void write_checkpoint(Session& session,
   MeasureOptions error_only = within_fit(session.measuring, 0);
   error_only.spectral_iterations = 0;
   error_only.time_products = false;
+  error_only.certificate.reset();
   const RunResult result{
       Approximation(round_factors(best.factors(), session.command.size.precision()),
                     best.summary,
@@ -264,6 +265,7 @@ void add_approximate(const Command& program) {
       .type_name("FILE.h5");
   command->size.add(sub);
   command->measuring.add(sub);
+  command->measuring.add_certificate(sub);
   command->common.add(sub, true);
   command->device.add(sub);
   command->json.add(sub);
