@@ -44,7 +44,7 @@ std::string certificate_lines(const Measurement& measured) {
   text += certified_line("|A - B|_2", certificate.spectral);
   if (certificate.products > 0) {
     text +=
-        fmt::format("certificate from    {} products in {:g} passes, {:.1e} of it for rounding\n",
+        fmt::format("certificate from    {} products in {:g} passes, {:.1e} allowed for rounding\n",
                     certificate.products,
                     certificate.passes,
                     certificate.rounding);

@@ -43,8 +43,9 @@
 //   weights of 8 x / d each, and moves between weights that stay below 8 x / d lead there. So
 //   P(S < (8 x / d) q_d(p)) <= P(chi-squared_d < q_d(p)) = p, provided that q_d(p) <= d - 2. From
 //   d = 8 on that is so for p <= 0.353, P(chi-squared_8 <= 6); the shares below never exceed 0.35.
-//   So with probability 1 - p  x <= S d / (8 q_d(p)): event two. [Hal24] has this with whole
-//   singular values, r = floor(x / b) and 8 r degrees; counting degrees of freedom is never worse.
+//   So with probability 1 - p  x <= S d / (8 q_d(p)): event two. [Hal24] is about such matrices of
+//   bounded effective rank. With whole singular values, r = floor(x / b) of them and 8 r degrees of
+//   freedom, the same argument gives a bound that is never smaller.
 //
 // b and x are not known. q_d / d grows with d, by the same argument for equal weights. On event one
 // b <= beta^2, so d(x) = floor(8 x / beta^2) is at most the true d, and on both events the true x

@@ -59,8 +59,9 @@ struct Certificate {
 ///      F = (I - Q Q^T) E.
 ///   2. S = sum |F w_i|^2 and T = sum |F F^T F w_i|^2 over 8 standard normal w_i.
 ///   3. |F|_2 <= beta, beta^6 = T / q_8, where q_d is the quantile of chi-squared with d degrees of
-///      freedom at delta / 2 [Hal24].
-///   4. |F|_F^2 <= the largest x with x <= S d / (8 q_d), d = max(8, floor(8 x / beta^2)) [RS15].
+///      freedom at delta / 2.
+///   4. |F|_F^2 <= the largest x with x <= S d / (8 q_d), d = max(8, floor(8 x / beta^2))
+///      [RS15, Hal24].
 ///   5. |E|_F^2 <= |Q^T E|_F^2 + x, |E|_2^2 <= |Q^T E|_2^2 + min(beta^2, x).
 ///
 /// src/measure/certificate.cpp has the proofs. Both bounds hold at once with the stated confidence.
