@@ -253,11 +253,11 @@ void MeasuringOptions::add_certificate(const Command& command) {
           fmt::format("Probability, between 0 and 1, with which a certified bound holds [{}]",
                       CertificateOptions{}.confidence))
       .type_name("");
-  command
-      .add_option("--norm",
-                  norm_,
-                  "Norm to certify: frobenius (the same products bound both), spectral [frobenius]")
-      .type_name("");
+  norm_option_ = command.add_option(
+      "--norm",
+      norm_,
+      "Norm to certify: frobenius (the same products bound both), spectral [frobenius]");
+  norm_option_->type_name("");
 }
 
 CertificateOptions MeasuringOptions::certificate(std::uint64_t seed) const {
@@ -269,12 +269,10 @@ CertificateOptions MeasuringOptions::certificate(std::uint64_t seed) const {
             *confidence_);
     result.confidence = *confidence_;
   }
-  if (norm_) {
-    const auto& names = EnumNames<CertifiedNorm>::values;
-    const auto found = std::find(names.begin(), names.end(), *norm_);
-    require(found != names.end(), "--norm '{}' is not one of {}", *norm_, fmt::join(names, ", "));
-    result.norm = static_cast<CertifiedNorm>(found - names.begin());
-  }
+  const auto& names = EnumNames<CertifiedNorm>::values;
+  const auto found = std::find(names.begin(), names.end(), norm_);
+  require(found != names.end(), "--norm '{}' is not one of {}", norm_, fmt::join(names, ", "));
+  result.norm = static_cast<CertifiedNorm>(found - names.begin());
   return result;
 }
 
@@ -289,7 +287,8 @@ MeasureOptions MeasuringOptions::options(std::uint64_t seed) const {
   require(!certify_ || result.effort != MeasureEffort::kNone,
           "--certify and --measure none exclude each other");
   const CertificateOptions certified = certificate(seed);
-  require(certify_ || !(confidence_ || norm_),
+  const bool norm_given = norm_option_ && norm_option_->count() > 0;
+  require(certify_ || !(confidence_ || norm_given),
           "{} has no effect without --certify",
           confidence_ ? "--confidence" : "--norm");
   if (certify_) result.certificate = certified;

@@ -157,7 +157,8 @@ class MeasuringOptions {
   bool exact_ = false;
   bool certify_ = false;
   std::optional<double> confidence_;
-  std::optional<std::string> norm_;
+  std::string norm_{enum_name(CertifiedNorm::kFrobenius)};
+  std::optional<Option> norm_option_;
 };
 
 /// FILE and the options of `info`. Both programs have them: the one that knows models of attention

@@ -27,19 +27,18 @@
 // Frobenius norm: S is a sum of variables of one degree of freedom, 8 of each weight lambda_j,
 // whose weights add up to 8 x, x = |F|_F^2, and none of which exceeds b = s_1^2.
 //
-//   Spreading raises the lower tail. Let Y = sum over i of c_i G_i, G_i independent gamma variables
-//   of shape 1/2. Moving weight from c_2 to c_1 >= c_2 changes P(Y <= t) at the rate
-//   (c_1 - c_2) g'(t) / 2, g the density of Y' = Y + c_1 E_1 + c_2 E_2 with exponential E_1, E_2:
-//   the Laplace transforms are the same. Y' is unimodal, as a sum of gamma variables, so the rate
-//   is not negative for t up to its mode M. [RS15]
-//   That mode is at least mean(Y') - max c. For Y' with shapes a_i: t g(t) = sum a_i h_i(t),
-//   h_i(t) = int_0^t g(t - u) exp(-u / c_i) du, again by Laplace transform. By parts
-//   h_i(M) = c_i (g(M) - k_i) with k_i = int_0^M g'(M - u) exp(-u / c_i) du >= 0, and the
-//   derivative of t g(t) at M says g(M) = sum a_i k_i. Together
-//   M g(M) = sum a_i c_i (g(M) - k_i) >= (mean(Y') - max c) g(M).
-//   So P(Y <= t) grows with every such move as long as t <= sum c_i / 2 - max c.
+//   Unequal weights raise the lower tail. Let Y = sum over i of c_i G_i, G_i independent gamma
+//   variables of shape 1/2. Moving weight from c_2 to c_1 >= c_2 changes P(Y <= t) at the rate (c_1
+//   - c_2) g'(t) / 2, g the density of Y' = Y + c_1 E_1 + c_2 E_2 with exponential E_1, E_2: the
+//   Laplace transforms are the same. Y' is unimodal, as a sum of gamma variables, so the rate is
+//   not negative for t up to its mode M. [RS15] That mode is at least mean(Y') - max c. For Y' with
+//   shapes a_i: t g(t) = sum a_i h_i(t), h_i(t) = int_0^t g(t - u) exp(-u / c_i) du, again by
+//   Laplace transform. By parts h_i(M) = c_i (g(M) - k_i) with k_i = int_0^M g'(M - u) exp(-u /
+//   c_i) du >= 0, and the derivative of t g(t) at M says g(M) = sum a_i k_i. Together M g(M) = sum
+//   a_i c_i (g(M) - k_i) >= (mean(Y') - max c) g(M). So P(Y <= t) grows with every such move as
+//   long as t <= sum c_i / 2 - max c.
 //
-//   The flattest law. All weights <= b, total 8 x: with d = floor(8 x / b) they are majorized by d
+//   The worst case. All weights <= b, total 8 x: with d = floor(8 x / b) they are majorized by d
 //   weights of 8 x / d each, and moves between weights that stay below 8 x / d lead there. So
 //   P(S < (8 x / d) q_d(p)) <= P(chi-squared_d < q_d(p)) = p, provided that q_d(p) <= d - 2. From
 //   d = 8 on that is so for p <= 0.353, P(chi-squared_8 <= 6); the shares below never exceed 0.35.

@@ -75,17 +75,17 @@ PowerTraces power_traces(const ImageAngles& images, double unit) {
   return traces;
 }
 
-/// The mean of |D w|^2 has the cumulants of tr M, tr M^2 and tr M^3, as has C + c chi-squared_nu
-/// / K for one value of c repeated nu times beside a constant C: c = tr M^3 / tr M^2,
-/// nu = tr M^2 / c^2, C = tr M - nu c, each probe adding nu degrees of freedom. Exact for singular
-/// values of which some are equal and the others negligible or many; an interval from the spread of
-/// the samples alone is left too narrow by samples that are all too small.
+/// The mean of |D w|^2 over K probes is fitted by C + c / K times chi-squared with K nu degrees of
+/// freedom, nu times the value c of M beside a constant C, from its first three cumulants:
+/// c = tr M^3 / tr M^2, nu = tr M^2 / c^2, C = tr M - nu c. That is exact where some values are
+/// equal and the others negligible, or many. The interval is that of nu c: the spread of the
+/// samples alone would be taken as too small just where all of them are too small.
 NormEstimate from_images(const ImageAngles& images, Index rank) {
   const double largest = *std::max_element(images.norms.begin(), images.norms.end());
   if (largest == 0) return {};
   const PowerTraces traces = power_traces(images, largest);
   const double mean = traces.first;
-  // What the three are for some M of this rank.
+  // Within what M of this rank can have.
   const double second = std::clamp(
       traces.second, mean * mean / static_cast<double>(std::max<Index>(rank, 1)), mean * mean);
   const double value = std::clamp(traces.third / second, second / mean, std::sqrt(second));

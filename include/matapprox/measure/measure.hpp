@@ -105,8 +105,8 @@ struct Measurement {
 /// and half proportional to |A(j, j) - B(j, j)| where both diagonals are cheap, so that few columns
 /// with most of the error are not overlooked; all of it uniform where they are not. The interval
 /// from vectors fits a shifted chi-squared distribution to |A - B|_F^2 and to the traces of the
-/// squared and the cubed (A - B)^T (A - B), which scalar products of the images tell apart: 1.8 to
-/// 3.1 % of 4000 trials lay beyond either end (eight spectra, n = 300), 2.5 % meant. That from
+/// squared and the cubed (A - B)^T (A - B), which scalar products of the images tell: of 4000
+/// trials with each of eight spectra 2.5 to 2.9 % lay beyond either end, 2.5 % meant. That from
 /// columns is Student's t on the logarithm of the mean of the samples (delta method).
 ///
 /// A certificate, where asked for, is the exact error with confidence 1 where that is known; else,
