@@ -240,6 +240,42 @@ void MeasuringOptions::add(const Command& command) {
       "Always compute the exact error, whatever it takes; no estimate for large matrices");
 }
 
+void MeasuringOptions::add_certificate(const Command& command) {
+  command.add_flag(
+      "--certify",
+      certify_,
+      "Also certify upper bounds of the error: 40 products with the matrix and the approximation, "
+      "5 passes, whatever --measure says; none for a Frobenius error that is exact");
+  command
+      .add_option(
+          "--confidence",
+          confidence_,
+          fmt::format("Probability, between 0 and 1, with which a certified bound holds [{}]",
+                      CertificateOptions{}.confidence))
+      .type_name("");
+  norm_option_ = command.add_option(
+      "--norm",
+      norm_,
+      "Norm to certify: frobenius (the same products bound both), spectral [frobenius]");
+  norm_option_->type_name("");
+}
+
+CertificateOptions MeasuringOptions::certificate(std::uint64_t seed) const {
+  CertificateOptions result;
+  result.seed = seed;
+  if (confidence_) {
+    require(*confidence_ > 0 && *confidence_ < 1,
+            "--confidence {} is outside 0..1, both excluded",
+            *confidence_);
+    result.confidence = *confidence_;
+  }
+  const auto& names = EnumNames<CertifiedNorm>::values;
+  const auto found = std::find(names.begin(), names.end(), norm_);
+  require(found != names.end(), "--norm '{}' is not one of {}", norm_, fmt::join(names, ", "));
+  result.norm = static_cast<CertifiedNorm>(found - names.begin());
+  return result;
+}
+
 MeasureOptions MeasuringOptions::options(std::uint64_t seed) const {
   const auto& names = EnumNames<MeasureEffort>::values;
   const auto found = std::find(names.begin(), names.end(), effort_);
@@ -248,6 +284,14 @@ MeasureOptions MeasuringOptions::options(std::uint64_t seed) const {
   result.effort = static_cast<MeasureEffort>(found - names.begin());
   require(!exact_ || result.effort != MeasureEffort::kNone,
           "--exact-error and --measure none exclude each other");
+  require(!certify_ || result.effort != MeasureEffort::kNone,
+          "--certify and --measure none exclude each other");
+  const CertificateOptions certified = certificate(seed);
+  const bool norm_given = norm_option_ && norm_option_->count() > 0;
+  require(certify_ || !(confidence_ || norm_given),
+          "{} has no effect without --certify",
+          confidence_ ? "--confidence" : "--norm");
+  if (certify_) result.certificate = certified;
   result.always_exact = exact_;
   result.seed = seed;
   return result;

@@ -137,20 +137,28 @@ class SizeOptions {
   double max_seconds_ = std::numeric_limits<double>::infinity();
 };
 
-/// --measure --exact-error
+/// --measure --exact-error, and --certify --confidence --norm
 class MeasuringOptions {
  public:
   /// `default_effort` stands where the command line says nothing.
   explicit MeasuringOptions(MeasureEffort default_effort = MeasureEffort::kQuick)
       : effort_(enum_name(default_effort)) {}
   void add(const Command& command);
-  /// Throws InvalidArgument for another effort than none, quick and full, and for none together
-  /// with --exact-error.
+  /// For commands that measure an approximation.
+  void add_certificate(const Command& command);
+  /// Throws InvalidArgument for another effort than none, quick and full, for none together with
+  /// --exact-error or --certify, and for --confidence or --norm out of range or without --certify.
   MeasureOptions options(std::uint64_t seed) const;
 
  private:
+  CertificateOptions certificate(std::uint64_t seed) const;
+
   std::string effort_;
   bool exact_ = false;
+  bool certify_ = false;
+  std::optional<double> confidence_;
+  std::string norm_{enum_name(CertifiedNorm::kFrobenius)};
+  std::optional<Option> norm_option_;
 };
 
 /// FILE and the options of `info`. Both programs have them: the one that knows models of attention

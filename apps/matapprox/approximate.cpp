@@ -74,6 +74,7 @@ void write_checkpoint(Session& session,
   MeasureOptions error_only = within_fit(session.measuring, 0);
   error_only.spectral_iterations = 0;
   error_only.time_products = false;
+  error_only.certificate.reset();
   const RunResult result{
       Approximation(round_factors(best.factors(), session.command.size.precision()),
                     best.summary,
@@ -135,14 +136,15 @@ RunResult controlled_fit(Session& session, const std::optional<SavedApproximatio
 std::optional<Measurement> measured_result(const Session& session, const RunResult& result) {
   if (session.measuring.effort == MeasureEffort::kNone) return std::nullopt;
   const bool already = interrupt_requested();
+  MeasureOptions options = within_fit(session.measuring, already ? 0 : result.multiplications);
+  if (already) options.certificate.reset();
   try {
-    return measured_with_progress(
-        *session.input.matrix,
-        result.approximation,
-        session.facts,
-        within_fit(session.measuring, already ? 0 : result.multiplications),
-        session.command.common.quiet(),
-        already ? nullptr : &catch_interrupts());
+    return measured_with_progress(*session.input.matrix,
+                                  result.approximation,
+                                  session.facts,
+                                  options,
+                                  session.command.common.quiet(),
+                                  already ? nullptr : &catch_interrupts());
   } catch (const Interrupted&) {
     note(session.command.common.quiet(), "interrupted while measuring: saved without its error");
     return std::nullopt;
@@ -264,6 +266,7 @@ void add_approximate(const Command& program) {
       .type_name("FILE.h5");
   command->size.add(sub);
   command->measuring.add(sub);
+  command->measuring.add_certificate(sub);
   command->common.add(sub, true);
   command->device.add(sub);
   command->json.add(sub);

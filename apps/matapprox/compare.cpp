@@ -191,6 +191,7 @@ void add_compare(const Command& program) {
   command->report.add(sub);
   command->size.add(sub);
   command->measuring.add(sub);
+  command->measuring.add_certificate(sub);
   command->common.add(sub, true);
   command->device.add(sub);
   command->json.add(sub);

@@ -25,6 +25,33 @@ struct MeasureCommand {
   JsonOptions json;
 };
 
+std::string certified_line(const char* norm, const std::optional<CertifiedBound>& bound) {
+  if (!bound) return "";
+  return fmt::format(
+      "certified {} <= {:.6e}  ({})\n", norm, bound->value, report::confidence_text(*bound));
+}
+
+std::string certificate_lines(const Measurement& measured) {
+  if (!measured.certificate) return "";
+  const Certificate& certificate = *measured.certificate;
+  std::string text;
+  if (certificate.relative) {
+    text += fmt::format("certified relative  {:.6e}  ({})\n",
+                        *certificate.relative,
+                        report::confidence_text(*certificate.frobenius));
+  }
+  text += certified_line("|A - B|_F", certificate.frobenius);
+  text += certified_line("|A - B|_2", certificate.spectral);
+  if (certificate.products > 0) {
+    text +=
+        fmt::format("certificate from    {} products in {:g} passes, {:.1e} allowed for rounding\n",
+                    certificate.products,
+                    certificate.passes,
+                    certificate.rounding);
+  }
+  return text;
+}
+
 std::string error_lines(const Measurement& measured) {
   const std::string how =
       measured.error_is_exact ? "exact" : "estimated from " + report::sample_text(measured);
@@ -41,6 +68,7 @@ std::string error_lines(const Measurement& measured) {
   }
   if (measured.spectral_error_lower)
     text += fmt::format("|A - B|_2 at least  {:.6e}\n", *measured.spectral_error_lower);
+  text += certificate_lines(measured);
   if (measured.apply_seconds_1 && measured.apply_seconds_64) {
     text += fmt::format("product             {:.3g} ms with 1 column, {:.3g} ms with 64\n",
                         1e3 * *measured.apply_seconds_1,
@@ -130,10 +158,15 @@ void add_measure(const Command& program) {
   sub.add_option("saved", command->saved, "A saved approximation").required().type_name("FILE.h5");
   command->input.add(sub, "The matrix, read as it was for the fit (same --as and so on)");
   command->measuring.add(sub);
+  command->measuring.add_certificate(sub);
   command->common.add(sub, true);
   command->device.add(sub);
   command->json.add(sub);
-  sub.footer("Example:\n  matapprox measure chord.h5 matrices/mesh2d.mtx --json -");
+  sub.footer(
+      "Examples:\n"
+      "  matapprox measure chord.h5 matrices/mesh2d.mtx --json -\n"
+      "  matapprox measure chord.h5 matrices/mesh2d.mtx --certify --norm spectral --confidence "
+      "0.999");
   sub.action([command] { return run_measure(*command); });
 }
 

@@ -88,6 +88,13 @@ ComparisonRow as_is_row(const LinearOperator& A,
   row.measurement = Measurement{};
   row.measurement->relative_error = 0.0;
   row.measurement->spectral_error_lower = 0.0;
+  if (options.certificate) {
+    Certificate& certificate = row.measurement->certificate.emplace();
+    certificate.norm = options.certificate->norm;
+    certificate.frobenius = CertifiedBound{};
+    certificate.spectral = CertifiedBound{};
+    certificate.relative = 0.0;
+  }
   // With kQuick not what would take longer than the fits.
   constexpr double kLongProduct = 2e10;
   const bool quick = options.effort == MeasureEffort::kQuick;

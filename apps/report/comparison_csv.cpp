@@ -30,6 +30,18 @@ std::vector<std::string> measured_cells(const std::optional<Measurement>& measur
           flag(measured->worse_than_zero)};
 }
 
+std::vector<std::string> certified_cells(const std::optional<Measurement>& measured) {
+  std::vector<std::string> cells;
+  const Certificate none;
+  const Certificate& certificate =
+      measured && measured->certificate ? *measured->certificate : none;
+  for (const auto& bound : {certificate.frobenius, certificate.spectral}) {
+    cells.push_back(bound ? fmt::format("{}", bound->value) : "");
+    cells.push_back(bound ? fmt::format("{}", bound->confidence) : "");
+  }
+  return cells;
+}
+
 std::string line_of(const ComparisonRow& row) {
   std::vector<std::string> cells = {report::csv_cell(row.method),
                                     report::csv_cell(row.status),
@@ -46,6 +58,8 @@ std::string line_of(const ComparisonRow& row) {
   cells.push_back(text_of(row.peak_memory_bytes));
   cells.push_back(row.termination ? std::string(enum_name(*row.termination)) : "");
   cells.push_back(flag(row.interrupted));
+  const std::vector<std::string> certified = certified_cells(row.measurement);
+  cells.insert(cells.end(), certified.begin(), certified.end());
   return fmt::format("{}\n", fmt::join(cells, ","));
 }
 
@@ -58,7 +72,8 @@ std::string comparison_csv(const Comparison& comparison) {
       "relative_error,error_is_exact,error_interval_low,error_interval_high,spectral_error_lower,"
       "apply_seconds_1,apply_seconds_64,worse_than_zero,fit_seconds,passes,peak_memory_bytes,"
       "termination,"
-      "interrupted\n";
+      "interrupted,certificate_frobenius,certificate_frobenius_confidence,certificate_spectral,"
+      "certificate_spectral_confidence\n";
   for (const ComparisonRow& row : comparison.rows) text += line_of(row);
   return text;
 }

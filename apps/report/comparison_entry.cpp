@@ -79,14 +79,12 @@ ComparisonRow run_entry(const LinearOperator& A,
     // The best point of a fit that was interrupted is measured, as fast as may be; a request that
     // comes only now ends the measuring.
     if (!control.interrupted()) measuring.stop = control.stop;
+    MeasureOptions affordable =
+        within_fit(options.measure, multiplications_to_measure(result, interrupted));
+    if (interrupted) affordable.certificate.reset();
     std::optional<Measurement> measured;
     try {
-      measured =
-          measure(A,
-                  result.approximation,
-                  facts,
-                  within_fit(options.measure, multiplications_to_measure(result, interrupted)),
-                  measuring);
+      measured = measure(A, result.approximation, facts, affordable, measuring);
     } catch (const Interrupted&) {  // what was fitted is kept, without its error
     }
     ComparisonRow row = comparison_row(entry.name, result, measured, interrupted || !measured);

@@ -16,6 +16,25 @@ Json interval_or_null(const std::optional<std::pair<double, double>>& interval) 
   return interval ? Json::array({interval->first, interval->second}) : Json(nullptr);
 }
 
+Json certificate_or_null(const std::optional<Certificate>& certificate) {
+  if (!certificate) return nullptr;
+  const auto value = [](const std::optional<CertifiedBound>& bound) {
+    return bound ? Json(bound->value) : Json(nullptr);
+  };
+  const auto confidence = [](const std::optional<CertifiedBound>& bound) {
+    return bound ? Json(bound->confidence) : Json(nullptr);
+  };
+  return {{"norm", enum_name(certificate->norm)},
+          {"frobenius", value(certificate->frobenius)},
+          {"frobenius_confidence", confidence(certificate->frobenius)},
+          {"spectral", value(certificate->spectral)},
+          {"spectral_confidence", confidence(certificate->spectral)},
+          {"relative", or_null(certificate->relative)},
+          {"rounding", certificate->rounding},
+          {"products", certificate->products},
+          {"passes", certificate->passes}};
+}
+
 void add_measurement(Json& json, const Measurement& measured) {
   json["error_frobenius"] = number_or_null(measured.error_frobenius);
   json["relative_error"] = or_null(measured.relative_error);
@@ -24,6 +43,7 @@ void add_measurement(Json& json, const Measurement& measured) {
   json["error_basis"] = enum_name(measured.error_basis);
   json["error_samples"] = measured.error_samples;
   json["spectral_error_lower"] = or_null(measured.spectral_error_lower);
+  json["certificate"] = certificate_or_null(measured.certificate);
 }
 
 }  // namespace
@@ -73,7 +93,8 @@ Json to_json(const ComparisonRow& row) {
                             "error_interval",
                             "error_basis",
                             "error_samples",
-                            "spectral_error_lower"}) {
+                            "spectral_error_lower",
+                            "certificate"}) {
       json[key] = nullptr;
     }
   }

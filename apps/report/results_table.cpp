@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "report/comparison_page.hpp"
 #include "report/findings.hpp"
 #include "report/row_text.hpp"
@@ -18,6 +20,25 @@ TableCell method_cell(const ComparisonRow& row) {
 std::string error_cell(const Measurement& measured) {
   if (!measured.relative_error) return "–";
   return (measured.error_is_exact ? "" : "~") + rounded_digits(*measured.relative_error, 4);
+}
+
+bool has_certificates(const Comparison& comparison) {
+  return std::any_of(comparison.rows.begin(), comparison.rows.end(), [](const ComparisonRow& row) {
+    return row.measurement && row.measurement->certificate;
+  });
+}
+
+/// The bound in the norm that was asked for, with its confidence.
+std::string certificate_cell(const ComparisonRow& row) {
+  if (!row.measurement || !row.measurement->certificate) return "–";
+  const Certificate& certificate = *row.measurement->certificate;
+  const bool spectral = certificate.norm == CertifiedNorm::kSpectral;
+  const auto& bound = spectral ? certificate.spectral : certificate.frobenius;
+  if (!bound) return "–";
+  return fmt::format("{} ({}, {})",
+                     rounded_digits(bound->value, 4),
+                     spectral ? "spectral" : "Frobenius",
+                     confidence_text(*bound));
 }
 
 std::vector<TableCell> result_cells(const ComparisonRow& row, const ComparisonRow* winner) {
@@ -52,8 +73,12 @@ Html results_table(const Comparison& comparison) {
                      {"1 column, ms", true},
                      {"64 columns, ms", true}};
   const ComparisonRow* winner = winner_of(comparison);
-  for (const ComparisonRow& row : comparison.rows)
+  const bool certified = has_certificates(comparison);
+  if (certified) content.columns.push_back({"certified |A − B|, at most", false});
+  for (const ComparisonRow& row : comparison.rows) {
     content.rows.push_back(result_cells(row, winner));
+    if (certified) content.rows.back().emplace_back(certificate_cell(row));
+  }
   return table(content);
 }
 

@@ -40,6 +40,26 @@ std::string averaging_note(const MatrixFacts& facts) {
                      facts.averaged_asymmetry);
 }
 
+std::string confidence_text(const CertifiedBound& bound) {
+  if (bound.confidence == 1) return "exact";
+  return fmt::format("confidence {:.10g} %", 100 * bound.confidence);
+}
+
+std::string certificate_text(const Certificate& certificate) {
+  std::string text;
+  const auto add = [&](const char* norm, const std::optional<CertifiedBound>& bound) {
+    if (!bound) return;
+    text += fmt::format("{}{} <= {:.4g} ({})",
+                        text.empty() ? "certified " : ", ",
+                        norm,
+                        bound->value,
+                        confidence_text(*bound));
+  };
+  add("|A - B|_F", certificate.frobenius);
+  add("|A - B|_2", certificate.spectral);
+  return text;
+}
+
 std::vector<std::string> row_notes(const ComparisonRow& row) {
   std::vector<std::string> notes;
   if (!row.ok()) return {row.status};
@@ -58,6 +78,9 @@ std::vector<std::string> row_notes(const ComparisonRow& row) {
                                 interval.first,
                                 interval.second));
   }
+  const bool is_certified = row.measurement && row.measurement->certificate;
+  if (is_certified && row.method != "as_is")
+    notes.push_back(certificate_text(*row.measurement->certificate));
   if (!row.measurement) {
     notes.emplace_back("not measured");
   } else if (!row.measurement->relative_error) {

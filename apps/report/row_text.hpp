@@ -16,10 +16,14 @@ std::string short_number(double value);
 std::string milliseconds_text(const std::optional<double>& seconds);
 /// The relative error, "~" in front of an estimate; "-" where there is none.
 std::string error_text(const Measurement& measured);
-/// "2.2 %"
 /// What an estimate is made from: "64 vectors", "256 columns".
 std::string sample_text(const Measurement& measured);
+/// "2.2 %"
 std::string share_text(double share);
+/// "confidence 99 %", or "exact" where the bound is the norm itself.
+std::string confidence_text(const CertifiedBound& bound);
+/// "certified |A - B|_F <= 0.1234 (confidence 99 %), |A - B|_2 <= ...".
+std::string certificate_text(const Certificate& certificate);
 /// What "symmetric" has to add where it was so only to rounding.
 std::string averaging_note(const MatrixFacts& facts);
 /// What there is to say about a row: why it has no result, what is odd about it, its own message.

@@ -116,6 +116,7 @@ class Sweeper {
     options_.target_error = 0;
     options_.measure.spectral_iterations = 0;
     options_.measure.time_products = false;
+    options_.measure.certificate.reset();
     control_.checkpoint = nullptr;
     control_.resume = nullptr;
     control_.restart_clock();

@@ -75,6 +75,7 @@
 #include "matapprox/kernels/chord_pattern.hpp"
 #include "matapprox/kernels/gemm.hpp"
 #include "matapprox/kernels/lapack.hpp"
+#include "matapprox/measure/certificate.hpp"
 #include "matapprox/measure/cumulative_spectrum.hpp"
 #include "matapprox/measure/measure.hpp"
 #include "matapprox/measure/run.hpp"

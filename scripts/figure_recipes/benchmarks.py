@@ -1,11 +1,13 @@
 """Tables of docs/benchmarks.md and docs/methods.md, and the commands shown with what they print."""
 import csv
+import json
+import os
 import random
 import re
 import statistics
 import subprocess
 
-from .kept import ROOT, by_hand, figure, grouped, listed, markdown, rounded, short, source_line, table, with_source
+from .kept import ROOT, Missing, by_hand, figure, grouped, listed, markdown, percent, rounded, short, source_line, table, with_source
 
 # Commands and what they print
 
@@ -44,6 +46,32 @@ def examples(context):
                                   stderr=subprocess.STDOUT, text=True, check=True)
             shown[name].append({"command": f"matapprox {command}", "output": done.stdout.strip("\n")})
     return {"examples": shown}
+
+
+# How often certificates and intervals hold
+
+
+def certificate_table(document):
+    rows = []
+    for name, row in document["rows"].items():
+        cells = [f"{percent(row[f'{norm}_failures_{delta}'])}, {row[f'{norm}_median_{delta}']:.2f}"
+                 for norm in ("frobenius", "spectral") for delta in ("0.05", "0.01")]
+        rows.append([name, *cells, f"{percent(row['interval_above'])}, {percent(row['interval_below'])}"])
+    titles = ["singular values", "Frobenius, δ = 5 %", "δ = 1 %", "spectral, δ = 5 %", "δ = 1 %", "interval above, below it"]
+    return with_source(f"{grouped(document['trials'])} trials:\n\n{markdown(titles, rows)}", document)
+
+
+@figure("certificate", "2", {"certificate": certificate_table})
+def certificate(context):
+    out = context.scratch("certificate") / "trials.json"
+    out.unlink(missing_ok=True)
+    program = context.program.parent / "matapprox_measure_tests"
+    if not program.exists():
+        raise Missing(f"{program}: a build with tests")
+    context.say(program.name, "--gtest_filter=*Coverage.*")
+    subprocess.run([str(program), "--gtest_filter=CertificateCoverage.*:IntervalCoverage.*"], check=True, stdout=subprocess.DEVNULL,
+                   env={**os.environ, "MATAPPROX_TRIALS": "2000", "MATAPPROX_TRIALS_JSON": str(out)})
+    return json.loads(out.read_text())
 
 
 # The matrices of this repository

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "core/chi_square.hpp"
 #include "core/student.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/require.hpp"
@@ -18,6 +19,83 @@ namespace {
 Index block_width(Index m, Index n) {
   const auto longest = std::max<Index>({m, n, 1});
   return std::clamp<Index>((Index{1} << 24) / longest, 4, 64);
+}
+
+/// Probes whose scalar products are formed among each other.
+constexpr Index kGroup = 16;
+
+/// The norms of the images of all probes, and the cosines of the angles between those of a group.
+struct ImageAngles {
+  std::vector<double> norms;
+  std::vector<Matrix> cosines;  ///< 0 on the diagonals
+
+  void add(const Matrix& image) {
+    for (Index first = 0; first < image.cols(); first += kGroup) {
+      Matrix Y = image.middleCols(first, std::min(kGroup, image.cols() - first));
+      for (Index j = 0; j < Y.cols(); ++j) {
+        norms.push_back(report::panel_norm(Y.col(j)));
+        if (norms.back() > 0) Y.col(j) /= norms.back();
+      }
+      cosines.emplace_back(Y.transpose() * Y);
+      cosines.back().diagonal().setZero();
+    }
+  }
+};
+
+/// Unbiased estimates of tr M, tr M^2, tr M^3 for M = D^T D, from w_i^T M w_j: the products of
+/// different probes around cycles of one, two and three.
+struct PowerTraces {
+  double first = 0;
+  double second = 0;
+  double third = 0;
+};
+
+/// In units of the square of `unit`.
+PowerTraces power_traces(const ImageAngles& images, double unit) {
+  PowerTraces traces;
+  double pairs = 0;
+  double triples = 0;
+  Index first = 0;
+  for (const Matrix& cosines : images.cosines) {
+    const Index size = cosines.cols();
+    const Vector lengths = Eigen::Map<const Vector>(images.norms.data() + first, size) / unit;
+    first += size;
+    const Matrix G = lengths.asDiagonal() * cosines * lengths.asDiagonal();
+    const Matrix squared = G * G;
+    traces.first += lengths.squaredNorm();
+    traces.second += squared.trace();
+    traces.third += squared.cwiseProduct(G).sum();
+    const auto count = static_cast<double>(size);
+    pairs += count * (count - 1);
+    triples += count * (count - 1) * (count - 2);
+  }
+  traces.first /= static_cast<double>(images.norms.size());
+  traces.second /= std::max(pairs, 1.0);
+  traces.third /= std::max(triples, 1.0);
+  return traces;
+}
+
+/// The mean of |D w|^2 over K probes is fitted by C + c / K times chi-squared with K nu degrees of
+/// freedom, nu times the value c of M beside a constant C, from its first three cumulants:
+/// c = tr M^3 / tr M^2, nu = tr M^2 / c^2, C = tr M - nu c. That is exact where some values are
+/// equal and the others negligible, or many. The interval is that of nu c: the spread of the
+/// samples alone would be taken as too small just where all of them are too small.
+NormEstimate from_images(const ImageAngles& images, Index rank) {
+  const double largest = *std::max_element(images.norms.begin(), images.norms.end());
+  if (largest == 0) return {};
+  const PowerTraces traces = power_traces(images, largest);
+  const double mean = traces.first;
+  // Within what M of this rank can have.
+  const double second = std::clamp(
+      traces.second, mean * mean / static_cast<double>(std::max<Index>(rank, 1)), mean * mean);
+  const double value = std::clamp(traces.third / second, second / mean, std::sqrt(second));
+  const double varying = second / value;
+  const double degrees = static_cast<double>(images.norms.size()) * second / (value * value);
+  const auto end = [&](double probability) {
+    const double ratio = degrees / chi_square_quantile(degrees, probability);
+    return largest * std::sqrt(mean + varying * (ratio - 1));
+  };
+  return {largest * std::sqrt(mean), {end(0.975), end(0.025)}};
 }
 
 NormEstimate from_samples(const std::vector<double>& norms) {
@@ -48,15 +126,14 @@ NormEstimate estimate_norm(Index m,
   require(
       options.probes >= 8, "measure: {} probes are too few, at least 8 are needed", options.probes);
   const Index width = block_width(m, n);
-  std::vector<double> norms;
+  ImageAngles images;
   for (Index first = 0; first < options.probes; first += width) {
     between_blocks();
     Matrix W(n, std::min(width, options.probes - first));
     fill_normal(options.seed, RandomStream::kMeasure, W, 0, first);
-    const Matrix image = product(W);
-    for (Index j = 0; j < image.cols(); ++j) norms.push_back(panel_norm(image.col(j)));
+    images.add(product(W));
   }
-  return from_samples(norms);
+  return from_images(images, std::min(m, n));
 }
 
 bool makes_entries(const LinearOperator& A) { return A.cost().multiplications_per_column > 0; }

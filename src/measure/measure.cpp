@@ -233,6 +233,21 @@ void estimate_by_vectors(const LinearOperator& A,
   set_estimate(result, estimate, ErrorBasis::kVectors, options.probes);
 }
 
+/// The certificate that the options ask for; `norm_of_A` is empty where it is an estimate.
+Certificate certificate_of(const LinearOperator& A,
+                           const LinearOperator& B,
+                           const Measurement& measured,
+                           std::optional<double> norm_of_A,
+                           const CertificateOptions& options,
+                           const RunControl& control) {
+  const bool is_known = measured.error_is_exact && options.norm == CertifiedNorm::kFrobenius;
+  Certificate result = is_known ? Certificate{} : certify(A, B, options, control);
+  if (measured.error_is_exact) result.frobenius = CertifiedBound{measured.error_frobenius, 1.0};
+  if (result.frobenius && norm_of_A && *norm_of_A > 0)
+    result.relative = result.frobenius->value / *norm_of_A;
+  return result;
+}
+
 /// The least that a matrix of any size is given: 0.1 s or so.
 constexpr double kAlwaysAffordable = 5e9;
 
@@ -278,6 +293,7 @@ Measurement measure(const LinearOperator& A,
           B.rows(),
           B.cols());
   require(options.effort != MeasureEffort::kNone, "measure: the effort is none");
+  if (options.certificate) options.certificate->check();
   const StopScope scope(control, "measure");
   const bool quick = options.effort == MeasureEffort::kQuick;
   double norm = facts.frobenius_norm;
@@ -299,6 +315,15 @@ Measurement measure(const LinearOperator& A,
   if (const Index iterations = affordable_iterations(A, B, options); iterations > 0)
     result.spectral_error_lower = spectral_lower_bound(A, B, iterations, options, control);
   require_finite_error(result);
+  if (options.certificate) {
+    const bool norm_is_exact = facts.norm_is_exact || result.error_is_exact;
+    result.certificate = certificate_of(A,
+                                        B,
+                                        result,
+                                        norm_is_exact ? std::optional(norm) : std::nullopt,
+                                        *options.certificate,
+                                        control);
+  }
   if (options.time_products) {
     const double seconds = quick ? 0.05 : 0.3;
     result.apply_seconds_1 = time_product(B, 1, seconds);

@@ -122,6 +122,38 @@ TEST(ComparisonTable, SaysThatAMethodStoppedByTimeDidSo) {
   EXPECT_THAT(comparison_table(comparison), HasSubstr("--max-seconds"));
 }
 
+TEST(ComparisonCertificate, IsInTheTableTheJsonAndTheCsv) {
+  Comparison comparison = sample();
+  EXPECT_THAT(comparison_table(comparison), Not(HasSubstr("certified")));
+  Certificate& certificate = comparison.rows[1].measurement->certificate.emplace();
+  certificate.frobenius = CertifiedBound{0.41, 0.999};
+  certificate.spectral = CertifiedBound{0.25, 0.999};
+  certificate.products = 40;
+  certificate.passes = 5;
+  EXPECT_THAT(comparison_table(comparison),
+              HasSubstr("certified |A - B|_F <= 0.41 (confidence 99.9 %)"));
+  const json rows = json::parse(comparison_json(comparison))["results"];
+  EXPECT_EQ(rows[0]["certificate"], nullptr);
+  EXPECT_EQ(rows[2]["certificate"], nullptr);
+  const json& written = rows[1]["certificate"];
+  EXPECT_EQ(keys_of(written),
+            (std::vector<std::string>{"frobenius",
+                                      "frobenius_confidence",
+                                      "norm",
+                                      "passes",
+                                      "products",
+                                      "relative",
+                                      "rounding",
+                                      "spectral",
+                                      "spectral_confidence"}));
+  EXPECT_EQ(written["norm"], "frobenius");
+  EXPECT_EQ(written["frobenius"], 0.41);
+  EXPECT_EQ(written["frobenius_confidence"], 0.999);
+  EXPECT_EQ(written["relative"], nullptr);
+  EXPECT_EQ(written["products"], 40);
+  EXPECT_THAT(comparison_csv(comparison), HasSubstr(",0.41,0.999,0.25,0.999\n"));
+}
+
 TEST(ComparisonJson, HasTheDocumentedKeysAndNulls) {
   const json document = json::parse(comparison_json(sample()));
   EXPECT_EQ(document["schema_version"], 3);
@@ -147,6 +179,7 @@ TEST(ComparisonJson, HasTheDocumentedKeysAndNulls) {
                           "error_is_exact",
                           "error_interval",
                           "spectral_error_lower",
+                          "certificate",
                           "fit_seconds",
                           "apply_seconds_1",
                           "apply_seconds_64",

@@ -27,6 +27,7 @@ enum class RandomStream : std::uint32_t {
   kShuffle = 14,
   kMeasureColumns = 15,
   kChordOrder = 16,
+  kCertificate = 17,
 };
 
 /// Counter-based random numbers: a pure function of (seed, stream, i, j), hence the same for any
