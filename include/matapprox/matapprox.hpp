@@ -94,6 +94,8 @@
 #include "matapprox/operators/kernel.hpp"
 #include "matapprox/operators/lazy.hpp"
 #include "matapprox/operators/sparse.hpp"
+#include "matapprox/solve/preconditioner.hpp"
+#include "matapprox/solve/solve.hpp"
 #include "matapprox/tasks/adding.hpp"
 #include "matapprox/tasks/associative_recall.hpp"
 #include "matapprox/tasks/copy.hpp"
