@@ -194,8 +194,7 @@ report::Json solution_json(const SolveCommand& command,
   json["matrix"] = command.input.path();
   json["rows"] = A.rows();
   json["right_side"] = command.right_side;
-  json["preconditioner"] =
-      chosen.M ? report::Json(command.preconditioner) : report::Json(nullptr);
+  json["preconditioner"] = chosen.M ? report::Json(command.preconditioner) : report::Json(nullptr);
   json["preconditioner_of"] = is_file(command.preconditioner)
                                   ? report::Json(command.preconditioner_of)
                                   : report::Json(nullptr);
@@ -203,7 +202,8 @@ report::Json solution_json(const SolveCommand& command,
       chosen.M ? report::Json(chosen.M->cost().stored_numbers) : report::Json(nullptr);
   json["preconditioner_seconds"] = chosen.seconds;
   json["options"] = report::Json::object();
-  for (const OptionText& option : list_options(options)) json["options"][option.name] = option.value;
+  for (const OptionText& option : list_options(options))
+    json["options"][option.name] = option.value;
   json["solutions"] = report::Json::array();
   for (const SolveResult& result : results) json["solutions"].push_back(report::to_json(result));
   const bool to_stdout = command.output == "-";
@@ -259,10 +259,10 @@ void check_solve(const SolveCommand& command) {
   require(command.max_seconds > 0, "--max-seconds {} is not positive", command.max_seconds);
   require(!(command.input.path() == "-" && command.right_side == "-"),
           "the matrix and the right-hand side cannot both come from standard input");
-  require(command.chart.empty() || command.chart.ends_with(".svg") ||
-              command.chart.ends_with(".png"),
-          "--chart {}: a chart is an .svg or a .png file",
-          command.chart);
+  require(
+      command.chart.empty() || command.chart.ends_with(".svg") || command.chart.ends_with(".png"),
+      "--chart {}: a chart is an .svg or a .png file",
+      command.chart);
   require(command.page != "-", "--report: the page is written to a file, not to standard output");
   if (!command.output.empty()) check_block_format(command.output);
 }
@@ -283,8 +283,7 @@ int run_solve(const SolveCommand& command) {
   const LinearOperator& A = *loaded.matrix;
   const Matrix B = right_sides(command, A);
   const ChosenPreconditioner chosen = choose_preconditioner(command, A, options.shift);
-  const std::vector<SolveResult> results =
-      solve_columns(command, A, B, options, chosen.M.get());
+  const std::vector<SolveResult> results = solve_columns(command, A, B, options, chosen.M.get());
   const Matrix X = solutions(results, B.rows(), B.cols());
 
   const bool to_stdout = command.output == "-";
@@ -301,8 +300,7 @@ int run_solve(const SolveCommand& command) {
       invocation()};
   write_images(command, contents);
   command.json.write(solution_json(command, A, options, chosen, results, X));
-  if (!command.json.replaces_text() && !to_stdout)
-    write_stdout(report::solution_table(contents));
+  if (!command.json.replaces_text() && !to_stdout) write_stdout(report::solution_table(contents));
   return exit_code_of(command, results, B.cols());
 }
 

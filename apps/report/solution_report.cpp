@@ -18,8 +18,10 @@ constexpr std::size_t kNamedColumns = 7;
 constexpr std::size_t kMarkedPoints = 40;
 
 std::string solver_and_end(const SolveResult& result) {
-  return fmt::format(
-      "{}, {} after {} iterations", enum_name(result.solver), enum_name(result.end), result.iterations);
+  return fmt::format("{}, {} after {} iterations",
+                     enum_name(result.solver),
+                     enum_name(result.end),
+                     result.iterations);
 }
 
 ChartSeries residual_line(const SolutionContents& contents, std::size_t column) {
@@ -115,10 +117,11 @@ Page solution_page(const SolutionContents& contents) {
   page.sections = {
       {"residuals",
        "Residuals",
-       {chart_figure(draw_for_page(residual_chart(contents)),
-                     "|b − A x| / |b| after each iteration, as the recurrence of the solver has it. "
-                     "The residual in the table is computed from x.",
-                     headline(contents)),
+       {chart_figure(
+            draw_for_page(residual_chart(contents)),
+            "|b − A x| / |b| after each iteration, as the recurrence of the solver has it. "
+            "The residual in the table is computed from x.",
+            headline(contents)),
         table(page_table(contents))}},
       {"repeat",
        "How to repeat it",
@@ -131,17 +134,18 @@ Page solution_page(const SolutionContents& contents) {
 }
 
 std::string solution_table(const SolutionContents& contents) {
-  std::string text = fmt::format("{}: {}\npreconditioner: {}\n\n{:>6}  {:<6}  {:<14}  {:>10}  {:>9}  {:>10}  {:>8}\n",
-                                 contents.path,
-                                 contents.matrix,
-                                 contents.preconditioner,
-                                 "column",
-                                 "solver",
-                                 "ended",
-                                 "iterations",
-                                 "residual",
-                                 "recurrence",
-                                 "seconds");
+  std::string text = fmt::format(
+      "{}: {}\npreconditioner: {}\n\n{:>6}  {:<6}  {:<14}  {:>10}  {:>9}  {:>10}  {:>8}\n",
+      contents.path,
+      contents.matrix,
+      contents.preconditioner,
+      "column",
+      "solver",
+      "ended",
+      "iterations",
+      "residual",
+      "recurrence",
+      "seconds");
   std::string messages;
   for (std::size_t i = 0; i < contents.columns.size(); ++i) {
     const SolveResult& result = contents.columns[i];
@@ -153,8 +157,7 @@ std::string solution_table(const SolutionContents& contents) {
                         result.relative_residual,
                         result.history.back().relative_residual,
                         result.seconds);
-    if (!result.message.empty())
-      messages += fmt::format("column {}: {}\n", i + 1, result.message);
+    if (!result.message.empty()) messages += fmt::format("column {}: {}\n", i + 1, result.message);
   }
   return text + "\nresidual: |b - A x| / |b| computed from x; recurrence: as the solver had it\n" +
          messages;

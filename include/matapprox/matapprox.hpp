@@ -83,6 +83,7 @@
 #include "matapprox/methods/eigenpairs.hpp"
 #include "matapprox/methods/engines.hpp"
 #include "matapprox/methods/jl_projection.hpp"
+#include "matapprox/methods/keep.hpp"
 #include "matapprox/methods/nystrom.hpp"
 #include "matapprox/methods/registry.hpp"
 #include "matapprox/methods/truncated_svd.hpp"

@@ -52,10 +52,10 @@ bool Monitor::after_iteration(double residual) {
   ++iterations_;
   history_.push_back({iterations_, seconds(), residual});
   if (control_.progress) {
-    control_.progress({iterations_,
-                       residual,
-                       static_cast<double>(iterations_) /
-                           static_cast<double>(options_.max_iterations)});
+    control_.progress(
+        {iterations_,
+         residual,
+         static_cast<double>(iterations_) / static_cast<double>(options_.max_iterations)});
   }
   return residual <= options_.tolerance || out_of_limits();
 }

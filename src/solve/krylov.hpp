@@ -51,11 +51,11 @@ class Monitor {
 
 /// How a loop ended.
 enum class Outcome {
-  kEnded,                  ///< the monitor said so
-  kSpaceFull,              ///< GMRES: the space has `restart` dimensions
-  kMatrixIndefinite,       ///< p^T A p <= 0
+  kEnded,                     ///< the monitor said so
+  kSpaceFull,                 ///< GMRES: the space has `restart` dimensions
+  kMatrixIndefinite,          ///< p^T A p <= 0
   kPreconditionerIndefinite,  ///< r^T M r <= 0
-  kSingular,               ///< the Krylov space holds no better x
+  kSingular,                  ///< the Krylov space holds no better x
 };
 
 // Each starts from x with r = b - A x, which is not 0, and leaves its last iterate in x.

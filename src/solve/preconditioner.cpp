@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "factors/low_rank.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/kernels/gemm.hpp"
-#include "matapprox/kernels/lapack.hpp"
+#include "matapprox/methods/eigenpairs.hpp"
 
 namespace matapprox {
 namespace {
@@ -59,58 +59,56 @@ class LowRankPlusIdentity final : public LinearOperator {
   double c_;
 };
 
-/// The k largest eigenpairs by modulus, descending, of the symmetric part of a product of rank k.
-struct LowRankEigen {
-  Matrix U;
-  Vector values;
+/// B + c I for a symmetric B.
+class PlusIdentity final : public LinearOperator {
+ public:
+  PlusIdentity(std::shared_ptr<const LinearOperator> B, double c) : B_(std::move(B)), c_(c) {}
+
+  Index rows() const override { return B_->rows(); }
+  Index cols() const override { return B_->cols(); }
+  Cost cost() const override {
+    const Cost inner = B_->cost();
+    return {inner.stored_numbers + 1,
+            inner.stored_bytes + 8,
+            inner.multiplications_per_apply + static_cast<double>(rows()),
+            inner.multiplications_per_column + 1,
+            -1};
+  }
+  KnownFacts known_facts() const override {
+    KnownFacts facts;
+    facts.symmetric = true;
+    return facts;
+  }
+  std::string description() const override {
+    return fmt::format("{} + {:.3g} I", B_->description(), c_);
+  }
+
+ private:
+  void do_apply(const ConstBlock& X, Block Y) const override {
+    B_->apply(X, Y);
+    Y += c_ * X;
+  }
+  void do_apply_transpose(const ConstBlock& X, Block Y) const override { do_apply(X, Y); }
+
+  std::shared_ptr<const LinearOperator> B_;
+  double c_;
 };
 
-Index inner_size(const FactorProduct& B) {
-  Index least = B.cols();
-  for (const Factor& factor : B.factors()) least = std::min(least, factor_rows(factor));
-  return least;
-}
-
-bool has_low_rank(const FactorProduct& B) {
-  return B.factors().size() > 1 && factor_cols(B.factors().front()) < B.rows() &&
-         factor_rows(B.factors().back()) < B.cols();
-}
-
-Matrix all_columns(const Factor& factor) {
-  const FactorProduct one({factor});
-  return one.columns_at(index_range(0, one.cols()));
-}
-
-/// (B + B^T)/2 lies in the span of the columns of the first factor and the rows of the last.
-LowRankEigen low_rank_eigen(const FactorProduct& B) {
-  Matrix basis = all_columns(B.factors().front());
-  if (B.symmetrized() || !B.known_facts().symmetric.value_or(false)) {
-    Factor last = B.factors().back();
-    last.transposed = !last.transposed;
-    const Matrix R = all_columns(last);
-    basis.conservativeResize(Eigen::NoChange, basis.cols() + R.cols());
-    basis.rightCols(R.cols()) = R;
-  }
-  // Orthonormal columns beyond n there are none.
-  const Matrix Q = basis.cols() < basis.rows() ? kernels::thin_qr(std::move(basis))
-                                               : Matrix::Identity(B.rows(), B.rows());
-  const Matrix T = kernels::transpose_product(Q, B.apply(Q));
-  const kernels::SymmetricEigen eigen = kernels::symmetric_eigen(0.5 * (T + T.transpose()));
-
-  std::vector<Index> order(static_cast<std::size_t>(eigen.values.size()));
-  std::iota(order.begin(), order.end(), Index{0});
-  std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) {
-    return std::abs(eigen.values(a)) > std::abs(eigen.values(b));
-  });
-  order.resize(static_cast<std::size_t>(std::min<Index>(inner_size(B), eigen.values.size())));
-  return {kernels::product(Q, eigen.vectors(Eigen::all, order)), eigen.values(order)};
+/// A symmetric positive definite operator from an approximation of full rank.
+std::shared_ptr<const LinearOperator> positive_definite(std::shared_ptr<const FactorProduct> B) {
+  if (!B->known_facts().symmetric.value_or(false))
+    B = std::make_shared<FactorProduct>(B->factors(), true, B->precision());
+  const double least = smallest_eigenvalue(*B).value;
+  if (least > 0) return B;
+  return std::make_shared<PlusIdentity>(B, -2 * least);
 }
 
 /// How many of the leading values, after `shift`, are above rounding.
 Index significant(const Vector& values, double shift) {
   const double largest = values.size() > 0 ? std::abs(values(0)) : 0;
   const double rounding = static_cast<double>(values.size()) *
-                          std::numeric_limits<double>::epsilon() * std::max(largest, std::abs(shift));
+                          std::numeric_limits<double>::epsilon() *
+                          std::max(largest, std::abs(shift));
   Index count = 0;
   while (count < values.size() && std::abs(values(count) + shift) > rounding) ++count;
   return count;
@@ -143,12 +141,12 @@ std::shared_ptr<const LinearOperator> jacobi_preconditioner(const LinearOperator
 std::shared_ptr<const LinearOperator> preconditioner_of_inverse(
     std::shared_ptr<const FactorProduct> B, bool symmetric) {
   require_square(*B);
-  if (!has_low_rank(*B)) return B;
+  if (!has_low_rank(*B)) return symmetric ? positive_definite(std::move(B)) : B;
   require(symmetric,
           "preconditioner: {} has low rank, is singular, and no preconditioner for a matrix that "
           "is not symmetric; what has full rank, such as a Chord approximation, is one",
           B->description());
-  LowRankEigen eigen = low_rank_eigen(*B);
+  const LowRankEigen eigen = low_rank_eigen(*B, inner_size(*B));
   const Index k = significant(eigen.values, 0);
   require(k > 0, "preconditioner: the approximation of the inverse is zero");
   const Vector values = eigen.values.head(k).cwiseAbs();
@@ -167,7 +165,7 @@ std::shared_ptr<const LinearOperator> preconditioner_of_matrix(const FactorProdu
           "itself those of low rank can (truncated_svd, nystrom), any form if it approximates the "
           "inverse (--as inverse)",
           B.description());
-  LowRankEigen eigen = low_rank_eigen(B);
+  const LowRankEigen eigen = low_rank_eigen(B, inner_size(B));
   const Index k = significant(eigen.values, shift);
   if (k == 0) throw NumericalError("preconditioner: the approximation plus its shift is zero");
   const Vector values = (eigen.values.head(k).array() + shift).abs();

@@ -72,11 +72,8 @@ LinearSolver first_solver(const LinearOperator& A,
 
 /// The solver that goes on where the one before met what it cannot take. Throws NumericalError
 /// unless the choice was left to us.
-LinearSolver next_solver(Outcome outcome,
-                         LinearSolver wanted,
-                         LinearSolver now,
-                         Index iteration,
-                         std::string& message) {
+LinearSolver next_solver(
+    Outcome outcome, LinearSolver wanted, LinearSolver now, Index iteration, std::string& message) {
   const bool of_matrix = outcome == Outcome::kMatrixIndefinite;
   const std::string why =
       of_matrix ? "the matrix is not positive definite: p^T A p <= 0"
@@ -147,8 +144,8 @@ void iterate(const System& system,
       return;
     }
     if (outcome == Outcome::kMatrixIndefinite || outcome == Outcome::kPreconditionerIndefinite) {
-      result.solver = next_solver(
-          outcome, options.solver, result.solver, monitor.iterations(), result.message);
+      result.solver =
+          next_solver(outcome, options.solver, result.solver, monitor.iterations(), result.message);
     } else if (stagnates(outcome, before, result.relative_residual)) {
       if (result.relative_residual > before) {
         result.x = x_before;

@@ -23,7 +23,7 @@ const std::map<std::string, std::set<std::string>> kMayInclude{
     {"device", {"core", "kernels", "factors", "operators"}},
     {"methods", {"core", "kernels", "factors", "operators", "device"}},
     {"measure", {"core", "kernels", "factors", "operators", "methods"}},
-    {"solve", {"core", "kernels", "factors"}},
+    {"solve", {"core", "kernels", "factors", "methods"}},
     {"io", {"core", "kernels", "factors", "operators", "methods"}},
     {"attention", {"core", "kernels", "methods", "device"}},
     {"tasks", {"core", "io"}},

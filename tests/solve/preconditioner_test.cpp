@@ -37,12 +37,11 @@ TEST(Preconditioner, OfALowRankInverseIsThatInverseAndAMultipleOfTheRest) {
   const Eigen::SelfAdjointEigenSolver<Matrix> eigen(inverse);
   const Matrix U = eigen.eigenvectors().rightCols(k);
   const Vector l = eigen.eigenvalues().tail(k);
-  const Matrix expected =
-      U * l.asDiagonal() * U.transpose() +
-      l.minCoeff() * (Matrix::Identity(n, n) - U * U.transpose());
+  const Matrix expected = U * l.asDiagonal() * U.transpose() +
+                          l.minCoeff() * (Matrix::Identity(n, n) - U * U.transpose());
   for (const bool symmetric_storage : {false, true}) {
-    const Approximation B = truncated_svd(
-        DenseOperator(inverse), {.rank = k, .symmetric_storage = symmetric_storage});
+    const Approximation B =
+        truncated_svd(DenseOperator(inverse), {.rank = k, .symmetric_storage = symmetric_storage});
     const auto M = preconditioner_of_inverse(shared(B), true);
     EXPECT_CLOSE(dense_of(*M), expected, 1e-10);
     EXPECT_TRUE(is_symmetric(*M));
@@ -57,8 +56,8 @@ TEST(Preconditioner, OfAnIndefiniteInverseIsPositiveDefinite) {
   Vector lambda = test::harmonic_spectrum(n);
   for (Index i = 0; i < n; i += 2) lambda(i) *= -1;
   const Matrix inverse = test::with_eigenvalues(lambda, 2);
-  const auto M = preconditioner_of_inverse(
-      shared(truncated_svd(DenseOperator(inverse), {.rank = 6})), true);
+  const auto M =
+      preconditioner_of_inverse(shared(truncated_svd(DenseOperator(inverse), {.rank = 6})), true);
   const Vector values = Eigen::SelfAdjointEigenSolver<Matrix>(dense_of(*M)).eigenvalues();
   EXPECT_NEAR(values(n - 1), 1.0, 1e-10);
   EXPECT_NEAR(values(0), 1.0 / 6, 1e-10);
@@ -82,8 +81,8 @@ TEST(Preconditioner, TakesTheSymmetricPartOfALowRankProduct) {
     const Matrix U = eigen.eigenvectors().rightCols(3);
     const Vector l = eigen.eigenvalues().tail(3);
     ASSERT_GT(l(0), 10 * std::abs(eigen.eigenvalues()(0)));  // three are positive and large
-    const Matrix expected = U * l.asDiagonal() * U.transpose() +
-                            l(0) * (Matrix::Identity(n, n) - U * U.transpose());
+    const Matrix expected =
+        U * l.asDiagonal() * U.transpose() + l(0) * (Matrix::Identity(n, n) - U * U.transpose());
     EXPECT_CLOSE(dense_of(*preconditioner_of_inverse(B, true)), expected, 1e-12);
   }
 }
@@ -110,16 +109,42 @@ TEST(Preconditioner, OfALowRankMatrixIsTheFormulaOfTheNystromPreconditioner) {
   }
 }
 
-TEST(Preconditioner, AnApproximationOfFullRankIsUsedAsItIs) {
-  const Matrix inverse = decaying(16);
-  const Approximation full = truncated_svd(DenseOperator(inverse), {.rank = 16});
-  const auto B = shared(full);
-  EXPECT_EQ(preconditioner_of_inverse(B, true), B);
-  ChordOptions quick;
-  quick.adam_steps = 20;
-  quick.max_iterations = 5;
-  const auto C = shared(chord(DenseOperator(inverse), quick));
+ChordOptions short_fit() {
+  ChordOptions options;
+  options.adam_steps = 20;
+  options.max_iterations = 5;
+  return options;
+}
+
+TEST(Preconditioner, AnApproximationOfFullRankIsUsedAsItIsForAMatrixThatIsNotSymmetric) {
+  const auto C = shared(chord(DenseOperator(decaying(16)), short_fit()));
   EXPECT_EQ(preconditioner_of_inverse(C, false), C);
+}
+
+TEST(Preconditioner, OfFullRankIsTheSymmetricPartWhereThatIsPositiveDefinite) {
+  const Matrix inverse = decaying(16);
+  const auto full = shared(truncated_svd(DenseOperator(inverse), {.rank = 16}));
+  const auto M = preconditioner_of_inverse(full, true);
+  EXPECT_TRUE(*M->known_facts().symmetric);
+  EXPECT_CLOSE(dense_of(*M), inverse, 1e-12);
+}
+
+TEST(Preconditioner, OfFullRankIsShiftedByTwiceItsNegativeEigenvalue) {
+  const Index n = 100;
+  const SparseMatrix A = test::grid_laplacian(10);
+  const Matrix inverse = Matrix(A).inverse();
+  const auto C = shared(chord(DenseOperator(inverse), short_fit()));
+  const Matrix Z = dense_of(*C);
+  const Matrix S = 0.5 * (Z + Z.transpose());
+  const double least = Eigen::SelfAdjointEigenSolver<Matrix>(S).eigenvalues()(0);
+  ASSERT_LT(least, 0);
+  const auto M = preconditioner_of_inverse(C, true);
+  EXPECT_CLOSE(dense_of(*M), S - 2 * least * Matrix::Identity(n, n), 1e-2);
+  const Matrix shift = dense_of(*M) - S;
+  EXPECT_CLOSE(shift, shift(0, 0) * Matrix::Identity(n, n), 1e-12);
+  const SolveResult found = solve(SparseOperator(A), test::random_matrix(n, 1, 3), {}, M.get());
+  EXPECT_EQ(found.solver, LinearSolver::kCg);
+  EXPECT_EQ(found.end, SolveEnd::kConverged);
 }
 
 TEST(Preconditioner, JacobiDividesByTheDiagonal) {
@@ -145,18 +170,14 @@ TEST(Preconditioner, RefusesWhatServesForNone) {
   EXPECT_REFUSED(InvalidArgument,
                  preconditioner_of_matrix(low, false),
                  "serves only where the matrix is symmetric");
-  ChordOptions quick;
-  quick.adam_steps = 20;
-  quick.max_iterations = 5;
   EXPECT_REFUSED(InvalidArgument,
-                 preconditioner_of_matrix(chord(A, quick), true),
+                 preconditioner_of_matrix(chord(A, short_fit()), true),
                  "cannot be solved with cheaply");
-  const Approximation wide =
-      truncated_svd(DenseOperator(test::random_matrix(4, 6)), {.rank = 2});
+  const Approximation wide = truncated_svd(DenseOperator(test::random_matrix(4, 6)), {.rank = 2});
   EXPECT_REFUSED(InvalidArgument, preconditioner_of_inverse(shared(wide), true), "4 x 6");
   EXPECT_REFUSED(InvalidArgument, preconditioner_of_matrix(wide, true), "4 x 6");
-  const FactorProduct zero({make_factor("L", Matrix(Matrix::Zero(n, 2))),
-                            make_factor("R", Matrix(Matrix::Zero(2, n)))});
+  const FactorProduct zero(
+      {make_factor("L", Matrix(Matrix::Zero(n, 2))), make_factor("R", Matrix(Matrix::Zero(2, n)))});
   EXPECT_REFUSED(NumericalError, preconditioner_of_matrix(zero, true), "is zero");
 }
 

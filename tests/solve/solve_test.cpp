@@ -117,24 +117,20 @@ TEST(Solve, EveryIterateIsThatOfEigensSolvers) {
     };
     Eigen::ConjugateGradient<Matrix, Eigen::Lower | Eigen::Upper, Eigen::IdentityPreconditioner>
         plain_cg;
-    EXPECT_CLOSE(
-        iterate(LinearSolver::kCg, spd, nullptr), of_eigen(plain_cg, spd), 1e-11);
+    EXPECT_CLOSE(iterate(LinearSolver::kCg, spd, nullptr), of_eigen(plain_cg, spd), 1e-11);
     Eigen::ConjugateGradient<Matrix, Eigen::Lower | Eigen::Upper> diagonal_cg;
-    EXPECT_CLOSE(
-        iterate(LinearSolver::kCg, spd, &jacobi), of_eigen(diagonal_cg, spd), 1e-11);
+    EXPECT_CLOSE(iterate(LinearSolver::kCg, spd, &jacobi), of_eigen(diagonal_cg, spd), 1e-11);
     Eigen::MINRES<Matrix, Eigen::Lower | Eigen::Upper, Eigen::IdentityPreconditioner> plain_minres;
     EXPECT_CLOSE(iterate(LinearSolver::kMinres, indefinite, nullptr),
                  of_eigen(plain_minres, indefinite),
                  1e-11);
     Eigen::MINRES<Matrix, Eigen::Lower | Eigen::Upper, Eigen::DiagonalPreconditioner<double>>
         diagonal_minres;
-    EXPECT_CLOSE(iterate(LinearSolver::kMinres, spd, &jacobi),
-                 of_eigen(diagonal_minres, spd),
-                 1e-11);
+    EXPECT_CLOSE(
+        iterate(LinearSolver::kMinres, spd, &jacobi), of_eigen(diagonal_minres, spd), 1e-11);
     Eigen::GMRES<Matrix, Eigen::IdentityPreconditioner> gmres;
-    EXPECT_CLOSE(iterate(LinearSolver::kGmres, unsymmetric, nullptr),
-                 of_eigen(gmres, unsymmetric),
-                 1e-11);
+    EXPECT_CLOSE(
+        iterate(LinearSolver::kGmres, unsymmetric, nullptr), of_eigen(gmres, unsymmetric), 1e-11);
   }
 }
 
@@ -156,9 +152,7 @@ TEST(Solve, TheHistoryHoldsTheResidualItselfWithAPreconditionerToo) {
                 {.solver = one.solver, .tolerance = 1e-15, .max_iterations = steps, .restart = 6},
                 &M);
       ASSERT_EQ(found.iterations, steps);
-      EXPECT_NEAR(found.history.back().relative_residual,
-                  residual_of(one.A, found.x, b),
-                  1e-12)
+      EXPECT_NEAR(found.history.back().relative_residual, residual_of(one.A, found.x, b), 1e-12)
           << enum_name(one.solver) << steps;
     }
   }
@@ -336,8 +330,7 @@ TEST(Solve, RoundingEndsTheSearchForMore) {
   const Vector b = right_side(11);
   for (const LinearSolver solver :
        {LinearSolver::kCg, LinearSolver::kMinres, LinearSolver::kGmres}) {
-    const SolveResult found =
-        solve(DenseOperator(A), b, {.solver = solver, .tolerance = 1e-16});
+    const SolveResult found = solve(DenseOperator(A), b, {.solver = solver, .tolerance = 1e-16});
     EXPECT_EQ(found.end, SolveEnd::kStagnated) << enum_name(solver);
     EXPECT_LE(found.relative_residual, 1e-5);
     EXPECT_NEAR(found.relative_residual, residual_of(A, found.x, b), 1e-7);

@@ -23,18 +23,22 @@ struct EnumNames<ApproximationOf> {
 std::shared_ptr<const LinearOperator> jacobi_preconditioner(const LinearOperator& A,
                                                             double shift = 0);
 
-/// A preconditioner M ~ A^-1 from an approximation B of the inverse of A.
+/// A preconditioner M ~ A^-1 from an approximation B of the inverse of A; for a symmetric A it is
+/// symmetric positive definite, as conjugate gradients need it.
 ///
-/// B as it is, unless it is of low rank: a product L ... R with L n x k and k < n. Such a B is
-/// singular, and no Krylov space that starts in its range leaves it. For a symmetric A with the k
-/// largest eigenpairs U diag(l) U^T of (B + B^T)/2 it becomes
+/// B of low rank, a product L ... R with L n x k and k < n, is singular, and no Krylov space that
+/// starts in its range leaves it. With the k largest eigenpairs U diag(l) U^T of (B + B^T)/2
 ///   M = U diag(|l|) U^T + |l_k| (I - U U^T),
-/// l_k the smallest of them by modulus: symmetric positive definite, and the best that is known of
-/// what B leaves out. Eigenvalues below k eps |l_1| count as 0 and are left out.
+/// l_k the smallest of them by modulus, which is the best that is known of what B leaves out.
+/// Eigenvalues below k eps |l_1| count as 0 and are left out. Cost: O(n k^2) and a product of B
+/// with 2 k columns; the result stores n k + k + 1 numbers, 2 n k multiplications for a product.
 ///
-/// Cost: O(n k^2) and a product of B with k columns; the result stores n k + k + 1 numbers, 2 n k
-/// multiplications for a product. Throws InvalidArgument if B is not square, and if it is of low
-/// rank where A is not symmetric.
+/// Any other B: M = B if A is not symmetric; else B, or (B + B^T)/2 where B is not symmetric, and
+/// if the smallest eigenvalue v of that is not positive, 2 |v| I on top. Cost: up to 100 products
+/// (smallest_eigenvalue).
+///
+/// Throws InvalidArgument if B is not square or zero, and if it is of low rank where A is not
+/// symmetric.
 std::shared_ptr<const LinearOperator> preconditioner_of_inverse(
     std::shared_ptr<const FactorProduct> B, bool symmetric);
 

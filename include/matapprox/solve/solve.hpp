@@ -33,7 +33,7 @@ struct SolveOptions {
 
 /// Why an iterative solver stopped.
 enum class SolveEnd {
-  kConverged,      ///< the residual of x, computed from x, is within the tolerance
+  kConverged,  ///< the residual of x, computed from x, is within the tolerance
   kMaxIterations,
   kMaxSeconds,
   kInterrupted,
@@ -59,7 +59,7 @@ struct SolveResult {
   SolveEnd end = SolveEnd::kConverged;
   std::string message;  ///< one sentence on what was chosen or went short; may be empty
   Index iterations = 0;
-  double relative_residual = 0;        ///< |b - A x| / |b|, computed from x at the end
+  double relative_residual = 0;  ///< |b - A x| / |b|, computed from x at the end
   double seconds = 0;
   std::vector<ResidualPoint> history;  ///< from the start, x = 0, on; a point for each iteration
 };
