@@ -183,7 +183,11 @@ Outcome gmres(const System& system, const Vector& r, Index restart, Monitor& mon
     V.col(used) = next / left;
   }
   if (used > 0) {
-    const Vector y = R.topLeftCorner(used, used).triangularView<Eigen::Upper>().solve(g.head(used));
+    // R of a singular system is so only to rounding, and in none of its pivots: the least y.
+    Eigen::CompleteOrthogonalDecomposition<Matrix> least_squares;
+    least_squares.setThreshold(1e-14);
+    least_squares.compute(R.topLeftCorner(used, used));
+    const Vector y = least_squares.solve(g.head(used));
     x += system.precondition(V.leftCols(used) * y);
   }
   return outcome;

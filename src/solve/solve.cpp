@@ -129,12 +129,23 @@ void iterate(const System& system,
              SolveResult& result) {
   Vector r = b;
   for (;;) {
-    const double before = r.norm();
     const Vector x_before = result.x;
+    const Vector r_before = r;
+    const double before = r.norm();
     const Outcome outcome =
         run_solver(result.solver, system, r, options.restart, monitor, result.x);
     r = b - system.apply(result.x);
     result.relative_residual = r.norm();
+    // No x of minres and gmres is worse than the one before, but for rounding that they divide by
+    // where the matrix is singular. Conjugate gradients lower another norm on their way.
+    const bool got_worse = result.relative_residual > before;
+    const bool on_its_way = result.solver == LinearSolver::kCg &&
+                            (outcome != Outcome::kEnded || monitor.out_of_limits());
+    if (got_worse && !on_its_way) {
+      result.x = x_before;
+      r = r_before;
+      result.relative_residual = before;
+    }
     if (result.relative_residual <= options.tolerance) {
       result.end = SolveEnd::kConverged;
       return;
@@ -146,11 +157,7 @@ void iterate(const System& system,
     if (outcome == Outcome::kMatrixIndefinite || outcome == Outcome::kPreconditionerIndefinite) {
       result.solver =
           next_solver(outcome, options.solver, result.solver, monitor.iterations(), result.message);
-    } else if (stagnates(outcome, before, result.relative_residual)) {
-      if (result.relative_residual > before) {
-        result.x = x_before;
-        result.relative_residual = before;
-      }
+    } else if (got_worse || stagnates(outcome, before, result.relative_residual)) {
       result.end = SolveEnd::kStagnated;
       add_sentence(result.message, stagnation_message(outcome, options.restart));
       return;
