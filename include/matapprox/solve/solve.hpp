@@ -78,13 +78,14 @@ struct SolveResult {
 /// positive definite. The message says so.
 ///
 /// Each iteration is a product with A, one with M and O(n) more; GMRES 4 n j multiplications in
-/// its j-th step. Stores 4 n (cg), 10 n (minres) or (restart + 3) n (gmres) numbers.
+/// its j-th step. Stores about 9 n (cg), 16 n (minres) or (restart + 8) n (gmres) numbers.
 ///
-/// Stopping early is a result: x is then the last iterate, after kStagnated the best one that a run
-/// began with or ended at. Throws InvalidArgument if A is not
-/// square, b or M is of another size, an option is outside its range, and, for cg and minres, if A
-/// or M is not symmetric; NumericalError for NaN or Inf in b or a product, and, for cg and minres,
-/// where M (for cg also A) proves not to be positive definite.
+/// Stopping early is a result: x is then the last iterate; for minres and gmres, and after
+/// kStagnated, the one that the last run began with if that has the smaller residual.
+///
+/// Throws InvalidArgument if A is not square, b or M is of another size, an option is outside its
+/// range, and, for cg and minres, if A or M is not symmetric; NumericalError for NaN or Inf in b or
+/// a product, and, for cg and minres, where M (for cg also A) proves not to be positive definite.
 SolveResult solve(const LinearOperator& A,
                   const Vector& b,
                   const SolveOptions& options = {},
