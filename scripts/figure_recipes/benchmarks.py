@@ -357,7 +357,12 @@ def preconditioning_table(document):
                        document)
 
 
-@figure("preconditioning", "1", {"preconditioning": preconditioning_table})
+def kernel_table(document):
+    rows = [[row["preconditioner"], grouped(row["numbers"]), listed([str(count) for count in row["iterations"]])] for row in document["kernel"]]
+    return with_source(markdown(["preconditioner", "numbers stored", "iterations, by column"], rows), document)
+
+
+@figure("preconditioning", "1", {"preconditioning": preconditioning_table, "preconditioning.kernel": kernel_table})
 def preconditioning(context):
     folder = context.scratch("preconditioning")
     matrix, right_side = folder / "laplacian.mtx", folder / "b.csv"
@@ -378,4 +383,11 @@ def preconditioning(context):
         rows.append({"preconditioner": method, "of": of, "share": budget.replace("%", " %"),
                      "error": rounded(fit["results"][0]["relative_error"]),
                      **iterations("--preconditioner", saved, "--preconditioner-of", of)})
-    return {"rows": rows}
+
+    points, saved, kernel = "matrices/clusters.csv", folder / "kernel.h5", []
+    context.json("approximate", points, "nystrom", "--as", "kernel", "--rank", "60", "-o", saved, "--force")
+    for name, arguments in [("none", []), ("nystrom, rank 60", ["--preconditioner", saved, "--preconditioner-of", "matrix"])]:
+        document = context.json("solve", points, points, "--as", "kernel", "--shift", "0.01", *arguments)
+        kernel.append({"preconditioner": name, "numbers": document["preconditioner_numbers"] or 0,
+                       "iterations": [column["iterations"] for column in document["solutions"]]})
+    return {"rows": rows, "kernel": kernel}
