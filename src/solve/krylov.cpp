@@ -184,9 +184,7 @@ Outcome gmres(const System& system, const Vector& r, Index restart, Monitor& mon
   }
   if (used > 0) {
     // R of a singular system is so only to rounding, and in none of its pivots: the least y.
-    Eigen::CompleteOrthogonalDecomposition<Matrix> least_squares;
-    least_squares.setThreshold(1e-14);
-    least_squares.compute(R.topLeftCorner(used, used));
+    const Eigen::CompleteOrthogonalDecomposition<Matrix> least_squares(R.topLeftCorner(used, used));
     const Vector y = least_squares.solve(g.head(used));
     x += system.precondition(V.leftCols(used) * y);
   }

@@ -126,6 +126,7 @@ TEST(Keep, PsdTakesNegativeEigenvaluesAway) {
   EXPECT_CLOSE(entries_of(kept), expected, 1e-12);
   EXPECT_LT((A - entries_of(kept)).norm(), (A - Z).norm());
   EXPECT_THAT(kept.summary.message, HasSubstr("set to 0"));
+  EXPECT_EQ(factor_cols(kept.factors().front()), (eigen.eigenvalues().array() > 1e-10).count());
 }
 
 TEST(Keep, PsdLeavesAloneWhatIsPsd) {
