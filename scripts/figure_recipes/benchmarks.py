@@ -347,6 +347,7 @@ def graph_laplacian(file, shift, out):
 PRECONDITIONERS = [("truncated_svd --symmetric-storage", "inverse", "1%"), ("truncated_svd --symmetric-storage", "inverse", "3%"),
                    ("nystrom", "inverse", "3%"), ("chord --pattern mixed_radix --symmetrize", "inverse", "3%"),
                    ("chord --pattern mixed_radix --symmetrize", "inverse", "10%"),
+                   ("hierarchical", "inverse", "1%"), ("hierarchical", "inverse", "3%"),
                    ("truncated_svd --symmetric-storage", "matrix", "3%")]
 
 
