@@ -125,7 +125,7 @@ TEST(Preconditioner, OfFullRankIsTheSymmetricPartWhereThatIsPositiveDefinite) {
   const Matrix inverse = decaying(16);
   const auto full = shared(truncated_svd(DenseOperator(inverse), {.rank = 16}));
   const auto M = preconditioner_of_inverse(full, true);
-  EXPECT_TRUE(*M->known_facts().symmetric);
+  EXPECT_TRUE(is_symmetric(*M));
   EXPECT_CLOSE(dense_of(*M), inverse, 1e-12);
 }
 
