@@ -7,7 +7,7 @@
 #include "command_line/output.hpp"
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
-#include "matapprox/core/memory.hpp"
+#include "input_block.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/io/atomic_output.hpp"
@@ -27,18 +27,9 @@ struct ApplyCommand {
   JsonOptions json;
 };
 
-/// The block as a dense matrix with `rows` rows; a single line of `rows` numbers is a vector too.
-Matrix read_block(const ApplyCommand& command, Index rows) {
-  LoadOptions options;
-  options.variable = command.variable;
-  const LoadedMatrix loaded = load(command.block, options);
-  for (const std::string& text : loaded.notes)
-    note(command.common.quiet(), fmt::format("{}: {}", command.block, text));
-  const LinearOperator& X = *loaded.matrix;
-  require_memory(8.0 * static_cast<double>(X.rows()) * static_cast<double>(X.cols()),
-                 command.block);
-  Matrix block = X.columns_at(index_range(0, X.cols()));
-  if (block.rows() != rows && block.rows() == 1 && block.cols() == rows) block.transposeInPlace();
+/// The block, with `rows` rows.
+Matrix checked_block(const ApplyCommand& command, Index rows) {
+  Matrix block = read_block(command.block, command.variable, rows, command.common.quiet());
   require(block.rows() == rows,
           "{} is {} x {}, {} {} multiplies blocks of {} rows",
           command.block,
@@ -50,16 +41,6 @@ Matrix read_block(const ApplyCommand& command, Index rows) {
   return block;
 }
 
-report::Json values_json(const Matrix& block) {
-  report::Json rows = report::Json::array();
-  for (Index i = 0; i < block.rows(); ++i) {
-    report::Json row = report::Json::array();
-    for (Index j = 0; j < block.cols(); ++j) row.push_back(report::number_or_null(block(i, j)));
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
 int run_apply(const ApplyCommand& command) {
   command.common.apply();
   command.device.check();
@@ -67,7 +48,7 @@ int run_apply(const ApplyCommand& command) {
   command.json.files().reads(command.saved).reads(command.block).replaces("-o", command.output);
   const SavedApproximation saved = load_approximation(command.saved);
   const Approximation& B = saved.approximation;
-  const Matrix X = read_block(command, command.transpose ? B.rows() : B.cols());
+  const Matrix X = checked_block(command, command.transpose ? B.rows() : B.cols());
   const auto placed =
       command.device.place(std::make_shared<FactorProduct>(B), command.common.quiet()).matrix;
   const auto start = std::chrono::steady_clock::now();

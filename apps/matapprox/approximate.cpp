@@ -1,5 +1,7 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -15,6 +17,7 @@
 #include "matapprox/core/threads.hpp"
 #include "matapprox/io/atomic_output.hpp"
 #include "matapprox/io/checkpoint.hpp"
+#include "matapprox/methods/keep.hpp"
 #include "matapprox/methods/registry.hpp"
 #include "method_options.hpp"
 #include "report/comparison.hpp"
@@ -34,6 +37,7 @@ struct ApproximateCommand {
   JsonOptions json;
   std::string output;
   std::string warm_start;
+  std::string keep{enum_name(KeptProperty::kNothing)};
   double checkpoint_seconds = 60;
   std::optional<Option> checkpoint_option;
   bool resume = false;
@@ -53,6 +57,26 @@ NamedOptions all_options(const ApproximateCommand& command, const Method& method
   return options;
 }
 
+KeptProperty kept_property(const ApproximateCommand& command) {
+  const auto& names = EnumNames<KeptProperty>::values;
+  const auto found = std::find(names.begin(), names.end(), command.keep);
+  require(
+      found != names.end(), "--keep '{}' is not one of {}", command.keep, fmt::join(names, ", "));
+  return static_cast<KeptProperty>(found - names.begin());
+}
+
+/// Refuses before the fit what can be known then.
+void check_kept(KeptProperty property, const Method& method, const LinearOperator& A) {
+  require(property != KeptProperty::kRowSums ||
+              !(method.name == "chord" || method.name == "jl_projection"),
+          "--keep row_sums: the factors of {} cannot hold another term",
+          method.name);
+  require(
+      property == KeptProperty::kNothing || property == KeptProperty::kRowSums || is_symmetric(A),
+      "--keep {}: the matrix is not symmetric",
+      enum_name(property));
+}
+
 /// Everything that one run of this command works on.
 struct Session {
   const ApproximateCommand& command;
@@ -63,6 +87,7 @@ struct Session {
   MatrixFacts facts;
   MeasureOptions measuring;
   ResumeState latest_state;  ///< of the last checkpoint
+  bool kept = true;          ///< what --keep asks for
 };
 
 /// Writes the best point so far with its measured error and what --resume needs.
@@ -130,6 +155,17 @@ RunResult controlled_fit(Session& session, const std::optional<SavedApproximatio
   return result;
 }
 
+/// Gives the result the property of --keep; what its form cannot hold is said, and the fit stays.
+void keep_property(Session& session, RunResult& result) {
+  try {
+    result.approximation =
+        keep(*session.input.matrix, result.approximation, kept_property(session.command));
+  } catch (const InvalidArgument& error) {
+    note(session.command.common.quiet(), fmt::format("saved without --keep: {}", error.what()));
+    session.kept = false;
+  }
+}
+
 /// The error of the result; nothing with --measure none or after an interrupt that comes while it
 /// is measured. The best point of a fit that was interrupted is measured all the same, with as few
 /// multiplications as there may be.
@@ -182,7 +218,8 @@ int finish(const Session& session, const RunResult& result) {
   if (!command.json.replaces_text()) write_stdout(comparison_table(report));
   if (!state.empty())
     note(command.common.quiet(), "the same command with --resume continues the fit");
-  return interrupted || unmeasured ? kInterrupted : kDone;
+  if (interrupted || unmeasured) return kInterrupted;
+  return session.kept ? kDone : kNumerical;
 }
 
 /// Throws InvalidArgument for a target error beside an option that already says how much to store.
@@ -204,6 +241,7 @@ int run_approximate(const ApproximateCommand& command) {
           command.checkpoint_seconds);
   require(!(command.resume && !command.warm_start.empty()),
           "--resume and --warm-start exclude each other");
+  kept_property(command);
   const Method& method = find_method(command.method.name());
   const NamedOptions options = all_options(command, method);
   check_target(command, options);
@@ -233,14 +271,18 @@ int run_approximate(const ApproximateCommand& command) {
                   Device::kCpu,
                   {},
                   {},
-                  {}};
+                  {},
+                  true};
   const Placement placement = command.device.place(session.input.matrix, command.common.quiet());
   session.input.matrix = placement.matrix;
   session.device = placement.device;
+  check_kept(kept_property(command), method, *session.input.matrix);
   if (previous) refuse_other_matrix(command.output, *previous, session.input);
   session.measuring = command.measuring.options(command.common.seed());
   session.facts = describe(*session.input.matrix, session.measuring);
-  return finish(session, controlled_fit(session, previous));
+  RunResult result = controlled_fit(session, previous);
+  keep_property(session, result);
+  return finish(session, result);
 }
 
 }  // namespace
@@ -264,6 +306,11 @@ void add_approximate(const Command& program) {
                  command->warm_start,
                  "Start from this saved Chord approximation; the fit takes its pattern")
       .type_name("FILE.h5");
+  sub.add_option("--keep",
+                 command->keep,
+                 "Give the result a property of the matrix: nothing, row_sums, symmetric, psd "
+                 "[nothing]")
+      .type_name("");
   command->size.add(sub);
   command->measuring.add(sub);
   command->measuring.add_certificate(sub);

@@ -9,6 +9,7 @@ void add_approximate(const Command& program);
 void add_compare(const Command& program);
 void add_apply(const Command& program);
 void add_measure(const Command& program);
+void add_solve(const Command& program);
 void add_export(const Command& program);
 void add_spectrum(const Command& program);
 void add_info(const Command& program);

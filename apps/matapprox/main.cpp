@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
     app::add_approximate(program);
     app::add_measure(program);
     app::add_apply(program);
+    app::add_solve(program);
     app::add_export(program);
     app::add_spectrum(program);
     app::add_info(program);

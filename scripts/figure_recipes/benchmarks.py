@@ -352,3 +352,71 @@ def peers(context):
          "256 columns"],
         ["MatrixMarket, 2,000,000 entries, 1 thread", f"{text['ours']:.0f} MB/s", f"SciPy {text['scipy']} {text['theirs']:.0f} MB/s",
          ""]])
+
+
+# Solving with approximations of the inverse
+
+
+def graph_laplacian(file, shift, out):
+    """Writes D - A + shift I of a graph, weights taken for 1, from one MatrixMarket file to another."""
+    lines = [line for line in file.read_text(encoding="utf-8").split("\n") if line and not line.startswith("%")]
+    n = int(lines[0].split()[0])
+    links = {tuple(sorted((int(a), int(b)))) for a, b in (line.split()[:2] for line in lines[1:]) if a != b}
+    degree = [0] * (n + 1)
+    for link in links:
+        for node in link:
+            degree[node] += 1
+    rows = [f"{i} {i} {degree[i] + shift}" for i in range(1, n + 1)] + [f"{b} {a} -1" for a, b in sorted(links)]
+    out.write_text(f"%%MatrixMarket matrix coordinate real symmetric\n{n} {n} {len(rows)}\n" + "\n".join(rows) + "\n",
+                   encoding="utf-8")
+    return n
+
+
+PRECONDITIONERS = [("truncated_svd --symmetric-storage", "inverse", "1%"), ("truncated_svd --symmetric-storage", "inverse", "3%"),
+                   ("nystrom", "inverse", "3%"), ("chord --pattern mixed_radix --symmetrize", "inverse", "3%"),
+                   ("chord --pattern mixed_radix --symmetrize", "inverse", "10%"),
+                   ("hierarchical", "inverse", "1%"), ("hierarchical", "inverse", "3%"),
+                   ("truncated_svd --symmetric-storage", "matrix", "3%")]
+
+
+def preconditioning_table(document):
+    rows = [[f"`{row['preconditioner']}`", row["of"], row["share"], grouped(row["numbers"]), short(row["error"]),
+             row["iterations"]] for row in document["rows"]]
+    return with_source(markdown(["preconditioner", "of the", "share", "numbers stored", "relative error", "iterations"], rows),
+                       document)
+
+
+def kernel_table(document):
+    rows = [[row["preconditioner"], grouped(row["numbers"]), listed([str(count) for count in row["iterations"]])] for row in document["kernel"]]
+    return with_source(markdown(["preconditioner", "numbers stored", "iterations, by column"], rows), document)
+
+
+@figure("preconditioning", "1", {"preconditioning": preconditioning_table, "preconditioning.kernel": kernel_table})
+def preconditioning(context):
+    folder = context.scratch("preconditioning")
+    matrix, right_side = folder / "laplacian.mtx", folder / "b.csv"
+    n = graph_laplacian(context.suitesparse("netz4504_dual"), 0.01, matrix)
+    normal = random.Random(1)
+    right_side.write_text("".join(f"{normal.gauss(0, 1)!r}\n" for _ in range(n)), encoding="utf-8")
+
+    def iterations(*arguments):
+        document = context.json("solve", matrix, right_side, *arguments)
+        return {"numbers": document["preconditioner_numbers"] or 0, "iterations": document["solutions"][0]["iterations"]}
+
+    rows = [{"preconditioner": name, "of": "-", "share": "-", "error": None, **iterations("--preconditioner", name)}
+            for name in ["none", "jacobi"]]
+    for method, of, budget in PRECONDITIONERS:
+        saved = folder / "saved.h5"
+        kind = ["--as", "inverse"] if of == "inverse" else []
+        fit = context.json("approximate", matrix, *method.split(), *kind, "--budget", budget, "-o", saved, "--force")
+        rows.append({"preconditioner": method, "of": of, "share": budget.replace("%", " %"),
+                     "error": rounded(fit["results"][0]["relative_error"]),
+                     **iterations("--preconditioner", saved, "--preconditioner-of", of)})
+
+    points, saved, kernel = "matrices/clusters.csv", folder / "kernel.h5", []
+    context.json("approximate", points, "nystrom", "--as", "kernel", "--rank", "60", "-o", saved, "--force")
+    for name, arguments in [("none", []), ("nystrom, rank 60", ["--preconditioner", saved, "--preconditioner-of", "matrix"])]:
+        document = context.json("solve", points, points, "--as", "kernel", "--shift", "0.01", *arguments)
+        kernel.append({"preconditioner": name, "numbers": document["preconditioner_numbers"] or 0,
+                       "iterations": [column["iterations"] for column in document["solutions"]]})
+    return {"rows": rows, "kernel": kernel}

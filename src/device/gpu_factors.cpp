@@ -6,6 +6,7 @@
 #include <map>
 
 #include "factors/factor_value.hpp"
+#include "matapprox/core/error.hpp"
 #include "matapprox/factors/factor_product.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/kernel.hpp"

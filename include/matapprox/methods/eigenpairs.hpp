@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "matapprox/core/linear_operator.hpp"
 #include "matapprox/core/run_control.hpp"
 #include "matapprox/core/types.hpp"
 
@@ -44,5 +45,26 @@ struct Eigenpairs {
 Eigenpairs nearest_eigenpairs(const SparseMatrix& A,
                               const NearestEigenpairsOptions& options = {},
                               const RunControl& control = {});
+
+struct SmallestEigenvalueOptions {
+  Index max_products = 100;  ///< at least 1
+  double tolerance = 1e-3;   ///< of the residual, relative to the value or to rounding of |A|
+  std::uint64_t seed = 1;    ///< of the random start
+};
+
+struct SmallestEigenvalue {
+  double value = 0;            ///< at least the smallest eigenvalue, to rounding
+  double residual = 0;         ///< an eigenvalue lies within this of `value`
+  double largest_modulus = 0;  ///< at most the largest modulus of an eigenvalue
+  Index products = 0;
+};
+
+/// The smallest eigenvalue (not by modulus) of a symmetric operator, by Lanczos' method with full
+/// orthogonalization from a random vector. It stops where the residual |A v - value v| is at most
+/// `tolerance` |value| or 1e-14 times the largest value seen. Stores n max_products numbers; throws
+/// InvalidArgument if A is not square, has no rows or is known not to be symmetric, NumericalError
+/// for NaN or Inf in a product.
+SmallestEigenvalue smallest_eigenvalue(const LinearOperator& A,
+                                       const SmallestEigenvalueOptions& options = {});
 
 }  // namespace matapprox

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "matapprox/core/linear_operator.hpp"
+#include "matapprox/core/options.hpp"
+#include "matapprox/core/run_control.hpp"
+
+namespace matapprox {
+
+enum class LinearSolver {
+  kAuto,    ///< by what A and the preconditioner are, see solve()
+  kCg,      ///< conjugate gradients: A and the preconditioner symmetric positive definite
+  kMinres,  ///< minimal residuals: A symmetric, the preconditioner symmetric positive definite
+  kGmres,   ///< generalized minimal residuals, restarted: any square A and preconditioner
+};
+
+template <>
+struct EnumNames<LinearSolver> {
+  static constexpr std::array<std::string_view, 4> values{"auto", "cg", "minres", "gmres"};
+};
+
+struct SolveOptions {
+  LinearSolver solver = LinearSolver::kAuto;
+  double tolerance = 1e-8;       ///< of the relative residual |b - A x| / |b|, 1e-16 .. 1
+  Index max_iterations = 10000;  ///< products with A that advance x, at least 1
+  Index restart = 30;            ///< dimensions of GMRES's space before it starts again, at least 1
+  double shift = 0;              ///< mu: (A + mu I) x = b is solved
+  void visit(OptionVisitor& v);
+};
+
+/// Why an iterative solver stopped.
+enum class SolveEnd {
+  kConverged,  ///< the residual of x, computed from x, is within the tolerance
+  kMaxIterations,
+  kMaxSeconds,
+  kInterrupted,
+  kStagnated,  ///< rounding, a singular matrix or too small a `restart` lets x get no better
+};
+
+template <>
+struct EnumNames<SolveEnd> {
+  static constexpr std::array<std::string_view, 5> values{
+      "converged", "max_iterations", "max_seconds", "interrupted", "stagnated"};
+};
+
+struct ResidualPoint {
+  Index iteration = 0;
+  double seconds = 0;
+  /// |b - A x| / |b| as the recurrence of the solver has it, not computed from x.
+  double relative_residual = 1;
+};
+
+struct SolveResult {
+  Vector x;
+  LinearSolver solver = LinearSolver::kCg;  ///< that ran last, never kAuto
+  SolveEnd end = SolveEnd::kConverged;
+  std::string message;  ///< one sentence on what was chosen or went short; may be empty
+  Index iterations = 0;
+  double relative_residual = 0;  ///< |b - A x| / |b|, computed from x at the end
+  double seconds = 0;
+  std::vector<ResidualPoint> history;  ///< from the start, x = 0, on; a point for each iteration
+};
+
+/// Solves A x = b, A n x n, by products alone: conjugate gradients [HS52], MINRES [PS75] or GMRES
+/// [SS86], with M ~ A^-1 as preconditioner: any operator, such as a saved approximation of the
+/// inverse (see solve/preconditioner.hpp). Null: none.
+///
+/// All three stop by the residual |b - A x| itself, not by its norm under the preconditioner:
+/// MINRES updates the vector along with x, GMRES has the preconditioner on the right. Where the
+/// recurrence is within the tolerance the residual is computed from x; if rounding has led it away,
+/// the solver starts again from x, until that helps no more.
+///
+/// kAuto takes conjugate gradients if A and M are symmetric, MINRES from where p^T A p <= 0 shows
+/// that A is not positive definite, and GMRES where A is not symmetric, or M is not symmetric
+/// positive definite. The message says so.
+///
+/// Each iteration is a product with A, one with M and O(n) more; GMRES 4 n j multiplications in
+/// its j-th step. Stores about 9 n (cg), 16 n (minres) or (restart + 8) n (gmres) numbers.
+///
+/// Stopping early is a result: x is then the last iterate; for minres and gmres, and after
+/// kStagnated, the one that the last run began with if that has the smaller residual.
+///
+/// Throws InvalidArgument if A is not square, b or M is of another size, an option is outside its
+/// range, and, for cg and minres, if A or M is not symmetric; NumericalError for NaN or Inf in b or
+/// a product, and, for cg and minres, where M (for cg also A) proves not to be positive definite.
+SolveResult solve(const LinearOperator& A,
+                  const Vector& b,
+                  const SolveOptions& options = {},
+                  const LinearOperator* preconditioner = nullptr,
+                  const RunControl& control = {});
+
+}  // namespace matapprox

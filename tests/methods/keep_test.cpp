@@ -1,0 +1,168 @@
+#include "matapprox/methods/keep.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <Eigen/Dense>
+#include <cmath>
+#include <variant>
+
+#include "matapprox/methods/chord.hpp"
+#include "matapprox/methods/cur.hpp"
+#include "matapprox/methods/jl_projection.hpp"
+#include "matapprox/methods/nystrom.hpp"
+#include "matapprox/methods/truncated_svd.hpp"
+#include "matapprox/operators/dense.hpp"
+#include "matapprox/operators/sparse.hpp"
+#include "support/expect_close.hpp"
+#include "support/known_spectrum.hpp"
+
+namespace matapprox {
+namespace {
+
+using test::kEps;
+using testing::HasSubstr;
+
+Matrix entries_of(const LinearOperator& A) { return A.columns_at(index_range(0, A.cols())); }
+
+Vector sums_of_rows(const Matrix& A) { return A.rowwise().sum(); }
+
+Matrix positive_matrix(Index n) { return test::with_eigenvalues(test::harmonic_spectrum(n), 6); }
+
+ChordOptions brief_chord() {
+  ChordOptions options;
+  options.adam_steps = 20;
+  options.max_iterations = 5;
+  return options;
+}
+
+/// The product has A's row sums, its error is not larger, and it is the nearest such matrix: what
+/// was added is orthogonal to every change that leaves row sums alone.
+void expect_row_sums(const Matrix& A, const Approximation& B, const Approximation& kept) {
+  const Matrix before = entries_of(B);
+  const Matrix after = entries_of(kept);
+  const double scale = A.norm() * std::sqrt(static_cast<double>(A.cols()));
+  EXPECT_TRUE(test::within(sums_of_rows(after), sums_of_rows(A), 100 * kEps * scale));
+  EXPECT_GT((sums_of_rows(before) - sums_of_rows(A)).norm(), 1e-6 * scale);
+  EXPECT_LT((A - after).norm(), (A - before).norm());
+  EXPECT_NEAR((A - after).squaredNorm() + (after - before).squaredNorm(),
+              (A - before).squaredNorm(),
+              1e-10 * A.squaredNorm());
+  EXPECT_THAT(kept.summary.message, HasSubstr("row sums kept"));
+}
+
+TEST(Keep, RowSumsOfARectangularMatrix) {
+  const Matrix A = test::random_matrix(30, 20, 2).cwiseAbs();
+  const DenseOperator op(A);
+  for (const Approximation& B : {truncated_svd(op, {.rank = 3}), cur(op, {.rank = 4})}) {
+    const Approximation kept = keep(op, B, KeptProperty::kRowSums);
+    expect_row_sums(A, B, kept);
+    EXPECT_LE(kept.storage().numbers, B.storage().numbers + 30 + 20 + 4 + 4 + 1);
+    EXPECT_FALSE(kept.symmetrized());
+  }
+}
+
+TEST(Keep, RowSumsOfASparseCur) {
+  const SparseMatrix A = test::grid_laplacian(8);
+  const SparseOperator op(A);
+  const Approximation B = cur(op, {.rank = 10});
+  ASSERT_TRUE(std::holds_alternative<SparseMatrix>(*B.factors().front().value));
+  expect_row_sums(Matrix(A), B, keep(op, B, KeptProperty::kRowSums));
+}
+
+TEST(Keep, RowAndColumnSumsOfASymmetricMatrix) {
+  const Index n = 30;
+  const Matrix A = positive_matrix(n);
+  const DenseOperator op(A);
+  for (const Approximation& B :
+       {truncated_svd(op, {.rank = 4, .symmetric_storage = true}), nystrom(op, {.rank = 5})}) {
+    ASSERT_TRUE(B.known_facts().symmetric.value_or(false));
+    const Approximation kept = keep(op, B, KeptProperty::kRowSums);
+    expect_row_sums(A, B, kept);
+    EXPECT_TRUE(kept.known_facts().symmetric.value_or(false));  // by its form
+    EXPECT_CLOSE(sums_of_rows(entries_of(kept).transpose()), sums_of_rows(A), 1e-12);
+    EXPECT_LE(kept.storage().numbers, B.storage().numbers + 2 * n + 40);
+  }
+}
+
+TEST(Keep, RowSumsInFloatAreThoseOfFloats) {
+  const Matrix A = test::random_matrix(20, 20, 2).cwiseAbs();
+  const Approximation B = truncated_svd(DenseOperator(A), {.rank = 3});
+  const Approximation floats(
+      round_factors(B.factors(), Precision::kFloat), B.summary, false, Precision::kFloat);
+  const Approximation kept = keep(DenseOperator(A), floats, KeptProperty::kRowSums);
+  EXPECT_EQ(kept.precision(), Precision::kFloat);
+  EXPECT_CLOSE(sums_of_rows(entries_of(kept)), sums_of_rows(A), 1e-6);
+  EXPECT_FALSE(test::close(sums_of_rows(entries_of(kept)), sums_of_rows(A), 1e-14));
+}
+
+TEST(Keep, SymmetricIsTheSymmetricPart) {
+  const Matrix A = positive_matrix(16);
+  const DenseOperator op(A);
+  const Approximation B = chord(op, brief_chord());
+  const Approximation kept = keep(op, B, KeptProperty::kSymmetric);
+  const Matrix Z = entries_of(B);
+  EXPECT_CLOSE(entries_of(kept), 0.5 * (Z + Z.transpose()), 1e-15);
+  EXPECT_TRUE(kept.known_facts().symmetric.value_or(false));
+  EXPECT_LT((A - entries_of(kept)).norm(), (A - Z).norm());
+  EXPECT_EQ(kept.storage().numbers, B.storage().numbers);
+  EXPECT_EQ(keep(op, kept, KeptProperty::kSymmetric).summary.message, kept.summary.message);
+}
+
+TEST(Keep, PsdTakesNegativeEigenvaluesAway) {
+  // Beside a positive semidefinite A a product of low rank with eigenvalues of both signs.
+  const Index n = 24;
+  const Matrix A = positive_matrix(n);
+  const DenseOperator op(A);
+  const Matrix L = test::random_matrix(n, 3, 1);
+  const Matrix R = L + 1.5 * test::random_matrix(n, 3, 2);
+  const Approximation B({make_factor("L", L), make_factor("R", R, true)}, {});
+  const Approximation kept = keep(op, B, KeptProperty::kPsd);
+  const Matrix Z = entries_of(B);
+  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(0.5 * (Z + Z.transpose()));
+  ASSERT_LT(eigen.eigenvalues()(0), -0.1);
+  const Matrix expected = eigen.eigenvectors() * eigen.eigenvalues().cwiseMax(0.0).asDiagonal() *
+                          eigen.eigenvectors().transpose();
+  EXPECT_CLOSE(entries_of(kept), expected, 1e-12);
+  EXPECT_LT((A - entries_of(kept)).norm(), (A - Z).norm());
+  EXPECT_THAT(kept.summary.message, HasSubstr("set to 0"));
+  EXPECT_EQ(factor_cols(kept.factors().front()), (eigen.eigenvalues().array() > 1e-10).count());
+}
+
+TEST(Keep, PsdLeavesAloneWhatIsPsd) {
+  const DenseOperator op(positive_matrix(20));
+  const Approximation B = nystrom(op, {.rank = 5});
+  const Approximation kept = keep(op, B, KeptProperty::kPsd);
+  EXPECT_EQ(kept.factors().size(), B.factors().size());
+  EXPECT_EQ(kept.summary.message, B.summary.message);
+  EXPECT_SAME_BITS(entries_of(kept), entries_of(B));
+}
+
+TEST(Keep, NothingChangesNothing) {
+  const DenseOperator op(test::random_matrix(6, 5));
+  const Approximation B = truncated_svd(op, {.rank = 2});
+  EXPECT_SAME_BITS(entries_of(keep(op, B, KeptProperty::kNothing)), entries_of(B));
+}
+
+TEST(Keep, RefusesFormsAndMatricesThatCannotHoldIt) {
+  const DenseOperator A(positive_matrix(16));
+  const DenseOperator unsymmetric(test::random_matrix(16, 16));
+  const Approximation fitted = chord(A, brief_chord());
+  EXPECT_REFUSED(InvalidArgument, keep(A, fitted, KeptProperty::kRowSums), "another term");
+  const Approximation projected = jl_projection(A, {.rank = 4});
+  EXPECT_REFUSED(InvalidArgument, keep(A, projected, KeptProperty::kRowSums), "another term");
+  EXPECT_REFUSED(
+      InvalidArgument, keep(unsymmetric, fitted, KeptProperty::kSymmetric), "is not symmetric");
+  EXPECT_REFUSED(
+      InvalidArgument, keep(unsymmetric, fitted, KeptProperty::kPsd), "is not symmetric");
+  EXPECT_REFUSED(InvalidArgument,
+                 keep(DenseOperator(test::random_matrix(16, 17)), fitted, KeptProperty::kPsd),
+                 "the approximation is 16 x 16, the matrix 16 x 17");
+  const DenseOperator grid{Matrix(Matrix(test::grid_laplacian(10)).inverse())};
+  EXPECT_REFUSED(InvalidArgument,
+                 keep(grid, chord(grid, brief_chord()), KeptProperty::kPsd),
+                 "not of low rank");
+}
+
+}  // namespace
+}  // namespace matapprox
