@@ -83,6 +83,7 @@
 #include "matapprox/methods/cur.hpp"
 #include "matapprox/methods/eigenpairs.hpp"
 #include "matapprox/methods/engines.hpp"
+#include "matapprox/methods/hierarchical.hpp"
 #include "matapprox/methods/jl_projection.hpp"
 #include "matapprox/methods/keep.hpp"
 #include "matapprox/methods/nystrom.hpp"

@@ -96,8 +96,7 @@ class PlusIdentity final : public LinearOperator {
 
 /// A symmetric positive definite operator from an approximation of full rank.
 std::shared_ptr<const LinearOperator> positive_definite(std::shared_ptr<const FactorProduct> B) {
-  if (!is_symmetric(*B))
-    B = std::make_shared<FactorProduct>(B->factors(), true, B->precision());
+  if (!is_symmetric(*B)) B = std::make_shared<FactorProduct>(B->factors(), true, B->precision());
   const double least = smallest_eigenvalue(*B).value;
   if (least > 0) return B;
   return std::make_shared<PlusIdentity>(B, -2 * least);

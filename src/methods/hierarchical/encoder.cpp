@@ -16,8 +16,6 @@
 namespace matapprox::blocks {
 namespace {
 
-/// Sides up to which a leaf's triplets come from a dense decomposition.
-constexpr Index kDenseDecomposition = 256;
 constexpr Index kTripletOversampling = 16;
 constexpr int kPowerSteps = 2;
 constexpr Index kValuesPerScale = 64;
@@ -50,13 +48,25 @@ Matrix leading_range(const ConstBlock& B, Index count, std::uint64_t seed) {
   return Q;
 }
 
-/// The `count` leading left singular vectors of B.
+/// Left singular vectors from B B^T: right to rounding over the ratio of singular values, which the
+/// rounding to at most 16 bits hides down to about 1e-6.
+constexpr double kMinGramRatio = 1e-12;
+
+/// The `count` leading left singular vectors of B, m x n: of all of it, or of its part in a
+/// subspace that holds them nearly.
 Matrix left_vectors(const ConstBlock& B, Index count, std::uint64_t seed) {
-  if (std::min(B.rows(), B.cols()) <= std::max(kDenseDecomposition, 3 * count)) {
-    return kernels::svd(Matrix(B)).U.leftCols(count);
-  }
+  const auto leading_of = [count](const Matrix& C) {
+    kernels::SymmetricEigen pairs =
+        kernels::symmetric_eigen(kernels::product(kernels::Trans::kNo, C, kernels::Trans::kYes, C));
+    const Index last = C.rows() - count;
+    if (count > C.cols() || pairs.values(last) < kMinGramRatio * pairs.values(C.rows() - 1)) {
+      return Matrix(kernels::svd(C).U.leftCols(count));
+    }
+    return Matrix(pairs.vectors.rightCols(count).rowwise().reverse());
+  };
+  if (std::min(B.rows(), B.cols()) <= 2 * (count + kTripletOversampling)) return leading_of(B);
   const Matrix Q = leading_range(B, count, seed);
-  return kernels::product(Q, kernels::svd(kernels::transpose_product(Q, B)).U.leftCols(count));
+  return kernels::product(Q, leading_of(kernels::transpose_product(Q, B)));
 }
 
 struct Eigenpairs {
@@ -67,7 +77,7 @@ struct Eigenpairs {
 /// Those of the `count` largest |values| of a symmetric B.
 Eigenpairs leading_eigenpairs(const ConstBlock& B, Index count, std::uint64_t seed) {
   kernels::SymmetricEigen all;
-  if (B.rows() <= std::max(kDenseDecomposition, 3 * count)) {
+  if (B.rows() <= 2 * (count + kTripletOversampling)) {
     all = kernels::symmetric_eigen(Matrix(B));
   } else {
     const Matrix Q = leading_range(B, count, seed);

@@ -39,9 +39,7 @@ constexpr double kMinPrice = 1e-45;
 /// Part of a tolerance that is aimed at first: the noise is tabulated, not measured.
 constexpr double kAim = 0.95;
 constexpr int kMaxCorrections = 3;
-/// A choice is made again where its squared error is this many times what was expected, or less by
-/// as much.
-constexpr double kExpectedNoise = 1.1;
+/// How often a choice is made again with the noise that was found.
 constexpr int kLearningRounds = 2;
 /// Bytes of a value by which a budget in numbers counts.
 constexpr double kDoubleBytes = 8;
@@ -185,7 +183,7 @@ Result within_budget(const BlockTree& tree,
   double bound = 0;
   std::optional<Result> best;
   for (int round = 0;; ++round) {
-    const Total total = search_price(
+    search_price(
         choices,
         energy,
         bytes,
@@ -196,15 +194,13 @@ Result within_budget(const BlockTree& tree,
     if (round == 0) bound = choices.lower_bound(bytes);
     Result result{encode(tree, choices, unit, control), bound, {}};
     const auto found = static_cast<double>(result.encoded.blocks.storage().bytes);
-    const double ratio = result.encoded.squared_error / std::max(total.squared_error, 1e-300);
-    choices.learn(result.encoded.squared_errors);
+    const bool learned = choices.learn(result.encoded.squared_errors);
     const bool fits = found <= bytes;
     if (!fits) aim *= (round >= kMaxCorrections ? 0.5 : 0.999) * bytes / found;
     if (fits && (!best || result.encoded.squared_error < best->encoded.squared_error)) {
       best = std::move(result);
     }
-    const bool as_expected = ratio > 1 / kExpectedNoise && ratio < kExpectedNoise;
-    if (best && ((fits && as_expected) || round >= kLearningRounds)) return std::move(*best);
+    if (best && ((fits && !learned) || round >= kLearningRounds)) return std::move(*best);
   }
 }
 

@@ -21,6 +21,8 @@ constexpr Index kLargeNode = 512;
 constexpr Index kScaleGroup = 64;
 /// Dense leaves are made of blocks up to this many values: larger ones gain nothing.
 constexpr Index kMaxDenseValues = Index{1} << 18;
+/// Part of the squared error that may come out otherwise than expected.
+constexpr double kWorthLearning = 0.05;
 /// Bytes of the scale and the width of a component.
 constexpr double kComponentBytes = 3;
 
@@ -299,22 +301,26 @@ double RateDistortion::lower_bound(double bytes) const {
   return bound;
 }
 
-void RateDistortion::learn(const std::vector<double>& squared_errors) {
+bool RateDistortion::learn(const std::vector<double>& squared_errors) {
   const std::vector<const Node*> found = leaves();
   std::map<const Node*, double> learned;
   double logarithms = 0;
   double bytes = 0;
+  double all = 0;
+  double unexpected = 0;
   for (std::size_t k = 0; k < found.size(); ++k) {
     const Choice& choice = found[k]->best;
+    all += squared_errors[k];
     const bool dense =
         choice.content == Content::kDense || choice.content == Content::kLowRankAndDense;
     if (!dense || choice.squared_error <= 0 || squared_errors[k] <= 0) continue;
     const double ratio = squared_errors[k] / choice.squared_error * found[k]->noise;
     learned[found[k]] = ratio;
+    unexpected += std::abs(squared_errors[k] - choice.squared_error);
     logarithms += choice.bytes * std::log(ratio);
     bytes += choice.bytes;
   }
-  if (learned.empty()) return;
+  if (unexpected <= kWorthLearning * all) return false;
   const double mean = std::exp(logarithms / bytes);
   for (auto& level : tree_.levels()) {
     for (Node& node : level) {
@@ -326,6 +332,7 @@ void RateDistortion::learn(const std::vector<double>& squared_errors) {
       }
     }
   }
+  return true;
 }
 
 void RateDistortion::collect(std::size_t level,

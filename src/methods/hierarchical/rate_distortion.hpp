@@ -29,8 +29,9 @@ class RateDistortion {
   /// Bits of each component of a low-rank node at the last price, descending.
   std::vector<int> component_bits(const Node& node) const;
   /// Takes what the leaves came out as, in the order of leaves(), in place of the noise expected of
-  /// dense entries; nodes that were no such leaf take the mean of the others.
-  void learn(const std::vector<double>& squared_errors);
+  /// dense entries; nodes that were no such leaf take the mean of the others. False, and nothing
+  /// changes, where that is hardly more or less.
+  bool learn(const std::vector<double>& squared_errors);
   /// The nodes that make up the matrix at the last price, also those of which nothing is stored, in
   /// the order of the tree.
   std::vector<const Node*> leaves() const;
