@@ -27,6 +27,8 @@ enum class RandomStream : std::uint32_t {
   kShuffle = 14,
   kMeasureColumns = 15,
   kChordOrder = 16,
+  kStreamRows = 17,
+  kStreamColumns = 18,
 };
 
 /// Counter-based random numbers: a pure function of (seed, stream, i, j), hence the same for any
