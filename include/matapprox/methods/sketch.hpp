@@ -12,10 +12,11 @@
 namespace matapprox {
 
 struct SketchOptions {
-  Index rank = 0;             ///< r, 1..min(m,n); 0: the largest that a budget admits
-  StorageBudget budget = {};  ///< of the approximation, (m + n + 1) r numbers; unset: default_budget
-  Index range_size = 0;       ///< k, r..min(m,n); 0: 4 r + 1
-  Index core_size = 0;        ///< s, at least k; 0: 2 k + 1
+  Index rank = 0;  ///< r, 1..min(m,n); 0: the largest that a budget admits
+  StorageBudget budget =
+      {};                ///< of the approximation, (m + n + 1) r numbers; unset: default_budget
+  Index range_size = 0;  ///< k, r..min(m,n); 0: 4 r + 1
+  Index core_size = 0;   ///< s, at least k; 0: 2 k + 1
   /// Of the sketch, k (m + n) + s^2 + q n numbers. With a rank, k and s are those that fit and make
   /// the bound below smallest at rho = r; without one, it gives the rank too, with the k and s
   /// above.
@@ -24,6 +25,10 @@ struct SketchOptions {
   std::uint64_t seed = 1;
   void visit(OptionVisitor& v);
 };
+
+/// The options with rank, k and s as StreamingSketch takes them. Throws InvalidArgument and
+/// BudgetTooSmall as that does.
+SketchOptions resolved_sketch_options(Index rows, Index cols, const SketchOptions& options);
 
 /// Rows first .. first + count - 1, counted from 0.
 struct RowRange {
@@ -48,12 +53,13 @@ struct SketchState {
 ///
 /// W = Theta A has q rows, Theta independent standard normals that B does not depend on, so
 /// error^2 = |Theta (A - B)|_F^2 / q has the expectation |A - B|_F^2. It is a weighted mean of q
-/// chi-squares, whose moment generating function is largest where A - B has rank 1: for every matrix
+/// chi-squares, whose moment generating function is largest where A - B has rank 1: for every
+/// matrix
 ///   P(error^2 <= x |A - B|_F^2) <= (x e^(1-x))^(q/2)  for x < 1, and the same for >= and x > 1.
 /// With both tails at 0.025, |A - B|_F is in low .. high with probability 0.95 at least, over the
-/// draw of the seed; for q = 10 that is error / 1.66 .. 2.12 error, wider than it need be where many
-/// singular values share the error. A stream that was made with the seed known is not covered, and
-/// below about 1e-14 |A|_F the estimate sees rounding.
+/// draw of the seed; for q = 10 that is error / 1.66 .. 2.12 error, wider than it need be where
+/// many singular values share the error. A stream that was made with the seed known is not covered,
+/// and below about 1e-14 |A|_F the estimate sees rounding.
 struct SketchError {
   double error = 0;
   double low = 0;
@@ -71,10 +77,11 @@ struct SketchedApproximation {
 /// A rank-r approximation of an m x n matrix A that is met once, row block by row block, and never
 /// held: the streaming sketch of [TYUC19].
 ///
-/// Kept are X = Upsilon A (k x n), Y = A Omega^T (m x k), Z = Phi A Psi^T (s x s) and, for the error
-/// estimate, W = Theta A (q x n), where Upsilon (k x m), Omega (k x n), Phi (s x m), Psi (s x n) and
-/// Theta (q x m) have independent standard normal entries. All are linear in A, so a row block adds
-/// its part. finish() takes orthonormal bases Q of Y and P of X^T, the core C = (Phi Q)^+ Z
+/// Kept are X = Upsilon A (k x n), Y = A Omega^T (m x k), Z = Phi A Psi^T (s x s) and, for the
+/// error estimate, W = Theta A (q x n), where Upsilon (k x m), Omega (k x n), Phi (s x m), Psi (s x
+/// n) and Theta (q x m) have independent standard normal entries. All are linear in A, so a row
+/// block adds its part. finish() takes orthonormal bases Q of Y and P of X^T, the core C = (Phi
+/// Q)^+ Z
 /// ((Psi P)^+)^T, and the best rank r of Q C P^T.
 ///
 /// With k >= r + 2 and s >= 2 k + 1, the untruncated Q C P^T has [TYUC19, Thm. 5.1]
@@ -90,8 +97,8 @@ struct SketchedApproximation {
 /// Results are the same to the bit for any number of threads and the same blocks in the same order;
 /// for other blocks or another order Y is the same to the bit, X, Z and W to rounding.
 ///
-/// Memory, in numbers: the sketch, k (m + n) + s^2 + q n; Omega and Psi, n (k + s); for a block of b
-/// rows b (n + 2 k + 2 s + q), the block itself included; in finish() (m + n)(k + r) beside the
+/// Memory, in numbers: the sketch, k (m + n) + s^2 + q n; Omega and Psi, n (k + s); for a block of
+/// b rows b (n + 2 k + 2 s + q), the block itself included; in finish() (m + n)(k + r) beside the
 /// sketch. Cost per row: 2 n (2 k + s + q) + 2 s^2 flops and 2 (k + s + q) random numbers.
 class StreamingSketch {
  public:
@@ -101,8 +108,8 @@ class StreamingSketch {
   /// Goes on from a saved state. Throws InvalidArgument if its parts do not fit together.
   explicit StreamingSketch(SketchState state);
 
-  /// Rows first_row .. of A, b x n. Throws InvalidArgument for another width, rows beyond m and rows
-  /// that came before; NumericalError, naming row and column, counted from 1, for NaN and Inf;
+  /// Rows first_row .. of A, b x n. Throws InvalidArgument for another width, rows beyond m and
+  /// rows that came before; NumericalError, naming row and column, counted from 1, for NaN and Inf;
   /// after either the sketch is as it was. A StopScope of the caller does not stop it.
   void update(Index first_row, const ConstBlock& rows);
 

@@ -230,8 +230,7 @@ void StreamingSketch::add(double theta, double eta, Index first_row, const Const
     state_.core *= theta;
   }
   state_.range_transposed.middleCols(first_row, b) += eta * products.topRows(o.range_size);
-  kernels::gemm(
-      Trans::kYes, row_tests.leftCols(sums), Trans::kNo, rows, state_.row_sums, eta, 1.0);
+  kernels::gemm(Trans::kYes, row_tests.leftCols(sums), Trans::kNo, rows, state_.row_sums, eta, 1.0);
   kernels::gemm(Trans::kYes,
                 row_tests.rightCols(o.core_size),
                 Trans::kYes,
@@ -294,10 +293,8 @@ Matrix StreamingSketch::rows_test_product(Index first_column,
   for (Index first = 0; first < Q.rows(); first += kTestRows) {
     const Index rows = std::min(kTestRows, Q.rows() - first);
     Matrix tests(rows, count);
-    fill_normal(
-        state_.options.seed, RandomStream::kStreamRows, tests, first, first_column);
-    kernels::gemm(
-        Trans::kYes, tests, Trans::kNo, Q.middleRows(first, rows), result, 1.0, 1.0);
+    fill_normal(state_.options.seed, RandomStream::kStreamRows, tests, first, first_column);
+    kernels::gemm(Trans::kYes, tests, Trans::kNo, Q.middleRows(first, rows), result, 1.0, 1.0);
   }
   return result;
 }
@@ -323,9 +320,7 @@ SketchError StreamingSketch::error_of(const Matrix& U, const Vector& S, const Ma
 
 SketchedApproximation StreamingSketch::finish() const {
   const std::vector<RowRange> gaps = missing();
-  require(state_.general || gaps.empty(),
-          "sketch: {}, counted from 1, never came",
-          row_text(gaps));
+  require(state_.general || gaps.empty(), "sketch: {}, counted from 1, never came", row_text(gaps));
   const Index m = state_.rows > 0 ? state_.rows : last_row(state_.seen);
   const SketchOptions& o = state_.options;
   const Index k = o.range_size;
@@ -350,10 +345,11 @@ SketchedApproximation StreamingSketch::finish() const {
   Summary summary;
   if (o.error_samples > 0) {
     error = error_of(U, S, V);
-    summary.message = fmt::format("|A - B|_F within {:.3e} .. {:.3e} (95 %), from {} random vectors",
-                                  error->low,
-                                  error->high,
-                                  error->samples);
+    summary.message =
+        fmt::format("|A - B|_F within {:.3e} .. {:.3e} (95 %), from {} random vectors",
+                    error->low,
+                    error->high,
+                    error->samples);
   }
   summary.method = kStreamingSketch;
   summary.form = state_.general ? "linear" : "rows";
