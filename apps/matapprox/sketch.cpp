@@ -73,7 +73,10 @@ class StreamRun {
         stream_(open_row_stream(command.source, command.variable)),
         rows_(command.rows ? command.rows : stream_->rows()) {
     const std::optional<Index> known = stream_->rows();
-    if (known && command.rows && *known != *command.rows) fail_rows(*known);
+    if (known && *known != *rows_) {
+      throw FileError(
+          fmt::format("{}: has {} rows, not {} (--rows)", command.source, *known, *rows_));
+    }
     control_.stop = &catch_interrupts();
     line_.start("sketch", std::numeric_limits<double>::infinity());
     if (command.resume) resume();
@@ -91,16 +94,14 @@ class StreamRun {
           write_checkpoint();
         if (interrupt_requested()) return false;
       }
+      if (rows_ && done_ + filled_ != *rows_) fail_rows(done_ + filled_);
       flush();
     } catch (const Interrupted&) {
       return false;
     } catch (const FileError&) {
+      // Without the rows of an unfinished panel: what follows then comes in the same panels.
       write_checkpoint();
       throw;
-    }
-    if (rows_ && done_ != *rows_) {
-      write_checkpoint();
-      fail_rows(done_);
     }
     require(sketch_.has_value(), "{}: no rows", command_.source);
     return true;
@@ -164,6 +165,7 @@ class StreamRun {
     done_ = saved.sketch.rows_seen();
     resumed_rows_ = done_;
     earlier_seconds_ = saved.position.seconds;
+    const StopScope scope(control_, "sketch");
     stream_->skip(done_, saved.position.parts);
     sketch_ = std::move(saved.sketch);
     panel_.resize(panel_rows(sketch_->state().cols), sketch_->state().cols);
@@ -247,7 +249,7 @@ struct Finished {
   double seconds = 0;
 };
 
-Finished finish(const StreamRun& run) {
+Finished finished_sketch(const StreamRun& run) {
   const Stopwatch clock;
   SketchedApproximation result = run.sketch().finish();
   return {std::move(result), clock.seconds()};
@@ -387,7 +389,7 @@ int run_sketch(const SketchCommand& command) {
                            run.rows()));
     return kInterrupted;
   }
-  const Finished finished = finish(run);
+  const Finished finished = finished_sketch(run);
   save_result(command, finished, stream_seconds + finished.seconds);
   command.json.write(sketch_json(command, run, finished, stream_seconds));
   if (!command.json.replaces_text())

@@ -259,7 +259,7 @@ std::unique_ptr<RowStream> open_hdf5(const FileName& name, const std::string& va
                                         std::vector<std::string>{});
 }
 
-std::unique_ptr<RowStream> open_file(const std::string& path, const std::string& variable) {
+std::unique_ptr<RowStream> open_named_file(const std::string& path, const std::string& variable) {
   const FileName name = split_file_name(path);
   std::error_code code;
   if (!fs::exists(name.path, code)) fail_in(name.path, "no such file or directory");
@@ -356,12 +356,12 @@ class DirectoryRows final : public RowStream {
   Index width_ = 0;
 };
 
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+bool is_digit_of_name(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
 /// The digits at `at` without leading zeros; `at` moves behind them.
 std::string_view number_at_place(const std::string& text, std::size_t& at) {
   const std::size_t start = at;
-  while (at < text.size() && is_digit(text[at])) ++at;
+  while (at < text.size() && is_digit_of_name(text[at])) ++at;
   std::string_view digits(text.data() + start, at - start);
   while (digits.size() > 1 && digits.front() == '0') digits.remove_prefix(1);
   return digits;
@@ -392,7 +392,7 @@ bool natural_order(const std::string& a, const std::string& b) {
   std::size_t i = 0;
   std::size_t j = 0;
   while (i < a.size() && j < b.size()) {
-    if (is_digit(a[i]) && is_digit(b[j])) {
+    if (is_digit_of_name(a[i]) && is_digit_of_name(b[j])) {
       const std::string_view x = number_at_place(a, i);
       const std::string_view y = number_at_place(b, j);
       if (x.size() != y.size()) return x.size() < y.size();
@@ -415,7 +415,7 @@ std::unique_ptr<RowStream> open_row_stream(const std::string& path, const std::s
   const fs::file_status status = fs::status(path, code);
   if (fs::is_directory(status)) return std::make_unique<DirectoryRows>(path, variable);
   if (fs::exists(status) && !fs::is_regular_file(status)) return open_pipe(path);
-  return open_file(path, variable);
+  return open_named_file(path, variable);
 }
 
 }  // namespace matapprox

@@ -22,7 +22,7 @@ using hdf5::Location;
 
 const std::string kSketchFormat = "matapprox sketch";
 constexpr Index kSketchVersion = 1;
-constexpr Index kLargestSize = Index{1} << 47;
+constexpr Index kLargestSketchExtent = Index{1} << 47;
 constexpr Index kLargestSketchSide = Index{1} << 31;
 
 [[noreturn]] void fail_sketch(const Location& place, const std::string& what) {
@@ -138,7 +138,7 @@ std::vector<RowRange> read_seen(const Location& root, Index rows) {
   const std::vector<Index> numbers = hdf5::read_integers(root, "seen");
   if (numbers.size() % 2 != 0) fail_sketch(root, "rows without their number");
   std::vector<RowRange> seen;
-  const Index limit = rows > 0 ? rows : kLargestSize;
+  const Index limit = rows > 0 ? rows : kLargestSketchExtent;
   for (std::size_t i = 0; i < numbers.size(); i += 2) {
     const RowRange range{numbers[i], numbers[i + 1]};
     if (range.first < 0 || range.count < 1 || range.count > limit ||
@@ -153,8 +153,8 @@ std::vector<RowRange> read_seen(const Location& root, Index rows) {
 SketchState read_state(const Location& root) {
   SketchState state;
   SketchOptions& o = state.options;
-  state.rows = hdf5::get_integer(root, "rows", 0, kLargestSize);
-  state.cols = hdf5::get_integer(root, "cols", 1, kLargestSize);
+  state.rows = hdf5::get_integer(root, "rows", 0, kLargestSketchExtent);
+  state.cols = hdf5::get_integer(root, "cols", 1, kLargestSketchExtent);
   o.rank = hdf5::get_integer(root, "rank", 1, kLargestSketchSide);
   o.range_size = hdf5::get_integer(root, "range_size", 1, kLargestSketchSide);
   o.core_size = hdf5::get_integer(root, "core_size", 1, kLargestSketchSide);
@@ -185,7 +185,7 @@ void require_sketch(const Location& root) {
   if (!hdf5::has_attribute(root, "format") || hdf5::get_text(root, "format") != kSketchFormat) {
     throw FileError(fmt::format("{}: an HDF5 file, but not a saved sketch", root.file));
   }
-  const Index version = hdf5::get_integer(root, "format_version", 1, kLargestSize);
+  const Index version = hdf5::get_integer(root, "format_version", 1, kLargestSketchExtent);
   if (version > kSketchVersion) {
     throw FileError(
         fmt::format("{}: format version {} is newer than {}, the newest this program reads",

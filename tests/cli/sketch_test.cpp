@@ -145,6 +145,12 @@ TEST(CliSketch, GoesOnAfterAStreamBrokeOff) {
   EXPECT_THAT(resumed.err, HasSubstr("goes on after 8192 rows"));
   EXPECT_SAME_BITS(saved_matrix(folder + "/out.h5"), saved_matrix(folder + "/straight.h5"));
 
+  // The stream had ended: finished again, at no cost.
+  Arguments again = resume;
+  again.emplace_back("--force");
+  ASSERT_EQ(run_program(again, bytes).exit_code, 0);
+  EXPECT_SAME_BITS(saved_matrix(folder + "/out.h5"), saved_matrix(folder + "/straight.h5"));
+
   const std::string saved = read_file(folder + "/s.h5");
   write_file(folder + "/s.h5", saved.substr(0, saved.size() / 2));
   std::filesystem::remove(folder + "/out.h5");

@@ -40,7 +40,7 @@ Matrix stream_of(const std::string& path, Index wanted = 4) {
 }
 
 /// A .npy array of doubles, row after row.
-std::string npy_bytes(const Matrix& A) {
+std::string array_bytes(const Matrix& A) {
   const std::string shape = "(" + std::to_string(A.rows()) + ", " + std::to_string(A.cols()) + ")";
   std::string bytes = make_npy_header("<f8", false, shape);
   const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> rows = A;
@@ -86,7 +86,7 @@ TEST(RowStream, ReadsEveryFormatByPanels) {
   const Matrix A = test::random_matrix(23, 5);
   const std::string folder = test::temporary_dir();
   write_npy(folder + "/fortran.npy", A);
-  test::write_file(folder + "/c.npy", npy_bytes(A));
+  test::write_file(folder + "/c.npy", array_bytes(A));
   write_csv(folder + "/a.csv", A);
   write_hdf5_matrix(folder + "/a.h5", "A", A);
   write_matrix_market(folder + "/a.mtx", A);
@@ -101,7 +101,9 @@ TEST(RowStream, ReadsEveryFormatByPanels) {
     const auto stream = open_row_stream(folder + "/" + name);
     ASSERT_TRUE(stream->next(7, piece));
     EXPECT_EQ(piece.rows(), std::string(name) == "a.csv" ? 23 : 7) << name;
-    if (std::string(name) != "a.csv") EXPECT_EQ(stream->rows(), 23) << name;
+    if (std::string(name) != "a.csv") {
+      EXPECT_EQ(stream->rows(), 23) << name;
+    }
   }
   EXPECT_EQ(open_row_stream(folder + "/a.h5:/A")->rows(), 23);
   EXPECT_EQ(open_row_stream(folder + "/a.h5", "A")->cols(), 5);
@@ -110,8 +112,8 @@ TEST(RowStream, ReadsEveryFormatByPanels) {
 
 TEST(RowStream, ReadsPipesOfArraysAndOfLines) {
   const Matrix A = test::random_matrix(40, 6);
-  const std::string one = npy_bytes(A.topRows(25));
-  const std::string two = npy_bytes(A.bottomRows(15));
+  const std::string one = array_bytes(A.topRows(25));
+  const std::string two = array_bytes(A.bottomRows(15));
   EXPECT_SAME_BITS(rows_through_pipe(one + two), A);
   const std::string path = test::temporary_dir() + "/f.npy";
   write_npy(path, A.bottomRows(15));  // in Fortran order
@@ -125,12 +127,12 @@ TEST(RowStream, ReadsPipesOfArraysAndOfLines) {
   EXPECT_NE(complaint_of_pipe(one + two.substr(0, 50)).find("within the header"),
             std::string::npos);
   EXPECT_NE(complaint_of_pipe(one + "1,2\n").find("block 2: not a NumPy file"), std::string::npos);
-  EXPECT_NE(complaint_of_pipe(one + npy_bytes(Matrix::Ones(3, 7)))
+  EXPECT_NE(complaint_of_pipe(one + array_bytes(Matrix::Ones(3, 7)))
                 .find("7 columns, the blocks before have 6"),
             std::string::npos);
   Matrix bad = A;
   bad(7, 2) = NAN;
-  EXPECT_NE(complaint_of_pipe(one + npy_bytes(bad)).find("block 2: row 8, column 3: nan"),
+  EXPECT_NE(complaint_of_pipe(one + array_bytes(bad)).find("block 2: row 8, column 3: nan"),
             std::string::npos);
   EXPECT_NE(complaint_of_pipe("").find("it is empty"), std::string::npos);
   EXPECT_NE(complaint_of_pipe("\x1f\x8b and so on").find("compressed"), std::string::npos);
