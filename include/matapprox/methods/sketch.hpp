@@ -57,7 +57,7 @@ struct SketchState {
 /// matrix
 ///   P(error^2 <= x |A - B|_F^2) <= (x e^(1-x))^(q/2)  for x < 1, and the same for >= and x > 1.
 /// With both tails at 0.025, |A - B|_F is in low .. high with probability 0.95 at least, over the
-/// draw of the seed; for q = 10 that is error / 1.66 .. 2.12 error, wider than it need be where
+/// draw of the seed; for q = 10 that is error / 1.66 .. 2.14 error, wider than it need be where
 /// many singular values share the error. A stream that was made with the seed known is not covered,
 /// and below about 1e-14 |A|_F the estimate sees rounding.
 struct SketchError {

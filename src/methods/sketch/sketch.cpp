@@ -217,9 +217,19 @@ void StreamingSketch::add(double theta, double eta, Index first_row, const Const
   const StopScope scope(to_the_end, kStreamingSketch);
   const SketchOptions& o = state_.options;
   const Index sums = o.range_size + o.error_samples;
-  // Upsilon^T, Theta^T and Phi^T side by side.
+  // Upsilon^T, Theta^T and Phi^T side by side; Theta is last in the order of random numbers, so
+  // that the result does not depend on q.
   Matrix row_tests(b, sums + o.core_size);
-  fill_normal(o.seed, RandomStream::kStreamRows, row_tests, first_row);
+  const auto fill = [&](Index at, Index count, Index first_column) {
+    fill_normal(o.seed,
+                RandomStream::kStreamRows,
+                row_tests.middleCols(at, count),
+                first_row,
+                first_column);
+  };
+  fill(0, o.range_size, 0);
+  fill(sums, o.core_size, o.range_size);
+  fill(o.range_size, o.error_samples, o.range_size + o.core_size);
   // Omega H^T above Psi H^T: a column for each row of the block, whatever else is in it.
   const Matrix products = kernels::product(Trans::kYes, column_tests_, Trans::kYes, rows);
   make_room(first_row + b);
@@ -303,7 +313,7 @@ SketchError StreamingSketch::error_of(const Matrix& U, const Vector& S, const Ma
   const Index q = state_.options.error_samples;
   const Index k = state_.options.range_size;
   const auto W = state_.row_sums.bottomRows(q);
-  const Matrix left = rows_test_product(k, q, U) * S.asDiagonal();
+  const Matrix left = rows_test_product(k + state_.options.core_size, q, U) * S.asDiagonal();
   Matrix residual = W;
   kernels::gemm(Trans::kNo, left, Trans::kYes, V, residual, -1.0, 1.0);
   const double per_sample = 1 / std::sqrt(static_cast<double>(q));
@@ -332,7 +342,7 @@ SketchedApproximation StreamingSketch::finish() const {
   // [TYUC19, Sec. 4]: X^T = P R, Y = Q R, C = (Phi Q)^+ Z ((Psi P)^+)^T.
   const Matrix P = kernels::thin_qr(state_.row_sums.topRows(k).transpose());
   const Matrix Q = kernels::thin_qr(state_.range_transposed.leftCols(m).transpose());
-  const Matrix phi_q = rows_test_product(k + o.error_samples, o.core_size, Q);
+  const Matrix phi_q = rows_test_product(k, o.core_size, Q);
   const Matrix psi_p = kernels::transpose_product(column_tests_.rightCols(o.core_size), P);
   const Matrix half = least_squares(phi_q, state_.core);
   const Matrix core = least_squares(psi_p, half.transpose()).transpose();
