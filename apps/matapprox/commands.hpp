@@ -11,6 +11,7 @@ void add_apply(const Command& program);
 void add_measure(const Command& program);
 void add_solve(const Command& program);
 void add_export(const Command& program);
+void add_sketch(const Command& program);
 void add_spectrum(const Command& program);
 void add_info(const Command& program);
 void add_methods(const Command& program);

@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
         "Examples:\n  matapprox compare matrices/mesh2d.mtx\n  matapprox compare --help");
     app::add_compare(program);
     app::add_approximate(program);
+    app::add_sketch(program);
     app::add_measure(program);
     app::add_apply(program);
     app::add_solve(program);

@@ -227,6 +227,19 @@ def large_kernel(context):
 
 by_hand("large_kernel_long", "60")
 
+@figure("streams", "3", timed=True)
+def streams(context):
+    rows = []
+    for row in context.script("streams", "--program", context.program, needs=["numpy"])["results"]:
+        low, high = (end / row["best"] for end in row["error_interval"])
+        rows.append([row["spectrum"], f"{row['best'] / row['norm']:.3g}", f"{row['svd'] / row['best']:.4f}",
+                     f"{row['sketch'] / row['best']:.2f}", f"{row['error_frobenius'] / row['best']:.2f} ({low:.2f} .. {high:.2f})",
+                     f"{row['rows_per_second']:.0f}", f"{row['finish_seconds']:.2f} s",
+                     f"{row['peak_memory_bytes'] / 2**20:.0f} MiB", f"{row['memory_bound_bytes'] / 2**20:.0f} MiB"])
+    return table(["singular values", "best error, of \\|A\\|", "SVD", "sketch", "its estimate (95 %)", "rows/s", "finishing", "peak memory",
+                  "formula"], rows)
+
+
 # Kernels of the fit
 
 

@@ -6,8 +6,10 @@
 #include <cmath>
 #include <vector>
 
+#include "io/line_count.hpp"
 #include "io/line_reader.hpp"
 #include "io/number_text.hpp"
+#include "io/table_reader.hpp"
 #include "io/text_input.hpp"
 #include "io/text_output.hpp"
 #include "io/text_place.hpp"
@@ -65,113 +67,107 @@ bool is_header(std::string_view line, char separator) {
   }
 }
 
-class TableReader {
- public:
-  TableReader(std::string_view text, const std::string& name, std::vector<std::string>* notes)
-      : text_(text), name_(name), notes_(notes) {}
-
-  Matrix read() {
-    LineReader reader(text_);
-    bool first = true;
-    while (reader.advance()) {
-      const std::string_view line = trimmed_line(reader.line(), first);
-      if (line.empty() || line[0] == '#') continue;
-      if (first) separator_ = find_separator(line);
-      const bool header = first && is_header(line, separator_);
-      first = false;
-      has_header_ = has_header_ || header;
-      if (!header) {
-        read_row(line, reader.start());
-      } else if (notes_ != nullptr) {
-        notes_->push_back(fmt::format("line {} is taken for a header: {}",
-                                      line_number(text_, reader.start()),
-                                      in_quotes(line)));
-      }
-    }
-    if (rows_ == 0) {
-      fail_in(name_,
-              text_.empty() ? "the file is empty, at least one row of numbers is needed"
-                            : "no row of numbers, at least one is needed");
-    }
-    require_memory(8.0 * static_cast<double>(values_.size()), name_);
-    using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-    return Eigen::Map<const RowMajor>(values_.data(), rows_, cols_);
-  }
-
- private:
-  /// Blanks at the ends are no cells unless they are tabs that separate.
-  std::string_view trimmed_line(std::string_view line, bool first) const {
-    const bool tabs = first ? find_separator(line) == '\t' : separator_ == '\t';
-    if (!tabs) return trimmed(line);
-    if (trimmed(line).empty()) return {};
-    while (!line.empty() && line.front() == ' ') line.remove_prefix(1);
-    while (!line.empty() && line.back() == ' ') line.remove_suffix(1);
-    return line;
-  }
-
-  void read_row(std::string_view line, std::size_t start) {
-    const char* const end = line.data() + line.size();
-    Index cells = 0;
-    for (const char* p = line.data();; ++p) {
-      p = skip_padding(p, end);
-      double value = 0;
-      const char* stop = read_real(p, end, value);
-      if (stop != nullptr) stop = skip_padding(stop, end, true);
-      if (stop == nullptr || (stop != end && !separates(*stop, separator_)))
-        fail_cell(p, end, cells + 1, start);
-      values_.push_back(value);
-      ++cells;
-      if (separator_ == ' ') stop = skip_blanks(stop, end) == end ? end : stop;
-      if (stop == end) break;
-      p = stop;
-    }
-    if (rows_ == 0) cols_ = cells;
-    if (cells != cols_) {
-      fail_at(name_, text_, start, fmt::format("{} cells, the rows before have {}", cells, cols_));
-    }
-    ++rows_;
-  }
-
-  /// Blanks around a cell; with blanks as separator, those before a cell.
-  const char* skip_padding(const char* p, const char* end, bool behind = false) const {
-    if (separator_ == ' ') return behind ? p : skip_blanks(p, end);
-    while (p != end && is_blank(*p) && *p != separator_) ++p;
-    return p;
-  }
-
-  [[noreturn]] void fail_cell(const char* p,
-                              const char* end,
-                              Index column,
-                              std::size_t start) const {
-    const char* const stop = cell_end(p, end, separator_);
-    const auto cell = trimmed({p, static_cast<std::size_t>(stop - p)});
-    const std::string what =
-        cell.empty() ? "the cell is empty, it must hold a number" : explain_real(cell);
-    if (!has_header_ && rows_ == 0 && !cell.empty() && !is_number(cell)) {
-      fail_at(name_,
-              text_,
-              start,
-              fmt::format("column {}: {}; a header has no numbers beside its text", column, what));
-    }
-    fail_at(name_, text_, start, fmt::format("column {}: {}", column, what));
-  }
-
-  std::string_view text_;
-  const std::string& name_;
-  std::vector<std::string>* notes_;
-  char separator_ = ' ';
-  bool has_header_ = false;
-  std::vector<double> values_;
-  Index rows_ = 0;
-  Index cols_ = 0;
-};
-
 }  // namespace
+
+void TableReader::read(std::string_view text) {
+  text_ = text;
+  LineReader reader(text_);
+  while (reader.advance()) {
+    const std::string_view line = trimmed_line(reader.line(), first_);
+    if (line.empty() || line[0] == '#') continue;
+    if (first_) separator_ = find_separator(line);
+    const bool header = first_ && is_header(line, separator_);
+    first_ = false;
+    has_header_ = has_header_ || header;
+    if (!header) {
+      read_row(line, reader.start());
+    } else if (notes_ != nullptr) {
+      notes_->push_back(fmt::format("line {} is taken for a header: {}",
+                                    lines_before_ + line_number(text_, reader.start()),
+                                    in_quotes(line)));
+    }
+  }
+  lines_before_ += count_line_ends(text_);
+  text_ = {};
+}
+
+Matrix TableReader::take() {
+  require_memory(8.0 * static_cast<double>(values_.size()), name_);
+  using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  Matrix taken = Eigen::Map<const RowMajor>(values_.data(), rows_, cols_);
+  values_.clear();
+  rows_ = 0;
+  return taken;
+}
+
+/// Blanks at the ends are no cells unless they are tabs that separate.
+std::string_view TableReader::trimmed_line(std::string_view line, bool first) const {
+  const bool tabs = first ? find_separator(line) == '\t' : separator_ == '\t';
+  if (!tabs) return trimmed(line);
+  if (trimmed(line).empty()) return {};
+  while (!line.empty() && line.front() == ' ') line.remove_prefix(1);
+  while (!line.empty() && line.back() == ' ') line.remove_suffix(1);
+  return line;
+}
+
+void TableReader::read_row(std::string_view line, std::size_t start) {
+  const char* const end = line.data() + line.size();
+  Index cells = 0;
+  for (const char* p = line.data();; ++p) {
+    p = skip_padding(p, end);
+    double value = 0;
+    const char* stop = read_real(p, end, value);
+    if (stop != nullptr) stop = skip_padding(stop, end, true);
+    if (stop == nullptr || (stop != end && !separates(*stop, separator_)))
+      fail_cell(p, end, cells + 1, start);
+    values_.push_back(value);
+    ++cells;
+    if (separator_ == ' ') stop = skip_blanks(stop, end) == end ? end : stop;
+    if (stop == end) break;
+    p = stop;
+  }
+  if (cols_ == 0) cols_ = cells;
+  if (cells != cols_)
+    fail_line(start, fmt::format("{} cells, the rows before have {}", cells, cols_));
+  ++rows_;
+}
+
+/// Blanks around a cell; with blanks as separator, those before a cell.
+const char* TableReader::skip_padding(const char* p, const char* end, bool behind) const {
+  if (separator_ == ' ') return behind ? p : skip_blanks(p, end);
+  while (p != end && is_blank(*p) && *p != separator_) ++p;
+  return p;
+}
+
+void TableReader::fail_cell(const char* p, const char* end, Index column, std::size_t start) const {
+  const char* const stop = cell_end(p, end, separator_);
+  const auto cell = trimmed({p, static_cast<std::size_t>(stop - p)});
+  const std::string what =
+      cell.empty() ? "the cell is empty, it must hold a number" : explain_real(cell);
+  const bool may_be_header = !has_header_ && cols_ == 0 && !cell.empty() && !is_number(cell);
+  fail_line(start,
+            fmt::format("column {}: {}{}",
+                        column,
+                        what,
+                        may_be_header ? "; a header has no numbers beside its text" : ""));
+}
+
+void TableReader::fail_line(std::size_t start, const std::string& what) const {
+  fail_at_line(name_, lines_before_ + line_number(text_, start), what);
+}
 
 Matrix parse_delimited(std::string_view text,
                        const std::string& name,
                        std::vector<std::string>* notes) {
-  return TableReader(without_byte_order_mark(text), name, notes).read();
+  TableReader reader(name, notes);
+  const std::string_view lines = without_byte_order_mark(text);
+  reader.read(lines);
+  if (!reader.has_rows()) {
+    fail_in(name,
+            lines.empty() ? "the file is empty, at least one row of numbers is needed"
+                          : "no row of numbers, at least one is needed");
+  }
+  return reader.take();
 }
 
 Matrix read_delimited(const std::string& path, std::vector<std::string>* notes) {

@@ -173,9 +173,13 @@ void check_length(Index file_bytes, const std::string& name, const FileNumbers& 
   }
 }
 
-}  // namespace
+/// Bytes before the dictionary, and of the dictionary.
+struct HeaderSizes {
+  std::size_t start;
+  std::uint64_t length;
+};
 
-FileNumbers parse_npy_header(std::string_view bytes, Index file_bytes, const std::string& name) {
+HeaderSizes header_sizes(std::string_view bytes, const std::string& name) {
   if (bytes.substr(0, kMagic.size()) != kMagic) {
     fail_in(name,
             bytes.empty() ? "the file is empty, a NumPy file starts with '\\x93NUMPY'"
@@ -186,22 +190,44 @@ FileNumbers parse_npy_header(std::string_view bytes, Index file_bytes, const std
   if (version < 1 || version > 3)
     fail_in(name, fmt::format("format version {}, it must be 1, 2 or 3", version));
   const std::size_t length_size = version == 1 ? 2 : 4;
-  const std::size_t start = 8 + length_size;
-  const std::uint64_t length = little_endian(bytes, 8, length_size);
+  return {8 + length_size, little_endian(bytes, 8, length_size)};
+}
+
+FileNumbers read_dictionary(std::string_view text, const std::string& name) {
+  DictionaryReader dictionary(text, name);
+  dictionary.read();
+  FileNumbers header;
+  header.fortran_order = *dictionary.fortran_order;
+  read_type(*dictionary.descr, name, header);
+  read_shape(*dictionary.shape, name, header);
+  return header;
+}
+
+}  // namespace
+
+FileNumbers parse_npy_header(std::string_view bytes, Index file_bytes, const std::string& name) {
+  const auto [start, length] = header_sizes(bytes, name);
   if (length > static_cast<std::uint64_t>(file_bytes) - start) {
     fail_in(name, fmt::format("the header of {} bytes goes beyond the end of the file", length));
   }
   if (length > bytes.size() - start)
     fail_in(name, fmt::format("the header of {} bytes is too long", length));
-  DictionaryReader dictionary(bytes.substr(start, length), name);
-  dictionary.read();
-  FileNumbers header;
+  FileNumbers header = read_dictionary(bytes.substr(start, length), name);
   header.offset = static_cast<Index>(start + length);
-  header.fortran_order = *dictionary.fortran_order;
-  read_type(*dictionary.descr, name, header);
-  read_shape(*dictionary.shape, name, header);
   check_length(file_bytes, name, header);
   return header;
+}
+
+Index npy_header_bytes(std::string_view start, const std::string& name) {
+  constexpr std::uint64_t kLongest = std::uint64_t{1} << 20;
+  const HeaderSizes sizes = header_sizes(start, name);
+  if (sizes.length > kLongest)
+    fail_in(name, fmt::format("the header of {} bytes is too long", sizes.length));
+  return static_cast<Index>(sizes.start + sizes.length);
+}
+
+FileNumbers parse_npy_stream_header(std::string_view header, const std::string& name) {
+  return read_dictionary(header.substr(header_sizes(header, name).start), name);
 }
 
 std::string make_npy_header(const std::string& descr,

@@ -28,6 +28,8 @@ enum class RandomStream : std::uint32_t {
   kMeasureColumns = 15,
   kChordOrder = 16,
   kCertificate = 17,
+  kStreamRows = 18,
+  kStreamColumns = 19,
 };
 
 /// Counter-based random numbers: a pure function of (seed, stream, i, j), hence the same for any

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""A matrix that comes through a pipe, met once, beside the best approximation and one that may read it again and again.
+
+    streams.py --program build/default/bin/matapprox [--rows 20000] [--cols 2000] [--rank 20] [--json FILE]
+
+A = U diag(sigma) V^T: U has columns of the cosine transform of the length of the stream, V is orthonormal at random (NumPy,
+seed 1), so that the best error of rank r is the root of the sum of squares of the singular values behind r. `matapprox sketch -`
+gets the rows as .npy arrays of 500 rows each from `cat`; `matapprox approximate FILE truncated_svd` reads the same matrix from a
+file. Errors are those that `matapprox measure --exact-error` finds. Prints them, rows per second and the peak memory.
+"""
+import argparse
+import json
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+BLOCK = 500
+SPECTRA = [("1 / j", lambda j: 1 / j), ("1 / j²", lambda j: 1 / j**2), ("0.8^j", lambda j: 0.8**j),
+           ("1 for j ≤ 20, then 0.01", lambda j: np.where(j <= 20, 1.0, 0.01))]
+
+
+def blocks(rows, sigma, v):
+    """Row blocks of A."""
+    order = np.arange(len(sigma))
+    norms = np.where(order == 0, np.sqrt(1 / rows), np.sqrt(2 / rows))
+    for first in range(0, rows, BLOCK):
+        i = np.arange(first, min(first + BLOCK, rows))
+        yield (np.cos(np.pi * np.outer(2 * i + 1, order) / (2 * rows)) * norms * sigma) @ v.T
+
+
+def run(program, *arguments):
+    done = subprocess.run([program, *map(str, arguments), "--json", "-", "--quiet"], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(map(str, arguments))}\n{done.stderr}")
+    return json.loads(done.stdout)
+
+
+def sketch(program, stream, output, rows, rank):
+    command = [program, "sketch", "-", "-o", output, "--rows", str(rows), "--rank", str(rank), "--json", "-", "--quiet"]
+    with subprocess.Popen(["cat", stream], stdout=subprocess.PIPE) as source:
+        done = subprocess.run(command, stdin=source.stdout, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(done.stderr)
+    return json.loads(done.stdout)
+
+
+def one(program, folder, options, case):
+    title, spectrum = case
+    v, _ = np.linalg.qr(np.random.default_rng(1).standard_normal((options.cols, options.cols)))
+    sigma = spectrum(np.arange(1, options.cols + 1, dtype=float))
+    with open(f"{folder}/stream", "wb") as stream:
+        for block in blocks(options.rows, sigma, v):
+            np.save(stream, block)
+    np.save(f"{folder}/whole.npy", np.concatenate(list(blocks(options.rows, sigma, v))))
+    streamed = sketch(program, f"{folder}/stream", f"{folder}/sketch.h5", options.rows, options.rank)
+    run(program, "approximate", f"{folder}/whole.npy", "truncated_svd", "--algorithm", "randomized", "--rank", options.rank,
+        "-o", f"{folder}/svd.h5", "--measure", "none", "--force")
+    errors = [run(program, "measure", f"{folder}/{name}.h5", f"{folder}/whole.npy", "--exact-error")["results"][0]
+              ["error_frobenius"] for name in ("sketch", "svd")]
+    Path(f"{folder}/sketch.h5").unlink()
+    return {"spectrum": title, "best": float(np.sqrt((sigma[options.rank:] ** 2).sum())), "norm": float(np.sqrt((sigma**2).sum())),
+            "sketch": errors[0], "svd": errors[1], **{key: streamed[key] for key in (
+                "error_frobenius", "error_interval", "rows_per_second", "stream_seconds", "finish_seconds", "peak_memory_bytes",
+                "memory_bound_bytes", "stored_numbers", "sketch_numbers")}}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", default="build/default/bin/matapprox")
+    parser.add_argument("--rows", type=int, default=20000)
+    parser.add_argument("--cols", type=int, default=2000)
+    parser.add_argument("--rank", type=int, default=20)
+    parser.add_argument("--json", help="also write the results to this file")
+    options = parser.parse_args()
+    results = []
+    for case in SPECTRA:
+        with tempfile.TemporaryDirectory() as folder:
+            row = one(options.program, folder, options, case)
+        results.append(row)
+        low, high = row["error_interval"]
+        print(f"{row['spectrum']:24s} best {row['best']:.4e}  svd {row['svd']:.4e}  sketch {row['sketch']:.4e}, estimated "
+              f"{row['error_frobenius']:.4e} ({low:.3e} .. {high:.3e})  {row['rows_per_second']:.0f} rows/s, finishing "
+              f"{row['finish_seconds']:.2f} s, peak {row['peak_memory_bytes'] / 2**20:.0f} MiB, formula "
+              f"{row['memory_bound_bytes'] / 2**20:.0f} MiB", flush=True)
+    if options.json:
+        Path(options.json).write_text(json.dumps({"results": results}, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

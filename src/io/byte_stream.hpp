@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "io/text_input.hpp"
+#include "matapprox/core/types.hpp"
+
+namespace matapprox {
+
+/// The bytes of a file, or of standard input for "-", once and in order. While it waits for a pipe
+/// it asks the StopScope that counts whether to stop.
+class ByteStream {
+ public:
+  /// Throws FileError if the file cannot be opened.
+  explicit ByteStream(const std::string& path);
+  ~ByteStream();
+  ByteStream(const ByteStream&) = delete;
+  ByteStream& operator=(const ByteStream&) = delete;
+
+  const std::string& name() const { return name_; }  ///< for messages
+  /// What is to come, up to `count` bytes, fewer only at the end; valid until the next call.
+  std::string_view peek(Index count);
+  /// Moves over bytes that peek has shown.
+  void advance(Index count);
+  bool at_end() { return peek(1).empty(); }
+
+ private:
+  void fill(std::size_t count);
+
+  std::string name_;
+  int descriptor_;
+  InputBytes buffer_;
+  std::size_t begin_ = 0;  ///< of what is to come, in the buffer
+  std::size_t end_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace matapprox

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "matapprox/methods/sketch.hpp"
+
+namespace matapprox {
+
+/// Where the 95 % interval of an error estimate from q samples ends, in units of the estimate.
+struct SketchInterval {
+  double low;
+  double high;
+};
+SketchInterval sketch_interval(Index samples);
+
+}  // namespace matapprox
