@@ -69,7 +69,7 @@ report::Json saved_json(const std::string& path, const SavedApproximation& saved
   for (const OptionText& option : B.summary.options) json["options"][option.name] = option.value;
   json["stored_numbers"] = storage.numbers;
   json["stored_bytes"] = storage.bytes;
-  json["storage_precision"] = B.precision() == Precision::kDouble ? "double" : "float";
+  json["storage_precision"] = storage_precision(B);
   json["symmetrized"] = B.symmetrized();
   json["factors"] = factors_json(B);
   json["error_frobenius"] = or_null(record.error_frobenius);
@@ -100,7 +100,7 @@ std::string saved_text(const std::string& path, const SavedApproximation& saved)
   text += fmt::format("stores       {} numbers, {} bytes ({})\n",
                       storage.numbers,
                       storage.bytes,
-                      B.precision() == Precision::kDouble ? "double" : "float");
+                      storage_precision(B));
   for (const Factor& factor : B.factors()) {
     text += fmt::format("factor       {}{}: {} x {}, {}\n",
                         factor.name,

@@ -162,10 +162,12 @@ ComparisonRow comparison_row(const std::string& name,
   row.form = summary.form;
   if (summary.rank > 0) row.rank = summary.rank;
   row.storage = approximation.storage();
-  row.storage_share =
-      static_cast<double>(row.storage->numbers) /
-      (static_cast<double>(approximation.rows()) * static_cast<double>(approximation.cols()));
-  row.precision = approximation.precision();
+  row.storage_precision = storage_precision(approximation);
+  const double stored = row.storage_precision == "packed"
+                            ? static_cast<double>(row.storage->bytes) / 8
+                            : static_cast<double>(row.storage->numbers);
+  row.storage_share = stored / (static_cast<double>(approximation.rows()) *
+                                static_cast<double>(approximation.cols()));
   row.measurement = measurement;
   row.fit_seconds = result.fit_seconds;
   row.passes = result.passes;

@@ -42,8 +42,10 @@ struct ComparisonRow {
   std::string form;           ///< which variant ran: "psd", "sparse", ...
   std::optional<Index> rank;
   std::optional<Storage> storage;
-  std::optional<double> storage_share;  ///< stored numbers / (rows * cols)
-  Precision precision = Precision::kDouble;
+  /// Stored numbers / (rows * cols); of packed values, which are no whole numbers, bytes / (8 rows
+  /// * cols).
+  std::optional<double> storage_share;
+  std::string storage_precision = "double";  ///< as storage_precision() says
   std::optional<Measurement> measurement;
   std::optional<double> fit_seconds;
   std::optional<double> passes;

@@ -50,7 +50,7 @@ std::string line_of(const ComparisonRow& row) {
                                     row.storage ? fmt::format("{}", row.storage->numbers) : "",
                                     row.storage ? fmt::format("{}", row.storage->bytes) : "",
                                     text_of(row.storage_share),
-                                    row.precision == Precision::kDouble ? "double" : "float"};
+                                    row.storage_precision};
   const std::vector<std::string> measured = measured_cells(row.measurement);
   cells.insert(cells.end(), measured.begin(), measured.end());
   cells.push_back(text_of(row.fit_seconds));

@@ -83,7 +83,7 @@ Json to_json(const ComparisonRow& row) {
   json["stored_numbers"] = row.storage ? Json(row.storage->numbers) : Json(nullptr);
   json["stored_bytes"] = row.storage ? Json(row.storage->bytes) : Json(nullptr);
   json["storage_share"] = or_null(row.storage_share);
-  json["storage_precision"] = row.precision == Precision::kDouble ? "double" : "float";
+  json["storage_precision"] = row.storage_precision;
   if (row.measurement) {
     add_measurement(json, *row.measurement);
   } else {

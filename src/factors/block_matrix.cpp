@@ -15,9 +15,9 @@ namespace {
 
 /// What the kernels may read behind the last value.
 constexpr std::size_t kReadBehind = 16;
-/// Values of a dense or sparse leaf that share a scale.
-constexpr Index kValuesPerScale = 64;
 constexpr Index kMaxParts = 32;
+/// Columns of X at a time: each part has a result of its own.
+constexpr Index kMaxColumns = 64;
 
 /// Bytes of an integer up to `largest` in the narrowest type that a file has for it.
 Index narrow_bytes(Index largest) {
@@ -232,6 +232,14 @@ Storage BlockMatrix::storage() const {
 }
 
 Matrix BlockMatrix::multiply(bool transposed, const ConstBlock& X) const {
+  if (X.cols() > kMaxColumns) {
+    Matrix Y(transposed ? cols() : rows(), X.cols());
+    for (Index first = 0; first < X.cols(); first += kMaxColumns) {
+      const Index width = std::min(kMaxColumns, X.cols() - first);
+      Y.middleCols(first, width) = multiply(transposed, X.middleCols(first, width));
+    }
+    return Y;
+  }
   const auto count = static_cast<Index>(parts_.size()) - 1;
   const bool flipped = transposed && !content_.symmetric;
   std::vector<Matrix> sums(static_cast<std::size_t>(count));

@@ -184,6 +184,16 @@ void FactorProduct::do_rows_at(std::span<const Index> I, Block Y) const {
   if (symmetrized_) Y = 0.5 * (Y + chain_columns(factors_, I));
 }
 
+std::string_view storage_precision(const FactorProduct& product) {
+  for (const Factor& factor : product.factors()) {
+    if (std::holds_alternative<PackedMatrix>(*factor.value) ||
+        std::holds_alternative<BlockMatrix>(*factor.value)) {
+      return "packed";
+    }
+  }
+  return product.precision() == Precision::kDouble ? "double" : "float";
+}
+
 namespace {
 
 /// Throws NumericalError if floats cannot hold the factor: where a value becomes infinite, and

@@ -16,8 +16,6 @@ constexpr Index kUnpackLeafFrom = 4;
 /// Components, and values, that are unpacked at a time.
 constexpr Index kUnpackedComponents = 64;
 constexpr Index kUnpackedValues = 8192;
-/// Values of a dense or sparse leaf that share a scale.
-constexpr Index kScaleGroup = 64;
 
 }  // namespace
 
@@ -68,8 +66,8 @@ void LeafReader::values(const std::uint8_t* data, Index first, Index count, doub
     return;
   }
   for (Index i = 0; i < count;) {
-    const Index group = (first + i) / kScaleGroup;
-    const Index end = std::min(count, (group + 1) * kScaleGroup - first);
+    const Index group = (first + i) / kValuesPerScale;
+    const Index end = std::min(count, (group + 1) * kValuesPerScale - first);
     const double factor = scale(group);
     for (; i < end; ++i) values[i] *= factor;
   }

@@ -50,7 +50,9 @@ PackedMatrix::PackedMatrix(Content content) : content_(std::move(content)) {
             "packed: values of {} bits (legal: 0 to 16, 32, 64)",
             bits);
     begins_.push_back(data_bytes_);
-    data_bytes_ += static_cast<std::size_t>(packed_bytes(c.rows, bits));
+    const auto bytes = static_cast<std::size_t>(packed_bytes(c.rows, bits));
+    require(bytes <= c.data.size() - data_bytes_, "packed: the data end before the columns do");
+    data_bytes_ += bytes;
   }
   require(c.data.size() == data_bytes_,
           "packed: {} bytes of data, where the widths ask for {}",
@@ -62,15 +64,10 @@ PackedMatrix::PackedMatrix(Content content) : content_(std::move(content)) {
             "packed: a value is not finite");
   }
   content_.data.resize(data_bytes_ + kBytesBehind);
-  for (Index group = 0; group < groups(); ++group) {
-    const Index end = std::min(c.rows, (group + 1) * c.group);
-    for (Index first = group * c.group; first < end; first += kSegmentRows) {
-      segments_.push_back({first, std::min(kSegmentRows, end - first), group});
-    }
-  }
 }
 
 PackedMatrix PackedMatrix::rounded(const Matrix& A, std::span<const std::uint8_t> bits) {
+  require(A.allFinite(), "packed: an entry is NaN or infinite");
   Content content{A.rows(), A.cols(), A.rows(), 1, kQuantizerOffset, {}, {}, {}};
   content.bits.assign(bits.begin(), bits.end());
   require(static_cast<Index>(bits.size()) == A.cols(), "packed: one width for each column");
@@ -130,14 +127,27 @@ Storage PackedMatrix::storage() const {
   return total;
 }
 
+/// Tasks follow each other within a group, each of at most kSegmentRows rows.
+Index PackedMatrix::segments() const {
+  return groups() * ((std::min(content_.group, rows()) + kSegmentRows - 1) / kSegmentRows);
+}
+
+PackedMatrix::Segment PackedMatrix::segment(Index number) const {
+  const Index per_group = segments() / groups();
+  const Index group = number / per_group;
+  const Index first = group * content_.group + number % per_group * kSegmentRows;
+  const Index end = std::min(rows(), (group + 1) * content_.group);
+  return {first, std::clamp(end - first, Index{0}, kSegmentRows), group};
+}
+
 const std::uint8_t* PackedMatrix::column_data(Index column) const {
   return content_.data.data() + begins_[static_cast<std::size_t>(column)];
 }
 
 /// y += A(rows of the segment, :) x, columns in their order, four of the same width at a time.
-void PackedMatrix::add_segment(const Segment& segment, const double* x, double* y) const {
+void PackedMatrix::add_segment(const Segment& part, const double* x, double* y) const {
   const auto width = [&](Index j) { return int{content_.bits[static_cast<std::size_t>(j)]}; };
-  const auto factor = [&](Index j) { return scale(j, segment.group) * x[j]; };
+  const auto factor = [&](Index j) { return scale(j, part.group) * x[j]; };
   for (Index j = 0; j < cols();) {
     const int bits = width(j);
     const PackedRun run{column_data(j), bits, content_.offset};
@@ -147,9 +157,9 @@ void PackedMatrix::add_segment(const Segment& segment, const double* x, double* 
       const std::uint8_t* const data[4] = {
           run.data, column_data(j + 1), column_data(j + 2), column_data(j + 3)};
       const double factors[4] = {factor(j), factor(j + 1), factor(j + 2), factor(j + 3)};
-      kernels::simd::packed_axpy_4(run, data, segment.first, segment.count, factors, y);
+      kernels::simd::packed_axpy_4(run, data, part.first, part.count, factors, y);
     } else if (bits > 0) {
-      kernels::simd::packed_axpy(run, segment.first, segment.count, factor(j), y);
+      kernels::simd::packed_axpy(run, part.first, part.count, factor(j), y);
     }
     j += four ? 4 : 1;
   }
@@ -160,9 +170,10 @@ double PackedMatrix::dot_column(Index column, const double* x) const {
   if (bits == 0) return 0;
   const PackedRun run{column_data(column), bits, content_.offset};
   double sum = 0;
-  for (const Segment& segment : segments_) {
-    sum += scale(column, segment.group) *
-           kernels::simd::packed_dot(run, segment.first, segment.count, x + segment.first);
+  for (Index s = 0; s < segments(); ++s) {
+    const Segment part = segment(s);
+    sum += scale(column, part.group) *
+           kernels::simd::packed_dot(run, part.first, part.count, x + part.first);
   }
   return sum;
 }
@@ -174,9 +185,10 @@ void PackedMatrix::unpack_column(Index column, double* values) const {
     return;
   }
   kernels::simd::packed_values({column_data(column), bits, content_.offset}, 0, rows(), values);
-  for (const Segment& segment : segments_) {
-    const double factor = scale(column, segment.group);
-    for (Index i = 0; i < segment.count; ++i) values[segment.first + i] *= factor;
+  for (Index s = 0; s < segments(); ++s) {
+    const Segment part = segment(s);
+    const double factor = scale(column, part.group);
+    for (Index i = 0; i < part.count; ++i) values[part.first + i] *= factor;
   }
 }
 
@@ -204,10 +216,10 @@ Matrix PackedMatrix::apply(const ConstBlock& X) const {
     }
     return Y;
   }
-  parallel_for(static_cast<Index>(segments_.size()), [&](Index s) {
-    const Segment& segment = segments_[static_cast<std::size_t>(s)];
-    for (Index c = 0; c < X.cols(); ++c) {
-      add_segment(segment, X.col(c).data(), Y.col(c).data() + segment.first);
+  parallel_for(segments(), [&](Index s) {
+    const Segment part = segment(s);
+    for (Index c = 0; c < X.cols() && part.count > 0; ++c) {
+      add_segment(part, X.col(c).data(), Y.col(c).data() + part.first);
     }
   });
   return Y;

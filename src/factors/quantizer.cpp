@@ -1,6 +1,7 @@
 #include "factors/quantizer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 
@@ -84,7 +85,8 @@ float quantizer_scale(std::span<const double> values, int bits) {
   const double unclipped = std::ldexp(largest, 1 - bits);
   if (!(static_cast<float>(unclipped) > 0)) return 0;
   if (bits > kWidestClipped) return rounded(unclipped * (1 + 0x1p-8));
-  const std::vector<double> sample = sample_of(values);
+  std::vector<double> sample = sample_of(values);
+  sample.push_back(largest);
   float best = rounded(unclipped);
   double least = squared_error(sample, bits, best);
   for (double factor = 0.95; factor > least_scale_factor(bits); factor -= 0.05) {
@@ -94,7 +96,10 @@ float quantizer_scale(std::span<const double> values, int bits) {
     least = error;
     best = scale;
   }
-  return best;
+  // Few large values among zeros, for which there is no level: better none of them.
+  double energy = 0;
+  for (const double value : sample) energy += value * value;
+  return least < energy ? best : 0;
 }
 
 void quantize(std::span<const double> values, int bits, double scale, std::int32_t* q) {

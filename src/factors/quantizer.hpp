@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -12,9 +11,8 @@
 
 namespace matapprox {
 
-/// Widths of stored integers that are worth having: any other between 1 and 16 is read, but between
-/// these the error falls by less than 18 % (BEYOND, section 1).
-inline constexpr std::array<int, 6> kIntegerWidths{3, 4, 6, 8, 12, 16};
+/// Values of a dense or sparse leaf that share a scale.
+inline constexpr Index kValuesPerScale = 64;
 /// What stands for scale * (q + kQuantizerOffset).
 inline constexpr double kQuantizerOffset = 0.5;
 
@@ -27,7 +25,8 @@ bool is_value_width(int bits);
 double quantization_noise(int bits);
 
 /// The scale, rounded to bfloat16, at which `values` have about the least squared error in `bits`
-/// bits: clipping of the largest ones is tried where the widths are few. 0 for zeros.
+/// bits: clipping of the largest ones is tried where the bits are few. 0, which stores zeros,
+/// for zeros and where that is nearer.
 float quantizer_scale(std::span<const double> values, int bits);
 
 /// q for each value at that scale, clamped to the range of `bits` bits; 0 where scale is 0.

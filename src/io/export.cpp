@@ -75,6 +75,8 @@ std::vector<FileMatrix> matrices_of(const FactorValue& value, const std::string&
   }
   if (const auto* P = std::get_if<Permutation>(&value)) return {permutation_matrix(*P)};
   if (const auto* packed = std::get_if<PackedMatrix>(&value)) {
+    require_memory(8.0 * static_cast<double>(packed->rows()) * static_cast<double>(packed->cols()),
+                   "the packed matrix " + name + ", written out");
     return {packed->columns(index_range(0, packed->cols()))};
   }
   if (const auto* blocks = std::get_if<BlockMatrix>(&value)) {

@@ -445,10 +445,6 @@ void read_integer_rows(const Location& group,
   // HDF5 clips what does not fit, so that only what was stored as such is read into a narrow type.
   if (is_signed(dataset) && is_stored_as(dataset, H5T_INTEGER, sizeof(std::int8_t))) {
     read_as<std::int8_t>(dataset, group, name, extents, sink);
-  } else if (!is_signed(dataset) && is_stored_as(dataset, H5T_INTEGER, sizeof(std::uint8_t))) {
-    read_as<std::uint8_t>(dataset, group, name, extents, sink);
-  } else if (!is_signed(dataset) && is_stored_as(dataset, H5T_INTEGER, sizeof(std::uint16_t))) {
-    read_as<std::uint16_t>(dataset, group, name, extents, sink);
   } else if (is_signed(dataset) && is_stored_as(dataset, H5T_INTEGER, sizeof(std::int32_t))) {
     read_as<std::int32_t>(dataset, group, name, extents, sink);
   } else {
@@ -519,6 +515,27 @@ void write_table(const Location& group,
   } else {
     write_as<std::int64_t>(group, name, extents, source);
   }
+}
+
+std::vector<Index> read_table(const Location& group, const std::string& name, Index columns) {
+  const Handle dataset = open_member(group, name);
+  const std::vector<Index> extents = shape(dataset);
+  if (extents.size() != 2 || extents[1] != columns) {
+    fail_dataset(group, name, fmt::format("has not {} columns", columns));
+  }
+  const Handle type(H5Dget_type(dataset.id()), H5Tclose);
+  if (H5Tget_class(type.id()) != H5T_INTEGER) fail_dataset(group, name, "does not hold integers");
+  const Index count = count_numbers(extents, group, name);
+  if (H5Tequal(type.id(), H5T_STD_U8LE) > 0) {
+    return read_integers_as<std::uint8_t>(dataset, group, name, count);
+  }
+  if (H5Tequal(type.id(), H5T_STD_U16LE) > 0) {
+    return read_integers_as<std::uint16_t>(dataset, group, name, count);
+  }
+  if (is_stored_as(dataset, H5T_INTEGER, sizeof(std::int32_t))) {
+    return read_integers_as<std::int32_t>(dataset, group, name, count);
+  }
+  return read_integers_as<std::int64_t>(dataset, group, name, count);
 }
 
 }  // namespace matapprox::hdf5

@@ -87,6 +87,9 @@ void write_table(const Location& group,
                  std::span<const Index> values,
                  Index columns);
 
+/// Reads what write_table wrote, as a whole.
+std::vector<Index> read_table(const Location& group, const std::string& name, Index columns);
+
 /// How integers are stored in a table.
 enum class IntegerType { kInt8, kInt32 };
 

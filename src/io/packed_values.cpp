@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "matapprox/core/error.hpp"
-#include "matapprox/core/memory.hpp"
 
 namespace matapprox {
 namespace {
@@ -13,7 +14,7 @@ using hdf5::Location;
 constexpr Index kLargestExtent = Index{1} << 48;
 constexpr Index kLeafColumns = 6;
 
-/// Both are 1 and 0 in most files, and left out then.
+/// Left out where they are 1 and 0.
 void write_unit_and_offset(const Location& group, double unit, double offset) {
   if (unit != 1) hdf5::put_number(group, "unit", unit);
   if (offset != 0) hdf5::put_number(group, "offset", offset);
@@ -28,31 +29,20 @@ double number_or(const Location& group, const std::string& name, double otherwis
 }
 
 std::vector<BlockLeaf> read_leaves(const Location& group) {
-  const std::vector<Index> extents = hdf5::extents_of(group, "leaves");
-  if (extents.size() != 2 || extents[1] != kLeafColumns) {
-    fail_blocks(group, "a table of leaves without six columns");
-  }
-  require_memory(static_cast<double>(extents[0]) * sizeof(BlockLeaf), group.file + ": the leaves");
+  const std::vector<Index> table = hdf5::read_table(group, "leaves", kLeafColumns);
   std::vector<BlockLeaf> leaves;
-  hdf5::read_integer_rows(group, "leaves", extents, [&](Index, Index count, const double* rows) {
-    for (const double* row = rows; row != rows + count * kLeafColumns; row += kLeafColumns) {
-      for (Index c = 0; c < kLeafColumns; ++c) {
-        if (!(row[c] >= 0 && row[c] <= static_cast<double>(kLargestExtent))) {
-          fail_blocks(group, "a leaf with a wrong size");
-        }
-      }
-      const auto kind = static_cast<std::size_t>(row[4]);
-      if (kind >= EnumNames<LeafKind>::values.size()) {
-        fail_blocks(group, fmt::format("a leaf of the unknown kind {}", kind));
-      }
-      leaves.push_back({static_cast<Index>(row[0]),
-                        static_cast<Index>(row[1]),
-                        static_cast<Index>(row[2]),
-                        static_cast<Index>(row[3]),
-                        static_cast<LeafKind>(kind),
-                        static_cast<Index>(row[5])});
+  leaves.reserve(table.size() / kLeafColumns);
+  for (auto row = table.begin(); row != table.end(); row += kLeafColumns) {
+    if (!std::all_of(row, row + kLeafColumns, [](Index entry) {
+          return entry >= 0 && entry <= kLargestExtent;
+        })) {
+      fail_blocks(group, "a leaf with a wrong size");
     }
-  });
+    if (row[4] >= static_cast<Index>(EnumNames<LeafKind>::values.size())) {
+      fail_blocks(group, fmt::format("a leaf of the unknown kind {}", row[4]));
+    }
+    leaves.push_back({row[0], row[1], row[2], row[3], static_cast<LeafKind>(row[4]), row[5]});
+  }
   return leaves;
 }
 

@@ -144,7 +144,8 @@ RunResult run(const Method& method,
               const NamedOptions& options,
               Precision precision,
               const RunControl& control) {
-  const bool can_search = method.has_option("rank") || method.has_option("factors");
+  const bool can_search = method.has_option("rank") || method.has_option("factors") ||
+                          method.has_option("frobenius_tolerance");
   if (control.target_error > 0 && can_search && !fixes_size(options)) {
     return run(fit_for_target(method, options, precision), A, precision, control);
   }

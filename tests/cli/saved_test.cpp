@@ -15,7 +15,7 @@ using nlohmann::json;
 using testing::HasSubstr;
 
 const std::vector<std::string> kMethods{
-    "truncated_svd", "nystrom", "jl_projection", "cur", "chord"};
+    "truncated_svd", "nystrom", "jl_projection", "cur", "chord", "hierarchical"};
 
 std::vector<std::string> fit(const std::string& matrix,
                              const std::string& method,

@@ -300,7 +300,8 @@ std::string diagonal_file(const std::string& first, const std::string& second) {
 TEST(CliRange, ANormOrErrorBeyondDoublesIsExitCode4AndNothingIsSaved) {
   const std::string matrix = temporary_dir() + "/a.csv";
   write_file(matrix, "1e308,1e308\n1e308,1e308\n");
-  for (const char* method : {"truncated_svd", "nystrom", "jl_projection", "cur", "chord"}) {
+  for (const char* method :
+       {"truncated_svd", "nystrom", "jl_projection", "cur", "chord", "hierarchical"}) {
     const std::string output = temporary_dir() + "/out.h5";
     for (const char* effort : {"none", "quick", "full"}) {
       const ProgramResult result =
@@ -316,7 +317,8 @@ TEST(CliRange, ANormOrErrorBeyondDoublesIsExitCode4AndNothingIsSaved) {
 TEST(CliRange, ALargeOrSmallMatrixIsApproximatedRightOrNotAtAll) {
   for (const char* size : {"1e308", "1.2e308", "1e-308", "1e-320"}) {
     const std::string matrix = diagonal_file(size, size);
-    for (const char* method : {"truncated_svd", "nystrom", "jl_projection", "cur", "chord"}) {
+    for (const char* method :
+         {"truncated_svd", "nystrom", "jl_projection", "cur", "chord", "hierarchical"}) {
       const std::string output = temporary_dir() + "/out.h5";
       const ProgramResult result =
           run_program({"approximate", matrix, method, "-o", output, "--json", "-"});

@@ -6,10 +6,13 @@
 #include <hwy/targets.h>
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <type_traits>
+#include <vector>
 
+#include "kernels/packed_simd.hpp"
 #include "kernels/sparse.hpp"
 #include "matapprox/kernels/chord.hpp"
 #include "matapprox/kernels/gemm.hpp"
@@ -69,6 +72,72 @@ TEST_P(InstructionSet, DenseProductsInSinglePrecision) {
       EXPECT_EQ(D, C.rightCols(n)) << n;
     }
   }
+}
+
+/// Bytes of integers of `bits` bits, bit by bit, with nothing behind them but what may be read.
+std::vector<std::uint8_t> packed_bit_by_bit(const std::vector<int>& integers, int bits) {
+  std::vector<std::uint8_t> data((integers.size() * static_cast<std::size_t>(bits) + 7) / 8 + 16);
+  std::size_t position = 0;
+  for (const int q : integers) {
+    for (int b = 0; b < bits; ++b, ++position) {
+      if ((static_cast<unsigned>(q) >> static_cast<unsigned>(b) & 1U) != 0) {
+        data[position / 8] |= static_cast<std::uint8_t>(1U << (position % 8));
+      }
+    }
+  }
+  return data;
+}
+
+TEST_P(InstructionSet, PackedIntegersOfEveryWidth) {
+  for (int bits = 1; bits <= 16; ++bits) {
+    for (const Index count : {1, 7, 8, 16, 61, 200}) {
+      std::vector<int> integers;
+      for (Index i = 0; i < count; ++i) {
+        integers.push_back(static_cast<int>(i * 40503 % (1 << bits)) - (1 << (bits - 1)));
+      }
+      const std::vector<std::uint8_t> data = packed_bit_by_bit(integers, bits);
+      const simd::PackedRun run{data.data(), bits, 0.5};
+      const Index first = count > 8 ? 8 : 0;
+      Vector expected(count - first);
+      for (Index i = 0; i < expected.size(); ++i) {
+        expected(i) = integers[static_cast<std::size_t>(first + i)] + 0.5;
+      }
+      Vector values = Vector::Constant(expected.size() + 1, -77);
+      simd::packed_values(run, first, expected.size(), values.data());
+      EXPECT_EQ(values.head(expected.size()), expected) << bits << " " << count;
+      EXPECT_EQ(values(expected.size()), -77) << "written behind the end";
+
+      const Vector x = test::random_block<Vector>(expected.size(), 3);
+      const double bound = 64 * kEps * expected.norm() * x.norm();
+      EXPECT_NEAR(simd::packed_dot(run, first, x.size(), x.data()), x.dot(expected), bound);
+      Vector y = x;
+      simd::packed_axpy(run, first, y.size(), -0.25, y.data());
+      EXPECT_LE((y - (x - 0.25 * expected)).norm(), 4 * kEps * (x.norm() + expected.norm()));
+      const std::uint8_t* const four[4] = {data.data(), data.data(), data.data(), data.data()};
+      const double factors[4] = {0.5, -2, 4, 0.125};
+      y = x;
+      simd::packed_axpy_4(run, four, first, y.size(), factors, y.data());
+      EXPECT_LE((y - (x + 2.625 * expected)).norm(), 64 * kEps * (x.norm() + expected.norm()));
+    }
+  }
+}
+
+TEST_P(InstructionSet, PackedIeeeNumbersReadNothingBehindThem) {
+  const Vector expected = test::random_block<Vector>(13, 4);
+  std::vector<std::uint8_t> doubles(13 * 8);
+  std::memcpy(doubles.data(), expected.data(), doubles.size());
+  Vector values(13);
+  simd::packed_values({doubles.data(), 64, 0.5}, 0, 13, values.data());
+  EXPECT_EQ(values, expected);
+  const Eigen::VectorXf rounded = expected.cast<float>();
+  std::vector<std::uint8_t> floats(13 * 4);
+  std::memcpy(floats.data(), rounded.data(), floats.size());
+  simd::packed_values({floats.data(), 32, 0.5}, 0, 13, values.data());
+  EXPECT_EQ(values, Vector(rounded.cast<double>()));
+  const Vector x = test::random_block<Vector>(13, 5);
+  EXPECT_NEAR(simd::packed_dot({doubles.data(), 64, 0}, 0, 13, x.data()),
+              x.dot(expected),
+              64 * kEps * x.norm() * expected.norm());
 }
 
 TEST_P(InstructionSet, ChordProductsAreEachOthersTransposes) {

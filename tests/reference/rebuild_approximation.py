@@ -181,6 +181,189 @@ def sparse_matrix(group):
     return A
 
 
+def wanted(condition, group, what):
+    if not condition:
+        sys.exit(f"{group.name}: {what}")
+
+
+def attribute(group, name, otherwise):
+    """A number that may be missing."""
+    value = float(group.attrs.get(name, otherwise))
+    wanted(np.isfinite(value), group, f"{name} is not finite")
+    return value
+
+
+def stored_as(group, name, dtype):
+    """A dataset in the type that it has to have, its checksum verified."""
+    wanted(group[name].dtype == dtype, group, f"{name} are not stored as {np.dtype(dtype)}")
+    return numbers(group, name).astype(dtype)
+
+
+def value_bytes(count, bits):
+    return (count * bits + 7) // 8
+
+
+def unpacked(data, count, bits, offset):
+    """`count` values in `bits` bits from the first byte of data on, without their scale: q + offset
+    or an IEEE number."""
+    if bits > 16:
+        return data[:count * bits // 8].view(f"<f{bits // 8}").astype(np.float64)
+    flags = np.unpackbits(data[:value_bytes(count, bits)], count=count * bits, bitorder="little")
+    weights = 2.0 ** np.arange(bits)
+    weights[-1] = -weights[-1]
+    return flags.reshape(count, bits) @ weights + offset
+
+
+def packed_matrix(group):
+    m, n, rows_of_group = (int(group.attrs[name]) for name in ("rows", "cols", "group"))
+    unit, offset = attribute(group, "unit", 1), attribute(group, "offset", 0)
+    bits, data = stored_as(group, "bits", np.uint8), stored_as(group, "data", np.uint8)
+    groups = -(-m // rows_of_group)
+    wanted(rows_of_group >= m or rows_of_group % 8 == 0, group, "groups that are no whole bytes")
+    scales = stored_as(group, "scales", np.float32).astype(np.float64)
+    wanted(np.isfinite(scales).all() and scales.size == groups * n and bits.size == n, group,
+           "scales or widths are wrong")
+    scales = scales.reshape(n, groups)
+    A = np.zeros((m, n))
+    position = 0
+    for j in range(n):
+        width = int(bits[j])
+        if width == 0:
+            continue
+        wanted(1 <= width <= 16 or width in (32, 64), group, f"values of {width} bits")
+        end = position + value_bytes(m, width)
+        wanted(end <= data.size, group, "the data end too early")
+        values = unpacked(data[position:end], m, width, offset)
+        A[:, j] = values * unit * np.repeat(scales[j], rows_of_group)[:m]
+        position = end
+    wanted(position == data.size and np.isfinite(A).all(), group, "data are left, or not finite")
+    return A
+
+
+def base_128(data, count):
+    """The first `count` numbers in base 128 of data, at most 9 bytes each, and their bytes."""
+    data = data[:9 * count]
+    ends = np.flatnonzero(data < 128)[:count]
+    begins = np.concatenate(([0], ends[:-1] + 1))
+    if ends.size < count or (ends - begins).max() > 8:
+        return None, 0
+    taken = int(ends[-1]) + 1
+    place = np.arange(taken) - np.repeat(begins, ends - begins + 1)
+    digits = (data[:taken] & 127).astype(np.int64) << (7 * place)
+    return np.add.reduceat(digits, begins), taken
+
+
+class LeafArrays:
+    """Takes the widths, scales and bytes of leaf after leaf."""
+
+    def __init__(self, group):
+        self.group = group
+        self.unit, self.offset = attribute(group, "unit", 1), attribute(group, "offset", 0)
+        self.bits, self.data = (stored_as(group, name, np.uint8) for name in ("bits", "data"))
+        halves = stored_as(group, "scales", np.uint16)
+        self.scales = (halves.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+        wanted(np.isfinite(self.scales).all(), group, "a scale is not finite")
+        self.bit = self.scale = self.byte = 0
+
+    def take_width(self):
+        wanted(self.bit < self.bits.size, self.group, "fewer widths than the leaves need")
+        width = int(self.bits[self.bit])
+        wanted(1 <= width <= 16 or width in (32, 64), self.group, f"values of {width} bits")
+        self.bit += 1
+        return width
+
+    def take_scales(self, count):
+        wanted(self.scale + count <= self.scales.size, self.group,
+               "fewer scales than the leaves need")
+        self.scale += count
+        return self.scales[self.scale - count:self.scale]
+
+    def take_values(self, count, width):
+        size = value_bytes(count, width)
+        wanted(self.byte + size <= self.data.size, self.group, "the data end before the leaves do")
+        values = unpacked(self.data[self.byte:self.byte + size], count, width, self.offset)
+        wanted(np.isfinite(values).all(), self.group, "a value is not finite")
+        self.byte += size
+        return values
+
+    def take_scaled(self, count, width):
+        """Values of a dense or a sparse leaf, with a scale for each 64 of at most 16 bits."""
+        values = self.take_values(count, width)
+        if width <= 16:
+            values = values * np.repeat(self.take_scales(-(-count // 64)), 64)[:count]
+        return values * self.unit
+
+    def take_places(self, count, size):
+        places, taken = base_128(self.data[self.byte:], count)
+        wanted(places is not None, self.group, "the data end before the leaves do")
+        places = np.cumsum(places + 1) - 1
+        wanted(places.max() < size and places.min() >= 0 and (np.diff(places) > 0).all(),
+               self.group, "an entry lies outside of its leaf")
+        self.byte += taken
+        return places
+
+    def at_end(self):
+        return (self.bit == self.bits.size and self.scale == self.scales.size and
+                self.byte == self.data.size)
+
+
+def leaf_matrix(arrays, rows, columns, kind, count, on_diagonal):
+    if kind == 0:
+        U, V, scales = np.zeros((rows, count)), np.zeros((columns, count)), arrays.take_scales(count)
+        for k in range(count):
+            width = arrays.take_width()
+            U[:, k] = arrays.take_values(rows, width)
+            V[:, k] = U[:, k] if on_diagonal else arrays.take_values(columns, width)
+        return (U * (arrays.unit * scales)) @ V.T
+    width = arrays.take_width()
+    block = np.zeros((rows, columns))
+    if kind == 1 and not on_diagonal:
+        return arrays.take_scaled(rows * columns, width).reshape(columns, rows).T
+    if kind == 1:
+        j, i = np.tril_indices(columns)  # i <= j, column after column
+        block[i, j] = arrays.take_scaled(i.size, width)
+    else:
+        places = arrays.take_places(count, rows * columns)
+        i, j = places % rows, places // rows
+        wanted(not on_diagonal or (i <= j).all(), arrays.group, "an entry lies below the diagonal")
+        block[i, j] = arrays.take_scaled(count, width)
+    if on_diagonal:
+        block[j, i] = block[i, j]
+    return block
+
+
+def block_matrix(group):
+    m, n = int(group.attrs["rows"]), int(group.attrs["cols"])
+    symmetric = int(group.attrs["symmetric"]) == 1
+    leaves, arrays = numbers(group, "leaves"), LeafArrays(group)
+    wanted(leaves.ndim == 2 and leaves.shape[1] == 6, group, "leaves without six columns")
+    layers = numbers(group, "layers") if "layers" in group else np.zeros(0, np.int64)
+    layers = layers if layers.size > 0 else np.array([len(leaves)])
+    wanted(m == n or not symmetric, group, "symmetric, but not square")
+    wanted(layers.min() >= 0 and layers.sum() == len(leaves), group,
+           "the layers have not as many leaves as there are")
+    A = np.zeros((m, n))
+    for layer in np.split(leaves, np.cumsum(layers)[:-1]):
+        taken = np.zeros((m, n), bool)
+        for row, rows, column, columns, kind, count in (tuple(map(int, leaf)) for leaf in layer):
+            part = (slice(row, row + rows), slice(column, column + columns))
+            on_diagonal = symmetric and row == column and rows == columns
+            wanted(min(row, column) >= 0 and min(rows, columns) >= 1 and row + rows <= m and
+                   column + columns <= n and not taken[part].any(), group,
+                   "a leaf leaves the matrix, or two overlap")
+            wanted(not symmetric or on_diagonal or row + rows <= column, group,
+                   "a leaf lies across or below the diagonal")
+            wanted(kind in (0, 1, 2) and (kind == 1 or count >= 1) and
+                   (kind == 0 or count <= rows * columns), group, "a leaf of wrong kind or count")
+            taken[part] = True
+            block = leaf_matrix(arrays, rows, columns, kind, count, on_diagonal)
+            A[part] += block
+            if symmetric and not on_diagonal:
+                A[column:column + columns, row:row + rows] += block.T
+    wanted(arrays.at_end(), group, "more widths, scales or data than the leaves need")
+    return A
+
+
 def value_matrix(group):
     kind = text(group.attrs["kind"])
     if kind == "dense":
@@ -199,6 +382,10 @@ def value_matrix(group):
         P = np.zeros((len(sources), len(sources)))
         P[np.arange(len(sources)), sources] = 1
         return P
+    if kind == "packed":
+        return packed_matrix(group)
+    if kind == "blocks":
+        return block_matrix(group)
     if kind == "random":
         return random_matrix(text(group.attrs["distribution"]), int(group.attrs["seed"]),
                              int(group.attrs["rows"]), int(group.attrs["cols"]))
@@ -240,9 +427,15 @@ def read_matrix(path):
     sys.exit(f"{path}: .mtx, .csv, .npy and .png are read")
 
 
+def norm(A):
+    """|A|_F, also where squares overflow."""
+    largest = np.abs(A).max()
+    return float(largest * np.linalg.norm(A / largest)) if largest > 0 else 0.0
+
+
 def compare(file, Ahat, path):
     A = read_matrix(path)
-    size, error = np.linalg.norm(A), np.linalg.norm(A - Ahat)
+    size, error = norm(A), norm(A - Ahat)
     print(f"error_frobenius {error:.17g}")
     result = file["result"].attrs
     if "error_frobenius" not in result:
@@ -284,7 +477,7 @@ def main():
     with h5py.File(arguments.approximation, "r") as file:
         Ahat = rebuild(file)
         print(f"size            {Ahat.shape[0]} x {Ahat.shape[1]}")
-        print(f"frobenius_norm  {np.linalg.norm(Ahat):.17g}")
+        print(f"frobenius_norm  {norm(Ahat):.17g}")
         if arguments.dense:
             np.save(arguments.dense, Ahat)
         return compare(file, Ahat, arguments.matrix) if arguments.matrix else 0

@@ -1,6 +1,8 @@
 #include "support/saved_examples.hpp"
 
 #include "matapprox/core/random.hpp"
+#include "matapprox/methods/hierarchical.hpp"
+#include "matapprox/operators/dense.hpp"
 #include "support/known_spectrum.hpp"
 
 namespace matapprox::test {
@@ -54,6 +56,19 @@ std::vector<SavedExample> saved_examples() {
          Approximation(
              {make_factor("B", U), make_factor("R", RandomProjection(kind, ~0ULL, 5, 23))}, {})});
   }
+  examples.push_back(
+      {"Packed",
+       Approximation(
+           {make_factor("U", PackedMatrix::rounded(U, std::vector<std::uint8_t>{4, 8, 0, 16, 64})),
+            make_factor(
+                "V", PackedMatrix::rounded(V, std::vector<std::uint8_t>{3, 4, 5, 1, 32}), true)},
+           {})});
+  examples.push_back(
+      {"Blocks",
+       hierarchical(DenseOperator(random_matrix(37, 29, 8)), {.frobenius_tolerance = 0.1})});
+  examples.push_back({"BlocksSymmetric",
+                      hierarchical(DenseOperator(Matrix(grid_laplacian(7))),
+                                   {.frobenius_tolerance = 0.01, .order = BlockOrder::kSpectral})});
   examples.push_back({"Float",
                       Approximation(round_factors({make_factor("U", U), make_factor("V", V, true)},
                                                   Precision::kFloat),

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -77,6 +78,9 @@ class FactorProduct : public LinearOperator {
   bool symmetrized_;
   Precision precision_;
 };
+
+/// How the values are stored: "packed" if some are packed or blocks, else "double" or "float".
+std::string_view storage_precision(const FactorProduct& product);
 
 /// Bytes of a sparse matrix of that shape: values, column indices (4 bytes, 8 where cols >= 2^31)
 /// and rows + 1 pointers of 8 bytes.

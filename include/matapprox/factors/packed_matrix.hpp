@@ -64,7 +64,9 @@ class PackedMatrix {
   Index groups() const { return (content_.rows + content_.group - 1) / content_.group; }
   double scale(Index column, Index group) const;
   const std::uint8_t* column_data(Index column) const;
-  void add_segment(const Segment& segment, const double* x, double* y) const;
+  Index segments() const;
+  Segment segment(Index number) const;
+  void add_segment(const Segment& part, const double* x, double* y) const;
   double dot_column(Index column, const double* x) const;
   void unpack_column(Index column, double* values) const;
   Matrix unpacked(Index first, Index count) const;
@@ -72,7 +74,6 @@ class PackedMatrix {
   Content content_;
   std::size_t data_bytes_ = 0;
   std::vector<std::size_t> begins_;  ///< of each column in data
-  std::vector<Segment> segments_;
 };
 
 }  // namespace matapprox

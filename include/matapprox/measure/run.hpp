@@ -22,12 +22,13 @@ struct RunResult {
 /// rounded to `precision`.
 ///
 /// With control.target_error and neither a rank nor a tolerance among `options`, the method uses
-/// the least storage that reaches the error: truncated_svd by its own frobenius_tolerance; the
-/// others by doubling, then bisection, on their `rank` (Chord: `factors`) with the error measured
-/// each time. For randomized methods the result is a size that reaches the error next to one that
-/// did not, not a proven minimum. If no size does, the largest one tried comes back and its message
-/// says so. fit_seconds and passes are those of the whole search; control.max_seconds bounds it
-/// too. Throws what the method throws; Interrupted if it was stopped before there was any result.
+/// the least storage that reaches the error: truncated_svd and hierarchical by their own
+/// frobenius_tolerance; the others by doubling, then bisection, on their `rank` (Chord: `factors`)
+/// with the error measured each time. For randomized methods the result is a size that reaches the
+/// error next to one that did not, not a proven minimum. If no size does, the largest one tried
+/// comes back and its message says so. fit_seconds and passes are those of the whole search;
+/// control.max_seconds bounds it too. Throws what the method throws; Interrupted if it was stopped
+/// before there was any result.
 RunResult run(const Method& method,
               const LinearOperator& A,
               const NamedOptions& options,

@@ -40,10 +40,15 @@ struct HierarchicalOptions {
 /// For a price lambda of a byte, every node of the tree takes what has the least D + lambda R of
 /// squared error D and bytes R: nothing; singular triplets, the k-th in b_k bits (R = ((m + n) b_k
 /// / 8 + 3), D = sigma_k^2 t(b_k), t(0) = 1, t(b) = 2 nu(b), nu the noise of the quantizer: reverse
-/// water-filling); all entries in b bits; its largest entries in 8; or its children. lambda is
-/// bisected to the budget. No other choice of this family has less error at these bytes, as far as
-/// the spectra and the tabulated noise are right [CLG89], and none within B bytes has less than
-/// max over lambda of (D + lambda R) - lambda B: `message` has this bound.
+/// water-filling); all entries in b bits; what triplets leave of them too; its largest entries in b
+/// bits; or its children. lambda is bisected to the budget. As far as the spectra are known and the
+/// noise is that of normal values, no other choice of this family has less error at these bytes
+/// [CLG89], and none within B bytes has less than max over lambda of (D + lambda R) - lambda B:
+/// `message` has this expectation where it is below the error. Blocks whose noise comes out
+/// otherwise are chosen again with what was found.
+///
+/// U of a block is quantized, V fitted to it again by least squares and quantized. What triplets
+/// leave may be stored in few bits for each entry; it takes in the noise of the triplets too.
 ///
 /// order: points halves the points of a kernel matrix at the median of their widest coordinate, and
 /// each half again; rcm and spectral are those of a graph whose links are the largest entries of
@@ -51,13 +56,12 @@ struct HierarchicalOptions {
 /// natural.
 ///
 /// The result is one factor H, a BlockMatrix, or P^T H P with the permutation of an order; of a
-/// symmetric A the upper half is stored. Cost: one
-/// randomized SVD of each level of the tree, of rank 48 and more where that pays, of blocks with
-/// more than 256 rows; all singular values of those that are smaller and not decided by their norm
-/// alone: O(m n k log n) operations. Holds A, 8 m n bytes, and the tree.
+/// symmetric A the upper half is stored. Cost: one randomized SVD of each level of the tree, of
+/// rank 48 and more where that pays, of blocks whose smaller side is above 128; all singular values
+/// of those that are smaller and not decided by their norm alone: O(m n k log n) operations. Holds
+/// A, 8 m n bytes, and the tree.
 ///
-/// Throws InvalidArgument,
-/// BudgetTooSmall, NumericalError for NaN or Inf in A, Interrupted.
+/// Throws InvalidArgument, BudgetTooSmall, NumericalError for NaN or Inf in A, Interrupted.
 Approximation hierarchical(const LinearOperator& A,
                            const HierarchicalOptions& options = {},
                            const RunControl& control = {});

@@ -52,7 +52,7 @@ int bin_of(double square) {
 
 }  // namespace
 
-void EntrySizes::add(const EntrySizes& other, float times) {
+void EntrySizes::add(const EntrySizes& other, double times) {
   for (std::size_t k = 0; k < kBins; ++k) {
     counts[k] += other.counts[k];
     energies[k] += times * other.energies[k];
@@ -109,7 +109,7 @@ void BlockTree::sum_energies() {
         const auto child = static_cast<std::size_t>(node.first_child + c);
         const double times = node.on_diagonal && !levels_[l + 1][child].on_diagonal ? 2 : 1;
         node.energy += times * levels_[l + 1][child].energy;
-        sizes.add(sizes_[l + 1][child], static_cast<float>(times));
+        sizes.add(sizes_[l + 1][child], times);
       }
       if (node.children > 0) return;
       const auto block = A_.block(node.row, node.column, node.rows, node.columns);
@@ -122,7 +122,7 @@ void BlockTree::sum_energies() {
           if (bin < 0 || (node.on_diagonal && i > j)) continue;
           const double times = node.on_diagonal && i < j ? 2 : 1;
           sizes.counts[static_cast<std::size_t>(bin)] += 1;
-          sizes.energies[static_cast<std::size_t>(bin)] += static_cast<float>(times * square);
+          sizes.energies[static_cast<std::size_t>(bin)] += times * square;
         }
       }
     });
@@ -141,6 +141,8 @@ void BlockTree::find_spectrum(Node& node, Index count, double least) const {
     node.squares = leading_squares(B, count, seed_);
   }
   node.complete = complete;
+  node.tails = node.squares;
+  for (Index k = node.tails.size() - 1; k-- > 0;) node.tails(k) += node.tails(k + 1);
 }
 
 }  // namespace matapprox::blocks

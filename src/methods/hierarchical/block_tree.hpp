@@ -12,10 +12,10 @@ namespace matapprox::blocks {
 /// last one all that are less.
 struct EntrySizes {
   static constexpr int kBins = 64;
-  std::array<float, kBins> counts{};
-  std::array<float, kBins> energies{};  ///< the sum of their squares
+  std::array<double, kBins> counts{};
+  std::array<double, kBins> energies{};  ///< the sum of their squares
   /// `times`: how often each entry of `other` counts in the energies here.
-  void add(const EntrySizes& other, float times);
+  void add(const EntrySizes& other, double times);
 };
 
 /// What a node stands for at a price.
@@ -44,10 +44,12 @@ struct Node {
   Index first_child = -1;    ///< in the next level
   Index children = 0;
   Vector squares;         ///< singular values, squared, descending: as many as were asked for
+  Vector tails;           ///< of those, the sums from each one on
   bool complete = false;  ///< all of them
   /// Squared error of its entries in few bits, over what is expected of normal values.
   double noise = 1;
-  Choice own;  ///< the best without children, at the present price
+  double triplet_noise = 1;  ///< the same of its triplets
+  Choice own;                ///< the best without children, at the present price
   Choice best;
   bool divided = false;  ///< the children were looked at, at the present price
 
@@ -73,7 +75,7 @@ class BlockTree {
   }
   /// Gives the node at least its `count` largest squared singular values, or all. Values below
   /// `least` need not be right. Cost: all of them by a Gram matrix where the smaller side is at
-  /// most 256, or at most 1024 and less than three times `count`; else a randomized SVD, three
+  /// most 256, or at most 1024 and at most three times `count`; else a randomized SVD, three
   /// products.
   void find_spectrum(Node& node, Index count, double least) const;
 

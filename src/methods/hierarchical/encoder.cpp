@@ -18,7 +18,6 @@ namespace {
 
 constexpr Index kTripletOversampling = 16;
 constexpr int kPowerSteps = 2;
-constexpr Index kValuesPerScale = 64;
 
 /// What one leaf adds to the arrays of a block matrix.
 struct EncodedLeaf {
@@ -52,14 +51,15 @@ Matrix leading_range(const ConstBlock& B, Index count, std::uint64_t seed) {
 /// rounding to at most 16 bits hides down to about 1e-6.
 constexpr double kMinGramRatio = 1e-12;
 
-/// The `count` leading left singular vectors of B, m x n: of all of it, or of its part in a
-/// subspace that holds them nearly.
-Matrix left_vectors(const ConstBlock& B, Index count, std::uint64_t seed) {
-  const auto leading_of = [count](const Matrix& C) {
+/// The `count` leading left singular vectors of B, m x n, `accurate` to rounding: of all of it, or
+/// of its part in a subspace that holds them nearly.
+Matrix left_vectors(const ConstBlock& B, Index count, bool accurate, std::uint64_t seed) {
+  const auto leading_of = [count, accurate](const Matrix& C) {
+    if (accurate || C.rows() > C.cols()) return Matrix(kernels::svd(C).U.leftCols(count));
     kernels::SymmetricEigen pairs =
         kernels::symmetric_eigen(kernels::product(kernels::Trans::kNo, C, kernels::Trans::kYes, C));
     const Index last = C.rows() - count;
-    if (count > C.cols() || pairs.values(last) < kMinGramRatio * pairs.values(C.rows() - 1)) {
+    if (pairs.values(last) < kMinGramRatio * pairs.values(C.rows() - 1)) {
       return Matrix(kernels::svd(C).U.leftCols(count));
     }
     return Matrix(pairs.vectors.rightCols(count).rowwise().reverse());
@@ -131,7 +131,8 @@ Matrix encode_low_rank(const ConstBlock& B,
                        std::uint64_t seed,
                        EncodedLeaf& leaf) {
   const auto rank = static_cast<Index>(bits.size());
-  const Matrix U = left_vectors(B, rank, seed);
+  const bool accurate = std::any_of(bits.begin(), bits.end(), [](int b) { return b > 16; });
+  const Matrix U = left_vectors(B, rank, accurate, seed);
   Matrix rounded(U.rows(), rank);
   std::vector<std::vector<std::uint8_t>> left(bits.size());
   for (Index k = 0; k < rank; ++k) {
@@ -175,7 +176,7 @@ Matrix encode_symmetric(const ConstBlock& B,
     const double size = std::abs(pairs.values(k));
     const double wanted = column_scale(column, bits[at]);
     const std::uint16_t stored = to_bfloat16(static_cast<float>(
-        std::copysign(bits[at] > 16 ? 1 : size * wanted * wanted, pairs.values(k))));
+        std::copysign(size > 0 && bits[at] > 16 ? 1 : size * wanted * wanted, pairs.values(k))));
     scales(k) = static_cast<double>(from_bfloat16(stored));
     const double step = size > 0 ? std::sqrt(std::abs(scales(k)) / size) : 1;
     leaf.bits.push_back(static_cast<std::uint8_t>(bits[at]));
@@ -284,6 +285,7 @@ EncodedNode encode_node(const BlockTree& tree, const RateDistortion& choices, co
     EncodedLeaf& leaf = result.leaf.emplace(leaf_of(LeafKind::kSparse));
     encode_sparse(B, node.on_diagonal, node.best, leaf);
     result.squared_error = leaf.squared_error;
+    if (leaf.leaf.count == 0) result.leaf.reset();
   } else {
     result.squared_error = node.energy;
   }

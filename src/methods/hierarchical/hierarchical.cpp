@@ -36,9 +36,14 @@ constexpr double kPriceRatio = 1 + 1e-6;
 constexpr double kPriceStep = 8;
 /// Of the energy of the matrix: the price at which everything that pays is stored.
 constexpr double kMinPrice = 1e-45;
+/// Squared errors below this part of the energy are rounding.
+constexpr double kRounding = 1e-32;
+/// Bytes that a matrix is given at least where no budget is: for a leaf or two.
+constexpr double kMinDefaultBytes = 64;
 /// Part of a tolerance that is aimed at first: the noise is tabulated, not measured.
 constexpr double kAim = 0.95;
 constexpr int kMaxCorrections = 3;
+constexpr int kMaxAims = 12;
 /// How often a choice is made again with the noise that was found.
 constexpr int kLearningRounds = 2;
 /// Bytes of a value by which a budget in numbers counts.
@@ -148,7 +153,8 @@ Total search_price(RateDistortion& choices,
   double low = energy / bytes;
   Total total = choices.at_price(low, control);
   while (!cheap(total)) {
-    if (low < energy * kMinPrice) return total;  // everything is stored as well as it can be
+    // Everything is stored as well as it can be.
+    if (low < energy * kMinPrice || total.squared_error <= kRounding * energy) return total;
     high = low;
     low /= kPriceStep;
     total = choices.at_price(low, control);
@@ -170,6 +176,12 @@ struct Result {
   double lower_bound = 0;
   std::string message;
 };
+
+/// Of a matrix of zeros.
+Result nothing(const BlockTree& tree, RateDistortion& choices, const RunControl& control) {
+  choices.at_price(1, control);
+  return {encode(tree, choices, 1, control), 0, {}};
+}
 
 /// The blocks with the least error that fit, of a few tries: each learns from the one before how
 /// much noise quantization left, and, bytes of sparse leaves being estimated, how many they took.
@@ -224,11 +236,11 @@ Result within_tolerance(const BlockTree& tree,
     Result result{encode(tree, choices, unit, control), 0, {}};
     if (result.encoded.squared_error <= wanted) return result;
     choices.learn(result.encoded.squared_errors);
-    if (round == kMaxCorrections || total.squared_error > aim) {
+    if (round == kMaxAims || total.squared_error > aim) {
       result.message = "the tolerance is not reached";
       return result;
     }
-    aim *= 0.95 * wanted / result.encoded.squared_error;
+    aim *= std::min(0.95 * wanted / result.encoded.squared_error, 0.8);
   }
 }
 
@@ -273,8 +285,11 @@ Approximation hierarchical(const LinearOperator& A,
   RateDistortion choices(tree, widths, leaf_bytes(A));
   const double energy = tree.levels()[0][0].energy;
   const double of_order = order.empty() ? 0 : static_cast<double>(permutation_bytes(A.rows()));
-  const double bytes = budget_bytes(A, options.budget) - of_order;
-  if (bytes < 0) {
+  const double limit = options.budget.is_set()
+                           ? budget_bytes(A, options.budget)
+                           : std::max(budget_bytes(A, options.budget), of_order + kMinDefaultBytes);
+  const double bytes = limit - of_order;
+  if (bytes <= 0) {
     throw BudgetTooSmall(
         fmt::format("{}: the order alone takes {:.0f} bytes, more than the budget of {}",
                     kHierarchical,
@@ -287,10 +302,10 @@ Approximation hierarchical(const LinearOperator& A,
   summary.form = symmetric ? "symmetric" : "general";
   summary.seed = options.seed;
   summary.options = list_options(options);
-  Result result =
-      tolerance > 0 && energy > 0
-          ? within_tolerance(tree, choices, energy, tolerance, 1 / scale, control)
-          : within_budget(tree, choices, std::max(energy, 1e-300), bytes, 1 / scale, control);
+  Result result = energy == 0 ? nothing(tree, choices, control)
+                  : tolerance > 0
+                      ? within_tolerance(tree, choices, energy, tolerance, 1 / scale, control)
+                      : within_budget(tree, choices, energy, bytes, 1 / scale, control);
   if (tolerance > 0 && options.budget.is_set() &&
       static_cast<double>(result.encoded.blocks.storage().bytes) > bytes) {
     result = within_budget(tree, choices, energy, bytes, 1 / scale, control);
@@ -298,10 +313,19 @@ Approximation hierarchical(const LinearOperator& A,
   }
   summary.rank = result.encoded.largest_rank;
   summary.message = fmt::format("{} leaves", result.encoded.blocks.content().leaves.size());
-  if (energy > 0 && result.lower_bound > 0) {
+  if (energy > 0 && result.encoded.blocks.content().leaves.empty()) {
+    throw BudgetTooSmall(
+        fmt::format("{}: no block fits into the budget of {}; a leaf takes at "
+                    "least {:.0f} bytes",
+                    kHierarchical,
+                    options.budget.text(),
+                    of_order + leaf_bytes(A) + 4));
+  }
+  // The noise of normal values that the bound counts with may be more than what comes out.
+  if (result.lower_bound > 0 && result.lower_bound < result.encoded.squared_error) {
     summary.message += fmt::format(
-        "; no choice of blocks, ranks and bits in as many bytes has a "
-        "relative error below {:.3g}, as predicted",
+        "; no choice of blocks, ranks and bits in as many bytes is "
+        "expected below a relative error of {:.3g}",
         std::sqrt(result.lower_bound / energy));
   }
   if (!result.message.empty()) summary.message += "; " + result.message;

@@ -1,6 +1,7 @@
 #include "methods/hierarchical/rate_distortion.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -17,8 +18,6 @@ constexpr Index kFirstTriplets = 48;
 constexpr Index kMoreTriplets = 3;
 /// Larger nodes come one after the other: their products use all threads.
 constexpr Index kLargeNode = 512;
-/// Values that share a scale in dense and sparse leaves.
-constexpr Index kScaleGroup = 64;
 /// Dense leaves are made of blocks up to this many values: larger ones gain nothing.
 constexpr Index kMaxDenseValues = Index{1} << 18;
 /// Part of the squared error that may come out otherwise than expected.
@@ -41,7 +40,9 @@ double relative_noise(int bits, Index count) {
 
 RateDistortion::RateDistortion(BlockTree& tree, std::vector<int> widths, double leaf_bytes)
     : tree_(tree), widths_(std::move(widths)), leaf_bytes_(leaf_bytes) {
-  for (const int bits : widths_) entry_noise_.push_back(relative_noise(bits, kScaleGroup));
+  for (const int bits : widths_) {
+    entry_noise_.push_back(bits == 64 ? 0 : relative_noise(bits, kValuesPerScale));
+  }
   std::map<std::tuple<Index, Index, bool>, std::size_t> known;
   for (auto& level : tree_.levels()) {
     for (Node& node : level) {
@@ -72,14 +73,14 @@ RateDistortion::Shape RateDistortion::make_shape(const Node& node) const {
   }
   const Index values =
       node.on_diagonal ? node.rows * (node.rows + 1) / 2 : node.rows * node.columns;
-  const double groups = std::ceil(static_cast<double>(values) / kScaleGroup);
+  const double groups = std::ceil(static_cast<double>(values) / kValuesPerScale);
   for (const int bits : widths_) {
     if (values > kMaxDenseValues) break;
     shape.dense_bytes.push_back(1 + (bits > 16 ? 0 : 2 * groups) + whole_bytes(values, bits));
   }
   shape.places = static_cast<double>(values);
-  // A sparse leaf of one entry: its place, value, scale and width.
-  constexpr double kOneEntry = 5;
+  // A leaf of one entry in few bits: its value, width and scale.
+  constexpr double kOneEntry = 3;
   shape.cheapest_leaf =
       leaf_bytes_ +
       (shape.triplets.empty() ? kOneEntry : std::min(kOneEntry, shape.triplets.back().bytes));
@@ -106,7 +107,7 @@ std::vector<int> RateDistortion::component_bits(const Node& node) const {
 
 Choice RateDistortion::low_rank(const Node& node, double price) const {
   const double weight = tree_.weight(node);
-  Choice choice{Content::kLowRank, weight * node.energy, leaf_bytes_};
+  Choice choice{Content::kLowRank, 0, leaf_bytes_};
   choice.rank_price = price;
   const auto& widths = shape(node).triplets;
   auto width = widths.begin();
@@ -114,13 +115,25 @@ Choice RateDistortion::low_rank(const Node& node, double price) const {
     const double square = weight * node.squares(k);
     while (width != widths.end() && square <= price * width->threshold) ++width;
     if (width == widths.end()) break;
-    choice.squared_error -= square * (1 - width->noise);
+    choice.squared_error += std::min(1.0, node.triplet_noise * width->noise) * square;
     choice.bytes += width->bytes;
     choice.rank = k + 1;
   }
-  // The energy and the spectrum are right to rounding only.
-  choice.squared_error = std::max(choice.squared_error, 0.0);
+  choice.squared_error += weight * left_by(node, choice.rank);
   return choice;
+}
+
+/// Squared error of the best approximation of that rank, without what it is quantized to. Summed,
+/// not subtracted from the energy, which is right to rounding only.
+double RateDistortion::left_by(const Node& node, Index rank) {
+  const double known = rank < node.tails.size() ? node.tails(rank) : 0;
+  return node.complete ? known : known + unknown_energy(node);
+}
+
+/// Of the singular values that are not known.
+double RateDistortion::unknown_energy(const Node& node) {
+  const double known = node.tails.size() > 0 ? node.tails(0) : 0;
+  return std::max(node.energy - known, 0.0);
 }
 
 double RateDistortion::dense_noise(const Node& node, std::size_t width) const {
@@ -163,26 +176,30 @@ Choice RateDistortion::low_rank_and_dense(const Node& node) const {
 Choice RateDistortion::sparse(const Node& node, const EntrySizes& sizes) const {
   const double weight = tree_.weight(node);
   Choice best{Content::kNothing, weight * node.energy, 0};
+  std::array<double, EntrySizes::kBins> dropped{};  // energy of the bins behind each one
+  for (std::size_t k = EntrySizes::kBins - 1; k-- > 0;) {
+    dropped[k] = dropped[k + 1] + sizes.energies[k + 1];
+  }
   double count = 0;
   double energy = 0;
-  for (int k = 0; k < EntrySizes::kBins; ++k) {
-    const auto at = static_cast<std::size_t>(k);
-    if (sizes.counts[at] == 0) continue;
-    count += static_cast<double>(sizes.counts[at]);
-    energy += static_cast<double>(sizes.energies[at]);
+  for (std::size_t k = 0; k < EntrySizes::kBins; ++k) {
+    if (sizes.counts[k] == 0) continue;
+    count += sizes.counts[k];
+    energy += sizes.energies[k];
     // A distance takes at least a byte, and one more where it is above 127: of a geometric
     // distribution.
     if (price_ * count >= best.cost(price_)) break;
     const double distance = 1 + std::exp(-128 * count / shape(node).places);
-    const double dropped = std::max(node.energy - energy, 0.0);
     for (std::size_t w = 0; w < widths_.size(); ++w) {
       const int bits = widths_[w];
-      const double scales = bits > 16 ? 0 : 2 * std::ceil(count / kScaleGroup);
+      const double scales = bits > 16 ? 0 : 2 * std::ceil(count / kValuesPerScale);
       Choice choice{Content::kSparse,
-                    weight * (dropped + entry_noise_[w] * energy),
+                    weight * (dropped[k] + entry_noise_[w] * energy),
                     leaf_bytes_ + 1 + count * (distance + bits / 8.0) + scales};
       choice.bits = bits;
-      choice.least_square = std::ldexp(1.0, -k - 1);
+      // The last bin holds all that are smaller, but no zeros.
+      choice.least_square = k + 1 == EntrySizes::kBins ? std::numeric_limits<double>::denorm_min()
+                                                       : std::ldexp(1.0, -static_cast<int>(k) - 1);
       if (choice.cost(price_) < best.cost(price_)) best = choice;
     }
   }
@@ -193,8 +210,7 @@ Choice RateDistortion::sparse(const Node& node, const EntrySizes& sizes) const {
 /// those left has at most the square of the last one, and costs at least what that one would.
 bool RateDistortion::may_gain(const Node& node, double other) const {
   if (node.complete) return false;
-  const double known = node.squares.sum();
-  const double rest = std::max(node.energy - known, 0.0);
+  const double rest = unknown_energy(node);
   const double last = node.squares.size() > 0 ? node.squares(node.squares.size() - 1) : node.energy;
   const TripletWidth* width = triplet_width(node, last, price_);
   if (width == nullptr) return false;
@@ -303,32 +319,44 @@ double RateDistortion::lower_bound(double bytes) const {
 
 bool RateDistortion::learn(const std::vector<double>& squared_errors) {
   const std::vector<const Node*> found = leaves();
-  std::map<const Node*, double> learned;
+  std::map<const Node*, double> of_entries;
+  std::map<const Node*, double> of_triplets;
   double logarithms = 0;
   double bytes = 0;
   double all = 0;
   double unexpected = 0;
   for (std::size_t k = 0; k < found.size(); ++k) {
-    const Choice& choice = found[k]->best;
-    all += squared_errors[k];
-    const bool dense =
-        choice.content == Content::kDense || choice.content == Content::kLowRankAndDense;
-    if (!dense || choice.squared_error <= 0 || squared_errors[k] <= 0) continue;
-    const double ratio = squared_errors[k] / choice.squared_error * found[k]->noise;
-    learned[found[k]] = ratio;
-    unexpected += std::abs(squared_errors[k] - choice.squared_error);
-    logarithms += choice.bytes * std::log(ratio);
-    bytes += choice.bytes;
+    const Node& node = *found[k];
+    const Choice& choice = node.best;
+    const double error = squared_errors[k];
+    all += error;
+    if (choice.squared_error <= 0 || error <= 0) continue;
+    if (choice.content == Content::kDense || choice.content == Content::kLowRankAndDense) {
+      const double noise = node.noise * error / choice.squared_error;
+      of_entries.emplace(&node, noise);
+      logarithms += choice.bytes * std::log(noise);
+      bytes += choice.bytes;
+    } else if (choice.content == Content::kLowRank) {
+      const double left = tree_.weight(node) * left_by(node, choice.rank);
+      const double expected = choice.squared_error - left;
+      if (expected <= 0 || error <= choice.squared_error) continue;
+      of_triplets.emplace(&node, node.triplet_noise * (error - left) / expected);
+    } else {
+      continue;
+    }
+    unexpected += std::abs(error - choice.squared_error);
   }
   if (unexpected <= kWorthLearning * all) return false;
-  const double mean = std::exp(logarithms / bytes);
+  const double mean = bytes > 0 ? std::exp(logarithms / bytes) : 1;
   for (auto& level : tree_.levels()) {
     for (Node& node : level) {
-      const auto own = learned.find(&node);
-      if (own != learned.end()) {
+      if (const auto own = of_entries.find(&node); own != of_entries.end()) {
         node.noise = own->second;
       } else if (node.noise == 1) {
         node.noise = mean;
+      }
+      if (const auto own = of_triplets.find(&node); own != of_triplets.end()) {
+        node.triplet_noise = own->second;
       }
     }
   }

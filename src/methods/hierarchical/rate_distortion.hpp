@@ -29,8 +29,8 @@ class RateDistortion {
   /// Bits of each component of a low-rank node at the last price, descending.
   std::vector<int> component_bits(const Node& node) const;
   /// Takes what the leaves came out as, in the order of leaves(), in place of the noise expected of
-  /// dense entries; nodes that were no such leaf take the mean of the others. False, and nothing
-  /// changes, where that is hardly more or less.
+  /// dense entries, and of triplets where it is more; nodes that were no such leaf take the mean of
+  /// the others. False, and nothing changes, where that is hardly more or less.
   bool learn(const std::vector<double>& squared_errors);
   /// The nodes that make up the matrix at the last price, also those of which nothing is stored, in
   /// the order of the tree.
@@ -60,6 +60,8 @@ class RateDistortion {
   const Shape& shape(const Node& node) const { return shapes_[node.shape]; }
   const TripletWidth* triplet_width(const Node& node, double square, double price) const;
   Choice low_rank(const Node& node, double price) const;
+  static double unknown_energy(const Node& node);
+  static double left_by(const Node& node, Index rank);
   double dense_noise(const Node& node, std::size_t width) const;
   Choice dense(const Node& node) const;
   Choice low_rank_and_dense(const Node& node) const;

@@ -1,0 +1,280 @@
+#include "matapprox/methods/hierarchical.hpp"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/SVD>
+#include <cmath>
+#include <random>
+
+#include "matapprox/methods/truncated_svd.hpp"
+#include "matapprox/operators/dense.hpp"
+#include "matapprox/operators/kernel.hpp"
+#include "matapprox/operators/sparse.hpp"
+#include "methods/hierarchical/median_order.hpp"
+#include "methods/hierarchical/rate_distortion.hpp"
+#include "support/conversions.hpp"
+#include "support/expect_close.hpp"
+#include "support/known_spectrum.hpp"
+#include "support/thread_count.hpp"
+
+namespace matapprox {
+namespace {
+
+StorageBudget bytes(double amount) { return {StorageBudget::Unit::kBytes, amount}; }
+StorageBudget share(double percent) { return {StorageBudget::Unit::kShare, percent / 100}; }
+
+/// exp(-|i - j| / 20) plus a smooth part: symmetric, of high rank near the diagonal.
+Matrix smooth(Index n) {
+  Matrix A(n, n);
+  for (Index j = 0; j < n; ++j) {
+    for (Index i = 0; i < n; ++i) {
+      A(i, j) = std::exp(-std::abs(static_cast<double>(i - j)) / 20) +
+                std::cos(0.01 * static_cast<double>(i + j));
+    }
+  }
+  return A;
+}
+
+struct Example {
+  std::string name;
+  Matrix A;
+};
+
+std::vector<Example> hierarchical_examples() {
+  std::vector<Example> examples;
+  examples.push_back({"smooth", smooth(200)});
+  examples.push_back({"general", test::with_singular_values(150, 90, test::harmonic_spectrum(90))});
+  examples.push_back({"noise", test::random_matrix(64, 64)});
+  examples.push_back({"mesh", Matrix(test::grid_laplacian(15))});
+  examples.push_back({"sparse", Matrix(test::random_sparse(130, 260, 3))});
+  Matrix tailed = test::random_matrix(100, 100);
+  tailed = tailed.array().pow(9).matrix();
+  examples.push_back({"heavy_tails", tailed});
+  return examples;
+}
+
+double error_of(const Approximation& found, const Matrix& A) {
+  return (test::dense_of(found) - A).norm() / A.norm();
+}
+
+TEST(Hierarchical, KeepsToItsBudgetInBytesAndGetsBetterWithIt) {
+  for (const Example& example : hierarchical_examples()) {
+    const DenseOperator A(example.A);
+    const double all = 8 * static_cast<double>(example.A.size());
+    double previous = 1;
+    for (const double percent : {0.3, 1.0, 4.0, 16.0, 64.0}) {
+      const Approximation found = hierarchical(A, {.budget = share(percent)});
+      EXPECT_LE(static_cast<double>(found.storage().bytes), percent / 100 * all) << example.name;
+      const double error = error_of(found, example.A);
+      EXPECT_LE(error, previous * 1.001) << example.name << " " << percent;
+      previous = error;
+    }
+    EXPECT_LT(previous, 1e-3) << example.name;
+  }
+}
+
+TEST(Hierarchical, ReachesATolerance) {
+  for (const Example& example : hierarchical_examples()) {
+    const DenseOperator A(example.A);
+    Index before = 0;
+    for (const double tolerance : {0.3, 1e-2, 1e-5, 1e-10}) {
+      const Approximation found = hierarchical(A, {.frobenius_tolerance = tolerance});
+      EXPECT_LE(error_of(found, example.A), tolerance) << example.name;
+      EXPECT_GE(found.storage().bytes, before) << example.name;
+      before = found.storage().bytes;
+    }
+  }
+}
+
+// At equal bytes, against the best approximation of a rank in doubles.
+TEST(Hierarchical, IsFarBelowTheSvdInDoubles) {
+  const Matrix A = smooth(256);
+  const DenseOperator op(A);
+  for (const double percent : {1.0, 3.0}) {
+    const double limit = percent / 100 * 8 * 256 * 256;
+    const Approximation svd =
+        truncated_svd(op, {.budget = bytes(limit), .symmetric_storage = true});
+    const Approximation found = hierarchical(op, {.budget = bytes(limit)});
+    EXPECT_LT(error_of(found, A), 0.2 * error_of(svd, A)) << percent;
+  }
+}
+
+TEST(Hierarchical, ASymmetricMatrixStaysSymmetric) {
+  const Approximation found = hierarchical(DenseOperator(smooth(100)), {.budget = share(5)});
+  const Matrix back = test::dense_of(found);
+  EXPECT_EQ(found.summary.form, "symmetric");
+  EXPECT_EQ(back, Matrix(back.transpose()));
+}
+
+TEST(Hierarchical, PowersOfTwoChangeNothingButTheUnit) {
+  const Matrix A = smooth(80);
+  const Matrix back = test::dense_of(hierarchical(DenseOperator(A), {.budget = share(10)}));
+  for (const int exponent : {-1000, -300, 40, 900}) {
+    const double scale = std::ldexp(1.0, exponent);
+    const Approximation found = hierarchical(DenseOperator(A * scale), {.budget = share(10)});
+    EXPECT_SAME_BITS(test::dense_of(found) / scale, back);
+  }
+}
+
+TEST(Hierarchical, SmallAndDegenerateMatrices) {
+  for (const auto& [rows, cols] : {std::pair<Index, Index>{1, 1}, {1, 300}, {300, 1}, {3, 5}}) {
+    const Matrix A = test::random_matrix(rows, cols);
+    const Approximation found = hierarchical(DenseOperator(A), {.frobenius_tolerance = 1e-12});
+    EXPECT_LE(error_of(found, A), 1e-12) << rows << " x " << cols;
+    const Approximation zero = hierarchical(DenseOperator(Matrix::Zero(rows, cols)));
+    EXPECT_EQ(test::dense_of(zero).norm(), 0);
+    EXPECT_EQ(zero.storage().bytes, 0);
+  }
+  const Matrix one = Vector::LinSpaced(90, 1, 2) * Vector::LinSpaced(70, -1, 3).transpose();
+  const Approximation found = hierarchical(DenseOperator(one), {.frobenius_tolerance = 1e-14});
+  EXPECT_LE(error_of(found, one), 1e-14);
+  EXPECT_LE(found.storage().bytes, 8 * (90 + 70) + 20);
+}
+
+TEST(Hierarchical, BitsDoNotDependOnTheThreads) {
+  const DenseOperator A(test::with_singular_values(700, 600, test::harmonic_spectrum(600)));
+  const test::ThreadCount one(1);
+  const Matrix back = test::dense_of(hierarchical(A, {.budget = share(2)}));
+  const test::ThreadCount several(3);
+  EXPECT_SAME_BITS(test::dense_of(hierarchical(A, {.budget = share(2)})), back);
+}
+
+TEST(Hierarchical, PointsOfAKernelAreOrderedByHalving) {
+  const Matrix points =
+      test::random_matrix(300, 2).unaryExpr([](double x) { return x - std::floor(x); });
+  const KernelOperator A(points, {.function = KernelFunction::kMatern32, .bandwidth = 0.1});
+  const Matrix dense = test::dense_of(A);
+  const Approximation ordered = hierarchical(A, {.budget = share(3)});
+  const Approximation natural =
+      hierarchical(A, {.budget = share(3), .order = BlockOrder::kNatural});
+  ASSERT_EQ(ordered.factors().size(), 3U);
+  EXPECT_LT(error_of(ordered, dense), 0.5 * error_of(natural, dense));
+  EXPECT_LE(ordered.storage().bytes, 0.03 * 8 * 300 * 300);
+}
+
+TEST(Hierarchical, GraphOrdersUndoAShuffle) {
+  const SparseMatrix L = test::grid_laplacian(20);
+  std::vector<Index> shuffled = index_range(0, 400);
+  std::mt19937 generator(1);
+  std::shuffle(shuffled.begin(), shuffled.end(), generator);
+  const Matrix A = Matrix(L)(shuffled, shuffled);
+  const DenseOperator op(A);
+  const double natural = error_of(hierarchical(op, {.budget = share(0.3)}), A);
+  for (const BlockOrder order : {BlockOrder::kRcm, BlockOrder::kSpectral}) {
+    const Approximation found = hierarchical(op, {.budget = share(0.4), .order = order});
+    EXPECT_LT(error_of(found, A), natural) << enum_name(order);
+  }
+}
+
+TEST(MedianOrder, PutsNearPointsTogether) {
+  // A 16 x 16 grid: after four halvings every 16 points in a row lie in a square of side 4.
+  Matrix points(256, 2);
+  for (Index i = 0; i < 256; ++i) {
+    points(i, 0) = static_cast<double>(i % 16);
+    points(i, 1) = static_cast<double>(i / 16);
+  }
+  const std::vector<Index> order = blocks::median_order(points, 8);
+  std::vector<Index> sorted = order;
+  std::sort(sorted.begin(), sorted.end());
+  EXPECT_EQ(sorted, index_range(0, 256));
+  for (std::size_t first = 0; first < 256; first += 16) {
+    Matrix few(16, 2);
+    for (Index k = 0; k < 16; ++k) {
+      few.row(k) = points.row(order[first + static_cast<std::size_t>(k)]);
+    }
+    EXPECT_LE((few.colwise().maxCoeff() - few.colwise().minCoeff()).maxCoeff(), 3);
+  }
+}
+
+/// Squared error and bytes of a member of the class that is chosen at random: each block divided,
+/// dropped, at a random rank or whole, all in doubles.
+struct Member {
+  double squared_error = 0;
+  double bytes = 0;
+};
+
+void choose_at_random(const Matrix& B, Index leaf, std::mt19937& generator, Member& member) {
+  constexpr double kLeafBytes = 6;  // no index above 255
+  const auto pick = [&](int count) {
+    return static_cast<int>(generator() % static_cast<unsigned>(count));
+  };
+  if (B.rows() >= 2 * leaf && pick(3) > 0) {
+    const Index half = (B.rows() + 1) / 2;
+    for (const Index i : {Index{0}, half}) {
+      for (const Index j : {Index{0}, half}) {
+        const Index rows = i == 0 ? half : B.rows() - half;
+        const Index cols = j == 0 ? half : B.cols() - half;
+        choose_at_random(B.block(i, j, rows, cols), leaf, generator, member);
+      }
+    }
+    return;
+  }
+  const Vector S = Eigen::JacobiSVD<Matrix>(B).singularValues();
+  const Index rank = pick(static_cast<int>(S.size()) + 1);
+  if (rank == S.size()) {
+    member.bytes += kLeafBytes + 1 + 8 * static_cast<double>(B.size());
+    return;
+  }
+  member.squared_error += S.tail(S.size() - rank).squaredNorm();
+  if (rank > 0) {
+    member.bytes += kLeafBytes + static_cast<double>(rank * (8 * (B.rows() + B.cols()) + 3));
+  }
+}
+
+TEST(RateDistortion, NoMemberOfTheClassIsBelowTheBound) {
+  std::mt19937 generator(7);
+  for (int trial = 0; trial < 20; ++trial) {
+    Matrix A = test::with_singular_values(
+        24, 24, test::geometric_spectrum(24, 1.1 + 0.1 * trial), static_cast<std::uint64_t>(trial));
+    if (trial % 2 == 0) A.topRightCorner(12, 12) *= 0.01;
+    A /= 1.01 * A.cwiseAbs().maxCoeff();
+    blocks::BlockTree tree(A, false, 3, 1);
+    blocks::RateDistortion choices(tree, {64}, 6);
+    for (double price = A.squaredNorm(); price > 1e-14; price /= 1.3) choices.at_price(price, {});
+    double nearest = 0;
+    for (int m = 0; m < 200; ++m) {
+      Member member;
+      choose_at_random(A, 3, generator, member);
+      const double bound = choices.lower_bound(member.bytes);
+      EXPECT_GE(member.squared_error + 1e-12 * A.squaredNorm(), bound) << member.bytes;
+      if (member.squared_error > 0) nearest = std::max(nearest, bound / member.squared_error);
+    }
+    EXPECT_GT(nearest, 0.01) << "a bound that says nothing";
+  }
+}
+
+// What is chosen at a price has the error and the bytes that were promised, with full spectra and
+// values in doubles.
+TEST(RateDistortion, WhatIsPromisedIsWhatComesOut) {
+  const Matrix A = smooth(96);
+  for (const double tolerance : {0.1, 0.01}) {
+    const Approximation found =
+        hierarchical(DenseOperator(A), {.frobenius_tolerance = tolerance, .widths = {64}});
+    // 0.95 of the tolerance is aimed at; a leaf more or less moves it.
+    EXPECT_LE(error_of(found, A), 0.951 * tolerance);
+    EXPECT_GE(error_of(found, A), 0.7 * tolerance);
+  }
+}
+
+TEST(Hierarchical, RefusesWrongOptions) {
+  const DenseOperator A(smooth(20));
+  EXPECT_REFUSED(InvalidArgument, hierarchical(A, {.widths = {4, 17}}), "width of 17 bits");
+  EXPECT_REFUSED(InvalidArgument, hierarchical(A, {.widths = {}}), "there has to be a width");
+  EXPECT_REFUSED(InvalidArgument, hierarchical(A, {.frobenius_tolerance = 1}), "outside 0..1");
+  EXPECT_REFUSED(InvalidArgument, hierarchical(A, {.leaf = 21}), "leaf 21 is outside 0..20");
+  EXPECT_REFUSED(
+      InvalidArgument, hierarchical(A, {.order = BlockOrder::kPoints}), "for kernel matrices");
+  EXPECT_REFUSED(InvalidArgument,
+                 hierarchical(DenseOperator(Matrix::Ones(3, 4)), {.order = BlockOrder::kRcm}),
+                 "only a square matrix");
+  Matrix bad = smooth(20);
+  bad(3, 4) = std::nan("");
+  EXPECT_REFUSED(NumericalError, hierarchical(DenseOperator(bad)), "hierarchical");
+  const std::atomic<bool> stop{true};
+  RunControl control;
+  control.stop = &stop;
+  EXPECT_REFUSED(Interrupted, hierarchical(A, {}, control), "hierarchical");
+}
+
+}  // namespace
+}  // namespace matapprox
