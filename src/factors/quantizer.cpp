@@ -15,26 +15,35 @@ constexpr int kWidestClipped = 8;
 /// Values that are looked at to choose a scale.
 constexpr std::size_t kScaleSample = 2048;
 
-std::vector<double> sample_of(std::span<const double> values) {
-  const std::size_t step = (values.size() + kScaleSample - 1) / kScaleSample;
-  std::vector<double> sample;
-  for (std::size_t i = 0; i < values.size(); i += std::max<std::size_t>(step, 1)) {
-    sample.push_back(values[i]);
-  }
+/// Every so many-th of the values, which stands for as many, and the largest one.
+struct ScaleSample {
+  std::vector<double> values;
+  double times = 1;
+  double largest = 0;
+};
+
+ScaleSample sample_of(std::span<const double> values) {
+  const std::size_t step =
+      std::max<std::size_t>((values.size() + kScaleSample - 1) / kScaleSample, 1);
+  ScaleSample sample;
+  sample.times = static_cast<double>(step);
+  for (std::size_t i = 0; i < values.size(); i += step) sample.values.push_back(values[i]);
+  for (const double value : values) sample.largest = std::max(sample.largest, std::abs(value));
   return sample;
 }
 
-double squared_error(const std::vector<double>& values, int bits, double scale) {
+double squared_error(const ScaleSample& sample, int bits, double scale) {
   const double low = -std::ldexp(1.0, bits - 1);
   const double high = -low - 1;
   const double inverse = 1 / scale;
-  double sum = 0;
-  for (const double value : values) {
+  const auto error = [&](double value) {
     const double q = std::clamp(std::floor(value * inverse), low, high);
-    const double error = value - scale * (q + kQuantizerOffset);
-    sum += error * error;
-  }
-  return sum;
+    const double difference = value - scale * (q + kQuantizerOffset);
+    return difference * difference;
+  };
+  double sum = 0;
+  for (const double value : sample.values) sum += error(value);
+  return sample.times * sum + error(sample.largest);
 }
 
 /// Optimal uniform quantizers of a normal variable with 2^b levels: found by minimizing the
@@ -77,16 +86,13 @@ float from_bfloat16(std::uint16_t value) {
 }
 
 float quantizer_scale(std::span<const double> values, int bits) {
-  double largest = 0;
-  for (const double value : values) largest = std::max(largest, std::abs(value));
+  const ScaleSample sample = sample_of(values);
   const auto rounded = [](double scale) {
     return from_bfloat16(to_bfloat16(static_cast<float>(scale)));
   };
-  const double unclipped = std::ldexp(largest, 1 - bits);
+  const double unclipped = std::ldexp(sample.largest, 1 - bits);
   if (!(static_cast<float>(unclipped) > 0)) return 0;
   if (bits > kWidestClipped) return rounded(unclipped * (1 + 0x1p-8));
-  std::vector<double> sample = sample_of(values);
-  sample.push_back(largest);
   float best = rounded(unclipped);
   double least = squared_error(sample, bits, best);
   for (double factor = 0.95; factor > least_scale_factor(bits); factor -= 0.05) {
@@ -97,8 +103,8 @@ float quantizer_scale(std::span<const double> values, int bits) {
     best = scale;
   }
   // Few large values among zeros, for which there is no level: better none of them.
-  double energy = 0;
-  for (const double value : sample) energy += value * value;
+  double energy = sample.largest * sample.largest;
+  for (const double value : sample.values) energy += sample.times * value * value;
   return least < energy ? best : 0;
 }
 

@@ -94,12 +94,14 @@ TEST(CliReport, ShowsFindingsChartsImagesTableAndHowToRepeatIt) {
     EXPECT_THAT(page, HasSubstr(text));
   }
   const std::vector<std::string> images = images_in(page);
-  ASSERT_EQ(images.size(), 1U + 2U * 6U);
+  ASSERT_EQ(images.size(), 1U + 2U * 7U);
+  int blank = 0;
   for (const std::string& png : images) {
     const GrayImage image = parse_image(png, "image");
     EXPECT_EQ(image.values.rows(), 36);
-    EXPECT_GT(image.values.maxCoeff(), image.values.minCoeff());
+    if (image.values.maxCoeff() == image.values.minCoeff()) ++blank;
   }
+  EXPECT_LE(blank, 1);  // the error of hierarchical, which has all entries of the mesh
 }
 
 TEST(CliReport, PageIsWellFormedAndSelfContainedForAHostileName) {

@@ -217,7 +217,7 @@ TEST(BlockMatrix, RefusesWhatDoesNotFitTogether) {
   };
   refused([](BlockContent& c) { c.leaves[1].row = 99; }, "overlap");
   refused([](BlockContent& c) { c.layers.clear(); }, "overlap");
-  refused([](BlockContent& c) { c.layers = {6, 1}; }, "more leaves");
+  refused([](BlockContent& c) { c.layers = {5, 2}; }, "more leaves");
   refused([](BlockContent& c) { c.layers = {5}; }, "fewer leaves");
   refused([](BlockContent& c) { c.layers = {-1, 7}; }, "more leaves");
   refused([](BlockContent& c) { c.leaves[1].row = 101; }, "leaves the matrix");

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <Eigen/LU>
 #include <Eigen/SVD>
 #include <cmath>
 #include <random>
@@ -66,7 +67,7 @@ TEST(Hierarchical, KeepsToItsBudgetInBytesAndGetsBetterWithIt) {
       const Approximation found = hierarchical(A, {.budget = share(percent)});
       EXPECT_LE(static_cast<double>(found.storage().bytes), percent / 100 * all) << example.name;
       const double error = error_of(found, example.A);
-      EXPECT_LE(error, previous * 1.001) << example.name << " " << percent;
+      EXPECT_LE(error, previous * 1.001 + 1e-15) << example.name << " " << percent;
       previous = error;
     }
     EXPECT_LT(previous, 1e-3) << example.name;
@@ -153,16 +154,16 @@ TEST(Hierarchical, PointsOfAKernelAreOrderedByHalving) {
 }
 
 TEST(Hierarchical, GraphOrdersUndoAShuffle) {
-  const SparseMatrix L = test::grid_laplacian(20);
   std::vector<Index> shuffled = index_range(0, 400);
   std::mt19937 generator(1);
   std::shuffle(shuffled.begin(), shuffled.end(), generator);
-  const Matrix A = Matrix(L)(shuffled, shuffled);
-  const DenseOperator op(A);
-  const double natural = error_of(hierarchical(op, {.budget = share(0.3)}), A);
+  const Matrix L = Matrix(test::grid_laplacian(20)) + 0.01 * Matrix::Identity(400, 400);
+  const Matrix A = Matrix(L.inverse())(shuffled, shuffled);
+  const DenseOperator op(0.5 * (A + A.transpose()));
+  const double natural = error_of(hierarchical(op, {.budget = share(3)}), A);
   for (const BlockOrder order : {BlockOrder::kRcm, BlockOrder::kSpectral}) {
-    const Approximation found = hierarchical(op, {.budget = share(0.4), .order = order});
-    EXPECT_LT(error_of(found, A), natural) << enum_name(order);
+    const Approximation found = hierarchical(op, {.budget = share(3), .order = order});
+    EXPECT_LT(error_of(found, A), 0.5 * natural) << enum_name(order);
   }
 }
 
@@ -252,7 +253,7 @@ TEST(RateDistortion, WhatIsPromisedIsWhatComesOut) {
         hierarchical(DenseOperator(A), {.frobenius_tolerance = tolerance, .widths = {64}});
     // 0.95 of the tolerance is aimed at; a leaf more or less moves it.
     EXPECT_LE(error_of(found, A), 0.951 * tolerance);
-    EXPECT_GE(error_of(found, A), 0.7 * tolerance);
+    EXPECT_GE(error_of(found, A), 0.5 * tolerance);
   }
 }
 
@@ -269,7 +270,7 @@ TEST(Hierarchical, RefusesWrongOptions) {
                  "only a square matrix");
   Matrix bad = smooth(20);
   bad(3, 4) = std::nan("");
-  EXPECT_REFUSED(NumericalError, hierarchical(DenseOperator(bad)), "hierarchical");
+  EXPECT_REFUSED(NumericalError, hierarchical(DenseOperator(bad)), "nan");
   const std::atomic<bool> stop{true};
   RunControl control;
   control.stop = &stop;

@@ -28,22 +28,17 @@ Vector gram_squares(const ConstBlock& B) {
   return solver.eigenvalues().reverse().cwiseMax(0.0);
 }
 
-Vector all_squares(const ConstBlock& B, double least) {
-  Vector squares = gram_squares(B);
-  if (squares(0) > 0 && least < kGramAccuracy * squares(0)) {
-    squares = kernels::singular_values(Matrix(B)).cwiseAbs2();
-  }
-  return squares;
+Vector squares_of(const ConstBlock& B, bool accurate) {
+  return accurate ? Vector(kernels::singular_values(Matrix(B)).cwiseAbs2()) : gram_squares(B);
 }
 
 /// The largest ones, by one step of subspace iteration from a Gaussian block [HMT11].
-Vector leading_squares(const ConstBlock& B, Index count, std::uint64_t seed) {
+Vector leading_squares(const ConstBlock& B, Index count, bool accurate, std::uint64_t seed) {
   const Matrix start =
       random_normal_matrix(seed, RandomStream::kSketch, B.cols(), count + kSpectrumOversampling);
   const Matrix Q = kernels::thin_qr(kernels::product(B, start));
   const Matrix P = kernels::thin_qr(kernels::transpose_product(B, Q));
-  const Matrix image = kernels::product(B, P);
-  return gram_squares(image).head(count);
+  return squares_of(kernels::product(B, P), accurate).head(count);
 }
 
 int bin_of(double square) {
@@ -131,16 +126,23 @@ void BlockTree::sum_energies() {
 
 void BlockTree::find_spectrum(Node& node, Index count, double least) const {
   if (node.complete || count <= node.squares.size()) return;
-  const auto B = A_.block(node.row, node.column, node.rows, node.columns);
   const Index side = node.smaller_side();
-  const bool complete =
+  node.complete =
       side <= kAlwaysComplete || (side <= kMayBeComplete && 3 * count >= side) || count >= side;
-  if (complete) {
-    node.squares = all_squares(B, least);
-  } else {
-    node.squares = leading_squares(B, count, seed_);
-  }
-  node.complete = complete;
+  compute_spectrum(node, count, false);
+  refine_spectrum(node, least);
+}
+
+void BlockTree::refine_spectrum(Node& node, double least) const {
+  if (node.squares.size() == 0 || node.accurate || least >= kGramAccuracy * node.squares(0)) return;
+  compute_spectrum(node, node.squares.size(), true);
+}
+
+void BlockTree::compute_spectrum(Node& node, Index count, bool accurate) const {
+  const auto B = A_.block(node.row, node.column, node.rows, node.columns);
+  node.squares =
+      node.complete ? squares_of(B, accurate) : leading_squares(B, count, accurate, seed_);
+  node.accurate = accurate;
   node.tails = node.squares;
   for (Index k = node.tails.size() - 1; k-- > 0;) node.tails(k) += node.tails(k + 1);
 }

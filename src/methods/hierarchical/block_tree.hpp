@@ -46,6 +46,7 @@ struct Node {
   Vector squares;         ///< singular values, squared, descending: as many as were asked for
   Vector tails;           ///< of those, the sums from each one on
   bool complete = false;  ///< all of them
+  bool accurate = false;  ///< also far below the largest one
   /// Squared error of its entries in few bits, over what is expected of normal values.
   double noise = 1;
   double triplet_noise = 1;  ///< the same of its triplets
@@ -78,8 +79,12 @@ class BlockTree {
   /// most 256, or at most 1024 and at most three times `count`; else a randomized SVD, three
   /// products.
   void find_spectrum(Node& node, Index count, double least) const;
+  /// Computes what is known again by singular values where `least` is below what Gram matrices
+  /// show.
+  void refine_spectrum(Node& node, double least) const;
 
  private:
+  void compute_spectrum(Node& node, Index count, bool accurate) const;
   void divide();
   void sum_energies();
 

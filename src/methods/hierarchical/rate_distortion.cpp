@@ -231,16 +231,19 @@ void RateDistortion::choose_own(Node& node, const EntrySizes& sizes, double limi
   };
   consider(dense(node));
   consider(sparse(node, sizes));
+  const double least = shape(node).triplets.empty()
+                           ? 0
+                           : price_ * shape(node).triplets.back().threshold / tree_.weight(node);
   // What the children take is known only later: until then the first triplets have to do.
   const bool final = limit < std::numeric_limits<double>::infinity() || node.children == 0;
   while ((final || node.squares.size() == 0) &&
          may_gain(node, std::min(limit, node.own.cost(price_)))) {
     const Index known = node.squares.size();
-    const double least = price_ * shape(node).triplets.back().threshold / tree_.weight(node);
     tree_.find_spectrum(node, known == 0 ? kFirstTriplets : kMoreTriplets * known, least);
     if (node.squares.size() == known) break;
   }
   if (node.squares.size() == 0) return;
+  tree_.refine_spectrum(node, least);
   consider(low_rank(node, price_));
   consider(low_rank_and_dense(node));
 }
