@@ -312,7 +312,8 @@ Approximation hierarchical(const LinearOperator& A,
     result.message = "the budget does not allow the tolerance";
   }
   summary.rank = result.encoded.largest_rank;
-  summary.message = fmt::format("{} leaves", result.encoded.blocks.content().leaves.size());
+  const std::size_t leaves = result.encoded.blocks.content().leaves.size();
+  summary.message = fmt::format("{} {}", leaves, leaves == 1 ? "leaf" : "leaves");
   if (energy > 0 && result.encoded.blocks.content().leaves.empty()) {
     throw BudgetTooSmall(
         fmt::format("{}: no block fits into the budget of {}; a leaf takes at "
