@@ -240,7 +240,7 @@ int exit_code_of(const SolveCommand& command,
 }
 
 SolveOptions solver_options(const SolveCommand& command) {
-  const SolveOptions options = options_from<SolveOptions>(command.solver.given());
+  const auto options = options_from<SolveOptions>(command.solver.given());
   for (const auto& [name, value] : command.solver.given()) {
     const bool can_matter =
         options.solver == LinearSolver::kGmres || options.solver == LinearSolver::kAuto;

@@ -5,17 +5,22 @@
 #include <limits>
 #include <numbers>
 
+#include "matapprox/core/types.hpp"
+
 namespace matapprox {
 namespace {
 
-constexpr double kRounding = std::numeric_limits<double>::epsilon();
+constexpr double kDoubleRounding = std::numeric_limits<double>::epsilon();
 
 /// log Gamma(a + 1) - (a log a - a + log(2 pi a) / 2), the correction of Stirling's formula: its
 /// series from a = 10 on, below by Gamma(a + 2) = (a + 1) Gamma(a + 1). The C library's lgamma
 /// differs between systems and may write a global variable.
 double stirling_correction(double a) {
   double correction = 0;
-  for (; a < 10; a += 1) correction += (a + 0.5) * std::log1p(1 / a) - 1;
+  while (a < 10) {
+    correction += (a + 0.5) * std::log1p(1 / a) - 1;
+    a += 1;
+  }
   const double t = 1 / (a * a);
   return correction + (1 - t * (1.0 / 30 - t * (1.0 / 105 - t * (1.0 / 140 - t / 99)))) / (12 * a);
 }
@@ -32,8 +37,8 @@ double log_density(double a, double y) {
 double lower_series(double a, double x) {
   double term = 1;
   double sum = 1;
-  for (double k = 1; term > 0.1 * kRounding * sum; ++k) {
-    term *= x / (a + k);
+  for (Index k = 1; term > 0.1 * kDoubleRounding * sum; ++k) {
+    term *= x / (a + static_cast<double>(k));
     sum += term;
   }
   return sum;
@@ -46,14 +51,15 @@ double upper_fraction(double a, double x) {
   double c = 1 / std::numeric_limits<double>::min();
   double d = 1 / b;
   double value = d;
-  for (double k = 1; k < 1e6; ++k) {
+  for (Index step = 1; step < 1'000'000; ++step) {
+    const auto k = static_cast<double>(step);
     const double numerator = -k * (k - a);
     b += 2;
     d = 1 / (numerator * d + b);
     c = b + numerator / c;
     const double factor = c * d;
     value *= factor;
-    if (std::abs(factor - 1) <= kRounding) break;
+    if (std::abs(factor - 1) <= kDoubleRounding) break;
   }
   return a * value;
 }
@@ -85,7 +91,7 @@ double chi_square_quantile(double degrees, double probability) {
     const LogProbability at = log_probability(a, y);
     const double change = (target - at.value) / at.slope;
     y += change;
-    if (std::abs(change) <= 4 * kRounding * std::max(1.0, std::abs(y))) break;
+    if (std::abs(change) <= 4 * kDoubleRounding * std::max(1.0, std::abs(y))) break;
   }
   return degrees * std::exp(y);
 }

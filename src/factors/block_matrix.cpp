@@ -191,7 +191,7 @@ void BlockMatrix::find_begins() {
 double BlockMatrix::leaf_multiplications(std::size_t leaf) const {
   const BlockLeaf& block = content_.leaves[leaf];
   const bool on_diagonal = content_.symmetric && block.row == block.column;
-  const double values = static_cast<double>(stored_values_of(block, on_diagonal));
+  const auto values = static_cast<double>(stored_values_of(block, on_diagonal));
   return content_.symmetric ? 2 * values : values;
 }
 

@@ -86,7 +86,7 @@ void LeafReader::add_low_rank(bool transposed, const ConstBlock& X, Block Y) con
   }
 }
 
-void LeafReader::add_low_rank_panels(bool transposed, const ConstBlock& X, Block Y) const {
+void LeafReader::add_low_rank_panels(bool transposed, const ConstBlock& X, const Block& Y) const {
   const std::uint8_t* position = data_;
   for (Index first = 0; first < leaf_.count; first += kUnpackedComponents) {
     const Index count = std::min(kUnpackedComponents, leaf_.count - first);
@@ -165,7 +165,7 @@ void LeafReader::add_sparse(bool transposed, const ConstBlock& X, Block Y) const
   }
 }
 
-void LeafReader::add_product(bool transposed, const ConstBlock& X, Block Y) const {
+void LeafReader::add_product(bool transposed, const ConstBlock& X, const Block& Y) const {
   switch (leaf_.kind) {
     case LeafKind::kLowRank:
       return X.cols() < kUnpackLeafFrom ? add_low_rank(transposed, X, Y)

@@ -10,7 +10,7 @@ class LeafReader {
   LeafReader(const BlockMatrix& matrix, std::size_t leaf);
 
   /// Y += B X, or B^T X if `transposed`, with B the block that the leaf stands for.
-  void add_product(bool transposed, const ConstBlock& X, Block Y) const;
+  void add_product(bool transposed, const ConstBlock& X, const Block& Y) const;
 
  private:
   /// Component k of a low-rank leaf: its bytes, its width and its scale.
@@ -24,7 +24,7 @@ class LeafReader {
   Component next_component(Index k, const std::uint8_t*& position) const;
   void values(const std::uint8_t* data, Index first, Index count, double* values) const;
   void add_low_rank(bool transposed, const ConstBlock& X, Block Y) const;
-  void add_low_rank_panels(bool transposed, const ConstBlock& X, Block Y) const;
+  void add_low_rank_panels(bool transposed, const ConstBlock& X, const Block& Y) const;
   void add_dense(bool transposed, const ConstBlock& X, Block Y) const;
   void add_triangle(const ConstBlock& X, Block Y) const;
   void add_sparse(bool transposed, const ConstBlock& X, Block Y) const;

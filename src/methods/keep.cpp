@@ -19,7 +19,7 @@ namespace matapprox {
 namespace {
 
 Approximation with_factors(const Approximation& B,
-                           std::vector<Factor> factors,
+                           const std::vector<Factor>& factors,
                            bool symmetrized,
                            const std::string& what) {
   Summary summary = B.summary;
@@ -193,7 +193,7 @@ Approximation keep_symmetric(const LinearOperator& A, const Approximation& B) {
 
 Approximation keep_psd(const LinearOperator& A, const Approximation& B) {
   require(is_symmetric(A), "keep psd: the matrix is not symmetric");
-  const Approximation S = keep_symmetric(A, B);
+  Approximation S = keep_symmetric(A, B);
   const SmallestEigenvalue least = smallest_eigenvalue(S);
   const double rounding = 1e-12 * least.largest_modulus;
   if (least.value >= -rounding) return S;

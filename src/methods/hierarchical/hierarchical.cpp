@@ -37,7 +37,7 @@ constexpr double kPriceStep = 8;
 /// Of the energy of the matrix: the price at which everything that pays is stored.
 constexpr double kMinPrice = 1e-45;
 /// Squared errors below this part of the energy are rounding.
-constexpr double kRounding = 1e-32;
+constexpr double kNoEnergy = 1e-32;
 /// Bytes that a matrix is given at least where no budget is: for a leaf or two.
 constexpr double kMinDefaultBytes = 64;
 /// Part of a tolerance that is aimed at first: the noise is tabulated, not measured.
@@ -154,7 +154,7 @@ Total search_price(RateDistortion& choices,
   Total total = choices.at_price(low, control);
   while (!cheap(total)) {
     // Everything is stored as well as it can be.
-    if (low < energy * kMinPrice || total.squared_error <= kRounding * energy) return total;
+    if (low < energy * kMinPrice || total.squared_error <= kNoEnergy * energy) return total;
     high = low;
     low /= kPriceStep;
     total = choices.at_price(low, control);
