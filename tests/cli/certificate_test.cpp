@@ -73,7 +73,8 @@ TEST_F(CliCertificate, StandsInTheTablesOfCompareAndApproximate) {
   EXPECT_THAT(made.out, HasSubstr("certified |A - B|_F <="));
   const ProgramResult compared = run_program(
       {"compare", matrix_, "--methods", "truncated_svd,nystrom", "--certify", "--json", "-"});
-  for (const json& row : compared.json()["results"])
+  const json document = compared.json();
+  for (const json& row : document["results"])
     EXPECT_EQ(row["certificate"]["frobenius"], row["error_frobenius"]) << row["method"];
 }
 
