@@ -189,8 +189,11 @@ void SizeOptions::add(const Command& command) {
       .group(kGroup)
       .type_name("");
   command
-      .add_option(
-          "--precision", precision_, "Precision of the stored values: double, float [double]")
+      .add_option("--precision",
+                  precision_,
+                  "Precision of the stored values: double, float, float16, bfloat16, or packed, as "
+                  "few bits "
+                  "each as it is worth [double]")
       .group(kGroup)
       .type_name("");
   command
@@ -218,10 +221,13 @@ StorageBudget SizeOptions::budget() const {
 }
 
 Precision SizeOptions::precision() const {
-  require(precision_ == "double" || precision_ == "float",
-          "--precision '{}' is not double or float",
-          precision_);
-  return precision_ == "float" ? Precision::kFloat : Precision::kDouble;
+  const auto& names = EnumNames<Precision>::values;
+  const auto found = std::find(names.begin(), names.end(), precision_);
+  require(found != names.end(),
+          "--precision '{}' is not one of {}",
+          precision_,
+          fmt::join(names, ", "));
+  return static_cast<Precision>(found - names.begin());
 }
 
 void MeasuringOptions::add(const Command& command) {

@@ -7,6 +7,7 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "core/log2.hpp"
 #include "matapprox/core/require.hpp"
@@ -34,8 +35,23 @@ constexpr std::array kSuffixes{
     Suffix{"TiB", StorageBudget::Unit::kBytes, 0x1p40},
 };
 
-/// Behind a budget: values will be stored as floats, which decides how many fit into bytes.
-constexpr std::string_view kFloatSuffix = " float";
+/// Behind a budget: how values will be stored, which decides how many fit into bytes.
+struct PrecisionSuffix {
+  std::string_view text;
+  Precision precision;
+};
+
+constexpr std::array kPrecisions{PrecisionSuffix{" float", Precision::kFloat},
+                                 PrecisionSuffix{" float16", Precision::kFloat16},
+                                 PrecisionSuffix{" bfloat16", Precision::kBfloat16},
+                                 PrecisionSuffix{" packed", Precision::kPacked}};
+
+std::string_view suffix_of(Precision precision) {
+  for (const PrecisionSuffix& suffix : kPrecisions) {
+    if (suffix.precision == precision) return suffix.text;
+  }
+  return "";
+}
 
 }  // namespace
 
@@ -54,6 +70,21 @@ bool StorageBudget::admits(const Storage& storage, Index rows, Index cols) const
   return false;
 }
 
+double StorageBudget::bytes(Index rows, Index cols) const {
+  const auto per_number = static_cast<double>(bytes_per_value(Precision::kDouble));
+  switch (unit) {
+    case Unit::kUnset:
+      return std::numeric_limits<double>::infinity();
+    case Unit::kNumbers:
+      return per_number * amount;
+    case Unit::kShare:
+      return per_number * amount * static_cast<double>(rows) * static_cast<double>(cols);
+    case Unit::kBytes:
+      return amount;
+  }
+  return 0;
+}
+
 std::string StorageBudget::text() const {
   switch (unit) {
     case Unit::kUnset:
@@ -63,7 +94,7 @@ std::string StorageBudget::text() const {
     case Unit::kShare:
       return fmt::format("{:.15g}%", amount * 100.0);
     case Unit::kBytes:
-      return fmt::format("{:.17g}B{}", amount, precision == Precision::kFloat ? kFloatSuffix : "");
+      return fmt::format("{:.17g}B{}", amount, suffix_of(precision));
   }
   return "";
 }
@@ -72,8 +103,13 @@ StorageBudget parse_budget(std::string_view text) {
   double amount = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), amount);
   std::string_view rest = text.substr(static_cast<std::size_t>(end - text.data()));
-  const bool as_float = rest.ends_with(kFloatSuffix);
-  if (as_float) rest.remove_suffix(kFloatSuffix.size());
+  Precision precision = Precision::kDouble;
+  for (const PrecisionSuffix& each : kPrecisions) {
+    if (!rest.ends_with(each.text)) continue;
+    rest.remove_suffix(each.text.size());
+    precision = each.precision;
+    break;
+  }
   while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
   const auto* suffix =
       std::find_if(std::begin(kSuffixes), std::end(kSuffixes), [&](const Suffix& candidate) {
@@ -86,7 +122,7 @@ StorageBudget parse_budget(std::string_view text) {
       "budget '{}' is not a positive number with nothing (stored numbers), % (share of the matrix) "
       "or B, kB, MB, GB, KiB, MiB, GiB behind it",
       text);
-  return {suffix->unit, amount * suffix->factor, as_float ? Precision::kFloat : Precision::kDouble};
+  return {suffix->unit, amount * suffix->factor, precision};
 }
 
 Index chord_reference_numbers(Index n) {

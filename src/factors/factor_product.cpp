@@ -9,8 +9,10 @@
 #include <set>
 #include <span>
 
+#include "core/small_float.hpp"
 #include "factors/factor_value.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/options.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/kernels/gemm.hpp"
@@ -191,28 +193,49 @@ std::string_view storage_precision(const FactorProduct& product) {
       return "packed";
     }
   }
-  return product.precision() == Precision::kDouble ? "double" : "float";
+  return enum_name(product.precision());
 }
 
 namespace {
 
-/// Throws NumericalError if floats cannot hold the factor: where a value becomes infinite, and
-/// where so much of it is below the smallest float that the factor loses more than rounding takes.
-/// Single entries that vanish beside large ones are nothing lost. Scaling would not do in place of
-/// this: the scale of a product of 1e-300 fits into no float, factors share values, and a random
-/// projection has no values to scale.
-void require_floats(const Factor& factor, const FactorValue& rounded) {
+/// The largest number of a precision, the smallest normal one, and what rounding moves by.
+struct NumberRange {
+  double largest = 0;
+  double least_normal = 0;
+  double rounding = 0;
+};
+
+NumberRange range_of(Precision precision) {
+  if (precision == Precision::kFloat) {
+    using Limits = std::numeric_limits<float>;
+    return {static_cast<double>(Limits::max()),
+            static_cast<double>(Limits::min()),
+            static_cast<double>(Limits::epsilon())};
+  }
+  const SmallFloat& format = precision == Precision::kFloat16 ? kFloat16 : kBfloat16;
+  return {format.largest(), format.least_normal(), std::ldexp(1.0, -format.mantissa_bits)};
+}
+
+/// Throws NumericalError if the precision cannot hold the factor: where a value becomes infinite,
+/// and where so much of it is below its smallest number that the factor loses more than rounding
+/// takes. Single entries that vanish beside large ones are nothing lost. Scaling would not do in
+/// place of this: the scale of a product of 1e-300 fits into no float, factors share values, and a
+/// random projection has no values to scale.
+void require_in_range(const Factor& factor, const FactorValue& rounded, Precision precision) {
+  const NumberRange range = range_of(precision);
+  const std::string_view name = enum_name(precision);
   const std::span<const double> exact = stored_values(*factor.value);
-  const std::span<const double> floats = stored_values(rounded);
+  const std::span<const double> stored = stored_values(rounded);
   double largest = 0;
   for (std::size_t i = 0; i < exact.size(); ++i) {
-    if (!std::isfinite(floats[i])) {
-      throw NumericalError(fmt::format(
-          "precision float: factor {} has the value {:.3g}, floats end at {:.3g}; store "
-          "doubles or divide the matrix by a number",
-          factor.name,
-          exact[i],
-          static_cast<double>(std::numeric_limits<float>::max())));
+    if (!std::isfinite(stored[i])) {
+      throw NumericalError(
+          fmt::format("precision {0}: factor {1} has the value {2:.3g}, {0}s end at {3:.3g}; store "
+                      "doubles or divide the matrix by a number",
+                      name,
+                      factor.name,
+                      exact[i],
+                      range.largest));
     }
     largest = std::max(largest, std::abs(exact[i]));
   }
@@ -221,26 +244,25 @@ void require_floats(const Factor& factor, const FactorValue& rounded) {
   double all = 0;
   for (std::size_t i = 0; i < exact.size(); ++i) {
     const double size = exact[i] / largest;
-    const double difference = (exact[i] - floats[i]) / largest;
+    const double difference = (exact[i] - stored[i]) / largest;
     all += size * size;
     lost += difference * difference;
   }
-  if (std::sqrt(lost) <=
-      static_cast<double>(std::numeric_limits<float>::epsilon()) * std::sqrt(all))
-    return;
+  if (std::sqrt(lost) <= range.rounding * std::sqrt(all)) return;
   throw NumericalError(
-      fmt::format("precision float: the values of factor {}, at most {:.3g}, are too small for "
-                  "floats, which are normal from {:.3g} on; store doubles or multiply the matrix "
+      fmt::format("precision {0}: the values of factor {1}, at most {2:.3g}, are too small for "
+                  "{0}s, which are normal from {3:.3g} on; store doubles or multiply the matrix "
                   "by a number",
+                  name,
                   factor.name,
                   largest,
-                  static_cast<double>(std::numeric_limits<float>::min())));
+                  range.least_normal));
 }
 
 }  // namespace
 
 std::vector<Factor> round_factors(const std::vector<Factor>& factors, Precision precision) {
-  if (precision == Precision::kDouble) return factors;
+  if (precision == Precision::kDouble || precision == Precision::kPacked) return factors;
   std::vector<Factor> rounded = factors;
   for (std::size_t p = 0; p < factors.size(); ++p) {
     std::size_t first = 0;  // a shared value stays shared
@@ -249,8 +271,9 @@ std::vector<Factor> round_factors(const std::vector<Factor>& factors, Precision 
       rounded[p].value = rounded[first].value;
       continue;
     }
-    rounded[p].value = std::make_shared<const FactorValue>(value_as_float(*factors[p].value));
-    require_floats(factors[p], *rounded[p].value);
+    rounded[p].value =
+        std::make_shared<const FactorValue>(rounded_value(*factors[p].value, precision));
+    require_in_range(factors[p], *rounded[p].value, precision);
   }
   return rounded;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/small_float.hpp"
 #include "core/unit_columns.hpp"
 #include "kernels/sparse.hpp"
 #include "matapprox/core/threads.hpp"
@@ -173,8 +174,21 @@ std::span<const double> stored_values(const FactorValue& value) {
       value);
 }
 
-FactorValue value_as_float(const FactorValue& value) {
-  const auto round = [](double x) { return static_cast<double>(static_cast<float>(x)); };
+double rounded_number(double x, Precision precision) {
+  switch (precision) {
+    case Precision::kFloat:
+      return static_cast<double>(static_cast<float>(x));
+    case Precision::kFloat16:
+      return kFloat16.rounded(x);
+    case Precision::kBfloat16:
+      return kBfloat16.rounded(x);
+    default:
+      return x;
+  }
+}
+
+FactorValue rounded_value(const FactorValue& value, Precision precision) {
+  const auto round = [precision](double x) { return rounded_number(x, precision); };
   FactorValue result = value;
   std::visit(Overloaded{[&](SparseMatrix& v) {
                           std::transform(

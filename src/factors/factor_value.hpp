@@ -20,7 +20,10 @@ Matrix value_columns(const FactorValue& value, bool transposed, std::span<const 
 /// The floating-point numbers that the value stores; none for a random projection, a permutation
 /// and what is packed.
 std::span<const double> stored_values(const FactorValue& value);
-/// Every number rounded to float; what is packed stays as it is.
-FactorValue value_as_float(const FactorValue& value);
+/// Every number rounded to that precision; what is packed stays as it is.
+FactorValue rounded_value(const FactorValue& value, Precision precision);
+/// The number of that precision nearest to x, infinite where it is beyond the largest; of kDouble
+/// and kPacked x itself.
+double rounded_number(double x, Precision precision);
 
 }  // namespace matapprox

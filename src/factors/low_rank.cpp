@@ -30,6 +30,18 @@ bool has_low_rank(const FactorProduct& B) {
          factor_rows(B.factors().back()) < B.cols();
 }
 
+/// B = Q (Q^T B), Q an orthonormal basis of the columns of the first factor.
+LowRankTriplets low_rank_triplets(const FactorProduct& B) {
+  const Matrix Q = kernels::thin_qr(all_columns(B.factors().front()));
+  kernels::Svd svd = kernels::svd(B.apply_transpose(Q));
+  return {kernels::product(Q, svd.V), std::move(svd.S), std::move(svd.U)};
+}
+
+Vector low_rank_values(const FactorProduct& B) {
+  const Matrix Q = kernels::thin_qr(all_columns(B.factors().front()));
+  return kernels::singular_values(B.apply_transpose(Q));
+}
+
 /// (B + B^T)/2 lies in the span of the columns of the first factor and the rows of the last.
 LowRankEigen low_rank_eigen(const FactorProduct& B, Index count) {
   Matrix basis = all_columns(B.factors().front());

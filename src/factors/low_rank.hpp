@@ -13,6 +13,18 @@ struct LowRankEigen {
   Vector values;
 };
 
+/// Singular triplets with orthonormal columns of U (m x k) and V (n x k), values descending.
+struct LowRankTriplets {
+  Matrix U;
+  Vector values;
+  Matrix V;
+};
+
+/// All of a product of low rank. Cost: O((m + n) k^2), k the columns of the first factor.
+LowRankTriplets low_rank_triplets(const FactorProduct& B);
+/// Their values alone.
+Vector low_rank_values(const FactorProduct& B);
+
 /// The smallest size between two factors: the rank is at most this.
 Index inner_size(const FactorProduct& B);
 

@@ -10,6 +10,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "core/small_float.hpp"
 #include "io/trial_read.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
@@ -97,8 +98,42 @@ void verify_checksum(const Handle& dataset,
   }
 }
 
+/// A number of 16 bits, as it lies in memory and in the file.
+template <Precision precision>
+struct SmallNumber {
+  static constexpr const SmallFloat& format() {
+    return precision == Precision::kFloat16 ? kFloat16 : kBfloat16;
+  }
+  std::uint16_t word = 0;
+
+  SmallNumber() = default;
+  explicit SmallNumber(double value) : word(format().word(value)) {}
+  explicit operator double() const { return format().value(word); }
+};
+using Float16 = SmallNumber<Precision::kFloat16>;
+using Bfloat16 = SmallNumber<Precision::kBfloat16>;
+
+/// HDF5's description of a format; made once, and left to HDF5 at the end.
+hid_t small_float_type(const SmallFloat& format) {
+  const auto exponent = static_cast<std::size_t>(format.exponent_bits);
+  const auto mantissa = static_cast<std::size_t>(format.mantissa_bits);
+  const hid_t type = H5Tcopy(H5T_IEEE_F32LE);
+  H5Tset_fields(type, 15, mantissa, exponent, 0, mantissa);
+  H5Tset_size(type, 2);
+  H5Tset_ebias(type, static_cast<std::size_t>(format.bias()));
+  return type;
+}
+
 template <class Number>
 struct NumberType;
+template <Precision precision>
+struct NumberType<SmallNumber<precision>> {
+  static hid_t memory() {
+    static const hid_t type = small_float_type(SmallNumber<precision>::format());
+    return type;
+  }
+  static hid_t file() { return memory(); }
+};
 template <>
 struct NumberType<double> {
   static hid_t memory() { return H5T_NATIVE_DOUBLE; }
@@ -200,7 +235,10 @@ void read_as(const Handle& dataset,
     if (!ok) fail_dataset(group, name, "cannot be read: the file is truncated or damaged");
     const auto numbers = static_cast<std::size_t>(count * cols);
     sum = add_checksum(sum, stored.data(), numbers * sizeof(Stored));
-    std::copy_n(stored.begin(), numbers, values.begin());
+    std::transform(stored.begin(),
+                   stored.begin() + static_cast<std::ptrdiff_t>(numbers),
+                   values.begin(),
+                   [](Stored value) { return static_cast<double>(value); });
     sink(first, count, values.data());
   }
   if (!ends_only) verify_checksum(dataset, group, name, sum);
@@ -209,6 +247,11 @@ void read_as(const Handle& dataset,
 bool is_stored_as(const Handle& dataset, H5T_class_t kind, std::size_t bytes) {
   const Handle type(H5Dget_type(dataset.id()), H5Tclose);
   return type && H5Tget_class(type.id()) == kind && H5Tget_size(type.id()) == bytes;
+}
+
+bool has_type(const Handle& dataset, hid_t type) {
+  const Handle found(H5Dget_type(dataset.id()), H5Tclose);
+  return found && H5Tequal(found.id(), type) > 0;
 }
 
 void require_extents(const Handle& dataset,
@@ -323,10 +366,15 @@ void write_values(const Location& group,
                   const std::vector<Index>& extents,
                   Precision precision,
                   const RowSource& source) {
-  if (precision == Precision::kFloat) {
-    write_as<float>(group, name, extents, source);
-  } else {
-    write_as<double>(group, name, extents, source);
+  switch (precision) {
+    case Precision::kFloat:
+      return write_as<float>(group, name, extents, source);
+    case Precision::kFloat16:
+      return write_as<Float16>(group, name, extents, source);
+    case Precision::kBfloat16:
+      return write_as<Bfloat16>(group, name, extents, source);
+    default:
+      return write_as<double>(group, name, extents, source);
   }
 }
 
@@ -352,6 +400,10 @@ void read_values(const Location& group,
   count_numbers(extents, group, name);
   if (is_stored_as(dataset, H5T_FLOAT, sizeof(float))) {
     read_as<float>(dataset, group, name, extents, sink);
+  } else if (has_type(dataset, NumberType<Float16>::file())) {
+    read_as<Float16>(dataset, group, name, extents, sink);
+  } else if (has_type(dataset, NumberType<Bfloat16>::file())) {
+    read_as<Bfloat16>(dataset, group, name, extents, sink);
   } else {
     read_as<double>(dataset, group, name, extents, sink);
   }

@@ -47,7 +47,8 @@ std::string read_text(const Location& group, const std::string& name);
 using RowSource = std::function<void(Index first, Index count, double* values)>;
 using RowSink = std::function<void(Index first, Index count, const double* values)>;
 
-/// Writes an array of doubles, or of floats (values are rounded); one extent or two.
+/// Writes an array of numbers of that precision, to which they are rounded (kPacked: doubles); one
+/// extent or two.
 void write_values(const Location& group,
                   const std::string& name,
                   const std::vector<Index>& extents,

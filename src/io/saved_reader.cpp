@@ -315,9 +315,8 @@ void require_readable_version(const Location& root) {
 
 Approximation assemble(const Location& root) {
   const bool symmetrized = flag(root, "symmetrized");
-  const std::array<std::string_view, 2> precisions{"double", "float"};
   const auto precision = static_cast<Precision>(
-      choice(root, "precision", hdf5::get_text(root, "precision"), precisions));
+      choice(root, "precision", hdf5::get_text(root, "precision"), EnumNames<Precision>::values));
   Approximation approximation(read_factors(root), read_summary(root), symmetrized, precision);
   if (approximation.rows() != size_attribute(root, "rows") ||
       approximation.cols() != size_attribute(root, "cols")) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "factors/factor_value.hpp"
 #include "io/file_numbers.hpp"
 #include "io/hdf5_output.hpp"
 #include "io/hdf5_values.hpp"
@@ -25,11 +26,11 @@ void check_values(const double* values, Index count, Precision precision, const 
     if (!std::isfinite(values[i])) {
       throw NumericalError(fmt::format("{}: a factor holds NaN or Inf", place.file));
     }
-    require(precision == Precision::kDouble ||
-                static_cast<double>(static_cast<float>(values[i])) == values[i],
-            "{}: a factor to be saved as float holds values that are not floats; round_factors "
-            "makes it so",
-            place.file);
+    require(rounded_number(values[i], precision) == values[i],
+            "{0}: a factor to be saved as {1} holds values that are not {1}s; round_factors makes "
+            "it so",
+            place.file,
+            enum_name(precision));
   }
 }
 
@@ -105,7 +106,9 @@ Index version_of(const Approximation& approximation) {
            !std::holds_alternative<PackedMatrix>(*factor.value) &&
            !std::holds_alternative<BlockMatrix>(*factor.value);
   });
-  return plain ? schema::kVersionOfPlainFactors : schema::kVersion;
+  const bool wide = approximation.precision() == Precision::kDouble ||
+                    approximation.precision() == Precision::kFloat;
+  return plain && wide ? schema::kVersionOfPlainFactors : schema::kVersion;
 }
 
 /// Distinct values get a group each, in the order in which the factors first use them.
@@ -213,8 +216,7 @@ void save(const std::string& path, const Approximation& approximation, const Sav
   hdf5::put_integer(root, "rows", approximation.rows());
   hdf5::put_integer(root, "cols", approximation.cols());
   hdf5::put_integer(root, "symmetrized", approximation.symmetrized() ? 1 : 0);
-  hdf5::put_text(
-      root, "precision", approximation.precision() == Precision::kDouble ? "double" : "float");
+  hdf5::put_text(root, "precision", std::string(enum_name(approximation.precision())));
   write_summary(root, approximation.summary);
   write_record(root, record);
   write_factors(root, approximation);

@@ -10,30 +10,46 @@
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/random.hpp"
+#include "matapprox/core/require.hpp"
 #include "matapprox/operators/lazy.hpp"
+#include "measure/packed_run.hpp"
 #include "measure/target_search.hpp"
 
 namespace matapprox {
 namespace {
 
-/// Rounding the factors moves their product by about 1e-7 of it. More is worth a word.
-constexpr double kOrdinaryRounding = 1e-5;
+/// Rounding the factors moves their product by about as much as a number. This many times as much
+/// is worth a word.
+constexpr double kOrdinaryRounding = 100;
+
+double rounding_of(Precision precision) {
+  switch (precision) {
+    case Precision::kFloat:
+      return 1e-7;
+    case Precision::kFloat16:
+      return 1e-3;
+    default:
+      return 8e-3;
+  }
+}
 
 /// With the factors at `precision`. Where their product is much more sensitive than they are (the
 /// middle factor of CUR has entries of 1 / sigma_k), the message says by how much it moved on one
 /// random vector.
 Approximation rounded(const Approximation& exact, Precision precision) {
   if (precision == exact.precision()) return exact;
+  if (precision == Precision::kPacked) return packed(exact);
   Approximation result(
       round_factors(exact.factors(), precision), exact.summary, exact.symmetrized(), precision);
   const Matrix x =
       random_normal_matrix(exact.summary.seed, RandomStream::kFingerprint, exact.cols(), 1);
   const Matrix before = exact.apply(x);
   const double moved = (before - result.apply(x)).norm() / before.norm();
-  if (moved > kOrdinaryRounding) {
+  if (moved > std::min(kOrdinaryRounding * rounding_of(precision), 0.1)) {
     std::string& message = result.summary.message;
-    message += fmt::format("{}storing floats moves the product by {:.1e} of it, doubles would not",
+    message += fmt::format("{}storing {}s moves the product by {:.1e} of it, doubles would not",
                            message.empty() ? "" : "; ",
+                           enum_name(precision),
                            moved);
   }
   return result;
@@ -51,12 +67,6 @@ void require_finite(const Approximation& fitted) {
                     fitted.summary.method,
                     factor.name));
   }
-}
-
-NamedOptions with_option(NamedOptions options, const std::string& name, const std::string& value) {
-  std::erase_if(options, [&](const auto& option) { return option.first == name; });
-  options.emplace_back(name, value);
-  return options;
 }
 
 /// Whether the caller has already fixed how much is stored.
@@ -81,7 +91,8 @@ Index largest_size(const LinearOperator& A,
 
 Fit fit_for_target(const Method& method, const NamedOptions& options, Precision precision) {
   if (method.has_option("frobenius_tolerance")) {
-    return [&method, options](const LinearOperator& A, const RunControl& control) {
+    return [&method, options, precision](const LinearOperator& A, const RunControl& control) {
+      if (precision == Precision::kPacked) return packed_run(method, A, options, control);
       const NamedOptions wanted =
           with_option(options, "frobenius_tolerance", fmt::format("{}", control.target_error));
       return method.run(A, wanted, control);
@@ -108,6 +119,12 @@ std::string option_value(const NamedOptions& options, std::string_view name) {
   const auto found = std::find_if(
       options.begin(), options.end(), [&](const auto& option) { return option.first == name; });
   return found == options.end() ? std::string() : found->second;
+}
+
+NamedOptions with_option(NamedOptions options, const std::string& name, const std::string& value) {
+  std::erase_if(options, [&](const auto& option) { return option.first == name; });
+  options.emplace_back(name, value);
+  return options;
 }
 
 namespace {
@@ -144,13 +161,18 @@ RunResult run(const Method& method,
               const NamedOptions& options,
               Precision precision,
               const RunControl& control) {
+  require(precision != Precision::kPacked || can_be_packed(method),
+          "{}: --precision packed is for truncated_svd and nystrom; hierarchical is packed in any "
+          "precision",
+          method.name);
   const bool can_search = method.has_option("rank") || method.has_option("factors") ||
                           method.has_option("frobenius_tolerance");
   if (control.target_error > 0 && can_search && !fixes_size(options)) {
     return run(fit_for_target(method, options, precision), A, precision, control);
   }
   const Fit fit = [&](const LinearOperator& counted, const RunControl& inner) {
-    return method.run(counted, options, inner);
+    return precision == Precision::kPacked ? packed_run(method, counted, options, inner)
+                                           : method.run(counted, options, inner);
   };
   return run(fit, A, precision, control);
 }

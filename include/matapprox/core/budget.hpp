@@ -25,13 +25,15 @@ struct StorageBudget {
   /// True if `storage` of an approximation of an m x n matrix is within the budget; an unset budget
   /// admits everything.
   bool admits(const Storage& storage, Index rows, Index cols) const;
+  /// In bytes, numbers and shares counted as doubles; infinite if unset.
+  double bytes(Index rows, Index cols) const;
   /// What parse_budget reads back: "18432", "10%", "4000000B", "4000000B float".
   std::string text() const;
 };
 
 /// Reads "18432" (numbers), "10%" (share of m*n), "4MB" = 4e6 bytes, "4MiB" = 4*2^20 bytes; also k,
-/// G and a plain "B"; " float" behind it sets the precision. Throws InvalidArgument for anything
-/// else, zero or negative.
+/// G and a plain "B"; " float" or another precision behind it sets that. Throws InvalidArgument for
+/// anything else, zero or negative.
 StorageBudget parse_budget(std::string_view text);
 
 /// What the Chord reference pattern stores for order n: n * ceil(log2 n) * (floor(log2 n) + 1)

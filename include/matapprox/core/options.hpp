@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -19,6 +20,12 @@ namespace matapprox {
 /// in the order of the enumerators, which count from 0.
 template <class Enum>
 struct EnumNames;
+
+template <>
+struct EnumNames<Precision> {
+  static constexpr std::array<std::string_view, 5> values{
+      "double", "float", "float16", "bfloat16", "packed"};
+};
 
 /// The spelled-out name of an enumerator.
 template <class Enum>

@@ -26,12 +26,21 @@ using ConstBlockOf = Eigen::Ref<const MatrixOf<T>, 0, Eigen::OuterStride<>>;
 template <class T>
 using BlockOf = Eigen::Ref<MatrixOf<T>, 0, Eigen::OuterStride<>>;
 
-/// The precision in which a saved approximation holds its values.
-enum class Precision { kDouble, kFloat };
+/// The precision in which a saved approximation holds its values. kPacked: each component of a
+/// low-rank product, or each factor of a Chord chain, in as few bits as it is worth.
+enum class Precision { kDouble, kFloat, kFloat16, kBfloat16, kPacked };
 
-/// Bytes of one stored value: 8 or 4.
+/// Bytes of one stored value; of kPacked, whose values take fewer, those of a double.
 constexpr Index bytes_per_value(Precision precision) {
-  return precision == Precision::kDouble ? 8 : 4;
+  switch (precision) {
+    case Precision::kFloat:
+      return 4;
+    case Precision::kFloat16:
+    case Precision::kBfloat16:
+      return 2;
+    default:
+      return 8;
+  }
 }
 
 }  // namespace matapprox

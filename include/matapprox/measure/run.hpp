@@ -19,7 +19,9 @@ struct RunResult {
 };
 
 /// Runs one method by name: the only place with the stopwatch and the product counter. Values are
-/// rounded to `precision`.
+/// rounded to `precision`. kPacked: a method of low rank finds as many components as are worth
+/// their bytes within the budget, each in as many bits as it is worth (pack_low_rank); with a given
+/// rank rounding adds at most a tenth of the last component's square to the squared error.
 ///
 /// With control.target_error and neither a rank nor a tolerance among `options`, the method uses
 /// the least storage that reaches the error: truncated_svd and hierarchical by their own
@@ -46,5 +48,7 @@ RunResult run(const Fit& fit,
 
 /// The value of an option in a list, or empty.
 std::string option_value(const NamedOptions& options, std::string_view name);
+/// The list with that option set.
+NamedOptions with_option(NamedOptions options, const std::string& name, const std::string& value);
 
 }  // namespace matapprox

@@ -1,0 +1,249 @@
+#include "matapprox/best/best.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "best/candidates.hpp"
+#include "best/trials.hpp"
+#include "matapprox/core/error.hpp"
+#include "matapprox/core/require.hpp"
+#include "matapprox/factors/packing.hpp"
+#include "matapprox/measure/run.hpp"
+#include "matapprox/methods/truncated_svd.hpp"
+
+namespace matapprox {
+namespace {
+
+using choosing::Trials;
+
+constexpr double kDefaultTarget = 0.01;
+/// Triplets from which low rank is predicted, and the passes over A that they are worth.
+constexpr Index kPredictedRank = 48;
+constexpr Index kPredictedPowers = 1;
+/// A prediction may be off by this factor in its favor.
+constexpr double kPredictionSlack = 1.05;
+
+BestOptions checked(const LinearOperator& A, BestOptions options) {
+  require(A.rows() >= 1 && A.cols() >= 1,
+          "best: the matrix is {} x {}, it needs at least one row and column",
+          A.rows(),
+          A.cols());
+  const double target = options.target_error;
+  require(target >= 0 && target < 1, "best: target error {:g} is outside 0..1", target);
+  require(target == 0 || target >= std::numeric_limits<double>::epsilon(),
+          "best: target error {:g} is below what doubles can tell, {:.1e}",
+          target,
+          std::numeric_limits<double>::epsilon());
+  require(options.confidence > 0 && options.confidence < 1,
+          "best: confidence {:g} is outside 0..1 (both excluded)",
+          options.confidence);
+  choosing::check_methods(options);
+  if (!options.budget.is_set() && target == 0) options.target_error = kDefaultTarget;
+  // Bytes and shares are the same thing here: of doubles.
+  if (options.budget.unit == StorageBudget::Unit::kShare) {
+    options.budget = {StorageBudget::Unit::kBytes, options.budget.bytes(A.rows(), A.cols())};
+  }
+  return options;
+}
+
+/// The triplets that predictions are made from.
+RunResult leading_triplets(const LinearOperator& A,
+                           bool symmetric,
+                           const BestOptions& options,
+                           const RunControl& control) {
+  TruncatedSvdOptions svd;
+  svd.rank = std::min({kPredictedRank, A.rows(), A.cols()});
+  svd.power_iterations = kPredictedPowers;
+  svd.symmetric_storage = symmetric;
+  svd.seed = options.seed;
+  RunControl own = control;
+  own.checkpoint = nullptr;
+  own.resume = nullptr;
+  own.target_error = 0;
+  return run([&](const LinearOperator& counted,
+                 const RunControl& inner) { return truncated_svd(counted, svd, inner); },
+             A,
+             Precision::kDouble,
+             own);
+}
+
+Vector values_of(const Approximation& triplets) {
+  for (const Factor& factor : triplets.factors()) {
+    if (const auto* S = std::get_if<Vector>(factor.value.get())) return S->cwiseAbs();
+  }
+  return {};
+}
+
+/// The relative error below which packed low rank is not expected within the budget: the singular
+/// values that are not known are as large as they can be.
+double predicted_low_rank(const MatrixFacts& facts, const Vector& values, double bytes) {
+  const double energy = facts.frobenius_norm * facts.frobenius_norm;
+  if (!(energy > 0) || values.size() == 0) return 0;
+  const Index side = std::min(facts.rows, facts.cols);
+  double rest = std::max(energy - values.squaredNorm(), 0.0);
+  std::vector<double> squares;
+  for (const double value : values) squares.push_back(value * value);
+  const double least = squares.back();
+  while (rest > 0 && least > 0 && static_cast<Index>(squares.size()) < side) {
+    squares.push_back(std::min(rest, least));
+    rest -= squares.back();
+  }
+  const Vector all = Vector::Map(squares.data(), static_cast<Index>(squares.size()));
+  const double error = expected_packing_error(all, facts.rows, facts.cols, facts.symmetric, bytes);
+  return std::sqrt(std::max(error, 0.0) / energy);
+}
+
+/// Packed, they are a first result, and often not a bad one.
+void try_triplets(const RunResult& triplets, const BestOptions& options, Trials& trials) {
+  BestCandidate candidate;
+  candidate.name = fmt::format("{} leading triplets", triplets.approximation.summary.rank);
+  candidate.method = "truncated_svd";
+  candidate.precision = Precision::kPacked;
+  candidate.seconds = triplets.fit_seconds;
+  const bool by_budget = options.target_error == 0;
+  const Vector values = values_of(triplets.approximation);
+  const double all = values.squaredNorm();
+  const PackingLimit limit{
+      options.budget.bytes(triplets.approximation.rows(), triplets.approximation.cols()),
+      by_budget ? 0 : std::max(0.05 * options.target_error * options.target_error, 1e-30) * all};
+  if (!(all > 0)) return;
+  try {
+    PackedProduct packed = pack_low_rank(triplets.approximation, limit);
+    Summary summary = triplets.approximation.summary;
+    summary.rank = packed.rank;
+    summary.form += ", packed";
+    RunResult result{Approximation(std::move(packed.factors), std::move(summary))};
+    result.fit_seconds = triplets.fit_seconds;
+    result.passes = triplets.passes;
+    result.peak_memory_bytes = triplets.peak_memory_bytes;
+    result.multiplications = triplets.multiplications;
+    trials.try_result(std::move(candidate), std::move(result));
+  } catch (const BudgetTooSmall& error) {
+    trials.drop(std::move(candidate), error.what());
+  }
+}
+
+/// What one randomized SVD told.
+struct Prediction {
+  Vector singular_values;
+  double passes = 0;
+};
+
+Prediction try_all(const LinearOperator& A,
+                   const MatrixFacts& facts,
+                   const BestOptions& options,
+                   const RunControl& control,
+                   Trials& trials) {
+  const bool in_bytes = options.budget.unit != StorageBudget::Unit::kNumbers;
+  Prediction prediction;
+  std::optional<double> low_rank_error;
+  if (in_bytes) {
+    const RunResult triplets = leading_triplets(A, facts.symmetric, options, control);
+    prediction.singular_values = values_of(triplets.approximation);
+    prediction.passes = triplets.passes;
+    trials.know_spectral_norm(prediction.singular_values(0));
+    if (options.budget.is_set()) {
+      low_rank_error = predicted_low_rank(
+          facts, prediction.singular_values, options.budget.bytes(A.rows(), A.cols()));
+    }
+    if (choosing::takes_part("truncated_svd", options)) try_triplets(triplets, options, trials);
+  }
+  for (BestCandidate& candidate : choosing::candidates(choosing::traits_of(A, facts), options)) {
+    if (candidate.method == "truncated_svd" && in_bytes) candidate.predicted_error = low_rank_error;
+    if (candidate.predicted_error.value_or(0) > kPredictionSlack * trials.least_error()) {
+      trials.drop(std::move(candidate), "cannot be as near, by its singular values");
+    } else {
+      trials.try_method(std::move(candidate));
+    }
+  }
+  return prediction;
+}
+
+[[noreturn]] void throw_without_result(const Trials& trials, const RunControl& control) {
+  if (trials.interrupted()) control.throw_if_stopped("best");
+  if (!trials.too_small().empty()) throw BudgetTooSmall("best: " + trials.too_small());
+  throw InvalidArgument(
+      "best: no method gave a result; the first one: " +
+      (trials.candidates().empty() ? "there was none" : trials.candidates().front().verdict));
+}
+
+/// Measured once more, in full and with a certificate that was drawn when the choice was made.
+void measure_choice(const LinearOperator& A,
+                    const BestOptions& options,
+                    const Trials& trials,
+                    BestResult& result) {
+  MeasureOptions measuring;
+  measuring.effort = MeasureEffort::kQuick;
+  measuring.seed = options.seed;
+  if (!trials.deciding()) {
+    measuring.certificate = CertificateOptions{options.norm, options.confidence, options.seed};
+  }
+  measuring = within_fit(measuring, trials.result().multiplications);
+  result.measurement = measure(A, result.approximation, result.facts, measuring);
+  if (trials.deciding()) {
+    result.measurement.certificate = trials.deciding();
+    // Of all bounds that decided together.
+    for (auto* bound :
+         {&result.measurement.certificate->frobenius, &result.measurement.certificate->spectral}) {
+      if (*bound) (*bound)->confidence = std::min((*bound)->confidence, options.confidence);
+    }
+  }
+}
+
+}  // namespace
+
+void BestOptions::visit(OptionVisitor& v) {
+  v.visit("budget", budget, "most to store: bytes (4MB), a share of 8 m n bytes (10%) or numbers");
+  v.visit("target_error",
+          target_error,
+          "the fewest bytes with a relative error of at most this; without a budget 0.01");
+  v.visit_enum("norm", norm, "norm of the target error and of what is certified");
+  v.visit("confidence", confidence, "probability, between 0 and 1, with which bounds hold");
+  v.visit_enum("effort", effort, "high: also Chord fits and every order of rows and columns");
+  v.visit("methods", methods, "methods that take part, separated by commas; empty: all");
+  v.visit("seed", seed, "seed of all that is random");
+}
+
+std::vector<std::string> best_methods() {
+  std::vector<std::string> names;
+  for (const Method& method : methods()) names.emplace_back(method.name);
+  return names;
+}
+
+BestResult best(const LinearOperator& A,
+                const BestOptions& options,
+                const RunControl& control,
+                const BestEvents& events) {
+  const BestOptions wanted = checked(A, options);
+  const auto start = std::chrono::steady_clock::now();
+  MeasureOptions describing;
+  describing.effort = MeasureEffort::kQuick;
+  describing.seed = wanted.seed;
+  const MatrixFacts facts = describe(A, describing, control);
+  Trials trials(A, facts, wanted, control, events);
+  const Prediction prediction = try_all(A, facts, wanted, control, trials);
+  if (!trials.has_result()) throw_without_result(trials, control);
+  BestResult result{trials.result().approximation};
+  result.facts = facts;
+  result.singular_values = prediction.singular_values;
+  result.chosen = trials.chosen();
+  result.candidates = trials.candidates();
+  for (BestCandidate& candidate : result.candidates) {
+    if (candidate.verdict.empty()) candidate.verdict = "a later one is better";
+  }
+  result.candidates[result.chosen].chosen = true;
+  result.candidates[result.chosen].verdict = "chosen";
+  result.interrupted = trials.interrupted();
+  result.target_is_met = trials.target_is_met();
+  measure_choice(A, wanted, trials, result);
+  result.passes = prediction.passes + trials.passes();
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+}  // namespace matapprox

@@ -1,0 +1,150 @@
+#include "best/candidates.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "matapprox/core/memory.hpp"
+#include "matapprox/core/require.hpp"
+#include "matapprox/operators/kernel.hpp"
+
+namespace matapprox::choosing {
+namespace {
+
+constexpr double kSparseShare = 0.25;
+/// Bytes of a double, and how many times a matrix has to fit into memory to be held.
+constexpr double kHeldTimes = 2.5 * 8;
+
+std::vector<std::string> named_methods(const BestOptions& options) {
+  std::vector<std::string> names;
+  std::string_view rest = options.methods;
+  while (!rest.empty()) {
+    const std::size_t comma = rest.find(',');
+    names.emplace_back(rest.substr(0, comma));
+    rest.remove_prefix(comma == std::string_view::npos ? rest.size() : comma + 1);
+  }
+  return names;
+}
+
+BestCandidate candidate(std::string name,
+                        std::string method,
+                        NamedOptions options,
+                        Precision precision,
+                        const BestOptions& wanted) {
+  BestCandidate made;
+  made.name = std::move(name);
+  made.method = std::move(method);
+  made.options = std::move(options);
+  made.options.emplace_back("seed", fmt::format("{}", wanted.seed));
+  made.precision = precision;
+  return made;
+}
+
+/// Where the budget counts numbers: what stores doubles, the sooner the quicker.
+std::vector<BestCandidate> counted_in_numbers(const MatrixTraits& traits,
+                                              const BestOptions& options) {
+  std::vector<BestCandidate> list;
+  const auto add = [&](const char* name, const char* method, NamedOptions named) {
+    list.push_back(candidate(name, method, std::move(named), Precision::kDouble, options));
+  };
+  if (traits.symmetric) {
+    add("truncated_svd, symmetric", "truncated_svd", {{"symmetric_storage", "true"}});
+  } else {
+    add("truncated_svd", "truncated_svd", {});
+  }
+  if (!traits.held && traits.square) add("nystrom", "nystrom", {});
+  add("cur", "cur", {});
+  if (traits.held) {
+    add("hierarchical in doubles", "hierarchical", {{"widths", "64"}});
+  }
+  if (traits.square) {
+    const bool high = options.effort == BestEffort::kHigh;
+    add("chord, pattern auto",
+        "chord",
+        {{"pattern", "auto"}, {"effort", high ? "default" : "fast"}});
+  }
+  return list;
+}
+
+std::vector<BestCandidate> counted_in_bytes(const MatrixTraits& traits,
+                                            const BestOptions& options) {
+  const bool high = options.effort == BestEffort::kHigh;
+  std::vector<BestCandidate> list;
+  const auto add =
+      [&](const char* name, const char* method, NamedOptions named, Precision precision) {
+        list.push_back(candidate(name, method, std::move(named), precision, options));
+      };
+  add(traits.points ? "hierarchical, order points" : "hierarchical",
+      "hierarchical",
+      {},
+      Precision::kDouble);
+  if (traits.held && traits.square &&
+      (high || traits.sparse || (traits.symmetric && !traits.points))) {
+    add("hierarchical, order spectral",
+        "hierarchical",
+        {{"order", "spectral"}},
+        Precision::kDouble);
+  }
+  if (traits.held && traits.square && (high || traits.sparse)) {
+    add("hierarchical, order rcm", "hierarchical", {{"order", "rcm"}}, Precision::kDouble);
+  }
+  if (traits.symmetric) {
+    add("truncated_svd, symmetric",
+        "truncated_svd",
+        {{"symmetric_storage", "true"}},
+        Precision::kPacked);
+  } else {
+    add("truncated_svd", "truncated_svd", {}, Precision::kPacked);
+  }
+  if (!traits.held && traits.square) add("nystrom", "nystrom", {}, Precision::kPacked);
+  if (high) {
+    add("cur", "cur", {}, Precision::kFloat);
+    if (traits.square)
+      add("chord, pattern auto", "chord", {{"pattern", "auto"}}, Precision::kFloat16);
+  }
+  return list;
+}
+
+}  // namespace
+
+MatrixTraits traits_of(const LinearOperator& A, const MatrixFacts& facts) {
+  MatrixTraits traits;
+  traits.symmetric = facts.symmetric;
+  traits.square = facts.rows == facts.cols;
+  const double entries = static_cast<double>(facts.rows) * static_cast<double>(facts.cols);
+  traits.sparse = facts.nonzeros && static_cast<double>(*facts.nonzeros) <= kSparseShare * entries;
+  traits.points = dynamic_cast<const KernelOperator*>(&A.underlying()) != nullptr;
+  const auto available = static_cast<double>(available_memory_bytes());
+  traits.held = available == 0 || kHeldTimes * entries <= available;
+  return traits;
+}
+
+bool takes_part(const std::string& method, const BestOptions& options) {
+  const std::vector<std::string> names = named_methods(options);
+  return names.empty() || std::find(names.begin(), names.end(), method) != names.end();
+}
+
+void check_methods(const BestOptions& options) {
+  const std::vector<std::string> legal = best_methods();
+  for (const std::string& name : named_methods(options)) {
+    if (std::find(legal.begin(), legal.end(), name) != legal.end()) continue;
+    const std::string nearest = nearest_name(name, legal);
+    throw InvalidArgument(
+        fmt::format("unknown method '{}'{}; the methods are {}",
+                    name,
+                    nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest),
+                    fmt::join(legal, ", ")));
+  }
+}
+
+std::vector<BestCandidate> candidates(const MatrixTraits& traits, const BestOptions& options) {
+  std::vector<BestCandidate> list = options.budget.unit == StorageBudget::Unit::kNumbers
+                                        ? counted_in_numbers(traits, options)
+                                        : counted_in_bytes(traits, options);
+  std::erase_if(list, [&](const BestCandidate& each) { return !takes_part(each.method, options); });
+  return list;
+}
+
+}  // namespace matapprox::choosing

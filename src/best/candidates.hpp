@@ -1,0 +1,29 @@
+#pragma once
+
+#include <vector>
+
+#include "matapprox/best/best.hpp"
+
+namespace matapprox::choosing {
+
+/// What the choice of candidates depends on.
+struct MatrixTraits {
+  bool symmetric = false;
+  bool square = false;
+  bool sparse = false;  ///< at most a quarter of the entries are not 0
+  bool points = false;  ///< a kernel matrix of points
+  bool held = false;    ///< its entries fit into memory
+};
+
+MatrixTraits traits_of(const LinearOperator& A, const MatrixFacts& facts);
+
+/// What is built of A, in this order, besides exact stores and the triplets of the prediction.
+std::vector<BestCandidate> candidates(const MatrixTraits& traits, const BestOptions& options);
+
+/// Whether the options let this method take part.
+bool takes_part(const std::string& method, const BestOptions& options);
+
+/// Throws InvalidArgument, suggesting the nearest, for a name that is no method.
+void check_methods(const BestOptions& options);
+
+}  // namespace matapprox::choosing

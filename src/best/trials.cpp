@@ -1,0 +1,262 @@
+#include "best/trials.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <new>
+#include <utility>
+
+#include "matapprox/core/error.hpp"
+
+namespace matapprox::choosing {
+namespace {
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+/// Errors this near to each other are the same: the fewer bytes decide.
+constexpr double kSameError = 0.01;
+/// How often a tolerance is aimed at anew, where a certified bound decides, and at which part of
+/// it.
+constexpr int kMostAims = 4;
+/// Bounds that may be drawn to decide.
+constexpr int kMostBounds = 12;
+constexpr double kAimAt = 0.96;
+/// A fit that iterates is given up when it is this far above the best after so many steps.
+constexpr Index kStepsToShow = 500;
+constexpr double kHopeless = 2;
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double share_bytes(const Storage& storage) { return static_cast<double>(storage.bytes); }
+
+}  // namespace
+
+Trials::Trials(const LinearOperator& A,
+               const MatrixFacts& facts,
+               BestOptions wanted,
+               const RunControl& control,
+               const BestEvents& events)
+    : A_(A), facts_(facts), wanted_(std::move(wanted)), control_(control), events_(events) {}
+
+double Trials::least_error() const { return best_ ? best_->relative_error : kInfinite; }
+
+double Trials::least_bytes() const {
+  return best_ && best_->reaches ? share_bytes(best_->result.approximation.storage()) : kInfinite;
+}
+
+void Trials::finish(BestCandidate candidate) {
+  if (events_.finished) events_.finished(candidate);
+  candidates_.push_back(std::move(candidate));
+}
+
+void Trials::drop(BestCandidate candidate, const std::string& why) {
+  candidate.verdict = why;
+  finish(std::move(candidate));
+}
+
+/// Runs the method for the budget, or for the relative Frobenius error `aim`. A fit that iterates
+/// and stays hopelessly above the best is stopped.
+RunResult Trials::fit(const BestCandidate& candidate, double aim, bool& gave_up) const {
+  NamedOptions options = candidate.options;
+  const Method& method = find_method(candidate.method);
+  RunControl own = control_;
+  own.max_seconds = control_.max_seconds - control_.seconds();
+  own.restart_clock();
+  own.checkpoint = nullptr;
+  own.resume = nullptr;
+  own.target_error = aim;
+  const bool keeps_both = method.has_option("frobenius_tolerance");
+  if (wanted_.budget.is_set() && method.has_option("budget") && (aim == 0 || keeps_both)) {
+    StorageBudget budget = wanted_.budget;
+    if (budget.unit == StorageBudget::Unit::kBytes) budget.precision = candidate.precision;
+    options = with_option(std::move(options), "budget", budget.text());
+  }
+  std::atomic<bool> stop{false};
+  own.stop = &stop;
+  const double hopeless = kHopeless * least_error();
+  own.progress = [&](const Progress& now) {
+    if (control_.progress) control_.progress(now);
+    if (control_.interrupted()) stop = true;
+    if (aim == 0 && now.iteration >= kStepsToShow && now.relative_error > hopeless) {
+      gave_up = true;
+      stop = true;
+    }
+  };
+  // Methods that do not tell of their progress ask the caller's own flag.
+  if (method.name != "chord") own.stop = control_.stop;
+  return run(method, A_, options, candidate.precision, own);
+}
+
+bool Trials::fits(const Storage& storage) const {
+  return wanted_.budget.admits(storage, A_.rows(), A_.cols());
+}
+
+bool Trials::needs_certificate(const Measurement& measurement) const {
+  return wanted_.norm == CertifiedNorm::kSpectral ||
+         (wanted_.target_error > 0 && !measurement.error_is_exact);
+}
+
+/// Draws a bound of its own, with the confidence that is left for each one.
+void Trials::certify_trial(BestCandidate& candidate, Trial& trial) {
+  CertificateOptions options;
+  options.norm = wanted_.norm;
+  options.confidence = 1 - (1 - wanted_.confidence) / kMostBounds;
+  options.seed = wanted_.seed + static_cast<std::uint64_t>(++bounds_drawn_);
+  RunControl own;
+  own.stop = control_.stop;
+  trial.deciding = certify(A_, trial.result.approximation, options, own);
+  passes_ += trial.deciding->passes;
+  if (wanted_.norm == CertifiedNorm::kSpectral) {
+    if (spectral_norm_ > 0) trial.certified = trial.deciding->spectral->value / spectral_norm_;
+  } else if (trial.deciding->relative) {
+    trial.certified = *trial.deciding->relative;
+  } else if (facts_.frobenius_norm > 0) {
+    // |A|_F is an estimate itself: the lower end of its interval.
+    const double norm = facts_.norm_interval ? facts_.norm_interval->first : facts_.frobenius_norm;
+    trial.certified = trial.deciding->frobenius->value / norm;
+  }
+  if (trial.certified >= 0) candidate.certified_error = trial.certified;
+}
+
+Trials::Trial Trials::measured(BestCandidate& candidate, RunResult result) {
+  MeasureOptions options;
+  options.effort = MeasureEffort::kQuick;
+  options.spectral_iterations = 0;
+  options.time_products = false;
+  options.seed = wanted_.seed;
+  options = within_fit(options, result.multiplications);
+  passes_ += result.passes;
+  RunControl own;
+  own.stop = control_.stop;
+  const Measurement measurement = measure(A_, result.approximation, facts_, options, own);
+  Trial trial{.result = std::move(result)};
+  trial.relative_error =
+      measurement.relative_error.value_or(measurement.error_frobenius == 0 ? 0 : kInfinite);
+  candidate.relative_error = trial.relative_error;
+  candidate.error_is_exact = measurement.error_is_exact;
+  candidate.storage = trial.result.approximation.storage();
+  if (needs_certificate(measurement)) certify_trial(candidate, trial);
+  const double decisive = trial.deciding ? trial.certified : trial.relative_error;
+  trial.reaches = wanted_.target_error == 0 || (decisive >= 0 && decisive <= wanted_.target_error);
+  return trial;
+}
+
+/// The Frobenius error that is aimed at first: for the spectral norm, as if the error had many
+/// equal singular values, which bounds then put right.
+double Trials::first_aim() const {
+  if (wanted_.target_error == 0 || wanted_.norm == CertifiedNorm::kFrobenius)
+    return wanted_.target_error;
+  const auto side = static_cast<double>(std::min(A_.rows(), A_.cols()));
+  const double sure = wanted_.target_error * spectral_norm_ / facts_.frobenius_norm;
+  return std::clamp(sure * std::max(std::sqrt(side) / 6, 1.0), 1e-15, 0.9);
+}
+
+/// With a target that a bound decides: aims lower until it is reached, and higher while that pays.
+Trials::Trial Trials::search(BestCandidate& candidate) {
+  bool gave_up = false;
+  double aim = first_aim();
+  Trial best = measured(candidate, fit(candidate, aim, gave_up));
+  if (gave_up) candidate.verdict = fmt::format("given up after {} steps", kStepsToShow);
+  for (int round = 1; round < kMostAims && best.deciding && wanted_.target_error > 0; ++round) {
+    const double ratio = kAimAt * wanted_.target_error / best.certified;
+    const bool near = best.reaches && ratio < 1.15;
+    if (near || !(best.certified > 0) || bounds_drawn_ >= kMostBounds || control_.should_stop())
+      break;
+    aim = std::clamp(aim * ratio, 1e-15, 0.95);
+    Trial next = measured(candidate, fit(candidate, aim, gave_up));
+    const bool improves = next.reaches && (!best.reaches || is_better(next, best));
+    const bool nearer = !next.reaches && !best.reaches && next.certified < best.certified;
+    if (improves || nearer)
+      best = std::move(next);
+    else if (best.reaches)
+      break;
+  }
+  candidate.relative_error = best.relative_error;
+  candidate.storage = best.result.approximation.storage();
+  if (best.certified >= 0) candidate.certified_error = best.certified;
+  return best;
+}
+
+double Trials::score(const Trial& trial) const {
+  return trial.certified >= 0 ? trial.certified : trial.relative_error;
+}
+
+bool Trials::is_better(const Trial& trial, const Trial& than) const {
+  const double bytes = share_bytes(trial.result.approximation.storage());
+  const double other_bytes = share_bytes(than.result.approximation.storage());
+  if (wanted_.target_error > 0) {
+    if (trial.reaches != than.reaches) return trial.reaches;
+    if (trial.reaches) return bytes < other_bytes;
+    return score(trial) < score(than);
+  }
+  const double error = score(trial);
+  const double other = score(than);
+  const bool same = std::abs(error - other) <= kSameError * std::min(error, other);
+  return same ? bytes < other_bytes : error < other;
+}
+
+void Trials::settle(BestCandidate candidate, Trial trial) {
+  if (!fits(*candidate.storage)) {
+    candidate.verdict = fmt::format("takes {} numbers, {} bytes, more than the budget",
+                                    candidate.storage->numbers,
+                                    candidate.storage->bytes);
+    return finish(std::move(candidate));
+  }
+  if (!best_ || is_better(trial, *best_)) {
+    best_ = std::move(trial);
+    chosen_ = candidates_.size();
+  } else if (candidate.verdict.empty()) {
+    const bool misses = wanted_.target_error > 0 && !trial.reaches;
+    candidate.verdict = misses ? "does not reach the target" : "another one is better";
+  }
+  finish(std::move(candidate));
+}
+
+void Trials::try_method(BestCandidate candidate) {
+  if (control_.should_stop()) {
+    interrupted_ = true;
+    return drop(std::move(candidate), "not tried: stopped before");
+  }
+  if (events_.started) events_.started(candidate);
+  const auto start = std::chrono::steady_clock::now();
+  std::string problem;
+  try {
+    Trial trial = search(candidate);
+    candidate.seconds = seconds_since(start);
+    const Termination end = trial.result.approximation.summary.termination;
+    if (end == Termination::kMaxSeconds ||
+        (end == Termination::kInterrupted && candidate.verdict.empty()))
+      interrupted_ = true;
+    return settle(std::move(candidate), std::move(trial));
+  } catch (const Interrupted&) {
+    interrupted_ = true;
+    problem = "stopped before it had a result";
+  } catch (const BudgetTooSmall& error) {
+    problem = error.what();
+    if (too_small_.empty()) too_small_ = problem;
+  } catch (const Error& error) {
+    problem = error.what();
+  } catch (const std::bad_alloc&) {
+    problem = "ran out of memory";
+  }
+  candidate.seconds = seconds_since(start);
+  drop(std::move(candidate), problem);
+}
+
+void Trials::try_result(BestCandidate candidate, RunResult result) {
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    Trial trial = measured(candidate, std::move(result));
+    candidate.seconds += seconds_since(start);
+    settle(std::move(candidate), std::move(trial));
+  } catch (const Interrupted&) {
+    interrupted_ = true;
+    drop(std::move(candidate), "stopped while it was measured");
+  }
+}
+
+}  // namespace matapprox::choosing

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <vector>
+
+#include "matapprox/best/best.hpp"
+#include "matapprox/measure/run.hpp"
+
+namespace matapprox::choosing {
+
+/// Builds and measures one candidate after another and keeps the best.
+class Trials {
+ public:
+  /// Keeps references to all but `wanted`, whose budget is in bytes or numbers.
+  Trials(const LinearOperator& A,
+         const MatrixFacts& facts,
+         BestOptions wanted,
+         const RunControl& control,
+         const BestEvents& events);
+
+  /// |A|_2, or less.
+  void know_spectral_norm(double norm) { spectral_norm_ = norm; }
+  /// The method with the candidate's options at its precision, for the budget or the target.
+  void try_method(BestCandidate candidate);
+  /// A result that is there already.
+  void try_result(BestCandidate candidate, RunResult result);
+  /// Only said why it was not built.
+  void drop(BestCandidate candidate, const std::string& why);
+
+  bool should_stop() const { return control_.should_stop(); }
+  bool interrupted() const { return interrupted_; }
+  /// Relative Frobenius error of the best so far; infinite where there is none.
+  double least_error() const;
+  /// Its bytes; infinite where there is none that reaches the target.
+  double least_bytes() const;
+  bool has_result() const { return best_.has_value(); }
+
+  const std::vector<BestCandidate>& candidates() const { return candidates_; }
+  std::size_t chosen() const { return chosen_; }
+  const RunResult& result() const { return best_->result; }
+  /// The bound by which the target was seen to be reached; empty where the exact error told.
+  const std::optional<Certificate>& deciding() const { return best_->deciding; }
+  bool target_is_met() const { return best_->reaches; }
+  double passes() const { return passes_; }
+  /// The first refusal for want of bytes; empty if there was none.
+  const std::string& too_small() const { return too_small_; }
+
+ private:
+  struct Trial {
+    RunResult result;
+    double relative_error = 0;
+    double certified = -1;  ///< relative to the wanted norm; negative: not certified
+    bool reaches = false;
+    std::optional<Certificate> deciding{};
+  };
+  RunResult fit(const BestCandidate& candidate, double aim, bool& gave_up) const;
+  Trial measured(BestCandidate& candidate, RunResult result);
+  bool needs_certificate(const Measurement& measurement) const;
+  void certify_trial(BestCandidate& candidate, Trial& trial);
+  double first_aim() const;
+  Trial search(BestCandidate& candidate);
+  bool fits(const Storage& storage) const;
+  bool is_better(const Trial& trial, const Trial& than) const;
+  void settle(BestCandidate candidate, Trial trial);
+  void finish(BestCandidate candidate);
+  double score(const Trial& trial) const;
+
+  const LinearOperator& A_;
+  const MatrixFacts& facts_;
+  BestOptions wanted_;
+  double spectral_norm_ = 0;
+  const RunControl& control_;
+  const BestEvents& events_;
+  int bounds_drawn_ = 0;
+  std::vector<BestCandidate> candidates_;
+  std::size_t chosen_ = 0;
+  std::optional<Trial> best_;
+  double passes_ = 0;
+  bool interrupted_ = false;
+  std::string too_small_;
+};
+
+}  // namespace matapprox::choosing

@@ -1,0 +1,117 @@
+#include "matapprox/factors/packing.hpp"
+
+#include <fmt/format.h>
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "factors/component_bits.hpp"
+#include "factors/low_rank.hpp"
+#include "matapprox/core/error.hpp"
+#include "matapprox/core/require.hpp"
+#include "matapprox/kernels/gemm.hpp"
+#include "matapprox/kernels/lapack.hpp"
+
+namespace matapprox {
+namespace {
+
+const std::vector<int> kPackedWidths{3, 4, 6, 8, 12, 16, 32, 64};
+/// A scale and a width for each column of U and V, or of U and an entry of L.
+constexpr double kBytesOfTriplet = 2 * (4 + 1);
+constexpr double kBytesOfEigenpair = 4 + 1 + 8;
+
+ComponentBits components_of(Index rows, Index cols, bool symmetric) {
+  return symmetric ? ComponentBits(rows, 0, kBytesOfEigenpair, kPackedWidths)
+                   : ComponentBits(rows, cols, kBytesOfTriplet, kPackedWidths);
+}
+
+std::vector<std::uint8_t> as_bytes(std::span<const int> bits) { return {bits.begin(), bits.end()}; }
+
+Matrix unpacked(const PackedMatrix& P) { return P.columns(index_range(0, P.cols())); }
+
+/// V^T for which |B - U V^T|_F is least, B = triplets.
+std::vector<Factor> packed_triplets(const LowRankTriplets& triplets, std::span<const int> bits) {
+  const auto rank = static_cast<Index>(bits.size());
+  PackedMatrix U = PackedMatrix::rounded(triplets.U.leftCols(rank), as_bytes(bits));
+  const Matrix rounded = unpacked(U);
+  const Matrix gram = kernels::transpose_product(rounded, rounded);
+  const Matrix across =
+      triplets.values.asDiagonal() * kernels::transpose_product(triplets.U, rounded);
+  const Matrix solved = gram.ldlt().solve(across.transpose()).transpose();
+  const Matrix V = kernels::product(triplets.V, solved);
+  return {make_factor("U", std::move(U)),
+          make_factor("V", PackedMatrix::rounded(V, as_bytes(bits)), true)};
+}
+
+/// L for which |B - U L U^T|_F is least: (G o G) l = diag(U^T B U), G = U^T U.
+std::vector<Factor> packed_eigenpairs(const LowRankEigen& pairs, std::span<const int> bits) {
+  const auto rank = static_cast<Index>(bits.size());
+  PackedMatrix U = PackedMatrix::rounded(pairs.U.leftCols(rank), as_bytes(bits));
+  const Matrix rounded = unpacked(U);
+  const Matrix gram = kernels::transpose_product(rounded, rounded);
+  const Matrix across = kernels::transpose_product(pairs.U, rounded);
+  const Vector wanted = across.cwiseAbs2().transpose() * pairs.values;
+  const Matrix squares = gram.cwiseAbs2();
+  const Factor first = make_factor("U", std::move(U));
+  return {first,
+          make_factor("L", Vector(squares.ldlt().solve(wanted))),
+          {first.name, first.value, true}};
+}
+
+ComponentBits::Choice chosen(const ComponentBits& components,
+                             const Vector& squares,
+                             const PackingLimit& limit) {
+  ComponentBits::Choice choice;
+  if (limit.squared_error > 0) choice = components.within_error(squares, limit.squared_error);
+  if (limit.squared_error <= 0 || choice.bytes > limit.bytes) {
+    choice = components.within_bytes(squares, limit.bytes);
+  }
+  choice.bits.resize(static_cast<std::size_t>(choice.kept));
+  return choice;
+}
+
+}  // namespace
+
+double expected_packing_error(
+    const Vector& squares, Index rows, Index cols, bool symmetric, double bytes) {
+  return components_of(rows, cols, symmetric).within_bytes(squares, bytes).squared_error;
+}
+
+PackedProduct pack_low_rank(const FactorProduct& B, const PackingLimit& limit) {
+  const std::vector<Factor>& factors = B.factors();
+  require(factors.size() > 1 && std::holds_alternative<Matrix>(*factors.front().value) &&
+              std::holds_alternative<Matrix>(*factors.back().value) && !B.symmetrized(),
+          "packed: {} is not a product of low rank (those of truncated_svd and nystrom are)",
+          B.description());
+  require(limit.squared_error > 0 || std::isfinite(limit.bytes),
+          "packed: neither bytes nor an error to keep to");
+  const bool symmetric = B.known_facts().symmetric.value_or(false);
+  const ComponentBits components = components_of(B.rows(), B.cols(), symmetric);
+  if (components.least_bytes() > limit.bytes) {
+    throw BudgetTooSmall(
+        fmt::format("packed: a component takes at least {:.0f} bytes, the budget is {:.0f}",
+                    components.least_bytes(),
+                    limit.bytes));
+  }
+  PackedProduct packed;
+  // One component at least, though it be rounding: a product has factors.
+  const auto bits_of = [&](const Vector& values) {
+    ComponentBits::Choice choice = chosen(components, values.cwiseAbs2(), limit);
+    if (choice.kept == 0) choice.bits = {kPackedWidths.front()};
+    packed.available = values.size();
+    packed.rank = static_cast<Index>(choice.bits.size());
+    return choice.bits;
+  };
+  if (symmetric) {
+    const LowRankEigen pairs = low_rank_eigen(B, B.rows());
+    packed.factors = packed_eigenpairs(pairs, bits_of(pairs.values));
+  } else {
+    const LowRankTriplets triplets = low_rank_triplets(B);
+    packed.factors = packed_triplets(triplets, bits_of(triplets.values));
+  }
+  return packed;
+}
+
+}  // namespace matapprox

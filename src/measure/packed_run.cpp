@@ -1,0 +1,139 @@
+#include "measure/packed_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "factors/low_rank.hpp"
+#include "matapprox/core/error.hpp"
+#include "matapprox/factors/packing.hpp"
+#include "matapprox/measure/run.hpp"
+#include "methods/dense_matrix.hpp"
+
+namespace matapprox {
+namespace {
+
+/// What a component's values take at least and about, in bytes, and a component beside them.
+constexpr double kLeastValueBytes = 3.0 / 8;
+constexpr double kUsualValueBytes = 1;
+constexpr double kBesideComponent = 10;
+constexpr Index kFirstRank = 8;
+/// Of a tolerance: what truncation may take of it, and what is aimed at with rounding.
+constexpr double kTruncationShare = 0.9;
+constexpr double kPackedAim = 0.97;
+/// Part of the last component's square that rounding may add where the rank is given.
+constexpr double kRoundingShare = 0.1;
+/// Singular values below this part of the largest are rounding themselves.
+constexpr double kRounded = 1e-15;
+
+Index least_side(const LinearOperator& A) { return std::min(A.rows(), A.cols()); }
+
+bool is_given(const NamedOptions& options, std::string_view name) {
+  return !option_value(options, name).empty();
+}
+
+bool gives_size(const NamedOptions& options) {
+  const std::string rank = option_value(options, "rank");
+  return (!rank.empty() && rank != "0") || is_given(options, "landmarks") ||
+         is_given(options, "frobenius_tolerance") || is_given(options, "spectral_tolerance");
+}
+
+double budget_bytes_of(const LinearOperator& A, const NamedOptions& options) {
+  const std::string text = option_value(options, "budget");
+  const StorageBudget budget =
+      text.empty() ? default_budget(A.rows(), A.cols()) : parse_budget(text);
+  return budget.bytes(A.rows(), A.cols());
+}
+
+Approximation assembled(const Approximation& fitted, PackedProduct packed) {
+  Summary summary = fitted.summary;
+  summary.rank = packed.rank;
+  summary.form += summary.form.empty() ? "packed" : ", packed";
+  return {std::move(packed.factors), std::move(summary)};
+}
+
+Index rank_of_bytes(const LinearOperator& A, bool symmetric, double bytes, double value_bytes) {
+  const double values =
+      static_cast<double>(A.rows()) + (symmetric ? 0.0 : static_cast<double>(A.cols()));
+  const double rank = bytes / (values * value_bytes + kBesideComponent);
+  return std::clamp<Index>(
+      static_cast<Index>(std::min(rank, static_cast<double>(least_side(A)))), 1, least_side(A));
+}
+
+Approximation packed_within_budget(const Method& method,
+                                   const LinearOperator& A,
+                                   const NamedOptions& options,
+                                   const RunControl& control) {
+  const double bytes = budget_bytes_of(A, options);
+  const bool symmetric =
+      option_value(options, "symmetric_storage") == "true" || method.name == "nystrom";
+  const Index most = rank_of_bytes(A, symmetric, bytes, kLeastValueBytes);
+  Index rank =
+      std::min(most, std::max(kFirstRank, rank_of_bytes(A, symmetric, bytes, kUsualValueBytes)));
+  NamedOptions sized = options;
+  std::erase_if(sized, [](const auto& option) { return option.first == "budget"; });
+  for (;;) {
+    const Approximation fitted =
+        method.run(A, with_option(sized, "rank", fmt::format("{}", rank)), control);
+    PackedProduct packed = pack_low_rank(fitted, {bytes, 0});
+    const bool more_may_pay = packed.rank == packed.available && fitted.summary.rank >= rank &&
+                              rank < most && !control.should_stop();
+    if (!more_may_pay) return assembled(fitted, std::move(packed));
+    rank = std::min(most, 2 * rank);
+  }
+}
+
+Approximation packed_within_error(const Method& method,
+                                  const LinearOperator& A,
+                                  const NamedOptions& options,
+                                  const RunControl& control) {
+  const double norm = frobenius_norm(A, "packed", control);
+  const double wanted = control.target_error * norm;
+  const double bytes = is_given(options, "budget") ? budget_bytes_of(A, options)
+                                                   : std::numeric_limits<double>::infinity();
+  NamedOptions unlimited = options;
+  std::erase_if(unlimited, [](const auto& option) { return option.first == "budget"; });
+  const Approximation fitted =
+      method.run(A,
+                 with_option(unlimited,
+                             "frobenius_tolerance",
+                             fmt::format("{}", kTruncationShare * control.target_error)),
+                 control);
+  const double left = std::max(norm * norm - low_rank_values(fitted).squaredNorm(), 0.0);
+  const double rounding = kPackedAim * kPackedAim * wanted * wanted - left;
+  if (!(rounding > 0)) return packed(fitted);
+  return assembled(fitted, pack_low_rank(fitted, {bytes, rounding}));
+}
+
+}  // namespace
+
+bool can_be_packed(const Method& method) {
+  return method.name == "truncated_svd" || method.name == "nystrom" ||
+         method.name == "hierarchical";
+}
+
+Approximation packed_run(const Method& method,
+                         const LinearOperator& A,
+                         const NamedOptions& options,
+                         const RunControl& control) {
+  method.check(options);
+  if (method.name == "hierarchical") return method.run(A, options, control);
+  if (gives_size(options)) return packed(method.run(A, options, control));
+  if (control.target_error > 0) return packed_within_error(method, A, options, control);
+  return packed_within_budget(method, A, options, control);
+}
+
+Approximation packed(const Approximation& fitted) {
+  if (storage_precision(fitted) == enum_name(Precision::kPacked)) return fitted;
+  const Vector values = low_rank_values(fitted);
+  const double smallest = std::max(values(values.size() - 1), kRounded * values(0));
+  const double rounding = values(0) > 0 ? kRoundingShare * smallest * smallest : 1;
+  PackedProduct product =
+      pack_low_rank(fitted, {std::numeric_limits<double>::infinity(), rounding});
+  return assembled(fitted, std::move(product));
+}
+
+}  // namespace matapprox
