@@ -75,6 +75,14 @@ std::vector<SavedExample> saved_examples() {
                                     {},
                                     false,
                                     Precision::kFloat)});
+  for (const Precision precision : {Precision::kFloat16, Precision::kBfloat16}) {
+    examples.push_back(
+        {std::string(enum_name(precision)),
+         Approximation(round_factors({make_factor("U", U), make_factor("V", V, true)}, precision),
+                       {},
+                       false,
+                       precision)});
+  }
   examples.push_back(
       {"OneByOne", Approximation({make_factor("A", Matrix(Matrix::Ones(1, 1)))}, {})});
   return examples;

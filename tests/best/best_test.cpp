@@ -1,0 +1,190 @@
+#include "matapprox/best/best.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+
+#include "matapprox/core/error.hpp"
+#include "matapprox/core/random.hpp"
+#include "matapprox/kernels/lapack.hpp"
+#include "matapprox/measure/run.hpp"
+#include "matapprox/operators/dense.hpp"
+#include "matapprox/operators/kernel.hpp"
+#include "matapprox/operators/sparse.hpp"
+#include "support/conversions.hpp"
+#include "support/expect_close.hpp"
+#include "support/known_spectrum.hpp"
+#include "support/thread_count.hpp"
+
+namespace matapprox {
+namespace {
+
+using testing::HasSubstr;
+
+Matrix decaying(Index rows, Index cols, double ratio) {
+  Vector values(std::min(rows, cols));
+  for (Index k = 0; k < values.size(); ++k) values(k) = std::pow(ratio, static_cast<double>(k));
+  return test::with_singular_values(rows, cols, values);
+}
+
+StorageBudget bytes_budget(double bytes) {
+  return {StorageBudget::Unit::kBytes, bytes, Precision::kDouble};
+}
+
+double error_of(const Matrix& A, const LinearOperator& B) {
+  return (test::dense_of(B) - A).norm() / A.norm();
+}
+
+const BestCandidate& chosen_of(const BestResult& result) {
+  return result.candidates[result.chosen];
+}
+
+TEST(Best, IsNeverBehindAMethodOfTheRegistryAtTheSameBytes) {
+  const Matrix points = random_normal_matrix(3, RandomStream::kSketch, 180, 2);
+  const KernelOperator kernel(points, {.function = KernelFunction::kMatern32, .bandwidth = 0.5});
+  const DenseOperator low_rank(decaying(170, 140, 0.7));
+  const DenseOperator slow(decaying(150, 150, 0.99));
+  for (const LinearOperator* A : {static_cast<const LinearOperator*>(&kernel),
+                                  static_cast<const LinearOperator*>(&low_rank),
+                                  static_cast<const LinearOperator*>(&slow)}) {
+    const Matrix dense = test::dense_of(*A);
+    for (const double share : {0.03, 0.1}) {
+      const double bytes = share * 8 * static_cast<double>(dense.size());
+      const BestResult result = best(*A, {.budget = bytes_budget(bytes)});
+      EXPECT_LE(static_cast<double>(result.approximation.storage().bytes), bytes);
+      const double error = error_of(dense, result.approximation);
+      EXPECT_NEAR(*result.measurement.relative_error, error, 1e-10);
+      for (const char* name : {"truncated_svd", "cur", "hierarchical", "nystrom"}) {
+        if (dense.rows() != dense.cols() && name == std::string("nystrom")) continue;
+        const NamedOptions options{{"budget", bytes_budget(bytes).text()}};
+        const double other = error_of(dense, run(find_method(name), *A, options).approximation);
+        EXPECT_LE(error, 1.02 * other) << name << " at " << share << " of " << A->description();
+      }
+    }
+  }
+}
+
+TEST(Best, ReachesATargetInFewerBytesThanDoublesNeed) {
+  const DenseOperator A(decaying(200, 160, 0.85));
+  const Matrix dense = test::dense_of(A);
+  for (const double target : {0.1, 1e-3, 1e-8}) {
+    const BestResult result = best(A, {.target_error = target});
+    EXPECT_TRUE(result.target_is_met);
+    EXPECT_LE(error_of(dense, result.approximation), target);
+    const Approximation doubles =
+        run(find_method("truncated_svd"), A, {{"frobenius_tolerance", fmt::format("{}", target)}})
+            .approximation;
+    EXPECT_LT(result.approximation.storage().bytes, doubles.storage().bytes);
+    EXPECT_EQ(result.measurement.certificate->frobenius->confidence, 1);
+  }
+}
+
+TEST(Best, ReachesATargetOfTheSpectralNorm) {
+  const Matrix dense = decaying(220, 220, 0.97);
+  const DenseOperator A(dense);
+  const BestResult spectral = best(A, {.target_error = 0.05, .norm = CertifiedNorm::kSpectral});
+  const Vector values = kernels::singular_values(test::dense_of(spectral.approximation) - dense);
+  EXPECT_TRUE(spectral.target_is_met);
+  EXPECT_LE(values(0), 0.05 * (1 + 1e-12));  // |A|_2 is 1
+  EXPECT_LE(spectral.measurement.certificate->spectral->value, 0.05);
+  EXPECT_GE(spectral.measurement.certificate->spectral->value, values(0));
+  // What keeps the Frobenius norm to 5 % of |A|_2 would be more than is needed.
+  const BestResult frobenius = best(A, {.target_error = 0.05 / dense.norm()});
+  EXPECT_LT(spectral.approximation.storage().bytes, frobenius.approximation.storage().bytes);
+}
+
+TEST(Best, SaysWhatBecameOfEachCandidate) {
+  const BestResult result =
+      best(DenseOperator(decaying(128, 128, 0.98)), {.budget = bytes_budget(4000)});
+  int chosen = 0;
+  for (const BestCandidate& candidate : result.candidates) {
+    EXPECT_FALSE(candidate.name.empty());
+    EXPECT_FALSE(candidate.verdict.empty()) << candidate.name;
+    chosen += candidate.chosen ? 1 : 0;
+  }
+  EXPECT_EQ(chosen, 1);
+  EXPECT_TRUE(chosen_of(result).chosen);
+  EXPECT_EQ(chosen_of(result).verdict, "chosen");
+  EXPECT_NEAR(*chosen_of(result).relative_error, *result.measurement.relative_error, 1e-12);
+  EXPECT_GT(result.passes, 0);
+}
+
+TEST(Best, APredictionIsNoMoreThanWhatComesOut) {
+  for (const double ratio : {0.5, 0.9, 0.99}) {
+    const DenseOperator A(decaying(150, 150, ratio));
+    const BestResult result = best(A, {.budget = bytes_budget(6000), .methods = "truncated_svd"});
+    for (const BestCandidate& candidate : result.candidates) {
+      if (!candidate.predicted_error || !candidate.relative_error) continue;
+      EXPECT_LE(*candidate.predicted_error, 1.05 * *candidate.relative_error) << ratio;
+    }
+  }
+}
+
+TEST(Best, KeepsToTheMethodsThatAreNamed) {
+  const DenseOperator A(decaying(100, 100, 0.9));
+  const BestResult result = best(A, {.budget = bytes_budget(5000), .methods = "truncated_svd,cur"});
+  for (const BestCandidate& candidate : result.candidates) {
+    EXPECT_TRUE(candidate.method == "truncated_svd" || candidate.method == "cur");
+  }
+  EXPECT_THAT([&] { best(A, {.methods = "hierarchic"}); },
+              testing::ThrowsMessage<InvalidArgument>(HasSubstr("did you mean 'hierarchical'")));
+}
+
+TEST(Best, CountsNumbersWhereTheBudgetDoes) {
+  const DenseOperator A(decaying(64, 64, 0.95));
+  const BestResult result =
+      best(A, {.budget = {StorageBudget::Unit::kNumbers, 1000, Precision::kDouble}});
+  EXPECT_LE(result.approximation.storage().numbers, 1000);
+  EXPECT_EQ(storage_precision(result.approximation) == "packed",
+            chosen_of(result).method == "hierarchical");
+}
+
+TEST(Best, StopsInTimeWithWhatItHas) {
+  const DenseOperator A(decaying(400, 400, 0.99));
+  RunControl control;
+  std::atomic<bool> stop{false};
+  control.stop = &stop;
+  BestEvents events;
+  events.started = [&](const BestCandidate&) { stop = true; };  // the first that is built
+  const BestResult result = best(A, {.budget = bytes_budget(20000)}, control, events);
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_LE(result.approximation.storage().bytes, 20000);
+  stop = true;
+  EXPECT_THROW(best(A, {}, control), Interrupted);
+}
+
+TEST(Best, TheSameSeedGivesTheSameBitsForAnyNumberOfThreads) {
+  const DenseOperator A(decaying(150, 120, 0.9));
+  const BestOptions options{.budget = bytes_budget(8000), .seed = 5};
+  const test::ThreadCount one(1);
+  const Matrix first = test::dense_of(best(A, options).approximation);
+  const test::ThreadCount three(3);
+  EXPECT_SAME_BITS(test::dense_of(best(A, options).approximation), first);
+}
+
+TEST(Best, OfZeroAndOfOneEntry) {
+  EXPECT_EQ(error_of(Matrix::Ones(1, 1), best(DenseOperator(Matrix::Ones(1, 1)), {}).approximation),
+            0);
+  const BestResult zero = best(DenseOperator(Matrix::Zero(40, 40)), {});
+  EXPECT_EQ(test::dense_of(zero.approximation).norm(), 0);
+}
+
+TEST(Best, RefusesWhatMakesNoSense) {
+  const DenseOperator A(decaying(64, 64, 0.9));
+  EXPECT_THROW(best(A, {.target_error = -1}), InvalidArgument);
+  EXPECT_THROW(best(A, {.target_error = 1}), InvalidArgument);
+  EXPECT_THROW(best(A, {.target_error = std::nan("")}), InvalidArgument);
+  EXPECT_THROW(best(A, {.target_error = 1e-18}), InvalidArgument);
+  EXPECT_THROW(best(A, {.confidence = 1}), InvalidArgument);
+  EXPECT_THAT([&] { best(A, {.budget = bytes_budget(3)}); },
+              testing::ThrowsMessage<BudgetTooSmall>(HasSubstr("at least")));
+  Matrix bad = Matrix::Ones(20, 20);
+  bad(3, 4) = std::nan("");
+  EXPECT_THROW(best(DenseOperator(bad), {}), NumericalError);
+}
+
+}  // namespace
+}  // namespace matapprox

@@ -1,0 +1,132 @@
+#include "matapprox/factors/packing.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "factors/component_bits.hpp"
+#include "factors/quantizer.hpp"
+#include "matapprox/core/error.hpp"
+#include "matapprox/factors/approximation.hpp"
+#include "matapprox/kernels/lapack.hpp"
+#include "support/conversions.hpp"
+#include "support/expect_close.hpp"
+#include "support/known_spectrum.hpp"
+
+namespace matapprox {
+namespace {
+
+Vector geometric(Index count, double ratio) {
+  Vector values(count);
+  for (Index k = 0; k < count; ++k) values(k) = std::pow(ratio, static_cast<double>(k));
+  return values;
+}
+
+/// The truncated SVD of a matrix with these singular values.
+FactorProduct svd_product(const Matrix& A, Index rank) {
+  const kernels::Svd svd = kernels::svd(A);
+  return FactorProduct({make_factor("U", Matrix(svd.U.leftCols(rank))),
+                        make_factor("S", Vector(svd.S.head(rank))),
+                        make_factor("V", Matrix(svd.V.leftCols(rank)), true)});
+}
+
+double relative_error(const Matrix& A, const PackedProduct& packed) {
+  return (test::dense_of(FactorProduct(packed.factors)) - A).norm() / A.norm();
+}
+
+TEST(Packing, KeepsToTheBytesAndComesNearWhatIsExpected) {
+  const Matrix A = test::with_singular_values(200, 150, geometric(150, 0.8));
+  const FactorProduct B = svd_product(A, 100);
+  const Vector squares = geometric(100, 0.64);
+  for (const double bytes : {1000.0, 4000.0, 20000.0}) {
+    const PackedProduct packed = pack_low_rank(B, {bytes, 0});
+    EXPECT_LE(static_cast<double>(FactorProduct(packed.factors).storage().bytes), bytes);
+    const double expected =
+        std::sqrt(expected_packing_error(squares, 200, 150, false, bytes)) / A.norm();
+    const double error = relative_error(A, packed);
+    EXPECT_LT(error, 1.4 * expected) << bytes;
+    EXPECT_GT(error, 0.5 * expected) << bytes;
+    // Against doubles of as many bytes.
+    const auto rank = static_cast<Index>(bytes / (8 * 351));
+    EXPECT_LT(error, 0.5 * std::pow(0.8, static_cast<double>(rank)));
+  }
+}
+
+TEST(Packing, OfASymmetricMatrixStoresUOnce) {
+  const Matrix Q = kernels::thin_qr(test::random_matrix(120, 120));
+  Vector values = geometric(120, 0.7);
+  for (Index k = 1; k < 120; k += 2) values(k) = -values(k);
+  const Matrix A = Q * values.asDiagonal() * Q.transpose();
+  const Factor U = make_factor("U", Matrix(Q.leftCols(60)));
+  const FactorProduct B({U, make_factor("L", Vector(values.head(60))), {"U", U.value, true}});
+  const PackedProduct packed = pack_low_rank(B, {3000, 0});
+  const FactorProduct product(packed.factors);
+  EXPECT_LE(product.storage().bytes, 3000);
+  EXPECT_TRUE(product.known_facts().symmetric.value_or(false));
+  const double expected =
+      std::sqrt(expected_packing_error(values.head(60).cwiseAbs2(), 120, 120, true, 3000));
+  EXPECT_LT((test::dense_of(product) - A).norm(), 1.4 * expected);
+}
+
+TEST(Packing, KeepsToASquaredError) {
+  const Matrix A = test::with_singular_values(150, 180, geometric(150, 0.85));
+  const FactorProduct B = svd_product(A, 150);
+  Index before = 0;
+  for (const double tolerance : {0.3, 1e-2, 1e-5, 1e-9}) {
+    const double limit = std::pow(tolerance * A.norm(), 2);
+    const PackedProduct packed = pack_low_rank(B, {std::numeric_limits<double>::infinity(), limit});
+    EXPECT_LT(relative_error(A, packed), 1.2 * tolerance);
+    EXPECT_GT(relative_error(A, packed), 0.4 * tolerance);
+    const Index bytes = FactorProduct(packed.factors).storage().bytes;
+    EXPECT_GT(bytes, before);
+    before = bytes;
+  }
+}
+
+TEST(Packing, RefusesWhatItCannotPack) {
+  const FactorProduct one({make_factor("A", Matrix(Matrix::Ones(4, 4)))});
+  EXPECT_THROW(pack_low_rank(one, {1000, 0}), InvalidArgument);
+  const FactorProduct B = svd_product(Matrix::Ones(40, 40), 2);
+  EXPECT_THROW(pack_low_rank(B, {10, 0}), BudgetTooSmall);
+  EXPECT_THROW(pack_low_rank(B, {}), InvalidArgument);
+}
+
+TEST(Packing, OfZeroIsZero) {
+  const FactorProduct B({make_factor("U", Matrix(Matrix::Zero(30, 2))),
+                         make_factor("V", Matrix(Matrix::Zero(2, 30)))});
+  const PackedProduct packed = pack_low_rank(B, {1000, 0});
+  EXPECT_EQ(test::dense_of(FactorProduct(packed.factors)).norm(), 0);
+}
+
+/// All choices of widths for three components: none within the bytes has less error by more than
+/// what a common price cannot reach, the width of one component.
+TEST(ComponentBits, NoChoiceOfWidthsBetweenItsTwoNeighborsIsBetter) {
+  const std::vector<int> widths{3, 4, 6, 8, 12, 16};
+  const ComponentBits components(40, 30, 10, widths);
+  Vector squares(3);
+  squares << 1, 0.05, 1e-4;
+  const auto bytes_of = [](int bits) {
+    return bits == 0 ? 0.0
+                     : static_cast<double>(packed_bytes(40, bits) + packed_bytes(30, bits)) + 10;
+  };
+  const auto noise_of = [](int bits) { return bits == 0 ? 1 : 2 * quantization_noise(bits); };
+  const std::vector<int> all{0, 3, 4, 6, 8, 12, 16};
+  for (int exponent = -40; exponent < 0; ++exponent) {
+    const double price = std::exp2(exponent);
+    const ComponentBits::Choice choice = components.at_price(squares, price);
+    double least = std::numeric_limits<double>::infinity();
+    for (const int a : all) {
+      for (const int b : all) {
+        for (const int c : all) {
+          const double error =
+              squares(0) * noise_of(a) + squares(1) * noise_of(b) + squares(2) * noise_of(c);
+          least = std::min(least, error + price * (bytes_of(a) + bytes_of(b) + bytes_of(c)));
+        }
+      }
+    }
+    EXPECT_NEAR(choice.squared_error + price * choice.bytes, least, 1e-12 * least);
+  }
+}
+
+}  // namespace
+}  // namespace matapprox
