@@ -26,7 +26,7 @@ constexpr double kDefaultTarget = 0.01;
 constexpr Index kPredictedRank = 48;
 constexpr Index kPredictedPowers = 1;
 /// A prediction may be off by this factor in its favor.
-constexpr double kPredictionSlack = 1.05;
+constexpr double kPredictionSlack = 1.3;
 
 BestOptions checked(const LinearOperator& A, BestOptions options) {
   require(A.rows() >= 1 && A.cols() >= 1,

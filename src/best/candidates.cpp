@@ -102,7 +102,7 @@ std::vector<BestCandidate> counted_in_bytes(const MatrixTraits& traits,
   if (high) {
     add("cur", "cur", {}, Precision::kFloat);
     if (traits.square)
-      add("chord, pattern auto", "chord", {{"pattern", "auto"}}, Precision::kFloat16);
+      add("chord, pattern auto", "chord", {{"pattern", "auto"}}, Precision::kPacked);
   }
   return list;
 }

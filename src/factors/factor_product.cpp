@@ -189,7 +189,8 @@ void FactorProduct::do_rows_at(std::span<const Index> I, Block Y) const {
 std::string_view storage_precision(const FactorProduct& product) {
   for (const Factor& factor : product.factors()) {
     if (std::holds_alternative<PackedMatrix>(*factor.value) ||
-        std::holds_alternative<BlockMatrix>(*factor.value)) {
+        std::holds_alternative<BlockMatrix>(*factor.value) ||
+        std::holds_alternative<PackedChord>(*factor.value)) {
       return "packed";
     }
   }

@@ -113,6 +113,7 @@ Storage value_storage(const FactorValue& value, Precision precision) {
           },
           [](const PackedMatrix& v) { return v.storage(); },
           [](const BlockMatrix& v) { return v.storage(); },
+          [](const PackedChord& v) { return v.storage(); },
           [&](const auto& v) {
             return Storage{v.size(), v.size() * width};
           }},

@@ -66,9 +66,12 @@ PackedMatrix::PackedMatrix(Content content) : content_(std::move(content)) {
   content_.data.resize(data_bytes_ + kBytesBehind);
 }
 
-PackedMatrix PackedMatrix::rounded(const Matrix& A, std::span<const std::uint8_t> bits) {
+PackedMatrix PackedMatrix::rounded(const Matrix& A,
+                                   std::span<const std::uint8_t> bits,
+                                   Index group) {
   require(A.allFinite(), "packed: an entry is NaN or infinite");
-  Content content{A.rows(), A.cols(), A.rows(), 1, kQuantizerOffset, {}, {}, {}};
+  if (group == 0) group = A.rows();
+  Content content{A.rows(), A.cols(), group, 1, kQuantizerOffset, {}, {}, {}};
   content.bits.assign(bits.begin(), bits.end());
   require(static_cast<Index>(bits.size()) == A.cols(), "packed: one width for each column");
   // A power of 2 that brings the largest entry to about 1, so that scales are in a float's range.
@@ -79,15 +82,19 @@ PackedMatrix PackedMatrix::rounded(const Matrix& A, std::span<const std::uint8_t
     const Vector column = A.col(j) / content.unit;
     const std::span<const double> values(column.data(), static_cast<std::size_t>(A.rows()));
     const int width = bits[static_cast<std::size_t>(j)];
+    for (std::size_t first = 0; first < values.size(); first += static_cast<std::size_t>(group)) {
+      const std::size_t count = std::min(static_cast<std::size_t>(group), values.size() - first);
+      if (width == 0 || width > 16) {
+        content.scales.push_back(width == 0 ? 0.0F : 1.0F);
+        continue;
+      }
+      content.scales.push_back(quantizer_scale(values.subspan(first, count), width));
+      quantize(values.subspan(first, count), width, content.scales.back(), integers.data() + first);
+    }
     if (width > 16) {
-      content.scales.push_back(1);
       append_ieee(values, width, content.data);
     } else if (width > 0) {
-      content.scales.push_back(quantizer_scale(values, width));
-      quantize(values, width, content.scales.back(), integers.data());
       append_packed(integers, width, content.data);
-    } else {
-      content.scales.push_back(0);
     }
   }
   return PackedMatrix(std::move(content));
@@ -178,31 +185,32 @@ double PackedMatrix::dot_column(Index column, const double* x) const {
   return sum;
 }
 
-void PackedMatrix::unpack_column(Index column, double* values) const {
+void PackedMatrix::unpack(Index column, Index first, Index count, double* values) const {
   const int bits = content_.bits[static_cast<std::size_t>(column)];
   if (bits == 0) {
-    std::fill_n(values, rows(), 0.0);
+    std::fill_n(values, count, 0.0);
     return;
   }
-  kernels::simd::packed_values({column_data(column), bits, content_.offset}, 0, rows(), values);
-  for (Index s = 0; s < segments(); ++s) {
-    const Segment part = segment(s);
-    const double factor = scale(column, part.group);
-    for (Index i = 0; i < part.count; ++i) values[part.first + i] *= factor;
+  kernels::simd::packed_values({column_data(column), bits, content_.offset}, first, count, values);
+  for (Index done = 0; done < count;) {
+    const Index group = (first + done) / content_.group;
+    const Index end = std::min(count, (group + 1) * content_.group - first);
+    const double factor = scale(column, group);
+    for (; done < end; ++done) values[done] *= factor;
   }
 }
 
 Matrix PackedMatrix::columns(std::span<const Index> J) const {
   Matrix panel(rows(), static_cast<Index>(J.size()));
   for (Index c = 0; c < panel.cols(); ++c) {
-    unpack_column(J[static_cast<std::size_t>(c)], panel.col(c).data());
+    unpack(J[static_cast<std::size_t>(c)], 0, rows(), panel.col(c).data());
   }
   return panel;
 }
 
 Matrix PackedMatrix::unpacked(Index first, Index count) const {
   Matrix panel(rows(), count);
-  parallel_for(count, [&](Index c) { unpack_column(first + c, panel.col(c).data()); });
+  parallel_for(count, [&](Index c) { unpack(first + c, 0, rows(), panel.col(c).data()); });
   return panel;
 }
 

@@ -84,7 +84,9 @@ std::vector<FileMatrix> matrices_of(const FactorValue& value, const std::string&
                    "the block matrix " + name + ", written out");
     return {blocks->columns(index_range(0, blocks->cols()))};
   }
-  const auto& chain = std::get<ChordFactors>(value);
+  const auto* packed_chain = std::get_if<PackedChord>(&value);
+  const ChordFactors chain =
+      packed_chain != nullptr ? packed_chain->unpacked() : std::get<ChordFactors>(value);
   std::vector<FileMatrix> result;
   for (Index m = 0; m < chain.pattern.factors(); ++m) result.emplace_back(chord_factor(chain, m));
   return result;

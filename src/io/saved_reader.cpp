@@ -118,22 +118,27 @@ Vector read_diagonal(const Location& group) {
   return Eigen::Map<const Vector>(values.data(), static_cast<Index>(values.size()));
 }
 
-ChordFactors read_chord(const Location& group) {
-  ChordFactors chain;
-  chain.pattern.order = size_attribute(group, "order");
+ChordPattern read_pattern(const Location& group) {
+  ChordPattern pattern;
+  pattern.order = size_attribute(group, "order");
   const std::vector<Index> links = hdf5::read_integers(group, "links");
   const std::vector<Index> offsets = hdf5::read_integers(group, "offsets");
   auto next = offsets.begin();
   for (const Index count : links) {
     if (count < 1 || count > offsets.end() - next) fail(group, "a Chord chain with wrong links");
-    chain.pattern.offsets.emplace_back(next, next + count);
+    pattern.offsets.emplace_back(next, next + count);
     next += count;
   }
   if (next != offsets.end()) fail(group, "a Chord chain with more offsets than links");
-  chain.pattern.validate();
-  chain.values = finite_values(group);
-  const double wanted =
-      static_cast<double>(chain.pattern.order) * static_cast<double>(offsets.size());
+  pattern.validate();
+  return pattern;
+}
+
+ChordFactors read_chord(const Location& group) {
+  ChordFactors chain{read_pattern(group), finite_values(group)};
+  double links = 0;
+  for (const auto& offsets : chain.pattern.offsets) links += static_cast<double>(offsets.size());
+  const double wanted = static_cast<double>(chain.pattern.order) * links;
   if (static_cast<double>(chain.values.size()) != wanted) {
     fail(group, "a Chord chain with the wrong number of values");
   }
@@ -175,8 +180,10 @@ std::shared_ptr<const FactorValue> read_value(const Location& group) {
       return share(read_permutation(group));
     case 6:
       return share(read_packed(group));
-    default:
+    case 7:
       return share(read_blocks(group));
+    default:
+      return share(PackedChord(read_pattern(group), read_packed(group)));
   }
 }
 

@@ -69,16 +69,20 @@ void write_value(const Location& group, const Vector& d, Precision precision) {
   write_checked(group, {d.data(), static_cast<std::size_t>(d.size())}, precision);
 }
 
-void write_value(const Location& group, const ChordFactors& chain, Precision precision) {
+void write_pattern(const Location& group, const ChordPattern& pattern) {
   std::vector<Index> links;
   std::vector<Index> offsets;
-  for (const auto& list : chain.pattern.offsets) {
+  for (const auto& list : pattern.offsets) {
     links.push_back(static_cast<Index>(list.size()));
     offsets.insert(offsets.end(), list.begin(), list.end());
   }
-  hdf5::put_integer(group, "order", chain.pattern.order);
+  hdf5::put_integer(group, "order", pattern.order);
   hdf5::write_integers(group, "links", links);
   hdf5::write_integers(group, "offsets", offsets);
+}
+
+void write_value(const Location& group, const ChordFactors& chain, Precision precision) {
+  write_pattern(group, chain.pattern);
   write_checked(group, chain.values, precision);
 }
 
@@ -99,12 +103,18 @@ void write_value(const Location& group, const PackedMatrix& A, Precision) {
 
 void write_value(const Location& group, const BlockMatrix& A, Precision) { write_blocks(group, A); }
 
+void write_value(const Location& group, const PackedChord& chain, Precision) {
+  write_pattern(group, chain.pattern());
+  write_packed(group, chain.values());
+}
+
 Index version_of(const Approximation& approximation) {
   const auto& factors = approximation.factors();
   const bool plain = std::all_of(factors.begin(), factors.end(), [](const Factor& factor) {
     return !std::holds_alternative<Permutation>(*factor.value) &&
            !std::holds_alternative<PackedMatrix>(*factor.value) &&
-           !std::holds_alternative<BlockMatrix>(*factor.value);
+           !std::holds_alternative<BlockMatrix>(*factor.value) &&
+           !std::holds_alternative<PackedChord>(*factor.value);
   });
   const bool wide = approximation.precision() == Precision::kDouble ||
                     approximation.precision() == Precision::kFloat;

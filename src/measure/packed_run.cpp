@@ -108,10 +108,35 @@ Approximation packed_within_error(const Method& method,
   return assembled(fitted, pack_low_rank(fitted, {bytes, rounding}));
 }
 
+/// The chain in few bits; permutations stay, and factors share what they shared.
+Approximation packed_chain(const Approximation& fitted) {
+  std::vector<Factor> factors = fitted.factors();
+  for (std::size_t p = 0; p < factors.size(); ++p) {
+    const auto* chain = std::get_if<ChordFactors>(fitted.factors()[p].value.get());
+    if (chain == nullptr) continue;
+    factors[p].value =
+        std::make_shared<const FactorValue>(PackedChord::rounded(*chain, kChainBits));
+  }
+  Summary summary = fitted.summary;
+  summary.form += summary.form.empty() ? "packed" : ", packed";
+  return {std::move(factors), std::move(summary), fitted.symmetrized()};
+}
+
+/// A budget of bytes as the numbers that a chain has in so many: a value takes its bits and its
+/// part of a scale and of a width.
+NamedOptions chain_options(const LinearOperator& A, const NamedOptions& options) {
+  if (!is_given(options, "budget")) return options;
+  const StorageBudget budget = parse_budget(option_value(options, "budget"));
+  if (budget.unit != StorageBudget::Unit::kBytes) return options;
+  const double per_value = (kChainBits + 0.5) / 8 + 16.0 / static_cast<double>(A.rows());
+  const StorageBudget numbers{StorageBudget::Unit::kNumbers, std::floor(budget.amount / per_value)};
+  return with_option(options, "budget", numbers.text());
+}
+
 }  // namespace
 
 bool can_be_packed(const Method& method) {
-  return method.name == "truncated_svd" || method.name == "nystrom" ||
+  return method.name == "truncated_svd" || method.name == "nystrom" || method.name == "chord" ||
          method.name == "hierarchical";
 }
 
@@ -121,12 +146,19 @@ Approximation packed_run(const Method& method,
                          const RunControl& control) {
   method.check(options);
   if (method.name == "hierarchical") return method.run(A, options, control);
+  if (method.name == "chord")
+    return packed_chain(method.run(A, chain_options(A, options), control));
   if (gives_size(options)) return packed(method.run(A, options, control));
   if (control.target_error > 0) return packed_within_error(method, A, options, control);
   return packed_within_budget(method, A, options, control);
 }
 
 Approximation packed(const Approximation& fitted) {
+  const auto& factors = fitted.factors();
+  const bool has_chain = std::any_of(factors.begin(), factors.end(), [](const Factor& factor) {
+    return std::holds_alternative<ChordFactors>(*factor.value);
+  });
+  if (has_chain) return packed_chain(fitted);
   if (storage_precision(fitted) == enum_name(Precision::kPacked)) return fitted;
   const Vector values = low_rank_values(fitted);
   const double smallest = std::max(values(values.size() - 1), kRounded * values(0));

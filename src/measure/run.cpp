@@ -161,10 +161,11 @@ RunResult run(const Method& method,
               const NamedOptions& options,
               Precision precision,
               const RunControl& control) {
-  require(precision != Precision::kPacked || can_be_packed(method),
-          "{}: --precision packed is for truncated_svd and nystrom; hierarchical is packed in any "
-          "precision",
-          method.name);
+  require(
+      precision != Precision::kPacked || can_be_packed(method),
+      "{}: --precision packed is for truncated_svd, nystrom and chord; hierarchical is packed in "
+      "any precision",
+      method.name);
   const bool can_search = method.has_option("rank") || method.has_option("factors") ||
                           method.has_option("frobenius_tolerance");
   if (control.target_error > 0 && can_search && !fixes_size(options)) {

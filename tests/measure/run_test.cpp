@@ -77,6 +77,55 @@ TEST(Run, SaysWhereFloatsCostMoreThanTheirRounding) {
               testing::Not(HasSubstr("floats")));
 }
 
+TEST(Run, PacksWithinTheBytesAndIsNearerThanDoublesAre) {
+  const Vector sigma =
+      Vector::LinSpaced(120, 0, 119).unaryExpr([](double i) { return std::pow(0.9, i); });
+  const Matrix general = test::with_singular_values(120, 120, sigma);
+  const Matrix semidefinite = general * general.transpose();
+  for (const char* method : {"truncated_svd", "nystrom"}) {
+    const DenseOperator A(semidefinite);
+    const NamedOptions options{{"budget", "6000B"}};
+    const auto error = [&](Precision precision) {
+      const Approximation B = run(find_method(method), A, options, precision).approximation;
+      EXPECT_LE(B.storage().bytes, 6000) << method;
+      return (test::dense_of(B) - semidefinite).norm();
+    };
+    const double doubles = error(Precision::kDouble);
+    EXPECT_LT(error(Precision::kPacked), 0.2 * doubles) << method;
+  }
+}
+
+TEST(Run, PacksToATargetAndToARank) {
+  const Vector sigma =
+      Vector::LinSpaced(100, 0, 99).unaryExpr([](double i) { return std::pow(0.85, i); });
+  const Matrix dense = test::with_singular_values(120, 100, sigma);
+  const DenseOperator A(dense);
+  RunControl control;
+  control.target_error = 1e-3;
+  const Approximation B =
+      run(find_method("truncated_svd"), A, {}, Precision::kPacked, control).approximation;
+  EXPECT_LE((test::dense_of(B) - dense).norm(), 1e-3 * dense.norm());
+  EXPECT_EQ(storage_precision(B), "packed");
+  const Approximation ranked =
+      run(find_method("truncated_svd"), A, {{"rank", "20"}}, Precision::kPacked).approximation;
+  EXPECT_EQ(ranked.summary.rank, 20);
+  const double truncated = sigma.tail(80).norm();
+  EXPECT_LT((test::dense_of(ranked) - dense).norm(), 1.06 * truncated);
+}
+
+TEST(Run, PacksAChainInAboutAnEighthOfItsBytes) {
+  const Matrix dense = test::random_matrix(64, 64, 3);
+  const DenseOperator A(dense);
+  const NamedOptions options{{"effort", "fast"}};
+  const Approximation doubles = run(find_method("chord"), A, options).approximation;
+  const Approximation packed =
+      run(find_method("chord"), A, options, Precision::kPacked).approximation;
+  EXPECT_LT(packed.storage().bytes, 0.16 * static_cast<double>(doubles.storage().bytes));
+  const double error = (test::dense_of(doubles) - dense).norm();
+  EXPECT_LT((test::dense_of(packed) - dense).norm(), 1.06 * error);
+  EXPECT_THROW(run(find_method("cur"), A, {{"rank", "3"}}, Precision::kPacked), InvalidArgument);
+}
+
 TEST(Run, CountsPassesAndTime) {
   const DenseOperator A = halving(8);
   const RunResult result = run(kFirstEntries, A, {{"rank", "3"}});

@@ -150,6 +150,8 @@ def numbers(group, name):
     stored = np.ascontiguousarray(dataset[()])
     if "crc32" in dataset.attrs:
         raw = stored.astype(stored.dtype.newbyteorder("<"), copy=False).tobytes()
+        if stored.dtype == np.float32 and dataset.id.get_type().get_size() == 2:  # bfloat16
+            raw = (stored.view(np.uint32) >> 16).astype("<u2").tobytes()
         if zlib.crc32(raw) != int(dataset.attrs["crc32"]):
             sys.exit(f"{dataset.name}: checksum does not match")
     return stored.astype(np.float64 if stored.dtype.kind == "f" else np.int64)
@@ -364,6 +366,21 @@ def block_matrix(group):
     return A
 
 
+def packed_chord(group):
+    n, links, offsets = int(group.attrs["order"]), numbers(group, "links"), numbers(group, "offsets")
+    values = packed_matrix(group)
+    wanted(values.shape == (n, offsets.size) and links.sum() == offsets.size, group,
+           "links, offsets and values do not fit together")
+    product, column = np.eye(n), 0
+    for count in links:
+        W = np.zeros((n, n))
+        for _ in range(int(count)):
+            W[np.arange(n), (np.arange(n) + offsets[column]) % n] = values[:, column]
+            column += 1
+        product = product @ W
+    return product
+
+
 def value_matrix(group):
     kind = text(group.attrs["kind"])
     if kind == "dense":
@@ -386,6 +403,8 @@ def value_matrix(group):
         return packed_matrix(group)
     if kind == "blocks":
         return block_matrix(group)
+    if kind == "packed_chord":
+        return packed_chord(group)
     if kind == "random":
         return random_matrix(text(group.attrs["distribution"]), int(group.attrs["seed"]),
                              int(group.attrs["rows"]), int(group.attrs["cols"]))

@@ -75,6 +75,11 @@ std::vector<SavedExample> saved_examples() {
                                     {},
                                     false,
                                     Precision::kFloat)});
+  const ChordPattern alternating = chord_alternating_pattern(29);
+  const Matrix links = random_matrix(alternating.stored_numbers(), 1, 9);
+  const ChordFactors chain{alternating, {links.data(), links.data() + links.size()}};
+  examples.push_back(
+      {"PackedChord", Approximation({make_factor("W", PackedChord::rounded(chain, 8))}, {})});
   for (const Precision precision : {Precision::kFloat16, Precision::kBfloat16}) {
     examples.push_back(
         {std::string(enum_name(precision)),

@@ -10,6 +10,7 @@
 #include "matapprox/core/linear_operator.hpp"
 #include "matapprox/factors/block_matrix.hpp"
 #include "matapprox/factors/chord_factors.hpp"
+#include "matapprox/factors/packed_chord.hpp"
 #include "matapprox/factors/packed_matrix.hpp"
 #include "matapprox/factors/permutation.hpp"
 #include "matapprox/factors/random_projection.hpp"
@@ -24,7 +25,8 @@ using FactorValue = std::variant<Matrix,
                                  RandomProjection,
                                  Permutation,
                                  PackedMatrix,
-                                 BlockMatrix>;
+                                 BlockMatrix,
+                                 PackedChord>;
 
 /// A named factor; a value may be shared (C and C^T), and is then stored and counted once.
 struct Factor {

@@ -36,8 +36,8 @@ class PackedMatrix {
   explicit PackedMatrix(Content content);
 
   /// Each column of A rounded to its number of bits at the scale that suits it best; a scale for
-  /// the whole column. Cost: m n operations, a few dozen times.
-  static PackedMatrix rounded(const Matrix& A, std::span<const std::uint8_t> bits);
+  /// every `group` rows, 0: for the whole column. Cost: m n operations, a few dozen times.
+  static PackedMatrix rounded(const Matrix& A, std::span<const std::uint8_t> bits, Index group = 0);
   /// A, exactly, in the fewest bits, where its entries are integers within 2^31 whose range is
   /// below 2^16; else nothing.
   static std::optional<PackedMatrix> exact_integers(const Matrix& A);
@@ -53,6 +53,8 @@ class PackedMatrix {
   Matrix apply(const ConstBlock& X) const;            ///< A X
   Matrix apply_transpose(const ConstBlock& X) const;  ///< A^T X
   Matrix columns(std::span<const Index> J) const;     ///< A(:, J)
+  /// A(first .. first + count - 1, column), `first` being a multiple of 8, into `values`.
+  void unpack(Index column, Index first, Index count, double* values) const;
 
  private:
   /// Rows of one group that one task takes.
@@ -68,7 +70,6 @@ class PackedMatrix {
   Segment segment(Index number) const;
   void add_segment(const Segment& part, const double* x, double* y) const;
   double dot_column(Index column, const double* x) const;
-  void unpack_column(Index column, double* values) const;
   Matrix unpacked(Index first, Index count) const;
 
   Content content_;

@@ -35,6 +35,9 @@ struct PackedProduct {
 /// whose ends are not dense matrices or that is symmetrized, BudgetTooSmall if no component fits.
 PackedProduct pack_low_rank(const FactorProduct& B, const PackingLimit& limit);
 
+/// Bits of a value of a chain: from 8 on, errors above 0.02 |A| grow by a few percent at most.
+inline constexpr int kChainBits = 8;
+
 /// The squared error of packing components with these squared singular values (descending) into so
 /// many bytes, as it is expected, those left out included: what pack_low_rank would come to.
 double expected_packing_error(
