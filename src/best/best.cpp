@@ -51,11 +51,13 @@ BestOptions checked(const LinearOperator& A, BestOptions options) {
   return options;
 }
 
-/// The triplets that predictions are made from.
-RunResult leading_triplets(const LinearOperator& A,
-                           bool symmetric,
-                           const BestOptions& options,
-                           const RunControl& control) {
+/// The triplets that predictions are made from; nothing where that was stopped and there is a
+/// result already. Throws Interrupted where there is none.
+std::optional<RunResult> leading_triplets(const LinearOperator& A,
+                                          bool symmetric,
+                                          const BestOptions& options,
+                                          const RunControl& control,
+                                          Trials& trials) {
   TruncatedSvdOptions svd;
   svd.rank = std::min({kPredictedRank, A.rows(), A.cols()});
   svd.power_iterations = kPredictedPowers;
@@ -65,11 +67,16 @@ RunResult leading_triplets(const LinearOperator& A,
   own.checkpoint = nullptr;
   own.resume = nullptr;
   own.target_error = 0;
-  return run([&](const LinearOperator& counted,
-                 const RunControl& inner) { return truncated_svd(counted, svd, inner); },
-             A,
-             Precision::kDouble,
-             own);
+  const Fit fit = [&](const LinearOperator& counted, const RunControl& inner) {
+    return truncated_svd(counted, svd, inner);
+  };
+  try {
+    return run(fit, A, Precision::kDouble, own);
+  } catch (const Interrupted&) {
+    if (!trials.has_result()) throw;
+    trials.say_interrupted();
+    return std::nullopt;
+  }
 }
 
 Vector values_of(const Approximation& triplets) {
@@ -141,9 +148,17 @@ Prediction try_all(const LinearOperator& A,
                    Trials& trials) {
   const bool in_bytes = options.budget.unit != StorageBudget::Unit::kNumbers;
   Prediction prediction;
+  const choosing::MatrixTraits traits = choosing::traits_of(A, facts);
+  if (traits.held && choosing::takes_part("exact", options)) {
+    trials.try_method(choosing::exact_store(options));
+    if (options.budget.is_set() && trials.least_error() == 0) return prediction;
+  }
   std::optional<double> low_rank_error;
   if (in_bytes) {
-    const RunResult triplets = leading_triplets(A, facts.symmetric, options, control);
+    const std::optional<RunResult> found =
+        leading_triplets(A, facts.symmetric, options, control, trials);
+    if (!found) return prediction;
+    const RunResult& triplets = *found;
     prediction.singular_values = values_of(triplets.approximation);
     prediction.passes = triplets.passes;
     trials.know_spectral_norm(prediction.singular_values(0));
@@ -153,7 +168,7 @@ Prediction try_all(const LinearOperator& A,
     }
     if (choosing::takes_part("truncated_svd", options)) try_triplets(triplets, options, trials);
   }
-  for (BestCandidate& candidate : choosing::candidates(choosing::traits_of(A, facts), options)) {
+  for (BestCandidate& candidate : choosing::candidates(traits, options)) {
     if (candidate.method == "truncated_svd" && in_bytes) candidate.predicted_error = low_rank_error;
     if (candidate.predicted_error.value_or(0) > kPredictionSlack * trials.least_error()) {
       trials.drop(std::move(candidate), "cannot be as near, by its singular values");

@@ -37,7 +37,9 @@ BestCandidate candidate(std::string name,
   made.name = std::move(name);
   made.method = std::move(method);
   made.options = std::move(options);
-  made.options.emplace_back("seed", fmt::format("{}", wanted.seed));
+  if (find_method(made.method).has_option("seed")) {
+    made.options.emplace_back("seed", fmt::format("{}", wanted.seed));
+  }
   made.precision = precision;
   return made;
 }
@@ -137,6 +139,10 @@ void check_methods(const BestOptions& options) {
                     nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest),
                     fmt::join(legal, ", ")));
   }
+}
+
+BestCandidate exact_store(const BestOptions& options) {
+  return candidate("exact", "exact", {}, Precision::kDouble, options);
 }
 
 std::vector<BestCandidate> candidates(const MatrixTraits& traits, const BestOptions& options) {

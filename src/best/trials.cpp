@@ -237,7 +237,8 @@ void Trials::try_method(BestCandidate candidate) {
     problem = "stopped before it had a result";
   } catch (const BudgetTooSmall& error) {
     problem = error.what();
-    if (too_small_.empty()) too_small_ = problem;
+    // What an exact store takes is not the least.
+    if (too_small_.empty() && candidate.method != "exact") too_small_ = problem;
   } catch (const Error& error) {
     problem = error.what();
   } catch (const std::bad_alloc&) {
