@@ -5,6 +5,7 @@
 namespace matapprox::app {
 
 // Each adds one command of the program.
+void add_best(const Command& program);
 void add_approximate(const Command& program);
 void add_compare(const Command& program);
 void add_apply(const Command& program);

@@ -1,6 +1,3 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -15,6 +12,7 @@
 #include "matapprox/core/require.hpp"
 #include "matapprox/io/atomic_output.hpp"
 #include "matapprox/io/saved_approximation.hpp"
+#include "method_options.hpp"
 #include "report/comparison.hpp"
 #include "report_output.hpp"
 #include "saved_record.hpp"
@@ -49,19 +47,6 @@ MethodSetting parse_setting(const std::string& text) {
           "--set '{}' does not have the form method.option=value",
           text);
   return {text.substr(0, dot), text.substr(dot + 1, equals - dot - 1), text.substr(equals + 1)};
-}
-
-void check_methods(const std::vector<std::string>& chosen) {
-  const std::vector<std::string> legal = comparison_methods();
-  for (const std::string& name : chosen) {
-    if (std::find(legal.begin(), legal.end(), name) != legal.end()) continue;
-    const std::string nearest = nearest_name(name, legal);
-    throw InvalidArgument(
-        fmt::format("unknown method '{}'{}; the methods are {}",
-                    name,
-                    nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest),
-                    fmt::join(legal, ", ")));
-  }
 }
 
 /// Makes the folder of --save and refuses files that are there.
@@ -141,7 +126,7 @@ int run_compare(const CompareCommand& command) {
   command.common.apply();
   command.device.check();
   command.size.check();
-  check_methods(command.methods);
+  check_method_names(command.methods, comparison_methods());
   const ComparisonOptions options = comparison_options(command);
   require(options.measure.effort != MeasureEffort::kNone,
           "--measure none: a comparison without errors says nothing");

@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
     const app::Command program = line.program();
     program.footer(
         "Examples:\n  matapprox compare matrices/mesh2d.mtx\n  matapprox compare --help");
+    app::add_best(program);
     app::add_compare(program);
     app::add_approximate(program);
     app::add_sketch(program);

@@ -25,59 +25,6 @@ struct MeasureCommand {
   JsonOptions json;
 };
 
-std::string certified_line(const char* norm, const std::optional<CertifiedBound>& bound) {
-  if (!bound) return "";
-  return fmt::format(
-      "certified {} <= {:.6e}  ({})\n", norm, bound->value, report::confidence_text(*bound));
-}
-
-std::string certificate_lines(const Measurement& measured) {
-  if (!measured.certificate) return "";
-  const Certificate& certificate = *measured.certificate;
-  std::string text;
-  if (certificate.relative) {
-    text += fmt::format("certified relative  {:.6e}  ({})\n",
-                        *certificate.relative,
-                        report::confidence_text(*certificate.frobenius));
-  }
-  text += certified_line("|A - B|_F", certificate.frobenius);
-  text += certified_line("|A - B|_2", certificate.spectral);
-  if (certificate.products > 0) {
-    text +=
-        fmt::format("certificate from    {} products in {:g} passes, {:.1e} allowed for rounding\n",
-                    certificate.products,
-                    certificate.passes,
-                    certificate.rounding);
-  }
-  return text;
-}
-
-std::string error_lines(const Measurement& measured) {
-  const std::string how =
-      measured.error_is_exact ? "exact" : "estimated from " + report::sample_text(measured);
-  std::string text;
-  if (measured.relative_error) {
-    text += fmt::format("relative error      {:.6e}  ({})\n", *measured.relative_error, how);
-  } else {
-    text += "relative error      none, the matrix is zero\n";
-  }
-  text += fmt::format("|A - B|_F           {:.6e}  ({})\n", measured.error_frobenius, how);
-  if (const auto& interval = measured.error_interval) {
-    text +=
-        fmt::format("95 % interval       {:.6e} .. {:.6e}\n", interval->first, interval->second);
-  }
-  if (measured.spectral_error_lower)
-    text += fmt::format("|A - B|_2 at least  {:.6e}\n", *measured.spectral_error_lower);
-  text += certificate_lines(measured);
-  if (measured.apply_seconds_1 && measured.apply_seconds_64) {
-    text += fmt::format("product             {:.3g} ms with 1 column, {:.3g} ms with 64\n",
-                        1e3 * *measured.apply_seconds_1,
-                        1e3 * *measured.apply_seconds_64);
-  }
-  if (measured.worse_than_zero) text += "the zero matrix is nearer than this approximation\n";
-  return text;
-}
-
 /// Says when the file was made from another matrix; measuring against it is legal.
 void compare_provenance(const MeasureCommand& command,
                         const SavedApproximation& saved,
@@ -142,7 +89,7 @@ int run_measure(const MeasureCommand& command) {
   command.json.write(json);
   std::string text =
       fmt::format("{} of {}\n", saved.approximation.summary.method, command.input.path());
-  text += error_lines(*comparison.rows.front().measurement);
+  text += report::measurement_lines(*comparison.rows.front().measurement);
   if (saved.record.error_frobenius)
     text += fmt::format("stated in the file  {:.6e}\n", *saved.record.error_frobenius);
   if (!command.json.replaces_text()) write_stdout(text);

@@ -1,5 +1,12 @@
 #include "method_options.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "matapprox/core/error.hpp"
+
 namespace matapprox::app {
 namespace {
 
@@ -11,6 +18,19 @@ std::vector<GroupedFlags::Group> all_methods() {
 }
 
 }  // namespace
+
+void check_method_names(const std::vector<std::string>& names,
+                        const std::vector<std::string>& legal) {
+  for (const std::string& name : names) {
+    if (std::find(legal.begin(), legal.end(), name) != legal.end()) continue;
+    const std::string nearest = nearest_name(name, legal);
+    throw InvalidArgument(
+        fmt::format("unknown method '{}'{}; the methods are {}",
+                    name,
+                    nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest),
+                    fmt::join(legal, ", ")));
+  }
+}
 
 MethodOptions::MethodOptions() : flags_(all_methods()) {}
 

@@ -1,9 +1,17 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "command_line/grouped_flags.hpp"
 #include "matapprox/methods/registry.hpp"
 
 namespace matapprox::app {
+
+/// Throws InvalidArgument, with the nearest one and all that there are, for a name that is not in
+/// `legal`.
+void check_method_names(const std::vector<std::string>& names,
+                        const std::vector<std::string>& legal);
 
 /// METHOD and the options of all methods as flags.
 class MethodOptions {

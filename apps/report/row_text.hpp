@@ -26,6 +26,10 @@ std::string confidence_text(const CertifiedBound& bound);
 std::string certificate_text(const Certificate& certificate);
 /// What "symmetric" has to add where it was so only to rounding.
 std::string averaging_note(const MatrixFacts& facts);
+/// "mesh.mtx: 64 x 64, 288 nonzeros, symmetric, |A|_F = 35.1".
+std::string matrix_text(const MatrixFacts& facts, const std::string& path);
+/// Lines of the terminal with everything that was measured, one figure a line.
+std::string measurement_lines(const Measurement& measured);
 /// What there is to say about a row: why it has no result, what is odd about it, its own message.
 std::vector<std::string> row_notes(const ComparisonRow& row);
 

@@ -107,7 +107,7 @@ void Trials::certify_trial(BestCandidate& candidate, Trial& trial) {
   options.confidence = 1 - (1 - wanted_.confidence) / kMostBounds;
   options.seed = wanted_.seed + static_cast<std::uint64_t>(++bounds_drawn_);
   RunControl own;
-  own.stop = control_.stop;
+  if (!control_.interrupted()) own.stop = control_.stop;
   trial.deciding = certify(A_, trial.result.approximation, options, own);
   passes_ += trial.deciding->passes;
   if (wanted_.norm == CertifiedNorm::kSpectral) {
@@ -128,10 +128,12 @@ Trials::Trial Trials::measured(BestCandidate& candidate, RunResult result) {
   options.spectral_iterations = 0;
   options.time_products = false;
   options.seed = wanted_.seed;
-  options = within_fit(options, result.multiplications);
+  // The best point of a fit that was interrupted is measured all the same.
+  const bool stopped = control_.interrupted();
+  options = within_fit(options, stopped ? 0 : result.multiplications);
   passes_ += result.passes;
   RunControl own;
-  own.stop = control_.stop;
+  if (!stopped) own.stop = control_.stop;
   const Measurement measurement = measure(A_, result.approximation, facts_, options, own);
   Trial trial{.result = std::move(result)};
   trial.relative_error =

@@ -88,7 +88,7 @@ TEST(CliUsage, NamesTheLegalRangeOfEveryNumber) {
   complains({"--budget", "0"}, "budget '0'");
   complains({"--budget", "10 apples"}, "budget '10 apples'");
   complains({"--target-error", "1.5"}, "outside 0..1");
-  complains({"--precision", "half"}, "not double or float");
+  complains({"--precision", "half"}, "is not one of double, float");
   complains({"--threads", "0"}, "outside 1..4096");
   complains({"--max-seconds", "-1"}, "not positive");
   complains({"--rank", "2", "--budget", "10%"}, "give one of");

@@ -1,0 +1,218 @@
+#include "matapprox/best/best.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include "command_line/exit_codes.hpp"
+#include "command_line/interrupt.hpp"
+#include "command_line/output.hpp"
+#include "command_line/progress.hpp"
+#include "command_line/shared_options.hpp"
+#include "commands.hpp"
+#include "matapprox/core/require.hpp"
+#include "matapprox/core/threads.hpp"
+#include "matapprox/io/atomic_output.hpp"
+#include "matapprox/io/saved_approximation.hpp"
+#include "method_options.hpp"
+#include "report/best_summary.hpp"
+#include "saved_record.hpp"
+
+namespace matapprox::app {
+namespace {
+
+/// As best() takes it without a budget; set here so that messages and documents name it.
+constexpr double kDefaultTargetError = 0.01;
+
+struct BestCommand {
+  InputOptions input;
+  CommonOptions common;
+  JsonOptions json;
+  std::string budget;
+  std::optional<double> target_error;
+  std::string norm{enum_name(CertifiedNorm::kFrobenius)};
+  double confidence = BestOptions{}.confidence;
+  std::vector<std::string> methods;
+  std::string effort{enum_name(BestEffort::kDefault)};
+  double max_seconds = std::numeric_limits<double>::infinity();
+  bool explain = false;
+  std::string output;
+};
+
+/// The value of an enumeration that a flag names.
+template <class Enum>
+Enum enum_value(const char* flag, const std::string& text) {
+  const auto& names = EnumNames<Enum>::values;
+  const auto found = std::find(names.begin(), names.end(), text);
+  require(found != names.end(), "{} '{}' is not one of {}", flag, text, fmt::join(names, ", "));
+  return static_cast<Enum>(found - names.begin());
+}
+
+StorageBudget wanted_budget(const BestCommand& command) {
+  if (command.budget.empty()) return {};
+  const StorageBudget budget = parse_budget(command.budget);
+  require(budget.precision == Precision::kDouble,
+          "--budget {}: the precision of the values is chosen, leave it out",
+          command.budget);
+  return budget;
+}
+
+BestOptions best_options(const BestCommand& command) {
+  BestOptions options;
+  options.budget = wanted_budget(command);
+  if (command.target_error) {
+    const double target = *command.target_error;
+    require(target > 0 && target < 1, "--target-error {:g} is outside 0..1, both excluded", target);
+    require(target >= std::numeric_limits<double>::epsilon(),
+            "--target-error {:g} is below what products in double precision can tell, {:.1e}",
+            target,
+            std::numeric_limits<double>::epsilon());
+    options.target_error = target;
+  } else if (!options.budget.is_set()) {
+    options.target_error = kDefaultTargetError;
+  }
+  options.norm = enum_value<CertifiedNorm>("--norm", command.norm);
+  require(command.confidence > 0 && command.confidence < 1,
+          "--confidence {:g} is outside 0..1, both excluded",
+          command.confidence);
+  options.confidence = command.confidence;
+  options.effort = enum_value<BestEffort>("--effort", command.effort);
+  check_method_names(command.methods, best_methods());
+  options.methods = fmt::format("{}", fmt::join(command.methods, ","));
+  options.seed = command.common.seed();
+  return options;
+}
+
+BestResult found(const BestCommand& command, const BestOptions& options, const LinearOperator& A) {
+  ProgressLine progress(command.common.quiet());
+  progress.start("best", command.max_seconds);
+  RunControl control;
+  control.stop = &catch_interrupts();
+  control.max_seconds = command.max_seconds;
+  control.progress = [&](const Progress& now) { progress.update(now); };
+  BestEvents events;
+  events.started = [&](const BestCandidate& candidate) {
+    progress.start(candidate.name, control.max_seconds - control.seconds());
+  };
+  return best(A, options, control, events);
+}
+
+/// Writes the result with its error and what it was made from, as `approximate` does.
+std::optional<std::string> saved(const BestCommand& command,
+                                 const LoadedMatrix& loaded,
+                                 const BestResult& result) {
+  if (command.output.empty()) return std::nullopt;
+  ProgressLine line(command.common.quiet());
+  line.start("saving " + command.output, std::numeric_limits<double>::infinity());
+  const RunResult run{result.approximation, result.seconds};
+  save(command.output,
+       result.approximation,
+       saved_record(loaded, run, result.measurement, interrupt_requested(), ResumeState{}));
+  return place_of_output(command.output);
+}
+
+int outcome(const BestCommand& command, const report::BestContents& contents) {
+  const bool quiet = command.common.quiet();
+  if (interrupt_requested()) return kInterrupted;
+  if (contents.result.target_is_met) return kDone;
+  note(quiet,
+       fmt::format("the target error {:g} was not reached; this is the nearest of what was tried",
+                   contents.options.target_error));
+  return kNumerical;
+}
+
+int run_best(const BestCommand& command) {
+  command.common.apply();
+  const BestOptions options = best_options(command);
+  require(command.max_seconds > 0, "--max-seconds {} is not positive", command.max_seconds);
+  require(command.output != "-", "-o: factors are written to a file, not to standard output");
+  check_hdf5_name("-o",
+                  command.output,
+                  "save to a name such as out.h5, then `matapprox export out.h5 out.npz` writes "
+                  "the factors for other programs");
+  command.json.files().reads(command.input.path()).replaces("-o", command.output);
+  if (!options.budget.is_set() && !command.target_error) {
+    note(command.common.quiet(),
+         fmt::format("neither --budget nor --target-error is given: --target-error {:g}",
+                     kDefaultTargetError));
+  }
+
+  const LoadedMatrix loaded = command.input.load(command.common.quiet());
+  report::BestContents contents{command.input.path(),
+                                loaded.matrix->description(),
+                                options,
+                                found(command, options, *loaded.matrix),
+                                threads()};
+  contents.saved_to = saved(command, loaded, contents.result);
+  command.json.write(report::to_json(contents));
+  if (!command.json.replaces_text()) write_stdout(report::best_text(contents, command.explain));
+  return outcome(command, contents);
+}
+
+void add_search_options(const Command& sub, BestCommand& command) {
+  constexpr const char* kGroup = "What is looked for";
+  sub.add_option("--budget",
+                 command.budget,
+                 "The most to store: a share of the matrix in doubles (2%), bytes (4MB, 4MiB) or "
+                 "numbers (18432)")
+      .group(kGroup)
+      .type_name("");
+  sub.add_option("--target-error",
+                 command.target_error,
+                 "The fewest bytes that reach this relative error [0.01 without --budget]")
+      .group(kGroup)
+      .type_name("");
+  sub.add_option("--norm",
+                 command.norm,
+                 "Norm of the target and of what is certified: frobenius, spectral [frobenius]")
+      .group(kGroup)
+      .type_name("");
+  sub.add_option("--confidence",
+                 command.confidence,
+                 "Probability, between 0 and 1, with which certified bounds hold [0.99]")
+      .group(kGroup)
+      .type_name("");
+  sub.add_option("--methods", command.methods, "Methods that take part, separated by commas [all]")
+      .delimiter(',')
+      .group(kGroup)
+      .type_name("")
+      .allow_extra_args(false);
+  sub.add_option("--effort",
+                 command.effort,
+                 "default, or high: also Chord fits and every order of rows and columns, minutes "
+                 "[default]")
+      .group(kGroup)
+      .type_name("");
+  sub.add_option("--max-seconds", command.max_seconds, "Stop with the best so far after this time")
+      .group(kGroup)
+      .type_name("");
+}
+
+}  // namespace
+
+void add_best(const Command& program) {
+  auto command = std::make_shared<BestCommand>();
+  const Command sub = program.add_command(
+      "best",
+      "Finds the smallest approximation with a given error, or the nearest of a given size");
+  command->input.add(sub,
+                     "The matrix: .mtx .mat .npy .npz .csv .h5 .png ... or - for standard input");
+  sub.add_option("-o,--output", command->output, "Save the result in this HDF5 file")
+      .type_name("OUT.h5");
+  sub.add_flag("--explain", command->explain, "Show all that was tried, and what became of it");
+  add_search_options(sub, *command);
+  command->common.add(sub, true);
+  command->json.add(sub);
+  sub.footer(
+      "Examples:\n"
+      "  matapprox best matrices/mesh2d.mtx --budget 2% --explain\n"
+      "  matapprox best points.csv --as kernel --target-error 1e-3 -o kernel.h5\n"
+      "  matapprox best A.mtx --target-error 1e-3 --norm spectral --confidence 0.999 -o A.h5");
+  sub.action([command] { return run_best(*command); });
+}
+
+}  // namespace matapprox::app

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "matapprox/best/best.hpp"
+#include "report/json.hpp"
+
+namespace matapprox::report {
+
+/// One search for the best approximation, as it is told to people and programs.
+struct BestContents {
+  std::string path;         ///< of the matrix
+  std::string description;  ///< of its operator
+  BestOptions options;
+  BestResult result;
+  int threads = 1;
+  std::optional<std::string> saved_to{};  ///< the file with the result
+};
+
+/// Bytes of the result over 8 m n, those of the matrix as doubles.
+double share_of_doubles(const Storage& storage, const MatrixFacts& facts);
+/// What was asked for: "at most 2 % of 8 m n bytes: 25600 bytes".
+std::string request_text(const BestOptions& options, const MatrixFacts& facts);
+const BestCandidate& chosen_candidate(const BestResult& result);
+
+/// The lines of the terminal: what was chosen, what it takes, how far it is from the matrix.
+/// `explain`: and a table of all candidates.
+std::string best_text(const BestContents& contents, bool explain);
+/// docs/cli.md has the schema.
+Json to_json(const BestContents& contents);
+
+}  // namespace matapprox::report
