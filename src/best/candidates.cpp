@@ -13,7 +13,7 @@
 namespace matapprox::choosing {
 namespace {
 
-constexpr double kSparseShare = 0.25;
+constexpr double kMaxSparseShare = 0.25;
 /// Bytes of a double, and how many times a matrix has to fit into memory to be held.
 constexpr double kHeldTimes = 2.5 * 8;
 
@@ -116,7 +116,7 @@ MatrixTraits traits_of(const LinearOperator& A, const MatrixFacts& facts) {
   traits.symmetric = facts.symmetric;
   traits.square = facts.rows == facts.cols;
   const double entries = static_cast<double>(facts.rows) * static_cast<double>(facts.cols);
-  traits.sparse = facts.nonzeros && static_cast<double>(*facts.nonzeros) <= kSparseShare * entries;
+  traits.sparse = facts.nonzeros && static_cast<double>(*facts.nonzeros) <= kMaxSparseShare * entries;
   traits.points = dynamic_cast<const KernelOperator*>(&A.underlying()) != nullptr;
   const auto available = static_cast<double>(available_memory_bytes());
   traits.held = available == 0 || kHeldTimes * entries <= available;

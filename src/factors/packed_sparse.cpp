@@ -21,7 +21,7 @@ constexpr std::size_t kBytesBehindData = 16;
 constexpr unsigned kDigit = 127;
 constexpr unsigned kMore = 128;
 /// Results that a scattering product adds up at the end.
-constexpr Index kMostParts = 8;
+constexpr Index kMaxScatteredParts = 8;
 /// Entries whose values are unpacked at a time, and at which of them a byte begins.
 constexpr Index kUnpackedEntries = 64;
 constexpr Index kAligned = 8;
@@ -216,7 +216,7 @@ void PackedSparse::for_entries(Index first_row, Index end_row, const Visit& visi
 Matrix PackedSparse::scattered(const ConstBlock& X, bool both) const {
   const auto all = static_cast<Index>(blocks_.size());
   const Index parts =
-      std::clamp<Index>(content_.entries / (2 * cols()), 1, std::min(kMostParts, all));
+      std::clamp<Index>(content_.entries / (2 * cols()), 1, std::min(kMaxScatteredParts, all));
   std::vector<Matrix> sums(static_cast<std::size_t>(parts));
   parallel_for(parts, [&](Index p) {
     Matrix& Y = sums[static_cast<std::size_t>(p)];

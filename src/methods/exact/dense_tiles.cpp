@@ -11,7 +11,7 @@
 namespace matapprox::exact_store {
 namespace {
 
-/// Rows and columns of a tile: as many as a processor's cache holds.
+/// Rows and columns of a tile: as many as a cache holds.
 constexpr Index kTileSide = 256;
 constexpr int kWidestTileInteger = 16;
 constexpr double kLargestTileInteger = 0x1p31;
