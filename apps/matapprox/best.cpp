@@ -19,7 +19,8 @@
 #include "matapprox/io/atomic_output.hpp"
 #include "matapprox/io/saved_approximation.hpp"
 #include "method_options.hpp"
-#include "report/best_summary.hpp"
+#include "report/best_page.hpp"
+#include "report_output.hpp"
 #include "saved_record.hpp"
 
 namespace matapprox::app {
@@ -41,6 +42,7 @@ struct BestCommand {
   double max_seconds = std::numeric_limits<double>::infinity();
   bool explain = false;
   std::string output;
+  ReportOutput report;
 };
 
 /// The value of an enumeration that a flag names.
@@ -115,6 +117,18 @@ std::optional<std::string> saved(const BestCommand& command,
   return place_of_output(command.output);
 }
 
+void write_report(const BestCommand& command,
+                  const LoadedMatrix& loaded,
+                  const report::BestContents& contents) {
+  if (!command.report.is_wanted()) return;
+  ProgressLine line(command.common.quiet());
+  line.start("report", std::numeric_limits<double>::infinity());
+  RunControl control;
+  control.stop = &catch_interrupts();
+  command.report.write(
+      best_report(*loaded.matrix, contents, command.report.options(loaded.provenance), control));
+}
+
 int outcome(const BestCommand& command, const report::BestContents& contents) {
   const bool quiet = command.common.quiet();
   if (interrupt_requested()) return kInterrupted;
@@ -134,7 +148,9 @@ int run_best(const BestCommand& command) {
                   command.output,
                   "save to a name such as out.h5, then `matapprox export out.h5 out.npz` writes "
                   "the factors for other programs");
-  command.json.files().reads(command.input.path()).replaces("-o", command.output);
+  FilePlan files = command.json.files();
+  files.reads(command.input.path()).replaces("-o", command.output);
+  command.report.check(files, best_plot_names());
   if (!options.budget.is_set() && !command.target_error) {
     note(command.common.quiet(),
          fmt::format("neither --budget nor --target-error is given: --target-error {:g}",
@@ -148,6 +164,7 @@ int run_best(const BestCommand& command) {
                                 found(command, options, *loaded.matrix),
                                 threads()};
   contents.saved_to = saved(command, loaded, contents.result);
+  write_report(command, loaded, contents);
   command.json.write(report::to_json(contents));
   if (!command.json.replaces_text()) write_stdout(report::best_text(contents, command.explain));
   return outcome(command, contents);
@@ -205,11 +222,13 @@ void add_best(const Command& program) {
       .type_name("OUT.h5");
   sub.add_flag("--explain", command->explain, "Show all that was tried, and what became of it");
   add_search_options(sub, *command);
+  command->report.add(sub);
   command->common.add(sub, true);
   command->json.add(sub);
   sub.footer(
       "Examples:\n"
       "  matapprox best matrices/mesh2d.mtx --budget 2% --explain\n"
+      "  matapprox best photo.png --budget 100kB --report photo.html\n"
       "  matapprox best points.csv --as kernel --target-error 1e-3 -o kernel.h5\n"
       "  matapprox best A.mtx --target-error 1e-3 --norm spectral --confidence 0.999 -o A.h5");
   sub.action([command] { return run_best(*command); });

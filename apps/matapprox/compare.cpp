@@ -135,7 +135,7 @@ int run_compare(const CompareCommand& command) {
   FilePlan files = command.json.files();
   files.reads(command.input.path()).writes("--csv", command.csv);
   prepare_save_folder(command, files);
-  command.report.check(files, command.methods);
+  command.report.check(files, report_plot_names(command.methods));
 
   LoadedMatrix loaded = command.input.load(command.common.quiet());
   const Placement placement = command.device.place(loaded.matrix, command.common.quiet());
@@ -174,6 +174,7 @@ void add_compare(const Command& program) {
          "--csv", command->csv, "Also write the table as CSV; - prints it in place of the text")
       .type_name("FILE");
   command->report.add(sub);
+  command->report.add_sweep(sub);
   command->size.add(sub);
   command->measuring.add(sub);
   command->measuring.add_certificate(sub);

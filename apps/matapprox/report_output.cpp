@@ -18,6 +18,8 @@ std::string plot_path(const std::string& folder, const std::string& name) {
   return (fs::path(folder) / name).string();
 }
 
+constexpr const char* kReportGroup = "Report";
+
 bool is_image_file(const std::string& path) {
   std::string extension = fs::path(path).extension().string();
   std::transform(extension.begin(), extension.end(), extension.begin(), [](unsigned char c) {
@@ -30,23 +32,25 @@ bool is_image_file(const std::string& path) {
 }  // namespace
 
 void ReportOutput::add(const Command& command) {
-  constexpr const char* kGroup = "Report";
   command.add_option("--report", page_, "Write a page with charts and images, to open in a browser")
-      .group(kGroup)
+      .group(kReportGroup)
       .type_name("FILE.html");
   command.add_option("--plots", plots_, "Write its charts and images as .svg and .png files here")
-      .group(kGroup)
+      .group(kReportGroup)
       .type_name("DIR");
+}
+
+void ReportOutput::add_sweep(const Command& command) {
   sweep_option_ =
       command.add_option("--sweep-seconds",
                          sweep_seconds_,
                          "Time for the fits at other storage that the report shows; 0: none [60]");
-  sweep_option_->group(kGroup).type_name("");
+  sweep_option_->group(kReportGroup).type_name("");
 }
 
-void ReportOutput::check(FilePlan& files, const std::vector<std::string>& methods) const {
+void ReportOutput::check(FilePlan& files, const std::vector<std::string>& plot_names) const {
   require(sweep_seconds_ >= 0, "--sweep-seconds {} is negative", sweep_seconds_);
-  require(is_wanted() || sweep_option_->count() == 0,
+  require(is_wanted() || !sweep_option_ || sweep_option_->count() == 0,
           "--sweep-seconds has no effect without --report or --plots");
   if (!is_wanted()) return;
   require(page_ != "-", "--report: the page is written to a file, not to standard output");
@@ -54,7 +58,7 @@ void ReportOutput::check(FilePlan& files, const std::vector<std::string>& method
   require_report_tools();
   if (plots_.empty()) return;
   files.makes_folder("--plots", plots_);
-  for (const std::string& name : report_plot_names(methods)) {
+  for (const std::string& name : plot_names) {
     const std::string path = plot_path(plots_, name);
     files.writes(path, path);
   }

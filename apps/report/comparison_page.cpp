@@ -1,56 +1,18 @@
 #include "report/comparison_page.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <filesystem>
 #include <map>
 
-#include "report/build_info.hpp"
 #include "report/comparison_charts.hpp"
 #include "report/findings.hpp"
+#include "report/page_pieces.hpp"
 
 namespace matapprox::report {
 namespace {
-
-using Facts = std::vector<std::pair<std::string, std::string>>;
-
-std::string file_name(const std::string& path) {
-  if (path == "-") return "standard input";
-  const std::string name = std::filesystem::path(path).filename().string();
-  return name.empty() ? path : name;
-}
-
-std::string today() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  return fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(now));
-}
-
-double full_size(const MatrixFacts& facts) {
-  return static_cast<double>(facts.rows) * static_cast<double>(facts.cols);
-}
-
-Facts matrix_facts(const ComparisonContents& contents) {
-  const Comparison& comparison = contents.comparison;
-  const MatrixFacts& facts = comparison.facts;
-  Facts list{{"size", fmt::format("{} × {}", grouped(facts.rows), grouped(facts.cols))}};
-  if (facts.nonzeros) {
-    list.emplace_back("non-zeros",
-                      fmt::format("{} ({:.3g} %)",
-                                  grouped(*facts.nonzeros),
-                                  100 * static_cast<double>(*facts.nonzeros) / full_size(facts)));
-  }
-  list.emplace_back("symmetric", facts.symmetric ? "yes" : "no");
-  list.emplace_back(facts.norm_is_exact ? "Frobenius norm" : "Frobenius norm, estimated",
-                    fmt::format("{:.6g}", facts.frobenius_norm));
-  list.emplace_back("given as", comparison.description);
-  list.emplace_back("compared at", comparison.basis);
-  return list;
-}
 
 std::string spectrum_message(const ComparisonContents& contents) {
   const Vector& values = contents.spectrum.values;
@@ -252,26 +214,15 @@ std::string error_line(const ComparisonRow& row) {
   return "relative error " + spoken_error(*row.measurement);
 }
 
-ImageItem image_item(const Matrix& cells,
-                     const ColorScale& scale,
-                     const std::string& label,
-                     const std::string& alt) {
-  return {heat_map_png(cells, scale), label, alt, cells.cols(), cells.rows()};
-}
-
-std::string kind_of_image(const ImagePlan& plan) {
-  return plan.is_image ? "Gray image" : "Heat map";
-}
-
 ImageGroup matrix_group(const ComparisonContents& contents) {
   const MatrixFacts& facts = contents.comparison.facts;
   return {"The matrix",
           -1,
           "",
-          {image_item(contents.image,
-                      contents.scales.matrix,
-                      fmt::format("A, {} × {}", facts.rows, facts.cols),
-                      fmt::format("{} of the matrix", kind_of_image(contents.records.plan())))}};
+          {heat_map_item(contents.image,
+                         contents.scales.matrix,
+                         fmt::format("A, {} × {}", facts.rows, facts.cols),
+                         fmt::format("{} of the matrix", kind_of_image(contents.records.plan())))}};
 }
 
 ImageGroup fit_group(const ComparisonContents& contents, const FitRecord& record) {
@@ -287,54 +238,18 @@ ImageGroup fit_group(const ComparisonContents& contents, const FitRecord& record
       name,
       style_of(record.method),
       "",
-      {image_item(record.cells,
-                  contents.scales.matrix,
-                  "approximation",
-                  fmt::format("{} of the approximation by {}: {}",
-                              kind_of_image(contents.records.plan()),
-                              name,
-                              error)),
-       image_item(record.residual,
-                  contents.scales.residual,
-                  clipped > 0.02 ? fmt::format("residual, {:.0f} % off the scale", 100 * clipped)
-                                 : "residual",
-                  fmt::format("Heat map of the residual of {}: {}", name, error))}};
-}
-
-/// Scales that are not linear say so.
-std::string soft_text(const ImageScales& scales) {
-  std::vector<std::string> parts;
-  if (scales.matrix.soft > 0)
-    parts.push_back(three_digits(scales.matrix.soft) + " for the matrices");
-  if (scales.residual.soft > 0)
-    parts.push_back(three_digits(scales.residual.soft) + " for the residuals");
-  if (parts.empty()) return {};
-  return fmt::format(
-      " So that small entries beside large ones are seen, colors follow asinh(value / s), with s "
-      "= "
-      "{}.",
-      fmt::join(parts, " and s = "));
-}
-
-std::string scale_caption(const ComparisonContents& contents) {
-  const ImagePlan& plan = contents.records.plan();
-  std::string text =
-      "A and the approximations share one scale, the residuals A − B one of their own.";
-  const std::string cells = cells_text(plan, false);
-  const std::string residual_cells = cells_text(plan, true);
-  if (!cells.empty()) text += fmt::format(" Of the matrices, {}.", cells);
-  if (!residual_cells.empty() && residual_cells != cells)
-    text += fmt::format(" Of the residuals, {}.", residual_cells);
-  text += soft_text(contents.scales);
-  const double clipped = clipped_share(contents.image, contents.scales.matrix);
-  if (clipped > 0) {
-    text += fmt::format(
-        " The scale ends at the 99.5 % quantile of the non-zero |cells| of A; {:.2g} % of the "
-        "cells "
-        "are beyond and have its end's color.",
-        100 * clipped);
-  }
-  return text;
+      {heat_map_item(record.cells,
+                     contents.scales.matrix,
+                     "approximation",
+                     fmt::format("{} of the approximation by {}: {}",
+                                 kind_of_image(contents.records.plan()),
+                                 name,
+                                 error)),
+       heat_map_item(record.residual,
+                     contents.scales.residual,
+                     clipped > 0.02 ? fmt::format("residual, {:.0f} % off the scale", 100 * clipped)
+                                    : "residual",
+                     fmt::format("Heat map of the residual of {}: {}", name, error))}};
 }
 
 Section image_section(const ComparisonContents& contents) {
@@ -343,7 +258,10 @@ Section image_section(const ComparisonContents& contents) {
     groups.push_back(fit_group(contents, record));
   return {"images",
           "What each method keeps and loses",
-          {paragraph(scale_caption(contents)),
+          {paragraph(scale_caption(contents.records.plan(),
+                                   contents.image,
+                                   contents.scales.matrix,
+                                   contents.scales.residual)),
            color_bar(contents.scales.matrix, "matrix and approximations"),
            color_bar(contents.scales.residual, "residuals"),
            image_gallery(groups)}};
@@ -365,26 +283,6 @@ Section table_section(const ComparisonContents& contents) {
            contents.comparison.basis,
            estimated ? ", exact except where ~ marks an estimate from random vectors"
                      : ", exact"))}};
-}
-
-Section repeat_section(const ComparisonContents& contents) {
-  const Comparison& comparison = contents.comparison;
-  Facts facts{{"version", "matapprox " + version()},
-              {"seed", fmt::format("{}", comparison.seed)},
-              {"threads", fmt::format("{}", comparison.threads)},
-              {"machine", machine_description()},
-              {"compiler", compiler_description()},
-              {"date", today()},
-              {"matrix", comparison.path}};
-  if (!contents.options.kind.empty()) facts.emplace_back("read as", contents.options.kind);
-  Section section{"repeat", "How to repeat it", {}};
-  if (!contents.options.command.empty())
-    section.blocks.push_back(code_block(contents.options.command));
-  section.blocks.push_back(fact_list(facts));
-  section.blocks.push_back(
-      note("The errors are the same for every number of threads, as long as no fit is stopped by "
-           "time; the times are not."));
-  return section;
 }
 
 }  // namespace
@@ -418,14 +316,19 @@ Page comparison_page(const ComparisonContents& contents) {
   page.title = file_name(contents.comparison.path);
   page.subtitle = "Matrix approximations compared";
   page.findings = findings_of(contents.comparison);
-  page.facts = matrix_facts(contents);
+  page.facts = matrix_facts(contents.comparison.facts, contents.comparison.description);
+  page.facts.emplace_back("compared at", contents.comparison.basis);
   page.sections = {storage_section(contents),
                    image_section(contents),
                    spectrum_section(contents),
                    time_section(contents),
                    table_section(contents),
-                   repeat_section(contents)};
-  page.footer = fmt::format("Made by matapprox {} on {}.", version(), today());
+                   repeat_section({contents.options.command,
+                                   contents.comparison.path,
+                                   contents.options.kind,
+                                   contents.comparison.seed,
+                                   contents.comparison.threads})};
+  page.footer = footer_of_page();
   return page;
 }
 

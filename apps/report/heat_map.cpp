@@ -42,6 +42,10 @@ constexpr std::array<Stop, 11> kPurpleGreen{0x40004b,
                                             0x5aae61,
                                             0x1b7837,
                                             0x00441b};
+// ColorBrewer YlGnBu, from white on.
+constexpr std::array<Stop, 9> kWhiteBlue{
+    0xffffff, 0xedf8b1, 0xc7e9b4, 0x7fcdbb, 0x41b6c4, 0x1d91c0, 0x225ea8, 0x253494, 0x081d58};
+constexpr std::array<unsigned char, 3> kMarkColor{0x8a, 0x8f, 0x98};
 constexpr std::array<Stop, 2> kBlackWhite{0x000000, 0xffffff};
 
 std::span<const Stop> stops_of(ColorMap map) {
@@ -54,6 +58,8 @@ std::span<const Stop> stops_of(ColorMap map) {
       return std::span(kBlueRed).subspan(5);
     case ColorMap::kRisingResidual:
       return std::span(kPurpleGreen).subspan(5);
+    case ColorMap::kBits:
+      return kWhiteBlue;
     case ColorMap::kDiverging:
       break;
   }
@@ -257,6 +263,21 @@ std::string heat_map_png(const Matrix& cells, const ColorScale& scale) {
     for (Index j = 0; j < cells.cols(); ++j) pixels.push_back(pixel_of(cells(i, j), scale));
   }
   const images::PngPalette palette = png_palette(scale.map);
+  return images::encode_png(pixels, cells.rows(), cells.cols(), "heat map", &palette);
+}
+
+std::string heat_map_png(const Matrix& cells, const ColorScale& scale, const CellMarks& marked) {
+  constexpr unsigned char kMark = 255;
+  std::vector<unsigned char> pixels;
+  pixels.reserve(static_cast<std::size_t>(cells.size()));
+  for (Index i = 0; i < cells.rows(); ++i) {
+    for (Index j = 0; j < cells.cols(); ++j) {
+      const unsigned char pixel = pixel_of(cells(i, j), scale);
+      pixels.push_back(marked(i, j) ? kMark : std::min<unsigned char>(pixel, kMark - 1));
+    }
+  }
+  images::PngPalette palette = png_palette(scale.map);
+  palette[kMark] = kMarkColor;
   return images::encode_png(pixels, cells.rows(), cells.cols(), "heat map", &palette);
 }
 

@@ -43,11 +43,12 @@ Matrix difference_cells(const LinearOperator& A, const LinearOperator& B, const 
 std::string cells_text(const ImagePlan& plan, bool difference);
 
 enum class ColorMap {
-  kGray,           ///< black to white
-  kDiverging,      ///< blue, white at 0, red
-  kResidual,       ///< purple, white at 0, green
-  kRising,         ///< its upper half: white at 0, red
-  kRisingResidual  ///< white at 0, green
+  kGray,            ///< black to white
+  kDiverging,       ///< blue, white at 0, red
+  kResidual,        ///< purple, white at 0, green
+  kRising,          ///< its upper half: white at 0, red
+  kRisingResidual,  ///< white at 0, green
+  kBits             ///< white at 0, yellow, green, blue
 };
 
 /// Values from low to high take the colors of the map; values beyond take its ends.
@@ -67,8 +68,8 @@ std::vector<std::pair<double, std::string>> scale_marks(const ColorScale& scale)
 
 /// Symmetric about 0 up to the 99.5 % quantile of |cells|, zeros aside, of all the images: one
 /// huge entry does not make all others white. Soft at the median, or a 200th of
-/// it, where the median is below a tenth of it. [-1, 1] where all are 0. The rising maps start at
-/// 0.
+/// it, where the median is below a tenth of it. [-1, 1] where all are 0. The maps without negative
+/// values start at 0.
 ColorScale symmetric_scale(const std::vector<const Matrix*>& images, ColorMap map);
 /// Black at 0, white at the largest power of two less one that holds all values: 255 for photos.
 ColorScale gray_scale(const Matrix& image);
@@ -79,6 +80,9 @@ double clipped_share(const Matrix& cells, const ColorScale& scale);
 /// A PNG with exactly one pixel a cell. Not by gnuplot, whose canvas is a pixel off at the border;
 /// libpng with a palette is exact and a third of the size.
 std::string heat_map_png(const Matrix& cells, const ColorScale& scale);
+/// The same with `marked` cells, such as borders, in gray.
+using CellMarks = Eigen::Array<bool, Eigen::Dynamic, Eigen::Dynamic>;
+std::string heat_map_png(const Matrix& cells, const ColorScale& scale, const CellMarks& marked);
 /// A heat map as a file of its own, with title and color bar.
 struct HeatMapFiles {
   std::string svg;

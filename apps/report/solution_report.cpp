@@ -1,12 +1,11 @@
 #include "report/solution_report.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "report/build_info.hpp"
+#include "report/page_pieces.hpp"
 
 namespace matapprox::report {
 namespace {
@@ -72,11 +71,6 @@ Table page_table(const SolutionContents& contents) {
   return content;
 }
 
-std::string time_of_page() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  return fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(now));
-}
-
 std::string headline(const SolutionContents& contents) {
   if (contents.columns.size() == 1) return solver_and_end(contents.columns.front());
   const auto converged =
@@ -129,7 +123,7 @@ Page solution_page(const SolutionContents& contents) {
         fact_list({{"version", "matapprox " + version()},
                    {"machine", machine_description()},
                    {"date", time_of_page()}})}}};
-  page.footer = fmt::format("Made by matapprox {} on {}.", version(), time_of_page());
+  page.footer = footer_of_page();
   return page;
 }
 

@@ -314,4 +314,20 @@ Matrix BlockMatrix::leaf_values(std::size_t leaf) const {
   return values;
 }
 
+Index BlockMatrix::leaf_bytes(std::size_t leaf) const {
+  const bool is_last = leaf + 1 == begins_.size();
+  const LeafBegin& begin = begins_[leaf];
+  const LeafBegin end = is_last
+                            ? LeafBegin{content_.bits.size(), content_.scales.size(), data_bytes_}
+                            : begins_[leaf + 1];
+  return static_cast<Index>(end.bits - begin.bits + 2 * (end.scales - begin.scales) + end.data -
+                            begin.data);
+}
+
+Vector BlockMatrix::component_norms(std::size_t leaf) const {
+  return content_.leaves[leaf].kind == LeafKind::kLowRank
+             ? LeafReader(*this, leaf).component_norms()
+             : Vector();
+}
+
 }  // namespace matapprox

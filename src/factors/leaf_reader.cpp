@@ -1,6 +1,7 @@
 #include "factors/leaf_reader.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "factors/quantizer.hpp"
 #include "kernels/packed_simd.hpp"
@@ -104,6 +105,24 @@ void LeafReader::add_low_rank_panels(bool transposed, const ConstBlock& X, const
     const auto no = kernels::Trans::kNo;
     kernels::gemm(no, written, no, kernels::transpose_product(read, X), Y, 1, 1);
   }
+}
+
+Vector LeafReader::component_norms() const {
+  Vector norms(leaf_.count);
+  Vector values(std::max(leaf_.rows, leaf_.columns));
+  const std::uint8_t* position = data_;
+  for (Index k = 0; k < leaf_.count; ++k) {
+    const Component part = next_component(k, position);
+    kernels::simd::packed_values({part.u, part.bits, offset_}, 0, leaf_.rows, values.data());
+    const double left = values.head(leaf_.rows).norm();
+    double right = left;
+    if (!on_diagonal_) {
+      kernels::simd::packed_values({part.v, part.bits, offset_}, 0, leaf_.columns, values.data());
+      right = values.head(leaf_.columns).norm();
+    }
+    norms(k) = std::abs(part.scale) * left * right;
+  }
+  return norms;
 }
 
 /// By panels of a multiple of 8 columns, whose first value begins at a byte.

@@ -11,6 +11,8 @@ class LeafReader {
 
   /// Y += B X, or B^T X if `transposed`, with B the block that the leaf stands for.
   void add_product(bool transposed, const ConstBlock& X, const Block& Y) const;
+  /// Of the components of a low-rank leaf.
+  Vector component_norms() const;
 
  private:
   /// Component k of a low-rank leaf: its bytes, its width and its scale.

@@ -208,6 +208,27 @@ TEST(BlockMatrix, CountsValuesAndAllBytes) {
                 6 * 5);  // no index above 255: a byte each
 }
 
+TEST(BlockMatrix, SaysWhatEachLeafTakesAndHowLargeItsComponentsAre) {
+  Expected one = symmetric();
+  add_low_rank(one, {100, 20, 100, 20, LeafKind::kLowRank}, {5});
+  one.content.layers = {5, 1};
+  for (const Expected& e : {general(), one}) {
+    const BlockMatrix B(e.content);
+    Index bytes = 0;
+    for (std::size_t leaf = 0; leaf < B.content().leaves.size(); ++leaf) {
+      bytes += B.leaf_bytes(leaf);
+      const BlockLeaf& block = B.content().leaves[leaf];
+      const Vector norms = B.component_norms(leaf);
+      EXPECT_EQ(norms.size(), block.kind == LeafKind::kLowRank ? block.count : 0);
+      if (block.kind == LeafKind::kLowRank && block.count == 1)
+        EXPECT_NEAR(norms(0), B.leaf_values(leaf).norm(), 1e-12 * norms(0));
+    }
+    EXPECT_EQ(bytes,
+              static_cast<Index>(B.content().bits.size() + 2 * B.content().scales.size() +
+                                 B.data().size()));
+  }
+}
+
 TEST(BlockMatrix, RefusesWhatDoesNotFitTogether) {
   const BlockContent right = general().content;
   const auto refused = [&](const std::function<void(BlockContent&)>& change, const char* why) {

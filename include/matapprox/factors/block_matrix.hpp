@@ -86,6 +86,10 @@ class BlockMatrix {
   Matrix columns(std::span<const Index> J) const;  ///< A(:, J)
   Matrix rows_at(std::span<const Index> I) const;  ///< A(I, :)^T
   Matrix leaf_values(std::size_t leaf) const;      ///< the block that a leaf stands for
+  /// Of a leaf in `bits`, `scales` and `data`; its place in `leaves` does not count.
+  Index leaf_bytes(std::size_t leaf) const;
+  /// |s_k u_k v_k^T|_F for each component of a low-rank leaf; none of another one.
+  Vector component_norms(std::size_t leaf) const;
 
  private:
   /// Where the arrays of a leaf begin.

@@ -1,0 +1,362 @@
+#include "report/best_page.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <utility>
+
+#include "report/findings.hpp"
+#include "report/page_pieces.hpp"
+#include "report/row_text.hpp"
+#include "report/ticks.hpp"
+
+namespace matapprox {
+namespace report {
+namespace {
+
+/// What the page shows besides the search itself.
+struct BestPictures {
+  ImagePlan plan;
+  Matrix image;  ///< of A
+  Matrix approximation;
+  Matrix residual;
+  ColorScale scale;
+  ColorScale residual_scale;
+  Spectrum spectrum;
+  std::vector<StoredComponent> components;
+  std::optional<Partition> partition{};
+  std::optional<Matrix> ordered{};  ///< A in the order of the blocks, where that is another one
+};
+
+BestPictures pictures_of(const LinearOperator& A,
+                         const BestContents& contents,
+                         const ReportOptions& options,
+                         const RunControl& control) {
+  const Approximation& B = contents.result.approximation;
+  BestPictures made;
+  made.plan = image_plan(A.rows(), A.cols(), options.is_image);
+  made.image = image_cells(A, made.plan);
+  made.approximation = image_cells(B, made.plan);
+  made.residual = difference_cells(A, B, made.plan);
+  const bool means = made.plan.cells == Cells::kMeans || made.plan.cells == Cells::kAbsoluteMeans;
+  made.scale = made.plan.is_image ? gray_scale(made.image)
+                                  : symmetric_scale({&made.image},
+                                                    made.plan.cells == Cells::kAbsoluteMeans
+                                                        ? ColorMap::kRising
+                                                        : ColorMap::kDiverging);
+  made.residual_scale =
+      symmetric_scale({&made.residual}, means ? ColorMap::kRisingResidual : ColorMap::kResidual);
+  made.spectrum = spectrum_of(A, contents.result.singular_values, 0, control);
+  made.components = stored_components(B);
+  if (const BlockMatrix* blocks = blocks_of(B)) made.partition = partition_of(*blocks);
+  if (const Permutation* P = order_of(B)) made.ordered = ordered_cells(A, *P, made.plan);
+  return made;
+}
+
+std::string bytes_text(const BestContents& contents) {
+  const Storage storage = contents.result.approximation.storage();
+  return fmt::format("{} bytes, {} of the matrix in doubles",
+                     grouped(storage.bytes),
+                     share_text(share_of_doubles(storage, contents.result.facts)));
+}
+
+/// The next best of the same kind: in error with a budget, in bytes with a target.
+std::string runner_up(const BestContents& contents) {
+  const BestResult& result = contents.result;
+  const BestCandidate* next = nullptr;
+  const bool by_target = contents.options.target_error > 0;
+  for (const BestCandidate& candidate : result.candidates) {
+    if (candidate.chosen || !candidate.relative_error || !candidate.storage) continue;
+    const bool nearer =
+        next == nullptr || (by_target ? candidate.storage->bytes < next->storage->bytes
+                                      : *candidate.relative_error < *next->relative_error);
+    const double missed = contents.options.target_error * 1.02;
+    if (by_target && *candidate.relative_error > missed) continue;
+    if (nearer) next = &candidate;
+  }
+  if (next == nullptr) return {};
+  return fmt::format("The next, {}, has a relative error of {} in {} bytes.",
+                     next->name,
+                     three_digits(*next->relative_error),
+                     grouped(next->storage->bytes));
+}
+
+std::vector<std::string> best_findings(const BestContents& contents) {
+  const BestResult& result = contents.result;
+  const Measurement& measured = result.measurement;
+  std::vector<std::string> findings{fmt::format("{}: a relative error of {} in {}.",
+                                                chosen_candidate(result).name,
+                                                spoken_error(measured),
+                                                bytes_text(contents))};
+  if (contents.options.target_error > 0) {
+    findings.push_back(fmt::format("The target error of {:g} is {}.",
+                                   contents.options.target_error,
+                                   result.target_is_met ? "met" : "missed"));
+  }
+  if (measured.certificate && measured.certificate->products > 0) {
+    std::string certified = certificate_text(*measured.certificate);
+    certified[0] = 'C';
+    findings.push_back(certified + ".");
+  }
+  if (result.lower_bound) {
+    findings.push_back(
+        fmt::format("No choice of blocks, ranks and bits is expected below {} in as many bytes.",
+                    three_digits(*result.lower_bound)));
+  }
+  if (std::string next = runner_up(contents); !next.empty()) findings.push_back(std::move(next));
+  if (result.interrupted) findings.emplace_back("Stopped before all candidates were tried.");
+  return findings;
+}
+
+std::string error_or_dash(const std::optional<double>& error) {
+  return error ? three_digits(*error) : "–";
+}
+
+Html candidate_table(const BestContents& contents) {
+  Table content{"Candidates, in the order in which they were tried",
+                {{"candidate"},
+                 {"expected error", true},
+                 {"measured error", true},
+                 {"certified error", true},
+                 {"bytes", true},
+                 {"seconds", true},
+                 {"what became of it"}},
+                {}};
+  const std::vector<BestCandidate>& candidates = contents.result.candidates;
+  for (std::size_t c = 0; c < candidates.size(); ++c) {
+    const BestCandidate& candidate = candidates[c];
+    TableCell name(candidate.name);
+    if (candidate.storage) name.style = candidate_style(c);
+    name.emphasized = candidate.chosen;
+    TableCell verdict(candidate.verdict);
+    verdict.is_long = true;
+    content.rows.push_back(
+        {name,
+         error_or_dash(candidate.predicted_error),
+         (candidate.error_is_exact ? "" : "~") + error_or_dash(candidate.relative_error),
+         error_or_dash(candidate.certified_error),
+         candidate.storage ? grouped(candidate.storage->bytes) : "–",
+         short_number(candidate.seconds),
+         verdict});
+  }
+  return table(content);
+}
+
+Section tried_section(const BestContents& contents, const BestPictures& pictures) {
+  const std::string asked = request_text(contents.options, contents.result.facts);
+  std::string caption =
+      "Left and down is better. The wide line is what low rank in as many bits as each component "
+      "is worth can come to, by the singular values of A.";
+  if (!pictures.spectrum.is_complete)
+    caption += " Those that are not known are taken as large as they can be.";
+  if (contents.result.lower_bound)
+    caption += " Below the dashed line at the lower bound no blocks, ranks and bits are expected.";
+  std::vector<std::string> spoken;
+  for (const BestCandidate& candidate : contents.result.candidates) {
+    if (!candidate.relative_error || !candidate.storage) continue;
+    spoken.push_back(fmt::format("{}: {} in {} bytes",
+                                 candidate.name,
+                                 three_digits(*candidate.relative_error),
+                                 grouped(candidate.storage->bytes)));
+  }
+  return {"tried",
+          "Error against bytes",
+          {paragraph(fmt::format("Asked for: {}.", asked)),
+           chart_figure(draw_for_page(error_bytes_chart(contents, pictures.spectrum)),
+                        caption,
+                        fmt::format("Error against bytes. {}.", fmt::join(spoken, "; "))),
+           candidate_table(contents)}};
+}
+
+Section expectation_section(const BestContents& contents) {
+  return {"expectation",
+          "Estimate, bound, exact",
+          {chart_figure(
+              draw_for_page(expectation_chart(contents)),
+              "What singular values let expect before anything is built, the error that was "
+              "measured, and, where one was needed, the bound that holds with the confidence "
+              "asked for. A certified bound is never below the error but with the remaining "
+              "probability.",
+              "Expected, measured and certified errors; the table above has them in numbers.")}};
+}
+
+std::string leaves_text(const Partition& partition) {
+  std::vector<std::string> parts;
+  const char* names[] = {"at low rank", "dense", "sparse"};
+  for (std::size_t kind = 0; kind < partition.leaves.size(); ++kind) {
+    if (partition.leaves[kind] == 0) continue;
+    parts.push_back(fmt::format("{} {} in {} bytes",
+                                grouped(partition.leaves[kind]),
+                                names[kind],
+                                grouped(partition.bytes[kind])));
+  }
+  return parts.empty() ? "No block stores anything"
+                       : fmt::format("Blocks: {}", fmt::join(parts, "; "));
+}
+
+std::vector<Html> partition_blocks(const BestPictures& pictures) {
+  const Partition& partition = *pictures.partition;
+  const ColorScale scale = bits_scale(partition);
+  const Matrix& bits = partition.bits;
+  const Matrix& matrix = pictures.ordered ? *pictures.ordered : pictures.image;
+  const std::string matrix_label =
+      pictures.ordered ? "A, rows and columns in the order of the blocks" : "A";
+  const std::vector<ImageGroup> groups{
+      {"The blocks",
+       -1,
+       "",
+       {{heat_map_png(bits, scale, partition.borders),
+         "stored bits per entry, white: nothing",
+         "Blocks of the approximation, colored by the bits that each stores per entry",
+         bits.cols(),
+         bits.rows()}}},
+      {"The matrix", -1, "", {heat_map_item(matrix, pictures.scale, matrix_label, matrix_label)}}};
+  return {paragraph(leaves_text(partition) +
+                    ". Bits are spread where the matrix needs them: far from the diagonal, or "
+                    "where it is smooth, a few components of low rank hold large blocks."),
+          color_bar(scale, "stored bits per entry"),
+          image_gallery(groups)};
+}
+
+Section bits_section(const BestContents& contents, const BestPictures& pictures) {
+  Section section{"bits", "Where the bits are", {}};
+  if (pictures.partition) section.blocks = partition_blocks(pictures);
+  std::string caption =
+      fmt::format("Singular values of A: {}.",
+                  pictures.spectrum.values.size() > 0 ? pictures.spectrum.how : "not known");
+  std::string message = "Singular values of the matrix.";
+  if (pictures.components.empty()) {
+    caption += " The approximation has no components that are stored in bits.";
+  } else {
+    const double level = pictures.components.back().size / contents.result.facts.frobenius_norm;
+    message =
+        fmt::format("{} components are stored; the smallest has {} of the norm of the matrix.",
+                    grouped(static_cast<long long>(pictures.components.size())),
+                    three_digits(level));
+    caption +=
+        " Marks are the components that are stored, the largest first, by the bits of each of "
+        "their values: the larger, the more bits. Water that rises to the dashed level drowns "
+        "all that is smaller: a component below it gets no bits.";
+    if (pictures.partition) {
+      caption +=
+          " They belong to blocks, where what is left falls faster than the singular values of "
+          "the whole; one of a large block takes more bytes and has to be larger to be stored.";
+    }
+  }
+  section.blocks.push_back(
+      chart_figure(draw_for_page(component_chart(contents, pictures.spectrum, pictures.components)),
+                   caption,
+                   message));
+  return section;
+}
+
+Section image_section(const BestContents& contents, const BestPictures& pictures) {
+  const MatrixFacts& facts = contents.result.facts;
+  const std::string kind = kind_of_image(pictures.plan);
+  const std::vector<ImageGroup> groups{
+      {"The matrix",
+       -1,
+       "",
+       {heat_map_item(pictures.image,
+                      pictures.scale,
+                      fmt::format("A, {} × {}", facts.rows, facts.cols),
+                      kind + " of the matrix")}},
+      {chosen_candidate(contents.result).name,
+       candidate_style(contents.result.chosen),
+       "",
+       {heat_map_item(pictures.approximation,
+                      pictures.scale,
+                      "approximation",
+                      kind + " of the approximation"),
+        heat_map_item(
+            pictures.residual, pictures.residual_scale, "residual", "Heat map of the residual")}}};
+  return {"images",
+          "What it keeps and loses",
+          {paragraph(scale_caption(
+               pictures.plan, pictures.image, pictures.scale, pictures.residual_scale)),
+           color_bar(pictures.scale, "matrix and approximation"),
+           color_bar(pictures.residual_scale, "residual"),
+           image_gallery(groups)}};
+}
+
+Page best_page(const BestContents& contents,
+               const BestPictures& pictures,
+               const ReportOptions& options) {
+  Page page;
+  page.title = file_name(contents.path);
+  page.subtitle = "The best approximation found";
+  page.findings = best_findings(contents);
+  page.facts = matrix_facts(contents.result.facts, contents.description);
+  page.facts.emplace_back("searched in", fmt::format("{:.3g} s", contents.result.seconds));
+  page.sections = {
+      tried_section(contents, pictures),
+      expectation_section(contents),
+      bits_section(contents, pictures),
+      image_section(contents, pictures),
+      repeat_section(
+          {options.command, contents.path, options.kind, contents.options.seed, contents.threads})};
+  page.footer = footer_of_page();
+  return page;
+}
+
+std::vector<ReportFile> best_plots(const BestContents& contents, const BestPictures& pictures) {
+  std::vector<ReportFile> files;
+  const auto add = [&](const std::string& name, std::string svg, std::string png) {
+    files.push_back({name + ".svg", std::move(svg)});
+    files.push_back({name + ".png", std::move(png)});
+  };
+  for (const Chart& chart : {error_bytes_chart(contents, pictures.spectrum),
+                             expectation_chart(contents),
+                             component_chart(contents, pictures.spectrum, pictures.components)}) {
+    ChartFiles drawn = draw_files(chart);
+    add(chart.name, std::move(drawn.svg), std::move(drawn.png));
+  }
+  const auto add_image = [&](const std::string& name,
+                             const Matrix& cells,
+                             const ColorScale& scale,
+                             const char* title) {
+    HeatMapFiles drawn = heat_map_files(cells, scale, title);
+    add(name, std::move(drawn.svg), std::move(drawn.png));
+  };
+  add_image("matrix", pictures.image, pictures.scale, "A");
+  add_image("approximation", pictures.approximation, pictures.scale, "approximation");
+  add_image("residual", pictures.residual, pictures.residual_scale, "residual");
+  if (pictures.partition) {
+    add_image("partition",
+              pictures.partition->bits,
+              bits_scale(*pictures.partition),
+              "stored bits per entry");
+  }
+  return files;
+}
+
+}  // namespace
+}  // namespace report
+
+std::vector<std::string> best_plot_names() {
+  std::vector<std::string> names;
+  for (const char* stem : {"error_bytes",
+                           "expectation",
+                           "components",
+                           "matrix",
+                           "approximation",
+                           "residual",
+                           "partition"}) {
+    names.push_back(std::string(stem) + ".svg");
+    names.push_back(std::string(stem) + ".png");
+  }
+  return names;
+}
+
+Report best_report(const LinearOperator& A,
+                   const report::BestContents& contents,
+                   const ReportOptions& options,
+                   const RunControl& control) {
+  const report::BestPictures pictures = report::pictures_of(A, contents, options, control);
+  Report made;
+  if (options.page) made.html = report::page_html(report::best_page(contents, pictures, options));
+  if (options.plots) made.plots = report::best_plots(contents, pictures);
+  return made;
+}
+
+}  // namespace matapprox
