@@ -46,7 +46,8 @@ BestOptions checked(const LinearOperator& A, BestOptions options) {
   if (!options.budget.is_set() && target == 0) options.target_error = kDefaultTarget;
   // Bytes and shares are the same thing here: of doubles.
   if (options.budget.unit == StorageBudget::Unit::kShare) {
-    options.budget = {StorageBudget::Unit::kBytes, options.budget.bytes(A.rows(), A.cols())};
+    options.budget = {StorageBudget::Unit::kBytes,
+                      std::floor(options.budget.bytes(A.rows(), A.cols()))};
   }
   return options;
 }
@@ -153,7 +154,6 @@ Prediction try_all(const LinearOperator& A,
     trials.try_method(choosing::exact_store(options));
     if (options.budget.is_set() && trials.least_error() == 0) return prediction;
   }
-  std::optional<double> low_rank_error;
   if (in_bytes) {
     const std::optional<RunResult> found =
         leading_triplets(A, facts.symmetric, options, control, trials);
@@ -162,19 +162,24 @@ Prediction try_all(const LinearOperator& A,
     prediction.singular_values = values_of(triplets.approximation);
     prediction.passes = triplets.passes;
     trials.know_spectral_norm(prediction.singular_values(0));
-    if (options.budget.is_set()) {
-      low_rank_error = predicted_low_rank(
-          facts, prediction.singular_values, options.budget.bytes(A.rows(), A.cols()));
-    }
     if (choosing::takes_part("truncated_svd", options)) try_triplets(triplets, options, trials);
   }
   for (BestCandidate& candidate : choosing::candidates(traits, options)) {
-    if (candidate.method == "truncated_svd" && in_bytes) candidate.predicted_error = low_rank_error;
-    if (candidate.predicted_error.value_or(0) > kPredictionSlack * trials.least_error()) {
-      trials.drop(std::move(candidate), "cannot be as near, by its singular values");
-    } else {
-      trials.try_method(std::move(candidate));
+    if (candidate.method == "truncated_svd" && in_bytes) {
+      // With a target: in as many bytes as the best so far, which it has to beat.
+      const double bytes =
+          options.budget.is_set() ? options.budget.bytes(A.rows(), A.cols()) : trials.least_bytes();
+      const double wanted = options.target_error > 0 ? options.target_error : trials.least_error();
+      if (std::isfinite(bytes) && options.norm == CertifiedNorm::kFrobenius) {
+        candidate.predicted_error = predicted_low_rank(facts, prediction.singular_values, bytes);
+      }
+      if (candidate.predicted_error.value_or(0) > kPredictionSlack * wanted) {
+        trials.drop(std::move(candidate),
+                    "cannot be as near in as few bytes, by its singular values");
+        continue;
+      }
     }
+    trials.try_method(std::move(candidate));
   }
   return prediction;
 }

@@ -116,7 +116,8 @@ MatrixTraits traits_of(const LinearOperator& A, const MatrixFacts& facts) {
   traits.symmetric = facts.symmetric;
   traits.square = facts.rows == facts.cols;
   const double entries = static_cast<double>(facts.rows) * static_cast<double>(facts.cols);
-  traits.sparse = facts.nonzeros && static_cast<double>(*facts.nonzeros) <= kMaxSparseShare * entries;
+  traits.sparse =
+      facts.nonzeros && static_cast<double>(*facts.nonzeros) <= kMaxSparseShare * entries;
   traits.points = dynamic_cast<const KernelOperator*>(&A.underlying()) != nullptr;
   const auto available = static_cast<double>(available_memory_bytes());
   traits.held = available == 0 || kHeldTimes * entries <= available;

@@ -248,6 +248,8 @@ void Trials::try_method(BestCandidate candidate) {
     problem = "ran out of memory";
   }
   candidate.seconds = seconds_since(start);
+  const std::string prefix = candidate.method + ": ";
+  if (problem.starts_with(prefix)) problem.erase(0, prefix.size());
   drop(std::move(candidate), problem);
 }
 
