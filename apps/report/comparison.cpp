@@ -103,7 +103,7 @@ StoredMatrix stored_matrix(const LinearOperator& A, const RunControl& control) {
   const double entries = static_cast<double>(A.rows()) * static_cast<double>(A.cols());
   StoredMatrix stored{A.description(), {A.cost().stored_numbers, A.cost().stored_bytes}};
   stored.share = static_cast<double>(stored.storage.numbers) / entries;
-  if (!can_be_repacked(A)) return stored;
+  if (!can_be_repacked(A) || control.should_stop()) return stored;
   Approximation packed = exact(A, {}, control);
   if (packed.storage().bytes >= stored.storage.bytes) return stored;
   stored.form = packed.summary.form;

@@ -18,7 +18,7 @@ using SparseContent = PackedSparse::Content;
 
 /// Entries with |a| > least of a matrix of normal numbers, changed by `change`.
 template <class Change>
-SparseMatrix random_sparse(Index rows, Index cols, double least, const Change& change) {
+SparseMatrix sparse_of_normals(Index rows, Index cols, double least, const Change& change) {
   const Matrix A = test::random_matrix(rows, cols, 7);
   return SparseMatrix(
       A.unaryExpr([&](double a) { return std::abs(a) > least ? change(a) : 0.0; }).sparseView());
@@ -50,17 +50,17 @@ TEST(PackedSparse, HoldsEveryKindOfValueExactly) {
     EXPECT_EQ(packed.content().bits, bits);
     EXPECT_LT(packed.storage().bytes, 12 * A.nonZeros() + 8 * (A.rows() + 1));
   };
-  check(random_sparse(300, 170, 1.5, one), SparseValues::kDictionary, 0);
-  check(random_sparse(300, 170, 1.5, signs), SparseValues::kDictionary, 1);
-  check(random_sparse(300, 170, 1.5, integers), SparseValues::kIntegers, 14);
-  check(random_sparse(300, 170, 1.5, floats), SparseValues::kNumbers, 32);
-  check(random_sparse(300, 170, 1.5, doubles), SparseValues::kNumbers, 64);
-  check(symmetrized(random_sparse(200, 200, 2, signs)), SparseValues::kDictionary, 3);
+  check(sparse_of_normals(300, 170, 1.5, one), SparseValues::kDictionary, 0);
+  check(sparse_of_normals(300, 170, 1.5, signs), SparseValues::kDictionary, 1);
+  check(sparse_of_normals(300, 170, 1.5, integers), SparseValues::kIntegers, 14);
+  check(sparse_of_normals(300, 170, 1.5, floats), SparseValues::kNumbers, 32);
+  check(sparse_of_normals(300, 170, 1.5, doubles), SparseValues::kNumbers, 64);
+  check(symmetrized(sparse_of_normals(200, 200, 2, signs)), SparseValues::kDictionary, 3);
 }
 
 TEST(PackedSparse, OfASymmetricMatrixIsHalfAsLarge) {
   const SparseMatrix A =
-      symmetrized(random_sparse(400, 400, 2, [](double a) { return std::round(a); }));
+      symmetrized(sparse_of_normals(400, 400, 2, [](double a) { return std::round(a); }));
   const PackedSparse packed = PackedSparse::packed(A);
   EXPECT_TRUE(packed.symmetric());
   EXPECT_LT(packed.storage().numbers, 0.51 * static_cast<double>(A.nonZeros()) + 400);
@@ -81,7 +81,7 @@ TEST(PackedSparse, EmptyRowsLongGapsAndNothingAtAll) {
 }
 
 TEST(PackedSparse, BitsDoNotDependOnTheThreads) {
-  const SparseMatrix A = random_sparse(500, 300, 1.2, [](double a) { return a; });
+  const SparseMatrix A = sparse_of_normals(500, 300, 1.2, [](double a) { return a; });
   const Matrix X = test::random_matrix(300, 2, 2);
   const Matrix Y = test::random_matrix(500, 2, 3);
   const PackedSparse packed = PackedSparse::packed(A);

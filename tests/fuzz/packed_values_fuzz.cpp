@@ -7,8 +7,8 @@
 #include "matapprox/factors/packed_matrix.hpp"
 #include "matapprox/factors/packed_sparse.hpp"
 
-// Values in few bits as a file may hold them: what is not refused multiplies, forward and transposed,
-// without reading beyond its arrays.
+// Values in few bits as a file may hold them: what is not refused multiplies, forward and
+// transposed, without reading beyond its arrays.
 
 namespace {
 
@@ -35,7 +35,8 @@ class Feed {
   }
   template <class Number>
   std::vector<Number> array() {
-    const std::size_t bytes = std::min<std::size_t>(number<std::uint8_t>() * sizeof(Number), rest_.size());
+    const std::size_t bytes =
+        std::min<std::size_t>(number<std::uint8_t>() * sizeof(Number), rest_.size());
     std::vector<Number> values(bytes / sizeof(Number));
     std::memcpy(values.data(), rest_.data(), values.size() * sizeof(Number));
     rest_.remove_prefix(values.size() * sizeof(Number));
@@ -122,7 +123,8 @@ void read_chain(Feed& feed) {
     for (const std::uint8_t offset : feed.array<std::uint8_t>()) offsets.push_back(offset);
     pattern.offsets.push_back(std::move(offsets));
   }
-  multiply(matapprox::PackedChord(std::move(pattern), matapprox::PackedMatrix(packed_content(feed))));
+  multiply(
+      matapprox::PackedChord(std::move(pattern), matapprox::PackedMatrix(packed_content(feed))));
 }
 
 }  // namespace
