@@ -103,6 +103,7 @@ Choice ContentChoices::low_rank(const Node& node, double price) const {
     choice.bytes += width->bytes;
     choice.rank = k + 1;
   }
+  if (choice.rank == 0) return nothing(node);
   choice.squared_error += weight * left_by(node, choice.rank);
   return choice;
 }

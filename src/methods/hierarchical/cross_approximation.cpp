@@ -1,9 +1,8 @@
 #include "methods/hierarchical/cross_approximation.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <optional>
-#include <vector>
 
 #include "matapprox/core/linear_operator.hpp"
 #include "matapprox/core/random.hpp"
@@ -11,31 +10,35 @@
 namespace matapprox::blocks {
 namespace {
 
-/// Rows and columns of the array of entries that what is left is judged by.
-constexpr Index kCheckedSide = 24;
 /// What is left may be so many times the least square of a term.
 constexpr double kAcceptedRest = 2;
-/// How often a search is taken up again from what was left.
-constexpr int kMaxRestarts = 8;
+/// Part of the first term's square that is rounding.
+constexpr double kCrossRounding = 1e-29;
 
-struct Place {
-  Index row = 0;
-  Index column = 0;
+/// Entries of a stratum, at two rows and two columns, each of which stands for `times` of them.
+struct Sample {
+  std::array<Index, 2> rows{};
+  std::array<Index, 2> columns{};
+  Matrix entries;
+  double times = 0;
 };
 
-/// One random index in each of equal parts of 0 .. size - 1: points in order are near each other.
-std::vector<Index> stratified(Index size, const CrossOptions& options, Index stream) {
-  const Index count = std::min(size, kCheckedSide);
-  std::vector<Index> chosen;
-  for (Index k = 0; k < count; ++k) {
-    const Index first = k * size / count;
-    const Index width = (k + 1) * size / count - first;
-    chosen.push_back(
-        first +
-        random_index(
-            options.seed, RandomStream::kSampling, 2 * options.sequence + stream, k, width));
+std::vector<Sample> take_samples(const BlockEntries& entries, const CrossOptions& options) {
+  std::vector<Sample> samples;
+  Index number = 0;
+  for (const Stratum& part : options.strata) {
+    Sample sample;
+    const auto draw = [&](Index first, Index count) {
+      return first +
+             random_index(options.seed, RandomStream::kSampling, options.sequence, number++, count);
+    };
+    for (Index& row : sample.rows) row = draw(part.row, part.rows);
+    for (Index& column : sample.columns) column = draw(part.column, part.columns);
+    sample.entries = entries(sample.rows, sample.columns);
+    sample.times = static_cast<double>(part.rows) * static_cast<double>(part.columns) / 4;
+    samples.push_back(std::move(sample));
   }
-  return chosen;
+  return samples;
 }
 
 /// A block under approximation.
@@ -48,10 +51,8 @@ class CrossSearch {
         X_(m, options.max_rank),
         Y_(n, options.max_rank),
         used_rows_(static_cast<std::size_t>(m), false),
-        checked_rows_(stratified(m, options, 0)),
-        checked_columns_(stratified(n, options, 1)),
-        checked_(entries(checked_rows_, checked_columns_)) {
-    see(checked_);
+        samples_(take_samples(entries, options)) {
+    for (const Sample& sample : samples_) see(sample.entries);
   }
 
   Index rank() const { return rank_; }
@@ -72,20 +73,29 @@ class CrossSearch {
     X_.col(rank_) = u;
     Y_.col(rank_) = v;
     ++rank_;
-    const double square = u.squaredNorm() * v.squaredNorm();
     next = largest_unused(u);
-    return square;
+    return u.squaredNorm() * v.squaredNorm();
   }
 
-  /// Squared error, from the array of entries, and where it is largest.
-  double check(Place& worst) const {
-    const Matrix left = checked_ - X_(checked_rows_, Eigen::seqN(0, rank_)) *
-                                       Y_(checked_columns_, Eigen::seqN(0, rank_)).transpose();
-    left.cwiseAbs().maxCoeff(&worst.row, &worst.column);
-    worst.row = checked_rows_[static_cast<std::size_t>(worst.row)];
-    worst.column = checked_columns_[static_cast<std::size_t>(worst.column)];
-    return left.squaredNorm() / static_cast<double>(left.size()) * static_cast<double>(X_.rows()) *
-           static_cast<double>(Y_.rows());
+  /// Estimated |B - X Y^T|_F^2, and the row of the largest entry that is left of those looked at.
+  double check(Index& worst) const {
+    double sum = 0;
+    double largest = -1;
+    for (const Sample& sample : samples_) {
+      for (Index i = 0; i < 2; ++i) {
+        const Index row = sample.rows[static_cast<std::size_t>(i)];
+        for (Index j = 0; j < 2; ++j) {
+          const Index column = sample.columns[static_cast<std::size_t>(j)];
+          const double left = std::abs(sample.entries(i, j) -
+                                       X_.row(row).head(rank_).dot(Y_.row(column).head(rank_)));
+          sum += sample.times * left * left;
+          if (left <= largest) continue;
+          largest = left;
+          worst = row;
+        }
+      }
+    }
+    return sum;
   }
 
   CrossApproximation result(double rest) const {
@@ -115,9 +125,7 @@ class CrossSearch {
   Matrix Y_;
   Index rank_ = 0;
   std::vector<bool> used_rows_;
-  std::vector<Index> checked_rows_;
-  std::vector<Index> checked_columns_;
-  Matrix checked_;
+  std::vector<Sample> samples_;
   double largest_square_ = 0;
 };
 
@@ -131,24 +139,22 @@ CrossApproximation cross_approximation(Index m,
   limited.max_rank = std::min({options.max_rank, m, n});
   CrossSearch search(m, n, entries, limited);
   Index row = options.first_row;
-  double term = 0;
-  double rest = 0;
-  for (int restart = 0;; ++restart) {
+  double first_term = 0;
+  for (;;) {
+    double term = 0;
     do {
       term = search.add_term(row, row);
+      first_term = std::max(first_term, term);
     } while (term > options.least && search.rank() < limited.max_rank);
-    Place worst;
-    rest = search.check(worst);
-    if (search.rank() == limited.max_rank || rest <= kAcceptedRest * options.least ||
-        restart == kMaxRestarts) {
-      break;
+    Index worst = row;
+    const double rest = search.check(worst);
+    // The last term says more of what is left than a few entries that happen to be small.
+    if (search.rank() == limited.max_rank) return search.result(std::max(rest, term));
+    if (rest <= kAcceptedRest * options.least || rest <= kCrossRounding * first_term) {
+      return search.result(std::max(rest, std::min(term, options.least)));
     }
-    row = worst.row;
+    row = worst;
   }
-  // The last term says more of what is left than a few entries that happen to be small.
-  const double of_term = search.rank() < limited.max_rank ? std::min(term, options.least) : term;
-  if (search.rank() == std::min(m, n)) return search.result(rest);
-  return search.result(std::max(rest, of_term));
 }
 
 }  // namespace matapprox::blocks

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "matapprox/core/types.hpp"
 
@@ -11,11 +12,20 @@ namespace matapprox::blocks {
 /// Entries (I, J) of a block, counted from its first row and column.
 using BlockEntries = std::function<Matrix(std::span<const Index> I, std::span<const Index> J)>;
 
+/// A part of a block that has entries of about one size.
+struct Stratum {
+  Index row = 0;
+  Index rows = 0;
+  Index column = 0;
+  Index columns = 0;
+};
+
 struct CrossOptions {
   Index max_rank = 48;
   /// The square of a term of X Y^T below which no more of them are wanted.
   double least = 0;
-  Index first_row = 0;  ///< where the largest entries may be
+  Index first_row = 0;          ///< where the largest entries may be
+  std::vector<Stratum> strata;  ///< that make up the block: four entries of each are checked
   std::uint64_t seed = 1;
   Index sequence = 0;  ///< random numbers of its own for each block
 };
@@ -30,11 +40,11 @@ struct CrossApproximation {
 
 /// Adaptive cross approximation with partial pivoting [Beb00]: the row of the largest remaining
 /// entry of a column, and the column of the largest remaining entry of a row, until a term falls
-/// below `least`. What is left is then looked at in an array of entries all over the block: where
-/// it is more than that, the search goes on from its largest entry, so that parts that no pivot
-/// row crosses are found too.
+/// below `least`. What is left is then estimated from random entries of each stratum: where it is
+/// more than that, the search goes on from the largest of them, so that parts that no pivot row
+/// crosses are found too.
 ///
-/// Cost: k rows and columns of B, about 600 entries more, and 2 k^2 (m + n) multiplications.
+/// Cost: k rows and columns of B, 4 entries of each stratum, and 2 k^2 (m + n) multiplications.
 CrossApproximation cross_approximation(Index m,
                                        Index n,
                                        const BlockEntries& entries,

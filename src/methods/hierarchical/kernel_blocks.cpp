@@ -24,6 +24,8 @@ constexpr double kCrossShare = 0.1;
 /// at a block is cheaper, no more.
 constexpr double kApart = 0.5;
 constexpr Index kEnergyColumns = 64;
+/// How often a block is halved at least to have entries of each part checked.
+constexpr int kStratumHalvings = 3;
 /// Bytes of factors from which on there has to be room for them.
 constexpr double kLargeFactors = 1 << 27;
 
@@ -67,29 +69,63 @@ KernelBlocks::KernelBlocks(const KernelOperator& A,
                            Index leaf,
                            std::uint64_t seed)
     : kernel_(order.empty() ? A.points() : Matrix(A.points()(order, Eigen::all)), A.options()),
+      leaf_(leaf),
       seed_(seed),
       scale_(scale_of(A)) {
-  find_boxes(0, rows(), leaf);
+  find_boxes(0, rows());
 }
 
 /// Of all ranges that the sides of a BlockTree may have.
-void KernelBlocks::find_boxes(Index first, Index count, Index leaf) {
+void KernelBlocks::find_boxes(Index first, Index count) {
   const auto points = kernel_.points().middleRows(first, count);
   boxes_.insert(
       {{first, count},
        {points.colwise().minCoeff().transpose(), points.colwise().maxCoeff().transpose()}});
-  if (count < 2 * leaf || count < 2) return;
+  if (!is_halved(count)) return;
   const Index upper = (count + 1) / 2;
-  find_boxes(first, upper, leaf);
-  find_boxes(first + upper, count - upper, leaf);
+  find_boxes(first, upper);
+  find_boxes(first + upper, count - upper);
 }
 
-bool KernelBlocks::lies_apart(const Node& node) const {
-  if (node.row == node.column) return false;
-  const Box& a = box(node.row, node.rows);
-  const Box& b = box(node.column, node.columns);
+bool KernelBlocks::lies_apart(const Stratum& part) const {
+  if (part.row == part.column) return false;
+  const Box& a = box(part.row, part.rows);
+  const Box& b = box(part.column, part.columns);
   const double distance = (a.low - b.high).cwiseMax(b.low - a.high).cwiseMax(0.0).norm();
   return distance > kApart * std::min((a.high - a.low).norm(), (b.high - b.low).norm());
+}
+
+/// Divides a part until its points lie apart, and `halvings` times at least.
+void KernelBlocks::add_strata(const Stratum& part,
+                              int halvings,
+                              std::vector<Stratum>& strata) const {
+  const bool rows = is_halved(part.rows);
+  const bool columns = is_halved(part.columns);
+  if ((!rows && !columns) || (halvings <= 0 && lies_apart(part))) {
+    strata.push_back(part);
+    return;
+  }
+  const Index upper = rows ? (part.rows + 1) / 2 : part.rows;
+  const Index left = columns ? (part.columns + 1) / 2 : part.columns;
+  for (const bool lower : {false, true}) {
+    for (const bool right : {false, true}) {
+      const Stratum child{part.row + (lower ? upper : 0),
+                          lower ? part.rows - upper : upper,
+                          part.column + (right ? left : 0),
+                          right ? part.columns - left : left};
+      if (child.rows > 0 && child.columns > 0) add_strata(child, halvings - 1, strata);
+    }
+  }
+}
+
+std::vector<Stratum> KernelBlocks::strata(const Node& node) const {
+  std::vector<Stratum> strata;
+  add_strata({node.row, node.rows, node.column, node.columns}, kStratumHalvings, strata);
+  for (Stratum& part : strata) {
+    part.row -= node.row;
+    part.column -= node.column;
+  }
+  return strata;
 }
 
 bool KernelBlocks::is_computed(const Node& node) const {
@@ -129,9 +165,10 @@ double KernelBlocks::energy() const {
 
 void KernelBlocks::describe(Node& node, double least) const {
   node.described = true;
+  node.smooth = lies_apart(node);
   if (!is_computed(node)) return find_spectrum(node, kDescribedRank, least);
   Matrix space;
-  measure_entries(block(node, space), node, !lies_apart(node));
+  measure_entries(block(node, space), node, !node.smooth);
 }
 
 CrossApproximation KernelBlocks::cross(const Node& node) const {
@@ -144,6 +181,7 @@ CrossApproximation KernelBlocks::cross(const Node& node) const {
   options.max_rank = node.asked_rank;
   options.least = kCrossShare * node.asked_least;
   options.first_row = nearest_row(node);
+  options.strata = strata(node);
   options.seed = seed_;
   options.sequence = node.row * rows() + node.column;
   return cross_approximation(node.rows, node.columns, entries_of, options);

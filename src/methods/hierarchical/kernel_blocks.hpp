@@ -4,6 +4,7 @@
 #include <map>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "matapprox/operators/kernel.hpp"
 #include "methods/hierarchical/block_source.hpp"
@@ -46,15 +47,22 @@ class KernelBlocks final : public BlockSource {
     Vector low;
     Vector high;
   };
-  void find_boxes(Index first, Index count, Index leaf);
+  void find_boxes(Index first, Index count);
   const Box& box(Index first, Index count) const { return boxes_.at({first, count}); }
-  bool lies_apart(const Node& node) const;
+  bool lies_apart(const Stratum& part) const;
+  bool lies_apart(const Node& node) const {
+    return lies_apart(Stratum{node.row, node.rows, node.column, node.columns});
+  }
+  void add_strata(const Stratum& part, int halvings, std::vector<Stratum>& strata) const;
+  std::vector<Stratum> strata(const Node& node) const;
+  bool is_halved(Index count) const { return count >= 2 * leaf_ && count >= 2; }
   bool is_computed(const Node& node) const;
   Index nearest_row(const Node& node) const;
   Matrix entries(Index row, Index rows, Index column, Index columns) const;
   CrossApproximation cross(const Node& node) const;
 
   KernelOperator kernel_;  ///< of the points in order
+  Index leaf_;
   std::uint64_t seed_;
   double scale_ = 1;
   std::map<std::pair<Index, Index>, Box> boxes_;

@@ -40,6 +40,7 @@ struct Node {
   Index columns = 0;
   bool on_diagonal = false;           ///< of a symmetric matrix
   bool described = false;             ///< by its source
+  bool smooth = false;                ///< parts of it are of about as high a rank as the whole
   double energy = 0;                  ///< |A_b|_F^2, also where the source can only estimate it
   double largest_square = 1;          ///< of its entries; a bound, or as far as they were seen
   std::unique_ptr<EntrySizes> sizes;  ///< none: nothing sparse is considered

@@ -35,10 +35,15 @@ std::vector<int> RateDistortion::component_bits(const Node& node) const {
   return bits;
 }
 
-/// Whether more triplets than are known may make the low-rank choice cheaper than `other`: each of
-/// those left has at most the square of the last one, and costs at least what that one would.
+/// Whether more triplets than are known may make the low-rank choice cheaper than `other`.
 bool RateDistortion::may_gain(const Node& node, double other) const {
   if (node.complete) return false;
+  return tree_.source().exhaustive() ? held_may_gain(node, other) : computed_may_gain(node, other);
+}
+
+/// Each of those left has at most the square of the last one, and costs at least what that one
+/// would.
+bool RateDistortion::held_may_gain(const Node& node, double other) const {
   const double rest = ContentChoices::unknown_energy(node);
   const double last = node.squares.size() > 0 ? node.squares(node.squares.size() - 1) : node.energy;
   const auto* width = contents_.triplet_width(node, last, price());
@@ -46,24 +51,27 @@ bool RateDistortion::may_gain(const Node& node, double other) const {
   const double weight = tree_.weight(node);
   const double cost_of_last = weight * last * width->noise + price() * width->bytes;
   const double of_found = contents_.low_rank(node, price()).cost(price()) - weight * rest;
-  return of_found + rest / last * cost_of_last < other &&
-         (tree_.source().exhaustive() || is_expected_to_gain(node, other));
+  return of_found + rest / last * cost_of_last < other;
 }
 
-/// The same, where squares go on to fall with the power of their number that the second half of
-/// those known fell with, and every triplet worth anything is stored in the fewest bits.
-bool RateDistortion::is_expected_to_gain(const Node& node, double other) const {
+/// None of those left is worth its bytes where all of them together are not. Where the search ended
+/// for their number, squares are expected to go on to fall with the power of their number that the
+/// second half of those known fell with; every triplet worth anything is stored in the fewest bits.
+bool RateDistortion::computed_may_gain(const Node& node, double other) const {
+  const double least = contents_.least_square(node);
+  const double rest = ContentChoices::unknown_energy(node);
   const Index known = node.squares.size();
-  if (known < 4) return true;
-  const double last = node.squares(known - 1);
-  const double power = std::log2(node.squares(known / 2 - 1) / last);
-  if (!(power > 0)) return false;
-  const double ratio = std::pow(last / contents_.least_square(node), 1 / power);
-  const double more = static_cast<double>(known) * std::max(ratio - 1, 0.0);
+  if (rest <= least || known == node.smaller_side()) return false;
   const Choice found = contents_.low_rank(node, price());
-  const double rest = tree_.weight(node) * ContentChoices::unknown_energy(node);
-  return found.cost(price()) - rest + price() * more * contents_.shape(node).triplets.back().bytes <
-         other;
+  const double of_found = found.rank == 0 ? 0 : found.cost(price()) - tree_.weight(node) * rest;
+  const double of_triplet = price() * contents_.shape(node).cheapest_triplets;
+  if (known == 0) return of_triplet < other;
+  if (known < node.asked_rank) return least < node.asked_least && of_found + of_triplet < other;
+  const double last = node.squares(known - 1);
+  const double power = std::log2(node.squares(known / 2) / last);
+  if (!(power > 0)) return false;
+  const double ratio = std::pow(std::max(last / least, 1.0), 1 / power);
+  return of_found + static_cast<double>(known) * (ratio - 1) * of_triplet < other;
 }
 
 /// The best content without children; more of the spectrum is found as long as that may bring it
@@ -82,7 +90,7 @@ void RateDistortion::choose_own(Node& node, double limit) {
   consider(contents_.sparse(node));
   // What the children take is known only later: until then the first triplets have to do.
   const bool final = limit < std::numeric_limits<double>::infinity() || !tree_.divisible(node);
-  while ((final || node.squares.size() == 0) &&
+  while ((final || node.squares.size() == 0 || node.squares.size() < node.asked_rank) &&
          may_gain(node, std::min(limit, node.own.cost(price())))) {
     const Index known = node.squares.size();
     const double rest = ContentChoices::unknown_energy(node);
@@ -118,17 +126,16 @@ bool RateDistortion::division_may_pay(std::size_t level, const Node& node) const
   return most > price() * contents_.shape(node).cheapest_triplets;
 }
 
-/// Of nodes that were divided: where their children take no less, and the bytes of what is stored
-/// weigh more than what is left, the children are not divided again.
+/// Of smooth nodes that were divided: where their children take no less, these are not divided
+/// again.
 void RateDistortion::stop_where_division_lost(std::size_t level, const std::vector<Node*>& nodes) {
   for (const Node* node : nodes) {
-    if (!node->divided || node->own.bytes == 0) continue;
-    const double own = node->own.cost(price());
+    if (!node->divided || !node->smooth || node->own.content == Content::kNothing) continue;
     double sum = 0;
     for (Index c = 0; c < node->children; ++c) {
       sum += tree_.child(level, *node, c).own.cost(price());
     }
-    if (sum < own || 2 * node->own.squared_error > own) continue;
+    if (sum < node->own.cost(price())) continue;
     for (Index c = 0; c < node->children; ++c) tree_.child(level, *node, c).divided = false;
   }
 }

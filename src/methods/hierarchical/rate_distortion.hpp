@@ -51,7 +51,8 @@ class RateDistortion {
   std::vector<Node*> divide(std::size_t level, const std::vector<Node*>& nodes);
   void choose_above(std::size_t level, Node& node);
   bool may_gain(const Node& node, double other) const;
-  bool is_expected_to_gain(const Node& node, double other) const;
+  bool held_may_gain(const Node& node, double other) const;
+  bool computed_may_gain(const Node& node, double other) const;
   void collect(std::size_t level, const Node& node, std::vector<const Node*>& leaves) const;
   template <class Visit>
   void for_nodes(std::vector<Node*>& nodes, const RunControl& control, const Visit& visit) const;
