@@ -15,8 +15,10 @@ namespace {
 /// Sides up to which blocks are computed as a whole, where their points lie apart and where not.
 constexpr Index kComputedApart = 64;
 constexpr Index kComputedNear = 128;
-/// Triplets that a block is described by.
-constexpr Index kDescribedRank = 48;
+/// Triplets that a block is described by, where its points lie apart and where not: there they
+/// rarely pay, and a few show how fast singular values fall.
+constexpr Index kRankApart = 48;
+constexpr Index kRankNear = 16;
 /// Part of the least square that a triplet is worth its bytes with, to which a cross approximation
 /// is carried on: what it leaves is an error, and lower prices will ask for more.
 constexpr double kCrossShare = 0.1;
@@ -166,7 +168,7 @@ double KernelBlocks::energy() const {
 void KernelBlocks::describe(Node& node, double least) const {
   node.described = true;
   node.smooth = lies_apart(node);
-  if (!is_computed(node)) return find_spectrum(node, kDescribedRank, least);
+  if (!is_computed(node)) return find_spectrum(node, node.smooth ? kRankApart : kRankNear, least);
   Matrix space;
   measure_entries(block(node, space), node, !node.smooth);
 }
@@ -198,15 +200,9 @@ void KernelBlocks::find_spectrum(Node& node, Index count, double least) const {
   node.asked_rank = std::min(count, node.smaller_side());
   node.asked_least = least;
   const CrossApproximation found = cross(node);
-  if (node.on_diagonal) {
-    node.set_squares(symmetric_triplets(found.X, found.Y).values.cwiseAbs2());
-  } else {
-    Matrix left;
-    Matrix right;
-    kernels::thin_qr(found.X, &left);
-    kernels::thin_qr(found.Y, &right);
-    node.set_squares(kernels::singular_values(left * right.transpose()).cwiseAbs2());
-  }
+  const Matrix core =
+      kernels::triangular_factor(found.X) * kernels::triangular_factor(found.Y).transpose();
+  node.set_squares(kernels::singular_values(core).cwiseAbs2());
   node.rest = found.rest;
   node.energy = found.rest + (node.tails.size() > 0 ? node.tails(0) : 0);
   node.largest_square = found.largest_square;

@@ -15,6 +15,8 @@ constexpr Index kFirstTriplets = 48;
 constexpr Index kMoreTriplets = 3;
 /// Larger nodes come one after the other: their products use all threads.
 constexpr Index kLargeNode = 512;
+/// Ranks that parts of a smooth block will not have less than half of.
+constexpr Index kNeverHalved = 3;
 /// Part of the squared error that may come out otherwise than expected.
 constexpr double kWorthLearning = 0.05;
 
@@ -55,23 +57,26 @@ bool RateDistortion::held_may_gain(const Node& node, double other) const {
 }
 
 /// None of those left is worth its bytes where all of them together are not. Where the search ended
-/// for their number, squares are expected to go on to fall with the power of their number that the
-/// second half of those known fell with; every triplet worth anything is stored in the fewest bits.
+/// for their number k, what they leave, T, is expected to go on to fall with the power q of k that
+/// it fell with in their second half. (The last values of a cross approximation say less: they are
+/// too small.) The next square is then q T / k, and triplets are stored, in the fewest bits, down
+/// to the least one that is worth it.
 bool RateDistortion::computed_may_gain(const Node& node, double other) const {
   const double least = contents_.least_square(node);
   const double rest = ContentChoices::unknown_energy(node);
   const Index known = node.squares.size();
   if (rest <= least || known == node.smaller_side()) return false;
-  const Choice found = contents_.low_rank(node, price());
-  const double of_found = found.rank == 0 ? 0 : found.cost(price()) - tree_.weight(node) * rest;
   const double of_triplet = price() * contents_.shape(node).cheapest_triplets;
   if (known == 0) return of_triplet < other;
+  const double weight = tree_.weight(node);
+  const Choice found = contents_.low_rank(node, price());
+  const double of_found = found.rank == 0 ? 0 : found.cost(price()) - weight * rest;
   if (known < node.asked_rank) return least < node.asked_least && of_found + of_triplet < other;
-  const double last = node.squares(known - 1);
-  const double power = std::log2(node.squares(known / 2) / last);
-  if (!(power > 0)) return false;
-  const double ratio = std::pow(std::max(last / least, 1.0), 1 / power);
-  return of_found + static_cast<double>(known) * (ratio - 1) * of_triplet < other;
+  const double power = std::log2((node.tails(known / 2) + rest) / rest);
+  const auto count = static_cast<double>(known);
+  const double ratio = std::pow(std::max(power * rest / (count * least), 1.0), 1 / (power + 1));
+  const double behind = weight * rest * std::pow(ratio, -power);
+  return of_found + count * (ratio - 1) * of_triplet + behind < other;
 }
 
 /// The best content without children; more of the spectrum is found as long as that may bring it
@@ -120,10 +125,12 @@ bool RateDistortion::division_may_pay(std::size_t level, const Node& node) const
   if (!tree_.divisible(node)) return false;
   const double own = node.own.cost(price());
   if (tree_.source().exhaustive()) return least_of_children(level, node) < own;
-  if (node.own.content != Content::kNothing)
-    return price() * contents_.shape(node).cheapest_leaf < own;
+  if (node.own.content != Content::kNothing) {
+    return price() * contents_.shape(node).cheapest_leaf < own &&
+           !(node.smooth && node.own.rank <= kNeverHalved);
+  }
   const double most = tree_.weight(node) * node.largest_square * contents_.shape(node).entries;
-  return most > price() * contents_.shape(node).cheapest_triplets;
+  return most > 2 * price() * contents_.shape(node).cheapest_triplets;
 }
 
 /// Of smooth nodes that were divided: where their children take no less, these are not divided
