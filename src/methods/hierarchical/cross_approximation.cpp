@@ -6,6 +6,7 @@
 
 #include "matapprox/core/linear_operator.hpp"
 #include "matapprox/core/random.hpp"
+#include "matapprox/kernels/gemm.hpp"
 
 namespace matapprox::blocks {
 namespace {
@@ -53,6 +54,9 @@ class CrossSearch {
         used_rows_(static_cast<std::size_t>(m), false),
         samples_(take_samples(entries, options)) {
     for (const Sample& sample : samples_) see(sample.entries);
+    if (!samples_.empty()) return;
+    whole_ = entries(all_rows_, all_columns_);
+    see(whole_);
   }
 
   Index rank() const { return rank_; }
@@ -61,12 +65,12 @@ class CrossSearch {
   /// left. `next` becomes the row of the largest entry left in its column.
   double add_term(Index row, Index& next) {
     used_rows_[static_cast<std::size_t>(row)] = true;
-    Vector v = entries_({&row, 1}, all_columns_).transpose();
+    Vector v = row_of(row);
     if (rank_ == 0) see(v);
     v.noalias() -= Y_.leftCols(rank_) * X_.row(row).head(rank_).transpose();
     Index column = 0;
     if (!(v.cwiseAbs().maxCoeff(&column) > 0)) return 0;
-    Vector u = entries_(all_rows_, {&column, 1});
+    Vector u = column_of(column);
     if (rank_ == 0) see(u);
     u.noalias() -= X_.leftCols(rank_) * Y_.row(column).head(rank_).transpose();
     u /= v(column);
@@ -77,8 +81,17 @@ class CrossSearch {
     return u.squaredNorm() * v.squaredNorm();
   }
 
-  /// Estimated |B - X Y^T|_F^2, and the row of the largest entry that is left of those looked at.
+  /// |B - X Y^T|_F^2, estimated or not, and the row of the largest entry that is left of those looked at.
   double check(Index& worst) const {
+    if (samples_.empty()) {
+      const Matrix left = whole_ - kernels::product(kernels::Trans::kNo,
+                                                    Matrix(X_.leftCols(rank_)),
+                                                    kernels::Trans::kYes,
+                                                    Matrix(Y_.leftCols(rank_)));
+      Index column = 0;
+      left.cwiseAbs().maxCoeff(&worst, &column);
+      return left.squaredNorm();
+    }
     double sum = 0;
     double largest = -1;
     for (const Sample& sample : samples_) {
@@ -103,6 +116,16 @@ class CrossSearch {
   }
 
  private:
+  Vector row_of(Index row) const {
+    if (whole_.size() > 0) return whole_.row(row).transpose();
+    return entries_({&row, 1}, all_columns_).transpose();
+  }
+
+  Vector column_of(Index column) const {
+    if (whole_.size() > 0) return whole_.col(column);
+    return entries_(all_rows_, {&column, 1});
+  }
+
   void see(const ConstBlock& values) {
     largest_square_ = std::max(largest_square_, std::pow(values.cwiseAbs().maxCoeff(), 2));
   }
@@ -126,6 +149,7 @@ class CrossSearch {
   Index rank_ = 0;
   std::vector<bool> used_rows_;
   std::vector<Sample> samples_;
+  Matrix whole_;  ///< where all entries are checked
   double largest_square_ = 0;
 };
 
@@ -148,10 +172,11 @@ CrossApproximation cross_approximation(Index m,
     } while (term > options.least && search.rank() < limited.max_rank);
     Index worst = row;
     const double rest = search.check(worst);
-    // The last term says more of what is left than a few entries that happen to be small.
-    if (search.rank() == limited.max_rank) return search.result(std::max(rest, term));
-    if (rest <= kAcceptedRest * options.least || rest <= kCrossRounding * first_term) {
-      return search.result(std::max(rest, std::min(term, options.least)));
+    const bool full = search.rank() == limited.max_rank;
+    if (full || rest <= kAcceptedRest * options.least || rest <= kCrossRounding * first_term) {
+      // The last term says more of what is left than a few entries that happen to be small.
+      const double of_term = full ? term : std::min(term, options.least);
+      return search.result(options.strata.empty() ? rest : std::max(rest, of_term));
     }
     row = worst;
   }

@@ -25,7 +25,8 @@ struct CrossOptions {
   /// The square of a term of X Y^T below which no more of them are wanted.
   double least = 0;
   Index first_row = 0;          ///< where the largest entries may be
-  std::vector<Stratum> strata;  ///< that make up the block: four entries of each are checked
+  /// That make up the block: four entries of each are checked. None: all entries are.
+  std::vector<Stratum> strata;
   std::uint64_t seed = 1;
   Index sequence = 0;  ///< random numbers of its own for each block
 };

@@ -10,6 +10,7 @@
 #include "factors/quantizer.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
+#include "matapprox/core/stop_scope.hpp"
 #include "matapprox/operators/kernel.hpp"
 #include "methods/chord/order/entries.hpp"
 #include "methods/chord/order/graph_order.hpp"
@@ -190,6 +191,7 @@ Approximation hierarchical(const LinearOperator& A,
           A.cols());
   const Index leaf = leaf_side(A, options);
   const std::vector<Index> order = block_order(A, options.order, leaf, control);
+  const StopScope scope(control, kHierarchical);
   const OrderedBlocks ordered(A, order, leaf, options.seed, control);
   const double unit = 1 / ordered.scale();
   BlockTree tree(ordered.source(), leaf, options.seed);

@@ -26,6 +26,8 @@ constexpr double kCrossShare = 0.1;
 /// at a block is cheaper, no more.
 constexpr double kApart = 0.5;
 constexpr Index kEnergyColumns = 64;
+/// Sides up to which all entries of a block are checked whose points do not lie apart.
+constexpr Index kCheckedWhole = 256;
 /// How often a block is halved at least to have entries of each part checked.
 constexpr int kStratumHalvings = 3;
 /// Bytes of factors from which on there has to be room for them.
@@ -93,7 +95,10 @@ bool KernelBlocks::lies_apart(const Stratum& part) const {
   if (part.row == part.column) return false;
   const Box& a = box(part.row, part.rows);
   const Box& b = box(part.column, part.columns);
-  const double distance = (a.low - b.high).cwiseMax(b.low - a.high).cwiseMax(0.0).norm();
+  const Vector gaps = (a.low - b.high).cwiseMax(b.low - a.high);
+  // It has a kink where one coordinate of two points is the same, however far apart they are.
+  if (kernel_.options().function == KernelFunction::kLaplacian) return gaps.minCoeff() >= 0;
+  const double distance = gaps.cwiseMax(0.0).norm();
   return distance > kApart * std::min((a.high - a.low).norm(), (b.high - b.low).norm());
 }
 
@@ -122,6 +127,7 @@ void KernelBlocks::add_strata(const Stratum& part,
 
 std::vector<Stratum> KernelBlocks::strata(const Node& node) const {
   std::vector<Stratum> strata;
+  if (node.larger_side() <= kCheckedWhole && !lies_apart(node)) return strata;
   add_strata({node.row, node.rows, node.column, node.columns}, kStratumHalvings, strata);
   for (Stratum& part : strata) {
     part.row -= node.row;
@@ -165,9 +171,31 @@ double KernelBlocks::energy() const {
          static_cast<double>(count);
 }
 
+/// True where single rows and columns may differ from all others, which samples would miss: such
+/// blocks are left to their parts.
+bool KernelBlocks::has_kinks(const Node& node) const {
+  return kernel_.options().function == KernelFunction::kLaplacian &&
+         node.larger_side() > kCheckedWhole && !lies_apart(node);
+}
+
+double KernelBlocks::sampled_energy(const Node& node) const {
+  double sum = 0;
+  for (const Stratum& part : strata(node)) {
+    const Index row = node.row + part.row + part.rows / 2;
+    const Index column = node.column + part.column + part.columns / 2;
+    sum += static_cast<double>(part.rows) * static_cast<double>(part.columns) *
+           entries(row, 1, column, 1).squaredNorm();
+  }
+  return sum;
+}
+
 void KernelBlocks::describe(Node& node, double least) const {
   node.described = true;
   node.smooth = lies_apart(node);
+  if (has_kinks(node)) {
+    node.energy = sampled_energy(node);
+    return;
+  }
   if (!is_computed(node)) return find_spectrum(node, node.smooth ? kRankApart : kRankNear, least);
   Matrix space;
   measure_entries(block(node, space), node, !node.smooth);
@@ -190,7 +218,7 @@ CrossApproximation KernelBlocks::cross(const Node& node) const {
 }
 
 void KernelBlocks::find_spectrum(Node& node, Index count, double least) const {
-  if (node.complete) return;
+  if (node.complete || has_kinks(node)) return;
   if (is_computed(node)) {
     Matrix space;
     node.set_squares(squares_of(block(node, space), false));

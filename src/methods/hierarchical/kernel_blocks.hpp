@@ -57,6 +57,8 @@ class KernelBlocks final : public BlockSource {
   std::vector<Stratum> strata(const Node& node) const;
   bool is_halved(Index count) const { return count >= 2 * leaf_ && count >= 2; }
   bool is_computed(const Node& node) const;
+  bool has_kinks(const Node& node) const;
+  double sampled_energy(const Node& node) const;
   Index nearest_row(const Node& node) const;
   Matrix entries(Index row, Index rows, Index column, Index columns) const;
   CrossApproximation cross(const Node& node) const;

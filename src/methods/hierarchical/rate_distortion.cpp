@@ -17,6 +17,8 @@ constexpr Index kMoreTriplets = 3;
 constexpr Index kLargeNode = 512;
 /// Ranks that parts of a smooth block will not have less than half of.
 constexpr Index kNeverHalved = 3;
+/// Of fewer triplets than this it is less sure how they will go on.
+constexpr double kDoubtedTriplets = 256;
 /// Part of the squared error that may come out otherwise than expected.
 constexpr double kWorthLearning = 0.05;
 
@@ -76,7 +78,8 @@ bool RateDistortion::computed_may_gain(const Node& node, double other) const {
   const auto count = static_cast<double>(known);
   const double ratio = std::pow(std::max(power * rest / (count * least), 1.0), 1 / (power + 1));
   const double behind = weight * rest * std::pow(ratio, -power);
-  return of_found + count * (ratio - 1) * of_triplet + behind < other;
+  const double doubt = std::max(1.0, kDoubtedTriplets / count);
+  return of_found + count * (ratio - 1) * of_triplet + behind < doubt * other;
 }
 
 /// The best content without children; more of the spectrum is found as long as that may bring it
