@@ -273,6 +273,9 @@ TEST(Hierarchical, RefusesWrongOptions) {
   Matrix bad = smooth(20);
   bad(3, 4) = std::nan("");
   EXPECT_REFUSED(NumericalError, hierarchical(DenseOperator(bad)), "nan");
+  EXPECT_REFUSED(NumericalError,
+                 hierarchical(DenseOperator(Matrix::Constant(9, 9, 1e-305))),
+                 "multiply the matrix by a power of 2");
   const std::atomic<bool> stop{true};
   RunControl control;
   control.stop = &stop;

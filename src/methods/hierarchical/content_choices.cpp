@@ -158,9 +158,9 @@ Choice ContentChoices::low_rank_and_dense(const Node& node) const {
 }
 
 /// The bins of the largest entries, as many as pay.
-Choice ContentChoices::sparse(const Node& node) const {
+Choice ContentChoices::sparse(const Node& node, const Choice& other) const {
   const double weight = tree_.weight(node);
-  Choice best = nothing(node);
+  Choice best = other;
   if (node.sizes == nullptr) return best;
   const EntrySizes& sizes = *node.sizes;
   std::array<double, EntrySizes::kBins> dropped{};  // energy of the bins behind each one
@@ -175,7 +175,8 @@ Choice ContentChoices::sparse(const Node& node) const {
     energy += sizes.energies[k];
     // A distance takes at least a byte, and one more where it is above 127: of a geometric
     // distribution.
-    if (price_ * count >= best.cost(price_)) break;
+    if (price_ * count * (1 + widths_.front() / 8.0) >= best.cost(price_)) break;
+    if (price_ * count + weight * dropped[k] >= best.cost(price_)) continue;
     const double distance = 1 + std::exp(-128 * count / shape(node).places);
     for (std::size_t w = 0; w < widths_.size(); ++w) {
       const int bits = widths_[w];

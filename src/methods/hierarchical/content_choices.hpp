@@ -43,7 +43,8 @@ class ContentChoices {
   Choice low_rank(const Node& node, double price) const;
   Choice dense(const Node& node) const;
   Choice low_rank_and_dense(const Node& node) const;
-  Choice sparse(const Node& node) const;
+  /// `other`, where that costs no more.
+  Choice sparse(const Node& node, const Choice& other) const;
   /// The widest one that a squared singular value is worth; none where it is not worth storing.
   const TripletWidth* triplet_width(const Node& node, double square, double price) const;
   /// A squared singular value below which no triplet is worth its bytes.

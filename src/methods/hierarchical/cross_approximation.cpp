@@ -81,7 +81,8 @@ class CrossSearch {
     return u.squaredNorm() * v.squaredNorm();
   }
 
-  /// |B - X Y^T|_F^2, estimated or not, and the row of the largest entry that is left of those looked at.
+  /// |B - X Y^T|_F^2, estimated or not, and the row of the largest entry that is left of those
+  /// looked at.
   double check(Index& worst) const {
     if (samples_.empty()) {
       const Matrix left = whole_ - kernels::product(kernels::Trans::kNo,

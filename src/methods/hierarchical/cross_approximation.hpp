@@ -24,7 +24,7 @@ struct CrossOptions {
   Index max_rank = 48;
   /// The square of a term of X Y^T below which no more of them are wanted.
   double least = 0;
-  Index first_row = 0;          ///< where the largest entries may be
+  Index first_row = 0;  ///< where the largest entries may be
   /// That make up the block: four entries of each are checked. None: all entries are.
   std::vector<Stratum> strata;
   std::uint64_t seed = 1;

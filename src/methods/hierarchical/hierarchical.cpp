@@ -32,6 +32,8 @@ constexpr const char* kHierarchical = "hierarchical";
 constexpr Index kSmallMatrix = 300;
 /// Bytes that a matrix is given at least where no budget is: for a leaf or two.
 constexpr double kMinDefaultBytes = 64;
+/// What entries are a part of at least: the steps of 16 bits have to be far from the least number.
+constexpr double kMinUnit = 0x1p-1001;
 /// Bytes of a value by which a budget in numbers counts.
 constexpr double kDoubleBytes = 8;
 
@@ -124,8 +126,16 @@ double leaf_bytes(const LinearOperator& A) {
   return 6.0 * (largest < 256 ? 1 : largest < 65536 ? 2 : 4);
 }
 
-/// Kernel matrices of more points than this are not held: their blocks are computed.
-constexpr Index kMaxHeldPoints = 16384;
+/// Kernel matrices of more points than this are not held: their blocks are computed. In many
+/// dimensions few blocks are of low rank, and finding that out costs more than holding them.
+constexpr Index kMaxHeldPoints = 4096;
+constexpr Index kMaxHeldInManyDimensions = 16384;
+constexpr Index kFewDimensions = 3;
+
+bool is_held(const KernelOperator& kernel) {
+  const bool few = kernel.points().cols() <= kFewDimensions;
+  return kernel.rows() <= (few ? kMaxHeldPoints : kMaxHeldInManyDimensions);
+}
 
 /// The matrix in order, or the points of one that is too large to be held.
 class OrderedBlocks {
@@ -136,7 +146,7 @@ class OrderedBlocks {
                 std::uint64_t seed,
                 const RunControl& control) {
     const auto* kernel = dynamic_cast<const KernelOperator*>(&A.underlying());
-    if (kernel != nullptr && kernel->rows() > kMaxHeldPoints) {
+    if (kernel != nullptr && !is_held(*kernel)) {
       auto blocks = std::make_unique<blocks::KernelBlocks>(*kernel, order, leaf, seed);
       scale_ = blocks->scale();
       source_ = std::move(blocks);
@@ -194,6 +204,13 @@ Approximation hierarchical(const LinearOperator& A,
   const StopScope scope(control, kHierarchical);
   const OrderedBlocks ordered(A, order, leaf, options.seed, control);
   const double unit = 1 / ordered.scale();
+  if (unit < kMinUnit) {
+    throw NumericalError(
+        fmt::format("{}: no entry is above {:.3g}, where steps of a few bits would be rounded to "
+                    "zero; multiply the matrix by a power of 2",
+                    kHierarchical,
+                    unit));
+  }
   BlockTree tree(ordered.source(), leaf, options.seed);
   RateDistortion choices(tree, widths, leaf_bytes(A));
   const double of_order = order.empty() ? 0 : static_cast<double>(permutation_bytes(A.rows()));

@@ -95,7 +95,7 @@ void RateDistortion::choose_own(Node& node, double limit) {
     if (choice.cost(price()) < node.own.cost(price())) node.own = choice;
   };
   consider(contents_.dense(node));
-  consider(contents_.sparse(node));
+  node.own = contents_.sparse(node, node.own);
   // What the children take is known only later: until then the first triplets have to do.
   const bool final = limit < std::numeric_limits<double>::infinity() || !tree_.divisible(node);
   while ((final || node.squares.size() == 0 || node.squares.size() < node.asked_rank) &&
