@@ -154,7 +154,11 @@ Prediction try_all(const LinearOperator& A,
     trials.try_method(choosing::exact_store(options));
     if (options.budget.is_set() && trials.least_error() == 0) return prediction;
   }
-  if (in_bytes) {
+  // Products with a kernel matrix that is not held cost more than what they would tell; a target in
+  // the spectral norm needs them.
+  const bool spectral_target = options.norm == CertifiedNorm::kSpectral && options.target_error > 0;
+  const bool predicts = traits.held || !traits.points || spectral_target;
+  if (in_bytes && predicts) {
     const std::optional<RunResult> found =
         leading_triplets(A, facts.symmetric, options, control, trials);
     if (!found) return prediction;
@@ -165,7 +169,7 @@ Prediction try_all(const LinearOperator& A,
     if (choosing::takes_part("truncated_svd", options)) try_triplets(triplets, options, trials);
   }
   for (BestCandidate& candidate : choosing::candidates(traits, options)) {
-    if (candidate.method == "truncated_svd" && in_bytes) {
+    if (candidate.method == "truncated_svd" && in_bytes && prediction.singular_values.size() > 0) {
       // With a target: in as many bytes as the best so far, which it has to beat.
       const double bytes =
           options.budget.is_set() ? options.budget.bytes(A.rows(), A.cols()) : trials.least_bytes();
@@ -258,6 +262,7 @@ BestResult best(const LinearOperator& A,
   }
   result.candidates[result.chosen].chosen = true;
   result.candidates[result.chosen].verdict = "chosen";
+  result.lower_bound = result.approximation.summary.lower_bound;
   result.interrupted = trials.interrupted();
   result.target_is_met = trials.target_is_met();
   measure_choice(A, wanted, trials, result);

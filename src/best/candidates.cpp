@@ -78,6 +78,8 @@ std::vector<BestCandidate> counted_in_bytes(const MatrixTraits& traits,
       [&](const char* name, const char* method, NamedOptions named, Precision precision) {
         list.push_back(candidate(name, method, std::move(named), precision, options));
       };
+  const bool large_kernel = traits.points && !traits.held;
+  if (large_kernel) add("nystrom", "nystrom", {}, Precision::kPacked);
   add(traits.points ? "hierarchical, order points" : "hierarchical",
       "hierarchical",
       {},
@@ -92,6 +94,7 @@ std::vector<BestCandidate> counted_in_bytes(const MatrixTraits& traits,
   if (traits.held && traits.square && (high || traits.sparse)) {
     add("hierarchical, order rcm", "hierarchical", {{"order", "rcm"}}, Precision::kDouble);
   }
+  if (large_kernel) return list;
   if (traits.symmetric) {
     add("truncated_svd, symmetric",
         "truncated_svd",

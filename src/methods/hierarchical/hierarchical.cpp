@@ -253,6 +253,7 @@ Approximation hierarchical(const LinearOperator& A,
   }
   // The noise of normal values that the bound counts with may be more than what comes out.
   if (result.lower_bound > 0 && result.lower_bound < result.encoded.squared_error) {
+    summary.lower_bound = std::sqrt(result.lower_bound / energy);
     summary.message += fmt::format(
         "; no choice of blocks, ranks and bits in as many bytes is "
         "expected below a relative error of {:.3g}",
