@@ -100,7 +100,9 @@ TEST(HierarchicalPoints, LooksAtFewBlocksOfMany) {
     choices.at_price(1e-11 * tree.energy(), {});
     std::size_t nodes = 0;
     for (const blocks::Level& level : tree.levels()) nodes += level.size();
-    if (before > 0) EXPECT_LE(nodes, 3 * before) << n;  // all of them would be four times as many
+    if (before > 0) {
+      EXPECT_LE(nodes, 3 * before) << n;  // all of them would be four times as many
+    }
     before = nodes;
   }
 }
