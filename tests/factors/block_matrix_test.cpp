@@ -220,8 +220,9 @@ TEST(BlockMatrix, SaysWhatEachLeafTakesAndHowLargeItsComponentsAre) {
       const BlockLeaf& block = B.content().leaves[leaf];
       const Vector norms = B.component_norms(leaf);
       EXPECT_EQ(norms.size(), block.kind == LeafKind::kLowRank ? block.count : 0);
-      if (block.kind == LeafKind::kLowRank && block.count == 1)
+      if (block.kind == LeafKind::kLowRank && block.count == 1) {
         EXPECT_NEAR(norms(0), B.leaf_values(leaf).norm(), 1e-12 * norms(0));
+      }
     }
     EXPECT_EQ(bytes,
               static_cast<Index>(B.content().bits.size() + 2 * B.content().scales.size() +
