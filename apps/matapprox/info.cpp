@@ -25,6 +25,9 @@ std::string kind_of(const Factor& factor) {
     }
     std::string operator()(const Permutation&) const { return "permutation"; }
     std::string operator()(const PackedMatrix&) const { return "packed"; }
+    std::string operator()(const PackedSparse& sparse) const {
+      return "packed sparse, " + sparse.description();
+    }
     std::string operator()(const PackedChord& chain) const {
       return fmt::format("packed chord chain of {}", chain.pattern().factors());
     }

@@ -9,6 +9,9 @@
 #include "matapprox/core/require.hpp"
 #include "matapprox/core/stop_scope.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/methods/exact.hpp"
+#include "matapprox/operators/dense.hpp"
+#include "matapprox/operators/sparse.hpp"
 #include "report/comparison_entry.hpp"
 
 namespace matapprox {
@@ -67,6 +70,7 @@ std::vector<ComparisonEntry> entries(const LinearOperator& A,
   for (const std::string& name : options.methods) result.push_back(comparison_entry(name));
   if (!result.empty()) return result;
   for (const Method& method : methods()) {
+    if (method.name == "exact") continue;  // the first row, as_is
     result.push_back(comparison_entry(std::string(method.name)));
     const bool also_symmetric = method.name == "truncated_svd" && facts.symmetric && A.rows() > 1;
     if (also_symmetric) result.push_back(comparison_entry(kSymmetricSvd));
@@ -74,14 +78,52 @@ std::vector<ComparisonEntry> entries(const LinearOperator& A,
   return result;
 }
 
+/// True for entries in memory, few enough to look at each of them.
+bool can_be_repacked(const LinearOperator& A) {
+  constexpr double kFewEntries = 0x1p24;
+  const LinearOperator& own = A.underlying();
+  if (const auto* sparse = dynamic_cast<const SparseOperator*>(&own)) {
+    return static_cast<double>(sparse->values().nonZeros()) <= kFewEntries;
+  }
+  const double entries = static_cast<double>(A.rows()) * static_cast<double>(A.cols());
+  return dynamic_cast<const DenseOperator*>(&own) != nullptr && entries <= kFewEntries;
+}
+
+/// What the matrix takes as it is, how, and the operator whose products are timed.
+struct StoredMatrix {
+  std::string form;
+  Storage storage;
+  std::string precision = "double";
+  double share = 0;
+  std::optional<Approximation> packed{};
+};
+
+/// The smallest of its exact stores, or as the operator holds it.
+StoredMatrix stored_matrix(const LinearOperator& A, const RunControl& control) {
+  const double entries = static_cast<double>(A.rows()) * static_cast<double>(A.cols());
+  StoredMatrix stored{A.description(), {A.cost().stored_numbers, A.cost().stored_bytes}};
+  stored.share = static_cast<double>(stored.storage.numbers) / entries;
+  if (!can_be_repacked(A) || control.should_stop()) return stored;
+  Approximation packed = exact(A, {}, control);
+  if (packed.storage().bytes >= stored.storage.bytes) return stored;
+  stored.form = packed.summary.form;
+  stored.storage = packed.storage();
+  stored.precision = storage_precision(packed);
+  stored.share = static_cast<double>(stored.storage.bytes) / (8 * entries);
+  stored.packed = std::move(packed);
+  return stored;
+}
+
 ComparisonRow as_is_row(const LinearOperator& A,
-                        const MatrixFacts& facts,
-                        const MeasureOptions& options) {
+                        const MeasureOptions& options,
+                        const RunControl& control) {
+  const StoredMatrix stored = stored_matrix(A, control);
   ComparisonRow row;
   row.method = "as_is";
-  row.form = A.description();
-  const Cost cost = A.cost();
-  row.storage = Storage{cost.stored_numbers, cost.stored_bytes};
+  row.form = stored.form;
+  row.storage = stored.storage;
+  row.storage_precision = stored.precision;
+  row.storage_share = stored.share;
   row.fit_seconds = 0.0;
   row.passes = 0.0;
   row.peak_memory_bytes = peak_memory_bytes();
@@ -98,15 +140,14 @@ ComparisonRow as_is_row(const LinearOperator& A,
   // With kQuick not what would take longer than the fits.
   constexpr double kLongProduct = 2e10;
   const bool quick = options.effort == MeasureEffort::kQuick;
+  const LinearOperator& timed = stored.packed ? *stored.packed : A;
   const auto seconds = [&](Index columns) -> std::optional<double> {
-    const double work = static_cast<double>(columns) * cost.multiplications_per_apply;
+    const double work = static_cast<double>(columns) * timed.cost().multiplications_per_apply;
     if (!options.time_products || (quick && work > kLongProduct)) return std::nullopt;
-    return time_product(A, columns, quick ? 0.05 : 0.3);
+    return time_product(timed, columns, quick ? 0.05 : 0.3);
   };
   row.measurement->apply_seconds_1 = seconds(1);
   row.measurement->apply_seconds_64 = seconds(64);
-  row.storage_share = static_cast<double>(cost.stored_numbers) /
-                      (static_cast<double>(facts.rows) * static_cast<double>(facts.cols));
   return row;
 }
 
@@ -198,7 +239,7 @@ Comparison compare(const LinearOperator& A,
   comparison.basis = basis_of(options, budget);
   {
     const StopScope scope(control, "compare");
-    comparison.rows.push_back(as_is_row(A, comparison.facts, options.measure));
+    comparison.rows.push_back(as_is_row(A, options.measure, control));
   }
   for (const ComparisonEntry& entry : chosen) {
     const NamedOptions named = entry_options(entry, budget, options);

@@ -21,8 +21,8 @@ struct MethodSetting {
 };
 
 struct ComparisonOptions {
-  /// Names from comparison_methods(); empty: all registered methods, and truncated_svd_symmetric
-  /// where A is symmetric.
+  /// Names from comparison_methods(); empty: all registered methods but exact, which is the row
+  /// as_is, and truncated_svd_symmetric where A is symmetric.
   std::vector<std::string> methods;
   Index rank = 0;           ///< of every method that has one; 0: the largest within the budget
   StorageBudget budget;     ///< unset: default_budget
@@ -88,11 +88,12 @@ struct ComparisonEvents {
 std::vector<std::string> comparison_methods();
 
 /// Runs the chosen methods on A, one after the other, and measures each. The first row, "as_is", is
-/// A as it is stored, error 0. A method that throws an Error or runs out of memory is a row with
-/// the reason; a FileError ends everything. After control.stop the running method ends at its best
-/// point, is measured and marked; the methods after it are rows that say so. Throws InvalidArgument
-/// for an unknown method or option (suggesting the nearest), a rank outside 1..min(m, n), or more
-/// than one of rank, budget and target_error.
+/// A as it is stored, error 0: where its entries are in memory and at most 2^24, in the smallest of
+/// its exact stores. A method that throws an Error or runs out of memory is a row with the reason;
+/// a FileError ends everything. After control.stop the running method ends at its best point, is
+/// measured and marked; the methods after it are rows that say so. Throws InvalidArgument for an
+/// unknown method or option (suggesting the nearest), a rank outside 1..min(m, n), or more than one
+/// of rank, budget and target_error.
 Comparison compare(const LinearOperator& A,
                    const ComparisonOptions& options,
                    const RunControl& control = {},

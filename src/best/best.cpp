@@ -46,16 +46,19 @@ BestOptions checked(const LinearOperator& A, BestOptions options) {
   if (!options.budget.is_set() && target == 0) options.target_error = kDefaultTarget;
   // Bytes and shares are the same thing here: of doubles.
   if (options.budget.unit == StorageBudget::Unit::kShare) {
-    options.budget = {StorageBudget::Unit::kBytes, options.budget.bytes(A.rows(), A.cols())};
+    options.budget = {StorageBudget::Unit::kBytes,
+                      std::floor(options.budget.bytes(A.rows(), A.cols()))};
   }
   return options;
 }
 
-/// The triplets that predictions are made from.
-RunResult leading_triplets(const LinearOperator& A,
-                           bool symmetric,
-                           const BestOptions& options,
-                           const RunControl& control) {
+/// The triplets that predictions are made from; nothing where that was stopped and there is a
+/// result already. Throws Interrupted where there is none.
+std::optional<RunResult> leading_triplets(const LinearOperator& A,
+                                          bool symmetric,
+                                          const BestOptions& options,
+                                          const RunControl& control,
+                                          Trials& trials) {
   TruncatedSvdOptions svd;
   svd.rank = std::min({kPredictedRank, A.rows(), A.cols()});
   svd.power_iterations = kPredictedPowers;
@@ -65,11 +68,16 @@ RunResult leading_triplets(const LinearOperator& A,
   own.checkpoint = nullptr;
   own.resume = nullptr;
   own.target_error = 0;
-  return run([&](const LinearOperator& counted,
-                 const RunControl& inner) { return truncated_svd(counted, svd, inner); },
-             A,
-             Precision::kDouble,
-             own);
+  const Fit fit = [&](const LinearOperator& counted, const RunControl& inner) {
+    return truncated_svd(counted, svd, inner);
+  };
+  try {
+    return run(fit, A, Precision::kDouble, own);
+  } catch (const Interrupted&) {
+    if (!trials.has_result()) throw;
+    trials.say_interrupted();
+    return std::nullopt;
+  }
 }
 
 Vector values_of(const Approximation& triplets) {
@@ -141,25 +149,41 @@ Prediction try_all(const LinearOperator& A,
                    Trials& trials) {
   const bool in_bytes = options.budget.unit != StorageBudget::Unit::kNumbers;
   Prediction prediction;
-  std::optional<double> low_rank_error;
-  if (in_bytes) {
-    const RunResult triplets = leading_triplets(A, facts.symmetric, options, control);
+  const choosing::MatrixTraits traits = choosing::traits_of(A, facts);
+  if (traits.held && choosing::takes_part("exact", options)) {
+    trials.try_method(choosing::exact_store(options));
+    if (options.budget.is_set() && trials.least_error() == 0) return prediction;
+  }
+  // Products with a kernel matrix that is not held cost more than what they would tell; a target in
+  // the spectral norm needs them.
+  const bool spectral_target = options.norm == CertifiedNorm::kSpectral && options.target_error > 0;
+  const bool predicts = traits.held || !traits.points || spectral_target;
+  if (in_bytes && predicts) {
+    const std::optional<RunResult> found =
+        leading_triplets(A, facts.symmetric, options, control, trials);
+    if (!found) return prediction;
+    const RunResult& triplets = *found;
     prediction.singular_values = values_of(triplets.approximation);
     prediction.passes = triplets.passes;
     trials.know_spectral_norm(prediction.singular_values(0));
-    if (options.budget.is_set()) {
-      low_rank_error = predicted_low_rank(
-          facts, prediction.singular_values, options.budget.bytes(A.rows(), A.cols()));
-    }
     if (choosing::takes_part("truncated_svd", options)) try_triplets(triplets, options, trials);
   }
-  for (BestCandidate& candidate : choosing::candidates(choosing::traits_of(A, facts), options)) {
-    if (candidate.method == "truncated_svd" && in_bytes) candidate.predicted_error = low_rank_error;
-    if (candidate.predicted_error.value_or(0) > kPredictionSlack * trials.least_error()) {
-      trials.drop(std::move(candidate), "cannot be as near, by its singular values");
-    } else {
-      trials.try_method(std::move(candidate));
+  for (BestCandidate& candidate : choosing::candidates(traits, options)) {
+    if (candidate.method == "truncated_svd" && in_bytes && prediction.singular_values.size() > 0) {
+      // With a target: in as many bytes as the best so far, which it has to beat.
+      const double bytes =
+          options.budget.is_set() ? options.budget.bytes(A.rows(), A.cols()) : trials.least_bytes();
+      const double wanted = options.target_error > 0 ? options.target_error : trials.least_error();
+      if (std::isfinite(bytes) && options.norm == CertifiedNorm::kFrobenius) {
+        candidate.predicted_error = predicted_low_rank(facts, prediction.singular_values, bytes);
+      }
+      if (candidate.predicted_error.value_or(0) > kPredictionSlack * wanted) {
+        trials.drop(std::move(candidate),
+                    "cannot be as near in as few bytes, by its singular values");
+        continue;
+      }
     }
+    trials.try_method(std::move(candidate));
   }
   return prediction;
 }
@@ -238,6 +262,7 @@ BestResult best(const LinearOperator& A,
   }
   result.candidates[result.chosen].chosen = true;
   result.candidates[result.chosen].verdict = "chosen";
+  result.lower_bound = result.approximation.summary.lower_bound;
   result.interrupted = trials.interrupted();
   result.target_is_met = trials.target_is_met();
   measure_choice(A, wanted, trials, result);

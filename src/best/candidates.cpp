@@ -13,7 +13,7 @@
 namespace matapprox::choosing {
 namespace {
 
-constexpr double kSparseShare = 0.25;
+constexpr double kMaxSparseShare = 0.25;
 /// Bytes of a double, and how many times a matrix has to fit into memory to be held.
 constexpr double kHeldTimes = 2.5 * 8;
 
@@ -37,7 +37,9 @@ BestCandidate candidate(std::string name,
   made.name = std::move(name);
   made.method = std::move(method);
   made.options = std::move(options);
-  made.options.emplace_back("seed", fmt::format("{}", wanted.seed));
+  if (find_method(made.method).has_option("seed")) {
+    made.options.emplace_back("seed", fmt::format("{}", wanted.seed));
+  }
   made.precision = precision;
   return made;
 }
@@ -76,6 +78,8 @@ std::vector<BestCandidate> counted_in_bytes(const MatrixTraits& traits,
       [&](const char* name, const char* method, NamedOptions named, Precision precision) {
         list.push_back(candidate(name, method, std::move(named), precision, options));
       };
+  const bool large_kernel = traits.points && !traits.held;
+  if (large_kernel) add("nystrom", "nystrom", {}, Precision::kPacked);
   add(traits.points ? "hierarchical, order points" : "hierarchical",
       "hierarchical",
       {},
@@ -90,6 +94,7 @@ std::vector<BestCandidate> counted_in_bytes(const MatrixTraits& traits,
   if (traits.held && traits.square && (high || traits.sparse)) {
     add("hierarchical, order rcm", "hierarchical", {{"order", "rcm"}}, Precision::kDouble);
   }
+  if (large_kernel) return list;
   if (traits.symmetric) {
     add("truncated_svd, symmetric",
         "truncated_svd",
@@ -114,7 +119,8 @@ MatrixTraits traits_of(const LinearOperator& A, const MatrixFacts& facts) {
   traits.symmetric = facts.symmetric;
   traits.square = facts.rows == facts.cols;
   const double entries = static_cast<double>(facts.rows) * static_cast<double>(facts.cols);
-  traits.sparse = facts.nonzeros && static_cast<double>(*facts.nonzeros) <= kSparseShare * entries;
+  traits.sparse =
+      facts.nonzeros && static_cast<double>(*facts.nonzeros) <= kMaxSparseShare * entries;
   traits.points = dynamic_cast<const KernelOperator*>(&A.underlying()) != nullptr;
   const auto available = static_cast<double>(available_memory_bytes());
   traits.held = available == 0 || kHeldTimes * entries <= available;
@@ -137,6 +143,10 @@ void check_methods(const BestOptions& options) {
                     nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest),
                     fmt::join(legal, ", ")));
   }
+}
+
+BestCandidate exact_store(const BestOptions& options) {
+  return candidate("exact", "exact", {}, Precision::kDouble, options);
 }
 
 std::vector<BestCandidate> candidates(const MatrixTraits& traits, const BestOptions& options) {

@@ -17,6 +17,9 @@ struct MatrixTraits {
 
 MatrixTraits traits_of(const LinearOperator& A, const MatrixFacts& facts);
 
+/// A without loss.
+BestCandidate exact_store(const BestOptions& options);
+
 /// What is built of A, in this order, besides exact stores and the triplets of the prediction.
 std::vector<BestCandidate> candidates(const MatrixTraits& traits, const BestOptions& options);
 

@@ -19,9 +19,9 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr double kSameError = 0.01;
 /// How often a tolerance is aimed at anew, where a certified bound decides, and at which part of
 /// it.
-constexpr int kMostAims = 4;
+constexpr int kMaxSearches = 4;
 /// Bounds that may be drawn to decide.
-constexpr int kMostBounds = 12;
+constexpr int kMaxDecidingBounds = 12;
 constexpr double kAimAt = 0.96;
 /// A fit that iterates is given up when it is this far above the best after so many steps.
 constexpr Index kStepsToShow = 500;
@@ -104,7 +104,7 @@ bool Trials::needs_certificate(const Measurement& measurement) const {
 void Trials::certify_trial(BestCandidate& candidate, Trial& trial) {
   CertificateOptions options;
   options.norm = wanted_.norm;
-  options.confidence = 1 - (1 - wanted_.confidence) / kMostBounds;
+  options.confidence = 1 - (1 - wanted_.confidence) / kMaxDecidingBounds;
   options.seed = wanted_.seed + static_cast<std::uint64_t>(++bounds_drawn_);
   RunControl own;
   if (!control_.interrupted()) own.stop = control_.stop;
@@ -163,10 +163,11 @@ Trials::Trial Trials::search(BestCandidate& candidate) {
   double aim = first_aim();
   Trial best = measured(candidate, fit(candidate, aim, gave_up));
   if (gave_up) candidate.verdict = fmt::format("given up after {} steps", kStepsToShow);
-  for (int round = 1; round < kMostAims && best.deciding && wanted_.target_error > 0; ++round) {
+  for (int round = 1; round < kMaxSearches && best.deciding && wanted_.target_error > 0; ++round) {
     const double ratio = kAimAt * wanted_.target_error / best.certified;
     const bool near = best.reaches && ratio < 1.15;
-    if (near || !(best.certified > 0) || bounds_drawn_ >= kMostBounds || control_.should_stop())
+    if (near || !(best.certified > 0) || bounds_drawn_ >= kMaxDecidingBounds ||
+        control_.should_stop())
       break;
     aim = std::clamp(aim * ratio, 1e-15, 0.95);
     Trial next = measured(candidate, fit(candidate, aim, gave_up));
@@ -239,13 +240,16 @@ void Trials::try_method(BestCandidate candidate) {
     problem = "stopped before it had a result";
   } catch (const BudgetTooSmall& error) {
     problem = error.what();
-    if (too_small_.empty()) too_small_ = problem;
+    // What an exact store takes is not the least.
+    if (too_small_.empty() && candidate.method != "exact") too_small_ = problem;
   } catch (const Error& error) {
     problem = error.what();
   } catch (const std::bad_alloc&) {
     problem = "ran out of memory";
   }
   candidate.seconds = seconds_since(start);
+  const std::string prefix = candidate.method + ": ";
+  if (problem.starts_with(prefix)) problem.erase(0, prefix.size());
   drop(std::move(candidate), problem);
 }
 

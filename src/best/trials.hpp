@@ -30,6 +30,7 @@ class Trials {
 
   bool should_stop() const { return control_.should_stop(); }
   bool interrupted() const { return interrupted_; }
+  void say_interrupted() { interrupted_ = true; }
   /// Relative Frobenius error of the best so far; infinite where there is none.
   double least_error() const;
   /// Its bytes; infinite where there is none that reaches the target.

@@ -87,6 +87,7 @@ struct HostFactorMaker {
   cuda::HostFactor operator()(const PackedMatrix&) const { return refuse_packed(); }
   cuda::HostFactor operator()(const BlockMatrix&) const { return refuse_packed(); }
   cuda::HostFactor operator()(const PackedChord&) const { return refuse_packed(); }
+  cuda::HostFactor operator()(const PackedSparse&) const { return refuse_packed(); }
 };
 
 Index sparse_gpu_bytes(const SparseMatrix& A, bool symmetric) {

@@ -268,10 +268,22 @@ Matrix BlockMatrix::multiply(bool transposed, const ConstBlock& X) const {
   return std::move(total);
 }
 
-/// Columns J of the matrix or its transpose: only leaves that have some of them are read.
+/// Columns J of the matrix or its transpose, so many at a time, all threads.
 Matrix BlockMatrix::multiply_units(bool transposed, std::span<const Index> J) const {
   const bool flipped = transposed && !content_.symmetric;
-  Matrix Y = Matrix::Zero(flipped ? cols() : rows(), static_cast<Index>(J.size()));
+  const auto count = static_cast<Index>(J.size());
+  Matrix Y = Matrix::Zero(flipped ? cols() : rows(), count);
+  parallel_for((count + kMaxColumns - 1) / kMaxColumns, [&](Index panel) {
+    const Index first = panel * kMaxColumns;
+    const Index width = std::min(kMaxColumns, count - first);
+    const auto chosen = J.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(width));
+    add_units(flipped, chosen, Y.middleCols(first, width));
+  });
+  return Y;
+}
+
+/// Only leaves that have some of the columns are read.
+void BlockMatrix::add_units(bool flipped, std::span<const Index> J, Block Y) const {
   for (std::size_t l = 0; l < begins_.size(); ++l) {
     const BlockLeaf& leaf = content_.leaves[l];
     const LeafReader reader(*this, l);
@@ -298,7 +310,6 @@ Matrix BlockMatrix::multiply_units(bool transposed, std::span<const Index> J) co
     add(flipped);
     if (content_.symmetric && leaf.row != leaf.column) add(!flipped);
   }
-  return Y;
 }
 
 Matrix BlockMatrix::apply(const ConstBlock& X) const { return multiply(false, X); }

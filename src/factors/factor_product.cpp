@@ -190,7 +190,8 @@ std::string_view storage_precision(const FactorProduct& product) {
   for (const Factor& factor : product.factors()) {
     if (std::holds_alternative<PackedMatrix>(*factor.value) ||
         std::holds_alternative<BlockMatrix>(*factor.value) ||
-        std::holds_alternative<PackedChord>(*factor.value)) {
+        std::holds_alternative<PackedChord>(*factor.value) ||
+        std::holds_alternative<PackedSparse>(*factor.value)) {
       return "packed";
     }
   }

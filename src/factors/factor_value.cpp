@@ -114,6 +114,7 @@ Storage value_storage(const FactorValue& value, Precision precision) {
           [](const PackedMatrix& v) { return v.storage(); },
           [](const BlockMatrix& v) { return v.storage(); },
           [](const PackedChord& v) { return v.storage(); },
+          [](const PackedSparse& v) { return v.storage(); },
           [&](const auto& v) {
             return Storage{v.size(), v.size() * width};
           }},
@@ -126,6 +127,9 @@ double value_multiplications(const FactorValue& value) {
   }
   if (std::holds_alternative<Permutation>(value)) return 0;
   if (const auto* blocks = std::get_if<BlockMatrix>(&value)) return blocks->multiplications();
+  if (const auto* sparse = std::get_if<PackedSparse>(&value)) {
+    return static_cast<double>(sparse->nonzeros());
+  }
   return static_cast<double>(value_storage(value, Precision::kDouble).numbers);
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "factors/sparse_values.hpp"
 #include "io/graph_entries.hpp"
 #include "io/line_reader.hpp"
 #include "io/number_text.hpp"

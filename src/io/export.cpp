@@ -74,6 +74,7 @@ std::vector<FileMatrix> matrices_of(const FactorValue& value, const std::string&
     return {R->columns(0, R->cols())};
   }
   if (const auto* P = std::get_if<Permutation>(&value)) return {permutation_matrix(*P)};
+  if (const auto* sparse = std::get_if<PackedSparse>(&value)) return {sparse->unpacked()};
   if (const auto* packed = std::get_if<PackedMatrix>(&value)) {
     require_memory(8.0 * static_cast<double>(packed->rows()) * static_cast<double>(packed->cols()),
                    "the packed matrix " + name + ", written out");
@@ -210,8 +211,13 @@ void export_matrix_market(const std::vector<std::string>& files,
 std::size_t count_plain_factors(const FactorProduct& product) {
   std::size_t count = 0;
   for (const Factor& factor : product.factors()) {
-    const auto* chain = std::get_if<ChordFactors>(factor.value.get());
-    count += chain == nullptr ? 1 : static_cast<std::size_t>(chain->pattern.factors());
+    Index parts = 1;
+    if (const auto* chain = std::get_if<ChordFactors>(factor.value.get())) {
+      parts = chain->pattern.factors();
+    } else if (const auto* packed = std::get_if<PackedChord>(factor.value.get())) {
+      parts = packed->pattern().factors();
+    }
+    count += static_cast<std::size_t>(parts);
   }
   return count;
 }

@@ -21,22 +21,4 @@ SparseMatrix GraphEntries::assemble(Index order,
   return compressed_rows(order, order, std::move(storage), false, name);
 }
 
-bool equals_transpose(const SparseMatrix& A) {
-  if (A.rows() != A.cols()) return false;
-  // Rows are walked in order, so the entries (i, j) of column j come in the order of row j.
-  const Index* const start = A.outerIndexPtr();
-  std::vector<Index> cursor(start, start + A.rows());
-  for (Index i = 0; i < A.rows(); ++i) {
-    for (Index k = start[i]; k < start[i + 1]; ++k) {
-      const Index j = A.innerIndexPtr()[k];
-      const Index mirror = cursor[j]++;
-      if (mirror >= start[j + 1] || A.innerIndexPtr()[mirror] != i ||
-          A.valuePtr()[mirror] != A.valuePtr()[k]) {
-        return false;
-      }
-    }
-  }
-  return true;
-}
-
 }  // namespace matapprox

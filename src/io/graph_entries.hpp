@@ -29,7 +29,4 @@ class GraphEntries {
   std::vector<Entry> entries_;
 };
 
-/// True if A equals its transpose to the bit. Cost: one pass with a cursor per row.
-bool equals_transpose(const SparseMatrix& A);
-
 }  // namespace matapprox

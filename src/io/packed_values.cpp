@@ -24,7 +24,7 @@ double number_or(const Location& group, const std::string& name, double otherwis
   return hdf5::has_attribute(group, name) ? hdf5::get_number(group, name) : otherwise;
 }
 
-[[noreturn]] void fail_blocks(const Location& group, const std::string& what) {
+[[noreturn]] void fail_value(const Location& group, const std::string& what) {
   throw FileError(fmt::format("{}: {}: the file is damaged", group.file, what));
 }
 
@@ -36,10 +36,10 @@ std::vector<BlockLeaf> read_leaves(const Location& group) {
     if (!std::all_of(row, row + kLeafColumns, [](Index entry) {
           return entry >= 0 && entry <= kLargestExtent;
         })) {
-      fail_blocks(group, "a leaf with a wrong size");
+      fail_value(group, "a leaf with a wrong size");
     }
     if (row[4] >= static_cast<Index>(EnumNames<LeafKind>::values.size())) {
-      fail_blocks(group, fmt::format("a leaf of the unknown kind {}", row[4]));
+      fail_value(group, fmt::format("a leaf of the unknown kind {}", row[4]));
     }
     leaves.push_back({row[0], row[1], row[2], row[3], static_cast<LeafKind>(row[4]), row[5]});
   }
@@ -108,6 +108,44 @@ BlockMatrix read_blocks(const Location& group) {
   content.scales = hdf5::read_array<std::uint16_t>(group, "scales");
   content.data = hdf5::read_array<std::uint8_t>(group, "data");
   return BlockMatrix(std::move(content));
+}
+
+void write_packed_sparse(const Location& group, const PackedSparse& matrix) {
+  const PackedSparse::Content& content = matrix.content();
+  hdf5::put_integer(group, "rows", content.rows);
+  hdf5::put_integer(group, "cols", content.cols);
+  hdf5::put_integer(group, "entries", content.entries);
+  hdf5::put_integer(group, "symmetric", content.symmetric ? 1 : 0);
+  hdf5::put_text(group, "values", std::string(enum_name(content.kind)));
+  hdf5::put_integer(group, "bits", content.bits);
+  write_unit_and_offset(group, content.unit, content.offset);
+  if (!content.dictionary.empty()) {
+    hdf5::write_values(group, "dictionary", content.dictionary, Precision::kDouble);
+  }
+  hdf5::write_array(group, "structure", std::span<const std::uint8_t>(content.structure));
+  hdf5::write_array(group, "data", matrix.data());
+}
+
+PackedSparse read_packed_sparse(const Location& group) {
+  PackedSparse::Content content;
+  content.rows = hdf5::get_integer(group, "rows", 1, kLargestExtent);
+  content.cols = hdf5::get_integer(group, "cols", 1, kLargestExtent);
+  content.entries = hdf5::get_integer(group, "entries", 0, kLargestExtent);
+  content.symmetric = hdf5::get_integer(group, "symmetric", 0, 1) == 1;
+  const std::string kind = hdf5::get_text(group, "values");
+  const auto& kinds = EnumNames<SparseValues>::values;
+  const auto found = std::find(kinds.begin(), kinds.end(), kind);
+  if (found == kinds.end()) fail_value(group, fmt::format("values of the unknown kind '{}'", kind));
+  content.kind = static_cast<SparseValues>(found - kinds.begin());
+  content.bits = static_cast<int>(hdf5::get_integer(group, "bits", 0, 64));
+  content.unit = number_or(group, "unit", 1);
+  content.offset = number_or(group, "offset", 0);
+  if (hdf5::has_link(group, "dictionary")) {
+    content.dictionary = hdf5::read_values(group, "dictionary");
+  }
+  content.structure = hdf5::read_array<std::uint8_t>(group, "structure");
+  content.data = hdf5::read_array<std::uint8_t>(group, "data");
+  return PackedSparse(std::move(content));
 }
 
 }  // namespace matapprox

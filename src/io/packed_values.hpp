@@ -3,8 +3,9 @@
 #include "io/hdf5_values.hpp"
 #include "matapprox/factors/block_matrix.hpp"
 #include "matapprox/factors/packed_matrix.hpp"
+#include "matapprox/factors/packed_sparse.hpp"
 
-// The content of values of the kinds `packed` and `blocks` (docs/file-format.md).
+// The content of values of the kinds `packed`, `blocks` and `packed_sparse` (docs/file-format.md).
 
 namespace matapprox {
 
@@ -16,5 +17,9 @@ PackedMatrix read_packed(const hdf5::Location& group);
 void write_blocks(const hdf5::Location& group, const BlockMatrix& matrix);
 /// As read_packed.
 BlockMatrix read_blocks(const hdf5::Location& group);
+
+void write_packed_sparse(const hdf5::Location& group, const PackedSparse& matrix);
+/// As read_packed.
+PackedSparse read_packed_sparse(const hdf5::Location& group);
 
 }  // namespace matapprox

@@ -182,8 +182,10 @@ std::shared_ptr<const FactorValue> read_value(const Location& group) {
       return share(read_packed(group));
     case 7:
       return share(read_blocks(group));
-    default:
+    case 8:
       return share(PackedChord(read_pattern(group), read_packed(group)));
+    default:
+      return share(read_packed_sparse(group));
   }
 }
 

@@ -17,15 +17,16 @@ constexpr Index kVersion = 2;
 constexpr Index kVersionOfPlainFactors = 1;
 
 /// Kinds of value, in the order of the alternatives of FactorValue.
-constexpr std::array<std::string_view, 9> kKinds{"dense",
-                                                 "sparse",
-                                                 "diagonal",
-                                                 "chord",
-                                                 "random",
-                                                 "permutation",
-                                                 "packed",
-                                                 "blocks",
-                                                 "packed_chord"};
+constexpr std::array<std::string_view, 10> kKinds{"dense",
+                                                  "sparse",
+                                                  "diagonal",
+                                                  "chord",
+                                                  "random",
+                                                  "permutation",
+                                                  "packed",
+                                                  "blocks",
+                                                  "packed_chord",
+                                                  "packed_sparse"};
 
 /// Column indices of a sparse matrix with fewer columns are stored in 32 bits.
 constexpr Index kNarrowColumns = Index{1} << 31;

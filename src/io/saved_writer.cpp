@@ -103,6 +103,10 @@ void write_value(const Location& group, const PackedMatrix& A, Precision) {
 
 void write_value(const Location& group, const BlockMatrix& A, Precision) { write_blocks(group, A); }
 
+void write_value(const Location& group, const PackedSparse& A, Precision) {
+  write_packed_sparse(group, A);
+}
+
 void write_value(const Location& group, const PackedChord& chain, Precision) {
   write_pattern(group, chain.pattern());
   write_packed(group, chain.values());
@@ -114,7 +118,8 @@ Index version_of(const Approximation& approximation) {
     return !std::holds_alternative<Permutation>(*factor.value) &&
            !std::holds_alternative<PackedMatrix>(*factor.value) &&
            !std::holds_alternative<BlockMatrix>(*factor.value) &&
-           !std::holds_alternative<PackedChord>(*factor.value);
+           !std::holds_alternative<PackedChord>(*factor.value) &&
+           !std::holds_alternative<PackedSparse>(*factor.value);
   });
   const bool wide = approximation.precision() == Precision::kDouble ||
                     approximation.precision() == Precision::kFloat;

@@ -331,6 +331,15 @@ Matrix thin_qr(Matrix A, Matrix* R) {
   return A;
 }
 
+Matrix triangular_factor(Matrix A) {
+  const Index r = std::min(A.rows(), A.cols());
+  if (r == 0) return Matrix(0, A.cols());
+  require_finite("dgeqrf", A);
+  const SingleBlasThread guard;
+  householder_qr(A);
+  return A.topRows(r).triangularView<Eigen::Upper>();
+}
+
 std::vector<Index> pivoted_qr_order(Matrix A) {
   const auto columns = static_cast<std::size_t>(A.cols());
   std::vector<int> pivots(columns, 0);  // 0: free to move

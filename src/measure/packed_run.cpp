@@ -17,7 +17,7 @@ namespace matapprox {
 namespace {
 
 /// What a component's values take at least and about, in bytes, and a component beside them.
-constexpr double kLeastValueBytes = 3.0 / 8;
+constexpr double kMinValueBytes = 3.0 / 8;
 constexpr double kUsualValueBytes = 1;
 constexpr double kBesideComponent = 10;
 constexpr Index kFirstRank = 8;
@@ -70,7 +70,7 @@ Approximation packed_within_budget(const Method& method,
   const double bytes = budget_bytes_of(A, options);
   const bool symmetric =
       option_value(options, "symmetric_storage") == "true" || method.name == "nystrom";
-  const Index most = rank_of_bytes(A, symmetric, bytes, kLeastValueBytes);
+  const Index most = rank_of_bytes(A, symmetric, bytes, kMinValueBytes);
   Index rank =
       std::min(most, std::max(kFirstRank, rank_of_bytes(A, symmetric, bytes, kUsualValueBytes)));
   NamedOptions sized = options;

@@ -9,6 +9,7 @@
 #include "matapprox/core/require.hpp"
 #include "matapprox/methods/chord.hpp"
 #include "matapprox/methods/cur.hpp"
+#include "matapprox/methods/exact.hpp"
 #include "matapprox/methods/hierarchical.hpp"
 #include "matapprox/methods/jl_projection.hpp"
 #include "matapprox/methods/nystrom.hpp"
@@ -51,6 +52,7 @@ constexpr std::array kMethods{
                               "product of sparse factors with Chord links: W_1 W_2 ... W_M"),
     make<HierarchicalOptions, hierarchical>(
         "hierarchical", "blocks at low rank, dense or sparse, in few bits per value"),
+    make<ExactOptions, exact>("exact", "the matrix itself, without loss, in the fewest bytes"),
 };
 
 }  // namespace

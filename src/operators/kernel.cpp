@@ -158,19 +158,22 @@ std::string KernelOperator::description() const {
   return size;
 }
 
-/// Y(:, k) = K(:, J[k]), by tiles of rows.
-void KernelOperator::do_columns_at(std::span<const Index> J, Block Y) const {
-  const bool cosine = options_.function == KernelFunction::kCosine;
-  const Matrix& points = cosine ? directions_ : points_;
+const Matrix& KernelOperator::compared_points() const {
+  return options_.function == KernelFunction::kCosine ? directions_ : points_;
+}
+
+/// Y(:, k): the rows of `points` beside point J[k], by tiles of rows. The diagonal of a cosine
+/// kernel comes out as rounded.
+void KernelOperator::compare(const Matrix& points, std::span<const Index> J, Block Y) const {
   const TileKernel kernel = tile_kernel(options_, points.cols());
   Matrix chosen(points.cols(), Y.cols());
   for (Index k = 0; k < Y.cols(); ++k) {
-    chosen.col(k) = points.row(J[static_cast<std::size_t>(k)]).transpose();
+    chosen.col(k) = compared_points().row(J[static_cast<std::size_t>(k)]).transpose();
   }
   const Index height = tile_rows(points.cols());
-  parallel_for(tiles_of(rows(), height), [&](Index tile) {
+  parallel_for(tiles_of(points.rows(), height), [&](Index tile) {
     const Index first = tile * height;
-    const Index count = std::min(height, rows() - first);
+    const Index count = std::min(height, points.rows() - first);
     const PackedPoints packed = pack_points(points, first, count);
     for (Index k = 0; k < Y.cols(); k += kTileColumns) {
       stop_if_asked();  // the first tile has the system clear the memory of all columns
@@ -180,12 +183,37 @@ void KernelOperator::do_columns_at(std::span<const Index> J, Block Y) const {
       transform_tile(kernel, target);
     }
   });
-  if (!cosine) return;
+}
+
+void KernelOperator::do_columns_at(std::span<const Index> J, Block Y) const {
+  compare(compared_points(), J, Y);
+  if (options_.function != KernelFunction::kCosine) return;
   const Vector ones = diagonal();
   for (Index k = 0; k < Y.cols(); ++k) {
     const Index j = J[static_cast<std::size_t>(k)];
     Y(j, k) = ones(j);
   }
+}
+
+Matrix KernelOperator::block(std::span<const Index> I, std::span<const Index> J) const {
+  // K(i, j) and K(j, i) are the same bits, and the vectors of the inner loop lie along I.
+  if (I.size() < J.size()) return block(J, I).transpose();
+  for (const std::span<const Index> chosen : {I, J}) {
+    for (const Index i : chosen) {
+      require(i >= 0 && i < rows(), "kernel: index {} is outside 0..{}", i, rows() - 1);
+    }
+  }
+  const Matrix points = compared_points()(I, Eigen::all);
+  Matrix K(points.rows(), static_cast<Index>(J.size()));
+  compare(points, J, K);
+  if (options_.function != KernelFunction::kCosine) return K;
+  for (Index c = 0; c < K.cols(); ++c) {
+    const Index j = J[static_cast<std::size_t>(c)];
+    for (Index r = 0; r < K.rows(); ++r) {
+      if (I[static_cast<std::size_t>(r)] == j) K(r, c) = directions_.row(j).isZero(0) ? 0 : 1;
+    }
+  }
+  return K;
 }
 
 void KernelOperator::do_rows_at(std::span<const Index> I, Block Y) const { do_columns_at(I, Y); }

@@ -148,7 +148,9 @@ TEST(Best, StopsInTimeWithWhatItHas) {
   std::atomic<bool> stop{false};
   control.stop = &stop;
   BestEvents events;
-  events.started = [&](const BestCandidate&) { stop = true; };  // the first that is built
+  events.started = [&](const BestCandidate& candidate) {
+    stop = candidate.method == "hierarchical";
+  };
   const BestResult result = best(A, {.budget = bytes_budget(20000)}, control, events);
   EXPECT_TRUE(result.interrupted);
   EXPECT_LE(result.approximation.storage().bytes, 20000);

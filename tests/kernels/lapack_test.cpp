@@ -61,6 +61,7 @@ TEST_P(LapackShape, ThinQrRebuildsTheMatrix) {
     for (Index i = j + 1; i < smaller(); ++i) EXPECT_EQ(R(i, j), 0.0);
   }
   EXPECT_EQ(thin_qr(A), Q);
+  EXPECT_EQ(triangular_factor(A), R);
 }
 
 TEST_P(LapackShape, PivotedQrOrderIsAPermutationThatStartsAtTheLongestColumn) {

@@ -11,6 +11,7 @@
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/kernel.hpp"
 #include "matapprox/operators/sparse.hpp"
+#include "methods/hierarchical/held_matrix.hpp"
 #include "methods/hierarchical/median_order.hpp"
 #include "methods/hierarchical/rate_distortion.hpp"
 #include "support/conversions.hpp"
@@ -229,7 +230,8 @@ TEST(RateDistortion, NoMemberOfTheClassIsBelowTheBound) {
         24, 24, test::geometric_spectrum(24, 1.1 + 0.1 * trial), static_cast<std::uint64_t>(trial));
     if (trial % 2 == 0) A.topRightCorner(12, 12) *= 0.01;
     A /= 1.01 * A.cwiseAbs().maxCoeff();
-    blocks::BlockTree tree(A, false, 3, 1);
+    const blocks::HeldMatrix source(A, false, 1);
+    blocks::BlockTree tree(source, 3, 1);
     blocks::RateDistortion choices(tree, {64}, 6);
     for (double price = A.squaredNorm(); price > 1e-14; price /= 1.3) choices.at_price(price, {});
     double nearest = 0;
@@ -271,6 +273,9 @@ TEST(Hierarchical, RefusesWrongOptions) {
   Matrix bad = smooth(20);
   bad(3, 4) = std::nan("");
   EXPECT_REFUSED(NumericalError, hierarchical(DenseOperator(bad)), "nan");
+  EXPECT_REFUSED(NumericalError,
+                 hierarchical(DenseOperator(Matrix::Constant(9, 9, 1e-305))),
+                 "multiply the matrix by a power of 2");
   const std::atomic<bool> stop{true};
   RunControl control;
   control.stop = &stop;

@@ -71,6 +71,25 @@ TEST(KernelOperator, IsSymmetricToTheBit) {
   }
 }
 
+TEST(KernelOperator, BlocksAreThoseOfTheColumnsToTheBit) {
+  Matrix P = random_matrix(300, 3, 5);
+  P.row(7).setZero();
+  const std::vector<Index> rows{7, 299, 3, 3, 150, 7, 0};
+  const std::vector<Index> few{7, 12};
+  const std::vector<Index> all = index_range(0, 300);
+  for (const KernelFunction function : kAll) {
+    const KernelOperator A(P, {.function = function});
+    const Matrix K = all_columns(A);
+    EXPECT_SAME_BITS(A.block(rows, few), Matrix(K(rows, few))) << enum_name(function);
+    EXPECT_SAME_BITS(A.block(few, rows), Matrix(K(few, rows))) << enum_name(function);
+    EXPECT_SAME_BITS(A.block(all, all), K) << enum_name(function);
+    EXPECT_EQ(A.block({}, few).size(), 0);
+  }
+  const KernelOperator A(P);
+  const std::vector<Index> outside{0, 300};
+  EXPECT_REFUSED(InvalidArgument, A.block(outside, few), "index 300 is outside 0..299");
+}
+
 TEST(KernelOperator, DiagonalIsThatOfTheColumnsToTheBit) {
   Matrix P = random_matrix(150, 7, 5);
   P.row(3).setZero();

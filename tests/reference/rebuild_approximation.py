@@ -366,6 +366,34 @@ def block_matrix(group):
     return A
 
 
+def packed_sparse(group):
+    m, n, entries = (int(group.attrs[name]) for name in ("rows", "cols", "entries"))
+    symmetric, bits = int(group.attrs["symmetric"]) == 1, int(group.attrs["bits"])
+    structure, data = (stored_as(group, name, np.uint8) for name in ("structure", "data"))
+    kind, unit, offset = text(group.attrs["values"]), attribute(group, "unit", 1), attribute(group, "offset", 0)
+    wanted(data.size == value_bytes(entries, bits), group, "values of another number")
+    if kind == "dictionary":
+        listed = numbers(group, "dictionary")
+        q = unpacked(data, entries, bits, 2.0 ** (bits - 1)) if bits > 0 else np.zeros(entries)
+        wanted(entries == 0 or q.max() < listed.size, group, "an index beyond the dictionary")
+        values = listed[q.astype(np.int64)]
+    else:
+        values = unpacked(data, entries, bits, offset) * (unit if kind == "integers" else 1)
+    all_numbers, taken = base_128(structure, m + entries)
+    wanted(taken == structure.size and np.isfinite(values).all(), group, "a structure of another length")
+    A, at, entry = np.zeros((m, n)), 0, 0
+    for i in range(m):
+        count = int(all_numbers[at])
+        columns = np.cumsum(all_numbers[at + 1:at + 1 + count] + 1) + (i - 1 if symmetric else -1)
+        wanted(count == 0 or columns[-1] < n, group, "a column beyond the matrix")
+        A[i, columns] = values[entry:entry + count]
+        if symmetric:
+            A[columns, i] = values[entry:entry + count]
+        at, entry = at + 1 + count, entry + count
+    wanted(entry == entries, group, "entries of another number")
+    return A
+
+
 def packed_chord(group):
     n, links, offsets = int(group.attrs["order"]), numbers(group, "links"), numbers(group, "offsets")
     values = packed_matrix(group)
@@ -403,6 +431,8 @@ def value_matrix(group):
         return packed_matrix(group)
     if kind == "blocks":
         return block_matrix(group)
+    if kind == "packed_sparse":
+        return packed_sparse(group)
     if kind == "packed_chord":
         return packed_chord(group)
     if kind == "random":

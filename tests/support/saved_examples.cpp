@@ -80,6 +80,12 @@ std::vector<SavedExample> saved_examples() {
   const ChordFactors chain{alternating, {links.data(), links.data() + links.size()}};
   examples.push_back(
       {"PackedChord", Approximation({make_factor("W", PackedChord::rounded(chain, 8))}, {})});
+  SparseMatrix sparse = random_matrix(31, 23, 10).sparseView(1.0, 0.9);
+  examples.push_back(
+      {"PackedSparse", Approximation({make_factor("A", PackedSparse::packed(sparse))}, {})});
+  examples.push_back(
+      {"PackedSparseSymmetric",
+       Approximation({make_factor("A", PackedSparse::packed(grid_laplacian(6)))}, {})});
   for (const Precision precision : {Precision::kFloat16, Precision::kBfloat16}) {
     examples.push_back(
         {std::string(enum_name(precision)),

@@ -41,6 +41,9 @@ struct Summary {
   Termination termination = Termination::kCompleted;
   std::string message;   ///< one sentence on what was chosen or went short; may be empty
   Index iterations = 1;  ///< 1 for a method that does not iterate
+  /// Relative Frobenius error below which no choice of the method's family is expected in as many
+  /// bytes; not saved. Empty where that is not known.
+  std::optional<double> lower_bound{};
   std::uint64_t seed = 0;
   std::vector<HistoryPoint> history;
   std::vector<OptionText> options;  ///< all options as run, from the options struct's visit

@@ -104,6 +104,7 @@ class BlockMatrix {
   double leaf_multiplications(std::size_t leaf) const;
   Matrix multiply(bool transposed, const ConstBlock& X) const;
   Matrix multiply_units(bool transposed, std::span<const Index> J) const;
+  void add_units(bool flipped, std::span<const Index> J, Block Y) const;
 
   Content content_;
   std::size_t data_bytes_ = 0;

@@ -12,6 +12,7 @@
 #include "matapprox/factors/chord_factors.hpp"
 #include "matapprox/factors/packed_chord.hpp"
 #include "matapprox/factors/packed_matrix.hpp"
+#include "matapprox/factors/packed_sparse.hpp"
 #include "matapprox/factors/permutation.hpp"
 #include "matapprox/factors/random_projection.hpp"
 
@@ -26,7 +27,8 @@ using FactorValue = std::variant<Matrix,
                                  Permutation,
                                  PackedMatrix,
                                  BlockMatrix,
-                                 PackedChord>;
+                                 PackedChord,
+                                 PackedSparse>;
 
 /// A named factor; a value may be shared (C and C^T), and is then stored and counted once.
 struct Factor {

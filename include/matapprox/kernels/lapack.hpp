@@ -32,6 +32,9 @@ SymmetricEigen symmetric_eigen(Matrix A);
 /// if wanted, is the upper triangular factor.
 Matrix thin_qr(Matrix A, Matrix* R = nullptr);
 
+/// R of the same alone, r x n (dgeqrf).
+Matrix triangular_factor(Matrix A);
+
 /// Column-pivoted QR (dgeqp3): the order in which columns were taken.
 std::vector<Index> pivoted_qr_order(Matrix A);
 

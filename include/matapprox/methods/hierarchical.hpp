@@ -61,7 +61,8 @@ struct HierarchicalOptions {
 /// of those that are smaller and not decided by their norm alone: O(m n k log n) operations. Holds
 /// A, 8 m n bytes, and the tree.
 ///
-/// Throws InvalidArgument, BudgetTooSmall, NumericalError for NaN or Inf in A, Interrupted.
+/// Throws InvalidArgument, BudgetTooSmall, NumericalError for NaN or Inf in A or where no entry is
+/// above 4e-302, NotAvailable where memory is short, Interrupted.
 Approximation hierarchical(const LinearOperator& A,
                            const HierarchicalOptions& options = {},
                            const RunControl& control = {});

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -60,6 +61,10 @@ class KernelOperator final : public LinearOperator {
   const KernelOptions& options() const { return options_; }
   /// h as given or as found by the median rule; 0 for a kernel without one.
   double bandwidth() const { return options_.bandwidth; }
+  /// K(I, J), |I| x |J|, in the order of I and J; repeats allowed. The bits are those of
+  /// columns_at. Cost: |I| |J| d multiplications and |I| |J| exponentials, (|I| + |J|) d numbers of
+  /// memory beside the result. Throws InvalidArgument for an index outside 0..N-1.
+  Matrix block(std::span<const Index> I, std::span<const Index> J) const;
 
   Index rows() const override { return points_.rows(); }
   Index cols() const override { return points_.rows(); }
@@ -73,6 +78,8 @@ class KernelOperator final : public LinearOperator {
   void do_apply_transpose(const ConstBlock& X, Block Y) const override;
   void do_columns_at(std::span<const Index> J, Block Y) const override;
   void do_rows_at(std::span<const Index> I, Block Y) const override;
+  const Matrix& compared_points() const;
+  void compare(const Matrix& points, std::span<const Index> J, Block Y) const;
 
   Matrix points_;
   Matrix directions_;  ///< cosine: the points scaled to length 1; else empty

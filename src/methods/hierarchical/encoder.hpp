@@ -8,14 +8,14 @@ namespace matapprox::blocks {
 /// A block matrix and how far it is from the matrix that it was made from.
 struct Encoded {
   BlockMatrix blocks;
-  double squared_error = 0;            ///< |A - B|_F^2, summed block by block
+  double squared_error = 0;            ///< |A - B|_F^2, summed block by block, with
+                                       ///< what the source estimates
   std::vector<double> squared_errors;  ///< of choices.leaves()
   Index largest_rank = 0;
 };
 
-/// Stores the leaves at the last price. Low rank: U is quantized, V is refitted to it by least
-/// squares and quantized; of a symmetric block U with the scales that make each term's size right.
-/// All threads. `unit` is what the entries of the tree's matrix are times in A. Throws Interrupted.
+/// Stores the leaves at the last price. All threads. `unit` is what the entries of the tree's
+/// source are times in A. Throws Interrupted.
 Encoded encode(const BlockTree& tree,
                const RateDistortion& choices,
                double unit,

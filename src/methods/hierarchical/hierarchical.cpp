@@ -4,48 +4,36 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
+#include <memory>
 #include <span>
 
 #include "factors/quantizer.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
+#include "matapprox/core/stop_scope.hpp"
 #include "matapprox/operators/kernel.hpp"
 #include "methods/chord/order/entries.hpp"
 #include "methods/chord/order/graph_order.hpp"
 #include "methods/dense_matrix.hpp"
 #include "methods/finite.hpp"
-#include "methods/hierarchical/encoder.hpp"
+#include "methods/hierarchical/block_fit.hpp"
+#include "methods/hierarchical/held_matrix.hpp"
+#include "methods/hierarchical/kernel_blocks.hpp"
 #include "methods/hierarchical/median_order.hpp"
 
 namespace matapprox {
 namespace {
 
+using blocks::BlockFit;
 using blocks::BlockTree;
-using blocks::encode;
-using blocks::Encoded;
 using blocks::RateDistortion;
-using blocks::Total;
 
 constexpr const char* kHierarchical = "hierarchical";
 constexpr Index kSmallMatrix = 300;
-/// Prices are bisected until the bytes are within this share of the budget, or the prices of each
-/// other.
-constexpr double kBudgetShare = 1e-3;
-constexpr double kPriceRatio = 1 + 1e-6;
-constexpr double kPriceStep = 8;
-/// Of the energy of the matrix: the price at which everything that pays is stored.
-constexpr double kMinPrice = 1e-45;
-/// Squared errors below this part of the energy are rounding.
-constexpr double kNoEnergy = 1e-32;
 /// Bytes that a matrix is given at least where no budget is: for a leaf or two.
 constexpr double kMinDefaultBytes = 64;
-/// Part of a tolerance that is aimed at first: the noise is tabulated, not measured.
-constexpr double kAim = 0.95;
-constexpr int kMaxCorrections = 3;
-constexpr int kMaxAims = 12;
-/// How often a choice is made again with the noise that was found.
-constexpr int kLearningRounds = 2;
+/// What entries are a part of at least: the steps of 16 bits have to be far from the least number.
+constexpr double kMinUnit = 0x1p-1001;
 /// Bytes of a value by which a budget in numbers counts.
 constexpr double kDoubleBytes = 8;
 
@@ -138,111 +126,47 @@ double leaf_bytes(const LinearOperator& A) {
   return 6.0 * (largest < 256 ? 1 : largest < 65536 ? 2 : 4);
 }
 
-/// Bisects the price of a byte to where `cheap`, which is true at low prices, changes. The choices
-/// stand at the highest price seen at which it is true, or the lowest at which it is not, and the
-/// total there is returned. `near_enough` ends the search before prices agree.
-template <class Cheap, class NearEnough>
-Total search_price(RateDistortion& choices,
-                   double energy,
-                   double bytes,
-                   bool take_cheap_side,
-                   const RunControl& control,
-                   const Cheap& cheap,
-                   const NearEnough& near_enough) {
-  double high = energy;  // at which a byte costs as much as the whole matrix
-  double low = energy / bytes;
-  Total total = choices.at_price(low, control);
-  while (!cheap(total)) {
-    // Everything is stored as well as it can be.
-    if (low < energy * kMinPrice || total.squared_error <= kNoEnergy * energy) return total;
-    high = low;
-    low /= kPriceStep;
-    total = choices.at_price(low, control);
-  }
-  double at = low;
-  while (high / low > kPriceRatio &&
-         !(at == (take_cheap_side ? low : high) && near_enough(total))) {
-    at = std::sqrt(high * low);
-    total = choices.at_price(at, control);
-    (cheap(total) ? low : high) = at;
-  }
-  const double wanted = take_cheap_side ? low : high;
-  return at == wanted ? total : choices.at_price(wanted, control);
+/// Kernel matrices of more points than this are not held: their blocks are computed. In many
+/// dimensions few blocks are of low rank, and finding that out costs more than holding them.
+constexpr Index kMaxHeldPoints = 4096;
+constexpr Index kMaxHeldInManyDimensions = 16384;
+constexpr Index kFewDimensions = 3;
+
+bool is_held(const KernelOperator& kernel) {
+  const bool few = kernel.points().cols() <= kFewDimensions;
+  return kernel.rows() <= (few ? kMaxHeldPoints : kMaxHeldInManyDimensions);
 }
 
-/// The blocks of the scaled matrix, and the predicted bound from below of the squared error.
-struct Result {
-  Encoded encoded;
-  double lower_bound = 0;
-  std::string message;
+/// The matrix in order, or the points of one that is too large to be held.
+class OrderedBlocks {
+ public:
+  OrderedBlocks(const LinearOperator& A,
+                const std::vector<Index>& order,
+                Index leaf,
+                std::uint64_t seed,
+                const RunControl& control) {
+    const auto* kernel = dynamic_cast<const KernelOperator*>(&A.underlying());
+    if (kernel != nullptr && !is_held(*kernel)) {
+      auto blocks = std::make_unique<blocks::KernelBlocks>(*kernel, order, leaf, seed);
+      scale_ = blocks->scale();
+      source_ = std::move(blocks);
+      return;
+    }
+    values_ = ordered_matrix(A, order, control);
+    scale_ = unit_scale(values_);
+    values_ *= scale_;
+    source_ = std::make_unique<blocks::HeldMatrix>(values_, is_symmetric(A), seed);
+  }
+
+  const blocks::BlockSource& source() const { return *source_; }
+  /// What the entries were multiplied by.
+  double scale() const { return scale_; }
+
+ private:
+  Matrix values_;
+  double scale_ = 1;
+  std::unique_ptr<blocks::BlockSource> source_;
 };
-
-/// Of a matrix of zeros.
-Result nothing(const BlockTree& tree, RateDistortion& choices, const RunControl& control) {
-  choices.at_price(1, control);
-  return {encode(tree, choices, 1, control), 0, {}};
-}
-
-/// The blocks with the least error that fit, of a few tries: each learns from the one before how
-/// much noise quantization left, and, bytes of sparse leaves being estimated, how many they took.
-Result within_budget(const BlockTree& tree,
-                     RateDistortion& choices,
-                     double energy,
-                     double bytes,
-                     double unit,
-                     const RunControl& control) {
-  double aim = bytes;
-  double bound = 0;
-  std::optional<Result> best;
-  for (int round = 0;; ++round) {
-    search_price(
-        choices,
-        energy,
-        bytes,
-        false,
-        control,
-        [&](const Total& tried) { return tried.bytes > aim; },
-        [&](const Total& tried) { return tried.bytes > (1 - kBudgetShare) * aim; });
-    if (round == 0) bound = choices.lower_bound(bytes);
-    Result result{encode(tree, choices, unit, control), bound, {}};
-    const auto found = static_cast<double>(result.encoded.blocks.storage().bytes);
-    const bool learned = choices.learn(result.encoded.squared_errors);
-    const bool fits = found <= bytes;
-    if (!fits) aim *= (round >= kMaxCorrections ? 0.5 : 0.999) * bytes / found;
-    if (fits && (!best || result.encoded.squared_error < best->encoded.squared_error)) {
-      best = std::move(result);
-    }
-    if (best && ((fits && !learned) || round >= kLearningRounds)) return std::move(*best);
-  }
-}
-
-Result within_tolerance(const BlockTree& tree,
-                        RateDistortion& choices,
-                        double energy,
-                        double tolerance,
-                        double unit,
-                        const RunControl& control) {
-  const double wanted = tolerance * tolerance * energy;
-  double aim = kAim * kAim * wanted;
-  for (int round = 0;; ++round) {
-    const Total total = search_price(
-        choices,
-        energy,
-        kDoubleBytes * static_cast<double>(tree.matrix().size()),
-        true,
-        control,
-        [&](const Total& tried) { return tried.squared_error <= aim; },
-        [&](const Total& tried) { return tried.squared_error > 0.99 * aim; });
-    Result result{encode(tree, choices, unit, control), 0, {}};
-    if (result.encoded.squared_error <= wanted) return result;
-    choices.learn(result.encoded.squared_errors);
-    if (round == kMaxAims || total.squared_error > aim) {
-      result.message = "the tolerance is not reached";
-      return result;
-    }
-    aim *= std::min(0.95 * wanted / result.encoded.squared_error, 0.8);
-  }
-}
 
 }  // namespace
 
@@ -275,15 +199,20 @@ Approximation hierarchical(const LinearOperator& A,
           kHierarchical,
           A.rows(),
           A.cols());
-  const bool symmetric = is_symmetric(A);
   const Index leaf = leaf_side(A, options);
   const std::vector<Index> order = block_order(A, options.order, leaf, control);
-  Matrix values = ordered_matrix(A, order, control);
-  const double scale = unit_scale(values);
-  values *= scale;
-  BlockTree tree(values, symmetric, leaf, options.seed);
+  const StopScope scope(control, kHierarchical);
+  const OrderedBlocks ordered(A, order, leaf, options.seed, control);
+  const double unit = 1 / ordered.scale();
+  if (unit < kMinUnit) {
+    throw NumericalError(
+        fmt::format("{}: no entry is above {:.3g}, where steps of a few bits would be rounded to "
+                    "zero; multiply the matrix by a power of 2",
+                    kHierarchical,
+                    unit));
+  }
+  BlockTree tree(ordered.source(), leaf, options.seed);
   RateDistortion choices(tree, widths, leaf_bytes(A));
-  const double energy = tree.levels()[0][0].energy;
   const double of_order = order.empty() ? 0 : static_cast<double>(permutation_bytes(A.rows()));
   const double limit = options.budget.is_set()
                            ? budget_bytes(A, options.budget)
@@ -299,18 +228,18 @@ Approximation hierarchical(const LinearOperator& A,
 
   Summary summary;
   summary.method = kHierarchical;
-  summary.form = symmetric ? "symmetric" : "general";
+  summary.form = ordered.source().symmetric() ? "symmetric" : "general";
   summary.seed = options.seed;
   summary.options = list_options(options);
-  Result result = energy == 0 ? nothing(tree, choices, control)
-                  : tolerance > 0
-                      ? within_tolerance(tree, choices, energy, tolerance, 1 / scale, control)
-                      : within_budget(tree, choices, energy, bytes, 1 / scale, control);
+  BlockFit result = tree.energy() == 0 ? fit_nothing(tree, choices, control)
+                    : tolerance > 0 ? fit_within_tolerance(tree, choices, tolerance, unit, control)
+                                    : fit_within_bytes(tree, choices, bytes, unit, control);
   if (tolerance > 0 && options.budget.is_set() &&
       static_cast<double>(result.encoded.blocks.storage().bytes) > bytes) {
-    result = within_budget(tree, choices, energy, bytes, 1 / scale, control);
+    result = fit_within_bytes(tree, choices, bytes, unit, control);
     result.message = "the budget does not allow the tolerance";
   }
+  const double energy = tree.energy();
   summary.rank = result.encoded.largest_rank;
   const std::size_t leaves = result.encoded.blocks.content().leaves.size();
   summary.message = fmt::format("{} {}", leaves, leaves == 1 ? "leaf" : "leaves");
@@ -324,10 +253,15 @@ Approximation hierarchical(const LinearOperator& A,
   }
   // The noise of normal values that the bound counts with may be more than what comes out.
   if (result.lower_bound > 0 && result.lower_bound < result.encoded.squared_error) {
+    summary.lower_bound = std::sqrt(result.lower_bound / energy);
     summary.message += fmt::format(
         "; no choice of blocks, ranks and bits in as many bytes is "
         "expected below a relative error of {:.3g}",
         std::sqrt(result.lower_bound / energy));
+  }
+  if (!ordered.source().exhaustive() && energy > 0) {
+    summary.message += fmt::format("; the relative error is about {:.3g}, by the sum over blocks",
+                                   std::sqrt(result.encoded.squared_error / energy));
   }
   if (!result.message.empty()) summary.message += "; " + result.message;
   const Factor H = make_factor("H", std::move(result.encoded.blocks));

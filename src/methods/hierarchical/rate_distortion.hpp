@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "matapprox/core/run_control.hpp"
-#include "methods/hierarchical/block_tree.hpp"
+#include "methods/hierarchical/content_choices.hpp"
 
 namespace matapprox::blocks {
 
@@ -20,7 +20,9 @@ class RateDistortion {
   /// Keeps a reference to the tree. `widths` ascending; `leaf_bytes` for the place of each leaf.
   RateDistortion(BlockTree& tree, std::vector<int> widths, double leaf_bytes);
 
-  /// Chooses for every node, level by level; spectra are found where the choice depends on them.
+  /// Chooses for every node, level by level; spectra are found where the choice depends on them. Of
+  /// a source that is not exhaustive a node is divided as far as that pays: what is at low rank and
+  /// gains nothing by its children is not looked into further.
   /// Throws Interrupted.
   Total at_price(double price, const RunControl& control);
   /// The largest lower bound seen of the squared error of any choice within `bytes`: D + price R is
@@ -41,49 +43,23 @@ class RateDistortion {
     double price = 0;
     double cost = 0;
   };
-  /// A width that a triplet may have: on the lower convex hull of bytes and noise.
-  struct TripletWidth {
-    int bits = 0;
-    double bytes = 0;
-    double noise = 0;  ///< squared error over the square of the singular value
-    /// Weighted squares of at least this times the price are worth it.
-    double threshold = 0;
-  };
-  /// What blocks of one size have in common.
-  struct Shape {
-    std::vector<TripletWidth> triplets;  ///< widest first
-    std::vector<double> dense_bytes;     ///< of each width; empty where the block is too large
-    double cheapest_leaf = 0;            ///< bytes below which nothing is stored
-    double places = 0;                   ///< entries that a sparse leaf has places for
-  };
-  Shape make_shape(const Node& node) const;
-  const Shape& shape(const Node& node) const { return shapes_[node.shape]; }
-  const TripletWidth* triplet_width(const Node& node, double square, double price) const;
-  Choice low_rank(const Node& node, double price) const;
-  static double unknown_energy(const Node& node);
-  static double left_by(const Node& node, Index rank);
-  double dense_noise(const Node& node, std::size_t width) const;
-  Choice dense(const Node& node) const;
-  Choice low_rank_and_dense(const Node& node) const;
-  Choice sparse(const Node& node, const EntrySizes& sizes) const;
-  void choose_own(Node& node, const EntrySizes& sizes, double limit);
+  double price() const { return contents_.price(); }
+  void choose_own(Node& node, double limit);
   double least_of_children(std::size_t level, const Node& node) const;
+  bool division_may_pay(std::size_t level, const Node& node) const;
+  void stop_where_division_lost(std::size_t level, const std::vector<Node*>& nodes);
+  std::vector<Node*> divide(std::size_t level, const std::vector<Node*>& nodes);
+  void choose_above(std::size_t level, Node& node);
   bool may_gain(const Node& node, double other) const;
+  bool held_may_gain(const Node& node, double other) const;
+  bool computed_may_gain(const Node& node, double other) const;
   void collect(std::size_t level, const Node& node, std::vector<const Node*>& leaves) const;
   template <class Visit>
   void for_nodes(std::vector<Node*>& nodes, const RunControl& control, const Visit& visit) const;
 
   BlockTree& tree_;
-  std::vector<int> widths_;
-  std::vector<double> entry_noise_;  ///< of each width, for values that share a scale
-  double leaf_bytes_;
-  std::vector<Shape> shapes_;
-  double price_ = 0;
+  ContentChoices contents_;
   std::vector<Tried> tried_;
 };
-
-/// Squared error of quantizing `count` values together to `bits` bits, over their energy: that of
-/// normal values, at the best scale or at the one that clips none, whichever is less.
-double relative_noise(int bits, Index count);
 
 }  // namespace matapprox::blocks

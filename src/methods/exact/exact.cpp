@@ -1,0 +1,145 @@
+#include "matapprox/methods/exact.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "factors/factor_value.hpp"
+#include "matapprox/core/error.hpp"
+#include "matapprox/core/require.hpp"
+#include "matapprox/operators/sparse.hpp"
+#include "methods/dense_matrix.hpp"
+#include "methods/exact/dense_tiles.hpp"
+#include "methods/finite.hpp"
+
+namespace matapprox {
+namespace {
+
+constexpr const char* kExact = "exact";
+/// Entries that are not 0, at most, of what is looked at as a sparse matrix too.
+constexpr double kWorthSparse = 0.6;
+
+/// A as it is in memory, dense, sparse or both.
+struct Entries {
+  std::optional<Matrix> dense;
+  std::optional<SparseMatrix> sparse;
+};
+
+double entries_of(const LinearOperator& A) {
+  return static_cast<double>(A.rows()) * static_cast<double>(A.cols());
+}
+
+Entries entries(const LinearOperator& A, ExactForm form, const RunControl& control) {
+  require(A.rows() >= 1 && A.cols() >= 1,
+          "{}: the matrix is {} x {}, it needs at least one row and column",
+          kExact,
+          A.rows(),
+          A.cols());
+  Entries found;
+  const auto* sparse = dynamic_cast<const SparseOperator*>(&A.underlying());
+  if (sparse != nullptr) found.sparse = sparse->values();
+  const double nonzeros = sparse != nullptr ? static_cast<double>(sparse->values().nonZeros()) : 0;
+  const bool wants_dense = form == ExactForm::kDense || form == ExactForm::kIntegers;
+  if (sparse != nullptr && !wants_dense && nonzeros < kWorthSparse / 10 * entries_of(A))
+    return found;
+  found.dense = dense_matrix(A, kExact, control);
+  const auto count = static_cast<double>((found.dense->array() != 0).count());
+  if (sparse == nullptr && (form == ExactForm::kSparse || count <= kWorthSparse * entries_of(A))) {
+    found.sparse = SparseMatrix(found.dense->sparseView(0.0, 0.0));
+  }
+  return found;
+}
+
+Approximation result_of(FactorValue value, std::string form, const ExactOptions& options) {
+  Summary summary;
+  summary.method = kExact;
+  summary.form = std::move(form);
+  summary.options = list_options(options);
+  return {{make_factor("A", std::move(value))}, std::move(summary)};
+}
+
+/// A store that was not made yet.
+struct Store {
+  ExactSize size;
+  exact_store::DenseTiles tiles;       ///< how, where it is dense
+  std::optional<PackedSparse> sparse;  ///< made: its size is not known before
+};
+
+/// All forms, smallest first.
+std::vector<Store> stores(const Entries& found) {
+  std::vector<Store> all;
+  if (found.dense) {
+    for (const exact_store::DenseTiles& tiles : exact_store::dense_forms(*found.dense)) {
+      const ExactForm form = tiles.bits > 16 ? ExactForm::kDense : ExactForm::kIntegers;
+      all.push_back({{form, exact_store::bytes_of(tiles), exact_store::description_of(tiles)},
+                     tiles,
+                     std::nullopt});
+    }
+  } else {
+    const double values =
+        static_cast<double>(found.sparse->rows()) * static_cast<double>(found.sparse->cols());
+    all.push_back({{ExactForm::kDense, 8 * values, "dense, doubles"}, {}, std::nullopt});
+  }
+  if (found.sparse) {
+    PackedSparse packed = PackedSparse::packed(*found.sparse);
+    const auto bytes = static_cast<double>(packed.storage().bytes);
+    std::string description = "sparse, " + packed.description();
+    all.push_back({{ExactForm::kSparse, bytes, std::move(description)}, {}, std::move(packed)});
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Store& a, const Store& b) {
+    return a.size.bytes < b.size.bytes;
+  });
+  return all;
+}
+
+}  // namespace
+
+void ExactOptions::visit(OptionVisitor& v) {
+  v.visit_enum("form",
+               form,
+               "dense: all entries, one triangle if symmetric; integers: in 1 to 16 bits; sparse: "
+               "those that are not 0; auto: the smallest");
+  v.visit("budget", budget, "most that it may take: bytes (4MB), a share (10%) or numbers");
+}
+
+std::vector<ExactSize> exact_sizes(const LinearOperator& A, const RunControl& control) {
+  std::vector<ExactSize> sizes;
+  for (Store& store : stores(entries(A, ExactForm::kAuto, control))) {
+    sizes.push_back(std::move(store.size));
+  }
+  return sizes;
+}
+
+Approximation exact(const LinearOperator& A,
+                    const ExactOptions& options,
+                    const RunControl& control) {
+  const Entries found = entries(A, options.form, control);
+  std::vector<Store> all = stores(found);
+  const auto chosen = std::find_if(all.begin(), all.end(), [&](const Store& store) {
+    return options.form == ExactForm::kAuto || store.size.form == options.form;
+  });
+  require(
+      chosen != all.end(),
+      "{}: the matrix has no form {}: its entries are not integers within 2^31 and 2^16 of each "
+      "other",
+      kExact,
+      enum_name(options.form));
+  if (options.budget.is_set() && chosen->size.bytes > options.budget.bytes(A.rows(), A.cols())) {
+    throw BudgetTooSmall(
+        fmt::format("{}: the matrix takes {:.0f} bytes at least ({}), more than the budget of {}",
+                    kExact,
+                    chosen->size.bytes,
+                    chosen->size.description,
+                    options.budget.text()));
+  }
+  if (chosen->sparse) {
+    return result_of(std::move(*chosen->sparse), chosen->size.description, options);
+  }
+  return result_of(
+      exact_store::tiled(*found.dense, chosen->tiles), chosen->size.description, options);
+}
+
+}  // namespace matapprox

@@ -1,0 +1,202 @@
+#include "methods/hierarchical/content_choices.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "factors/quantizer.hpp"
+
+namespace matapprox::blocks {
+namespace {
+
+/// Dense leaves are made of blocks up to this many values: larger ones gain nothing.
+constexpr Index kMaxDenseValues = Index{1} << 18;
+/// Bytes of the scale and the width of a component.
+constexpr double kComponentBytes = 3;
+
+double whole_bytes(Index count, int bits) { return static_cast<double>(packed_bytes(count, bits)); }
+
+}  // namespace
+
+double relative_noise(int bits, Index count) {
+  const double tabulated = quantization_noise(bits);
+  if (bits > 16) return tabulated;
+  // A step of 2 max / 2^b with max^2 = 2 ln(count) times the mean square.
+  const double unclipped =
+      2 * std::log(static_cast<double>(std::max<Index>(count, 3))) / 3 * std::ldexp(1.0, -2 * bits);
+  return std::min(tabulated, unclipped);
+}
+
+ContentChoices::ContentChoices(const BlockTree& tree, std::vector<int> widths, double leaf_bytes)
+    : tree_(tree), widths_(std::move(widths)), leaf_bytes_(leaf_bytes) {
+  for (const int bits : widths_) {
+    entry_noise_.push_back(bits == 64 ? 0 : relative_noise(bits, kValuesPerScale));
+  }
+}
+
+void ContentChoices::find_shape(Node& node) {
+  const auto [known, is_new] = known_shapes_.emplace(
+      std::make_tuple(node.rows, node.columns, node.on_diagonal), shapes_.size());
+  if (is_new) shapes_.push_back(make_shape(node));
+  node.shape = known->second;
+}
+
+ContentChoices::Shape ContentChoices::make_shape(const Node& node) const {
+  Shape shape;
+  TripletWidth narrower{0, 0, 1, 0};
+  for (const int bits : widths_) {
+    const double right = node.on_diagonal ? 0 : whole_bytes(node.columns, bits);
+    TripletWidth width{bits, whole_bytes(node.rows, bits) + right + kComponentBytes};
+    width.noise = 2 * relative_noise(bits, std::max(node.rows, node.columns));
+    if (width.noise >= narrower.noise) continue;
+    // What lies above the line between its neighbors is never the best.
+    for (;;) {
+      const auto& below = shape.triplets.empty() ? narrower : shape.triplets.front();
+      width.threshold = (width.bytes - below.bytes) / (below.noise - width.noise);
+      if (shape.triplets.empty() || width.threshold > below.threshold) break;
+      shape.triplets.erase(shape.triplets.begin());
+    }
+    shape.triplets.insert(shape.triplets.begin(), width);
+  }
+  const Index values =
+      node.on_diagonal ? node.rows * (node.rows + 1) / 2 : node.rows * node.columns;
+  const double groups = std::ceil(static_cast<double>(values) / kValuesPerScale);
+  for (const int bits : widths_) {
+    if (values > kMaxDenseValues) break;
+    shape.dense_bytes.push_back(1 + (bits > 16 ? 0 : 2 * groups) + whole_bytes(values, bits));
+  }
+  shape.places = static_cast<double>(values);
+  shape.entries = static_cast<double>(node.rows) * static_cast<double>(node.columns);
+  // A leaf of one entry in few bits: its value, width and scale.
+  constexpr double kOneEntry = 3;
+  const double triplet = shape.triplets.empty() ? kOneEntry : shape.triplets.back().bytes;
+  shape.cheapest_leaf = leaf_bytes_ + std::min(kOneEntry, triplet);
+  shape.cheapest_triplets = leaf_bytes_ + triplet;
+  return shape;
+}
+
+Choice ContentChoices::nothing(const Node& node) const {
+  return {Content::kNothing, tree_.weight(node) * node.energy, 0};
+}
+
+const ContentChoices::TripletWidth* ContentChoices::triplet_width(const Node& node,
+                                                                  double square,
+                                                                  double price) const {
+  for (const TripletWidth& width : shape(node).triplets) {
+    if (tree_.weight(node) * square > price * width.threshold) return &width;
+  }
+  return nullptr;
+}
+
+Choice ContentChoices::low_rank(const Node& node, double price) const {
+  const double weight = tree_.weight(node);
+  Choice choice{Content::kLowRank, 0, leaf_bytes_};
+  choice.rank_price = price;
+  const auto& widths = shape(node).triplets;
+  auto width = widths.begin();
+  for (Index k = 0; k < node.squares.size(); ++k) {
+    const double square = weight * node.squares(k);
+    while (width != widths.end() && square <= price * width->threshold) ++width;
+    if (width == widths.end()) break;
+    choice.squared_error += std::min(1.0, node.triplet_noise * width->noise) * square;
+    choice.bytes += width->bytes;
+    choice.rank = k + 1;
+  }
+  if (choice.rank == 0) return nothing(node);
+  choice.squared_error += weight * left_by(node, choice.rank);
+  return choice;
+}
+
+/// Summed, not subtracted from the energy, which is right to rounding only.
+double ContentChoices::left_by(const Node& node, Index rank) {
+  const double known = rank < node.tails.size() ? node.tails(rank) : 0;
+  return known + unknown_energy(node);
+}
+
+double ContentChoices::unknown_energy(const Node& node) {
+  if (node.complete) return 0;
+  if (node.rest >= 0) return node.rest;
+  const double known = node.tails.size() > 0 ? node.tails(0) : 0;
+  return std::max(node.energy - known, 0.0);
+}
+
+double ContentChoices::dense_noise(const Node& node, std::size_t width) const {
+  return std::min(1.0, node.noise * entry_noise_[width]);
+}
+
+Choice ContentChoices::dense(const Node& node) const {
+  const double energy = tree_.weight(node) * node.energy;
+  const std::vector<double>& bytes = shape(node).dense_bytes;
+  Choice best = nothing(node);
+  for (std::size_t w = 0; w < bytes.size(); ++w) {
+    Choice choice{Content::kDense, energy * dense_noise(node, w), leaf_bytes_ + bytes[w]};
+    choice.bits = widths_[w];
+    if (choice.cost(price_) < best.cost(price_)) best = choice;
+  }
+  return best;
+}
+
+/// Leading triplets, and what they leave in few bits for each entry. The remainder takes in the
+/// noise of the triplets too: a unit of their squared error is worth as much as the remainder's
+/// noise leaves of it, which makes bytes for them dearer.
+Choice ContentChoices::low_rank_and_dense(const Node& node) const {
+  const std::vector<double>& bytes = shape(node).dense_bytes;
+  Choice best = nothing(node);
+  for (std::size_t w = 0; w < bytes.size() && widths_[w] <= 16; ++w) {
+    if (price_ * bytes[w] >= best.cost(price_)) break;
+    const double noise = dense_noise(node, w);
+    Choice choice = low_rank(node, price_ / noise);
+    if (choice.rank == 0) break;
+    choice.content = Content::kLowRankAndDense;
+    choice.squared_error *= noise;
+    choice.bytes += leaf_bytes_ + bytes[w];
+    choice.bits = widths_[w];
+    if (choice.cost(price_) < best.cost(price_)) best = choice;
+  }
+  return best;
+}
+
+/// The bins of the largest entries, as many as pay.
+Choice ContentChoices::sparse(const Node& node, const Choice& other) const {
+  const double weight = tree_.weight(node);
+  Choice best = other;
+  if (node.sizes == nullptr) return best;
+  const EntrySizes& sizes = *node.sizes;
+  std::array<double, EntrySizes::kBins> dropped{};  // energy of the bins behind each one
+  for (std::size_t k = EntrySizes::kBins - 1; k-- > 0;) {
+    dropped[k] = dropped[k + 1] + sizes.energies[k + 1];
+  }
+  double count = 0;
+  double energy = 0;
+  for (std::size_t k = 0; k < EntrySizes::kBins; ++k) {
+    if (sizes.counts[k] == 0) continue;
+    count += sizes.counts[k];
+    energy += sizes.energies[k];
+    // A distance takes at least a byte, and one more where it is above 127: of a geometric
+    // distribution.
+    if (price_ * count * (1 + widths_.front() / 8.0) >= best.cost(price_)) break;
+    if (price_ * count + weight * dropped[k] >= best.cost(price_)) continue;
+    const double distance = 1 + std::exp(-128 * count / shape(node).places);
+    for (std::size_t w = 0; w < widths_.size(); ++w) {
+      const int bits = widths_[w];
+      const double scales = bits > 16 ? 0 : 2 * std::ceil(count / kValuesPerScale);
+      Choice choice{Content::kSparse,
+                    weight * (dropped[k] + entry_noise_[w] * energy),
+                    leaf_bytes_ + 1 + count * (distance + bits / 8.0) + scales};
+      choice.bits = bits;
+      // The last bin holds all that are smaller, but no zeros.
+      choice.least_square = k + 1 == EntrySizes::kBins ? std::numeric_limits<double>::denorm_min()
+                                                       : std::ldexp(1.0, -static_cast<int>(k) - 1);
+      if (choice.cost(price_) < best.cost(price_)) best = choice;
+    }
+  }
+  return best;
+}
+
+double ContentChoices::least_square(const Node& node) const {
+  if (shape(node).triplets.empty()) return 0;
+  return price_ * shape(node).triplets.back().threshold / tree_.weight(node);
+}
+
+}  // namespace matapprox::blocks

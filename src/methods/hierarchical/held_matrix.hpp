@@ -1,0 +1,36 @@
+#pragma once
+
+#include "methods/hierarchical/block_source.hpp"
+
+namespace matapprox::blocks {
+
+/// Blocks of a matrix that is held as a whole.
+class HeldMatrix final : public BlockSource {
+ public:
+  /// Keeps a reference to A, whose entries are at most 1.
+  HeldMatrix(const Matrix& A, bool symmetric, std::uint64_t seed)
+      : A_(A), symmetric_(symmetric), seed_(seed) {}
+
+  Index rows() const override { return A_.rows(); }
+  Index cols() const override { return A_.cols(); }
+  bool symmetric() const override { return symmetric_; }
+  bool exhaustive() const override { return true; }
+  double energy() const override { return A_.squaredNorm(); }
+  void describe(Node& node, double least) const override;
+  /// Cost: all of them by a Gram matrix where the smaller side is at most 128, or at most 1024 and
+  /// at most three times `count`; else a randomized SVD, three products.
+  void find_spectrum(Node& node, Index count, double least) const override;
+  void refine_spectrum(Node& node, double least) const override;
+  bool gives_triplets(const Node& /*node*/) const override { return false; }
+  Triplets triplets(const Node& node) const override;
+  ConstBlock block(const Node& node, Matrix& space) const override;
+
+ private:
+  void compute_spectrum(Node& node, Index count, bool accurate) const;
+
+  const Matrix& A_;
+  bool symmetric_;
+  std::uint64_t seed_;
+};
+
+}  // namespace matapprox::blocks

@@ -1,0 +1,257 @@
+#include "methods/hierarchical/kernel_blocks.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "matapprox/core/memory.hpp"
+#include "matapprox/core/random.hpp"
+#include "matapprox/kernels/gemm.hpp"
+#include "matapprox/kernels/lapack.hpp"
+
+namespace matapprox::blocks {
+namespace {
+
+/// Sides up to which blocks are computed as a whole, where their points lie apart and where not.
+constexpr Index kComputedApart = 64;
+constexpr Index kComputedNear = 128;
+/// Triplets that a block is described by, where its points lie apart and where not: there they
+/// rarely pay, and a few show how fast singular values fall.
+constexpr Index kRankApart = 48;
+constexpr Index kRankNear = 16;
+/// Part of the least square that a triplet is worth its bytes with, to which a cross approximation
+/// is carried on: what it leaves is an error, and lower prices will ask for more.
+constexpr double kCrossShare = 0.1;
+/// Distances over the smaller diameter from which on points lie apart: a hint which way of looking
+/// at a block is cheaper, no more.
+constexpr double kApart = 0.5;
+constexpr Index kEnergyColumns = 64;
+/// Sides up to which all entries of a block are checked whose points do not lie apart.
+constexpr Index kCheckedWhole = 256;
+/// How often a block is halved at least to have entries of each part checked.
+constexpr int kStratumHalvings = 3;
+/// Bytes of factors from which on there has to be room for them.
+constexpr double kLargeFactors = 1 << 27;
+
+/// A power of 2 that brings the entries to at most 1.
+double scale_of(const KernelOperator& A) {
+  const double largest = A.diagonal().cwiseAbs().maxCoeff();
+  if (!(largest > 0)) return 1;
+  int exponent = 0;
+  std::frexp(largest, &exponent);
+  return std::ldexp(1.0, std::clamp(-exponent, -1022, 1022));
+}
+
+std::vector<Index> places(Index first, std::span<const Index> offsets) {
+  std::vector<Index> result(offsets.begin(), offsets.end());
+  for (Index& place : result) place += first;
+  return result;
+}
+
+/// The eigenpairs of (X Y^T + Y X^T) / 2 by descending magnitude.
+Triplets symmetric_triplets(const Matrix& X, const Matrix& Y) {
+  Matrix both(X.rows(), 2 * X.cols());
+  both << X, Y;
+  const Matrix Q = kernels::thin_qr(std::move(both));
+  const Matrix left = kernels::transpose_product(Q, X);
+  const Matrix right = kernels::transpose_product(Q, Y);
+  const Matrix half = 0.5 * left * right.transpose();
+  const kernels::SymmetricEigen pairs = kernels::symmetric_eigen(half + half.transpose());
+  std::vector<Index> order(static_cast<std::size_t>(pairs.values.size()));
+  std::iota(order.begin(), order.end(), Index{0});
+  std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) {
+    return std::abs(pairs.values(a)) > std::abs(pairs.values(b));
+  });
+  order.resize(static_cast<std::size_t>(std::min(X.cols(), X.rows())));
+  return {kernels::product(Q, Matrix(pairs.vectors(Eigen::all, order))), pairs.values(order), {}};
+}
+
+}  // namespace
+
+KernelBlocks::KernelBlocks(const KernelOperator& A,
+                           std::span<const Index> order,
+                           Index leaf,
+                           std::uint64_t seed)
+    : kernel_(order.empty() ? A.points() : Matrix(A.points()(order, Eigen::all)), A.options()),
+      leaf_(leaf),
+      seed_(seed),
+      scale_(scale_of(A)) {
+  find_boxes(0, rows());
+}
+
+/// Of all ranges that the sides of a BlockTree may have.
+void KernelBlocks::find_boxes(Index first, Index count) {
+  const auto points = kernel_.points().middleRows(first, count);
+  boxes_.insert(
+      {{first, count},
+       {points.colwise().minCoeff().transpose(), points.colwise().maxCoeff().transpose()}});
+  if (!is_halved(count)) return;
+  const Index upper = (count + 1) / 2;
+  find_boxes(first, upper);
+  find_boxes(first + upper, count - upper);
+}
+
+bool KernelBlocks::lies_apart(const Stratum& part) const {
+  if (part.row == part.column) return false;
+  const Box& a = box(part.row, part.rows);
+  const Box& b = box(part.column, part.columns);
+  const Vector gaps = (a.low - b.high).cwiseMax(b.low - a.high);
+  // It has a kink where one coordinate of two points is the same, however far apart they are.
+  if (kernel_.options().function == KernelFunction::kLaplacian) return gaps.minCoeff() >= 0;
+  const double distance = gaps.cwiseMax(0.0).norm();
+  return distance > kApart * std::min((a.high - a.low).norm(), (b.high - b.low).norm());
+}
+
+/// Divides a part until its points lie apart, and `halvings` times at least.
+void KernelBlocks::add_strata(const Stratum& part,
+                              int halvings,
+                              std::vector<Stratum>& strata) const {
+  const bool rows = is_halved(part.rows);
+  const bool columns = is_halved(part.columns);
+  if ((!rows && !columns) || (halvings <= 0 && lies_apart(part))) {
+    strata.push_back(part);
+    return;
+  }
+  const Index upper = rows ? (part.rows + 1) / 2 : part.rows;
+  const Index left = columns ? (part.columns + 1) / 2 : part.columns;
+  for (const bool lower : {false, true}) {
+    for (const bool right : {false, true}) {
+      const Stratum child{part.row + (lower ? upper : 0),
+                          lower ? part.rows - upper : upper,
+                          part.column + (right ? left : 0),
+                          right ? part.columns - left : left};
+      if (child.rows > 0 && child.columns > 0) add_strata(child, halvings - 1, strata);
+    }
+  }
+}
+
+std::vector<Stratum> KernelBlocks::strata(const Node& node) const {
+  std::vector<Stratum> strata;
+  if (node.larger_side() <= kCheckedWhole && !lies_apart(node)) return strata;
+  add_strata({node.row, node.rows, node.column, node.columns}, kStratumHalvings, strata);
+  for (Stratum& part : strata) {
+    part.row -= node.row;
+    part.column -= node.column;
+  }
+  return strata;
+}
+
+bool KernelBlocks::is_computed(const Node& node) const {
+  const Index side = node.larger_side();
+  return side <= kComputedApart || (side <= kComputedNear && !lies_apart(node));
+}
+
+/// The row of the point that is nearest to the box of the columns.
+Index KernelBlocks::nearest_row(const Node& node) const {
+  const Box& columns = box(node.column, node.columns);
+  Index nearest = 0;
+  Vector squares = Vector::Zero(node.rows);
+  for (Index d = 0; d < kernel_.points().cols(); ++d) {
+    const auto x = kernel_.points().col(d).segment(node.row, node.rows).array();
+    squares.array() += (columns.low(d) - x).max(x - columns.high(d)).max(0.0).square();
+  }
+  squares.minCoeff(&nearest);
+  return nearest;
+}
+
+Matrix KernelBlocks::entries(Index row, Index rows, Index column, Index columns) const {
+  return scale_ * kernel_.block(index_range(row, rows), index_range(column, columns));
+}
+
+ConstBlock KernelBlocks::block(const Node& node, Matrix& space) const {
+  space = entries(node.row, node.rows, node.column, node.columns);
+  return space;
+}
+
+double KernelBlocks::energy() const {
+  const Index count = std::min(rows(), kEnergyColumns);
+  std::vector<Index> columns;
+  for (Index k = 0; k < count; ++k) columns.push_back((2 * k + 1) * rows() / (2 * count));
+  return (scale_ * kernel_.columns_at(columns)).squaredNorm() * static_cast<double>(rows()) /
+         static_cast<double>(count);
+}
+
+/// True where single rows and columns may differ from all others, which samples would miss: such
+/// blocks are left to their parts.
+bool KernelBlocks::has_kinks(const Node& node) const {
+  return kernel_.options().function == KernelFunction::kLaplacian &&
+         node.larger_side() > kCheckedWhole && !lies_apart(node);
+}
+
+double KernelBlocks::sampled_energy(const Node& node) const {
+  double sum = 0;
+  for (const Stratum& part : strata(node)) {
+    const Index row = node.row + part.row + part.rows / 2;
+    const Index column = node.column + part.column + part.columns / 2;
+    sum += static_cast<double>(part.rows) * static_cast<double>(part.columns) *
+           entries(row, 1, column, 1).squaredNorm();
+  }
+  return sum;
+}
+
+void KernelBlocks::describe(Node& node, double least) const {
+  node.described = true;
+  node.smooth = lies_apart(node);
+  if (has_kinks(node)) {
+    node.energy = sampled_energy(node);
+    return;
+  }
+  if (!is_computed(node)) return find_spectrum(node, node.smooth ? kRankApart : kRankNear, least);
+  Matrix space;
+  measure_entries(block(node, space), node, !node.smooth);
+}
+
+CrossApproximation KernelBlocks::cross(const Node& node) const {
+  const double bytes = 8.0 * static_cast<double>((node.rows + node.columns) * node.asked_rank);
+  if (bytes > kLargeFactors) require_memory(2 * bytes, "hierarchical: a cross approximation");
+  const auto entries_of = [&](std::span<const Index> I, std::span<const Index> J) -> Matrix {
+    return scale_ * kernel_.block(places(node.row, I), places(node.column, J));
+  };
+  CrossOptions options;
+  options.max_rank = node.asked_rank;
+  options.least = kCrossShare * node.asked_least;
+  options.first_row = nearest_row(node);
+  options.strata = strata(node);
+  options.seed = seed_;
+  options.sequence = node.row * rows() + node.column;
+  return cross_approximation(node.rows, node.columns, entries_of, options);
+}
+
+void KernelBlocks::find_spectrum(Node& node, Index count, double least) const {
+  if (node.complete || has_kinks(node)) return;
+  if (is_computed(node)) {
+    Matrix space;
+    node.set_squares(squares_of(block(node, space), false));
+    node.complete = true;
+    return refine_spectrum(node, least);
+  }
+  node.asked_rank = std::min(count, node.smaller_side());
+  node.asked_least = least;
+  const CrossApproximation found = cross(node);
+  const Matrix core =
+      kernels::triangular_factor(found.X) * kernels::triangular_factor(found.Y).transpose();
+  node.set_squares(kernels::singular_values(core).cwiseAbs2());
+  node.rest = found.rest;
+  node.energy = found.rest + (node.tails.size() > 0 ? node.tails(0) : 0);
+  node.largest_square = found.largest_square;
+}
+
+void KernelBlocks::refine_spectrum(Node& node, double least) const {
+  if (!node.complete || node.accurate || !below_gram_accuracy(node.squares, least)) return;
+  Matrix space;
+  node.set_squares(squares_of(block(node, space), true));
+  node.accurate = true;
+}
+
+Triplets KernelBlocks::triplets(const Node& node) const {
+  const CrossApproximation found = cross(node);
+  if (node.on_diagonal) return symmetric_triplets(found.X, found.Y);
+  Matrix left;
+  Matrix right;
+  const Matrix P = kernels::thin_qr(found.X, &left);
+  const Matrix Q = kernels::thin_qr(found.Y, &right);
+  const kernels::Svd core = kernels::svd(left * right.transpose());
+  return {kernels::product(P, core.U), core.S, kernels::product(Q, core.V)};
+}
+
+}  // namespace matapprox::blocks

@@ -1,0 +1,291 @@
+#include "methods/hierarchical/leaf_encoding.hpp"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <span>
+
+#include "factors/leaf_reader.hpp"
+#include "factors/quantizer.hpp"
+#include "matapprox/core/random.hpp"
+#include "matapprox/kernels/gemm.hpp"
+#include "matapprox/kernels/lapack.hpp"
+
+namespace matapprox::blocks {
+namespace {
+
+constexpr Index kTripletOversampling = 16;
+constexpr int kPowerSteps = 2;
+
+/// Orthonormal columns that span about the range of the leading triplets of B.
+Matrix leading_range(const ConstBlock& B, Index count, std::uint64_t seed) {
+  const Index width = std::min(count + kTripletOversampling, std::min(B.rows(), B.cols()));
+  const Matrix start = random_normal_matrix(seed, RandomStream::kSketch, B.cols(), width);
+  Matrix Q = kernels::thin_qr(kernels::product(B, start));
+  for (int step = 0; step < kPowerSteps; ++step) {
+    Q = kernels::thin_qr(kernels::transpose_product(B, Q));
+    Q = kernels::thin_qr(kernels::product(B, Q));
+  }
+  return Q;
+}
+
+/// Left singular vectors from B B^T: right to rounding over the ratio of singular values, which the
+/// rounding to at most 16 bits hides down to about 1e-6.
+constexpr double kMinGramRatio = 1e-12;
+
+/// The `count` leading left singular vectors of B, m x n, `accurate` to rounding: of all of it, or
+/// of its part in a subspace that holds them nearly.
+Matrix left_vectors(const ConstBlock& B, Index count, bool accurate, std::uint64_t seed) {
+  const auto leading_of = [count, accurate](const Matrix& C) {
+    if (accurate || C.rows() > C.cols()) return Matrix(kernels::svd(C).U.leftCols(count));
+    kernels::SymmetricEigen pairs =
+        kernels::symmetric_eigen(kernels::product(kernels::Trans::kNo, C, kernels::Trans::kYes, C));
+    const Index last = C.rows() - count;
+    if (pairs.values(last) < kMinGramRatio * pairs.values(C.rows() - 1)) {
+      return Matrix(kernels::svd(C).U.leftCols(count));
+    }
+    return Matrix(pairs.vectors.rightCols(count).rowwise().reverse());
+  };
+  if (std::min(B.rows(), B.cols()) <= 2 * (count + kTripletOversampling)) return leading_of(B);
+  const Matrix Q = leading_range(B, count, seed);
+  return kernels::product(Q, leading_of(kernels::transpose_product(Q, B)));
+}
+
+struct Eigenpairs {
+  Vector values;
+  Matrix vectors;
+};
+
+/// Those of the `count` largest |values| of a symmetric B.
+Eigenpairs leading_eigenpairs(const ConstBlock& B, Index count, std::uint64_t seed) {
+  kernels::SymmetricEigen all;
+  if (B.rows() <= 2 * (count + kTripletOversampling)) {
+    all = kernels::symmetric_eigen(Matrix(B));
+  } else {
+    const Matrix Q = leading_range(B, count, seed);
+    all = kernels::symmetric_eigen(kernels::transpose_product(Q, kernels::product(B, Q)));
+    all.vectors = kernels::product(Q, all.vectors);
+  }
+  std::vector<Index> order(static_cast<std::size_t>(all.values.size()));
+  std::iota(order.begin(), order.end(), Index{0});
+  std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) {
+    return std::abs(all.values(a)) > std::abs(all.values(b));
+  });
+  Eigenpairs leading{Vector(count), Matrix(B.rows(), count)};
+  for (Index k = 0; k < count; ++k) {
+    leading.values(k) = all.values(order[static_cast<std::size_t>(k)]);
+    leading.vectors.col(k) = all.vectors.col(order[static_cast<std::size_t>(k)]);
+  }
+  return leading;
+}
+
+/// The values that a column comes back as, over its scale, and its bytes appended to `data`.
+Vector quantized_column(const Vector& column,
+                        int bits,
+                        double scale,
+                        std::vector<std::uint8_t>& data) {
+  const std::span<const double> values(column.data(), static_cast<std::size_t>(column.size()));
+  if (bits > 16) {
+    const Vector scaled = column / scale;
+    append_ieee({scaled.data(), values.size()}, bits, data);
+    return bits == 64 ? scaled : Vector(scaled.cast<float>().cast<double>());
+  }
+  std::vector<std::int32_t> integers(values.size());
+  quantize(values, bits, scale, integers.data());
+  append_packed(integers, bits, data);
+  Vector result(column.size());
+  for (Index i = 0; i < column.size(); ++i) {
+    result(i) = integers[static_cast<std::size_t>(i)] + kQuantizerOffset;
+  }
+  return result;
+}
+
+double column_scale(const Vector& column, int bits) {
+  if (bits > 16) return 1;
+  return static_cast<double>(
+      quantizer_scale({column.data(), static_cast<std::size_t>(column.size())}, bits));
+}
+
+/// U in few bits, V = B^T U (U^T U)^-1 in as many; `project` gives B^T X.
+template <class Project>
+StoredTriplets encode_factors(const ConstBlock& U,
+                              const Project& project,
+                              const std::vector<int>& bits,
+                              EncodedLeaf& leaf) {
+  const auto rank = static_cast<Index>(bits.size());
+  Matrix rounded(U.rows(), rank);
+  std::vector<std::vector<std::uint8_t>> left(bits.size());
+  for (Index k = 0; k < rank; ++k) {
+    const auto at = static_cast<std::size_t>(k);
+    const Vector column = U.col(k);
+    rounded.col(k) = quantized_column(column, bits[at], column_scale(column, bits[at]), left[at]);
+  }
+  // In units in which the columns have length one, for the condition of what is solved.
+  const Vector lengths = rounded.colwise().norm().cwiseMax(1e-300).transpose();
+  const Matrix unit = rounded * lengths.cwiseInverse().asDiagonal();
+  const Matrix gram = kernels::transpose_product(unit, unit);
+  const Matrix projected = project(unit);
+  Matrix V = gram.ldlt().solve(projected.transpose()).transpose();
+  V *= lengths.cwiseInverse().asDiagonal();
+  Matrix values(V.rows(), rank);
+  for (Index k = 0; k < rank; ++k) {
+    const auto at = static_cast<std::size_t>(k);
+    const Vector column = V.col(k);
+    const double scale = column_scale(column, bits[at]);
+    leaf.bits.push_back(static_cast<std::uint8_t>(bits[at]));
+    leaf.scales.push_back(to_bfloat16(static_cast<float>(scale)));
+    leaf.data.insert(leaf.data.end(), left[at].begin(), left[at].end());
+    values.col(k) = scale * quantized_column(column, bits[at], scale, leaf.data);
+  }
+  return {std::move(rounded), Vector::Ones(rank), std::move(values)};
+}
+
+StoredTriplets encode_eigenpairs(const Vector& eigenvalues,
+                                 const ConstBlock& vectors,
+                                 const std::vector<int>& bits,
+                                 EncodedLeaf& leaf) {
+  const auto rank = static_cast<Index>(bits.size());
+  StoredTriplets stored{Matrix(vectors.rows(), rank), Vector(rank), {}};
+  for (Index k = 0; k < rank; ++k) {
+    const auto at = static_cast<std::size_t>(k);
+    const Vector column = vectors.col(k);
+    const double size = std::abs(eigenvalues(k));
+    const double wanted = column_scale(column, bits[at]);
+    const std::uint16_t scale = to_bfloat16(static_cast<float>(
+        std::copysign(size > 0 && bits[at] > 16 ? 1 : size * wanted * wanted, eigenvalues(k))));
+    stored.scales(k) = static_cast<double>(from_bfloat16(scale));
+    const double step = size > 0 ? std::sqrt(std::abs(stored.scales(k)) / size) : 1;
+    leaf.bits.push_back(static_cast<std::uint8_t>(bits[at]));
+    leaf.scales.push_back(scale);
+    stored.U.col(k) = quantized_column(column, bits[at], step, leaf.data);
+  }
+  return stored;
+}
+
+/// Values of a dense or sparse leaf in groups of 64, as they come back.
+std::vector<double> encode_values(const std::vector<double>& values, int bits, EncodedLeaf& leaf) {
+  leaf.bits.push_back(static_cast<std::uint8_t>(bits));
+  if (bits > 16) {
+    append_ieee(values, bits, leaf.data);
+    std::vector<double> back = values;
+    if (bits == 32) {
+      for (double& value : back) value = static_cast<double>(static_cast<float>(value));
+    }
+    return back;
+  }
+  std::vector<std::int32_t> integers(values.size());
+  std::vector<double> back(values.size());
+  for (std::size_t first = 0; first < values.size(); first += kValuesPerScale) {
+    const std::size_t count = std::min<std::size_t>(kValuesPerScale, values.size() - first);
+    const std::span<const double> group(values.data() + first, count);
+    const float scale = quantizer_scale(group, bits);
+    leaf.scales.push_back(to_bfloat16(scale));
+    quantize(group, bits, static_cast<double>(scale), integers.data() + first);
+    for (std::size_t i = first; i < first + count; ++i) {
+      back[i] = static_cast<double>(scale) * (integers[i] + kQuantizerOffset);
+    }
+  }
+  append_packed(integers, bits, leaf.data);
+  return back;
+}
+
+}  // namespace
+
+Matrix StoredTriplets::product() const {
+  const Matrix right = U * scales.asDiagonal();
+  return kernels::product(kernels::Trans::kNo, right, kernels::Trans::kYes, V.size() == 0 ? U : V);
+}
+
+StoredTriplets encode_low_rank(const ConstBlock& B,
+                               const std::vector<int>& bits,
+                               std::uint64_t seed,
+                               EncodedLeaf& leaf) {
+  const bool accurate = std::any_of(bits.begin(), bits.end(), [](int b) { return b > 16; });
+  const Matrix U = left_vectors(B, static_cast<Index>(bits.size()), accurate, seed);
+  const auto project = [&](const Matrix& X) { return kernels::transpose_product(B, X); };
+  return encode_factors(U, project, bits, leaf);
+}
+
+StoredTriplets encode_symmetric(const ConstBlock& B,
+                                const std::vector<int>& bits,
+                                std::uint64_t seed,
+                                EncodedLeaf& leaf) {
+  const Eigenpairs pairs = leading_eigenpairs(B, static_cast<Index>(bits.size()), seed);
+  return encode_eigenpairs(pairs.values, pairs.vectors, bits, leaf);
+}
+
+StoredTriplets encode_low_rank(const Triplets& B, const std::vector<int>& bits, EncodedLeaf& leaf) {
+  const auto project = [&](const Matrix& X) -> Matrix {
+    const Matrix core = B.values.asDiagonal() * kernels::transpose_product(B.U, X);
+    return kernels::product(B.V, core);
+  };
+  return encode_factors(B.U.leftCols(static_cast<Index>(bits.size())), project, bits, leaf);
+}
+
+StoredTriplets encode_symmetric(const Triplets& B,
+                                const std::vector<int>& bits,
+                                EncodedLeaf& leaf) {
+  return encode_eigenpairs(B.values, B.U, bits, leaf);
+}
+
+/// With the stored U = B.U C + E and V = B.V D + F, E and F orthogonal to B.U and B.V, and S the
+/// stored scales: |diag(values) - C S D^T|^2 + |C S F^T|^2 + |E S D^T|^2 + |E S F^T|^2.
+double squared_distance(const Triplets& B, const StoredTriplets& stored) {
+  const bool symmetric = stored.V.size() == 0;
+  const Matrix C = kernels::transpose_product(B.U, stored.U) * stored.scales.asDiagonal();
+  const Matrix E = stored.U * stored.scales.asDiagonal() - kernels::product(B.U, C);
+  const Matrix& right = symmetric ? stored.U : stored.V;
+  const Matrix& basis = symmetric ? B.U : B.V;
+  const Matrix D = kernels::transpose_product(basis, right);
+  const Matrix F = right - kernels::product(basis, D);
+  const Matrix of_E = kernels::transpose_product(E, E);
+  const Matrix of_F = kernels::transpose_product(F, F);
+  const Matrix core = Matrix(B.values.asDiagonal()) - C * D.transpose();
+  return core.squaredNorm() + (C.transpose() * C).cwiseProduct(of_F).sum() +
+         (D.transpose() * D).cwiseProduct(of_E).sum() + of_E.cwiseProduct(of_F).sum();
+}
+
+void encode_dense(const ConstBlock& B, bool on_diagonal, int bits, EncodedLeaf& leaf) {
+  std::vector<double> values;
+  for (Index j = 0; j < B.cols(); ++j) {
+    const Index height = on_diagonal ? j + 1 : B.rows();
+    values.insert(values.end(), B.col(j).data(), B.col(j).data() + height);
+  }
+  const std::vector<double> back = encode_values(values, bits, leaf);
+  std::size_t at = 0;
+  for (Index j = 0; j < B.cols(); ++j) {
+    for (Index i = 0; i < (on_diagonal ? j + 1 : B.rows()); ++i, ++at) {
+      const double error = values[at] - back[at];
+      leaf.squared_error += error * error * (on_diagonal && i < j ? 2 : 1);
+    }
+  }
+}
+
+void encode_sparse(
+    const ConstBlock& B, bool on_diagonal, double least_square, int bits, EncodedLeaf& leaf) {
+  std::vector<double> values;
+  std::vector<double> times;
+  Index previous = -1;
+  for (Index j = 0; j < B.cols(); ++j) {
+    for (Index i = 0; i < (on_diagonal ? j + 1 : B.rows()); ++i) {
+      const double square = B(i, j) * B(i, j);
+      const double counts = on_diagonal && i < j ? 2 : 1;
+      if (square < least_square) {
+        leaf.squared_error += counts * square;
+        continue;
+      }
+      append_base_128(j * B.rows() + i - previous - 1, leaf.data);
+      previous = j * B.rows() + i;
+      values.push_back(B(i, j));
+      times.push_back(counts);
+    }
+  }
+  leaf.leaf.count = static_cast<Index>(values.size());
+  const std::vector<double> back = encode_values(values, bits, leaf);
+  for (std::size_t e = 0; e < values.size(); ++e) {
+    leaf.squared_error += times[e] * (values[e] - back[e]) * (values[e] - back[e]);
+  }
+}
+
+}  // namespace matapprox::blocks

@@ -1,0 +1,129 @@
+#include "matapprox/factors/packed_sparse.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "matapprox/core/error.hpp"
+#include "support/expect_close.hpp"
+#include "support/known_spectrum.hpp"
+#include "support/thread_count.hpp"
+
+namespace matapprox {
+namespace {
+
+using testing::HasSubstr;
+using SparseContent = PackedSparse::Content;
+
+/// Entries with |a| > least of a matrix of normal numbers, changed by `change`.
+template <class Change>
+SparseMatrix sparse_of_normals(Index rows, Index cols, double least, const Change& change) {
+  const Matrix A = test::random_matrix(rows, cols, 7);
+  return SparseMatrix(
+      A.unaryExpr([&](double a) { return std::abs(a) > least ? change(a) : 0.0; }).sparseView());
+}
+
+SparseMatrix symmetrized(const SparseMatrix& A) {
+  return SparseMatrix(A + SparseMatrix(A.transpose()));
+}
+
+void expect_same(const PackedSparse& packed, const SparseMatrix& A) {
+  EXPECT_SAME_BITS(Matrix(packed.unpacked()), Matrix(A));
+  const Matrix X = test::random_matrix(A.cols(), 3, 2);
+  const Matrix Y = test::random_matrix(A.rows(), 2, 3);
+  EXPECT_CLOSE(packed.apply(X), Matrix(A) * X, 1e-14);
+  EXPECT_CLOSE(packed.apply_transpose(Y), Matrix(A).transpose() * Y, 1e-14);
+  EXPECT_EQ(packed.nonzeros(), (Matrix(A).array() != 0).count());
+}
+
+TEST(PackedSparse, HoldsEveryKindOfValueExactly) {
+  const auto one = [](double) { return 2.5; };
+  const auto signs = [](double a) { return a > 0 ? 1.0 : -0.1; };
+  const auto integers = [](double a) { return std::round(1000 * a); };
+  const auto floats = [](double a) { return static_cast<double>(static_cast<float>(a)); };
+  const auto doubles = [](double a) { return a; };
+  const auto check = [](const SparseMatrix& A, SparseValues kind, int bits) {
+    const PackedSparse packed = PackedSparse::packed(A);
+    expect_same(packed, A);
+    EXPECT_EQ(packed.content().kind, kind);
+    EXPECT_EQ(packed.content().bits, bits);
+    EXPECT_LT(packed.storage().bytes, 12 * A.nonZeros() + 8 * (A.rows() + 1));
+  };
+  check(sparse_of_normals(300, 170, 1.5, one), SparseValues::kDictionary, 0);
+  check(sparse_of_normals(300, 170, 1.5, signs), SparseValues::kDictionary, 1);
+  check(sparse_of_normals(300, 170, 1.5, integers), SparseValues::kIntegers, 14);
+  check(sparse_of_normals(300, 170, 1.5, floats), SparseValues::kNumbers, 32);
+  check(sparse_of_normals(300, 170, 1.5, doubles), SparseValues::kNumbers, 64);
+  check(symmetrized(sparse_of_normals(200, 200, 2, signs)), SparseValues::kDictionary, 3);
+}
+
+TEST(PackedSparse, OfASymmetricMatrixIsHalfAsLarge) {
+  const SparseMatrix A =
+      symmetrized(sparse_of_normals(400, 400, 2, [](double a) { return std::round(a); }));
+  const PackedSparse packed = PackedSparse::packed(A);
+  EXPECT_TRUE(packed.symmetric());
+  EXPECT_LT(packed.storage().numbers, 0.51 * static_cast<double>(A.nonZeros()) + 400);
+  expect_same(packed, A);
+}
+
+TEST(PackedSparse, EmptyRowsLongGapsAndNothingAtAll) {
+  SparseMatrix wide(3, 5'000'000);
+  wide.insert(0, 4'999'999) = 3;
+  wide.insert(2, 0) = -1;
+  const PackedSparse packed = PackedSparse::packed(wide);
+  EXPECT_EQ(packed.unpacked().coeff(0, 4'999'999), 3);
+  EXPECT_EQ(packed.unpacked().nonZeros(), 2);
+  expect_same(PackedSparse::packed(SparseMatrix(5, 4)), SparseMatrix(5, 4));
+  SparseMatrix zeros(4, 4);
+  zeros.insert(1, 2) = 0;
+  EXPECT_EQ(PackedSparse::packed(zeros).nonzeros(), 0);
+}
+
+TEST(PackedSparse, BitsDoNotDependOnTheThreads) {
+  const SparseMatrix A = sparse_of_normals(500, 300, 1.2, [](double a) { return a; });
+  const Matrix X = test::random_matrix(300, 2, 2);
+  const Matrix Y = test::random_matrix(500, 2, 3);
+  const PackedSparse packed = PackedSparse::packed(A);
+  const test::ThreadCount one(1);
+  const Matrix forward = packed.apply(X);
+  const Matrix backward = packed.apply_transpose(Y);
+  const test::ThreadCount three(3);
+  EXPECT_SAME_BITS(packed.apply(X), forward);
+  EXPECT_SAME_BITS(packed.apply_transpose(Y), backward);
+}
+
+TEST(PackedSparse, RefusesWhatDoesNotFitTogether) {
+  // [0 2 0; 5 0 7], indices -2, -1, 0 in two bits each.
+  const SparseContent right{
+      2, 3, 3, false, SparseValues::kDictionary, 2, 1, 0, {2, 5, 7}, {1, 1, 2, 0, 1}, {0b001110}};
+  Matrix expected(2, 3);
+  expected << 0, 2, 0, 5, 0, 7;
+  EXPECT_SAME_BITS(Matrix(PackedSparse(right).unpacked()), expected);
+  const auto expect_refused = [](const SparseContent& wrong, const char* why) {
+    EXPECT_THAT([&] { PackedSparse{wrong}; },
+                testing::ThrowsMessage<InvalidArgument>(HasSubstr(why)));
+  };
+  const auto changed = [&](const auto& change) {
+    SparseContent wrong = right;
+    change(wrong);
+    return wrong;
+  };
+  expect_refused(changed([](SparseContent& c) { c.structure[1] = 3; }), "beyond the matrix");
+  expect_refused(changed([](SparseContent& c) { c.structure[0] = 4; }), "beyond the matrix");
+  expect_refused(changed([](SparseContent& c) { c.structure.pop_back(); }), "cut");
+  expect_refused(changed([](SparseContent& c) { c.structure.push_back(0); }), "entries in");
+  expect_refused(changed([](SparseContent& c) { c.structure.assign(12, 255); }), "too long");
+  expect_refused(changed([](SparseContent& c) { c.data.push_back(0); }), "bytes of values");
+  expect_refused(changed([](SparseContent& c) { c.data[0] = 0b010101; }), "beyond the dictionary");
+  expect_refused(changed([](SparseContent& c) { c.dictionary.clear(); }), "dictionary");
+  expect_refused(changed([](SparseContent& c) { c.dictionary[1] = std::nan(""); }), "not finite");
+  expect_refused(changed([](SparseContent& c) { c.bits = 17; }), "17 bits");
+  expect_refused(changed([](SparseContent& c) { c.bits = 0; }), "0 bits");
+  expect_refused(changed([](SparseContent& c) { c.symmetric = true; }), "not square");
+  expect_refused(changed([](SparseContent& c) { c.entries = 7; }), "entries");
+  expect_refused(changed([](SparseContent& c) { c.rows = Index{1} << 40; }), "cut");
+}
+
+}  // namespace
+}  // namespace matapprox

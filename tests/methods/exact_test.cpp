@@ -1,0 +1,75 @@
+#include "matapprox/methods/exact.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "matapprox/core/error.hpp"
+#include "matapprox/operators/dense.hpp"
+#include "matapprox/operators/sparse.hpp"
+#include "support/conversions.hpp"
+#include "support/expect_close.hpp"
+#include "support/known_spectrum.hpp"
+
+namespace matapprox {
+namespace {
+
+using testing::HasSubstr;
+
+Matrix integers_below(double largest, Index rows, Index cols) {
+  return (largest * (0.5 * test::random_matrix(rows, cols).array().sin() + 0.5)).floor();
+}
+
+/// Without loss, of that form, and as large as exact_sizes says.
+void expect_exact(const Matrix& A, const std::string& form, double share) {
+  const DenseOperator op(A);
+  const Approximation B = exact(op);
+  EXPECT_SAME_BITS(test::dense_of(B), A);
+  EXPECT_EQ(B.summary.form, form);
+  const auto bytes = static_cast<double>(B.storage().bytes);
+  EXPECT_EQ(exact_sizes(op).front().bytes, bytes);
+  EXPECT_LT(bytes, share * 8 * static_cast<double>(A.size())) << form;
+  const Matrix X = test::random_matrix(A.cols(), 3, 2);
+  EXPECT_CLOSE(B.apply(X), A * X, 1e-13);
+}
+
+TEST(Exact, FindsTheSmallestForm) {
+  const Matrix general = test::random_matrix(300, 280);
+  const Matrix square = test::random_matrix(300, 300);
+  const Matrix symmetric = square + square.transpose();
+  const Matrix counts = integers_below(200, 300, 300);
+  expect_exact(general, "dense, doubles", 1.01);
+  expect_exact(general.cast<float>().cast<double>(), "dense, floats", 0.51);
+  expect_exact(symmetric, "dense, upper triangle, doubles", 0.51);
+  expect_exact(integers_below(256, 300, 280), "integers of 8 bits", 0.13);
+  expect_exact(integers_below(2, 100, 300), "integers of 1 bits", 0.022);
+  expect_exact((counts + counts.transpose()).eval(), "integers of 9 bits, upper triangle", 0.075);
+  expect_exact((counts.array() - 1e6).matrix(), "integers of 8 bits", 0.13);
+}
+
+TEST(Exact, TakesASparseFormWhereThatIsSmaller) {
+  const Matrix A =
+      test::random_matrix(300, 300).unaryExpr([](double a) { return a > 2 ? 0.25 : 0.0; });
+  const SparseOperator sparse(SparseMatrix(A.sparseView()));
+  for (const LinearOperator* op : {static_cast<const LinearOperator*>(&sparse)}) {
+    const Approximation B = exact(*op);
+    EXPECT_SAME_BITS(test::dense_of(B), A);
+    EXPECT_EQ(B.summary.form, "sparse, 1 different value");
+    EXPECT_LT(B.storage().bytes, sparse.cost().stored_bytes / 5);
+  }
+  EXPECT_EQ(exact(DenseOperator(A)).storage().bytes, exact(sparse).storage().bytes);
+  EXPECT_SAME_BITS(test::dense_of(exact(sparse, {.form = ExactForm::kDense})), A);
+}
+
+TEST(Exact, RefusesABudgetAndAFormThatDoNotFit) {
+  const DenseOperator A(test::random_matrix(50, 50));
+  const ExactOptions small{.budget = {StorageBudget::Unit::kBytes, 5000, Precision::kDouble}};
+  EXPECT_THAT([&] { exact(A, small); },
+              testing::ThrowsMessage<BudgetTooSmall>(HasSubstr("takes 20")));
+  EXPECT_THROW(exact(A, {.form = ExactForm::kIntegers}), InvalidArgument);
+  EXPECT_SAME_BITS(test::dense_of(exact(A, {.form = ExactForm::kSparse})), test::dense_of(A));
+}
+
+}  // namespace
+}  // namespace matapprox
