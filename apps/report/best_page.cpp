@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
 #include <utility>
 
 #include "report/findings.hpp"
@@ -85,7 +86,7 @@ std::vector<std::string> best_findings(const BestContents& contents) {
   const BestResult& result = contents.result;
   const Measurement& measured = result.measurement;
   std::vector<std::string> findings{fmt::format("{}: a relative error of {} in {}.",
-                                                chosen_candidate(result).name,
+                                                chosen_text(result),
                                                 spoken_error(measured),
                                                 bytes_text(contents))};
   if (contents.options.target_error > 0) {
@@ -235,13 +236,12 @@ Section bits_section(const BestContents& contents, const BestPictures& pictures)
                     three_digits(level));
     caption +=
         " Marks are the components that are stored, the largest first, by the bits of each of "
-        "their values: the larger, the more bits. Water that rises to the dashed level drowns "
-        "all that is smaller: a component below it gets no bits.";
-    if (pictures.partition) {
-      caption +=
-          " They belong to blocks, where what is left falls faster than the singular values of "
-          "the whole; one of a large block takes more bytes and has to be larger to be stored.";
-    }
+        "their values. Water that rises to the dashed level drowns all that is smaller: a "
+        "component below it gets no bits.";
+    caption += pictures.partition
+                   ? " They belong to blocks: one of a large block takes more bytes, and has to be "
+                     "larger to be stored, or to have as many bits."
+                   : " The larger a component, the more bits.";
   }
   section.blocks.push_back(
       chart_figure(draw_for_page(component_chart(contents, pictures.spectrum, pictures.components)),
@@ -253,23 +253,26 @@ Section bits_section(const BestContents& contents, const BestPictures& pictures)
 Section image_section(const BestContents& contents, const BestPictures& pictures) {
   const MatrixFacts& facts = contents.result.facts;
   const std::string kind = kind_of_image(pictures.plan);
+  const auto group = [](std::string title, int style, ImageItem item) {
+    return ImageGroup{std::move(title), style, "", {std::move(item)}};
+  };
   const std::vector<ImageGroup> groups{
-      {"The matrix",
-       -1,
-       "",
-       {heat_map_item(pictures.image,
-                      pictures.scale,
-                      fmt::format("A, {} × {}", facts.rows, facts.cols),
-                      kind + " of the matrix")}},
-      {chosen_candidate(contents.result).name,
-       candidate_style(contents.result.chosen),
-       "",
-       {heat_map_item(pictures.approximation,
-                      pictures.scale,
-                      "approximation",
-                      kind + " of the approximation"),
-        heat_map_item(
-            pictures.residual, pictures.residual_scale, "residual", "Heat map of the residual")}}};
+      group("The matrix",
+            -1,
+            heat_map_item(pictures.image,
+                          pictures.scale,
+                          fmt::format("A, {} × {}", facts.rows, facts.cols),
+                          kind + " of the matrix")),
+      group("The approximation",
+            candidate_style(contents.result.chosen),
+            heat_map_item(pictures.approximation,
+                          pictures.scale,
+                          "B, " + chosen_text(contents.result),
+                          kind + " of the approximation")),
+      group("The residual",
+            -1,
+            heat_map_item(
+                pictures.residual, pictures.residual_scale, "A − B", "Heat map of the residual"))};
   return {"images",
           "What it keeps and loses",
           {paragraph(scale_caption(
@@ -322,10 +325,10 @@ std::vector<ReportFile> best_plots(const BestContents& contents, const BestPictu
   add_image("approximation", pictures.approximation, pictures.scale, "approximation");
   add_image("residual", pictures.residual, pictures.residual_scale, "residual");
   if (pictures.partition) {
-    add_image("partition",
-              pictures.partition->bits,
-              bits_scale(*pictures.partition),
-              "stored bits per entry");
+    // What is not a number is left blank: the borders.
+    const Partition& partition = *pictures.partition;
+    const Matrix bordered = partition.borders.select(NAN, partition.bits.array()).matrix();
+    add_image("partition", bordered, bits_scale(partition), "stored bits per entry");
   }
   return files;
 }

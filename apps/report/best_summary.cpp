@@ -28,12 +28,6 @@ std::string norm_symbol(CertifiedNorm norm) {
   return norm == CertifiedNorm::kSpectral ? "|A|_2" : "|A|_F";
 }
 
-/// The name, with the method in front where it is not there.
-std::string chosen_text(const BestCandidate& candidate) {
-  if (candidate.name.starts_with(candidate.method)) return candidate.name;
-  return candidate.method + ", " + candidate.name;
-}
-
 /// "order = spectral, precision = packed": what to ask `approximate` for.
 std::string options_text(const BestCandidate& candidate) {
   std::string text;
@@ -183,13 +177,19 @@ const BestCandidate& chosen_candidate(const BestResult& result) {
   return result.candidates[result.chosen];
 }
 
+std::string chosen_text(const BestResult& result) {
+  const BestCandidate& candidate = chosen_candidate(result);
+  if (candidate.name.starts_with(candidate.method)) return candidate.name;
+  return candidate.method + ", " + candidate.name;
+}
+
 std::string best_text(const BestContents& contents, bool explain) {
   const BestResult& result = contents.result;
   const BestCandidate& chosen = chosen_candidate(result);
   std::string text = wrapped(matrix_text(result.facts, contents.path), 2) +
                      wrapped(request_text(contents.options, result.facts), 2) + "\n";
   if (explain) text += candidate_table(result) + "\n";
-  text += labeled("chosen", chosen_text(chosen));
+  text += labeled("chosen", chosen_text(result));
   const std::string named = options_text(chosen);
   if (!named.empty()) text += labeled("options", named);
   text += labeled("stores", stored_text(contents));

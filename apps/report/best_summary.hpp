@@ -23,6 +23,8 @@ double share_of_doubles(const Storage& storage, const MatrixFacts& facts);
 /// What was asked for: "at most 2 % of 8 m n bytes: 25600 bytes".
 std::string request_text(const BestOptions& options, const MatrixFacts& facts);
 const BestCandidate& chosen_candidate(const BestResult& result);
+/// Its name, with the method in front where that is not there.
+std::string chosen_text(const BestResult& result);
 
 /// The lines of the terminal: what was chosen, what it takes, how far it is from the matrix.
 /// `explain`: and a table of all candidates.

@@ -83,25 +83,27 @@ void add_front(const StorageSweep& sweep, Chart& chart) {
   front.line_width = 7;
   front.steps = true;
   for (const SweepPoint& point : pareto_front(sweep.points)) {
-    front.points.emplace_back(static_cast<double>(point.numbers),
-                              drawn_error(point.relative_error));
+    front.points.emplace_back(static_cast<double>(point.bytes), drawn_error(point.relative_error));
   }
   if (front.points.size() > 1) chart.series.push_back(front);
 }
 
-/// Where the full matrix is, where its non-zeros are, and what the given form takes.
+/// Where the full matrix is, what the given form takes, and where the values of its non-zeros are
+/// unless that is nearby.
 void add_storage_lines(const Comparison& comparison, Chart& chart) {
   const MatrixFacts& facts = comparison.facts;
-  const double full = static_cast<double>(facts.rows) * static_cast<double>(facts.cols);
-  chart.lines.push_back({full, facts.rows == facts.cols ? "N²" : "full"});
-  const double nonzeros = static_cast<double>(facts.nonzeros.value_or(0));
-  if (nonzeros > 0 && nonzeros < 0.7 * full) chart.lines.push_back({nonzeros, "non-zeros"});
+  const double full = 8 * static_cast<double>(facts.rows) * static_cast<double>(facts.cols);
+  chart.lines.push_back({full, facts.rows == facts.cols ? "8 N²" : "full"});
+  double given = 0;
   for (const ComparisonRow& row : comparison.rows) {
     if (row.method != "as_is" || !row.storage) continue;
-    const auto given = static_cast<double>(row.storage->numbers);
-    if (given > 0 && given < 0.7 * full && (nonzeros == 0 || std::abs(given / nonzeros - 1) > 0.3))
-      chart.lines.push_back({given, "as given"});
+    given = static_cast<double>(row.storage->bytes);
+    if (given > 0 && given < 0.7 * full) chart.lines.push_back({given, "as given"});
   }
+  const double nonzeros = 8 * static_cast<double>(facts.nonzeros.value_or(0));
+  const bool nearby = given > 0 && std::max(given / nonzeros, nonzeros / given) < 3;
+  if (nonzeros > 0 && nonzeros < 0.7 * full && !nearby)
+    chart.lines.push_back({nonzeros, "non-zeros"});
 }
 
 void add_timed(const ComparisonRow& row, const FitRecord* record, Chart& chart) {
@@ -150,14 +152,14 @@ Chart spectrum_chart(const Comparison& comparison, const Spectrum& spectrum) {
 Chart storage_chart(const Comparison& comparison, const StorageSweep& sweep) {
   Chart chart;
   chart.name = "error_storage";
-  chart.x = {"stored numbers", Scale::kLog, {}};
+  chart.x = {"stored bytes", Scale::kLog, {}};
   chart.y = {"relative Frobenius error", Scale::kLog, {}};
   add_front(sweep, chart);
   for (const std::string& method : methods_of(comparison)) {
     ChartSeries series = styled_series(shown_name(method), {}, style_of(method));
     for (const SweepPoint& point : sweep.points) {
       if (point.method != method) continue;
-      series.points.emplace_back(static_cast<double>(point.numbers),
+      series.points.emplace_back(static_cast<double>(point.bytes),
                                  drawn_error(point.relative_error));
     }
     std::sort(series.points.begin(), series.points.end());

@@ -49,12 +49,12 @@ std::string spectrum_caption(const ComparisonContents& contents) {
 std::string front_message(const StorageSweep& sweep) {
   std::vector<std::string> parts;
   for (const SweepPoint& point : pareto_front(sweep.points)) {
-    parts.push_back(fmt::format("{} numbers: {} {}",
-                                grouped(point.numbers),
+    parts.push_back(fmt::format("{} bytes: {} {}",
+                                grouped(point.bytes),
                                 shown_name(point.method),
                                 three_digits(point.relative_error)));
   }
-  return fmt::format("Least relative error by stored numbers. {}.", fmt::join(parts, "; "));
+  return fmt::format("Least relative error by stored bytes. {}.", fmt::join(parts, "; "));
 }
 
 std::string sweep_text(const StorageSweep& sweep) {
@@ -71,12 +71,15 @@ std::string storage_caption(const ComparisonContents& contents) {
   std::string text = "Left and down is better. " + sweep_text(sweep);
   text +=
       " The wide band, the Pareto front, is the least error that any method reaches in as many "
-      "numbers or fewer.";
+      "bytes or fewer.";
   for (const ComparisonRow& row : contents.comparison.rows) {
-    if (row.method != "as_is" || !row.storage || row.storage_share.value_or(1) > 0.7) continue;
+    if (row.method != "as_is" || !row.storage) continue;
+    const MatrixFacts& facts = contents.comparison.facts;
+    const double full = 8 * static_cast<double>(facts.rows) * static_cast<double>(facts.cols);
+    if (static_cast<double>(row.storage->bytes) > 0.7 * full) continue;
     text += fmt::format(
-        " To the right of {} numbers the matrix as it is given is smaller, and has no error.",
-        grouped(row.storage->numbers));
+        " To the right of {} bytes the matrix as it is given is smaller, and has no error.",
+        grouped(row.storage->bytes));
   }
   return text;
 }
@@ -87,19 +90,19 @@ std::string risen_note(const StorageSweep& sweep) {
   std::map<std::string, std::string> risen;
   std::vector<SweepPoint> points = sweep.points;
   std::stable_sort(points.begin(), points.end(), [](const SweepPoint& a, const SweepPoint& b) {
-    return a.numbers < b.numbers;
+    return a.bytes < b.bytes;
   });
   for (const SweepPoint& point : points) {
     if (point.cut_short) continue;  // it was time that it lacked
     const SweepPoint*& least = best[point.method];
     if (least != nullptr && point.relative_error > 1.05 * least->relative_error &&
         point.relative_error > kErrorFloor) {
-      risen[point.method] = fmt::format("{} has {} in {} numbers and {} in {}",
+      risen[point.method] = fmt::format("{} has {} in {} bytes and {} in {}",
                                         shown_name(point.method),
                                         three_digits(least->relative_error),
-                                        grouped(least->numbers),
+                                        grouped(least->bytes),
                                         three_digits(point.relative_error),
-                                        grouped(point.numbers));
+                                        grouped(point.bytes));
     }
     if (least == nullptr || point.relative_error < least->relative_error) least = &point;
   }
@@ -107,7 +110,7 @@ std::string risen_note(const StorageSweep& sweep) {
   parts.reserve(risen.size());
   for (const auto& entry : risen) parts.push_back(entry.second);
   return parts.empty() ? std::string()
-                       : fmt::format("More numbers do not always help: {}", fmt::join(parts, "; "));
+                       : fmt::format("More bytes do not always help: {}", fmt::join(parts, "; "));
 }
 
 std::vector<std::string> sweep_notes(const ComparisonContents& contents) {
@@ -141,17 +144,17 @@ std::vector<std::string> sweep_notes(const ComparisonContents& contents) {
 
 Html sweep_table(const StorageSweep& sweep) {
   Table content{"All points of the chart",
-                {{"method"}, {"stored numbers", true}, {"relative error", true}},
+                {{"method"}, {"stored bytes", true}, {"relative error", true}},
                 {}};
   std::vector<SweepPoint> points = sweep.points;
   std::stable_sort(points.begin(), points.end(), [](const SweepPoint& a, const SweepPoint& b) {
-    return a.numbers < b.numbers;
+    return a.bytes < b.bytes;
   });
   for (const SweepPoint& point : points) {
     TableCell method(shown_name(point.method));
     method.style = style_of(point.method);
     content.rows.push_back({method,
-                            grouped(point.numbers),
+                            grouped(point.bytes),
                             (point.is_exact ? "" : "~") + three_digits(point.relative_error) +
                                 (point.cut_short ? " (stopped early)" : "")});
   }
@@ -279,7 +282,8 @@ Section table_section(const ComparisonContents& contents) {
        results_notes(contents.comparison),
        note(fmt::format(
            "Compared at {}. Relative error: |A − B| / |A| in the Frobenius norm{}. Share: of the "
-           "numbers of the full matrix. Columns: the median time of a product with so many.",
+           "numbers of the full matrix (of its bytes for packed values). Columns: the median time "
+           "of a product with so many.",
            contents.comparison.basis,
            estimated ? ", exact except where ~ marks an estimate from random vectors"
                      : ", exact"))}};

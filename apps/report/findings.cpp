@@ -37,7 +37,7 @@ Rows ranked_rows(const Comparison& comparison) {
   };
   std::erase_if(rows, [&](const ComparisonRow* row) { return !reached(row); });
   std::stable_sort(rows.begin(), rows.end(), [](auto* a, auto* b) {
-    return a->storage->numbers < b->storage->numbers;
+    return a->storage->bytes < b->storage->bytes;
   });
   return rows;
 }
@@ -57,10 +57,10 @@ std::string headline_by_error(const Comparison& comparison, const Rows& rows) {
   const ComparisonRow& best = *rows.front();
   std::string text = fmt::format(
       "{} comes nearest to this matrix, with a relative error of {} in "
-      "{} stored numbers.",
+      "{} stored bytes.",
       shown_name(best.method),
       spoken_error(*best.measurement),
-      grouped(best.storage->numbers));
+      grouped(best.storage->bytes));
   if (comparison.basis.rfind("rank", 0) == 0) text += fmt::format(" ({}.)", comparison.basis);
   if (error_of(best) >= 1) return text + " That is no better than the zero matrix.";
   if (rows.size() < 2) return text;
@@ -74,17 +74,17 @@ std::string headline_by_error(const Comparison& comparison, const Rows& rows) {
 
 std::string headline_by_storage(const Comparison& comparison, const Rows& rows) {
   const ComparisonRow& best = *rows.front();
-  std::string text = fmt::format("{} needs the fewest numbers, {} ({}).",
+  std::string text = fmt::format("{} needs the fewest bytes, {} ({}).",
                                  shown_name(best.method),
-                                 grouped(best.storage->numbers),
+                                 grouped(best.storage->bytes),
                                  comparison.basis);
   if (rows.size() < 2) return text;
   const ComparisonRow& next = *rows[1];
   return text + " " +
-         lead(static_cast<double>(best.storage->numbers),
-              static_cast<double>(next.storage->numbers),
+         lead(static_cast<double>(best.storage->bytes),
+              static_cast<double>(next.storage->bytes),
               shown_name(next.method),
-              grouped(next.storage->numbers));
+              grouped(next.storage->bytes));
 }
 
 std::string headline(const Comparison& comparison, const Rows& rows) {
@@ -93,19 +93,19 @@ std::string headline(const Comparison& comparison, const Rows& rows) {
                                : headline_by_error(comparison, rows);
 }
 
-/// The matrix as it is given, if that takes fewer numbers than the winner.
+/// The matrix as it is given, if that takes fewer bytes than the winner.
 void add_as_is(const Comparison& comparison, const Rows& rows, std::vector<std::string>& findings) {
   const auto as_is = std::find_if(comparison.rows.begin(),
                                   comparison.rows.end(),
                                   [](const ComparisonRow& row) { return row.method == "as_is"; });
   if (as_is == comparison.rows.end() || !as_is->storage || rows.empty()) return;
-  const auto given = static_cast<double>(as_is->storage->numbers);
-  const auto winner = static_cast<double>(rows.front()->storage->numbers);
+  const auto given = static_cast<double>(as_is->storage->bytes);
+  const auto winner = static_cast<double>(rows.front()->storage->bytes);
   if (given >= winner || given <= 0) return;
   findings.push_back(fmt::format(
-      "But the matrix as it is given ({}) takes only {} numbers, {} times fewer, and has no error.",
+      "But the matrix as it is given ({}) takes only {} bytes, {} times fewer, and has no error.",
       as_is->form,
-      grouped(as_is->storage->numbers),
+      grouped(as_is->storage->bytes),
       times_text(winner / given)));
 }
 

@@ -17,6 +17,11 @@
 namespace matapprox::report {
 namespace {
 
+/// Packed values are no whole numbers: they count by their bytes, 8 for each.
+Index counted_numbers(const ComparisonRow& row) {
+  return row.storage_precision == "packed" ? (row.storage->bytes + 7) / 8 : row.storage->numbers;
+}
+
 /// The storage of a comparison in numbers.
 double base_storage(const LinearOperator& A,
                     const Comparison& comparison,
@@ -36,7 +41,7 @@ double base_storage(const LinearOperator& A,
   }
   Index largest = 0;
   for (const ComparisonRow& row : comparison.rows) {
-    if (row.ok() && row.method != "as_is") largest = std::max(largest, row.storage->numbers);
+    if (row.ok() && row.method != "as_is") largest = std::max(largest, counted_numbers(row));
   }
   return static_cast<double>(largest);
 }
@@ -48,7 +53,7 @@ bool was_cut_short(const ComparisonRow& row) {
 void add_point(const ComparisonRow& row, std::vector<SweepPoint>& points) {
   if (!row.ok() || row.method == "as_is" || !row.measurement->relative_error) return;
   points.push_back({row.method,
-                    row.storage->numbers,
+                    row.storage->bytes,
                     *row.measurement->relative_error,
                     row.measurement->error_is_exact,
                     was_cut_short(row)});
@@ -220,7 +225,7 @@ StorageSweep sweep_storage(const LinearOperator& A,
 
 std::vector<SweepPoint> pareto_front(std::vector<SweepPoint> points) {
   std::sort(points.begin(), points.end(), [](const SweepPoint& a, const SweepPoint& b) {
-    return a.numbers != b.numbers ? a.numbers < b.numbers : a.relative_error < b.relative_error;
+    return a.bytes != b.bytes ? a.bytes < b.bytes : a.relative_error < b.relative_error;
   });
   std::vector<SweepPoint> front;
   for (const SweepPoint& point : points) {

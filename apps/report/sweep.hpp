@@ -11,14 +11,15 @@ namespace matapprox::report {
 /// One fit of a sweep: what it stores and how far it is from A.
 struct SweepPoint {
   std::string method;
-  Index numbers = 0;
+  Index bytes = 0;
   double relative_error = 0;
   bool is_exact = true;
   bool cut_short = false;  ///< stopped by time or by the caller: more time would bring it nearer
 };
 
 struct StorageSweep {
-  double base_numbers = 0;            ///< the storage that the shares refer to
+  /// The storage that the shares refer to; packed values count as their bytes / 8.
+  double base_numbers = 0;
   std::vector<double> shares;         ///< of base_numbers, ascending: what was asked for
   std::vector<SweepPoint> points;     ///< those of the comparison included
   std::vector<std::string> absences;  ///< why a method is not at a share, one sentence each
@@ -38,7 +39,7 @@ StorageSweep sweep_storage(const LinearOperator& A,
                            const RunControl& control,
                            const ComparisonEvents& events);
 
-/// The points that no other beats in both storage and error, by storage.
+/// The points that no other beats in both bytes and error, by bytes.
 std::vector<SweepPoint> pareto_front(std::vector<SweepPoint> points);
 
 /// "1/8", "2": of the storage.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <sstream>
 
@@ -190,6 +191,26 @@ TEST(CliBest, StopsAfterTheTimeGiven) {
   const ProgramResult none = best_of(mesh_file(8), {"--budget", "9%", "--max-seconds", "1e-9"});
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_THAT(none.err, HasSubstr("no result within"));
+}
+
+TEST(CliBest, WritesAPageAndItsPictures) {
+  if (std::system("command -v gnuplot >/dev/null") != 0) GTEST_SKIP() << "there is no gnuplot";
+  const std::string folder = temporary_dir();
+  const Arguments command{
+      "--budget", "3%", "--report", folder + "/best.html", "--plots", folder + "/plots", "--quiet"};
+  const ProgramResult result = best_of(example("scene.png"), command);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::string page = read_file(folder + "/best.html");
+  EXPECT_THAT(page, HasSubstr("matapprox best "));
+  EXPECT_THAT(page, HasSubstr("stored bits per entry"));
+  for (const char* name : {"error_bytes", "expectation", "components", "partition", "residual"})
+    EXPECT_TRUE(std::filesystem::exists(folder + "/plots/" + name + ".png")) << name;
+  EXPECT_EQ(std::system(("python3 " + source_dir() + "/tests/cli/check_page.py " + folder +
+                         "/best.html >" + folder + "/complaints")
+                            .c_str()),
+            0)
+      << read_file(folder + "/complaints");
+  EXPECT_EQ(best_of(example("scene.png"), command).exit_code, 3);
 }
 
 TEST(CliBest, RefusesWhatIsWrongBeforeItReads) {

@@ -79,7 +79,7 @@ TEST(CliReport, ShowsFindingsChartsImagesTableAndHowToRepeatIt) {
   for (const char* text : {"comes nearest to this matrix",
                            "Error against storage",
                            "Pareto front",
-                           "non-zeros",
+                           "as given",
                            "1/8, 1/4, 1/2, 1 times 1,296 numbers",
                            "Singular values",
                            "all 36, by LAPACK",

@@ -61,13 +61,21 @@ TEST(SpectrumChart, ZeroMatrixAndUnknownValuesLeaveTheFrame) {
 
 TEST(StorageChart, HasTheFrontTheLinesAndNoErrorOfZero) {
   StorageSweep sweep;
-  sweep.points = {{"cur", 100, 0.5, true, false}, {"cur", 200, 0.0, true, false}};
+  sweep.points = {{"cur", 800, 0.5, true, false}, {"cur", 1600, 0.0, true, false}};
   const Chart chart = storage_chart(comparison_of({ranked("cur", 2)}), sweep);
-  EXPECT_EQ(series_of(chart, "CUR").points.back(), (std::pair<double, double>(200, kErrorFloor)));
+  EXPECT_EQ(chart.x.label, "stored bytes");
+  EXPECT_EQ(series_of(chart, "CUR").points.back(), (std::pair<double, double>(1600, kErrorFloor)));
   EXPECT_TRUE(series_of(chart, "Pareto front").steps);
   ASSERT_EQ(chart.lines.size(), 2U);
-  EXPECT_EQ(chart.lines[0].x, 10000);
-  EXPECT_EQ(chart.lines[1].x, 500);
+  EXPECT_EQ(chart.lines[0].x, 8 * 10000);
+  EXPECT_EQ(chart.lines[1].x, 8 * 500);
+  // The values of the non-zeros are left out beside a given form of about that size.
+  ComparisonRow given = ranked("as_is", 1);
+  given.storage = Storage{500, 6800};
+  const Chart with_given = storage_chart(comparison_of({given, ranked("cur", 2)}), sweep);
+  ASSERT_EQ(with_given.lines.size(), 2U);
+  EXPECT_EQ(with_given.lines[1].label, "as given");
+  EXPECT_EQ(with_given.lines[1].x, 6800);
 }
 
 TEST(TimeChart, AMethodWithoutHistoryIsAMark) {

@@ -32,8 +32,8 @@ Comparison comparison(std::vector<ComparisonRow> rows) {
 TEST(Findings, TheWinnerComesFirstAndByHowMuch) {
   const auto found = findings_of(comparison({row("cur", 900, 0.2), row("chord", 1000, 0.05)}));
   EXPECT_EQ(found[0],
-            "Chord comes nearest to this matrix, with a relative error of 0.05 in 1,000 stored "
-            "numbers. The next, CUR (0.2), has 4.0 times that.");
+            "Chord comes nearest to this matrix, with a relative error of 0.05 in 8,000 stored "
+            "bytes. The next, CUR (0.2), has 4.0 times that.");
   EXPECT_EQ(found[1], "Chord stores 10 % of the 10,000 numbers of the full matrix.");
 }
 
@@ -42,7 +42,7 @@ TEST(Findings, AMatrixThatTakesLessAsItIsIsSaid) {
   as_is.form = "sparse, 300 stored entries";
   EXPECT_THAT(findings_of(comparison({as_is, row("cur", 900, 0.2)})),
               testing::Contains("But the matrix as it is given (sparse, 300 stored entries) takes "
-                                "only 300 numbers, 3.0 times fewer, and has no error."));
+                                "only 2,400 bytes, 3.0 times fewer, and has no error."));
 }
 
 TEST(Findings, NothingCompressed) {
@@ -71,7 +71,7 @@ TEST(Findings, WorseThanZeroFailedAndEstimatedAreSaid) {
 TEST(Findings, ByTargetErrorTheLeastStorageWins) {
   Comparison made = comparison({row("cur", 900, 0.01), row("chord", 300, 0.05)});
   made.basis = "least storage with relative error 0.05";
-  EXPECT_THAT(findings_of(made)[0], HasSubstr("Chord needs the fewest numbers, 300"));
+  EXPECT_THAT(findings_of(made)[0], HasSubstr("Chord needs the fewest bytes, 2,400"));
   EXPECT_EQ(winner_of(made)->method, "chord");
 }
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "matapprox/operators/dense.hpp"
 #include "support/random_block.hpp"
 
@@ -11,15 +13,15 @@ namespace {
 
 using testing::HasSubstr;
 
-SweepPoint point(Index numbers, double error) { return {"cur", numbers, error, true, false}; }
+SweepPoint point(Index bytes, double error) { return {"cur", bytes, error, true, false}; }
 
 TEST(ParetoFront, HoldsWhatNoOtherBeats) {
   const auto front = pareto_front(
       {point(100, 0.5), point(50, 0.9), point(200, 0.6), point(100, 0.4), point(300, 0.1)});
   ASSERT_EQ(front.size(), 3U);
-  EXPECT_EQ(front[0].numbers, 50);
+  EXPECT_EQ(front[0].bytes, 50);
   EXPECT_EQ(front[1].relative_error, 0.4);
-  EXPECT_EQ(front[2].numbers, 300);
+  EXPECT_EQ(front[2].bytes, 300);
   EXPECT_TRUE(pareto_front({}).empty());
 }
 
@@ -51,7 +53,7 @@ TEST(Sweep, HasEveryMethodAtEveryShareWithinItsStorage) {
     for (const SweepPoint& found : sweep.points) {
       if (found.method != method) continue;
       ++count;
-      EXPECT_LE(found.numbers, 1000);
+      EXPECT_LE(found.bytes, 8 * 1000);
     }
     EXPECT_GE(count, 3) << method;
   }
@@ -62,17 +64,48 @@ TEST(Sweep, HasEveryMethodAtEveryShareWithinItsStorage) {
                                   "budget of 62 (not shown: CUR at 1/8; truncated SVD at 1/8)")));
 }
 
+/// Points of all precisions stand at their bytes, and the sweep is at shares of the bytes.
+TEST(Sweep, PackedValuesCountByTheirBytes) {
+  Case made = quick_case({StorageBudget::Unit::kNumbers, 500});
+  made.options.methods = {"truncated_svd", "hierarchical"};
+  made.options.settings = {};
+  made.options.precision = Precision::kPacked;
+  made.comparison = compare(made.A, made.options);
+  const StorageSweep sweep =
+      sweep_storage(made.A, made.comparison, made.options, 60, {}, ComparisonEvents{});
+  ASSERT_GE(sweep.points.size(), 6U);
+  for (const SweepPoint& found : sweep.points) EXPECT_LE(found.bytes, 8 * 1000) << found.method;
+  for (const ComparisonRow& row : made.comparison.rows) {
+    const bool there =
+        std::any_of(sweep.points.begin(), sweep.points.end(), [&](const SweepPoint& found) {
+          return found.method == row.method && found.bytes == row.storage->bytes;
+        });
+    EXPECT_EQ(there, row.method != "as_is") << row.method;
+  }
+  made.options.budget = {};
+  made.options.target_error = 0.5;
+  made.comparison = compare(made.A, made.options);
+  Index most = 0;
+  for (const ComparisonRow& row : made.comparison.rows) {
+    if (row.method != "as_is") most = std::max(most, row.storage->bytes);
+  }
+  const StorageSweep none =
+      sweep_storage(made.A, made.comparison, made.options, 0, {}, ComparisonEvents{});
+  EXPECT_EQ(none.base_numbers, static_cast<double>((most + 7) / 8));
+}
+
 TEST(Sweep, ChordBelowItsPatternHasFewerFactors) {
   Case made = quick_case({});
   made.options.methods = {"chord"};
   const StorageSweep sweep =
       sweep_storage(made.A, made.comparison, made.options, 60, {}, ComparisonEvents{});
   EXPECT_TRUE(sweep.has_fewer_factors);
-  std::vector<Index> numbers;
+  std::vector<Index> bytes;
   for (const SweepPoint& found : sweep.points) {
-    if (found.method == "chord") numbers.push_back(found.numbers);
+    if (found.method == "chord") bytes.push_back(found.bytes);
   }
-  EXPECT_THAT(numbers, testing::UnorderedElementsAre(960, 192, 384));
+  // Each of the 30, 6 and 12 links has an offset too.
+  EXPECT_THAT(bytes, testing::UnorderedElementsAre(8 * (960 + 30), 8 * (192 + 6), 8 * (384 + 12)));
 }
 
 TEST(Sweep, WithoutTimeThereAreThePointsOfTheComparison) {
