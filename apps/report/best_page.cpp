@@ -16,7 +16,7 @@ namespace report {
 namespace {
 
 /// What the page shows besides the search itself.
-struct BestPictures {
+struct BestDrawings {
   ImagePlan plan;
   Matrix image;  ///< of A
   Matrix approximation;
@@ -29,12 +29,12 @@ struct BestPictures {
   std::optional<Matrix> ordered{};  ///< A in the order of the blocks, where that is another one
 };
 
-BestPictures pictures_of(const LinearOperator& A,
+BestDrawings drawings_of(const LinearOperator& A,
                          const BestContents& contents,
                          const ReportOptions& options,
                          const RunControl& control) {
   const Approximation& B = contents.result.approximation;
-  BestPictures made;
+  BestDrawings made;
   made.plan = image_plan(A.rows(), A.cols(), options.is_image);
   made.image = image_cells(A, made.plan);
   made.approximation = image_cells(B, made.plan);
@@ -143,12 +143,12 @@ Html candidate_table(const BestContents& contents) {
   return table(content);
 }
 
-Section tried_section(const BestContents& contents, const BestPictures& pictures) {
+Section tried_section(const BestContents& contents, const BestDrawings& drawings) {
   const std::string asked = request_text(contents.options, contents.result.facts);
   std::string caption =
       "Left and down is better. The wide line is what low rank in as many bits as each component "
       "is worth can come to, by the singular values of A.";
-  if (!pictures.spectrum.is_complete)
+  if (!drawings.spectrum.is_complete)
     caption += " Those that are not known are taken as large as they can be.";
   if (contents.result.lower_bound)
     caption += " Below the dashed line at the lower bound no blocks, ranks and bits are expected.";
@@ -163,7 +163,7 @@ Section tried_section(const BestContents& contents, const BestPictures& pictures
   return {"tried",
           "Error against bytes",
           {paragraph(fmt::format("Asked for: {}.", asked)),
-           chart_figure(draw_for_page(error_bytes_chart(contents, pictures.spectrum)),
+           chart_figure(draw_for_page(error_bytes_chart(contents, drawings.spectrum)),
                         caption,
                         fmt::format("Error against bytes. {}.", fmt::join(spoken, "; "))),
            candidate_table(contents)}};
@@ -195,13 +195,13 @@ std::string leaves_text(const Partition& partition) {
                        : fmt::format("Blocks: {}", fmt::join(parts, "; "));
 }
 
-std::vector<Html> partition_blocks(const BestPictures& pictures) {
-  const Partition& partition = *pictures.partition;
+std::vector<Html> partition_blocks(const BestDrawings& drawings) {
+  const Partition& partition = *drawings.partition;
   const ColorScale scale = bits_scale(partition);
   const Matrix& bits = partition.bits;
-  const Matrix& matrix = pictures.ordered ? *pictures.ordered : pictures.image;
+  const Matrix& matrix = drawings.ordered ? *drawings.ordered : drawings.image;
   const std::string matrix_label =
-      pictures.ordered ? "A, rows and columns in the order of the blocks" : "A";
+      drawings.ordered ? "A, rows and columns in the order of the blocks" : "A";
   const std::vector<ImageGroup> groups{
       {"The blocks",
        -1,
@@ -211,7 +211,7 @@ std::vector<Html> partition_blocks(const BestPictures& pictures) {
          "Blocks of the approximation, colored by the bits that each stores per entry",
          bits.cols(),
          bits.rows()}}},
-      {"The matrix", -1, "", {heat_map_item(matrix, pictures.scale, matrix_label, matrix_label)}}};
+      {"The matrix", -1, "", {heat_map_item(matrix, drawings.scale, matrix_label, matrix_label)}}};
   return {paragraph(leaves_text(partition) +
                     ". Bits are spread where the matrix needs them: far from the diagonal, or "
                     "where it is smooth, a few components of low rank hold large blocks."),
@@ -219,71 +219,71 @@ std::vector<Html> partition_blocks(const BestPictures& pictures) {
           image_gallery(groups)};
 }
 
-Section bits_section(const BestContents& contents, const BestPictures& pictures) {
+Section bits_section(const BestContents& contents, const BestDrawings& drawings) {
   Section section{"bits", "Where the bits are", {}};
-  if (pictures.partition) section.blocks = partition_blocks(pictures);
+  if (drawings.partition) section.blocks = partition_blocks(drawings);
   std::string caption =
       fmt::format("Singular values of A: {}.",
-                  pictures.spectrum.values.size() > 0 ? pictures.spectrum.how : "not known");
+                  drawings.spectrum.values.size() > 0 ? drawings.spectrum.how : "not known");
   std::string message = "Singular values of the matrix.";
-  if (pictures.components.empty()) {
+  if (drawings.components.empty()) {
     caption += " The approximation has no components that are stored in bits.";
   } else {
-    const double level = pictures.components.back().size / contents.result.facts.frobenius_norm;
+    const double level = drawings.components.back().size / contents.result.facts.frobenius_norm;
     message =
         fmt::format("{} components are stored; the smallest has {} of the norm of the matrix.",
-                    grouped(static_cast<long long>(pictures.components.size())),
+                    grouped(static_cast<long long>(drawings.components.size())),
                     three_digits(level));
     caption +=
         " Marks are the components that are stored, the largest first, by the bits of each of "
         "their values. Water that rises to the dashed level drowns all that is smaller: a "
         "component below it gets no bits.";
-    caption += pictures.partition
+    caption += drawings.partition
                    ? " They belong to blocks: one of a large block takes more bytes, and has to be "
                      "larger to be stored, or to have as many bits."
                    : " The larger a component, the more bits.";
   }
   section.blocks.push_back(
-      chart_figure(draw_for_page(component_chart(contents, pictures.spectrum, pictures.components)),
+      chart_figure(draw_for_page(component_chart(contents, drawings.spectrum, drawings.components)),
                    caption,
                    message));
   return section;
 }
 
-Section image_section(const BestContents& contents, const BestPictures& pictures) {
+Section image_section(const BestContents& contents, const BestDrawings& drawings) {
   const MatrixFacts& facts = contents.result.facts;
-  const std::string kind = kind_of_image(pictures.plan);
+  const std::string kind = kind_of_image(drawings.plan);
   const auto group = [](std::string title, int style, ImageItem item) {
     return ImageGroup{std::move(title), style, "", {std::move(item)}};
   };
   const std::vector<ImageGroup> groups{
       group("The matrix",
             -1,
-            heat_map_item(pictures.image,
-                          pictures.scale,
+            heat_map_item(drawings.image,
+                          drawings.scale,
                           fmt::format("A, {} × {}", facts.rows, facts.cols),
                           kind + " of the matrix")),
       group("The approximation",
             candidate_style(contents.result.chosen),
-            heat_map_item(pictures.approximation,
-                          pictures.scale,
+            heat_map_item(drawings.approximation,
+                          drawings.scale,
                           "B, " + chosen_text(contents.result),
                           kind + " of the approximation")),
       group("The residual",
             -1,
             heat_map_item(
-                pictures.residual, pictures.residual_scale, "A − B", "Heat map of the residual"))};
+                drawings.residual, drawings.residual_scale, "A − B", "Heat map of the residual"))};
   return {"images",
           "What it keeps and loses",
           {paragraph(scale_caption(
-               pictures.plan, pictures.image, pictures.scale, pictures.residual_scale)),
-           color_bar(pictures.scale, "matrix and approximation"),
-           color_bar(pictures.residual_scale, "residual"),
+               drawings.plan, drawings.image, drawings.scale, drawings.residual_scale)),
+           color_bar(drawings.scale, "matrix and approximation"),
+           color_bar(drawings.residual_scale, "residual"),
            image_gallery(groups)}};
 }
 
 Page best_page(const BestContents& contents,
-               const BestPictures& pictures,
+               const BestDrawings& drawings,
                const ReportOptions& options) {
   Page page;
   page.title = file_name(contents.path);
@@ -292,25 +292,25 @@ Page best_page(const BestContents& contents,
   page.facts = matrix_facts(contents.result.facts, contents.description);
   page.facts.emplace_back("searched in", fmt::format("{:.3g} s", contents.result.seconds));
   page.sections = {
-      tried_section(contents, pictures),
+      tried_section(contents, drawings),
       expectation_section(contents),
-      bits_section(contents, pictures),
-      image_section(contents, pictures),
+      bits_section(contents, drawings),
+      image_section(contents, drawings),
       repeat_section(
           {options.command, contents.path, options.kind, contents.options.seed, contents.threads})};
   page.footer = footer_of_page();
   return page;
 }
 
-std::vector<ReportFile> best_plots(const BestContents& contents, const BestPictures& pictures) {
+std::vector<ReportFile> best_plots(const BestContents& contents, const BestDrawings& drawings) {
   std::vector<ReportFile> files;
   const auto add = [&](const std::string& name, std::string svg, std::string png) {
     files.push_back({name + ".svg", std::move(svg)});
     files.push_back({name + ".png", std::move(png)});
   };
-  for (const Chart& chart : {error_bytes_chart(contents, pictures.spectrum),
+  for (const Chart& chart : {error_bytes_chart(contents, drawings.spectrum),
                              expectation_chart(contents),
-                             component_chart(contents, pictures.spectrum, pictures.components)}) {
+                             component_chart(contents, drawings.spectrum, drawings.components)}) {
     ChartFiles drawn = draw_files(chart);
     add(chart.name, std::move(drawn.svg), std::move(drawn.png));
   }
@@ -321,12 +321,12 @@ std::vector<ReportFile> best_plots(const BestContents& contents, const BestPictu
     HeatMapFiles drawn = heat_map_files(cells, scale, title);
     add(name, std::move(drawn.svg), std::move(drawn.png));
   };
-  add_image("matrix", pictures.image, pictures.scale, "A");
-  add_image("approximation", pictures.approximation, pictures.scale, "approximation");
-  add_image("residual", pictures.residual, pictures.residual_scale, "residual");
-  if (pictures.partition) {
+  add_image("matrix", drawings.image, drawings.scale, "A");
+  add_image("approximation", drawings.approximation, drawings.scale, "approximation");
+  add_image("residual", drawings.residual, drawings.residual_scale, "residual");
+  if (drawings.partition) {
     // What is not a number is left blank: the borders.
-    const Partition& partition = *pictures.partition;
+    const Partition& partition = *drawings.partition;
     const Matrix bordered = partition.borders.select(NAN, partition.bits.array()).matrix();
     add_image("partition", bordered, bits_scale(partition), "stored bits per entry");
   }
@@ -355,10 +355,10 @@ Report best_report(const LinearOperator& A,
                    const report::BestContents& contents,
                    const ReportOptions& options,
                    const RunControl& control) {
-  const report::BestPictures pictures = report::pictures_of(A, contents, options, control);
+  const report::BestDrawings drawings = report::drawings_of(A, contents, options, control);
   Report made;
-  if (options.page) made.html = report::page_html(report::best_page(contents, pictures, options));
-  if (options.plots) made.plots = report::best_plots(contents, pictures);
+  if (options.page) made.html = report::page_html(report::best_page(contents, drawings, options));
+  if (options.plots) made.plots = report::best_plots(contents, drawings);
   return made;
 }
 

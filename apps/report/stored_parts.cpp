@@ -7,7 +7,7 @@ namespace matapprox::report {
 namespace {
 
 /// Smaller leaves would be all border, in pixels.
-constexpr Index kLeastBordered = 5;
+constexpr Index kMinBordered = 5;
 
 template <class T>
 const T* factor_of(const FactorProduct& B) {
@@ -49,7 +49,7 @@ void draw(Partition& partition, const PixelRange& rows, const PixelRange& column
   const Index height = rows.last - rows.first;
   const Index width = columns.last - columns.first;
   partition.bits.block(rows.first, columns.first, height, width).array() += bits;
-  if (std::min(height, width) < kLeastBordered) return;
+  if (std::min(height, width) < kMinBordered) return;
   // The far sides lie on the first pixels of the neighbors, whose borders they share.
   const Index below = std::min(rows.last, partition.bits.rows() - 1);
   const Index right = std::min(columns.last, partition.bits.cols() - 1);

@@ -193,7 +193,7 @@ TEST(CliBest, StopsAfterTheTimeGiven) {
   EXPECT_THAT(none.err, HasSubstr("no result within"));
 }
 
-TEST(CliBest, WritesAPageAndItsPictures) {
+TEST(CliBest, WritesAPageAndItsImages) {
   if (std::system("command -v gnuplot >/dev/null") != 0) GTEST_SKIP() << "there is no gnuplot";
   const std::string folder = temporary_dir();
   const Arguments command{
