@@ -81,7 +81,7 @@ TEST(CliCompare, JsonHoldsTheSchemaAndEqualStorage) {
         1e-12);
   }
   EXPECT_EQ(row_of(document, "as_is")["error_frobenius"], 0);
-  EXPECT_EQ(row_of(document, "as_is")["stored_numbers"], 288);
+  EXPECT_EQ(row_of(document, "as_is")["stored_numbers"], 176);
   EXPECT_EQ(row_of(document, "chord")["stored_numbers"], budget);
   EXPECT_EQ(row_of(document, "chord")["rank"], nullptr);
   EXPECT_EQ(row_of(document, "truncated_svd")["rank"], budget / 129);

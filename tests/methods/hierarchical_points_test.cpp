@@ -141,7 +141,7 @@ TEST(HierarchicalPoints, StopsWhenAsked) {
   EXPECT_REFUSED(Interrupted, hierarchical(A, {}, control), "hierarchical");
 }
 
-blocks::BlockEntries entries_of(const Matrix& B) {
+blocks::BlockEntries entries_of_kernel(const Matrix& B) {
   return [&B](std::span<const Index> I, std::span<const Index> J) -> Matrix { return B(I, J); };
 }
 
@@ -151,7 +151,7 @@ TEST(CrossApproximation, FindsAMatrixOfItsRank) {
   options.least = 1e-20 * B.squaredNorm();
   options.strata = {{0, 45, 0, 70}, {45, 45, 0, 70}};
   const blocks::CrossApproximation found =
-      blocks::cross_approximation(90, 70, entries_of(B), options);
+      blocks::cross_approximation(90, 70, entries_of_kernel(B), options);
   EXPECT_LE(found.X.cols(), 9);
   EXPECT_LE((found.X * found.Y.transpose() - B).norm(), 1e-9 * B.norm());
   EXPECT_LE(found.rest, 1e-18 * B.squaredNorm());
@@ -169,7 +169,7 @@ TEST(CrossApproximation, IsNotFooledByPartsThatPivotsMiss) {
     options.strata = {{0, 32, 0, 32}, {0, 32, 32, 32}, {32, 32, 0, 32}, {32, 32, 32, 32}};
     if (all_entries) options.strata.clear();
     const blocks::CrossApproximation found =
-        blocks::cross_approximation(64, 64, entries_of(B), options);
+        blocks::cross_approximation(64, 64, entries_of_kernel(B), options);
     EXPECT_LE((found.X * found.Y.transpose() - B).norm(), 1e-12 * B.norm());
   }
 }
@@ -179,7 +179,7 @@ TEST(CrossApproximation, SaysWhatItLeaves) {
   blocks::CrossOptions options;
   options.max_rank = 10;
   const blocks::CrossApproximation found =
-      blocks::cross_approximation(80, 60, entries_of(B), options);
+      blocks::cross_approximation(80, 60, entries_of_kernel(B), options);
   EXPECT_EQ(found.X.cols(), 10);
   const double left = (found.X * found.Y.transpose() - B).squaredNorm();
   EXPECT_CLOSE(Vector::Constant(1, found.rest), Vector::Constant(1, left), 1e-10);
