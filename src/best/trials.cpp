@@ -173,10 +173,11 @@ Trials::Trial Trials::search(BestCandidate& candidate) {
     Trial next = measured(candidate, fit(candidate, aim, gave_up));
     const bool improves = next.reaches && (!best.reaches || is_better(next, best));
     const bool nearer = !next.reaches && !best.reaches && next.certified < best.certified;
-    if (improves || nearer)
+    if (improves || nearer) {
       best = std::move(next);
-    else if (best.reaches)
+    } else if (best.reaches) {
       break;
+    }
   }
   candidate.relative_error = best.relative_error;
   candidate.storage = best.result.approximation.storage();
