@@ -333,7 +333,7 @@ Matrix thin_qr(Matrix A, Matrix* R) {
 
 Matrix triangular_factor(Matrix A) {
   const Index r = std::min(A.rows(), A.cols());
-  if (r == 0) return Matrix(0, A.cols());
+  if (r == 0) return Matrix::Zero(0, A.cols());
   require_finite("dgeqrf", A);
   const SingleBlasThread guard;
   householder_qr(A);
