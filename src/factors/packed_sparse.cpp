@@ -9,6 +9,7 @@
 #include "factors/quantizer.hpp"
 #include "factors/sparse_values.hpp"
 #include "kernels/packed_simd.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
 
@@ -35,7 +36,8 @@ Index next_base_128(const std::uint8_t*& at) {
   return static_cast<Index>(number);
 }
 
-/// The same, for bytes that may be anything. `limit`: the largest number that is legal.
+/// The same, for bytes that may be anything. `limit`: the largest number that is legal; negative
+/// where none is.
 Index checked_base_128(std::span<const std::uint8_t> bytes, std::size_t& at, Index limit) {
   std::uint64_t number = 0;
   for (unsigned shift = 0;; shift += 7) {
@@ -45,7 +47,7 @@ Index checked_base_128(std::span<const std::uint8_t> bytes, std::size_t& at, Ind
     number |= static_cast<std::uint64_t>(byte & kDigit) << shift;
     if ((byte & kMore) == 0) break;
   }
-  require(number <= static_cast<std::uint64_t>(limit),
+  require(limit >= 0 && number <= static_cast<std::uint64_t>(limit),
           "packed sparse: a column or a row's count is beyond the matrix");
   return static_cast<Index>(number);
 }
@@ -80,6 +82,9 @@ void PackedSparse::check_values() {
   require(is_list == !c.dictionary.empty(), "packed sparse: a dictionary is missing or of no use");
   require(std::isfinite(c.unit) && std::isfinite(c.offset),
           "packed sparse: unit or offset is not finite");
+  const double largest_integer = std::ldexp(0.5, c.bits) + std::abs(c.offset);
+  require(c.kind != SparseValues::kIntegers || std::isfinite(c.unit * largest_integer),
+          "packed sparse: integers whose values are not finite");
   require(std::all_of(
               c.dictionary.begin(), c.dictionary.end(), [](double v) { return std::isfinite(v); }),
           "packed sparse: a value is not finite");
@@ -130,6 +135,11 @@ void PackedSparse::read_structure() {
 PackedSparse PackedSparse::packed(const SparseMatrix& A) {
   SparseMatrix values = A.pruned(0.0, 0.0);
   values.makeCompressed();
+  // Before anything is sorted: NaN has no place in an order.
+  require(std::all_of(values.valuePtr(),
+                      values.valuePtr() + values.nonZeros(),
+                      [](double v) { return std::isfinite(v); }),
+          "packed sparse: a value is not finite");
   Content content;
   content.rows = A.rows();
   content.cols = A.cols();
@@ -250,16 +260,23 @@ Matrix PackedSparse::apply_transpose(const ConstBlock& X) const {
   return scattered(X, content_.symmetric);
 }
 
+/// Row after row: triplets would take an array of the length of a row, whatever a file says that
+/// is.
 SparseMatrix PackedSparse::unpacked() const {
-  std::vector<Eigen::Triplet<double, Index>> entries;
-  entries.reserve(static_cast<std::size_t>(nonzeros_));
+  require_memory(
+      16.0 * static_cast<double>(content_.entries + nonzeros_) + 16.0 * static_cast<double>(rows()),
+      "the packed sparse matrix, written out");
+  SparseMatrix stored(rows(), cols());
+  stored.reserve(content_.entries);
+  Index started = 0;
   for_entries(0, rows(), [&](Index i, Index j, double value) {
-    entries.emplace_back(i, j, value);
-    if (content_.symmetric && i != j) entries.emplace_back(j, i, value);
+    while (started <= i) stored.startVec(started++);
+    stored.insertBack(i, j) = value;
   });
-  SparseMatrix A(rows(), cols());
-  A.setFromTriplets(entries.begin(), entries.end());
-  return A;
+  while (started < rows()) stored.startVec(started++);
+  stored.finalize();
+  if (!content_.symmetric) return stored;
+  return SparseMatrix(stored.selfadjointView<Eigen::Upper>());
 }
 
 }  // namespace matapprox

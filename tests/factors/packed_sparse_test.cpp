@@ -74,6 +74,19 @@ TEST(PackedSparse, EmptyRowsLongGapsAndNothingAtAll) {
   const PackedSparse packed = PackedSparse::packed(wide);
   EXPECT_EQ(packed.unpacked().coeff(0, 4'999'999), 3);
   EXPECT_EQ(packed.unpacked().nonZeros(), 2);
+  // Rows so long that nothing of their length can be in memory.
+  const PackedSparse longest({2,
+                              Index{1} << 48,
+                              1,
+                              false,
+                              SparseValues::kDictionary,
+                              0,
+                              1,
+                              0,
+                              {7},
+                              {0, 1, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x20},
+                              {}});
+  EXPECT_EQ(longest.unpacked().coeff(1, Index{1} << 47), 7);
   expect_same(PackedSparse::packed(SparseMatrix(5, 4)), SparseMatrix(5, 4));
   SparseMatrix zeros(4, 4);
   zeros.insert(1, 2) = 0;
@@ -111,6 +124,10 @@ TEST(PackedSparse, RefusesWhatDoesNotFitTogether) {
   };
   expect_refused(changed([](SparseContent& c) { c.structure[1] = 3; }), "beyond the matrix");
   expect_refused(changed([](SparseContent& c) { c.structure[0] = 4; }), "beyond the matrix");
+  // An entry behind the one in the last column, however near.
+  expect_refused(changed([](SparseContent& c) { c.structure[3] = 2; }), "beyond the matrix");
+  expect_refused({1, 3, 2, false, SparseValues::kDictionary, 0, 1, 0, {1}, {2, 2, 0}, {}},
+                 "beyond the matrix");
   expect_refused(changed([](SparseContent& c) { c.structure.pop_back(); }), "cut");
   expect_refused(changed([](SparseContent& c) { c.structure.push_back(0); }), "entries in");
   expect_refused(changed([](SparseContent& c) { c.structure.assign(12, 255); }), "too long");
@@ -118,11 +135,22 @@ TEST(PackedSparse, RefusesWhatDoesNotFitTogether) {
   expect_refused(changed([](SparseContent& c) { c.data[0] = 0b010101; }), "beyond the dictionary");
   expect_refused(changed([](SparseContent& c) { c.dictionary.clear(); }), "dictionary");
   expect_refused(changed([](SparseContent& c) { c.dictionary[1] = std::nan(""); }), "not finite");
+  expect_refused({1, 3, 1, false, SparseValues::kIntegers, 1, 1e308, 1e308, {}, {1, 0}, {0}},
+                 "not finite");
   expect_refused(changed([](SparseContent& c) { c.bits = 17; }), "17 bits");
   expect_refused(changed([](SparseContent& c) { c.bits = 0; }), "0 bits");
   expect_refused(changed([](SparseContent& c) { c.symmetric = true; }), "not square");
   expect_refused(changed([](SparseContent& c) { c.entries = 7; }), "entries");
   expect_refused(changed([](SparseContent& c) { c.rows = Index{1} << 40; }), "cut");
+}
+
+TEST(PackedSparse, RefusesWhatIsNotFinite) {
+  for (const double wrong : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+    SparseMatrix A(40, 40);
+    for (Index i = 0; i < 40; ++i) A.insert(i, i) = i % 3 == 0 ? static_cast<double>(i) : wrong;
+    EXPECT_THAT([&] { PackedSparse::packed(A); },
+                testing::ThrowsMessage<InvalidArgument>(HasSubstr("not finite")));
+  }
 }
 
 }  // namespace

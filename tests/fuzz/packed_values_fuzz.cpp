@@ -24,7 +24,7 @@ class Feed {
   Number number() {
     Number value{};
     const std::size_t count = std::min(sizeof(Number), rest_.size());
-    std::memcpy(&value, rest_.data(), count);
+    if (count > 0) std::memcpy(&value, rest_.data(), count);
     rest_.remove_prefix(count);
     return value;
   }
@@ -38,7 +38,9 @@ class Feed {
     const std::size_t bytes =
         std::min<std::size_t>(number<std::uint8_t>() * sizeof(Number), rest_.size());
     std::vector<Number> values(bytes / sizeof(Number));
-    std::memcpy(values.data(), rest_.data(), values.size() * sizeof(Number));
+    if (!values.empty()) {
+      std::memcpy(values.data(), rest_.data(), values.size() * sizeof(Number));
+    }
     rest_.remove_prefix(values.size() * sizeof(Number));
     return values;
   }

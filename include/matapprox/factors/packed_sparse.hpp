@@ -79,7 +79,8 @@ class PackedSparse {
 
   Matrix apply(const ConstBlock& X) const;            ///< A X
   Matrix apply_transpose(const ConstBlock& X) const;  ///< A^T X
-  SparseMatrix unpacked() const;                      ///< A itself
+  /// A itself, in compressed rows. Throws NotAvailable if memory does not suffice.
+  SparseMatrix unpacked() const;
 
  private:
   /// Where a block of rows begins.
