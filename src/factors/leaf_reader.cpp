@@ -1,6 +1,7 @@
 #include "factors/leaf_reader.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "factors/quantizer.hpp"
@@ -74,16 +75,37 @@ void LeafReader::values(const std::uint8_t* data, Index first, Index count, doub
   }
 }
 
+/// Four components at a time: first what they read, then what they write.
 void LeafReader::add_low_rank(bool transposed, const ConstBlock& X, Block Y) const {
   const std::uint8_t* position = data_;
-  for (Index k = 0; k < leaf_.count; ++k) {
-    const Component part = next_component(k, position);
-    const PackedRun read{transposed ? part.u : part.v, part.bits, offset_};
-    const PackedRun written{transposed ? part.v : part.u, part.bits, offset_};
-    for (Index c = 0; c < X.cols(); ++c) {
-      const double dot = kernels::simd::packed_dot(read, 0, X.rows(), X.col(c).data());
-      kernels::simd::packed_axpy(written, 0, Y.rows(), part.scale * dot, Y.col(c).data());
+  for (Index first = 0; first < leaf_.count;) {
+    const bool four = first + 4 <= leaf_.count && bits_[first] <= 16 && bits_[first + 1] <= 16 &&
+                      bits_[first + 2] <= 16 && bits_[first + 3] <= 16;
+    const Index number = four ? 4 : 1;
+    std::array<PackedRun, 4> read;
+    std::array<PackedRun, 4> written;
+    std::array<double, 4> scales{};
+    for (Index k = 0; k < number; ++k) {
+      const Component part = next_component(first + k, position);
+      const auto at = static_cast<std::size_t>(k);
+      read[at] = {transposed ? part.u : part.v, part.bits, offset_};
+      written[at] = {transposed ? part.v : part.u, part.bits, offset_};
+      scales[at] = part.scale;
     }
+    for (Index c = 0; c < X.cols(); ++c) {
+      const double* x = X.col(c).data();
+      double* y = Y.col(c).data();
+      if (four) {
+        std::array<double, 4> sums{};
+        kernels::simd::packed_dot_4(read.data(), 0, X.rows(), x, sums.data());
+        for (std::size_t k = 0; k < 4; ++k) sums[k] *= scales[k];
+        kernels::simd::packed_axpy_4(written.data(), 0, Y.rows(), sums.data(), y);
+      } else {
+        const double sum = kernels::simd::packed_dot(read[0], 0, X.rows(), x);
+        kernels::simd::packed_axpy(written[0], 0, Y.rows(), scales[0] * sum, y);
+      }
+    }
+    first += number;
   }
 }
 

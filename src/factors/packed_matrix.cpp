@@ -1,6 +1,7 @@
 #include "matapprox/factors/packed_matrix.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 
@@ -17,8 +18,9 @@ using kernels::simd::PackedRun;
 
 /// What the kernels may read behind the last value.
 constexpr std::size_t kBytesBehind = 16;
-/// Rows of one task: their results stay in the first-level cache.
-constexpr Index kSegmentRows = 1024;
+/// Rows of one task.
+constexpr Index kMinSegmentRows = 1024;
+constexpr Index kMaxSegmentRows = 4096;
 /// Columns of X from which on panels of this many columns are unpacked once for all of them.
 constexpr Index kUnpackFrom = 8;
 constexpr Index kUnpackedColumns = 64;
@@ -134,53 +136,78 @@ Storage PackedMatrix::storage() const {
   return total;
 }
 
-/// Tasks follow each other within a group, each of at most kSegmentRows rows.
-Index PackedMatrix::segments() const {
-  return groups() * ((std::min(content_.group, rows()) + kSegmentRows - 1) / kSegmentRows);
+/// Tasks follow each other within a group. What a row sums up to does not depend on how many rows a
+/// task has: as many as keep all threads at work, or as fit into the first-level cache.
+PackedMatrix::Segments PackedMatrix::segments() const {
+  const Index shared = (rows() + threads() - 1) / threads();
+  const Index height = std::clamp((shared + 7) / 8 * 8, kMinSegmentRows, kMaxSegmentRows);
+  return {height, (std::min(content_.group, rows()) + height - 1) / height};
 }
 
-PackedMatrix::Segment PackedMatrix::segment(Index number) const {
-  const Index per_group = segments() / groups();
-  const Index group = number / per_group;
-  const Index first = group * content_.group + number % per_group * kSegmentRows;
+PackedMatrix::Segment PackedMatrix::segment(const Segments& segments, Index number) const {
+  const Index group = number / segments.per_group;
+  const Index first = group * content_.group + number % segments.per_group * segments.rows;
   const Index end = std::min(rows(), (group + 1) * content_.group);
-  return {first, std::clamp(end - first, Index{0}, kSegmentRows), group};
+  return {first, std::clamp(end - first, Index{0}, segments.rows), group};
+}
+
+PackedMatrix::Segment PackedMatrix::group(Index number) const {
+  const Index first = number * content_.group;
+  return {first, std::min(content_.group, rows() - first), number};
 }
 
 const std::uint8_t* PackedMatrix::column_data(Index column) const {
   return content_.data.data() + begins_[static_cast<std::size_t>(column)];
 }
 
-/// y += A(rows of the segment, :) x, columns in their order, four of the same width at a time.
+PackedRun PackedMatrix::run(Index column) const {
+  return {column_data(column), content_.bits[static_cast<std::size_t>(column)], content_.offset};
+}
+
+/// Whether the four columns from this one on are integers.
+bool PackedMatrix::are_integers(Index column) const {
+  if (column + 4 > cols()) return false;
+  const auto bits = content_.bits.begin() + column;
+  return std::all_of(bits, bits + 4, [](int b) { return b > 0 && b <= 16; });
+}
+
+/// y += A(rows of the segment, :) x, columns in their order, four at a time.
 void PackedMatrix::add_segment(const Segment& part, const double* x, double* y) const {
-  const auto width = [&](Index j) { return int{content_.bits[static_cast<std::size_t>(j)]}; };
   const auto factor = [&](Index j) { return scale(j, part.group) * x[j]; };
   for (Index j = 0; j < cols();) {
-    const int bits = width(j);
-    const PackedRun run{column_data(j), bits, content_.offset};
-    const bool four = bits > 0 && bits <= 16 && j + 4 <= cols() && width(j + 1) == bits &&
-                      width(j + 2) == bits && width(j + 3) == bits;
+    const bool four = are_integers(j);
     if (four) {
-      const std::uint8_t* const data[4] = {
-          run.data, column_data(j + 1), column_data(j + 2), column_data(j + 3)};
+      const PackedRun runs[4] = {run(j), run(j + 1), run(j + 2), run(j + 3)};
       const double factors[4] = {factor(j), factor(j + 1), factor(j + 2), factor(j + 3)};
-      kernels::simd::packed_axpy_4(run, data, part.first, part.count, factors, y);
-    } else if (bits > 0) {
-      kernels::simd::packed_axpy(run, part.first, part.count, factor(j), y);
+      kernels::simd::packed_axpy_4(runs, part.first, part.count, factors, y);
+    } else if (run(j).bits > 0) {
+      kernels::simd::packed_axpy(run(j), part.first, part.count, factor(j), y);
     }
     j += four ? 4 : 1;
   }
 }
 
+void PackedMatrix::dot_four_columns(Index column, const double* x, double* y) const {
+  const PackedRun runs[4] = {run(column), run(column + 1), run(column + 2), run(column + 3)};
+  std::fill_n(y, 4, 0.0);
+  for (Index g = 0; g < groups(); ++g) {
+    const Segment part = group(g);
+    std::array<double, 4> sums{};
+    kernels::simd::packed_dot_4(runs, part.first, part.count, x + part.first, sums.data());
+    for (Index k = 0; k < 4; ++k) {
+      y[k] += scale(column + k, part.group) * sums[static_cast<std::size_t>(k)];
+    }
+  }
+}
+
 double PackedMatrix::dot_column(Index column, const double* x) const {
-  const int bits = content_.bits[static_cast<std::size_t>(column)];
-  if (bits == 0) return 0;
-  const PackedRun run{column_data(column), bits, content_.offset};
+  const PackedRun of_column = run(column);
+  if (of_column.bits == 0) return 0;
   double sum = 0;
-  for (Index s = 0; s < segments(); ++s) {
-    const Segment part = segment(s);
+  for (Index g = 0; g < groups(); ++g) {
+    const Segment part = group(g);
     sum += scale(column, part.group) *
-           kernels::simd::packed_dot(run, part.first, part.count, x + part.first);
+           kernels::simd::packed_dot(of_column, part.first, part.count, x + part.first);
   }
   return sum;
 }
@@ -224,8 +251,9 @@ Matrix PackedMatrix::apply(const ConstBlock& X) const {
     }
     return Y;
   }
-  parallel_for(segments(), [&](Index s) {
-    const Segment part = segment(s);
+  const Segments parts = segments();
+  parallel_for(groups() * parts.per_group, [&](Index s) {
+    const Segment part = segment(parts, s);
     for (Index c = 0; c < X.cols() && part.count > 0; ++c) {
       add_segment(part, X.col(c).data(), Y.col(c).data() + part.first);
     }
@@ -242,8 +270,16 @@ Matrix PackedMatrix::apply_transpose(const ConstBlock& X) const {
     }
     return Y;
   }
-  parallel_for(cols(), [&](Index j) {
-    for (Index c = 0; c < X.cols(); ++c) Y(j, c) = dot_column(j, X.col(c).data());
+  parallel_for((cols() + 3) / 4, [&](Index four) {
+    for (Index c = 0; c < X.cols(); ++c) {
+      const Index first = 4 * four;
+      const double* x = X.col(c).data();
+      if (are_integers(first)) {
+        dot_four_columns(first, x, &Y(first, c));
+        continue;
+      }
+      for (Index j = first; j < std::min(first + 4, cols()); ++j) Y(j, c) = dot_column(j, x);
+    }
   });
   return Y;
 }

@@ -274,13 +274,13 @@ Vector singular_values(Matrix A) {
   return S;
 }
 
-SymmetricEigen symmetric_eigen(Matrix A) {
+namespace {
+
+/// Eigenvalues, ascending; with `job` V the vectors too, in place.
+Vector solve_symmetric(const char* job, Matrix& A) {
   require(A.rows() == A.cols(), "dsyevd: a {} x {} matrix is not square", A.rows(), A.cols());
-  SymmetricEigen result{Vector(A.rows()), Matrix()};
-  if (A.rows() == 0) {
-    result.vectors = std::move(A);
-    return result;
-  }
+  Vector values(A.rows());
+  if (A.rows() == 0) return values;
   // Only the lower triangle counts; what is above it may be anything.
   A.triangularView<Eigen::StrictlyUpper>().setZero();
   require_finite("dsyevd", A);
@@ -288,12 +288,12 @@ SymmetricEigen symmetric_eigen(Matrix A) {
   const int n = to_int("dsyevd", A.rows());
   const auto call = [&](double* work, int length, int* integers, int integer_length) {
     int info = 0;
-    dsyevd_("V",
+    dsyevd_(job,
             "L",
             &n,
             A.data(),
             &n,
-            result.values.data(),
+            values.data(),
             work,
             &length,
             integers,
@@ -310,9 +310,17 @@ SymmetricEigen symmetric_eigen(Matrix A) {
   Vector work(length);
   std::vector<int> integers(static_cast<std::size_t>(integer_length));
   call(work.data(), length, integers.data(), integer_length);
-  result.vectors = std::move(A);
-  return result;
+  return values;
 }
+
+}  // namespace
+
+SymmetricEigen symmetric_eigen(Matrix A) {
+  Vector values = solve_symmetric("V", A);
+  return {std::move(values), std::move(A)};
+}
+
+Vector symmetric_eigenvalues(Matrix A) { return solve_symmetric("N", A); }
 
 Matrix thin_qr(Matrix A, Matrix* R) {
   const Index n = A.cols();

@@ -109,6 +109,21 @@ struct IntegerOctets {
   }
 };
 
+/// Eight integers of whole bytes at a time.
+template <class Integer>
+struct ByteOctets {
+  template <class Function>
+  HWY_INLINE void give(const std::uint8_t* data, Index octet, const Function& f) const {
+    const Doubles d;
+    const hn::Rebind<std::int32_t, Doubles> di;
+    const hn::Rebind<Integer, Doubles> narrow;
+    const auto* integers = reinterpret_cast<const Integer*>(data) + 8 * octet;
+    for (Index i = 0; i < 8; i += kDoubles) {
+      f(i, hn::PromoteTo(d, hn::PromoteTo(di, hn::LoadU(narrow, integers + i))));
+    }
+  }
+};
+
 /// Eight IEEE numbers at a time.
 struct FloatOctets {
   template <class Function>
@@ -134,6 +149,33 @@ HWY_INLINE auto with_octets(const PackedRun& run, const Function& f) {
   if (run.bits == 64) return f(DoubleOctets(), 0.0);
   if (run.bits == 32) return f(FloatOctets(), 0.0);
   return f(IntegerOctets(run.bits), run.offset);
+}
+
+/// Of four runs of integers.
+template <class Octets>
+struct Four {
+  Octets of[4];
+  HWY_INLINE const Octets& operator[](int k) const { return of[k]; }
+};
+template <class Octets>
+struct FourAlike {
+  Octets of_all;
+  HWY_INLINE const Octets& operator[](int /*k*/) const { return of_all; }
+};
+
+/// f(octets) with what reads run k as octets[k].
+template <class Function>
+HWY_INLINE void with_four(const PackedRun runs[4], const Function& f) {
+  const int bits = runs[0].bits;
+  if (runs[1].bits != bits || runs[2].bits != bits || runs[3].bits != bits) {
+    return f(Four<IntegerOctets>{{IntegerOctets(bits),
+                                  IntegerOctets(runs[1].bits),
+                                  IntegerOctets(runs[2].bits),
+                                  IntegerOctets(runs[3].bits)}});
+  }
+  if (bits == 8) return f(FourAlike<ByteOctets<std::int8_t>>());
+  if (bits == 16) return f(FourAlike<ByteOctets<std::int16_t>>());
+  f(FourAlike<IntegerOctets>{IntegerOctets(bits)});
 }
 
 /// The values of a last octet that is not whole; nothing behind them is read for IEEE numbers.
@@ -185,17 +227,15 @@ void packed_axpy_impl(const PackedRun& run, Index first, Index count, double alp
   });
 }
 
-void packed_axpy_4_impl(const PackedRun& run,
-                        const std::uint8_t* const data[4],
-                        Index first,
-                        Index count,
-                        const double alpha[4],
-                        double* y) {
+void packed_axpy_4_impl(
+    const PackedRun runs[4], Index first, Index count, const double alpha[4], double* y) {
   constexpr Index kVectors = 8 / kDoubles;
   const Doubles d;
-  with_octets(run, [&](const auto& octets, double offset) HWY_ATTR {
-    // The offset is the same for all four: it is added once, times the sum of the factors.
-    const auto shift = hn::Set(d, offset * (alpha[0] + alpha[1] + alpha[2] + alpha[3]));
+  with_four(runs, [&](const auto& octets) HWY_ATTR {
+    // Offsets are added once, times the factors.
+    double of_offsets = 0;
+    for (int k = 0; k < 4; ++k) of_offsets += alpha[k] * runs[k].offset;
+    const auto shift = hn::Set(d, of_offsets);
     const Index octet = first / 8;
     Index i = 0;
     for (; i + 8 <= count; i += 8) {
@@ -205,7 +245,7 @@ void packed_axpy_4_impl(const PackedRun& run,
       }
       for (int k = 0; k < 4; ++k) {
         const auto factor = hn::Set(d, alpha[k]);
-        octets.give(data[k], octet + i / 8, [&](Index at, auto v) HWY_ATTR {
+        octets[k].give(runs[k].data, octet + i / 8, [&](Index at, auto v) HWY_ATTR {
           sums[at / kDoubles] = hn::MulAdd(v, factor, sums[at / kDoubles]);
         });
       }
@@ -214,10 +254,8 @@ void packed_axpy_4_impl(const PackedRun& run,
     if (i == count) return;
     for (int k = 0; k < 4; ++k) {
       double rest[8];
-      PackedRun one = run;
-      one.data = data[k];
-      last_values(octets, one, octet + i / 8, count - i, rest);
-      for (Index j = 0; i + j < count; ++j) y[i + j] += alpha[k] * (rest[j] + offset);
+      last_values(octets[k], runs[k], octet + i / 8, count - i, rest);
+      for (Index j = 0; i + j < count; ++j) y[i + j] += alpha[k] * (rest[j] + runs[k].offset);
     }
   });
 }
@@ -255,6 +293,40 @@ double packed_dot_impl(const PackedRun& run, Index first, Index count, const dou
   });
 }
 
+/// x is read once for all four, and the offsets counted once, by the sum of x.
+void packed_dot_4_impl(
+    const PackedRun runs[4], Index first, Index count, const double* x, double sums[4]) {
+  constexpr Index kVectors = 8 / kDoubles;
+  const Doubles d;
+  with_four(runs, [&](const auto& octets) HWY_ATTR {
+    hn::Vec<Doubles> parts[4];
+    for (auto& part : parts) part = hn::Zero(d);
+    auto of_x = hn::Zero(d);
+    const Index octet = first / 8;
+    Index i = 0;
+    for (; i + 8 <= count; i += 8) {
+      hn::Vec<Doubles> values[kVectors];
+      for (Index v = 0; v < kVectors; ++v) {
+        values[v] = hn::LoadU(d, x + i + v * kDoubles);
+        of_x = hn::Add(of_x, values[v]);
+      }
+      for (int k = 0; k < 4; ++k) {
+        octets[k].give(runs[k].data, octet + i / 8, [&](Index at, auto v) HWY_ATTR {
+          parts[k] = hn::MulAdd(v, values[at / kDoubles], parts[k]);
+        });
+      }
+    }
+    const double whole = hn::GetLane(hn::SumOfLanes(d, of_x));
+    for (int k = 0; k < 4; ++k) {
+      sums[k] = hn::GetLane(hn::SumOfLanes(d, parts[k])) + runs[k].offset * whole;
+      if (i == count) continue;
+      double rest[8];
+      last_values(octets[k], runs[k], octet + i / 8, count - i, rest);
+      for (Index j = 0; i + j < count; ++j) sums[k] += x[i + j] * (rest[j] + runs[k].offset);
+    }
+  });
+}
+
 }  // namespace matapprox::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -265,6 +337,7 @@ HWY_EXPORT(packed_values_impl);
 HWY_EXPORT(packed_axpy_impl);
 HWY_EXPORT(packed_axpy_4_impl);
 HWY_EXPORT(packed_dot_impl);
+HWY_EXPORT(packed_dot_4_impl);
 
 void packed_values(const PackedRun& run, Index first, Index count, double* values) {
   HWY_DYNAMIC_DISPATCH(packed_values_impl)(run, first, count, values);
@@ -274,17 +347,18 @@ void packed_axpy(const PackedRun& run, Index first, Index count, double alpha, d
   HWY_DYNAMIC_DISPATCH(packed_axpy_impl)(run, first, count, alpha, y);
 }
 
-void packed_axpy_4(const PackedRun& run,
-                   const std::uint8_t* const data[4],
-                   Index first,
-                   Index count,
-                   const double alpha[4],
-                   double* y) {
-  HWY_DYNAMIC_DISPATCH(packed_axpy_4_impl)(run, data, first, count, alpha, y);
+void packed_axpy_4(
+    const PackedRun runs[4], Index first, Index count, const double alpha[4], double* y) {
+  HWY_DYNAMIC_DISPATCH(packed_axpy_4_impl)(runs, first, count, alpha, y);
 }
 
 double packed_dot(const PackedRun& run, Index first, Index count, const double* x) {
   return HWY_DYNAMIC_DISPATCH(packed_dot_impl)(run, first, count, x);
+}
+
+void packed_dot_4(
+    const PackedRun runs[4], Index first, Index count, const double* x, double sums[4]) {
+  HWY_DYNAMIC_DISPATCH(packed_dot_4_impl)(runs, first, count, x, sums);
 }
 
 }  // namespace matapprox::kernels::simd

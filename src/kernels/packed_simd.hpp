@@ -23,15 +23,15 @@ void packed_values(const PackedRun& run, Index first, Index count, double* value
 /// y[i] += alpha * value first + i, for i < count; `first` is a multiple of 8.
 void packed_axpy(const PackedRun& run, Index first, Index count, double alpha, double* y);
 
-/// The same for four runs of the same bits and offset: sum over k of alpha[k] * value of data[k].
-void packed_axpy_4(const PackedRun& run,
-                   const std::uint8_t* const data[4],
-                   Index first,
-                   Index count,
-                   const double alpha[4],
-                   double* y);
+/// The same for four runs, each of at most 16 bits: the sum over k of alpha[k] * value of runs[k].
+void packed_axpy_4(
+    const PackedRun runs[4], Index first, Index count, const double alpha[4], double* y);
 
 /// The sum of x[i] * value first + i over i < count; `first` is a multiple of 8.
 double packed_dot(const PackedRun& run, Index first, Index count, const double* x);
+
+/// The same for four runs, each of at most 16 bits, into sums[k] for runs[k].
+void packed_dot_4(
+    const PackedRun runs[4], Index first, Index count, const double* x, double sums[4]);
 
 }  // namespace matapprox::kernels::simd

@@ -6,6 +6,7 @@
 #include <hwy/targets.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -113,11 +114,45 @@ TEST_P(InstructionSet, PackedIntegersOfEveryWidth) {
       Vector y = x;
       simd::packed_axpy(run, first, y.size(), -0.25, y.data());
       EXPECT_LE((y - (x - 0.25 * expected)).norm(), 4 * kEps * (x.norm() + expected.norm()));
-      const std::uint8_t* const four[4] = {data.data(), data.data(), data.data(), data.data()};
-      const double factors[4] = {0.5, -2, 4, 0.125};
-      y = x;
-      simd::packed_axpy_4(run, four, first, y.size(), factors, y.data());
-      EXPECT_LE((y - (x + 2.625 * expected)).norm(), 64 * kEps * (x.norm() + expected.norm()));
+    }
+  }
+}
+
+/// Of the same width and of four different ones, each run with values of its own.
+TEST_P(InstructionSet, FourPackedRunsAtATime) {
+  for (int bits = 1; bits <= 16; ++bits) {
+    for (const bool alike : {true, false}) {
+      for (const Index count : {1, 8, 61}) {
+        const Index all = count + 8;
+        Matrix expected(count, 4);
+        std::array<std::vector<std::uint8_t>, 4> data;
+        std::array<simd::PackedRun, 4> runs;
+        for (std::size_t k = 0; k < 4; ++k) {
+          const int width = alike ? bits : (bits + 5 * static_cast<int>(k)) % 16 + 1;
+          std::vector<int> integers;
+          for (Index i = 0; i < all; ++i) {
+            const Index step = i * (40503 + 2 * static_cast<Index>(k));
+            integers.push_back(static_cast<int>(step % (1 << width)) - (1 << (width - 1)));
+          }
+          const double offset = static_cast<double>(k) - 1.5;
+          for (Index i = 0; i < count; ++i) {
+            expected(i, static_cast<Index>(k)) = integers[static_cast<std::size_t>(8 + i)] + offset;
+          }
+          data[k] = packed_bit_by_bit(integers, width);
+          runs[k] = {data[k].data(), width, offset};
+        }
+        const Vector x = test::random_block<Vector>(count, 3);
+        const double bound = 64 * kEps * expected.norm() * x.norm();
+        Vector sums(4);
+        simd::packed_dot_4(runs.data(), 8, count, x.data(), sums.data());
+        EXPECT_LE((sums - expected.transpose() * x).norm(), bound) << bits << " " << count;
+        const Vector factors = test::random_block<Vector>(4, 5);
+        Vector y = x;
+        simd::packed_axpy_4(runs.data(), 8, count, factors.data(), y.data());
+        EXPECT_LE((y - (x + expected * factors)).norm(),
+                  64 * kEps * (x.norm() + expected.norm() * factors.norm()))
+            << bits << " " << count;
+      }
     }
   }
 }

@@ -108,6 +108,7 @@ TEST(Lapack, SymmetricEigenReadsOnlyTheLowerTriangle) {
     EXPECT_LE(distance_from_orthonormal(eigen.vectors), tolerance);
     EXPECT_LE((A * eigen.vectors - eigen.vectors * eigen.values.asDiagonal()).norm(), tolerance);
     for (Index i = 0; i + 1 < n; ++i) EXPECT_LE(eigen.values[i], eigen.values[i + 1]);
+    EXPECT_LE((symmetric_eigenvalues(lower) - eigen.values).norm(), tolerance);
   }
 }
 
@@ -134,6 +135,7 @@ TEST(Lapack, RefusesWhatIsNotFiniteOrNotSquare) {
   EXPECT_THROW(thin_qr(with_nan()), NumericalError);
   EXPECT_THROW(pivoted_qr_order(with_nan()), NumericalError);
   EXPECT_THROW(symmetric_eigen(Matrix::Zero(3, 4)), InvalidArgument);
+  EXPECT_THROW(symmetric_eigenvalues(Matrix::Zero(3, 4)), InvalidArgument);
   Matrix wide = Matrix::Zero(3, 4);
   EXPECT_THROW(cholesky(wide), InvalidArgument);
 }

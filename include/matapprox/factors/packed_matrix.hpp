@@ -10,6 +10,10 @@
 
 namespace matapprox {
 
+namespace kernels::simd {
+struct PackedRun;
+}
+
 /// A dense m x n matrix whose columns are stored in a few bits per value, and multiplied by as they
 /// are: a value is unit * scale * (q + offset) with q a two's complement integer of 1 to 16 bits,
 /// or unit * scale * f with f an IEEE number of 32 or 64. A column of 0 bits is 0 and stores
@@ -66,9 +70,18 @@ class PackedMatrix {
   Index groups() const { return (content_.rows + content_.group - 1) / content_.group; }
   double scale(Index column, Index group) const;
   const std::uint8_t* column_data(Index column) const;
-  Index segments() const;
-  Segment segment(Index number) const;
+  kernels::simd::PackedRun run(Index column) const;
+  /// The tasks of a product: rows of each, and how many a group has.
+  struct Segments {
+    Index rows = 0;
+    Index per_group = 0;
+  };
+  Segments segments() const;
+  Segment segment(const Segments& segments, Index number) const;
+  Segment group(Index number) const;
   void add_segment(const Segment& part, const double* x, double* y) const;
+  bool are_integers(Index column) const;
+  void dot_four_columns(Index column, const double* x, double* y) const;
   double dot_column(Index column, const double* x) const;
   Matrix unpacked(Index first, Index count) const;
 

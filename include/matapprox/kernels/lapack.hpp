@@ -27,6 +27,8 @@ struct SymmetricEigen {
 };
 /// Eigendecomposition from the lower triangle (dsyevd).
 SymmetricEigen symmetric_eigen(Matrix A);
+/// Eigenvalues only, ascending.
+Vector symmetric_eigenvalues(Matrix A);
 
 /// Orthonormal basis of the columns: m x r, r = min(m, n), in place (dgeqrf, dorgqr); `R` (r x n),
 /// if wanted, is the upper triangular factor.

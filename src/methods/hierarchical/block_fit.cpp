@@ -25,9 +25,11 @@ constexpr int kLearningRounds = 2;
 /// Bytes of a value of A.
 constexpr double kDoubleBytes = 8;
 
-/// Bisects the price of a byte to where `cheap`, which is true at low prices, changes. The choices
-/// stand at the highest price seen at which it is true, or the lowest at which it is not, and the
-/// total there is returned. `near_enough` ends the search before prices agree.
+/// Finds the price of a byte at which `cheap`, which is true at low prices, changes: in steps from
+/// the price that an earlier search ended with, or from energy / bytes, and then by bisection. (Far
+/// above it blocks would be searched for triplets that nobody stores.) The choices stand at the
+/// highest price seen at which it is true, or the lowest at which it is not, and the total there is
+/// returned. `near_enough` ends the search before prices agree.
 template <class Cheap, class NearEnough>
 Total search_price(RateDistortion& choices,
                    double energy,
@@ -36,17 +38,27 @@ Total search_price(RateDistortion& choices,
                    const RunControl& control,
                    const Cheap& cheap,
                    const NearEnough& near_enough) {
-  double high = energy;  // at which a byte costs as much as the whole matrix
-  double low = energy / bytes;
-  Total total = choices.at_price(low, control);
-  while (!cheap(total)) {
-    // Everything is stored as well as it can be.
-    if (low < energy * kMinPrice || total.squared_error <= kNoEnergy * energy) return total;
-    high = low;
-    low /= kPriceStep;
-    total = choices.at_price(low, control);
+  double at = choices.price() > 0 ? choices.price() : energy / bytes;
+  Total total = choices.at_price(at, control);
+  double low = at;
+  double high = at;
+  if (cheap(total)) {
+    // At most to where a byte costs as much as the whole matrix.
+    while (high < energy && cheap(total)) {
+      low = at;
+      at = high = std::min(kPriceStep * low, energy);
+      total = choices.at_price(at, control);
+    }
+    if (cheap(total)) return total;
+  } else {
+    while (!cheap(total)) {
+      // Everything is stored as well as it can be.
+      if (at < energy * kMinPrice || total.squared_error <= kNoEnergy * energy) return total;
+      high = at;
+      at = low = high / kPriceStep;
+      total = choices.at_price(at, control);
+    }
   }
-  double at = low;
   while (high / low > kPriceRatio &&
          !(at == (take_cheap_side ? low : high) && near_enough(total))) {
     at = std::sqrt(high * low);

@@ -1,6 +1,5 @@
 #include "methods/hierarchical/block_source.hpp"
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 
@@ -18,8 +17,7 @@ Vector gram_squares(const ConstBlock& B) {
   const Matrix G = B.rows() <= B.cols()
                        ? kernels::product(kernels::Trans::kNo, B, kernels::Trans::kYes, B)
                        : kernels::transpose_product(B, B);
-  const Eigen::SelfAdjointEigenSolver<Matrix> solver(G, Eigen::EigenvaluesOnly);
-  return solver.eigenvalues().reverse().cwiseMax(0.0);
+  return kernels::symmetric_eigenvalues(G).reverse().cwiseMax(0.0);
 }
 
 int bin_of(double square) {

@@ -10,15 +10,18 @@
 namespace matapprox::blocks {
 namespace {
 
-/// Singular triplets that are looked for first, and how many more where those do not suffice.
+/// Singular triplets that are looked for first, and how many times as many where those do not
+/// suffice.
 constexpr Index kFirstTriplets = 48;
-constexpr Index kMoreTriplets = 3;
+constexpr Index kMoreTriplets = 2;
 /// Larger nodes come one after the other: their products use all threads.
 constexpr Index kLargeNode = 512;
 /// Ranks that parts of a smooth block will not have less than half of.
 constexpr Index kNeverHalved = 3;
-/// Of fewer triplets than this it is less sure how they will go on.
-constexpr double kDoubtedTriplets = 256;
+/// Of so few triplets it is not known how they will go on: what is expected is not believed before
+/// it is so many times too dear.
+constexpr Index kDoubtedTriplets = 16;
+constexpr double kDoubt = 16;
 /// Part of the squared error that may come out otherwise than expected.
 constexpr double kWorthLearning = 0.05;
 
@@ -78,7 +81,7 @@ bool RateDistortion::computed_may_gain(const Node& node, double other) const {
   const auto count = static_cast<double>(known);
   const double ratio = std::pow(std::max(power * rest / (count * least), 1.0), 1 / (power + 1));
   const double behind = weight * rest * std::pow(ratio, -power);
-  const double doubt = std::max(1.0, kDoubtedTriplets / count);
+  const double doubt = known <= kDoubtedTriplets ? kDoubt : 1;
   return of_found + count * (ratio - 1) * of_triplet + behind < doubt * other;
 }
 

@@ -25,6 +25,7 @@ class RateDistortion {
   /// gains nothing by its children is not looked into further.
   /// Throws Interrupted.
   Total at_price(double price, const RunControl& control);
+  double price() const { return contents_.price(); }  ///< the last one; 0 before the first
   /// The largest lower bound seen of the squared error of any choice within `bytes`: D + price R is
   /// least at each price that was tried.
   double lower_bound(double bytes) const;
@@ -43,7 +44,6 @@ class RateDistortion {
     double price = 0;
     double cost = 0;
   };
-  double price() const { return contents_.price(); }
   void choose_own(Node& node, double limit);
   double least_of_children(std::size_t level, const Node& node) const;
   bool division_may_pay(std::size_t level, const Node& node) const;
