@@ -367,6 +367,41 @@ def peers(context):
          ""]])
 
 
+PACKED_PEERS = ["hierarchical", "best", "randomized SVD, fp64", "randomized SVD, fp32", "interpolative", "zfp", "SZ3", "palm4msa"]
+
+
+def packed_peers_table(document):
+    rows = []
+    for row in document["rows"]:
+        least = min(found["error"] for found in row["results"].values())
+
+        def cell(name, results=row["results"], least=least):
+            if name not in results:
+                return "-"
+            error = short(results[name]["error"])
+            return f"{f'**{error}**' if results[name]['error'] == least else error}, {results[name]['seconds']:.2g} s"
+
+        rows.append([row["matrix"], row["n"], percent(row["share"]), *(cell(name) for name in PACKED_PEERS)])
+    names = ["`hierarchical`", "`best`", *PACKED_PEERS[2:]]
+    return with_source(markdown(["matrix", "N", "bytes", *names], rows), document)
+
+
+def packed_peers_versions(document):
+    titles = {"scipy": "SciPy", "scikit-learn": "scikit-learn", "zfpy": "zfpy", "pysz": "pysz", "pyfaust": "pyfaust"}
+    return ", ".join(f"{titles[name]} {number}" for name, number in document["versions"].items()) + "."
+
+
+@figure("packed_peers", "5", {"packed_peers": packed_peers_table, "packed_peers.versions": packed_peers_versions}, timed=True)
+def packed_peers(context):
+    files = [context.paper_matrix(stem) for stem in ("Protein", "Yeast", "phoneme", "timit")] + [context.matrices() / "image/ship.png"]
+    document = context.script("packed_peers", context.program, 2, 3, *files,
+                              needs=["numpy", "scipy", "sklearn", "threadpoolctl", "PIL", "zfpy", "pysz", "pyfaust"])
+    for row in document["rows"]:
+        for found in row["results"].values():
+            found["error"], found["seconds"] = rounded(found["error"]), rounded(found["seconds"], 3)
+    return document
+
+
 # Solving with approximations of the inverse
 
 
