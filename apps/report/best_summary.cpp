@@ -57,7 +57,13 @@ bool has_bounds(const Measurement& measured) {
 std::string target_line(const BestContents& contents) {
   const BestResult& result = contents.result;
   if (contents.options.target_error == 0) return "";
-  const auto& certified = chosen_candidate(result).certified_error;
+  const BestCandidate& chosen = chosen_candidate(result);
+  const auto& certified = chosen.certified_error;
+  if (!certified && !chosen.error_is_exact) {
+    return labeled("target error",
+                   fmt::format("{:g} is not certified: no time was left for a bound",
+                               contents.options.target_error));
+  }
   const std::string by = certified ? fmt::format("certified |A - B| <= {:.3g} {}",
                                                  *certified,
                                                  norm_symbol(contents.options.norm))

@@ -15,6 +15,7 @@ constexpr NamedStyle kNamedStyles[] = {
     {"jl_projection", "JL projection", 3},
     {"cur", "CUR", 4},
     {"chord", "Chord", 5},
+    {"hierarchical", "hierarchical", 6},
     {"as_is", "as it is", kOtherStyle},
 };
 

@@ -23,6 +23,7 @@ def printed(name):
 
 
 EXAMPLES = {
+    "best": ["best matrices/mesh2d.mtx --target-error 1e-3 --norm spectral --explain"],
     "compare": ["compare matrices/mesh2d.mtx"],
     "saved": ["approximate matrices/clusters.csv nystrom --as kernel --rank 60 -o kernel.h5",
               "measure kernel.h5 matrices/clusters.csv --as kernel",
@@ -365,6 +366,76 @@ def peers(context):
          "256 columns"],
         ["MatrixMarket, 2,000,000 entries, 1 thread", f"{text['ours']:.0f} MB/s", f"SciPy {text['scipy']} {text['theirs']:.0f} MB/s",
          ""]])
+
+
+# What `hierarchical` takes
+
+COST_POINTS = """
+import sys
+import numpy
+for count, dimension in ((4096, 2), (25000, 2), (50000, 2), (100000, 2), (25000, 3), (50000, 3), (100000, 3)):
+    points = numpy.random.default_rng(count + dimension).random((count, dimension))
+    numpy.save(f"{sys.argv[1]}/{count}_{dimension}.npy", points)
+points = numpy.load(f"{sys.argv[1]}/4096_2.npy")
+
+def halved(indices):
+    if len(indices) <= 32:
+        return list(indices)
+    order = indices[numpy.argsort(points[indices, numpy.argmax(numpy.ptp(points[indices], axis=0))], kind="stable")]
+    half = (len(order) + 1) // 2
+    return halved(order[:half]) + halved(order[half:])
+
+def save_matrix(name):
+    global points
+    points = points[halved(numpy.arange(len(points)))]
+    A = numpy.lib.format.open_memmap(f"{sys.argv[1]}/{name}.npy", "w+", numpy.float64, (len(points), len(points)))
+    for first in range(0, len(points), 512):
+        scaled = 3**0.5 * numpy.linalg.norm(points[first:first + 512, None] - points[None], axis=2) / 0.1
+        A[first:first + 512] = (1 + scaled) * numpy.exp(-scaled)
+
+save_matrix("4096")
+points = numpy.random.default_rng(16386).random((16384, 2))
+save_matrix("16384")
+"""
+
+
+def hierarchical_cost_table(document):
+    rows = [[row["input"], row["asked"], f"{row['seconds']:.3g}", row["beside"], f"{row['gigabytes']:.2f}", f"{row['megabytes']:.2f}",
+             short(row["error"])] for row in document["rows"]]
+    return with_source(markdown(["input", "asked for", "seconds", "over randomized SVD", "peak, GB", "result, MB", "relative error"], rows),
+                       document)
+
+
+@figure("hierarchical_cost", "4", {"hierarchical_cost": hierarchical_cost_table}, timed=True)
+def hierarchical_cost(context):
+    folder = context.scratch("hierarchical_cost")
+    if subprocess.run([context.python, "-c", COST_POINTS, str(folder)], check=False).returncode != 0:
+        raise Missing(f"numpy in {context.python} (--python), and 2.3 GB in {folder}")
+    kernel = ["--as", "kernel", "--kernel", "matern32", "--bandwidth", "0.1"]
+    cases = [("4096 x 4096, from a file", "4096", [], share) for share in ("0.2%", "0.5%", "3%")]
+    cases += [("4096 points in 2-D", "4096_2", kernel, share) for share in ("0.2%", "0.5%")]
+    cases += [("16384 x 16384, from a file", "16384", [], "0.2%")]
+    cases += [(f"{grouped(count)} points in {dimension}-D", f"{count}_{dimension}", kernel, target)
+              for dimension, target in ((2, "1e-3"), (3, "1e-2")) for count in (25000, 50000, 100000)]
+    rows = []
+    for title, stem, options, asked in cases:
+        file = folder / f"{stem}.npy"
+        limit = ["--budget", asked] if asked.endswith("%") else ["--target-error", asked]
+        rounds = 3 if stem.startswith("4096") else 1
+        found, randomized = [], []
+        for _ in range(rounds):
+            found.append(context.fit(file, "hierarchical", *options, *limit, "--threads", 2))
+            if asked.endswith("%"):
+                randomized.append(context.fit(file, "truncated_svd", *options, "--algorithm", "randomized", "--rank", 48, "--threads",
+                                              2)["fit_seconds"])
+        seconds = statistics.median(fit["fit_seconds"] for fit in found)
+        rows.append({"input": title, "asked": asked.replace("%", " %"), "seconds": rounded(seconds, 3),
+                     "beside": f"{seconds / statistics.median(randomized):.1f}" if randomized else "-",
+                     "gigabytes": rounded(found[0]["peak_memory_bytes"] / 1e9, 3), "megabytes": rounded(found[0]["stored_bytes"] / 1e6, 3),
+                     "error": rounded(found[0]["relative_error"])})
+    for file in folder.glob("*.npy"):
+        file.unlink()
+    return {"rows": rows}
 
 
 PACKED_PEERS = ["hierarchical", "best", "randomized SVD, fp64", "randomized SVD, fp32", "interpolative", "zfp", "SZ3", "palm4msa"]

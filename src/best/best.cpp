@@ -196,7 +196,8 @@ Prediction try_all(const LinearOperator& A,
       (trials.candidates().empty() ? "there was none" : trials.candidates().front().verdict));
 }
 
-/// Measured once more, in full and with a certificate that was drawn when the choice was made.
+/// Measured once more, in full and with a certificate that was drawn when the choice was made, as
+/// far as the time allows.
 void measure_choice(const LinearOperator& A,
                     const BestOptions& options,
                     const Trials& trials,
@@ -204,10 +205,11 @@ void measure_choice(const LinearOperator& A,
   MeasureOptions measuring;
   measuring.effort = MeasureEffort::kQuick;
   measuring.seed = options.seed;
-  if (!trials.deciding()) {
+  if (!trials.deciding() && trials.certificate_is_affordable()) {
     measuring.certificate = CertificateOptions{options.norm, options.confidence, options.seed};
   }
   measuring = within_fit(measuring, trials.result().multiplications);
+  measuring.exact_limit = std::min(measuring.exact_limit, trials.affordable_multiplications());
   result.measurement = measure(A, result.approximation, result.facts, measuring);
   if (trials.deciding()) {
     result.measurement.certificate = trials.deciding();

@@ -79,7 +79,6 @@ std::vector<BestCandidate> counted_in_bytes(const MatrixTraits& traits,
         list.push_back(candidate(name, method, std::move(named), precision, options));
       };
   const bool large_kernel = traits.points && !traits.held;
-  if (large_kernel) add("nystrom", "nystrom", {}, Precision::kPacked);
   add(traits.points ? "hierarchical, order points" : "hierarchical",
       "hierarchical",
       {},
@@ -94,7 +93,10 @@ std::vector<BestCandidate> counted_in_bytes(const MatrixTraits& traits,
   if (traits.held && traits.square && (high || traits.sparse)) {
     add("hierarchical, order rcm", "hierarchical", {{"order", "rcm"}}, Precision::kDouble);
   }
-  if (large_kernel) return list;
+  if (large_kernel) {
+    add("nystrom", "nystrom", {}, Precision::kPacked);
+    return list;
+  }
   if (traits.symmetric) {
     add("truncated_svd, symmetric",
         "truncated_svd",

@@ -17,6 +17,14 @@ namespace {
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 /// Errors this near to each other are the same: the fewer bytes decide.
 constexpr double kSameError = 0.01;
+/// Where time is limited, measuring may take this share of what is left of it, at so many
+/// multiplications a second: those of kernels are the slowest.
+constexpr double kMeasuringShare = 0.3;
+constexpr double kMeasuringRate = 2e9;
+/// An estimate above so many times the target is not looked at further.
+constexpr double kWorthABound = 1.5;
+/// Products with A that a bound takes.
+constexpr double kCertificateProducts = 40;
 /// How often a tolerance is aimed at anew, where a certified bound decides, and at which part of
 /// it.
 constexpr int kMaxSearches = 4;
@@ -75,6 +83,15 @@ RunResult Trials::fit(const BestCandidate& candidate, double aim, bool& gave_up)
     if (budget.unit == StorageBudget::Unit::kBytes) budget.precision = candidate.precision;
     options = with_option(std::move(options), "budget", budget.text());
   }
+  // How many landmarks an error takes is found only by taking them, and may be as many as there are
+  // rows: in as many bytes as the best has, then, which it has to beat.
+  if (method.name == "nystrom" && aim > 0) {
+    own.target_error = 0;
+    if (const double bytes = least_bytes(); std::isfinite(bytes)) {
+      const StorageBudget budget{StorageBudget::Unit::kBytes, bytes, candidate.precision};
+      options = with_option(std::move(options), "budget", budget.text());
+    }
+  }
   std::atomic<bool> stop{false};
   own.stop = &stop;
   const double hopeless = kHopeless * least_error();
@@ -93,6 +110,15 @@ RunResult Trials::fit(const BestCandidate& candidate, double aim, bool& gave_up)
 
 bool Trials::fits(const Storage& storage) const {
   return wanted_.budget.admits(storage, A_.rows(), A_.cols());
+}
+
+double Trials::affordable_multiplications() const {
+  const double left = control_.max_seconds - control_.seconds();
+  return std::isfinite(left) ? kMeasuringShare * kMeasuringRate * std::max(left, 0.0) : kInfinite;
+}
+
+bool Trials::certificate_is_affordable() const {
+  return kCertificateProducts * A_.cost().multiplications_per_apply <= affordable_multiplications();
 }
 
 bool Trials::needs_certificate(const Measurement& measurement) const {
@@ -131,6 +157,7 @@ Trials::Trial Trials::measured(BestCandidate& candidate, RunResult result) {
   // The best point of a fit that was interrupted is measured all the same.
   const bool stopped = control_.interrupted();
   options = within_fit(options, stopped ? 0 : result.multiplications);
+  options.exact_limit = std::min(options.exact_limit, affordable_multiplications());
   passes_ += result.passes;
   RunControl own;
   if (!stopped) own.stop = control_.stop;
@@ -141,8 +168,11 @@ Trials::Trial Trials::measured(BestCandidate& candidate, RunResult result) {
   candidate.relative_error = trial.relative_error;
   candidate.error_is_exact = measurement.error_is_exact;
   candidate.storage = trial.result.approximation.storage();
-  if (needs_certificate(measurement)) certify_trial(candidate, trial);
-  const double decisive = trial.deciding ? trial.certified : trial.relative_error;
+  const bool by_bound = needs_certificate(measurement);
+  const bool may_reach = wanted_.norm == CertifiedNorm::kSpectral ||
+                         trial.relative_error <= kWorthABound * wanted_.target_error;
+  if (by_bound && may_reach && certificate_is_affordable()) certify_trial(candidate, trial);
+  const double decisive = by_bound ? trial.certified : trial.relative_error;
   trial.reaches = wanted_.target_error == 0 || (decisive >= 0 && decisive <= wanted_.target_error);
   return trial;
 }

@@ -46,6 +46,9 @@ class Trials {
   double passes() const { return passes_; }
   /// The first refusal for want of bytes; empty if there was none.
   const std::string& too_small() const { return too_small_; }
+  /// What measuring may take of the time that is left; infinite where time is not limited.
+  double affordable_multiplications() const;
+  bool certificate_is_affordable() const;
 
  private:
   struct Trial {
