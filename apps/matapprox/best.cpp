@@ -133,11 +133,9 @@ int outcome(const BestCommand& command, const report::BestContents& contents) {
   const bool quiet = command.common.quiet();
   if (interrupt_requested()) return kInterrupted;
   if (contents.result.target_is_met) return kDone;
-  note(
-      quiet,
-      fmt::format(
-          "the target error {:g} was not seen to be reached; this is the nearest of what was tried",
-          contents.options.target_error));
+  note(quiet,
+       fmt::format("the target error {:g} was not reached; this is the nearest of what was tried",
+                   contents.options.target_error));
   return kNumerical;
 }
 

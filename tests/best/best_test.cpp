@@ -167,6 +167,38 @@ TEST(Best, TheSameSeedGivesTheSameBitsForAnyNumberOfThreads) {
   EXPECT_SAME_BITS(test::dense_of(best(A, options).approximation), first);
 }
 
+/// A dense matrix that says of itself that its products take days.
+class SlowOperator final : public LinearOperator {
+ public:
+  explicit SlowOperator(Matrix A) : A_(std::move(A)) {}
+  Index rows() const override { return A_.rows(); }
+  Index cols() const override { return A_.cols(); }
+  Cost cost() const override {
+    return {.multiplications_per_apply = 1e15, .multiplications_per_column = 1e15};
+  }
+  std::string description() const override { return "slow"; }
+
+ private:
+  void do_apply(const ConstBlock& X, Block Y) const override { Y = A_ * X; }
+  void do_apply_transpose(const ConstBlock& X, Block Y) const override { Y = A_.transpose() * X; }
+  Matrix A_;
+};
+
+TEST(Best, DrawsNoBoundThatTheTimeLeftIsTooShortFor) {
+  const SlowOperator A(decaying(200, 200, 0.9));
+  const BestOptions options{.target_error = 0.01, .methods = "hierarchical"};
+  const BestResult unlimited = best(A, options);
+  EXPECT_TRUE(unlimited.target_is_met);
+  EXPECT_TRUE(unlimited.measurement.certificate.has_value());
+  RunControl control;
+  control.max_seconds = 600;
+  const BestResult limited = best(A, options, control);
+  EXPECT_FALSE(limited.target_is_met);
+  EXPECT_FALSE(limited.measurement.certificate.has_value());
+  EXPECT_FALSE(limited.measurement.error_is_exact);
+  EXPECT_NEAR(*limited.measurement.relative_error, 0.01, 0.005);
+}
+
 TEST(Best, OfZeroAndOfOneEntry) {
   const Matrix one = Matrix::Ones(1, 1);
   EXPECT_LE(error_of(one, best(DenseOperator(one), {}).approximation), 0.01);
