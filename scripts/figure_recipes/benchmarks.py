@@ -23,7 +23,7 @@ def printed(name):
 
 
 EXAMPLES = {
-    "best": ["best matrices/mesh2d.mtx --target-error 1e-3 --norm spectral --explain"],
+    "best": ["best matrices/scene.png --budget 3% --explain"],
     "compare": ["compare matrices/mesh2d.mtx"],
     "saved": ["approximate matrices/clusters.csv nystrom --as kernel --rank 60 -o kernel.h5",
               "measure kernel.h5 matrices/clusters.csv --as kernel",
@@ -402,7 +402,7 @@ save_matrix("16384")
 def hierarchical_cost_table(document):
     rows = [[row["input"], row["asked"], f"{row['seconds']:.3g}", row["beside"], f"{row['gigabytes']:.2f}", f"{row['megabytes']:.2f}",
              short(row["error"])] for row in document["rows"]]
-    return with_source(markdown(["input", "asked for", "seconds", "over randomized SVD", "peak, GB", "result, MB", "relative error"], rows),
+    return with_source(markdown(["input", "asked for", "seconds", "over randomized SVD", "peak of the fit, GB", "result, MB", "relative error"], rows),
                        document)
 
 

@@ -168,7 +168,8 @@ Trials::Trial Trials::measured(BestCandidate& candidate, RunResult result) {
   candidate.relative_error = trial.relative_error;
   candidate.error_is_exact = measurement.error_is_exact;
   candidate.storage = trial.result.approximation.storage();
-  const bool by_bound = needs_certificate(measurement);
+  const bool is_exact = measurement.error_is_exact && trial.relative_error == 0;
+  const bool by_bound = needs_certificate(measurement) && !is_exact;
   const bool may_reach = wanted_.norm == CertifiedNorm::kSpectral ||
                          trial.relative_error <= kWorthABound * wanted_.target_error;
   if (by_bound && may_reach && certificate_is_affordable()) certify_trial(candidate, trial);

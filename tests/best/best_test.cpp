@@ -199,6 +199,20 @@ TEST(Best, DrawsNoBoundThatTheTimeLeftIsTooShortFor) {
   EXPECT_NEAR(*limited.measurement.relative_error, 0.01, 0.005);
 }
 
+TEST(Best, WhatIsExactReachesATargetInAnyNorm) {
+  SparseMatrix A(300, 300);
+  for (Index i = 0; i < 300; ++i) A.insert(i, (7 * i) % 300) = 1 + static_cast<double>(i % 2);
+  for (const CertifiedNorm norm : {CertifiedNorm::kFrobenius, CertifiedNorm::kSpectral}) {
+    const BestResult found = best(SparseOperator(A), {.target_error = 1e-3, .norm = norm});
+    EXPECT_TRUE(found.target_is_met);
+    EXPECT_EQ(found.candidates[found.chosen].method, "exact");
+    for (const BestCandidate& other : found.candidates) {
+      if (!other.storage || *other.relative_error > 1e-3) continue;
+      EXPECT_GE(other.storage->bytes, found.approximation.storage().bytes) << other.name;
+    }
+  }
+}
+
 TEST(Best, OfZeroAndOfOneEntry) {
   const Matrix one = Matrix::Ones(1, 1);
   EXPECT_LE(error_of(one, best(DenseOperator(one), {}).approximation), 0.01);
