@@ -109,7 +109,8 @@ std::vector<std::string> best_methods();
 /// confidence 1 - delta / k, so that all hold at once with 1 - delta. The spectral norm of A is a
 /// lower estimate there (power iteration), which errs on the safe side.
 ///
-/// Cost without Chord fits: about 8 randomized SVDs of rank 48, and what measuring takes. Holds A
+/// Cost without Chord fits: mostly that of the fits of `hierarchical` (docs/methods.md), one for
+/// each order, then that of packed low rank in full, and what measuring takes. Holds A
 /// (8 m n bytes) where that is possible, and two results.
 ///
 /// Stopping: after control.max_seconds or control.stop the best so far is measured and returned,
