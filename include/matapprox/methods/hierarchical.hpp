@@ -59,7 +59,11 @@ struct HierarchicalOptions {
 /// symmetric A the upper half is stored. Cost: one randomized SVD of each level of the tree, of
 /// rank 48 and more where that pays, of blocks whose smaller side is above 128; all singular values
 /// of those that are smaller and not decided by their norm alone: O(m n k log n) operations. Holds
-/// A, 8 m n bytes, and the tree.
+/// A, 8 m n bytes, and the tree. But the kernel matrix of many points is never formed (adaptive
+/// cross approximation [Beb00]), and a square A of order above 8192 whose columns cost as much as
+/// products is peeled [LLY11]: from about 2 (k + 16) log2(n / leaf) products with it, or twice as
+/// many where it is not symmetric, k being the rank of its blocks beside the diagonal; n k log n
+/// numbers are held. Where that would take more than n / 2 products, A is held after all.
 ///
 /// Throws InvalidArgument, BudgetTooSmall, NumericalError for NaN or Inf in A or where no entry is
 /// above 4e-302, NotAvailable where memory is short, Interrupted.

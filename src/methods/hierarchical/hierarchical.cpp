@@ -20,6 +20,7 @@
 #include "methods/hierarchical/held_matrix.hpp"
 #include "methods/hierarchical/kernel_blocks.hpp"
 #include "methods/hierarchical/median_order.hpp"
+#include "methods/hierarchical/peeled_source.hpp"
 
 namespace matapprox {
 namespace {
@@ -126,6 +127,8 @@ double leaf_bytes(const LinearOperator& A) {
   return 6.0 * (largest < 256 ? 1 : largest < 65536 ? 2 : 4);
 }
 
+/// Part of a tolerance that is aimed at where peeling has missed it.
+constexpr double kLeastAim = 0.1;
 /// Kernel matrices of more points than this are not held: their blocks are computed. In many
 /// dimensions few blocks are of low rank, and finding that out costs more than holding them.
 constexpr Index kMaxHeldPoints = 4096;
@@ -137,12 +140,15 @@ bool is_held(const KernelOperator& kernel) {
   return kernel.rows() <= (few ? kMaxHeldPoints : kMaxHeldInManyDimensions);
 }
 
-/// The matrix in order, or the points of one that is too large to be held.
+/// The matrix in order, or the points of one that is too large to be held, or what was peeled off
+/// an operator that only multiplies.
 class OrderedBlocks {
  public:
   OrderedBlocks(const LinearOperator& A,
                 const std::vector<Index>& order,
                 Index leaf,
+                double tolerance,
+                double bytes,
                 std::uint64_t seed,
                 const RunControl& control) {
     const auto* kernel = dynamic_cast<const KernelOperator*>(&A.underlying());
@@ -151,6 +157,14 @@ class OrderedBlocks {
       scale_ = blocks->scale();
       source_ = std::move(blocks);
       return;
+    }
+    if (order.empty() && blocks::is_worth_peeling(A)) {
+      if (auto peeled = blocks::peeled_source(A, leaf, tolerance, bytes, seed, control)) {
+        scale_ = peeled->scale;
+        missed_ = peeled->missed;
+        source_ = std::move(peeled->blocks);
+        return;
+      }
     }
     values_ = ordered_matrix(A, order, control);
     scale_ = unit_scale(values_);
@@ -161,10 +175,13 @@ class OrderedBlocks {
   const blocks::BlockSource& source() const { return *source_; }
   /// What the entries were multiplied by.
   double scale() const { return scale_; }
+  /// |A - source|_F^2, scaled: what no sum over blocks knows.
+  double missed() const { return missed_; }
 
  private:
   Matrix values_;
   double scale_ = 1;
+  double missed_ = 0;
   std::unique_ptr<blocks::BlockSource> source_;
 };
 
@@ -202,7 +219,8 @@ Approximation hierarchical(const LinearOperator& A,
   const Index leaf = leaf_side(A, options);
   const std::vector<Index> order = block_order(A, options.order, leaf, control);
   const StopScope scope(control, kHierarchical);
-  const OrderedBlocks ordered(A, order, leaf, options.seed, control);
+  const OrderedBlocks ordered(
+      A, order, leaf, tolerance, budget_bytes(A, options.budget), options.seed, control);
   const double unit = 1 / ordered.scale();
   if (unit < kMinUnit) {
     throw NumericalError(
@@ -231,9 +249,14 @@ Approximation hierarchical(const LinearOperator& A,
   summary.form = ordered.source().symmetric() ? "symmetric" : "general";
   summary.seed = options.seed;
   summary.options = list_options(options);
+  // What peeling has missed is part of the error, and at right angles to what comes, as a rule.
+  const double missed = tree.energy() > 0 ? ordered.missed() / tree.energy() : 0;
+  const double left = std::sqrt(std::max(tolerance * tolerance - missed, 0.0));
+  const double aim = std::max(left, kLeastAim * tolerance);
   BlockFit result = tree.energy() == 0 ? fit_nothing(tree, choices, control)
-                    : tolerance > 0 ? fit_within_tolerance(tree, choices, tolerance, unit, control)
-                                    : fit_within_bytes(tree, choices, bytes, unit, control);
+                    : tolerance > 0    ? fit_within_tolerance(tree, choices, aim, unit, control)
+                                       : fit_within_bytes(tree, choices, bytes, unit, control);
+  if (left < aim && tolerance > 0) result.message = "the tolerance is not reached";
   if (tolerance > 0 && options.budget.is_set() &&
       static_cast<double>(result.encoded.blocks.storage().bytes) > bytes) {
     result = fit_within_bytes(tree, choices, bytes, unit, control);
@@ -261,7 +284,7 @@ Approximation hierarchical(const LinearOperator& A,
   }
   if (!ordered.source().exhaustive() && energy > 0) {
     summary.message += fmt::format("; the relative error is about {:.3g}, by the sum over blocks",
-                                   std::sqrt(result.encoded.squared_error / energy));
+                                   std::sqrt(result.encoded.squared_error / energy + missed));
   }
   if (!result.message.empty()) summary.message += "; " + result.message;
   const Factor H = make_factor("H", std::move(result.encoded.blocks));
