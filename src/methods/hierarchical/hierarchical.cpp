@@ -128,7 +128,7 @@ double leaf_bytes(const LinearOperator& A) {
 }
 
 /// Part of a tolerance that is aimed at where peeling has missed it.
-constexpr double kLeastAim = 0.1;
+constexpr double kMinAim = 0.1;
 /// Kernel matrices of more points than this are not held: their blocks are computed. In many
 /// dimensions few blocks are of low rank, and finding that out costs more than holding them.
 constexpr Index kMaxHeldPoints = 4096;
@@ -252,7 +252,7 @@ Approximation hierarchical(const LinearOperator& A,
   // What peeling has missed is part of the error, and at right angles to what comes, as a rule.
   const double missed = tree.energy() > 0 ? ordered.missed() / tree.energy() : 0;
   const double left = std::sqrt(std::max(tolerance * tolerance - missed, 0.0));
-  const double aim = std::max(left, kLeastAim * tolerance);
+  const double aim = std::max(left, kMinAim * tolerance);
   BlockFit result = tree.energy() == 0 ? fit_nothing(tree, choices, control)
                     : tolerance > 0    ? fit_within_tolerance(tree, choices, aim, unit, control)
                                        : fit_within_bytes(tree, choices, bytes, unit, control);

@@ -19,7 +19,7 @@ constexpr Index kProbes = 8;
 constexpr double kPeelingShare = 0.1;
 constexpr double kPeelingRounding = 1e-13;
 /// Bytes of a value at least, and how unevenly levels may share them.
-constexpr double kLeastBytes = 3.0 / 8;
+constexpr double kMinPeeledBytes = 3.0 / 8;
 constexpr double kLevelShare = 3;
 constexpr Index kMinRank = 16;
 
@@ -72,7 +72,7 @@ std::optional<PeeledSource> peeled_source(const LinearOperator& A,
   options.seed = seed;
   const double levels =
       std::max(std::log2(static_cast<double>(n) / static_cast<double>(leaf)), 1.0);
-  const double rank = kLevelShare * bytes / (kLeastBytes * static_cast<double>(n) * levels);
+  const double rank = kLevelShare * bytes / (kMinPeeledBytes * static_cast<double>(n) * levels);
   options.max_rank =
       tolerance > 0
           ? n

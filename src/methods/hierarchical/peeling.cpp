@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kPeeling = "hierarchical";
 /// Columns of the bases at first; then as many again as there are, each time.
 constexpr Index kFirstColumns = 16;
-constexpr Index kMostColumnsAtOnce = 128;
+constexpr Index kMaxNewColumns = 128;
 
 void append_columns(Matrix& A, const Matrix& more) {
   if (A.size() == 0) {
@@ -115,7 +115,7 @@ bool PeeledMatrix::find_blocks(const LinearOperator& A,
     highest = std::max(highest, std::min(at(k).rows, at(k).columns));
   }
   for (Index width = kFirstColumns, known = 0;; known += width) {
-    if (known > 0) width = std::min(known, kMostColumnsAtOnce);
+    if (known > 0) width = std::min(known, kMaxNewColumns);
     width = std::min(width, highest - known);
     if (width <= 0) return true;
     if (products_ + 2 * width > options.max_products) return false;
