@@ -13,7 +13,7 @@ namespace {
 constexpr Index kMaxHeldOrder = 8192;
 /// A column for less than this part of a product is not found by products.
 constexpr double kColumnShare = 0.5;
-constexpr Index kProbes = 8;
+constexpr Index kPeelingProbes = 8;
 /// Part of a tolerance that peeling may take; without one it is to rounding, as far as the rank
 /// goes that the bytes have room for.
 constexpr double kPeelingShare = 0.1;
@@ -60,7 +60,7 @@ std::optional<PeeledSource> peeled_source(const LinearOperator& A,
                                           std::uint64_t seed,
                                           const RunControl& control) {
   const Index n = A.rows();
-  const Matrix probes = random_normal_matrix(seed, RandomStream::kCoSketch, n, kProbes);
+  const Matrix probes = random_normal_matrix(seed, RandomStream::kCoSketch, n, kPeelingProbes);
   const Matrix image = A.apply(probes);
   require_finite(image, "hierarchical");
   const double part = tolerance > 0 ? kPeelingShare * tolerance : kPeelingRounding;
