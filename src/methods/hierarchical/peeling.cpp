@@ -30,7 +30,7 @@ void append_columns(Matrix& A, const Matrix& more) {
 /// Orthonormal columns that span what S adds to those of Q.
 Matrix new_directions(const Matrix& Q, Matrix S) {
   const Index most = std::min(S.cols(), S.rows() - Q.cols());
-  if (most <= 0) return Matrix(S.rows(), 0);
+  if (most <= 0) return Matrix::Zero(S.rows(), 0);
   if (Q.cols() > 0) {
     for (int twice = 0; twice < 2; ++twice) {
       S -= kernels::product(Q, kernels::transpose_product(Q, S));
