@@ -276,7 +276,8 @@ SparseMatrix PackedSparse::unpacked() const {
   while (started < rows()) stored.startVec(started++);
   stored.finalize();
   if (!content_.symmetric) return stored;
-  return SparseMatrix(stored.selfadjointView<Eigen::Upper>());
+  SparseMatrix whole = stored.selfadjointView<Eigen::Upper>();
+  return whole;
 }
 
 }  // namespace matapprox
