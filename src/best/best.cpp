@@ -149,7 +149,7 @@ Prediction try_all(const LinearOperator& A,
                    Trials& trials) {
   const bool in_bytes = options.budget.unit != StorageBudget::Unit::kNumbers;
   Prediction prediction;
-  const choosing::MatrixTraits traits = choosing::traits_of(A, facts);
+  const choosing::MatrixTraits traits = choosing::traits_of(A, facts, control);
   if (traits.held && choosing::takes_part("exact", options)) {
     trials.try_method(choosing::exact_store(options));
     if (options.budget.is_set() && trials.least_error() == 0) return prediction;

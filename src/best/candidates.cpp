@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 #include "matapprox/core/memory.hpp"
@@ -79,6 +80,9 @@ std::vector<BestCandidate> counted_in_bytes(const MatrixTraits& traits,
         list.push_back(candidate(name, method, std::move(named), precision, options));
       };
   const bool large_kernel = traits.points && !traits.held;
+  if (large_kernel && traits.hurried) {
+    add("nystrom, a first result", "nystrom", {}, Precision::kPacked);
+  }
   add(traits.points ? "hierarchical, order points" : "hierarchical",
       "hierarchical",
       {},
@@ -116,8 +120,11 @@ std::vector<BestCandidate> counted_in_bytes(const MatrixTraits& traits,
 
 }  // namespace
 
-MatrixTraits traits_of(const LinearOperator& A, const MatrixFacts& facts) {
+MatrixTraits traits_of(const LinearOperator& A,
+                       const MatrixFacts& facts,
+                       const RunControl& control) {
   MatrixTraits traits;
+  traits.hurried = std::isfinite(control.max_seconds);
   traits.symmetric = facts.symmetric;
   traits.square = facts.rows == facts.cols;
   const double entries = static_cast<double>(facts.rows) * static_cast<double>(facts.cols);
@@ -156,6 +163,16 @@ std::vector<BestCandidate> candidates(const MatrixTraits& traits, const BestOpti
                                         ? counted_in_numbers(traits, options)
                                         : counted_in_bytes(traits, options);
   std::erase_if(list, [&](const BestCandidate& each) { return !takes_part(each.method, options); });
+  // What is asked for by name is tried, also where it is not expected to win.
+  for (const std::string& name : named_methods(options)) {
+    const bool is_there = std::any_of(
+        list.begin(), list.end(), [&](const BestCandidate& each) { return each.method == name; });
+    if (is_there || name == "exact" || name == "truncated_svd") continue;
+    const bool packs = (name == "nystrom" || name == "chord") &&
+                       options.budget.unit != StorageBudget::Unit::kNumbers;
+    const Precision precision = packs ? Precision::kPacked : Precision::kDouble;
+    list.push_back(candidate(name, name, {}, precision, options));
+  }
   return list;
 }
 

@@ -10,12 +10,15 @@ namespace matapprox::choosing {
 struct MatrixTraits {
   bool symmetric = false;
   bool square = false;
-  bool sparse = false;  ///< at most a quarter of the entries are not 0
-  bool points = false;  ///< a kernel matrix of points
-  bool held = false;    ///< its entries fit into memory
+  bool sparse = false;   ///< at most a quarter of the entries are not 0
+  bool points = false;   ///< a kernel matrix of points
+  bool held = false;     ///< its entries fit into memory
+  bool hurried = false;  ///< its time is limited
 };
 
-MatrixTraits traits_of(const LinearOperator& A, const MatrixFacts& facts);
+MatrixTraits traits_of(const LinearOperator& A,
+                       const MatrixFacts& facts,
+                       const RunControl& control);
 
 /// A without loss.
 BestCandidate exact_store(const BestOptions& options);

@@ -25,6 +25,8 @@ constexpr double kMeasuringRate = 2e9;
 constexpr double kWorthABound = 1.5;
 /// Products with A that a bound takes.
 constexpr double kCertificateProducts = 40;
+/// A first result under a time limit takes the bytes of so many columns of doubles.
+constexpr double kFirstColumns = 8;
 /// How often a tolerance is aimed at anew, where a certified bound decides, and at which part of
 /// it.
 constexpr int kMaxSearches = 4;
@@ -83,11 +85,19 @@ RunResult Trials::fit(const BestCandidate& candidate, double aim, bool& gave_up)
     if (budget.unit == StorageBudget::Unit::kBytes) budget.precision = candidate.precision;
     options = with_option(std::move(options), "budget", budget.text());
   }
-  // How many landmarks an error takes is found only by taking them, and may be as many as there are
-  // rows: in as many bytes as the best has, then, which it has to beat.
-  if (method.name == "nystrom" && aim > 0) {
-    own.target_error = 0;
-    if (const double bytes = least_bytes(); std::isfinite(bytes)) {
+  if (method.name == "nystrom") {
+    double bytes = kInfinite;
+    if (comes_first()) {
+      bytes = first_bytes();
+      own.target_error = 0;
+    } else if (aim > 0 && best_) {
+      // How many landmarks an error takes is found only by taking them, and may be as many as
+      // there are rows: in as many bytes as the best has, then, which it has to beat.
+      if (best_->reaches || best_->likely)
+        bytes = share_bytes(best_->result.approximation.storage());
+      own.target_error = 0;
+    }
+    if (std::isfinite(bytes)) {
       const StorageBudget budget{StorageBudget::Unit::kBytes, bytes, candidate.precision};
       options = with_option(std::move(options), "budget", budget.text());
     }
@@ -106,6 +116,14 @@ RunResult Trials::fit(const BestCandidate& candidate, double aim, bool& gave_up)
   // Methods that do not tell of their progress ask the caller's own flag.
   if (method.name != "chord") own.stop = control_.stop;
   return run(method, A_, options, candidate.precision, own);
+}
+
+bool Trials::comes_first() const { return !best_ && std::isfinite(control_.max_seconds); }
+
+double Trials::first_bytes() const {
+  const double columns = kFirstColumns * static_cast<double>(sizeof(double) * A_.rows());
+  const bool in_bytes = wanted_.budget.unit == StorageBudget::Unit::kBytes;
+  return in_bytes ? std::min(columns, wanted_.budget.bytes(A_.rows(), A_.cols())) : columns;
 }
 
 bool Trials::fits(const Storage& storage) const {
@@ -175,6 +193,8 @@ Trials::Trial Trials::measured(BestCandidate& candidate, RunResult result) {
   if (by_bound && may_reach && certificate_is_affordable()) certify_trial(candidate, trial);
   const double decisive = by_bound ? trial.certified : trial.relative_error;
   trial.reaches = wanted_.target_error == 0 || (decisive >= 0 && decisive <= wanted_.target_error);
+  trial.likely = decisive < 0 && wanted_.norm == CertifiedNorm::kFrobenius &&
+                 trial.relative_error <= wanted_.target_error;
   return trial;
 }
 
@@ -225,7 +245,8 @@ bool Trials::is_better(const Trial& trial, const Trial& than) const {
   const double other_bytes = share_bytes(than.result.approximation.storage());
   if (wanted_.target_error > 0) {
     if (trial.reaches != than.reaches) return trial.reaches;
-    if (trial.reaches) return bytes < other_bytes;
+    if (trial.likely != than.likely) return trial.likely;
+    if (trial.reaches || trial.likely) return bytes < other_bytes;
     return score(trial) < score(than);
   }
   const double error = score(trial);

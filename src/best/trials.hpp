@@ -56,8 +56,13 @@ class Trials {
     double relative_error = 0;
     double certified = -1;  ///< relative to the wanted norm; negative: not certified
     bool reaches = false;
+    bool likely = false;  ///< by an estimate, and no time was left for a bound
     std::optional<Certificate> deciding{};
   };
+  /// Whether nothing is there yet, and time is limited.
+  bool comes_first() const;
+  /// What a first result may store.
+  double first_bytes() const;
   RunResult fit(const BestCandidate& candidate, double aim, bool& gave_up) const;
   Trial measured(BestCandidate& candidate, RunResult result);
   bool needs_certificate(const Measurement& measurement) const;

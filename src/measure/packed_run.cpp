@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "factors/low_rank.hpp"
@@ -21,6 +22,8 @@ constexpr double kMinValueBytes = 3.0 / 8;
 constexpr double kUsualValueBytes = 1;
 constexpr double kBesideComponent = 10;
 constexpr Index kFirstRank = 8;
+/// A round with twice the rank takes so many times as long.
+constexpr double kNextRound = 3;
 /// Of a tolerance: what truncation may take of it, and what is aimed at with rounding.
 constexpr double kTruncationShare = 0.9;
 constexpr double kPackedAim = 0.97;
@@ -75,13 +78,22 @@ Approximation packed_within_budget(const Method& method,
       std::min(most, std::max(kFirstRank, rank_of_bytes(A, symmetric, bytes, kUsualValueBytes)));
   NamedOptions sized = options;
   std::erase_if(sized, [](const auto& option) { return option.first == "budget"; });
+  std::optional<Approximation> best;
   for (;;) {
-    const Approximation fitted =
-        method.run(A, with_option(sized, "rank", fmt::format("{}", rank)), control);
-    PackedProduct packed = pack_low_rank(fitted, {bytes, 0});
-    const bool more_may_pay = packed.rank == packed.available && fitted.summary.rank >= rank &&
-                              rank < most && !control.should_stop();
-    if (!more_may_pay) return assembled(fitted, std::move(packed));
+    const double begin = control.seconds();
+    try {
+      const Approximation fitted =
+          method.run(A, with_option(sized, "rank", fmt::format("{}", rank)), control);
+      PackedProduct packed = pack_low_rank(fitted, {bytes, 0});
+      const bool more_may_pay = packed.rank == packed.available && fitted.summary.rank >= rank;
+      best = assembled(fitted, std::move(packed));
+      if (!more_may_pay || rank >= most || control.should_stop()) return *best;
+    } catch (const Interrupted&) {
+      if (!best) throw;
+      return *best;
+    }
+    const double now = control.seconds();
+    if (now + kNextRound * (now - begin) > control.max_seconds) return *best;
     rank = std::min(most, 2 * rank);
   }
 }

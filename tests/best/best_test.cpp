@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/kernels/lapack.hpp"
 #include "matapprox/measure/run.hpp"
@@ -129,6 +130,8 @@ TEST(Best, KeepsToTheMethodsThatAreNamed) {
   for (const BestCandidate& candidate : result.candidates) {
     EXPECT_TRUE(candidate.method == "truncated_svd" || candidate.method == "cur");
   }
+  // Also one that is not expected to win.
+  EXPECT_EQ(chosen_of(best(A, {.budget = bytes_budget(40000), .methods = "cur"})).method, "cur");
   EXPECT_THAT([&] { best(A, {.methods = "hierarchic"}); },
               testing::ThrowsMessage<InvalidArgument>(HasSubstr("did you mean 'hierarchical'")));
 }
@@ -197,6 +200,29 @@ TEST(Best, DrawsNoBoundThatTheTimeLeftIsTooShortFor) {
   EXPECT_FALSE(limited.measurement.certificate.has_value());
   EXPECT_FALSE(limited.measurement.error_is_exact);
   EXPECT_NEAR(*limited.measurement.relative_error, 0.01, 0.005);
+}
+
+TEST(Best, HasAFirstResultOfALargeKernelSoonWhereTimeIsLimited) {
+  const Index N = 100000;
+  const auto memory = static_cast<double>(available_memory_bytes());
+  if (memory == 0 || memory > 1.5e11) GTEST_SKIP() << "this machine would hold all entries";
+  const KernelOperator A(random_normal_matrix(3, RandomStream::kGenerator, N, 2));
+  RunControl control;
+  std::atomic<bool> stop{false};
+  control.stop = &stop;
+  control.max_seconds = 60;
+  BestEvents events;
+  events.started = [&](const BestCandidate& next) { stop = next.method == "hierarchical"; };
+  for (const BestOptions& options :
+       {BestOptions{.target_error = 1e-8}, BestOptions{.budget = bytes_budget(10.0 * N)}}) {
+    stop = false;
+    const BestResult found = best(A, options, control, events);
+    EXPECT_TRUE(found.interrupted);
+    EXPECT_EQ(found.candidates[found.chosen].method, "nystrom");
+    EXPECT_LE(found.approximation.storage().bytes, 64 * N);
+    EXPECT_TRUE(options.budget.admits(found.approximation.storage(), N, N));
+    EXPECT_LE(*found.measurement.relative_error, 0.1);
+  }
 }
 
 TEST(Best, WhatIsExactReachesATargetInAnyNorm) {
