@@ -283,6 +283,12 @@ template Option Command::add_option(const std::string&,
 template Option Command::add_option(const std::string&,
                                     std::vector<Index>&,
                                     const std::string&) const;
+template Option Command::add_option(const std::string&,
+                                    std::vector<std::uint64_t>&,
+                                    const std::string&) const;
+template Option Command::add_option(const std::string&,
+                                    std::vector<double>&,
+                                    const std::string&) const;
 
 template <class Value>
 Option Command::add_flag(const std::string& name, Value& variable, const std::string& help) const {

@@ -17,6 +17,7 @@ void add_spectrum(const Command& program);
 void add_info(const Command& program);
 void add_methods(const Command& program);
 void add_reproduce(const Command& program);
+void add_jl_dimension(const Command& program);
 void add_doctor(const Command& program);
 
 }  // namespace matapprox::app

@@ -1,5 +1,8 @@
 #include <malloc.h>
 
+#include <string>
+#include <vector>
+
 #include "attention_program.hpp"
 #include "command_line/command_line.hpp"
 #include "command_line/invocation.hpp"
@@ -37,9 +40,15 @@ int main(int argc, char** argv) {
     app::add_methods(program);
     app::add_reproduce(program);
     program.add_command("attention", "Trains attention models and inspects them");
+    app::add_jl_dimension(program);
     app::add_doctor(program);
     // `attention` is here for --help alone: another program parses what comes after it.
-    if (line.named_command(argc, argv) == "attention") app::start_attention_program("attention");
+    const std::string command = line.named_command(argc, argv);
+    if (command == "attention") app::start_attention_program("attention");
+    // The same for the experiments that train models, named right after `reproduce`.
+    const std::vector<std::string>& words = app::arguments();
+    if (command == "reproduce" && words.size() > 1 && app::is_attention_experiment(words[1]))
+      app::start_attention_program("reproduce " + words[1]);
     configure_blas();
     app::read_in_sandbox();
     return line.run(argc, argv);

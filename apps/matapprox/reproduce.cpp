@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "attention_program.hpp"
 #include "command_line/exit_codes.hpp"
 #include "command_line/interrupt.hpp"
 #include "command_line/invocation.hpp"
@@ -36,6 +37,7 @@ struct ReproduceCommand {
   std::vector<std::string> rows;
   std::string effort = "default";
   std::string pattern = "reference";
+  std::string recipe = "ours";
   std::vector<std::string> other_patterns;
   std::vector<std::string> settings;
   std::string folder;
@@ -76,9 +78,11 @@ class RowsProgress {
 };
 
 PaperTable table_of(const std::string& what) {
-  const std::vector<std::string> legal{"table1", "figure4", "timing"};
-  const auto found = std::find(legal.begin(), legal.end() - 1, what);
-  if (found != legal.end() - 1) return static_cast<PaperTable>(found - legal.begin());
+  const std::vector<std::string> legal{"table1", "figure4", "timing", "figure5"};
+  require(
+      !is_attention_experiment(what), "write `matapprox reproduce {0}`, options after it", what);
+  const auto found = std::find(legal.begin(), legal.end() - 2, what);
+  if (found != legal.end() - 2) return static_cast<PaperTable>(found - legal.begin());
   const std::string nearest = nearest_name(what, legal);
   throw InvalidArgument(fmt::format("reproduce: '{}' is not one of {}{}",
                                     what,
@@ -112,6 +116,7 @@ std::string chosen_folder(const ReproduceCommand& command) {
   std::string name = "build/reproduce/" + command.what;
   if (command.effort != "default") name += "-" + command.effort;
   if (command.pattern != "reference") name += "-" + command.pattern;
+  if (command.recipe != "ours") name += "-recipe-" + command.recipe;
   if (command.common.seed() != 1) name += fmt::format("-seed{}", command.common.seed());
   return name;
 }
@@ -120,8 +125,16 @@ std::string chosen_folder(const ReproduceCommand& command) {
 std::vector<std::string> chosen_other_patterns(const ReproduceCommand& command) {
   if (command.other_patterns == std::vector<std::string>{"none"}) return {};
   if (!command.other_patterns.empty()) return command.other_patterns;
-  if (command.pattern != "reference" || !command.settings.empty()) return {};
+  if (command.pattern != "reference" || command.recipe != "ours" || !command.settings.empty())
+    return {};
   return {"alternating", "auto"};
+}
+
+/// Sect. 5.1 of the paper: its start and a quasi-Newton method, to a change of 1e-10 or 100,000
+/// iterations. The quasi-Newton matrix is that of L-BFGS with 100 pairs, where MATLAB's fminunc
+/// keeps all of it.
+NamedOptions paper_recipe() {
+  return {{"optimizer", "bfgs"}, {"start", "paper"}, {"tolerance", "1e-10"}, {"memory", "100"}};
 }
 
 ReproductionOptions reproduction_options(const ReproduceCommand& command) {
@@ -134,6 +147,10 @@ ReproductionOptions reproduction_options(const ReproduceCommand& command) {
   options.pattern = command.pattern;
   options.other_patterns = chosen_other_patterns(command);
   options.seed = command.common.seed();
+  require(command.recipe == "ours" || command.recipe == "paper",
+          "--recipe '{}' is not ours or paper",
+          command.recipe);
+  if (command.recipe == "paper") options.settings = paper_recipe();
   for (const std::string& text : command.settings)
     options.settings.push_back(parse_chord_setting(text));
   return options;
@@ -237,7 +254,7 @@ int run_timing(const ReproduceCommand& command) {
                                   command.folder})
     require(path.empty(), "reproduce timing: there is only --json, --threads and --quiet");
   for (const char* flag :
-       {"--rows", "--effort", "--pattern", "--other-patterns", "--set", "--seed"}) {
+       {"--rows", "--effort", "--pattern", "--recipe", "--other-patterns", "--set", "--seed"}) {
     require(command.self->find_option(flag)->count() == 0,
             "reproduce timing: {} has no effect; there is only --json, --threads and --quiet",
             flag);
@@ -307,7 +324,10 @@ void add_reproduce(const Command& program) {
       "reproduce",
       "Reproduces the tables of the sparse-factorization paper, with our results beside them");
   command->self = sub;
-  sub.add_option("what", command->what, "table1, figure4, or timing: of the kernels")
+  sub.add_option("what",
+                 command->what,
+                 "table1, figure4, timing: of the kernels; or figure5, whose options `matapprox "
+                 "reproduce figure5 --help` shows")
       .required()
       .type_name("");
   sub.add_option("--matrices",
@@ -326,10 +346,15 @@ void add_reproduce(const Command& program) {
          command->pattern,
          "Of the Chord fit: reference, paper, torch, alternating, mixed_radix, auto [reference]")
       .type_name("");
-  sub.add_option("--other-patterns",
-                 command->other_patterns,
-                 "Fitted beside it, by commas, or none [alternating,auto; with --pattern or --set: "
-                 "none]")
+  sub.add_option("--recipe",
+                 command->recipe,
+                 "ours, or paper: the published start and a quasi-Newton method alone [ours]")
+      .type_name("");
+  sub.add_option(
+         "--other-patterns",
+         command->other_patterns,
+         "Fitted beside it, by commas, or none [alternating,auto; with --pattern, --recipe or "
+         "--set: none]")
       .delimiter(',')
       .type_name("")
       .allow_extra_args(false);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "command_line/exit_codes.hpp"
@@ -10,6 +11,7 @@
 #include "matapprox/core/require.hpp"
 #include "matapprox/io/atomic_output.hpp"
 #include "matapprox/tasks/import.hpp"
+#include "matapprox/tasks/planted_motifs.hpp"
 #include "matapprox/tasks/task.hpp"
 #include "matapprox/tasks/token_file.hpp"
 #include "run_flags.hpp"
@@ -98,6 +100,47 @@ int run_show(const ShowCommand& command) {
   return kDone;
 }
 
+struct FastaCommand {
+  std::string folder;
+  NamedFlags flags;
+  Index samples = 1000;
+  CommonOptions common;
+  bool force = false;
+};
+
+int run_fasta(const FastaCommand& command) {
+  command.common.apply();
+  FilePlan files(command.force);
+  files.makes_folder("FOLDER", command.folder);
+  for (const char* name : {"class0.fa", "class1.fa"})
+    files.replaces(name, (std::filesystem::path(command.folder) / name).string());
+  tasks::write_motifs_as_fasta(options_from<tasks::PlantedMotifsOptions>(command.flags.given()),
+                               command.common.seed(),
+                               command.samples,
+                               command.folder);
+  write_stdout(
+      fmt::format("{}: class0.fa and class1.fa, {} sequences\n", command.folder, command.samples));
+  return kDone;
+}
+
+void add_fasta(const Command& data) {
+  auto command = std::make_shared<FastaCommand>();
+  const Command sub =
+      data.add_command("fasta", "Writes the task planted_motifs as FASTA files, one a class");
+  sub.add_option("folder", command->folder, "Where class0.fa and class1.fa are written")
+      .required()
+      .type_name("FOLDER");
+  sub.add_option("--samples", command->samples, "How many sequences [1000]").range(1).type_name("");
+  sub.add_flag("--force", command->force, "Overwrite the files if they exist");
+  command->common.add(sub, true);
+  for (const OptionText& option : list_options(tasks::PlantedMotifsOptions{}))
+    command->flags.add(sub, flag_of(option.name), option.name, option, option.help, "Sequences");
+  sub.footer(
+      "Examples:\n  matapprox attention data fasta genomes --samples 2000 --length 1024\n"
+      "  matapprox attention data import genome genomes -o genome.h5");
+  sub.action([command] { return run_fasta(*command); });
+}
+
 void add_import(const Command& data) {
   auto command = std::make_shared<ImportCommand>();
   const Command sub = data.add_command("import", "Makes a token file of a published data set");
@@ -143,6 +186,7 @@ void add_attention_data(const Command& attention) {
       "Examples:\n  matapprox attention data show listops\n"
       "  matapprox attention data import --help");
   add_import(sub);
+  add_fasta(sub);
   add_show(sub);
 }
 

@@ -18,6 +18,7 @@ void add_attention(const matapprox::app::Command& program) {
   add_attention_evaluate(attention);
   add_attention_map(attention);
   add_attention_spectrum(attention);
+  add_attention_projection(attention);
   add_attention_data(attention);
   add_attention_bench(attention);
   add_attention_weights(attention);
@@ -37,11 +38,12 @@ int main(int argc, char** argv) {
     app::keep_invocation(argc, argv);
     app::CommandLine line(
         "matapprox",
-        "The part of matapprox that trains attention models. `matapprox attention` "
-        "and `matapprox info` start it.",
+        "The part of matapprox that trains attention models. `matapprox attention`, "
+        "`matapprox info` and `matapprox reproduce` start it.",
         version());
     add_attention(line.program());
     app::add_model_info(line.program());
+    app::add_attention_experiments(line.program());
     return line.run(argc, argv);
   });
 }

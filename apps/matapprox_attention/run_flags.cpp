@@ -47,6 +47,47 @@ void add_flags(const Command& command, const std::string& group, NamedFlags& fla
     flags.add(command, flag_of(option.name), option.name, option, option.help, group);
 }
 
+bool has_option(const std::vector<OptionText>& options, const std::string& name) {
+  return std::any_of(options.begin(), options.end(), [&](const OptionText& option) {
+    return option.name == name;
+  });
+}
+
+/// Those of `given` that `options` have, the later ones of a name over the earlier.
+NamedOptions options_among(const std::vector<OptionText>& options, const NamedOptions& given) {
+  NamedOptions among;
+  for (const auto& [name, value] : given) {
+    if (!has_option(options, name)) continue;
+    std::erase_if(among, [&, &wanted = name](const auto& each) { return each.first == wanted; });
+    among.emplace_back(name, value);
+  }
+  return among;
+}
+
+/// A task or a mechanism with what is given of its options.
+struct NamedChoice {
+  std::string name;
+  NamedOptions options;
+};
+
+training::SavedModel describe(const NamedChoice& task,
+                              const NamedOptions& model,
+                              const NamedChoice& mechanism,
+                              const NamedOptions& training,
+                              std::uint64_t seed) {
+  training::SavedModel saved;
+  saved.task = task.name;
+  saved.seed = seed;
+  saved.task_options = complete(options_of(all_tasks(), task.name), task.options);
+  saved.model.options = options_from<training::ModelOptions>(model);
+  saved.model.attention_options =
+      complete(options_of(all_mechanisms(), mechanism.name), mechanism.options);
+  saved.model.seed = seed;
+  saved.training_options = complete(list_options(training::TrainingOptions{}), training);
+  saved.model.task = task_of(saved, seed)->shape();
+  return saved;
+}
+
 }  // namespace
 
 std::vector<GroupedFlags::Group> all_tasks() {
@@ -112,19 +153,34 @@ void RunFlags::take(const ConfigLine& line,
 
 training::SavedModel RunFlags::described(std::uint64_t seed) const {
   require(!task_.empty(), "give a --task, on the command line or in a --config file");
-  training::SavedModel saved;
-  saved.task = task_;
-  saved.seed = seed;
-  saved.task_options = complete(options_of(all_tasks(), task_), task_flags_.given(task_));
-  saved.model.options = options_from<training::ModelOptions>(model_flags_.given());
-  const std::string& mechanism = saved.model.options.attention;
-  saved.model.attention_options =
-      complete(options_of(all_mechanisms(), mechanism), mechanism_flags_.given(mechanism));
-  saved.model.seed = seed;
-  saved.training_options =
-      complete(list_options(training::TrainingOptions{}), training_flags_.given());
-  saved.model.task = task_of(saved, seed)->shape();
-  return saved;
+  const NamedOptions model = model_flags_.given();
+  const std::string mechanism = options_from<training::ModelOptions>(model).attention;
+  return describe({task_, task_flags_.given(task_)},
+                  model,
+                  {mechanism, mechanism_flags_.given(mechanism)},
+                  training_flags_.given(),
+                  seed);
+}
+
+training::SavedModel described_run(const std::string& task,
+                                   const NamedOptions& task_options,
+                                   const NamedOptions& options,
+                                   std::uint64_t seed) {
+  const std::vector<OptionText> of_model = list_options(training::ModelOptions{});
+  const std::vector<OptionText> of_training = list_options(training::TrainingOptions{});
+  NamedOptions model = options_among(of_model, options);
+  const std::string mechanism = options_from<training::ModelOptions>(model).attention;
+  const std::vector<OptionText> of_mechanism = options_of(all_mechanisms(), mechanism);
+  for (const auto& [name, value] : options) {
+    const bool known = has_option(of_model, name) || has_option(of_training, name) ||
+                       has_option(of_mechanism, name);
+    require(known, "{} on {}: there is no option '{}'", mechanism, task, name);
+  }
+  return describe({task, task_options},
+                  model,
+                  {mechanism, options_among(of_mechanism, options)},
+                  options_among(of_training, options),
+                  seed);
 }
 
 std::unique_ptr<tasks::Task> task_of(const training::SavedModel& saved, std::uint64_t seed) {

@@ -48,6 +48,14 @@ class RunFlags {
 /// The tasks with their options.
 std::vector<GroupedFlags::Group> all_tasks();
 
+/// A run before its first step, from a task with its options and all other options, of the model,
+/// its mechanism and the training, in one list; what is not given has its default. An option that
+/// several of them have goes to all. Throws InvalidArgument for one that none has.
+training::SavedModel described_run(const std::string& task,
+                                   const NamedOptions& task_options,
+                                   const NamedOptions& options,
+                                   std::uint64_t seed);
+
 /// The task of a saved model; with `seed` other data of the same kind.
 std::unique_ptr<tasks::Task> task_of(const training::SavedModel& saved, std::uint64_t seed);
 

@@ -86,6 +86,13 @@ std::string report_text(const RunReport& report) {
                       100 * e.error_low,
                       100 * e.error_high,
                       e.loss);
+  if (e.roc) {
+    text +=
+        fmt::format("area under the ROC curve (95 % interval), {} of class 1 and {} of class 0\n",
+                    e.roc->positives,
+                    e.roc->negatives);
+    text += fmt::format("  {:8.4f}  ({:.4f} .. {:.4f})\n\n", e.roc->area, e.roc->low, e.roc->high);
+  }
   text += "error of predictors that need no attention\n";
   for (const tasks::Baseline& baseline : report.baselines) text += baseline_text(baseline);
   return text;
@@ -132,6 +139,11 @@ void add_to(report::Json& json, const RunReport& report) {
                     {"error", e.error},
                     {"error_interval", {e.error_low, e.error_high}},
                     {"loss", report::number_or_null(e.loss)}};
+  if (e.roc) {
+    json["result"]["roc_auc"] = e.roc->area;
+    json["result"]["roc_auc_interval"] = {e.roc->low, e.roc->high};
+    json["result"]["positives"] = e.roc->positives;
+  }
   json["baselines"] = report::Json::array();
   for (const tasks::Baseline& baseline : report.baselines) {
     json["baselines"].push_back(

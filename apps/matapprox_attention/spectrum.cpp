@@ -10,6 +10,7 @@
 #include "command_line/output.hpp"
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
+#include "matapprox/attention/projected_softmax.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
@@ -37,12 +38,7 @@ struct SpectrumCommand {
 Matrix random_attention(Index n, Index width, std::uint64_t seed) {
   const Matrix Q = random_normal_matrix(seed, RandomStream::kGenerator, n, width);
   const Matrix K = random_normal_matrix(seed + 1, RandomStream::kGenerator, n, width);
-  Matrix S = Q * K.transpose() / std::sqrt(static_cast<double>(width));
-  for (Index i = 0; i < n; ++i) {
-    S.row(i) = (S.row(i).array() - S.row(i).maxCoeff()).exp().matrix();
-    S.row(i) /= S.row(i).sum();
-  }
-  return S;
+  return attention::softmax_map(Q, K);
 }
 
 Matrix random_of(const SpectrumCommand& command) {

@@ -4,7 +4,7 @@ import math
 import shutil
 
 from .chart import ratio_chart
-from .kept import (figure, grouped, listed, markdown, percent, rounded, short, table, table_as_kept, with_source, word)
+from .kept import ROOT, (figure, grouped, listed, markdown, percent, rounded, short, table, table_as_kept, with_source, word)
 
 SEEDS = (1, 2, 3)
 
@@ -319,3 +319,68 @@ def orders(context):
                for title, stem in SHIFTED]
     return {**table(["matrix", "`auto` in its own order", "`auto`"], rows),
             "shift": table(["matrix", "`reference` in its own order", "`--order shift`"], shifted)}
+
+
+# Fig. 5
+
+FIGURE5_LENGTHS = [128, 256]
+FIGURE5_MODELS = ["psf", "softmax", "linformer", "performer", "tokenwise"]
+
+
+def figure5_cell(rows, task, head, model, length):
+    found = [row for row in rows if (row["task"], row["head"], row["model"], row["length"]) == (task, head, model, length)]
+    errors = sorted(100 * row["error"] for row in found)
+    text = f"{errors[len(errors) // 2]:.2f} ({errors[0]:.2f} .. {errors[-1]:.2f})"
+    published = found[0]["published"]
+    return text if published is None else f"{text} [{100 * published:.2f}]"
+
+
+@figure("figure5", "25", slow=True)
+def figure5(context):
+    rows = context.json("reproduce", "figure5", "-o", context.scratch("figure5"), "--lengths",
+                        ",".join(map(str, FIGURE5_LENGTHS)))["rows"]
+    cells = []
+    for task, title in (("adding", "Adding"), ("temporal_order", "Temporal Order")):
+        for head, read in (("flatten", "all tokens"), ("cls", "the first token")):
+            for model in FIGURE5_MODELS:
+                cells.append([title, read, model, *(figure5_cell(rows, task, head, model, length) for length in FIGURE5_LENGTHS)])
+    return table(["task", "the head reads", "model", *(f"N = {length}" for length in FIGURE5_LENGTHS)], cells)
+
+
+@figure("planted_motifs", "8")
+def planted_motifs(context):
+    rows = []
+    for title, options in (("psf", []), ("tokenwise", ["--attention", "tokenwise"])):
+        runs = [trained(context, f"motifs-{title}-{seed}", "--config", ROOT / "configs/psf/planted_motifs.toml", *options,
+                        "--seed", seed) for seed in SEEDS]
+        results = [run["result"] for run in runs]
+        rows.append([title, ", ".join(percent(each["error"]) for each in results),
+                     ", ".join(f"{each['roc_auc']:.3f} ({each['roc_auc_interval'][0]:.3f} .. {each['roc_auc_interval'][1]:.3f})"
+                               for each in results)])
+    found = [baselines(run) for run in runs]
+    rows += [[name, ", ".join(percent(each[name]) for each in found), ""] for name in found[0]]
+    return table(["model", "test error, seeds 1, 2, 3", "area under the ROC curve (95 %)"], rows)
+
+
+@figure("projection", "1")
+def projection(context):
+    found = context.json("attention", "projection", "--order", "512", "--ranks", "64,128,256,462")
+    rows = [[each["k"], f"{each['product']:.2f}", f"{each['pair']:.3f}", *(f"{error:.2f}" for error in each["constructed"])]
+            for each in found["errors"]]
+    return table(["k", "P Rᵀ R V", "what the lemma bounds", "δ = 1", "0.1", "0.01", "2⁻⁵¹²"], rows)
+
+
+SMALL_ROWS = ["Strike", "Mexican Power", "Sawmill", "Mesh1e1", "MiniBooNE", "Covertype", "OptDigits", "PenDigits", "Acoustic",
+              "IJCNN", "Votes"]
+
+
+@figure("table1_recipe", "30", slow=True)
+def table1_recipe(context):
+    rows = []
+    for recipe in ("paper", "ours"):
+        found = context.json("reproduce", "table1", "--matrices", context.matrices(), "--rows", ",".join(SMALL_ROWS), "--recipe",
+                             recipe, "--other-patterns", "none", "-o", context.scratch(f"table1-{recipe}"))
+        rows.append({row["name"]: row for row in found["rows"]})
+    return table(["matrix", "N", "SF, paper", "the paper's recipe", "ours, same pattern", "seconds", "ours"],
+                 [[name, paper["n"], short(paper["paper_sf"]), short(paper["chord_error"]), short(rows[1][name]["chord_error"]),
+                   f"{paper['seconds']:.1f}", f"{rows[1][name]['seconds']:.1f}"] for name, paper in rows[0].items()])

@@ -61,13 +61,33 @@ Approximation jl_projection(const LinearOperator& A,
                        std::move(summary));
 }
 
+namespace {
+
+void check_jl(const char* who, Index points, double epsilon) {
+  require(points >= 2, "{}: {} points, at least 2 are needed", who, points);
+  require(
+      epsilon > 0 && epsilon < 1, "{}: epsilon {:g} is outside 0..1 (both excluded)", who, epsilon);
+}
+
+/// `weight` ln(points) / room, rounded up. Throws InvalidArgument where that is no Index.
+Index jl_rows(const char* who, double weight, Index points, double epsilon, double room) {
+  const double rows = std::ceil(weight * std::log(static_cast<double>(points)) / room);
+  require(rows < 9e18, "{}: epsilon {:g} is too small for any matrix", who, epsilon);
+  return static_cast<Index>(rows);
+}
+
+}  // namespace
+
 Index jl_dimension(Index points, double epsilon) {
-  require(points >= 2, "jl_dimension: {} points, at least 2 are needed", points);
-  require(epsilon > 0 && epsilon < 1,
-          "jl_dimension: epsilon {:g} is outside 0..1 (both excluded)",
-          epsilon);
+  check_jl("jl_dimension", points, epsilon);
   const double room = epsilon * epsilon / 2 - epsilon * epsilon * epsilon / 3;
-  return static_cast<Index>(std::ceil(4 * std::log(static_cast<double>(points)) / room));
+  return jl_rows("jl_dimension", 4, points, epsilon, room);
+}
+
+Index linformer_dimension(Index n, double epsilon) {
+  check_jl("linformer_dimension", n, epsilon);
+  const double room = epsilon * epsilon * (1 - epsilon);
+  return jl_rows("linformer_dimension", 5, n, epsilon, room);
 }
 
 }  // namespace matapprox

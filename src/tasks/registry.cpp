@@ -6,6 +6,7 @@
 #include "matapprox/tasks/copy.hpp"
 #include "matapprox/tasks/listops.hpp"
 #include "matapprox/tasks/pathfinder.hpp"
+#include "matapprox/tasks/planted_motifs.hpp"
 #include "matapprox/tasks/temporal_order.hpp"
 #include "matapprox/tasks/token_file.hpp"
 
@@ -36,6 +37,8 @@ constexpr std::array kTaskRows{
     task_row<AssociativeRecallOptions, associative_recall_task>("associative_recall",
                                                                 "the value that goes with a key"),
     task_row<CopyOptions, copy_task>("copy", "a string again, after a delimiter"),
+    task_row<PlantedMotifsOptions, planted_motifs_task>("planted_motifs",
+                                                        "which of two words is in the DNA"),
     task_row<TokenFileOptions, token_file_task>("token_file", "sequences of a file, with classes"),
 };
 

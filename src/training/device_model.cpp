@@ -42,10 +42,11 @@ void check_options(const training::ModelDescription& description) {
                     "block",
                     std::string(enum_name(options.block.kind)),
                     "bare");
-  require_on_device(options.block.dropout <= 0 && options.embedding_dropout <= 0,
-                    "dropout or embedding_dropout",
-                    "above 0",
-                    "0");
+  require_on_device(
+      options.block.dropout <= 0 && options.embedding_dropout <= 0 && options.head_dropout <= 0,
+      "dropout, embedding_dropout or head_dropout",
+      "above 0",
+      "0");
   require_on_device(options.head == HeadKind::kLinear, "head", "mlp", "linear");
   require_on_device(description.task.answer != tasks::Answer::kTokenClass,
                     "the task's answer",

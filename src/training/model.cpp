@@ -24,6 +24,8 @@ constexpr std::size_t kResidualScoresGradient = 3;
 constexpr std::size_t kTokens = 4;
 
 constexpr Index kMaxLayers = 1024;
+/// Number of the dropout before the head; those of the blocks are below it.
+constexpr Index kHeadDropout = Index{1} << 20;
 
 attention::Sequence sequence_of(const tasks::Sample& sample) {
   return {sample.tokens, sample.features};
@@ -74,6 +76,7 @@ void ModelOptions::visit(OptionVisitor& v) {
   v.visit_enum("pool", pool, "what the head reads: all tokens, the first, mean, largest");
   v.visit_enum("head", head, "linear map, or Linear - GELU - Linear");
   v.visit("head_hidden", head_hidden, "hidden width of an mlp head; 0: that of its input");
+  v.visit("head_dropout", head_dropout, "share of numbers dropped before the head");
 }
 
 NamedOptions named_options(const ModelOptions& options) {
@@ -85,7 +88,9 @@ NamedOptions named_options(const ModelOptions& options) {
 
 template <class T>
 Model<T>::Model(ModelDescription description)
-    : description_(std::move(description)), dropout_(description_.options.embedding_dropout, 0) {
+    : description_(std::move(description)),
+      dropout_(description_.options.embedding_dropout, 0),
+      head_dropout_(description_.options.head_dropout, kHeadDropout) {
   const ModelOptions& options = description_.options;
   const tasks::TaskShape& task = description_.task;
   attention::check_width("model", "width", options.width, 1);
@@ -186,6 +191,7 @@ void Model<T>::forward(LayerContext<T> context,
   }
   TokenMap<T> pooled = cache.array(kPooled, pool_->rows_out(n), pool_->width_out());
   pool_->forward(context, pool_input(n, cache), pooled);
+  head_dropout_.apply(context, pooled);
   head_->forward(context, pooled, out, cache.child(blocks_.size() + 1));
 }
 
@@ -207,6 +213,7 @@ void Model<T>::backward(LayerContext<T> context,
   TokenMap<T> pooled = cache.array(kPooled, pool_->rows_out(n), pool_->width_out());
   TokenMap<T> d_pooled = scope.take(pooled.rows(), pooled.cols());
   head_->backward(context, pooled, d_out, d_pooled, cache.child(blocks_.size() + 1));
+  head_dropout_.apply(context, d_pooled);
   TokenMap<T> dY = scope.take(n, width_of(layers()));
   pool_->backward(context, pool_input(n, cache), d_pooled, dY);
   if (norm_)

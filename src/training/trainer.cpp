@@ -372,6 +372,10 @@ Evaluation Trainer::evaluate(std::span<const float> parameters, tasks::Split spl
   const Index count = size == 0 ? samples : std::min(size, samples);
   require(count >= 1, "training: there are no samples to evaluate on");
   const Index groups = std::min<Index>(count, 4 * kMaxGroups);
+  const bool two_classes =
+      task_.shape().answer == tasks::Answer::kClass && task_.shape().classes == 2;
+  std::vector<double> scores(two_classes ? static_cast<std::size_t>(count) : 0);
+  std::vector<std::uint8_t> positive(scores.size());
   std::vector<LossValue> sums(static_cast<std::size_t>(groups));
   parallel_for(groups, [&](Index g) {
     LossValue& sum = sums[static_cast<std::size_t>(g)];
@@ -389,6 +393,9 @@ Evaluation Trainer::evaluate(std::span<const float> parameters, tasks::Split spl
       sum.loss += value.loss;
       sum.answers += value.answers;
       sum.errors += value.errors;
+      if (!two_classes) continue;
+      scores[static_cast<std::size_t>(i)] = class_score<float>(worker->out);
+      positive[static_cast<std::size_t>(i)] = worker->sample.label == 1 ? 1 : 0;
     }
     give_worker(std::move(worker));
   });
@@ -403,6 +410,9 @@ Evaluation Trainer::evaluate(std::span<const float> parameters, tasks::Split spl
   evaluation.loss = all.loss / static_cast<double>(count);
   require(all.answers > 0, "training: the samples ask for no answer");
   set_error(all.errors, all.answers, evaluation);
+  const auto positives = std::count(positive.begin(), positive.end(), 1);
+  const bool has_both = positives > 0 && positives < std::ssize(positive);
+  if (has_both && std::isfinite(evaluation.loss)) evaluation.roc = roc_area(scores, positive);
   return evaluation;
 }
 

@@ -42,5 +42,39 @@ TEST(CliAttentionData, TokenFilesAreImportedShownAndTrainedOn) {
   EXPECT_EQ(run_attention({"weights", model, "-o", tokens + ".safetensors"}).exit_code, 0);
 }
 
+TEST(CliAttentionData, MotifsAreWrittenAsFastaAndComeBackWithAnAreaUnderTheCurve) {
+  const std::string folder = temporary_dir() + "/genomes";
+  const ProgramResult written =
+      run_attention({"data", "fasta", folder, "--samples", "60", "--length", "48", "--motif", "6"});
+  EXPECT_EQ(written.exit_code, 0) << written.err;
+  EXPECT_THAT(read_file(folder + "/class1.fa"), testing::StartsWith(">sample"));
+  expect_refusal(run_attention({"data", "fasta", folder, "--samples", "60"}), 3, "--force");
+  const std::string tokens = folder + "/genome.h5";
+  EXPECT_THAT(run_attention({"data", "import", "genome", folder, "-o", tokens}).out,
+              HasSubstr("60 sequences of up to 48 tokens, 5 token ids, 2 classes"));
+  const std::string model = folder + "/model.h5";
+  const ProgramResult made = run_attention({"train",
+                                            "--task",
+                                            "token_file",
+                                            "--path",
+                                            tokens,
+                                            "--steps",
+                                            "2",
+                                            "--batch",
+                                            "2",
+                                            "--attention",
+                                            "mean",
+                                            "-o",
+                                            model,
+                                            "--json",
+                                            "-"});
+  const nlohmann::json result = made.json()["result"];
+  EXPECT_GE(result["roc_auc"].get<double>(), 0);
+  EXPECT_LE(result["roc_auc_interval"][0].get<double>(), result["roc_auc"].get<double>());
+  EXPECT_GE(result["roc_auc_interval"][1].get<double>(), result["roc_auc"].get<double>());
+  EXPECT_THAT(run_attention({"evaluate", model, "--split", "train"}).out,
+              HasSubstr("area under the ROC curve"));
+}
+
 }  // namespace
 }  // namespace matapprox::test

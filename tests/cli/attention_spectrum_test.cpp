@@ -33,6 +33,23 @@ TEST(CliAttentionSpectrum, SpectrumOfAFileAndOfRandomMatrices) {
   expect_refusal(run_attention({"spectrum", matrix, "--ranks", "3"}), 2, "outside 1..2");
 }
 
+TEST(CliAttentionProjection, PrintsErrorsAndDimensions) {
+  const json found =
+      run_attention(
+          {"projection", "--order", "128", "--ranks", "8,32", "--deltas", "0.5", "--json", "-"})
+          .json();
+  ASSERT_EQ(found["errors"].size(), 2U);
+  EXPECT_EQ(found["errors"][1]["k"], 32);
+  EXPECT_LT(found["errors"][1]["pair"].get<double>(), found["errors"][0]["pair"].get<double>());
+  EXPECT_EQ(found["errors"][0]["constructed"].size(), 1U);
+  EXPECT_EQ(found["dimensions"][2]["linformer"], 195);  // 5 ln 128 / (1/4 - 1/8) = 194.1
+  EXPECT_THAT(run_attention({"projection", "--order", "64"}).out, HasSubstr("d=5.42e-20"));
+  EXPECT_THAT(run_program({"jl-dimension", "20", "--epsilon", "0.5"}).out, HasSubstr("144  keeps"));
+  EXPECT_EQ(run_program({"jl-dimension", "512", "--json", "-"}).json()["linformer_dimension"],
+            3466);
+  expect_refusal(run_program({"jl-dimension", "20", "--epsilon", "1"}), 2, "epsilon 1 is outside");
+}
+
 TEST(CliAttentionSpectrum, SpectrumTakesNoOptionInVain) {
   const std::string matrix = temporary_dir() + "/zero.csv";
   write_file(matrix, "0,0\n0,0\n");

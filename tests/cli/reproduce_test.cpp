@@ -9,6 +9,7 @@
 #include "support/paper_folder.hpp"
 #include "support/paths.hpp"
 #include "support/program_run.hpp"
+#include "support/sanitizers.hpp"
 
 namespace matapprox::test {
 namespace {
@@ -202,7 +203,7 @@ TEST(CliReproduce, AnInterruptedRowGoesOnFromItsCheckpoint) {
                      "--rows",
                      "Sawmill",
                      "--set",
-                     "adam_steps=12000",
+                     kSanitized ? "adam_steps=4000" : "adam_steps=12000",
                      "--json",
                      "-"};
   };

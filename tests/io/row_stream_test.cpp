@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <thread>
 
@@ -55,6 +56,12 @@ auto through_pipe(const std::string& bytes, const Use& use) {
   const std::string path = test::temporary_dir() + "/pipe";
   EXPECT_EQ(mkfifo(path.c_str(), 0600), 0);
   std::thread writer([&] {
+    // A stream that is refused is closed at once: write() says so then, and no signal ends the
+    // test.
+    sigset_t broken_pipe;
+    sigemptyset(&broken_pipe);
+    sigaddset(&broken_pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &broken_pipe, nullptr);
     const int descriptor = open(path.c_str(), O_WRONLY);
     for (std::size_t at = 0; at < bytes.size();) {
       const ssize_t written =

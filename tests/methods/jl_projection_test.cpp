@@ -95,6 +95,18 @@ TEST(JlProjection, SmallAndZero) {
   EXPECT_TRUE(test::within(test::dense_of(sign), Matrix::Ones(2, 1), 0.0));  // R^T R = 1
 }
 
+TEST(JlDimension, LinformerAsksForMoreAndIsVacuousForSmallDistortions) {
+  EXPECT_EQ(linformer_dimension(512, 0.1), 3466);  // 5 ln 512 / 0.009
+  EXPECT_EQ(linformer_dimension(512, 0.25), 666);
+  EXPECT_EQ(linformer_dimension(512, 0.5), 250);
+  // The least of all is at 2/3.
+  EXPECT_EQ(linformer_dimension(512, 2.0 / 3), 211);
+  EXPECT_GT(linformer_dimension(512, 0.6), 211);
+  EXPECT_GT(linformer_dimension(512, 0.75), 211);
+  EXPECT_REFUSED(InvalidArgument, linformer_dimension(1, 0.5), "at least 2");
+  EXPECT_REFUSED(InvalidArgument, linformer_dimension(9, 1e-12), "too small");
+}
+
 TEST(JlProjection, Refusals) {
   const DenseOperator A(test::random_matrix(4, 6));
   EXPECT_REFUSED(InvalidArgument, jl_projection(A, {.rank = 7}), "rank 7 is outside 1..6");

@@ -98,6 +98,7 @@ std::vector<ModelCase> model_cases() {
        [](ModelDescription& d) {
          d.options.block.dropout = 0.3;
          d.options.embedding_dropout = 0.2;
+         d.options.head_dropout = 0.3;
        }},
   };
 }

@@ -55,6 +55,25 @@ struct EnumNames<ChordSolver> {
   static constexpr std::array<std::string_view, 2> values{"own", "ceres"};
 };
 
+/// How a fit descends. kAdam: Adam, then L-BFGS and Levenberg-Marquardt. kBfgs: L-BFGS alone, as
+/// the paper's quasi-Newton method does, at most 100,000 iterations unless told otherwise.
+enum class ChordOptimizer { kAdam, kBfgs };
+
+template <>
+struct EnumNames<ChordOptimizer> {
+  static constexpr std::array<std::string_view, 2> values{"adam", "bfgs"};
+};
+
+/// Random starts of a factor with K links. kMixed: 1/2 + z/10 for staying, 1/2 / (K - 1) + z/10 for
+/// each other link, z normal. kPaper: uniform in [1/K, 1/K + 0.01], the start of [KYCY22,
+/// Sect. 5.1], in the scale of A itself; it lies beside a symmetric saddle.
+enum class ChordStart { kMixed, kPaper };
+
+template <>
+struct EnumNames<ChordStart> {
+  static constexpr std::array<std::string_view, 2> values{"mixed", "paper"};
+};
+
 struct ChordOptions {
   ChordFitPattern pattern = ChordFitPattern::kAlternating;
   /// Fit (P + P^T) / 2, P the product: for a symmetric A, twice the freedom for the same numbers.
@@ -74,6 +93,8 @@ struct ChordOptions {
   Index factors = 0;          ///< M; 0: ceil(log2 N), or as many as the budget admits
   StorageBudget budget = {};  ///< unset: the pattern's own size
   ChordEffort effort = ChordEffort::kDefault;  ///< decides what is -1 below
+  ChordOptimizer optimizer = ChordOptimizer::kAdam;
+  ChordStart start = ChordStart::kMixed;  ///< of no meaning for a warm start
   Index starts = -1;            ///< random starts; the best is kept; one after a warm start
   Index adam_steps = -1;        ///< annealed Adam steps; -1 after a warm start: none
   Index max_iterations = -1;    ///< L-BFGS iterations after Adam

@@ -27,5 +27,9 @@ Approximation jl_projection(const LinearOperator& A,
 /// probability: ceil(4 ln(points) / (epsilon^2/2 - epsilon^3/3)) [DG03, Thm. 2.1].
 /// Throws InvalidArgument unless points >= 2 and 0 < epsilon < 1.
 Index jl_dimension(Index points, double epsilon);
+/// The dimension that Linformer asks for to approximate attention among n tokens: ceil(5 ln n /
+/// (epsilon^2 - epsilon^3)) [WLK+20, Thm. 2], which is smallest at epsilon = 2/3: 33.75 ln n.
+/// Throws InvalidArgument unless n >= 2 and 0 < epsilon < 1.
+Index linformer_dimension(Index n, double epsilon);
 
 }  // namespace matapprox

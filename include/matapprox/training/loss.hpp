@@ -37,6 +37,12 @@ struct LossValue {
   Index errors = 0;   ///< wrong ones
 };
 
+/// How much more likely class 1 is than class 0 of two, by the outputs of a sample: o_1 - o_0.
+template <class T>
+double class_score(const attention::ConstTokens<T>& out) {
+  return static_cast<double>(out(0, 1)) - static_cast<double>(out(0, 0));
+}
+
 /// The loss of one sample and its gradient by the outputs.
 ///   squared                (o - y)^2
 ///   cross_entropy          -sum_c q_c log softmax(o)_c, q = (1 - s) e_y + s / C

@@ -41,6 +41,7 @@ struct ModelOptions {
   attention::Pool pool = attention::Pool::kMean;  ///< of tasks with one answer a sample
   HeadKind head = HeadKind::kLinear;              ///< mlp: Linear - GELU - Linear
   Index head_hidden = 0;                          ///< of mlp; 0: the width of its input
+  double head_dropout = 0;                        ///< of what the head reads
   void visit(OptionVisitor& v);
 };
 
@@ -111,6 +112,7 @@ class Model {
   attention::Dropout<T> dropout_;  ///< after the embedding
   std::unique_ptr<attention::LayerNorm<T>> norm_;
   std::unique_ptr<attention::Pooling<T>> pool_;
+  attention::Dropout<T> head_dropout_;  ///< after the pool
   std::unique_ptr<attention::Layer<T>> head_;
 };
 

@@ -10,6 +10,7 @@
 #include "matapprox/training/loss.hpp"
 #include "matapprox/training/model.hpp"
 #include "matapprox/training/optimizer.hpp"
+#include "matapprox/training/roc.hpp"
 
 namespace matapprox::cuda {
 
@@ -41,6 +42,7 @@ struct Evaluation {
   double error_high = 0;
   Index answers = 0;
   Index samples = 0;
+  std::optional<RocArea> roc;  ///< of tasks with two classes, where the samples have both
 };
 
 /// One validation: loss and error on validation samples.

@@ -33,6 +33,15 @@ void ChordOptions::visit(OptionVisitor& v) {
   v.visit_enum("effort",
                effort,
                "how much work to put into the fit; sets each option below that is left at -1");
+  v.visit_enum("optimizer",
+               optimizer,
+               "adam: Adam, then L-BFGS and Levenberg-Marquardt; bfgs: L-BFGS alone, as in the "
+               "paper");
+  v.visit_enum(
+      "start",
+      start,
+      "random starts: mixed, half of each row on the diagonal; paper: uniform in [1/K, 1/K "
+      "+ 0.01]");
   v.visit("starts",
           starts,
           "random starts, the best is kept, one after a warm start; -1: by effort and order");

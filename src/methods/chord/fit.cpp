@@ -268,7 +268,7 @@ class Fit {
     const ChordPattern& pattern = form(state.form).pattern;
     state.point =
         placed(options_.warm_start ? warm_start(pattern, *options_.warm_start, target_.unit())
-                                   : random_start(pattern, options_.seed, next.draw));
+                                   : drawn_start(pattern, next.draw));
     if (next.adam_steps == 0) {
       state.phase = FitState::Phase::kLbfgs;
     } else {
@@ -280,6 +280,12 @@ class Fit {
       state.coarse = !sample_ && order() > kFineOrder && evaluation_->space()->on_host();
     }
     return state;
+  }
+
+  Vector drawn_start(const ChordPattern& pattern, Index draw) const {
+    return options_.start == ChordStart::kPaper
+               ? paper_start(pattern, options_.seed, draw, target_.unit())
+               : random_start(pattern, options_.seed, draw);
   }
 
   MultiVector placed(const Vector& numbers) const {
@@ -350,7 +356,7 @@ class Fit {
         [this](std::span<const Index> J, const double* values, double* gradient) {
           return evaluation_->of_sample(J, values, gradient);
         };
-    if (state.adam_step == 0 && !state.warm) {
+    if (state.adam_step == 0 && !state.warm && options_.start == ChordStart::kMixed) {
       try {
         fit_start(state);
       } catch (const Interrupted&) {

@@ -24,6 +24,9 @@ struct Level {
   bool preconditioned = false;
 };
 
+/// Of a fit by L-BFGS alone: one start, and as many iterations as the paper allowed.
+constexpr Level kBfgs{std::numeric_limits<Index>::max(), 1, 0, 100000, 0};
+
 /// How often a sampled fit reads each column.
 Index epochs_of(ChordEffort effort) {
   switch (effort) {
@@ -192,6 +195,12 @@ void keep_adam_only(Schedule& schedule) {
   }
 }
 
+void check_bfgs(const ChordOptions& options, std::span<const Form> forms) {
+  require(options.adam_steps <= 0 && options.newton_steps <= 0 && options.columns_per_step <= 0,
+          "chord: optimizer bfgs takes neither adam_steps, newton_steps nor columns_per_step");
+  require(forms.size() == 1, "chord: optimizer bfgs is for one pattern and order, without auto");
+}
+
 bool leaves_all_open(const ChordOptions& options) {
   return options.starts < 0 && options.adam_steps < 0 && options.max_iterations < 0 &&
          options.newton_steps < 0;
@@ -257,8 +266,12 @@ Schedule schedule_of(const ChordOptions& options, std::span<const Form> forms, b
   }
   Plan plan(options, forms, warm);
   plan.add_pilots(level_of(options.effort, n));
-  const Index sampled = columns_per_step(options, n);
-  if (sampled > 0) {
+  const bool by_bfgs = options.optimizer == ChordOptimizer::kBfgs;
+  if (by_bfgs) check_bfgs(options, forms);
+  const Index sampled = by_bfgs ? 0 : columns_per_step(options, n);
+  if (by_bfgs) {
+    plan.add(kBfgs);
+  } else if (sampled > 0) {
     const Index steps = std::max<Index>(epochs_of(options.effort) * n / sampled, 1);
     plan.add({n, 1, steps, 0, 0});
   } else {

@@ -46,6 +46,22 @@ Vector random_start(const ChordPattern& pattern, std::uint64_t seed, Index start
   return values;
 }
 
+Vector paper_start(const ChordPattern& pattern, std::uint64_t seed, Index start, double unit) {
+  constexpr double kSpread = 0.01;
+  Vector values(pattern.stored_numbers());
+  for (Index m = 0; m < pattern.factors(); ++m) {
+    const Index K = pattern.links(m);
+    double* W = values.data() + pattern.first_value(m);
+    for (Index e = 0; e < pattern.order * K; ++e) {
+      const double u =
+          random_uniform(seed, RandomStream::kChordStart, start * pattern.factors() + m, e);
+      W[e] = 1 / static_cast<double>(K) + kSpread * u;
+    }
+  }
+  balance(pattern, 1 / unit, values.data());
+  return values;
+}
+
 Vector warm_start(const ChordPattern& pattern, const ChordFactors& given, double unit) {
   require(given.pattern == pattern,
           "chord: the warm start has another pattern: {} factors of order {} with {} values, "

@@ -11,6 +11,10 @@ namespace matapprox::chord_fit {
 /// `start` counts from 0.
 Vector random_start(const ChordPattern& pattern, std::uint64_t seed, Index start);
 
+/// Entries uniform in [1/K_m, 1/K_m + 0.01] [KYCY22, Sect. 5.1], brought from the scale of A, in
+/// which they are drawn, to that of A / unit.
+Vector paper_start(const ChordPattern& pattern, std::uint64_t seed, Index start, double unit);
+
 /// The caller's factors, in the scale of A / unit. Throws InvalidArgument if they are of another
 /// pattern or not finite.
 Vector warm_start(const ChordPattern& pattern, const ChordFactors& given, double unit);

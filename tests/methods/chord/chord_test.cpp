@@ -223,6 +223,43 @@ TEST(Chord, TheStartIsTheDocumentedOne) {
   EXPECT_EQ(result.summary.form, "offsets");
 }
 
+TEST(Chord, ThePapersStartIsTheDocumentedOne) {
+  const Index n = 6;
+  const Matrix A = 40 * random_matrix(n, n);
+  const ChordOptions untouched{.offsets = "0,1,3;0,2",
+                               .optimizer = ChordOptimizer::kBfgs,
+                               .start = ChordStart::kPaper,
+                               .max_iterations = 0,
+                               .seed = 5};
+  const Approximation result = chord(DenseOperator(A), untouched);
+  ChordFactors start{chord_pattern(n, untouched), {}};
+  for (const Index m : {0, 1}) {
+    const Index K = m == 0 ? 3 : 2;
+    for (Index e = 0; e < K * n; ++e) {
+      const double u = random_uniform(5, RandomStream::kChordStart, m, e);
+      start.values.push_back(1 / static_cast<double>(K) + 0.01 * u);
+    }
+  }
+  EXPECT_CLOSE(chord_matrix(chain_of(result)), chord_matrix(start), 1e-13);
+}
+
+TEST(Chord, BfgsAloneDescendsFromThePapersStart) {
+  const DenseOperator A(random_matrix(12, 12));
+  ChordOptions options{.optimizer = ChordOptimizer::kBfgs, .start = ChordStart::kPaper};
+  const Approximation result = chord(A, options);
+  EXPECT_GT(result.summary.iterations, 20);
+  EXPECT_LT(result.summary.history.back().relative_error, 0.9);
+  // Neither the other start nor Adam lead to the same place.
+  options.start = ChordStart::kMixed;
+  EXPECT_NE(chord(A, options).summary.history.back().relative_error,
+            result.summary.history.back().relative_error);
+  options.adam_steps = 5;
+  EXPECT_REFUSED(InvalidArgument, chord(A, options), "optimizer bfgs takes neither");
+  EXPECT_REFUSED(InvalidArgument,
+                 chord(A, {.pattern = ChordFitPattern::kAuto, .optimizer = ChordOptimizer::kBfgs}),
+                 "without auto");
+}
+
 TEST(Chord, FactorsComeOutWithEqualNorms) {
   const Approximation result = chord(DenseOperator(1e7 * random_matrix(9, 9)),
                                      {.offsets = "0,1,2;0,3;0,1,5", .adam_steps = 50});

@@ -1,0 +1,289 @@
+#include "experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "matapprox/core/error.hpp"
+#include "matapprox/core/threads.hpp"
+#include "matapprox/io/atomic_output.hpp"
+#include "report/build_info.hpp"
+#include "run_flags.hpp"
+#include "run_report.hpp"
+
+namespace matapprox::app {
+namespace {
+
+namespace fs = std::filesystem;
+using report::Json;
+
+constexpr double kCheckpointSeconds = 30;
+/// A sample forward costs about this share of one forward and backward.
+constexpr double kForwardShare = 1.0 / 3;
+
+training::TrainingOptions training_options(const ExperimentRow& row) {
+  return options_from<training::TrainingOptions>(row.described.training_options);
+}
+
+/// What the result depends on besides the code.
+Json made_with(const ExperimentRow& row, const ExperimentOptions& options) {
+  Json json;
+  add_model(json, row.described);
+  json.erase("history");
+  json["training"] = json["training"]["options"];
+  json["version"] = version();
+  json["seed"] = row.seed;
+  json["test_samples"] = options.test_samples;
+  return json;
+}
+
+/// Seconds that the row takes in one thread, by one of its steps.
+double estimated_seconds(const ExperimentRow& row, Index test_samples) {
+  training::TrainingOptions options = training_options(row);
+  const training::TrainingOptions whole = options;
+  options.steps = 1;
+  options.evaluation_samples = 1;
+  training::Model<float> model(row.described.model);
+  const auto task = task_of(row.described, row.seed);
+  training::Trainer trainer(model, *task, options);
+  training::TrainingState state = trainer.start(row.seed);
+  trainer.run(state, row.seed, {});
+  const double validations = static_cast<double>(whole.steps) /
+                             static_cast<double>(whole.evaluate_every) *
+                             static_cast<double>(whole.evaluation_samples);
+  const auto trained = static_cast<double>(whole.batch * whole.accumulate);
+  const double steps = static_cast<double>(whole.steps) +
+                       kForwardShare * (validations + static_cast<double>(test_samples)) / trained;
+  return state.seconds * steps;
+}
+
+/// One call of run_experiment.
+class Experiment {
+ public:
+  Experiment(const ExperimentOptions& options,
+             const std::atomic<bool>& stop,
+             const ExperimentEvents& events)
+      : options_(options), stop_(stop), events_(events) {}
+
+  ExperimentResult run(const std::vector<ExperimentRow>& rows);
+
+ private:
+  std::string path_of(const ExperimentRow& row, const char* ending) const {
+    return (fs::path(options_.folder) / (row.name() + ending)).string();
+  }
+  std::optional<FinishedRow> kept(const ExperimentRow& row) const;
+  /// The longest first, so that the threads end together.
+  std::vector<std::size_t> plan(const std::vector<ExperimentRow>& rows,
+                                std::vector<std::size_t> to_do) const;
+  std::optional<FinishedRow> train(const ExperimentRow& row);
+  training::TrainingState begun(const ExperimentRow& row, const training::Trainer& trainer);
+  void keep(const FinishedRow& finished, const training::SavedModel& saved);
+  void say(const std::string& text) const {
+    if (events_.note) events_.note(text);
+  }
+
+  const ExperimentOptions& options_;
+  const std::atomic<bool>& stop_;
+  const ExperimentEvents& events_;
+  std::mutex mutex_;  ///< around events_ and HDF5, which stand one thread at a time
+};
+
+std::optional<FinishedRow> Experiment::kept(const ExperimentRow& row) const {
+  const std::string path = path_of(row, ".json");
+  std::ifstream file(path);
+  if (!file) return std::nullopt;
+  try {
+    const Json json = Json::parse(file);
+    if (json.at("made_with") != made_with(row, options_)) {
+      say(fmt::format("{}: was made with other settings or by another version, and is made again",
+                      path));
+      return std::nullopt;
+    }
+    FinishedRow finished;
+    finished.row = row;
+    const Json& result = json.at("row");
+    finished.test.error = result.at("error").get<double>();
+    finished.test.error_low = result.at("error_interval").at(0).get<double>();
+    finished.test.error_high = result.at("error_interval").at(1).get<double>();
+    finished.test.loss = result.at("loss").get<double>();
+    finished.test.samples = result.at("samples").get<Index>();
+    finished.parameters = result.at("parameters").get<Index>();
+    finished.seconds = result.at("seconds").get<double>();
+    for (const Json& baseline : result.at("baselines")) {
+      finished.baselines.push_back({baseline.at("name").get<std::string>(),
+                                    baseline.at("error").get<double>(),
+                                    baseline.at("samples").get<Index>()});
+    }
+    finished.reused = true;
+    return finished;
+  } catch (const Json::exception&) {
+    say(path + ": is damaged, the row is made again");
+    return std::nullopt;
+  }
+}
+
+std::vector<std::size_t> Experiment::plan(const std::vector<ExperimentRow>& rows,
+                                          std::vector<std::size_t> to_do) const {
+  std::map<std::string, double> seconds;  // the same for all seeds
+  std::vector<double> of_row(rows.size());
+  double all = 0;
+  for (const std::size_t i : to_do) {
+    if (stop_) return to_do;
+    ExperimentRow first = rows[i];
+    first.seed = 0;
+    const auto [found, is_new] = seconds.emplace(first.name(), 0.0);
+    if (is_new) found->second = estimated_seconds(rows[i], options_.test_samples);
+    of_row[i] = found->second;
+    all += found->second;
+  }
+  std::stable_sort(to_do.begin(), to_do.end(), [&](std::size_t a, std::size_t b) {
+    return of_row[a] > of_row[b];
+  });
+  // The estimate is of a step that all threads share; the rows share them as well.
+  if (events_.planned) events_.planned(to_do.size(), all);
+  return to_do;
+}
+
+training::TrainingState Experiment::begun(const ExperimentRow& row,
+                                          const training::Trainer& trainer) {
+  const std::string path = path_of(row, ".unfinished.h5");
+  const std::lock_guard lock(mutex_);
+  std::error_code ignored;
+  if (fs::exists(path, ignored)) {
+    try {
+      training::SavedModel saved = training::load_model(path);
+      ExperimentRow its = row;
+      its.described = saved;
+      if (made_with(its, options_)["training"] == made_with(row, options_)["training"] &&
+          saved.state.parameters.size() == trainer.start(row.seed).parameters.size())
+        return std::move(saved.state);
+      say(path + ": is of other settings, the row starts anew");
+    } catch (const Error& error) {
+      say(fmt::format("{}; the row starts anew", error.what()));
+    }
+  }
+  return trainer.start(row.seed);
+}
+
+std::optional<FinishedRow> Experiment::train(const ExperimentRow& row) {
+  training::SavedModel saved = row.described;
+  const training::TrainingOptions options = training_options(row);
+  training::Model<float> model(saved.model);
+  const auto task = task_of(saved, row.seed);
+  training::Trainer trainer(model, *task, options);
+  saved.state = begun(row, trainer);
+  training::TrainingControl control;
+  control.stop = &stop_;
+  control.checkpoint_seconds = kCheckpointSeconds;
+  control.progress = [&](const training::TrainingState& state) {
+    const std::lock_guard lock(mutex_);
+    if (events_.progress) {
+      events_.progress(
+          row.name(),
+          static_cast<double>(state.optimizer.step) / static_cast<double>(options.steps));
+    }
+  };
+  control.checkpoint = [&](const training::TrainingState& /*saved.state*/) {
+    const std::lock_guard lock(mutex_);
+    training::save_model(path_of(row, ".unfinished.h5"), saved);
+  };
+  if (trainer.run(saved.state, row.seed, control) == training::TrainingEnd::kInterrupted) {
+    control.checkpoint(saved.state);
+    return std::nullopt;
+  }
+  FinishedRow finished;
+  finished.row = row;
+  finished.test = trainer.evaluate(saved.state.best, tasks::Split::kTest, options_.test_samples);
+  finished.baselines = task->baselines(tasks::Split::kTest, options_.test_samples);
+  finished.parameters = model.parameters().size();
+  finished.seconds = saved.state.seconds;
+  keep(finished, saved);
+  return finished;
+}
+
+void Experiment::keep(const FinishedRow& finished, const training::SavedModel& saved) {
+  const std::lock_guard lock(mutex_);
+  training::save_model(path_of(finished.row, ".h5"), saved);
+  const Json json = {{"made_with", made_with(finished.row, options_)}, {"row", to_json(finished)}};
+  AtomicOutput output(path_of(finished.row, ".json"));
+  output.write(report::to_text(json));
+  output.commit();
+  std::error_code ignored;
+  fs::remove(path_of(finished.row, ".unfinished.h5"), ignored);
+  if (events_.finished) events_.finished(finished);
+}
+
+ExperimentResult Experiment::run(const std::vector<ExperimentRow>& rows) {
+  std::vector<std::optional<FinishedRow>> done(rows.size());
+  std::vector<std::size_t> to_do;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    done[i] = kept(rows[i]);
+    if (!done[i]) to_do.push_back(i);
+  }
+  to_do = plan(rows, std::move(to_do));
+  std::exception_ptr failure;
+  parallel_for(std::ssize(to_do), [&](Index k) {
+    const std::size_t i = to_do[static_cast<std::size_t>(k)];
+    if (stop_) return;
+    try {
+      done[i] = train(rows[i]);
+    } catch (...) {
+      // The other rows go on.
+      const std::lock_guard lock(mutex_);
+      if (!failure) failure = std::current_exception();
+    }
+  });
+  if (failure) std::rethrow_exception(failure);
+  ExperimentResult result;
+  for (std::optional<FinishedRow>& row : done) {
+    if (row) {
+      result.rows.push_back(std::move(*row));
+    } else {
+      result.interrupted = true;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string ExperimentRow::name() const {
+  return fmt::format("{}-{}-{}-{}-seed{}", task, model, head, length, seed);
+}
+
+Json to_json(const FinishedRow& finished) {
+  const ExperimentRow& row = finished.row;
+  Json json = {{"task", row.task},
+               {"model", row.model},
+               {"head", row.head},
+               {"length", row.length},
+               {"seed", row.seed},
+               {"error", finished.test.error},
+               {"error_interval", {finished.test.error_low, finished.test.error_high}},
+               {"loss", report::number_or_null(finished.test.loss)},
+               {"samples", finished.test.samples},
+               {"parameters", finished.parameters},
+               {"seconds", finished.seconds},
+               {"published", row.published < 0 ? Json(nullptr) : Json(row.published / 100)},
+               {"baselines", Json::array()}};
+  for (const tasks::Baseline& baseline : finished.baselines) {
+    json["baselines"].push_back(
+        {{"name", baseline.name}, {"error", baseline.error}, {"samples", baseline.samples}});
+  }
+  return json;
+}
+
+ExperimentResult run_experiment(const std::vector<ExperimentRow>& rows,
+                                const ExperimentOptions& options,
+                                const std::atomic<bool>& stop,
+                                const ExperimentEvents& events) {
+  return Experiment(options, stop, events).run(rows);
+}
+
+}  // namespace matapprox::app

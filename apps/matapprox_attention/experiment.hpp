@@ -1,0 +1,69 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "matapprox/training/model_file.hpp"
+#include "report/json.hpp"
+
+namespace matapprox::app {
+
+/// One training run of an experiment: what is trained, and where its result stands in the table.
+struct ExperimentRow {
+  std::string task;
+  std::string model;
+  std::string head;
+  Index length = 0;
+  std::uint64_t seed = 1;
+  training::SavedModel described;  ///< before its first step
+  /// Test error that the paper prints, in percent; negative: none.
+  double published = -1;
+
+  /// "adding-psf-cls-128-seed1", also of its files.
+  std::string name() const;
+};
+
+/// A row that is done.
+struct FinishedRow {
+  ExperimentRow row;
+  training::Evaluation test;
+  std::vector<tasks::Baseline> baselines;
+  Index parameters = 0;
+  double seconds = 0;  ///< of training, one thread
+  bool reused = false;
+};
+
+struct ExperimentOptions {
+  std::string folder;         ///< where finished rows and checkpoints are kept
+  Index test_samples = 5000;  ///< of the test at the end of a row
+};
+
+struct ExperimentEvents {
+  /// Rows that have to be trained, and the seconds that this may take on all threads.
+  std::function<void(std::size_t rows, double seconds)> planned;
+  std::function<void(const std::string& row, double fraction)> progress;
+  std::function<void(const FinishedRow& row)> finished;
+  std::function<void(const std::string& text)> note;
+};
+
+struct ExperimentResult {
+  std::vector<FinishedRow> rows;
+  bool interrupted = false;
+};
+
+/// Trains the rows that the folder does not have, as many side by side as there are threads, each
+/// in one thread, so that their numbers do not depend on it. NAME.h5 and NAME.json are written when
+/// a row is done; NAME.unfinished.h5 is its checkpoint, from which an interrupted row goes on to
+/// the same bits. A cached row with other settings or of another version is replaced. Memory: the
+/// largest models of the rows that run side by side. Throws FileError, NumericalError where a loss
+/// is not finite (the rows that are done stay).
+ExperimentResult run_experiment(const std::vector<ExperimentRow>& rows,
+                                const ExperimentOptions& options,
+                                const std::atomic<bool>& stop,
+                                const ExperimentEvents& events);
+
+report::Json to_json(const FinishedRow& finished);
+
+}  // namespace matapprox::app

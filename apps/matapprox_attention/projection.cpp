@@ -1,0 +1,120 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "command_line/exit_codes.hpp"
+#include "command_line/output.hpp"
+#include "command_line/shared_options.hpp"
+#include "commands.hpp"
+#include "matapprox/attention/projected_softmax.hpp"
+#include "matapprox/core/random.hpp"
+#include "matapprox/core/threads.hpp"
+#include "matapprox/methods/jl_projection.hpp"
+
+namespace matapprox::app {
+namespace {
+
+constexpr Index kMaxOrder = 8192;
+constexpr Index kMaxHeadWidth = 4096;
+/// Distortions for which the dimensions of the lemma are printed.
+constexpr std::array kDistortions{0.1, 0.25, 0.5};
+
+struct ProjectionCommand {
+  Index order = 512;
+  Index head_width = 64;
+  std::vector<Index> ranks{64, 128, 256};
+  std::vector<double> deltas;
+  CommonOptions common;
+  JsonOptions json;
+};
+
+/// 1, 0.1, 0.01 and the 2^-N of the proof, where that is a double.
+std::vector<double> deltas_of(const ProjectionCommand& command) {
+  if (!command.deltas.empty()) return command.deltas;
+  std::vector<double> deltas{1, 0.1, 0.01};
+  if (command.order <= 1022) deltas.push_back(std::exp2(-static_cast<double>(command.order)));
+  return deltas;
+}
+
+int run_projection(const ProjectionCommand& command) {
+  command.common.apply();
+  command.json.files();
+  const Index n = command.order;
+  const std::uint64_t seed = command.common.seed();
+  const auto normal = [&](std::uint64_t which) {
+    return random_normal_matrix(seed + which, RandomStream::kGenerator, n, command.head_width);
+  };
+  const Matrix Q = normal(0);
+  const Matrix K = normal(1);
+  const Matrix V = normal(2);
+  const std::vector<double> deltas = deltas_of(command);
+  report::Json json = report::document_head(seed, threads());
+  json["order"] = n;
+  json["head_width"] = command.head_width;
+  json["deltas"] = deltas;
+  json["dimensions"] = report::Json::array();
+  json["errors"] = report::Json::array();
+  std::string text = fmt::format(
+      "P = softmax(Q K^T / sqrt({0})), V: {1} x {0}, all normal; R: k x {1}, N(0, 1/k)\n"
+      "relative to |P V|_F, but for \"pair\": see docs/attention.md\n\n"
+      "       k   P R^T R V      pair",
+      command.head_width,
+      n);
+  for (const double delta : deltas) text += fmt::format("  {:>12}", fmt::format("d={:.3g}", delta));
+  text += "\n";
+  for (const Index k : command.ranks) {
+    const auto errors = attention::projected_softmax_errors(Q, K, V, k, deltas, seed);
+    json["errors"].push_back({{"k", k},
+                              {"product", errors.product},
+                              {"pair", errors.pair},
+                              {"constructed", errors.constructed}});
+    text += fmt::format("{:>8}  {:>10.3f}  {:>8.3f}", k, errors.product, errors.pair);
+    for (const double error : errors.constructed) text += fmt::format("  {:>12.3f}", error);
+    text += "\n";
+  }
+  text += fmt::format("\nrows of R that the lemma asks for at N = {}\n", n);
+  for (const double epsilon : kDistortions) {
+    const Index published = linformer_dimension(n, epsilon);
+    const Index least = jl_dimension(n, epsilon);
+    json["dimensions"].push_back(
+        {{"epsilon", epsilon}, {"linformer", published}, {"dasgupta_gupta", least}});
+    text += fmt::format("  epsilon {:<5} 5 ln N / (e^2 - e^3) = {:>6}   [DG03] {:>6}{}\n",
+                        epsilon,
+                        published,
+                        least,
+                        published > n ? "   more than N" : "");
+  }
+  command.json.write(json);
+  if (!command.json.replaces_text()) write_stdout(text);
+  return kDone;
+}
+
+}  // namespace
+
+void add_attention_projection(const Command& attention) {
+  auto command = std::make_shared<ProjectionCommand>();
+  const Command sub = attention.add_command(
+      "projection", "What random projections of keys and values do to softmax attention");
+  sub.add_option("--order", command->order, "N [512]").range(2, kMaxOrder).type_name("");
+  sub.add_option("--head-width", command->head_width, "p: columns of Q, K and V [64]")
+      .range(1, kMaxHeadWidth)
+      .type_name("");
+  sub.add_option("--ranks", command->ranks, "Values of k [64,128,256]")
+      .range(1)
+      .delimiter(',')
+      .type_name("");
+  sub.add_option("--deltas",
+                 command->deltas,
+                 "Values of delta in E = delta R, F = e^-delta R [1,0.1,0.01,2^-N]")
+      .delimiter(',')
+      .type_name("");
+  command->common.add(sub, true);
+  command->json.add(sub);
+  sub.footer("Examples:\n  matapprox attention projection --order 512 --ranks 64,128,256,462");
+  sub.action([command] { return run_projection(*command); });
+}
+
+}  // namespace matapprox::app

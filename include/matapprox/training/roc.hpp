@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "matapprox/core/types.hpp"
+
+namespace matapprox::training {
+
+/// The area under the receiver operating characteristic, the probability that a positive sample
+/// scores above a negative one (equal scores count one half), and its 95 % interval [DDC88].
+struct RocArea {
+  double area = 0;
+  double low = 0;
+  double high = 0;
+  Index positives = 0;
+  Index negatives = 0;
+};
+
+/// Of n scores, the larger the more likely positive, and their labels, 0 or 1. The interval is that
+/// of the normal law for the logit of the area, so that it stays within 0..1, with the variance of
+/// DeLong; where no pair is in the wrong order, or all are, it is the exact interval of a share
+/// with as many trials as there are samples of the rarer class. By midranks [SX14]: n log n
+/// comparisons, 4 n numbers of memory. Throws InvalidArgument unless there is a sample of either
+/// class, and for a score that is not finite.
+RocArea roc_area(std::span<const double> scores, std::span<const std::uint8_t> positive);
+
+}  // namespace matapprox::training
