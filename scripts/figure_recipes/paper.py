@@ -4,7 +4,7 @@ import math
 import shutil
 
 from .chart import ratio_chart
-from .kept import ROOT, (figure, grouped, listed, markdown, percent, rounded, short, table, table_as_kept, with_source, word)
+from .kept import (ROOT, figure, grouped, listed, markdown, percent, rounded, short, table, table_as_kept, with_source, word)
 
 SEEDS = (1, 2, 3)
 

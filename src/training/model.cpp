@@ -160,6 +160,33 @@ T* Model<T>::residual_scores(Index length, Cache<T>& cache) const {
 }
 
 template <class T>
+double Model<T>::training_numbers(Index length) const {
+  const ModelOptions& options = description_.options;
+  const auto tokens = static_cast<double>(length) * static_cast<double>(options.width);
+  const auto hidden = static_cast<double>(options.block.feed_forward);
+  const bool bare = options.block.kind == attention::BlockKind::kBare;
+  const bool pre = options.block.kind == attention::BlockKind::kPreNorm;
+  // A norm keeps what it made; a feed-forward layer its input, hidden numbers and their slopes.
+  double block = bare ? 0 : tokens * (pre ? 2 : 1);
+  if (!bare && hidden > 0) block += tokens * (2 + 2 * hidden);
+  double sum = 0;
+  for (Index l = 0; l < layers(); ++l) {
+    const auto own = static_cast<double>(attention(l).cost(length).stored);
+    // Between passes all layers' numbers are there, in the backward pass one layer's gradients.
+    sum += block + own + tokens;
+    if (l == 0) sum += own;
+  }
+  // What the embedding made, and in the backward pass gradients of tokens: three of the model, two
+  // of a block, one of the embedding.
+  sum += 7 * tokens + (norm_ ? 2 * tokens : 0);
+  const double pooled =
+      static_cast<double>(pool_->rows_out(length)) * static_cast<double>(pool_->width_out());
+  return sum + 2 * pooled +
+         static_cast<double>(attention(0).residual_score_count(length)) * 2 *
+             static_cast<double>(layers());
+}
+
+template <class T>
 ConstTokens<T> Model<T>::attention_input(Index layer, Index length, Cache<T>& cache) const {
   const auto number = static_cast<std::size_t>(layer);
   return blocks_[number]->attention_input(tokens(layer, length, cache), cache.child(number));

@@ -137,9 +137,17 @@ Trainer::Trainer(Model<float>& model, const tasks::Task& task, const TrainingOpt
   const Index samples = options.batch * options.accumulate;
   const Index groups =
       std::min(samples, std::clamp(kGradientNumbers / size, kMinGroups, kMaxGroups));
-  require_memory(
-      sizeof(float) * static_cast<double>(size) * static_cast<double>(groups + kArraysOfParameters),
-      fmt::format("training: a model of {} parameters", size));
+  const double arrays =
+      static_cast<double>(size) * static_cast<double>(groups + kArraysOfParameters);
+  const double sample = model.training_numbers(task.shape().length);
+  const auto workers = static_cast<double>(std::min<Index>(groups, threads()));
+  require_memory(sizeof(float) * (arrays + workers * sample),
+                 fmt::format("training: a model of {} parameters, and in each of {} threads {:.3g} "
+                             "GB for a sample of {} tokens,",
+                             size,
+                             workers,
+                             1e-9 * sizeof(float) * sample,
+                             task.shape().length));
   gradient_.resize(static_cast<std::size_t>(size));
   groups_.resize(static_cast<std::size_t>(groups));
   for (Group& group : groups_) group.gradient.resize(gradient_.size());

@@ -154,14 +154,34 @@ TEST(PeeledBlocks, AreThoseOfTheMatrix) {
     EXPECT_NEAR(std::sqrt(fit.encoded.squared_error) / A.norm(), error, 0.01 * error);
     for (const blocks::Level& level : tree.levels()) {
       for (const blocks::Node& node : level) {
-        if (!node.described) continue;
         Matrix space;
         const auto B = A.block(node.row, node.column, node.rows, node.columns);
         EXPECT_CLOSE(source.block(node, space), B, 1e-10);
+        if (!node.described) continue;
         EXPECT_NEAR(node.energy, B.squaredNorm(), 1e-9 * (A.squaredNorm() / n + B.squaredNorm()));
       }
     }
   }
+}
+
+TEST(PeeledSource, MissesNoMoreThanItsPartOfTheTolerance) {
+  // Singular values of the blocks beside the diagonal fall by a fifth from one to the next.
+  const Index n = 1024;
+  const Index half = n / 2;
+  Matrix A = halved_matrix(n, 64, 1, true);
+  Vector falling(half);
+  for (Index k = 0; k < half; ++k) falling(k) = 100 * std::pow(0.8, static_cast<double>(k));
+  A.topRightCorner(half, half) = test::with_singular_values(half, half, falling);
+  A.bottomLeftCorner(half, half) = A.topRightCorner(half, half).transpose();
+  const double tolerance = 1e-2;
+  const auto source = blocks::peeled_source(Multiplier(A), 64, tolerance, 1e6, 1, {});
+  ASSERT_TRUE(source.has_value());
+  const double missed = std::sqrt(source->missed) / source->scale / A.norm();
+  EXPECT_GT(missed, 0);
+  EXPECT_LE(missed, 0.2 * tolerance);
+  EXPECT_NEAR(source->blocks->energy(),
+              std::pow(source->scale * A.norm(), 2),
+              1e-3 * std::pow(source->scale * A.norm(), 2));
 }
 
 TEST(HierarchicalPeeling, ReachesAToleranceInFewProducts) {

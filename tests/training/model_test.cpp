@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "matapprox/attention/registry.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/random.hpp"
 #include "support/attention_layer.hpp"
@@ -215,6 +216,33 @@ TEST_P(ModelContract, ASampleWithoutTokensGivesFiniteNumbers) {
   EXPECT_TRUE(out.allFinite());
   run.model.backward(run.context(), sample, out, run.cache);
   for (const double g : run.gradient) ASSERT_TRUE(std::isfinite(g));
+}
+
+/// What is said before a training of the memory that a sample takes, beside what it takes.
+TEST(Model, SaysAboutHowMuchMemoryASampleTakes) {
+  const Index n = 1024;
+  for (const attention::Mechanism& mechanism : attention::mechanisms()) {
+    for (const auto kind : {attention::BlockKind::kPreNorm, attention::BlockKind::kPostNorm}) {
+      ModelDescription d;
+      d.options.attention = mechanism.name;
+      d.options.width = 32;
+      d.options.layers = 3;
+      d.options.block.kind = kind;
+      d.options.block.feed_forward = 2;
+      d.task.length = n;
+      d.task.vocabulary = 5;
+      d.task.answer = tasks::Answer::kClass;
+      d.task.classes = 2;
+      ModelRun<float> run(d);
+      const tasks::Sample sample = model_sample(d, n, {});
+      const TokenMatrix<float> out = run.forward(sample);
+      run.model.backward(run.context(), sample, out, run.cache);
+      const auto held = static_cast<double>(run.cache.size() + run.workspace.size());
+      const double said = run.model.training_numbers(n);
+      EXPECT_GT(said, 0.6 * held) << mechanism.name << ", " << held / static_cast<double>(32 * n);
+      EXPECT_LT(said, 1.7 * held) << mechanism.name << ", " << held / static_cast<double>(32 * n);
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All,

@@ -95,6 +95,10 @@ class Model {
                                             Index length,
                                             attention::Cache<T>& cache) const;
   attention::Cache<T>& attention_cache(Index layer, attention::Cache<T>& cache) const;
+  /// About how many numbers one thread holds while a sample of N tokens is trained on: what the
+  /// forward pass leaves for the backward pass, and what that one needs itself. Attention layers
+  /// are taken at what they say of themselves (AttentionCost::stored), twice.
+  double training_numbers(Index length) const;
   /// Numbers of a sample of N tokens that its attention layers pass on, one after the other; in the
   /// cache after a forward pass.
   T* residual_scores(Index length, attention::Cache<T>& cache) const;

@@ -104,7 +104,8 @@ struct TrainingControl : StopControl {
 class Trainer {
  public:
   /// Freezes what options.freeze names. Throws InvalidArgument for options outside their range,
-  /// NotAvailable for a model that the memory does not hold.
+  /// NotAvailable for a model that the memory does not hold, with what its threads need for a
+  /// sample each.
   Trainer(Model<float>& model, const tasks::Task& task, const TrainingOptions& options);
   ~Trainer();
   Trainer(const Trainer&) = delete;
