@@ -32,6 +32,7 @@ constexpr double kDefaultTargetError = 0.01;
 struct BestCommand {
   InputOptions input;
   CommonOptions common;
+  DeviceOptions device;
   JsonOptions json;
   std::string budget;
   std::optional<double> target_error;
@@ -141,6 +142,7 @@ int outcome(const BestCommand& command, const report::BestContents& contents) {
 
 int run_best(const BestCommand& command) {
   command.common.apply();
+  command.device.check_cpu_only("best");
   const BestOptions options = best_options(command);
   require(command.max_seconds > 0, "--max-seconds {} is not positive", command.max_seconds);
   require(command.output != "-", "-o: factors are written to a file, not to standard output");
@@ -224,6 +226,7 @@ void add_best(const Command& program) {
   add_search_options(sub, *command);
   command->report.add(sub);
   command->common.add(sub, true);
+  command->device.add(sub);
   command->json.add(sub);
   sub.footer(
       "Examples:\n"

@@ -37,6 +37,7 @@ struct SketchCommand {
   std::optional<Option> checkpoint_seconds_option;
   bool resume = false;
   CommonOptions common;
+  DeviceOptions device;
   JsonOptions json;
 
   SketchOptions options() const {
@@ -352,6 +353,7 @@ void save_result(const SketchCommand& command, const Finished& finished, double 
 
 void check_command(const SketchCommand& command) {
   command.common.apply();
+  command.device.check_cpu_only("sketch");
   static_cast<void>(command.options());  // which refuses what does not fit
   require(command.checkpoint_seconds > 0,
           "--checkpoint-seconds {} is not positive",
@@ -432,6 +434,7 @@ void add_sketch(const Command& program) {
                command->resume,
                "Go on from the checkpoint; the source comes from its beginning again");
   command->common.add(sub, true);
+  command->device.add(sub);
   command->json.add(sub);
   sub.footer(
       "Files of a directory are row blocks in natural order of name: part-2 before part-10.\n"

@@ -40,6 +40,7 @@ struct SolveCommand {
   std::string page;
   std::string chart;
   CommonOptions common;
+  DeviceOptions device;
   JsonOptions json;
 };
 
@@ -269,6 +270,7 @@ void check_solve(const SolveCommand& command) {
 
 int run_solve(const SolveCommand& command) {
   command.common.apply();
+  command.device.check_cpu_only("solve");
   const SolveOptions options = solver_options(command);
   check_solve(command);
   command.json.files()
@@ -339,6 +341,7 @@ void add_solve(const Command& program) {
   sub.add_option("--chart", command->chart, "Draw the residuals against iterations")
       .type_name("FILE.svg|png");
   command->common.add(sub, false);
+  command->device.add(sub);
   command->json.add(sub);
   sub.footer(
       "Examples:\n"

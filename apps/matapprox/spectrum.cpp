@@ -30,6 +30,7 @@ struct SpectrumCommand {
   std::optional<Index> count;  ///< unset: 8, or the order
   std::string vectors;
   CommonOptions common;
+  DeviceOptions device;
   JsonOptions json;
 };
 
@@ -85,6 +86,7 @@ std::string text_of(const Eigenpairs& found, double nearest, double seconds) {
 
 int run_spectrum(const SpectrumCommand& command) {
   command.common.apply();
+  command.device.check_cpu_only("spectrum");
   if (!command.vectors.empty()) check_block_format(command.vectors);
   command.json.files().reads(command.input.path()).replaces("-o", command.vectors);
   const LoadedMatrix loaded = command.input.load(command.common.quiet());
@@ -134,6 +136,7 @@ void add_spectrum(const Command& program) {
                  "Eigenvectors, as columns: .npy .mtx .csv .h5; - is CSV on standard output")
       .type_name("FILE");
   command->common.add(sub, true);
+  command->device.add(sub);
   command->json.add(sub);
   sub.footer(
       "Examples:\n"

@@ -32,6 +32,7 @@ struct MapCommand {
   bool summary = false;
   std::vector<Index> rows;
   CommonOptions common;
+  DeviceOptions device;
   JsonOptions json;
 };
 
@@ -164,6 +165,7 @@ void check_effect(const MapCommand& command) {
 
 int run_map(const MapCommand& command) {
   command.common.apply();
+  command.device.check_cpu_only("attention map");
   require(command.output.empty() != command.other.empty(),
           "give -o, a file for the map, or --correlate, another model");
   check_effect(command);
@@ -216,6 +218,7 @@ void add_attention_map(const Command& attention) {
       .range(1)
       .type_name("");
   command->common.add(sub, false);
+  command->device.add(sub);
   command->json.add(sub);
   sub.footer(
       "Examples:\n"

@@ -28,6 +28,7 @@ struct ProjectionCommand {
   std::vector<Index> ranks{64, 128, 256};
   std::vector<double> deltas;
   CommonOptions common;
+  DeviceOptions device;
   JsonOptions json;
 };
 
@@ -41,6 +42,7 @@ std::vector<double> deltas_of(const ProjectionCommand& command) {
 
 int run_projection(const ProjectionCommand& command) {
   command.common.apply();
+  command.device.check_cpu_only("attention projection");
   command.json.files();
   const Index n = command.order;
   const std::uint64_t seed = command.common.seed();
@@ -112,6 +114,7 @@ void add_attention_projection(const Command& attention) {
       .delimiter(',')
       .type_name("");
   command->common.add(sub, true);
+  command->device.add(sub);
   command->json.add(sub);
   sub.footer("Examples:\n  matapprox attention projection --order 512 --ranks 64,128,256,462");
   sub.action([command] { return run_projection(*command); });

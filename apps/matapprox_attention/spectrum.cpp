@@ -31,6 +31,7 @@ struct SpectrumCommand {
   Index head_width = 64;
   std::vector<Index> ranks;
   CommonOptions common;
+  DeviceOptions device;
   JsonOptions json;
 };
 
@@ -110,6 +111,7 @@ std::string share_text(double share) {
 
 int run_spectrum(const SpectrumCommand& command) {
   command.common.apply();
+  command.device.check_cpu_only("attention spectrum");
   command.json.files().reads(command.input.path());
   const auto A = matrix_of(command);
   require(std::max(A->rows(), A->cols()) <= kLargestSpectrum,
@@ -176,6 +178,7 @@ void add_attention_spectrum(const Command& attention) {
       .delimiter(',')
       .type_name("");
   command->common.add(sub, true);
+  command->device.add(sub);
   command->json.add(sub);
   sub.footer(
       "Examples:\n"

@@ -43,9 +43,13 @@ double cubic_minimum(const Point& a, const Point& b) {
 
 bool Lbfgs::LineSearchPoint::is_finite() const { return std::isfinite(f) && std::isfinite(slope); }
 
-Lbfgs::Lbfgs(PlacedFunction function, const ConstMultiVectorView& start, Index memory)
+Lbfgs::Lbfgs(PlacedFunction function,
+             const ConstMultiVectorView& start,
+             Index memory,
+             double first_change)
     : function_(std::move(function)),
       memory_(memory),
+      first_change_(first_change),
       vectors_(start.space->shared_from_this(), start.rows, kColumns),
       pairs_(vectors_.space(), start.rows, 2 * memory),
       with_changes_(2 * memory, memory),
@@ -68,6 +72,7 @@ bool Lbfgs::step() {
     forget();
   }
   accept(found);
+  first_change_ = 0;
   return true;
 }
 
@@ -121,6 +126,7 @@ void Lbfgs::forget() {
 /// Straight down, a step of length 1 is of the wrong size; this one changes no number by more.
 double Lbfgs::first_step() const {
   const double largest = vectors_.space()->largest(column(kGradient).data, vectors_.rows());
+  if (first_change_ > 0 && largest > 0) return first_change_ / largest;
   return largest > 1 ? 1 / largest : 1;
 }
 

@@ -16,8 +16,13 @@ using PlacedFunction = std::function<double(const double* x, double* gradient)>;
 /// Cost of a step beside its evaluations: 12 m flops a number. Memory: 2 m + 6 vectors.
 class Lbfgs {
  public:
-  /// At a copy of `start`, where f is evaluated; m = `memory` >= 1 pairs are kept.
-  Lbfgs(PlacedFunction function, const ConstMultiVectorView& start, Index memory);
+  /// At a copy of `start`, where f is evaluated; m = `memory` >= 1 pairs are kept. The first step
+  /// that is tried changes the number that changes most by `first_change`, or, if that is 0, by the
+  /// gradient, but at most by 1: where the gradient is tiny, as beside a saddle, that goes nowhere.
+  Lbfgs(PlacedFunction function,
+        const ConstMultiVectorView& start,
+        Index memory,
+        double first_change = 0);
 
   /// Goes down by one step. False where there is none: f or its gradient at the start is not
   /// finite, the point is stationary, or what is left to gain is lost in rounding.
@@ -58,6 +63,7 @@ class Lbfgs {
 
   PlacedFunction function_;
   Index memory_;
+  double first_change_;
   Index evaluations_ = 0;
   MultiVector vectors_;
   MultiVector pairs_;     ///< s_0, y_0, s_1, y_1, ...: a ring of `memory` pairs

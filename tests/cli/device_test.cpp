@@ -21,7 +21,18 @@ std::vector<std::vector<std::string>> commands_of_the_gpu() {
 }
 
 std::vector<std::vector<std::string>> commands_of_the_cpu() {
-  return {{"reproduce", "table1"}, {"attention", "evaluate", "a.h5"}, {"attention", "bench"}};
+  const std::string never = temporary_dir() + "/never";
+  return {{"best", "a.mtx"},
+          {"sketch", "a.npy", "-o", never + ".h5"},
+          {"solve", "a.mtx", "b.csv"},
+          {"spectrum", "a.mtx", "--nearest", "0"},
+          {"reproduce", "table1"},
+          {"reproduce", "figure5", "-o", never},
+          {"attention", "evaluate", "a.h5"},
+          {"attention", "map", "a.h5", "-o", never + ".png"},
+          {"attention", "spectrum", "--random", "normal"},
+          {"attention", "projection"},
+          {"attention", "bench"}};
 }
 
 ProgramResult run_with(std::vector<std::string> arguments, const std::vector<std::string>& more) {

@@ -288,6 +288,13 @@ class Fit {
                : random_start(pattern, options_.seed, draw);
   }
 
+  /// From the paper's start, whose product may be very small or large beside A: by 1 in the scale
+  /// of A, as MATLAB's fminunc.
+  double first_change(const ChordPattern& pattern) const {
+    if (options_.start != ChordStart::kPaper || options_.warm_start) return 0;
+    return std::pow(target_.unit(), -1 / static_cast<double>(pattern.factors()));
+  }
+
   MultiVector placed(const Vector& numbers) const {
     return vector_at(evaluation_->space(), numbers);
   }
@@ -326,7 +333,8 @@ class Fit {
         const LbfgsSettings settings{options_.memory,
                                      plan.lbfgs_iterations,
                                      options_.tolerance,
-                                     segment_length(form(state.form).pattern)};
+                                     segment_length(form(state.form).pattern),
+                                     first_change(form(state.form).pattern)};
         reason = run_lbfgs(state,
                            objectives_.in_doubles,
                            settings,

@@ -34,7 +34,10 @@ std::optional<Termination> run_lbfgs_segment(FitState& state,
                                              const LbfgsSettings& settings,
                                              FitMonitor& monitor) {
   const Index length = std::min(settings.segment, settings.max_iterations - state.iteration);
-  Lbfgs lbfgs(objective, state.point.columns(), std::min(settings.memory, length));
+  Lbfgs lbfgs(objective,
+              state.point.columns(),
+              std::min(settings.memory, length),
+              state.iteration == 0 ? settings.first_change : 0);
   Vector costs = state.costs;
   Index taken = 0;
   for (;;) {

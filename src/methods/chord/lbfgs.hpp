@@ -11,6 +11,7 @@ struct LbfgsSettings {
   /// Iterations between two points from which a fit can go on with the same bits: each segment is
   /// a fresh L-BFGS from the last point, so that its pairs, 2 memory vectors, need not be saved.
   Index segment = 300;
+  double first_change = 0;  ///< of the first step from the start, see Lbfgs
 };
 
 /// Whether f fell by less than `tolerance`, relatively, in the last 200 iterations; `costs`: f at
