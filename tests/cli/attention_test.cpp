@@ -94,7 +94,7 @@ TEST(CliAttention, RefusesWrongWordsAndNumbers) {
   refused({"--hidden", "4000000000000000000"}, "is outside 0..16777216");
   refused({"--layers", "1000000000"}, "layers 1000000000 is outside 1..1024");
   refused({"--batch", "4000000000000000000", "--accumulate", "4"}, "samples a step");
-  refused({"--width", "100000"}, "parameters needs", 5);
+  refused({"--width", "100000"}, "GB for a sample of 16 tokens", 5);
   refused({"--width", "10000000"}, "more than 2^40 numbers");
   EXPECT_FALSE(std::filesystem::exists(folder + "/x.h5"));
 }
