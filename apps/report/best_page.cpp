@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -143,6 +144,15 @@ Html candidate_table(const BestContents& contents) {
   return table(content);
 }
 
+/// Charts of errors are logarithmic and have no zero.
+std::string zero_text(const BestContents& contents) {
+  const auto& candidates = contents.result.candidates;
+  const bool has_zero = std::any_of(candidates.begin(), candidates.end(), [](const auto& each) {
+    return each.relative_error && *each.relative_error == 0;
+  });
+  return has_zero ? " An error of 0 is drawn at 1e-16." : "";
+}
+
 Section tried_section(const BestContents& contents, const BestDrawings& drawings) {
   const std::string asked = request_text(contents.options, contents.result.facts);
   std::string caption =
@@ -152,6 +162,7 @@ Section tried_section(const BestContents& contents, const BestDrawings& drawings
     caption += " Those that are not known are taken as large as they can be.";
   if (contents.result.lower_bound)
     caption += " Below the dashed line at the lower bound no blocks, ranks and bits are expected.";
+  caption += zero_text(contents);
   std::vector<std::string> spoken;
   for (const BestCandidate& candidate : contents.result.candidates) {
     if (!candidate.relative_error || !candidate.storage) continue;
@@ -177,7 +188,8 @@ Section expectation_section(const BestContents& contents) {
               "What singular values let expect before anything is built, the error that was "
               "measured, and, where one was needed, the bound that holds with the confidence "
               "asked for. A certified bound is never below the error but with the remaining "
-              "probability.",
+              "probability." +
+                  zero_text(contents),
               "Expected, measured and certified errors; the table above has them in numbers.")}};
 }
 

@@ -141,13 +141,14 @@ Trainer::Trainer(Model<float>& model, const tasks::Task& task, const TrainingOpt
       static_cast<double>(size) * static_cast<double>(groups + kArraysOfParameters);
   const double sample = model.training_numbers(task.shape().length);
   const auto workers = static_cast<double>(std::min<Index>(groups, threads()));
-  require_memory(sizeof(float) * (arrays + workers * sample),
-                 fmt::format("training: a model of {} parameters, with {:.3g} GB for a sample of {} "
-                             "tokens in each of {} threads,",
-                             size,
-                             1e-9 * sizeof(float) * sample,
-                             task.shape().length,
-                             workers));
+  require_memory(
+      sizeof(float) * (arrays + workers * sample),
+      fmt::format("training: a model of {} parameters, with {:.3g} GB for a sample of {} "
+                  "tokens in each of {} threads,",
+                  size,
+                  1e-9 * sizeof(float) * sample,
+                  task.shape().length,
+                  workers));
   gradient_.resize(static_cast<std::size_t>(size));
   groups_.resize(static_cast<std::size_t>(groups));
   for (Group& group : groups_) group.gradient.resize(gradient_.size());
