@@ -198,6 +198,7 @@ std::vector<ExperimentRow> figure_five_rows(const FigureFiveChoice& choice) {
 
 std::string figure_five_table(const std::vector<FinishedRow>& rows) {
   std::vector<Index> lengths;
+  lengths.reserve(rows.size());
   for (const FinishedRow& finished : rows) lengths.push_back(finished.row.length);
   std::sort(lengths.begin(), lengths.end());
   lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());

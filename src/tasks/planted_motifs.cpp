@@ -13,10 +13,10 @@
 namespace matapprox::tasks {
 namespace {
 
-constexpr std::int32_t kBases = 4;
+constexpr std::int32_t kBaseCount = 4;
 /// With n, as the importer of FASTA files has it.
 constexpr Index kMotifVocabulary = 5;
-constexpr std::string_view kBaseLetters = "acgt";
+constexpr std::string_view kMotifLetters = "acgt";
 constexpr Index kMinMotif = 4;
 constexpr Index kMaxMotif = 64;
 constexpr Index kFastaLine = 70;
@@ -83,7 +83,7 @@ class PlantedMotifs final : public Task {
     sample.mask.assign(N, 0);
     std::fill_n(sample.mask.begin(), length, std::uint8_t{1});
     for (Index t = 0; t < length; ++t)
-      sample.tokens[static_cast<std::size_t>(t)] = draws.symbol(kBases);
+      sample.tokens[static_cast<std::size_t>(t)] = draws.symbol(kBaseCount);
     const Word& own = sample.label == 1 ? a_ : b_;
     const Word& other = sample.label == 1 ? b_ : a_;
     std::copy(own.begin(), own.end(), sample.tokens.begin() + first);
@@ -103,10 +103,10 @@ class PlantedMotifs final : public Task {
  private:
   void draw_words() {
     SampleDraws draws(seed_, Split::kTrain, kWordsSample);
-    for (Index k = 0; k < options_.motif; ++k) a_.push_back(draws.symbol(kBases));
+    for (Index k = 0; k < options_.motif; ++k) a_.push_back(draws.symbol(kBaseCount));
     // Of equal letters there is no other order.
     while (std::count(a_.begin(), a_.end(), a_.front()) == options_.motif)
-      a_.back() = draws.symbol(kBases);
+      a_.back() = draws.symbol(kBaseCount);
     b_ = a_;
     while (b_ == a_) shuffle(b_, draws);
   }
@@ -170,7 +170,7 @@ void write_motifs_as_fasta(const PlantedMotifsOptions& options,
     Index column = 0;
     for (const std::int32_t letter : letters_of(sample)) {
       if (column++ % kFastaLine == 0) text += '\n';
-      text += kBaseLetters[static_cast<std::size_t>(letter)];
+      text += kMotifLetters[static_cast<std::size_t>(letter)];
     }
     text += '\n';
   }
