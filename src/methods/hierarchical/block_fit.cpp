@@ -2,16 +2,27 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
 
 namespace matapprox::blocks {
 namespace {
 
-/// Prices are bisected until the bytes are within this share of the budget, or the prices of each
-/// other.
-constexpr double kBudgetShare = 1e-3;
-constexpr double kPriceRatio = 1 + 1e-6;
-constexpr double kPriceStep = 8;
+/// The search for a price ends within this of a budget or of a squared error, as logarithms, or
+/// where prices are so near to each other.
+constexpr double kNearBudget = 1e-3;
+constexpr double kNearError = 0.01;
+constexpr double kNearPrices = 1e-6;
+/// Bytes fall at first with about this power of the price; steps go so much further than to where
+/// what was seen points, at least and at most by these factors, as logarithms.
+constexpr double kFirstSlope = 0.5;
+/// A budget is first tried at the price at which so many times as many bytes are worth the energy.
+constexpr double kFirstBytes = 64;
+constexpr double kBeyond = 1.25;
+constexpr double kMinStep = 0.05;
+constexpr double kMaxStep = 5;
+/// An excess is not counted beyond that.
+constexpr double kMaxExcess = 50;
 /// Of the energy of the matrix: the price at which everything that pays is stored.
 constexpr double kMinPrice = 1e-45;
 /// Squared errors below this part of the energy are rounding.
@@ -25,48 +36,76 @@ constexpr int kLearningRounds = 2;
 /// Bytes of a value of A.
 constexpr double kDoubleBytes = 8;
 
-/// Finds the price of a byte at which `cheap`, which is true at low prices, changes: in steps from
-/// the price that an earlier search ended with, or from energy / bytes, and then by bisection. (Far
-/// above it blocks would be searched for triplets that nobody stores.) The choices stand at the
-/// highest price seen at which it is true, or the lowest at which it is not, and the total there is
-/// returned. `near_enough` ends the search before prices agree.
-template <class Cheap, class NearEnough>
+/// How far a choice is above what is asked for, as a logarithm: a falling function of the price.
+struct Excess {
+  std::function<double(const Total&)> of;
+  bool above = false;  ///< the choice to end with has an excess of 0 or more; else of 0 or less
+  double near = 0;     ///< and is not further from 0 than that
+};
+
+/// A price that was tried, as a logarithm, and the excess there.
+struct TriedPrice {
+  double log = 0;
+  double excess = 0;
+};
+
+/// Where the line through two prices comes to `wanted`, as a part of the way, not too near to either.
+double part_of_way(const TriedPrice& low, const TriedPrice& high, double wanted) {
+  const double part = (low.excess - wanted) / (low.excess - high.excess);
+  return std::clamp(part, 0.1, 0.9);
+}
+
+/// Finds the price of a byte at which the excess changes sign: in steps from the price that an
+/// earlier search ended with, or from energy / bytes, each as far as the ones before point, and then
+/// between two by false position and bisection. (Far below it blocks would be searched for triplets
+/// that nobody stores.) The choices stand at the last price with the sign that is asked for, or at
+/// the last that there is, and the total there is returned.
 Total search_price(RateDistortion& choices,
                    double energy,
                    double bytes,
-                   bool take_cheap_side,
                    const RunControl& control,
-                   const Cheap& cheap,
-                   const NearEnough& near_enough) {
-  double at = choices.price() > 0 ? choices.price() : energy / bytes;
-  Total total = choices.at_price(at, control);
-  double low = at;
-  double high = at;
-  if (cheap(total)) {
-    // At most to where a byte costs as much as the whole matrix.
-    while (high < energy && cheap(total)) {
-      low = at;
-      at = high = std::min(kPriceStep * low, energy);
-      total = choices.at_price(at, control);
-    }
-    if (cheap(total)) return total;
-  } else {
-    while (!cheap(total)) {
-      // Everything is stored as well as it can be.
-      if (at < energy * kMinPrice || total.squared_error <= kNoEnergy * energy) return total;
-      high = at;
-      at = low = high / kPriceStep;
-      total = choices.at_price(at, control);
-    }
+                   const Excess& excess) {
+  Total total;
+  const auto try_price = [&](double log) {
+    total = choices.at_price(std::exp(log), control);
+    return TriedPrice{log, std::clamp(excess.of(total), -kMaxExcess, kMaxExcess)};
+  };
+  const double wanted = (excess.above ? 0.5 : -0.5) * excess.near;
+  const auto is_near = [&](const TriedPrice& tried) {
+    return std::abs(tried.excess - wanted) <= 0.5 * excess.near;
+  };
+  // At most to where a byte costs as much as the whole matrix.
+  const double highest = std::log(energy);
+  TriedPrice last = try_price(choices.price() > 0 ? std::log(choices.price())
+                                                  : std::log(energy / bytes));
+  TriedPrice before = last;
+  double slope = kFirstSlope;
+  while (!is_near(last) && (last.excess > 0) == (before.excess > 0)) {
+    const bool up = last.excess > 0;
+    if (up && last.log >= highest) return total;
+    // Everything is stored as well as it can be.
+    const bool all = last.log < highest + std::log(kMinPrice) ||
+                     total.squared_error <= kNoEnergy * energy;
+    if (!up && all) return total;
+    const double change = std::abs(last.excess - before.excess);
+    if (change > 0) slope = change / std::abs(last.log - before.log);
+    const double step =
+        std::clamp(kBeyond * std::abs(last.excess - wanted) / slope, kMinStep, kMaxStep);
+    before = last;
+    last = try_price(up ? std::min(last.log + step, highest) : last.log - step);
   }
-  while (high / low > kPriceRatio &&
-         !(at == (take_cheap_side ? low : high) && near_enough(total))) {
-    at = std::sqrt(high * low);
-    total = choices.at_price(at, control);
-    (cheap(total) ? low : high) = at;
+  if (is_near(last)) return total;
+  TriedPrice low = last.excess > 0 ? last : before;
+  TriedPrice high = last.excess > 0 ? before : last;
+  for (int step = 0; high.log - low.log > kNearPrices; ++step) {
+    const double part = step % 3 == 2 ? 0.5 : part_of_way(low, high, wanted);
+    last = try_price(low.log + part * (high.log - low.log));
+    if (is_near(last)) return total;
+    (last.excess > 0 ? low : high) = last;
   }
-  const double wanted = take_cheap_side ? low : high;
-  return at == wanted ? total : choices.at_price(wanted, control);
+  const TriedPrice& end = excess.above ? low : high;
+  if (end.log != last.log) try_price(end.log);
+  return total;
 }
 
 }  // namespace
@@ -85,14 +124,9 @@ BlockFit fit_within_bytes(BlockTree& tree,
   double bound = 0;
   std::optional<BlockFit> best;
   for (int round = 0;; ++round) {
-    search_price(
-        choices,
-        tree.energy(),
-        bytes,
-        false,
-        control,
-        [&](const Total& tried) { return tried.bytes > aim; },
-        [&](const Total& tried) { return tried.bytes > (1 - kBudgetShare) * aim; });
+    const Excess of_bytes{
+        [&](const Total& tried) { return std::log(tried.bytes / aim); }, false, kNearBudget};
+    search_price(choices, tree.energy(), kFirstBytes * bytes, control, of_bytes);
     if (round == 0 && tree.source().exhaustive()) bound = choices.lower_bound(bytes);
     BlockFit result{encode(tree, choices, unit, control), bound, {}};
     const auto found = static_cast<double>(result.encoded.blocks.storage().bytes);
@@ -117,14 +151,12 @@ BlockFit fit_within_tolerance(BlockTree& tree,
       static_cast<double>(tree.source().rows()) * static_cast<double>(tree.source().cols());
   double share = kAim * kAim;
   for (int round = 0;; ++round) {
-    const Total total = search_price(
-        choices,
-        tree.energy(),
-        kDoubleBytes * entries,
+    const Excess of_accuracy{
+        [&](const Total& tried) { return std::log(share * wanted() / tried.squared_error); },
         true,
-        control,
-        [&](const Total& tried) { return tried.squared_error <= share * wanted(); },
-        [&](const Total& tried) { return tried.squared_error > 0.99 * share * wanted(); });
+        kNearError};
+    const Total total =
+        search_price(choices, tree.energy(), kDoubleBytes * entries, control, of_accuracy);
     BlockFit result{encode(tree, choices, unit, control), 0, {}};
     if (result.encoded.squared_error <= wanted()) return result;
     choices.learn(result.encoded.squared_errors);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "methods/hierarchical/node.hpp"
 
 namespace matapprox::blocks {
@@ -28,9 +30,20 @@ class BlockSource {
   /// Finds energy, sizes of entries and what else comes with them; squares below `least` need not
   /// be told from zero.
   virtual void describe(Node& node, double least) const = 0;
+  /// What to do when some leading squares are known, each a lower bound.
+  enum class Search {
+    kGoOn,
+    kGiveUp,      ///< nothing is to be gained by the node
+    kCannotTell,  ///< nor will more squares of these say so
+  };
+  /// `rest`: what all others sum up to, of the same block.
+  using Judge = std::function<Search(const Vector& squares, double rest)>;
   /// Gives the node at least its `count` largest squared singular values, or all of at least about
-  /// `least`.
-  virtual void find_spectrum(Node& node, Index count, double least) const = 0;
+  /// `least`; or, where `judge` gives up on the way, none but lower bounds.
+  virtual void find_spectrum(Node& node,
+                             Index count,
+                             double least,
+                             const Judge& judge) const = 0;
   /// Computes what is known again with more digits where `least` is below what is right.
   virtual void refine_spectrum(Node& node, double least) const = 0;
   /// True if what is at low rank is taken from triplets(), not from all entries.
@@ -48,6 +61,18 @@ class BlockSource {
 
 /// Squared singular values of B, by a Gram matrix or, if `accurate`, of B itself.
 Vector squares_of(const ConstBlock& B, bool accurate);
+/// The leading squares of a block, and what all others sum up to.
+struct LeadingSquares {
+  Vector values;     ///< descending
+  double rest = -1;  ///< 0 or more where it is negligible; else none is larger than the last value
+  bool complete = false;
+};
+/// What a sum of squares is negligible below, over the least one that is told from zero.
+inline constexpr double kNegligibleRest = 0.02;
+/// The squares of B, m x n, without those that together are negligible beside `least`: k of them by
+/// column-pivoted Gram-Schmidt, O(m n k) operations, or all by a Gram matrix where that is more than
+/// half of them or `least` is near to rounding.
+LeadingSquares squares_down_to(const ConstBlock& B, double least);
 /// True where `least` is below what a Gram matrix shows of these squares.
 bool below_gram_accuracy(const Vector& squares, double least);
 /// The entries of a block, counted and summed: upper triangle of one on the diagonal.

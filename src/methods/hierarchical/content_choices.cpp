@@ -108,6 +108,27 @@ Choice ContentChoices::low_rank(const Node& node, double price) const {
   return choice;
 }
 
+/// Each triplet costs the least of what it takes in any width and of what it is if left out; with a
+/// remainder there are the bytes of that at least.
+double ContentChoices::least_cost_of_triplets(const Node& node, const Vector& squares) const {
+  const double weight = tree_.weight(node);
+  const Shape& shape_ = shape(node);
+  double cost = price_ * shape_.cheapest_triplets;
+  double of_triplets = price_ * leaf_bytes_;
+  for (Index k = 0; k < squares.size(); ++k) {
+    const double square = weight * squares(k);
+    double least = square;
+    for (const TripletWidth& width : shape_.triplets) {
+      least = std::min(least, width.noise * square + price_ * width.bytes);
+    }
+    of_triplets += least;
+  }
+  cost = std::max(cost, of_triplets);
+  if (shape_.dense_bytes.empty()) return cost;
+  const double of_remainder = price_ * (2 * leaf_bytes_ + shape_.dense_bytes.front());
+  return std::min(cost, of_remainder);
+}
+
 /// Summed, not subtracted from the energy, which is right to rounding only.
 double ContentChoices::left_by(const Node& node, Index rank) {
   const double known = rank < node.tails.size() ? node.tails(rank) : 0;

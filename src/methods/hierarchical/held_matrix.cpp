@@ -1,5 +1,8 @@
 #include "methods/hierarchical/held_matrix.hpp"
 
+#include <algorithm>
+#include <optional>
+
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/kernels/gemm.hpp"
@@ -8,18 +11,127 @@
 namespace matapprox::blocks {
 namespace {
 
-/// Smaller sides up to which all singular values are found at once, and up to which they may be.
-constexpr Index kAlwaysComplete = 128;
-constexpr Index kMayBeComplete = 1024;
+/// Smaller sides up to which a Gram matrix is computed, and up to which it may be.
+constexpr Index kAlwaysByGram = 128;
+constexpr Index kMayBeByGram = 1024;
 constexpr Index kSpectrumOversampling = 8;
+/// Squares that are so far below the least one that matters are enough of a sign that no more do.
+constexpr double kFarBelow = 0.25;
+/// Random columns at first, and what part of those that are there is added each time.
+constexpr Index kFirstColumns = 16;
+constexpr Index kAddedPart = 2;
+/// Samples of a large block, by which it is given up sooner: the side of the smallest one, and
+/// columns of the next.
+constexpr Index kSampleSide = 512;
+constexpr Index kSampledColumns = 1024;
+/// Of the energy of a block: what is left of it after subtraction is right to that.
+constexpr double kRestAccuracy = 1e-13;
 
-/// The largest ones, by one step of subspace iteration from a Gaussian block [HMT11].
-Vector leading_squares(const ConstBlock& B, Index count, bool accurate, std::uint64_t seed) {
-  const Matrix start =
-      random_normal_matrix(seed, RandomStream::kSketch, B.cols(), count + kSpectrumOversampling);
+/// Appends the columns of X to those of A.
+void append_columns(Matrix& A, const Matrix& X) {
+  A.conservativeResize(X.rows(), A.cols() + X.cols());
+  A.rightCols(X.cols()) = X;
+}
+
+bool is_small(Index side, Index count) {
+  return side <= kAlwaysByGram || (side <= kMayBeByGram && 3 * count >= side) || count >= side;
+}
+
+/// Range of a block, m x n, found from Gaussian columns, some at a time [HMT11, 4.4]: two products
+/// and O((m + n) k) operations for each column, k that there are.
+class RangeFinder {
+ public:
+  /// Keeps a reference to B.
+  RangeFinder(const ConstBlock& B, std::uint64_t seed) : B_(B), seed_(seed) {}
+
+  void add_columns() {
+    const Index known = Q_.cols();
+    const Index side = std::min(B_.rows(), B_.cols());
+    Matrix start(B_.cols(), std::min(std::max(kFirstColumns, known / kAddedPart), side - known));
+    fill_normal(seed_, RandomStream::kSketch, start, 0, known);
+    Matrix Y = kernels::product(B_, start);
+    for (int twice = 0; twice < 2 && known > 0; ++twice) {
+      Y -= kernels::product(Q_, kernels::transpose_product(Q_, Y));
+      if (twice == 0) Y = kernels::thin_qr(std::move(Y));
+    }
+    append_columns(Q_, kernels::thin_qr(std::move(Y)));
+    // The transpose of few rows: a product that reads B where it lies.
+    append_columns(BtQ_, kernels::transpose_product(Q_.rightCols(start.cols()), B_).transpose());
+  }
+  Index columns() const { return Q_.cols(); }
+  /// Lower bounds of the leading squares of B.
+  Vector squares() const { return squares_of(BtQ_, false); }
+  /// The same from one step of subspace iteration, one product more.
+  Vector refined_squares() const {
+    return squares_of(kernels::product(B_, kernels::thin_qr(BtQ_)), false);
+  }
+
+ private:
+  const ConstBlock& B_;
+  std::uint64_t seed_;
+  Matrix Q_;
+  Matrix BtQ_;
+};
+
+/// Lower bounds of the leading squares: until `judge` ends it, or a Gram matrix would be cheaper.
+Vector bounds_of_squares(const ConstBlock& B, std::uint64_t seed, const BlockSource::Judge& judge) {
+  RangeFinder range(B, seed);
+  const double energy = B.squaredNorm();
+  Vector squares;
+  for (auto search = BlockSource::Search::kGoOn;
+       search == BlockSource::Search::kGoOn &&
+       !is_small(std::min(B.rows(), B.cols()), range.columns());) {
+    range.add_columns();
+    squares = range.squares();
+    search = judge(squares, std::max(energy - squares.sum(), 0.0));
+  }
+  return squares;
+}
+
+/// The leading squares: until what they leave of the energy is negligible beside `least`, or enough
+/// of them are below it, or `judge` gives up, or a Gram matrix is cheaper: then values are bounds.
+std::optional<LeadingSquares> squares_by_range(const ConstBlock& B,
+                                               double energy,
+                                               double least,
+                                               std::uint64_t seed,
+                                               const BlockSource::Judge& judge,
+                                               Vector& bounds) {
+  RangeFinder range(B, seed);
+  while (!is_small(std::min(B.rows(), B.cols()), range.columns())) {
+    range.add_columns();
+    bounds = range.squares();
+    const double rest = std::max(energy - bounds.sum(), 0.0);
+    if (rest <= kNegligibleRest * least) return LeadingSquares{bounds, rest};
+    if (judge(bounds, rest) == BlockSource::Search::kGiveUp) return std::nullopt;
+    const Index kept = bounds.size() - kSpectrumOversampling;
+    if (bounds(kept) < kFarBelow * least) return LeadingSquares{range.refined_squares().head(kept)};
+  }
+  return std::nullopt;
+}
+
+/// Rows and columns of B as far apart as leaves about kSampleSide: no singular value is larger than
+/// that of B.
+Matrix sample_of(const ConstBlock& B) {
+  const Index down = std::max<Index>(1, B.rows() / kSampleSide);
+  const Index across = std::max<Index>(1, B.cols() / kSampleSide);
+  return B(Eigen::seqN(0, B.rows() / down, down), Eigen::seqN(0, B.cols() / across, across));
+}
+
+/// The same of columns alone, which are read where they lie.
+ConstBlock sampled_columns(const ConstBlock& B) {
+  const Index step = std::max<Index>(1, B.cols() / kSampledColumns);
+  return Eigen::Map<const Matrix, 0, Eigen::OuterStride<>>(
+      B.data(), B.rows(), B.cols() / step, Eigen::OuterStride<>(step * B.outerStride()));
+}
+
+/// The largest ones by one step of subspace iteration, three products, where squares from a Gram
+/// matrix are not right.
+Vector accurate_leading_squares(const ConstBlock& B, Index count, std::uint64_t seed) {
+  const Index columns = std::min(count + kSpectrumOversampling, std::min(B.rows(), B.cols()));
+  const Matrix start = random_normal_matrix(seed, RandomStream::kSketch, B.cols(), columns);
   const Matrix Q = kernels::thin_qr(kernels::product(B, start));
   const Matrix P = kernels::thin_qr(kernels::transpose_product(B, Q));
-  return squares_of(kernels::product(B, P), accurate).head(count);
+  return squares_of(kernels::product(B, P), true).head(count);
 }
 
 }  // namespace
@@ -34,26 +146,56 @@ void HeldMatrix::describe(Node& node, double /*least*/) const {
   node.described = true;
 }
 
-void HeldMatrix::find_spectrum(Node& node, Index count, double least) const {
-  if (node.complete || count <= node.squares.size()) return;
-  const Index side = node.smaller_side();
-  node.complete =
-      side <= kAlwaysComplete || (side <= kMayBeComplete && 3 * count >= side) || count >= side;
-  compute_spectrum(node, count, false);
+/// Whether samples of a large block are enough to give it up.
+bool HeldMatrix::is_hopeless(Node& node, const ConstBlock& B, const Judge& judge) const {
+  const auto is_seen = [&](const ConstBlock& part) {
+    node.raise_least_squares(bounds_of_squares(part, seed_, judge));
+    return judge(node.least_squares, 0) == Search::kGiveUp;
+  };
+  if (node.smaller_side() < 2 * kSampleSide) return false;
+  if (is_seen(sample_of(B))) return true;
+  return node.smaller_side() >= 2 * kSampledColumns && node.least_squares.size() > kFirstColumns &&
+         is_seen(sampled_columns(B));
+}
+
+void HeldMatrix::find_spectrum(Node& node,
+                               Index count,
+                               double least,
+                               const Judge& judge) const {
+  if (node.complete) return;
+  Matrix none;
+  const ConstBlock B = block(node, none);
+  LeadingSquares found;
+  if (is_small(node.smaller_side(), 0)) {
+    found = squares_down_to(B, least);
+  } else if (kNegligibleRest * least > kRestAccuracy * node.energy) {
+    if (is_hopeless(node, B, judge)) return;
+    Vector bounds;
+    const auto by_range = squares_by_range(B, node.energy, least, seed_, judge, bounds);
+    node.raise_least_squares(bounds);
+    if (!by_range && judge(node.least_squares, 0) == Search::kGiveUp) return;
+    found = by_range ? *by_range : LeadingSquares{squares_of(B, false), 0, true};
+  } else if (is_small(node.smaller_side(), count)) {
+    found = {squares_of(B, false), 0, true};
+  } else {
+    found.values = accurate_leading_squares(B, count, seed_);
+  }
+  node.set_squares(found.values);
+  node.rest = found.rest;
+  node.complete = found.complete;
+  node.accurate = false;
   refine_spectrum(node, least);
 }
 
 void HeldMatrix::refine_spectrum(Node& node, double least) const {
   if (node.accurate || !below_gram_accuracy(node.squares, least)) return;
-  compute_spectrum(node, node.squares.size(), true);
-}
-
-void HeldMatrix::compute_spectrum(Node& node, Index count, bool accurate) const {
   Matrix none;
   const ConstBlock B = block(node, none);
-  node.set_squares(node.complete ? squares_of(B, accurate)
-                                 : leading_squares(B, count, accurate, seed_));
-  node.accurate = accurate;
+  const Index known = node.squares.size();
+  node.complete = node.complete || is_small(node.smaller_side(), known);
+  node.set_squares(node.complete ? squares_of(B, true) : accurate_leading_squares(B, known, seed_));
+  node.rest = node.complete ? 0 : -1;
+  node.accurate = true;
 }
 
 Triplets HeldMatrix::triplets(const Node& /*node*/) const {

@@ -17,16 +17,19 @@ class HeldMatrix final : public BlockSource {
   bool exhaustive() const override { return true; }
   double energy() const override { return A_.squaredNorm(); }
   void describe(Node& node, double least) const override;
-  /// Cost: all of them by a Gram matrix where the smaller side is at most 128, or at most 1024 and
-  /// at most three times `count`; else a randomized SVD, three products.
-  void find_spectrum(Node& node, Index count, double least) const override;
+  /// Cost: squares_down_to() where the smaller side is at most 128; else two products with as many
+  /// vectors as it takes.
+  void find_spectrum(Node& node,
+                     Index count,
+                     double least,
+                     const Judge& judge) const override;
   void refine_spectrum(Node& node, double least) const override;
   bool gives_triplets(const Node& /*node*/) const override { return false; }
   Triplets triplets(const Node& node) const override;
   ConstBlock block(const Node& node, Matrix& space) const override;
 
  private:
-  void compute_spectrum(Node& node, Index count, bool accurate) const;
+  bool is_hopeless(Node& node, const ConstBlock& B, const Judge& judge) const;
 
   const Matrix& A_;
   bool symmetric_;

@@ -11,6 +11,8 @@
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/core/stop_scope.hpp"
+#include "matapprox/core/threads.hpp"
+#include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/kernel.hpp"
 #include "methods/chord/order/entries.hpp"
 #include "methods/chord/order/graph_order.hpp"
@@ -166,9 +168,12 @@ class OrderedBlocks {
         return;
       }
     }
-    values_ = ordered_matrix(A, order, control);
-    scale_ = unit_scale(values_);
-    values_ *= scale_;
+    const auto* dense = dynamic_cast<const DenseOperator*>(&A.underlying());
+    if (dense == nullptr || !order.empty()) values_ = ordered_matrix(A, order, control);
+    const Matrix& values = values_.size() > 0 ? values_ : dense->values();
+    scale_ = unit_scale(values);
+    if (values_.size() == 0) values_.resize(values.rows(), values.cols());
+    parallel_for(values.cols(), [&](Index j) { values_.col(j) = scale_ * values.col(j); });
     source_ = std::make_unique<blocks::HeldMatrix>(values_, is_symmetric(A), seed);
   }
 

@@ -196,7 +196,7 @@ void KernelBlocks::describe(Node& node, double least) const {
     node.energy = sampled_energy(node);
     return;
   }
-  if (!is_computed(node)) return find_spectrum(node, node.smooth ? kRankApart : kRankNear, least);
+  if (!is_computed(node)) return find_spectrum(node, node.smooth ? kRankApart : kRankNear, least, {});
   Matrix space;
   measure_entries(block(node, space), node, !node.smooth);
 }
@@ -217,7 +217,10 @@ CrossApproximation KernelBlocks::cross(const Node& node) const {
   return cross_approximation(node.rows, node.columns, entries_of, options);
 }
 
-void KernelBlocks::find_spectrum(Node& node, Index count, double least) const {
+void KernelBlocks::find_spectrum(Node& node,
+                                 Index count,
+                                 double least,
+                                 const Judge& /*judge*/) const {
   if (node.complete || has_kinks(node)) return;
   if (is_computed(node)) {
     Matrix space;

@@ -17,17 +17,31 @@ namespace {
 
 constexpr Index kTripletOversampling = 16;
 constexpr int kPowerSteps = 2;
+/// What a subspace leaves of the block, over what the triplets leave: then it holds them well enough.
+constexpr double kNegligibleLeft = 0.05;
 
-/// Orthonormal columns that span about the range of the leading triplets of B.
-Matrix leading_range(const ConstBlock& B, Index count, std::uint64_t seed) {
+/// A subspace that nearly holds the leading left singular vectors of B.
+struct Subspace {
+  Matrix Q;    ///< orthonormal columns
+  Matrix QtB;  ///< Q^T B
+};
+
+/// From Gaussian columns, and by subspace iteration where those do not suffice.
+Subspace leading_subspace(const ConstBlock& B, Index count, std::uint64_t seed) {
   const Index width = std::min(count + kTripletOversampling, std::min(B.rows(), B.cols()));
   const Matrix start = random_normal_matrix(seed, RandomStream::kSketch, B.cols(), width);
   Matrix Q = kernels::thin_qr(kernels::product(B, start));
-  for (int step = 0; step < kPowerSteps; ++step) {
-    Q = kernels::thin_qr(kernels::transpose_product(B, Q));
-    Q = kernels::thin_qr(kernels::product(B, Q));
+  Matrix QtB = kernels::transpose_product(Q, B);
+  const double left = B.squaredNorm() - QtB.squaredNorm();
+  const Matrix gram = kernels::product(kernels::Trans::kNo, QtB, kernels::Trans::kYes, QtB);
+  const double dropped = kernels::symmetric_eigenvalues(gram).head(width - count).sum();
+  if (left > kNegligibleLeft * dropped) {
+    for (int step = 0; step < kPowerSteps; ++step) {
+      Q = kernels::thin_qr(kernels::product(B, kernels::thin_qr(QtB.transpose())));
+      QtB = kernels::transpose_product(Q, B);
+    }
   }
-  return Q;
+  return {std::move(Q), std::move(QtB)};
 }
 
 /// Left singular vectors from B B^T: right to rounding over the ratio of singular values, which the
@@ -48,34 +62,29 @@ Matrix left_vectors(const ConstBlock& B, Index count, bool accurate, std::uint64
     return Matrix(pairs.vectors.rightCols(count).rowwise().reverse());
   };
   if (std::min(B.rows(), B.cols()) <= 2 * (count + kTripletOversampling)) return leading_of(B);
-  const Matrix Q = leading_range(B, count, seed);
-  return kernels::product(Q, leading_of(kernels::transpose_product(Q, B)));
+  const Subspace found = leading_subspace(B, count, seed);
+  return kernels::product(found.Q, leading_of(found.QtB));
 }
 
-struct Eigenpairs {
-  Vector values;
-  Matrix vectors;
-};
-
 /// Those of the `count` largest |values| of a symmetric B.
-Eigenpairs leading_eigenpairs(const ConstBlock& B, Index count, std::uint64_t seed) {
+LeftVectors leading_eigenpairs(const ConstBlock& B, Index count, std::uint64_t seed) {
   kernels::SymmetricEigen all;
   if (B.rows() <= 2 * (count + kTripletOversampling)) {
     all = kernels::symmetric_eigen(Matrix(B));
   } else {
-    const Matrix Q = leading_range(B, count, seed);
-    all = kernels::symmetric_eigen(kernels::transpose_product(Q, kernels::product(B, Q)));
-    all.vectors = kernels::product(Q, all.vectors);
+    const Subspace found = leading_subspace(B, count, seed);
+    all = kernels::symmetric_eigen(kernels::product(found.QtB, found.Q));
+    all.vectors = kernels::product(found.Q, all.vectors);
   }
   std::vector<Index> order(static_cast<std::size_t>(all.values.size()));
   std::iota(order.begin(), order.end(), Index{0});
   std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) {
     return std::abs(all.values(a)) > std::abs(all.values(b));
   });
-  Eigenpairs leading{Vector(count), Matrix(B.rows(), count)};
+  LeftVectors leading{Matrix(B.rows(), count), Vector(count), true};
   for (Index k = 0; k < count; ++k) {
-    leading.values(k) = all.values(order[static_cast<std::size_t>(k)]);
-    leading.vectors.col(k) = all.vectors.col(order[static_cast<std::size_t>(k)]);
+    leading.eigenvalues(k) = all.values(order[static_cast<std::size_t>(k)]);
+    leading.U.col(k) = all.vectors.col(order[static_cast<std::size_t>(k)]);
   }
   return leading;
 }
@@ -200,19 +209,25 @@ Matrix StoredTriplets::product() const {
 StoredTriplets encode_low_rank(const ConstBlock& B,
                                const std::vector<int>& bits,
                                std::uint64_t seed,
+                               LeftVectors& known,
                                EncodedLeaf& leaf) {
   const bool accurate = std::any_of(bits.begin(), bits.end(), [](int b) { return b > 16; });
-  const Matrix U = left_vectors(B, static_cast<Index>(bits.size()), accurate, seed);
+  const auto rank = static_cast<Index>(bits.size());
+  if (known.U.cols() < rank || (accurate && !known.accurate)) {
+    known = {left_vectors(B, rank, accurate, seed), Vector(), accurate};
+  }
   const auto project = [&](const Matrix& X) { return kernels::transpose_product(B, X); };
-  return encode_factors(U, project, bits, leaf);
+  return encode_factors(known.U.leftCols(rank), project, bits, leaf);
 }
 
 StoredTriplets encode_symmetric(const ConstBlock& B,
                                 const std::vector<int>& bits,
                                 std::uint64_t seed,
+                                LeftVectors& known,
                                 EncodedLeaf& leaf) {
-  const Eigenpairs pairs = leading_eigenpairs(B, static_cast<Index>(bits.size()), seed);
-  return encode_eigenpairs(pairs.values, pairs.vectors, bits, leaf);
+  const auto rank = static_cast<Index>(bits.size());
+  if (known.U.cols() < rank) known = leading_eigenpairs(B, rank, seed);
+  return encode_eigenpairs(known.eigenvalues, known.U, bits, leaf);
 }
 
 StoredTriplets encode_low_rank(const Triplets& B, const std::vector<int>& bits, EncodedLeaf& leaf) {

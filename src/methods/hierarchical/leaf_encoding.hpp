@@ -26,16 +26,19 @@ struct StoredTriplets {
 };
 
 /// Appends U of as many leading triplets of B as there are widths, rounded, and V = B^T U (U^T
-/// U)^-1, fitted to it by least squares and rounded.
+/// U)^-1, fitted to it by least squares and rounded. Vectors are taken from `known`, which gets more
+/// of them where those do not suffice.
 StoredTriplets encode_low_rank(const ConstBlock& B,
                                const std::vector<int>& bits,
                                std::uint64_t seed,
+                               LeftVectors& known,
                                EncodedLeaf& leaf);
 /// Of a symmetric B: sum of s_k u_k u_k^T; the step of u_k is chosen so that s_k, a bfloat16, times
 /// its square is the eigenvalue.
 StoredTriplets encode_symmetric(const ConstBlock& B,
                                 const std::vector<int>& bits,
                                 std::uint64_t seed,
+                                LeftVectors& known,
                                 EncodedLeaf& leaf);
 /// The same two where the triplets of B are known, and B is not. Cost O((m + n) k r).
 StoredTriplets encode_low_rank(const Triplets& B, const std::vector<int>& bits, EncodedLeaf& leaf);

@@ -32,6 +32,13 @@ struct Choice {
   double cost(double price) const { return squared_error + price * bytes; }
 };
 
+/// Leading left singular vectors of a block, or eigenvectors with their values of a symmetric one.
+struct LeftVectors {
+  Matrix U;
+  Vector eigenvalues;
+  bool accurate = false;  ///< to rounding, not only as far as 16 bits show
+};
+
 /// A block of the matrix and what is known about it.
 struct Node {
   Index row = 0;
@@ -51,12 +58,15 @@ struct Node {
   Vector tails;           ///< of those, the sums from each one on
   bool complete = false;  ///< all of them
   bool accurate = false;  ///< also far below the largest one
+  Vector least_squares;   ///< what the squares are at least: of large nodes
   double rest = -1;       ///< energy beside the squares, as estimated; negative: what lacks to all
   Index asked_rank = 0;   ///< how many triplets were asked for, and squares of which size
   double asked_least = 0;
   /// Squared error of its entries in few bits, over what is expected of normal values.
   double noise = 1;
   double triplet_noise = 1;  ///< the same of its triplets
+  /// Those that it was last encoded with: the same choice made again needs no others.
+  mutable LeftVectors left;
   Choice own;                ///< the best without children, at the present price
   Choice best;
   bool divided = false;  ///< the children were looked at, at the present price
@@ -64,6 +74,8 @@ struct Node {
   Index smaller_side() const { return rows < columns ? rows : columns; }
   Index larger_side() const { return rows < columns ? columns : rows; }
   void set_squares(Vector found);  ///< with their tails
+  /// Takes lower bounds of the squares, descending, where they are larger than those that are known.
+  void raise_least_squares(const Vector& bounds);
 };
 
 }  // namespace matapprox::blocks

@@ -103,10 +103,13 @@ void PeeledBlocks::describe(Node& node, double least) const {
     measure_entries(block(node, space), node, true);
     return;
   }
-  find_spectrum(node, 0, least);
+  find_spectrum(node, 0, least, {});
 }
 
-void PeeledBlocks::find_spectrum(Node& node, Index /*count*/, double /*least*/) const {
+void PeeledBlocks::find_spectrum(Node& node,
+                                 Index /*count*/,
+                                 double /*least*/,
+                                 const Judge& /*judge*/) const {
   if (node.complete) return;
   if (spans(node)) {
     if (node.rows >= 2 * leaf_) return;

@@ -16,6 +16,12 @@ constexpr Index kFirstTriplets = 48;
 constexpr Index kMoreTriplets = 2;
 /// Larger nodes come one after the other: their products use all threads.
 constexpr Index kLargeNode = 512;
+/// Of larger nodes of a matrix that is held triplets are looked for when it is known what their
+/// children take, if at all.
+constexpr Index kLateNode = 128;
+/// The search for triplets ends where those that are known cost so many times more than what is to
+/// be beaten: at prices near to this one it need not begin again.
+constexpr double kSurely = 1.25;
 /// Ranks that parts of a smooth block will not have less than half of.
 constexpr Index kNeverHalved = 3;
 /// Of so few triplets it is not known how they will go on: what is expected is not believed before
@@ -48,11 +54,13 @@ bool RateDistortion::may_gain(const Node& node, double other) const {
   return tree_.source().exhaustive() ? held_may_gain(node, other) : computed_may_gain(node, other);
 }
 
-/// Each of those left has at most the square of the last one, and costs at least what that one
-/// would.
+/// Each of those left has at most the square of the last one, or of all of them where the search
+/// ended by what they sum up to, and costs at least what that one would.
 bool RateDistortion::held_may_gain(const Node& node, double other) const {
   const double rest = ContentChoices::unknown_energy(node);
-  const double last = node.squares.size() > 0 ? node.squares(node.squares.size() - 1) : node.energy;
+  const double last = node.rest >= 0 || node.squares.size() == 0
+                          ? rest
+                          : node.squares(node.squares.size() - 1);
   const auto* width = contents_.triplet_width(node, last, price());
   if (width == nullptr) return false;
   const double weight = tree_.weight(node);
@@ -91,6 +99,7 @@ void RateDistortion::choose_own(Node& node, double limit) {
   const BlockSource& source = tree_.source();
   const double least = contents_.least_square(node);
   if (!node.described) source.describe(node, least);
+  const bool final = limit < std::numeric_limits<double>::infinity() || !tree_.divisible(node);
   const Choice nothing = contents_.nothing(node);
   node.own = nothing;
   if (nothing.squared_error <= price() * contents_.shape(node).cheapest_leaf) return;
@@ -100,12 +109,19 @@ void RateDistortion::choose_own(Node& node, double limit) {
   consider(contents_.dense(node));
   node.own = contents_.sparse(node, node.own);
   // What the children take is known only later: until then the first triplets have to do.
-  const bool final = limit < std::numeric_limits<double>::infinity() || !tree_.divisible(node);
+  if (!final && source.exhaustive() && node.smaller_side() > kLateNode) return;
   while ((final || node.squares.size() == 0 || node.squares.size() < node.asked_rank) &&
          may_gain(node, std::min(limit, node.own.cost(price())))) {
     const Index known = node.squares.size();
     const double rest = ContentChoices::unknown_energy(node);
-    source.find_spectrum(node, std::max(kFirstTriplets, kMoreTriplets * known), least);
+    const Index count = std::max(kFirstTriplets, kMoreTriplets * known);
+    source.find_spectrum(node, count, least, [&](const Vector& squares, double others) {
+      const double cost = contents_.least_cost_of_triplets(node, squares);
+      const double enough = kSurely * std::min(limit, node.own.cost(price()));
+      if (cost > enough) return BlockSource::Search::kGiveUp;
+      return cost + tree_.weight(node) * others <= enough ? BlockSource::Search::kCannotTell
+                                                          : BlockSource::Search::kGoOn;
+    });
     if (node.squares.size() == known && ContentChoices::unknown_energy(node) >= rest) break;
   }
   if (node.squares.size() == 0) return;
@@ -187,6 +203,26 @@ std::vector<Node*> RateDistortion::divide(std::size_t level, const std::vector<N
   return children;
 }
 
+/// Squared singular values of a node are at least those of a part of it.
+void RateDistortion::find_least_squares(std::size_t level, Node& node) {
+  node.raise_least_squares(node.squares);
+  for (Index c = 0; c < node.children; ++c) {
+    const Node& child = tree_.child(level, node, c);
+    node.raise_least_squares(child.squares);
+    node.raise_least_squares(child.least_squares);
+  }
+}
+
+/// Whether the node itself may take less than its children, which take `limit`, by what was not
+/// looked at before.
+bool RateDistortion::needs_more(std::size_t level, Node& node, double limit) {
+  if (!tree_.source().exhaustive()) return limit < node.own.cost(price()) || !node.complete;
+  const double other = std::min(limit, node.own.cost(price()));
+  if (node.smaller_side() <= kLateNode) return may_gain(node, other);
+  find_least_squares(level, node);
+  return contents_.least_cost_of_triplets(node, node.least_squares) < other;
+}
+
 /// Of a node whose children have been chosen for: takes them or itself, whichever costs less.
 void RateDistortion::choose_above(std::size_t level, Node& node) {
   if (!node.divided) return;
@@ -201,7 +237,7 @@ void RateDistortion::choose_above(std::size_t level, Node& node) {
   // What was estimated for the whole is better known from its parts.
   if (!tree_.source().exhaustive() && !node.complete) node.energy = energy;
   const double limit = children.cost(price());
-  if (limit < node.own.cost(price()) || !node.complete) choose_own(node, limit);
+  if (needs_more(level, node, limit)) choose_own(node, limit);
   node.best = limit < node.own.cost(price()) ? children : node.own;
 }
 

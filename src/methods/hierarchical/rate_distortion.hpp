@@ -49,6 +49,8 @@ class RateDistortion {
   bool division_may_pay(std::size_t level, const Node& node) const;
   void stop_where_division_lost(std::size_t level, const std::vector<Node*>& nodes);
   std::vector<Node*> divide(std::size_t level, const std::vector<Node*>& nodes);
+  void find_least_squares(std::size_t level, Node& node);
+  bool needs_more(std::size_t level, Node& node, double limit);
   void choose_above(std::size_t level, Node& node);
   bool may_gain(const Node& node, double other) const;
   bool held_may_gain(const Node& node, double other) const;
