@@ -52,7 +52,7 @@ PointFit fit_points(const KernelOperator& A, double tolerance, bool held) {
   const Matrix dense = A.block(order, order);
   const blocks::KernelBlocks computed(A, order, kPointLeaf, 1);
   const Matrix scaled = dense * computed.scale();
-  const blocks::HeldMatrix whole(scaled, true, 1);
+  const blocks::HeldMatrix whole(scaled, 0, true, 1);
   const blocks::BlockSource& source =
       held ? static_cast<const blocks::BlockSource&>(whole) : computed;
   blocks::BlockTree tree(source, kPointLeaf, 1);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <Eigen/Eigenvalues>
 #include <Eigen/LU>
 #include <Eigen/SVD>
 #include <cmath>
@@ -223,6 +224,33 @@ void choose_at_random(const Matrix& B, Index leaf, std::mt19937& generator, Memb
   }
 }
 
+/// The least that a node and what is below it costs, from all singular values of each.
+double least_cost(blocks::BlockTree& tree,
+                  blocks::ContentChoices& contents,
+                  const Matrix& A,
+                  std::size_t level,
+                  blocks::Node& node) {
+  const Matrix B = A.block(node.row, node.column, node.rows, node.columns);
+  node.set_squares(Eigen::BDCSVD<Matrix>(B).singularValues().cwiseAbs2());
+  node.complete = true;
+  contents.find_shape(node);
+  const double price = contents.price();
+  blocks::Choice own = contents.nothing(node);
+  const auto consider = [&](const blocks::Choice& choice) {
+    if (choice.cost(price) < own.cost(price)) own = choice;
+  };
+  consider(contents.dense(node));
+  own = contents.sparse(node, own);
+  consider(contents.low_rank(node, price));
+  consider(contents.low_rank_and_dense(node));
+  if (node.children == 0) return own.cost(price);
+  double of_children = 0;
+  for (Index c = 0; c < node.children; ++c) {
+    of_children += least_cost(tree, contents, A, level + 1, tree.child(level, node, c));
+  }
+  return std::min(own.cost(price), of_children);
+}
+
 TEST(RateDistortion, NoMemberOfTheClassIsBelowTheBound) {
   std::mt19937 generator(7);
   for (int trial = 0; trial < 20; ++trial) {
@@ -230,7 +258,7 @@ TEST(RateDistortion, NoMemberOfTheClassIsBelowTheBound) {
         24, 24, test::geometric_spectrum(24, 1.1 + 0.1 * trial), static_cast<std::uint64_t>(trial));
     if (trial % 2 == 0) A.topRightCorner(12, 12) *= 0.01;
     A /= 1.01 * A.cwiseAbs().maxCoeff();
-    const blocks::HeldMatrix source(A, false, 1);
+    const blocks::HeldMatrix source(A, 0, false, 1);
     blocks::BlockTree tree(source, 3, 1);
     blocks::RateDistortion choices(tree, {64}, 6);
     for (double price = A.squaredNorm(); price > 1e-14; price /= 1.3) choices.at_price(price, {});
@@ -244,6 +272,88 @@ TEST(RateDistortion, NoMemberOfTheClassIsBelowTheBound) {
     }
     EXPECT_GT(nearest, 0.01) << "a bound that says nothing";
   }
+}
+
+/// A kernel of points in a line, which falls far from the diagonal.
+Matrix line_kernel(Index n) {
+  Matrix A(n, n);
+  for (Index j = 0; j < n; ++j) {
+    for (Index i = 0; i < n; ++i) A(i, j) = std::exp(-std::abs(static_cast<double>(i - j)) / 30);
+  }
+  return A;
+}
+
+// Spectra that end early, are given up or never looked for cost nothing.
+TEST(RateDistortion, WhatIsNotLookedForIsNotMissed) {
+  const std::vector<Example> examples{
+      {"line", line_kernel(600)},
+      {"low rank", test::with_singular_values(600, 600, test::geometric_spectrum(40, 1.2))},
+      {"general", test::with_singular_values(400, 330, test::harmonic_spectrum(330))},
+      {"noise", test::random_matrix(300, 300)}};
+  for (const Example& example : examples) {
+    SCOPED_TRACE(example.name);
+    const Matrix A = example.A / (1.01 * example.A.cwiseAbs().maxCoeff());
+    const bool symmetric = A.rows() == A.cols() && A == A.transpose();
+    const blocks::HeldMatrix source(A, 0, symmetric, 1);
+    blocks::BlockTree tree(source, 32, 1);
+    blocks::RateDistortion choices(tree, {3, 4, 6, 8, 12, 16, 32, 64}, 12);
+    blocks::BlockTree whole(source, 32, 1);
+    blocks::ContentChoices contents(whole, {3, 4, 6, 8, 12, 16, 32, 64}, 12);
+    for (const double part : {1e-4, 1e-6, 1e-9}) {
+      const double price = part * A.squaredNorm();
+      contents.set_price(price);
+      const double least = least_cost(whole, contents, A, 0, whole.root());
+      const blocks::Total total = choices.at_price(price, {});
+      const double cost = total.squared_error + price * total.bytes;
+      EXPECT_GE(cost, (1 - 1e-6) * least) << part;
+      EXPECT_LE(cost, 1.02 * least) << part;
+    }
+  }
+}
+
+// Squares are those of LAPACK but for what is left, and what is left is what was asked for.
+TEST(LeadingSquares, LeaveWhatIsNegligible) {
+  for (const double ratio : {1.05, 1.3, 3.0}) {
+    const Matrix B = test::with_singular_values(90, 70, test::geometric_spectrum(70, ratio));
+    const Vector all = Eigen::BDCSVD<Matrix>(B).singularValues().cwiseAbs2();
+    for (const double least : {1e-2, 1e-6}) {
+      const blocks::LeadingSquares found = blocks::squares_down_to(B, least);
+      EXPECT_NEAR(found.values.sum() + found.rest, B.squaredNorm(), 1e-12 * B.squaredNorm());
+      EXPECT_LE(found.rest, blocks::kSearchedRest * least);
+      EXPECT_LE((all.head(found.values.size()) - found.values).cwiseAbs().maxCoeff(),
+                found.rest + 1e-13 * all(0));
+    }
+  }
+}
+
+// Of a large block what is found are its leading squares, and what a search that is given up leaves
+// are lower bounds of them.
+TEST(LeadingSquares, OfLargeBlocksAreThoseOrBoundsOfThose) {
+  using Search = blocks::BlockSource::Search;
+  const Matrix A = line_kernel(1300);
+  const Vector all = Eigen::SelfAdjointEigenSolver<Matrix>(A, Eigen::EigenvaluesOnly)
+                         .eigenvalues()
+                         .cwiseAbs2()
+                         .reverse();
+  const blocks::HeldMatrix source(A, 0, true, 1);
+  blocks::BlockTree tree(source, 600, 1);
+  const double least = all(40);
+  source.find_spectrum(tree.root(), 48, least, [](const Vector& squares, double /*rest*/) {
+    return squares.size() > 20 ? Search::kGiveUp : Search::kGoOn;
+  });
+  EXPECT_EQ(tree.root().squares.size(), 0);
+  const Vector bounds = tree.root().least_squares;
+  ASSERT_GT(bounds.size(), 20);
+  EXPECT_GE(bounds(0), 0.05 * all(0));
+  EXPECT_LE((bounds - all.head(bounds.size())).maxCoeff(), 1e-10 * all(0));
+
+  const auto never = [](const Vector& /*squares*/, double /*rest*/) { return Search::kGoOn; };
+  source.find_spectrum(tree.root(), 48, least, never);
+  const Vector found = tree.root().squares;
+  ASSERT_GT(found.size(), 40);
+  EXPECT_LE(
+      (found - all.head(found.size())).head(40).cwiseQuotient(all.head(40)).cwiseAbs().maxCoeff(),
+      0.03);
 }
 
 // What is chosen at a price has the error and the bytes that were promised, with full spectra and

@@ -17,7 +17,7 @@ constexpr double kNearPrices = 1e-6;
 /// what was seen points, at least and at most by these factors, as logarithms.
 constexpr double kFirstSlope = 0.5;
 /// A budget is first tried at the price at which so many times as many bytes are worth the energy.
-constexpr double kFirstBytes = 64;
+constexpr double kFirstBytes = 256;
 constexpr double kBeyond = 1.25;
 constexpr double kMinStep = 0.05;
 constexpr double kMaxStep = 5;
@@ -33,6 +33,8 @@ constexpr int kMaxCorrections = 3;
 constexpr int kMaxAims = 12;
 /// How often a choice is made again with the noise that was found.
 constexpr int kLearningRounds = 2;
+/// A round that leaves more than this part of the squared error of those before is the last one.
+constexpr double kWorthARound = 0.98;
 /// Bytes of a value of A.
 constexpr double kDoubleBytes = 8;
 
@@ -49,17 +51,18 @@ struct TriedPrice {
   double excess = 0;
 };
 
-/// Where the line through two prices comes to `wanted`, as a part of the way, not too near to either.
+/// Where the line through two prices comes to `wanted`, as a part of the way, not too near to
+/// either.
 double part_of_way(const TriedPrice& low, const TriedPrice& high, double wanted) {
   const double part = (low.excess - wanted) / (low.excess - high.excess);
   return std::clamp(part, 0.1, 0.9);
 }
 
 /// Finds the price of a byte at which the excess changes sign: in steps from the price that an
-/// earlier search ended with, or from energy / bytes, each as far as the ones before point, and then
-/// between two by false position and bisection. (Far below it blocks would be searched for triplets
-/// that nobody stores.) The choices stand at the last price with the sign that is asked for, or at
-/// the last that there is, and the total there is returned.
+/// earlier search ended with, or from energy / bytes, each as far as the ones before point, and
+/// then between two by false position and bisection. (Far below it blocks would be searched for
+/// triplets that nobody stores.) The choices stand at the last price with the sign that is asked
+/// for, or at the last that there is, and the total there is returned.
 Total search_price(RateDistortion& choices,
                    double energy,
                    double bytes,
@@ -76,16 +79,16 @@ Total search_price(RateDistortion& choices,
   };
   // At most to where a byte costs as much as the whole matrix.
   const double highest = std::log(energy);
-  TriedPrice last = try_price(choices.price() > 0 ? std::log(choices.price())
-                                                  : std::log(energy / bytes));
+  TriedPrice last =
+      try_price(choices.price() > 0 ? std::log(choices.price()) : std::log(energy / bytes));
   TriedPrice before = last;
   double slope = kFirstSlope;
   while (!is_near(last) && (last.excess > 0) == (before.excess > 0)) {
     const bool up = last.excess > 0;
     if (up && last.log >= highest) return total;
     // Everything is stored as well as it can be.
-    const bool all = last.log < highest + std::log(kMinPrice) ||
-                     total.squared_error <= kNoEnergy * energy;
+    const bool all =
+        last.log < highest + std::log(kMinPrice) || total.squared_error <= kNoEnergy * energy;
     if (!up && all) return total;
     const double change = std::abs(last.excess - before.excess);
     if (change > 0) slope = change / std::abs(last.log - before.log);
@@ -133,10 +136,14 @@ BlockFit fit_within_bytes(BlockTree& tree,
     const bool learned = choices.learn(result.encoded.squared_errors);
     const bool fits = found <= bytes;
     if (!fits) aim *= (round >= kMaxCorrections ? 0.5 : 0.999) * bytes / found;
+    const bool gained =
+        !best || result.encoded.squared_error < kWorthARound * best->encoded.squared_error;
     if (fits && (!best || result.encoded.squared_error < best->encoded.squared_error)) {
       best = std::move(result);
     }
-    if (best && ((fits && !learned) || round >= kLearningRounds)) return std::move(*best);
+    if (best && ((fits && !(learned && gained)) || round >= kLearningRounds)) {
+      return std::move(*best);
+    }
   }
 }
 

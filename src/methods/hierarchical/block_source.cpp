@@ -1,7 +1,9 @@
 #include "methods/hierarchical/block_source.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 
 #include "matapprox/kernels/gemm.hpp"
 #include "matapprox/kernels/lapack.hpp"
@@ -25,13 +27,17 @@ Vector gram_squares(const Matrix& G) {
   return kernels::symmetric_eigenvalues(G).reverse().cwiseMax(0.0);
 }
 
-int bin_of(double square) {
-  return square > 0 ? std::clamp(-std::ilogb(square) - 1, 0, EntrySizes::kBins - 1) : -1;
+/// By the exponent of the square; the least numbers are in the last bin anyway.
+int bin_of(double square, int top) {
+  if (square <= 0) return -1;
+  const auto exponent = static_cast<int>(std::bit_cast<std::uint64_t>(square) >> 52U) - 1023;
+  return std::clamp(top - exponent - 1, 0, EntrySizes::kBins - 1);
 }
 
 }  // namespace
 
 void EntrySizes::add(const EntrySizes& other, double times) {
+  top = other.top;
   for (std::size_t k = 0; k < kBins; ++k) {
     counts[k] += other.counts[k];
     energies[k] += times * other.energies[k];
@@ -59,11 +65,11 @@ Vector squares_of(const ConstBlock& B, bool accurate) {
                   : gram_squares(gram_matrix(B));
 }
 
-/// Columns are taken by what is left of them, largest first, and orthonormalized: Q R with R = Q^T B.
-/// The squares of R are those of B but for what is left of all columns, the sum of all others.
+/// Columns are taken by what is left of them, largest first, and orthonormalized: Q R with R = Q^T
+/// B. The squares of R are those of B but for what is left of all columns, the sum of all others.
 LeadingSquares squares_down_to(const ConstBlock& B, double least) {
   const Index most = std::min(B.rows(), B.cols()) / kMaxPartFound;
-  const double negligible = kNegligibleRest * least;
+  const double negligible = kSearchedRest * least;
   Vector left = B.colwise().squaredNorm().transpose();
   if (negligible <= kGramAccuracy * left.sum()) return {gram_squares(gram_matrix(B)), 0, true};
   Matrix Q(B.rows(), most);
@@ -92,10 +98,13 @@ bool below_gram_accuracy(const Vector& squares, double least) {
   return squares.size() > 0 && least < kGramAccuracy * squares(0);
 }
 
-void measure_entries(const ConstBlock& B, Node& node, bool with_sizes) {
+void measure_entries(const ConstBlock& B, Node& node, bool with_sizes, int top) {
   node.energy = 0;
   double largest = 0;
-  if (with_sizes) node.sizes = std::make_unique<EntrySizes>();
+  if (with_sizes) {
+    node.sizes = std::make_unique<EntrySizes>();
+    node.sizes->top = top;
+  }
   for (Index j = 0; j < B.cols(); ++j) {
     for (Index i = 0; i < B.rows(); ++i) {
       const double square = B(i, j) * B(i, j);
@@ -103,7 +112,7 @@ void measure_entries(const ConstBlock& B, Node& node, bool with_sizes) {
       largest = std::max(largest, square);
       // Of a symmetric block the upper triangle is kept, its entries standing for two.
       if (!with_sizes || (node.on_diagonal && i > j)) continue;
-      const int bin = bin_of(square);
+      const int bin = bin_of(square, top);
       if (bin < 0) continue;
       const double times = node.on_diagonal && i < j ? 2 : 1;
       node.sizes->counts[static_cast<std::size_t>(bin)] += 1;

@@ -14,8 +14,8 @@ struct Triplets {
   Matrix V;
 };
 
-/// Where the blocks of a matrix come from, its entries at most about 1. Every member may be called
-/// from several threads, for different nodes.
+/// Where the blocks of a matrix come from, its entries neither far above nor far below 1. Every
+/// member may be called from several threads, for different nodes.
 class BlockSource {
  public:
   virtual ~BlockSource() = default;
@@ -40,10 +40,7 @@ class BlockSource {
   using Judge = std::function<Search(const Vector& squares, double rest)>;
   /// Gives the node at least its `count` largest squared singular values, or all of at least about
   /// `least`; or, where `judge` gives up on the way, none but lower bounds.
-  virtual void find_spectrum(Node& node,
-                             Index count,
-                             double least,
-                             const Judge& judge) const = 0;
+  virtual void find_spectrum(Node& node, Index count, double least, const Judge& judge) const = 0;
   /// Computes what is known again with more digits where `least` is below what is right.
   virtual void refine_spectrum(Node& node, double least) const = 0;
   /// True if what is at low rank is taken from triplets(), not from all entries.
@@ -68,14 +65,17 @@ struct LeadingSquares {
   bool complete = false;
 };
 /// What a sum of squares is negligible below, over the least one that is told from zero.
-inline constexpr double kNegligibleRest = 0.02;
-/// The squares of B, m x n, without those that together are negligible beside `least`: k of them by
-/// column-pivoted Gram-Schmidt, O(m n k) operations, or all by a Gram matrix where that is more than
-/// half of them or `least` is near to rounding.
+inline constexpr double kNegligibleRest = 0.08;
+/// What a search leaves at most, over the same: at prices near to this one it need not begin again.
+inline constexpr double kSearchedRest = 0.125 * kNegligibleRest;
+/// The squares of B, m x n, without those whose sum is kSearchedRest of `least`: k of them by
+/// column-pivoted Gram-Schmidt, O(m n k) operations, or all by a Gram matrix where that is more
+/// than half of them or `least` is near to rounding.
 LeadingSquares squares_down_to(const ConstBlock& B, double least);
 /// True where `least` is below what a Gram matrix shows of these squares.
 bool below_gram_accuracy(const Vector& squares, double least);
-/// The entries of a block, counted and summed: upper triangle of one on the diagonal.
-void measure_entries(const ConstBlock& B, Node& node, bool with_sizes);
+/// The entries of a block, counted and summed: upper triangle of one on the diagonal. Squares are
+/// about 2^top at most.
+void measure_entries(const ConstBlock& B, Node& node, bool with_sizes, int top = 0);
 
 }  // namespace matapprox::blocks

@@ -207,8 +207,9 @@ Choice ContentChoices::sparse(const Node& node, const Choice& other) const {
                     leaf_bytes_ + 1 + count * (distance + bits / 8.0) + scales};
       choice.bits = bits;
       // The last bin holds all that are smaller, but no zeros.
-      choice.least_square = k + 1 == EntrySizes::kBins ? std::numeric_limits<double>::denorm_min()
-                                                       : std::ldexp(1.0, -static_cast<int>(k) - 1);
+      choice.least_square = k + 1 == EntrySizes::kBins
+                                ? std::numeric_limits<double>::denorm_min()
+                                : std::ldexp(1.0, sizes.top - static_cast<int>(k) - 1);
       if (choice.cost(price_) < best.cost(price_)) best = choice;
     }
   }

@@ -41,7 +41,8 @@ class ContentChoices {
 
   Choice nothing(const Node& node) const;
   Choice low_rank(const Node& node, double price) const;
-  /// A lower bound of what low_rank() and low_rank_and_dense() cost, by lower bounds of the squares.
+  /// A lower bound of what low_rank() and low_rank_and_dense() cost, by lower bounds of the
+  /// squares.
   double least_cost_of_triplets(const Node& node, const Vector& squares) const;
   Choice dense(const Node& node) const;
   Choice low_rank_and_dense(const Node& node) const;

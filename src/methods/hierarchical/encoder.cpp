@@ -43,9 +43,9 @@ void encode_triplets(const BlockTree& tree,
   }
   Matrix space;
   const ConstBlock B = source.block(node, space);
-  const StoredTriplets stored =
-      node.on_diagonal ? encode_symmetric(B, bits, tree.seed(), node.left, leaf)
-                       : encode_low_rank(B, bits, tree.seed(), node.left, leaf);
+  const StoredTriplets stored = node.on_diagonal
+                                    ? encode_symmetric(B, bits, tree.seed(), node.left, leaf)
+                                    : encode_low_rank(B, bits, tree.seed(), node.left, leaf);
   const Matrix rest = B - stored.product();
   if (with_remainder) {
     EncodedLeaf& remainder = result.remainder.emplace(leaf_of(node, LeafKind::kDense));

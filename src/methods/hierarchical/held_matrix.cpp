@@ -16,7 +16,7 @@ constexpr Index kAlwaysByGram = 128;
 constexpr Index kMayBeByGram = 1024;
 constexpr Index kSpectrumOversampling = 8;
 /// Squares that are so far below the least one that matters are enough of a sign that no more do.
-constexpr double kFarBelow = 0.25;
+constexpr double kFarBelow = 0.1;
 /// Random columns at first, and what part of those that are there is added each time.
 constexpr Index kFirstColumns = 16;
 constexpr Index kAddedPart = 2;
@@ -88,25 +88,27 @@ Vector bounds_of_squares(const ConstBlock& B, std::uint64_t seed, const BlockSou
   return squares;
 }
 
-/// The leading squares: until what they leave of the energy is negligible beside `least`, or enough
-/// of them are below it, or `judge` gives up, or a Gram matrix is cheaper: then values are bounds.
+/// The leading squares: all that matter, if those that are left come to little beside `least` or
+/// are small; none but bounds, where `judge` gives up; else `count` of them.
 std::optional<LeadingSquares> squares_by_range(const ConstBlock& B,
+                                               Index count,
                                                double energy,
                                                double least,
                                                std::uint64_t seed,
                                                const BlockSource::Judge& judge,
                                                Vector& bounds) {
   RangeFinder range(B, seed);
-  while (!is_small(std::min(B.rows(), B.cols()), range.columns())) {
+  for (;;) {
     range.add_columns();
     bounds = range.squares();
     const double rest = std::max(energy - bounds.sum(), 0.0);
-    if (rest <= kNegligibleRest * least) return LeadingSquares{bounds, rest};
+    if (rest <= kSearchedRest * least) return LeadingSquares{bounds, rest};
     if (judge(bounds, rest) == BlockSource::Search::kGiveUp) return std::nullopt;
     const Index kept = bounds.size() - kSpectrumOversampling;
-    if (bounds(kept) < kFarBelow * least) return LeadingSquares{range.refined_squares().head(kept)};
+    if (kept >= count || bounds(kept) < kFarBelow * least) {
+      return LeadingSquares{range.refined_squares().head(kept)};
+    }
   }
-  return std::nullopt;
 }
 
 /// Rows and columns of B as far apart as leaves about kSampleSide: no singular value is larger than
@@ -142,7 +144,7 @@ ConstBlock HeldMatrix::block(const Node& node, Matrix& /*space*/) const {
 
 void HeldMatrix::describe(Node& node, double /*least*/) const {
   Matrix none;
-  measure_entries(block(node, none), node, true);
+  measure_entries(block(node, none), node, true, 2 * top_);
   node.described = true;
 }
 
@@ -158,25 +160,22 @@ bool HeldMatrix::is_hopeless(Node& node, const ConstBlock& B, const Judge& judge
          is_seen(sampled_columns(B));
 }
 
-void HeldMatrix::find_spectrum(Node& node,
-                               Index count,
-                               double least,
-                               const Judge& judge) const {
+void HeldMatrix::find_spectrum(Node& node, Index count, double least, const Judge& judge) const {
   if (node.complete) return;
   Matrix none;
   const ConstBlock B = block(node, none);
   LeadingSquares found;
-  if (is_small(node.smaller_side(), 0)) {
+  if (node.smaller_side() <= kAlwaysByGram) {
     found = squares_down_to(B, least);
-  } else if (kNegligibleRest * least > kRestAccuracy * node.energy) {
-    if (is_hopeless(node, B, judge)) return;
-    Vector bounds;
-    const auto by_range = squares_by_range(B, node.energy, least, seed_, judge, bounds);
-    node.raise_least_squares(bounds);
-    if (!by_range && judge(node.least_squares, 0) == Search::kGiveUp) return;
-    found = by_range ? *by_range : LeadingSquares{squares_of(B, false), 0, true};
   } else if (is_small(node.smaller_side(), count)) {
     found = {squares_of(B, false), 0, true};
+  } else if (kSearchedRest * least > kRestAccuracy * node.energy) {
+    if (is_hopeless(node, B, judge)) return;
+    Vector bounds;
+    const auto by_range = squares_by_range(B, count, node.energy, least, seed_, judge, bounds);
+    node.raise_least_squares(bounds);
+    if (!by_range) return;
+    found = *by_range;
   } else {
     found.values = accurate_leading_squares(B, count, seed_);
   }

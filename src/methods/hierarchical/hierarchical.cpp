@@ -131,6 +131,17 @@ double leaf_bytes(const LinearOperator& A) {
 
 /// Part of a tolerance that is aimed at where peeling has missed it.
 constexpr double kMinAim = 0.1;
+/// The largest |entry| is less than 2 to this power, and at least half of that; 0 for zeros.
+int exponent_of_largest(const Matrix& values) {
+  Vector largest(values.cols());
+  parallel_for(values.cols(), [&](Index j) { largest(j) = values.col(j).cwiseAbs().maxCoeff(); });
+  int exponent = 0;
+  std::frexp(largest.maxCoeff(), &exponent);
+  return exponent;
+}
+
+/// Entries that are not further from 1, as a power of 2, stay as they are.
+constexpr int kMaxUnscaledExponent = 40;
 /// Kernel matrices of more points than this are not held: their blocks are computed. In many
 /// dimensions few blocks are of low rank, and finding that out costs more than holding them.
 constexpr Index kMaxHeldPoints = 4096;
@@ -169,12 +180,18 @@ class OrderedBlocks {
       }
     }
     const auto* dense = dynamic_cast<const DenseOperator*>(&A.underlying());
-    if (dense == nullptr || !order.empty()) values_ = ordered_matrix(A, order, control);
-    const Matrix& values = values_.size() > 0 ? values_ : dense->values();
-    scale_ = unit_scale(values);
-    if (values_.size() == 0) values_.resize(values.rows(), values.cols());
-    parallel_for(values.cols(), [&](Index j) { values_.col(j) = scale_ * values.col(j); });
-    source_ = std::make_unique<blocks::HeldMatrix>(values_, is_symmetric(A), seed);
+    const bool in_place = dense != nullptr && order.empty();
+    if (!in_place) values_ = ordered_matrix(A, order, control);
+    const Matrix& values = in_place ? dense->values() : values_;
+    int top = exponent_of_largest(values);
+    // Squares have to be far from the least and the largest number.
+    if (std::abs(top) > kMaxUnscaledExponent) {
+      scale_ = std::ldexp(1.0, std::clamp(-top, -1022, 1022));
+      values_ = scale_ * values;
+      top = 0;
+    }
+    const Matrix& held = values_.size() > 0 ? values_ : values;
+    source_ = std::make_unique<blocks::HeldMatrix>(held, top, is_symmetric(A), seed);
   }
 
   const blocks::BlockSource& source() const { return *source_; }

@@ -196,7 +196,8 @@ void KernelBlocks::describe(Node& node, double least) const {
     node.energy = sampled_energy(node);
     return;
   }
-  if (!is_computed(node)) return find_spectrum(node, node.smooth ? kRankApart : kRankNear, least, {});
+  if (!is_computed(node))
+    return find_spectrum(node, node.smooth ? kRankApart : kRankNear, least, {});
   Matrix space;
   measure_entries(block(node, space), node, !node.smooth);
 }

@@ -35,10 +35,7 @@ class KernelBlocks final : public BlockSource {
   /// From 64 columns all over the matrix.
   double energy() const override;
   void describe(Node& node, double least) const override;
-  void find_spectrum(Node& node,
-                     Index count,
-                     double least,
-                     const Judge& judge) const override;
+  void find_spectrum(Node& node, Index count, double least, const Judge& judge) const override;
   void refine_spectrum(Node& node, double least) const override;
   bool gives_triplets(const Node& node) const override { return !is_computed(node); }
   Triplets triplets(const Node& node) const override;

@@ -17,7 +17,8 @@ namespace {
 
 constexpr Index kTripletOversampling = 16;
 constexpr int kPowerSteps = 2;
-/// What a subspace leaves of the block, over what the triplets leave: then it holds them well enough.
+/// What a subspace leaves of the block, over what the triplets leave: then it holds them well
+/// enough.
 constexpr double kNegligibleLeft = 0.05;
 
 /// A subspace that nearly holds the leading left singular vectors of B.

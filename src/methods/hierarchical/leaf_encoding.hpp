@@ -26,8 +26,8 @@ struct StoredTriplets {
 };
 
 /// Appends U of as many leading triplets of B as there are widths, rounded, and V = B^T U (U^T
-/// U)^-1, fitted to it by least squares and rounded. Vectors are taken from `known`, which gets more
-/// of them where those do not suffice.
+/// U)^-1, fitted to it by least squares and rounded. Vectors are taken from `known`, which gets
+/// more of them where those do not suffice.
 StoredTriplets encode_low_rank(const ConstBlock& B,
                                const std::vector<int>& bits,
                                std::uint64_t seed,

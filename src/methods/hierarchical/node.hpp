@@ -8,10 +8,11 @@
 
 namespace matapprox::blocks {
 
-/// How many entries of a block there are of each size: bin k counts 2^-(k+1) <= |a|^2 < 2^-k, the
-/// last one all that are less.
+/// How many entries of a block there are of each size: bin k counts 2^-(k+1) <= |a|^2 / 2^top <
+/// 2^-k, the first one also what is more, the last one all that are less.
 struct EntrySizes {
   static constexpr int kBins = 64;
+  int top = 0;
   std::array<double, kBins> counts{};
   std::array<double, kBins> energies{};  ///< the sum of their squares
   /// `times`: how often each entry of `other` counts in the energies here.
@@ -67,14 +68,17 @@ struct Node {
   double triplet_noise = 1;  ///< the same of its triplets
   /// Those that it was last encoded with: the same choice made again needs no others.
   mutable LeftVectors left;
-  Choice own;                ///< the best without children, at the present price
+  Choice own;  ///< the best without children, at the present price
   Choice best;
+  /// What it costs at least with its children, whatever the squares lack.
+  double least_cost = 0;
   bool divided = false;  ///< the children were looked at, at the present price
 
   Index smaller_side() const { return rows < columns ? rows : columns; }
   Index larger_side() const { return rows < columns ? columns : rows; }
   void set_squares(Vector found);  ///< with their tails
-  /// Takes lower bounds of the squares, descending, where they are larger than those that are known.
+  /// Takes lower bounds of the squares, descending, where they are larger than those that are
+  /// known.
   void raise_least_squares(const Vector& bounds);
 };
 

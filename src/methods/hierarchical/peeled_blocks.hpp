@@ -22,10 +22,7 @@ class PeeledBlocks final : public BlockSource {
   void describe(Node& node, double least) const override;
   /// All of a block beside the diagonal, from small factors; of one on the diagonal only where it
   /// is not halved: larger ones are left to their parts.
-  void find_spectrum(Node& node,
-                     Index count,
-                     double least,
-                     const Judge& judge) const override;
+  void find_spectrum(Node& node, Index count, double least, const Judge& judge) const override;
   void refine_spectrum(Node& /*node*/, double /*least*/) const override {}
   bool gives_triplets(const Node& node) const override { return !spans(node); }
   Triplets triplets(const Node& node) const override;

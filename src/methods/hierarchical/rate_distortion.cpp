@@ -14,7 +14,7 @@ namespace {
 /// suffice.
 constexpr Index kFirstTriplets = 48;
 constexpr Index kMoreTriplets = 2;
-/// Larger nodes come one after the other: their products use all threads.
+/// A few larger nodes come one after the other: their products use all threads.
 constexpr Index kLargeNode = 512;
 /// Of larger nodes of a matrix that is held triplets are looked for when it is known what their
 /// children take, if at all.
@@ -54,18 +54,19 @@ bool RateDistortion::may_gain(const Node& node, double other) const {
   return tree_.source().exhaustive() ? held_may_gain(node, other) : computed_may_gain(node, other);
 }
 
-/// Each of those left has at most the square of the last one, or of all of them where the search
-/// ended by what they sum up to, and costs at least what that one would.
+/// Where the search ended by what is left, that is all that the squares can lack. Else each of
+/// those left has at most the square of the last one, and costs at least what that one would.
 bool RateDistortion::held_may_gain(const Node& node, double other) const {
   const double rest = ContentChoices::unknown_energy(node);
-  const double last = node.rest >= 0 || node.squares.size() == 0
-                          ? rest
-                          : node.squares(node.squares.size() - 1);
+  const double of_found =
+      contents_.low_rank(node, price()).cost(price()) - tree_.weight(node) * rest;
+  if (node.rest >= 0) {
+    return rest > kNegligibleRest * contents_.least_square(node) && of_found < other;
+  }
+  const double last = node.squares.size() > 0 ? node.squares(node.squares.size() - 1) : rest;
   const auto* width = contents_.triplet_width(node, last, price());
   if (width == nullptr) return false;
-  const double weight = tree_.weight(node);
-  const double cost_of_last = weight * last * width->noise + price() * width->bytes;
-  const double of_found = contents_.low_rank(node, price()).cost(price()) - weight * rest;
+  const double cost_of_last = tree_.weight(node) * last * width->noise + price() * width->bytes;
   return of_found + rest / last * cost_of_last < other;
 }
 
@@ -99,17 +100,21 @@ void RateDistortion::choose_own(Node& node, double limit) {
   const BlockSource& source = tree_.source();
   const double least = contents_.least_square(node);
   if (!node.described) source.describe(node, least);
-  const bool final = limit < std::numeric_limits<double>::infinity() || !tree_.divisible(node);
+  const bool late = source.exhaustive() && node.smaller_side() > kLateNode;
+  const bool final = limit < std::numeric_limits<double>::infinity() || !tree_.divisible(node) ||
+                     (source.exhaustive() && !late);
   const Choice nothing = contents_.nothing(node);
   node.own = nothing;
+  node.least_cost = nothing.squared_error;
   if (nothing.squared_error <= price() * contents_.shape(node).cheapest_leaf) return;
   const auto consider = [&](const Choice& choice) {
     if (choice.cost(price()) < node.own.cost(price())) node.own = choice;
   };
   consider(contents_.dense(node));
   node.own = contents_.sparse(node, node.own);
+  node.least_cost = node.own.cost(price());
   // What the children take is known only later: until then the first triplets have to do.
-  if (!final && source.exhaustive() && node.smaller_side() > kLateNode) return;
+  if (!final && late) return;
   while ((final || node.squares.size() == 0 || node.squares.size() < node.asked_rank) &&
          may_gain(node, std::min(limit, node.own.cost(price())))) {
     const Index known = node.squares.size();
@@ -126,8 +131,12 @@ void RateDistortion::choose_own(Node& node, double limit) {
   }
   if (node.squares.size() == 0) return;
   source.refine_spectrum(node, least);
-  consider(contents_.low_rank(node, price()));
-  consider(contents_.low_rank_and_dense(node));
+  const double lacking = tree_.weight(node) * std::max(node.rest, 0.0);
+  for (const Choice& choice :
+       {contents_.low_rank(node, price()), contents_.low_rank_and_dense(node)}) {
+    consider(choice);
+    node.least_cost = std::min(node.least_cost, choice.cost(price()) - lacking);
+  }
 }
 
 double RateDistortion::least_of_children(std::size_t level, const Node& node) const {
@@ -174,9 +183,11 @@ void RateDistortion::for_nodes(std::vector<Node*>& nodes,
                                const RunControl& control,
                                const Visit& visit) const {
   const bool products_are_parallel = tree_.source().exhaustive();
-  const auto small = std::partition(nodes.begin(), nodes.end(), [&](const Node* node) {
+  auto small = std::partition(nodes.begin(), nodes.end(), [&](const Node* node) {
     return products_are_parallel && node->smaller_side() >= kLargeNode;
   });
+  // So many are better done side by side too.
+  if (small - nodes.begin() >= 2 * threads()) small = nodes.begin();
   for (auto node = nodes.begin(); node != small; ++node) {
     control.throw_if_stopped("hierarchical");
     visit(**node);
@@ -218,7 +229,7 @@ void RateDistortion::find_least_squares(std::size_t level, Node& node) {
 bool RateDistortion::needs_more(std::size_t level, Node& node, double limit) {
   if (!tree_.source().exhaustive()) return limit < node.own.cost(price()) || !node.complete;
   const double other = std::min(limit, node.own.cost(price()));
-  if (node.smaller_side() <= kLateNode) return may_gain(node, other);
+  if (node.smaller_side() <= kLateNode) return false;
   find_least_squares(level, node);
   return contents_.least_cost_of_triplets(node, node.least_squares) < other;
 }
@@ -228,10 +239,12 @@ void RateDistortion::choose_above(std::size_t level, Node& node) {
   if (!node.divided) return;
   Choice children{Content::kChildren};
   double energy = 0;
+  double least_cost = 0;
   for (Index c = 0; c < node.children; ++c) {
     const Node& child = tree_.child(level, node, c);
     children.squared_error += child.best.squared_error;
     children.bytes += child.best.bytes;
+    least_cost += child.least_cost;
     energy += child.energy * (node.on_diagonal && !child.on_diagonal ? 2 : 1);
   }
   // What was estimated for the whole is better known from its parts.
@@ -239,6 +252,7 @@ void RateDistortion::choose_above(std::size_t level, Node& node) {
   const double limit = children.cost(price());
   if (needs_more(level, node, limit)) choose_own(node, limit);
   node.best = limit < node.own.cost(price()) ? children : node.own;
+  node.least_cost = std::min(node.least_cost, least_cost);
 }
 
 Total RateDistortion::at_price(double price, const RunControl& control) {
@@ -258,7 +272,7 @@ Total RateDistortion::at_price(double price, const RunControl& control) {
     for_nodes(visited[l], control, [&](Node& node) { choose_above(l, node); });
   }
   const Choice& root = tree_.root().best;
-  tried_.push_back({price, root.cost(price)});
+  tried_.push_back({price, tree_.root().least_cost});
   return {root.squared_error, root.bytes};
 }
 

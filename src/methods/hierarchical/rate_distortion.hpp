@@ -42,7 +42,7 @@ class RateDistortion {
  private:
   struct Tried {
     double price = 0;
-    double cost = 0;
+    double cost = 0;  ///< a lower bound
   };
   void choose_own(Node& node, double limit);
   double least_of_children(std::size_t level, const Node& node) const;
