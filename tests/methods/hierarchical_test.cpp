@@ -283,15 +283,17 @@ Matrix line_kernel(Index n) {
   return A;
 }
 
-// Spectra that end early, are given up or never looked for cost nothing.
+// Spectra that end early, are given up or never looked for cost next to nothing; randomized ones
+// that fall slowly, which are too small behind the first few values, a little more.
 TEST(RateDistortion, WhatIsNotLookedForIsNotMissed) {
   const std::vector<Example> examples{
-      {"line", line_kernel(600)},
-      {"low rank", test::with_singular_values(600, 600, test::geometric_spectrum(40, 1.2))},
-      {"general", test::with_singular_values(400, 330, test::harmonic_spectrum(330))},
+      {"line", line_kernel(320)},
+      {"low rank", test::with_singular_values(320, 320, test::geometric_spectrum(40, 1.2))},
+      {"slow", test::with_singular_values(400, 330, test::harmonic_spectrum(330))},
       {"noise", test::random_matrix(300, 300)}};
   for (const Example& example : examples) {
     SCOPED_TRACE(example.name);
+    const double most = example.name == "slow" ? 1.03 : 1.01;
     const Matrix A = example.A / (1.01 * example.A.cwiseAbs().maxCoeff());
     const bool symmetric = A.rows() == A.cols() && A == A.transpose();
     const blocks::HeldMatrix source(A, 0, symmetric, 1);
@@ -306,7 +308,7 @@ TEST(RateDistortion, WhatIsNotLookedForIsNotMissed) {
       const blocks::Total total = choices.at_price(price, {});
       const double cost = total.squared_error + price * total.bytes;
       EXPECT_GE(cost, (1 - 1e-6) * least) << part;
-      EXPECT_LE(cost, 1.02 * least) << part;
+      EXPECT_LE(cost, most * least) << part;
     }
   }
 }
