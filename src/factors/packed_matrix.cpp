@@ -7,6 +7,7 @@
 
 #include "factors/quantizer.hpp"
 #include "kernels/packed_simd.hpp"
+#include "kernels/scratch.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/kernels/gemm.hpp"
@@ -254,8 +255,14 @@ Matrix PackedMatrix::apply(const ConstBlock& X) const {
   const Segments parts = segments();
   parallel_for(groups() * parts.per_group, [&](Index s) {
     const Segment part = segment(parts, s);
-    for (Index c = 0; c < X.cols() && part.count > 0; ++c) {
-      add_segment(part, X.col(c).data(), Y.col(c).data() + part.first);
+    if (part.count == 0) return;
+    // Sums lie at the start of a cache line: a vector of them would else be in two.
+    thread_local kernels::Scratch<double> scratch;
+    double* sums = scratch.reserve(part.count);
+    for (Index c = 0; c < X.cols(); ++c) {
+      std::fill_n(sums, part.count, 0.0);
+      add_segment(part, X.col(c).data(), sums);
+      Y.col(c).segment(part.first, part.count) = Eigen::Map<const Vector>(sums, part.count);
     }
   });
   return Y;

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/packed_simd.hpp"
 
@@ -44,6 +45,35 @@ constexpr std::array<OctetTable, 17> make_octet_tables() {
 
 inline constexpr std::array<OctetTable, 17> kOctetTables = make_octet_tables();
 
+/// The same for 64 bits each, of which the value becomes the highest ones of a mantissa.
+struct MantissaTable {
+  alignas(64) std::array<std::uint8_t, 64> bytes{};
+  alignas(64) std::array<std::int64_t, 8> left{};
+};
+
+constexpr MantissaTable mantissa_table(int bits) {
+  constexpr int kMantissa = 52;
+  MantissaTable table;
+  for (int lane = 0; lane < 8; ++lane) {
+    for (int b = 0; b < 4; ++b) {
+      table.bytes[static_cast<std::size_t>(8 * lane + b)] =
+          octet_table(bits).bytes[static_cast<std::size_t>(4 * lane + b)];
+    }
+    table.left[static_cast<std::size_t>(lane)] = kMantissa - bits - lane * bits % 8;
+  }
+  return table;
+}
+
+constexpr std::array<MantissaTable, 17> make_mantissa_tables() {
+  std::array<MantissaTable, 17> tables{};
+  for (int bits = 1; bits <= 16; ++bits) {
+    tables[static_cast<std::size_t>(bits)] = mantissa_table(bits);
+  }
+  return tables;
+}
+
+inline constexpr std::array<MantissaTable, 17> kMantissaTables = make_mantissa_tables();
+
 }  // namespace matapprox::kernels::simd
 #endif  // MATAPPROX_PACKED_TABLES
 
@@ -72,13 +102,17 @@ HWY_INLINE void give_doubles(V integers, Index i, const Function& f) {
 
 #endif
 
-/// Eight integers of 1 to 16 bits at a time.
-struct IntegerOctets {
+// Octets give eight values v at a time, each of which stands for gain (v - zero).
+
+/// Integers of 1 to 16 bits.
+struct WholeOctets {
+  static constexpr double zero = 0;
+  static constexpr double gain = 1;
   const OctetTable& table;
   int right;
   std::size_t stride;
 
-  explicit IntegerOctets(int bits)
+  explicit WholeOctets(int bits)
       : table(kOctetTables[static_cast<std::size_t>(bits)]),
         right(32 - bits),
         stride(static_cast<std::size_t>(bits)) {}
@@ -109,9 +143,47 @@ struct IntegerOctets {
   }
 };
 
-/// Eight integers of whole bytes at a time.
+#if HWY_TARGET != HWY_SCALAR
+/// The same where a vector holds eight doubles: the b bits of q become the highest bits of the
+/// mantissa of v = 1.5 + q / 2^b, which takes no conversion from an integer. What that needs stays
+/// in registers.
+struct MantissaOctets {
+  static constexpr double zero = 1.5;
+  using Words = hn::RebindToSigned<Doubles>;
+  using Bytes = hn::Repartition<std::uint8_t, Doubles>;
+  hn::Vec<Bytes> places;
+  hn::Vec<Words> shifts;
+  hn::Vec<Words> mask;
+  double gain;
+  std::size_t stride;
+
+  explicit MantissaOctets(int bits)
+      : places(hn::Load(Bytes(), kMantissaTables[static_cast<std::size_t>(bits)].bytes.data())),
+        shifts(hn::Load(Words(), kMantissaTables[static_cast<std::size_t>(bits)].left.data())),
+        mask(hn::Set(Words(), ((std::int64_t{1} << bits) - 1) << (52 - bits))),
+        gain(static_cast<double>(1 << bits)),
+        stride(static_cast<std::size_t>(bits)) {}
+
+  template <class Function>
+  HWY_INLINE void give(const std::uint8_t* data, Index octet, const Function& f) const {
+    // The exponent of 1, and the sign of q turned around.
+    const auto one_and_half = hn::Set(Words(), std::int64_t{0x3FF8000000000000});
+    const auto block = hn::LoadDup128(Bytes(), data + static_cast<std::size_t>(octet) * stride);
+    const auto words = hn::BitCast(Words(), hn::TableLookupBytes(block, places));
+    const auto field = hn::And(hn::Shl(words, shifts), mask);
+    f(0, hn::BitCast(Doubles(), hn::Xor(field, one_and_half)));
+  }
+};
+using IntegerOctets = std::conditional_t<kDoubles == 8, MantissaOctets, WholeOctets>;
+#else
+using IntegerOctets = WholeOctets;
+#endif
+
+/// Integers of whole bytes.
 template <class Integer>
 struct ByteOctets {
+  static constexpr double zero = 0;
+  static constexpr double gain = 1;
   template <class Function>
   HWY_INLINE void give(const std::uint8_t* data, Index octet, const Function& f) const {
     const Doubles d;
@@ -124,8 +196,10 @@ struct ByteOctets {
   }
 };
 
-/// Eight IEEE numbers at a time.
+/// IEEE numbers.
 struct FloatOctets {
+  static constexpr double zero = 0;
+  static constexpr double gain = 1;
   template <class Function>
   HWY_INLINE void give(const std::uint8_t* data, Index octet, const Function& f) const {
     const Doubles d;
@@ -135,6 +209,8 @@ struct FloatOctets {
   }
 };
 struct DoubleOctets {
+  static constexpr double zero = 0;
+  static constexpr double gain = 1;
   template <class Function>
   HWY_INLINE void give(const std::uint8_t* data, Index octet, const Function& f) const {
     const Doubles d;
@@ -178,7 +254,8 @@ HWY_INLINE void with_four(const PackedRun runs[4], const Function& f) {
   f(FourAlike<IntegerOctets>{IntegerOctets(bits)});
 }
 
-/// The values of a last octet that is not whole; nothing behind them is read for IEEE numbers.
+/// The values, without an offset, of a last octet that is not whole; nothing behind them is read
+/// for IEEE numbers.
 template <class Octets>
 HWY_INLINE void last_values(
     const Octets& octets, const PackedRun& run, Index octet, Index count, double* values) {
@@ -186,18 +263,23 @@ HWY_INLINE void last_values(
   const Index bytes = (count * run.bits + 7) / 8;
   std::memcpy(copy, run.data + octet * run.bits, static_cast<std::size_t>(bytes));
   const Doubles d;
-  octets.give(copy, 0, [&](Index i, auto v) HWY_ATTR { hn::StoreU(v, d, values + i); });
+  octets.give(copy, 0, [&](Index i, auto v) HWY_ATTR {
+    const auto above = hn::Sub(v, hn::Set(d, octets.zero));
+    hn::StoreU(hn::Mul(above, hn::Set(d, octets.gain)), d, values + i);
+  });
 }
 
 void packed_values_impl(const PackedRun& run, Index first, Index count, double* values) {
   const Doubles d;
   with_octets(run, [&](const auto& octets, double offset) HWY_ATTR {
-    const auto shift = hn::Set(d, offset);
+    // Nothing is rounded: gain is a power of 2.
+    const auto shift = hn::Set(d, offset - octets.gain * octets.zero);
+    const auto gain = hn::Set(d, octets.gain);
     const Index octet = first / 8;
     Index i = 0;
     for (; i + 8 <= count; i += 8) {
       octets.give(run.data, octet + i / 8, [&](Index at, auto v) HWY_ATTR {
-        hn::StoreU(hn::Add(v, shift), d, values + i + at);
+        hn::StoreU(hn::MulAdd(v, gain, shift), d, values + i + at);
       });
     }
     if (i == count) return;
@@ -210,14 +292,14 @@ void packed_values_impl(const PackedRun& run, Index first, Index count, double* 
 void packed_axpy_impl(const PackedRun& run, Index first, Index count, double alpha, double* y) {
   const Doubles d;
   with_octets(run, [&](const auto& octets, double offset) HWY_ATTR {
-    const auto shift = hn::Set(d, offset);
-    const auto factor = hn::Set(d, alpha);
+    const auto shift = hn::Set(d, alpha * (offset - octets.gain * octets.zero));
+    const auto factor = hn::Set(d, alpha * octets.gain);
     const Index octet = first / 8;
     Index i = 0;
     for (; i + 8 <= count; i += 8) {
       octets.give(run.data, octet + i / 8, [&](Index at, auto v) HWY_ATTR {
         double* place = y + i + at;
-        hn::StoreU(hn::MulAdd(hn::Add(v, shift), factor, hn::LoadU(d, place)), d, place);
+        hn::StoreU(hn::MulAdd(v, factor, hn::Add(hn::LoadU(d, place), shift)), d, place);
       });
     }
     if (i == count) return;
@@ -232,21 +314,28 @@ void packed_axpy_4_impl(
   constexpr Index kVectors = 8 / kDoubles;
   const Doubles d;
   with_four(runs, [&](const auto& octets) HWY_ATTR {
-    // Offsets are added once, times the factors.
+    // Offsets are added once, times the factors. All that the loop reads is local: y might be
+    // anywhere.
     double of_offsets = 0;
-    for (int k = 0; k < 4; ++k) of_offsets += alpha[k] * runs[k].offset;
+    hn::Vec<Doubles> factors[4];
+    const std::uint8_t* data[4];
+    for (int k = 0; k < 4; ++k) {
+      of_offsets += alpha[k] * (runs[k].offset - octets[k].gain * octets[k].zero);
+      factors[k] = hn::Set(d, alpha[k] * octets[k].gain);
+      data[k] = runs[k].data;
+    }
+    const auto local = octets;
     const auto shift = hn::Set(d, of_offsets);
-    const Index octet = first / 8;
+    Index octet = first / 8;
     Index i = 0;
-    for (; i + 8 <= count; i += 8) {
+    for (; i + 8 <= count; i += 8, ++octet) {
       hn::Vec<Doubles> sums[kVectors];
       for (Index v = 0; v < kVectors; ++v) {
         sums[v] = hn::Add(hn::LoadU(d, y + i + v * kDoubles), shift);
       }
       for (int k = 0; k < 4; ++k) {
-        const auto factor = hn::Set(d, alpha[k]);
-        octets[k].give(runs[k].data, octet + i / 8, [&](Index at, auto v) HWY_ATTR {
-          sums[at / kDoubles] = hn::MulAdd(v, factor, sums[at / kDoubles]);
+        local[k].give(data[k], octet, [&](Index at, auto v) HWY_ATTR {
+          sums[at / kDoubles] = hn::MulAdd(v, factors[k], sums[at / kDoubles]);
         });
       }
       for (Index v = 0; v < kVectors; ++v) hn::StoreU(sums[v], d, y + i + v * kDoubles);
@@ -254,7 +343,7 @@ void packed_axpy_4_impl(
     if (i == count) return;
     for (int k = 0; k < 4; ++k) {
       double rest[8];
-      last_values(octets[k], runs[k], octet + i / 8, count - i, rest);
+      last_values(octets[k], runs[k], octet, count - i, rest);
       for (Index j = 0; i + j < count; ++j) y[i + j] += alpha[k] * (rest[j] + runs[k].offset);
     }
   });
@@ -264,13 +353,15 @@ double packed_dot_impl(const PackedRun& run, Index first, Index count, const dou
   constexpr Index kVectors = 8 / kDoubles;
   const Doubles d;
   return with_octets(run, [&](const auto& octets, double offset) HWY_ATTR {
-    const auto shift = hn::Set(d, offset);
     hn::Vec<Doubles> sums[2 * kVectors];
     for (auto& sum : sums) sum = hn::Zero(d);
+    auto of_x = hn::Zero(d);
     const auto add = [&](Index i, Index octet, hn::Vec<Doubles>* into) HWY_ATTR {
       octets.give(run.data, octet, [&](Index at, auto v) HWY_ATTR {
+        const auto of_values = hn::LoadU(d, x + i + at);
+        of_x = hn::Add(of_x, of_values);
         auto& sum = into[at / kDoubles];
-        sum = hn::MulAdd(hn::Add(v, shift), hn::LoadU(d, x + i + at), sum);
+        sum = hn::MulAdd(v, of_values, sum);
       });
     };
     const Index octet = first / 8;
@@ -284,7 +375,9 @@ double packed_dot_impl(const PackedRun& run, Index first, Index count, const dou
       i += 8;
     }
     for (Index v = 1; v < 2 * kVectors; ++v) sums[0] = hn::Add(sums[0], sums[v]);
-    double total = hn::GetLane(hn::SumOfLanes(d, sums[0]));
+    const double whole = hn::GetLane(hn::SumOfLanes(d, of_x));
+    double total = octets.gain * hn::GetLane(hn::SumOfLanes(d, sums[0])) +
+                   (offset - octets.gain * octets.zero) * whole;
     if (i == count) return total;
     double rest[8];
     last_values(octets, run, octet + i / 8, count - i, rest);
@@ -318,7 +411,8 @@ void packed_dot_4_impl(
     }
     const double whole = hn::GetLane(hn::SumOfLanes(d, of_x));
     for (int k = 0; k < 4; ++k) {
-      sums[k] = hn::GetLane(hn::SumOfLanes(d, parts[k])) + runs[k].offset * whole;
+      const double shift = runs[k].offset - octets[k].gain * octets[k].zero;
+      sums[k] = octets[k].gain * hn::GetLane(hn::SumOfLanes(d, parts[k])) + shift * whole;
       if (i == count) continue;
       double rest[8];
       last_values(octets[k], runs[k], octet + i / 8, count - i, rest);
