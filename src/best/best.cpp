@@ -177,7 +177,13 @@ Prediction try_all(const LinearOperator& A,
       if (std::isfinite(bytes) && options.norm == CertifiedNorm::kFrobenius) {
         candidate.predicted_error = predicted_low_rank(facts, prediction.singular_values, bytes);
       }
-      if (candidate.predicted_error.value_or(0) > kPredictionSlack * wanted) {
+      // Where blocks were chosen among, low rank was one of the choices. All of the triplets of a
+      // large matrix take many times as long as that choice did.
+      const double bound =
+          options.norm == CertifiedNorm::kFrobenius ? trials.low_rank_bound(bytes) : 0;
+      candidate.predicted_error = std::max(candidate.predicted_error.value_or(0), bound);
+      const bool lost = traits.large && bound >= wanted;
+      if (lost || candidate.predicted_error.value_or(0) > kPredictionSlack * wanted) {
         trials.drop(std::move(candidate),
                     "cannot be as near in as few bytes, by its singular values");
         continue;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string_view>
 
 #include "matapprox/core/memory.hpp"
@@ -15,6 +16,9 @@ namespace matapprox::choosing {
 namespace {
 
 constexpr double kMaxSparseShare = 0.25;
+/// From this order on another order of rows and columns is only looked for where it may help:
+/// finding one takes longer than a fit.
+constexpr Index kLargeOrder = 1024;
 /// Bytes of a double, and how many times a matrix has to fit into memory to be held.
 constexpr double kHeldTimes = 2.5 * 8;
 
@@ -88,7 +92,7 @@ std::vector<BestCandidate> counted_in_bytes(const MatrixTraits& traits,
       {},
       Precision::kDouble);
   if (traits.held && traits.square &&
-      (high || traits.sparse || (traits.symmetric && !traits.points))) {
+      (high || traits.sparse || (traits.symmetric && !traits.points && !traits.local))) {
     add("hierarchical, order spectral",
         "hierarchical",
         {{"order", "spectral"}},
@@ -118,6 +122,32 @@ std::vector<BestCandidate> counted_in_bytes(const MatrixTraits& traits,
   return list;
 }
 
+/// Whether the largest entries of a few columns are, in the mean, within a twentieth of the order
+/// of the diagonal: neighbors are neighbors as they come. Those of the paper's matrices are within
+/// 0.06 where they come in order, else beyond 0.2.
+bool is_local(const LinearOperator& A) {
+  constexpr Index kColumns = 64;
+  constexpr Index kLargest = 8;
+  constexpr double kNear = 0.05;
+  std::vector<Index> J;
+  for (Index k = 0; k < kColumns; ++k) J.push_back(k * A.cols() / kColumns);
+  const Matrix columns = A.columns_at(J);
+  std::vector<Index> order(static_cast<std::size_t>(A.rows()));
+  double distances = 0;
+  for (Index k = 0; k < kColumns; ++k) {
+    const Index column = J[static_cast<std::size_t>(k)];
+    std::iota(order.begin(), order.end(), Index{0});
+    // The diagonal itself is among them, as a rule.
+    std::nth_element(order.begin(), order.begin() + kLargest, order.end(), [&](Index a, Index b) {
+      return std::abs(columns(a, k)) > std::abs(columns(b, k));
+    });
+    for (Index e = 0; e < kLargest; ++e) {
+      distances += std::abs(static_cast<double>(order[static_cast<std::size_t>(e)] - column));
+    }
+  }
+  return distances <= kNear * static_cast<double>(kColumns * kLargest * A.rows());
+}
+
 }  // namespace
 
 MatrixTraits traits_of(const LinearOperator& A,
@@ -133,6 +163,8 @@ MatrixTraits traits_of(const LinearOperator& A,
   traits.points = dynamic_cast<const KernelOperator*>(&A.underlying()) != nullptr;
   const auto available = static_cast<double>(available_memory_bytes());
   traits.held = available == 0 || kHeldTimes * entries <= available;
+  traits.large = std::min(A.rows(), A.cols()) >= kLargeOrder;
+  traits.local = traits.held && traits.square && traits.large && !traits.points && is_local(A);
   return traits;
 }
 

@@ -36,6 +36,8 @@ constexpr double kAimAt = 0.96;
 /// A fit that iterates is given up when it is this far above the best after so many steps.
 constexpr Index kStepsToShow = 500;
 constexpr double kHopeless = 2;
+/// A bound for so many bytes holds for a few more.
+constexpr double kNearlyAsMany = 1.01;
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -56,6 +58,10 @@ double Trials::least_error() const { return best_ ? best_->relative_error : kInf
 
 double Trials::least_bytes() const {
   return best_ && best_->reaches ? share_bytes(best_->result.approximation.storage()) : kInfinite;
+}
+
+double Trials::low_rank_bound(double bytes) const {
+  return bytes <= kNearlyAsMany * low_rank_bytes_ ? low_rank_bound_ : 0;
 }
 
 void Trials::finish(BestCandidate candidate) {
@@ -261,6 +267,11 @@ void Trials::settle(BestCandidate candidate, Trial trial) {
                                     candidate.storage->numbers,
                                     candidate.storage->bytes);
     return finish(std::move(candidate));
+  }
+  const double of_low_rank = trial.result.approximation.summary.low_rank_bound.value_or(0);
+  if (of_low_rank > low_rank_bound_) {
+    low_rank_bound_ = of_low_rank;
+    low_rank_bytes_ = share_bytes(*candidate.storage);
   }
   if (!best_ || is_better(trial, *best_)) {
     best_ = std::move(trial);

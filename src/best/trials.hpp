@@ -35,6 +35,9 @@ class Trials {
   double least_error() const;
   /// Its bytes; infinite where there is none that reaches the target.
   double least_bytes() const;
+  /// Relative error below which a packed truncated SVD is not expected in as many bytes, as far as
+  /// one of those that were tried tells; else 0.
+  double low_rank_bound(double bytes) const;
   bool has_result() const { return best_.has_value(); }
 
   const std::vector<BestCandidate>& candidates() const { return candidates_; }
@@ -79,6 +82,8 @@ class Trials {
   const MatrixFacts& facts_;
   BestOptions wanted_;
   double spectral_norm_ = 0;
+  double low_rank_bound_ = 0;  ///< the largest one that was met
+  double low_rank_bytes_ = 0;  ///< and for how many bytes it holds
   const RunControl& control_;
   const BestEvents& events_;
   int bounds_drawn_ = 0;

@@ -47,6 +47,9 @@ struct Summary {
   /// Relative Frobenius error below which no choice of the method's family is expected in as many
   /// bytes; not saved. Empty where that is not known.
   std::optional<double> lower_bound{};
+  /// The same of one block of low rank, a packed truncated SVD, where hierarchical() knows that it
+  /// lies above its own error.
+  std::optional<double> low_rank_bound{};
 };
 
 /// What every method returns: the factors as an operator, and the summary.

@@ -18,11 +18,10 @@ constexpr double kLargestTileInteger = 0x1p31;
 
 /// Bits in which the entries have room as integers; 0 where they are none, or too far apart.
 int integer_width(const Matrix& A) {
+  if (!(A.array() == A.array().round()).all()) return 0;
   const double least = A.minCoeff();
   const double range = A.maxCoeff() - least;
-  const bool integral =
-      (A.array() == A.array().round()).all() && A.cwiseAbs().maxCoeff() < kLargestTileInteger;
-  if (!integral) return 0;
+  if (A.cwiseAbs().maxCoeff() >= kLargestTileInteger) return 0;
   int bits = 1;
   while (bits <= kWidestTileInteger && std::ldexp(1.0, bits) <= range) ++bits;
   return bits > kWidestTileInteger ? 0 : bits;
@@ -31,6 +30,22 @@ int integer_width(const Matrix& A) {
 Index values_of(const DenseTiles& tiles, Index row, Index rows, Index column, Index columns) {
   const bool half = tiles.symmetric && row == column;
   return half ? rows * (rows + 1) / 2 : rows * columns;
+}
+
+/// To the bit, by tiles, so that both images of one are in the cache.
+bool is_symmetric(const Matrix& A) {
+  if (A.rows() != A.cols()) return false;
+  constexpr Index kSide = 64;
+  for (Index column = 0; column < A.cols(); column += kSide) {
+    const Index columns = std::min(kSide, A.cols() - column);
+    for (Index row = 0; row <= column; row += kSide) {
+      const Index rows = std::min(kSide, A.rows() - row);
+      if (A.block(row, column, rows, columns) != A.block(column, row, columns, rows).transpose()) {
+        return false;
+      }
+    }
+  }
+  return true;
 }
 
 /// visit(row, rows, column, columns) for the tiles that are stored.
@@ -49,7 +64,7 @@ void for_tiles(const DenseTiles& tiles, const Visit& visit) {
 
 std::vector<DenseTiles> dense_forms(const Matrix& A) {
   std::vector<DenseTiles> forms;
-  DenseTiles tiles{A.rows(), A.cols(), A.rows() == A.cols() && A == A.transpose(), 64, 0};
+  DenseTiles tiles{A.rows(), A.cols(), is_symmetric(A), 64, 0};
   if (const int bits = integer_width(A); bits > 0) {
     forms.push_back(tiles);
     forms.back().bits = bits;

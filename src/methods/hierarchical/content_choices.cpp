@@ -108,25 +108,26 @@ Choice ContentChoices::low_rank(const Node& node, double price) const {
   return choice;
 }
 
-/// Each triplet costs the least of what it takes in any width and of what it is if left out; with a
-/// remainder there are the bytes of that at least.
-double ContentChoices::least_cost_of_triplets(const Node& node, const Vector& squares) const {
+/// Each triplet costs the least of what it takes in any width and of what it is if left out.
+double ContentChoices::least_cost_of_low_rank(const Node& node, const Vector& squares) const {
   const double weight = tree_.weight(node);
-  const Shape& shape_ = shape(node);
-  double cost = price_ * shape_.cheapest_triplets;
-  double of_triplets = price_ * leaf_bytes_;
+  double cost = price_ * leaf_bytes_;
   for (Index k = 0; k < squares.size(); ++k) {
     const double square = weight * squares(k);
     double least = square;
-    for (const TripletWidth& width : shape_.triplets) {
+    for (const TripletWidth& width : shape(node).triplets) {
       least = std::min(least, width.noise * square + price_ * width.bytes);
     }
-    of_triplets += least;
+    cost += least;
   }
-  cost = std::max(cost, of_triplets);
-  if (shape_.dense_bytes.empty()) return cost;
-  const double of_remainder = price_ * (2 * leaf_bytes_ + shape_.dense_bytes.front());
-  return std::min(cost, of_remainder);
+  return std::max(cost, price_ * shape(node).cheapest_triplets);
+}
+
+/// With a remainder there are the bytes of that at least.
+double ContentChoices::least_cost_of_triplets(const Node& node, const Vector& squares) const {
+  const double cost = least_cost_of_low_rank(node, squares);
+  const std::vector<double>& dense = shape(node).dense_bytes;
+  return dense.empty() ? cost : std::min(cost, price_ * (2 * leaf_bytes_ + dense.front()));
 }
 
 /// Summed, not subtracted from the energy, which is right to rounding only.

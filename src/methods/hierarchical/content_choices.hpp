@@ -41,8 +41,9 @@ class ContentChoices {
 
   Choice nothing(const Node& node) const;
   Choice low_rank(const Node& node, double price) const;
-  /// A lower bound of what low_rank() and low_rank_and_dense() cost, by lower bounds of the
-  /// squares.
+  /// A lower bound of what low_rank() costs, by lower bounds of the squares.
+  double least_cost_of_low_rank(const Node& node, const Vector& squares) const;
+  /// The same of low_rank() and low_rank_and_dense().
   double least_cost_of_triplets(const Node& node, const Vector& squares) const;
   Choice dense(const Node& node) const;
   Choice low_rank_and_dense(const Node& node) const;

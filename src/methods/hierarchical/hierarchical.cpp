@@ -304,6 +304,11 @@ Approximation hierarchical(const LinearOperator& A,
         "expected below a relative error of {:.3g}",
         std::sqrt(result.lower_bound / energy));
   }
+  const double of_low_rank =
+      choices.low_rank_bound(static_cast<double>(result.encoded.blocks.storage().bytes));
+  if (ordered.source().exhaustive() && of_low_rank > result.encoded.squared_error) {
+    summary.low_rank_bound = std::sqrt(of_low_rank / energy);
+  }
   if (!ordered.source().exhaustive() && energy > 0) {
     summary.message += fmt::format("; the relative error is about {:.3g}, by the sum over blocks",
                                    std::sqrt(result.encoded.squared_error / energy + missed));

@@ -54,20 +54,27 @@ bool RateDistortion::may_gain(const Node& node, double other) const {
   return tree_.source().exhaustive() ? held_may_gain(node, other) : computed_may_gain(node, other);
 }
 
-/// Where the search ended by what is left, that is all that the squares can lack. Else each of
-/// those left has at most the square of the last one, and costs at least what that one would.
-bool RateDistortion::held_may_gain(const Node& node, double other) const {
+/// What low rank costs at least, by the squares that are known. Where the search ended by what is
+/// left, that is all that they can lack. Else each of those left has at most the square of the last
+/// one, and costs at least what that one would.
+double RateDistortion::least_cost_by_found(const Node& node) const {
   const double rest = ContentChoices::unknown_energy(node);
   const double of_found =
       contents_.low_rank(node, price()).cost(price()) - tree_.weight(node) * rest;
-  if (node.rest >= 0) {
-    return rest > kNegligibleRest * contents_.least_square(node) && of_found < other;
-  }
+  if (node.rest >= 0) return of_found;
   const double last = node.squares.size() > 0 ? node.squares(node.squares.size() - 1) : rest;
   const auto* width = contents_.triplet_width(node, last, price());
-  if (width == nullptr) return false;
-  const double cost_of_last = tree_.weight(node) * last * width->noise + price() * width->bytes;
-  return of_found + rest / last * cost_of_last < other;
+  if (width == nullptr) return of_found + tree_.weight(node) * rest;
+  return of_found +
+         rest / last * (tree_.weight(node) * last * width->noise + price() * width->bytes);
+}
+
+bool RateDistortion::held_may_gain(const Node& node, double other) const {
+  const double least = contents_.least_square(node);
+  if (node.rest >= 0 && node.rest <= kNegligibleRest * least) return false;
+  const bool none_matters =
+      node.rest < 0 && node.squares.size() > 0 && node.squares(node.squares.size() - 1) <= least;
+  return !none_matters && least_cost_by_found(node) < other;
 }
 
 /// None of those left is worth its bytes where all of them together are not. Where the search ended
@@ -280,6 +287,13 @@ double RateDistortion::lower_bound(double bytes) const {
   double bound = 0;
   for (const Tried& tried : tried_) bound = std::max(bound, tried.cost - tried.price * bytes);
   return bound;
+}
+
+double RateDistortion::low_rank_bound(double bytes) const {
+  const Node& root = tree_.root();
+  const double by_bounds = contents_.least_cost_of_low_rank(root, root.least_squares);
+  const double by_found = root.squares.size() > 0 ? least_cost_by_found(root) : 0;
+  return std::max(by_bounds, by_found) - price() * bytes;
 }
 
 bool RateDistortion::learn(const std::vector<double>& squared_errors) {

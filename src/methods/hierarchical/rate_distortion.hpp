@@ -29,6 +29,8 @@ class RateDistortion {
   /// The largest lower bound seen of the squared error of any choice within `bytes`: D + price R is
   /// least at each price that was tried.
   double lower_bound(double bytes) const;
+  /// The same of the whole as one block at low rank, by the last price.
+  double low_rank_bound(double bytes) const;
   /// Bits of each component of a low-rank node at the last price, descending.
   std::vector<int> component_bits(const Node& node) const;
   /// Takes what the leaves came out as, in the order of leaves(), in place of the noise expected of
@@ -53,6 +55,7 @@ class RateDistortion {
   bool needs_more(std::size_t level, Node& node, double limit);
   void choose_above(std::size_t level, Node& node);
   bool may_gain(const Node& node, double other) const;
+  double least_cost_by_found(const Node& node) const;
   bool held_may_gain(const Node& node, double other) const;
   bool computed_may_gain(const Node& node, double other) const;
   void collect(std::size_t level, const Node& node, std::vector<const Node*>& leaves) const;
