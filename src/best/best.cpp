@@ -27,6 +27,8 @@ constexpr Index kPredictedRank = 48;
 constexpr Index kPredictedPowers = 1;
 /// A prediction may be off by this factor in its favor.
 constexpr double kPredictionSlack = 1.3;
+/// What lies above this part of the best error is not worth many times the time of that.
+constexpr double kNoBetter = 0.9;
 
 BestOptions checked(const LinearOperator& A, BestOptions options) {
   require(A.rows() >= 1 && A.cols() >= 1,
@@ -182,7 +184,7 @@ Prediction try_all(const LinearOperator& A,
       const double bound =
           options.norm == CertifiedNorm::kFrobenius ? trials.low_rank_bound(bytes) : 0;
       candidate.predicted_error = std::max(candidate.predicted_error.value_or(0), bound);
-      const bool lost = traits.large && bound >= wanted;
+      const bool lost = traits.large && bound >= kNoBetter * wanted;
       if (lost || candidate.predicted_error.value_or(0) > kPredictionSlack * wanted) {
         trials.drop(std::move(candidate),
                     "cannot be as near in as few bytes, by its singular values");

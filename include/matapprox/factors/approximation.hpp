@@ -47,8 +47,7 @@ struct Summary {
   /// Relative Frobenius error below which no choice of the method's family is expected in as many
   /// bytes; not saved. Empty where that is not known.
   std::optional<double> lower_bound{};
-  /// The same of one block of low rank, a packed truncated SVD, where hierarchical() knows that it
-  /// lies above its own error.
+  /// The same of one block of low rank, a packed truncated SVD, as far as hierarchical() knows it.
   std::optional<double> low_rank_bound{};
 };
 

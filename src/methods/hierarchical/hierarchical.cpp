@@ -306,7 +306,7 @@ Approximation hierarchical(const LinearOperator& A,
   }
   const double of_low_rank =
       choices.low_rank_bound(static_cast<double>(result.encoded.blocks.storage().bytes));
-  if (ordered.source().exhaustive() && of_low_rank > result.encoded.squared_error) {
+  if (ordered.source().exhaustive() && of_low_rank > 0 && energy > 0) {
     summary.low_rank_bound = std::sqrt(of_low_rank / energy);
   }
   if (!ordered.source().exhaustive() && energy > 0) {
