@@ -189,8 +189,7 @@ void write_tensors(const std::string& path,
                    const attention::AttentionShape& shape,
                    Index length) {
   std::vector<NamedTensor> tensors;
-  for (const attention::LayerTensor& tensor :
-       attention::timed_tensors(mechanism, shape, length)) {
+  for (const attention::LayerTensor& tensor : attention::timed_tensors(mechanism, shape, length)) {
     const auto& values = tensor.values;
     tensors.push_back({tensor.name,
                        {values.rows(), values.cols()},

@@ -56,6 +56,32 @@ std::uint64_t mask_key(const RandomKey& random, Index site, Index layer, Index h
 ProbabilityDropout::ProbabilityDropout(const AttentionShape& shape)
     : rate_(shape.attention_dropout), layer_(shape.layer) {}
 
+void ProbabilityDropout::keep_words_of(const RandomKey& random,
+                                       Index head,
+                                       Index row,
+                                       Index rows,
+                                       Index column,
+                                       std::uint64_t* words,
+                                       Index site) const {
+  constexpr Index kBits = kernels::kKeepBits;
+  const auto limit = static_cast<std::uint64_t>(std::ceil(rate_ * 4294967296.0));
+  const std::uint64_t key = mask_key(random, site, layer_, head);
+  const Index block = column / kBits;
+  const Index shift = column % kBits;
+  kernels::keep_bits(key, row, rows, block, 1, limit, words);
+  if (shift == 0) return;
+  constexpr Index kRows = 64;  // of the next block, at a time
+  std::array<std::uint64_t, kRows> next{};
+  for (Index r = 0; r < rows; r += kRows) {
+    const Index count = std::min(kRows, rows - r);
+    kernels::keep_bits(key, row + r, count, block + 1, 1, limit, next.data());
+    for (Index a = 0; a < count; ++a) {
+      std::uint64_t& word = words[r + a];
+      word = (word >> shift) | (next[static_cast<std::size_t>(a)] << (kBits - shift));
+    }
+  }
+}
+
 template <class T>
 void ProbabilityDropout::apply(const LayerContext<T>& context,
                                Index head,
@@ -66,23 +92,21 @@ void ProbabilityDropout::apply(const LayerContext<T>& context,
   if (!acts(context)) return;
   constexpr Index kBits = kernels::kKeepBits;
   constexpr Index kRows = 64;  // decided at a time
-  const auto limit = static_cast<std::uint64_t>(std::ceil(rate_ * 4294967296.0));
   const T scale = T(1 / (1 - rate_));
-  const std::uint64_t key = mask_key(context.random, site, layer_, head);
-  const Index end = column + P.cols();
-  std::array<std::uint64_t, kRows> bits{};
+  std::array<std::uint64_t, kRows> words{};
   for (Index a = 0; a < P.rows(); a += kRows) {
     const Index rows = std::min(kRows, P.rows() - a);
-    for (Index block = column / kBits; block * kBits < end; ++block) {
-      kernels::keep_bits(key, row + a, rows, block, 1, limit, bits.data());
-      const Index first = std::max(block * kBits, column);
-      const Index last = std::min((block + 1) * kBits, end);
+    // Up to the end of a block, so that most words come from one.
+    for (Index b = 0; b < P.cols();) {
+      const Index columns = std::min(kBits - (column + b) % kBits, P.cols() - b);
+      keep_words(context, head, row + a, rows, column + b, words.data(), site);
       for (Index r = 0; r < rows; ++r) {
-        T* x = &P(a + r, first - column);
-        std::uint64_t kept = bits[static_cast<std::size_t>(r)] >> (first - block * kBits);
-        for (Index j = first; j < last; ++j, ++x, kept >>= 1)
-          *x = (kept & 1) != 0 ? *x * scale : T(0);
+        T* x = &P(a + r, b);
+        std::uint64_t kept = words[static_cast<std::size_t>(r)];
+        for (Index c = 0; c < columns; ++c, kept >>= 1)
+          x[c] = (kept & 1) != 0 ? x[c] * scale : T(0);
       }
+      b += columns;
     }
   }
 }

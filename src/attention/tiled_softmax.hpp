@@ -1,12 +1,13 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <numbers>
 
-#include "attention/elementwise.hpp"
-#include "attention/products.hpp"
+#include "attention/softmax_tiles.hpp"
 #include "matapprox/attention/dropout.hpp"
 #include "matapprox/attention/head_core.hpp"
 
@@ -22,28 +23,31 @@ class TilePattern {
   virtual bool meets(Index head, Index i, Index j, Index tiles) const = 0;
 };
 
-/// All of them, in tiles of scores that stay in the first-level cache.
+/// All of them, in tiles of whole runs of queries and whole chunks of keys.
 class AllTiles final : public TilePattern {
  public:
-  Index size() const override { return 64; }
+  Index size() const override { return 192; }
   bool meets(Index /*head*/, Index /*i*/, Index /*j*/, Index /*tiles*/) const override {
     return true;
   }
 };
 
-inline constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
-// Array of the cache: the logarithm of each row's sum of exponentials.
+// Array of the cache: the binary logarithm of each row's sum of exponentials.
 inline constexpr std::size_t kLogSums = 0;
 
 /// Softmax attention, H_i = sum_j exp(s_ij) v_j / sum_j exp(s_ij), s_ij = q_i . k_j / sqrt(p), over
-/// the tokens j in the tiles that query i meets; 0 where there is none. Tiles come one after the
-/// other with a running maximum and sum, and the backward pass makes them again from the saved
-/// logarithms of the sums: O(N) numbers beside Q, K, V and H. [RS21; DFE+22, Alg. 1]
+/// the tokens j in the tiles that query i meets; 0 where there is none. The scores of a run of
+/// queries are made chunk by chunk of keys, with a running maximum and sum, and the backward pass
+/// makes them again from the saved logarithms of the sums: O(N) numbers beside Q, K, V and H.
+/// [RS21; DFE+22, Alg. 1]
+///
+/// Keys and values may be others than the tokens' (Linformer's mixtures): then there is no mask,
+/// and their number is any.
 template <class T>
 class TiledSoftmaxCore final : public HeadCore<T> {
  public:
   TiledSoftmaxCore(const AttentionShape& shape, std::unique_ptr<TilePattern> pattern)
-      : scale_(1 / std::sqrt(static_cast<double>(shape.head_width()))),
+      : head_width_(shape.head_width()),
         causal_(shape.causal),
         dropout_(shape),
         pattern_(std::move(pattern)) {}
@@ -69,80 +73,115 @@ class TiledSoftmaxCore final : public HeadCore<T> {
   /// Of head 0.
   AttentionCost cost(Index length, Index width) const override {
     AttentionCost cost{0, length};
-    for_each_tile(0, length, [&](Index /*i*/, Index rows, Index /*j*/, Index cols) {
-      cost.multiplications += 2 * rows * cols * width;
-    });
+    const Index size = pattern_->size();
+    const Index tiles = (length + size - 1) / size;
+    for (Index a = 0; a < tiles; ++a) {
+      for (Index b = 0; b < (causal_ ? a + 1 : tiles); ++b) {
+        if (!pattern_->meets(0, a, b, tiles)) continue;
+        cost.multiplications +=
+            2 * std::min(size, length - a * size) * std::min(size, length - b * size) * width;
+      }
+    }
     return cost;
   }
 
  private:
-  /// Calls function(i, rows, j, cols) for the tiles at queries i.. and keys j.. that meet, by
-  /// queries.
-  template <class Function>
-  void for_each_tile(Index head, Index n, const Function& function) const {
-    const Index size = pattern_->size();
-    const Index tiles = (n + size - 1) / size;
-    for (Index a = 0; a < tiles; ++a) {
-      for (Index b = 0; b < (causal_ ? a + 1 : tiles); ++b) {
-        if (!pattern_->meets(head, a, b, tiles)) continue;
-        const Index i = a * size;
-        const Index j = b * size;
-        function(i, std::min(size, n - i), j, std::min(size, n - j));
-      }
-    }
+  static constexpr Index kChunk = kernels::kChunkKeys;
+  static constexpr Index kRounding = 8;                       // of rows that the kernels write
+  static constexpr std::size_t kMaxRun = 3 * 64 / sizeof(T);  // queries
+  /// Calls begin(i, rows, W) for runs of queries, step(i, rows, W, j, keys) for the chunks of keys
+  /// that a run meets, and end(i, rows, W).
+  template <class Begin, class Step, class End>
+  void for_each_run(Index head,
+                    Index queries,
+                    Index keys,
+                    const Begin& begin,
+                    const Step& step,
+                    const End& end) const;
+  /// What of a chunk counts. The words of dropout, one a query, are put where `keep` says.
+  kernels::ChunkMask<T> mask_of(const LayerContext<T>& context,
+                                Index head,
+                                Index i,
+                                Index rows,
+                                Index j,
+                                Index keys,
+                                std::uint64_t* keep) const;
+  double scale() const { return 1 / std::sqrt(static_cast<double>(head_width_)); }
+  static Index round_up(Index value, Index multiple) {
+    return (value + multiple - 1) / multiple * multiple;
   }
-  /// S = scale Q_i K_j^T of a tile, -inf where query i must not see key j.
-  void scores(const LayerContext<T>& context,
-              const ConstTokens<T>& Q,
-              Index i,
-              const ConstTokens<T>& K,
-              Index j,
-              Tokens<T> S) const;
+  static kernels::TileRows<const T> rows_of(const ConstTokens<T>& X, Index first) {
+    return {X.data() + first * X.outerStride(), X.outerStride()};
+  }
+  /// Rows of X as whole vectors: where they are, or copied with zeros behind.
+  static kernels::TileRows<const T> whole_rows(const ConstTokens<T>& X,
+                                               Index first,
+                                               Index rows,
+                                               TokenMap<T>& copy) {
+    if (copy.cols() == X.cols()) return rows_of(X, first);
+    copy.topLeftCorner(rows, X.cols()) = X.middleRows(first, rows);
+    return {copy.data(), copy.cols()};
+  }
 
-  double scale_;
+  Index head_width_;
   bool causal_;
   ProbabilityDropout dropout_;
   std::unique_ptr<TilePattern> pattern_;
 };
 
 template <class T>
-void TiledSoftmaxCore<T>::scores(const LayerContext<T>& context,
-                                 const ConstTokens<T>& Q,
-                                 Index i,
-                                 const ConstTokens<T>& K,
-                                 Index j,
-                                 Tokens<T> S) const {
-  multiply_by_transpose<T>(Q.middleRows(i, S.rows()), K.middleRows(j, S.cols()), S, scale_);
-  for (Index b = 0; b < S.cols(); ++b) {
-    if (!is_token(context.mask, j + b)) S.col(b).setConstant(T(kMinusInfinity));
-  }
-  if (!causal_) return;
-  for (Index a = 0; a < S.rows(); ++a) {
-    for (Index b = std::max<Index>(i + a + 1 - j, 0); b < S.cols(); ++b)
-      S(a, b) = T(kMinusInfinity);
+template <class Begin, class Step, class End>
+void TiledSoftmaxCore<T>::for_each_run(Index head,
+                                       Index queries,
+                                       Index keys,
+                                       const Begin& begin,
+                                       const Step& step,
+                                       const End& end) const {
+  const kernels::SoftmaxTiles<T>& tile = kernels::softmax_tiles<T>();
+  const Index size = pattern_->size();
+  const Index query_tiles = (queries + size - 1) / size;
+  const Index key_tiles = (keys + size - 1) / size;
+  for (Index a = 0; a < query_tiles; ++a) {
+    const Index last = std::min(queries, (a + 1) * size);
+    Index i = a * size;
+    while (i < last) {
+      const Index left = (last - i + tile.lanes - 1) / tile.lanes;
+      // Four vectors are two runs of two, which take less time than three and one.
+      const Index vectors =
+          left == tile.vectors + 1 ? (left + 1) / 2 : std::min(left, tile.vectors);
+      const Index run = vectors * tile.lanes;
+      const Index rows = std::min(run, last - i);
+      begin(i, rows, run);
+      for (Index b = 0; b < key_tiles; ++b) {
+        if (!pattern_->meets(head, a, b, key_tiles)) continue;
+        const Index stop = std::min(std::min(keys, (b + 1) * size), causal_ ? i + rows : keys);
+        for (Index j = b * size; j < stop; j += kChunk)
+          step(i, rows, run, j, std::min(kChunk, stop - j));
+      }
+      end(i, rows, run);
+      i += rows;
+    }
   }
 }
 
-/// What one block of queries has seen so far: H = sum_j exp(s_j - largest) v_j, and the sum of the
-/// exponentials. A tile with a larger score shrinks H and the sum as they were before it; S becomes
-/// the tile's exponentials, which are still to be multiplied by V.
 template <class T>
-void add_exponentials(Tokens<T> S, Tokens<T> largest, Tokens<T> sum, Tokens<T> H) {
-  for (Index a = 0; a < S.rows(); ++a) {
-    const T before = largest(a, 0);
-    T after = before;
-    for (Index b = 0; b < S.cols(); ++b) after = S(a, b) > after ? S(a, b) : after;
-    if (after == T(kMinusInfinity)) {
-      S.row(a).setZero();
-      continue;
-    }
-    for (Index b = 0; b < S.cols(); ++b) S(a, b) -= after;
-    kernels::exp(S.row(a).data(), S.row(a).data(), S.cols());
-    const T shrink = before == T(kMinusInfinity) ? T(0) : std::exp(before - after);
-    sum(a, 0) = sum(a, 0) * shrink + S.row(a).sum();
-    H.row(a) *= shrink;
-    largest(a, 0) = after;
+kernels::ChunkMask<T> TiledSoftmaxCore<T>::mask_of(const LayerContext<T>& context,
+                                                   Index head,
+                                                   Index i,
+                                                   Index rows,
+                                                   Index j,
+                                                   Index keys,
+                                                   std::uint64_t* keep) const {
+  kernels::ChunkMask<T> mask;
+  if (!context.mask.empty()) mask.tokens = context.mask.data() + j;
+  mask.causal = causal_ && j + keys > i + 1;
+  mask.before = i - j;
+  if (dropout_.acts(context)) {
+    dropout_.keep_words(context, head, i, rows, j, keep);
+    mask.keep = keep;
+    mask.keep_scale = T(1 / (1 - dropout_.rate()));
   }
+  return mask;
 }
 
 template <class T>
@@ -153,28 +192,53 @@ void TiledSoftmaxCore<T>::forward(const LayerContext<T>& context,
                                   const ConstTokens<T>& V,
                                   Tokens<T> H,
                                   Cache<T>& cache) const {
-  const Index n = Q.rows();
-  TokenMap<T> largest = cache.array(kLogSums, n, 1);
+  const kernels::SoftmaxTiles<T>& tile = kernels::softmax_tiles<T>();
+  const Index longest = tile.lanes * tile.vectors;
+  TokenMap<T> log_sums = cache.array(kLogSums, Q.rows(), 1);
   typename Workspace<T>::Scope scope(*context.workspace);
-  TokenMap<T> tile = scope.take(pattern_->size(), pattern_->size());
-  TokenMap<T> sums = scope.take(n, 1);
-  H.setZero();
-  sums.setZero();
-  largest.setConstant(T(kMinusInfinity));
-  for_each_tile(head, n, [&](Index i, Index rows, Index j, Index cols) {
-    Tokens<T> S = tile.topLeftCorner(rows, cols);
-    scores(context, Q, i, K, j, S);
-    add_exponentials<T>(
-        S, largest.middleRows(i, rows), sums.middleRows(i, rows), H.middleRows(i, rows));
-    dropout_.apply<T>(context, head, i, j, S);
-    multiply<T>(S, V.middleRows(j, cols), H.middleRows(i, rows), 1, true);
-  });
-  for (Index i = 0; i < n; ++i) {
-    const bool empty = largest(i, 0) == T(kMinusInfinity);
-    // No key: the row is 0, and 0 in the place of -inf keeps the backward pass finite.
-    largest(i, 0) = empty ? T(0) : largest(i, 0) + std::log(sums(i, 0));
-    if (!empty) H.row(i) /= sums(i, 0);
-  }
+  TokenMap<T> queries = scope.take(Q.cols(), longest);
+  TokenMap<T> result = scope.take(round_up(V.cols(), kRounding), longest);
+  TokenMap<T> scratch = scope.take(kChunk, longest);
+  TokenMap<T> of_rows = scope.take(3, longest);
+  std::array<std::uint64_t, kMaxRun> keep{};
+  kernels::ForwardRun<T> run{.width = Q.cols(),
+                             .value_width = V.cols(),
+                             .queries = queries.data(),
+                             .largest = of_rows.row(0).data(),
+                             .sums = of_rows.row(1).data(),
+                             .result = result.data(),
+                             .scratch = scratch.data()};
+  T* factors = of_rows.row(2).data();
+  const auto begin = [&](Index i, Index rows, Index width) {
+    run.run = width;
+    tile.transpose(
+        rows_of(Q, i), rows, Q.cols(), T(scale() * std::numbers::log2e), width, queries.data());
+    std::fill_n(run.largest, width, -std::numeric_limits<T>::infinity());
+    std::fill_n(run.sums, width, T(0));
+    result.setZero();
+  };
+  const auto step = [&](Index i, Index rows, Index /*width*/, Index j, Index keys) {
+    tile.forward(run,
+                 rows_of(K, j),
+                 rows_of(V, j),
+                 keys,
+                 mask_of(context, head, i, rows, j, keys, keep.data()));
+  };
+  const auto end = [&](Index i, Index rows, Index width) {
+    for (Index a = 0; a < rows; ++a) {
+      const bool empty = run.largest[a] == -std::numeric_limits<T>::infinity();
+      // No key: the row is 0, and 0 in the place of -inf keeps the backward pass finite.
+      log_sums(i + a, 0) = empty ? T(0) : run.largest[a] + std::log2(run.sums[a]);
+      factors[a] = empty ? T(0) : T(1) / run.sums[a];
+    }
+    tile.transpose_back(result.data(),
+                        width,
+                        rows,
+                        V.cols(),
+                        factors,
+                        {H.data() + i * H.outerStride(), H.outerStride()});
+  };
+  for_each_run(head, Q.rows(), K.rows(), begin, step, end);
 }
 
 /// With P = softmax(S) made again from the logarithms of the sums, and M the mask of dropout:
@@ -191,33 +255,83 @@ void TiledSoftmaxCore<T>::backward(const LayerContext<T>& context,
                                    Tokens<T> dK,
                                    Tokens<T> dV,
                                    Cache<T>& cache) const {
-  const Index n = Q.rows();
-  const TokenMap<T> log_sums = cache.array(kLogSums, n, 1);
+  const kernels::SoftmaxTiles<T>& tile = kernels::softmax_tiles<T>();
+  const Index longest = tile.lanes * tile.vectors;
+  const Index p = round_up(Q.cols(), tile.lanes);
+  const Index v = round_up(V.cols(), tile.lanes);
+  const TokenMap<T> log_sums = cache.array(kLogSums, Q.rows(), 1);
   typename Workspace<T>::Scope scope(*context.workspace);
-  TokenMap<T> p_tile = scope.take(pattern_->size(), pattern_->size());
-  TokenMap<T> ds_tile = scope.take(pattern_->size(), pattern_->size());
-  TokenMap<T> means = scope.take(n, 1);
-  for (Index i = 0; i < n; ++i) means(i, 0) = dH.row(i).dot(H.row(i));
-  dQ.setZero();
+  TokenMap<T> queries = scope.take(Q.cols(), longest);
+  TokenMap<T> gradients = scope.take(V.cols(), longest);
+  TokenMap<T> query_gradient = scope.take(round_up(Q.cols(), kRounding), longest);
+  TokenMap<T> scratch = scope.take(2 * kChunk, longest);
+  TokenMap<T> of_rows = scope.take(3, longest);
+  TokenMap<T> query_rows = scope.take(longest, p);
+  TokenMap<T> gradient_rows = scope.take(longest, v);
+  // Where rows are not of whole vectors, their gradients are added up in rows that are.
+  const bool whole_keys = p == Q.cols();
+  const bool whole_values = v == V.cols();
+  TokenMap<T> wide_dK = scope.take(whole_keys ? 0 : K.rows(), p);
+  TokenMap<T> wide_dV = scope.take(whole_values ? 0 : V.rows(), v);
+  const kernels::TileRows<T> key_gradient = whole_keys
+                                                ? kernels::TileRows<T>{dK.data(), dK.outerStride()}
+                                                : kernels::TileRows<T>{wide_dK.data(), p};
+  const kernels::TileRows<T> value_gradient =
+      whole_values ? kernels::TileRows<T>{dV.data(), dV.outerStride()}
+                   : kernels::TileRows<T>{wide_dV.data(), v};
+  std::array<std::uint64_t, kMaxRun> keep{};
   dK.setZero();
   dV.setZero();
-  for_each_tile(head, n, [&](Index i, Index rows, Index j, Index cols) {
-    Tokens<T> P = p_tile.topLeftCorner(rows, cols);
-    Tokens<T> dS = ds_tile.topLeftCorner(rows, cols);
-    scores(context, Q, i, K, j, P);
-    for (Index a = 0; a < rows; ++a) {
-      P.row(a).array() -= log_sums(i + a, 0);
-      kernels::exp(P.row(a).data(), P.row(a).data(), cols);
+  wide_dK.setZero();
+  wide_dV.setZero();
+  query_rows.setZero();
+  gradient_rows.setZero();
+  T* means = of_rows.row(0).data();
+  T* logarithms = of_rows.row(1).data();
+  T* ones = of_rows.row(2).data();
+  std::fill_n(ones, longest, T(1));
+  kernels::BackwardRun<T> run{.width = Q.cols(),
+                              .value_width = V.cols(),
+                              .queries = queries.data(),
+                              .gradients = gradients.data(),
+                              .log_sums = logarithms,
+                              .means = means,
+                              .query_gradient = query_gradient.data(),
+                              .scratch = scratch.data()};
+  const auto begin = [&](Index i, Index rows, Index width) {
+    run.run = width;
+    run.rows = rows;
+    tile.transpose(
+        rows_of(Q, i), rows, Q.cols(), T(scale() * std::numbers::log2e), width, queries.data());
+    tile.transpose(rows_of(dH, i), rows, V.cols(), T(scale()), width, gradients.data());
+    run.query_rows = whole_rows(Q, i, rows, query_rows);
+    run.gradient_rows = whole_rows(dH, i, rows, gradient_rows);
+    for (Index a = 0; a < width; ++a) {
+      means[a] = a < rows ? dH.row(i + a).dot(H.row(i + a)) * T(scale()) : T(0);
+      logarithms[a] = a < rows ? log_sums(i + a, 0) : T(0);
     }
-    multiply_by_transpose<T>(dH.middleRows(i, rows), V.middleRows(j, cols), dS);
-    dropout_.apply<T>(context, head, i, j, dS);
-    for (Index a = 0; a < rows; ++a)
-      dS.row(a).array() = P.row(a).array() * (dS.row(a).array() - means(i + a, 0));
-    dropout_.apply<T>(context, head, i, j, P);
-    multiply_transposed<T>(P, dH.middleRows(i, rows), dV.middleRows(j, cols), 1, true);
-    multiply<T>(dS, K.middleRows(j, cols), dQ.middleRows(i, rows), scale_, true);
-    multiply_transposed<T>(dS, Q.middleRows(i, rows), dK.middleRows(j, cols), scale_, true);
-  });
+    query_gradient.setZero();
+  };
+  const auto step = [&](Index i, Index rows, Index /*width*/, Index j, Index keys) {
+    tile.backward(run,
+                  rows_of(K, j),
+                  rows_of(V, j),
+                  keys,
+                  mask_of(context, head, i, rows, j, keys, keep.data()),
+                  {key_gradient.data + j * key_gradient.stride, key_gradient.stride},
+                  {value_gradient.data + j * value_gradient.stride, value_gradient.stride});
+  };
+  const auto end = [&](Index i, Index rows, Index width) {
+    tile.transpose_back(query_gradient.data(),
+                        width,
+                        rows,
+                        Q.cols(),
+                        ones,
+                        {dQ.data() + i * dQ.outerStride(), dQ.outerStride()});
+  };
+  for_each_run(head, Q.rows(), K.rows(), begin, step, end);
+  if (!whole_keys) dK = wide_dK.leftCols(Q.cols());
+  if (!whole_values) dV = wide_dV.leftCols(V.cols());
 }
 
 }  // namespace matapprox::attention

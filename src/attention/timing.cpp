@@ -119,8 +119,8 @@ std::vector<TimedAttention> time_attention(const std::vector<ChosenMechanism>& m
   std::vector<TimedAttention> rows;
   for (const ChosenMechanism& mechanism : mechanisms) {
     for (const Index length : lengths) {
-      layers.push_back(std::make_unique<TimedLayer>(
-          mechanism, timed_shape(mechanism, shape, length), length));
+      layers.push_back(
+          std::make_unique<TimedLayer>(mechanism, timed_shape(mechanism, shape, length), length));
       rows.push_back({mechanism.label(), length, 0, 0, 0, layers.back()->layer->cost(length)});
     }
   }

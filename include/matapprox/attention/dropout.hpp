@@ -55,8 +55,28 @@ class ProbabilityDropout {
              Index column,
              Tokens<T> P,
              Index site = 0) const;
+  /// The same decisions as bits, for kernels: bit c of words[r] is set where the entry in row
+  /// `row + r` and column `column + c` is kept, for r < rows and c < 64.
+  template <class T>
+  void keep_words(const LayerContext<T>& context,
+                  Index head,
+                  Index row,
+                  Index rows,
+                  Index column,
+                  std::uint64_t* words,
+                  Index site = 0) const {
+    keep_words_of(context.random, head, row, rows, column, words, site);
+  }
 
  private:
+  void keep_words_of(const RandomKey& random,
+                     Index head,
+                     Index row,
+                     Index rows,
+                     Index column,
+                     std::uint64_t* words,
+                     Index site) const;
+
   double rate_;
   Index layer_;
 };
