@@ -89,15 +89,31 @@ class TiledSoftmaxCore final : public HeadCore<T> {
   static constexpr Index kChunk = kernels::kChunkKeys;
   static constexpr Index kRounding = 8;                       // of rows that the kernels write
   static constexpr std::size_t kMaxRun = 3 * 64 / sizeof(T);  // queries
-  /// Calls begin(i, rows, W) for runs of queries, step(i, rows, W, j, keys) for the chunks of keys
-  /// that a run meets, and end(i, rows, W).
+  /// Queries i .. i + rows - 1, in arrays W wide; `number` counts the runs of a tile.
+  struct Run {
+    Index number;
+    Index i;
+    Index rows;
+    Index width;
+  };
+  /// Calls function(run) for the runs of queries first .. last - 1.
+  template <class Function>
+  static void for_each_run(Index first, Index last, const Function& function);
+  static Index runs_of(Index queries) {
+    Index count = 0;
+    for_each_run(0, queries, [&](const Run& run) { count = run.number + 1; });
+    return count;
+  }
+  /// Calls, for one tile of queries after the other, begin(run) for its runs, step(run, j, keys)
+  /// for the chunks of keys that they meet, and end(run). All runs of a tile take a chunk while it
+  /// is in the cache.
   template <class Begin, class Step, class End>
-  void for_each_run(Index head,
-                    Index queries,
-                    Index keys,
-                    const Begin& begin,
-                    const Step& step,
-                    const End& end) const;
+  void for_each_tile(Index head,
+                     Index queries,
+                     Index keys,
+                     const Begin& begin,
+                     const Step& step,
+                     const End& end) const;
   /// What of a chunk counts. The words of dropout, one a query, are put where `keep` says.
   kernels::ChunkMask<T> mask_of(const LayerContext<T>& context,
                                 Index head,
@@ -113,15 +129,6 @@ class TiledSoftmaxCore final : public HeadCore<T> {
   static kernels::TileRows<const T> rows_of(const ConstTokens<T>& X, Index first) {
     return {X.data() + first * X.outerStride(), X.outerStride()};
   }
-  /// Rows of X as whole vectors: where they are, or copied with zeros behind.
-  static kernels::TileRows<const T> whole_rows(const ConstTokens<T>& X,
-                                               Index first,
-                                               Index rows,
-                                               TokenMap<T>& copy) {
-    if (copy.cols() == X.cols()) return rows_of(X, first);
-    copy.topLeftCorner(rows, X.cols()) = X.middleRows(first, rows);
-    return {copy.data(), copy.cols()};
-  }
 
   Index head_width_;
   bool causal_;
@@ -130,37 +137,47 @@ class TiledSoftmaxCore final : public HeadCore<T> {
 };
 
 template <class T>
-template <class Begin, class Step, class End>
-void TiledSoftmaxCore<T>::for_each_run(Index head,
-                                       Index queries,
-                                       Index keys,
-                                       const Begin& begin,
-                                       const Step& step,
-                                       const End& end) const {
+template <class Function>
+void TiledSoftmaxCore<T>::for_each_run(Index first, Index last, const Function& function) {
   const kernels::SoftmaxTiles<T>& tile = kernels::softmax_tiles<T>();
+  Index number = 0;
+  for (Index i = first; i < last; ++number) {
+    const Index left = (last - i + tile.lanes - 1) / tile.lanes;
+    // Four vectors are two runs of two, which take less time than three and one.
+    const Index vectors = left == tile.vectors + 1 ? (left + 1) / 2 : std::min(left, tile.vectors);
+    const Index width = vectors * tile.lanes;
+    const Index rows = std::min(width, last - i);
+    function(Run{number, i, rows, width});
+    i += rows;
+  }
+}
+
+template <class T>
+template <class Begin, class Step, class End>
+void TiledSoftmaxCore<T>::for_each_tile(Index head,
+                                        Index queries,
+                                        Index keys,
+                                        const Begin& begin,
+                                        const Step& step,
+                                        const End& end) const {
   const Index size = pattern_->size();
   const Index query_tiles = (queries + size - 1) / size;
   const Index key_tiles = (keys + size - 1) / size;
   for (Index a = 0; a < query_tiles; ++a) {
-    const Index last = std::min(queries, (a + 1) * size);
-    Index i = a * size;
-    while (i < last) {
-      const Index left = (last - i + tile.lanes - 1) / tile.lanes;
-      // Four vectors are two runs of two, which take less time than three and one.
-      const Index vectors =
-          left == tile.vectors + 1 ? (left + 1) / 2 : std::min(left, tile.vectors);
-      const Index run = vectors * tile.lanes;
-      const Index rows = std::min(run, last - i);
-      begin(i, rows, run);
-      for (Index b = 0; b < key_tiles; ++b) {
-        if (!pattern_->meets(head, a, b, key_tiles)) continue;
-        const Index stop = std::min(std::min(keys, (b + 1) * size), causal_ ? i + rows : keys);
-        for (Index j = b * size; j < stop; j += kChunk)
-          step(i, rows, run, j, std::min(kChunk, stop - j));
+    const Index first = a * size;
+    const Index last = std::min(queries, first + size);
+    for_each_run(first, last, begin);
+    for (Index b = 0; b < key_tiles; ++b) {
+      if (!pattern_->meets(head, a, b, key_tiles)) continue;
+      const Index stop = std::min(std::min(keys, (b + 1) * size), causal_ ? last : keys);
+      for (Index j = b * size; j < stop; j += kChunk) {
+        for_each_run(first, last, [&](const Run& run) {
+          const Index seen = causal_ ? std::min(stop, run.i + run.rows) : stop;
+          if (j < seen) step(run, j, std::min(kChunk, seen - j));
+        });
       }
-      end(i, rows, run);
-      i += rows;
     }
+    for_each_run(first, last, end);
   }
 }
 
@@ -194,51 +211,62 @@ void TiledSoftmaxCore<T>::forward(const LayerContext<T>& context,
                                   Cache<T>& cache) const {
   const kernels::SoftmaxTiles<T>& tile = kernels::softmax_tiles<T>();
   const Index longest = tile.lanes * tile.vectors;
+  const Index runs = runs_of(std::min(pattern_->size(), Q.rows()));
+  const Index v = round_up(V.cols(), kRounding);
   TokenMap<T> log_sums = cache.array(kLogSums, Q.rows(), 1);
   typename Workspace<T>::Scope scope(*context.workspace);
-  TokenMap<T> queries = scope.take(Q.cols(), longest);
-  TokenMap<T> result = scope.take(round_up(V.cols(), kRounding), longest);
+  TokenMap<T> queries = scope.take(runs * Q.cols(), longest);
+  TokenMap<T> results = scope.take(runs * v, longest);
+  TokenMap<T> largest = scope.take(runs, longest);
+  TokenMap<T> sums = scope.take(runs, longest);
+  TokenMap<T> factors = scope.take(1, longest);
   TokenMap<T> scratch = scope.take(kChunk, longest);
-  TokenMap<T> of_rows = scope.take(3, longest);
   std::array<std::uint64_t, kMaxRun> keep{};
-  kernels::ForwardRun<T> run{.width = Q.cols(),
-                             .value_width = V.cols(),
-                             .queries = queries.data(),
-                             .largest = of_rows.row(0).data(),
-                             .sums = of_rows.row(1).data(),
-                             .result = result.data(),
-                             .scratch = scratch.data()};
-  T* factors = of_rows.row(2).data();
-  const auto begin = [&](Index i, Index rows, Index width) {
-    run.run = width;
-    tile.transpose(
-        rows_of(Q, i), rows, Q.cols(), T(scale() * std::numbers::log2e), width, queries.data());
-    std::fill_n(run.largest, width, -std::numeric_limits<T>::infinity());
-    std::fill_n(run.sums, width, T(0));
-    result.setZero();
+  const auto state = [&](const Run& run) {
+    return kernels::ForwardRun<T>{.run = run.width,
+                                  .width = Q.cols(),
+                                  .value_width = V.cols(),
+                                  .queries = queries.row(run.number * Q.cols()).data(),
+                                  .largest = largest.row(run.number).data(),
+                                  .sums = sums.row(run.number).data(),
+                                  .result = results.row(run.number * v).data(),
+                                  .scratch = scratch.data()};
   };
-  const auto step = [&](Index i, Index rows, Index /*width*/, Index j, Index keys) {
-    tile.forward(run,
+  const auto begin = [&](const Run& run) {
+    tile.transpose(rows_of(Q, run.i),
+                   run.rows,
+                   Q.cols(),
+                   T(scale() * std::numbers::log2e),
+                   run.width,
+                   queries.row(run.number * Q.cols()).data());
+    largest.row(run.number).setConstant(-std::numeric_limits<T>::infinity());
+    sums.row(run.number).setZero();
+    results.middleRows(run.number * v, v).setZero();
+  };
+  const auto step = [&](const Run& run, Index j, Index keys) {
+    tile.forward(state(run),
                  rows_of(K, j),
                  rows_of(V, j),
                  keys,
-                 mask_of(context, head, i, rows, j, keys, keep.data()));
+                 mask_of(context, head, run.i, run.rows, j, keys, keep.data()));
   };
-  const auto end = [&](Index i, Index rows, Index width) {
-    for (Index a = 0; a < rows; ++a) {
-      const bool empty = run.largest[a] == -std::numeric_limits<T>::infinity();
+  const auto end = [&](const Run& run) {
+    for (Index a = 0; a < run.rows; ++a) {
+      const T most = largest(run.number, a);
+      const T sum = sums(run.number, a);
+      const bool empty = most == -std::numeric_limits<T>::infinity();
       // No key: the row is 0, and 0 in the place of -inf keeps the backward pass finite.
-      log_sums(i + a, 0) = empty ? T(0) : run.largest[a] + std::log2(run.sums[a]);
-      factors[a] = empty ? T(0) : T(1) / run.sums[a];
+      log_sums(run.i + a, 0) = empty ? T(0) : most + std::log2(sum);
+      factors(0, a) = empty ? T(0) : T(1) / sum;
     }
-    tile.transpose_back(result.data(),
-                        width,
-                        rows,
+    tile.transpose_back(results.row(run.number * v).data(),
+                        run.width,
+                        run.rows,
                         V.cols(),
-                        factors,
-                        {H.data() + i * H.outerStride(), H.outerStride()});
+                        factors.data(),
+                        {H.data() + run.i * H.outerStride(), H.outerStride()});
   };
-  for_each_run(head, Q.rows(), K.rows(), begin, step, end);
+  for_each_tile(head, Q.rows(), K.rows(), begin, step, end);
 }
 
 /// With P = softmax(S) made again from the logarithms of the sums, and M the mask of dropout:
@@ -257,20 +285,25 @@ void TiledSoftmaxCore<T>::backward(const LayerContext<T>& context,
                                    Cache<T>& cache) const {
   const kernels::SoftmaxTiles<T>& tile = kernels::softmax_tiles<T>();
   const Index longest = tile.lanes * tile.vectors;
+  const Index runs = runs_of(std::min(pattern_->size(), Q.rows()));
   const Index p = round_up(Q.cols(), tile.lanes);
   const Index v = round_up(V.cols(), tile.lanes);
-  const TokenMap<T> log_sums = cache.array(kLogSums, Q.rows(), 1);
-  typename Workspace<T>::Scope scope(*context.workspace);
-  TokenMap<T> queries = scope.take(Q.cols(), longest);
-  TokenMap<T> gradients = scope.take(V.cols(), longest);
-  TokenMap<T> query_gradient = scope.take(round_up(Q.cols(), kRounding), longest);
-  TokenMap<T> scratch = scope.take(2 * kChunk, longest);
-  TokenMap<T> of_rows = scope.take(3, longest);
-  TokenMap<T> query_rows = scope.take(longest, p);
-  TokenMap<T> gradient_rows = scope.take(longest, v);
-  // Where rows are not of whole vectors, their gradients are added up in rows that are.
+  const Index gradient_rows_of_run = round_up(Q.cols(), kRounding);
+  // Where rows are not of whole vectors, the kernels read copies that are and add up gradients in
+  // rows that are.
   const bool whole_keys = p == Q.cols();
   const bool whole_values = v == V.cols();
+  const TokenMap<T> log_sums = cache.array(kLogSums, Q.rows(), 1);
+  typename Workspace<T>::Scope scope(*context.workspace);
+  TokenMap<T> queries = scope.take(runs * Q.cols(), longest);
+  TokenMap<T> gradients = scope.take(runs * V.cols(), longest);
+  TokenMap<T> query_gradients = scope.take(runs * gradient_rows_of_run, longest);
+  TokenMap<T> means = scope.take(runs, longest);
+  TokenMap<T> logarithms = scope.take(runs, longest);
+  TokenMap<T> ones = scope.take(1, longest);
+  TokenMap<T> scratch = scope.take(2 * kChunk, longest);
+  TokenMap<T> wide_Q = scope.take(whole_keys ? 0 : runs * longest, p);
+  TokenMap<T> wide_dH = scope.take(whole_values ? 0 : runs * longest, v);
   TokenMap<T> wide_dK = scope.take(whole_keys ? 0 : K.rows(), p);
   TokenMap<T> wide_dV = scope.take(whole_values ? 0 : V.rows(), v);
   const kernels::TileRows<T> key_gradient = whole_keys
@@ -282,54 +315,67 @@ void TiledSoftmaxCore<T>::backward(const LayerContext<T>& context,
   std::array<std::uint64_t, kMaxRun> keep{};
   dK.setZero();
   dV.setZero();
+  wide_Q.setZero();
+  wide_dH.setZero();
   wide_dK.setZero();
   wide_dV.setZero();
-  query_rows.setZero();
-  gradient_rows.setZero();
-  T* means = of_rows.row(0).data();
-  T* logarithms = of_rows.row(1).data();
-  T* ones = of_rows.row(2).data();
-  std::fill_n(ones, longest, T(1));
-  kernels::BackwardRun<T> run{.width = Q.cols(),
-                              .value_width = V.cols(),
-                              .queries = queries.data(),
-                              .gradients = gradients.data(),
-                              .log_sums = logarithms,
-                              .means = means,
-                              .query_gradient = query_gradient.data(),
-                              .scratch = scratch.data()};
-  const auto begin = [&](Index i, Index rows, Index width) {
-    run.run = width;
-    run.rows = rows;
-    tile.transpose(
-        rows_of(Q, i), rows, Q.cols(), T(scale() * std::numbers::log2e), width, queries.data());
-    tile.transpose(rows_of(dH, i), rows, V.cols(), T(scale()), width, gradients.data());
-    run.query_rows = whole_rows(Q, i, rows, query_rows);
-    run.gradient_rows = whole_rows(dH, i, rows, gradient_rows);
-    for (Index a = 0; a < width; ++a) {
-      means[a] = a < rows ? dH.row(i + a).dot(H.row(i + a)) * T(scale()) : T(0);
-      logarithms[a] = a < rows ? log_sums(i + a, 0) : T(0);
+  ones.setOnes();
+  const auto begin = [&](const Run& run) {
+    tile.transpose(rows_of(Q, run.i),
+                   run.rows,
+                   Q.cols(),
+                   T(scale() * std::numbers::log2e),
+                   run.width,
+                   queries.row(run.number * Q.cols()).data());
+    tile.transpose(rows_of(dH, run.i),
+                   run.rows,
+                   V.cols(),
+                   T(scale()),
+                   run.width,
+                   gradients.row(run.number * V.cols()).data());
+    const Index first = run.number * longest;
+    if (!whole_keys) wide_Q.block(first, 0, run.rows, Q.cols()) = Q.middleRows(run.i, run.rows);
+    if (!whole_values) wide_dH.block(first, 0, run.rows, V.cols()) = dH.middleRows(run.i, run.rows);
+    means.row(run.number).setZero();
+    logarithms.row(run.number).setZero();
+    for (Index a = 0; a < run.rows; ++a) {
+      means(run.number, a) = dH.row(run.i + a).dot(H.row(run.i + a)) * T(scale());
+      logarithms(run.number, a) = log_sums(run.i + a, 0);
     }
-    query_gradient.setZero();
+    query_gradients.middleRows(run.number * gradient_rows_of_run, gradient_rows_of_run).setZero();
   };
-  const auto step = [&](Index i, Index rows, Index /*width*/, Index j, Index keys) {
-    tile.backward(run,
+  const auto step = [&](const Run& run, Index j, Index keys) {
+    const Index first = run.number * longest;
+    const kernels::BackwardRun<T> state{
+        .run = run.width,
+        .rows = run.rows,
+        .width = Q.cols(),
+        .value_width = V.cols(),
+        .queries = queries.row(run.number * Q.cols()).data(),
+        .gradients = gradients.row(run.number * V.cols()).data(),
+        .log_sums = logarithms.row(run.number).data(),
+        .means = means.row(run.number).data(),
+        .query_rows = whole_keys ? rows_of(Q, run.i) : rows_of(wide_Q, first),
+        .gradient_rows = whole_values ? rows_of(dH, run.i) : rows_of(wide_dH, first),
+        .query_gradient = query_gradients.row(run.number * gradient_rows_of_run).data(),
+        .scratch = scratch.data()};
+    tile.backward(state,
                   rows_of(K, j),
                   rows_of(V, j),
                   keys,
-                  mask_of(context, head, i, rows, j, keys, keep.data()),
+                  mask_of(context, head, run.i, run.rows, j, keys, keep.data()),
                   {key_gradient.data + j * key_gradient.stride, key_gradient.stride},
                   {value_gradient.data + j * value_gradient.stride, value_gradient.stride});
   };
-  const auto end = [&](Index i, Index rows, Index width) {
-    tile.transpose_back(query_gradient.data(),
-                        width,
-                        rows,
+  const auto end = [&](const Run& run) {
+    tile.transpose_back(query_gradients.row(run.number * gradient_rows_of_run).data(),
+                        run.width,
+                        run.rows,
                         Q.cols(),
-                        ones,
-                        {dQ.data() + i * dQ.outerStride(), dQ.outerStride()});
+                        ones.data(),
+                        {dQ.data() + run.i * dQ.outerStride(), dQ.outerStride()});
   };
-  for_each_run(head, Q.rows(), K.rows(), begin, step, end);
+  for_each_tile(head, Q.rows(), K.rows(), begin, step, end);
   if (!whole_keys) dK = wide_dK.leftCols(Q.cols());
   if (!whole_values) dV = wide_dV.leftCols(V.cols());
 }
