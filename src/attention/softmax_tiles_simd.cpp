@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "attention/softmax_tiles.hpp"
+#include "kernels/transpose-inl.hpp"
 
 #ifndef MATAPPROX_KERNELS_SOFTMAX_TILES_CONSTANTS
 #define MATAPPROX_KERNELS_SOFTMAX_TILES_CONSTANTS
@@ -86,7 +87,12 @@ HWY_INLINE V<T> power(V<T> x) {
   using P = Powers<T>;
   const Tag<T> d;
   const hn::Rebind<typename P::Bits, Tag<T>> bits;
-  x = hn::Max(all(P::kBelowNormal), x);  // in this order a NaN stays one
+  // A NaN stays one; by the order of arguments where the CPU's maximum takes the second.
+#if HWY_TARGET == HWY_SCALAR
+  x = hn::IfThenElse(hn::Lt(x, all(P::kBelowNormal)), all(P::kBelowNormal), x);
+#else
+  x = hn::Max(all(P::kBelowNormal), x);
+#endif
   const V<T> rounded = hn::Add(x, all(P::kRounder));
   const V<T> f = hn::Sub(x, hn::Sub(rounded, all(P::kRounder)));
   constexpr int kCount = std::size(P::kCoefficients);
@@ -465,8 +471,23 @@ void backward(const BackwardRun<T>& run,
 
 template <class T>
 void transpose(TileRows<const T> X, Index rows, Index width, T factor, Index run, T* out) {
+  constexpr Index kSquare = simd::HWY_NAMESPACE::kSquare<T>;
+  const simd::HWY_NAMESPACE::Square<T> d;
+  const auto factors = hn::Set(d, factor);
+  const Index whole_rows = rows - rows % kSquare;
+  const Index whole_columns = width - width % kSquare;
+  for (Index i = 0; i < whole_rows; i += kSquare) {
+    for (Index c = 0; c < whole_columns; c += kSquare) {
+      hn::Vec<simd::HWY_NAMESPACE::Square<T>> v[kSquare];
+      for (Index r = 0; r < kSquare; ++r)
+        v[r] = hn::Mul(factors, hn::LoadU(d, X.data + (i + r) * X.stride + c));
+      simd::HWY_NAMESPACE::transpose_square<T>(v);
+      for (Index r = 0; r < kSquare; ++r) hn::StoreU(v[r], d, out + (c + r) * run + i);
+    }
+  }
   for (Index c = 0; c < width; ++c) {
-    for (Index i = 0; i < rows; ++i) out[c * run + i] = factor * X.data[i * X.stride + c];
+    for (Index i = c < whole_columns ? whole_rows : 0; i < rows; ++i)
+      out[c * run + i] = factor * X.data[i * X.stride + c];
     std::fill(out + c * run + rows, out + (c + 1) * run, T{0});
   }
 }
@@ -474,8 +495,23 @@ void transpose(TileRows<const T> X, Index rows, Index width, T factor, Index run
 template <class T>
 void transpose_back(
     const T* in, Index run, Index rows, Index width, const T* factors, TileRows<T> X) {
+  constexpr Index kSquare = simd::HWY_NAMESPACE::kSquare<T>;
+  const simd::HWY_NAMESPACE::Square<T> d;
+  const Index whole_rows = rows - rows % kSquare;
+  const Index whole_columns = width - width % kSquare;
+  for (Index i = 0; i < whole_rows; i += kSquare) {
+    for (Index c = 0; c < whole_columns; c += kSquare) {
+      hn::Vec<simd::HWY_NAMESPACE::Square<T>> v[kSquare];
+      for (Index r = 0; r < kSquare; ++r) v[r] = hn::LoadU(d, in + (c + r) * run + i);
+      simd::HWY_NAMESPACE::transpose_square<T>(v);
+      for (Index r = 0; r < kSquare; ++r) {
+        hn::StoreU(hn::Mul(hn::Set(d, factors[i + r]), v[r]), d, X.data + (i + r) * X.stride + c);
+      }
+    }
+  }
   for (Index i = 0; i < rows; ++i) {
-    for (Index c = 0; c < width; ++c) X.data[i * X.stride + c] = factors[i] * in[c * run + i];
+    for (Index c = i < whole_rows ? whole_columns : 0; c < width; ++c)
+      X.data[i * X.stride + c] = factors[i] * in[c * run + i];
   }
 }
 
