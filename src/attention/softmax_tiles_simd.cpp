@@ -257,13 +257,13 @@ HWY_INLINE void spread(const T* P,
                        TileRows<const T> A,
                        Index width,
                        TileRows<T> C) {
-  constexpr Index kMost = kManyRegisters<T> ? 4 : 2;
+  constexpr Index kMaxVectors = kManyRegisters<T> ? 4 : 2;
   const Index vectors = (width + kLanes<T> - 1) / kLanes<T>;
-  for (Index v = 0; v < vectors; v += kMost) {
+  for (Index v = 0; v < vectors; v += kMaxVectors) {
     const T* a = A.data + v * kLanes<T>;
     T* c = C.data + v * kLanes<T>;
-    const Index now = std::min(kMost, vectors - v);
-    if constexpr (kMost == 4) {
+    const Index now = std::min(kMaxVectors, vectors - v);
+    if constexpr (kMaxVectors == 4) {
       if (now == 4) spread_columns<4>(P, run, rows, count, a, A.stride, c, C.stride);
       if (now == 3) spread_columns<3>(P, run, rows, count, a, A.stride, c, C.stride);
     }

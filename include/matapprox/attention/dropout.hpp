@@ -7,8 +7,8 @@ namespace matapprox::attention {
 /// Each number becomes 0 with probability `rate`, else is divided by 1 - rate; outside training
 /// nothing happens. [SHK+14]
 ///
-/// Which ones, is drawn from counters (Call::random, the number of this layer, the place), so
-/// nothing is stored: the backward pass is the same multiplication again.
+/// Which ones, is drawn from counters (LayerContext::random, the number of this layer, the place),
+/// so nothing is stored: the backward pass is the same multiplication again.
 template <class T>
 class Dropout {
  public:
