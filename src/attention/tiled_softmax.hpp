@@ -87,7 +87,7 @@ class TiledSoftmaxCore final : public HeadCore<T> {
 
  private:
   static constexpr Index kChunk = kernels::kChunkKeys;
-  static constexpr Index kRounding = 8;                       // of rows that the kernels write
+  static constexpr Index kRounding = 8;  // of rows that the kernels write
   static constexpr std::size_t kMaxRun = std::size_t{192} / sizeof(T);  // queries
   /// Queries i .. i + rows - 1, in arrays W wide; `number` counts the runs of a tile.
   struct Run {
