@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "command_line/exit_codes.hpp"
+#include "command_line/file_plan.hpp"
 #include "command_line/output.hpp"
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
@@ -14,6 +15,8 @@
 #include "matapprox/attention/registry.hpp"
 #include "matapprox/attention/timing.hpp"
 #include "matapprox/core/require.hpp"
+#include "matapprox/core/threads.hpp"
+#include "matapprox/io/safetensors.hpp"
 #include "report/json.hpp"
 #include "table_one.hpp"
 
@@ -31,6 +34,7 @@ struct BenchCommand {
   Index width = 64;
   Index heads = 4;
   int rounds = 3;
+  std::string tensors;
   DeviceOptions device;
   JsonOptions json;
 };
@@ -179,13 +183,41 @@ report::Json to_json(const TimedAttention& row) {
           {"stored", row.cost.stored}};
 }
 
+/// Writes what the one mechanism works on at the one length.
+void write_tensors(const std::string& path,
+                   const ChosenMechanism& mechanism,
+                   const attention::AttentionShape& shape,
+                   Index length) {
+  std::vector<NamedTensor> tensors;
+  for (const attention::LayerTensor& tensor : attention::timed_tensors(mechanism, shape, length)) {
+    const auto& values = tensor.values;
+    tensors.push_back({tensor.name,
+                       {values.rows(), values.cols()},
+                       std::vector<float>(values.data(), values.data() + values.size())});
+  }
+  write_safetensors(path, tensors, {{"writer", "matapprox"}, {"mechanism", mechanism.label()}});
+}
+
 int run_bench(const BenchCommand& command) {
   command.device.check_cpu_only("attention bench");
-  command.json.files();
   const std::vector<ChosenMechanism> mechanisms = chosen_mechanisms(command);
+  FilePlan files = command.json.files();
+  if (!command.tensors.empty()) {
+    require(command.tensors.ends_with(".safetensors"),
+            "--tensors {}: tensors are written as .safetensors",
+            command.tensors);
+    require(mechanisms.size() == 1 && command.lengths.size() == 1,
+            "--tensors: {} mechanisms and {} lengths, it takes one of each",
+            mechanisms.size(),
+            command.lengths.size());
+    files.replaces("--tensors", command.tensors);
+  }
+  set_threads(1);  // times are the calling thread's
   attention::AttentionShape shape;
   shape.width = command.width;
   shape.heads = command.heads;
+  if (!command.tensors.empty())
+    write_tensors(command.tensors, mechanisms.front(), shape, command.lengths.front());
   const std::vector<TimedAttention> rows =
       attention::time_attention(mechanisms, shape, command.lengths, command.rounds);
   report::Json json = report::document_head(1, 1);
@@ -241,6 +273,11 @@ void add_attention_bench(const Command& attention) {
   sub.add_option("--rounds", command->rounds, "Interleaved rounds, of which the median [3]")
       .range(1)
       .type_name("");
+  sub.add_option("--tensors",
+                 command->tensors,
+                 "Also write input, parameters, result and gradients of the one mechanism at the "
+                 "one length")
+      .type_name("FILE.safetensors");
   command->device.add(sub);
   command->json.add(sub);
   sub.footer(

@@ -1,18 +1,22 @@
 #include "matapprox/attention/linformer.hpp"
 
-#include <cmath>
+#include <algorithm>
 
-#include "attention/bilinear.hpp"
-#include "attention/elementwise.hpp"
 #include "attention/instantiate.hpp"
+#include "attention/products.hpp"
+#include "attention/tiled_softmax.hpp"
 #include "matapprox/attention/multi_head.hpp"
 #include "matapprox/core/require.hpp"
 
 namespace matapprox::attention {
 namespace {
 
-// Arrays of the cache: K o m, V o m, E K, F V and the probabilities.
-enum LinformerArray : std::size_t { kKeys, kValues, kMixedKeys, kMixedValues, kProbabilities };
+// Arrays of the cache, E K and F V.
+enum LinformerArray : std::size_t { kMixedKeys, kMixedValues };
+
+/// Tokens that are mixed at a time: those of all heads, and their part of E, stay in a core's
+/// cache.
+constexpr Index kMixedRows = 256;
 
 /// E and F of each head; equal places are shared.
 struct Mixtures {
@@ -20,13 +24,42 @@ struct Mixtures {
   std::vector<ParameterSlot> values;
 };
 
+/// Rows of one head, or of several that lie one after the other.
+template <class T>
+struct HeadRows {
+  explicit HeadRows(const ConstTokens<T>& X)
+      : data(X.data()), stride(X.outerStride()), length(X.rows()), width(X.cols()) {}
+  explicit HeadRows(const HeadArrays<T>& X)
+      : data(X.data), stride(X.width), length(X.length), width(X.width), count(X.count) {}
+
+  /// Rows begin .. of the heads side by side, 0 where there is no token.
+  void get(Mask mask, Index begin, Tokens<T> out) const {
+    for (Index i = 0; i < out.rows(); ++i) {
+      if (!is_token(mask, begin + i)) {
+        out.row(i).setZero();
+        continue;
+      }
+      for (Index h = 0; h < count; ++h)
+        std::copy_n(data + h * length * width + (begin + i) * stride, width, &out(i, h * width));
+    }
+  }
+
+  const T* data;
+  Index stride;
+  Index length;
+  Index width;
+  Index count = 1;
+};
+
+/// Softmax attention whose keys and values are E K and F V.
 template <class T>
 class LinformerCore final : public HeadCore<T> {
  public:
-  LinformerCore(const AttentionShape& shape, Index rank, Mixtures mixtures)
-      : scale_(1 / std::sqrt(static_cast<double>(shape.head_width()))),
-        rank_(rank),
-        mixtures_(std::move(mixtures)) {}
+  LinformerCore(const AttentionShape& shape, Index rank, bool shared, Mixtures mixtures)
+      : rank_(rank),
+        shared_(shared),
+        mixtures_(std::move(mixtures)),
+        softmax_(shape, std::make_unique<AllTiles>()) {}
 
   void forward(const LayerContext<T>& context,
                Index head,
@@ -35,20 +68,12 @@ class LinformerCore final : public HeadCore<T> {
                const ConstTokens<T>& V,
                Tokens<T> H,
                Cache<T>& cache) const override {
-    const Index n = Q.rows();
-    TokenMap<T> keys = cache.array(kKeys, n, K.cols());
-    TokenMap<T> values = cache.array(kValues, n, V.cols());
     TokenMap<T> mixed_keys = cache.array(kMixedKeys, rank_, K.cols());
     TokenMap<T> mixed_values = cache.array(kMixedValues, rank_, V.cols());
-    TokenMap<T> P = cache.array(kProbabilities, n, rank_);
-    copy_tokens<T>(context.mask, K, keys);
-    copy_tokens<T>(context.mask, V, values);
     const auto [E, F] = mixtures(head);
-    multiply<T>(context.value(E).leftCols(n), keys, mixed_keys);
-    multiply<T>(context.value(F).leftCols(n), values, mixed_values);
-    multiply_by_transpose<T>(Q, mixed_keys, P, scale_);
-    for (Index i = 0; i < n; ++i) kernels::softmax_row(P.row(i).data(), P.row(i).data(), rank_);
-    multiply<T>(P, mixed_values, H);
+    mix(context, E, HeadRows<T>(K), mixed_keys);
+    mix(context, F, HeadRows<T>(V), mixed_values);
+    softmax_.forward(unmasked(context), head, Q, mixed_keys, mixed_values, H, cache.child(0));
   }
 
   void backward(const LayerContext<T>& context,
@@ -56,42 +81,111 @@ class LinformerCore final : public HeadCore<T> {
                 const ConstTokens<T>& Q,
                 const ConstTokens<T>& K,
                 const ConstTokens<T>& V,
-                const ConstTokens<T>& /*H*/,
+                const ConstTokens<T>& H,
                 const ConstTokens<T>& dH,
                 Tokens<T> dQ,
                 Tokens<T> dK,
                 Tokens<T> dV,
                 Cache<T>& cache) const override {
-    const Index n = Q.rows();
-    const TokenMap<T> keys = cache.array(kKeys, n, K.cols());
-    const TokenMap<T> values = cache.array(kValues, n, V.cols());
     const TokenMap<T> mixed_keys = cache.array(kMixedKeys, rank_, K.cols());
     const TokenMap<T> mixed_values = cache.array(kMixedValues, rank_, V.cols());
-    const TokenMap<T> P = cache.array(kProbabilities, n, rank_);
     typename Workspace<T>::Scope scope(*context.workspace);
-    TokenMap<T> dS = scope.take(n, rank_);
     TokenMap<T> d_mixed_keys = scope.take(rank_, K.cols());
     TokenMap<T> d_mixed_values = scope.take(rank_, V.cols());
     const auto [E, F] = mixtures(head);
-
-    multiply_transposed<T>(P, dH, d_mixed_values);
-    multiply_by_transpose<T>(dH, mixed_values, dS);
-    for (Index i = 0; i < n; ++i) {
-      kernels::softmax_row_backward(
-          P.row(i).data(), dS.row(i).data(), dS.row(i).data(), rank_, false);
-    }
-    multiply<T>(dS, mixed_keys, dQ, scale_);
-    multiply_transposed<T>(dS, Q, d_mixed_keys, scale_);
-    multiply_by_transpose<T>(d_mixed_keys, keys, context.gradient_of(E).leftCols(n), 1, true);
-    multiply_by_transpose<T>(d_mixed_values, values, context.gradient_of(F).leftCols(n), 1, true);
-    multiply_transposed<T>(context.value(E).leftCols(n), d_mixed_keys, dK);
-    multiply_transposed<T>(context.value(F).leftCols(n), d_mixed_values, dV);
-    clear_padding<T>(context.mask, dK);
-    clear_padding<T>(context.mask, dV);
+    softmax_.backward(unmasked(context),
+                      head,
+                      Q,
+                      mixed_keys,
+                      mixed_values,
+                      H,
+                      dH,
+                      dQ,
+                      d_mixed_keys,
+                      d_mixed_values,
+                      cache.child(0));
+    mix_backward(
+        context, E, HeadRows<T>(K), d_mixed_keys, [&](Index begin, const ConstTokens<T>& rows) {
+          dK.middleRows(begin, rows.rows()) = rows;
+        });
+    mix_backward(
+        context, F, HeadRows<T>(V), d_mixed_values, [&](Index begin, const ConstTokens<T>& rows) {
+          dV.middleRows(begin, rows.rows()) = rows;
+        });
   }
 
+  /// Heads that share E and F are mixed side by side: each part of E is read once, and products are
+  /// as wide as a token.
+  void forward_heads(const LayerContext<T>& context,
+                     const HeadArrays<T>& Q,
+                     const HeadArrays<T>& K,
+                     const HeadArrays<T>& V,
+                     const HeadArrays<T>& H,
+                     Cache<T>& cache) const override {
+    if (!shared_) return HeadCore<T>::forward_heads(context, Q, K, V, H, cache);
+    const auto [E, F] = mixtures(0);
+    Cache<T>& own = cache.child(static_cast<std::size_t>(K.count));
+    TokenMap<T> mixed_keys = own.array(kMixedKeys, rank_, K.width * K.count);
+    TokenMap<T> mixed_values = own.array(kMixedValues, rank_, V.width * V.count);
+    mix(context, E, HeadRows<T>(K), mixed_keys);
+    mix(context, F, HeadRows<T>(V), mixed_values);
+    for (Index h = 0; h < K.count; ++h) {
+      softmax_.forward(unmasked(context),
+                       h,
+                       Q[h],
+                       mixed_keys.middleCols(h * K.width, K.width),
+                       mixed_values.middleCols(h * V.width, V.width),
+                       H[h],
+                       cache.child(static_cast<std::size_t>(h)));
+    }
+  }
+
+  void backward_heads(const LayerContext<T>& context,
+                      const HeadArrays<T>& Q,
+                      const HeadArrays<T>& K,
+                      const HeadArrays<T>& V,
+                      const HeadArrays<T>& H,
+                      const HeadArrays<T>& dH,
+                      const HeadArrays<T>& dQ,
+                      const HeadArrays<T>& dK,
+                      const HeadArrays<T>& dV,
+                      Cache<T>& cache) const override {
+    if (!shared_) {
+      return HeadCore<T>::backward_heads(context, Q, K, V, H, dH, dQ, dK, dV, cache);
+    }
+    const auto [E, F] = mixtures(0);
+    Cache<T>& own = cache.child(static_cast<std::size_t>(K.count));
+    const TokenMap<T> mixed_keys = own.array(kMixedKeys, rank_, K.width * K.count);
+    const TokenMap<T> mixed_values = own.array(kMixedValues, rank_, V.width * V.count);
+    typename Workspace<T>::Scope scope(*context.workspace);
+    TokenMap<T> d_mixed_keys = scope.take(mixed_keys.rows(), mixed_keys.cols());
+    TokenMap<T> d_mixed_values = scope.take(mixed_values.rows(), mixed_values.cols());
+    for (Index h = 0; h < K.count; ++h) {
+      softmax_.backward(unmasked(context),
+                        h,
+                        Q[h],
+                        mixed_keys.middleCols(h * K.width, K.width),
+                        mixed_values.middleCols(h * V.width, V.width),
+                        H[h],
+                        dH[h],
+                        dQ[h],
+                        d_mixed_keys.middleCols(h * K.width, K.width),
+                        d_mixed_values.middleCols(h * V.width, V.width),
+                        cache.child(static_cast<std::size_t>(h)));
+    }
+    mix_backward(
+        context, E, HeadRows<T>(K), d_mixed_keys, [&](Index begin, const ConstTokens<T>& rows) {
+          dK.set(begin, rows);
+        });
+    mix_backward(
+        context, F, HeadRows<T>(V), d_mixed_values, [&](Index begin, const ConstTokens<T>& rows) {
+          dV.set(begin, rows);
+        });
+  }
+
+  /// Beside the products with E and F, a softmax layer's with k keys.
   AttentionCost cost(Index length, Index width) const override {
-    return {4 * length * rank_ * width, length * rank_ + 2 * rank_ * width + 2 * length * width};
+    return {4 * length * rank_ * width, length + 2 * rank_ * width};
   }
 
  private:
@@ -99,10 +193,56 @@ class LinformerCore final : public HeadCore<T> {
     const auto h = static_cast<std::size_t>(head);
     return {mixtures_.keys[h], mixtures_.values[h]};
   }
+  /// Of the mixtures, which are no tokens.
+  static LayerContext<T> unmasked(LayerContext<T> context) {
+    context.mask = {};
+    return context;
+  }
+  /// Y = E X over the tokens.
+  static void mix(const LayerContext<T>& context,
+                  const ParameterSlot& E,
+                  const HeadRows<T>& X,
+                  Tokens<T> Y) {
+    typename Workspace<T>::Scope scope(*context.workspace);
+    TokenMap<T> run = scope.take(kMixedRows, Y.cols());
+    for (Index i = 0; i < X.length; i += kMixedRows) {
+      const Index rows = std::min(kMixedRows, X.length - i);
+      X.get(context.mask, i, run.topRows(rows));
+      multiply<T>(context.value(E).middleCols(i, rows), run.topRows(rows), Y, 1, i > 0);
+    }
+  }
+  /// Adds dY X^T to the gradient of E; gives take(i, rows of dX = E^T dY from row i on).
+  template <class Take>
+  static void mix_backward(const LayerContext<T>& context,
+                           const ParameterSlot& E,
+                           const HeadRows<T>& X,
+                           const ConstTokens<T>& dY,
+                           const Take& take) {
+    typename Workspace<T>::Scope scope(*context.workspace);
+    TokenMap<T> run = scope.take(kMixedRows, dY.cols());
+    TokenMap<T> columns = scope.take(dY.cols(), kMixedRows);
+    TokenMap<T> ones = scope.take(1, kMixedRows);
+    ones.setOnes();
+    for (Index i = 0; i < X.length; i += kMixedRows) {
+      const Index rows = std::min(kMixedRows, X.length - i);
+      X.get(context.mask, i, run.topRows(rows));
+      multiply_by_transpose<T>(
+          dY, run.topRows(rows), context.gradient_of(E).middleCols(i, rows), 1, true);
+      // As dY^T E, whose numbers are packed as they lie; its d columns are turned instead.
+      multiply_transposed<T>(dY, context.value(E).middleCols(i, rows), columns.leftCols(rows));
+      kernels::softmax_tiles<T>().transpose_back(
+          columns.data(), kMixedRows, rows, dY.cols(), ones.data(), {run.data(), run.cols()});
+      for (Index a = 0; a < rows; ++a) {
+        if (!is_token(context.mask, i + a)) run.row(a).setZero();
+      }
+      take(i, run.topRows(rows));
+    }
+  }
 
-  double scale_;
   Index rank_;
+  bool shared_;  ///< by all heads
   Mixtures mixtures_;
+  TiledSoftmaxCore<T> softmax_;
 };
 
 /// The parameter's name says what shares it.
@@ -152,11 +292,14 @@ std::unique_ptr<Attention<T>> linformer(ParameterList& list,
                                         const std::string& prefix,
                                         const AttentionShape& shape,
                                         const LinformerOptions& options) {
-  shape.validate("linformer");
+  shape.validate("linformer", Probabilities::kFormed);
   check_width("linformer", "rank", options.rank, 1);
   require(!shape.causal, "linformer: cannot be causal, each of its k mixtures holds all tokens");
-  auto core = std::make_unique<LinformerCore<T>>(
-      shape, options.rank, add_mixtures(list, prefix, shape, options));
+  auto core =
+      std::make_unique<LinformerCore<T>>(shape,
+                                         options.rank,
+                                         options.scope != LinformerScope::kHead || shape.heads == 1,
+                                         add_mixtures(list, prefix, shape, options));
   return std::make_unique<MultiHead<T>>(
       list,
       prefix,

@@ -17,30 +17,6 @@ constexpr Index kRows = 256;
 
 }  // namespace
 
-/// Arrays of N x p numbers, one a head, each in one piece: a head's pass reads memory in order,
-/// however long the sample is.
-template <class T>
-struct MultiHead<T>::Heads {
-  T* data;
-  Index length;
-  Index width;  ///< p
-  Index count;
-
-  TokenMap<T> operator[](Index h) const { return {data + h * length * width, length, width}; }
-  Heads next() const { return {data + size(), length, width, count}; }
-  Index size() const { return count * length * width; }
-
-  /// Rows begin, begin + 1, ... of the heads side by side, to and from X.
-  void get(Index begin, Tokens<T> X) const {
-    for (Index h = 0; h < count; ++h)
-      X.middleCols(h * width, width) = (*this)[h].middleRows(begin, X.rows());
-  }
-  void set(Index begin, const ConstTokens<T>& X) const {
-    for (Index h = 0; h < count; ++h)
-      (*this)[h].middleRows(begin, X.rows()) = X.middleCols(h * width, width);
-  }
-};
-
 /// The projections: queries and keys (none without), values.
 template <class T>
 struct MultiHead<T>::Parts {
@@ -102,6 +78,10 @@ typename MultiHead<T>::Parts MultiHead<T>::project(const LayerContext<T>& contex
   for (Index i = 0; i < n; i += kRows) {
     const Index rows = std::min(kRows, n - i);
     const auto project_to = [&](const Linear<T>& projection, const Heads& heads) {
+      if (heads.count == 1) {
+        projection.apply(context, X.middleRows(i, rows), heads[0].middleRows(i, rows));
+        return;
+      }
       projection.apply(context, X.middleRows(i, rows), run.topRows(rows));
       heads.set(i, run.topRows(rows));
     };
@@ -166,7 +146,9 @@ void MultiHead<T>::forward(const LayerContext<T>& context,
                            Cache<T>& cache) const {
   const Parts parts = project(context, X, cache);
   const Heads H = heads_in(cache.array(kHeads, X.rows(), shape_.width));
-  for (Index h = 0; h < shape_.heads; ++h) {
+  if (!has_residual_scores(context))
+    core_->forward_heads(context, parts.query, parts.key, parts.value, H, cache);
+  for (Index h = 0; has_residual_scores(context) && h < shape_.heads; ++h) {
     typename Workspace<T>::Scope scope(*context.workspace);
     Scored qk = scored(context, parts, h, scope);
     gather(context, h, qk);
@@ -182,11 +164,11 @@ void MultiHead<T>::forward(const LayerContext<T>& context,
   TokenMap<T> run = scope.take(kRows, shape_.width);
   for (Index i = 0; i < X.rows(); i += kRows) {
     const Index rows = std::min(kRows, X.rows() - i);
-    H.get(i, run.topRows(rows));
+    const ConstTokens<T> side_by_side = H.rows(i, run.topRows(rows));
     if (output_) {
-      output_->apply(context, run.topRows(rows), Y.middleRows(i, rows));
+      output_->apply(context, side_by_side, Y.middleRows(i, rows));
     } else {
-      Y.middleRows(i, rows) = run.topRows(rows);
+      Y.middleRows(i, rows) = side_by_side;
     }
   }
 }
@@ -206,9 +188,13 @@ void MultiHead<T>::pull_back_output(const LayerContext<T>& context,
       dH.set(i, dY.middleRows(i, rows));
       continue;
     }
-    H.get(i, run.topRows(rows));
-    output_->pull_back(
-        context, run.topRows(rows), dY.middleRows(i, rows), d_run.topRows(rows), false);
+    const ConstTokens<T> side_by_side = H.rows(i, run.topRows(rows));
+    if (dH.count == 1) {
+      output_->pull_back(
+          context, side_by_side, dY.middleRows(i, rows), dH[0].middleRows(i, rows), false);
+      continue;
+    }
+    output_->pull_back(context, side_by_side, dY.middleRows(i, rows), d_run.topRows(rows), false);
     dH.set(i, d_run.topRows(rows));
   }
 }
@@ -224,9 +210,11 @@ void MultiHead<T>::pull_back_projections(const LayerContext<T>& context,
   for (Index i = 0; i < X.rows(); i += kRows) {
     const Index rows = std::min(kRows, X.rows() - i);
     const auto pull_back = [&](const Linear<T>& projection, const Heads& heads, bool add) {
-      heads.get(i, run.topRows(rows));
-      projection.pull_back(
-          context, X.middleRows(i, rows), run.topRows(rows), dX.middleRows(i, rows), add);
+      projection.pull_back(context,
+                           X.middleRows(i, rows),
+                           heads.rows(i, run.topRows(rows)),
+                           dX.middleRows(i, rows),
+                           add);
     };
     pull_back(value_, gradients.value, false);
     if (query_) {
@@ -249,7 +237,19 @@ void MultiHead<T>::backward(const LayerContext<T>& context,
   const Heads H = heads_in(cache.array(kHeads, n, shape_.width));
   const Heads dH = heads_in(scope.take(n, shape_.width));
   pull_back_output(context, dY, H, dH);
-  for (Index h = 0; h < shape_.heads; ++h) {
+  if (!has_residual_scores(context)) {
+    core_->backward_heads(context,
+                          parts.query,
+                          parts.key,
+                          parts.value,
+                          H,
+                          dH,
+                          gradients.query,
+                          gradients.key,
+                          gradients.value,
+                          cache);
+  }
+  for (Index h = 0; has_residual_scores(context) && h < shape_.heads; ++h) {
     typename Workspace<T>::Scope of_head(*context.workspace);
     Scored qk = scored(context, parts, h, of_head);
     Scored d_qk = scored(context, gradients, h, of_head);

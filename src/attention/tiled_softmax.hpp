@@ -1,12 +1,14 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <numbers>
 
-#include "attention/elementwise.hpp"
-#include "attention/products.hpp"
+#include "attention/softmax_tiles.hpp"
+#include "matapprox/attention/dropout.hpp"
 #include "matapprox/attention/head_core.hpp"
 
 namespace matapprox::attention {
@@ -21,29 +23,33 @@ class TilePattern {
   virtual bool meets(Index head, Index i, Index j, Index tiles) const = 0;
 };
 
-/// All of them, in tiles of scores that stay in the first-level cache.
+/// All of them, in tiles of whole runs of queries and whole chunks of keys.
 class AllTiles final : public TilePattern {
  public:
-  Index size() const override { return 64; }
+  Index size() const override { return 192; }
   bool meets(Index /*head*/, Index /*i*/, Index /*j*/, Index /*tiles*/) const override {
     return true;
   }
 };
 
-inline constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
-// Array of the cache: the logarithm of each row's sum of exponentials.
+// Array of the cache: the binary logarithm of each row's sum of exponentials.
 inline constexpr std::size_t kLogSums = 0;
 
 /// Softmax attention, H_i = sum_j exp(s_ij) v_j / sum_j exp(s_ij), s_ij = q_i . k_j / sqrt(p), over
-/// the tokens j in the tiles that query i meets; 0 where there is none. Tiles come one after the
-/// other with a running maximum and sum, and the backward pass makes them again from the saved
-/// logarithms of the sums: O(N) numbers beside Q, K, V and H. [RS21; DFE+22, Alg. 1]
+/// the tokens j in the tiles that query i meets; 0 where there is none. The scores of a run of
+/// queries are made chunk by chunk of keys, with a running maximum and sum, and the backward pass
+/// makes them again from the saved logarithms of the sums: O(N) numbers beside Q, K, V and H.
+/// [RS21; DFE+22, Alg. 1]
+///
+/// Keys and values may be others than the tokens' (Linformer's mixtures): then there is no mask,
+/// and their number is any.
 template <class T>
 class TiledSoftmaxCore final : public HeadCore<T> {
  public:
   TiledSoftmaxCore(const AttentionShape& shape, std::unique_ptr<TilePattern> pattern)
-      : scale_(1 / std::sqrt(static_cast<double>(shape.head_width()))),
+      : head_width_(shape.head_width()),
         causal_(shape.causal),
+        dropout_(shape),
         pattern_(std::move(pattern)) {}
 
   void forward(const LayerContext<T>& context,
@@ -67,79 +73,132 @@ class TiledSoftmaxCore final : public HeadCore<T> {
   /// Of head 0.
   AttentionCost cost(Index length, Index width) const override {
     AttentionCost cost{0, length};
-    for_each_tile(0, length, [&](Index /*i*/, Index rows, Index /*j*/, Index cols) {
-      cost.multiplications += 2 * rows * cols * width;
-    });
+    const Index size = pattern_->size();
+    const Index tiles = (length + size - 1) / size;
+    for (Index a = 0; a < tiles; ++a) {
+      for (Index b = 0; b < (causal_ ? a + 1 : tiles); ++b) {
+        if (!pattern_->meets(0, a, b, tiles)) continue;
+        cost.multiplications +=
+            2 * std::min(size, length - a * size) * std::min(size, length - b * size) * width;
+      }
+    }
     return cost;
   }
 
  private:
-  /// Calls function(i, rows, j, cols) for the tiles at queries i.. and keys j.. that meet, by
-  /// queries.
+  static constexpr Index kChunk = kernels::kChunkKeys;
+  static constexpr Index kRounding = 8;  // of rows that the kernels write
+  static constexpr std::size_t kMaxRun = std::size_t{192} / sizeof(T);  // queries
+  /// Queries i .. i + rows - 1, in arrays W wide; `number` counts the runs of a tile.
+  struct Run {
+    Index number;
+    Index i;
+    Index rows;
+    Index width;
+  };
+  /// Calls function(run) for the runs of queries first .. last - 1.
   template <class Function>
-  void for_each_tile(Index head, Index n, const Function& function) const {
-    const Index size = pattern_->size();
-    const Index tiles = (n + size - 1) / size;
-    for (Index a = 0; a < tiles; ++a) {
-      for (Index b = 0; b < (causal_ ? a + 1 : tiles); ++b) {
-        if (!pattern_->meets(head, a, b, tiles)) continue;
-        const Index i = a * size;
-        const Index j = b * size;
-        function(i, std::min(size, n - i), j, std::min(size, n - j));
-      }
-    }
+  static void for_each_run(Index first, Index last, const Function& function);
+  static Index runs_of(Index queries) {
+    Index count = 0;
+    for_each_run(0, queries, [&](const Run& run) { count = run.number + 1; });
+    return count;
   }
-  /// S = scale Q_i K_j^T of a tile, -inf where query i must not see key j.
-  void scores(const LayerContext<T>& context,
-              const ConstTokens<T>& Q,
-              Index i,
-              const ConstTokens<T>& K,
-              Index j,
-              Tokens<T> S) const;
+  /// Calls, for one tile of queries after the other, begin(run) for its runs, step(run, j, keys)
+  /// for the chunks of keys that they meet, and end(run). All runs of a tile take a chunk while it
+  /// is in the cache.
+  template <class Begin, class Step, class End>
+  void for_each_tile(Index head,
+                     Index queries,
+                     Index keys,
+                     const Begin& begin,
+                     const Step& step,
+                     const End& end) const;
+  /// What of a chunk counts. The words of dropout, one a query, are put where `keep` says.
+  kernels::ChunkMask<T> mask_of(const LayerContext<T>& context,
+                                Index head,
+                                Index i,
+                                Index rows,
+                                Index j,
+                                Index keys,
+                                std::uint64_t* keep) const;
+  double scale() const { return 1 / std::sqrt(static_cast<double>(head_width_)); }
+  static Index round_up(Index value, Index multiple) {
+    return (value + multiple - 1) / multiple * multiple;
+  }
+  static kernels::TileRows<const T> rows_of(const ConstTokens<T>& X, Index first) {
+    return {X.data() + first * X.outerStride(), X.outerStride()};
+  }
 
-  double scale_;
+  Index head_width_;
   bool causal_;
+  ProbabilityDropout dropout_;
   std::unique_ptr<TilePattern> pattern_;
 };
 
 template <class T>
-void TiledSoftmaxCore<T>::scores(const LayerContext<T>& context,
-                                 const ConstTokens<T>& Q,
-                                 Index i,
-                                 const ConstTokens<T>& K,
-                                 Index j,
-                                 Tokens<T> S) const {
-  multiply_by_transpose<T>(Q.middleRows(i, S.rows()), K.middleRows(j, S.cols()), S, scale_);
-  for (Index b = 0; b < S.cols(); ++b) {
-    if (!is_token(context.mask, j + b)) S.col(b).setConstant(T(kMinusInfinity));
-  }
-  if (!causal_) return;
-  for (Index a = 0; a < S.rows(); ++a) {
-    for (Index b = std::max<Index>(i + a + 1 - j, 0); b < S.cols(); ++b)
-      S(a, b) = T(kMinusInfinity);
+template <class Function>
+void TiledSoftmaxCore<T>::for_each_run(Index first, Index last, const Function& function) {
+  const kernels::SoftmaxTiles<T>& tile = kernels::softmax_tiles<T>();
+  Index number = 0;
+  for (Index i = first; i < last; ++number) {
+    const Index left = (last - i + tile.lanes - 1) / tile.lanes;
+    // Four vectors are two runs of two, which take less time than three and one.
+    const Index vectors = left == tile.vectors + 1 ? (left + 1) / 2 : std::min(left, tile.vectors);
+    const Index width = vectors * tile.lanes;
+    const Index rows = std::min(width, last - i);
+    function(Run{number, i, rows, width});
+    i += rows;
   }
 }
 
-/// What one block of queries has seen so far: H = sum_j exp(s_j - largest) v_j, and the sum of the
-/// exponentials. A tile with a larger score shrinks what was there before.
 template <class T>
-void add_tile(Tokens<T> S, const ConstTokens<T>& V, Tokens<T> largest, Tokens<T> sum, Tokens<T> H) {
-  for (Index a = 0; a < S.rows(); ++a) {
-    const T before = largest(a, 0);
-    T after = before;
-    for (Index b = 0; b < S.cols(); ++b) after = S(a, b) > after ? S(a, b) : after;
-    if (after == T(kMinusInfinity)) {
-      S.row(a).setZero();
-      continue;
+template <class Begin, class Step, class End>
+void TiledSoftmaxCore<T>::for_each_tile(Index head,
+                                        Index queries,
+                                        Index keys,
+                                        const Begin& begin,
+                                        const Step& step,
+                                        const End& end) const {
+  const Index size = pattern_->size();
+  const Index query_tiles = (queries + size - 1) / size;
+  const Index key_tiles = (keys + size - 1) / size;
+  for (Index a = 0; a < query_tiles; ++a) {
+    const Index first = a * size;
+    const Index last = std::min(queries, first + size);
+    for_each_run(first, last, begin);
+    for (Index b = 0; b < key_tiles; ++b) {
+      if (!pattern_->meets(head, a, b, key_tiles)) continue;
+      const Index stop = std::min(std::min(keys, (b + 1) * size), causal_ ? last : keys);
+      for (Index j = b * size; j < stop; j += kChunk) {
+        for_each_run(first, last, [&](const Run& run) {
+          const Index seen = causal_ ? std::min(stop, run.i + run.rows) : stop;
+          if (j < seen) step(run, j, std::min(kChunk, seen - j));
+        });
+      }
     }
-    for (Index b = 0; b < S.cols(); ++b) S(a, b) -= after;
-    kernels::exp(S.row(a).data(), S.row(a).data(), S.cols());
-    const T shrink = before == T(kMinusInfinity) ? T(0) : std::exp(before - after);
-    sum(a, 0) = sum(a, 0) * shrink + S.row(a).sum();
-    H.row(a) *= shrink;
-    largest(a, 0) = after;
+    for_each_run(first, last, end);
   }
-  multiply<T>(S, V, H, 1, true);
+}
+
+template <class T>
+kernels::ChunkMask<T> TiledSoftmaxCore<T>::mask_of(const LayerContext<T>& context,
+                                                   Index head,
+                                                   Index i,
+                                                   Index rows,
+                                                   Index j,
+                                                   Index keys,
+                                                   std::uint64_t* keep) const {
+  kernels::ChunkMask<T> mask;
+  if (!context.mask.empty()) mask.tokens = context.mask.data() + j;
+  mask.causal = causal_ && j + keys > i + 1;
+  mask.before = i - j;
+  if (dropout_.acts(context)) {
+    dropout_.keep_words(context, head, i, rows, j, keep);
+    mask.keep = keep;
+    mask.keep_scale = T(1 / (1 - dropout_.rate()));
+  }
+  return mask;
 }
 
 template <class T>
@@ -150,33 +209,68 @@ void TiledSoftmaxCore<T>::forward(const LayerContext<T>& context,
                                   const ConstTokens<T>& V,
                                   Tokens<T> H,
                                   Cache<T>& cache) const {
-  const Index n = Q.rows();
-  TokenMap<T> largest = cache.array(kLogSums, n, 1);
+  const kernels::SoftmaxTiles<T>& tile = kernels::softmax_tiles<T>();
+  const Index longest = tile.lanes * tile.vectors;
+  const Index runs = runs_of(std::min(pattern_->size(), Q.rows()));
+  const Index v = round_up(V.cols(), kRounding);
+  TokenMap<T> log_sums = cache.array(kLogSums, Q.rows(), 1);
   typename Workspace<T>::Scope scope(*context.workspace);
-  TokenMap<T> tile = scope.take(pattern_->size(), pattern_->size());
-  TokenMap<T> sums = scope.take(n, 1);
-  H.setZero();
-  sums.setZero();
-  largest.setConstant(T(kMinusInfinity));
-  for_each_tile(head, n, [&](Index i, Index rows, Index j, Index cols) {
-    Tokens<T> S = tile.topLeftCorner(rows, cols);
-    scores(context, Q, i, K, j, S);
-    add_tile<T>(S,
-                V.middleRows(j, cols),
-                largest.middleRows(i, rows),
-                sums.middleRows(i, rows),
-                H.middleRows(i, rows));
-  });
-  for (Index i = 0; i < n; ++i) {
-    const bool empty = largest(i, 0) == T(kMinusInfinity);
-    // No key: the row is 0, and 0 in the place of -inf keeps the backward pass finite.
-    largest(i, 0) = empty ? T(0) : largest(i, 0) + std::log(sums(i, 0));
-    if (!empty) H.row(i) /= sums(i, 0);
-  }
+  TokenMap<T> queries = scope.take(runs * Q.cols(), longest);
+  TokenMap<T> results = scope.take(runs * v, longest);
+  TokenMap<T> largest = scope.take(runs, longest);
+  TokenMap<T> sums = scope.take(runs, longest);
+  TokenMap<T> factors = scope.take(1, longest);
+  TokenMap<T> scratch = scope.take(kChunk, longest);
+  std::array<std::uint64_t, kMaxRun> keep{};
+  const auto state = [&](const Run& run) {
+    return kernels::ForwardRun<T>{.run = run.width,
+                                  .width = Q.cols(),
+                                  .value_width = V.cols(),
+                                  .queries = queries.row(run.number * Q.cols()).data(),
+                                  .largest = largest.row(run.number).data(),
+                                  .sums = sums.row(run.number).data(),
+                                  .result = results.row(run.number * v).data(),
+                                  .scratch = scratch.data()};
+  };
+  const auto begin = [&](const Run& run) {
+    tile.transpose(rows_of(Q, run.i),
+                   run.rows,
+                   Q.cols(),
+                   T(scale() * std::numbers::log2e),
+                   run.width,
+                   queries.row(run.number * Q.cols()).data());
+    largest.row(run.number).setConstant(-std::numeric_limits<T>::infinity());
+    sums.row(run.number).setZero();
+    results.middleRows(run.number * v, v).setZero();
+  };
+  const auto step = [&](const Run& run, Index j, Index keys) {
+    tile.forward(state(run),
+                 rows_of(K, j),
+                 rows_of(V, j),
+                 keys,
+                 mask_of(context, head, run.i, run.rows, j, keys, keep.data()));
+  };
+  const auto end = [&](const Run& run) {
+    for (Index a = 0; a < run.rows; ++a) {
+      const T most = largest(run.number, a);
+      const T sum = sums(run.number, a);
+      const bool empty = most == -std::numeric_limits<T>::infinity();
+      // No key: the row is 0, and 0 in the place of -inf keeps the backward pass finite.
+      log_sums(run.i + a, 0) = empty ? T(0) : most + std::log2(sum);
+      factors(0, a) = empty ? T(0) : T(1) / sum;
+    }
+    tile.transpose_back(results.row(run.number * v).data(),
+                        run.width,
+                        run.rows,
+                        V.cols(),
+                        factors.data(),
+                        {H.data() + run.i * H.outerStride(), H.outerStride()});
+  };
+  for_each_tile(head, Q.rows(), K.rows(), begin, step, end);
 }
 
-/// With P = softmax(S) made again from the logarithms of the sums: dV = P^T dH,
-/// dS = P o (dH V^T - (dH o H) 1), dQ = scale dS K, dK = scale dS^T Q.
+/// With P = softmax(S) made again from the logarithms of the sums, and M the mask of dropout:
+/// dV = (P o M)^T dH, dS = P o (dH V^T o M - (dH o H) 1), dQ = scale dS K, dK = scale dS^T Q.
 template <class T>
 void TiledSoftmaxCore<T>::backward(const LayerContext<T>& context,
                                    Index head,
@@ -189,31 +283,101 @@ void TiledSoftmaxCore<T>::backward(const LayerContext<T>& context,
                                    Tokens<T> dK,
                                    Tokens<T> dV,
                                    Cache<T>& cache) const {
-  const Index n = Q.rows();
-  const TokenMap<T> log_sums = cache.array(kLogSums, n, 1);
+  const kernels::SoftmaxTiles<T>& tile = kernels::softmax_tiles<T>();
+  const Index longest = tile.lanes * tile.vectors;
+  const Index runs = runs_of(std::min(pattern_->size(), Q.rows()));
+  const Index p = round_up(Q.cols(), tile.lanes);
+  const Index v = round_up(V.cols(), tile.lanes);
+  const Index gradient_rows_of_run = round_up(Q.cols(), kRounding);
+  // Where rows are not of whole vectors, the kernels read copies that are and add up gradients in
+  // rows that are.
+  const bool whole_keys = p == Q.cols();
+  const bool whole_values = v == V.cols();
+  const TokenMap<T> log_sums = cache.array(kLogSums, Q.rows(), 1);
   typename Workspace<T>::Scope scope(*context.workspace);
-  TokenMap<T> p_tile = scope.take(pattern_->size(), pattern_->size());
-  TokenMap<T> ds_tile = scope.take(pattern_->size(), pattern_->size());
-  TokenMap<T> means = scope.take(n, 1);
-  for (Index i = 0; i < n; ++i) means(i, 0) = dH.row(i).dot(H.row(i));
-  dQ.setZero();
+  TokenMap<T> queries = scope.take(runs * Q.cols(), longest);
+  TokenMap<T> gradients = scope.take(runs * V.cols(), longest);
+  TokenMap<T> query_gradients = scope.take(runs * gradient_rows_of_run, longest);
+  TokenMap<T> means = scope.take(runs, longest);
+  TokenMap<T> logarithms = scope.take(runs, longest);
+  TokenMap<T> ones = scope.take(1, longest);
+  TokenMap<T> scratch = scope.take(2 * kChunk, longest);
+  TokenMap<T> wide_Q = scope.take(whole_keys ? 0 : runs * longest, p);
+  TokenMap<T> wide_dH = scope.take(whole_values ? 0 : runs * longest, v);
+  TokenMap<T> wide_dK = scope.take(whole_keys ? 0 : K.rows(), p);
+  TokenMap<T> wide_dV = scope.take(whole_values ? 0 : V.rows(), v);
+  const kernels::TileRows<T> key_gradient = whole_keys
+                                                ? kernels::TileRows<T>{dK.data(), dK.outerStride()}
+                                                : kernels::TileRows<T>{wide_dK.data(), p};
+  const kernels::TileRows<T> value_gradient =
+      whole_values ? kernels::TileRows<T>{dV.data(), dV.outerStride()}
+                   : kernels::TileRows<T>{wide_dV.data(), v};
+  std::array<std::uint64_t, kMaxRun> keep{};
   dK.setZero();
   dV.setZero();
-  for_each_tile(head, n, [&](Index i, Index rows, Index j, Index cols) {
-    Tokens<T> P = p_tile.topLeftCorner(rows, cols);
-    Tokens<T> dS = ds_tile.topLeftCorner(rows, cols);
-    scores(context, Q, i, K, j, P);
-    for (Index a = 0; a < rows; ++a) {
-      P.row(a).array() -= log_sums(i + a, 0);
-      kernels::exp(P.row(a).data(), P.row(a).data(), cols);
+  wide_Q.setZero();
+  wide_dH.setZero();
+  wide_dK.setZero();
+  wide_dV.setZero();
+  ones.setOnes();
+  const auto begin = [&](const Run& run) {
+    tile.transpose(rows_of(Q, run.i),
+                   run.rows,
+                   Q.cols(),
+                   T(scale() * std::numbers::log2e),
+                   run.width,
+                   queries.row(run.number * Q.cols()).data());
+    tile.transpose(rows_of(dH, run.i),
+                   run.rows,
+                   V.cols(),
+                   T(scale()),
+                   run.width,
+                   gradients.row(run.number * V.cols()).data());
+    const Index first = run.number * longest;
+    if (!whole_keys) wide_Q.block(first, 0, run.rows, Q.cols()) = Q.middleRows(run.i, run.rows);
+    if (!whole_values) wide_dH.block(first, 0, run.rows, V.cols()) = dH.middleRows(run.i, run.rows);
+    means.row(run.number).setZero();
+    logarithms.row(run.number).setZero();
+    for (Index a = 0; a < run.rows; ++a) {
+      means(run.number, a) = dH.row(run.i + a).dot(H.row(run.i + a)) * T(scale());
+      logarithms(run.number, a) = log_sums(run.i + a, 0);
     }
-    multiply_transposed<T>(P, dH.middleRows(i, rows), dV.middleRows(j, cols), 1, true);
-    multiply_by_transpose<T>(dH.middleRows(i, rows), V.middleRows(j, cols), dS);
-    for (Index a = 0; a < rows; ++a)
-      dS.row(a).array() = P.row(a).array() * (dS.row(a).array() - means(i + a, 0));
-    multiply<T>(dS, K.middleRows(j, cols), dQ.middleRows(i, rows), scale_, true);
-    multiply_transposed<T>(dS, Q.middleRows(i, rows), dK.middleRows(j, cols), scale_, true);
-  });
+    query_gradients.middleRows(run.number * gradient_rows_of_run, gradient_rows_of_run).setZero();
+  };
+  const auto step = [&](const Run& run, Index j, Index keys) {
+    const Index first = run.number * longest;
+    const kernels::BackwardRun<T> state{
+        .run = run.width,
+        .rows = run.rows,
+        .width = Q.cols(),
+        .value_width = V.cols(),
+        .queries = queries.row(run.number * Q.cols()).data(),
+        .gradients = gradients.row(run.number * V.cols()).data(),
+        .log_sums = logarithms.row(run.number).data(),
+        .means = means.row(run.number).data(),
+        .query_rows = whole_keys ? rows_of(Q, run.i) : rows_of(wide_Q, first),
+        .gradient_rows = whole_values ? rows_of(dH, run.i) : rows_of(wide_dH, first),
+        .query_gradient = query_gradients.row(run.number * gradient_rows_of_run).data(),
+        .scratch = scratch.data()};
+    tile.backward(state,
+                  rows_of(K, j),
+                  rows_of(V, j),
+                  keys,
+                  mask_of(context, head, run.i, run.rows, j, keys, keep.data()),
+                  {key_gradient.data + j * key_gradient.stride, key_gradient.stride},
+                  {value_gradient.data + j * value_gradient.stride, value_gradient.stride});
+  };
+  const auto end = [&](const Run& run) {
+    tile.transpose_back(query_gradients.row(run.number * gradient_rows_of_run).data(),
+                        run.width,
+                        run.rows,
+                        Q.cols(),
+                        ones.data(),
+                        {dQ.data() + run.i * dQ.outerStride(), dQ.outerStride()});
+  };
+  for_each_tile(head, Q.rows(), K.rows(), begin, step, end);
+  if (!whole_keys) dK = wide_dK.leftCols(Q.cols());
+  if (!whole_values) dV = wide_dV.leftCols(V.cols());
 }
 
 }  // namespace matapprox::attention

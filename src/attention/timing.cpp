@@ -80,6 +80,15 @@ struct TimedLayer {
   std::vector<double> training_seconds;
 };
 
+/// The shape that a mechanism is made with at a length: these have one head, whatever the others
+/// have.
+AttentionShape timed_shape(const ChosenMechanism& mechanism, AttentionShape shape, Index length) {
+  require(length >= 1, "attention bench: length {} is below 1", length);
+  shape.length = length;
+  if (mechanism.name == "psf" || mechanism.name == "flash") shape.heads = 1;
+  return shape;
+}
+
 /// Lengths and times of a mechanism, ascending.
 std::vector<std::pair<double, double>> logarithms(const std::vector<TimedAttention>& rows,
                                                   const std::string& mechanism) {
@@ -110,12 +119,8 @@ std::vector<TimedAttention> time_attention(const std::vector<ChosenMechanism>& m
   std::vector<TimedAttention> rows;
   for (const ChosenMechanism& mechanism : mechanisms) {
     for (const Index length : lengths) {
-      require(length >= 1, "attention bench: length {} is below 1", length);
-      AttentionShape own = shape;
-      own.length = length;
-      // These have one head, whatever the others have.
-      if (mechanism.name == "psf" || mechanism.name == "flash") own.heads = 1;
-      layers.push_back(std::make_unique<TimedLayer>(mechanism, own, length));
+      layers.push_back(
+          std::make_unique<TimedLayer>(mechanism, timed_shape(mechanism, shape, length), length));
       rows.push_back({mechanism.label(), length, 0, 0, 0, layers.back()->layer->cost(length)});
     }
   }
@@ -132,6 +137,20 @@ std::vector<TimedAttention> time_attention(const std::vector<ChosenMechanism>& m
         (layers[i]->cache.size() + layers[i]->workspace.size()) * static_cast<Index>(sizeof(float));
   }
   return rows;
+}
+
+std::vector<LayerTensor> timed_tensors(const ChosenMechanism& mechanism,
+                                       const AttentionShape& shape,
+                                       Index length) {
+  TimedLayer timed(mechanism, timed_shape(mechanism, shape, length), length);
+  timed.train();
+  std::vector<LayerTensor> tensors{{"X", timed.X}, {"Y", timed.Y}, {"gradient.X", timed.dX}};
+  for (const Parameter& p : timed.list.parameters()) {
+    const ParameterSlot slot(p);
+    tensors.push_back({p.name, timed.context.value(slot)});
+    tensors.push_back({"gradient." + p.name, timed.context.gradient_of(slot)});
+  }
+  return tensors;
 }
 
 double time_slope(const std::vector<TimedAttention>& rows, const std::string& mechanism) {

@@ -77,13 +77,21 @@ HWY_INLINE void update_run(D d, const Update<T>& update, const T* sums, Index co
 template <class T>
 struct PackedColumns {
   const T* HWY_RESTRICT b;
+  HWY_INLINE void fetch_ahead(Index /*p*/) const {}
   HWY_INLINE T at(Index p, Index j) const { return b[p * kTileColumns<T> + j]; }
 };
 
-/// kTileColumns columns of B in place; where fewer are left, the last one is repeated.
+/// kTileColumns columns of B in place; where fewer are left, the last one is repeated. They may lie
+/// on as many pages, in runs too short for the CPU to foresee: the next ones are asked for step by
+/// step.
 template <class T>
 struct ColumnsInPlace {
   std::array<const T*, static_cast<std::size_t>(kTileColumns<T>)> runs;
+  Index ahead;  ///< to the columns of the next tile
+  HWY_INLINE void fetch_ahead(Index p) const {
+    hwy::Prefetch(runs[static_cast<std::size_t>(p % kTileColumns<T>)] + ahead +
+                  p / kTileColumns<T> * kTileColumns<T>);
+  }
   HWY_INLINE T at(Index p, Index j) const { return runs[static_cast<std::size_t>(j)][p]; }
 };
 
@@ -103,6 +111,7 @@ HWY_INLINE void multiply_tile(const T* HWY_RESTRICT a,
     for (V& sum : column) sum = hn::Zero(d);
   }
   for (Index p = 0; p < depth; ++p) {
+    b.fetch_ahead(p);
     V a_p[kVectors];
     for (int v = 0; v < kVectors; ++v) a_p[v] = hn::Load(d, a + v * kLanes<T>);
     for (Index j = 0; j < kTileColumns<T>; ++j) {
@@ -181,6 +190,7 @@ struct MatrixInPlace {
   Index ldb;
   HWY_INLINE ColumnsInPlace<T> operator()(Index j, Index count) const {
     ColumnsInPlace<T> columns;
+    columns.ahead = kTileColumns<T> * ldb;
     for (Index q = 0; q < kTileColumns<T>; ++q) {
       columns.runs[static_cast<std::size_t>(q)] = b + (j + std::min(q, count - 1)) * ldb;
     }

@@ -78,7 +78,7 @@ TEST(AttentionCrossover, LayersCountWhatTableOneCounts) {
     const AttentionCost linformer_row = table_one_linformer(s, n);
     EXPECT_EQ(linformer.multiplications, linformer_row.multiplications);
     EXPECT_EQ(linformer.stored,
-              linformer_row.stored - result - 2 * s.linformer_rank * n + 2 * s.width * n);
+              linformer_row.stored - result - (2 + s.heads) * s.linformer_rank * n + s.heads * n);
 
     const AttentionCost singular = counted("singularformer", {}, n);
     const AttentionCost singular_row = table_one_singularformer(s, n);

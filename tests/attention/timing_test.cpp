@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "matapprox/attention/registry.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/random.hpp"
 
 namespace matapprox {
 namespace {
@@ -58,6 +61,54 @@ TEST(AttentionTiming, EveryMechanismIsTimed) {
                InvalidArgument);
   EXPECT_THROW(attention::time_attention({{"psf", {}}}, shape, {0}, 1), InvalidArgument);
   EXPECT_THROW(attention::time_attention({{"psf", {}}}, shape, {8}, 0), InvalidArgument);
+}
+
+/// The gradients are those of |Y|^2 / 2: by a central difference along a random direction of the
+/// weights, with Y made again from the tensors.
+TEST(AttentionTiming, TensorsAreOfOneTrainingPass) {
+  attention::AttentionShape shape;
+  shape.width = 8;
+  shape.heads = 2;
+  const auto tensors = attention::timed_tensors({"softmax", {}}, shape, 6);
+  const auto find = [&](const std::string& name) {
+    const auto found = std::find_if(
+        tensors.begin(), tensors.end(), [&](const auto& tensor) { return tensor.name == name; });
+    EXPECT_NE(found, tensors.end()) << name;
+    return Matrix(found->values.cast<double>());
+  };
+  attention::ParameterList list;
+  shape.length = 6;
+  const auto layer = attention::make_attention<double>("softmax", list, "layer", shape);
+  std::vector<double> parameters(static_cast<std::size_t>(list.size()));
+  std::vector<double> direction(parameters.size());
+  double expected = 0;
+  for (const attention::Parameter& p : list.parameters()) {
+    const Matrix values = find(p.name);
+    const Matrix gradient = find("gradient." + p.name);
+    for (Index i = 0; i < p.size(); ++i) {
+      const auto at = static_cast<std::size_t>(p.offset + i);
+      parameters[at] = values(i / p.cols, i % p.cols);
+      direction[at] = random_normal(2, RandomStream::kGenerator, p.offset + i, 0);
+      expected += gradient(i / p.cols, i % p.cols) * direction[at];
+    }
+  }
+  const attention::TokenMatrix<double> X = find("X");
+  attention::Workspace<double> workspace;
+  attention::Cache<double> cache;
+  const auto result = [&](double step) {
+    std::vector<double> moved = parameters;
+    for (std::size_t i = 0; i < moved.size(); ++i) moved[i] += step * direction[i];
+    attention::LayerContext<double> context;
+    context.parameters = moved.data();
+    context.workspace = &workspace;
+    attention::TokenMatrix<double> Y(6, 8);
+    layer->forward(context, X, Y, cache);
+    return Y;
+  };
+  EXPECT_LT((result(0) - find("Y")).norm(), 1e-6 * find("Y").norm());
+  constexpr double kStep = 1e-5;
+  const double change = (result(kStep).squaredNorm() - result(-kStep).squaredNorm()) / 2;
+  EXPECT_NEAR(change / (2 * kStep), expected, 1e-5 * std::abs(expected));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "matapprox/io/safetensors.hpp"
 #include "support/attention_run.hpp"
 #include "support/paths.hpp"
 
@@ -35,6 +36,32 @@ TEST(CliAttentionBench, BenchTimesEveryMechanism) {
   expect_refusal(run_attention({"bench", "--mechanisms", "linformer:3"}), 2, "is not OPTION=VALUE");
   expect_refusal(run_attention({"bench", "--lengths", "0"}), 2, "--lengths 0 is below 1");
   expect_refusal(run_attention({"bench", "--rounds", "0"}), 2, "--rounds 0 is below 1");
+}
+
+TEST(CliAttentionBench, BenchWritesTensors) {
+  const std::string path = temporary_dir() + "/layer.safetensors";
+  const Arguments bench{"bench",
+                        "--lengths",
+                        "8",
+                        "--rounds",
+                        "1",
+                        "--width",
+                        "8",
+                        "--heads",
+                        "2",
+                        "--mechanisms",
+                        "linformer:rank=3"};
+  EXPECT_EQ(run_attention(bench + Arguments{"--tensors", path}).exit_code, 0);
+  std::vector<std::string> names;
+  for (const NamedTensor& tensor : read_safetensors(path).tensors) names.push_back(tensor.name);
+  for (const char* name : {"X", "Y", "layer.E", "gradient.X", "gradient.layer.query.weight"})
+    EXPECT_THAT(names, testing::Contains(name));
+  expect_refusal(run_attention(bench + Arguments{"--tensors", path}), 3, "--force");
+  expect_refusal(
+      run_attention(bench + Arguments{"--tensors", "layer.txt"}), 2, "written as .safetensors");
+  expect_refusal(run_attention({"bench", "--tensors", "new.safetensors"}),
+                 2,
+                 "mechanisms and 3 lengths, it takes one of each");
 }
 
 /// Lengths of [WKZL23, Table 1] at the setting of its experiments, beside what the layers count.

@@ -23,8 +23,8 @@ struct TableOneSetting {
 ///
 /// The layers' own cost() has the same multiplications; what it calls stored, the numbers that the
 /// backward pass needs, differs. None counts its result, d N. Softmax attention never holds its h
-/// N^2 entries, only h N logarithms of sums. Linformer takes E and F, 2 k N, for parameters and
-/// keeps copies of K and V without padding, 2 d N. Singularformer keeps N + r logarithms of sums.
+/// N^2 entries nor Linformer its h k N, only h N logarithms of sums. Linformer takes E and F, 2 k
+/// N, for parameters. Singularformer keeps N + r logarithms of sums.
 AttentionCost table_one_softmax(const TableOneSetting& setting, Index length);
 AttentionCost table_one_linformer(const TableOneSetting& setting, Index length);
 AttentionCost table_one_singularformer(const TableOneSetting& setting, Index length);

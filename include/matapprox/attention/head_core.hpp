@@ -4,6 +4,37 @@
 
 namespace matapprox::attention {
 
+/// Arrays of N x p numbers, one a head, each in one piece: a head's pass reads memory in order,
+/// however long the sample is.
+template <class T>
+struct HeadArrays {
+  T* data;
+  Index length;
+  Index width;  ///< p
+  Index count;
+
+  TokenMap<T> operator[](Index h) const { return {data + h * length * width, length, width}; }
+  HeadArrays next() const { return {data + size(), length, width, count}; }
+  Index size() const { return count * length * width; }
+
+  /// Rows begin, begin + 1, ... of the heads side by side, to and from X.
+  void get(Index begin, Tokens<T> X) const {
+    for (Index h = 0; h < count; ++h)
+      X.middleCols(h * width, width) = (*this)[h].middleRows(begin, X.rows());
+  }
+  /// The same, where one head needs no copy: a view of the rows, which are put into `copy` if there
+  /// are more.
+  ConstTokens<T> rows(Index begin, Tokens<T> copy) const {
+    if (count == 1) return (*this)[0].middleRows(begin, copy.rows());
+    get(begin, copy);
+    return copy;
+  }
+  void set(Index begin, const ConstTokens<T>& X) const {
+    for (Index h = 0; h < count; ++h)
+      (*this)[h].middleRows(begin, X.rows()) = X.middleCols(h * width, width);
+  }
+};
+
 /// What one head does with its queries, keys and values (N x p, N x p, N x v): H = E(Q, K) V. Most
 /// mechanisms differ in this alone; MultiHead adds the projections around it.
 ///
@@ -33,6 +64,41 @@ class HeadCore {
                         Tokens<T> dK,
                         Tokens<T> dV,
                         Cache<T>& cache) const = 0;
+  /// The same for all heads, each with the child of the cache that has its number. Overridden where
+  /// heads share work; backward_heads follows forward_heads, and backward forward.
+  virtual void forward_heads(const LayerContext<T>& context,
+                             const HeadArrays<T>& Q,
+                             const HeadArrays<T>& K,
+                             const HeadArrays<T>& V,
+                             const HeadArrays<T>& H,
+                             Cache<T>& cache) const {
+    for (Index h = 0; h < V.count; ++h)
+      forward(context, h, Q[h], K[h], V[h], H[h], cache.child(static_cast<std::size_t>(h)));
+  }
+  virtual void backward_heads(const LayerContext<T>& context,
+                              const HeadArrays<T>& Q,
+                              const HeadArrays<T>& K,
+                              const HeadArrays<T>& V,
+                              const HeadArrays<T>& H,
+                              const HeadArrays<T>& dH,
+                              const HeadArrays<T>& dQ,
+                              const HeadArrays<T>& dK,
+                              const HeadArrays<T>& dV,
+                              Cache<T>& cache) const {
+    for (Index h = 0; h < V.count; ++h) {
+      backward(context,
+               h,
+               Q[h],
+               K[h],
+               V[h],
+               H[h],
+               dH[h],
+               dQ[h],
+               dK[h],
+               dV[h],
+               cache.child(static_cast<std::size_t>(h)));
+    }
+  }
   /// Of one head with N tokens of width p, values of the same width.
   virtual AttentionCost cost(Index length, Index width) const = 0;
 };

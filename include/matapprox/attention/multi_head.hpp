@@ -54,7 +54,7 @@ class MultiHead final : public Attention<T> {
   }
 
  private:
-  struct Heads;
+  using Heads = HeadArrays<T>;
   /// Queries, keys and values of all heads.
   struct Parts;
   Index projected_width() const { return (query_ ? 3 : 1) * shape_.width; }

@@ -36,6 +36,19 @@ std::vector<TimedAttention> time_attention(const std::vector<ChosenMechanism>& m
                                            const std::vector<Index>& lengths,
                                            int rounds);
 
+/// An array of a layer, by name.
+struct LayerTensor {
+  std::string name;
+  TokenMatrix<float> values;
+};
+
+/// What time_attention works on at a length, for other programs to do the same: the input X and the
+/// result Y of a layer, its parameters by their names (layer.query.weight ...), and the gradient of
+/// |Y|^2 / 2 by the input and each parameter, gradient.X, gradient.layer.query.weight ...
+std::vector<LayerTensor> timed_tensors(const ChosenMechanism& mechanism,
+                                       const AttentionShape& shape,
+                                       Index length);
+
 /// Slope of the logarithm of time against that of length by least squares over the rows of one
 /// mechanism; NaN with fewer than two.
 double time_slope(const std::vector<TimedAttention>& rows, const std::string& mechanism);

@@ -1,12 +1,33 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "matapprox/attention/tokens.hpp"
 
 namespace matapprox::attention {
+
+/// For vectors that begin with a cache line, so that no SIMD vector of theirs lies in two.
+template <class T>
+struct LineAllocator {
+  using value_type = T;
+  static constexpr std::align_val_t kLine{64};
+
+  LineAllocator() = default;
+  template <class U>
+  explicit(false) LineAllocator(const LineAllocator<U>& /*other*/) {}
+  T* allocate(std::size_t count) {
+    return static_cast<T*>(::operator new(count * sizeof(T), kLine));
+  }
+  void deallocate(T* memory, std::size_t /*count*/) { ::operator delete(memory, kLine); }
+  bool operator==(const LineAllocator& /*other*/) const { return true; }
+};
+
+template <class T>
+using LineVector = std::vector<T, LineAllocator<T>>;
 
 /// What a layer's forward pass leaves for its backward pass: arrays by number, and one cache for
 /// each layer inside it. Arrays grow and never shrink, so that steps of equal size allocate nothing
@@ -17,7 +38,7 @@ class Cache {
   /// Array `slot` as rows x cols; what is in it stays from the forward to the backward pass.
   TokenMap<T> array(std::size_t slot, Index rows, Index cols) {
     if (slot >= arrays_.size()) arrays_.resize(slot + 1);
-    std::vector<T>& values = arrays_[slot];
+    LineVector<T>& values = arrays_[slot];
     const auto size = static_cast<std::size_t>(rows * cols);
     if (values.size() < size) values.resize(size);
     return {values.data(), rows, cols};
@@ -35,7 +56,7 @@ class Cache {
   }
 
  private:
-  std::vector<std::vector<T>> arrays_;
+  std::vector<LineVector<T>> arrays_;
   std::vector<std::unique_ptr<Cache>> children_;
 };
 
@@ -88,7 +109,7 @@ class Workspace {
     return {begin, rows, cols};
   }
 
-  std::vector<std::vector<T>> chunks_;
+  std::vector<LineVector<T>> chunks_;
   std::size_t chunk_ = 0;
   std::size_t used_ = 0;
 };

@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+"""Training steps of one attention layer beside PyTorch's, one thread: softmax, Linformer, Performer.
+
+    attention_peers.py [--program build/default/bin/matapprox] [--python torchvenv/bin/python] [--lengths 1024,4096]
+        [--heads 1,4] [--width 64] [--mechanisms softmax,linformer:rank=64,...] [--rounds 3] [--json FILE]
+
+A step is the forward and the backward pass of the layer on one sample of N x 64, float32, the projections to queries,
+keys and values and the one behind the heads included; the loss is |Y|^2 / 2. Both work on the same input with the same
+weights: ours writes them to a safetensors file, with its result and its gradients, and PyTorch's are compared with
+those (relative Frobenius norms: of Y, and the largest over the gradients of the input and of all parameters; the bias
+of the keys is left out of softmax, where its gradient is zero but for rounding, and so is that of what is not trained).
+
+CPU seconds, the median of rounds in which all take turns, each in a process of its own; the ratio is that of the fastest
+PyTorch variant: softmax attention by scaled_dot_product_attention and by explicit matmul and softmax, Linformer and
+Performer by matmul, einsum-free, as is and under torch.compile with --compile. Peak memory is that of the whole
+process, and in parentheses less that of a process that has only made the input. Needs torch, safetensors for its columns.
+"""
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+
+MECHANISMS = "softmax,linformer:rank=64,linformer:rank=256,performer"
+VARIANTS = {"softmax": ["sdpa", "explicit"], "linformer": ["matmul", "sdpa"], "performer": ["matmul"]}
+MIN_SECONDS = 1.0  # of steps that are timed in a process
+
+
+def peak_mib():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def torch_step(options):
+    """One process: CPU seconds a step, peak MiB, relative differences, as JSON on standard output."""
+    import time
+
+    import torch
+    import torch.nn.functional as F
+    from safetensors.torch import load_file
+
+    torch.set_num_threads(1)
+    name, variant, heads = options.mechanism.split(":")[0], options.variant, int(options.heads)
+    tensors = load_file(options.torch_step)
+    X = tensors["X"].clone().requires_grad_()
+    N, d = X.shape
+    p = d // heads
+    weight = {part: tensors[f"layer.{part}.weight"] for part in ("query", "key", "value", "output")}
+    bias = {part: tensors[f"layer.{part}.bias"] for part in ("query", "key", "value", "output")}
+    # One product for queries, keys and values; weights as torch.nn.Linear has them, out x in.
+    W_in = torch.cat([weight[part].T for part in ("query", "key", "value")]).contiguous().requires_grad_()
+    b_in = torch.cat([bias[part].flatten() for part in ("query", "key", "value")]).requires_grad_()
+    W_out = weight["output"].T.contiguous().requires_grad_()
+    b_out = bias["output"].flatten().clone().requires_grad_()
+    leaves = [X, W_in, b_in, W_out, b_out]
+    scale = p ** -0.5
+    if name == "linformer":
+        mix_K = tensors["layer.E"].clone().requires_grad_()
+        mix_V = tensors["layer.F"].clone().requires_grad_()
+        leaves += [mix_K, mix_V]
+    if name == "performer":
+        omegas = [n for n in tensors if n.startswith("layer.omega")]
+        omega = tensors[omegas[0]] * p ** -0.25
+
+    def projected():
+        return [part.view(N, heads, p).transpose(0, 1) for part in F.linear(X, W_in, b_in).split(d, 1)]
+
+    def finish(H):
+        return F.linear(H.transpose(0, 1).reshape(N, d), W_out, b_out)
+
+    def softmax_sdpa():
+        Q, K, V = projected()
+        return finish(F.scaled_dot_product_attention(Q[None], K[None], V[None])[0])
+
+    def softmax_explicit():
+        Q, K, V = projected()
+        return finish(torch.softmax((Q * scale) @ K.transpose(1, 2), -1) @ V)
+
+    def mixtures():
+        Q, K, V = F.linear(X, W_in, b_in).split(d, 1)
+        k = mix_K.shape[0]
+        Q = Q.view(N, heads, p).transpose(0, 1)
+        K = (mix_K @ K).view(k, heads, p).transpose(0, 1)
+        V = (mix_V @ V).view(k, heads, p).transpose(0, 1)
+        return Q, K, V
+
+    def linformer_matmul():
+        Q, K, V = mixtures()
+        return finish(torch.softmax((Q * scale) @ K.transpose(1, 2), -1) @ V)
+
+    def linformer_sdpa():
+        Q, K, V = mixtures()
+        return finish(F.scaled_dot_product_attention(Q[None], K[None], V[None])[0])
+
+    def performer_matmul():
+        Q, K, V = projected()
+        half = 0.5 * p ** -0.5
+        E = Q @ omega.T - half * Q.square().sum(-1, keepdim=True)
+        G = K @ omega.T - half * K.square().sum(-1, keepdim=True)
+        m = omega.shape[0] ** -0.5
+        E = (torch.exp(E - E.amax(-1, keepdim=True)) + 1e-4) * m
+        G = (torch.exp(G - G.amax((-2, -1), keepdim=True)) + 1e-4) * m
+        sums = E @ G.sum(1).unsqueeze(-1) + 1e-6
+        return finish(E @ (G.transpose(1, 2) @ V) / sums)
+
+    forward = locals()[f"{name}_{variant}"]
+    if options.compile:
+        forward = torch.compile(forward)
+
+    def step():
+        for leaf in leaves:
+            leaf.grad = None
+        Y = forward()
+        Y.backward(Y.detach())
+        return Y
+
+    before = peak_mib()
+    Y = step()
+    expected = {"Y": tensors["Y"]}
+    actual = {"Y": Y.detach(), "X": X.grad}
+    for n, part in enumerate(("query", "key", "value")):
+        actual[f"layer.{part}.weight"] = W_in.grad[n * d:(n + 1) * d].T
+        actual[f"layer.{part}.bias"] = b_in.grad[n * d:(n + 1) * d].view(1, d)
+    actual["layer.output.weight"] = W_out.grad.T
+    actual["layer.output.bias"] = b_out.grad.view(1, d)
+    if name == "linformer":
+        actual["layer.E"], actual["layer.F"] = mix_K.grad, mix_V.grad
+    differences = {}
+    for key, value in actual.items():
+        want = expected["Y"] if key == "Y" else tensors[f"gradient.{key}"]
+        if key == "layer.key.bias" and name == "softmax":
+            continue
+        differences[key] = ((value - want).norm() / want.norm()).item()
+    begin = time.process_time()
+    count = 0
+    while count < 2 or time.process_time() - begin < MIN_SECONDS:
+        step()
+        count += 1
+    print(json.dumps({"version": torch.__version__, "seconds": (time.process_time() - begin) / count,
+                      "mib": peak_mib(), "mib_before": before, "result": differences.pop("Y"),
+                      "gradient": max(differences.values()), "where": max(differences, key=differences.get)}))
+
+
+def ours(options, mechanism, length, heads, tensors=None):
+    """CPU seconds a step and peak MiB of a process."""
+    command = [options.program, "attention", "bench", "--mechanisms", mechanism, "--lengths", str(length), "--width",
+               str(options.width), "--heads", str(heads), "--rounds", "15", "--json", "-"]
+    if tensors:
+        command += ["--tensors", tensors, "--force"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    output = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    if status != 0:
+        raise SystemExit(f"{' '.join(command)}: failed")
+    return json.loads(output)["rows"][0]["training_seconds"], usage.ru_maxrss / 1024
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", default="build/default/bin/matapprox")
+    parser.add_argument("--lengths", default="1024,4096")
+    parser.add_argument("--heads", default="1,4")
+    parser.add_argument("--width", type=int, default=64)
+    parser.add_argument("--mechanisms", default=MECHANISMS)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--no-torch", action="store_true")
+    parser.add_argument("--compile", action="store_true", help="the PyTorch variants under torch.compile")
+    parser.add_argument("--python", default=sys.executable, help="one that has torch and safetensors")
+    parser.add_argument("--json", help="also write the results to this file")
+    parser.add_argument("--torch-step", help=argparse.SUPPRESS)
+    parser.add_argument("--mechanism", help=argparse.SUPPRESS)
+    parser.add_argument("--variant", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.torch_step:
+        torch_step(options)
+        return
+    print(f"load average {os.getloadavg()[0]:.1f}")
+    cases = [(mechanism, int(length), int(heads)) for mechanism in options.mechanisms.split(",")
+             for length in options.lengths.split(",") for heads in options.heads.split(",")]
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for mechanism, length, heads in cases:
+            path = f"{folder}/layer.safetensors"
+            ours(options, mechanism, length, heads, path)
+            own, memory, peers = [], 0, {}
+            variants = [] if options.no_torch else VARIANTS[mechanism.split(":")[0]]
+            for _ in range(options.rounds):
+                seconds, memory = ours(options, mechanism, length, heads)
+                own.append(seconds)
+                for variant in variants:
+                    command = [options.python, __file__, "--torch-step", path, "--mechanism", mechanism, "--variant",
+                               variant, "--heads", str(heads)] + ["--compile"] * options.compile
+                    done = subprocess.run(command, check=True, capture_output=True, text=True)
+                    peers.setdefault(variant, []).append(json.loads(done.stdout))
+            row = {"mechanism": mechanism, "length": length, "heads": heads, "seconds": statistics.median(own),
+                   "mib": memory}
+            text = f"{mechanism:18s} N = {length:5d}, {heads} heads: {1e3 * row['seconds']:8.2f} ms, {memory:4.0f} MiB"
+            if peers:
+                seconds = {v: statistics.median(each["seconds"] for each in runs) for v, runs in peers.items()}
+                best = min(seconds, key=seconds.get)
+                peer = peers[best][0]
+                row.update(torch=peer["version"], torch_seconds=seconds, torch_mib=peer["mib"],
+                           torch_mib_before=peer["mib_before"], peer=best, ratio=seconds[best] / row["seconds"],
+                           difference=peer["result"], gradient_difference=peer["gradient"], where=peer["where"])
+                times = ", ".join(f"{v} {1e3 * s:.2f}" for v, s in seconds.items())
+                text += (f"; torch {times} ms, {peer['mib']:.0f} MiB (before the step {peer['mib_before']:.0f}); "
+                         f"{row['ratio']:.2f} x; differences {peer['result']:.1e}, gradients {peer['gradient']:.1e}")
+            print(text, flush=True)
+            rows.append(row)
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump({"rows": rows}, file, indent=1)
+
+
+main()

@@ -1,0 +1,554 @@
+#include "kernels/simd_targets.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "attention/softmax_tiles_simd.cpp"
+#include <hwy/cache_control.h>
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "attention/softmax_tiles.hpp"
+#include "kernels/transpose-inl.hpp"
+
+#ifndef MATAPPROX_KERNELS_SOFTMAX_TILES_CONSTANTS
+#define MATAPPROX_KERNELS_SOFTMAX_TILES_CONSTANTS
+namespace matapprox::kernels::tiles {
+
+/// Of 2^f for |f| <= 1/2: the coefficients of (2^f - 1) / f from the constant term on, interpolated
+/// at Chebyshev nodes. Relative errors 5e-9 and 1.2e-19.
+template <class T>
+struct Powers;
+
+template <>
+struct Powers<float> {
+  using Bits = std::uint32_t;
+  static constexpr int kMantissa = 23;
+  static constexpr float kRounder = 12582912.0F + 127.0F;  // 1.5 * 2^23, and the bias of exponents
+  static constexpr float kBelowNormal = -127.0F;
+  static constexpr float kCoefficients[] = {0.6931471882262287810581F,
+                                            0.2402265076056812694459F,
+                                            0.05550357114219077818607F,
+                                            0.009618082557277851491269F,
+                                            0.001339086336467123438118F,
+                                            0.00015453162945120690177F};
+};
+
+template <>
+struct Powers<double> {
+  using Bits = std::uint64_t;
+  static constexpr int kMantissa = 52;
+  static constexpr double kRounder = 6755399441055744.0 + 1023.0;
+  static constexpr double kBelowNormal = -1023.0;
+  static constexpr double kCoefficients[] = {0.6931471805599453092537,
+                                             0.2402265069591007123255,
+                                             0.05550410866482162703949,
+                                             0.009618129107628479492751,
+                                             0.001333355814640647069706,
+                                             0.0001540353039337073341113,
+                                             0.00001525273384155677258925,
+                                             0.00000132154868087055627901,
+                                             1.017805708773394110462e-7,
+                                             7.054897304155499277399e-9,
+                                             4.45581790833606449298e-10,
+                                             2.57293241773623042139e-11};
+};
+
+}  // namespace matapprox::kernels::tiles
+#endif  // MATAPPROX_KERNELS_SOFTMAX_TILES_CONSTANTS
+
+HWY_BEFORE_NAMESPACE();
+namespace matapprox::kernels::tiles::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class T>
+using Tag = hn::CappedTag<T, 64 / sizeof(T)>;
+template <class T>
+using V = hn::Vec<Tag<T>>;
+template <class T>
+constexpr Index kLanes = hn::MaxLanes(Tag<T>());
+// 32 registers where vectors are of 64 bytes: 3 x 8 or 4 x 6 sums; else 16: 3 x 4 or 2 x 6.
+template <class T>
+constexpr bool kManyRegisters = kLanes<T> * sizeof(T) >= 64;
+constexpr int kRunVectors = 3;
+template <class T>
+constexpr int kRows = kManyRegisters<T> ? 8 : 4;
+
+template <class T>
+HWY_INLINE V<T> all(T value) {
+  return hn::Set(Tag<T>(), value);
+}
+
+/// 2^x for x <= 0 and little above; 0 below the normal numbers: there the exponent's bits are 0.
+template <class T>
+HWY_INLINE V<T> power(V<T> x) {
+  using P = Powers<T>;
+  const Tag<T> d;
+  const hn::Rebind<typename P::Bits, Tag<T>> bits;
+  // A NaN stays one; by the order of arguments where the CPU's maximum takes the second.
+#if HWY_TARGET == HWY_SCALAR
+  x = hn::IfThenElse(hn::Lt(x, all(P::kBelowNormal)), all(P::kBelowNormal), x);
+#else
+  x = hn::Max(all(P::kBelowNormal), x);
+#endif
+  const V<T> rounded = hn::Add(x, all(P::kRounder));
+  const V<T> f = hn::Sub(x, hn::Sub(rounded, all(P::kRounder)));
+  constexpr int kCount = std::size(P::kCoefficients);
+  V<T> sum = all(P::kCoefficients[kCount - 1]);
+  for (int k = kCount - 2; k >= 0; --k) sum = hn::MulAdd(sum, f, all(P::kCoefficients[k]));
+  sum = hn::MulAdd(sum, f, all(T{1}));
+  return hn::Mul(sum, hn::BitCast(d, hn::ShiftLeft<P::kMantissa>(hn::BitCast(bits, rounded))));
+}
+
+/// S (kCount x W) = K Q^T for kCount rows of K from `keys` on, `last` the last that there is; one
+/// beyond it is that one again.
+template <int kVectors, int kCount, class T>
+HWY_INLINE void multiply_rows(const T* HWY_RESTRICT q,
+                              Index run,
+                              Index width,
+                              const T* keys,
+                              Index stride,
+                              Index left,
+                              const T* ahead,
+                              T* HWY_RESTRICT S) {
+  const Tag<T> d;
+  const T* rows[kCount];
+  for (int r = 0; r < kCount; ++r) rows[r] = keys + std::min<Index>(r, left - 1) * stride;
+  V<T> sums[kCount][kVectors];
+  for (auto& row : sums) {
+    for (V<T>& sum : row) sum = hn::Zero(d);
+  }
+  const T* next = keys + kCount * stride;
+  for (Index c = 0; c < width; ++c) {
+    hwy::Prefetch(next + c * kCount);
+    hwy::Prefetch(ahead + c * kCount);
+    V<T> x[kVectors];
+    for (int v = 0; v < kVectors; ++v) x[v] = hn::LoadU(d, q + c * run + v * kLanes<T>);
+    for (int r = 0; r < kCount; ++r) {
+      const V<T> k = hn::Set(d, rows[r][c]);
+      for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::MulAdd(x[v], k, sums[r][v]);
+    }
+  }
+  for (int r = 0; r < kCount; ++r) {
+    for (int v = 0; v < kVectors; ++v) hn::StoreU(sums[r][v], d, S + r * run + v * kLanes<T>);
+  }
+}
+
+/// S (count x W, rows rounded up to kRows) = K Q^T.
+template <int kVectors, class T>
+HWY_INLINE void scores(const T* q,
+                       Index run,
+                       Index width,
+                       TileRows<const T> keys,
+                       Index count,
+                       TileRows<const T> ahead,
+                       T* S) {
+  for (Index j = 0; j < count; j += kRows<T>) {
+    multiply_rows<kVectors, kRows<T>>(q,
+                                      run,
+                                      width,
+                                      keys.data + j * keys.stride,
+                                      keys.stride,
+                                      count - j,
+                                      ahead.data + j * ahead.stride,
+                                      S + j * run);
+  }
+}
+
+/// H (width x W, rows rounded up to 8) += X^T P for P (count x W) and X (count x width).
+template <int kVectors, class T>
+HWY_INLINE void combine(const T* HWY_RESTRICT P,
+                        Index run,
+                        Index count,
+                        TileRows<const T> X,
+                        Index width,
+                        T* HWY_RESTRICT H) {
+  const Tag<T> d;
+  for (Index c = 0; c < width; c += kRows<T>) {
+    Index columns[kRows<T>];
+    for (Index r = 0; r < kRows<T>; ++r) columns[r] = c + std::min(r, width - c - 1);
+    V<T> sums[kRows<T>][kVectors];
+    T* h = H + c * run;
+    for (Index r = 0; r < kRows<T>; ++r) {
+      for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::LoadU(d, h + r * run + v * kLanes<T>);
+    }
+    const auto add = [&](const auto& column) HWY_ATTR {
+      const T* x_row = X.data;
+      for (Index j = 0; j < count; ++j, x_row += X.stride) {
+        V<T> p[kVectors];
+        for (int v = 0; v < kVectors; ++v) p[v] = hn::LoadU(d, P + j * run + v * kLanes<T>);
+        for (Index r = 0; r < kRows<T>; ++r) {
+          const V<T> x = hn::Set(d, x_row[column(r)]);
+          for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::MulAdd(p[v], x, sums[r][v]);
+        }
+      }
+    };
+    if (c + kRows<T> <= width) {
+      add([c](Index r) HWY_ATTR { return c + r; });
+    } else {
+      add([&columns](Index r) HWY_ATTR { return columns[r]; });
+    }
+    for (Index r = 0; r < kRows<T>; ++r) {
+      for (int v = 0; v < kVectors; ++v) hn::StoreU(sums[r][v], d, h + r * run + v * kLanes<T>);
+    }
+  }
+}
+
+/// C (kCount x kVectors vectors) += P (kCount x rows) A (rows x kVectors vectors).
+template <int kVectors, int kCount, class T>
+HWY_INLINE void spread_tile(const T* HWY_RESTRICT P,
+                            Index run,
+                            Index rows,
+                            const T* HWY_RESTRICT A,
+                            Index stride,
+                            T* HWY_RESTRICT C,
+                            Index C_stride) {
+  const Tag<T> d;
+  V<T> sums[kCount][kVectors];
+  for (int r = 0; r < kCount; ++r) {
+    for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::LoadU(d, C + r * C_stride + v * kLanes<T>);
+  }
+  const T* next = C + kCount * C_stride;
+  for (Index i = 0; i < rows; ++i) {
+    hwy::Prefetch(next + i * kCount);
+    V<T> a[kVectors];
+    for (int v = 0; v < kVectors; ++v) a[v] = hn::LoadU(d, A + i * stride + v * kLanes<T>);
+    for (int r = 0; r < kCount; ++r) {
+      const V<T> p = hn::Set(d, P[r * run + i]);
+      for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::MulAdd(a[v], p, sums[r][v]);
+    }
+  }
+  for (int r = 0; r < kCount; ++r) {
+    for (int v = 0; v < kVectors; ++v) hn::StoreU(sums[r][v], d, C + r * C_stride + v * kLanes<T>);
+  }
+}
+
+template <int kVectors, class T>
+HWY_INLINE void spread_columns(const T* P,
+                               Index run,
+                               Index rows,
+                               Index count,
+                               const T* A,
+                               Index stride,
+                               T* C,
+                               Index C_stride) {
+  constexpr int kCount = kManyRegisters<T> ? (kVectors == 4   ? 6
+                                              : kVectors == 3 ? 8
+                                                              : 12)
+                                           : (kVectors == 2 ? 6 : 12);
+  Index j = 0;
+  for (; j + kCount <= count; j += kCount) {
+    spread_tile<kVectors, kCount>(P + j * run, run, rows, A, stride, C + j * C_stride, C_stride);
+  }
+  for (; j + 4 <= count; j += 4)
+    spread_tile<kVectors, 4>(P + j * run, run, rows, A, stride, C + j * C_stride, C_stride);
+  for (; j < count; ++j)
+    spread_tile<kVectors, 1>(P + j * run, run, rows, A, stride, C + j * C_stride, C_stride);
+}
+
+/// C (count x width) += P (count x rows) A (rows x width), by whole vectors of columns.
+template <class T>
+HWY_INLINE void spread(const T* P,
+                       Index run,
+                       Index rows,
+                       Index count,
+                       TileRows<const T> A,
+                       Index width,
+                       TileRows<T> C) {
+  constexpr Index kMaxVectors = kManyRegisters<T> ? 4 : 2;
+  const Index vectors = (width + kLanes<T> - 1) / kLanes<T>;
+  for (Index v = 0; v < vectors; v += kMaxVectors) {
+    const T* a = A.data + v * kLanes<T>;
+    T* c = C.data + v * kLanes<T>;
+    const Index now = std::min(kMaxVectors, vectors - v);
+    if constexpr (kMaxVectors == 4) {
+      if (now == 4) spread_columns<4>(P, run, rows, count, a, A.stride, c, C.stride);
+      if (now == 3) spread_columns<3>(P, run, rows, count, a, A.stride, c, C.stride);
+    }
+    if (now == 2) spread_columns<2>(P, run, rows, count, a, A.stride, c, C.stride);
+    if (now == 1) spread_columns<1>(P, run, rows, count, a, A.stride, c, C.stride);
+  }
+}
+
+/// Scores that must not count become -inf.
+template <class T>
+void hide(const ChunkMask<T>& mask, Index run, Index count, T* S) {
+  constexpr T kHidden = -std::numeric_limits<T>::infinity();
+  for (Index b = 0; b < count; ++b) {
+    T* row = S + b * run;
+    if (mask.tokens != nullptr && mask.tokens[b] == 0) {
+      std::fill_n(row, run, kHidden);
+    } else if (mask.causal) {
+      std::fill_n(row, std::clamp<Index>(b - mask.before, 0, run), kHidden);
+    }
+  }
+}
+
+/// The bits of a vector of queries as lanes, of which one key's can be tested.
+template <class T>
+struct KeptQueries {
+  using Bits = typename Powers<T>::Bits;
+  static constexpr int kBits = 8 * sizeof(Bits);
+  using BitTag = hn::Rebind<Bits, Tag<T>>;
+
+  HWY_INLINE KeptQueries(const std::uint64_t* keep, Index b) {
+    std::array<Bits, static_cast<std::size_t>(kLanes<T>)> words;
+    for (Index a = 0; a < kLanes<T>; ++a)
+      words[static_cast<std::size_t>(a)] = static_cast<Bits>(keep[a] >> (b / kBits * kBits));
+    lanes = hn::LoadU(BitTag(), words.data());
+  }
+  /// x where key b is kept, else 0.
+  HWY_INLINE V<T> select(V<T> x, Index b) const {
+    const auto bit = hn::Set(BitTag(), static_cast<Bits>(Bits{1} << (b % kBits)));
+    return hn::IfThenElseZero(hn::RebindMask(Tag<T>(), hn::TestBit(lanes, bit)), x);
+  }
+  hn::Vec<BitTag> lanes;
+};
+
+/// Calls function(v, first key, last key) for vectors of queries and keys whose bits are in one
+/// lane, the bits with it.
+template <int kVectors, class T, class Function>
+HWY_INLINE void for_kept(const std::uint64_t* keep, Index count, const Function& function) {
+  constexpr Index kBits = KeptQueries<T>::kBits;
+  for (Index v = 0; v < kVectors; ++v) {
+    for (Index b = 0; b < count; b += kBits) {
+      function(v, b, std::min(count, b + kBits), KeptQueries<T>(keep + v * kLanes<T>, b));
+    }
+  }
+}
+
+/// S becomes 2^(S - largest), and what was added up before shrinks where there is a larger score.
+template <int kVectors, class T>
+HWY_INLINE void exponentials(const ForwardRun<T>& r, Index count, T* HWY_RESTRICT S) {
+  const Tag<T> d;
+  const V<T> none = all(-std::numeric_limits<T>::infinity());
+  V<T> most[kVectors];
+  V<T> shift[kVectors];
+  V<T> shrink[kVectors];
+  V<T> sums[kVectors];
+  for (int v = 0; v < kVectors; ++v) most[v] = hn::LoadU(d, r.largest + v * kLanes<T>);
+  for (Index b = 0; b < count; ++b) {
+    for (int v = 0; v < kVectors; ++v)
+      most[v] = hn::Max(most[v], hn::LoadU(d, S + b * r.run + v * kLanes<T>));
+  }
+  bool grown = false;
+  for (int v = 0; v < kVectors; ++v) {
+    const V<T> before = hn::LoadU(d, r.largest + v * kLanes<T>);
+    grown = grown || !hn::AllTrue(d, hn::Eq(before, most[v]));
+    // Queries that have seen no key: -inf less 0 stays -inf.
+    shift[v] = hn::IfThenZeroElse(hn::Eq(most[v], none), most[v]);
+    shrink[v] = power<T>(hn::Sub(before, shift[v]));
+    hn::StoreU(most[v], d, r.largest + v * kLanes<T>);
+    sums[v] = hn::Zero(d);
+  }
+  for (Index b = 0; b < count; ++b) {
+    for (int v = 0; v < kVectors; ++v) {
+      T* s = S + b * r.run + v * kLanes<T>;
+      const V<T> p = power<T>(hn::Sub(hn::LoadU(d, s), shift[v]));
+      hn::StoreU(p, d, s);
+      sums[v] = hn::Add(sums[v], p);
+    }
+  }
+  for (int v = 0; v < kVectors; ++v) {
+    T* sum = r.sums + v * kLanes<T>;
+    hn::StoreU(hn::MulAdd(hn::LoadU(d, sum), shrink[v], sums[v]), d, sum);
+  }
+  if (!grown) return;
+  for (Index c = 0; c < r.value_width; ++c) {
+    for (int v = 0; v < kVectors; ++v) {
+      T* h = r.result + c * r.run + v * kLanes<T>;
+      hn::StoreU(hn::Mul(hn::LoadU(d, h), shrink[v]), d, h);
+    }
+  }
+}
+
+template <int kVectors, class T>
+HWY_INLINE void drop(const ChunkMask<T>& mask, Index run, Index count, T* P) {
+  const Tag<T> d;
+  const V<T> scale = all(mask.keep_scale);
+  for_kept<kVectors, T>(
+      mask.keep, count, [&](Index v, Index first, Index last, const KeptQueries<T>& kept) HWY_ATTR {
+        for (Index b = first; b < last; ++b) {
+          T* p = P + b * run + v * kLanes<T>;
+          hn::StoreU(kept.select(hn::Mul(hn::LoadU(d, p), scale), b), d, p);
+        }
+      });
+}
+
+/// S becomes P = 2^(S - log_sums), and dP becomes dS = P o (dP - means).
+template <int kVectors, class T>
+HWY_INLINE void slopes(const BackwardRun<T>& r,
+                       Index count,
+                       T* HWY_RESTRICT S,
+                       T* HWY_RESTRICT dP) {
+  const Tag<T> d;
+  V<T> log_sums[kVectors];
+  V<T> means[kVectors];
+  for (int v = 0; v < kVectors; ++v) {
+    log_sums[v] = hn::LoadU(d, r.log_sums + v * kLanes<T>);
+    means[v] = hn::LoadU(d, r.means + v * kLanes<T>);
+  }
+  for (Index b = 0; b < count; ++b) {
+    for (int v = 0; v < kVectors; ++v) {
+      const Index at = b * r.run + v * kLanes<T>;
+      const V<T> p = power<T>(hn::Sub(hn::LoadU(d, S + at), log_sums[v]));
+      hn::StoreU(p, d, S + at);
+      hn::StoreU(hn::Mul(p, hn::Sub(hn::LoadU(d, dP + at), means[v])), d, dP + at);
+    }
+  }
+}
+
+template <int kVectors, class T>
+void forward_vectors(const ForwardRun<T>& r,
+                     TileRows<const T> keys,
+                     TileRows<const T> values,
+                     Index count,
+                     const ChunkMask<T>& mask) {
+  T* S = r.scratch;
+  scores<kVectors>(r.queries, r.run, r.width, keys, count, values, S);
+  if (mask.tokens != nullptr || mask.causal) hide(mask, r.run, count, S);
+  exponentials<kVectors>(r, count, S);
+  if (mask.keep != nullptr) drop<kVectors>(mask, r.run, count, S);
+  combine<kVectors>(S, r.run, count, values, r.value_width, r.result);
+}
+
+template <int kVectors, class T>
+void backward_vectors(const BackwardRun<T>& r,
+                      TileRows<const T> keys,
+                      TileRows<const T> values,
+                      Index count,
+                      const ChunkMask<T>& mask,
+                      TileRows<T> key_gradient,
+                      TileRows<T> value_gradient) {
+  T* P = r.scratch;
+  T* dS = r.scratch + kChunkKeys * r.run;
+  scores<kVectors>(r.queries, r.run, r.width, keys, count, values, P);
+  if (mask.tokens != nullptr || mask.causal) hide(mask, r.run, count, P);
+  scores<kVectors>(r.gradients,
+                   r.run,
+                   r.value_width,
+                   values,
+                   count,
+                   {value_gradient.data, value_gradient.stride},
+                   dS);
+  if (mask.keep != nullptr) drop<kVectors>(mask, r.run, count, dS);
+  slopes<kVectors>(r, count, P, dS);
+  if (mask.keep != nullptr) drop<kVectors>(mask, r.run, count, P);
+  combine<kVectors>(dS, r.run, count, keys, r.width, r.query_gradient);
+  spread<T>(P, r.run, r.rows, count, r.gradient_rows, r.value_width, value_gradient);
+  spread<T>(dS, r.run, r.rows, count, r.query_rows, r.width, key_gradient);
+}
+
+template <class T>
+void forward(const ForwardRun<T>& run,
+             TileRows<const T> keys,
+             TileRows<const T> values,
+             Index count,
+             const ChunkMask<T>& mask) {
+  const Index vectors = run.run / kLanes<T>;
+  if (vectors == 3) return forward_vectors<3>(run, keys, values, count, mask);
+  if (vectors == 2) return forward_vectors<2>(run, keys, values, count, mask);
+  forward_vectors<1>(run, keys, values, count, mask);
+}
+
+template <class T>
+void backward(const BackwardRun<T>& run,
+              TileRows<const T> keys,
+              TileRows<const T> values,
+              Index count,
+              const ChunkMask<T>& mask,
+              TileRows<T> key_gradient,
+              TileRows<T> value_gradient) {
+  const Index vectors = run.run / kLanes<T>;
+  if (vectors == 3)
+    return backward_vectors<3>(run, keys, values, count, mask, key_gradient, value_gradient);
+  if (vectors == 2)
+    return backward_vectors<2>(run, keys, values, count, mask, key_gradient, value_gradient);
+  backward_vectors<1>(run, keys, values, count, mask, key_gradient, value_gradient);
+}
+
+template <class T>
+void transpose(TileRows<const T> X, Index rows, Index width, T factor, Index run, T* out) {
+  constexpr Index kSquare = simd::HWY_NAMESPACE::kSquare<T>;
+  const simd::HWY_NAMESPACE::Square<T> d;
+  const auto factors = hn::Set(d, factor);
+  const Index whole_rows = rows - rows % kSquare;
+  const Index whole_columns = width - width % kSquare;
+  for (Index i = 0; i < whole_rows; i += kSquare) {
+    for (Index c = 0; c < whole_columns; c += kSquare) {
+      hn::Vec<simd::HWY_NAMESPACE::Square<T>> v[kSquare];
+      for (Index r = 0; r < kSquare; ++r)
+        v[r] = hn::Mul(factors, hn::LoadU(d, X.data + (i + r) * X.stride + c));
+      simd::HWY_NAMESPACE::transpose_square<T>(v);
+      for (Index r = 0; r < kSquare; ++r) hn::StoreU(v[r], d, out + (c + r) * run + i);
+    }
+  }
+  for (Index c = 0; c < width; ++c) {
+    for (Index i = c < whole_columns ? whole_rows : 0; i < rows; ++i)
+      out[c * run + i] = factor * X.data[i * X.stride + c];
+    std::fill(out + c * run + rows, out + (c + 1) * run, T{0});
+  }
+}
+
+template <class T>
+void transpose_back(
+    const T* in, Index run, Index rows, Index width, const T* factors, TileRows<T> X) {
+  constexpr Index kSquare = simd::HWY_NAMESPACE::kSquare<T>;
+  const simd::HWY_NAMESPACE::Square<T> d;
+  const Index whole_rows = rows - rows % kSquare;
+  const Index whole_columns = width - width % kSquare;
+  for (Index i = 0; i < whole_rows; i += kSquare) {
+    for (Index c = 0; c < whole_columns; c += kSquare) {
+      hn::Vec<simd::HWY_NAMESPACE::Square<T>> v[kSquare];
+      for (Index r = 0; r < kSquare; ++r) v[r] = hn::LoadU(d, in + (c + r) * run + i);
+      simd::HWY_NAMESPACE::transpose_square<T>(v);
+      for (Index r = 0; r < kSquare; ++r) {
+        hn::StoreU(hn::Mul(hn::Set(d, factors[i + r]), v[r]), d, X.data + (i + r) * X.stride + c);
+      }
+    }
+  }
+  for (Index i = 0; i < rows; ++i) {
+    for (Index c = i < whole_rows ? whole_columns : 0; c < width; ++c)
+      X.data[i * X.stride + c] = factors[i] * in[c * run + i];
+  }
+}
+
+template <class T>
+constexpr SoftmaxTiles<T> kSoftmaxTiles = {
+    .lanes = kLanes<T>,
+    .vectors = kRunVectors,
+    .transpose = transpose<T>,
+    .transpose_back = transpose_back<T>,
+    .forward = forward<T>,
+    .backward = backward<T>,
+};
+
+const SoftmaxTiles<double>* double_tiles() { return &kSoftmaxTiles<double>; }
+const SoftmaxTiles<float>* float_tiles() { return &kSoftmaxTiles<float>; }
+
+}  // namespace matapprox::kernels::tiles::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace matapprox::kernels {
+namespace tiles {
+
+HWY_EXPORT(double_tiles);
+HWY_EXPORT(float_tiles);
+
+}  // namespace tiles
+
+template <>
+const SoftmaxTiles<double>& softmax_tiles<double>() {
+  return *HWY_DYNAMIC_DISPATCH(tiles::double_tiles)();
+}
+
+template <>
+const SoftmaxTiles<float>& softmax_tiles<float>() {
+  return *HWY_DYNAMIC_DISPATCH(tiles::float_tiles)();
+}
+
+}  // namespace matapprox::kernels
+#endif  // HWY_ONCE
