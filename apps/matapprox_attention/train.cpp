@@ -158,6 +158,7 @@ std::optional<tasks::Baseline> tokenwise_baseline(const TrainCommand& command,
                                                   const tasks::Task& task) {
   training::ModelDescription description = saved.model;
   description.options.attention = "tokenwise";
+  description.options.attention_dropout = 0;  // it forms no probabilities
   description.attention_options.clear();
   auto options = options_from<training::TrainingOptions>(saved.training_options);
   options.freeze.clear();

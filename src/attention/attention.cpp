@@ -14,12 +14,21 @@ void check_width(const char* who, const char* option, Index value, Index least) 
           kLargestWidth);
 }
 
-void AttentionShape::validate(const char* who) const {
+void AttentionShape::validate(const char* who, Probabilities probabilities) const {
   check_width(who, "width", width, 1);
   check_width(who, "heads", heads, 1);
   require(width % heads == 0, "{}: width {} is not divisible by {} heads", who, width, heads);
   check_width(who, "length", length, 1);
   require(layer >= 0 && layer < layers, "{}: layer {} of {} layers", who, layer, layers);
+  require(attention_dropout >= 0 && attention_dropout < 1,
+          "{}: attention_dropout {} is outside 0..1 (1 left out)",
+          who,
+          attention_dropout);
+  require(attention_dropout == 0 || probabilities == Probabilities::kFormed,
+          "{}: attention_dropout {}, but it forms no attention probabilities to drop: only 0 is "
+          "possible",
+          who,
+          attention_dropout);
 }
 
 void AttentionShape::check_sample(Index rows, Index cols) const {

@@ -5,14 +5,23 @@
 #include "attention/bilinear.hpp"
 #include "attention/elementwise.hpp"
 #include "attention/instantiate.hpp"
+#include "matapprox/attention/dropout.hpp"
 #include "matapprox/attention/multi_head.hpp"
 #include "matapprox/core/require.hpp"
 
 namespace matapprox::attention {
 namespace {
 
-// Arrays of the cache: K o m, V o m, E K, F V and the probabilities.
-enum LinformerArray : std::size_t { kKeys, kValues, kMixedKeys, kMixedValues, kProbabilities };
+// Arrays of the cache: K o m, V o m, E K, F V, the probabilities, and with dropout what is left of
+// them.
+enum LinformerArray : std::size_t {
+  kKeys,
+  kValues,
+  kMixedKeys,
+  kMixedValues,
+  kProbabilities,
+  kKeptProbabilities
+};
 
 /// E and F of each head; equal places are shared.
 struct Mixtures {
@@ -26,6 +35,7 @@ class LinformerCore final : public HeadCore<T> {
   LinformerCore(const AttentionShape& shape, Index rank, Mixtures mixtures)
       : scale_(1 / std::sqrt(static_cast<double>(shape.head_width()))),
         rank_(rank),
+        dropout_(shape),
         mixtures_(std::move(mixtures)) {}
 
   void forward(const LayerContext<T>& context,
@@ -48,7 +58,14 @@ class LinformerCore final : public HeadCore<T> {
     multiply<T>(context.value(F).leftCols(n), values, mixed_values);
     multiply_by_transpose<T>(Q, mixed_keys, P, scale_);
     for (Index i = 0; i < n; ++i) kernels::softmax_row(P.row(i).data(), P.row(i).data(), rank_);
-    multiply<T>(P, mixed_values, H);
+    if (!dropout_.acts(context)) {
+      multiply<T>(P, mixed_values, H);
+      return;
+    }
+    TokenMap<T> kept = cache.array(kKeptProbabilities, n, rank_);
+    kept = P;
+    dropout_.apply<T>(context, head, 0, 0, kept);
+    multiply<T>(kept, mixed_values, H);
   }
 
   void backward(const LayerContext<T>& context,
@@ -74,8 +91,11 @@ class LinformerCore final : public HeadCore<T> {
     TokenMap<T> d_mixed_values = scope.take(rank_, V.cols());
     const auto [E, F] = mixtures(head);
 
-    multiply_transposed<T>(P, dH, d_mixed_values);
+    const bool drops = dropout_.acts(context);
+    multiply_transposed<T>(
+        drops ? cache.array(kKeptProbabilities, n, rank_) : P, dH, d_mixed_values);
     multiply_by_transpose<T>(dH, mixed_values, dS);
+    dropout_.apply<T>(context, head, 0, 0, dS);
     for (Index i = 0; i < n; ++i) {
       kernels::softmax_row_backward(
           P.row(i).data(), dS.row(i).data(), dS.row(i).data(), rank_, false);
@@ -91,7 +111,8 @@ class LinformerCore final : public HeadCore<T> {
   }
 
   AttentionCost cost(Index length, Index width) const override {
-    return {4 * length * rank_ * width, length * rank_ + 2 * rank_ * width + 2 * length * width};
+    const Index probabilities = (dropout_.rate() > 0 ? 2 : 1) * length * rank_;
+    return {4 * length * rank_ * width, probabilities + 2 * rank_ * width + 2 * length * width};
   }
 
  private:
@@ -102,6 +123,7 @@ class LinformerCore final : public HeadCore<T> {
 
   double scale_;
   Index rank_;
+  ProbabilityDropout dropout_;
   Mixtures mixtures_;
 };
 
@@ -152,7 +174,7 @@ std::unique_ptr<Attention<T>> linformer(ParameterList& list,
                                         const std::string& prefix,
                                         const AttentionShape& shape,
                                         const LinformerOptions& options) {
-  shape.validate("linformer");
+  shape.validate("linformer", Probabilities::kFormed);
   check_width("linformer", "rank", options.rank, 1);
   require(!shape.causal, "linformer: cannot be causal, each of its k mixtures holds all tokens");
   auto core = std::make_unique<LinformerCore<T>>(

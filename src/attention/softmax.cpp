@@ -16,7 +16,7 @@ std::unique_ptr<Attention<T>> softmax(ParameterList& list,
                                       const std::string& prefix,
                                       const AttentionShape& shape,
                                       const SoftmaxOptions& options) {
-  shape.validate("softmax");
+  shape.validate("softmax", Probabilities::kFormed);
   return std::make_unique<MultiHead<T>>(
       list,
       prefix,

@@ -7,6 +7,7 @@
 
 #include "attention/elementwise.hpp"
 #include "attention/products.hpp"
+#include "matapprox/attention/dropout.hpp"
 #include "matapprox/attention/head_core.hpp"
 
 namespace matapprox::attention {
@@ -44,6 +45,7 @@ class TiledSoftmaxCore final : public HeadCore<T> {
   TiledSoftmaxCore(const AttentionShape& shape, std::unique_ptr<TilePattern> pattern)
       : scale_(1 / std::sqrt(static_cast<double>(shape.head_width()))),
         causal_(shape.causal),
+        dropout_(shape),
         pattern_(std::move(pattern)) {}
 
   void forward(const LayerContext<T>& context,
@@ -99,6 +101,7 @@ class TiledSoftmaxCore final : public HeadCore<T> {
 
   double scale_;
   bool causal_;
+  ProbabilityDropout dropout_;
   std::unique_ptr<TilePattern> pattern_;
 };
 
@@ -121,9 +124,10 @@ void TiledSoftmaxCore<T>::scores(const LayerContext<T>& context,
 }
 
 /// What one block of queries has seen so far: H = sum_j exp(s_j - largest) v_j, and the sum of the
-/// exponentials. A tile with a larger score shrinks what was there before.
+/// exponentials. A tile with a larger score shrinks H and the sum as they were before it; S becomes
+/// the tile's exponentials, which are still to be multiplied by V.
 template <class T>
-void add_tile(Tokens<T> S, const ConstTokens<T>& V, Tokens<T> largest, Tokens<T> sum, Tokens<T> H) {
+void add_exponentials(Tokens<T> S, Tokens<T> largest, Tokens<T> sum, Tokens<T> H) {
   for (Index a = 0; a < S.rows(); ++a) {
     const T before = largest(a, 0);
     T after = before;
@@ -139,7 +143,6 @@ void add_tile(Tokens<T> S, const ConstTokens<T>& V, Tokens<T> largest, Tokens<T>
     H.row(a) *= shrink;
     largest(a, 0) = after;
   }
-  multiply<T>(S, V, H, 1, true);
 }
 
 template <class T>
@@ -161,11 +164,10 @@ void TiledSoftmaxCore<T>::forward(const LayerContext<T>& context,
   for_each_tile(head, n, [&](Index i, Index rows, Index j, Index cols) {
     Tokens<T> S = tile.topLeftCorner(rows, cols);
     scores(context, Q, i, K, j, S);
-    add_tile<T>(S,
-                V.middleRows(j, cols),
-                largest.middleRows(i, rows),
-                sums.middleRows(i, rows),
-                H.middleRows(i, rows));
+    add_exponentials<T>(
+        S, largest.middleRows(i, rows), sums.middleRows(i, rows), H.middleRows(i, rows));
+    dropout_.apply<T>(context, head, i, j, S);
+    multiply<T>(S, V.middleRows(j, cols), H.middleRows(i, rows), 1, true);
   });
   for (Index i = 0; i < n; ++i) {
     const bool empty = largest(i, 0) == T(kMinusInfinity);
@@ -175,8 +177,8 @@ void TiledSoftmaxCore<T>::forward(const LayerContext<T>& context,
   }
 }
 
-/// With P = softmax(S) made again from the logarithms of the sums: dV = P^T dH,
-/// dS = P o (dH V^T - (dH o H) 1), dQ = scale dS K, dK = scale dS^T Q.
+/// With P = softmax(S) made again from the logarithms of the sums, and M the mask of dropout:
+/// dV = (P o M)^T dH, dS = P o (dH V^T o M - (dH o H) 1), dQ = scale dS K, dK = scale dS^T Q.
 template <class T>
 void TiledSoftmaxCore<T>::backward(const LayerContext<T>& context,
                                    Index head,
@@ -207,10 +209,12 @@ void TiledSoftmaxCore<T>::backward(const LayerContext<T>& context,
       P.row(a).array() -= log_sums(i + a, 0);
       kernels::exp(P.row(a).data(), P.row(a).data(), cols);
     }
-    multiply_transposed<T>(P, dH.middleRows(i, rows), dV.middleRows(j, cols), 1, true);
     multiply_by_transpose<T>(dH.middleRows(i, rows), V.middleRows(j, cols), dS);
+    dropout_.apply<T>(context, head, i, j, dS);
     for (Index a = 0; a < rows; ++a)
       dS.row(a).array() = P.row(a).array() * (dS.row(a).array() - means(i + a, 0));
+    dropout_.apply<T>(context, head, i, j, P);
+    multiply_transposed<T>(P, dH.middleRows(i, rows), dV.middleRows(j, cols), 1, true);
     multiply<T>(dS, K.middleRows(j, cols), dQ.middleRows(i, rows), scale_, true);
     multiply_transposed<T>(dS, Q.middleRows(i, rows), dK.middleRows(j, cols), scale_, true);
   });

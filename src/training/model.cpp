@@ -43,6 +43,7 @@ std::unique_ptr<attention::Block<T>> make_block(attention::ParameterList& list,
   shape.layer = layer;
   shape.layers = options.layers;
   shape.causal = options.causal;
+  shape.attention_dropout = options.attention_dropout;
   shape.seed = description.seed;
   const std::string prefix = fmt::format("block{}", layer);
   auto mechanism = attention::make_attention<T>(
@@ -69,6 +70,9 @@ void ModelOptions::visit(OptionVisitor& v) {
   v.visit("heads", heads, "heads of an attention layer");
   v.visit("layers", layers, "blocks, one after the other");
   v.visit("causal", causal, "a token sees itself and those before it only");
+  v.visit("attention_dropout",
+          attention_dropout,
+          "share of attention probabilities dropped, where a mechanism forms them");
   block.visit(v);
   v.visit("final_norm", final_norm, "a norm after the last pre_norm block");
   embedding.visit(v);

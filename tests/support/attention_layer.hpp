@@ -29,6 +29,8 @@ struct LayerRun {
     c.parameters = parameters.data();
     c.gradient = gradient.data();
     c.mask = mask;
+    c.training = training;
+    c.random = random;
     c.workspace = &workspace;
     return c;
   }
@@ -50,6 +52,8 @@ struct LayerRun {
   Index width_out;
   std::vector<T> parameters;
   std::vector<T> gradient;
+  bool training = false;  ///< dropout acts, drawn from `random`
+  attention::RandomKey random = {};
   attention::Cache<T> cache;
   attention::Workspace<T> workspace;
 };

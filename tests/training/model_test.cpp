@@ -101,6 +101,7 @@ std::vector<ModelCase> model_cases() {
          d.options.embedding_dropout = 0.2;
          d.options.head_dropout = 0.3;
        }},
+      {"AttentionDropout", [](ModelDescription& d) { d.options.attention_dropout = 0.3; }},
   };
 }
 

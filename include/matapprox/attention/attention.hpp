@@ -12,6 +12,9 @@ constexpr Index kLargestWidth = Index{1} << 24;
 /// Throws InvalidArgument, in the name of `who`, unless `least` <= value <= kLargestWidth.
 void check_width(const char* who, const char* option, Index value, Index least);
 
+/// Whether a mechanism forms attention probabilities, which dropout can act on.
+enum class Probabilities { kNone, kFormed };
+
 /// What every mechanism is told; its own options come beside it.
 struct AttentionShape {
   Index width = 0;   ///< d, of a token
@@ -21,11 +24,14 @@ struct AttentionShape {
   Index layers = 1;
   bool causal = false;     ///< row i sees tokens 0..i only; refused where that would not hold
   std::uint64_t seed = 1;  ///< of random features and patterns that are not trained
+  /// Share of the attention probabilities that are dropped in training (ProbabilityDropout); a
+  /// mechanism that forms none refuses all but 0.
+  double attention_dropout = 0;
 
   Index head_width() const { return width / heads; }
   /// Throws InvalidArgument, in the name of `who`, unless sizes are positive, none is above
-  /// kLargestWidth, and h divides d.
-  void validate(const char* who) const;
+  /// kLargestWidth, h divides d, and 0 <= attention_dropout < 1, which is 0 without probabilities.
+  void validate(const char* who, Probabilities probabilities = Probabilities::kNone) const;
   /// Throws InvalidArgument unless a sample of `rows` x `cols` fits: 1 .. length tokens of width d.
   void check_sample(Index rows, Index cols) const;
 };

@@ -30,6 +30,7 @@ enum class RandomStream : std::uint32_t {
   kCertificate = 17,
   kStreamRows = 18,
   kStreamColumns = 19,
+  kAttentionDropout = 20,
 };
 
 /// Counter-based random numbers: a pure function of (seed, stream, i, j), hence the same for any

@@ -34,6 +34,7 @@ struct ModelOptions {
   Index heads = 1;
   Index layers = 1;
   bool causal = false;
+  double attention_dropout = 0;  ///< of attention probabilities, where they are formed
   attention::BlockOptions block;
   double embedding_dropout = 0;
   bool final_norm = true;  ///< after the last pre_norm block
