@@ -1,5 +1,8 @@
 #include "matapprox/training/model.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "attention/instantiate.hpp"
 #include "matapprox/attention/registry.hpp"
 #include "matapprox/core/require.hpp"
@@ -16,12 +19,18 @@ using attention::Workspace;
 namespace {
 
 // Arrays of a model's cache: pooled tokens; normed tokens; what layers pass on and its gradient;
-// from kTokens on what enters each block. Children: the blocks from 0 on, after them:
+// pooled tokens through tanh, and what dropout leaves of them; from kTokens on what enters each
+// block. Children: the blocks from 0 on, after them the layers around them.
 constexpr std::size_t kPooled = 0;
 constexpr std::size_t kNormed = 1;
 constexpr std::size_t kResidualScores = 2;
 constexpr std::size_t kResidualScoresGradient = 3;
-constexpr std::size_t kTokens = 4;
+constexpr std::size_t kPoolerOutput = 4;
+constexpr std::size_t kHeadInput = 5;
+constexpr std::size_t kTokens = 6;
+constexpr std::size_t kNormChild = 0;
+constexpr std::size_t kHeadChild = 1;
+constexpr std::size_t kEmbeddingNormChild = 2;
 
 constexpr Index kMaxLayers = 1024;
 /// Number of the dropout before the head; those of the blocks are below it.
@@ -29,6 +38,11 @@ constexpr Index kHeadDropout = Index{1} << 20;
 
 attention::Sequence sequence_of(const tasks::Sample& sample) {
   return {sample.tokens, sample.features};
+}
+
+/// Tokens that the blocks see beside those of the sample.
+Index added_tokens(const ModelDescription& description) {
+  return description.options.embedding.cls_token ? 1 : 0;
 }
 
 template <class T>
@@ -39,7 +53,7 @@ std::unique_ptr<attention::Block<T>> make_block(attention::ParameterList& list,
   attention::AttentionShape shape;
   shape.width = options.width;
   shape.heads = options.heads;
-  shape.length = description.task.length;
+  shape.length = description.task.length + added_tokens(description);
   shape.layer = layer;
   shape.layers = options.layers;
   shape.causal = options.causal;
@@ -80,6 +94,7 @@ void ModelOptions::visit(OptionVisitor& v) {
   v.visit_enum("pool", pool, "what the head reads: all tokens, the first, mean, largest");
   v.visit_enum("head", head, "linear map, or Linear - GELU - Linear");
   v.visit("head_hidden", head_hidden, "hidden width of an mlp head; 0: that of its input");
+  v.visit("pooler", pooler, "a linear map and tanh between pool and head (BERT)");
   v.visit("head_dropout", head_dropout, "share of numbers dropped before the head");
 }
 
@@ -109,6 +124,8 @@ Model<T>::Model(ModelDescription description)
   const attention::Pool pool = pool_of(description_);
   require((pool == attention::Pool::kNone) == (task.answer == tasks::Answer::kTokenClass),
           "model: pool none is for tasks with an answer for each token");
+  require(pool != attention::Pool::kNone || !options.embedding.cls_token,
+          "model: cls_token is for tasks with one answer a sample");
   embedding_ = std::make_unique<attention::Embedding<T>>(parameters_,
                                                          "embedding",
                                                          options.width,
@@ -116,13 +133,21 @@ Model<T>::Model(ModelDescription description)
                                                          task.vocabulary,
                                                          task.features,
                                                          options.embedding);
+  const double epsilon = options.block.norm_epsilon;
+  if (options.embedding.norm) {
+    embedding_norm_ = std::make_unique<attention::LayerNorm<T>>(
+        parameters_, "embedding.norm", options.width, epsilon);
+  }
   for (Index l = 0; l < options.layers; ++l)
     blocks_.push_back(make_block<T>(parameters_, description_, l));
   const Index width = blocks_.back()->width_out();
   if (options.block.kind == attention::BlockKind::kPreNorm && options.final_norm)
-    norm_ = std::make_unique<attention::LayerNorm<T>>(parameters_, "norm", width);
-  pool_ = std::make_unique<attention::Pooling<T>>(pool, width, task.length);
+    norm_ = std::make_unique<attention::LayerNorm<T>>(parameters_, "norm", width, epsilon);
+  pool_ = std::make_unique<attention::Pooling<T>>(
+      pool, width, task.length + added_tokens(description_));
   const Index in = pool_->width_out();
+  if (options.pooler)
+    pooler_ = std::make_unique<attention::Linear<T>>(parameters_, "pooler", in, in);
   if (options.head == HeadKind::kLinear) {
     head_ = std::make_unique<attention::Linear<T>>(parameters_, "head", in, outputs_);
   } else {
@@ -138,8 +163,22 @@ const attention::Attention<T>& Model<T>::attention(Index layer) const {
 }
 
 template <class T>
+Index Model<T>::rows_in(const tasks::Sample& sample) const {
+  return embedding_->check(sequence_of(sample), sample.mask);
+}
+
+template <class T>
 Index Model<T>::rows_out(const tasks::Sample& sample) const {
-  return pool_->rows_out(embedding_->check(sequence_of(sample), sample.mask));
+  return pool_->rows_out(rows_in(sample));
+}
+
+template <class T>
+attention::Mask Model<T>::mask(const tasks::Sample& sample, Cache<T>& cache) const {
+  if (sample.mask.empty() || added_tokens(description_) == 0) return sample.mask;
+  const auto mask = cache.bytes(static_cast<Index>(sample.mask.size()) + 1);
+  mask.front() = 1;
+  std::copy(sample.mask.begin(), sample.mask.end(), mask.begin() + 1);
+  return mask;
 }
 
 template <class T>
@@ -158,6 +197,11 @@ TokenMap<T> Model<T>::pool_input(Index length, Cache<T>& cache) const {
 }
 
 template <class T>
+TokenMap<T> Model<T>::head_input(Index length, Cache<T>& cache) const {
+  return cache.array(pooler_ ? kHeadInput : kPooled, pool_->rows_out(length), pool_->width_out());
+}
+
+template <class T>
 T* Model<T>::residual_scores(Index length, Cache<T>& cache) const {
   const Index size = blocks_.front()->attention().residual_score_count(length) * layers();
   return size == 0 ? nullptr : cache.array(kResidualScores, size, 1).data();
@@ -166,6 +210,7 @@ T* Model<T>::residual_scores(Index length, Cache<T>& cache) const {
 template <class T>
 double Model<T>::training_numbers(Index length) const {
   const ModelOptions& options = description_.options;
+  length += added_tokens(description_);
   const auto tokens = static_cast<double>(length) * static_cast<double>(options.width);
   const auto hidden = static_cast<double>(options.block.feed_forward);
   const bool bare = options.block.kind == attention::BlockKind::kBare;
@@ -182,10 +227,10 @@ double Model<T>::training_numbers(Index length) const {
   }
   // What the embedding made, and in the backward pass gradients of tokens: three of the model, two
   // of a block, one of the embedding.
-  sum += 7 * tokens + (norm_ ? 2 * tokens : 0);
+  sum += 7 * tokens + (norm_ ? 2 * tokens : 0) + (embedding_norm_ ? tokens : 0);
   const double pooled =
       static_cast<double>(pool_->rows_out(length)) * static_cast<double>(pool_->width_out());
-  return sum + 2 * pooled +
+  return sum + (pooler_ ? 5 : 2) * pooled +
          static_cast<double>(attention(0).residual_score_count(length)) * 2 *
              static_cast<double>(layers());
 }
@@ -206,10 +251,16 @@ void Model<T>::forward(LayerContext<T> context,
                        const tasks::Sample& sample,
                        Tokens<T> out,
                        Cache<T>& cache) const {
-  context.mask = sample.mask;
-  const Index n = embedding_->check(sequence_of(sample), context.mask);
+  const Index n = rows_in(sample);
+  context.mask = mask(sample, cache);
   context.residual_scores = residual_scores(n, cache);
   embedding_->forward(context, sequence_of(sample), tokens(0, n, cache));
+  if (embedding_norm_) {
+    embedding_norm_->forward(context,
+                             tokens(0, n, cache),
+                             tokens(0, n, cache),
+                             cache.child(blocks_.size() + kEmbeddingNormChild));
+  }
   dropout_.apply(context, tokens(0, n, cache));
   for (Index l = 0; l < layers(); ++l) {
     const auto number = static_cast<std::size_t>(l);
@@ -217,13 +268,22 @@ void Model<T>::forward(LayerContext<T> context,
         context, tokens(l, n, cache), tokens(l + 1, n, cache), cache.child(number));
   }
   if (norm_) {
-    norm_->forward(
-        context, tokens(layers(), n, cache), pool_input(n, cache), cache.child(blocks_.size()));
+    norm_->forward(context,
+                   tokens(layers(), n, cache),
+                   pool_input(n, cache),
+                   cache.child(blocks_.size() + kNormChild));
   }
   TokenMap<T> pooled = cache.array(kPooled, pool_->rows_out(n), pool_->width_out());
   pool_->forward(context, pool_input(n, cache), pooled);
-  head_dropout_.apply(context, pooled);
-  head_->forward(context, pooled, out, cache.child(blocks_.size() + 1));
+  TokenMap<T> read = head_input(n, cache);
+  if (pooler_) {
+    TokenMap<T> activated = cache.array(kPoolerOutput, pooled.rows(), pooled.cols());
+    pooler_->apply(context, pooled, activated);
+    activated = activated.unaryExpr([](const T& x) { return std::tanh(x); });
+    read = activated;
+  }
+  head_dropout_.apply(context, read);
+  head_->forward(context, read, out, cache.child(blocks_.size() + kHeadChild));
 }
 
 template <class T>
@@ -231,8 +291,8 @@ void Model<T>::backward(LayerContext<T> context,
                         const tasks::Sample& sample,
                         const ConstTokens<T>& d_out,
                         Cache<T>& cache) const {
-  context.mask = sample.mask;
-  const Index n = embedding_->check(sequence_of(sample), context.mask);
+  const Index n = rows_in(sample);
+  context.mask = mask(sample, cache);
   context.residual_scores = residual_scores(n, cache);
   if (context.residual_scores != nullptr) {
     const Index size = blocks_.front()->attention().residual_score_count(n) * layers();
@@ -243,12 +303,20 @@ void Model<T>::backward(LayerContext<T> context,
   typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> pooled = cache.array(kPooled, pool_->rows_out(n), pool_->width_out());
   TokenMap<T> d_pooled = scope.take(pooled.rows(), pooled.cols());
-  head_->backward(context, pooled, d_out, d_pooled, cache.child(blocks_.size() + 1));
+  head_->backward(
+      context, head_input(n, cache), d_out, d_pooled, cache.child(blocks_.size() + kHeadChild));
   head_dropout_.apply(context, d_pooled);
+  if (pooler_) {
+    const TokenMap<T> activated = cache.array(kPoolerOutput, pooled.rows(), pooled.cols());
+    TokenMap<T> d_activated = scope.take(pooled.rows(), pooled.cols());
+    d_activated.array() = d_pooled.array() * (T(1) - activated.array().square());
+    pooler_->pull_back(context, pooled, d_activated, d_pooled, false);
+  }
   TokenMap<T> dY = scope.take(n, width_of(layers()));
   pool_->backward(context, pool_input(n, cache), d_pooled, dY);
   if (norm_)
-    norm_->backward(context, tokens(layers(), n, cache), dY, dY, cache.child(blocks_.size()));
+    norm_->backward(
+        context, tokens(layers(), n, cache), dY, dY, cache.child(blocks_.size() + kNormChild));
   TokenMap<T> dX = scope.take(n, width_of(0));
   TokenMap<T> above = scope.take(n, width_of(0));
   for (Index l = layers() - 1; l >= 0; --l) {
@@ -258,6 +326,13 @@ void Model<T>::backward(LayerContext<T> context,
     above = dX;
   }
   dropout_.apply(context, above);
+  if (embedding_norm_) {
+    embedding_norm_->backward(context,
+                              tokens(0, n, cache),
+                              above,
+                              above,
+                              cache.child(blocks_.size() + kEmbeddingNormChild));
+  }
   embedding_->backward(context, sequence_of(sample), above);
 }
 

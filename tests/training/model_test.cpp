@@ -93,6 +93,35 @@ std::vector<ModelCase> model_cases() {
          d.options.pool = Pool::kMaxMean;
          d.options.head = training::HeadKind::kMlp;
        }},
+      {"Bert",
+       [](ModelDescription& d) {
+         d.options.embedding.positions = attention::Positions::kLearned;
+         d.options.embedding.norm = true;
+         d.options.embedding.cls_token = true;
+         d.options.embedding.segments = 2;
+         d.options.embedding.segment_separator = 3;
+         d.options.block.norm_epsilon = 1e-12;
+         d.options.pool = Pool::kCls;
+         d.options.pooler = true;
+         d.options.head_dropout = 0.3;
+       }},
+      {"ClsTokenOfFeaturesFlatten",
+       [](ModelDescription& d) {
+         d.options.embedding.positions = attention::Positions::kSinusoidal;
+         d.options.embedding.cls_token = true;
+         d.options.embedding.segments = 1;
+         d.options.block.kind = BlockKind::kPreNorm;
+         d.options.block.norm_epsilon = 0.1;
+         d.options.pool = Pool::kFlatten;
+         d.task.vocabulary = 0;
+         d.task.features = 2;
+       }},
+      {"TokenAnswersThroughAPooler",
+       [](ModelDescription& d) {
+         d.task.answer = tasks::Answer::kTokenClass;
+         d.options.embedding.norm = true;
+         d.options.pooler = true;
+       }},
       {"MaxPool", [](ModelDescription& d) { d.options.pool = Pool::kMax; }},
       {"TokenAnswers", [](ModelDescription& d) { d.task.answer = tasks::Answer::kTokenClass; }},
       {"Dropout",
@@ -302,6 +331,22 @@ TEST(Model, RefusesWhatDoesNotFit) {
   refuses([](auto& d) { d.options.attention = "softmix"; }, "did you mean 'softmax'");
   refuses([](auto& d) { d.attention_options = {{"rank", "3"}}; }, "rank");
   refuses([](auto& d) { d.options.pool = attention::Pool::kNone; }, "pool none");
+  refuses(
+      [](auto& d) {
+        d.options.embedding.cls_token = true;
+        d.task.answer = tasks::Answer::kTokenClass;
+      },
+      "cls_token is for tasks with one answer a sample");
+  refuses([](auto& d) { d.options.block.norm_epsilon = 0; }, "norm_epsilon 0 is not a number from");
+  refuses([](auto& d) { d.options.embedding.segments = -1; }, "segments -1 is outside 0..");
+  refuses(
+      [](auto& d) {
+        d.options.embedding.segments = 2;
+        d.options.embedding.segment_separator = 5;
+      },
+      "segment_separator 5 is outside -1..4");
+  refuses([](auto& d) { d.options.embedding.segment_separator = 4; },
+          "a segment_separator is for at least 2 segments, not 0");
   refuses(
       [](auto& d) {
         d.options.attention = "psf";

@@ -42,6 +42,7 @@ struct ModelOptions {
   attention::Pool pool = attention::Pool::kMean;  ///< of tasks with one answer a sample
   HeadKind head = HeadKind::kLinear;              ///< mlp: Linear - GELU - Linear
   Index head_hidden = 0;                          ///< of mlp; 0: the width of its input
+  bool pooler = false;                            ///< Linear - tanh between pool and head
   double head_dropout = 0;                        ///< of what the head reads
   void visit(OptionVisitor& v);
 };
@@ -59,10 +60,11 @@ struct ModelDescription {
 
 /// Embedding - blocks with attention - pool - head: a sequence to `outputs` numbers, or to that
 /// many for each token. The head is a Linear or two; outputs are the classes of the task, 1 for a
-/// number.
+/// number. With embedding_norm, cls_token, segments and a pooler, post_norm blocks of softmax
+/// attention and norm_epsilon 1e-12 it is a BERT with a classifier. [DCLT19]
 ///
 /// Holds no numbers, so that one object serves all threads (layer.hpp). Parameters: embedding.*,
-/// block0.attention.*, block0.norm1.* ..., norm.*, head.*.
+/// embedding.norm.*, block0.attention.*, block0.norm1.* ..., norm.*, pooler.*, head.*.
 template <class T>
 class Model {
  public:
@@ -76,6 +78,10 @@ class Model {
   Index outputs() const { return outputs_; }
   /// Rows of the outputs for a sample: 1, or N.
   Index rows_out(const tasks::Sample& sample) const;
+  /// N of a sample for the blocks: its tokens, and one more with a cls_token.
+  Index rows_in(const tasks::Sample& sample) const;
+  /// Which of those are tokens: the sample's mask, with a cls_token in front in the cache.
+  attention::Mask mask(const tasks::Sample& sample, attention::Cache<T>& cache) const;
   Index layers() const { return static_cast<Index>(blocks_.size()); }
   const attention::Attention<T>& attention(Index layer) const;
 
@@ -96,9 +102,9 @@ class Model {
                                             Index length,
                                             attention::Cache<T>& cache) const;
   attention::Cache<T>& attention_cache(Index layer, attention::Cache<T>& cache) const;
-  /// About how many numbers one thread holds while a sample of N tokens is trained on: what the
-  /// forward pass leaves for the backward pass, and what that one needs itself. Attention layers
-  /// are taken at what they say of themselves (AttentionCost::stored), twice.
+  /// About how many numbers one thread holds while a sample of `length` tokens is trained on: what
+  /// the forward pass leaves for the backward pass, and what that one needs itself. Attention
+  /// layers are taken at what they say of themselves (AttentionCost::stored), twice.
   double training_numbers(Index length) const;
   /// Numbers of a sample of N tokens that its attention layers pass on, one after the other; in the
   /// cache after a forward pass.
@@ -107,6 +113,8 @@ class Model {
  private:
   attention::TokenMap<T> tokens(Index layer, Index length, attention::Cache<T>& cache) const;
   attention::TokenMap<T> pool_input(Index length, attention::Cache<T>& cache) const;
+  /// What the head reads: pooled tokens, or those through the pooler.
+  attention::TokenMap<T> head_input(Index length, attention::Cache<T>& cache) const;
   Index width_of(Index layer) const;  ///< of the tokens that enter a block, or leave the last one
 
   ModelDescription description_;
@@ -115,8 +123,10 @@ class Model {
   std::unique_ptr<attention::Embedding<T>> embedding_;
   std::vector<std::unique_ptr<attention::Block<T>>> blocks_;
   attention::Dropout<T> dropout_;  ///< after the embedding
+  std::unique_ptr<attention::LayerNorm<T>> embedding_norm_;
   std::unique_ptr<attention::LayerNorm<T>> norm_;
   std::unique_ptr<attention::Pooling<T>> pool_;
+  std::unique_ptr<attention::Linear<T>> pooler_;
   attention::Dropout<T> head_dropout_;  ///< after the pool
   std::unique_ptr<attention::Layer<T>> head_;
 };
