@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <limits>
@@ -32,6 +33,7 @@ struct TrainCommand {
   std::string output;
   std::string chart;
   std::string start_from;
+  std::string name_map;
   bool resume = false;
   bool tokenwise_baseline = false;
   Index test_samples = 5000;
@@ -75,17 +77,31 @@ training::TrainingState resumed_state(const TrainCommand& command,
   return std::move(saved.state);
 }
 
+training::NameMap name_map_of(const std::string& name) {
+  return name == "bert" ? training::bert_names() : training::read_name_map(name);
+}
+
 /// Parameters at their start, those that --start-from has as they are there.
 training::TrainingState started(const TrainCommand& command,
                                 const training::Model<float>& model,
                                 const training::Trainer& trainer) {
   training::TrainingState state = trainer.start(command.common.seed());
   if (command.start_from.empty()) return state;
+  const attention::ParameterList& list = model.parameters();
   const auto names =
-      training::transfer_weights(command.start_from, model.parameters(), state.parameters);
+      command.name_map.empty()
+          ? training::transfer_weights(command.start_from, list, state.parameters)
+          : training::transfer_weights(
+                command.start_from, name_map_of(command.name_map), list, state.parameters);
   state.best = state.parameters;
   note(command.common.quiet(),
        fmt::format("from {}: {}", command.start_from, fmt::join(names, ", ")));
+  std::vector<std::string> left;
+  for (const attention::Parameter& p : list.parameters()) {
+    if (std::find(names.begin(), names.end(), p.name) == names.end()) left.push_back(p.name);
+  }
+  if (!left.empty())
+    note(command.common.quiet(), fmt::format("as they begin: {}", fmt::join(left, ", ")));
   return state;
 }
 
@@ -193,6 +209,8 @@ FilePlan check(const TrainCommand& command) {
   if (!command.chart.empty()) report::require_gnuplot();
   require(!command.resume || command.start_from.empty(),
           "--resume and --start-from exclude each other");
+  require(command.name_map.empty() || !command.start_from.empty(),
+          "--name-map says where --start-from has its names: give both");
   require(!command.output.empty(), "give -o, the file for the model");
   require(command.max_seconds > 0, "--max-seconds {} is not positive", command.max_seconds);
   require(command.checkpoint_seconds > 0,
@@ -204,6 +222,7 @@ FilePlan check(const TrainCommand& command) {
                   "model.safetensors` writes the parameters for other programs");
   FilePlan files = command.json.files();
   files.reads(command.start_from)
+      .reads(command.name_map == "bert" ? "" : command.name_map)
       .reads(command.run.config())
       .writes("--chart", command.chart)
       .replaces("-o", command.output, command.resume);
@@ -282,6 +301,10 @@ void add_attention_train(const Command& attention) {
                  command->start_from,
                  "Begin with the parameters of this model, where name and size are the same")
       .type_name("MODEL.h5|FILE.safetensors");
+  sub.add_option("--name-map",
+                 command->name_map,
+                 "Names of --start-from in a file of another program: bert, or a JSON file")
+      .type_name("bert|FILE.json");
   sub.add_option("--checkpoint-seconds",
                  command->checkpoint_seconds,
                  "Besides after each validation, save this often [60]")
