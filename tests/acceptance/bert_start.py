@@ -49,8 +49,9 @@ class Bert(torch.nn.Module):
         self.classifier = torch.nn.Linear(width, CLASSES)
         generator = torch.Generator().manual_seed(3)
         with torch.no_grad():
-            for parameter in self.parameters():
-                parameter.copy_(torch.randn(parameter.shape, generator=generator) * 0.15)
+            for name, parameter in self.named_parameters():
+                mean = 1.0 if "norm" in name and name.endswith("weight") else 0.0
+                parameter.copy_(mean + torch.randn(parameter.shape, generator=generator) * 0.15)
 
     def forward(self, tokens):
         """Scores of one text, and the attention of the last layer by head."""
