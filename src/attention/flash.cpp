@@ -7,6 +7,7 @@
 #include "attention/bilinear.hpp"
 #include "attention/elementwise.hpp"
 #include "attention/instantiate.hpp"
+#include "matapprox/attention/dropout.hpp"
 #include "matapprox/attention/linear.hpp"
 #include "matapprox/core/require.hpp"
 
@@ -105,6 +106,7 @@ class Flash final : public Attention<T> {
         Index value_width,
         const FlashOptions& options)
       : shape_(shape),
+        dropout_(shape),
         chunk_(options.chunk),
         relative_bias_(options.relative_bias),
         activation_{options.activation},
@@ -338,6 +340,7 @@ class Flash final : public Attention<T> {
                     Tokens<T> dV) const;
 
   AttentionShape shape_;
+  ProbabilityDropout dropout_;
   Index chunk_;
   FlashBias relative_bias_;
   double bias_factor_ = 1;
@@ -370,6 +373,7 @@ void Flash<T>::mix(const LayerContext<T>& context,
   for_each_tile(n, [&](Index i, Index rows, Index j, Index cols) {
     Tokens<T> A = a_tile.topLeftCorner(rows, cols);
     local_scores(Q, i, K, j, local_scale(context, n), bias, s_tile.topLeftCorner(rows, cols), A);
+    dropout_.apply<T>(context, 0, i, j, A);
     if (transpose) {
       multiply_transposed<T>(A, V.middleRows(i, rows), H.middleRows(j, cols), 1, true);
     } else {
@@ -420,8 +424,10 @@ void Flash<T>::mix_backward(const LayerContext<T>& context,
     Tokens<T> S = s_tile.topLeftCorner(rows, cols);
     Tokens<T> A = a_tile.topLeftCorner(rows, cols);
     local_scores(Q, i, K, j, scale, bias, S, A);
+    dropout_.apply<T>(context, 0, i, j, A);
     multiply_transposed<T>(A, dH.middleRows(i, rows), dV.middleRows(j, cols), 1, true);
     multiply_by_transpose<T>(dH.middleRows(i, rows), V.middleRows(j, cols), A);
+    dropout_.apply<T>(context, 0, i, j, A);
     for (Index a = 0; a < rows; ++a) {
       for (Index b = 0; b < cols; ++b)
         A(a, b) = hidden(i + a, j + b) ? T(0) : T(A(a, b) * activation_.slope(S(a, b)));
@@ -502,7 +508,7 @@ std::unique_ptr<Attention<T>> flash(ParameterList& list,
                                     const std::string& prefix,
                                     const AttentionShape& shape,
                                     const FlashOptions& options) {
-  shape.validate("flash");
+  shape.validate("flash", Probabilities::kFormed);
   require(shape.heads == 1, "flash: has one head, not {}", shape.heads);
   check_width("flash", "query_width", options.query_width, 0);
   check_width("flash", "value_width", options.value_width, 0);

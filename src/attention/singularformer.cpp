@@ -8,6 +8,7 @@
 #include "attention/axis_softmax.hpp"
 #include "attention/bilinear.hpp"
 #include "attention/instantiate.hpp"
+#include "matapprox/attention/dropout.hpp"
 #include "matapprox/attention/linear.hpp"
 #include "matapprox/core/require.hpp"
 
@@ -25,7 +26,8 @@ enum SingularformerArray : std::size_t {
   kPooledParts,      ///< its queries, keys and values, r x 3 d
   kPooledAttention,  ///< A' of all heads, one below the other, h r x r
   kPooledHeads,      ///< A' V', r x d
-  kPooledOutput      ///< and through W_O, r x d
+  kPooledOutput,     ///< and through W_O, r x d
+  kKeptAttention     ///< A' as dropout leaves it, h r x r; kPooledAttention itself without
 };
 
 /// log sum_j exp(s_ij) of each row i.
@@ -86,6 +88,7 @@ class Singularformer final : public Attention<T> {
                  const SingularformerOptions& options)
       : shape_(shape),
         options_(options),
+        dropout_(shape),
         rank_(options.rank == 0 ? shape.head_width() : options.rank),
         scale_(options.scaled ? 1 / std::sqrt(static_cast<double>(shape.head_width())) : 1.0),
         unfold_(list, prefix + ".mixture", shape.width, rank_, LinearStart::narrow()),
@@ -136,23 +139,25 @@ class Singularformer final : public Attention<T> {
     const Index mixtures = 1 + static_cast<Index>(mixtures_.size());
     const Index pooled = pooled_count();
     return {(mixtures + pooled + 1) * r * d * length + 4 * r * d * d + 2 * r * r * d,
-            (mixtures * r + 1) * length + pooled * r + (5 + pooled) * r * d + shape_.heads * r * r};
+            (mixtures * r + 1) * length + pooled * r + (5 + pooled) * r * d +
+                (dropout_.rate() > 0 ? 2 : 1) * shape_.heads * r * r};
   }
 
  private:
   struct Arrays {
-    TokenMap<T> S, row_logs, column_logs, X, parts, A, H, O;
+    TokenMap<T> S, row_logs, column_logs, X, parts, A, kept_A, H, O;
     Index length;
     Index width;
     Index head_width;
     Index rank;
-    Arrays(Cache<T>& cache, Index n, const AttentionShape& shape, Index r, Index pooled)
+    Arrays(Cache<T>& cache, Index n, const AttentionShape& shape, Index r, Index pooled, bool drops)
         : S(cache.array(kMixtureScores, pooled == 1 ? n : (pooled + 1) * n, r)),
           row_logs(cache.array(kRowLogSums, n, 1)),
           column_logs(cache.array(kColumnLogSums, pooled, r)),
           X(cache.array(kPooledTokens, pooled * r, shape.width)),
           parts(cache.array(kPooledParts, r, 3 * shape.width)),
           A(cache.array(kPooledAttention, shape.heads * r, r)),
+          kept_A(cache.array(drops ? kKeptAttention : kPooledAttention, shape.heads * r, r)),
           H(cache.array(kPooledHeads, r, shape.width)),
           O(cache.array(kPooledOutput, r, shape.width)),
           length(n),
@@ -167,6 +172,7 @@ class Singularformer final : public Attention<T> {
     Index first_pool_row(Index pool) const { return S.rows() == length ? 0 : (pool + 1) * length; }
     auto pooled(Index pool) { return X.middleRows(pool * rank, rank); }
     auto attention(Index h) { return A.middleRows(h * rank, rank); }
+    auto kept_attention(Index h) { return kept_A.middleRows(h * rank, rank); }
     auto heads(Index h) { return H.middleCols(h * head_width, head_width); }
   };
   /// Part 0, 1 or 2 of r x 3 d: queries, keys or values; of all heads, or of one.
@@ -193,8 +199,8 @@ class Singularformer final : public Attention<T> {
   /// Poolings alphahat_Q, alphahat_K, alphahat_V: one for all, or three.
   Index pooled_count() const { return mixtures_.empty() ? 1 : kParts; }
   Index pool_of(Index part) const { return mixtures_.empty() ? 0 : part; }
-  Arrays arrays(Cache<T>& cache, Index length) const {
-    return {cache, length, shape_, rank_, pooled_count()};
+  Arrays arrays(const LayerContext<T>& context, Cache<T>& cache, Index length) const {
+    return {cache, length, shape_, rank_, pooled_count(), dropout_.acts(context)};
   }
 
   double orthogonal_factor() const { return factor(options_.orthogonal_weight); }
@@ -226,6 +232,7 @@ class Singularformer final : public Attention<T> {
 
   AttentionShape shape_;
   SingularformerOptions options_;
+  ProbabilityDropout dropout_;
   Index rank_;
   double scale_;
   Linear<T> unfold_;                 ///< f_U, and f_Q, f_K, f_V where they are shared
@@ -265,7 +272,7 @@ typename Singularformer<T>::Arrays Singularformer<T>::attend(const LayerContext<
                                                              const ConstTokens<T>& X,
                                                              Cache<T>& cache) const {
   shape_.check_sample(X.rows(), X.cols());
-  Arrays a = arrays(cache, X.rows());
+  Arrays a = arrays(context, cache, X.rows());
   unfold_.apply(context, X, a.unfold_scores());
   row_log_sums<T>(context, a.unfold_scores(), a.row_logs);
   typename Workspace<T>::Scope scope(*context.workspace);
@@ -289,6 +296,9 @@ typename Singularformer<T>::Arrays Singularformer<T>::attend(const LayerContext<
     if (T* own = scores_of(context.residual_scores, shape_.layer, h))
       TokenMap<T>(own, rank_, rank_) = scores;
     softmax_rows<T>(scores, 1, a.attention(h));
+    if (!dropout_.acts(context)) continue;
+    a.kept_attention(h) = a.attention(h);
+    dropout_.apply<T>(context, h, 0, 0, a.kept_attention(h));
   }
   return a;
 }
@@ -300,7 +310,7 @@ void Singularformer<T>::forward(const LayerContext<T>& context,
                                 Cache<T>& cache) const {
   Arrays a = attend(context, X, cache);
   for (Index h = 0; h < shape_.heads; ++h)
-    multiply<T>(a.attention(h), part(a.parts, kValues, h), a.heads(h));
+    multiply<T>(a.kept_attention(h), part(a.parts, kValues, h), a.heads(h));
   output_.apply(context, a.H, a.O);
   typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> alpha = scope.take(X.rows(), rank_);
@@ -371,8 +381,9 @@ void Singularformer<T>::attend_backward(const LayerContext<T>& context,
   TokenMap<T> dS = scope.take(rank_, rank_);
   const Index p = shape_.head_width();
   for (Index h = 0; h < shape_.heads; ++h) {
-    multiply_transposed<T>(a.attention(h), dH.middleCols(h * p, p), part(d_parts, kValues, h));
+    multiply_transposed<T>(a.kept_attention(h), dH.middleCols(h * p, p), part(d_parts, kValues, h));
     multiply_by_transpose<T>(dH.middleCols(h * p, p), part(a.parts, kValues, h), dS);
+    dropout_.apply<T>(context, h, 0, 0, dS);
     if (context.auxiliary_weight != 0) diagonal_backward(context, a.attention(h), dS);
     softmax_rows_backward<T>(a.attention(h), 1, dS, dS);
     if (T* own = scores_of(context.residual_scores_gradient, shape_.layer, h))
@@ -392,7 +403,7 @@ void Singularformer<T>::backward(const LayerContext<T>& context,
                                  Cache<T>& cache) const {
   const Index n = X.rows();
   const Index d = shape_.width;
-  Arrays a = arrays(cache, n);
+  Arrays a = arrays(context, cache, n);
   typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> W = scope.take(n, rank_);  // alpha, then alphahat^T
   TokenMap<T> dW = scope.take(n, rank_);
@@ -449,7 +460,7 @@ void Singularformer<T>::apply_map(const LayerContext<T>& context,
   TokenMap<T> mixed = scope.take(rank_, B.cols());
   pooling(context.mask, a, pool_of(kValues), W);
   multiply_transposed<T>(W, B, pooled);
-  multiply<T>(a.attention(head), pooled, mixed);
+  multiply<T>(a.kept_attention(head), pooled, mixed);
   unfolding(a, W);
   multiply<T>(W, mixed, Y);
 }
@@ -468,7 +479,7 @@ void Singularformer<T>::apply_map_transpose(const LayerContext<T>& context,
   TokenMap<T> mixed = scope.take(rank_, B.cols());
   unfolding(a, W);
   multiply_transposed<T>(W, B, pooled);
-  multiply_transposed<T>(a.attention(head), pooled, mixed);
+  multiply_transposed<T>(a.kept_attention(head), pooled, mixed);
   pooling(context.mask, a, pool_of(kValues), W);
   multiply<T>(W, mixed, Y);
 }
@@ -493,7 +504,7 @@ std::unique_ptr<Attention<T>> singularformer(ParameterList& list,
                                              const std::string& prefix,
                                              const AttentionShape& shape,
                                              const SingularformerOptions& options) {
-  shape.validate("singularformer");
+  shape.validate("singularformer", Probabilities::kFormed);
   check_width("singularformer", "rank", options.rank, 0);
   require(options.orthogonal_weight >= 0 && std::isfinite(options.orthogonal_weight),
           "singularformer: orthogonal_weight {} is not a number from 0 on",

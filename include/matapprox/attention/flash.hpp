@@ -44,7 +44,8 @@ struct FlashOptions {
 /// the second pair of copies; with `chunk` 0 it is a(Q K^T / N) alone. a is relu^2, or the Laplace
 /// distribution function of [MZK+23] that published comparisons use. One head, no softmax: padding
 /// is zeroed in V, and N is the number of tokens. N (3 d e + d s + g (s + e) + 2 s e)
-/// multiplications. Causal: yes, between chunks the earlier ones only.
+/// multiplications. Dropout of attention acts within chunks, on a(..). Causal: yes, between chunks
+/// the earlier ones only.
 ///
 /// `relative_bias` adds a learned number b(j - i) to the scores within a chunk, after they were
 /// divided (parameter PREFIX.relative_bias): `toeplitz` one for each distance, normal of standard

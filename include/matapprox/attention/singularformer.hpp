@@ -61,8 +61,8 @@ struct SingularformerOptions {
 /// the mean over L layers layer l = 0 .. L - 1 counts 2^(L - max(l, 1)) times: `layer_weights`
 /// `code`. With `residual_scores` the scores of a layer are the sum
 /// of its own and all below it, h r^2 numbers a layer. [HRKA21] Weights begin as in the public
-/// code, truncated normal of standard deviation 0.02, biases 0. Causal: no, each mixture holds all
-/// tokens.
+/// code, truncated normal of standard deviation 0.02, biases 0. Dropout of attention acts on A',
+/// the losses see it whole. Causal: no, each mixture holds all tokens.
 template <class T>
 std::unique_ptr<Attention<T>> singularformer(ParameterList& list,
                                              const std::string& prefix,
