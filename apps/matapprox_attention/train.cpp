@@ -32,6 +32,7 @@ struct TrainCommand {
   JsonOptions json;
   std::string output;
   std::string chart;
+  std::string deviation_chart;
   std::string start_from;
   std::string name_map;
   bool resume = false;
@@ -94,6 +95,7 @@ training::TrainingState started(const TrainCommand& command,
           : training::transfer_weights(
                 command.start_from, name_map_of(command.name_map), list, state.parameters);
   state.best = state.parameters;
+  state.start = state.parameters;
   note(command.common.quiet(),
        fmt::format("from {}: {}", command.start_from, fmt::join(names, ", ")));
   std::vector<std::string> left;
@@ -205,8 +207,11 @@ std::optional<tasks::Baseline> tokenwise_baseline(const TrainCommand& command,
 /// Throws InvalidArgument or FileError for what would only show after the training. The files that
 /// are read and written, but for those of the task.
 FilePlan check(const TrainCommand& command) {
-  check_chart(command.chart);
-  if (!command.chart.empty()) report::require_gnuplot();
+  check_chart("--chart", command.chart);
+  check_chart("--deviation-chart", command.deviation_chart);
+  if (!command.chart.empty() || !command.deviation_chart.empty()) report::require_gnuplot();
+  require(command.deviation_chart.empty() || command.resume || !command.start_from.empty(),
+          "--deviation-chart says how far parameters went from those of --start-from: give both");
   require(!command.resume || command.start_from.empty(),
           "--resume and --start-from exclude each other");
   require(command.name_map.empty() || !command.start_from.empty(),
@@ -225,6 +230,7 @@ FilePlan check(const TrainCommand& command) {
       .reads(command.name_map == "bert" ? "" : command.name_map)
       .reads(command.run.config())
       .writes("--chart", command.chart)
+      .writes("--deviation-chart", command.deviation_chart)
       .replaces("-o", command.output, command.resume);
   return files;
 }
@@ -251,6 +257,7 @@ void write_report(const TrainCommand& command,
   json["saved_to"] = saved_to;
   command.json.write(json);
   if (!command.chart.empty()) write_chart(command.chart, saved.state.history);
+  if (!command.deviation_chart.empty()) write_deviation_chart(command.deviation_chart, saved);
   if (command.json.replaces_text()) return;
   const char* more =
       end == training::TrainingEnd::kMaxSeconds ? "; the same command with --resume goes on" : "";
@@ -272,6 +279,9 @@ int run_train(TrainCommand& command) {
   training::Trainer trainer(model, *task, options);
   command.device.offer_gpu([&] { trainer.use_gpu(); });
   saved.state = command.resume ? resumed_state(command, saved) : started(command, model, trainer);
+  require(command.deviation_chart.empty() || !saved.state.start.empty(),
+          "--deviation-chart: the run in {} did not begin with --start-from",
+          command.output);
   note(command.common.quiet(), model_text(saved));
   if (const std::string remark = model.attention(0).remark(); !remark.empty())
     note(command.common.quiet(), fmt::format("{}: {}", saved.model.options.attention, remark));
@@ -319,6 +329,10 @@ void add_attention_train(const Command& attention) {
                "Train the same model with tokenwise in the place of its mechanism as well: what no "
                "mixing reaches");
   sub.add_option("--chart", command->chart, "Draw loss and error against steps")
+      .type_name("FILE.svg|png");
+  sub.add_option("--deviation-chart",
+                 command->deviation_chart,
+                 "Draw how far the parameters went from those of --start-from, layer by layer")
       .type_name("FILE.svg|png");
   command->common.add(sub, true);
   command->device.add(sub);
