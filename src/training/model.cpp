@@ -314,9 +314,10 @@ void Model<T>::backward(LayerContext<T> context,
   }
   TokenMap<T> dY = scope.take(n, width_of(layers()));
   pool_->backward(context, pool_input(n, cache), d_pooled, dY);
-  if (norm_)
+  if (norm_) {
     norm_->backward(
         context, tokens(layers(), n, cache), dY, dY, cache.child(blocks_.size() + kNormChild));
+  }
   TokenMap<T> dX = scope.take(n, width_of(0));
   TokenMap<T> above = scope.take(n, width_of(0));
   for (Index l = layers() - 1; l >= 0; --l) {

@@ -98,9 +98,10 @@ NameRule rule_of(const std::string& parameter, const Json& value, const std::str
   const bool numbered = has_one_number(parameter);
   if (!numbered && parameter.find(kNumber) != std::string::npos) refuse(place, "more than one *");
   for (const std::string& tensor : rule.tensors) {
-    if (tensor.find(kNumber) != std::string::npos && !(numbered && has_one_number(tensor)))
+    if (tensor.find(kNumber) != std::string::npos && !(numbered && has_one_number(tensor))) {
       refuse(place,
              fmt::format("'{}' has a * that is not one for the one of the parameter", tensor));
+    }
   }
   return rule;
 }

@@ -19,32 +19,32 @@ using test::parameter_of;
 using test::random_tokens;
 using test::row_softmax;
 
-constexpr double kMaskRate = 0.3;
-constexpr attention::RandomKey kMaskKey{.seed = 6, .sample = 2};
-constexpr Index kMaskedTokens = 150;
-constexpr Index kMaskedWidth = 12;
+constexpr double kDroppedRate = 0.3;
+constexpr attention::RandomKey kDroppedKey{.seed = 6, .sample = 2};
+constexpr Index kDroppedTokens = 150;
+constexpr Index kDroppedWidth = 12;
 
 /// A mechanism with dropout, at weights that are far from nothing.
 struct DroppedExample : AttentionExample {
   DroppedExample(const std::string& mechanism, Index head_count, const NamedOptions& options)
       : AttentionExample(mechanism,
-                         random_tokens(kMaskedTokens, kMaskedWidth, 1),
+                         random_tokens(kDroppedTokens, kDroppedWidth, 1),
                          head_count,
                          options,
                          false,
-                         kMaskRate) {
+                         kDroppedRate) {
     for (const attention::Parameter& p : list.parameters()) {
       parameter(p.name) =
           0.4 * random_tokens(p.rows, p.cols, static_cast<std::uint64_t>(p.offset) + 1);
     }
-    run.random = kMaskKey;
+    run.random = kDroppedKey;
   }
 };
 
 Matrix mask_of(const AttentionExample& e, Index head, Index rows, Index cols, Index site = 0) {
   attention::LayerContext<double> context;
   context.training = true;
-  context.random = kMaskKey;
+  context.random = kDroppedKey;
   attention::TokenMatrix<double> M = attention::TokenMatrix<double>::Ones(rows, cols);
   attention::ProbabilityDropout(e.shape).apply<double>(context, head, 0, 0, M, site);
   return M;
@@ -58,7 +58,7 @@ TEST(DropoutFormula, BigBird) {
     const Matrix whole = e.effective(head);
     e.run.training = true;
     expect_same_matrix(e.effective(head),
-                       whole.cwiseProduct(mask_of(e, head, kMaskedTokens, kMaskedTokens)));
+                       whole.cwiseProduct(mask_of(e, head, kDroppedTokens, kDroppedTokens)));
   }
 }
 
@@ -95,13 +95,13 @@ TEST(DropoutFormula, Flash) {
       const Matrix scaled = Z * parameter_of(e.run, "a.scales").row(which).asDiagonal();
       return scaled.rowwise() + parameter_of(e.run, "a.shifts").row(which);
     };
-    Matrix global = Matrix::Zero(kMaskedTokens, kMaskedTokens);
-    if (chunk != 0) global = copy(2) * copy(3).transpose() / static_cast<double>(kMaskedTokens);
+    Matrix global = Matrix::Zero(kDroppedTokens, kDroppedTokens);
+    if (chunk != 0) global = copy(2) * copy(3).transpose() / static_cast<double>(kDroppedTokens);
     e.run.training = false;
     const Matrix local = e.effective(0) - global;
     e.run.training = true;
     expect_same_matrix(e.effective(0),
-                       local.cwiseProduct(mask_of(e, 0, kMaskedTokens, kMaskedTokens)) + global);
+                       local.cwiseProduct(mask_of(e, 0, kDroppedTokens, kDroppedTokens)) + global);
   }
 }
 
@@ -109,8 +109,8 @@ TEST(DropoutFormula, Flash) {
 TEST(DropoutFormula, Nystromformer) {
   constexpr Index L = 5;
   DroppedExample e("nystromformer", 3, {{"landmarks", std::to_string(L)}, {"convolution", "0"}});
-  Matrix means = Matrix::Zero(L, kMaskedTokens);
-  constexpr Index kRunLength = kMaskedTokens / L;
+  Matrix means = Matrix::Zero(L, kDroppedTokens);
+  constexpr Index kRunLength = kDroppedTokens / L;
   for (Index s = 0; s < L; ++s)
     means.row(s).segment(s * kRunLength, kRunLength).setConstant(1.0 / kRunLength);
   for (const Index head : {0, 2}) {
@@ -128,8 +128,8 @@ TEST(DropoutFormula, Nystromformer) {
     e.run.training = false;
     expect_same_matrix(e.effective(head), F1 * Z * F3);
     e.run.training = true;
-    const Matrix to_landmarks = mask_of(e, head, kMaskedTokens, L, 0);
-    const Matrix to_keys = mask_of(e, head, L, kMaskedTokens, 1);
+    const Matrix to_landmarks = mask_of(e, head, kDroppedTokens, L, 0);
+    const Matrix to_keys = mask_of(e, head, L, kDroppedTokens, 1);
     expect_same_matrix(e.effective(head),
                        F1.cwiseProduct(to_landmarks) * Z * F3.cwiseProduct(to_keys));
   }
