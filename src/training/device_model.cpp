@@ -49,8 +49,8 @@ void check_options(const training::ModelDescription& description) {
       "0");
   require_on_device(options.head == HeadKind::kLinear, "head", "mlp", "linear");
   require_on_device(!options.pooler && !options.embedding.norm && !options.embedding.cls_token &&
-                        options.embedding.segments == 0,
-                    "pooler, embedding_norm, cls_token or segments",
+                        options.embedding.segments == 0 && options.pair_separator < 0,
+                    "pooler, embedding_norm, cls_token, segments or pair_separator",
                     "given",
                     "none of them");
   require_on_device(description.task.answer != tasks::Answer::kTokenClass,

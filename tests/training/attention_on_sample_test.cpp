@@ -96,6 +96,19 @@ TEST(AttentionOnSample, AClsTokenIsTheFirstRowAndColumn) {
   for (Index j = 0; j <= kMapLength; ++j) EXPECT_EQ(E.col(j).isZero(0), j == 4 || j == 13) << j;
 }
 
+/// A model of pairs has one matrix a text, and so none of the sample.
+TEST(AttentionOnSample, PairsOfTextsAreRefused) {
+  ModelDescription d = map_model("softmax", attention::BlockKind::kPostNorm);
+  d.options.pair_separator = map_sample().tokens[5];
+  const std::vector<float> values = Model<float>(d).parameters().initial_values<float>(1);
+  try {
+    const AttentionOnSample on_sample(d, values, map_sample());
+    FAIL();
+  } catch (const InvalidArgument& refusal) {
+    EXPECT_NE(std::string(refusal.what()).find("two texts"), std::string::npos);
+  }
+}
+
 TEST(AttentionOnSample, RowsColumnsAndMethodsSeeOneMatrix) {
   for (const char* mechanism : {"softmax", "psf", "linformer", "singularformer"}) {
     for (const auto block : {attention::BlockKind::kPostNorm, attention::BlockKind::kPreNorm}) {
