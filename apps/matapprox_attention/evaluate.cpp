@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -22,6 +23,7 @@ struct EvaluateCommand {
   std::optional<std::uint64_t> data_seed;
   Index samples = 5000;
   std::optional<Index> truncate_rank;
+  std::string outputs;
   CommonOptions common;
   DeviceOptions device;
   JsonOptions json;
@@ -34,11 +36,42 @@ tasks::Split split_of(const std::string& name) {
   return tasks::Split::kTest;
 }
 
+/// What the model says to the first samples of a split, a row each, or one for each token.
+Matrix outputs_of(const training::SavedModel& saved,
+                  const tasks::Task& task,
+                  tasks::Split split,
+                  Index samples) {
+  const training::Model<float> model(saved.model);
+  const Index size = task.size(split);
+  attention::Cache<float> cache;
+  attention::Workspace<float> workspace;
+  attention::LayerContext<float> context;
+  context.parameters = saved.state.best.data();
+  context.workspace = &workspace;
+  std::vector<attention::TokenMatrix<float>> of_samples;
+  Index rows = 0;
+  tasks::Sample sample;
+  for (Index i = 0; i < (size == 0 ? samples : std::min(size, samples)); ++i) {
+    task.make(split, i, sample);
+    of_samples.emplace_back(model.rows_out(sample), model.outputs());
+    model.forward(context, sample, of_samples.back(), cache);
+    rows += of_samples.back().rows();
+  }
+  Matrix all(rows, model.outputs());
+  rows = 0;
+  for (const attention::TokenMatrix<float>& own : of_samples) {
+    all.middleRows(rows, own.rows()) = own.cast<double>();
+    rows += own.rows();
+  }
+  return all;
+}
+
 int run_evaluate(const EvaluateCommand& command) {
   command.common.apply();
   command.device.check_cpu_only("attention evaluate");
   FilePlan files = command.json.files();
-  files.reads(command.model);
+  files.reads(command.model).writes("--outputs", command.outputs);
+  if (!command.outputs.empty()) check_block_format(command.outputs);
   const tasks::Split split = split_of(command.split);
   training::SavedModel saved = training::load_model(command.model);
   files.reads(data_path(saved));
@@ -54,6 +87,8 @@ int run_evaluate(const EvaluateCommand& command) {
                          trainer.evaluate(saved.state.best, split, command.samples),
                          task->baselines(split, command.samples),
                          seed};
+  if (!command.outputs.empty())
+    write_block(command.outputs, outputs_of(saved, *task, split, command.samples));
   report::Json json = report::document_head(saved.seed, threads());
   add_to(json, report);
   command.json.write(json);
@@ -81,6 +116,11 @@ void add_attention_evaluate(const Command& attention) {
                  "First replace queries and keys by the nearest of this rank, in every head")
       .range(0)
       .type_name("");
+  sub.add_option(
+         "--outputs",
+         command->outputs,
+         "Write what the model says to each sample, a row each: scores of classes, a number")
+      .type_name("FILE.npy|csv|mtx|h5");
   command->common.add(sub, false);
   command->device.add(sub);
   command->json.add(sub);

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "command_line/output.hpp"
 #include "matapprox/core/require.hpp"
+#include "report/palette.hpp"
 #include "report/plot.hpp"
 
 namespace matapprox::app {
@@ -50,6 +53,46 @@ report::Json history_json(const std::vector<training::TrainingPoint>& history) {
                     {"validation_error", p.validation_error}});
   }
   return json;
+}
+
+/// By parameter, a number for each validation; null where a parameter began at 0 and is not now.
+report::Json deviations_json(const training::SavedModel& saved) {
+  report::Json json = report::Json::object();
+  const training::Model<float> model(saved.model);
+  std::size_t number = 0;
+  for (const attention::Parameter& p : model.parameters().parameters()) {
+    report::Json& values = json[p.name] = report::Json::array();
+    for (const auto& of_all : saved.state.deviations)
+      values.push_back(report::number_or_null(of_all[number]));
+    ++number;
+  }
+  return json;
+}
+
+/// A part of a model, "embedding" or "block3", with the squared norms of its parameters at the
+/// start.
+struct ModelPart {
+  std::string name;
+  std::vector<std::pair<std::size_t, double>> parameters;  ///< number and squared norm
+};
+
+std::vector<ModelPart> parts_of(const training::SavedModel& saved) {
+  std::vector<ModelPart> parts;
+  const training::Model<float> model(saved.model);
+  const auto& list = model.parameters().parameters();
+  for (std::size_t number = 0; number < list.size(); ++number) {
+    const attention::Parameter& p = list[number];
+    double square = 0;
+    for (Index i = p.offset; i < p.offset + p.size(); ++i) {
+      const double w = saved.state.start[static_cast<std::size_t>(i)];
+      square += w * w;
+    }
+    if (square == 0) continue;
+    const std::string name = p.name.substr(0, p.name.find('.'));
+    if (parts.empty() || parts.back().name != name) parts.push_back({name, {}});
+    parts.back().parameters.emplace_back(number, square);
+  }
+  return parts;
 }
 
 bool ends_with(const std::string& path, std::string_view ending) {
@@ -127,6 +170,7 @@ void add_model(report::Json& json, const training::SavedModel& saved) {
                       {"best_step", step_of(saved.state)},
                       {"seconds", saved.state.seconds}};
   json["history"] = history_json(saved.state.history);
+  if (!saved.state.start.empty()) json["deviations"] = deviations_json(saved);
 }
 
 void add_to(report::Json& json, const RunReport& report) {
@@ -151,9 +195,10 @@ void add_to(report::Json& json, const RunReport& report) {
   }
 }
 
-void check_chart(const std::string& path) {
+void check_chart(const char* option, const std::string& path) {
   require(path.empty() || ends_with(path, ".svg") || ends_with(path, ".png"),
-          "--chart {}: a chart is an .svg or a .png file",
+          "{} {}: a chart is an .svg or a .png file",
+          option,
           path);
 }
 
@@ -176,6 +221,35 @@ void write_chart(const std::string& path, const std::vector<training::TrainingPo
   chart.series = {report::styled_series("training loss", training, 0),
                   report::styled_series("validation loss", validation, 2),
                   report::styled_series("validation error", errors, 5)};
+  const report::ChartFiles files = report::draw_files(chart);
+  write_text(path, ends_with(path, ".svg") ? files.svg : files.png);
+}
+
+void write_deviation_chart(const std::string& path, const training::SavedModel& saved) {
+  report::Chart chart;
+  chart.name = "deviation";
+  chart.x.label = "step";
+  chart.y.label = "|W - W0| / |W0|";
+  constexpr auto kLooks = static_cast<int>(report::kStyles.size());
+  int number = 0;
+  for (const ModelPart& part : parts_of(saved)) {
+    std::vector<std::pair<double, double>> points;
+    for (std::size_t i = 0; i < saved.state.history.size(); ++i) {
+      double moved = 0;
+      double size = 0;
+      for (const auto& [parameter, square] : part.parameters) {
+        const double deviation = saved.state.deviations[i][parameter];
+        moved += deviation * deviation * square;
+        size += square;
+      }
+      points.emplace_back(static_cast<double>(saved.state.history[i].step),
+                          std::sqrt(moved / size));
+    }
+    report::ChartSeries series = report::styled_series(part.name, points, number % kLooks);
+    series.dashed = number / kLooks % 2 == 1;
+    chart.series.push_back(series);
+    ++number;
+  }
   const report::ChartFiles files = report::draw_files(chart);
   write_text(path, ends_with(path, ".svg") ? files.svg : files.png);
 }

@@ -28,9 +28,12 @@ std::string report_text(const RunReport& report);
 /// The same and result and baselines.
 void add_to(report::Json& json, const RunReport& report);
 
-/// Loss and error against steps, as an SVG or PNG by the name of the file. Throws InvalidArgument
-/// for another extension.
-void check_chart(const std::string& path);
+/// Throws InvalidArgument, in the name of the option, for a file that is neither SVG nor PNG.
+void check_chart(const char* option, const std::string& path);
+/// Loss and error against steps, as an SVG or PNG by the name of the file.
 void write_chart(const std::string& path, const std::vector<training::TrainingPoint>& history);
+/// |W - W0| / |W0| against steps, a line for the embedding, each layer, the head, all their
+/// parameters together but for those that began at 0. Of a run with TrainingState::start.
+void write_deviation_chart(const std::string& path, const training::SavedModel& saved);
 
 }  // namespace matapprox::app

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <limits>
@@ -31,7 +32,9 @@ struct TrainCommand {
   JsonOptions json;
   std::string output;
   std::string chart;
+  std::string deviation_chart;
   std::string start_from;
+  std::string name_map;
   bool resume = false;
   bool tokenwise_baseline = false;
   Index test_samples = 5000;
@@ -75,17 +78,32 @@ training::TrainingState resumed_state(const TrainCommand& command,
   return std::move(saved.state);
 }
 
+training::NameMap name_map_of(const std::string& name) {
+  return name == "bert" ? training::bert_names() : training::read_name_map(name);
+}
+
 /// Parameters at their start, those that --start-from has as they are there.
 training::TrainingState started(const TrainCommand& command,
                                 const training::Model<float>& model,
                                 const training::Trainer& trainer) {
   training::TrainingState state = trainer.start(command.common.seed());
   if (command.start_from.empty()) return state;
+  const attention::ParameterList& list = model.parameters();
   const auto names =
-      training::transfer_weights(command.start_from, model.parameters(), state.parameters);
+      command.name_map.empty()
+          ? training::transfer_weights(command.start_from, list, state.parameters)
+          : training::transfer_weights(
+                command.start_from, name_map_of(command.name_map), list, state.parameters);
   state.best = state.parameters;
+  state.start = state.parameters;
   note(command.common.quiet(),
        fmt::format("from {}: {}", command.start_from, fmt::join(names, ", ")));
+  std::vector<std::string> left;
+  for (const attention::Parameter& p : list.parameters()) {
+    if (std::find(names.begin(), names.end(), p.name) == names.end()) left.push_back(p.name);
+  }
+  if (!left.empty())
+    note(command.common.quiet(), fmt::format("as they begin: {}", fmt::join(left, ", ")));
   return state;
 }
 
@@ -189,10 +207,15 @@ std::optional<tasks::Baseline> tokenwise_baseline(const TrainCommand& command,
 /// Throws InvalidArgument or FileError for what would only show after the training. The files that
 /// are read and written, but for those of the task.
 FilePlan check(const TrainCommand& command) {
-  check_chart(command.chart);
-  if (!command.chart.empty()) report::require_gnuplot();
+  check_chart("--chart", command.chart);
+  check_chart("--deviation-chart", command.deviation_chart);
+  if (!command.chart.empty() || !command.deviation_chart.empty()) report::require_gnuplot();
+  require(command.deviation_chart.empty() || command.resume || !command.start_from.empty(),
+          "--deviation-chart says how far parameters went from those of --start-from: give both");
   require(!command.resume || command.start_from.empty(),
           "--resume and --start-from exclude each other");
+  require(command.name_map.empty() || !command.start_from.empty(),
+          "--name-map says where --start-from has its names: give both");
   require(!command.output.empty(), "give -o, the file for the model");
   require(command.max_seconds > 0, "--max-seconds {} is not positive", command.max_seconds);
   require(command.checkpoint_seconds > 0,
@@ -204,8 +227,10 @@ FilePlan check(const TrainCommand& command) {
                   "model.safetensors` writes the parameters for other programs");
   FilePlan files = command.json.files();
   files.reads(command.start_from)
+      .reads(command.name_map == "bert" ? "" : command.name_map)
       .reads(command.run.config())
       .writes("--chart", command.chart)
+      .writes("--deviation-chart", command.deviation_chart)
       .replaces("-o", command.output, command.resume);
   return files;
 }
@@ -232,6 +257,7 @@ void write_report(const TrainCommand& command,
   json["saved_to"] = saved_to;
   command.json.write(json);
   if (!command.chart.empty()) write_chart(command.chart, saved.state.history);
+  if (!command.deviation_chart.empty()) write_deviation_chart(command.deviation_chart, saved);
   if (command.json.replaces_text()) return;
   const char* more =
       end == training::TrainingEnd::kMaxSeconds ? "; the same command with --resume goes on" : "";
@@ -253,6 +279,9 @@ int run_train(TrainCommand& command) {
   training::Trainer trainer(model, *task, options);
   command.device.offer_gpu([&] { trainer.use_gpu(); });
   saved.state = command.resume ? resumed_state(command, saved) : started(command, model, trainer);
+  require(command.deviation_chart.empty() || !saved.state.start.empty(),
+          "--deviation-chart: the run in {} did not begin with --start-from",
+          command.output);
   note(command.common.quiet(), model_text(saved));
   if (const std::string remark = model.attention(0).remark(); !remark.empty())
     note(command.common.quiet(), fmt::format("{}: {}", saved.model.options.attention, remark));
@@ -282,6 +311,10 @@ void add_attention_train(const Command& attention) {
                  command->start_from,
                  "Begin with the parameters of this model, where name and size are the same")
       .type_name("MODEL.h5|FILE.safetensors");
+  sub.add_option("--name-map",
+                 command->name_map,
+                 "Names of --start-from in a file of another program: bert, or a JSON file")
+      .type_name("bert|FILE.json");
   sub.add_option("--checkpoint-seconds",
                  command->checkpoint_seconds,
                  "Besides after each validation, save this often [60]")
@@ -296,6 +329,10 @@ void add_attention_train(const Command& attention) {
                "Train the same model with tokenwise in the place of its mechanism as well: what no "
                "mixing reaches");
   sub.add_option("--chart", command->chart, "Draw loss and error against steps")
+      .type_name("FILE.svg|png");
+  sub.add_option("--deviation-chart",
+                 command->deviation_chart,
+                 "Draw how far the parameters went from those of --start-from, layer by layer")
       .type_name("FILE.svg|png");
   command->common.add(sub, true);
   command->device.add(sub);

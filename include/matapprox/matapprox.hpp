@@ -123,6 +123,7 @@
 #include "matapprox/training/loss.hpp"
 #include "matapprox/training/model.hpp"
 #include "matapprox/training/model_file.hpp"
+#include "matapprox/training/name_map.hpp"
 #include "matapprox/training/optimizer.hpp"
 #include "matapprox/training/roc.hpp"
 #include "matapprox/training/trainer.hpp"

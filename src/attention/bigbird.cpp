@@ -72,7 +72,7 @@ std::unique_ptr<Attention<T>> bigbird(ParameterList& list,
                                       const std::string& prefix,
                                       const AttentionShape& shape,
                                       const BigBirdOptions& options) {
-  shape.validate("bigbird");
+  shape.validate("bigbird", Probabilities::kFormed);
   require(options.block >= 1, "bigbird: block {} is below 1", options.block);
   require(
       options.random_blocks >= 0, "bigbird: random_blocks {} is negative", options.random_blocks);

@@ -22,6 +22,7 @@ void BlockOptions::visit(OptionVisitor& v) {
   v.visit("dropout", dropout, "share of numbers dropped after attention and feed-forward");
   v.visit("inner_skip", inner_skip, "add its input to the attention once more");
   v.visit("outer_skip", outer_skip, "add a block's input to its result (SimpleTRON)");
+  v.visit("norm_epsilon", norm_epsilon, "added to the variance in each norm; BERT has 1e-12");
 }
 
 template <class T>
@@ -46,9 +47,9 @@ Block<T>::Block(ParameterList& list,
           "have that",
           attention_->width_out(),
           width);
-  norm1_ = std::make_unique<LayerNorm<T>>(list, prefix + ".norm1", width);
+  norm1_ = std::make_unique<LayerNorm<T>>(list, prefix + ".norm1", width, options.norm_epsilon);
   if (options.feed_forward == 0) return;
-  norm2_ = std::make_unique<LayerNorm<T>>(list, prefix + ".norm2", width);
+  norm2_ = std::make_unique<LayerNorm<T>>(list, prefix + ".norm2", width, options.norm_epsilon);
   feed_forward_ = std::make_unique<FeedForward<T>>(
       list, prefix + ".feed_forward", width, options.feed_forward * width, width);
 }

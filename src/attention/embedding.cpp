@@ -6,6 +6,7 @@
 #include "attention/bilinear.hpp"
 #include "attention/instantiate.hpp"
 #include "attention/sinusoidal_encoding.hpp"
+#include "matapprox/attention/attention.hpp"
 #include "matapprox/core/require.hpp"
 
 namespace matapprox::attention {
@@ -30,6 +31,10 @@ void EmbeddingOptions::visit(OptionVisitor& v) {
   v.visit_enum("positions", positions, "vectors added to the tokens for their positions");
   v.visit("position_scale", position_scale, "factor of sinusoidal positions");
   v.visit("embedding_init_std", init_std, "standard deviation of token vectors at the start");
+  v.visit("embedding_norm", norm, "a norm after the embedding (BERT)");
+  v.visit("cls_token", cls_token, "a learned token in front of the sequence, for pool cls");
+  v.visit("segments", segments, "vectors of segments, one added to each token; 0: none; BERT: 2");
+  v.visit("segment_separator", segment_separator, "token that ends a segment; -1: there is one");
 }
 
 template <class T>
@@ -40,7 +45,11 @@ Embedding<T>::Embedding(ParameterList& list,
                         Index vocabulary,
                         Index features,
                         const EmbeddingOptions& options)
-    : length_(length), vocabulary_(vocabulary), features_(features) {
+    : length_(length),
+      vocabulary_(vocabulary),
+      features_(features),
+      first_(options.cls_token ? 1 : 0),
+      segment_separator_(options.segment_separator) {
   require((vocabulary > 0) != (features > 0),
           "embedding: either a vocabulary or features, not {} and {}",
           vocabulary,
@@ -51,16 +60,30 @@ Embedding<T>::Embedding(ParameterList& list,
   require(std::isfinite(options.position_scale),
           "embedding: position_scale {} is not finite",
           options.position_scale);
+  check_width("embedding", "segments", options.segments, 0);
+  require(segment_separator_ >= -1 && segment_separator_ < std::max<Index>(vocabulary, 0),
+          "embedding: segment_separator {} is outside -1..{}",
+          segment_separator_,
+          std::max<Index>(vocabulary, 0) - 1);
+  require(segment_separator_ == -1 || options.segments > 1,
+          "embedding: a segment_separator is for at least 2 segments, not {}",
+          options.segments);
   if (vocabulary > 0) {
     token_ = list.add(prefix + ".token", vocabulary, width, Initial::normal(options.init_std));
   } else {
     feature_ = std::make_unique<Linear<T>>(list, prefix + ".feature", features, width);
   }
   if (options.positions == Positions::kLearned) {
-    position_ = list.add(prefix + ".position", length, width, Initial::normal(1));
+    position_ = list.add(prefix + ".position", length + first_, width, Initial::normal(1));
     has_position_ = true;
   } else if (options.positions == Positions::kSinusoidal) {
-    position_encoding_ = sinusoidal_encoding(length, width, options.position_scale);
+    position_encoding_ = sinusoidal_encoding(length + first_, width, options.position_scale);
+  }
+  if (options.cls_token)
+    cls_ = list.add(prefix + ".cls", 1, width, Initial::normal(options.init_std));
+  if (options.segments > 0) {
+    segment_ =
+        list.add(prefix + ".segment", options.segments, width, Initial::normal(options.init_std));
   }
 }
 
@@ -89,7 +112,20 @@ Index Embedding<T>::check(const Sequence& sequence, Mask mask) const {
             token,
             vocabulary_ - 1);
   }
-  return n;
+  return n + first_;
+}
+
+template <class T>
+template <class Function>
+void Embedding<T>::for_each_segment(const Sequence& sequence,
+                                    Index rows,
+                                    const Function& function) const {
+  Index segment = 0;
+  for (Index i = 0; i < rows; ++i) {
+    function(i, segment);
+    if (segment_separator_ < 0 || i < first_ || segment + 1 == segment_.rows) continue;
+    if (sequence.tokens[static_cast<std::size_t>(i - first_)] == segment_separator_) ++segment;
+  }
 }
 
 template <class T>
@@ -98,14 +134,21 @@ void Embedding<T>::forward(const LayerContext<T>& context,
                            Tokens<T> X) const {
   if (feature_) {
     typename Workspace<T>::Scope scope(*context.workspace);
-    feature_->apply(context, features_of<T>(sequence, features_, scope), X);
+    feature_->apply(
+        context, features_of<T>(sequence, features_, scope), X.bottomRows(X.rows() - first_));
   } else {
     const ConstTokenMap<T> table = context.value(token_);
-    for (Index i = 0; i < X.rows(); ++i)
-      X.row(i) = table.row(sequence.tokens[static_cast<std::size_t>(i)]);
+    for (Index i = first_; i < X.rows(); ++i)
+      X.row(i) = table.row(sequence.tokens[static_cast<std::size_t>(i - first_)]);
   }
+  if (first_ == 1) X.row(0) = context.value(cls_).row(0);
   if (has_position_) X += context.value(position_).topRows(X.rows());
   if (position_encoding_.size() > 0) X += position_encoding_.topRows(X.rows()).template cast<T>();
+  if (segment_.rows > 0) {
+    const ConstTokenMap<T> table = context.value(segment_);
+    for_each_segment(
+        sequence, X.rows(), [&](Index i, Index segment) { X.row(i) += table.row(segment); });
+  }
   clear_padding<T>(context.mask, X);
 }
 
@@ -117,15 +160,21 @@ void Embedding<T>::backward(const LayerContext<T>& context,
   TokenMap<T> G = scope.take(dX.rows(), dX.cols());
   copy_tokens<T>(context.mask, dX, G);
   if (has_position_) context.gradient_of(position_).topRows(G.rows()) += G;
+  if (segment_.rows > 0) {
+    TokenMap<T> d_segment = context.gradient_of(segment_);
+    for_each_segment(
+        sequence, G.rows(), [&](Index i, Index segment) { d_segment.row(segment) += G.row(i); });
+  }
+  if (first_ == 1) context.gradient_of(cls_).row(0) += G.row(0);
   if (feature_) {
     const TokenMap<T> features = features_of<T>(sequence, features_, scope);
     TokenMap<T> unused = scope.take(features.rows(), features_);
-    feature_->pull_back(context, features, G, unused, false);
+    feature_->pull_back(context, features, G.bottomRows(G.rows() - first_), unused, false);
     return;
   }
   TokenMap<T> d_table = context.gradient_of(token_);
-  for (Index i = 0; i < G.rows(); ++i)
-    d_table.row(sequence.tokens[static_cast<std::size_t>(i)]) += G.row(i);
+  for (Index i = first_; i < G.rows(); ++i)
+    d_table.row(sequence.tokens[static_cast<std::size_t>(i - first_)]) += G.row(i);
 }
 
 MATAPPROX_INSTANTIATE_LAYER(Embedding);

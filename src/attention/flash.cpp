@@ -1,11 +1,13 @@
 #include "matapprox/attention/flash.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
 #include "attention/bilinear.hpp"
 #include "attention/elementwise.hpp"
 #include "attention/instantiate.hpp"
+#include "matapprox/attention/dropout.hpp"
 #include "matapprox/attention/linear.hpp"
 #include "matapprox/core/require.hpp"
 
@@ -74,6 +76,26 @@ struct Activation {
   }
 };
 
+// Buckets of distances, half of them before the query and half after it where both are seen; from
+// kFarthest on there is one.
+constexpr Index kBuckets = 32;
+constexpr Index kFarthest = 128;
+
+/// The bucket of a distance from query to key: exact up to half of the buckets of its side, then in
+/// steps of equal logarithms, of which those of powers of two are exact. [RSR+20]
+Index bucket_of(Index distance, bool causal) {
+  const Index buckets = causal ? kBuckets : kBuckets / 2;
+  const Index first = !causal && distance > 0 ? buckets : 0;
+  const Index size = causal ? std::max<Index>(-distance, 0) : std::abs(distance);
+  const Index exact = buckets / 2;
+  if (size < exact) return first + size;
+  const auto start = static_cast<double>(exact);
+  const double steps = std::log2(static_cast<double>(size) / start) /
+                       std::log2(static_cast<double>(kFarthest) / start) *
+                       static_cast<double>(buckets - exact);
+  return first + std::min(exact + static_cast<Index>(steps), buckets - 1);
+}
+
 template <class T>
 class Flash final : public Attention<T> {
  public:
@@ -84,14 +106,24 @@ class Flash final : public Attention<T> {
         Index value_width,
         const FlashOptions& options)
       : shape_(shape),
+        dropout_(shape),
         chunk_(options.chunk),
+        relative_bias_(options.relative_bias),
         activation_{options.activation},
         shared_(list, prefix + ".shared", shape.width, query_width),
         gate_(list, prefix + ".gate", shape.width, value_width),
         value_(list, prefix + ".value", shape.width, value_width),
         output_(list, prefix + ".output", value_width, shape.width),
         scales_(list.add(prefix + ".scales", kCopies, query_width, Initial::normal(0.02))),
-        shifts_(list.add(prefix + ".shifts", kCopies, query_width, Initial::constant(0))) {}
+        shifts_(list.add(prefix + ".shifts", kCopies, query_width, Initial::constant(0))) {
+    if (relative_bias_ == FlashBias::kToeplitz) {
+      biases_ = list.add(
+          prefix + ".relative_bias", 1, 2 * chunk_of(shape.length) - 1, Initial::normal(0.02));
+    } else if (relative_bias_ == FlashBias::kBuckets) {
+      biases_ = list.add(prefix + ".relative_bias", 1, kBuckets, Initial::normal(1));
+      bias_factor_ = std::sqrt(static_cast<double>(query_width));
+    }
+  }
 
   Index width_out() const override { return shape_.width; }
   Index heads() const override { return 1; }
@@ -217,15 +249,43 @@ class Flash final : public Attention<T> {
       }
     }
   }
-  /// S = scale Q_i K_j^T of a tile; A = a(S), 0 where a later token would be seen.
+  /// Where the bias of a distance from query to key lies among the parameters.
+  Index bias_of(Index distance) const {
+    if (relative_bias_ == FlashBias::kBuckets) return bucket_of(distance, shape_.causal);
+    return distance + biases_.cols / 2;
+  }
+  /// b of the distances 1 - g .. g - 1 within chunks of g; nothing without.
+  TokenMap<T> biases(const LayerContext<T>& context,
+                     Index n,
+                     typename Workspace<T>::Scope& scope) const {
+    if (relative_bias_ == FlashBias::kNone) return scope.take(1, 0);
+    const Index g = chunk_of(n);
+    TokenMap<T> bias = scope.take(1, 2 * g - 1);
+    for (Index distance = 1 - g; distance < g; ++distance)
+      bias(0, distance + g - 1) = context.value(biases_)(0, bias_of(distance)) * T(bias_factor_);
+    return bias;
+  }
+  void biases_backward(const LayerContext<T>& context, const TokenMap<T>& d_bias) const {
+    TokenMap<T> gradient = context.gradient_of(biases_);
+    const Index farthest = d_bias.cols() / 2;
+    for (Index distance = -farthest; distance <= farthest; ++distance)
+      gradient(0, bias_of(distance)) += d_bias(0, distance + farthest) * T(bias_factor_);
+  }
+
+  /// S = scale Q_i K_j^T + b(j - i) of a tile; A = a(S), 0 where a later token would be seen.
   void local_scores(const ConstTokens<T>& Q,
                     Index i,
                     const ConstTokens<T>& K,
                     Index j,
                     double scale,
+                    const TokenMap<T>& bias,
                     Tokens<T> S,
                     Tokens<T> A) const {
     multiply_by_transpose<T>(Q.middleRows(i, S.rows()), K.middleRows(j, S.cols()), S, scale);
+    if (bias.cols() > 0) {
+      for (Index row = 0; row < S.rows(); ++row)
+        S.row(row) += bias.row(0).segment(j - i - row + bias.cols() / 2, S.cols());
+    }
     for (Index a = 0; a < S.rows(); ++a) {
       for (Index b = 0; b < S.cols(); ++b)
         A(a, b) = hidden(i + a, j + b) ? T(0) : activation_.value(S(a, b));
@@ -280,7 +340,10 @@ class Flash final : public Attention<T> {
                     Tokens<T> dV) const;
 
   AttentionShape shape_;
+  ProbabilityDropout dropout_;
   Index chunk_;
+  FlashBias relative_bias_;
+  double bias_factor_ = 1;
   Activation<T> activation_;
   Linear<T> shared_;
   Linear<T> gate_;
@@ -288,6 +351,7 @@ class Flash final : public Attention<T> {
   Linear<T> output_;
   ParameterSlot scales_;
   ParameterSlot shifts_;
+  ParameterSlot biases_;
 };
 
 template <class T>
@@ -302,12 +366,14 @@ void Flash<T>::mix(const LayerContext<T>& context,
   TokenMap<T> K = scope.take(n, Z.cols());
   TokenMap<T> s_tile = scope.take(kRun, kRun);
   TokenMap<T> a_tile = scope.take(kRun, kRun);
+  const TokenMap<T> bias = biases(context, n, scope);
   copy(context, kLocalQuery, Z, Q);
   copy(context, kLocalKey, Z, K);
   H.setZero();
   for_each_tile(n, [&](Index i, Index rows, Index j, Index cols) {
     Tokens<T> A = a_tile.topLeftCorner(rows, cols);
-    local_scores(Q, i, K, j, local_scale(context, n), s_tile.topLeftCorner(rows, cols), A);
+    local_scores(Q, i, K, j, local_scale(context, n), bias, s_tile.topLeftCorner(rows, cols), A);
+    dropout_.apply<T>(context, 0, i, j, A);
     if (transpose) {
       multiply_transposed<T>(A, V.middleRows(i, rows), H.middleRows(j, cols), 1, true);
     } else {
@@ -344,6 +410,9 @@ void Flash<T>::mix_backward(const LayerContext<T>& context,
   TokenMap<T> dK = scope.take(n, Z.cols());
   TokenMap<T> s_tile = scope.take(kRun, kRun);
   TokenMap<T> a_tile = scope.take(kRun, kRun);
+  const TokenMap<T> bias = biases(context, n, scope);
+  TokenMap<T> d_bias = scope.take(1, bias.cols());
+  d_bias.setZero();
   dZ.setZero();
   dV.setZero();
   dQ.setZero();
@@ -354,18 +423,25 @@ void Flash<T>::mix_backward(const LayerContext<T>& context,
   for_each_tile(n, [&](Index i, Index rows, Index j, Index cols) {
     Tokens<T> S = s_tile.topLeftCorner(rows, cols);
     Tokens<T> A = a_tile.topLeftCorner(rows, cols);
-    local_scores(Q, i, K, j, scale, S, A);
+    local_scores(Q, i, K, j, scale, bias, S, A);
+    dropout_.apply<T>(context, 0, i, j, A);
     multiply_transposed<T>(A, dH.middleRows(i, rows), dV.middleRows(j, cols), 1, true);
     multiply_by_transpose<T>(dH.middleRows(i, rows), V.middleRows(j, cols), A);
+    dropout_.apply<T>(context, 0, i, j, A);
     for (Index a = 0; a < rows; ++a) {
       for (Index b = 0; b < cols; ++b)
         A(a, b) = hidden(i + a, j + b) ? T(0) : T(A(a, b) * activation_.slope(S(a, b)));
+    }
+    if (bias.cols() > 0) {
+      for (Index row = 0; row < rows; ++row)
+        d_bias.row(0).segment(j - i - row + bias.cols() / 2, cols) += A.row(row);
     }
     multiply<T>(A, K.middleRows(j, cols), dQ.middleRows(i, rows), scale, true);
     multiply_transposed<T>(A, Q.middleRows(i, rows), dK.middleRows(j, cols), scale, true);
   });
   copy_backward(context, kLocalQuery, Z, dQ, dZ);
   copy_backward(context, kLocalKey, Z, dK, dZ);
+  if (bias.cols() > 0) biases_backward(context, d_bias);
   if (chunk_ == 0) return;
   copy(context, kGlobalQuery, Z, Q);
   copy(context, kGlobalKey, Z, K);
@@ -421,6 +497,10 @@ void FlashOptions::visit(OptionVisitor& v) {
       "value_width", value_width, "e: width of the gate and the values; 0: twice that of a token");
   v.visit("chunk", chunk, "g: tokens that meet each other through the activation; 0: all");
   v.visit_enum("activation", activation, "of the scores");
+  v.visit_enum(
+      "relative_bias",
+      relative_bias,
+      "learned, added to the scores within a chunk: for each distance, or buckets of them");
 }
 
 template <class T>
@@ -428,7 +508,7 @@ std::unique_ptr<Attention<T>> flash(ParameterList& list,
                                     const std::string& prefix,
                                     const AttentionShape& shape,
                                     const FlashOptions& options) {
-  shape.validate("flash");
+  shape.validate("flash", Probabilities::kFormed);
   require(shape.heads == 1, "flash: has one head, not {}", shape.heads);
   check_width("flash", "query_width", options.query_width, 0);
   check_width("flash", "value_width", options.value_width, 0);

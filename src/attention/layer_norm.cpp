@@ -3,11 +3,11 @@
 #include <cmath>
 
 #include "attention/instantiate.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox::attention {
 namespace {
 
-constexpr double kVarianceFloor = 1e-5;
 // Arrays of the cache.
 constexpr std::size_t kNormalized = 0;
 constexpr std::size_t kScale = 1;
@@ -15,9 +15,17 @@ constexpr std::size_t kScale = 1;
 }  // namespace
 
 template <class T>
-LayerNorm<T>::LayerNorm(ParameterList& list, const std::string& name, Index width)
+LayerNorm<T>::LayerNorm(ParameterList& list, const std::string& name, Index width, double epsilon)
     : weight_(list.add(name + ".weight", 1, width, Initial::constant(1))),
-      bias_(list.add(name + ".bias", 1, width, Initial::constant(0))) {}
+      bias_(list.add(name + ".bias", 1, width, Initial::constant(0))),
+      epsilon_(epsilon) {
+  // Smaller ones are no numbers in float, where a row without variance would become 0 / 0.
+  constexpr double kSmallest = 1e-30;
+  require(epsilon >= kSmallest && std::isfinite(epsilon),
+          "norm: norm_epsilon {} is not a number from {} on",
+          epsilon,
+          kSmallest);
+}
 
 template <class T>
 void LayerNorm<T>::forward(const LayerContext<T>& context,
@@ -34,7 +42,7 @@ void LayerNorm<T>::forward(const LayerContext<T>& context,
     const T mean = X.row(i).sum() / static_cast<T>(d);
     Z.row(i) = (X.row(i).array() - mean).matrix();
     const T variance = Z.row(i).squaredNorm() / static_cast<T>(d);
-    scale(i, 0) = T(1) / std::sqrt(variance + T(kVarianceFloor));
+    scale(i, 0) = T(1) / std::sqrt(variance + T(epsilon_));
     Z.row(i) *= scale(i, 0);
     Y.row(i) = (Z.row(i).array() * weight.array() + bias.array()).matrix();
   }

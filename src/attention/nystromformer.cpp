@@ -6,6 +6,7 @@
 #include "attention/axis_softmax.hpp"
 #include "attention/bilinear.hpp"
 #include "attention/instantiate.hpp"
+#include "matapprox/attention/dropout.hpp"
 #include "matapprox/attention/multi_head.hpp"
 #include "matapprox/core/require.hpp"
 
@@ -13,7 +14,7 @@ namespace matapprox::attention {
 namespace {
 
 constexpr Index kInverseSteps = 6;
-// Arrays of the cache; Z_0 .. Z_6 come last.
+// Arrays of the cache; Z_0 .. Z_6 come last. What dropout leaves is only there where it acts.
 enum NystromformerArray : std::size_t {
   kQueryLandmarks,
   kKeyLandmarks,
@@ -22,8 +23,13 @@ enum NystromformerArray : std::size_t {
   kLandmarksToKeys,
   kLandmarkValues,
   kInvertedValues,
+  kKeptToLandmarks,
+  kKeptToKeys,
   kInverses
 };
+// Masks of a head: that of the queries' attention to landmarks, and of the landmarks' to keys.
+constexpr Index kToLandmarksSite = 0;
+constexpr Index kToKeysSite = 1;
 
 /// Run s of `count` covers rows begin(s) .. begin(s + 1) - 1 of n.
 struct Runs {
@@ -113,6 +119,7 @@ class NystromformerCore final : public HeadCore<T> {
                     Index width,
                     const ParameterSlot& kernel)
       : scale_(1 / std::sqrt(static_cast<double>(shape.head_width()))),
+        dropout_(shape),
         landmarks_(landmarks),
         width_(width),
         kernel_(kernel) {}
@@ -124,7 +131,8 @@ class NystromformerCore final : public HeadCore<T> {
                const ConstTokens<T>& V,
                Tokens<T> H,
                Cache<T>& cache) const override {
-    Arrays a(cache, runs_of(Q.rows()), Q.cols(), V.cols());
+    const bool drops = dropout_.acts(context);
+    Arrays a(cache, runs_of(Q.rows()), Q.cols(), V.cols(), drops);
     run_means<T>(context.mask, a.runs, Q, a.Ql);
     run_means<T>(context.mask, a.runs, K, a.Kl);
     multiply_by_transpose<T>(Q, a.Kl, a.F1);
@@ -135,9 +143,15 @@ class NystromformerCore final : public HeadCore<T> {
     hide_padding(context.mask, a.F3);
     softmax_rows<T>(a.F3, scale_, a.F3);
     invert(context, a, cache);
-    multiply<T>(a.F3, V, a.U);
+    if (drops) {
+      a.kept_F1 = a.F1;
+      a.kept_F3 = a.F3;
+      dropout_.apply<T>(context, head, 0, 0, a.kept_F1, kToLandmarksSite);
+      dropout_.apply<T>(context, head, 0, 0, a.kept_F3, kToKeysSite);
+    }
+    multiply<T>(a.kept_F3, V, a.U);
     multiply<T>(a.inverse(cache, kInverseSteps), a.U, a.ZU);
-    multiply<T>(a.F1, a.ZU, H);
+    multiply<T>(a.kept_F1, a.ZU, H);
     convolve(context, head, V, H);
   }
 
@@ -152,7 +166,7 @@ class NystromformerCore final : public HeadCore<T> {
                 Tokens<T> dK,
                 Tokens<T> dV,
                 Cache<T>& cache) const override {
-    Arrays a(cache, runs_of(Q.rows()), Q.cols(), V.cols());
+    Arrays a(cache, runs_of(Q.rows()), Q.cols(), V.cols(), dropout_.acts(context));
     const Index n = Q.rows();
     const Index L = a.runs.count;
     typename Workspace<T>::Scope scope(*context.workspace);
@@ -166,11 +180,13 @@ class NystromformerCore final : public HeadCore<T> {
     TokenMap<T> dKl = scope.take(L, K.cols());
 
     multiply_by_transpose<T>(dH, a.ZU, dF1);
-    multiply_transposed<T>(a.F1, dH, dZU);
+    dropout_.apply<T>(context, head, 0, 0, dF1, kToLandmarksSite);
+    multiply_transposed<T>(a.kept_F1, dH, dZU);
     multiply_by_transpose<T>(dZU, a.U, dZ);
     multiply_transposed<T>(a.inverse(cache, kInverseSteps), dZU, dU);
     multiply_by_transpose<T>(dU, V, dF3);
-    multiply_transposed<T>(a.F3, dU, dV);
+    dropout_.apply<T>(context, head, 0, 0, dF3, kToKeysSite);
+    multiply_transposed<T>(a.kept_F3, dU, dV);
     convolve_backward(context, head, V, dH, dV);
     invert_backward(context, a, cache, dZ, dA);
 
@@ -189,21 +205,24 @@ class NystromformerCore final : public HeadCore<T> {
 
   AttentionCost cost(Index length, Index width) const override {
     const Index L = std::min(landmarks_, length);
-    return {4 * length * L * width + kInverseSteps * 4 * L * L * L + length * width_ * width,
-            2 * length * L + (kInverseSteps + 2) * L * L + 4 * L * width};
+    return {
+        4 * length * L * width + kInverseSteps * 4 * L * L * L + length * width_ * width,
+        (dropout_.rate() > 0 ? 4 : 2) * length * L + (kInverseSteps + 2) * L * L + 4 * L * width};
   }
 
  private:
   struct Arrays {
     Runs runs;
-    TokenMap<T> Ql, Kl, F1, A, F3, U, ZU;
-    Arrays(Cache<T>& cache, const Runs& r, Index p, Index v)
+    TokenMap<T> Ql, Kl, F1, A, F3, kept_F1, kept_F3, U, ZU;
+    Arrays(Cache<T>& cache, const Runs& r, Index p, Index v, bool drops)
         : runs(r),
           Ql(cache.array(kQueryLandmarks, r.count, p)),
           Kl(cache.array(kKeyLandmarks, r.count, p)),
           F1(cache.array(kQueriesToLandmarks, r.n, r.count)),
           A(cache.array(kLandmarksToLandmarks, r.count, r.count)),
           F3(cache.array(kLandmarksToKeys, r.count, r.n)),
+          kept_F1(cache.array(drops ? kKeptToLandmarks : kQueriesToLandmarks, r.n, r.count)),
+          kept_F3(cache.array(drops ? kKeptToKeys : kLandmarksToKeys, r.count, r.n)),
           U(cache.array(kLandmarkValues, r.count, v)),
           ZU(cache.array(kInvertedValues, r.count, v)) {}
     TokenMap<T> inverse(Cache<T>& cache, Index step) const {
@@ -304,6 +323,7 @@ class NystromformerCore final : public HeadCore<T> {
   }
 
   double scale_;
+  ProbabilityDropout dropout_;
   Index landmarks_;
   Index width_;
   ParameterSlot kernel_;
@@ -322,7 +342,7 @@ std::unique_ptr<Attention<T>> nystromformer(ParameterList& list,
                                             const std::string& prefix,
                                             const AttentionShape& shape,
                                             const NystromformerOptions& options) {
-  shape.validate("nystromformer");
+  shape.validate("nystromformer", Probabilities::kFormed);
   require(options.landmarks >= 1, "nystromformer: landmarks {} is below 1", options.landmarks);
   require(options.convolution == 0 || (options.convolution > 0 && options.convolution % 2 == 1),
           "nystromformer: convolution {} is neither 0 nor odd",

@@ -1,11 +1,14 @@
 #include "matapprox/attention/singularformer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <vector>
 
 #include "attention/axis_softmax.hpp"
 #include "attention/bilinear.hpp"
 #include "attention/instantiate.hpp"
+#include "matapprox/attention/dropout.hpp"
 #include "matapprox/attention/linear.hpp"
 #include "matapprox/core/require.hpp"
 
@@ -13,7 +16,8 @@ namespace matapprox::attention {
 namespace {
 
 // Arrays of the cache. alpha and alphahat are made again from the scores and the logarithms of the
-// sums of their rows and columns.
+// sums of their rows and columns. With mixtures of their own, f_U, f_Q, f_K, f_V lie one below the
+// other, and so do the three poolings.
 enum SingularformerArray : std::size_t {
   kMixtureScores,    ///< X W_a + b_a, N x r
   kRowLogSums,       ///< N
@@ -22,29 +26,35 @@ enum SingularformerArray : std::size_t {
   kPooledParts,      ///< its queries, keys and values, r x 3 d
   kPooledAttention,  ///< A' of all heads, one below the other, h r x r
   kPooledHeads,      ///< A' V', r x d
-  kPooledOutput      ///< and through W_O, r x d
+  kPooledOutput,     ///< and through W_O, r x d
+  kKeptAttention     ///< A' as dropout leaves it, h r x r; kPooledAttention itself without
 };
 
-/// log sum_j exp(s_ij) of each row i, and log sum_i exp(s_ij) over the tokens i; 0 without tokens.
+/// log sum_j exp(s_ij) of each row i.
 template <class T>
-void log_sums(const LayerContext<T>& context,
-              const ConstTokens<T>& S,
-              Tokens<T> of_rows,
-              Tokens<T> of_columns) {
+void row_log_sums(const LayerContext<T>& context, const ConstTokens<T>& S, Tokens<T> sums) {
+  typename Workspace<T>::Scope scope(*context.workspace);
+  TokenMap<T> shifted = scope.take(1, S.cols());
+  for (Index i = 0; i < S.rows(); ++i)
+    sums(i, 0) = kernels::softmax_row(S.row(i).data(), shifted.data(), S.cols());
+}
+
+/// log sum_i exp(s_ij) over the tokens i; 0 without tokens.
+template <class T>
+void column_log_sums(const LayerContext<T>& context, const ConstTokens<T>& S, Tokens<T> sums) {
   typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> largest = scope.take(1, S.cols());
   TokenMap<T> shifted = scope.take(1, S.cols());
   TokenMap<T> sum = scope.take(1, S.cols());
   bool any = false;
   for (Index i = 0; i < S.rows(); ++i) {
-    of_rows(i, 0) = kernels::softmax_row(S.row(i).data(), shifted.data(), S.cols());
     if (!is_token(context.mask, i)) continue;
     for (Index j = 0; j < S.cols(); ++j) {
       if (!any || S(i, j) > largest(0, j)) largest(0, j) = S(i, j);
     }
     any = true;
   }
-  of_columns.setZero();
+  sums.setZero();
   if (!any) return;
   sum.setZero();
   for (Index i = 0; i < S.rows(); ++i) {
@@ -53,8 +63,14 @@ void log_sums(const LayerContext<T>& context,
     kernels::exp(shifted.data(), shifted.data(), S.cols());
     sum += shifted;
   }
-  for (Index j = 0; j < S.cols(); ++j) of_columns(0, j) = largest(0, j) + std::log(sum(0, j));
+  for (Index j = 0; j < S.cols(); ++j) sums(0, j) = largest(0, j) + std::log(sum(0, j));
 }
+
+/// Thirds of the projected pooled tokens.
+constexpr Index kQueries = 0;
+constexpr Index kKeys = 1;
+constexpr Index kValues = 2;
+constexpr Index kParts = 3;
 
 /// A minus its diagonal; returns the sum of the squares that are left.
 template <class T>
@@ -72,13 +88,20 @@ class Singularformer final : public Attention<T> {
                  const SingularformerOptions& options)
       : shape_(shape),
         options_(options),
+        dropout_(shape),
         rank_(options.rank == 0 ? shape.head_width() : options.rank),
-        scale_(1 / std::sqrt(static_cast<double>(shape.head_width()))),
-        mixture_(list, prefix + ".mixture", shape.width, rank_, LinearStart::narrow()),
+        scale_(options.scaled ? 1 / std::sqrt(static_cast<double>(shape.head_width())) : 1.0),
+        unfold_(list, prefix + ".mixture", shape.width, rank_, LinearStart::narrow()),
         query_(list, prefix + ".query", shape.width, shape.width, LinearStart::narrow()),
         key_(list, prefix + ".key", shape.width, shape.width, LinearStart::narrow()),
         value_(list, prefix + ".value", shape.width, shape.width, LinearStart::narrow()),
-        output_(list, prefix + ".output", shape.width, shape.width, LinearStart::narrow()) {}
+        output_(list, prefix + ".output", shape.width, shape.width, LinearStart::narrow()) {
+    if (options.shared_mixtures) return;
+    for (const char* part : {"query", "key", "value"}) {
+      mixtures_.emplace_back(
+          list, prefix + ".mixture_" + part, shape.width, rank_, LinearStart::narrow());
+    }
+  }
 
   Index width_out() const override { return shape_.width; }
   Index heads() const override { return shape_.heads; }
@@ -113,29 +136,43 @@ class Singularformer final : public Attention<T> {
   AttentionCost cost(Index length) const override {
     const Index d = shape_.width;
     const Index r = rank_;
-    return {3 * r * d * length + 4 * r * d * d + 2 * r * r * d,
-            (r + 1) * length + r + 6 * r * d + shape_.heads * r * r};
+    const Index mixtures = 1 + static_cast<Index>(mixtures_.size());
+    const Index pooled = pooled_count();
+    return {(mixtures + pooled + 1) * r * d * length + 4 * r * d * d + 2 * r * r * d,
+            (mixtures * r + 1) * length + pooled * r + (5 + pooled) * r * d +
+                (dropout_.rate() > 0 ? 2 : 1) * shape_.heads * r * r};
   }
 
  private:
   struct Arrays {
-    TokenMap<T> S, row_logs, column_logs, X, parts, A, H, O;
+    TokenMap<T> S, row_logs, column_logs, X, parts, A, kept_A, H, O;
+    Index length;
     Index width;
     Index head_width;
     Index rank;
-    Arrays(Cache<T>& cache, Index n, const AttentionShape& shape, Index r)
-        : S(cache.array(kMixtureScores, n, r)),
+    Arrays(Cache<T>& cache, Index n, const AttentionShape& shape, Index r, Index pooled, bool drops)
+        : S(cache.array(kMixtureScores, pooled == 1 ? n : (pooled + 1) * n, r)),
           row_logs(cache.array(kRowLogSums, n, 1)),
-          column_logs(cache.array(kColumnLogSums, 1, r)),
-          X(cache.array(kPooledTokens, r, shape.width)),
+          column_logs(cache.array(kColumnLogSums, pooled, r)),
+          X(cache.array(kPooledTokens, pooled * r, shape.width)),
           parts(cache.array(kPooledParts, r, 3 * shape.width)),
           A(cache.array(kPooledAttention, shape.heads * r, r)),
+          kept_A(cache.array(drops ? kKeptAttention : kPooledAttention, shape.heads * r, r)),
           H(cache.array(kPooledHeads, r, shape.width)),
           O(cache.array(kPooledOutput, r, shape.width)),
+          length(n),
           width(shape.width),
           head_width(shape.head_width()),
           rank(r) {}
+    auto unfold_scores() const { return S.topRows(length); }
+    auto unfold_scores() { return S.topRows(length); }
+    /// Those of a pooling, which are those of the unfolding where they are shared.
+    auto pool_scores(Index pool) { return S.middleRows(first_pool_row(pool), length); }
+    auto pool_scores(Index pool) const { return S.middleRows(first_pool_row(pool), length); }
+    Index first_pool_row(Index pool) const { return S.rows() == length ? 0 : (pool + 1) * length; }
+    auto pooled(Index pool) { return X.middleRows(pool * rank, rank); }
     auto attention(Index h) { return A.middleRows(h * rank, rank); }
+    auto kept_attention(Index h) { return kept_A.middleRows(h * rank, rank); }
     auto heads(Index h) { return H.middleCols(h * head_width, head_width); }
   };
   /// Part 0, 1 or 2 of r x 3 d: queries, keys or values; of all heads, or of one.
@@ -157,7 +194,14 @@ class Singularformer final : public Attention<T> {
   /// X to A': what both the forward pass and the effective matrix begin with.
   Arrays attend(const LayerContext<T>& context, const ConstTokens<T>& X, Cache<T>& cache) const;
   void unfolding(const Arrays& a, Tokens<T> alpha) const;
-  void pooling(Mask mask, const Arrays& a, Tokens<T> weights) const;
+  void pooling(Mask mask, const Arrays& a, Index pool, Tokens<T> weights) const;
+
+  /// Poolings alphahat_Q, alphahat_K, alphahat_V: one for all, or three.
+  Index pooled_count() const { return mixtures_.empty() ? 1 : kParts; }
+  Index pool_of(Index part) const { return mixtures_.empty() ? 0 : part; }
+  Arrays arrays(const LayerContext<T>& context, Cache<T>& cache, Index length) const {
+    return {cache, length, shape_, rank_, pooled_count(), dropout_.acts(context)};
+  }
 
   double orthogonal_factor() const { return factor(options_.orthogonal_weight); }
   double diagonal_factor() const {
@@ -188,9 +232,11 @@ class Singularformer final : public Attention<T> {
 
   AttentionShape shape_;
   SingularformerOptions options_;
+  ProbabilityDropout dropout_;
   Index rank_;
   double scale_;
-  Linear<T> mixture_;
+  Linear<T> unfold_;                 ///< f_U, and f_Q, f_K, f_V where they are shared
+  std::vector<Linear<T>> mixtures_;  ///< f_Q, f_K, f_V, or none
   Linear<T> query_;
   Linear<T> key_;
   Linear<T> value_;
@@ -200,21 +246,23 @@ class Singularformer final : public Attention<T> {
 /// alpha, N x r: rows sum to one.
 template <class T>
 void Singularformer<T>::unfolding(const Arrays& a, Tokens<T> alpha) const {
+  const auto S = a.unfold_scores();
   for (Index i = 0; i < alpha.rows(); ++i) {
-    alpha.row(i).array() = a.S.row(i).array() - a.row_logs(i, 0);
+    alpha.row(i).array() = S.row(i).array() - a.row_logs(i, 0);
     kernels::exp(alpha.row(i).data(), alpha.row(i).data(), alpha.cols());
   }
 }
 
 /// alphahat^T, N x r: columns sum to one over the tokens.
 template <class T>
-void Singularformer<T>::pooling(Mask mask, const Arrays& a, Tokens<T> weights) const {
+void Singularformer<T>::pooling(Mask mask, const Arrays& a, Index pool, Tokens<T> weights) const {
+  const auto S = a.pool_scores(pool);
   for (Index i = 0; i < weights.rows(); ++i) {
     if (!is_token(mask, i)) {
       weights.row(i).setZero();
       continue;
     }
-    weights.row(i) = a.S.row(i) - a.column_logs.row(0);
+    weights.row(i) = S.row(i) - a.column_logs.row(pool);
     kernels::exp(weights.row(i).data(), weights.row(i).data(), weights.cols());
   }
 }
@@ -224,24 +272,33 @@ typename Singularformer<T>::Arrays Singularformer<T>::attend(const LayerContext<
                                                              const ConstTokens<T>& X,
                                                              Cache<T>& cache) const {
   shape_.check_sample(X.rows(), X.cols());
-  Arrays a(cache, X.rows(), shape_, rank_);
-  mixture_.apply(context, X, a.S);
-  log_sums<T>(context, a.S, a.row_logs, a.column_logs);
+  Arrays a = arrays(context, cache, X.rows());
+  unfold_.apply(context, X, a.unfold_scores());
+  row_log_sums<T>(context, a.unfold_scores(), a.row_logs);
   typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> weights = scope.take(X.rows(), rank_);
   TokenMap<T> scores = scope.take(rank_, rank_);
-  pooling(context.mask, a, weights);
-  multiply_transposed<T>(weights, X, a.X);
-  query_.apply(context, a.X, part(a.parts, 0));
-  key_.apply(context, a.X, part(a.parts, 1));
-  value_.apply(context, a.X, part(a.parts, 2));
+  for (Index pool = 0; pool < pooled_count(); ++pool) {
+    if (!mixtures_.empty()) {
+      mixtures_[static_cast<std::size_t>(pool)].apply(context, X, a.pool_scores(pool));
+    }
+    column_log_sums<T>(context, a.pool_scores(pool), a.column_logs.middleRows(pool, 1));
+    pooling(context.mask, a, pool, weights);
+    multiply_transposed<T>(weights, X, a.pooled(pool));
+  }
+  query_.apply(context, a.pooled(pool_of(kQueries)), part(a.parts, kQueries));
+  key_.apply(context, a.pooled(pool_of(kKeys)), part(a.parts, kKeys));
+  value_.apply(context, a.pooled(pool_of(kValues)), part(a.parts, kValues));
   for (Index h = 0; h < shape_.heads; ++h) {
-    multiply_by_transpose<T>(part(a.parts, 0, h), part(a.parts, 1, h), scores, scale_);
+    multiply_by_transpose<T>(part(a.parts, kQueries, h), part(a.parts, kKeys, h), scores, scale_);
     if (T* below = scores_of(context.residual_scores, shape_.layer - 1, h))
       scores += ConstTokenMap<T>(below, rank_, rank_);
     if (T* own = scores_of(context.residual_scores, shape_.layer, h))
       TokenMap<T>(own, rank_, rank_) = scores;
     softmax_rows<T>(scores, 1, a.attention(h));
+    if (!dropout_.acts(context)) continue;
+    a.kept_attention(h) = a.attention(h);
+    dropout_.apply<T>(context, h, 0, 0, a.kept_attention(h));
   }
   return a;
 }
@@ -253,7 +310,7 @@ void Singularformer<T>::forward(const LayerContext<T>& context,
                                 Cache<T>& cache) const {
   Arrays a = attend(context, X, cache);
   for (Index h = 0; h < shape_.heads; ++h)
-    multiply<T>(a.attention(h), part(a.parts, 2, h), a.heads(h));
+    multiply<T>(a.kept_attention(h), part(a.parts, kValues, h), a.heads(h));
   output_.apply(context, a.H, a.O);
   typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> alpha = scope.take(X.rows(), rank_);
@@ -261,7 +318,7 @@ void Singularformer<T>::forward(const LayerContext<T>& context,
   multiply<T>(alpha, a.O, Y);
   if (context.auxiliary == nullptr) return;
   TokenMap<T> weights = scope.take(X.rows(), rank_);
-  pooling(context.mask, a, weights);
+  pooling(context.mask, a, pool_of(kValues), weights);
   clear_padding<T>(context.mask, alpha);
   *context.auxiliary += auxiliary_loss(context, a, alpha, weights);
 }
@@ -324,16 +381,17 @@ void Singularformer<T>::attend_backward(const LayerContext<T>& context,
   TokenMap<T> dS = scope.take(rank_, rank_);
   const Index p = shape_.head_width();
   for (Index h = 0; h < shape_.heads; ++h) {
-    multiply_transposed<T>(a.attention(h), dH.middleCols(h * p, p), part(d_parts, 2, h));
-    multiply_by_transpose<T>(dH.middleCols(h * p, p), part(a.parts, 2, h), dS);
+    multiply_transposed<T>(a.kept_attention(h), dH.middleCols(h * p, p), part(d_parts, kValues, h));
+    multiply_by_transpose<T>(dH.middleCols(h * p, p), part(a.parts, kValues, h), dS);
+    dropout_.apply<T>(context, h, 0, 0, dS);
     if (context.auxiliary_weight != 0) diagonal_backward(context, a.attention(h), dS);
     softmax_rows_backward<T>(a.attention(h), 1, dS, dS);
     if (T* own = scores_of(context.residual_scores_gradient, shape_.layer, h))
       dS += ConstTokenMap<T>(own, rank_, rank_);
     if (T* below = scores_of(context.residual_scores_gradient, shape_.layer - 1, h))
       TokenMap<T>(below, rank_, rank_) += dS;
-    multiply<T>(dS, part(a.parts, 1, h), part(d_parts, 0, h), scale_);
-    multiply_transposed<T>(dS, part(a.parts, 0, h), part(d_parts, 1, h), scale_);
+    multiply<T>(dS, part(a.parts, kKeys, h), part(d_parts, kQueries, h), scale_);
+    multiply_transposed<T>(dS, part(a.parts, kQueries, h), part(d_parts, kKeys, h), scale_);
   }
 }
 
@@ -345,7 +403,7 @@ void Singularformer<T>::backward(const LayerContext<T>& context,
                                  Cache<T>& cache) const {
   const Index n = X.rows();
   const Index d = shape_.width;
-  Arrays a(cache, n, shape_, rank_);
+  Arrays a = arrays(context, cache, n);
   typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> W = scope.take(n, rank_);  // alpha, then alphahat^T
   TokenMap<T> dW = scope.take(n, rank_);
@@ -363,17 +421,28 @@ void Singularformer<T>::backward(const LayerContext<T>& context,
 
   output_.pull_back(context, a.H, dO, dH, false);
   attend_backward(context, a, dH, d_parts);
-  query_.pull_back(context, a.X, part(d_parts, 0), d_pooled, false);
-  key_.pull_back(context, a.X, part(d_parts, 1), d_pooled, true);
-  value_.pull_back(context, a.X, part(d_parts, 2), d_pooled, true);
-
-  pooling(context.mask, a, W);
-  multiply<T>(W, d_pooled, dX);
-  multiply_by_transpose<T>(X, d_pooled, dW);
-  if (context.auxiliary_weight != 0) orthogonal_backward(context, W, dW);
-  softmax_columns_backward<T>(context, W, 1, dW, dW);
-  dS += dW;
-  mixture_.pull_back(context, X, dS, dX, true);
+  const std::array<const Linear<T>*, kParts> projections{&query_, &key_, &value_};
+  for (Index pool = 0; pool < pooled_count(); ++pool) {
+    bool add = false;
+    for (Index which = 0; which < kParts; ++which) {
+      if (pool_of(which) != pool) continue;
+      projections[static_cast<std::size_t>(which)]->pull_back(
+          context, a.pooled(pool), part(d_parts, which), d_pooled, add);
+      add = true;
+    }
+    pooling(context.mask, a, pool, W);
+    multiply<T>(W, d_pooled, dX, 1, pool > 0);
+    multiply_by_transpose<T>(X, d_pooled, dW);
+    if (context.auxiliary_weight != 0 && pool == pool_of(kValues))
+      orthogonal_backward(context, W, dW);
+    softmax_columns_backward<T>(context, W, 1, dW, dW);
+    if (mixtures_.empty()) {
+      dS += dW;
+    } else {
+      mixtures_[static_cast<std::size_t>(pool)].pull_back(context, X, dW, dX, true);
+    }
+  }
+  unfold_.pull_back(context, X, dS, dX, true);
 }
 
 /// Y = alpha (A' (alphahat B)).
@@ -389,9 +458,9 @@ void Singularformer<T>::apply_map(const LayerContext<T>& context,
   TokenMap<T> W = scope.take(X.rows(), rank_);
   TokenMap<T> pooled = scope.take(rank_, B.cols());
   TokenMap<T> mixed = scope.take(rank_, B.cols());
-  pooling(context.mask, a, W);
+  pooling(context.mask, a, pool_of(kValues), W);
   multiply_transposed<T>(W, B, pooled);
-  multiply<T>(a.attention(head), pooled, mixed);
+  multiply<T>(a.kept_attention(head), pooled, mixed);
   unfolding(a, W);
   multiply<T>(W, mixed, Y);
 }
@@ -410,8 +479,8 @@ void Singularformer<T>::apply_map_transpose(const LayerContext<T>& context,
   TokenMap<T> mixed = scope.take(rank_, B.cols());
   unfolding(a, W);
   multiply_transposed<T>(W, B, pooled);
-  multiply_transposed<T>(a.attention(head), pooled, mixed);
-  pooling(context.mask, a, W);
+  multiply_transposed<T>(a.kept_attention(head), pooled, mixed);
+  pooling(context.mask, a, pool_of(kValues), W);
   multiply<T>(W, mixed, Y);
 }
 
@@ -420,6 +489,8 @@ void Singularformer<T>::apply_map_transpose(const LayerContext<T>& context,
 void SingularformerOptions::visit(OptionVisitor& v) {
   v.visit("rank", rank, "r: mixtures of tokens; 0: the width of a head");
   v.visit("residual_scores", residual_scores, "scores of the layer below are added");
+  v.visit("shared_mixtures", shared_mixtures, "one map f for unfolding, queries, keys and values");
+  v.visit("scaled", scaled, "scores over the square root of a head's width; printed without");
   v.visit("orthogonal_weight", orthogonal_weight, "gamma_1, of mixtures that are not orthogonal");
   v.visit("diagonal_weight", diagonal_weight, "gamma_2, of attention between mixtures");
   v.visit_enum("diagonal_loss", diagonal_loss, "squares, as printed, or the entries, as in code");
@@ -433,7 +504,7 @@ std::unique_ptr<Attention<T>> singularformer(ParameterList& list,
                                              const std::string& prefix,
                                              const AttentionShape& shape,
                                              const SingularformerOptions& options) {
-  shape.validate("singularformer");
+  shape.validate("singularformer", Probabilities::kFormed);
   check_width("singularformer", "rank", options.rank, 0);
   require(options.orthogonal_weight >= 0 && std::isfinite(options.orthogonal_weight),
           "singularformer: orthogonal_weight {} is not a number from 0 on",

@@ -18,6 +18,7 @@ struct AttentionOnSample::Run {
   Model<double> model;
   std::vector<double> parameters;
   tasks::Sample sample;
+  std::vector<std::uint8_t> mask;           ///< of the rows that the layers see
   std::vector<TokenMatrix<double>> inputs;  ///< of the attention of each layer
   std::vector<double> residual_scores;      ///< what the layers pass on
   Index length = 0;
@@ -25,7 +26,7 @@ struct AttentionOnSample::Run {
   LayerContext<double> context(Workspace<double>& workspace) const {
     LayerContext<double> c;
     c.parameters = parameters.data();
-    c.mask = sample.mask;
+    c.mask = mask;
     c.workspace = &workspace;
     return c;
   }
@@ -103,11 +104,9 @@ AttentionOnSample::AttentionOnSample(const ModelDescription& description,
   Workspace<double> workspace;
   TokenMatrix<double> out(run.model.rows_out(sample), run.model.outputs());
   run.model.forward(run.context(workspace), sample, out, cache);
-  const std::size_t tokens =
-      sample.tokens.empty()
-          ? sample.features.size() / static_cast<std::size_t>(description.task.features)
-          : sample.tokens.size();
-  run.length = static_cast<Index>(tokens);
+  run.length = run.model.rows_in(sample);
+  const attention::Mask mask = run.model.mask(sample, cache);
+  run.mask.assign(mask.begin(), mask.end());
   for (Index l = 0; l < run.model.layers(); ++l)
     run.inputs.emplace_back(run.model.attention_input(l, run.length, cache));
   const double* residual_scores = run.model.residual_scores(run.length, cache);

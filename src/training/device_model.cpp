@@ -48,6 +48,11 @@ void check_options(const training::ModelDescription& description) {
       "above 0",
       "0");
   require_on_device(options.head == HeadKind::kLinear, "head", "mlp", "linear");
+  require_on_device(!options.pooler && !options.embedding.norm && !options.embedding.cls_token &&
+                        options.embedding.segments == 0 && options.pair_separator < 0,
+                    "pooler, embedding_norm, cls_token, segments or pair_separator",
+                    "given",
+                    "none of them");
   require_on_device(description.task.answer != tasks::Answer::kTokenClass,
                     "the task's answer",
                     "a class for each token",

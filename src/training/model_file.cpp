@@ -141,7 +141,8 @@ std::vector<TrainingPoint> read_history(const Location& place) {
   return history;
 }
 
-void write_state(const Location& root, const TrainingState& state) {
+/// `parameters`: how many there are, arrays and not numbers.
+void write_state(const Location& root, std::size_t parameters, const TrainingState& state) {
   const Handle group = hdf5::create_group(root, "state");
   const Location place{group, root.file};
   const auto flat = [&](const std::string& name, const std::vector<float>& values) {
@@ -159,6 +160,19 @@ void write_state(const Location& root, const TrainingState& state) {
   hdf5::put_integer(place, "loss_steps", state.loss_steps);
   hdf5::put_number(place, "seconds", state.seconds);
   write_history(place, state.history);
+  if (state.start.empty()) return;
+  flat("start", state.start);
+  const auto columns = static_cast<Index>(parameters);
+  hdf5::write_values(place,
+                     "deviations",
+                     {static_cast<Index>(state.deviations.size()), columns},
+                     Precision::kDouble,
+                     [&](Index first, Index count, double* rows) {
+                       for (Index i = 0; i < count; ++i) {
+                         const auto& own = state.deviations[static_cast<std::size_t>(first + i)];
+                         std::copy(own.begin(), own.end(), rows + columns * i);
+                       }
+                     });
 }
 
 std::vector<float> read_flat(const Location& place, const std::string& name, Index size) {
@@ -172,7 +186,26 @@ std::vector<float> read_flat(const Location& place, const std::string& name, Ind
   return floats;
 }
 
-TrainingState read_state(const Location& root, Index parameters, bool has_second) {
+/// Of runs that were started from another model.
+void read_deviations(const Location& place,
+                     const attention::ParameterList& list,
+                     TrainingState& state) {
+  if (!hdf5::has_link(place, "start")) return;
+  state.start = read_flat(place, "start", list.size());
+  const std::vector<Index> extents = hdf5::extents_of(place, "deviations");
+  const std::size_t columns = list.parameters().size();
+  if (extents !=
+      std::vector<Index>{static_cast<Index>(state.history.size()), static_cast<Index>(columns)})
+    damaged(place, "deviations that are not those of the history");
+  const std::vector<double> values = hdf5::read_values(place, "deviations");
+  for (auto row = values.begin(); row != values.end(); row += static_cast<std::ptrdiff_t>(columns))
+    state.deviations.emplace_back(row, row + static_cast<std::ptrdiff_t>(columns));
+}
+
+TrainingState read_state(const Location& root,
+                         const attention::ParameterList& list,
+                         bool has_second) {
+  const Index parameters = list.size();
   const Handle group = hdf5::open_group(root, "state");
   const Location place{group, root.file};
   TrainingState state;
@@ -191,6 +224,7 @@ TrainingState read_state(const Location& root, Index parameters, bool has_second
   state.loss_steps = hdf5::get_integer(place, "loss_steps", 0, kLargestCount);
   state.seconds = hdf5::get_number(place, "seconds");
   state.history = read_history(place);
+  read_deviations(place, list, state);
   return state;
 }
 
@@ -241,7 +275,7 @@ SavedModel read_model_file(const std::string& path) {
     const Model<float> model(saved.model);
     const auto training = options_from<TrainingOptions>(saved.training_options);
     const bool has_second = training.optimizer.kind != OptimizerKind::kSgd;
-    saved.state = read_state(root, model.parameters().size(), has_second);
+    saved.state = read_state(root, model.parameters(), has_second);
     saved.state.best = read_parameters(root, model.parameters());
   } catch (const InvalidArgument& misfit) {
     damaged(root, misfit.what());
@@ -267,7 +301,7 @@ void save_model(const std::string& path, const SavedModel& saved) {
   write_options(root, "training_options", saved.training_options);
   write_shape(root, saved.model.task);
   write_parameters(root, model.parameters(), saved.state.best);
-  write_state(root, saved.state);
+  write_state(root, model.parameters().parameters().size(), saved.state);
   output.commit();
 }
 

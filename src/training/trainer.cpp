@@ -285,6 +285,24 @@ void Trainer::take_step(TrainingState& state, std::uint64_t seed) {
   ++state.loss_steps;
 }
 
+std::vector<double> parameter_deviations(const attention::ParameterList& list,
+                                         std::span<const float> values,
+                                         std::span<const float> start) {
+  std::vector<double> deviations;
+  for (const attention::Parameter& p : list.parameters()) {
+    double moved = 0;
+    double size = 0;
+    for (Index i = p.offset; i < p.offset + p.size(); ++i) {
+      const double w = values[static_cast<std::size_t>(i)];
+      const double w0 = start[static_cast<std::size_t>(i)];
+      moved += (w - w0) * (w - w0);
+      size += w0 * w0;
+    }
+    deviations.push_back(moved == 0 ? 0 : std::sqrt(moved / size));
+  }
+  return deviations;
+}
+
 void Trainer::validate(TrainingState& state) {
   read_back(state);
   const Evaluation e =
@@ -301,6 +319,10 @@ void Trainer::validate(TrainingState& state) {
        state.loss_sum / static_cast<double>(std::max<Index>(1, state.loss_steps)),
        e.loss,
        e.error});
+  if (!state.start.empty()) {
+    state.deviations.push_back(
+        parameter_deviations(model_.parameters(), state.parameters, state.start));
+  }
   state.loss_sum = 0;
   state.loss_steps = 0;
   const bool gain =

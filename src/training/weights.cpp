@@ -59,6 +59,15 @@ std::map<std::string, Weight> weights_of_tensors(const std::string& path) {
   return weights;
 }
 
+/// The first of these names that the file has.
+std::map<std::string, Weight>::const_iterator first_of(const std::map<std::string, Weight>& weights,
+                                                       const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (const auto found = weights.find(name); found != weights.end()) return found;
+  }
+  return weights.end();
+}
+
 /// Weight and bias of a linear map, one under the other, and the columns of a head.
 struct Projection {
   Projection(const ParameterList& list, const std::string& name, std::span<float> values)
@@ -117,6 +126,50 @@ std::vector<std::string> transfer_weights(const std::string& path,
   require(!names.empty(),
           "weights: {} has no parameter of the name and size of any of this model",
           path);
+  return names;
+}
+
+std::vector<std::string> transfer_weights(const std::string& path,
+                                          const NameMap& map,
+                                          const ParameterList& list,
+                                          std::span<float> values) {
+  require(path.ends_with(".safetensors"),
+          "weights: {} is no .safetensors file, only those have names of other programs",
+          path);
+  const auto weights = weights_of_tensors(path);
+  std::vector<std::string> names;
+  for (const Parameter& p : list.parameters()) {
+    const std::optional<NameRule> rule = rule_for(map, p.name);
+    if (!rule) continue;
+    const auto found = first_of(weights, rule->tensors);
+    if (found == weights.end()) continue;
+    const Weight& weight = found->second;
+    const Index first = rule->first_row.value_or(0);
+    const Index rows = rule->transposed ? p.cols : p.rows;
+    const Index cols = rule->transposed ? p.rows : p.cols;
+    const bool fits = weight.cols == cols &&
+                      (rule->first_row ? weight.rows - first >= rows : weight.rows == rows);
+    require(fits || rule->optional,
+            "weights: {} of {} is {} x {}; {} takes {} x {}{}",
+            found->first,
+            path,
+            weight.rows,
+            weight.cols,
+            p.name,
+            rows,
+            cols,
+            rule->first_row ? fmt::format(" from row {} on", first) : "");
+    if (!fits) continue;
+    const attention::ConstTokenMap<float> theirs(weight.values.data() + first * cols, rows, cols);
+    TokenMap<float> own(values.data() + p.offset, p.rows, p.cols);
+    if (rule->transposed) {
+      own = theirs.transpose();
+    } else {
+      own = theirs;
+    }
+    names.push_back(p.name);
+  }
+  require(!names.empty(), "weights: {} has nothing of what the name map says", path);
   return names;
 }
 

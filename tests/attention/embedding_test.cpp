@@ -130,6 +130,44 @@ TEST(WithoutPositions, TheTokensAreTheirVectors) {
   expect_same_entries(e.forward({.tokens = ids, .features = {}}, {}), token_rows(e, ids));
 }
 
+/// Its vector comes first, at position 0; the tokens behind it begin at position 1.
+TEST(ClsToken, IsARowInFrontOfTheTokensAndOfTheirPositions) {
+  for (const Positions positions : {Positions::kNone, Positions::kLearned}) {
+    EmbeddingExample e(8, true, {.positions = positions, .cls_token = true});
+    const std::vector<std::int32_t> ids = token_ids(11);
+    Matrix expected(12, 8);
+    expected << e.parameter("e.cls"), token_rows(e, ids);
+    if (positions == Positions::kLearned) {
+      ASSERT_EQ(e.parameter("e.position").rows(), kEmbeddingLength + 1);
+      expected += e.parameter("e.position").topRows(12);
+    }
+    expect_same_entries(e.forward({.tokens = ids, .features = {}}, {}), expected);
+  }
+}
+
+/// Ids 0 1 4 4 1 0 1 4 ..: a separator belongs to the segment that it ends, and what is behind the
+/// last segment's end stays in it.
+TEST(Segments, AreCountedByTheirSeparator) {
+  const std::vector<std::int32_t> ids = token_ids(9);
+  for (const bool cls : {false, true}) {
+    for (const auto& [separator, segment_of] :
+         {std::pair<Index, std::vector<Index>>{-1, {0, 0, 0, 0, 0, 0, 0, 0, 0}},
+          {1, {0, 0, 1, 1, 1, 2, 2, 2, 2}},
+          {3, {0, 0, 0, 0, 0, 0, 0, 0, 0}}}) {
+      EmbeddingExample e(
+          8, true, {.cls_token = cls, .segments = 3, .segment_separator = separator});
+      const Matrix segments = e.parameter("e.segment");
+      Matrix X = token_rows(e, ids);
+      for (Index i = 0; i < 9; ++i)
+        X.row(i) += segments.row(segment_of[static_cast<std::size_t>(i)]);
+      Matrix expected(cls ? 10 : 9, 8);
+      expected.bottomRows(9) = X;
+      if (cls) expected.row(0) = e.parameter("e.cls") + segments.row(0);
+      expect_same_entries(e.forward({.tokens = ids, .features = {}}, {}), expected);
+    }
+  }
+}
+
 /// Padding is 0, and keeps its place: the tokens after it have the positions they had.
 TEST(SinusoidalPositions, CountRowsOfPaddingWhichAreZero) {
   EmbeddingExample e(8, true, {.positions = Positions::kSinusoidal});

@@ -82,5 +82,21 @@ TEST(AttentionLayerNorm, RowsHaveMeanZeroAndVarianceOne) {
   EXPECT_TRUE(run.forward(TokenMatrix<double>::Constant(2, 64, 3), {}).isZero(0));
 }
 
+TEST(AttentionLayerNorm, EpsilonIsAddedToTheVariance) {
+  for (const double epsilon : {1e-12, 1e-5, 0.5}) {
+    ParameterList list;
+    const attention::LayerNorm<double> layer(list, "n", 6, epsilon);
+    LayerRun<double> run(layer, list, 6);
+    const TokenMatrix<double> X = 1e-3 * random_tokens(4, 6, 1);
+    const TokenMatrix<double> Y = run.forward(X, {});
+    for (Index i = 0; i < X.rows(); ++i) {
+      const Eigen::RowVectorXd centered = X.row(i).array() - X.row(i).mean();
+      const Eigen::RowVectorXd expected =
+          centered / std::sqrt(centered.squaredNorm() / 6 + epsilon);
+      EXPECT_LT((Y.row(i) - expected).norm(), 1e-13 * expected.norm()) << epsilon;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace matapprox

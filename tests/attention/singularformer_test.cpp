@@ -32,35 +32,48 @@ void wake_up(const attention::ParameterList& list, std::vector<double>& paramete
   }
 }
 
-/// One layer by the formulas as they are printed, with 1/sqrt(p); padding is where `tokens` is 0.
+/// One layer by the formulas as they are printed, scores times `scale`; padding is where `tokens`
+/// is 0.
 struct DenseSingular {
   Matrix alpha;      ///< N x r
-  Matrix alpha_hat;  ///< r x N
+  Matrix alpha_hat;  ///< r x N, of the values
   std::vector<Matrix> scores;
   std::vector<Matrix> A;  ///< r x r, by head
   Matrix Y;
 };
 
+const double kPublicScale = 1 / std::sqrt(static_cast<double>(kSingularWidth / kSingularHeads));
+
+/// softmax(S^T) over the tokens.
+Matrix pooling_of(const Matrix& S, const Vector& tokens) {
+  Matrix alpha_hat = S.array().exp().matrix().transpose() * tokens.asDiagonal();
+  for (Index i = 0; i < alpha_hat.rows(); ++i) alpha_hat.row(i) /= alpha_hat.row(i).sum();
+  return alpha_hat;
+}
+
 DenseSingular dense_layer(const LayerRun<double>& run,
                           const std::string& prefix,
                           const Matrix& X,
                           const Vector& tokens,
-                          const std::vector<Matrix>& below) {
+                          const std::vector<Matrix>& below,
+                          double scale = kPublicScale,
+                          bool shared = true) {
   DenseSingular dense;
-  const Matrix S = linear_of(run, prefix + ".mixture", X);
-  dense.alpha = row_softmax(S);
-  dense.alpha_hat = (S.array().exp().matrix().transpose() * tokens.asDiagonal());
-  for (Index i = 0; i < dense.alpha_hat.rows(); ++i)
-    dense.alpha_hat.row(i) /= dense.alpha_hat.row(i).sum();
+  const auto mixture = [&](const char* part) {
+    return linear_of(run, prefix + ".mixture" + (shared ? "" : part), X);
+  };
+  dense.alpha = row_softmax(mixture(""));
+  dense.alpha_hat = pooling_of(mixture("_value"), tokens);
+  const Matrix alpha_hat_query = pooling_of(mixture("_query"), tokens);
+  const Matrix alpha_hat_key = pooling_of(mixture("_key"), tokens);
   const Matrix Q = linear_of(run, prefix + ".query", X);
   const Matrix K = linear_of(run, prefix + ".key", X);
   const Matrix V = linear_of(run, prefix + ".value", X);
   const Index p = kSingularWidth / kSingularHeads;
   Matrix H(X.rows(), kSingularWidth);
   for (Index h = 0; h < kSingularHeads; ++h) {
-    Matrix scores = (dense.alpha_hat * Q.middleCols(h * p, p)) *
-                    (dense.alpha_hat * K.middleCols(h * p, p)).transpose() /
-                    std::sqrt(static_cast<double>(p));
+    Matrix scores = scale * (alpha_hat_query * Q.middleCols(h * p, p)) *
+                    (alpha_hat_key * K.middleCols(h * p, p)).transpose();
     if (!below.empty()) scores += below[static_cast<std::size_t>(h)];
     dense.scores.push_back(scores);
     dense.A.push_back(row_softmax(scores));
@@ -111,12 +124,54 @@ TEST(SingularformerFormula, PoolingFirstIsProjectingFirst) {
   }
 }
 
+/// Four maps in the place of one, and scores without a scale, each and both, padding among the
+/// tokens.
+TEST(SingularformerFormula, HoldsForMixturesOfTheirOwnAndUnscaledScores) {
+  constexpr Index n = 23;
+  std::vector<std::uint8_t> mask(n, 1);
+  Vector tokens = Vector::Ones(n);
+  mask[3] = mask[n - 1] = 0;
+  tokens(3) = tokens(n - 1) = 0;
+  for (const bool shared : {true, false}) {
+    for (const bool scaled : {true, false}) {
+      AttentionExample e("singularformer",
+                         random_tokens(n, kSingularWidth, 1),
+                         kSingularHeads,
+                         {{"rank", "5"},
+                          {"shared_mixtures", shared ? "true" : "false"},
+                          {"scaled", scaled ? "true" : "false"}});
+      wake_up(e.list, e.run.parameters);
+      const DenseSingular dense =
+          dense_layer(e.run, "a", e.X, tokens, {}, scaled ? kPublicScale : 1, shared);
+      expect_same_matrix(e.run.forward(e.X, mask), dense.Y);
+      expect_same_matrix(e.effective(1, mask), dense.alpha * dense.A[1] * dense.alpha_hat);
+    }
+  }
+}
+
+/// What is counted: four maps and three poolings, an unfolding. [WKZL23, Table 1 for shared ones]
+TEST(SingularformerCost, GrowsByThreeMapsAndTwoPoolings) {
+  const auto cost_of = [](const char* shared) {
+    attention::ParameterList list;
+    const attention::AttentionShape shape{.width = 12, .heads = 3, .length = 100};
+    return attention::make_attention<double>(
+               "singularformer", list, "a", shape, {{"rank", "5"}, {"shared_mixtures", shared}})
+        ->cost(100);
+  };
+  const auto one = cost_of("true");
+  const auto four = cost_of("false");
+  EXPECT_EQ(one.multiplications, 3 * 5 * 12 * 100 + 4 * 5 * 144 + 2 * 25 * 12);
+  EXPECT_EQ(four.multiplications - one.multiplications, 5 * 5 * 12 * 100);
+  EXPECT_EQ(four.stored - one.stored, 3 * 5 * 100 + 2 * 5 + 2 * 5 * 12);
+}
+
 struct SingularStackCase {
   std::string label;
   bool printed;
   bool residual_scores;
   std::string layer_weights = "equal";
   std::vector<double> weights{1, 1, 1};  ///< of the layers in their mean
+  bool shared = true;
 };
 
 class SingularformerStack : public testing::TestWithParam<SingularStackCase> {
@@ -129,6 +184,7 @@ class SingularformerStack : public testing::TestWithParam<SingularStackCase> {
             {"residual_scores", GetParam().residual_scores ? "true" : "false"},
             {"diagonal_loss", GetParam().printed ? "printed" : "code"},
             {"layer_weights", GetParam().layer_weights},
+            {"shared_mixtures", GetParam().shared ? "true" : "false"},
             {"orthogonal_weight", "0.7"},
             {"diagonal_weight", "1.3"}};
   }
@@ -155,7 +211,8 @@ TEST_P(SingularformerStack, AgreesWithTheFormulas) {
   double loss = 0;
   std::vector<Matrix> below;
   for (Index l = 0; l < kLayers; ++l) {
-    const DenseSingular dense = dense_layer(run, "a" + std::to_string(l), X, real, below);
+    const DenseSingular dense =
+        dense_layer(run, "a" + std::to_string(l), X, real, below, kPublicScale, GetParam().shared);
     if (GetParam().residual_scores) below = dense.scores;
     loss += GetParam().weights[static_cast<std::size_t>(l)] *
             dense_loss(dense, real, 0.7, 1.3, GetParam().printed) / kLayers;
@@ -181,14 +238,15 @@ TEST_P(SingularformerStack, BackwardPassIsTheAdjoint) {
   test::expect_layer_adjoint(run, X, v, u, mask());
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds,
-                         SingularformerStack,
-                         testing::Values(SingularStackCase{"Printed", true, true},
-                                         SingularStackCase{"Code", false, true},
-                                         SingularStackCase{
-                                             "CodeLayers", false, true, "code", {4, 4, 2}},
-                                         SingularStackCase{"NothingCarried", true, false}),
-                         [](const auto& each) { return each.param.label; });
+INSTANTIATE_TEST_SUITE_P(
+    Kinds,
+    SingularformerStack,
+    testing::Values(SingularStackCase{"Printed", true, true},
+                    SingularStackCase{"Code", false, true},
+                    SingularStackCase{"CodeLayers", false, true, "code", {4, 4, 2}},
+                    SingularStackCase{"NothingCarried", true, false},
+                    SingularStackCase{"OwnMixtures", true, true, "equal", {1, 1, 1}, false}),
+    [](const auto& each) { return each.param.label; });
 
 }  // namespace
 }  // namespace matapprox

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "matapprox/io/safetensors.hpp"
 #include "matapprox/training/model_file.hpp"
+#include "support/attention_run.hpp"
 #include "support/paths.hpp"
 #include "support/program_run.hpp"
 
@@ -163,6 +165,76 @@ TEST(CliAttentionStart, DamagedSafetensorsAreAFileErrorAndNothingIsTrained) {
   renamed.replace(renamed.find("\"F32\""), 5, "\"F99\"");
   write_file(damaged, renamed);
   refused("tensor '");
+}
+
+/// How far each parameter went, at each validation; the chart has a line for each part.
+TEST(CliAttentionStart, DeviationsFromTheStartAreInTheReportAndDrawn) {
+  const std::string folder = temporary_dir();
+  const std::string source = folder + "/source.h5";
+  ASSERT_EQ(train_tiny("softmax", source).exit_code, 0);
+  const Arguments more{"--start-from", source, "--evaluate-every", "5", "--freeze", "block0"};
+  const std::string document = folder + "/report.json";
+  const std::string chart = folder + "/deviation.svg";
+  const ProgramResult made =
+      train_tiny("softmax",
+                 folder + "/whole.h5",
+                 more + Arguments{"--json", document, "--deviation-chart", chart});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const auto deviations = nlohmann::json::parse(read_file(document)).at("deviations");
+  EXPECT_EQ(deviations.at("block0.attention.query.weight"), (nlohmann::json{0.0, 0.0}));
+  const auto& moved = deviations.at("block1.attention.query.weight");
+  EXPECT_TRUE(moved[0] > 0 && moved[1] > 0 && moved[0] != moved[1]) << moved;
+  const std::string svg = read_file(chart);
+  for (const char* part : {"embedding", "block0", "block1", "head"})
+    EXPECT_THAT(svg, HasSubstr(part));
+
+  const ProgramResult refused =
+      train_tiny("softmax", folder + "/none.h5", {"--deviation-chart", folder + "/none.svg"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("give both"));
+}
+
+/// Names of other programs by a file, and what is refused.
+TEST(CliAttentionStart, ANameMapSaysWhereTheWeightsAre) {
+  const std::string folder = temporary_dir();
+  const std::string weights = folder + "/other.safetensors";
+  const std::vector<NamedTensor> tensors{{"layers.1.q", {8, 8}, std::vector<float>(64, 0.25F)},
+                                         {"layers.1.wide", {32, 8}, std::vector<float>(256, 0.5F)}};
+  write_safetensors(weights, tensors);
+  const std::string map = folder + "/map.json";
+  write_file(map,
+             R"({"block*.attention.query.weight": "layers.*.q",
+                 "block*.feed_forward.hidden.weight": {"from": "layers.*.wide", "transposed": true}})");
+  const std::string output = folder + "/model.h5";
+  const Arguments more{"--start-from", weights, "--freeze", kAllParameters, "--name-map"};
+  const ProgramResult made = train_tiny("softmax", output, more + Arguments{map});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_EQ(names_taken(made.err, weights),
+            (std::vector<std::string>{"block1.attention.query.weight",
+                                      "block1.feed_forward.hidden.weight"}));
+  EXPECT_THAT(made.err, HasSubstr("as they begin: embedding.token, block0.attention.value.weight"));
+  const ProgramResult bert = train_tiny("softmax", output, more + Arguments{"bert"});
+  EXPECT_EQ(bert.exit_code, 2);
+  EXPECT_THAT(bert.err, HasSubstr("has nothing of what the name map says"));
+  const ProgramResult missing = train_tiny("softmax", output, more + Arguments{"none.json"});
+  EXPECT_EQ(missing.exit_code, 3) << missing.err;
+  const ProgramResult alone = train_tiny("softmax", output, {"--name-map", "bert"});
+  EXPECT_EQ(alone.exit_code, 2);
+  EXPECT_THAT(alone.err, HasSubstr("give both"));
+}
+
+/// What a model says to each sample is the row whose largest entry it answers with.
+TEST(CliAttentionStart, EvaluateWritesWhatTheModelSays) {
+  const std::string folder = temporary_dir();
+  const std::string model = folder + "/model.h5";
+  ASSERT_EQ(train_tiny("softmax", model).exit_code, 0);
+  const std::string outputs = folder + "/outputs.csv";
+  const ProgramResult said = run_program(
+      {"attention", "evaluate", model, "--samples", "7", "--outputs", outputs, "--json", "-"});
+  ASSERT_EQ(said.exit_code, 0) << said.err;
+  const std::string text = read_file(outputs);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 7);
+  EXPECT_EQ(std::count(text.begin(), text.end(), ','), 7 * 3);  // four classes
 }
 
 /// All weights of a model as other programs may write them: numbers of 8 bytes where `wide` says

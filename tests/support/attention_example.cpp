@@ -9,12 +9,14 @@ namespace {
 
 attention::AttentionShape shape_for(const attention::TokenMatrix<double>& X,
                                     Index heads,
-                                    bool causal) {
+                                    bool causal,
+                                    double attention_dropout) {
   attention::AttentionShape shape;
   shape.width = X.cols();
   shape.heads = heads;
   shape.length = X.rows();
   shape.causal = causal;
+  shape.attention_dropout = attention_dropout;
   return shape;
 }
 
@@ -24,9 +26,10 @@ AttentionExample::AttentionExample(const std::string& mechanism,
                                    const attention::TokenMatrix<double>& tokens,
                                    Index heads,
                                    const NamedOptions& options,
-                                   bool causal)
+                                   bool causal,
+                                   double attention_dropout)
     : X(tokens),
-      shape(shape_for(tokens, heads, causal)),
+      shape(shape_for(tokens, heads, causal, attention_dropout)),
       layer(attention::make_attention<double>(mechanism, list, "a", shape, options)),
       run(*layer, list, layer->width_out()) {}
 

@@ -12,7 +12,8 @@ struct AttentionExample {
                    const attention::TokenMatrix<double>& tokens,
                    Index heads,
                    const NamedOptions& options,
-                   bool causal = false);
+                   bool causal = false,
+                   double attention_dropout = 0);
 
   /// E of a head, N x N.
   Matrix effective(Index head, attention::Mask mask = {});

@@ -84,6 +84,31 @@ TEST(AttentionOnSample, SoftmaxIsItsFormula) {
   }
 }
 
+/// A learned token in front: a row and a column more, padding moved by one.
+TEST(AttentionOnSample, AClsTokenIsTheFirstRowAndColumn) {
+  ModelDescription d = map_model("softmax", attention::BlockKind::kPostNorm);
+  d.options.embedding.cls_token = true;
+  const std::vector<float> values = Model<float>(d).parameters().initial_values<float>(1);
+  const AttentionOnSample on_sample(d, values, map_sample());
+  ASSERT_EQ(on_sample.length(), kMapLength + 1);
+  const Matrix E = on_sample.matrix(0, 1)->columns_at(index_range(0, kMapLength + 1));
+  EXPECT_LT((E.rowwise().sum().array() - 1).abs().maxCoeff(), 1e-13);
+  for (Index j = 0; j <= kMapLength; ++j) EXPECT_EQ(E.col(j).isZero(0), j == 4 || j == 13) << j;
+}
+
+/// A model of pairs has one matrix a text, and so none of the sample.
+TEST(AttentionOnSample, PairsOfTextsAreRefused) {
+  ModelDescription d = map_model("softmax", attention::BlockKind::kPostNorm);
+  d.options.pair_separator = map_sample().tokens[5];
+  const std::vector<float> values = Model<float>(d).parameters().initial_values<float>(1);
+  try {
+    const AttentionOnSample on_sample(d, values, map_sample());
+    FAIL();
+  } catch (const InvalidArgument& refusal) {
+    EXPECT_NE(std::string(refusal.what()).find("two texts"), std::string::npos);
+  }
+}
+
 TEST(AttentionOnSample, RowsColumnsAndMethodsSeeOneMatrix) {
   for (const char* mechanism : {"softmax", "psf", "linformer", "singularformer"}) {
     for (const auto block : {attention::BlockKind::kPostNorm, attention::BlockKind::kPreNorm}) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <hdf5.h>
 
+#include "matapprox/core/error.hpp"
 #include "support/paths.hpp"
 
 namespace matapprox {
@@ -36,6 +37,29 @@ SavedModel model_to_save() {
   state.best_loss = 1.25;
   state.history = {{10, 0.5, 1.5, 1.25, 0.5}, {20, 1, 1.125, 1.375, 0.75}};
   return saved;
+}
+
+/// Only a run that was started from another model has them, and files that have none are read.
+TEST(ModelFile, KeepsTheStartAndTheDeviationsFromIt) {
+  const std::string path = test::temporary_dir() + "/deviations.h5";
+  SavedModel saved = model_to_save();
+  training::save_model(path, saved);
+  EXPECT_TRUE(training::load_model(path).state.start.empty());
+  saved.state.start = saved.state.best;
+  std::vector<double> row;
+  const Model<float> model(saved.model);
+  for (std::size_t i = 0; i < model.parameters().parameters().size(); ++i)
+    row.push_back(static_cast<double>(i) / 7);
+  row[1] = std::numeric_limits<double>::infinity();
+  saved.state.deviations = {row, row};
+  saved.state.deviations[1][0] = 5;
+  training::save_model(path, saved);
+  const SavedModel loaded = training::load_model(path);
+  EXPECT_EQ(loaded.state.start, saved.state.start);
+  EXPECT_EQ(loaded.state.deviations, saved.state.deviations);
+  saved.state.deviations.pop_back();  // a history of two
+  training::save_model(path, saved);
+  EXPECT_THROW(training::load_model(path), FileError);
 }
 
 /// What a dataset of a file is.

@@ -93,6 +93,52 @@ std::vector<ModelCase> model_cases() {
          d.options.pool = Pool::kMaxMean;
          d.options.head = training::HeadKind::kMlp;
        }},
+      {"Bert",
+       [](ModelDescription& d) {
+         d.options.embedding.positions = attention::Positions::kLearned;
+         d.options.embedding.norm = true;
+         d.options.embedding.cls_token = true;
+         d.options.embedding.segments = 2;
+         d.options.embedding.segment_separator = 3;
+         d.options.block.norm_epsilon = 1e-12;
+         d.options.pool = Pool::kCls;
+         d.options.pooler = true;
+         d.options.head_dropout = 0.3;
+       }},
+      {"ClsTokenOfFeaturesFlatten",
+       [](ModelDescription& d) {
+         d.options.embedding.positions = attention::Positions::kSinusoidal;
+         d.options.embedding.cls_token = true;
+         d.options.embedding.segments = 1;
+         d.options.block.kind = BlockKind::kPreNorm;
+         d.options.block.norm_epsilon = 0.1;
+         d.options.pool = Pool::kFlatten;
+         d.task.vocabulary = 0;
+         d.task.features = 2;
+       }},
+      {"Pair",
+       [](ModelDescription& d) {
+         d.options.embedding.positions = attention::Positions::kLearned;
+         d.options.embedding.cls_token = true;
+         d.options.pool = Pool::kCls;
+         d.options.pair_separator = 2;
+         d.options.head = training::HeadKind::kMlp;
+         d.options.block.dropout = 0.2;
+       }},
+      {"PairRealformer",
+       [](ModelDescription& d) {
+         d.options.attention = "singularformer";
+         d.attention_options = {{"rank", "3"}};
+         d.options.pool = Pool::kMaxMean;
+         d.options.pair_separator = 2;
+         d.options.pooler = true;
+       }},
+      {"TokenAnswersThroughAPooler",
+       [](ModelDescription& d) {
+         d.task.answer = tasks::Answer::kTokenClass;
+         d.options.embedding.norm = true;
+         d.options.pooler = true;
+       }},
       {"MaxPool", [](ModelDescription& d) { d.options.pool = Pool::kMax; }},
       {"TokenAnswers", [](ModelDescription& d) { d.task.answer = tasks::Answer::kTokenClass; }},
       {"Dropout",
@@ -304,11 +350,138 @@ TEST(Model, RefusesWhatDoesNotFit) {
   refuses([](auto& d) { d.options.pool = attention::Pool::kNone; }, "pool none");
   refuses(
       [](auto& d) {
+        d.options.embedding.cls_token = true;
+        d.task.answer = tasks::Answer::kTokenClass;
+      },
+      "cls_token is for tasks with one answer a sample");
+  refuses([](auto& d) { d.options.pair_separator = 5; }, "pair_separator 5 is outside -1..4");
+  refuses(
+      [](auto& d) {
+        d.options.pair_separator = 2;
+        d.options.pool = attention::Pool::kFlatten;
+      },
+      "pair_separator is for pools of any length with one answer, not flatten");
+  refuses([](auto& d) { d.options.block.norm_epsilon = 0; }, "norm_epsilon 0 is not a number from");
+  refuses([](auto& d) { d.options.embedding.segments = -1; }, "segments -1 is outside 0..");
+  refuses(
+      [](auto& d) {
+        d.options.embedding.segments = 2;
+        d.options.embedding.segment_separator = 5;
+      },
+      "segment_separator 5 is outside -1..4");
+  refuses([](auto& d) { d.options.embedding.segment_separator = 4; },
+          "a segment_separator is for at least 2 segments, not 0");
+  refuses(
+      [](auto& d) {
         d.options.attention = "psf";
         d.options.heads = 1;
         d.attention_options = {{"value_width", "3"}};
       },
       "makes tokens of width 3");
+}
+
+/// Two texts, a token of the vocabulary between them: the head reads what each of them is alone.
+/// Padding is no separator; a text without tokens is 0; what was dropped of one is not of the
+/// other.
+TEST(Model, ATextOfAPairIsWhatItIsAlone) {
+  ModelDescription d = described({"", [](ModelDescription& e) {
+                                    e.options.embedding.positions = attention::Positions::kLearned;
+                                    e.options.pair_separator = 4;
+                                  }});
+  ModelDescription alone = d;
+  alone.options.pair_separator = -1;
+  ModelRun<double> pair(d);
+  ModelRun<double> one(alone);
+  const auto pooled = [&](const std::vector<std::int32_t>& ids) -> Matrix {
+    if (ids.empty()) return Matrix::Zero(1, 8);
+    tasks::Sample sample;
+    sample.tokens = ids;
+    one.forward(sample);
+    return one.cache.array(0, 1, 8);
+  };
+  const attention::Parameter& weight = pair.model.parameters().find("head.weight");
+  ASSERT_EQ(weight.rows, 32);
+  const Matrix W = attention::TokenMap<double>(pair.parameters.data() + weight.offset, 32, 3);
+  const attention::Parameter& bias = pair.model.parameters().find("head.bias");
+  const Matrix b = attention::TokenMap<double>(pair.parameters.data() + bias.offset, 1, 3);
+  const std::vector<std::vector<std::int32_t>> texts{{0, 2, 3}, {1}, {}, {3, 3, 2, 1}};
+  for (const auto& first : texts) {
+    for (const auto& second : texts) {
+      tasks::Sample sample;
+      sample.tokens = first;
+      sample.tokens.push_back(4);
+      sample.tokens.insert(sample.tokens.end(), second.begin(), second.end());
+      Matrix joined(1, 32);
+      const Matrix u = pooled(first);
+      const Matrix v = pooled(second);
+      joined << u, v, (u - v).cwiseAbs(), u.cwiseProduct(v);
+      const Matrix expected = joined * W + b;
+      EXPECT_LT((pair.forward(sample) - expected).norm(), 1e-12 * expected.norm());
+      // Padding in front of the separator, which is a separator by its id, belongs to the first
+      // text.
+      sample.mask.assign(sample.tokens.size() + 1, 1);
+      sample.mask[first.size()] = 0;
+      sample.tokens.insert(sample.tokens.begin() + static_cast<std::ptrdiff_t>(first.size()), 4);
+      EXPECT_LT((pair.forward(sample) - expected).norm(), 1e-12 * expected.norm());
+    }
+  }
+  tasks::Sample sample;
+  sample.tokens = {1, 2};
+  try {
+    pair.forward(sample);
+    FAIL();
+  } catch (const InvalidArgument& refusal) {
+    EXPECT_NE(std::string(refusal.what()).find("no token 4 (pair_separator)"), std::string::npos);
+  }
+}
+
+/// And so is their gradient.
+TEST(Model, AuxiliaryLossesOfAPairAreTheMeanOfItsTexts) {
+  ModelDescription d = described({"", [](ModelDescription& e) {
+                                    e.options.attention = "singularformer";
+                                    e.attention_options = {{"rank", "3"}};
+                                    e.options.pair_separator = 4;
+                                  }});
+  ModelRun<double> pair(d);
+  d.options.pair_separator = -1;
+  ModelRun<double> one(d);
+  const auto loss_of = [](ModelRun<double>& run, const std::vector<std::int32_t>& ids) {
+    tasks::Sample sample;
+    sample.tokens = ids;
+    double loss = 0;
+    attention::LayerContext<double> context = run.context();
+    context.auxiliary = &loss;
+    TokenMatrix<double> out(1, 3);
+    run.model.forward(context, sample, out, run.cache);
+    context.auxiliary_weight = 1;
+    run.model.backward(context, sample, TokenMatrix<double>::Zero(1, 3), run.cache);
+    return loss;
+  };
+  const double first = loss_of(one, {0, 2, 3, 3, 1});
+  const double second = loss_of(one, {3, 0});
+  const double both = loss_of(pair, {0, 2, 3, 3, 1, 4, 3, 0});
+  EXPECT_NEAR(both, (first + second) / 2, 1e-14 * both);
+  // What was added up for two samples is twice that of the pair; heads have no part in it.
+  const attention::Parameter& p = one.model.parameters().find("block1.attention.mixture.weight");
+  const attention::Parameter& q = pair.model.parameters().find(p.name);
+  const Matrix apart = attention::TokenMap<double>(one.gradient.data() + p.offset, p.rows, p.cols);
+  const Matrix joint = attention::TokenMap<double>(pair.gradient.data() + q.offset, q.rows, q.cols);
+  ASSERT_GT(joint.norm(), 0);
+  EXPECT_LT((2 * joint - apart).norm(), 1e-12 * apart.norm());
+}
+
+/// Two equal texts are dropped apart: |u - v| would be 0.
+TEST(Model, TheTextsOfAPairAreDroppedApart) {
+  const ModelDescription d = described({"", [](ModelDescription& e) {
+                                          e.options.pair_separator = 4;
+                                          e.options.embedding_dropout = 0.3;
+                                        }});
+  ModelRun<double> run(d);
+  tasks::Sample sample;
+  sample.tokens = {0, 2, 3, 4, 0, 2, 3};
+  run.forward(sample);
+  const TokenMatrix<double> joined = run.cache.array(6, 1, 32);
+  EXPECT_GT(joined.middleCols(16, 8).norm(), 1e-3);
 }
 
 TEST(Model, RefusesASampleThatDoesNotFit) {

@@ -70,6 +70,38 @@ void expect_same_for_any_threads(const SavedModel& run) {
 
 TEST(Trainer, ThreadsDoNotChangeABit) { expect_same_for_any_threads(small_run()); }
 
+/// Norms by the definition; what began at 0 has gone infinitely far, what stays nowhere.
+TEST(Trainer, DeviationsAreThoseOfTheStartAtEachValidation) {
+  SavedModel run = small_run();
+  run.training_options.emplace_back("freeze", "head.weight");
+  Session session(run);
+  TrainingState state = session.trainer.start(run.seed);
+  EXPECT_TRUE(state.start.empty());
+  const attention::Parameter& bias = session.model.parameters().find("head.bias");
+  state.parameters[static_cast<std::size_t>(bias.offset)] = 0;
+  state.start = state.parameters;
+  session.trainer.run(state, run.seed, {});
+  ASSERT_EQ(state.history.size(), 3U);
+  ASSERT_EQ(state.deviations.size(), 3U);
+  const auto& list = session.model.parameters().parameters();
+  const auto of = [](const std::vector<float>& values, const attention::Parameter& p) -> Vector {
+    return Eigen::Map<const Eigen::VectorXf>(values.data() + p.offset, p.size()).cast<double>();
+  };
+  for (std::size_t number = 0; number < list.size(); ++number) {
+    const attention::Parameter& p = list[number];
+    const double last = state.deviations.back()[number];
+    if (p.name == "head.weight") {
+      EXPECT_EQ(last, 0);
+    } else if (p.name == "head.bias") {
+      EXPECT_TRUE(std::isinf(last));
+    } else {
+      const Vector W0 = of(state.start, p);
+      EXPECT_NEAR(last, (of(state.parameters, p) - W0).norm() / W0.norm(), 1e-12 * last) << p.name;
+      EXPECT_NE(state.deviations.front()[number], last) << p.name;
+    }
+  }
+}
+
 /// The masks of attention probabilities go by samples, which threads share out differently.
 TEST(Trainer, ThreadsDoNotChangeABitOfAttentionDropout) {
   SavedModel run = small_run();
@@ -85,9 +117,11 @@ TEST(Trainer, InterruptedSavedAndResumedIsUninterrupted) {
   SavedModel run = small_run();
   Session whole(run);
   TrainingState uninterrupted = whole.trainer.start(run.seed);
+  uninterrupted.start = uninterrupted.parameters;
   whole.trainer.run(uninterrupted, run.seed, {});
 
   run.state = Session(run).trainer.start(run.seed);
+  run.state.start = run.state.parameters;
   for (Index part = 0; part < 40 && run.state.optimizer.step < 30; ++part) {
     std::atomic<bool> stop = false;
     TrainingControl control;
@@ -101,6 +135,7 @@ TEST(Trainer, InterruptedSavedAndResumedIsUninterrupted) {
   }
   EXPECT_EQ(run.state.parameters, uninterrupted.parameters);
   EXPECT_EQ(run.state.best, uninterrupted.best);
+  EXPECT_EQ(run.state.deviations, uninterrupted.deviations);
   EXPECT_EQ(run.state.best_step, uninterrupted.best_step);
   EXPECT_EQ(run.state.optimizer.first, uninterrupted.optimizer.first);
   EXPECT_EQ(run.state.optimizer.second, uninterrupted.optimizer.second);

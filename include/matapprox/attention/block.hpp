@@ -27,10 +27,11 @@ namespace matapprox::attention {
 
 struct BlockOptions {
   BlockKind kind = BlockKind::kPostNorm;
-  Index feed_forward = 4;   ///< hidden width of F over d; 0: no F
-  double dropout = 0;       ///< of A and of F
-  bool inner_skip = false;  ///< A(X) + X in the place of A(X)
-  bool outer_skip = false;  ///< X is added to the block's result
+  Index feed_forward = 4;                             ///< hidden width of F over d; 0: no F
+  double dropout = 0;                                 ///< of A and of F
+  bool inner_skip = false;                            ///< A(X) + X in the place of A(X)
+  bool outer_skip = false;                            ///< X is added to the block's result
+  double norm_epsilon = LayerNorm<double>::kEpsilon;  ///< added to the variances of norms
   void visit(OptionVisitor& v);
 };
 

@@ -26,8 +26,12 @@ namespace matapprox::attention {
 
 struct EmbeddingOptions {
   Positions positions = Positions::kNone;
-  double position_scale = 1;  ///< of the sinusoidal ones; 1/3 in Singularformer's code
-  double init_std = 1;        ///< standard deviation of a token's vector at the start
+  double position_scale = 1;     ///< of the sinusoidal ones; 1/3 in Singularformer's code
+  double init_std = 1;           ///< standard deviation of a token's vector at the start
+  bool norm = false;             ///< a LayerNorm after it, made by its user: it needs a cache
+  bool cls_token = false;        ///< a learned vector in front of the sequence
+  Index segments = 0;            ///< rows of a table of which each token adds one; 0: no table
+  Index segment_separator = -1;  ///< the token that ends a segment; -1: all are in the first
   void visit(OptionVisitor& v);
 };
 
@@ -41,6 +45,11 @@ struct Sequence {
 /// PREFIX.token) or from features (a linear map, PREFIX.feature), plus a vector for each position:
 /// learned (PREFIX.position, length x d, normal) or sines and cosines, row i column 2 j: sin(i
 /// 10000^(-2j/d)), column 2 j + 1 its cosine [VSP+17, Sec. 3.5]. Rows of padding are 0.
+///
+/// As BERT's [DCLT19]: with `cls_token` row 0 is a learned vector (PREFIX.cls), a token that
+/// belongs to no padding, so that X has a row more than the sequence and positions count from it.
+/// With `segments` a row of PREFIX.segment is added to each token, of the segment that it is in:
+/// the first one, until the token `segment_separator` has ended it, and so on to the last.
 template <class T>
 class Embedding {
  public:
@@ -52,19 +61,29 @@ class Embedding {
             Index vocabulary,
             Index features,
             const EmbeddingOptions& options);
-  /// N of a sequence. Throws InvalidArgument if it is not what this was made for: no tokens, more
-  /// than `length`, a token id beyond the vocabulary.
+  /// Rows that are made of a sequence: its N, and one with a cls_token. Throws InvalidArgument if
+  /// it is not what this was made for: no tokens, more than `length`, a token id beyond the
+  /// vocabulary.
   Index check(const Sequence& sequence, Mask mask) const;
+  /// context.mask is that of the rows that are made.
   void forward(const LayerContext<T>& context, const Sequence& sequence, Tokens<T> X) const;
   void backward(const LayerContext<T>& context,
                 const Sequence& sequence,
                 const ConstTokens<T>& dX) const;
 
  private:
+  /// Calls function(row, segment) for each row of X.
+  template <class Function>
+  void for_each_segment(const Sequence& sequence, Index rows, const Function& function) const;
+
   Index length_;
   Index vocabulary_;
   Index features_;
+  Index first_;  ///< row of the first token: 1 after a cls_token, else 0
+  Index segment_separator_;
   ParameterSlot token_;
+  ParameterSlot cls_;
+  ParameterSlot segment_;
   std::unique_ptr<Linear<T>> feature_;
   ParameterSlot position_;
   bool has_position_ = false;

@@ -8,6 +8,7 @@
 namespace matapprox::attention {
 
 enum class FlashActivation { kSquaredRelu, kLaplace };
+enum class FlashBias { kNone, kToeplitz, kBuckets };
 
 }  // namespace matapprox::attention
 
@@ -16,6 +17,11 @@ namespace matapprox {
 template <>
 struct EnumNames<attention::FlashActivation> {
   static constexpr std::array<std::string_view, 2> values{"squared_relu", "laplace"};
+};
+
+template <>
+struct EnumNames<attention::FlashBias> {
+  static constexpr std::array<std::string_view, 3> values{"none", "toeplitz", "buckets"};
 };
 
 }  // namespace matapprox
@@ -27,6 +33,7 @@ struct FlashOptions {
   Index value_width = 0;  ///< e of the gate and the values; 0: 2 d
   Index chunk = 256;      ///< g, tokens that meet each other through the activation; 0: all N
   FlashActivation activation = FlashActivation::kSquaredRelu;
+  FlashBias relative_bias = FlashBias::kNone;  ///< added to the scores within a chunk
   void visit(OptionVisitor& v);
 };
 
@@ -37,7 +44,14 @@ struct FlashOptions {
 /// the second pair of copies; with `chunk` 0 it is a(Q K^T / N) alone. a is relu^2, or the Laplace
 /// distribution function of [MZK+23] that published comparisons use. One head, no softmax: padding
 /// is zeroed in V, and N is the number of tokens. N (3 d e + d s + g (s + e) + 2 s e)
-/// multiplications. Causal: yes, between chunks the earlier ones only.
+/// multiplications. Dropout of attention acts within chunks, on a(..). Causal: yes, between chunks
+/// the earlier ones only.
+///
+/// `relative_bias` adds a learned number b(j - i) to the scores within a chunk, after they were
+/// divided (parameter PREFIX.relative_bias): `toeplitz` one for each distance, normal of standard
+/// deviation 0.02 [HDLL22, Code 1]; `buckets` sqrt(s) times one for each of 32 buckets of
+/// distances, standard normal: one a distance near the query, wider ones further off, one from 128
+/// on, [RSR+20] as in the public code that published comparisons use.
 template <class T>
 std::unique_ptr<Attention<T>> flash(ParameterList& list,
                                     const std::string& prefix,

@@ -4,12 +4,14 @@
 
 namespace matapprox::attention {
 
-/// Each row less its mean, divided by its standard deviation sqrt(variance + 1e-5), times a weight
-/// plus a bias per column (NAME.weight, NAME.bias). [BKH16]
+/// Each row less its mean, divided by its standard deviation sqrt(variance + epsilon), times a
+/// weight plus a bias per column (NAME.weight, NAME.bias). [BKH16]
 template <class T>
 class LayerNorm final : public Layer<T> {
  public:
-  LayerNorm(ParameterList& list, const std::string& name, Index width);
+  static constexpr double kEpsilon = 1e-5;
+  /// Throws InvalidArgument unless epsilon is a positive number.
+  LayerNorm(ParameterList& list, const std::string& name, Index width, double epsilon = kEpsilon);
   void forward(const LayerContext<T>& context,
                const ConstTokens<T>& X,
                Tokens<T> Y,
@@ -23,6 +25,7 @@ class LayerNorm final : public Layer<T> {
  private:
   ParameterSlot weight_;
   ParameterSlot bias_;
+  double epsilon_;
 };
 
 }  // namespace matapprox::attention

@@ -21,7 +21,8 @@ struct NystromformerOptions {
 /// matrix (the published code takes the largest of the whole batch, so that a result depends on who
 /// is beside it). Runs are of rows, padding included; means are over the tokens of a run, zero
 /// where it has none. The convolution adds sum_t c_t v_{i+t-w/2} to row i, c a parameter of each
-/// head. 4 N L d multiplications and 24 L^3 a head, beside 4 d^2 N. Causal: no, landmarks hold
+/// head. 4 N L d multiplications and 24 L^3 a head, beside 4 d^2 N. Dropout of attention acts on F1
+/// and F3, with masks of their own, and not on A, of which Z is made. Causal: no, landmarks hold
 /// later tokens.
 template <class T>
 std::unique_ptr<Attention<T>> nystromformer(ParameterList& list,

@@ -31,6 +31,8 @@ namespace matapprox::attention {
 struct SingularformerOptions {
   Index rank = 0;                   ///< r, mixtures of tokens; 0: the width p of a head
   bool residual_scores = true;      ///< scores of the layer below are added to those of this one
+  bool shared_mixtures = true;      ///< f_U = f_Q = f_K = f_V (Eq. 14); else four maps
+  bool scaled = true;               ///< scores over sqrt(p); Eq. 9 has none
   double orthogonal_weight = 0.01;  ///< gamma_1
   double diagonal_weight = 0.01;    ///< gamma_2
   SingularformerDiagonalLoss diagonal_loss = SingularformerDiagonalLoss::kPrinted;
@@ -42,12 +44,15 @@ struct SingularformerOptions {
 /// columns, alphahat (r x N) that of its transpose over the tokens, and A' = softmax_rows((alphahat
 /// Q) (alphahat K)^T / sqrt(p)) for each head. [WKZL23, Eqs. 8-14, 18]
 ///
-/// The printed scores lack 1/sqrt(p), the public code has it. Rows of alpha and alphahat sum to
-/// one, so X is pooled once, X' = alphahat X, projected, attended to and sent through W_O as r
-/// rows, and unfolded once: 3 r d N + 4 r d^2 + 2 r^2 d multiplications, those of Table 1.
-/// W_a serves all heads. E is row-stochastic of rank <= r: a learned model, no singular value
-/// decomposition (softmax attention has full rank, and columns that are not negative are orthogonal
-/// only where their supports are apart).
+/// The printed scores lack 1/sqrt(p), the public code has it: `scaled`. Rows of alpha and alphahat
+/// sum to one, so X is pooled once, X' = alphahat X, projected, attended to and sent through W_O as
+/// r rows, and unfolded once: 3 r d N + 4 r d^2 + 2 r^2 d multiplications, those of Table 1. W_a
+/// serves all heads. Without `shared_mixtures` alpha is of f_U, and queries, keys and values are
+/// pooled by f_Q, f_K and f_V (parameters PREFIX.mixture, .mixture_query, .mixture_key,
+/// .mixture_value): 8 r d N in the place of 3 r d N; the losses are of alpha_U and alpha_V. E is
+/// row-stochastic of rank <= r: a learned model, no singular value decomposition (softmax attention
+/// has full rank, and columns that are not negative are orthogonal only where their supports are
+/// apart).
 ///
 /// Auxiliary losses, each the mean over `layers`: gamma_1 / r^2 times the squares off the diagonals
 /// of alpha^T alpha and alphahat alphahat^T (Eq. 15, which has alpha_V transposed), and gamma_2 /
@@ -56,8 +61,8 @@ struct SingularformerOptions {
 /// the mean over L layers layer l = 0 .. L - 1 counts 2^(L - max(l, 1)) times: `layer_weights`
 /// `code`. With `residual_scores` the scores of a layer are the sum
 /// of its own and all below it, h r^2 numbers a layer. [HRKA21] Weights begin as in the public
-/// code, truncated normal of standard deviation 0.02, biases 0. Causal: no, each mixture holds all
-/// tokens.
+/// code, truncated normal of standard deviation 0.02, biases 0. Dropout of attention acts on A',
+/// the losses see it whole. Causal: no, each mixture holds all tokens.
 template <class T>
 std::unique_ptr<Attention<T>> singularformer(ParameterList& list,
                                              const std::string& prefix,

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <new>
+#include <span>
 #include <vector>
 
 #include "matapprox/attention/tokens.hpp"
@@ -43,6 +45,12 @@ class Cache {
     if (values.size() < size) values.resize(size);
     return {values.data(), rows, cols};
   }
+  /// Bytes that stay likewise, for a mask of its own.
+  std::span<std::uint8_t> bytes(Index count) {
+    const auto size = static_cast<std::size_t>(count);
+    if (bytes_.size() < size) bytes_.resize(size);
+    return {bytes_.data(), size};
+  }
   Cache& child(std::size_t number) {
     while (number >= children_.size()) children_.push_back(std::make_unique<Cache>());
     return *children_[number];
@@ -57,6 +65,7 @@ class Cache {
 
  private:
   std::vector<LineVector<T>> arrays_;
+  std::vector<std::uint8_t> bytes_;
   std::vector<std::unique_ptr<Cache>> children_;
 };
 

@@ -4,6 +4,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "matapprox/core/run_control.hpp"
@@ -70,7 +71,17 @@ struct TrainingState {
   Index loss_steps = 0;
   double seconds = 0;  ///< spent so far
   std::vector<TrainingPoint> history;
+  /// The parameters at the start, of a run that says how far it has gone from there; else empty.
+  std::vector<float> start;
+  /// With `start`: parameter_deviations() at each validation, as history has them.
+  std::vector<std::vector<double>> deviations;
 };
+
+/// |W - W0| / |W0| of each parameter of `list`, Frobenius norms, W of `values` and W0 of `start`: 0
+/// where nothing moved, infinite where W0 is 0 and W is not.
+std::vector<double> parameter_deviations(const attention::ParameterList& list,
+                                         std::span<const float> values,
+                                         std::span<const float> start);
 
 enum class TrainingEnd { kSteps, kTargetError, kPatience, kMaxSeconds, kInterrupted };
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "matapprox/training/model_file.hpp"
+#include "matapprox/training/name_map.hpp"
 
 namespace matapprox::training {
 
@@ -20,6 +21,15 @@ void save_weights(const std::string& path, const SavedModel& saved);
 /// [SimpleTRON, Sec. 4.2]: both name them alike. Throws FileError for a file that cannot be read,
 /// InvalidArgument if nothing in it fits.
 std::vector<std::string> transfer_weights(const std::string& path,
+                                          const attention::ParameterList& list,
+                                          std::span<float> values);
+
+/// The same from a safetensors file of another program, where `map` says: parameters without a
+/// rule, and those of which the file has no tensor, keep their values. Throws InvalidArgument also
+/// for a tensor of another size than its parameter's, unless the rule is optional, and for a file
+/// of another kind.
+std::vector<std::string> transfer_weights(const std::string& path,
+                                          const NameMap& map,
                                           const attention::ParameterList& list,
                                           std::span<float> values);
 
