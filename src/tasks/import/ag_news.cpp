@@ -118,14 +118,13 @@ void parse_ag_news(std::string_view text,
     if (header) continue;
     any = true;
     const Index label = news_label(reader);
-    builder.add_bytes(reader.fields[1] + " " + reader.fields[2], label, split, name);
+    builder.add_text(reader.fields[1] + " " + reader.fields[2], label, split, name);
   }
   if (!any) fail_in(name, "there are no records in the file");
 }
 
 TokenSet import_ag_news(const std::string& path, const ImportOptions& options) {
-  constexpr Index kByteTokens = 256;
-  TokenBuilder builder(options, path, kByteTokens, kNewsClasses);
+  TokenBuilder builder(options, path, text_tokenizer(options), kNewsClasses);
   builder.set().class_names = {"World", "Sports", "Business", "Sci/Tech"};
   for (const SplitFile& file : split_files(path, ".csv")) {
     const InputBytes bytes = read_all(file.path);

@@ -4,6 +4,21 @@
 #include "tasks/import/importers.hpp"
 
 namespace matapprox::tasks {
+namespace {
+
+bool is_of_text(ImportFormat format) {
+  switch (format) {
+    case ImportFormat::kImdb:
+    case ImportFormat::kAan:
+    case ImportFormat::kAgNews:
+    case ImportFormat::kNewsgroups:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
 
 void ImportOptions::visit(OptionVisitor& v) {
   v.visit("max_length",
@@ -11,6 +26,14 @@ void ImportOptions::visit(OptionVisitor& v) {
           "tokens kept of a sequence, of each document for aan; 0: all of them");
   v.visit_enum("keep", keep, "which tokens are kept of a longer sequence");
   v.visit("min_length", min_length, "sequences with fewer tokens are left out");
+  v.visit_enum("tokens", tokens, "texts: what a token is");
+  v.visit("vocabulary",
+          vocabulary,
+          "tokens words: how many token ids; the words most frequent in training have one");
+  v.visit("vocabulary_file",
+          vocabulary_file,
+          "tokens words or subwords: a file with a token a line, or a token file, whose vocabulary "
+          "is taken");
   v.visit("coarse", coarse, "cifar100: the 20 groups in the place of the 100 classes");
   v.visit("skip_empty",
           skip_empty,
@@ -32,6 +55,11 @@ TokenSet import_tokens(ImportFormat format, const std::string& path, const Impor
   require_count("min_length", options.min_length, kLongestSequence);
   require_count("class_field", options.class_field, kMaxFields);
   require_count("class_levels", options.class_levels, kMaxFields);
+  const bool has_text_options = options.tokens != TextTokens::kBytes || options.vocabulary != 0 ||
+                                !options.vocabulary_file.empty();
+  require(is_of_text(format) || !has_text_options,
+          "import: tokens, vocabulary and vocabulary_file are for texts; {} has none",
+          enum_name(format));
   switch (format) {
     case ImportFormat::kListops:
       return import_listops(path, options);

@@ -27,7 +27,7 @@ void add_text_folder(const std::string& folder,
       if (builder.options().skip_empty) continue;
       fail_in(path, "the file is empty; skip_empty leaves such files out");
     }
-    builder.add_bytes(text, label, split, path);
+    builder.add_text(text, label, split, path);
   }
   if (found == 0) fail_in(folder, fmt::format("there is no file *{} in the folder", extension));
 }
@@ -62,8 +62,7 @@ std::string only_name_with(const std::vector<std::string>& names,
 }  // namespace
 
 TokenSet import_imdb(const std::string& path, const ImportOptions& options) {
-  constexpr Index kByteTokens = 256;
-  TokenBuilder builder(options, path, kByteTokens, 2);
+  TokenBuilder builder(options, path, text_tokenizer(options), 2);
   builder.set().class_names = {"neg", "pos"};
   for (const auto& [folder, split] :
        {std::pair("/train/", Split::kTrain), std::pair("/test/", Split::kTest)}) {
@@ -74,7 +73,6 @@ TokenSet import_imdb(const std::string& path, const ImportOptions& options) {
 }
 
 TokenSet import_newsgroups(const std::string& path, const ImportOptions& options) {
-  constexpr Index kByteTokens = 256;
   const std::vector<std::string> folders = folders_in(path);
   const std::string train = only_name_with(folders, "train", path);
   const std::string test = only_name_with(folders, "test", path);
@@ -84,7 +82,7 @@ TokenSet import_newsgroups(const std::string& path, const ImportOptions& options
   const bool divided = !train.empty();
   const std::vector<std::string> classes = divided ? folders_in(path_in(path, train)) : folders;
   if (classes.empty()) fail_in(path, "there are no folders, one a class is expected");
-  TokenBuilder builder(options, path, kByteTokens, std::ssize(classes));
+  TokenBuilder builder(options, path, text_tokenizer(options), std::ssize(classes));
   builder.set().class_names = classes;
   if (divided) {
     add_class_folders(path_in(path, train), classes, Split::kTrain, builder);

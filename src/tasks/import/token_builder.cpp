@@ -20,13 +20,27 @@ TokenBuilder::TokenBuilder(const ImportOptions& options,
   set_.source = std::move(source);
 }
 
+TokenBuilder::TokenBuilder(const ImportOptions& options,
+                           std::string source,
+                           TextTokenizer tokenizer,
+                           Index classes)
+    : TokenBuilder(options, std::move(source), tokenizer.vocabulary(), classes) {
+  tokenizer_ = std::move(tokenizer);
+}
+
 void TokenBuilder::add(std::span<const std::int32_t> tokens,
                        Index label,
                        std::optional<Split> split,
                        const std::string& place) {
   if (tokens.empty()) fail_in(place, "the sequence is empty");
   if (std::ssize(tokens) < options_.min_length) return;
-  const auto kept = kept_part(tokens, options_);
+  append(kept_part(tokens, options_), label, split, place);
+}
+
+void TokenBuilder::append(std::span<const std::int32_t> kept,
+                          Index label,
+                          std::optional<Split> split,
+                          const std::string& place) {
   if (std::ssize(kept) > kLongestSequence) {
     fail_in(place,
             fmt::format(
@@ -44,15 +58,34 @@ void TokenBuilder::add(std::span<const std::int32_t> tokens,
   if (split) set_.splits.push_back(*split);
 }
 
-void TokenBuilder::add_bytes(std::string_view text,
+std::span<const std::int32_t> TokenBuilder::tokens_of(std::string_view text,
+                                                      std::optional<Split> split,
+                                                      const std::string& place,
+                                                      std::vector<std::int32_t>& tokens) {
+  tokens.clear();
+  tokenizer_.append(text, split.value_or(Split::kTrain) == Split::kTrain, tokens);
+  if (tokens.empty()) fail_in(place, text.empty() ? "the text is empty" : "no words in the text");
+  return tokens;
+}
+
+void TokenBuilder::add_text(std::string_view text,
+                            Index label,
+                            std::optional<Split> split,
+                            const std::string& place) {
+  add(tokens_of(text, split, place, buffer_), label, split, place);
+}
+
+void TokenBuilder::add_texts(std::string_view first,
+                             std::string_view second,
                              Index label,
                              std::optional<Split> split,
                              const std::string& place) {
-  buffer_.resize(text.size());
-  std::transform(text.begin(), text.end(), buffer_.begin(), [](char c) {
-    return static_cast<unsigned char>(c);
-  });
-  add(buffer_, label, split, place);
+  const auto kept_first = kept_part(tokens_of(first, split, place, buffer_), options_);
+  const auto kept_second = kept_part(tokens_of(second, split, place, second_), options_);
+  std::vector<std::int32_t> both(kept_first.begin(), kept_first.end());
+  both.push_back(tokenizer_.separator());
+  both.insert(both.end(), kept_second.begin(), kept_second.end());
+  if (std::ssize(both) >= options_.min_length) append(both, label, split, place);
 }
 
 TokenSet TokenBuilder::finish() {
@@ -61,6 +94,10 @@ TokenSet TokenBuilder::finish() {
             options_.min_length > 0
                 ? fmt::format("no sequence has {} tokens or more", options_.min_length)
                 : "no sequences");
+  }
+  if (auto names = tokenizer_.finish(set_.tokens, set_.source); !names.empty()) {
+    set_.vocabulary = std::ssize(names);
+    set_.token_names = std::move(names);
   }
   return std::move(set_);
 }
