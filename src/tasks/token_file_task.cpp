@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 #include <unordered_map>
 
 #include "matapprox/core/random.hpp"
@@ -46,13 +47,54 @@ void take_share(RowLists& lists, Split split, double share) {
   training.erase(training.end() - count, training.end());
 }
 
-RowLists divide_rows(const TokenSet& set, const TokenFileOptions& options, std::uint64_t seed) {
+/// Rows of the split that the file gives them.
+RowLists rows_by_split(const TokenSet& set) {
   RowLists lists;
   for (Index row = 0; row < set.size(); ++row) {
     const Split split =
         set.splits.empty() ? Split::kTrain : set.splits[static_cast<std::size_t>(row)];
     rows_of(lists, split).push_back(row);
   }
+  return lists;
+}
+
+/// One fold is the test: rows are dealt to the folds one by one, class after class.
+RowLists rows_by_fold(const TokenSet& set, const TokenFileOptions& options) {
+  constexpr Index kFoldRows = Index{3} << 46;  // behind those of shuffle_rows
+  require(options.folds <= set.size(),
+          "token_file: {} folds are more than the {} rows of {}",
+          options.folds,
+          set.size(),
+          options.path);
+  std::vector<std::tuple<std::int32_t, std::uint64_t, Index>> order;  // class, key, row
+  order.reserve(set.labels.size());
+  for (Index row = 0; row < set.size(); ++row) {
+    const auto words = random_words(options.fold_seed, RandomStream::kTask, kFoldRows + row, 0);
+    order.emplace_back(
+        set.labels[static_cast<std::size_t>(row)], std::uint64_t{words[0]} << 32U | words[1], row);
+  }
+  std::sort(order.begin(), order.end());
+  RowLists lists;
+  for (Index k = 0; k < std::ssize(order); ++k) {
+    const bool is_test = k % options.folds == options.fold;
+    rows_of(lists, is_test ? Split::kTest : Split::kTrain)
+        .push_back(std::get<Index>(order[static_cast<std::size_t>(k)]));
+  }
+  std::sort(lists.front().begin(), lists.front().end());
+  return lists;
+}
+
+RowLists whole_file_thrice(const TokenSet& set) {
+  RowLists lists;
+  lists.front().resize(static_cast<std::size_t>(set.size()));
+  std::iota(lists.front().begin(), lists.front().end(), Index{0});
+  lists[1] = lists[2] = lists.front();
+  return lists;
+}
+
+RowLists divide_rows(const TokenSet& set, const TokenFileOptions& options, std::uint64_t seed) {
+  if (options.undivided) return whole_file_thrice(set);
+  RowLists lists = options.folds > 0 ? rows_by_fold(set, options) : rows_by_split(set);
   take_share(lists, Split::kTest, options.test_share);
   take_share(lists, Split::kValidation, options.validation_share);
   for (const Split split : {Split::kTrain, Split::kValidation, Split::kTest}) {
@@ -73,7 +115,13 @@ class TokenFileTask final : public Task {
  public:
   TokenFileTask(TokenSet set, const TokenFileOptions& options, std::uint64_t seed)
       : set_(std::move(set)), rows_(divide_rows(set_, options, seed)) {
-    shape_.length = set_.longest();
+    const Index longest = set_.longest();
+    require(options.length == 0 || options.length >= longest,
+            "token_file: length {} is below {}, the longest sequence of {}",
+            options.length,
+            longest,
+            options.path);
+    shape_.length = std::max(longest, options.length);
     shape_.vocabulary = set_.vocabulary;
     shape_.answer = Answer::kClass;
     shape_.classes = set_.classes;
@@ -159,6 +207,20 @@ void require_share(const char* name, double share) {
           share);
 }
 
+void require_folds(const TokenFileOptions& options) {
+  constexpr Index kMaxFolds = 1000;
+  require(options.folds == 0 || (options.folds >= 2 && options.folds <= kMaxFolds),
+          "token_file: folds {} is outside 2..{} (0: no cross-validation)",
+          options.folds,
+          kMaxFolds);
+  require(options.fold >= 0 && options.fold < std::max<Index>(1, options.folds),
+          "token_file: fold {} is outside 0..{}",
+          options.fold,
+          std::max<Index>(1, options.folds) - 1);
+  require(options.folds == 0 || !options.undivided,
+          "token_file: folds and undivided exclude each other");
+}
+
 }  // namespace
 
 void TokenFileOptions::visit(OptionVisitor& v) {
@@ -169,12 +231,22 @@ void TokenFileOptions::visit(OptionVisitor& v) {
   v.visit("test_share",
           test_share,
           "share of the training rows for the test, where the file has none for it; up to 0.5");
+  v.visit("folds", folds, "divide all rows into so many parts, one of them for the test; 0: no");
+  v.visit("fold", fold, "which part is the test, from 0");
+  v.visit("fold_seed", fold_seed, "of the division into parts");
+  v.visit("length", length, "N: sequences are padded to it; 0: the longest of the file");
+  v.visit("undivided", undivided, "every split is the whole file, to evaluate on another file");
 }
 
 std::unique_ptr<Task> token_file_task(const TokenFileOptions& options, std::uint64_t seed) {
   require(!options.path.empty(), "token_file: the option path must name a token file");
   require_share("validation_share", options.validation_share);
   require_share("test_share", options.test_share);
+  require_folds(options);
+  require(options.length >= 0 && options.length <= kLongestSequence,
+          "token_file: length {} is outside 0..{}",
+          options.length,
+          kLongestSequence);
   return std::make_unique<TokenFileTask>(read_token_file(options.path), options, seed);
 }
 

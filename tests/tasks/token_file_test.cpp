@@ -5,6 +5,7 @@
 #include <hdf5.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <string>
@@ -313,6 +314,110 @@ TEST(TokenFileTask, SamplesArePaddedAndMasked) {
   EXPECT_THROW(task->make(Split::kTrain, 1, sample), InvalidArgument);
 }
 
+/// How many rows of the class 0 and 1 a split has, in a numbered file.
+std::pair<Index, Index> class_counts(const std::vector<std::int32_t>& rows) {
+  const auto ones =
+      std::count_if(rows.begin(), rows.end(), [](std::int32_t row) { return row % 4 == 3; });
+  return {std::ssize(rows) - ones, ones};
+}
+
+TEST(TokenFileTask, FoldsAreStratifiedAndTestEachRowOnce) {
+  constexpr Index kRows = 103;  // 78 of class 0, 25 of class 1
+  TokenFileOptions options;
+  options.path = numbered_token_file(kRows);
+  options.folds = 4;
+  std::multiset<std::int32_t> tested;
+  std::vector<std::vector<std::int32_t>> folds;
+  for (options.fold = 0; options.fold < options.folds; ++options.fold) {
+    const auto task = token_file_task(options, 1);
+    auto rows = rows_seen(*task, Split::kTest);
+    const auto [zeros, ones] = class_counts(rows);
+    EXPECT_TRUE(zeros == 19 || zeros == 20) << zeros;
+    EXPECT_TRUE(ones == 6 || ones == 7) << ones;
+    EXPECT_TRUE(rows.size() == 25 || rows.size() == 26) << rows.size();
+    tested.insert(rows.begin(), rows.end());
+    // No other split has a row of the test, and all rows are in one.
+    std::set<std::int32_t> all(rows.begin(), rows.end());
+    for (const Split split : {Split::kTrain, Split::kValidation}) {
+      const auto others = rows_seen(*task, split);
+      for (const std::int32_t row : others) EXPECT_TRUE(all.insert(row).second) << row;
+    }
+    EXPECT_EQ(std::ssize(all), kRows);
+    EXPECT_EQ(task->size(Split::kValidation),
+              std::lround(0.1 * static_cast<double>(kRows - std::ssize(rows))));
+    std::sort(rows.begin(), rows.end());
+    folds.push_back(std::move(rows));
+  }
+  EXPECT_EQ(std::ssize(tested), kRows);
+  EXPECT_EQ(std::ssize(std::set(tested.begin(), tested.end())), kRows);
+  // Another seed of the data sees the same fold, another fold_seed another one.
+  options.fold = 2;
+  auto same = rows_seen(*token_file_task(options, 7), Split::kTest);
+  std::sort(same.begin(), same.end());
+  EXPECT_EQ(same, folds[2]);
+  options.fold_seed = 2;
+  auto other = rows_seen(*token_file_task(options, 1), Split::kTest);
+  std::sort(other.begin(), other.end());
+  EXPECT_NE(other, folds[2]);
+}
+
+TEST(TokenFileTask, FoldsTakeRowsOfAnySplit) {
+  const std::string path = token_path();
+  write_token_file(path, small_token_set());
+  TokenFileOptions options;
+  options.path = path;
+  options.folds = 3;
+  std::set<std::int32_t> first_tokens;
+  Sample sample;
+  for (options.fold = 0; options.fold < 3; ++options.fold) {
+    const auto task = token_file_task(options, 1);
+    ASSERT_EQ(task->size(Split::kTest), 1);
+    task->make(Split::kTest, 0, sample);
+    first_tokens.insert(sample.tokens[0]);
+  }
+  EXPECT_THAT(first_tokens, ElementsAre(0, 3, 4));
+}
+
+TEST(TokenFileTask, AWholeFileCanBeEverySplitAndPadded) {
+  TokenFileOptions options;
+  options.path = numbered_token_file(10);
+  options.undivided = true;
+  options.length = 5;
+  const auto task = token_file_task(options, 1);
+  EXPECT_EQ(task->shape().length, 5);
+  for (const Split split : {Split::kTrain, Split::kValidation, Split::kTest}) {
+    const auto rows = rows_seen(*task, split);
+    EXPECT_EQ(std::set(rows.begin(), rows.end()).size(), 10U);
+  }
+  Sample sample;
+  task->make(Split::kTest, 0, sample);
+  EXPECT_EQ(sample.tokens.size(), 5U);
+  EXPECT_THAT(sample.mask, ElementsAre(1, 1, 0, 0, 0));
+}
+
+TEST(TokenFileTask, FoldsAndLengthsThatAreRefused) {
+  TokenFileOptions options;
+  options.path = numbered_token_file(10);
+  const auto refused = [&](const auto& change, const char* what) {
+    TokenFileOptions changed = options;
+    change(changed);
+    EXPECT_REFUSED(InvalidArgument, token_file_task(changed, 1), what);
+  };
+  refused([](auto& o) { o.folds = 1; }, "token_file: folds 1 is outside 2..1000");
+  refused([](auto& o) { o.folds = -2; }, "folds -2 is outside 2..1000");
+  refused([](auto& o) { o.folds = 11; }, "11 folds are more than the 10 rows");
+  refused([](auto& o) { o.fold = 1; }, "fold 1 is outside 0..0");
+  refused([](auto& o) { o.folds = o.fold = 5; }, "fold 5 is outside 0..4");
+  refused([](auto& o) { o.length = 1; }, "length 1 is below 2, the longest sequence");
+  refused([](auto& o) { o.length = -1; }, "length -1 is outside 0..16777216");
+  refused(
+      [](auto& o) {
+        o.folds = 2;
+        o.undivided = true;
+      },
+      "exclude each other");
+}
+
 TEST(TokenFileTask, SharesAreDisjointAndTheSameForEverySeed) {
   TokenFileOptions options;
   options.path = numbered_token_file(200);
@@ -368,7 +473,7 @@ TEST(TokenFileTask, Refusals) {
   options.test_share = 0.1;
   options.validation_share = 0.6;
   EXPECT_REFUSED(InvalidArgument, make(options), "validation_share 0.6");
-  EXPECT_EQ(list_options(options).size(), 3U);
+  EXPECT_EQ(list_options(options).size(), 8U);
 }
 
 }  // namespace
