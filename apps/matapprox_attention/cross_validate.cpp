@@ -100,6 +100,21 @@ std::string percent_text(const MeanAndDeviation& value) {
       "{:6.2f} %  \u00b1 {:.2f}", kPercent * value.mean, kPercent * value.standard_deviation);
 }
 
+double micro_f1_of(const FinishedRow& row) { return row.test.labels->micro_f1; }
+double macro_f1_of(const FinishedRow& row) { return row.test.labels->macro_f1; }
+double macro_auc_of(const FinishedRow& row) { return row.test.labels->macro_auc; }
+
+std::string label_folds_text(const std::vector<FinishedRow>& rows) {
+  if (!rows.front().test.labels) return {};
+  const auto line = [&](const char* name, const auto& value) {
+    const MeanAndDeviation over = over_folds(rows, value);
+    return fmt::format("  {:8.4f}  \u00b1 {:.4f}  {}\n", over.mean, over.standard_deviation, name);
+  };
+  return "\n" + line("F1 of all labels together", micro_f1_of) +
+         line("mean F1 of a label", macro_f1_of) +
+         line("mean area under a label's ROC curve", macro_auc_of);
+}
+
 std::string folds_text(const training::SavedModel& described,
                        const std::vector<FinishedRow>& rows) {
   std::string text = model_text(described) + "\n\n";
@@ -120,7 +135,7 @@ std::string folds_text(const training::SavedModel& described,
     text += fmt::format(
         "  {}  {}\n", percent_text(baseline_over_folds(rows, k)), rows.front().baselines[k].name);
   }
-  return text;
+  return text + label_folds_text(rows);
 }
 
 report::Json folds_json(const training::SavedModel& described,
@@ -137,6 +152,11 @@ report::Json folds_json(const training::SavedModel& described,
     return report::Json{{"mean", value.mean}, {"standard_deviation", value.standard_deviation}};
   };
   json["error"] = value_json(over_folds(rows, error_of));
+  if (rows.front().test.labels) {
+    json["micro_f1"] = value_json(over_folds(rows, micro_f1_of));
+    json["macro_f1"] = value_json(over_folds(rows, macro_f1_of));
+    json["macro_auc"] = value_json(over_folds(rows, macro_auc_of));
+  }
   json["baselines"] = report::Json::array();
   for (std::size_t k = 0; k < rows.front().baselines.size(); ++k) {
     report::Json baseline = value_json(baseline_over_folds(rows, k));

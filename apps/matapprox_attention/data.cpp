@@ -47,12 +47,13 @@ int run_import(const ImportCommand& command) {
   const tasks::TokenSet set =
       tasks::import_tokens(format_of(command.format), command.path, options);
   tasks::write_token_file(command.output, set);
-  write_stdout(fmt::format("{}: {} sequences of up to {} tokens, {} token ids, {} classes\n",
+  write_stdout(fmt::format("{}: {} sequences of up to {} tokens, {} token ids, {} {}\n",
                            place_of_output(command.output),
                            set.size(),
                            set.longest(),
                            set.vocabulary,
-                           set.classes));
+                           set.classes,
+                           set.has_label_sets() ? "labels" : "classes"));
   return kDone;
 }
 
@@ -85,6 +86,8 @@ std::string sample_text(const tasks::TaskShape& shape, const tasks::Sample& samp
       return text + fmt::format("class {}\n", sample.label);
     case tasks::Answer::kTokenClass:
       return text + fmt::format("classes {}\n", fmt::join(sample.labels, " "));
+    case tasks::Answer::kLabels:
+      return text + fmt::format("labels {}\n", fmt::join(sample.labels, " "));
   }
   return text;
 }

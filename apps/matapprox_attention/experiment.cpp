@@ -120,6 +120,12 @@ std::optional<FinishedRow> Experiment::kept(const ExperimentRow& row) const {
     finished.test.error_high = result.at("error_interval").at(1).get<double>();
     finished.test.loss = result.at("loss").get<double>();
     finished.test.samples = result.at("samples").get<Index>();
+    if (result.contains("micro_f1")) {
+      finished.test.labels.emplace();
+      finished.test.labels->micro_f1 = result.at("micro_f1").get<double>();
+      finished.test.labels->macro_f1 = result.at("macro_f1").get<double>();
+      finished.test.labels->macro_auc = result.at("macro_auc").get<double>();
+    }
     finished.parameters = result.at("parameters").get<Index>();
     finished.seconds = result.at("seconds").get<double>();
     for (const Json& baseline : result.at("baselines")) {
@@ -287,6 +293,11 @@ Json to_json(const FinishedRow& finished) {
                {"published", row.published < 0 ? Json(nullptr) : Json(row.published / 100)},
                {"baselines", Json::array()}};
   if (row.fold >= 0) json["fold"] = row.fold;
+  if (const auto& labels = finished.test.labels) {
+    json["micro_f1"] = labels->micro_f1;
+    json["macro_f1"] = labels->macro_f1;
+    json["macro_auc"] = labels->macro_auc;
+  }
   for (const tasks::Baseline& baseline : finished.baselines) {
     json["baselines"].push_back(
         {{"name", baseline.name}, {"error", baseline.error}, {"samples", baseline.samples}});

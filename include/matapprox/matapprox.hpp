@@ -120,6 +120,7 @@
 #include "matapprox/tasks/token_file.hpp"
 #include "matapprox/tasks/token_set.hpp"
 #include "matapprox/training/attention_on_sample.hpp"
+#include "matapprox/training/label_scores.hpp"
 #include "matapprox/training/loss.hpp"
 #include "matapprox/training/model.hpp"
 #include "matapprox/training/model_file.hpp"

@@ -17,7 +17,8 @@ namespace {
 using hdf5::Location;
 
 const std::string kTokenFormat = "matapprox tokens";
-constexpr Index kTokenVersion = 1;
+/// Version 1 has token ids and a class a row; files that have no more are written as such.
+constexpr Index kTokenVersion = 2;
 constexpr Index kLargestId = std::numeric_limits<std::int32_t>::max();
 
 void write_token_names(const Location& root,
@@ -58,6 +59,17 @@ void write_token_table(const Location& root, const TokenSet& set) {
                                const auto sequence = set.sequence(first + i);
                                std::copy(sequence.begin(), sequence.end(), values + i * width);
                              }
+                           });
+}
+
+void write_targets(const Location& root, const TokenSet& set) {
+  hdf5::write_integer_rows(root,
+                           "targets",
+                           {set.size(), set.classes},
+                           hdf5::IntegerType::kInt8,
+                           [&](Index first, Index count, double* values) {
+                             const auto from = set.targets.begin() + first * set.classes;
+                             std::copy_n(from, count * set.classes, values);
                            });
 }
 
@@ -150,6 +162,37 @@ void require_token_format(const Location& root) {
   }
 }
 
+/// Rows of 0 and 1, one a label.
+void read_targets(const Location& root, Index rows, TokenSet& set) {
+  require_memory(static_cast<double>(rows) * static_cast<double>(set.classes), root.file);
+  set.targets.reserve(static_cast<std::size_t>(rows * set.classes));
+  const auto take_row = [&](Index row, const double* values) {
+    for (Index c = 0; c < set.classes; ++c) {
+      if (values[c] != 0 && values[c] != 1) {
+        throw FileError(
+            fmt::format("{}: row {}: target {} is {}, not 0 or 1", root.file, row, c, values[c]));
+      }
+      set.targets.push_back(values[c] == 1 ? 1 : 0);
+    }
+  };
+  hdf5::read_integer_rows(
+      root, "targets", {rows, set.classes}, [&](Index first, Index count, const double* values) {
+        for (Index i = 0; i < count; ++i) take_row(first + i, values + i * set.classes);
+      });
+}
+
+/// Classes or sets of labels.
+void read_answers(const Location& root, Index rows, TokenSet& set) {
+  if (hdf5::has_link(root, "targets")) {
+    if (hdf5::has_link(root, "labels"))
+      throw FileError(fmt::format("{}: both datasets 'labels' and 'targets'", root.file));
+    return read_targets(root, rows, set);
+  }
+  read_token_column(root, "labels", "label", rows, 0, set.classes - 1, [&](std::int32_t label) {
+    set.labels.push_back(label);
+  });
+}
+
 TokenSet read_token_rows(const Location& root) {
   TokenSet set;
   set.vocabulary = hdf5::get_integer(root, "vocabulary", 1, kLargestId);
@@ -169,9 +212,7 @@ TokenSet read_token_rows(const Location& root) {
     set.ends.push_back(end += length);
   });
   require_memory(4.0 * static_cast<double>(end), root.file);
-  read_token_column(root, "labels", "label", rows, 0, set.classes - 1, [&](std::int32_t label) {
-    set.labels.push_back(label);
-  });
+  read_answers(root, rows, set);
   if (hdf5::has_link(root, "split")) {
     read_token_column(root, "split", "split", rows, 0, 2, [&](std::int32_t split) {
       set.splits.push_back(static_cast<Split>(split));
@@ -199,7 +240,7 @@ void write_token_file(const std::string& path, const TokenSet& set) {
   hdf5::OutputFile output(path);
   const Location root{output.file(), path};
   hdf5::put_text(root, "format", kTokenFormat);
-  hdf5::put_integer(root, "format_version", kTokenVersion);
+  hdf5::put_integer(root, "format_version", set.has_label_sets() ? kTokenVersion : 1);
   hdf5::put_text(root, "writer", "matapprox " MATAPPROX_VERSION);
   hdf5::put_integer(root, "vocabulary", set.vocabulary);
   hdf5::put_integer(root, "classes", set.classes);
@@ -213,9 +254,13 @@ void write_token_file(const std::string& path, const TokenSet& set) {
   write_token_column(root, "lengths", rows, hdf5::IntegerType::kInt32, [&](Index i) {
     return std::ssize(set.sequence(i));
   });
-  write_token_column(root, "labels", rows, hdf5::IntegerType::kInt32, [&](Index i) {
-    return of_row(set.labels, i);
-  });
+  if (set.has_label_sets()) {
+    write_targets(root, set);
+  } else {
+    write_token_column(root, "labels", rows, hdf5::IntegerType::kInt32, [&](Index i) {
+      return of_row(set.labels, i);
+    });
+  }
   if (!set.splits.empty()) {
     write_token_column(root, "split", rows, hdf5::IntegerType::kInt8, [&](Index i) {
       return of_row(set.splits, i);

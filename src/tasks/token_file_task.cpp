@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <tuple>
 #include <unordered_map>
@@ -58,6 +59,20 @@ RowLists rows_by_split(const TokenSet& set) {
   return lists;
 }
 
+/// The class of each row, or a number for its set of labels.
+std::vector<Index> label_groups(const TokenSet& set) {
+  if (!set.has_label_sets()) return {set.labels.begin(), set.labels.end()};
+  std::map<std::string, Index> numbers;  // of the bytes of a set
+  std::vector<Index> groups;
+  for (Index row = 0; row < set.size(); ++row) {
+    const auto target = set.target(row);
+    const auto found =
+        numbers.emplace(std::string(target.begin(), target.end()), std::ssize(numbers));
+    groups.push_back(found.first->second);
+  }
+  return groups;
+}
+
 /// One fold is the test: rows are dealt to the folds one by one, class after class.
 RowLists rows_by_fold(const TokenSet& set, const TokenFileOptions& options) {
   constexpr Index kFoldRows = Index{3} << 46;  // behind those of shuffle_rows
@@ -66,19 +81,20 @@ RowLists rows_by_fold(const TokenSet& set, const TokenFileOptions& options) {
           options.folds,
           set.size(),
           options.path);
-  std::vector<std::tuple<std::int32_t, std::uint64_t, Index>> order;  // class, key, row
-  order.reserve(set.labels.size());
+  const std::vector<Index> groups = label_groups(set);
+  std::vector<std::tuple<Index, std::uint64_t, Index>> order;  // group, key, row
+  order.reserve(groups.size());
   for (Index row = 0; row < set.size(); ++row) {
     const auto words = random_words(options.fold_seed, RandomStream::kTask, kFoldRows + row, 0);
     order.emplace_back(
-        set.labels[static_cast<std::size_t>(row)], std::uint64_t{words[0]} << 32U | words[1], row);
+        groups[static_cast<std::size_t>(row)], std::uint64_t{words[0]} << 32U | words[1], row);
   }
   std::sort(order.begin(), order.end());
   RowLists lists;
   for (Index k = 0; k < std::ssize(order); ++k) {
     const bool is_test = k % options.folds == options.fold;
     rows_of(lists, is_test ? Split::kTest : Split::kTrain)
-        .push_back(std::get<Index>(order[static_cast<std::size_t>(k)]));
+        .push_back(std::get<2>(order[static_cast<std::size_t>(k)]));
   }
   std::sort(lists.front().begin(), lists.front().end());
   return lists;
@@ -123,9 +139,13 @@ class TokenFileTask final : public Task {
             options.path);
     shape_.length = std::max(longest, options.length);
     shape_.vocabulary = set_.vocabulary;
-    shape_.answer = Answer::kClass;
+    shape_.answer = set_.has_label_sets() ? Answer::kLabels : Answer::kClass;
     shape_.classes = set_.classes;
-    learn_baselines();
+    if (set_.has_label_sets()) {
+      learn_common_labels();
+    } else {
+      learn_baselines();
+    }
   }
 
   const TaskShape& shape() const override { return shape_; }
@@ -144,13 +164,20 @@ class TokenFileTask final : public Task {
     std::copy(sequence.begin(), sequence.end(), sample.tokens.begin());
     sample.mask.assign(length, 0);
     std::fill_n(sample.mask.begin(), sequence.size(), std::uint8_t{1});
-    sample.label = label(row);
+    sample.label = 0;
+    if (set_.has_label_sets()) {
+      const auto target = set_.target(row);
+      sample.labels.assign(target.begin(), target.end());
+    } else {
+      sample.label = label(row);
+    }
   }
 
   std::vector<Baseline> baselines(Split split, Index samples) const override {
     require(
         samples >= 1, "token_file: {} samples for the baselines, at least 1 is needed", samples);
     const Index count = std::min(samples, size(split));
+    if (set_.has_label_sets()) return label_baselines(split, count);
     Index wrong_majority = 0;
     Index wrong_first = 0;
     for (Index i = 0; i < count; ++i) {
@@ -172,6 +199,31 @@ class TokenFileTask final : public Task {
     return rows_[static_cast<std::size_t>(split)];
   }
   std::int32_t label(Index row) const { return set_.labels[static_cast<std::size_t>(row)]; }
+
+  /// Those that most training rows have.
+  void learn_common_labels() {
+    std::vector<Index> with(static_cast<std::size_t>(set_.classes));
+    for (const Index row : rows(Split::kTrain)) {
+      const auto target = set_.target(row);
+      std::transform(target.begin(), target.end(), with.begin(), with.begin(), std::plus<>());
+    }
+    for (const Index count : with) common_.push_back(2 * count > size(Split::kTrain) ? 1 : 0);
+  }
+
+  std::vector<Baseline> label_baselines(Split split, Index count) const {
+    Index wrong = 0;
+    Index all = 0;
+    for (Index i = 0; i < count; ++i) {
+      const auto target = set_.target(rows(split)[static_cast<std::size_t>(i)]);
+      for (std::size_t c = 0; c < target.size(); ++c) {
+        wrong += target[c] != common_[c] ? 1 : 0;
+        all += target[c];
+      }
+    }
+    const auto answers = static_cast<double>(count * set_.classes);
+    return {{"labels of most samples", static_cast<double>(wrong) / answers, count},
+            {"no labels", static_cast<double>(all) / answers, count}};
+  }
 
   /// The most frequent class of the training rows, the least of equals.
   using Counts = std::unordered_map<std::int32_t, Index>;
@@ -196,6 +248,7 @@ class TokenFileTask final : public Task {
   TokenSet set_;
   RowLists rows_;
   TaskShape shape_;
+  std::vector<std::uint8_t> common_;  ///< labels that most training rows have, 0 or 1
   std::int32_t majority_ = 0;
   std::unordered_map<std::int32_t, std::int32_t> of_first_;
 };

@@ -23,7 +23,18 @@ void check_token_counts(const TokenSet& set, const std::string& who) {
           who,
           set.classes,
           kMaxIds);
-  require(set.labels.size() == count, "{}: {} sequences, {} labels", who, count, set.labels.size());
+  if (set.has_label_sets()) {
+    require(set.labels.empty(), "{}: both labels and sets of labels", who);
+    require(std::ssize(set.targets) == set.size() * set.classes,
+            "{}: {} targets for {} sequences and {} labels",
+            who,
+            set.targets.size(),
+            count,
+            set.classes);
+  } else {
+    require(
+        set.labels.size() == count, "{}: {} sequences, {} labels", who, count, set.labels.size());
+  }
   require(set.splits.empty() || set.splits.size() == count,
           "{}: {} sequences, {} splits",
           who,
@@ -41,7 +52,27 @@ void check_token_counts(const TokenSet& set, const std::string& who) {
           set.classes);
 }
 
+void check_answer(const TokenSet& set, Index i, const std::string& who) {
+  if (set.has_label_sets()) {
+    for (const std::uint8_t target : set.target(i))
+      require(target <= 1, "{}: sequence {}: target {} is not 0 or 1", who, i, target);
+    return;
+  }
+  const std::int32_t label = set.labels[static_cast<std::size_t>(i)];
+  require(label >= 0 && label < set.classes,
+          "{}: sequence {}: label {} is outside 0..{}",
+          who,
+          i,
+          label,
+          set.classes - 1);
+}
+
 }  // namespace
+
+std::span<const std::uint8_t> TokenSet::target(Index i) const {
+  return std::span(targets).subspan(static_cast<std::size_t>(i * classes),
+                                    static_cast<std::size_t>(classes));
+}
 
 std::span<const std::int32_t> TokenSet::sequence(Index i) const {
   const auto at = static_cast<std::size_t>(i);
@@ -82,13 +113,7 @@ void check_tokens(const TokenSet& set, const std::string& who) {
               id,
               set.vocabulary - 1);
     }
-    const std::int32_t label = set.labels[static_cast<std::size_t>(i)];
-    require(label >= 0 && label < set.classes,
-            "{}: sequence {}: label {} is outside 0..{}",
-            who,
-            i,
-            label,
-            set.classes - 1);
+    check_answer(set, i, who);
   }
   require(begin == std::ssize(set.tokens),
           "{}: {} tokens, the sequences have {}",

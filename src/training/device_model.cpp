@@ -48,9 +48,10 @@ void check_options(const training::ModelDescription& description) {
       "above 0",
       "0");
   require_on_device(options.head == HeadKind::kLinear, "head", "mlp", "linear");
-  require_on_device(description.task.answer != tasks::Answer::kTokenClass,
+  const tasks::Answer answer = description.task.answer;
+  require_on_device(answer != tasks::Answer::kTokenClass && answer != tasks::Answer::kLabels,
                     "the task's answer",
-                    "a class for each token",
+                    answer == tasks::Answer::kLabels ? "a set of labels" : "a class for each token",
                     "a number or a class");
 }
 

@@ -123,6 +123,53 @@ TEST(CliAttentionCrossValidate, AModelIsEvaluatedOnAnotherFileOfItsVocabulary) {
   expect_refusal(run_attention({"evaluate", model, "--data", model}), 3, "not a token file");
 }
 
+TEST(CliAttentionCrossValidate, SetsOfLabelsHaveScores) {
+  const std::string folder = temporary_dir();
+  std::string text = "text,labels\n";
+  for (int i = 0; i < 48; ++i) {
+    text += fmt::format("{} {} end,{};{}\n",
+                        i % 2 == 0 ? "red" : "blue",
+                        i % 3 == 0 ? "round" : "flat",
+                        i % 2 == 0 ? "r" : "",
+                        i % 3 == 0 ? "o" : "");
+  }
+  write_file(folder + "/x.csv", text);
+  const std::string tokens = folder + "/x.h5";
+  const ProgramResult imported = run_attention({"data",
+                                                "import",
+                                                "csv",
+                                                folder + "/x.csv",
+                                                "-o",
+                                                tokens,
+                                                "--tokens",
+                                                "words",
+                                                "--vocabulary",
+                                                "20",
+                                                "--label-columns",
+                                                "labels",
+                                                "--label-separator",
+                                                ";"});
+  EXPECT_THAT(imported.out, HasSubstr("48 sequences of up to 3 tokens, 7 token ids, 2 labels"));
+  const json folds =
+      run_attention(cross_validate(tokens, folder + "/folds", {"--json", "-"})).json();
+  EXPECT_EQ(folds["error"]["mean"], 0) << folds["error"];
+  EXPECT_EQ(folds["micro_f1"]["mean"], 1);
+  EXPECT_EQ(folds["macro_auc"]["mean"], 1);
+  EXPECT_EQ(folds["rows"][0]["baselines"][1]["name"], "no labels");
+  // The same from what the folder holds, as text, and from a model alone.
+  const ProgramResult again = run_attention(cross_validate(tokens, folder + "/folds"));
+  EXPECT_THAT(again.out, AllOf(HasSubstr("mean F1 of a label"), HasSubstr("1.0000")));
+  const std::string model = folder + "/folds/token_file-mean-mean-3-seed1-fold0.h5";
+  const json result = run_attention({"evaluate", model, "--json", "-"}).json()["result"];
+  EXPECT_EQ(result["answers"], 2 * result["samples"].get<int>());
+  EXPECT_EQ(result["macro_f1"], 1);
+  EXPECT_EQ(result["labels"][1]["roc_auc"], 1);
+  EXPECT_NEAR(result["labels"][1]["positives"].get<int>(), 8, 1);  // of 16
+  EXPECT_THAT(run_attention({"evaluate", model}).out, HasSubstr("F1 of all labels together"));
+  EXPECT_THAT(run_attention({"data", "show", "token_file", "--path", tokens}).out,
+              HasSubstr("labels "));
+}
+
 TEST(CliAttentionCrossValidate, Refusals) {
   const std::string folder = temporary_dir();
   expect_refusal(run_attention({"cross-validate", "--task", "adding", "-o", folder}),

@@ -124,7 +124,7 @@ TEST(ImportOptions, LengthsAreCutAndLeftOut) {
   EXPECT_REFUSED(InvalidArgument,
                  import_tokens(ImportFormat::kListops, path, options),
                  "import: min_length -1 is outside 0..16777216");
-  EXPECT_EQ(list_options(options).size(), 10U);
+  EXPECT_EQ(list_options(options).size(), 13U);
 }
 
 TEST(ImportAan, TwoDocumentsWithASeparator) {

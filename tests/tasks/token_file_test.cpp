@@ -122,6 +122,102 @@ TEST(TokenFile, RoundTrip) {
   EXPECT_TRUE(read_token_file(path).splits.empty());
 }
 
+/// The small set with sets of labels.
+TokenSet label_set() {
+  TokenSet set = small_token_set();
+  set.labels.clear();
+  set.targets = {1, 0, 0, 0, 1, 1};
+  return set;
+}
+
+std::int64_t version_of(const std::string& path) {
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  const hid_t attribute = H5Aopen(file, "format_version", H5P_DEFAULT);
+  std::int64_t version = 0;
+  H5Aread(attribute, H5T_NATIVE_INT64, &version);
+  H5Aclose(attribute);
+  H5Fclose(file);
+  return version;
+}
+
+TEST(TokenFile, SetsOfLabelsComeBack) {
+  const std::string path = token_path();
+  write_token_file(path, label_set());
+  EXPECT_EQ(version_of(path), 2);
+  const TokenSet back = read_token_file(path);
+  EXPECT_TRUE(back.labels.empty());
+  EXPECT_EQ(back.targets, label_set().targets);
+  EXPECT_THAT(back.target(2), ElementsAre(1, 1));
+  // What version 1 can say is written as such.
+  write_token_file(path, small_token_set());
+  EXPECT_EQ(version_of(path), 1);
+}
+
+TEST(TokenFile, TargetsAreChecked) {
+  const std::string path = token_path();
+  const auto complaint = [&](const std::vector<std::int64_t>& targets,
+                             const std::vector<hsize_t>& extents,
+                             bool labels_too = false) {
+    {
+      const RawTokenFile file(path);
+      file.head(4, 2);
+      file.numbers("tokens", H5T_STD_I32LE, {2, 1}, {1, 2});
+      file.numbers("lengths", H5T_STD_I32LE, {2}, {1, 1});
+      file.numbers("targets", H5T_STD_I8LE, extents, targets);
+      if (labels_too) file.numbers("labels", H5T_STD_I32LE, {2}, {0, 1});
+    }
+    return test::complaint_of([&] { read_token_file(path); });
+  };
+  EXPECT_EQ(complaint({1, 0, 1, 1}, {2, 2}), "no error");
+  EXPECT_THAT(complaint({1, 0, 2, 1}, {2, 2}), HasSubstr("row 1: target 0 is 2, not 0 or 1"));
+  EXPECT_THAT(complaint({1, 0, -1, 1}, {2, 2}), HasSubstr("target 0 is -1, not 0 or 1"));
+  EXPECT_THAT(complaint({1, 0, 1, 1, 1, 1}, {2, 3}), HasSubstr("'targets'"));
+  EXPECT_THAT(complaint({1, 0, 1, 1}, {2, 2}, true), HasSubstr("both datasets"));
+}
+
+TEST(TokenFileTask, SetsOfLabelsAreAnswersWithBaselines) {
+  TokenSet set;
+  set.vocabulary = 40;
+  set.classes = 3;
+  for (std::int32_t i = 0; i < 40; ++i) {
+    set.tokens.push_back(i);
+    set.ends.push_back(i + 1);
+    // Label 0 is on three of four, label 1 on one of four, label 2 on none.
+    for (const bool has : {i % 4 != 0, i % 4 == 1, false}) set.targets.push_back(has ? 1 : 0);
+  }
+  TokenFileOptions options;
+  options.path = token_path();
+  write_token_file(options.path, set);
+  options.undivided = true;
+  const auto task = token_file_task(options, 1);
+  EXPECT_EQ(task->shape().answer, Answer::kLabels);
+  EXPECT_EQ(task->shape().classes, 3);
+  Sample sample;
+  for (Index i = 0; i < 40; ++i) {
+    task->make(Split::kTest, i, sample);
+    const std::int32_t row = sample.tokens[0];
+    EXPECT_THAT(sample.labels, ElementsAre(row % 4 != 0 ? 1 : 0, row % 4 == 1 ? 1 : 0, 0));
+  }
+  const auto baselines = task->baselines(Split::kTest, 1000);
+  ASSERT_EQ(baselines.size(), 2U);
+  EXPECT_EQ(baselines[0].name, "labels of most samples");
+  EXPECT_NEAR(baselines[0].error, (0.25 + 0.25) / 3, 1e-12);
+  EXPECT_NEAR(baselines[1].error, (0.75 + 0.25) / 3, 1e-12);
+  // Folds keep the sets apart: 10 rows of each of 4 kinds, 5 folds.
+  options.undivided = false;
+  options.folds = 5;
+  const auto fold = token_file_task(options, 1);
+  std::map<std::vector<std::int32_t>, Index> counts;
+  ASSERT_EQ(fold->size(Split::kTest), 8);
+  for (Index i = 0; i < 8; ++i) {
+    fold->make(Split::kTest, i, sample);
+    ++counts[sample.labels];
+  }
+  EXPECT_EQ(counts[std::vector<std::int32_t>({0, 0, 0})], 2);
+  EXPECT_EQ(counts[std::vector<std::int32_t>({1, 1, 0})], 2);
+  EXPECT_EQ(counts[std::vector<std::int32_t>({1, 0, 0})], 4);
+}
+
 TEST(TokenFile, DatasetsAreAsDocumented) {
   const std::string path = token_path();
   write_token_file(path, small_token_set());
@@ -191,9 +287,9 @@ TEST(TokenFile, FilesThatAreRefused) {
   {
     const RawTokenFile file(path);
     file.text("format", "matapprox tokens");
-    file.integer("format_version", 2);
+    file.integer("format_version", 3);
   }
-  EXPECT_THAT(complaint(), HasSubstr("format version 2 is newer than 1"));
+  EXPECT_THAT(complaint(), HasSubstr("format version 3 is newer than 2"));
   {
     const RawTokenFile file(path);
     file.head(0, 2);
@@ -260,6 +356,20 @@ TEST(TokenFile, SetsThatCannotBeWritten) {
   EXPECT_THAT(complaint([](TokenSet& s) { s.class_names = {"a"}; }), HasSubstr("1 names for 2"));
   EXPECT_THAT(complaint([](TokenSet& s) { s.token_names = {"a"}; }), HasSubstr("1 names for 5"));
   EXPECT_THAT(complaint([](TokenSet& s) { s.class_names = {"a\n", "b"}; }), HasSubstr("line end"));
+  EXPECT_THAT(complaint([](TokenSet& s) {
+                s.targets = {0, 1, 0, 1, 1, 1};
+              }),
+              HasSubstr("both labels and sets"));
+  EXPECT_THAT(complaint([](TokenSet& s) {
+                s = label_set();
+                s.targets[3] = 2;
+              }),
+              HasSubstr("sequence 1: target 2 is not 0 or 1"));
+  EXPECT_THAT(complaint([](TokenSet& s) {
+                s = label_set();
+                s.targets.pop_back();
+              }),
+              HasSubstr("5 targets for 3 sequences and 2 labels"));
   EXPECT_THAT(complaint([](TokenSet& s) { s = TokenSet{}; }), HasSubstr("there are no sequences"));
 }
 

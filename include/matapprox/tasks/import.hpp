@@ -20,6 +20,7 @@ enum class ImportFormat {
   kAan,
   kAgNews,
   kNewsgroups,
+  kCsv,
   kGenome,
   kProteins
 };
@@ -38,7 +39,11 @@ struct ImportOptions {
   Index vocabulary = 0;  ///< words: how many token ids at most, the words most frequent in training
   std::string vocabulary_file;  ///< subwords, words: take the vocabulary from there
   bool coarse = false;          ///< cifar100: the 20 groups in the place of the 100 classes
-  bool skip_empty = false;  ///< imdb, newsgroups, pathfinder: files without content are left out
+  bool skip_empty = false;  ///< imdb, newsgroups, pathfinder, csv: files or rows without content
+                            ///< are left out
+  std::string text_columns = "text";    ///< csv: names of columns, by commas
+  std::string label_columns = "label";  ///< csv: one with the class, or several with 0 or 1
+  std::string label_separator;          ///< csv: between the labels of a row; empty: a class each
   Index class_field = 0;  ///< proteins: the field of the header with the class, from 1; 0: the last
   Index class_levels = 0;  ///< proteins: its parts up to this dot are the class; 0: all
   void visit(OptionVisitor& v);
@@ -58,7 +63,7 @@ TokenSet import_tokens(ImportFormat format,
 
 template <>
 struct matapprox::EnumNames<matapprox::tasks::ImportFormat> {
-  static constexpr std::array<std::string_view, 10> values{"listops",
+  static constexpr std::array<std::string_view, 11> values{"listops",
                                                            "imdb",
                                                            "cifar10",
                                                            "cifar100",
@@ -66,6 +71,7 @@ struct matapprox::EnumNames<matapprox::tasks::ImportFormat> {
                                                            "aan",
                                                            "ag_news",
                                                            "newsgroups",
+                                                           "csv",
                                                            "genome",
                                                            "proteins"};
 };

@@ -31,7 +31,8 @@ struct TokenFileOptions {
   void visit(OptionVisitor& v);
 };
 
-/// The sequences of a token file, padded with id 0 to the longest of them, as samples with a class.
+/// The sequences of a token file, padded with id 0 to the longest of them, as samples with a class
+/// or a set of labels.
 ///
 /// The rows that a share takes are the same for every seed; the order of the samples within a split
 /// depends on the seed, as files are often sorted by class.
@@ -39,8 +40,11 @@ struct TokenFileOptions {
 /// With `folds` = K, all rows of the file, whatever their split, are divided into K parts; one is
 /// the test, a share of the others the validation. Parts are stratified: the numbers of rows of a
 /// class in two parts differ by at most 1, and so do the sizes of the parts. They depend on
-/// fold_seed only, so that each row is a test row of one of the K folds, with any seed. Baselines:
-/// the class that is most frequent in training, and that for each first token. Throws FileError as
+/// fold_seed only, so that each row is a test row of one of the K folds, with any seed. Rows
+/// with equal sets of labels count as of one class.
+///
+/// Baselines: the class that is most frequent in training, and that for each first token; of sets,
+/// the labels that most training rows have, and no labels. Throws FileError as
 /// read_token_file, and for a file with too few rows for three splits; InvalidArgument for a path
 /// that is missing and options outside their range.
 std::unique_ptr<Task> token_file_task(const TokenFileOptions& options, std::uint64_t seed);

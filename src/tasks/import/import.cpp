@@ -12,6 +12,7 @@ bool is_of_text(ImportFormat format) {
     case ImportFormat::kAan:
     case ImportFormat::kAgNews:
     case ImportFormat::kNewsgroups:
+    case ImportFormat::kCsv:
       return true;
     default:
       return false;
@@ -37,7 +38,15 @@ void ImportOptions::visit(OptionVisitor& v) {
   v.visit("coarse", coarse, "cifar100: the 20 groups in the place of the 100 classes");
   v.visit("skip_empty",
           skip_empty,
-          "imdb, newsgroups, pathfinder: files without content are left out, not refused");
+          "imdb, newsgroups, pathfinder, csv: files or rows without content are left out, not "
+          "refused");
+  v.visit("text_columns", text_columns, "csv: the columns with the text, by commas");
+  v.visit("label_columns",
+          label_columns,
+          "csv: the column with the class; several, by commas: labels that are 0 or 1");
+  v.visit("label_separator",
+          label_separator,
+          "csv: what stands between the labels of a row; empty: it has one class");
   v.visit("class_field",
           class_field,
           "proteins: the field of the header that has the class, from 1; 0: the last");
@@ -77,6 +86,8 @@ TokenSet import_tokens(ImportFormat format, const std::string& path, const Impor
       return import_ag_news(path, options);
     case ImportFormat::kNewsgroups:
       return import_newsgroups(path, options);
+    case ImportFormat::kCsv:
+      return import_csv(path, options);
     case ImportFormat::kGenome:
       return import_genome(path, options);
     case ImportFormat::kProteins:
