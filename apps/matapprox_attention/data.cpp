@@ -47,11 +47,13 @@ int run_import(const ImportCommand& command) {
   const tasks::TokenSet set =
       tasks::import_tokens(format_of(command.format), command.path, options);
   tasks::write_token_file(command.output, set);
-  write_stdout(fmt::format("{}: {} sequences of up to {} tokens, {} token ids, {} {}\n",
+  const std::string kind = set.features > 0 ? fmt::format("{} features a token", set.features)
+                                            : fmt::format("{} token ids", set.vocabulary);
+  write_stdout(fmt::format("{}: {} sequences of up to {} tokens, {}, {} {}\n",
                            place_of_output(command.output),
                            set.size(),
                            set.longest(),
-                           set.vocabulary,
+                           kind,
                            set.classes,
                            set.has_label_sets() ? "labels" : "classes"));
   return kDone;

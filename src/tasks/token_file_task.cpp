@@ -139,6 +139,7 @@ class TokenFileTask final : public Task {
             options.path);
     shape_.length = std::max(longest, options.length);
     shape_.vocabulary = set_.vocabulary;
+    shape_.features = set_.features;
     shape_.answer = set_.has_label_sets() ? Answer::kLabels : Answer::kClass;
     shape_.classes = set_.classes;
     if (set_.has_label_sets()) {
@@ -155,15 +156,22 @@ class TokenFileTask final : public Task {
     require(
         i >= 0 && i < size(split), "token_file: sample {} is outside 0..{}", i, size(split) - 1);
     const Index row = rows(split)[static_cast<std::size_t>(i)];
-    const auto sequence = set_.sequence(row);
     const auto length = static_cast<std::size_t>(shape_.length);
+    sample.tokens.clear();
     sample.features.clear();
     sample.labels.clear();
     sample.number = 0;
-    sample.tokens.assign(length, 0);
-    std::copy(sequence.begin(), sequence.end(), sample.tokens.begin());
+    if (shape_.features > 0) {
+      const auto values = set_.feature_rows(row);
+      sample.features.assign(length * static_cast<std::size_t>(shape_.features), 0);
+      std::copy(values.begin(), values.end(), sample.features.begin());
+    } else {
+      const auto sequence = set_.sequence(row);
+      sample.tokens.assign(length, 0);
+      std::copy(sequence.begin(), sequence.end(), sample.tokens.begin());
+    }
     sample.mask.assign(length, 0);
-    std::fill_n(sample.mask.begin(), sequence.size(), std::uint8_t{1});
+    std::fill_n(sample.mask.begin(), set_.length(row), std::uint8_t{1});
     sample.label = 0;
     if (set_.has_label_sets()) {
       const auto target = set_.target(row);
@@ -182,7 +190,7 @@ class TokenFileTask final : public Task {
     Index wrong_first = 0;
     for (Index i = 0; i < count; ++i) {
       const Index row = rows(split)[static_cast<std::size_t>(i)];
-      const auto found = of_first_.find(set_.sequence(row).front());
+      const auto found = of_first_.find(first_token(row));
       const std::int32_t answer = found == of_first_.end() ? majority_ : found->second;
       wrong_majority += label(row) != majority_ ? 1 : 0;
       wrong_first += label(row) != answer ? 1 : 0;
@@ -190,13 +198,18 @@ class TokenFileTask final : public Task {
     const auto share = [&](Index wrong) {
       return static_cast<double>(wrong) / static_cast<double>(count);
     };
-    return {{"majority class", share(wrong_majority), count},
-            {"first token", share(wrong_first), count}};
+    std::vector<Baseline> baselines{{"majority class", share(wrong_majority), count}};
+    if (set_.features == 0) baselines.push_back({"first token", share(wrong_first), count});
+    return baselines;
   }
 
  private:
   const std::vector<Index>& rows(Split split) const {
     return rows_[static_cast<std::size_t>(split)];
+  }
+  /// Of features, which have no ids, the same for all rows.
+  std::int32_t first_token(Index row) const {
+    return set_.features > 0 ? 0 : set_.sequence(row).front();
   }
   std::int32_t label(Index row) const { return set_.labels[static_cast<std::size_t>(row)]; }
 
@@ -239,7 +252,7 @@ class TokenFileTask final : public Task {
     std::unordered_map<std::int32_t, Counts> by_first;
     for (const Index row : rows(Split::kTrain)) {
       ++all[label(row)];
-      ++by_first[set_.sequence(row).front()][label(row)];
+      ++by_first[first_token(row)][label(row)];
     }
     majority_ = most_frequent(all);
     for (const auto& [first, counts] : by_first) of_first_[first] = most_frequent(counts);

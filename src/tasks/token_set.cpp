@@ -1,6 +1,7 @@
 #include "matapprox/tasks/token_set.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "matapprox/core/require.hpp"
@@ -13,11 +14,26 @@ constexpr Index kMaxIds = std::numeric_limits<std::int32_t>::max();
 void check_token_counts(const TokenSet& set, const std::string& who) {
   const std::size_t count = set.ends.size();
   require(count > 0, "{}: there are no sequences", who);
-  require(set.vocabulary >= 1 && set.vocabulary <= kMaxIds,
-          "{}: vocabulary {} is outside 1..{}",
-          who,
-          set.vocabulary,
-          kMaxIds);
+  if (set.features != 0) {
+    require(set.features >= 1 && set.features <= kMaxTokenFeatures,
+            "{}: {} features of a token, outside 1..{}",
+            who,
+            set.features,
+            kMaxTokenFeatures);
+    require(set.vocabulary == 0 && set.tokens.empty(), "{}: both token ids and features", who);
+    require(std::ssize(set.values) % set.features == 0,
+            "{}: {} numbers, not a multiple of {} features",
+            who,
+            set.values.size(),
+            set.features);
+  } else {
+    require(set.vocabulary >= 1 && set.vocabulary <= kMaxIds,
+            "{}: vocabulary {} is outside 1..{}",
+            who,
+            set.vocabulary,
+            kMaxIds);
+    require(set.values.empty(), "{}: both token ids and features", who);
+  }
   require(set.classes >= 1 && set.classes <= kMaxIds,
           "{}: {} classes, outside 1..{}",
           who,
@@ -81,6 +97,21 @@ std::span<const std::int32_t> TokenSet::sequence(Index i) const {
                                    static_cast<std::size_t>(ends[at] - begin));
 }
 
+std::span<const float> TokenSet::feature_rows(Index i) const {
+  const Index begin = ends[static_cast<std::size_t>(i)] - length(i);
+  return std::span(values).subspan(static_cast<std::size_t>(begin * features),
+                                   static_cast<std::size_t>(length(i) * features));
+}
+
+Index TokenSet::length(Index i) const {
+  const auto at = static_cast<std::size_t>(i);
+  return ends[at] - (i == 0 ? 0 : ends[at - 1]);
+}
+
+Index TokenSet::token_count() const {
+  return features > 0 ? std::ssize(values) / features : std::ssize(tokens);
+}
+
 Index TokenSet::longest() const {
   Index most = 0;
   Index begin = 0;
@@ -96,15 +127,21 @@ void check_tokens(const TokenSet& set, const std::string& who) {
   Index begin = 0;
   for (Index i = 0; i < set.size(); ++i) {
     const Index end = set.ends[static_cast<std::size_t>(i)];
-    require(end > begin && end - begin <= kLongestSequence && end <= std::ssize(set.tokens),
+    require(end > begin && end - begin <= kLongestSequence && end <= set.token_count(),
             "{}: sequence {} goes from token {} to {}; it must have 1..{} of the {} tokens",
             who,
             i,
             begin,
             end,
             kLongestSequence,
-            set.tokens.size());
+            set.token_count());
     begin = end;
+    for (const float value : set.feature_rows(i))
+      require(std::isfinite(value), "{}: sequence {}: a feature is not finite", who, i);
+    if (set.features > 0) {
+      check_answer(set, i, who);
+      continue;
+    }
     for (const std::int32_t id : set.sequence(i)) {
       require(id >= 0 && id < set.vocabulary,
               "{}: sequence {}: token {} is outside 0..{}",
@@ -115,10 +152,10 @@ void check_tokens(const TokenSet& set, const std::string& who) {
     }
     check_answer(set, i, who);
   }
-  require(begin == std::ssize(set.tokens),
+  require(begin == set.token_count(),
           "{}: {} tokens, the sequences have {}",
           who,
-          set.tokens.size(),
+          set.token_count(),
           begin);
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -151,6 +152,82 @@ TEST(TokenFile, SetsOfLabelsComeBack) {
   // What version 1 can say is written as such.
   write_token_file(path, small_token_set());
   EXPECT_EQ(version_of(path), 1);
+}
+
+/// Three sequences of 1 to 3 tokens with two features each.
+TokenSet feature_set() {
+  TokenSet set = small_token_set();
+  set.vocabulary = 0;
+  set.tokens.clear();
+  set.features = 2;
+  set.values = {0.5F, -1, 1e-30F, 2, 3, 4, 5, 6, 7, 8, 9, 0.1F};
+  return set;
+}
+
+TEST(TokenFile, FeaturesComeBackToTheBit) {
+  const std::string path = token_path();
+  const TokenSet set = feature_set();
+  write_token_file(path, set);
+  EXPECT_EQ(version_of(path), 2);
+  const TokenSet back = read_token_file(path);
+  EXPECT_EQ(back.features, 2);
+  EXPECT_EQ(back.vocabulary, 0);
+  EXPECT_TRUE(back.tokens.empty());
+  EXPECT_EQ(back.values, set.values);
+  EXPECT_EQ(back.ends, set.ends);
+  EXPECT_EQ(back.labels, set.labels);
+  TokenFileOptions options;
+  options.path = path;
+  const auto task = token_file_task(options, 1);
+  EXPECT_EQ(task->shape().features, 2);
+  EXPECT_EQ(task->shape().vocabulary, 0);
+  EXPECT_EQ(task->shape().length, 3);
+  Sample sample;
+  sample.tokens = {1};
+  task->make(Split::kTest, 0, sample);
+  EXPECT_TRUE(sample.tokens.empty());
+  EXPECT_THAT(sample.features, ElementsAre(7, 8, 9, 0.1F, 0, 0));
+  EXPECT_THAT(sample.mask, ElementsAre(1, 1, 0));
+  EXPECT_EQ(sample.label, 1);
+  EXPECT_EQ(task->baselines(Split::kTest, 1).size(), 1U);  // no first token
+}
+
+TEST(TokenFile, FeaturesAreChecked) {
+  const std::string path = token_path();
+  const auto complaint = [&](std::int64_t features,
+                             const std::vector<hsize_t>& extents,
+                             const std::vector<std::int64_t>& lengths) {
+    {
+      const RawTokenFile file(path);
+      file.text("format", "matapprox tokens");
+      file.integer("format_version", 2);
+      file.integer("features", features);
+      file.integer("classes", 2);
+      file.text("source", "raw");
+      file.numbers("features", H5T_IEEE_F32LE, extents, {1, 2, 3, 4, 5, 6, 7, 8});
+      file.numbers("lengths", H5T_STD_I32LE, {2}, lengths);
+      file.numbers("labels", H5T_STD_I32LE, {2}, {0, 1});
+    }
+    return test::complaint_of([&] { read_token_file(path); });
+  };
+  EXPECT_EQ(complaint(2, {2, 4}, {1, 2}), "no error");
+  EXPECT_THAT(read_token_file(path).values, ElementsAre(1, 2, 5, 6, 7, 8));
+  EXPECT_THAT(complaint(3, {2, 4}, {1, 1}),
+              HasSubstr("'features' must have two extents, n and 3 N"));
+  EXPECT_THAT(complaint(2, {2, 4}, {1, 3}), HasSubstr("row 1: length 3 is outside 1..2"));
+  EXPECT_THAT(complaint(0, {2, 4}, {1, 1}), HasSubstr("features"));
+  EXPECT_THAT(complaint((1 << 20) + 1, {2, 4}, {1, 1}), HasSubstr("features"));
+  EXPECT_THAT(complaint(1, {8}, {1, 1}), HasSubstr("two extents"));
+  TokenSet set = feature_set();
+  set.values[3] = std::numeric_limits<float>::infinity();
+  EXPECT_REFUSED(
+      InvalidArgument, write_token_file(path, set), "sequence 1: a feature is not finite");
+  set = feature_set();
+  set.values.pop_back();
+  EXPECT_REFUSED(InvalidArgument, write_token_file(path, set), "11 numbers, not a multiple of 2");
+  set = feature_set();
+  set.vocabulary = 5;
+  EXPECT_REFUSED(InvalidArgument, write_token_file(path, set), "both token ids and features");
 }
 
 TEST(TokenFile, TargetsAreChecked) {

@@ -21,6 +21,7 @@ enum class ImportFormat {
   kAgNews,
   kNewsgroups,
   kCsv,
+  kImages,
   kGenome,
   kProteins
 };
@@ -39,8 +40,10 @@ struct ImportOptions {
   Index vocabulary = 0;  ///< words: how many token ids at most, the words most frequent in training
   std::string vocabulary_file;  ///< subwords, words: take the vocabulary from there
   bool coarse = false;          ///< cifar100: the 20 groups in the place of the 100 classes
-  bool skip_empty = false;  ///< imdb, newsgroups, pathfinder, csv: files or rows without content
-                            ///< are left out
+  Index patch =
+      0;  ///< images: tokens are squares of so many pixels a side; 0: gray levels of pixels
+  bool skip_empty = false;  ///< imdb, newsgroups, pathfinder, images, csv: files or rows without
+                            ///< content are left out
   std::string text_columns = "text";    ///< csv: names of columns, by commas
   std::string label_columns = "label";  ///< csv: one with the class, or several with 0 or 1
   std::string label_separator;          ///< csv: between the labels of a row; empty: a class each
@@ -63,7 +66,7 @@ TokenSet import_tokens(ImportFormat format,
 
 template <>
 struct matapprox::EnumNames<matapprox::tasks::ImportFormat> {
-  static constexpr std::array<std::string_view, 11> values{"listops",
+  static constexpr std::array<std::string_view, 12> values{"listops",
                                                            "imdb",
                                                            "cifar10",
                                                            "cifar100",
@@ -72,6 +75,7 @@ struct matapprox::EnumNames<matapprox::tasks::ImportFormat> {
                                                            "ag_news",
                                                            "newsgroups",
                                                            "csv",
+                                                           "images",
                                                            "genome",
                                                            "proteins"};
 };

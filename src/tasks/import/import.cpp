@@ -19,6 +19,18 @@ bool is_of_text(ImportFormat format) {
   }
 }
 
+bool is_of_images(ImportFormat format) {
+  switch (format) {
+    case ImportFormat::kCifar10:
+    case ImportFormat::kCifar100:
+    case ImportFormat::kPathfinder:
+    case ImportFormat::kImages:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 void ImportOptions::visit(OptionVisitor& v) {
@@ -36,10 +48,16 @@ void ImportOptions::visit(OptionVisitor& v) {
           "tokens words or subwords: a file with a token a line, or a token file, whose vocabulary "
           "is taken");
   v.visit("coarse", coarse, "cifar100: the 20 groups in the place of the 100 classes");
-  v.visit("skip_empty",
-          skip_empty,
-          "imdb, newsgroups, pathfinder, csv: files or rows without content are left out, not "
-          "refused");
+  v.visit(
+      "patch",
+      patch,
+      "images: a token is a square of so many pixels a side, a vector of its values; 0: a token is "
+      "the gray level of a pixel");
+  v.visit(
+      "skip_empty",
+      skip_empty,
+      "imdb, newsgroups, pathfinder, images, csv: files or rows without content are left out, not "
+      "refused");
   v.visit("text_columns", text_columns, "csv: the columns with the text, by commas");
   v.visit("label_columns",
           label_columns,
@@ -64,6 +82,11 @@ TokenSet import_tokens(ImportFormat format, const std::string& path, const Impor
   require_count("min_length", options.min_length, kLongestSequence);
   require_count("class_field", options.class_field, kMaxFields);
   require_count("class_levels", options.class_levels, kMaxFields);
+  constexpr Index kMaxPatch = 512;
+  require_count("patch", options.patch, kMaxPatch);
+  require(options.patch == 0 || is_of_images(format),
+          "import: patch is for images; {} has none",
+          enum_name(format));
   const bool has_text_options = options.tokens != TextTokens::kBytes || options.vocabulary != 0 ||
                                 !options.vocabulary_file.empty();
   require(is_of_text(format) || !has_text_options,
@@ -88,6 +111,8 @@ TokenSet import_tokens(ImportFormat format, const std::string& path, const Impor
       return import_newsgroups(path, options);
     case ImportFormat::kCsv:
       return import_csv(path, options);
+    case ImportFormat::kImages:
+      return import_images(path, options);
     case ImportFormat::kGenome:
       return import_genome(path, options);
     case ImportFormat::kProteins:

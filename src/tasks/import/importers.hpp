@@ -21,6 +21,7 @@ TokenSet import_aan(const std::string& path, const ImportOptions& options);
 TokenSet import_ag_news(const std::string& path, const ImportOptions& options);
 TokenSet import_csv(const std::string& path, const ImportOptions& options);
 TokenSet import_newsgroups(const std::string& path, const ImportOptions& options);
+TokenSet import_images(const std::string& path, const ImportOptions& options);
 TokenSet import_genome(const std::string& path, const ImportOptions& options);
 TokenSet import_proteins(const std::string& path, const ImportOptions& options);
 

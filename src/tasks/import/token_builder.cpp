@@ -9,6 +9,15 @@
 #include "matapprox/core/memory.hpp"
 
 namespace matapprox::tasks {
+namespace {
+
+void require_length(Index tokens, const std::string& place) {
+  if (tokens <= kLongestSequence) return;
+  fail_in(place,
+          fmt::format("{} tokens, at most {} are read; max_length cuts", tokens, kLongestSequence));
+}
+
+}  // namespace
 
 TokenBuilder::TokenBuilder(const ImportOptions& options,
                            std::string source,
@@ -41,21 +50,41 @@ void TokenBuilder::append(std::span<const std::int32_t> kept,
                           Index label,
                           std::optional<Split> split,
                           const std::string& place) {
-  if (std::ssize(kept) > kLongestSequence) {
-    fail_in(place,
-            fmt::format(
-                "{} tokens, at most {} are read; max_length cuts", kept.size(), kLongestSequence));
-  }
-  std::vector<std::int32_t>& all = set_.tokens;
-  if (all.size() + kept.size() > all.capacity()) {
-    const std::size_t larger = std::max(all.size() + kept.size(), all.size() + all.size() / 2);
-    require_memory(4.0 * static_cast<double>(larger), set_.source);
-    all.reserve(larger);
-  }
-  all.insert(all.end(), kept.begin(), kept.end());
-  set_.ends.push_back(std::ssize(all));
+  require_length(std::ssize(kept), place);
+  reserve_more(set_.tokens, kept.size());
+  set_.tokens.insert(set_.tokens.end(), kept.begin(), kept.end());
+  end_sequence(label, split);
+}
+
+template <class Value>
+void TokenBuilder::reserve_more(std::vector<Value>& all, std::size_t more) const {
+  if (all.size() + more <= all.capacity()) return;
+  const std::size_t larger = std::max(all.size() + more, all.size() + all.size() / 2);
+  require_memory(sizeof(Value) * static_cast<double>(larger), set_.source);
+  all.reserve(larger);
+}
+
+void TokenBuilder::end_sequence(Index label, std::optional<Split> split) {
+  set_.ends.push_back(set_.token_count());
   set_.labels.push_back(static_cast<std::int32_t>(label));
   if (split) set_.splits.push_back(*split);
+}
+
+void TokenBuilder::add_features(std::span<const float> values,
+                                Index features,
+                                Index label,
+                                std::optional<Split> split,
+                                const std::string& place) {
+  if (values.empty()) fail_in(place, "the sequence is empty");
+  set_.vocabulary = 0;
+  set_.features = features;
+  const Index tokens = std::ssize(values) / features;
+  if (tokens < options_.min_length) return;
+  const auto kept = kept_part(values, options_, static_cast<std::size_t>(features));
+  require_length(std::ssize(kept) / features, place);
+  reserve_more(set_.values, kept.size());
+  set_.values.insert(set_.values.end(), kept.begin(), kept.end());
+  end_sequence(label, split);
 }
 
 std::span<const std::int32_t> TokenBuilder::tokens_of(std::string_view text,

@@ -30,6 +30,12 @@ class TokenBuilder {
            Index label,
            std::optional<Split> split,
            const std::string& place);
+  /// Tokens of `features` numbers each, as many for all sequences.
+  void add_features(std::span<const float> values,
+                    Index features,
+                    Index label,
+                    std::optional<Split> split,
+                    const std::string& place);
   /// The tokens of a text. Throws FileError if it has none.
   void add_text(std::string_view text,
                 Index label,
@@ -50,6 +56,11 @@ class TokenBuilder {
   TokenSet& set() { return set_; }
 
  private:
+  /// Makes room for so many more of `all`.
+  template <class Value>
+  void reserve_more(std::vector<Value>& all, std::size_t more) const;
+  /// The length, the answer and the split of the sequence that has been added.
+  void end_sequence(Index label, std::optional<Split> split);
   /// The tokens of a text, which are counted if it is one of training; at least one.
   std::span<const std::int32_t> tokens_of(std::string_view text,
                                           std::optional<Split> split,
@@ -68,9 +79,11 @@ class TokenBuilder {
 };
 
 /// The part of a sequence that the options keep.
-inline std::span<const std::int32_t> kept_part(std::span<const std::int32_t> whole,
-                                               const ImportOptions& options) {
-  const auto most = static_cast<std::size_t>(options.max_length);
+template <class Value>
+std::span<const Value> kept_part(std::span<const Value> whole,
+                                 const ImportOptions& options,
+                                 std::size_t values_a_token = 1) {
+  const std::size_t most = static_cast<std::size_t>(options.max_length) * values_a_token;
   if (most == 0 || whole.size() <= most) return whole;
   return options.keep == KeptPart::kFirst ? whole.first(most) : whole.last(most);
 }
