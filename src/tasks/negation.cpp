@@ -1,6 +1,7 @@
 #include "matapprox/tasks/negation.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "tasks/draws.hpp"
@@ -34,8 +35,12 @@ class Negation final : public Task {
     const std::vector<Index> places = draw_places(draws);
     const std::size_t count = places.size();
     std::vector<int> opinions(count, -1);
-    std::fill_n(opinions.begin(), count / 2, 1);
-    shuffle(opinions, draws);
+    if (options_.balanced) {
+      std::fill_n(opinions.begin(), count / 2, 1);
+      shuffle(opinions, draws);
+    } else {
+      for (int& opinion : opinions) opinion = draws.symbol(2) == 1 ? 1 : -1;
+    }
     std::vector<std::size_t> turned(count);
     std::iota(turned.begin(), turned.end(), std::size_t{0});
     shuffle(turned, draws);
@@ -50,14 +55,14 @@ class Negation final : public Task {
       sample.tokens[static_cast<std::size_t>(places[k])] =
           kFirstWord + (opinions[k] > 0 ? 0 : words) + draws.symbol(words);
     }
-    int sum = 0;
+    int sum = std::accumulate(opinions.begin(), opinions.end(), 0);
     for (Index k = 0; k < options_.negations; ++k) {
       const std::size_t which = turned[static_cast<std::size_t>(k)];
       const Index room = places[which] - (which == 0 ? 0 : places[which - 1]) - 1;
       const Index most = options_.max_gap == 0 ? room : std::min(room, options_.max_gap);
       const Index gap = options_.min_gap + draws.index(most - options_.min_gap + 1);
       sample.tokens[static_cast<std::size_t>(places[which] - gap)] = kNegation;
-      sum -= opinions[which];
+      sum -= 2 * opinions[which];
     }
     sample.label = sum > 0 ? 1 : 0;
   }
@@ -66,8 +71,8 @@ class Negation final : public Task {
     constexpr Index kNear = 8;
     return {{"majority class", 0.5, 0},
             {"first token", 0.5, 0},
-            {"bag of words", 0.5, 0},
-            {"everything but the negations", 0.5, 0},
+            {"bag of words", bag_error(), 0},
+            {"everything but the negations", bag_error(), 0},
             measured_baseline("the 8 tokens behind each negation",
                               *this,
                               split,
@@ -90,13 +95,14 @@ class Negation final : public Task {
               least,
               most);
     };
-    require_range("opinions", options_.opinions, 2, kMaxOpinions);
-    require(options_.opinions % 2 == 0,
-            "negation: opinions {} is odd; half of them are good",
-            options_.opinions);
+    require_range("opinions", options_.opinions, 1, kMaxOpinions);
+    require((options_.opinions % 2 == 0) == options_.balanced,
+            "negation: opinions {} must be {}",
+            options_.opinions,
+            options_.balanced ? "even: half of them are good" : "odd, so that one side is ahead");
     require_range("negations", options_.negations, 1, options_.opinions);
-    require(options_.negations % 2 == 1,
-            "negation: negations {} is even; the class would be open where they cancel out",
+    require(!options_.balanced || options_.negations % 2 == 1,
+            "negation: negations {} is even; balanced texts would stay open where they cancel out",
             options_.negations);
     require_range("words", options_.words, 1, kMaxWords);
     require_range("fillers", options_.fillers, 1, kMaxWords);
@@ -106,6 +112,32 @@ class Negation final : public Task {
             options_.max_gap,
             options_.min_gap);
     require_length("negation", options_.length, 1 + options_.opinions * (options_.min_gap + 1));
+  }
+
+  /// Of who knows the number of good opinions, and that each is turned as likely.
+  double bag_error() const {
+    if (options_.balanced) return 0.5;
+    const Index n = options_.opinions;
+    const auto log_choose = [](Index of, Index some) {
+      return std::lgamma(of + 1.0) - std::lgamma(some + 1.0) - std::lgamma(of - some + 1.0);
+    };
+    double error = 0;
+    for (Index good = 0; good <= n; ++good) {
+      double one = 0;
+      double all = 0;
+      for (Index turned = 0; turned <= std::min(good, options_.negations); ++turned) {
+        const Index others = options_.negations - turned;
+        if (others > n - good) continue;
+        const double chance = std::exp(log_choose(good, turned) + log_choose(n - good, others) -
+                                       log_choose(n, options_.negations));
+        all += chance;
+        // turned good opinions are lost and `others` bad ones won.
+        if (2 * (good - turned + others) > n) one += chance;
+      }
+      error += std::exp(log_choose(n, good) - static_cast<double>(n) * std::log(2.0)) *
+               std::min(one, all - one);
+    }
+    return error;
   }
 
   template <class Value>
@@ -154,34 +186,40 @@ class Negation final : public Task {
     return 0;
   }
 
+  /// Good words less bad words.
+  int raw_sum(const Sample& sample) const {
+    int sum = 0;
+    for (const std::int32_t token : sample.tokens) sum += opinion_of(token);
+    return sum;
+  }
+
   /// The share of wrong answers, for a sum of opinions that is 0 one half.
   static double share_wrong(int sum, const Sample& sample) {
     if (sum == 0) return 0.5;
     return (sum > 0) == (sample.label == 1) ? 0 : 1;
   }
 
-  /// Of a reader that sees so many tokens behind each negation, and guesses where that leaves the
-  /// class open.
+  /// Of a reader of all opinions that sees so many tokens behind each negation.
   double wrong_within(const Sample& sample, Index reach) const {
-    int sum = 0;
+    int sum = raw_sum(sample);
     Index unused = 0;
     for (Index t = 0; t < shape_.length; ++t) {
       if (sample.tokens[static_cast<std::size_t>(t)] == kNegation)
-        sum -= first_opinion(sample, t, 1, reach, unused);
+        sum -= 2 * first_opinion(sample, t, 1, reach, unused);
     }
     return share_wrong(sum, sample);
   }
 
   /// Of a reader for whom a negation turns the nearest opinion, before it or behind it.
   double wrong_of_nearest(const Sample& sample) const {
-    int sum = 0;
+    int sum = raw_sum(sample);
     for (Index t = 0; t < shape_.length; ++t) {
       if (sample.tokens[static_cast<std::size_t>(t)] != kNegation) continue;
       Index ahead = 0;
       Index behind = 0;
       const int next = first_opinion(sample, t, 1, shape_.length, ahead);
       const int last = first_opinion(sample, t, -1, shape_.length, behind);
-      sum -= behind < ahead ? last : next;
+      sum -= 2 * (behind < ahead ? last : next);
     }
     return share_wrong(sum, sample);
   }
@@ -195,8 +233,9 @@ class Negation final : public Task {
 
 void NegationOptions::visit(OptionVisitor& v) {
   v.visit("length", length, "N: tokens of a text");
-  v.visit("opinions", opinions, "words of opinion in a text, half of them good");
-  v.visit("negations", negations, "how many of them are turned, an odd number");
+  v.visit("opinions", opinions, "words of opinion in a text");
+  v.visit("negations", negations, "how many of them are turned");
+  v.visit("balanced", balanced, "as many good words as bad ones: then the words alone say nothing");
   v.visit("min_gap", min_gap, "least distance of a negation and the word that it turns");
   v.visit("max_gap", max_gap, "largest distance; 0: up to the opinion before");
   v.visit("words", words, "different good words, and as many bad ones");

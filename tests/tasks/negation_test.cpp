@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "matapprox/core/error.hpp"
@@ -60,6 +62,7 @@ TEST(Negation, TheClassIsWhatTheTextSays) {
     NegationOptions options;
     options.length = 60;
     options.opinions = 6;
+    options.balanced = true;
     options.negations = negations;
     options.min_gap = 2;
     options.max_gap = 5;
@@ -95,6 +98,7 @@ TEST(Negation, OpinionsAndTheirPlacesSayNothingAboutTheClass) {
   NegationOptions options;
   options.length = 32;
   options.opinions = 4;
+  options.balanced = true;
   const auto task = tasks::negation_task(options, 1);
   // Class 1 among all texts, among those whose first or last opinion is good, and among those
   // whose good opinions stand further behind.
@@ -127,9 +131,42 @@ TEST(Negation, OpinionsAndTheirPlacesSayNothingAboutTheClass) {
   }
 }
 
+TEST(Negation, WhatTheNumbersOfWordsSayIsExact) {
+  // 3 opinions, one turned: with 1 or 2 good ones, 3 texts of 4, one of 3 is against the rule.
+  // 5 opinions, one turned: 2 or 3 good ones in 20 texts of 32, two of 5 against it.
+  // 3 opinions, all turned: the numbers say it all. 5 opinions, two turned: with 3 good ones two of
+  // these are turned in 3 of 10 cases, with 4 one of these in 4 of 10, else it is class 1 and 0.
+  const std::vector<std::tuple<Index, Index, double>> cases{
+      {3, 1, 0.25}, {5, 1, 0.25}, {3, 3, 0}, {1, 1, 0}, {5, 2, 2 * (10.0 * 0.3 + 5.0 * 0.4) / 32}};
+  for (const auto& [opinions, negations, expected] : cases) {
+    NegationOptions options;
+    options.length = 16;
+    options.opinions = opinions;
+    options.negations = negations;
+    const auto task = tasks::negation_task(options, 3);
+    EXPECT_NEAR(task->baselines(Split::kTest, 100)[2].error, expected, 1e-12)
+        << opinions << " " << negations;
+    // The best guess for each number of good words, on texts.
+    std::map<Index, std::pair<Index, Index>> classes;
+    constexpr Index kTexts = 4000;
+    for (Index i = 0; i < kTexts; ++i) {
+      const Sample sample = sample_of(*task, Split::kTrain, i);
+      const ReadText read = read_text(sample, 8);
+      EXPECT_EQ(read.opinions, opinions);
+      EXPECT_EQ(sample.label, read.sum > 0 ? 1 : 0);
+      ++(sample.label == 1 ? classes[read.good].first : classes[read.good].second);
+    }
+    Index wrong = 0;
+    for (const auto& [good, count] : classes) wrong += std::min(count.first, count.second);
+    EXPECT_NEAR(static_cast<double>(wrong) / kTexts, expected, three_deviations(kTexts));
+  }
+}
+
 TEST(Negation, BaselinesAreMeasuredOnTheText) {
   NegationOptions options;
   options.length = 64;
+  options.opinions = 2;
+  options.balanced = true;
   options.min_gap = 9;
   const auto far = tasks::negation_task(options, 1)->baselines(Split::kTest, 500);
   ASSERT_EQ(far.size(), 6U);
@@ -152,19 +189,29 @@ TEST(Negation, Refusals) {
     change(options);
     EXPECT_REFUSED(InvalidArgument, tasks::negation_task(options, 1), what);
   };
-  refused([](auto& o) { o.opinions = 3; }, "negation: opinions 3 is odd");
-  refused([](auto& o) { o.opinions = 0; }, "opinions 0 is outside 2..1024");
-  refused([](auto& o) { o.negations = 2; }, "negations 2 is even");
-  refused([](auto& o) { o.negations = 3; }, "negations 3 is outside 1..2");
+  const auto balanced = [](auto& o) {
+    o.opinions = 4;
+    o.balanced = true;
+  };
+  refused([](auto& o) { o.balanced = true; }, "negation: opinions 5 must be even");
+  refused([](auto& o) { o.opinions = 4; }, "negation: opinions 4 must be odd");
+  refused([](auto& o) { o.opinions = 0; }, "opinions 0 is outside 1..1024");
+  refused(
+      [&](auto& o) {
+        balanced(o);
+        o.negations = 2;
+      },
+      "negations 2 is even");
+  refused([](auto& o) { o.negations = 6; }, "negations 6 is outside 1..5");
   refused([](auto& o) { o.min_gap = 0; }, "min_gap 0 is outside 1..16777216");
   refused([](auto& o) { o.max_gap = -1; }, "max_gap -1 is below min_gap 1");
-  refused([](auto& o) { o.length = 4; }, "length 4 is outside 5..16777216");
+  refused([](auto& o) { o.length = 10; }, "length 10 is outside 11..16777216");
   refused([](auto& o) { o.words = 0; }, "words 0 is outside 1..32768");
   refused([](auto& o) { o.fillers = 32769; }, "fillers 32769 is outside 1..32768");
   NegationOptions smallest;
-  smallest.length = 5;
+  smallest.length = 11;
   const Sample sample = sample_of(*tasks::negation_task(smallest, 1), Split::kTrain, 0);
-  EXPECT_EQ(sample.tokens.size(), 5U);
+  EXPECT_EQ(sample.tokens.size(), 11U);
 }
 
 }  // namespace
