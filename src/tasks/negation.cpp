@@ -142,9 +142,10 @@ class Negation final : public Task {
 
   template <class Value>
   static void shuffle(std::vector<Value>& values, SampleDraws& draws) {
-    for (Index k = std::ssize(values) - 1; k > 0; --k)
+    for (Index k = std::ssize(values) - 1; k > 0; --k) {
       std::swap(values[static_cast<std::size_t>(k)],
                 values[static_cast<std::size_t>(draws.index(k + 1))]);
+    }
   }
 
   /// Where the opinions stand, min_gap other tokens at least before each: all such places are as

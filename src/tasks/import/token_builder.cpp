@@ -11,7 +11,7 @@
 namespace matapprox::tasks {
 namespace {
 
-void require_length(Index tokens, const std::string& place) {
+void require_token_count(Index tokens, const std::string& place) {
   if (tokens <= kLongestSequence) return;
   fail_in(place,
           fmt::format("{} tokens, at most {} are read; max_length cuts", tokens, kLongestSequence));
@@ -19,21 +19,21 @@ void require_length(Index tokens, const std::string& place) {
 
 }  // namespace
 
-TokenBuilder::TokenBuilder(const ImportOptions& options,
+TokenBuilder::TokenBuilder(ImportOptions options,
                            std::string source,
                            Index vocabulary,
                            Index classes)
-    : options_(options) {
+    : options_(std::move(options)) {
   set_.vocabulary = vocabulary;
   set_.classes = classes;
   set_.source = std::move(source);
 }
 
-TokenBuilder::TokenBuilder(const ImportOptions& options,
+TokenBuilder::TokenBuilder(ImportOptions options,
                            std::string source,
                            TextTokenizer tokenizer,
                            Index classes)
-    : TokenBuilder(options, std::move(source), tokenizer.vocabulary(), classes) {
+    : TokenBuilder(std::move(options), std::move(source), tokenizer.vocabulary(), classes) {
   tokenizer_ = std::move(tokenizer);
 }
 
@@ -50,7 +50,7 @@ void TokenBuilder::append(std::span<const std::int32_t> kept,
                           Index label,
                           std::optional<Split> split,
                           const std::string& place) {
-  require_length(std::ssize(kept), place);
+  require_token_count(std::ssize(kept), place);
   reserve_more(set_.tokens, kept.size());
   set_.tokens.insert(set_.tokens.end(), kept.begin(), kept.end());
   end_sequence(label, split);
@@ -81,7 +81,7 @@ void TokenBuilder::add_features(std::span<const float> values,
   const Index tokens = std::ssize(values) / features;
   if (tokens < options_.min_length) return;
   const auto kept = kept_part(values, options_, static_cast<std::size_t>(features));
-  require_length(std::ssize(kept) / features, place);
+  require_token_count(std::ssize(kept) / features, place);
   reserve_more(set_.values, kept.size());
   set_.values.insert(set_.values.end(), kept.begin(), kept.end());
   end_sequence(label, split);

@@ -17,12 +17,9 @@ inline constexpr std::size_t kLargestText = std::size_t{1} << 24;
 /// Puts sequences one behind the other, cut as the options say.
 class TokenBuilder {
  public:
-  TokenBuilder(const ImportOptions& options, std::string source, Index vocabulary, Index classes);
+  TokenBuilder(ImportOptions options, std::string source, Index vocabulary, Index classes);
   /// For texts; the vocabulary is the tokenizer's.
-  TokenBuilder(const ImportOptions& options,
-               std::string source,
-               TextTokenizer tokenizer,
-               Index classes);
+  TokenBuilder(ImportOptions options, std::string source, TextTokenizer tokenizer, Index classes);
 
   /// `place` is for messages: file, and line or record. Throws NotAvailable if memory is short,
   /// FileError if the sequence is empty or longer than kLongestSequence.

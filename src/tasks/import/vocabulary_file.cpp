@@ -34,10 +34,10 @@ TextTokenizer text_tokenizer(const ImportOptions& options, bool separator) {
     require(options.vocabulary == 0,
             "import: vocabulary {} and vocabulary_file exclude each other",
             options.vocabulary);
-    return TextTokenizer(read_vocabulary(options.vocabulary_file),
-                         options.tokens == TextTokens::kSubwords,
-                         separator,
-                         options.vocabulary_file);
+    return {read_vocabulary(options.vocabulary_file),
+            options.tokens == TextTokens::kSubwords,
+            separator,
+            options.vocabulary_file};
   }
   require(options.tokens == TextTokens::kWords,
           "import: tokens {} need a vocabulary_file with the pieces",
