@@ -106,11 +106,11 @@ TEST(Negation, OpinionsAndTheirPlacesSayNothingAboutTheClass) {
   constexpr Index kTexts = 8000;
   for (Index i = 0; i < kTexts; ++i) {
     const Sample sample = sample_of(*task, Split::kTest, i);
-    const ReadText read = read_text(sample, 8);
+    const ReadText read = read_text(sample, 4);
     double places = 0;
     for (std::size_t t = 0; t < sample.tokens.size(); ++t) {
       const std::int32_t token = sample.tokens[t];
-      if (token >= 2 && token < 18) places += (token < 10 ? 1 : -1) * static_cast<double>(t);
+      if (token >= 2 && token < 10) places += (token < 6 ? 1 : -1) * static_cast<double>(t);
     }
     const auto count = [&](const char* name, bool counted) {
       counts[name].first += counted && sample.label == 1 ? 1 : 0;
@@ -151,7 +151,7 @@ TEST(Negation, WhatTheNumbersOfWordsSayIsExact) {
     constexpr Index kTexts = 4000;
     for (Index i = 0; i < kTexts; ++i) {
       const Sample sample = sample_of(*task, Split::kTrain, i);
-      const ReadText read = read_text(sample, 8);
+      const ReadText read = read_text(sample, 4);
       EXPECT_EQ(read.opinions, opinions);
       EXPECT_EQ(sample.label, read.sum > 0 ? 1 : 0);
       ++(sample.label == 1 ? classes[read.good].first : classes[read.good].second);
@@ -193,7 +193,7 @@ TEST(Negation, Refusals) {
     o.opinions = 4;
     o.balanced = true;
   };
-  refused([](auto& o) { o.balanced = true; }, "negation: opinions 5 must be even");
+  refused([](auto& o) { o.balanced = true; }, "negation: opinions 3 must be even");
   refused([](auto& o) { o.opinions = 4; }, "negation: opinions 4 must be odd");
   refused([](auto& o) { o.opinions = 0; }, "opinions 0 is outside 1..1024");
   refused(
@@ -202,16 +202,16 @@ TEST(Negation, Refusals) {
         o.negations = 2;
       },
       "negations 2 is even");
-  refused([](auto& o) { o.negations = 6; }, "negations 6 is outside 1..5");
+  refused([](auto& o) { o.negations = 6; }, "negations 6 is outside 1..3");
   refused([](auto& o) { o.min_gap = 0; }, "min_gap 0 is outside 1..16777216");
   refused([](auto& o) { o.max_gap = -1; }, "max_gap -1 is below min_gap 1");
-  refused([](auto& o) { o.length = 10; }, "length 10 is outside 11..16777216");
+  refused([](auto& o) { o.length = 6; }, "length 6 is outside 7..16777216");
   refused([](auto& o) { o.words = 0; }, "words 0 is outside 1..32768");
   refused([](auto& o) { o.fillers = 32769; }, "fillers 32769 is outside 1..32768");
   NegationOptions smallest;
-  smallest.length = 11;
+  smallest.length = 7;
   const Sample sample = sample_of(*tasks::negation_task(smallest, 1), Split::kTrain, 0);
-  EXPECT_EQ(sample.tokens.size(), 11U);
+  EXPECT_EQ(sample.tokens.size(), 7U);
 }
 
 }  // namespace

@@ -8,14 +8,14 @@
 namespace matapprox::tasks {
 
 struct NegationOptions {
-  Index length = 128;     ///< N, from 1 + opinions (min_gap + 1) to 2^24
-  Index opinions = 5;     ///< words of opinion in a text, 1..1023, odd; if balanced, 2..1024, even
+  Index length = 64;      ///< N, from 1 + opinions (min_gap + 1) to 2^24
+  Index opinions = 3;     ///< words of opinion in a text, 1..1023, odd; if balanced, 2..1024, even
   Index negations = 1;    ///< at most `opinions`; if balanced, odd
   bool balanced = false;  ///< as many good words as bad ones, else each is good or bad as likely
   Index min_gap = 1;      ///< least distance of a negation and the opinion that it turns
   Index max_gap = 0;      ///< largest distance, from min_gap; 0: up to the opinion before
-  Index words = 8;        ///< different good words, and as many bad ones; 1..32768
-  Index fillers = 64;     ///< different words without an opinion, 1..32768
+  Index words = 4;        ///< different good words, and as many bad ones; 1..32768
+  Index fillers = 16;     ///< different words without an opinion, 1..32768
   void visit(OptionVisitor& v);
 };
 
