@@ -28,13 +28,6 @@ struct EvaluateCommand {
   JsonOptions json;
 };
 
-tasks::Split split_of(const std::string& name) {
-  if (name == "train") return tasks::Split::kTrain;
-  if (name == "validation") return tasks::Split::kValidation;
-  require(name == "test", "--split '{}' is not train, validation or test", name);
-  return tasks::Split::kTest;
-}
-
 /// Lets the model read another token file, all of it.
 void read_other_data(const std::string& data, training::SavedModel& saved) {
   require(saved.task == "token_file",
@@ -52,6 +45,13 @@ void read_other_data(const std::string& data, training::SavedModel& saved) {
   require_equal("features of a token", found.features, shape.features);
   require_equal("classes", found.classes, shape.classes);
   require(found.answer == shape.answer, "--data: {} asks for another kind of answer", data);
+}
+
+tasks::Split split_of(const std::string& name) {
+  if (name == "train") return tasks::Split::kTrain;
+  if (name == "validation") return tasks::Split::kValidation;
+  require(name == "test", "--split '{}' is not train, validation or test", name);
+  return tasks::Split::kTest;
 }
 
 int run_evaluate(const EvaluateCommand& command) {

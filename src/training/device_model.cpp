@@ -48,10 +48,13 @@ void check_options(const training::ModelDescription& description) {
       "above 0",
       "0");
   require_on_device(options.head == HeadKind::kLinear, "head", "mlp", "linear");
-  const tasks::Answer answer = description.task.answer;
-  require_on_device(answer != tasks::Answer::kTokenClass && answer != tasks::Answer::kLabels,
+  require_on_device(description.task.answer != tasks::Answer::kTokenClass,
                     "the task's answer",
-                    answer == tasks::Answer::kLabels ? "a set of labels" : "a class for each token",
+                    "a class for each token",
+                    "a number or a class");
+  require_on_device(description.task.answer != tasks::Answer::kLabels,
+                    "the task's answer",
+                    "a set of labels",
                     "a number or a class");
 }
 
