@@ -113,6 +113,7 @@
 #include "matapprox/tasks/copy.hpp"
 #include "matapprox/tasks/import.hpp"
 #include "matapprox/tasks/listops.hpp"
+#include "matapprox/tasks/matching.hpp"
 #include "matapprox/tasks/negation.hpp"
 #include "matapprox/tasks/pathfinder.hpp"
 #include "matapprox/tasks/planted_motifs.hpp"

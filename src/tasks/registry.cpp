@@ -5,6 +5,7 @@
 #include "matapprox/tasks/associative_recall.hpp"
 #include "matapprox/tasks/copy.hpp"
 #include "matapprox/tasks/listops.hpp"
+#include "matapprox/tasks/matching.hpp"
 #include "matapprox/tasks/negation.hpp"
 #include "matapprox/tasks/pathfinder.hpp"
 #include "matapprox/tasks/planted_motifs.hpp"
@@ -42,6 +43,7 @@ constexpr std::array kTaskRows{
                                                         "which of two words is in the DNA"),
     task_row<NegationOptions, negation_task>("negation",
                                              "does a text with negations speak well or ill?"),
+    task_row<MatchingOptions, matching_task>("matching", "is a key word in both of two texts?"),
     task_row<TokenFileOptions, token_file_task>("token_file", "sequences of a file, with classes"),
 };
 
