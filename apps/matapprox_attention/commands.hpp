@@ -11,6 +11,7 @@ void add_attention_experiments(const Command& program);
 
 // Each adds one command of `attention`.
 void add_attention_train(const Command& attention);
+void add_attention_cross_validate(const Command& attention);
 void add_attention_evaluate(const Command& attention);
 void add_attention_map(const Command& attention);
 void add_attention_spectrum(const Command& attention);

@@ -39,18 +39,23 @@ tasks::ImportFormat format_of(const std::string& name) {
 
 int run_import(const ImportCommand& command) {
   check_hdf5_name("-o", command.output, "save to a name such as tokens.h5");
-  FilePlan(command.force).reads(command.path).replaces("-o", command.output);
+  const auto options = options_from<tasks::ImportOptions>(command.flags.given());
+  FilePlan(command.force)
+      .reads(command.path)
+      .reads(options.vocabulary_file)
+      .replaces("-o", command.output);
   const tasks::TokenSet set =
-      tasks::import_tokens(format_of(command.format),
-                           command.path,
-                           options_from<tasks::ImportOptions>(command.flags.given()));
+      tasks::import_tokens(format_of(command.format), command.path, options);
   tasks::write_token_file(command.output, set);
-  write_stdout(fmt::format("{}: {} sequences of up to {} tokens, {} token ids, {} classes\n",
+  const std::string kind = set.features > 0 ? fmt::format("{} features a token", set.features)
+                                            : fmt::format("{} token ids", set.vocabulary);
+  write_stdout(fmt::format("{}: {} sequences of up to {} tokens, {}, {} {}\n",
                            place_of_output(command.output),
                            set.size(),
                            set.longest(),
-                           set.vocabulary,
-                           set.classes));
+                           kind,
+                           set.classes,
+                           set.has_label_sets() ? "labels" : "classes"));
   return kDone;
 }
 
@@ -83,6 +88,8 @@ std::string sample_text(const tasks::TaskShape& shape, const tasks::Sample& samp
       return text + fmt::format("class {}\n", sample.label);
     case tasks::Answer::kTokenClass:
       return text + fmt::format("classes {}\n", fmt::join(sample.labels, " "));
+    case tasks::Answer::kLabels:
+      return text + fmt::format("labels {}\n", fmt::join(sample.labels, " "));
   }
   return text;
 }
@@ -160,6 +167,8 @@ void add_import(const Command& data) {
     command->flags.add(sub, flag_of(option.name), option.name, option, option.help, "Reading");
   sub.footer(
       "Examples:\n  matapprox attention data import imdb aclImdb --max-length 4096 -o imdb.h5\n"
+      "  matapprox attention data import imdb aclImdb --tokens words --vocabulary 10000 -o "
+      "words.h5\n"
       "  matapprox attention train --task token_file --path imdb.h5 -o model.h5");
   sub.action([command] { return run_import(*command); });
 }

@@ -19,6 +19,7 @@ namespace {
 
 struct EvaluateCommand {
   std::string model;
+  std::string data;
   std::string split = "test";
   std::optional<std::uint64_t> data_seed;
   Index samples = 5000;
@@ -28,6 +29,25 @@ struct EvaluateCommand {
   DeviceOptions device;
   JsonOptions json;
 };
+
+/// Lets the model read another token file, all of it.
+void read_other_data(const std::string& data, training::SavedModel& saved) {
+  require(saved.task == "token_file",
+          "--data: the model's task is {}, which reads no file",
+          saved.task);
+  const tasks::TaskShape& shape = saved.model.task;
+  saved.task_options = {
+      {"path", data}, {"length", std::to_string(shape.length)}, {"undivided", "true"}};
+  const tasks::TaskShape found = task_of(saved, saved.seed)->shape();
+  const auto require_equal = [&](const char* what, Index in_file, Index in_model) {
+    require(
+        in_file == in_model, "--data: {} has {} {}, the model {}", data, in_file, what, in_model);
+  };
+  require_equal("token ids", found.vocabulary, shape.vocabulary);
+  require_equal("features of a token", found.features, shape.features);
+  require_equal("classes", found.classes, shape.classes);
+  require(found.answer == shape.answer, "--data: {} asks for another kind of answer", data);
+}
 
 tasks::Split split_of(const std::string& name) {
   if (name == "train") return tasks::Split::kTrain;
@@ -74,6 +94,7 @@ int run_evaluate(const EvaluateCommand& command) {
   if (!command.outputs.empty()) check_block_format(command.outputs);
   const tasks::Split split = split_of(command.split);
   training::SavedModel saved = training::load_model(command.model);
+  if (!command.data.empty()) read_other_data(command.data, saved);
   files.reads(data_path(saved));
   if (command.truncate_rank)
     training::truncate_scores(saved.model, *command.truncate_rank, saved.state.best);
@@ -105,6 +126,11 @@ void add_attention_evaluate(const Command& attention) {
   sub.add_option("model", command->model, "A file that `attention train` wrote")
       .required()
       .type_name("MODEL.h5");
+  sub.add_option(
+         "--data",
+         command->data,
+         "All rows of this token file in the place of the model's, with the same vocabulary")
+      .type_name("TOKENS.h5");
   sub.add_option("--split", command->split, "train, validation or test [test]").type_name("");
   sub.add_option("--samples", command->samples, "How many, or all if there are fewer [5000]")
       .range(1)

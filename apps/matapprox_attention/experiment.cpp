@@ -40,6 +40,7 @@ Json made_with(const ExperimentRow& row, const ExperimentOptions& options) {
   json["version"] = version();
   json["seed"] = row.seed;
   json["test_samples"] = options.test_samples;
+  if (!options.data_sha256.empty()) json["data_sha256"] = options.data_sha256;
   return json;
 }
 
@@ -77,6 +78,12 @@ class Experiment {
   std::string path_of(const ExperimentRow& row, const char* ending) const {
     return (fs::path(options_.folder) / (row.name() + ending)).string();
   }
+  /// A checkpoint is good for the data that it began with.
+  std::string checkpoint_of(const ExperimentRow& row) const {
+    constexpr std::size_t kDigits = 12;
+    const std::string data = options_.data_sha256.substr(0, kDigits);
+    return path_of(row, fmt::format("{}{}.unfinished.h5", data.empty() ? "" : "-", data).c_str());
+  }
   std::optional<FinishedRow> kept(const ExperimentRow& row) const;
   /// The longest first, so that the threads end together.
   std::vector<std::size_t> plan(const std::vector<ExperimentRow>& rows,
@@ -113,6 +120,12 @@ std::optional<FinishedRow> Experiment::kept(const ExperimentRow& row) const {
     finished.test.error_high = result.at("error_interval").at(1).get<double>();
     finished.test.loss = result.at("loss").get<double>();
     finished.test.samples = result.at("samples").get<Index>();
+    if (result.contains("micro_f1")) {
+      finished.test.labels.emplace();
+      finished.test.labels->micro_f1 = result.at("micro_f1").get<double>();
+      finished.test.labels->macro_f1 = result.at("macro_f1").get<double>();
+      finished.test.labels->macro_auc = result.at("macro_auc").get<double>();
+    }
     finished.parameters = result.at("parameters").get<Index>();
     finished.seconds = result.at("seconds").get<double>();
     for (const Json& baseline : result.at("baselines")) {
@@ -130,13 +143,14 @@ std::optional<FinishedRow> Experiment::kept(const ExperimentRow& row) const {
 
 std::vector<std::size_t> Experiment::plan(const std::vector<ExperimentRow>& rows,
                                           std::vector<std::size_t> to_do) const {
-  std::map<std::string, double> seconds;  // the same for all seeds
+  std::map<std::string, double> seconds;  // the same for all seeds and folds
   std::vector<double> of_row(rows.size());
   double all = 0;
   for (const std::size_t i : to_do) {
     if (stop_) return to_do;
     ExperimentRow first = rows[i];
     first.seed = 0;
+    first.fold = -1;
     const auto [found, is_new] = seconds.emplace(first.name(), 0.0);
     if (is_new) found->second = estimated_seconds(rows[i], options_.test_samples);
     of_row[i] = found->second;
@@ -152,7 +166,7 @@ std::vector<std::size_t> Experiment::plan(const std::vector<ExperimentRow>& rows
 
 training::TrainingState Experiment::begun(const ExperimentRow& row,
                                           const training::Trainer& trainer) {
-  const std::string path = path_of(row, ".unfinished.h5");
+  const std::string path = checkpoint_of(row);
   const std::lock_guard lock(mutex_);
   std::error_code ignored;
   if (fs::exists(path, ignored)) {
@@ -160,7 +174,7 @@ training::TrainingState Experiment::begun(const ExperimentRow& row,
       training::SavedModel saved = training::load_model(path);
       ExperimentRow its = row;
       its.described = saved;
-      if (made_with(its, options_)["training"] == made_with(row, options_)["training"] &&
+      if (made_with(its, options_) == made_with(row, options_) &&
           saved.state.parameters.size() == trainer.start(row.seed).parameters.size())
         return std::move(saved.state);
       say(path + ": is of other settings, the row starts anew");
@@ -191,7 +205,7 @@ std::optional<FinishedRow> Experiment::train(const ExperimentRow& row) {
   };
   control.checkpoint = [&](const training::TrainingState& /*saved.state*/) {
     const std::lock_guard lock(mutex_);
-    training::save_model(path_of(row, ".unfinished.h5"), saved);
+    training::save_model(checkpoint_of(row), saved);
   };
   if (trainer.run(saved.state, row.seed, control) == training::TrainingEnd::kInterrupted) {
     control.checkpoint(saved.state);
@@ -215,7 +229,7 @@ void Experiment::keep(const FinishedRow& finished, const training::SavedModel& s
   output.write(report::to_text(json));
   output.commit();
   std::error_code ignored;
-  fs::remove(path_of(finished.row, ".unfinished.h5"), ignored);
+  fs::remove(checkpoint_of(finished.row), ignored);
   if (events_.finished) events_.finished(finished);
 }
 
@@ -254,7 +268,13 @@ ExperimentResult Experiment::run(const std::vector<ExperimentRow>& rows) {
 }  // namespace
 
 std::string ExperimentRow::name() const {
-  return fmt::format("{}-{}-{}-{}-seed{}", task, model, head, length, seed);
+  return fmt::format("{}-{}-{}-{}-seed{}{}",
+                     task,
+                     model,
+                     head,
+                     length,
+                     seed,
+                     fold < 0 ? "" : fmt::format("-fold{}", fold));
 }
 
 Json to_json(const FinishedRow& finished) {
@@ -272,6 +292,12 @@ Json to_json(const FinishedRow& finished) {
                {"seconds", finished.seconds},
                {"published", row.published < 0 ? Json(nullptr) : Json(row.published / 100)},
                {"baselines", Json::array()}};
+  if (row.fold >= 0) json["fold"] = row.fold;
+  if (const auto& labels = finished.test.labels) {
+    json["micro_f1"] = labels->micro_f1;
+    json["macro_f1"] = labels->macro_f1;
+    json["macro_auc"] = labels->macro_auc;
+  }
   for (const tasks::Baseline& baseline : finished.baselines) {
     json["baselines"].push_back(
         {{"name", baseline.name}, {"error", baseline.error}, {"samples", baseline.samples}});

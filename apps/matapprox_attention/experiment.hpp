@@ -20,8 +20,9 @@ struct ExperimentRow {
   training::SavedModel described;  ///< before its first step
   /// Test error that the paper prints, in percent; negative: none.
   double published = -1;
+  Index fold = -1;  ///< of a cross-validation; negative: none
 
-  /// "adding-psf-cls-128-seed1", also of its files.
+  /// "adding-psf-cls-128-seed1", with "-fold0" behind it where there is one, also of its files.
   std::string name() const;
 };
 
@@ -38,6 +39,7 @@ struct FinishedRow {
 struct ExperimentOptions {
   std::string folder;         ///< where finished rows and checkpoints are kept
   Index test_samples = 5000;  ///< of the test at the end of a row
+  std::string data_sha256;    ///< of the file that the rows read; empty: they read none
 };
 
 struct ExperimentEvents {

@@ -15,6 +15,7 @@ void add_attention(const matapprox::app::Command& program) {
   attention.require_command();
   attention.footer("Examples:\n  matapprox attention list\n  matapprox attention train --help");
   add_attention_train(attention);
+  add_attention_cross_validate(attention);
   add_attention_evaluate(attention);
   add_attention_map(attention);
   add_attention_spectrum(attention);

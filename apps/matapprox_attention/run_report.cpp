@@ -43,6 +43,31 @@ std::string option_lines(const char* whose, const NamedOptions& options) {
   return text;
 }
 
+std::string labels_text(const training::LabelScores& labels) {
+  const auto areas = std::count_if(
+      labels.roc.begin(), labels.roc.end(), [](const auto& area) { return area.has_value(); });
+  return fmt::format(
+      "F1 of all labels together, mean F1 of a label, mean area under a label's ROC curve ({} of "
+      "{})\n  {:8.4f}  {:8.4f}  {:8.4f}\n\n",
+      areas,
+      labels.roc.size(),
+      labels.micro_f1,
+      labels.macro_f1,
+      labels.macro_auc);
+}
+
+/// One object or null a label.
+report::Json areas_json(const training::LabelScores& labels) {
+  report::Json json = report::Json::array();
+  for (const auto& area : labels.roc) {
+    json.push_back(area ? report::Json{{"roc_auc", area->area},
+                                       {"roc_auc_interval", {area->low, area->high}},
+                                       {"positives", area->positives}}
+                        : report::Json(nullptr));
+  }
+  return json;
+}
+
 report::Json history_json(const std::vector<training::TrainingPoint>& history) {
   report::Json json = report::Json::array();
   for (const training::TrainingPoint& p : history) {
@@ -136,6 +161,7 @@ std::string report_text(const RunReport& report) {
                     e.roc->negatives);
     text += fmt::format("  {:8.4f}  ({:.4f} .. {:.4f})\n\n", e.roc->area, e.roc->low, e.roc->high);
   }
+  if (e.labels) text += labels_text(*e.labels);
   text += "error of predictors that need no attention\n";
   for (const tasks::Baseline& baseline : report.baselines) text += baseline_text(baseline);
   return text;
@@ -187,6 +213,12 @@ void add_to(report::Json& json, const RunReport& report) {
     json["result"]["roc_auc"] = e.roc->area;
     json["result"]["roc_auc_interval"] = {e.roc->low, e.roc->high};
     json["result"]["positives"] = e.roc->positives;
+  }
+  if (e.labels) {
+    json["result"]["micro_f1"] = e.labels->micro_f1;
+    json["result"]["macro_f1"] = e.labels->macro_f1;
+    json["result"]["macro_auc"] = e.labels->macro_auc;
+    json["result"]["labels"] = areas_json(*e.labels);
   }
   json["baselines"] = report::Json::array();
   for (const tasks::Baseline& baseline : report.baselines) {

@@ -32,6 +32,8 @@ void require_size(Index rows, Index cols, const std::string& name);
 /// A pixel with R = G = B keeps that value; was_color says whether there is any other.
 GrayImage from_samples(const Samples& samples);
 
+/// The samples of a PNG as they are; those of images with a palette looked up.
+Samples png_samples(std::string_view bytes, const std::string& name);
 GrayImage decode_png(std::string_view bytes, const std::string& name);
 GrayImage decode_jpeg(std::string_view bytes, const std::string& name);
 GrayImage decode_pgm(std::string_view bytes, const std::string& name);

@@ -169,7 +169,7 @@ bool write_all(png_structp png,
 
 }  // namespace
 
-GrayImage decode_png(std::string_view bytes, const std::string& name) {
+Samples png_samples(std::string_view bytes, const std::string& name) {
   PngSession session;
   session.next = reinterpret_cast<const unsigned char*>(bytes.data());
   session.left = bytes.size();
@@ -190,7 +190,11 @@ GrayImage decode_png(std::string_view bytes, const std::string& name) {
   if (!read_rows(reader, rows.data())) fail_png(name, session);
   if (png_get_color_type(reader.png, reader.info) == PNG_COLOR_TYPE_PALETTE)
     look_up(palette_of(reader), name, samples);
-  return from_samples(samples);
+  return samples;
+}
+
+GrayImage decode_png(std::string_view bytes, const std::string& name) {
+  return from_samples(png_samples(bytes, name));
 }
 
 std::string encode_png(const std::vector<unsigned char>& pixels,

@@ -5,6 +5,8 @@
 #include "matapprox/tasks/associative_recall.hpp"
 #include "matapprox/tasks/copy.hpp"
 #include "matapprox/tasks/listops.hpp"
+#include "matapprox/tasks/matching.hpp"
+#include "matapprox/tasks/negation.hpp"
 #include "matapprox/tasks/pathfinder.hpp"
 #include "matapprox/tasks/planted_motifs.hpp"
 #include "matapprox/tasks/temporal_order.hpp"
@@ -39,6 +41,9 @@ constexpr std::array kTaskRows{
     task_row<CopyOptions, copy_task>("copy", "a string again, after a delimiter"),
     task_row<PlantedMotifsOptions, planted_motifs_task>("planted_motifs",
                                                         "which of two words is in the DNA"),
+    task_row<NegationOptions, negation_task>("negation",
+                                             "does a text with negations speak well or ill?"),
+    task_row<MatchingOptions, matching_task>("matching", "is a key word in both of two texts?"),
     task_row<TokenFileOptions, token_file_task>("token_file", "sequences of a file, with classes"),
 };
 

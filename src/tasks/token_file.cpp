@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "io/hdf5_output.hpp"
@@ -17,7 +18,9 @@ namespace {
 using hdf5::Location;
 
 const std::string kTokenFormat = "matapprox tokens";
-constexpr Index kTokenVersion = 1;
+/// Version 1 has token ids and a class a row, no features and no sets of labels; files that have no
+/// more are written as such.
+constexpr Index kTokenVersion = 2;
 constexpr Index kLargestId = std::numeric_limits<std::int32_t>::max();
 
 void write_token_names(const Location& root,
@@ -58,6 +61,32 @@ void write_token_table(const Location& root, const TokenSet& set) {
                                const auto sequence = set.sequence(first + i);
                                std::copy(sequence.begin(), sequence.end(), values + i * width);
                              }
+                           });
+}
+
+void write_feature_table(const Location& root, const TokenSet& set) {
+  const Index width = set.longest() * set.features;
+  hdf5::write_values(root,
+                     "features",
+                     {set.size(), width},
+                     Precision::kFloat,
+                     [&](Index first, Index count, double* values) {
+                       std::fill_n(values, count * width, 0.0);
+                       for (Index i = 0; i < count; ++i) {
+                         const auto rows = set.feature_rows(first + i);
+                         std::copy(rows.begin(), rows.end(), values + i * width);
+                       }
+                     });
+}
+
+void write_targets(const Location& root, const TokenSet& set) {
+  hdf5::write_integer_rows(root,
+                           "targets",
+                           {set.size(), set.classes},
+                           hdf5::IntegerType::kInt8,
+                           [&](Index first, Index count, double* values) {
+                             const auto from = set.targets.begin() + first * set.classes;
+                             std::copy_n(from, count * set.classes, values);
                            });
 }
 
@@ -110,6 +139,43 @@ void read_token_table(const Location& root, Index width, TokenSet& set) {
       });
 }
 
+/// Rows of N tokens with their features one behind the other.
+void read_feature_table(const Location& root, Index width, TokenSet& set) {
+  set.values.reserve(static_cast<std::size_t>(set.ends.back() * set.features));
+  const auto take_row = [&](Index row, const double* values) {
+    for (Index k = 0; k < set.length(row) * set.features; ++k) {
+      const auto value = static_cast<float>(values[k]);
+      if (!std::isfinite(value)) {
+        throw FileError(fmt::format("{}: row {}: feature {} of token {} is not a finite float",
+                                    root.file,
+                                    row,
+                                    k % set.features,
+                                    k / set.features));
+      }
+      set.values.push_back(value);
+    }
+  };
+  hdf5::read_values(
+      root, "features", {set.size(), width}, [&](Index first, Index count, const double* values) {
+        for (Index i = 0; i < count; ++i) take_row(first + i, values + i * width);
+      });
+}
+
+/// The largest N of a file: that of its table of ids or of features.
+Index read_width(const Location& root, const TokenSet& set, const std::string& table) {
+  const std::vector<Index> extents = hdf5::extents_of(root, table);
+  const Index numbers = std::max<Index>(1, set.features);
+  const bool fits = extents.size() == 2 && extents[0] >= 1 && extents[1] >= 1 &&
+                    extents[1] % numbers == 0 && extents[1] / numbers <= kLongestSequence;
+  if (fits) return extents[1] / numbers;
+  throw FileError(fmt::format(
+      "{}: dataset '{}' must have two extents, n and {} with N in 1..{}, both at least 1",
+      root.file,
+      table,
+      set.features > 0 ? fmt::format("{} N", set.features) : "N",
+      kLongestSequence));
+}
+
 /// The lines of a text dataset, `count` of them; none if there is no such dataset.
 std::vector<std::string> read_token_names(const Location& root,
                                           const std::string& name,
@@ -150,35 +216,69 @@ void require_token_format(const Location& root) {
   }
 }
 
-TokenSet read_token_rows(const Location& root) {
-  TokenSet set;
-  set.vocabulary = hdf5::get_integer(root, "vocabulary", 1, kLargestId);
-  set.classes = hdf5::get_integer(root, "classes", 1, kLargestId);
-  set.source = hdf5::get_text(root, "source");
-  const std::vector<Index> extents = hdf5::extents_of(root, "tokens");
-  if (extents.size() != 2 || extents[0] < 1 || extents[1] < 1 || extents[1] > kLongestSequence) {
-    throw FileError(fmt::format(
-        "{}: dataset 'tokens' must have two extents, n and N with N in 1..{}, both at least 1",
-        root.file,
-        kLongestSequence));
+/// Rows of 0 and 1, one a label.
+void read_targets(const Location& root, Index rows, TokenSet& set) {
+  require_memory(static_cast<double>(rows) * static_cast<double>(set.classes), root.file);
+  set.targets.reserve(static_cast<std::size_t>(rows * set.classes));
+  const auto take_row = [&](Index row, const double* values) {
+    for (Index c = 0; c < set.classes; ++c) {
+      if (values[c] != 0 && values[c] != 1) {
+        throw FileError(
+            fmt::format("{}: row {}: target {} is {}, not 0 or 1", root.file, row, c, values[c]));
+      }
+      set.targets.push_back(values[c] == 1 ? 1 : 0);
+    }
+  };
+  hdf5::read_integer_rows(
+      root, "targets", {rows, set.classes}, [&](Index first, Index count, const double* values) {
+        for (Index i = 0; i < count; ++i) take_row(first + i, values + i * set.classes);
+      });
+}
+
+/// Classes or sets of labels.
+void read_answers(const Location& root, Index rows, TokenSet& set) {
+  if (hdf5::has_link(root, "targets")) {
+    if (hdf5::has_link(root, "labels"))
+      throw FileError(fmt::format("{}: both datasets 'labels' and 'targets'", root.file));
+    return read_targets(root, rows, set);
   }
-  const Index rows = extents[0];
-  require_memory(16.0 * static_cast<double>(rows), root.file);
-  Index end = 0;
-  read_token_column(root, "lengths", "length", rows, 1, extents[1], [&](std::int32_t length) {
-    set.ends.push_back(end += length);
-  });
-  require_memory(4.0 * static_cast<double>(end), root.file);
   read_token_column(root, "labels", "label", rows, 0, set.classes - 1, [&](std::int32_t label) {
     set.labels.push_back(label);
   });
+}
+
+TokenSet read_token_rows(const Location& root) {
+  TokenSet set;
+  if (hdf5::has_attribute(root, "features")) {
+    set.features = hdf5::get_integer(root, "features", 1, kMaxTokenFeatures);
+  } else {
+    set.vocabulary = hdf5::get_integer(root, "vocabulary", 1, kLargestId);
+  }
+  set.classes = hdf5::get_integer(root, "classes", 1, kLargestId);
+  set.source = hdf5::get_text(root, "source");
+  const std::string table = set.features > 0 ? "features" : "tokens";
+  const Index width = read_width(root, set, table);
+  const Index rows = hdf5::extents_of(root, table).front();
+  require_memory(16.0 * static_cast<double>(rows), root.file);
+  Index end = 0;
+  read_token_column(root, "lengths", "length", rows, 1, width, [&](std::int32_t length) {
+    set.ends.push_back(end += length);
+  });
+  require_memory(
+      4.0 * static_cast<double>(end) * static_cast<double>(std::max<Index>(1, set.features)),
+      root.file);
+  read_answers(root, rows, set);
   if (hdf5::has_link(root, "split")) {
     read_token_column(root, "split", "split", rows, 0, 2, [&](std::int32_t split) {
       set.splits.push_back(static_cast<Split>(split));
     });
   }
-  read_token_table(root, extents[1], set);
-  set.token_names = read_token_names(root, "token_names", set.vocabulary);
+  if (set.features > 0) {
+    read_feature_table(root, width * set.features, set);
+  } else {
+    read_token_table(root, width, set);
+    set.token_names = read_token_names(root, "token_names", set.vocabulary);
+  }
   set.class_names = read_token_names(root, "class_names", set.classes);
   return set;
 }
@@ -199,9 +299,14 @@ void write_token_file(const std::string& path, const TokenSet& set) {
   hdf5::OutputFile output(path);
   const Location root{output.file(), path};
   hdf5::put_text(root, "format", kTokenFormat);
-  hdf5::put_integer(root, "format_version", kTokenVersion);
+  const bool is_first = set.features == 0 && !set.has_label_sets();
+  hdf5::put_integer(root, "format_version", is_first ? 1 : kTokenVersion);
   hdf5::put_text(root, "writer", "matapprox " MATAPPROX_VERSION);
-  hdf5::put_integer(root, "vocabulary", set.vocabulary);
+  if (set.features > 0) {
+    hdf5::put_integer(root, "features", set.features);
+  } else {
+    hdf5::put_integer(root, "vocabulary", set.vocabulary);
+  }
   hdf5::put_integer(root, "classes", set.classes);
   hdf5::put_text(root, "source", set.source);
   write_token_names(root, "token_names", set.token_names);
@@ -210,18 +315,25 @@ void write_token_file(const std::string& path, const TokenSet& set) {
   const auto of_row = [](const auto& values, Index i) {
     return static_cast<Index>(values[static_cast<std::size_t>(i)]);
   };
-  write_token_column(root, "lengths", rows, hdf5::IntegerType::kInt32, [&](Index i) {
-    return std::ssize(set.sequence(i));
-  });
-  write_token_column(root, "labels", rows, hdf5::IntegerType::kInt32, [&](Index i) {
-    return of_row(set.labels, i);
-  });
+  write_token_column(
+      root, "lengths", rows, hdf5::IntegerType::kInt32, [&](Index i) { return set.length(i); });
+  if (set.has_label_sets()) {
+    write_targets(root, set);
+  } else {
+    write_token_column(root, "labels", rows, hdf5::IntegerType::kInt32, [&](Index i) {
+      return of_row(set.labels, i);
+    });
+  }
   if (!set.splits.empty()) {
     write_token_column(root, "split", rows, hdf5::IntegerType::kInt8, [&](Index i) {
       return of_row(set.splits, i);
     });
   }
-  write_token_table(root, set);
+  if (set.features > 0) {
+    write_feature_table(root, set);
+  } else {
+    write_token_table(root, set);
+  }
   output.commit();
 }
 

@@ -57,6 +57,10 @@ void check_options(const training::ModelDescription& description) {
                     "the task's answer",
                     "a class for each token",
                     "a number or a class");
+  require_on_device(description.task.answer != tasks::Answer::kLabels,
+                    "the task's answer",
+                    "a set of labels",
+                    "a number or a class");
 }
 
 PsfLayerShape device_layer(const training::ModelDescription& description, Index width) {

@@ -21,7 +21,7 @@ const std::string kModelFormat = "matapprox model";
 constexpr Index kModelVersion = 2;
 constexpr Index kLargestCount = Index{1} << 48;
 constexpr Index kHistoryColumns = 5;
-const std::array<std::string_view, 3> kAnswerNames{"number", "class", "token_class"};
+const std::array<std::string_view, 4> kAnswerNames{"number", "class", "token_class", "labels"};
 
 [[noreturn]] void damaged(const Location& place, const std::string& what) {
   throw FileError(fmt::format("{}: {}: the file is damaged", place.file, what));

@@ -405,7 +405,10 @@ Evaluation Trainer::evaluate(std::span<const float> parameters, tasks::Split spl
   const Index groups = std::min<Index>(count, 4 * kMaxGroups);
   const bool two_classes =
       task_.shape().answer == tasks::Answer::kClass && task_.shape().classes == 2;
-  std::vector<double> scores(two_classes ? static_cast<std::size_t>(count) : 0);
+  const bool sets = task_.shape().answer == tasks::Answer::kLabels;
+  // Scores of a sample: of class 1 against class 0, or of each label.
+  const auto width = static_cast<std::size_t>(sets ? task_.shape().classes : 1);
+  std::vector<double> scores(two_classes || sets ? static_cast<std::size_t>(count) * width : 0);
   std::vector<std::uint8_t> positive(scores.size());
   std::vector<LossValue> sums(static_cast<std::size_t>(groups));
   parallel_for(groups, [&](Index g) {
@@ -424,9 +427,15 @@ Evaluation Trainer::evaluate(std::span<const float> parameters, tasks::Split spl
       sum.loss += value.loss;
       sum.answers += value.answers;
       sum.errors += value.errors;
-      if (!two_classes) continue;
-      scores[static_cast<std::size_t>(i)] = class_score<float>(worker->out);
-      positive[static_cast<std::size_t>(i)] = worker->sample.label == 1 ? 1 : 0;
+      const std::size_t own = static_cast<std::size_t>(i) * width;
+      if (two_classes) {
+        scores[own] = class_score<float>(worker->out);
+        positive[own] = worker->sample.label == 1 ? 1 : 0;
+      }
+      for (std::size_t c = 0; sets && c < width; ++c) {
+        scores[own + c] = worker->out(0, static_cast<Index>(c));
+        positive[own + c] = static_cast<std::uint8_t>(worker->sample.labels[c]);
+      }
     }
     give_worker(std::move(worker));
   });
@@ -441,9 +450,11 @@ Evaluation Trainer::evaluate(std::span<const float> parameters, tasks::Split spl
   evaluation.loss = all.loss / static_cast<double>(count);
   require(all.answers > 0, "training: the samples ask for no answer");
   set_error(all.errors, all.answers, evaluation);
+  if (!std::isfinite(evaluation.loss)) return evaluation;
+  if (sets) evaluation.labels = label_scores(scores, positive, task_.shape().classes);
   const auto positives = std::count(positive.begin(), positive.end(), 1);
   const bool has_both = positives > 0 && positives < std::ssize(positive);
-  if (has_both && std::isfinite(evaluation.loss)) evaluation.roc = roc_area(scores, positive);
+  if (two_classes && has_both) evaluation.roc = roc_area(scores, positive);
   return evaluation;
 }
 

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <string>
 
+#include "matapprox/io/image_file.hpp"
 #include "support/attention_run.hpp"
 #include "support/paths.hpp"
 
@@ -40,6 +42,42 @@ TEST(CliAttentionData, TokenFilesAreImportedShownAndTrainedOn) {
   std::filesystem::remove(tokens);
   expect_refusal(run_attention({"evaluate", model}), 3, "no such file");
   EXPECT_EQ(run_attention({"weights", model, "-o", tokens + ".safetensors"}).exit_code, 0);
+}
+
+TEST(CliAttentionData, PatchesOfImagesAreTokens) {
+  const std::string folder = temporary_dir();
+  // Bright above is class 0, bright below class 1.
+  for (int k = 0; k < 24; ++k) {
+    Matrix image = Matrix::Constant(8, 8, 10 + k);
+    image.middleRows(k % 2 * 4, 4).array() += 150;
+    const std::string place = folder + "/images/" + (k % 2 == 0 ? "above" : "below");
+    std::filesystem::create_directories(place);
+    write_png(place + "/" + std::to_string(k) + ".png", image);
+  }
+  const std::string tokens = folder + "/images.h5";
+  EXPECT_THAT(
+      run_attention({"data", "import", "images", folder + "/images", "--patch", "4", "-o", tokens})
+          .out,
+      HasSubstr("24 sequences of up to 4 tokens, 48 features a token, 2 classes"));
+  const std::string model = folder + "/model.h5";
+  const ProgramResult made = run_attention(
+      {"train",   "--task",      "token_file",      "--path",  tokens,        "--steps", "60",
+       "--batch", "8",           "--attention",     "softmax", "--positions", "learned", "--width",
+       "8",       "--undivided", "--learning-rate", "0.02",    "-o",          model,     "--json",
+       "-"});
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_EQ(made.json()["result"]["error"], 0);
+  expect_refusal(run_attention({"data",
+                                "import",
+                                "images",
+                                folder + "/images",
+                                "--patch",
+                                "3",
+                                "-o",
+                                tokens,
+                                "--force"}),
+                 3,
+                 "8 x 8 pixels cannot be cut into patches of 3 x 3");
 }
 
 TEST(CliAttentionData, MotifsAreWrittenAsFastaAndComeBackWithAnAreaUnderTheCurve) {

@@ -6,6 +6,7 @@
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/threads.hpp"
+#include "tasks/import/text_tokens.hpp"
 
 namespace matapprox {
 
@@ -20,6 +21,11 @@ int threads() { return 1; }
 
 void parallel_for(Index count, const std::function<void(Index)>& body) {
   for (Index i = 0; i < count; ++i) body(i);
+}
+
+/// Vocabularies come from files; the parsers are given theirs.
+tasks::TextTokenizer tasks::text_tokenizer(const ImportOptions& /*options*/, bool separator) {
+  return TextTokenizer(separator);
 }
 
 }  // namespace matapprox

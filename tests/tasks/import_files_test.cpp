@@ -124,7 +124,7 @@ TEST(ImportOptions, LengthsAreCutAndLeftOut) {
   EXPECT_REFUSED(InvalidArgument,
                  import_tokens(ImportFormat::kListops, path, options),
                  "import: min_length -1 is outside 0..16777216");
-  EXPECT_EQ(list_options(options).size(), 7U);
+  EXPECT_EQ(list_options(options).size(), 14U);
 }
 
 TEST(ImportAan, TwoDocumentsWithASeparator) {
@@ -257,6 +257,50 @@ TEST(ImportCifar, FoldersAndLabelsOfBothKinds) {
   const TokenSet coarse = import_tokens(ImportFormat::kCifar100, folder, options);
   EXPECT_EQ(coarse.classes, 20);
   EXPECT_THAT(coarse.labels, ElementsAre(19, 2));
+}
+
+TEST(ImportCifar, PatchesAreRowsOfColors) {
+  std::string record(3073, '\0');
+  record[0] = 7;
+  for (std::size_t k = 0; k < 3072; ++k) record[1 + k] = static_cast<char>((k * 37) % 256);
+  ImportOptions options;
+  options.patch = 8;
+  const TokenSet set = import_tokens(ImportFormat::kCifar10, data_file(record + record), options);
+  EXPECT_EQ(set.features, 8 * 8 * 3);
+  EXPECT_EQ(set.vocabulary, 0);
+  EXPECT_EQ(set.length(1), 16);
+  EXPECT_THAT(set.labels, ElementsAre(7, 7));
+  EXPECT_NO_THROW(check_tokens(set, "x"));
+  const auto rows = set.feature_rows(1);
+  std::size_t at = 0;
+  for (std::size_t token = 0; token < 16; ++token) {
+    for (std::size_t i = 0; i < 8; ++i) {
+      for (std::size_t j = 0; j < 8; ++j) {
+        for (std::size_t plane = 0; plane < 3; ++plane) {
+          const std::size_t k = plane * 1024 + (token / 4 * 8 + i) * 32 + token % 4 * 8 + j;
+          const auto level = static_cast<double>((k * 37) % 256);
+          ASSERT_NEAR(rows[at++], 2 * level / 255 - 1, 1e-6) << token << " " << i << " " << j;
+        }
+      }
+    }
+  }
+  options.max_length = 3;
+  options.keep = KeptPart::kLast;
+  const TokenSet cut = import_tokens(ImportFormat::kCifar10, data_file(record), options);
+  EXPECT_EQ(cut.length(0), 3);
+  EXPECT_EQ(cut.values.front(), rows[13 * 192]);
+  options.patch = 5;
+  EXPECT_REFUSED(FileError,
+                 import_tokens(ImportFormat::kCifar10, data_file(record), options),
+                 "32 x 32 pixels cannot be cut into patches of 5 x 5");
+  options.patch = -1;
+  EXPECT_REFUSED(InvalidArgument,
+                 import_tokens(ImportFormat::kCifar10, data_file(record), options),
+                 "patch -1 is outside 0..512");
+  options.patch = 8;
+  EXPECT_REFUSED(InvalidArgument,
+                 import_tokens(ImportFormat::kListops, data_file(record), options),
+                 "patch is for images; listops has none");
 }
 
 TEST(ImportCifar, Refusals) {

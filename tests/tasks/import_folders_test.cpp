@@ -181,12 +181,75 @@ TEST(ImportPathfinder, MetadataThatIsRefused) {
               HasSubstr("metadata: there is no file *.npy in the folder"));
 }
 
+TEST(ImportPathfinder, PatchesOfGrayLevels) {
+  const std::string folder = pathfinder_folder();
+  ImportOptions options;
+  options.patch = 1;
+  const TokenSet set = import_tokens(ImportFormat::kPathfinder, folder, options);
+  EXPECT_EQ(set.features, 1);
+  EXPECT_EQ(set.length(0), 6);
+  EXPECT_NEAR(set.values.at(1), 2.0 / 255 - 1, 1e-7);
+  EXPECT_EQ(set.values.at(5), 1);
+}
+
+/// An image of 2 x 4 pixels in the colors of a palette, which starts with `first`.
+void put_color_image(const std::string& path, unsigned char first) {
+  images::PngPalette palette{};
+  for (std::size_t k = 0; k < palette.size(); ++k) {
+    palette[k] = {static_cast<unsigned char>(first + k),
+                  static_cast<unsigned char>(10 * k),
+                  static_cast<unsigned char>(255 - k)};
+  }
+  put_file(path, images::encode_png({0, 1, 2, 3, 4, 5, 6, 7}, 2, 4, path, &palette));
+}
+
+TEST(ImportImages, PatchesOfColorsAFolderAClass) {
+  const std::string folder = test::temporary_dir();
+  put_color_image(folder + "/a_train/cat/1.png", 0);
+  put_color_image(folder + "/a_train/ant/2.png", 1);
+  put_color_image(folder + "/a_test/cat/3.png", 2);
+  put_file(folder + "/a_test/cat/notes.txt", "not an image");
+  ImportOptions options;
+  options.patch = 2;
+  const TokenSet set = import_tokens(ImportFormat::kImages, folder, options);
+  EXPECT_THAT(set.class_names, ElementsAre("ant", "cat"));
+  EXPECT_THAT(set.labels, ElementsAre(0, 1, 1));
+  EXPECT_THAT(set.splits, ElementsAre(Split::kTrain, Split::kTrain, Split::kTest));
+  ASSERT_EQ(set.features, 12);
+  ASSERT_EQ(set.length(2), 2);
+  const auto value = [](int level) { return static_cast<float>(level) / 127.5F - 1; };
+  // The second square of cat/3.png: pixels 2, 3, then 6, 7.
+  std::vector<float> wanted;
+  for (const int k : {2, 3, 6, 7})
+    wanted.insert(wanted.end(), {value(2 + k), value(10 * k), value(255 - k)});
+  const auto rows = set.feature_rows(2);
+  EXPECT_THAT(std::vector<float>(rows.begin() + 12, rows.end()),
+              ::testing::Pointwise(::testing::FloatEq(), wanted));
+  // Without patches, gray levels.
+  const TokenSet gray = import_tokens(ImportFormat::kImages, folder);
+  EXPECT_EQ(gray.vocabulary, 256);
+  EXPECT_EQ(gray.sequence(2)[3], (299 * 5 + 587 * 30 + 114 * 252 + 500) / 1000);
+  put_color_image(folder + "/a_test/dog/4.png", 0);
+  EXPECT_THAT(folder_complaint(ImportFormat::kImages, folder), HasSubstr("the class 'dog'"));
+  std::filesystem::remove_all(folder + "/a_test/dog");
+  write_png(folder + "/a_test/cat/5.png", Matrix::Zero(4, 2));
+  EXPECT_THAT(folder_complaint(ImportFormat::kImages, folder),
+              HasSubstr("5.png: 4 x 2 pixels, the images before have 2 x 4"));
+  put_file(folder + "/a_test/cat/5.png", "rubbish");
+  EXPECT_THAT(folder_complaint(ImportFormat::kImages, folder, options),
+              HasSubstr("5.png: damaged PNG"));
+  std::filesystem::remove_all(folder + "/a_test/cat");
+  put_file(folder + "/a_test/cat/notes.txt", "not an image");
+  EXPECT_THAT(folder_complaint(ImportFormat::kImages, folder),
+              HasSubstr("cat: there is no file *.png"));
+}
+
 TEST(ImportPathfinder, ImagesThatAreRefused) {
   const std::string folder = pathfinder_folder();
   const std::string image = folder + "/imgs/0/sample_1.png";
   const auto complaint = [&] { return folder_complaint(ImportFormat::kPathfinder, folder); };
   write_png(image, Matrix::Zero(3, 3));
-  EXPECT_THAT(complaint(), HasSubstr("sample_1.png: 9 pixels, the images before have 6"));
+  EXPECT_THAT(complaint(), HasSubstr("sample_1.png: 3 x 3 pixels, the images before have 2 x 3"));
   test::write_file(image, "rubbish");
   EXPECT_THAT(complaint(), HasSubstr("sample_1.png: damaged PNG"));
   test::write_file(image, std::string((1 << 22) + 1, 'x'));

@@ -5,6 +5,8 @@
 #include <hdf5.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -121,6 +123,178 @@ TEST(TokenFile, RoundTrip) {
   EXPECT_TRUE(read_token_file(path).splits.empty());
 }
 
+/// The small set with sets of labels.
+TokenSet label_set() {
+  TokenSet set = small_token_set();
+  set.labels.clear();
+  set.targets = {1, 0, 0, 0, 1, 1};
+  return set;
+}
+
+std::int64_t version_of(const std::string& path) {
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  const hid_t attribute = H5Aopen(file, "format_version", H5P_DEFAULT);
+  std::int64_t version = 0;
+  H5Aread(attribute, H5T_NATIVE_INT64, &version);
+  H5Aclose(attribute);
+  H5Fclose(file);
+  return version;
+}
+
+TEST(TokenFile, SetsOfLabelsComeBack) {
+  const std::string path = token_path();
+  write_token_file(path, label_set());
+  EXPECT_EQ(version_of(path), 2);
+  const TokenSet back = read_token_file(path);
+  EXPECT_TRUE(back.labels.empty());
+  EXPECT_EQ(back.targets, label_set().targets);
+  EXPECT_THAT(back.target(2), ElementsAre(1, 1));
+  // What version 1 can say is written as such.
+  write_token_file(path, small_token_set());
+  EXPECT_EQ(version_of(path), 1);
+}
+
+/// Three sequences of 1 to 3 tokens with two features each.
+TokenSet feature_set() {
+  TokenSet set = small_token_set();
+  set.vocabulary = 0;
+  set.tokens.clear();
+  set.features = 2;
+  set.values = {0.5F, -1, 1e-30F, 2, 3, 4, 5, 6, 7, 8, 9, 0.1F};
+  return set;
+}
+
+TEST(TokenFile, FeaturesComeBackToTheBit) {
+  const std::string path = token_path();
+  const TokenSet set = feature_set();
+  write_token_file(path, set);
+  EXPECT_EQ(version_of(path), 2);
+  const TokenSet back = read_token_file(path);
+  EXPECT_EQ(back.features, 2);
+  EXPECT_EQ(back.vocabulary, 0);
+  EXPECT_TRUE(back.tokens.empty());
+  EXPECT_EQ(back.values, set.values);
+  EXPECT_EQ(back.ends, set.ends);
+  EXPECT_EQ(back.labels, set.labels);
+  TokenFileOptions options;
+  options.path = path;
+  const auto task = token_file_task(options, 1);
+  EXPECT_EQ(task->shape().features, 2);
+  EXPECT_EQ(task->shape().vocabulary, 0);
+  EXPECT_EQ(task->shape().length, 3);
+  Sample sample;
+  sample.tokens = {1};
+  task->make(Split::kTest, 0, sample);
+  EXPECT_TRUE(sample.tokens.empty());
+  EXPECT_THAT(sample.features, ElementsAre(7, 8, 9, 0.1F, 0, 0));
+  EXPECT_THAT(sample.mask, ElementsAre(1, 1, 0));
+  EXPECT_EQ(sample.label, 1);
+  EXPECT_EQ(task->baselines(Split::kTest, 1).size(), 1U);  // no first token
+}
+
+TEST(TokenFile, FeaturesAreChecked) {
+  const std::string path = token_path();
+  const auto complaint = [&](std::int64_t features,
+                             const std::vector<hsize_t>& extents,
+                             const std::vector<std::int64_t>& lengths) {
+    {
+      const RawTokenFile file(path);
+      file.text("format", "matapprox tokens");
+      file.integer("format_version", 2);
+      file.integer("features", features);
+      file.integer("classes", 2);
+      file.text("source", "raw");
+      file.numbers("features", H5T_IEEE_F32LE, extents, {1, 2, 3, 4, 5, 6, 7, 8});
+      file.numbers("lengths", H5T_STD_I32LE, {2}, lengths);
+      file.numbers("labels", H5T_STD_I32LE, {2}, {0, 1});
+    }
+    return test::complaint_of([&] { read_token_file(path); });
+  };
+  EXPECT_EQ(complaint(2, {2, 4}, {1, 2}), "no error");
+  EXPECT_THAT(read_token_file(path).values, ElementsAre(1, 2, 5, 6, 7, 8));
+  EXPECT_THAT(complaint(3, {2, 4}, {1, 1}),
+              HasSubstr("'features' must have two extents, n and 3 N"));
+  EXPECT_THAT(complaint(2, {2, 4}, {1, 3}), HasSubstr("row 1: length 3 is outside 1..2"));
+  EXPECT_THAT(complaint(0, {2, 4}, {1, 1}), HasSubstr("features"));
+  EXPECT_THAT(complaint((1 << 20) + 1, {2, 4}, {1, 1}), HasSubstr("features"));
+  EXPECT_THAT(complaint(1, {8}, {1, 1}), HasSubstr("two extents"));
+  TokenSet set = feature_set();
+  set.values[3] = std::numeric_limits<float>::infinity();
+  EXPECT_REFUSED(
+      InvalidArgument, write_token_file(path, set), "sequence 1: a feature is not finite");
+  set = feature_set();
+  set.values.pop_back();
+  EXPECT_REFUSED(InvalidArgument, write_token_file(path, set), "11 numbers, not a multiple of 2");
+  set = feature_set();
+  set.vocabulary = 5;
+  EXPECT_REFUSED(InvalidArgument, write_token_file(path, set), "both token ids and features");
+}
+
+TEST(TokenFile, TargetsAreChecked) {
+  const std::string path = token_path();
+  const auto complaint = [&](const std::vector<std::int64_t>& targets,
+                             const std::vector<hsize_t>& extents,
+                             bool labels_too = false) {
+    {
+      const RawTokenFile file(path);
+      file.head(4, 2);
+      file.numbers("tokens", H5T_STD_I32LE, {2, 1}, {1, 2});
+      file.numbers("lengths", H5T_STD_I32LE, {2}, {1, 1});
+      file.numbers("targets", H5T_STD_I8LE, extents, targets);
+      if (labels_too) file.numbers("labels", H5T_STD_I32LE, {2}, {0, 1});
+    }
+    return test::complaint_of([&] { read_token_file(path); });
+  };
+  EXPECT_EQ(complaint({1, 0, 1, 1}, {2, 2}), "no error");
+  EXPECT_THAT(complaint({1, 0, 2, 1}, {2, 2}), HasSubstr("row 1: target 0 is 2, not 0 or 1"));
+  EXPECT_THAT(complaint({1, 0, -1, 1}, {2, 2}), HasSubstr("target 0 is -1, not 0 or 1"));
+  EXPECT_THAT(complaint({1, 0, 1, 1, 1, 1}, {2, 3}), HasSubstr("'targets'"));
+  EXPECT_THAT(complaint({1, 0, 1, 1}, {2, 2}, true), HasSubstr("both datasets"));
+}
+
+TEST(TokenFileTask, SetsOfLabelsAreAnswersWithBaselines) {
+  TokenSet set;
+  set.vocabulary = 40;
+  set.classes = 3;
+  for (std::int32_t i = 0; i < 40; ++i) {
+    set.tokens.push_back(i);
+    set.ends.push_back(i + 1);
+    // Label 0 is on three of four, label 1 on one of four, label 2 on none.
+    for (const bool has : {i % 4 != 0, i % 4 == 1, false}) set.targets.push_back(has ? 1 : 0);
+  }
+  TokenFileOptions options;
+  options.path = token_path();
+  write_token_file(options.path, set);
+  options.undivided = true;
+  const auto task = token_file_task(options, 1);
+  EXPECT_EQ(task->shape().answer, Answer::kLabels);
+  EXPECT_EQ(task->shape().classes, 3);
+  Sample sample;
+  for (Index i = 0; i < 40; ++i) {
+    task->make(Split::kTest, i, sample);
+    const std::int32_t row = sample.tokens[0];
+    EXPECT_THAT(sample.labels, ElementsAre(row % 4 != 0 ? 1 : 0, row % 4 == 1 ? 1 : 0, 0));
+  }
+  const auto baselines = task->baselines(Split::kTest, 1000);
+  ASSERT_EQ(baselines.size(), 2U);
+  EXPECT_EQ(baselines[0].name, "labels of most samples");
+  EXPECT_NEAR(baselines[0].error, (0.25 + 0.25) / 3, 1e-12);
+  EXPECT_NEAR(baselines[1].error, (0.75 + 0.25) / 3, 1e-12);
+  // Folds keep the sets apart: 10 rows of each of 4 kinds, 5 folds.
+  options.undivided = false;
+  options.folds = 5;
+  const auto fold = token_file_task(options, 1);
+  std::map<std::vector<std::int32_t>, Index> counts;
+  ASSERT_EQ(fold->size(Split::kTest), 8);
+  for (Index i = 0; i < 8; ++i) {
+    fold->make(Split::kTest, i, sample);
+    ++counts[sample.labels];
+  }
+  EXPECT_EQ(counts[std::vector<std::int32_t>({0, 0, 0})], 2);
+  EXPECT_EQ(counts[std::vector<std::int32_t>({1, 1, 0})], 2);
+  EXPECT_EQ(counts[std::vector<std::int32_t>({1, 0, 0})], 4);
+}
+
 TEST(TokenFile, DatasetsAreAsDocumented) {
   const std::string path = token_path();
   write_token_file(path, small_token_set());
@@ -190,9 +364,9 @@ TEST(TokenFile, FilesThatAreRefused) {
   {
     const RawTokenFile file(path);
     file.text("format", "matapprox tokens");
-    file.integer("format_version", 2);
+    file.integer("format_version", 3);
   }
-  EXPECT_THAT(complaint(), HasSubstr("format version 2 is newer than 1"));
+  EXPECT_THAT(complaint(), HasSubstr("format version 3 is newer than 2"));
   {
     const RawTokenFile file(path);
     file.head(0, 2);
@@ -259,6 +433,20 @@ TEST(TokenFile, SetsThatCannotBeWritten) {
   EXPECT_THAT(complaint([](TokenSet& s) { s.class_names = {"a"}; }), HasSubstr("1 names for 2"));
   EXPECT_THAT(complaint([](TokenSet& s) { s.token_names = {"a"}; }), HasSubstr("1 names for 5"));
   EXPECT_THAT(complaint([](TokenSet& s) { s.class_names = {"a\n", "b"}; }), HasSubstr("line end"));
+  EXPECT_THAT(complaint([](TokenSet& s) {
+                s.targets = {0, 1, 0, 1, 1, 1};
+              }),
+              HasSubstr("both labels and sets"));
+  EXPECT_THAT(complaint([](TokenSet& s) {
+                s = label_set();
+                s.targets[3] = 2;
+              }),
+              HasSubstr("sequence 1: target 2 is not 0 or 1"));
+  EXPECT_THAT(complaint([](TokenSet& s) {
+                s = label_set();
+                s.targets.pop_back();
+              }),
+              HasSubstr("5 targets for 3 sequences and 2 labels"));
   EXPECT_THAT(complaint([](TokenSet& s) { s = TokenSet{}; }), HasSubstr("there are no sequences"));
 }
 
@@ -311,6 +499,110 @@ TEST(TokenFileTask, SamplesArePaddedAndMasked) {
   task->make(Split::kTrain, 0, sample);
   EXPECT_THAT(sample.tokens, ElementsAre(4, 0, 0));
   EXPECT_THROW(task->make(Split::kTrain, 1, sample), InvalidArgument);
+}
+
+/// How many rows of the class 0 and 1 a split has, in a numbered file.
+std::pair<Index, Index> class_counts(const std::vector<std::int32_t>& rows) {
+  const auto ones =
+      std::count_if(rows.begin(), rows.end(), [](std::int32_t row) { return row % 4 == 3; });
+  return {std::ssize(rows) - ones, ones};
+}
+
+TEST(TokenFileTask, FoldsAreStratifiedAndTestEachRowOnce) {
+  constexpr Index kRows = 103;  // 78 of class 0, 25 of class 1
+  TokenFileOptions options;
+  options.path = numbered_token_file(kRows);
+  options.folds = 4;
+  std::multiset<std::int32_t> tested;
+  std::vector<std::vector<std::int32_t>> folds;
+  for (options.fold = 0; options.fold < options.folds; ++options.fold) {
+    const auto task = token_file_task(options, 1);
+    auto rows = rows_seen(*task, Split::kTest);
+    const auto [zeros, ones] = class_counts(rows);
+    EXPECT_TRUE(zeros == 19 || zeros == 20) << zeros;
+    EXPECT_TRUE(ones == 6 || ones == 7) << ones;
+    EXPECT_TRUE(rows.size() == 25 || rows.size() == 26) << rows.size();
+    tested.insert(rows.begin(), rows.end());
+    // No other split has a row of the test, and all rows are in one.
+    std::set<std::int32_t> all(rows.begin(), rows.end());
+    for (const Split split : {Split::kTrain, Split::kValidation}) {
+      const auto others = rows_seen(*task, split);
+      for (const std::int32_t row : others) EXPECT_TRUE(all.insert(row).second) << row;
+    }
+    EXPECT_EQ(std::ssize(all), kRows);
+    EXPECT_EQ(task->size(Split::kValidation),
+              std::lround(0.1 * static_cast<double>(kRows - std::ssize(rows))));
+    std::sort(rows.begin(), rows.end());
+    folds.push_back(std::move(rows));
+  }
+  EXPECT_EQ(std::ssize(tested), kRows);
+  EXPECT_EQ(std::ssize(std::set(tested.begin(), tested.end())), kRows);
+  // Another seed of the data sees the same fold, another fold_seed another one.
+  options.fold = 2;
+  auto same = rows_seen(*token_file_task(options, 7), Split::kTest);
+  std::sort(same.begin(), same.end());
+  EXPECT_EQ(same, folds[2]);
+  options.fold_seed = 2;
+  auto other = rows_seen(*token_file_task(options, 1), Split::kTest);
+  std::sort(other.begin(), other.end());
+  EXPECT_NE(other, folds[2]);
+}
+
+TEST(TokenFileTask, FoldsTakeRowsOfAnySplit) {
+  const std::string path = token_path();
+  write_token_file(path, small_token_set());
+  TokenFileOptions options;
+  options.path = path;
+  options.folds = 3;
+  std::set<std::int32_t> first_tokens;
+  Sample sample;
+  for (options.fold = 0; options.fold < 3; ++options.fold) {
+    const auto task = token_file_task(options, 1);
+    ASSERT_EQ(task->size(Split::kTest), 1);
+    task->make(Split::kTest, 0, sample);
+    first_tokens.insert(sample.tokens[0]);
+  }
+  EXPECT_THAT(first_tokens, ElementsAre(0, 3, 4));
+}
+
+TEST(TokenFileTask, AWholeFileCanBeEverySplitAndPadded) {
+  TokenFileOptions options;
+  options.path = numbered_token_file(10);
+  options.undivided = true;
+  options.length = 5;
+  const auto task = token_file_task(options, 1);
+  EXPECT_EQ(task->shape().length, 5);
+  for (const Split split : {Split::kTrain, Split::kValidation, Split::kTest}) {
+    const auto rows = rows_seen(*task, split);
+    EXPECT_EQ(std::set(rows.begin(), rows.end()).size(), 10U);
+  }
+  Sample sample;
+  task->make(Split::kTest, 0, sample);
+  EXPECT_EQ(sample.tokens.size(), 5U);
+  EXPECT_THAT(sample.mask, ElementsAre(1, 1, 0, 0, 0));
+}
+
+TEST(TokenFileTask, FoldsAndLengthsThatAreRefused) {
+  TokenFileOptions options;
+  options.path = numbered_token_file(10);
+  const auto refused = [&](const auto& change, const char* what) {
+    TokenFileOptions changed = options;
+    change(changed);
+    EXPECT_REFUSED(InvalidArgument, token_file_task(changed, 1), what);
+  };
+  refused([](auto& o) { o.folds = 1; }, "token_file: folds 1 is outside 2..1000");
+  refused([](auto& o) { o.folds = -2; }, "folds -2 is outside 2..1000");
+  refused([](auto& o) { o.folds = 11; }, "11 folds are more than the 10 rows");
+  refused([](auto& o) { o.fold = 1; }, "fold 1 is outside 0..0");
+  refused([](auto& o) { o.folds = o.fold = 5; }, "fold 5 is outside 0..4");
+  refused([](auto& o) { o.length = 1; }, "length 1 is below 2, the longest sequence");
+  refused([](auto& o) { o.length = -1; }, "length -1 is outside 0..16777216");
+  refused(
+      [](auto& o) {
+        o.folds = 2;
+        o.undivided = true;
+      },
+      "exclude each other");
 }
 
 TEST(TokenFileTask, SharesAreDisjointAndTheSameForEverySeed) {
@@ -368,7 +660,7 @@ TEST(TokenFileTask, Refusals) {
   options.test_share = 0.1;
   options.validation_share = 0.6;
   EXPECT_REFUSED(InvalidArgument, make(options), "validation_share 0.6");
-  EXPECT_EQ(list_options(options).size(), 3U);
+  EXPECT_EQ(list_options(options).size(), 8U);
 }
 
 }  // namespace

@@ -170,6 +170,50 @@ TEST(Loss, Formulas) {
   check_loss({}, shape, sample, out, (2 * std::log(sum) - 0.7 - 0.2) / 2);
 }
 
+TEST(Loss, OfSetsOfLabels) {
+  tasks::TaskShape shape;
+  shape.answer = tasks::Answer::kLabels;
+  shape.classes = 3;
+  tasks::Sample sample;
+  sample.labels = {1, 0, 1};
+  attention::TokenMatrix<double> out(1, 3);
+  out << 0.2, -1, -0.7;
+  const auto sigma = [](double x) { return 1 / (1 + std::exp(-x)); };
+  const auto cost = [&](double q, double o) {
+    return -(q * std::log(sigma(o)) + (1 - q) * std::log(1 - sigma(o)));
+  };
+  check_loss({}, shape, sample, out, (cost(1, 0.2) + cost(0, -1) + cost(1, -0.7)) / 3);
+  check_loss({training::LossKind::kAuto, 0.2},
+             shape,
+             sample,
+             out,
+             (cost(0.9, 0.2) + cost(0.1, -1) + cost(0.9, -0.7)) / 3);
+  // Where sigma rounds to 0 or 1 and its logarithm to -Inf: the loss is |o| for a wrong answer.
+  out << -800, -900, 1000;
+  attention::TokenMatrix<double> gradient(1, 3);
+  const training::Loss loss({}, shape);
+  const training::LossValue value = loss.evaluate<double>(sample, out, gradient);
+  EXPECT_NEAR(value.loss, 800.0 / 3, 1e-12);
+  EXPECT_EQ(value.answers, 3);
+  EXPECT_EQ(value.errors, 1);
+  EXPECT_NEAR(gradient(0, 0), -1.0 / 3, 1e-15);
+  EXPECT_NEAR(gradient(0, 1), 0, 1e-15);
+  EXPECT_NEAR(gradient(0, 2), 0, 1e-15);
+  sample.labels = {1, 0};
+  EXPECT_REFUSED(InvalidArgument,
+                 loss.evaluate<double>(sample, out, gradient),
+                 "loss: 2 labels, the task has 3");
+  sample.labels = {1, 0, 2};
+  EXPECT_REFUSED(InvalidArgument,
+                 loss.evaluate<double>(sample, out, gradient),
+                 "loss: label 2 is 2, not 0 or 1");
+  const auto make = [&](training::LossKind kind) { training::Loss({kind, 0}, shape); };
+  EXPECT_REFUSED(InvalidArgument,
+                 make(training::LossKind::kCrossEntropy),
+                 "cross_entropy does not fit a task whose answer is a set of labels");
+  EXPECT_REFUSED(InvalidArgument, make(training::LossKind::kSquared), "squared does not fit");
+}
+
 TEST(Loss, ErrorsAreCounted) {
   tasks::TaskShape shape;
   shape.tolerance = 0.25;

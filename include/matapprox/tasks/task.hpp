@@ -15,9 +15,10 @@ enum class Split { kTrain, kValidation, kTest };
 
 /// What is asked of a sequence.
 enum class Answer {
-  kNumber,     ///< one number
-  kClass,      ///< one of `classes`
-  kTokenClass  ///< one of `classes` for each token that has a label
+  kNumber,      ///< one number
+  kClass,       ///< one of `classes`
+  kTokenClass,  ///< one of `classes` for each token that has a label
+  kLabels       ///< of each of `classes` labels, whether the sequence has it
 };
 
 struct TaskShape {
@@ -36,7 +37,8 @@ struct Sample {
   std::vector<std::uint8_t> mask;    ///< N, 0 for padding; empty: all are tokens
   double number = 0;                 ///< of kNumber
   std::int32_t label = 0;            ///< of kClass
-  std::vector<std::int32_t> labels;  ///< of kTokenClass: N, -1 where nothing is asked
+  std::vector<std::int32_t> labels;  ///< of kTokenClass: N, -1 where nothing is asked; of kLabels:
+                                     ///< one a label, 0 or 1
 };
 
 /// What a predictor that has not learned to mix tokens can reach: printed beside every result.

@@ -23,16 +23,30 @@ struct TokenFileOptions {
   std::string path;
   double validation_share = 0.1;  ///< of the training rows, where the file has no validation rows
   double test_share = 0.1;        ///< of the training rows, where the file has no test rows
+  Index folds = 0;                ///< K of cross-validation, 2..1000, at most the rows; 0: none
+  Index fold = 0;                 ///< which of them is the test, 0..folds-1
+  std::uint64_t fold_seed = 1;    ///< of the division into folds
+  Index length = 0;               ///< N that sequences are padded to; 0: the longest of the file
+  bool undivided = false;         ///< every split is the whole file: to evaluate on another file
   void visit(OptionVisitor& v);
 };
 
-/// The sequences of a token file, padded with id 0 to the longest of them, as samples with a class.
+/// The sequences of a token file, padded with id 0 to the longest of them, as samples with a class
+/// or a set of labels.
 ///
 /// The rows that a share takes are the same for every seed; the order of the samples within a split
-/// depends on the seed, as files are often sorted by class. Baselines: the class that is most
-/// frequent in training, and that for each first token. Throws FileError as read_token_file, and
-/// for a file with too few rows for three splits; InvalidArgument for a path that is missing or a
-/// share outside 0..0.5.
+/// depends on the seed, as files are often sorted by class.
+///
+/// With `folds` = K, all rows of the file, whatever their split, are divided into K parts; one is
+/// the test, a share of the others the validation. Parts are stratified: the numbers of rows of a
+/// class in two parts differ by at most 1, and so do the sizes of the parts. They depend on
+/// fold_seed only, so that each row is a test row of one of the K folds, with any seed. Rows
+/// with equal sets of labels count as of one class.
+///
+/// Baselines: the class that is most frequent in training, and that for each first token; of sets,
+/// the labels that most training rows have, and no labels. Throws FileError as
+/// read_token_file, and for a file with too few rows for three splits; InvalidArgument for a path
+/// that is missing and options outside their range.
 std::unique_ptr<Task> token_file_task(const TokenFileOptions& options, std::uint64_t seed);
 
 }  // namespace matapprox::tasks

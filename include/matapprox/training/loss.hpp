@@ -25,7 +25,8 @@ struct EnumNames<training::LossKind> {
 namespace matapprox::training {
 
 struct LossOptions {
-  LossKind kind = LossKind::kAuto;  ///< squared for numbers, cross entropy for classes
+  LossKind kind = LossKind::kAuto;  ///< squared for numbers, cross entropy for classes, binary
+                                    ///< cross entropy for sets of labels
   double label_smoothing = 0;       ///< share of the answer spread over all classes
   void visit(OptionVisitor& v);
 };
@@ -33,7 +34,7 @@ struct LossOptions {
 /// What a sample's outputs are worth.
 struct LossValue {
   double loss = 0;    ///< mean over the answers that are asked
-  Index answers = 0;  ///< 1, or the tokens that have a label
+  Index answers = 0;  ///< 1, the tokens that have a label, or the labels of a set
   Index errors = 0;   ///< wrong ones
 };
 
@@ -47,14 +48,15 @@ double class_score(const attention::ConstTokens<T>& out) {
 ///   squared                (o - y)^2
 ///   cross_entropy          -sum_c q_c log softmax(o)_c, q = (1 - s) e_y + s / C
 ///   binary_cross_entropy   -sum_c [q_c log sigma(o_c) + (1 - q_c) log(1 - sigma(o_c))] / C
+/// Of a set of labels, q_c = (1 - s) y_c + s / 2 with y_c = 1 for the labels that the sample has.
 /// An answer is wrong if |o - y| >= tolerance, or if the largest output is not that of the label
-/// (the first of equal ones counts).
+/// (the first of equal ones counts); whether a sample has label c, if o_c > 0 says it wrongly.
 class Loss {
  public:
   /// Throws InvalidArgument for a loss that does not fit the task.
   Loss(const LossOptions& options, const tasks::TaskShape& task);
   /// Of the outputs (rows x C); sets d_out. Sums are in double. Throws InvalidArgument for a label
-  /// outside 0..C-1.
+  /// outside 0..C-1, or labels of a set that are not C zeros and ones.
   template <class T>
   LossValue evaluate(const tasks::Sample& sample,
                      const attention::ConstTokens<T>& out,
@@ -63,6 +65,8 @@ class Loss {
  private:
   template <class T>
   double class_loss(const T* out, Index label, T* d_out) const;
+  template <class T>
+  LossValue labels_loss(const tasks::Sample& sample, const T* out, T* d_out) const;
 
   LossKind kind_;
   double smoothing_;

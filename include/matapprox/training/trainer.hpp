@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "matapprox/core/run_control.hpp"
+#include "matapprox/training/label_scores.hpp"
 #include "matapprox/training/loss.hpp"
 #include "matapprox/training/model.hpp"
 #include "matapprox/training/optimizer.hpp"
@@ -43,7 +44,8 @@ struct Evaluation {
   double error_high = 0;
   Index answers = 0;
   Index samples = 0;
-  std::optional<RocArea> roc;  ///< of tasks with two classes, where the samples have both
+  std::optional<RocArea> roc;         ///< of tasks with two classes, where the samples have both
+  std::optional<LabelScores> labels;  ///< of tasks whose answer is a set of labels
 };
 
 /// One validation: loss and error on validation samples.

@@ -15,8 +15,6 @@
 namespace matapprox::tasks {
 namespace {
 
-constexpr std::int32_t kDocumentSeparator = 256;  // behind the 256 bytes
-
 Index retrieval_label(std::string_view field) {
   if (field == "0" || field == "0.0") return 0;
   if (field == "1" || field == "1.0") return 1;
@@ -33,19 +31,10 @@ std::vector<std::string_view> tab_separated(std::string_view line) {
   return fields;
 }
 
-void append_document(std::string_view text,
-                     const ImportOptions& options,
-                     std::vector<std::int32_t>& tokens) {
-  for (const char c : kept_part(text, options)) {
-    tokens.push_back(static_cast<unsigned char>(c));
-  }
-}
-
-void read_retrieval(const SplitFile& file, const ImportOptions& options, TokenBuilder& builder) {
+void read_retrieval(const SplitFile& file, TokenBuilder& builder) {
   const InputBytes bytes = read_all(file.path);
   const std::string_view text = without_byte_order_mark(bytes);
   LineReader lines(text);
-  std::vector<std::int32_t> tokens;
   Index line = 0;
   while (lines.advance()) {
     ++line;
@@ -64,11 +53,8 @@ void read_retrieval(const SplitFile& file, const ImportOptions& options, TokenBu
       fail_at_line(file.path, line, fmt::format("label {} is not 0 or 1", in_quotes(fields[0])));
     }
     if (fields[3].empty() || fields[4].empty()) fail_at_line(file.path, line, "a text is empty");
-    tokens.clear();
-    append_document(fields[3], options, tokens);
-    tokens.push_back(kDocumentSeparator);
-    append_document(fields[4], options, tokens);
-    builder.add(tokens, label, file.split, fmt::format("{}:{}", file.path, line));
+    builder.add_texts(
+        fields[3], fields[4], label, file.split, fmt::format("{}:{}", file.path, line));
   }
   if (line == 0) fail_in(file.path, "the file is empty");
 }
@@ -76,10 +62,8 @@ void read_retrieval(const SplitFile& file, const ImportOptions& options, TokenBu
 }  // namespace
 
 TokenSet import_aan(const std::string& path, const ImportOptions& options) {
-  ImportOptions whole = options;
-  whole.max_length = 0;  // each document is cut, not the two together
-  TokenBuilder builder(whole, path, kDocumentSeparator + 1, 2);
-  for (const SplitFile& file : split_files(path, ".tsv")) read_retrieval(file, options, builder);
+  TokenBuilder builder(options, path, text_tokenizer(options, true), 2);
+  for (const SplitFile& file : split_files(path, ".tsv")) read_retrieval(file, builder);
   return builder.finish();
 }
 

@@ -8,6 +8,7 @@
 #include "io/text_input.hpp"
 #include "io/text_place.hpp"
 #include "tasks/import/folders.hpp"
+#include "tasks/import/image_tokens.hpp"
 #include "tasks/import/importers.hpp"
 
 // Records of one or two label bytes and 32 x 32 pixels: all red, all green, all blue values, by
@@ -15,7 +16,8 @@
 namespace matapprox::tasks {
 namespace {
 
-constexpr std::size_t kCifarPixels = 1024;
+constexpr std::size_t kCifarSide = 32;
+constexpr std::size_t kCifarPixels = kCifarSide * kCifarSide;
 constexpr Index kGrayLevels = 256;
 
 struct CifarLabels {
@@ -24,12 +26,14 @@ struct CifarLabels {
   std::vector<Index> counts;  ///< legal values of each
 };
 
-/// 0.299 R + 0.587 G + 0.114 B, rounded: 0..255.
-std::int32_t gray_level(std::string_view pixels, std::size_t k) {
-  const auto value = [&](std::size_t plane) {
-    return static_cast<std::int32_t>(static_cast<unsigned char>(pixels[plane * kCifarPixels + k]));
-  };
-  return (299 * value(0) + 587 * value(1) + 114 * value(2) + 500) / 1000;
+/// From three planes to three values a pixel.
+Pixels8 cifar_pixels(std::string_view planes) {
+  Pixels8 pixels{kCifarSide, kCifarSide, 3, std::vector<unsigned char>(3 * kCifarPixels)};
+  for (std::size_t plane = 0; plane < 3; ++plane) {
+    for (std::size_t k = 0; k < kCifarPixels; ++k)
+      pixels.bytes[3 * k + plane] = static_cast<unsigned char>(planes[plane * kCifarPixels + k]);
+  }
+  return pixels;
 }
 
 void read_cifar(const SplitFile& file, const CifarLabels& labels, TokenBuilder& builder) {
@@ -43,7 +47,6 @@ void read_cifar(const SplitFile& file, const CifarLabels& labels, TokenBuilder& 
                         record,
                         bytes.size() / record));
   }
-  std::vector<std::int32_t> tokens(kCifarPixels);
   for (std::size_t i = 0; i < bytes.size() / record; ++i) {
     const std::string_view one = bytes.view().substr(i * record, record);
     for (std::size_t k = 0; k < labels.bytes; ++k) {
@@ -54,9 +57,11 @@ void read_cifar(const SplitFile& file, const CifarLabels& labels, TokenBuilder& 
             fmt::format("record {}: label {} is outside 0..{}", i, label, labels.counts[k] - 1));
       }
     }
-    const std::string_view pixels = one.substr(labels.bytes);
-    for (std::size_t k = 0; k < kCifarPixels; ++k) tokens[k] = gray_level(pixels, k);
-    builder.add(tokens, static_cast<unsigned char>(one[labels.used]), file.split, file.path);
+    add_image(cifar_pixels(one.substr(labels.bytes)),
+              static_cast<unsigned char>(one[labels.used]),
+              file.split,
+              file.path,
+              builder);
   }
 }
 

@@ -149,17 +149,6 @@ bool is_fasta_name(std::string_view name) {
   return name.ends_with(".fa") || name.ends_with(".fasta") || name.ends_with(".fna");
 }
 
-/// Gives the classes their numbers in the order of their names.
-void sort_classes(const ClassNumbers& numbers, TokenSet& set) {
-  std::vector<std::int32_t> sorted(numbers.size());
-  for (const auto& [name, number] : numbers) {
-    sorted[static_cast<std::size_t>(number)] = static_cast<std::int32_t>(set.class_names.size());
-    set.class_names.push_back(name);
-  }
-  for (std::int32_t& label : set.labels) label = sorted[static_cast<std::size_t>(label)];
-  set.classes = std::ssize(numbers);
-}
-
 }  // namespace
 
 void parse_genome(std::string_view text,
@@ -224,7 +213,8 @@ TokenSet import_proteins(const std::string& path, const ImportOptions& options) 
     const InputBytes bytes = read_all(file.path);
     parse_proteins(bytes, file.path, file.split, numbers, builder);
   }
-  sort_classes(numbers, builder.set());
+  const std::vector<std::int32_t> sorted = sorted_classes(numbers, builder.set());
+  for (std::int32_t& label : builder.set().labels) label = sorted[static_cast<std::size_t>(label)];
   return builder.finish();
 }
 

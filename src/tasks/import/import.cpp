@@ -4,6 +4,34 @@
 #include "tasks/import/importers.hpp"
 
 namespace matapprox::tasks {
+namespace {
+
+bool is_of_text(ImportFormat format) {
+  switch (format) {
+    case ImportFormat::kImdb:
+    case ImportFormat::kAan:
+    case ImportFormat::kAgNews:
+    case ImportFormat::kNewsgroups:
+    case ImportFormat::kCsv:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_of_images(ImportFormat format) {
+  switch (format) {
+    case ImportFormat::kCifar10:
+    case ImportFormat::kCifar100:
+    case ImportFormat::kPathfinder:
+    case ImportFormat::kImages:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
 
 void ImportOptions::visit(OptionVisitor& v) {
   v.visit("max_length",
@@ -11,10 +39,32 @@ void ImportOptions::visit(OptionVisitor& v) {
           "tokens kept of a sequence, of each document for aan; 0: all of them");
   v.visit_enum("keep", keep, "which tokens are kept of a longer sequence");
   v.visit("min_length", min_length, "sequences with fewer tokens are left out");
+  v.visit_enum("tokens", tokens, "texts: what a token is");
+  v.visit("vocabulary",
+          vocabulary,
+          "tokens words: how many token ids; the words most frequent in training have one");
+  v.visit("vocabulary_file",
+          vocabulary_file,
+          "tokens words or subwords: a file with a token a line, or a token file, whose vocabulary "
+          "is taken");
   v.visit("coarse", coarse, "cifar100: the 20 groups in the place of the 100 classes");
-  v.visit("skip_empty",
-          skip_empty,
-          "imdb, newsgroups, pathfinder: files without content are left out, not refused");
+  v.visit(
+      "patch",
+      patch,
+      "images: a token is a square of so many pixels a side, a vector of its values; 0: a token is "
+      "the gray level of a pixel");
+  v.visit(
+      "skip_empty",
+      skip_empty,
+      "imdb, newsgroups, pathfinder, images, csv: files or rows without content are left out, not "
+      "refused");
+  v.visit("text_columns", text_columns, "csv: the columns with the text, by commas");
+  v.visit("label_columns",
+          label_columns,
+          "csv: the column with the class; several, by commas: labels that are 0 or 1");
+  v.visit("label_separator",
+          label_separator,
+          "csv: what stands between the labels of a row; empty: it has one class");
   v.visit("class_field",
           class_field,
           "proteins: the field of the header that has the class, from 1; 0: the last");
@@ -32,6 +82,16 @@ TokenSet import_tokens(ImportFormat format, const std::string& path, const Impor
   require_count("min_length", options.min_length, kLongestSequence);
   require_count("class_field", options.class_field, kMaxFields);
   require_count("class_levels", options.class_levels, kMaxFields);
+  constexpr Index kMaxPatch = 512;
+  require_count("patch", options.patch, kMaxPatch);
+  require(options.patch == 0 || is_of_images(format),
+          "import: patch is for images; {} has none",
+          enum_name(format));
+  const bool has_text_options = options.tokens != TextTokens::kBytes || options.vocabulary != 0 ||
+                                !options.vocabulary_file.empty();
+  require(is_of_text(format) || !has_text_options,
+          "import: tokens, vocabulary and vocabulary_file are for texts; {} has none",
+          enum_name(format));
   switch (format) {
     case ImportFormat::kListops:
       return import_listops(path, options);
@@ -49,6 +109,10 @@ TokenSet import_tokens(ImportFormat format, const std::string& path, const Impor
       return import_ag_news(path, options);
     case ImportFormat::kNewsgroups:
       return import_newsgroups(path, options);
+    case ImportFormat::kCsv:
+      return import_csv(path, options);
+    case ImportFormat::kImages:
+      return import_images(path, options);
     case ImportFormat::kGenome:
       return import_genome(path, options);
     case ImportFormat::kProteins:

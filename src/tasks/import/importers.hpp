@@ -19,7 +19,9 @@ TokenSet import_cifar100(const std::string& path, const ImportOptions& options);
 TokenSet import_pathfinder(const std::string& path, const ImportOptions& options);
 TokenSet import_aan(const std::string& path, const ImportOptions& options);
 TokenSet import_ag_news(const std::string& path, const ImportOptions& options);
+TokenSet import_csv(const std::string& path, const ImportOptions& options);
 TokenSet import_newsgroups(const std::string& path, const ImportOptions& options);
+TokenSet import_images(const std::string& path, const ImportOptions& options);
 TokenSet import_genome(const std::string& path, const ImportOptions& options);
 TokenSet import_proteins(const std::string& path, const ImportOptions& options);
 
@@ -28,14 +30,35 @@ void parse_ag_news(std::string_view text,
                    std::optional<Split> split,
                    TokenBuilder& builder);
 
+/// Numbers classes in the order in which they occur.
+using ClassNumbers = std::map<std::string, Index, std::less<>>;
+
 /// The records of a FASTA text as tokens 0..4 for a, c, g, t, n, all of one class.
 void parse_genome(std::string_view text,
                   const std::string& name,
                   Index label,
                   TokenBuilder& builder);
 
-/// Numbers classes in the order in which they occur.
-using ClassNumbers = std::map<std::string, Index, std::less<>>;
+/// The number of each class in the order of the names, which become those of the set.
+std::vector<std::int32_t> sorted_classes(const ClassNumbers& numbers, TokenSet& set);
+
+/// The classes of rows: one, or a set of labels.
+struct LabelLists {
+  ClassNumbers numbers;
+  std::vector<std::vector<std::int32_t>> rows;
+};
+
+/// The records behind the first, which names the columns that builder.options() asks for.
+void parse_csv(std::string_view text,
+               const std::string& name,
+               std::optional<Split> split,
+               LabelLists& labels,
+               TokenBuilder& builder);
+/// Whether the options describe sets of labels, not one class a row.
+bool has_label_sets(const ImportOptions& options);
+/// Gives the rows of a set their classes, or sets of labels. Throws NotAvailable if memory is
+/// short.
+void set_labels(const LabelLists& labels, bool sets, TokenSet& set);
 
 /// The records of a FASTA text as tokens 0..25 for a..z; the class is in the header.
 void parse_proteins(std::string_view text,

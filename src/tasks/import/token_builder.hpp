@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "matapprox/tasks/import.hpp"
+#include "tasks/import/text_tokens.hpp"
 
 namespace matapprox::tasks {
 
@@ -16,7 +17,9 @@ inline constexpr std::size_t kLargestText = std::size_t{1} << 24;
 /// Puts sequences one behind the other, cut as the options say.
 class TokenBuilder {
  public:
-  TokenBuilder(const ImportOptions& options, std::string source, Index vocabulary, Index classes);
+  TokenBuilder(ImportOptions options, std::string source, Index vocabulary, Index classes);
+  /// For texts; the vocabulary is the tokenizer's.
+  TokenBuilder(ImportOptions options, std::string source, TextTokenizer tokenizer, Index classes);
 
   /// `place` is for messages: file, and line or record. Throws NotAvailable if memory is short,
   /// FileError if the sequence is empty or longer than kLongestSequence.
@@ -24,8 +27,20 @@ class TokenBuilder {
            Index label,
            std::optional<Split> split,
            const std::string& place);
-  /// The bytes of a text as tokens 0..255.
-  void add_bytes(std::string_view text,
+  /// Tokens of `features` numbers each, as many for all sequences.
+  void add_features(std::span<const float> values,
+                    Index features,
+                    Index label,
+                    std::optional<Split> split,
+                    const std::string& place);
+  /// The tokens of a text. Throws FileError if it has none.
+  void add_text(std::string_view text,
+                Index label,
+                std::optional<Split> split,
+                const std::string& place);
+  /// The tokens of two texts, cut one by one, with the separator between them.
+  void add_texts(std::string_view first,
+                 std::string_view second,
                  Index label,
                  std::optional<Split> split,
                  const std::string& place);
@@ -38,22 +53,36 @@ class TokenBuilder {
   TokenSet& set() { return set_; }
 
  private:
+  /// Makes room for so many more of `all`.
+  template <class Value>
+  void reserve_more(std::vector<Value>& all, std::size_t more) const;
+  /// The length, the answer and the split of the sequence that has been added.
+  void end_sequence(Index label, std::optional<Split> split);
+  /// The tokens of a text, which are counted if it is one of training; at least one.
+  std::span<const std::int32_t> tokens_of(std::string_view text,
+                                          std::optional<Split> split,
+                                          const std::string& place,
+                                          std::vector<std::int32_t>& tokens);
+  void append(std::span<const std::int32_t> kept,
+              Index label,
+              std::optional<Split> split,
+              const std::string& place);
+
   ImportOptions options_;
+  TextTokenizer tokenizer_;
   TokenSet set_;
   std::vector<std::int32_t> buffer_;
+  std::vector<std::int32_t> second_;
 };
 
-/// The part of a sequence or text that the options keep.
-template <class View>
-View kept_part(const View& whole, const ImportOptions& options) {
-  const auto most = static_cast<std::size_t>(options.max_length);
+/// The part of a sequence that the options keep.
+template <class Value>
+std::span<const Value> kept_part(std::span<const Value> whole,
+                                 const ImportOptions& options,
+                                 std::size_t values_a_token = 1) {
+  const std::size_t most = static_cast<std::size_t>(options.max_length) * values_a_token;
   if (most == 0 || whole.size() <= most) return whole;
-  if constexpr (std::is_same_v<View, std::string_view>) {
-    return options.keep == KeptPart::kFirst ? whole.substr(0, most)
-                                            : whole.substr(whole.size() - most);
-  } else {
-    return options.keep == KeptPart::kFirst ? whole.first(most) : whole.last(most);
-  }
+  return options.keep == KeptPart::kFirst ? whole.first(most) : whole.last(most);
 }
 
 }  // namespace matapprox::tasks
