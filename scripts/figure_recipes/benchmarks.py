@@ -282,6 +282,25 @@ def speed(context):
 
 by_hand("speed_avx2", "10")
 
+def packed_speed_table(document):
+    rows = []
+    for row in document["rows"]:
+        threads, dgemv, read = row["threads"], row["dgemv"], row["read_rate"]
+        least = min(dgemv.values())
+        rows.append([threads, "8192 x 8192, doubles", f"{dgemv['own']:.1f} (SciPy {dgemv['scipy']:.1f})", "-", "-"])
+        for bits, found in row["packed"].items():
+            rows.append([threads, f"8192 x 8192, {bits} bits", f"{found['ms']:.2f}", f"{least / found['ms']:.1f}", f"{read / found['rate']:.1f}"])
+        for digits, found in row["blocks"].items():
+            rows.append([threads, f"`hierarchical`, N = 4096, error 1e-{digits}", f"{found['ms']:.3f}", "-", f"{read / found['rate']:.1f}"])
+    titles = ["threads", "matrix", "ms", "times as fast as dgemv", "times as long as reading its bytes"]
+    return with_source(markdown(titles, rows), document)
+
+
+@figure("packed_speed", "2", {"packed_speed": packed_speed_table}, timed=True)
+def packed_speed(context):
+    return context.script("packed_product", "--program", context.bench, "--rounds", 3, needs=["numpy", "scipy", "threadpoolctl"])
+
+
 # Engines beside one another
 
 ENGINES = [("mesh2d", 20), ("parter", 20), ("block_model", 20), ("1138_bus", 30), ("west0067", 15), ("netz4504_dual", 30)]
