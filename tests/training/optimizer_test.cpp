@@ -8,6 +8,7 @@
 #include "matapprox/core/error.hpp"
 #include "matapprox/training/loss.hpp"
 #include "support/attention_layer.hpp"
+#include "support/expect_close.hpp"
 
 namespace matapprox {
 namespace {

@@ -11,9 +11,10 @@
 namespace matapprox::blocks {
 namespace {
 
-/// Smaller sides up to which a Gram matrix is computed, and up to which it may be.
-constexpr Index kAlwaysByGram = 128;
-constexpr Index kMayBeByGram = 1024;
+/// Smaller sides up to which all squares that matter are found at once, and up to which they may
+/// be.
+constexpr Index kAlwaysSmall = 128;
+constexpr Index kMayBeSmall = 1024;
 constexpr Index kSpectrumOversampling = 8;
 /// Squares that are so far below the least one that matters are enough of a sign that no more do.
 constexpr double kFarBelow = 0.1;
@@ -34,7 +35,7 @@ void append_columns(Matrix& A, const Matrix& X) {
 }
 
 bool is_small(Index side, Index count) {
-  return side <= kAlwaysByGram || (side <= kMayBeByGram && 3 * count >= side) || count >= side;
+  return side <= kAlwaysSmall || (side <= kMayBeSmall && 3 * count >= side) || count >= side;
 }
 
 /// Range of a block, m x n, found from Gaussian columns, some at a time [HMT11, 4.4]: two products
@@ -165,7 +166,7 @@ void HeldMatrix::find_spectrum(Node& node, Index count, double least, const Judg
   Matrix none;
   const ConstBlock B = block(node, none);
   LeadingSquares found;
-  if (node.smaller_side() <= kAlwaysByGram) {
+  if (node.smaller_side() <= kAlwaysSmall) {
     found = squares_down_to(B, least);
   } else if (is_small(node.smaller_side(), count)) {
     found = {squares_of(B, false), 0, true};

@@ -119,10 +119,10 @@ TokenSet import_newsgroups(const std::string& path, const ImportOptions& options
 }
 
 TokenSet import_images(const std::string& path, const ImportOptions& options) {
-  constexpr Index kGrayLevels = 256;
+  constexpr Index kLevels = 256;
   constexpr Index kColors = 3;
   const ClassFolders folders = class_folders_of(path);
-  TokenBuilder builder(options, path, kGrayLevels, std::ssize(folders.classes));
+  TokenBuilder builder(options, path, kLevels, std::ssize(folders.classes));
   builder.set().class_names = folders.classes;
   ImageReader images(path, kColors, builder);
   read_all_folders(
