@@ -88,7 +88,7 @@ HWY_INLINE V<T> power(V<T> x) {
   const Tag<T> d;
   const hn::Rebind<typename P::Bits, Tag<T>> bits;
   // A NaN stays one; by the order of arguments where the CPU's maximum takes the second.
-#if HWY_TARGET == HWY_SCALAR
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128 || !HWY_ARCH_X86
   x = hn::IfThenElse(hn::Lt(x, all(P::kBelowNormal)), all(P::kBelowNormal), x);
 #else
   x = hn::Max(all(P::kBelowNormal), x);
