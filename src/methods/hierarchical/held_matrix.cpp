@@ -7,6 +7,7 @@
 #include "matapprox/core/random.hpp"
 #include "matapprox/kernels/gemm.hpp"
 #include "matapprox/kernels/lapack.hpp"
+#include "methods/append_columns.hpp"
 
 namespace matapprox::blocks {
 namespace {
@@ -27,12 +28,6 @@ constexpr Index kSampleSide = 512;
 constexpr Index kSampledColumns = 1024;
 /// Of the energy of a block: what is left of it after subtraction is right to that.
 constexpr double kRestAccuracy = 1e-13;
-
-/// Appends the columns of X to those of A.
-void append_columns(Matrix& A, const Matrix& X) {
-  A.conservativeResize(X.rows(), A.cols() + X.cols());
-  A.rightCols(X.cols()) = X;
-}
 
 bool is_small(Index side, Index count) {
   return side <= kAlwaysSmall || (side <= kMayBeSmall && 3 * count >= side) || count >= side;

@@ -7,6 +7,7 @@
 #include "matapprox/core/threads.hpp"
 #include "matapprox/kernels/gemm.hpp"
 #include "matapprox/kernels/lapack.hpp"
+#include "methods/append_columns.hpp"
 #include "methods/finite.hpp"
 
 namespace matapprox::blocks {
@@ -14,18 +15,8 @@ namespace {
 
 constexpr const char* kPeeling = "hierarchical";
 /// Columns of the bases at first; then as many again as there are, each time.
-constexpr Index kFirstColumns = 16;
+constexpr Index kFirstBasis = 16;
 constexpr Index kMaxNewColumns = 128;
-
-void append_columns(Matrix& A, const Matrix& more) {
-  if (A.size() == 0) {
-    A = more;
-    return;
-  }
-  const Index before = A.cols();
-  A.conservativeResize(Eigen::NoChange, before + more.cols());
-  A.rightCols(more.cols()) = more;
-}
 
 /// Orthonormal columns that span what S adds to those of Q.
 Matrix new_directions(const Matrix& Q, Matrix S) {
@@ -114,7 +105,7 @@ bool PeeledMatrix::find_blocks(const LinearOperator& A,
   for (Index k = 0; k < count; ++k) {
     highest = std::max(highest, std::min(at(k).rows, at(k).columns));
   }
-  for (Index width = kFirstColumns, known = 0;; known += width) {
+  for (Index width = kFirstBasis, known = 0;; known += width) {
     if (known > 0) width = std::min(known, kMaxNewColumns);
     width = std::min(width, highest - known);
     if (width <= 0) return true;
