@@ -62,16 +62,13 @@ LeafReader::Component LeafReader::next_component(Index k, const std::uint8_t*& p
 
 /// Values first .. first + count - 1 of a dense or sparse leaf; `first` is a multiple of 8.
 void LeafReader::values(const std::uint8_t* data, Index first, Index count, double* values) const {
-  kernels::simd::packed_values({data, bits_[0], offset_}, first, count, values);
-  if (bits_[0] > 16) {
-    for (Index i = 0; i < count; ++i) values[i] *= unit_;
-    return;
-  }
+  const PackedRun run{data, bits_[0], offset_};
+  if (run.bits > 16) return kernels::simd::packed_values(run, first, count, values, unit_);
   for (Index i = 0; i < count;) {
     const Index group = (first + i) / kValuesPerScale;
     const Index end = std::min(count, (group + 1) * kValuesPerScale - first);
-    const double factor = scale(group);
-    for (; i < end; ++i) values[i] *= factor;
+    kernels::simd::packed_values(run, first + i, end - i, values + i, scale(group));
+    i = end;
   }
 }
 
@@ -173,12 +170,9 @@ void LeafReader::add_triangle(const ConstBlock& X, Block Y) const {
     const Index aligned = begin / 8 * 8;
     buffer.resize(static_cast<std::size_t>(end * (end + 1) / 2 - aligned));
     values(data_, aligned, static_cast<Index>(buffer.size()), buffer.data());
-    for (Index j = first; j < end; ++j) {
-      const Eigen::Map<const Vector> column(buffer.data() + j * (j + 1) / 2 - aligned, j + 1);
-      for (Index c = 0; c < X.cols(); ++c) {
-        Y.col(c).head(j) += X(j, c) * column.head(j);
-        Y(j, c) += column.dot(X.col(c).head(j + 1));
-      }
+    for (Index c = 0; c < X.cols(); ++c) {
+      kernels::simd::triangle_product(
+          buffer.data() + begin - aligned, first, end, X.col(c).data(), Y.col(c).data());
     }
     first = end;
   }

@@ -269,8 +269,10 @@ HWY_INLINE void last_values(
   });
 }
 
-void packed_values_impl(const PackedRun& run, Index first, Index count, double* values) {
+void packed_values_impl(
+    const PackedRun& run, Index first, Index count, double* values, double factor) {
   const Doubles d;
+  const auto factors = hn::Set(d, factor);
   with_octets(run, [&](const auto& octets, double offset) HWY_ATTR {
     // Nothing is rounded: gain is a power of 2.
     const auto shift = hn::Set(d, offset - octets.gain * octets.zero);
@@ -279,13 +281,13 @@ void packed_values_impl(const PackedRun& run, Index first, Index count, double* 
     Index i = 0;
     for (; i + 8 <= count; i += 8) {
       octets.give(run.data, octet + i / 8, [&](Index at, auto v) HWY_ATTR {
-        hn::StoreU(hn::MulAdd(v, gain, shift), d, values + i + at);
+        hn::StoreU(hn::Mul(hn::MulAdd(v, gain, shift), factors), d, values + i + at);
       });
     }
     if (i == count) return;
     double rest[8];
     last_values(octets, run, octet + i / 8, count - i, rest);
-    for (Index j = 0; i + j < count; ++j) values[i + j] = rest[j] + offset;
+    for (Index j = 0; i + j < count; ++j) values[i + j] = factor * (rest[j] + offset);
   });
 }
 
@@ -421,6 +423,58 @@ void packed_dot_4_impl(
   });
 }
 
+/// Two columns at a time, of which the second one has one row more: x and y are read once for both.
+void triangle_product_impl(
+    const double* columns, Index first, Index last, const double* x, double* y) {
+  const Doubles d;
+  Index j = first;
+  if ((last - first) % 2 != 0) {
+    const auto factor = hn::Set(d, x[j]);
+    auto sums = hn::Zero(d);
+    for (Index i = 0; i < j; i += kDoubles) {
+      const auto some = hn::FirstN(d, static_cast<std::size_t>(j - i));
+      const auto values = hn::MaskedLoad(some, d, columns + i);
+      sums = hn::MulAdd(values, hn::MaskedLoad(some, d, x + i), sums);
+      const auto of_y = hn::MaskedLoad(some, d, y + i);
+      hn::BlendedStore(hn::MulAdd(values, factor, of_y), some, d, y + i);
+    }
+    y[j] += hn::GetLane(hn::SumOfLanes(d, sums)) + columns[j] * x[j];
+    columns += j + 1;
+    ++j;
+  }
+  for (; j < last; j += 2) {
+    const double* next = columns + j + 1;
+    const auto factor = hn::Set(d, x[j]);
+    const auto next_factor = hn::Set(d, x[j + 1]);
+    auto sums = hn::Zero(d);
+    auto next_sums = hn::Zero(d);
+    const auto add = [&](auto values, auto next_values, auto of_x, auto of_y) HWY_ATTR {
+      sums = hn::MulAdd(values, of_x, sums);
+      next_sums = hn::MulAdd(next_values, of_x, next_sums);
+      return hn::MulAdd(next_values, next_factor, hn::MulAdd(values, factor, of_y));
+    };
+    Index i = 0;
+    for (; i + kDoubles <= j; i += kDoubles) {
+      const auto of_y = add(hn::LoadU(d, columns + i),
+                            hn::LoadU(d, next + i),
+                            hn::LoadU(d, x + i),
+                            hn::LoadU(d, y + i));
+      hn::StoreU(of_y, d, y + i);
+    }
+    if (i < j) {
+      const auto some = hn::FirstN(d, static_cast<std::size_t>(j - i));
+      const auto of_y = add(hn::MaskedLoad(some, d, columns + i),
+                            hn::MaskedLoad(some, d, next + i),
+                            hn::MaskedLoad(some, d, x + i),
+                            hn::MaskedLoad(some, d, y + i));
+      hn::BlendedStore(of_y, some, d, y + i);
+    }
+    y[j] += hn::GetLane(hn::SumOfLanes(d, sums)) + columns[j] * x[j] + next[j] * x[j + 1];
+    y[j + 1] += hn::GetLane(hn::SumOfLanes(d, next_sums)) + next[j] * x[j] + next[j + 1] * x[j + 1];
+    columns = next + j + 2;
+  }
+}
+
 }  // namespace matapprox::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -432,9 +486,10 @@ HWY_EXPORT(packed_axpy_impl);
 HWY_EXPORT(packed_axpy_4_impl);
 HWY_EXPORT(packed_dot_impl);
 HWY_EXPORT(packed_dot_4_impl);
+HWY_EXPORT(triangle_product_impl);
 
-void packed_values(const PackedRun& run, Index first, Index count, double* values) {
-  HWY_DYNAMIC_DISPATCH(packed_values_impl)(run, first, count, values);
+void packed_values(const PackedRun& run, Index first, Index count, double* values, double factor) {
+  HWY_DYNAMIC_DISPATCH(packed_values_impl)(run, first, count, values, factor);
 }
 
 void packed_axpy(const PackedRun& run, Index first, Index count, double alpha, double* y) {
@@ -453,6 +508,10 @@ double packed_dot(const PackedRun& run, Index first, Index count, const double* 
 void packed_dot_4(
     const PackedRun runs[4], Index first, Index count, const double* x, double sums[4]) {
   HWY_DYNAMIC_DISPATCH(packed_dot_4_impl)(runs, first, count, x, sums);
+}
+
+void triangle_product(const double* columns, Index first, Index last, const double* x, double* y) {
+  HWY_DYNAMIC_DISPATCH(triangle_product_impl)(columns, first, last, x, y);
 }
 
 }  // namespace matapprox::kernels::simd

@@ -17,8 +17,9 @@ struct PackedRun {
   double offset = 0;
 };
 
-/// values[i] = value first + i, for i < count; `first` is a multiple of 8.
-void packed_values(const PackedRun& run, Index first, Index count, double* values);
+/// values[i] = factor * value first + i, for i < count; `first` is a multiple of 8.
+void packed_values(
+    const PackedRun& run, Index first, Index count, double* values, double factor = 1);
 
 /// y[i] += alpha * value first + i, for i < count; `first` is a multiple of 8.
 void packed_axpy(const PackedRun& run, Index first, Index count, double alpha, double* y);
@@ -33,5 +34,10 @@ double packed_dot(const PackedRun& run, Index first, Index count, const double* 
 /// The same for four runs, each of at most 16 bits, into sums[k] for runs[k].
 void packed_dot_4(
     const PackedRun runs[4], Index first, Index count, const double* x, double sums[4]);
+
+/// y += S x over columns first .. last - 1 of the upper triangle of a symmetric matrix S and over
+/// the rows below the diagonal that mirror them. `columns` has the triangle from column `first` on,
+/// column j with its j + 1 values behind column j - 1.
+void triangle_product(const double* columns, Index first, Index last, const double* x, double* y);
 
 }  // namespace matapprox::kernels::simd

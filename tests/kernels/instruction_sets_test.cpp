@@ -107,6 +107,8 @@ TEST_P(InstructionSet, PackedIntegersOfEveryWidth) {
       simd::packed_values(run, first, expected.size(), values.data());
       EXPECT_EQ(values.head(expected.size()), expected) << bits << " " << count;
       EXPECT_EQ(values(expected.size()), -77) << "written behind the end";
+      simd::packed_values(run, first, expected.size(), values.data(), -0.3);
+      EXPECT_EQ(values.head(expected.size()), -0.3 * expected) << bits << " " << count;
 
       const Vector x = test::random_block<Vector>(expected.size(), 3);
       const double bound = 64 * kEps * expected.norm() * x.norm();
@@ -152,6 +154,30 @@ TEST_P(InstructionSet, FourPackedRunsAtATime) {
         EXPECT_LE((y - (x + expected * factors)).norm(),
                   64 * kEps * (x.norm() + expected.norm() * factors.norm()))
             << bits << " " << count;
+      }
+    }
+  }
+}
+
+TEST_P(InstructionSet, TrianglesAreMultipliedAsSymmetricMatrices) {
+  for (const Index n : {1, 2, 3, 8, 9, 16, 31, 40}) {
+    const Matrix A = test::random_block<Matrix>(n, n, 3);
+    const Matrix S = A + A.transpose();
+    const Vector x = test::random_block<Vector>(n, 4);
+    for (const Index first : {Index{0}, n / 2, n - 1}) {
+      for (Index last = first; last <= n; last += 3) {
+        Matrix part = Matrix::Zero(n, n);
+        std::vector<double> columns;
+        for (Index j = first; j < last; ++j) {
+          columns.insert(columns.end(), S.col(j).data(), S.col(j).data() + j + 1);
+          part.col(j).head(j + 1) = S.col(j).head(j + 1);
+          part.row(j).head(j + 1) = S.row(j).head(j + 1);
+        }
+        Vector y = Vector::Constant(n + 1, 0.5);
+        simd::triangle_product(columns.data(), first, last, x.data(), y.data());
+        const Vector expected = part * x + Vector::Constant(n, 0.5);
+        EXPECT_LE((y.head(n) - expected).norm(), 8 * kEps * (S.norm() * x.norm() + 1)) << n;
+        EXPECT_EQ(y(n), 0.5) << "written behind the end";
       }
     }
   }
