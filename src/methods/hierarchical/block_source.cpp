@@ -13,13 +13,37 @@ namespace {
 
 /// Squares of singular values from a Gram matrix are right to about this part of the largest.
 constexpr double kGramAccuracy = 1e-13;
+/// Columns of a Gram matrix that are computed at a time, down to the diagonal.
+constexpr Index kGramBlock = 32;
 /// Of the smaller side: above that all of them are found at once.
 constexpr Index kMaxPartFound = 2;
 
-/// B B^T or B^T B, whichever is smaller.
+/// B B^T or B^T B, whichever is smaller: the blocks on the diagonal and above, their mirror images
+/// copied.
 Matrix gram_matrix(const ConstBlock& B) {
-  return B.rows() <= B.cols() ? kernels::product(kernels::Trans::kNo, B, kernels::Trans::kYes, B)
-                              : kernels::transpose_product(B, B);
+  const bool of_rows = B.rows() <= B.cols();
+  const Index n = std::min(B.rows(), B.cols());
+  Matrix G(n, n);
+  const Index width = std::max<Index>(kGramBlock, (n + 3) / 4);
+  for (Index first = 0; first < n; first += width) {
+    const Index count = std::min(width, n - first);
+    const Index end = first + count;
+    if (of_rows) {
+      kernels::gemm(kernels::Trans::kNo,
+                    B.topRows(end),
+                    kernels::Trans::kYes,
+                    B.middleRows(first, count),
+                    G.block(0, first, end, count));
+    } else {
+      kernels::gemm(kernels::Trans::kYes,
+                    B.leftCols(end),
+                    kernels::Trans::kNo,
+                    B.middleCols(first, count),
+                    G.block(0, first, end, count));
+    }
+    G.block(first, 0, count, first) = G.block(0, first, first, count).transpose();
+  }
+  return G;
 }
 
 /// Squared singular values from a Gram matrix.
@@ -65,33 +89,31 @@ Vector squares_of(const ConstBlock& B, bool accurate) {
                   : gram_squares(gram_matrix(B));
 }
 
-/// Columns are taken by what is left of them, largest first, and orthonormalized: Q R with R = Q^T
-/// B. The squares of R are those of B but for what is left of all columns, the sum of all others.
+/// Pivoted Cholesky factorization of the Gram matrix, L L^T, as far as it goes: the squares of L
+/// are those of B but for what is left of the diagonal, the sum of all others.
 LeadingSquares squares_down_to(const ConstBlock& B, double least) {
-  const Index most = std::min(B.rows(), B.cols()) / kMaxPartFound;
+  const Matrix G = gram_matrix(B);
+  const Index most = G.rows() / kMaxPartFound;
   const double negligible = kSearchedRest * least;
-  Vector left = B.colwise().squaredNorm().transpose();
-  if (negligible <= kGramAccuracy * left.sum()) return {gram_squares(gram_matrix(B)), 0, true};
-  Matrix Q(B.rows(), most);
-  Matrix R(B.cols(), most);  // transposed
+  Vector left = G.diagonal();
+  if (negligible <= kGramAccuracy * left.sum()) return {gram_squares(G), 0, true};
+  Matrix L(G.rows(), most);
   for (Index rank = 0;; ++rank) {
     const double rest = left.sum();
     if (rest <= negligible) {
-      const auto found = R.leftCols(rank);
-      return {rank == 0 ? Vector() : gram_squares(kernels::transpose_product(found, found)), rest};
+      const auto found = L.leftCols(rank);
+      return {rank == 0 ? Vector() : gram_squares(found.transpose() * found), rest};
     }
-    if (rank == most) break;
+    if (rank == most) return {gram_squares(G), 0, true};
     Index pivot = 0;
-    left.maxCoeff(&pivot);
-    Vector q = B.col(pivot);
-    for (int twice = 0; twice < 2 && rank > 0; ++twice) {
-      q -= kernels::product(Q.leftCols(rank), kernels::transpose_product(Q.leftCols(rank), q));
-    }
-    Q.col(rank) = q.normalized();
-    R.col(rank) = kernels::transpose_product(B, Q.col(rank));
-    left = (left - R.col(rank).cwiseAbs2()).cwiseMax(0.0);
+    const double square = left.maxCoeff(&pivot);
+    auto column = L.col(rank);
+    column = G.col(pivot);
+    for (Index k = 0; k < rank; ++k) column -= L(pivot, k) * L.col(k);
+    column /= std::sqrt(square);
+    left = (left - column.cwiseAbs2()).cwiseMax(0.0);
+    left(pivot) = 0;
   }
-  return {gram_squares(gram_matrix(B)), 0, true};
 }
 
 bool below_gram_accuracy(const Vector& squares, double least) {
@@ -120,6 +142,9 @@ void measure_entries(const ConstBlock& B, Node& node, bool with_sizes, int top) 
     }
   }
   node.largest_square = largest;
+  if (!with_sizes) return;
+  auto& energies = node.sizes->energies;
+  for (std::size_t k = EntrySizes::kBins; k-- > 0;) energies[k] += energies[k + 1];
 }
 
 }  // namespace matapprox::blocks

@@ -185,26 +185,21 @@ Choice ContentChoices::sparse(const Node& node, const Choice& other) const {
   Choice best = other;
   if (node.sizes == nullptr) return best;
   const EntrySizes& sizes = *node.sizes;
-  std::array<double, EntrySizes::kBins> dropped{};  // energy of the bins behind each one
-  for (std::size_t k = EntrySizes::kBins - 1; k-- > 0;) {
-    dropped[k] = dropped[k + 1] + sizes.energies[k + 1];
-  }
   double count = 0;
-  double energy = 0;
   for (std::size_t k = 0; k < EntrySizes::kBins; ++k) {
     if (sizes.counts[k] == 0) continue;
     count += sizes.counts[k];
-    energy += sizes.energies[k];
+    const double dropped = sizes.energies[k + 1];
     // A distance takes at least a byte, and one more where it is above 127: of a geometric
     // distribution.
     if (price_ * count * (1 + widths_.front() / 8.0) >= best.cost(price_)) break;
-    if (price_ * count + weight * dropped[k] >= best.cost(price_)) continue;
+    if (price_ * count + weight * dropped >= best.cost(price_)) continue;
     const double distance = 1 + std::exp(-128 * count / shape(node).places);
     for (std::size_t w = 0; w < widths_.size(); ++w) {
       const int bits = widths_[w];
       const double scales = bits > 16 ? 0 : 2 * std::ceil(count / kValuesPerScale);
       Choice choice{Content::kSparse,
-                    weight * (dropped[k] + entry_noise_[w] * energy),
+                    weight * (dropped + entry_noise_[w] * (sizes.energies[0] - dropped)),
                     leaf_bytes_ + 1 + count * (distance + bits / 8.0) + scales};
       choice.bits = bits;
       // The last bin holds all that are smaller, but no zeros.

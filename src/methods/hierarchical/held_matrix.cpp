@@ -37,22 +37,22 @@ bool is_small(Index side, Index count) {
 /// and O((m + n) k) operations for each column, k that there are.
 class RangeFinder {
  public:
-  /// Keeps a reference to B.
-  RangeFinder(const ConstBlock& B, std::uint64_t seed) : B_(B), seed_(seed) {}
+  /// Keeps references to both.
+  RangeFinder(const ConstBlock& B, const Sketch& sketch) : B_(B), sketch_(sketch) {}
 
   void add_columns() {
     const Index known = Q_.cols();
     const Index side = std::min(B_.rows(), B_.cols());
-    Matrix start(B_.cols(), std::min(std::max(kFirstColumns, known / kAddedPart), side - known));
-    fill_normal(seed_, RandomStream::kSketch, start, 0, known);
-    Matrix Y = kernels::product(B_, start);
+    const Index added = std::min(std::max(kFirstColumns, known / kAddedPart), side - known);
+    Matrix space;
+    Matrix Y = kernels::product(B_, sketch_.columns(B_.cols(), known, added, space));
     for (int twice = 0; twice < 2 && known > 0; ++twice) {
       Y -= kernels::product(Q_, kernels::transpose_product(Q_, Y));
       if (twice == 0) Y = kernels::thin_qr(std::move(Y));
     }
     append_columns(Q_, kernels::thin_qr(std::move(Y)));
     // The transpose of few rows: a product that reads B where it lies.
-    append_columns(BtQ_, kernels::transpose_product(Q_.rightCols(start.cols()), B_).transpose());
+    append_columns(BtQ_, kernels::transpose_product(Q_.rightCols(added), B_).transpose());
   }
   Index columns() const { return Q_.cols(); }
   /// Lower bounds of the leading squares of B.
@@ -64,14 +64,16 @@ class RangeFinder {
 
  private:
   const ConstBlock& B_;
-  std::uint64_t seed_;
+  const Sketch& sketch_;
   Matrix Q_;
   Matrix BtQ_;
 };
 
 /// Lower bounds of the leading squares: until `judge` ends it, or a Gram matrix would be cheaper.
-Vector bounds_of_squares(const ConstBlock& B, std::uint64_t seed, const BlockSource::Judge& judge) {
-  RangeFinder range(B, seed);
+Vector bounds_of_squares(const ConstBlock& B,
+                         const Sketch& sketch,
+                         const BlockSource::Judge& judge) {
+  RangeFinder range(B, sketch);
   const double energy = B.squaredNorm();
   Vector squares;
   for (auto search = BlockSource::Search::kGoOn;
@@ -90,10 +92,10 @@ std::optional<LeadingSquares> squares_by_range(const ConstBlock& B,
                                                Index count,
                                                double energy,
                                                double least,
-                                               std::uint64_t seed,
+                                               const Sketch& sketch,
                                                const BlockSource::Judge& judge,
                                                Vector& bounds) {
-  RangeFinder range(B, seed);
+  RangeFinder range(B, sketch);
   for (;;) {
     range.add_columns();
     bounds = range.squares();
@@ -124,15 +126,29 @@ ConstBlock sampled_columns(const ConstBlock& B) {
 
 /// The largest ones by one step of subspace iteration, three products, where squares from a Gram
 /// matrix are not right.
-Vector accurate_leading_squares(const ConstBlock& B, Index count, std::uint64_t seed) {
+Vector accurate_leading_squares(const ConstBlock& B, Index count, const Sketch& sketch) {
   const Index columns = std::min(count + kSpectrumOversampling, std::min(B.rows(), B.cols()));
-  const Matrix start = random_normal_matrix(seed, RandomStream::kSketch, B.cols(), columns);
-  const Matrix Q = kernels::thin_qr(kernels::product(B, start));
+  Matrix space;
+  const Matrix Q =
+      kernels::thin_qr(kernels::product(B, sketch.columns(B.cols(), 0, columns, space)));
   const Matrix P = kernels::thin_qr(kernels::transpose_product(B, Q));
   return squares_of(kernels::product(B, P), true).head(count);
 }
 
 }  // namespace
+
+ConstBlock Sketch::columns(Index rows, Index first, Index count, Matrix& space) const {
+  if (first + count > kHeldColumns || rows > rows_) {
+    space.resize(rows, count);
+    fill_normal(seed_, RandomStream::kSketch, space, 0, first);
+    return space;
+  }
+  std::call_once(filled_, [&] {
+    held_.resize(rows_, kHeldColumns);
+    fill_normal(seed_, RandomStream::kSketch, held_);
+  });
+  return held_.block(0, first, rows, count);
+}
 
 ConstBlock HeldMatrix::block(const Node& node, Matrix& /*space*/) const {
   return A_.block(node.row, node.column, node.rows, node.columns);
@@ -147,7 +163,7 @@ void HeldMatrix::describe(Node& node, double /*least*/) const {
 /// Whether samples of a large block are enough to give it up.
 bool HeldMatrix::is_hopeless(Node& node, const ConstBlock& B, const Judge& judge) const {
   const auto is_seen = [&](const ConstBlock& part) {
-    node.raise_least_squares(bounds_of_squares(part, seed_, judge));
+    node.raise_least_squares(bounds_of_squares(part, sketch_, judge));
     return judge(node.least_squares, 0) == Search::kGiveUp;
   };
   if (node.smaller_side() < 2 * kSampleSide) return false;
@@ -168,12 +184,12 @@ void HeldMatrix::find_spectrum(Node& node, Index count, double least, const Judg
   } else if (kSearchedRest * least > kRestAccuracy * node.energy) {
     if (is_hopeless(node, B, judge)) return;
     Vector bounds;
-    const auto by_range = squares_by_range(B, count, node.energy, least, seed_, judge, bounds);
+    const auto by_range = squares_by_range(B, count, node.energy, least, sketch_, judge, bounds);
     node.raise_least_squares(bounds);
     if (!by_range) return;
     found = *by_range;
   } else {
-    found.values = accurate_leading_squares(B, count, seed_);
+    found.values = accurate_leading_squares(B, count, sketch_);
   }
   node.set_squares(found.values);
   node.rest = found.rest;
@@ -188,7 +204,8 @@ void HeldMatrix::refine_spectrum(Node& node, double least) const {
   const ConstBlock B = block(node, none);
   const Index known = node.squares.size();
   node.complete = node.complete || is_small(node.smaller_side(), known);
-  node.set_squares(node.complete ? squares_of(B, true) : accurate_leading_squares(B, known, seed_));
+  node.set_squares(node.complete ? squares_of(B, true)
+                                 : accurate_leading_squares(B, known, sketch_));
   node.rest = node.complete ? 0 : -1;
   node.accurate = true;
 }

@@ -1,15 +1,35 @@
 #pragma once
 
+#include <mutex>
+
 #include "methods/hierarchical/block_source.hpp"
 
 namespace matapprox::blocks {
+
+/// The Gaussian matrix whose leading rows and columns are the random vectors of every block. Its
+/// first columns are kept: otherwise filling them would take longer than to multiply by them.
+class Sketch {
+ public:
+  /// `rows`: the most that a block has columns.
+  Sketch(Index rows, std::uint64_t seed) : rows_(rows), seed_(seed) {}
+  /// Its leading rows of some columns: where they are held, or in `space`.
+  ConstBlock columns(Index rows, Index first, Index count, Matrix& space) const;
+
+ private:
+  static constexpr Index kHeldColumns = 64;
+
+  Index rows_;
+  std::uint64_t seed_;
+  mutable std::once_flag filled_;
+  mutable Matrix held_;
+};
 
 /// Blocks of a matrix that is held as a whole.
 class HeldMatrix final : public BlockSource {
  public:
   /// Keeps a reference to A, whose largest entry is less than 2^`top`.
   HeldMatrix(const Matrix& A, int top, bool symmetric, std::uint64_t seed)
-      : A_(A), top_(top), symmetric_(symmetric), seed_(seed) {}
+      : A_(A), top_(top), symmetric_(symmetric), sketch_(A.cols(), seed) {}
 
   Index rows() const override { return A_.rows(); }
   Index cols() const override { return A_.cols(); }
@@ -31,7 +51,7 @@ class HeldMatrix final : public BlockSource {
   const Matrix& A_;
   int top_;
   bool symmetric_;
-  std::uint64_t seed_;
+  Sketch sketch_;
 };
 
 }  // namespace matapprox::blocks

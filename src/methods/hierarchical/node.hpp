@@ -14,7 +14,8 @@ struct EntrySizes {
   static constexpr int kBins = 64;
   int top = 0;
   std::array<double, kBins> counts{};
-  std::array<double, kBins> energies{};  ///< the sum of their squares
+  /// The sum of the squares of those in bin k and in the ones behind it.
+  std::array<double, kBins + 1> energies{};
   /// `times`: how often each entry of `other` counts in the energies here.
   void add(const EntrySizes& other, double times);
 };
