@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 
 #include "factors/quantizer.hpp"
+#include "matapprox/core/threads.hpp"
 
 namespace matapprox::exact_store {
 namespace {
@@ -36,16 +38,18 @@ Index values_of(const DenseTiles& tiles, Index row, Index rows, Index column, In
 bool is_symmetric(const Matrix& A) {
   if (A.rows() != A.cols()) return false;
   constexpr Index kSide = 64;
-  for (Index column = 0; column < A.cols(); column += kSide) {
+  std::atomic<bool> symmetric{true};
+  parallel_for((A.cols() + kSide - 1) / kSide, [&](Index panel) {
+    const Index column = panel * kSide;
     const Index columns = std::min(kSide, A.cols() - column);
-    for (Index row = 0; row <= column; row += kSide) {
+    for (Index row = 0; row <= column && symmetric; row += kSide) {
       const Index rows = std::min(kSide, A.rows() - row);
       if (A.block(row, column, rows, columns) != A.block(column, row, columns, rows).transpose()) {
-        return false;
+        symmetric = false;
       }
     }
-  }
-  return true;
+  });
+  return symmetric;
 }
 
 /// visit(row, rows, column, columns) for the tiles that are stored.

@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "factors/factor_value.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/require.hpp"
+#include "matapprox/core/threads.hpp"
+#include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/sparse.hpp"
 #include "methods/dense_matrix.hpp"
 #include "methods/exact/dense_tiles.hpp"
@@ -24,9 +27,20 @@ constexpr double kWorthSparse = 0.6;
 
 /// A as it is in memory, dense, sparse or both.
 struct Entries {
-  std::optional<Matrix> dense;
+  const Matrix* dense = nullptr;  ///< A's own, or `made`
+  std::unique_ptr<const Matrix> made;
   std::optional<SparseMatrix> sparse;
 };
+
+/// Throws NumericalError for NaN or Inf.
+double count_nonzeros(const Matrix& A) {
+  Vector counts(A.cols());
+  parallel_for(A.cols(), [&](Index j) {
+    require_finite(A.col(j), kExact);
+    counts(j) = static_cast<double>((A.col(j).array() != 0).count());
+  });
+  return counts.sum();
+}
 
 double entries_of(const LinearOperator& A) {
   return static_cast<double>(A.rows()) * static_cast<double>(A.cols());
@@ -45,8 +59,14 @@ Entries entries(const LinearOperator& A, ExactForm form, const RunControl& contr
   const bool wants_dense = form == ExactForm::kDense || form == ExactForm::kIntegers;
   if (sparse != nullptr && !wants_dense && nonzeros < kWorthSparse / 10 * entries_of(A))
     return found;
-  found.dense = dense_matrix(A, kExact, control);
-  const auto count = static_cast<double>((found.dense->array() != 0).count());
+  const auto* dense = dynamic_cast<const DenseOperator*>(&A.underlying());
+  if (dense == nullptr) {
+    found.made = std::make_unique<const Matrix>(dense_matrix(A, kExact, control));
+    found.dense = found.made.get();
+  } else {
+    found.dense = &dense->values();
+  }
+  const double count = count_nonzeros(*found.dense);
   if (sparse == nullptr && (form == ExactForm::kSparse || count <= kWorthSparse * entries_of(A))) {
     found.sparse = SparseMatrix(found.dense->sparseView(0.0, 0.0));
   }
@@ -71,7 +91,7 @@ struct Store {
 /// All forms, smallest first.
 std::vector<Store> stores(const Entries& found) {
   std::vector<Store> all;
-  if (found.dense) {
+  if (found.dense != nullptr) {
     for (const exact_store::DenseTiles& tiles : exact_store::dense_forms(*found.dense)) {
       const ExactForm form = tiles.bits > 16 ? ExactForm::kDense : ExactForm::kIntegers;
       all.push_back({{form, exact_store::bytes_of(tiles), exact_store::description_of(tiles)},
