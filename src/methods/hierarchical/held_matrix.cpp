@@ -28,6 +28,8 @@ constexpr Index kSampleSide = 512;
 constexpr Index kSampledColumns = 1024;
 /// Of the energy of a block: what is left of it after subtraction is right to that.
 constexpr double kRestAccuracy = 1e-13;
+/// Of the largest square: what rounding may add to one that a Gram matrix gives, at most.
+constexpr double kGramRounding = 1e-14;
 
 bool is_small(Index side, Index count) {
   return side <= kAlwaysSmall || (side <= kMayBeSmall && 3 * count >= side) || count >= side;
@@ -56,7 +58,10 @@ class RangeFinder {
   }
   Index columns() const { return Q_.cols(); }
   /// Lower bounds of the leading squares of B.
-  Vector squares() const { return squares_of(BtQ_, false); }
+  Vector squares() const {
+    const Vector found = squares_of(BtQ_, false);
+    return (found.array() - kGramRounding * found(0)).cwiseMax(0.0);
+  }
   /// The same from one step of subspace iteration, one product more.
   Vector refined_squares() const {
     return squares_of(kernels::product(B_, kernels::thin_qr(BtQ_)), false);
@@ -181,8 +186,9 @@ void HeldMatrix::find_spectrum(Node& node, Index count, double least, const Judg
     found = squares_down_to(B, least);
   } else if (is_small(node.smaller_side(), count)) {
     found = {squares_of(B, false), 0, true};
+  } else if (is_hopeless(node, B, judge)) {
+    return;
   } else if (kSearchedRest * least > kRestAccuracy * node.energy) {
-    if (is_hopeless(node, B, judge)) return;
     Vector bounds;
     const auto by_range = squares_by_range(B, count, node.energy, least, sketch_, judge, bounds);
     node.raise_least_squares(bounds);
