@@ -29,6 +29,8 @@ constexpr Index kPredictedPowers = 1;
 constexpr double kPredictionSlack = 1.3;
 /// What lies above this part of the best error is not worth many times the time of that.
 constexpr double kNoBetter = 0.9;
+/// Where low rank is expected to be within this factor of the best, a Chord fit may be nearer.
+constexpr double kNearEnough = 2;
 
 BestOptions checked(const LinearOperator& A, BestOptions options) {
   require(A.rows() >= 1 && A.cols() >= 1,
@@ -170,7 +172,16 @@ Prediction try_all(const LinearOperator& A,
     trials.know_spectral_norm(prediction.singular_values(0));
     if (choosing::takes_part("truncated_svd", options)) try_triplets(triplets, options, trials);
   }
+  double of_low_rank = std::numeric_limits<double>::infinity();
   for (BestCandidate& candidate : choosing::candidates(traits, options)) {
+    // What factors of the whole matrix can say about it, low rank mostly says too.
+    const bool asked_for = options.effort == BestEffort::kHigh || !options.methods.empty();
+    if (candidate.method == "chord" && in_bytes && !asked_for &&
+        of_low_rank > kNearEnough * trials.least_error()) {
+      trials.drop(std::move(candidate),
+                  "not tried: blocks are far nearer than low rank (--effort high tries it)");
+      continue;
+    }
     if (candidate.method == "truncated_svd" && in_bytes && prediction.singular_values.size() > 0) {
       // With a target: in as many bytes as the best so far, which it has to beat.
       const double bytes =
@@ -178,6 +189,7 @@ Prediction try_all(const LinearOperator& A,
       const double wanted = options.target_error > 0 ? options.target_error : trials.least_error();
       if (std::isfinite(bytes) && options.norm == CertifiedNorm::kFrobenius) {
         candidate.predicted_error = predicted_low_rank(facts, prediction.singular_values, bytes);
+        of_low_rank = *candidate.predicted_error;
       }
       // Where blocks were chosen among, low rank was one of the choices. All of the triplets of a
       // large matrix take many times as long as that choice did.

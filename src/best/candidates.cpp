@@ -19,6 +19,8 @@ constexpr double kMaxSparseShare = 0.25;
 /// From this order on another order of rows and columns is only looked for where it may help:
 /// finding one takes longer than a fit.
 constexpr Index kLargeOrder = 1024;
+/// Entries up to which a Chord fit takes a second or two.
+constexpr double kSmallEntries = 1e5;
 /// Bytes of a double, and how many times a matrix has to fit into memory to be held.
 constexpr double kHeldTimes = 2.5 * 8;
 
@@ -114,10 +116,9 @@ std::vector<BestCandidate> counted_in_bytes(const MatrixTraits& traits,
     add("truncated_svd", "truncated_svd", {}, Precision::kPacked);
   }
   if (!traits.held && traits.square) add("nystrom", "nystrom", {}, Precision::kPacked);
-  if (high) {
-    add("cur", "cur", {}, Precision::kFloat);
-    if (traits.square)
-      add("chord, pattern auto", "chord", {{"pattern", "auto"}}, Precision::kPacked);
+  if (high) add("cur", "cur", {}, Precision::kFloat);
+  if (traits.square && (high || (traits.small && !traits.sparse && options.budget.is_set()))) {
+    add("chord, pattern auto", "chord", {{"pattern", "auto"}}, Precision::kPacked);
   }
   return list;
 }
@@ -163,6 +164,7 @@ MatrixTraits traits_of(const LinearOperator& A,
   traits.points = dynamic_cast<const KernelOperator*>(&A.underlying()) != nullptr;
   const auto available = static_cast<double>(available_memory_bytes());
   traits.held = available == 0 || kHeldTimes * entries <= available;
+  traits.small = traits.held && entries <= kSmallEntries;
   traits.large = std::min(A.rows(), A.cols()) >= kLargeOrder;
   traits.local = traits.held && traits.square && traits.large && !traits.points && is_local(A);
   return traits;

@@ -11,6 +11,7 @@ struct MatrixTraits {
   bool symmetric = false;
   bool square = false;
   bool sparse = false;   ///< at most a quarter of the entries are not 0
+  bool small = false;    ///< there is time for a Chord fit
   bool large = false;    ///< what takes many times as long as a fit by blocks is thought over
   bool local = false;    ///< large, and its largest entries lie near the diagonal
   bool points = false;   ///< a kernel matrix of points

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -33,9 +34,12 @@ constexpr int kMaxSearches = 4;
 /// Bounds that may be drawn to decide.
 constexpr int kMaxDecidingBounds = 12;
 constexpr double kAimAt = 0.96;
-/// A fit that iterates is given up when it is this far above the best after so many steps.
-constexpr Index kStepsToShow = 500;
-constexpr double kHopeless = 2;
+/// A fit that iterates is given up when it is this many times above the best after so many steps.
+struct Milestone {
+  Index steps;
+  double hopeless;
+};
+constexpr std::array kMilestones{Milestone{500, 2}, Milestone{1500, 1.1}};
 /// A bound for so many bytes holds for a few more.
 constexpr double kNearlyAsMany = 1.01;
 
@@ -76,7 +80,7 @@ void Trials::drop(BestCandidate candidate, const std::string& why) {
 
 /// Runs the method for the budget, or for the relative Frobenius error `aim`. A fit that iterates
 /// and stays hopelessly above the best is stopped.
-RunResult Trials::fit(const BestCandidate& candidate, double aim, bool& gave_up) const {
+RunResult Trials::fit(const BestCandidate& candidate, double aim, Index& given_up_after) const {
   NamedOptions options = candidate.options;
   const Method& method = find_method(candidate.method);
   RunControl own = control_;
@@ -110,13 +114,15 @@ RunResult Trials::fit(const BestCandidate& candidate, double aim, bool& gave_up)
   }
   std::atomic<bool> stop{false};
   own.stop = &stop;
-  const double hopeless = kHopeless * least_error();
   own.progress = [&](const Progress& now) {
     if (control_.progress) control_.progress(now);
     if (control_.interrupted()) stop = true;
-    if (aim == 0 && now.iteration >= kStepsToShow && now.relative_error > hopeless) {
-      gave_up = true;
-      stop = true;
+    for (const Milestone& milestone : kMilestones) {
+      if (aim == 0 && now.iteration >= milestone.steps &&
+          now.relative_error > milestone.hopeless * least_error()) {
+        given_up_after = milestone.steps;
+        stop = true;
+      }
     }
   };
   // Methods that do not tell of their progress ask the caller's own flag.
@@ -216,10 +222,12 @@ double Trials::first_aim() const {
 
 /// With a target that a bound decides: aims lower until it is reached, and higher while that pays.
 Trials::Trial Trials::search(BestCandidate& candidate) {
-  bool gave_up = false;
+  Index given_up_after = 0;
   double aim = first_aim();
-  Trial best = measured(candidate, fit(candidate, aim, gave_up));
-  if (gave_up) candidate.verdict = fmt::format("given up after {} steps", kStepsToShow);
+  Trial best = measured(candidate, fit(candidate, aim, given_up_after));
+  if (given_up_after > 0) {
+    candidate.verdict = fmt::format("given up after {} steps", given_up_after);
+  }
   for (int round = 1; round < kMaxSearches && best.deciding && wanted_.target_error > 0; ++round) {
     const double ratio = kAimAt * wanted_.target_error / best.certified;
     const bool near = best.reaches && ratio < 1.15;
@@ -227,7 +235,7 @@ Trials::Trial Trials::search(BestCandidate& candidate) {
         control_.should_stop())
       break;
     aim = std::clamp(aim * ratio, 1e-15, 0.95);
-    Trial next = measured(candidate, fit(candidate, aim, gave_up));
+    Trial next = measured(candidate, fit(candidate, aim, given_up_after));
     const bool improves = next.reaches && (!best.reaches || is_better(next, best));
     const bool nearer = !next.reaches && !best.reaches && next.certified < best.certified;
     if (improves || nearer) {

@@ -66,7 +66,7 @@ class Trials {
   bool comes_first() const;
   /// What a first result may store.
   double first_bytes() const;
-  RunResult fit(const BestCandidate& candidate, double aim, bool& gave_up) const;
+  RunResult fit(const BestCandidate& candidate, double aim, Index& given_up_after) const;
   Trial measured(BestCandidate& candidate, RunResult result);
   bool needs_certificate(const Measurement& measurement) const;
   void certify_trial(BestCandidate& candidate, Trial& trial);
