@@ -6,11 +6,15 @@
 #include <cstdlib>
 
 #include "matapprox/core/threads.hpp"
+#include "matapprox/kernels/gemm.hpp"
 
 namespace matapprox {
 
-/// One thread; MATAPPROX_THREADS=n asks for more.
+/// One thread; MATAPPROX_THREADS=n asks for more, MATAPPROX_INSTRUCTIONS for an instruction set.
 inline void use_threads() {
+  if (const char* name = std::getenv("MATAPPROX_INSTRUCTIONS"); name != nullptr) {
+    kernels::use_instruction_set(name);
+  }
   const char* text = std::getenv("MATAPPROX_THREADS");
   set_threads(text == nullptr ? 1 : std::max(1, std::atoi(text)));
 }

@@ -13,6 +13,7 @@
 #include "command_line/output.hpp"
 #include "matapprox/io/atomic_output.hpp"
 #include "matapprox/kernels/blas.hpp"
+#include "matapprox/kernels/gemm.hpp"
 
 namespace matapprox::app {
 namespace {
@@ -63,6 +64,9 @@ int run_process(char** argv, const std::function<int()>& body) {
   std::signal(SIGXFSZ, SIG_IGN);
   restart_without_blas_threads(argv);
   try {
+    if (const char* name = std::getenv("MATAPPROX_INSTRUCTIONS"); name != nullptr && *name != 0) {
+      kernels::use_instruction_set(name);
+    }
     return report_displaced(body());
   } catch (...) {
     return report_displaced(report_exception(std::current_exception()));

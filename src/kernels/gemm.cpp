@@ -354,4 +354,6 @@ Matrix transpose_product(const ConstBlock& A, const ConstBlock& B) {
 
 const char* instruction_set() { return simd::target_name(); }
 
+void use_instruction_set(const std::string& name) { simd::choose_target(name); }
+
 }  // namespace matapprox::kernels

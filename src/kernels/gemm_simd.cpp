@@ -2,15 +2,19 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/gemm_simd.cpp"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "kernels/gemm_simd.hpp"
 #include "kernels/transpose-inl.hpp"
+#include "matapprox/core/error.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace matapprox::kernels::simd::HWY_NAMESPACE {
@@ -441,6 +445,23 @@ HWY_EXPORT(gemm_double_functions);
 HWY_EXPORT(gemm_float_functions);
 
 const char* target_name() { return HWY_DYNAMIC_DISPATCH(target_name_impl)(); }
+
+void choose_target(const std::string& name) {
+  const std::string before = target_name();
+  std::int64_t chosen = 0;
+  std::int64_t former = 0;
+  std::vector<const char*> names;
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    names.push_back(hwy::TargetName(target));
+    if (name == names.back()) chosen = target;
+    if (before == names.back()) former = target;
+  }
+  // Asking for the list may have set the best one.
+  hwy::GetChosenTarget().Update(chosen != 0 ? chosen : former);
+  if (chosen != 0) return;
+  throw InvalidArgument(fmt::format(
+      "instruction set '{}' is not one that this CPU has: {}", name, fmt::join(names, ", ")));
+}
 
 template <>
 const GemmFunctions<double>& gemm_functions<double>() {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "matapprox/core/types.hpp"
 
 namespace matapprox::kernels::simd {
@@ -20,6 +22,8 @@ struct TileShape {
   Index columns = 0;
 };
 const char* target_name();
+/// See use_instruction_set().
+void choose_target(const std::string& name);
 
 /// A matrix of which entry (i, p) lies at data[i * row_stride + p * depth_stride]; one stride is 1.
 template <class T>

@@ -15,6 +15,7 @@
 
 #include "kernels/packed_simd.hpp"
 #include "kernels/sparse.hpp"
+#include "matapprox/core/error.hpp"
 #include "matapprox/kernels/chord.hpp"
 #include "matapprox/kernels/gemm.hpp"
 #include "support/expect_close.hpp"
@@ -33,6 +34,15 @@ class InstructionSet : public ::testing::TestWithParam<std::int64_t> {
 
 TEST_P(InstructionSet, IsTheOneThatIsUsed) {
   EXPECT_EQ(instruction_set(), std::string(hwy::TargetName(GetParam())));
+}
+
+TEST_P(InstructionSet, IsChosenByName) {
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  const std::string name = hwy::TargetName(GetParam());
+  use_instruction_set(name);
+  EXPECT_EQ(instruction_set(), name);
+  EXPECT_THROW(use_instruction_set("avx2"), InvalidArgument);
+  EXPECT_EQ(instruction_set(), name);
 }
 
 TEST_P(InstructionSet, DenseProducts) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "matapprox/core/types.hpp"
 
 namespace matapprox::kernels {
@@ -33,7 +35,11 @@ Matrix product(const ConstBlock& A, const ConstBlock& B);
 /// A^T B
 Matrix transpose_product(const ConstBlock& A, const ConstBlock& B);
 
-/// The instruction set that the dispatch took: "AVX2", "AVX3", "SSE2", ...
+/// The instruction set that the dispatch took: "AVX2", "AVX3" (AVX-512), "SSE4", ...
 const char* instruction_set();
+/// Has all kernels of the library use this one, by that name, from now on in place of the best that
+/// the CPU has: for measuring, and for the bits of another machine. Throws InvalidArgument for one
+/// that the CPU does not have. Not while kernels run in other threads.
+void use_instruction_set(const std::string& name);
 
 }  // namespace matapprox::kernels
