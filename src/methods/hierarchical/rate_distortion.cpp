@@ -194,7 +194,7 @@ void RateDistortion::for_nodes(std::vector<Node*>& nodes,
     return products_are_parallel && node->smaller_side() >= kLargeNode;
   });
   // So many are better done side by side too.
-  if (small - nodes.begin() >= 2 * threads()) small = nodes.begin();
+  if (small - nodes.begin() >= threads()) small = nodes.begin();
   for (auto node = nodes.begin(); node != small; ++node) {
     control.throw_if_stopped("hierarchical");
     visit(**node);
