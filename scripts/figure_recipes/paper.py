@@ -337,7 +337,7 @@ def figure5_cell(rows, task, head, model, length):
 
 @figure("figure5", "25", slow=True)
 def figure5(context):
-    rows = context.json("reproduce", "figure5", "-o", context.scratch("figure5"), "--lengths",
+    rows = context.json("reproduce", "figure5", "-o", context.resumable("figure5"), "--lengths",
                         ",".join(map(str, FIGURE5_LENGTHS)))["rows"]
     cells = []
     for task, title in (("adding", "Adding"), ("temporal_order", "Temporal Order")):
@@ -471,7 +471,7 @@ def table1_recipe(context):
     rows = []
     for recipe in ("paper", "ours"):
         found = context.json("reproduce", "table1", "--matrices", context.matrices(), "--rows", ",".join(SMALL_ROWS), "--recipe",
-                             recipe, "--other-patterns", "none", "-o", context.scratch(f"table1-{recipe}"))
+                             recipe, "--other-patterns", "none", "-o", context.resumable(f"table1-{recipe}"))
         rows.append({row["name"]: row for row in found["rows"]})
     return table(["matrix", "N", "SF, paper", "the paper's recipe", "ours, same pattern", "seconds", "ours"],
                  [[name, paper["n"], short(paper["paper_sf"]), short(paper["chord_error"]), short(rows[1][name]["chord_error"]),
