@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "chosen_map.hpp"
 #include "command_line/exit_codes.hpp"
 #include "command_line/file_plan.hpp"
 #include "command_line/output.hpp"
@@ -14,7 +15,6 @@
 #include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/io/atomic_output.hpp"
-#include "matapprox/operators/dense.hpp"
 #include "matapprox/tasks/token_file.hpp"
 #include "matapprox/training/attention_on_sample.hpp"
 #include "report/gnuplot.hpp"
@@ -37,9 +37,7 @@ struct RowsCommand {
   double radius = 1;
   Index sample = 0;
   Index samples = 1;
-  Index layer = 0;
-  Index head = 0;
-  bool summary = false;
+  ChosenMap map;
   Index width = 0;
   CommonOptions common;
   DeviceOptions device;
@@ -119,13 +117,9 @@ Vector attention_vector(const RowsCommand& command,
   plan.task->make(tasks::Split::kTest, number, sample);
   const training::AttentionOnSample attention(saved.model, saved.state.best, sample);
   const Index added = attention.length() - plan.length;
-  std::shared_ptr<const LinearOperator> E;
-  if (command.summary) {
-    E = std::make_shared<DenseOperator>(attention.summary());
-  } else {
-    E = attention.matrix(command.layer, command.head);
-  }
-  return training::mean_attention(*E, chosen_rows(command, plan, number, added)).tail(plan.length);
+  return training::mean_attention(*command.map.matrix(attention),
+                                  chosen_rows(command, plan, number, added))
+      .tail(plan.length);
 }
 
 /// Laid out like the sequence; a last line that is cut off ends with zeros.
@@ -207,14 +201,12 @@ RowsResult all_rows(const RowsCommand& command,
 }
 
 std::string rows_title(const RowsCommand& command, const RowsPlan& plan) {
-  const std::string which = command.summary
-                                ? "largest over heads, mean over layers"
-                                : fmt::format("layer {}, head {}", command.layer, command.head);
   if (!command.rows.empty())
     return fmt::format(
-        "Attention of row {}, {}, test samples", fmt::join(command.rows, ", "), which);
-  return fmt::format(
-      "Attention of marked {}, {}, test samples", plan.is_image ? "pixels" : "tokens", which);
+        "Attention of row {}, {}, test samples", fmt::join(command.rows, ", "), command.map.text());
+  return fmt::format("Attention of marked {}, {}, test samples",
+                     plan.is_image ? "pixels" : "tokens",
+                     command.map.text());
 }
 
 /// The samples with their maps, the first so many of them, and the mean over all.
@@ -261,9 +253,7 @@ report::Json rows_json(const RowsCommand& command,
                        const std::vector<training::SavedModel>& models,
                        const RowsResult& result) {
   report::Json json = report::document_head(models.front().seed, threads());
-  json["summary"] = command.summary;
-  json["layer"] = command.summary ? report::Json(nullptr) : report::Json(command.layer);
-  json["head"] = command.summary ? report::Json(nullptr) : report::Json(command.head);
+  command.map.describe(json);
   json["samples"] = report::Json::array();
   for (Index i = 0; i < command.samples; ++i) {
     const Index number = command.sample + i;
@@ -285,8 +275,7 @@ report::Json rows_json(const RowsCommand& command,
 void check_rows_effect(const RowsCommand& command) {
   const auto given = [&](const char* flag) { return command.self->find_option(flag)->count() > 0; };
   require(command.rows.empty() || !given("--radius"), "--radius has no effect on --rows");
-  for (const char* flag : {"--layer", "--head"})
-    require(!command.summary || !given(flag), "{} has no effect on --summary", flag);
+  command.map.check();
 }
 
 int run_rows(const RowsCommand& command) {
@@ -358,11 +347,7 @@ void add_attention_rows(const Command& attention) {
                  "How many from there on: images of the first eight, and of the mean over all [1]")
       .range(1)
       .type_name("");
-  sub.add_option("--layer", command->layer, "Which layer, from 0 [0]").range(0).type_name("");
-  sub.add_option("--head", command->head, "Which head, from 0 [0]").range(0).type_name("");
-  sub.add_flag("--summary",
-               command->summary,
-               "One matrix for a model: the largest over heads, the mean over layers");
+  command->map.add(sub);
   sub.add_option("--width",
                  command->width,
                  "Samples are images with so many pixels in a row [the task's; of other tasks 16 "

@@ -13,12 +13,7 @@ namespace {
 constexpr Index kPathfinderAttempts = 1000;
 
 void require_pathfinder(std::string_view option, double value, double least, double most) {
-  require(value >= least && value <= most,
-          "pathfinder: {} {} is outside {}..{}",
-          option,
-          value,
-          least,
-          most);
+  require_within("pathfinder", option, value, least, most);
 }
 
 void validate_pathfinder(const PathfinderOptions& o) {
