@@ -201,12 +201,11 @@ RowsResult all_rows(const RowsCommand& command,
 }
 
 std::string rows_title(const RowsCommand& command, const RowsPlan& plan) {
-  if (!command.rows.empty())
-    return fmt::format(
-        "Attention of row {}, {}, test samples", fmt::join(command.rows, ", "), command.map.text());
-  return fmt::format("Attention of marked {}, {}, test samples",
-                     plan.is_image ? "pixels" : "tokens",
-                     command.map.text());
+  const std::string what = !command.rows.empty()
+                               ? fmt::format("row {}", fmt::join(command.rows, ", "))
+                           : plan.is_image ? "marked pixels"
+                                           : "marked tokens";
+  return fmt::format("Attention of {}: {}, test samples", what, command.map.text());
 }
 
 /// The samples with their maps, the first so many of them, and the mean over all.

@@ -166,9 +166,10 @@ std::vector<Index> pixels_around(const std::vector<Index>& pixels,
     require(
         pixel >= 0 && pixel < size, "attention rows: pixel {} is outside 0..{}", pixel, size - 1);
     for (Index other = 0; other < size; ++other) {
-      const auto across = static_cast<double>(other % width - pixel % width);
-      const auto down = static_cast<double>(other / width - pixel / width);
-      if (across * across + down * down <= radius * radius) around.insert(other);
+      const Index across = other % width - pixel % width;
+      const Index down = other / width - pixel / width;
+      if (static_cast<double>(across * across + down * down) <= radius * radius)
+        around.insert(other);
     }
   }
   return {around.begin(), around.end()};
