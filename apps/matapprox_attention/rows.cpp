@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -70,14 +71,20 @@ std::vector<training::SavedModel> loaded_models(const RowsCommand& command) {
   return models;
 }
 
+/// Tokens in a line: of texts that are written out so many that they can be read, else as many as
+/// there are lines.
+Index text_width(Index length) {
+  if (length <= kMostLabels) return std::min(kTextWidth, length);
+  return static_cast<Index>(std::ceil(std::sqrt(static_cast<double>(length))));
+}
+
 RowsPlan rows_plan(const RowsCommand& command, const training::SavedModel& saved) {
   RowsPlan plan;
   plan.task = task_of(saved, saved.seed);
   plan.length = plan.task->shape().length;
   plan.is_image = command.width > 0 || plan.task->image_width() > 0;
-  plan.width = command.width > 0              ? command.width
-               : plan.task->image_width() > 0 ? plan.task->image_width()
-                                              : std::min(kTextWidth, plan.length);
+  plan.width = command.width > 0 ? command.width : plan.task->image_width();
+  if (!plan.is_image) plan.width = text_width(plan.length);
   require(!plan.is_image || plan.length % plan.width == 0,
           "--width {} does not divide the {} tokens of a sample",
           plan.width,
@@ -140,7 +147,7 @@ Vector pixels_of(const RowsPlan& plan, Index number) {
     pixels(i) = shape.features > 0
                     ? sample.features[static_cast<std::size_t>(i * shape.features)]
                     : static_cast<double>(sample.tokens[static_cast<std::size_t>(i)]) /
-                          static_cast<double>(shape.vocabulary - 1);
+                          static_cast<double>(std::max<Index>(1, shape.vocabulary - 1));
   }
   return pixels;
 }
@@ -221,7 +228,8 @@ std::vector<std::vector<report::SheetImage>> sheet(const RowsCommand& command,
                            const std::vector<std::string>& labels) {
     auto& row = rows.emplace_back();
     if (plan.is_image)
-      row.push_back({laid_out(image, plan.width), {report::ColorMap::kGray, 0, 1}});
+      row.push_back({laid_out(image, plan.width),
+                     {report::ColorMap::kGray, 0, std::max(1.0, image.maxCoeff())}});
     for (const Vector& map : maps) {
       row.push_back(map_image(map, plan));
       row.back().labels = labels;
@@ -347,10 +355,11 @@ void add_attention_rows(const Command& attention) {
       .range(1)
       .type_name("");
   command->map.add(sub);
-  sub.add_option("--width",
-                 command->width,
-                 "Samples are images with so many pixels in a row [the task's; of other tasks 16 "
-                 "tokens a line]")
+  sub.add_option(
+         "--width",
+         command->width,
+         "Samples are images with so many pixels in a row [the task's; texts are laid out in "
+         "lines of 16, long ones in a square]")
       .range(1)
       .type_name("");
   command->common.add(sub, false);

@@ -390,7 +390,8 @@ HeatMapFiles image_sheet_files(const std::vector<std::vector<SheetImage>>& rows,
   const auto [image_width, image_height] = sheet_image_size(rows.front().front());
   std::size_t columns = 0;
   for (const auto& row : rows) columns = std::max(columns, row.size());
-  const int width = kLeft + static_cast<int>(columns) * (image_width + kGap);
+  const int title_width = 8 * static_cast<int>(title.size());  // at most, in this font
+  const int width = std::max(kLeft + static_cast<int>(columns) * (image_width + kGap), title_width);
   const int height = kTop + static_cast<int>(rows.size()) * (image_height + kGap);
   std::string body = fmt::format(
       "set multiplot title {}\nunset key\nunset tics\nunset colorbox\nset cbrange [0:1]\n"
