@@ -227,9 +227,10 @@ std::vector<std::vector<report::SheetImage>> sheet(const RowsCommand& command,
                            const std::vector<Vector>& maps,
                            const std::vector<std::string>& labels) {
     auto& row = rows.emplace_back();
-    if (plan.is_image)
+    if (plan.is_image) {
       row.push_back({laid_out(image, plan.width),
                      {report::ColorMap::kGray, 0, std::max(1.0, image.maxCoeff())}});
+    }
     for (const Vector& map : maps) {
       row.push_back(map_image(map, plan));
       row.back().labels = labels;
