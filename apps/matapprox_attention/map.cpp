@@ -62,8 +62,6 @@ void write_image(const std::string& path, const LinearOperator& E, const std::st
   write_text(path, path.ends_with(".svg") ? files.svg : files.png);
 }
 
-bool is_image(const std::string& path) { return path.ends_with(".png") || path.ends_with(".svg"); }
-
 report::Json map_json(const MapCommand& command,
                       const training::SavedModel& saved,
                       const LinearOperator& E) {
@@ -83,7 +81,7 @@ void write_map(const MapCommand& command, const training::SavedModel& saved) {
   check_number(*task, command.sample);
   const training::AttentionOnSample attention = attention_of(saved, *task, command.sample);
   const auto E = command.map.matrix(attention);
-  if (is_image(command.output)) {
+  if (is_image_name(command.output)) {
     require(command.rows.empty(), "--rows are for files of numbers, not for an image");
     write_image(command.output, *E, title(command, saved));
   } else if (!command.rows.empty()) {
@@ -156,7 +154,7 @@ int run_map(const MapCommand& command) {
           "give -o, a file for the map, or --correlate, another model");
   check_effect(command);
   if (!command.output.empty()) {
-    if (!is_image(command.output)) check_block_format(command.output);
+    if (!is_image_name(command.output)) check_block_format(command.output);
     require(command.output != "-" || !command.json.replaces_text(),
             "-o - and --json - exclude each other");
   }

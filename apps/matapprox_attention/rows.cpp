@@ -26,9 +26,9 @@ namespace matapprox::app {
 namespace {
 
 constexpr Index kTextWidth = 16;         // tokens in a line of a text
-constexpr Index kMostLabels = 512;       // tokens of a text that are written out
+constexpr Index kMaxLabels = 512;        // tokens of a text that are written out
 constexpr std::size_t kLongestWord = 9;  // letters of one of them
-constexpr Index kMostSampleRows = 8;     // samples with images of their own
+constexpr Index kMaxSampleRows = 8;      // samples with images of their own
 
 struct RowsCommand {
   std::optional<Command> self;
@@ -54,10 +54,6 @@ struct RowsPlan {
   Index width = 0;   ///< tokens in a line of an image or a text
 };
 
-bool is_picture(const std::string& path) {
-  return path.ends_with(".png") || path.ends_with(".svg");
-}
-
 std::vector<training::SavedModel> loaded_models(const RowsCommand& command) {
   std::vector<training::SavedModel> models;
   for (const std::string& path : command.models) {
@@ -74,7 +70,7 @@ std::vector<training::SavedModel> loaded_models(const RowsCommand& command) {
 /// Tokens in a line: of texts that are written out so many that they can be read, else as many as
 /// there are lines.
 Index text_width(Index length) {
-  if (length <= kMostLabels) return std::min(kTextWidth, length);
+  if (length <= kMaxLabels) return std::min(kTextWidth, length);
   return static_cast<Index>(std::ceil(std::sqrt(static_cast<double>(length))));
 }
 
@@ -167,7 +163,7 @@ std::vector<std::string> labels_of(const RowsPlan& plan, Index number) {
   tasks::Sample sample;
   plan.task->make(tasks::Split::kTest, number, sample);
   std::vector<std::string> labels;
-  if (plan.is_image || plan.length > kMostLabels || sample.tokens.empty()) return labels;
+  if (plan.is_image || plan.length > kMaxLabels || sample.tokens.empty()) return labels;
   for (std::size_t i = 0; i < sample.tokens.size(); ++i) {
     const bool is_token = sample.mask.empty() || sample.mask[i] != 0;
     const auto id = static_cast<std::size_t>(sample.tokens[i]);
@@ -241,7 +237,7 @@ std::vector<std::vector<report::SheetImage>> sheet(const RowsCommand& command,
     const Index number = command.sample + i;
     const Vector image = plan.is_image ? pixels_of(plan, number) : pixels;
     pixels += image / static_cast<double>(command.samples);
-    if (i >= kMostSampleRows) continue;
+    if (i >= kMaxSampleRows) continue;
     add_row(fmt::format("sample {}", number),
             image,
             result.vectors[static_cast<std::size_t>(i)],
@@ -290,7 +286,7 @@ int run_rows(const RowsCommand& command) {
   command.common.apply();
   command.device.check_cpu_only("attention rows");
   check_rows_effect(command);
-  if (is_picture(command.output)) {
+  if (is_image_name(command.output)) {
     report::require_gnuplot();
   } else {
     check_block_format(command.output);
@@ -304,7 +300,7 @@ int run_rows(const RowsCommand& command) {
   files.reads(data_path(models.front()));
   const RowsPlan plan = rows_plan(command, models.front());
   const RowsResult result = all_rows(command, plan, models);
-  if (is_picture(command.output)) {
+  if (is_image_name(command.output)) {
     const report::HeatMapFiles made =
         report::image_sheet_files(sheet(command, plan, models, result), rows_title(command, plan));
     write_text(command.output, command.output.ends_with(".svg") ? made.svg : made.png);

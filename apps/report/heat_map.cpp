@@ -341,7 +341,7 @@ std::string label_lines(const SheetImage& image) {
   return lines;
 }
 
-/// What draws one image of a sheet.
+/// What draws one image of a contact sheet.
 std::string sheet_image_script(const ScratchFolder& folder,
                                const std::string& name,
                                const SheetImage& image) {
@@ -369,7 +369,7 @@ std::string sheet_image_script(const ScratchFolder& folder,
   return script + "\n";
 }
 
-/// Width and height of an image of a sheet, in pixels of the SVG.
+/// Width and height of an image of a contact sheet, in pixels of the SVG.
 std::pair<int, int> sheet_image_size(const SheetImage& image) {
   const bool labeled = !image.labels.empty();
   const auto rows = static_cast<double>(image.cells.rows());
@@ -383,7 +383,7 @@ std::pair<int, int> sheet_image_size(const SheetImage& image) {
 
 HeatMapFiles image_sheet_files(const std::vector<std::vector<SheetImage>>& rows,
                                const std::string& title) {
-  constexpr int kTop = 64;   // of the sheet's title and the images' titles
+  constexpr int kTop = 64;   // of the contact sheet's title and the images' titles
   constexpr int kLeft = 30;  // of the titles of rows
   constexpr int kGap = 12;
   const ScratchFolder folder;

@@ -90,7 +90,7 @@ struct HeatMapFiles {
 };
 HeatMapFiles heat_map_files(const Matrix& cells, const ColorScale& scale, const std::string& title);
 
-/// One image of a sheet, in colors of its own.
+/// One image of a contact sheet, in colors of its own.
 struct SheetImage {
   Matrix cells;
   ColorScale scale;
