@@ -144,6 +144,10 @@ void write_text(const std::string& path, const std::string& text) {
   }
 }
 
+bool is_image_name(const std::string& path) {
+  return path.ends_with(".png") || path.ends_with(".svg");
+}
+
 void check_block_format(const std::string& path) {
   const std::string extension = fs::path(path).extension().string();
   for (const char* known : {".npy", ".mtx", ".csv", ".h5"}) {

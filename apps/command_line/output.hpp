@@ -34,6 +34,9 @@ void write_block(const std::string& path, const Matrix& block);
 /// Throws InvalidArgument, naming the legal ones, unless write_block knows the extension.
 void check_block_format(const std::string& path);
 
+/// True for the names .png and .svg, as which images are drawn.
+bool is_image_name(const std::string& path);
+
 /// Throws InvalidArgument, ending with `advice`, for a file whose name says that it is of another
 /// format than HDF5, in which `option` writes it.
 void check_hdf5_name(const std::string& option, const std::string& path, const std::string& advice);

@@ -14,6 +14,7 @@ void add_attention_train(const Command& attention);
 void add_attention_cross_validate(const Command& attention);
 void add_attention_evaluate(const Command& attention);
 void add_attention_map(const Command& attention);
+void add_attention_rows(const Command& attention);
 void add_attention_spectrum(const Command& attention);
 void add_attention_projection(const Command& attention);
 void add_attention_data(const Command& attention);

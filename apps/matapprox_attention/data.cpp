@@ -102,7 +102,12 @@ int run_show(const ShowCommand& command) {
   tasks::Sample sample;
   for (Index i = 0; i < command.samples && (size == 0 || i < size); ++i) {
     task->make(tasks::Split::kTest, i, sample);
-    write_stdout(fmt::format("test sample {}\n{}", i, sample_text(task->shape(), sample)));
+    const std::vector<Index> marked = task->marked_tokens(tasks::Split::kTest, i);
+    write_stdout(fmt::format(
+        "test sample {}\n{}{}",
+        i,
+        sample_text(task->shape(), sample),
+        marked.empty() ? "" : fmt::format("marked tokens {}\n", fmt::join(marked, " "))));
   }
   return kDone;
 }

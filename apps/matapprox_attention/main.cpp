@@ -18,6 +18,7 @@ void add_attention(const matapprox::app::Command& program) {
   add_attention_cross_validate(attention);
   add_attention_evaluate(attention);
   add_attention_map(attention);
+  add_attention_rows(attention);
   add_attention_spectrum(attention);
   add_attention_projection(attention);
   add_attention_data(attention);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "chosen_map.hpp"
 #include "command_line/exit_codes.hpp"
 #include "command_line/output.hpp"
 #include "command_line/shared_options.hpp"
@@ -12,7 +13,6 @@
 #include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/io/atomic_output.hpp"
-#include "matapprox/operators/dense.hpp"
 #include "matapprox/training/attention_on_sample.hpp"
 #include "report/heat_map.hpp"
 #include "run_flags.hpp"
@@ -27,9 +27,7 @@ struct MapCommand {
   std::string output;
   Index sample = 0;
   Index samples = 20;
-  Index layer = 0;
-  Index head = 0;
-  bool summary = false;
+  ChosenMap map;
   std::vector<Index> rows;
   CommonOptions common;
   DeviceOptions device;
@@ -49,19 +47,9 @@ void check_number(const tasks::Task& task, Index number) {
   require(size == 0 || number < size, "--sample {} is outside 0..{}", number, size - 1);
 }
 
-/// The matrix that is asked for: of a head, or of the whole model.
-std::shared_ptr<const LinearOperator> chosen_matrix(const MapCommand& command,
-                                                    const training::AttentionOnSample& attention) {
-  if (command.summary) return std::make_shared<DenseOperator>(attention.summary());
-  return attention.matrix(command.layer, command.head);
-}
-
 std::string title(const MapCommand& command, const training::SavedModel& saved) {
-  const std::string which = command.summary
-                                ? "largest over heads, mean over layers"
-                                : fmt::format("layer {}, head {}", command.layer, command.head);
   return fmt::format(
-      "{}, {}, test sample {}", saved.model.options.attention, which, command.sample);
+      "{}, {}, test sample {}", saved.model.options.attention, command.map.text(), command.sample);
 }
 
 void write_image(const std::string& path, const LinearOperator& E, const std::string& text) {
@@ -74,8 +62,6 @@ void write_image(const std::string& path, const LinearOperator& E, const std::st
   write_text(path, path.ends_with(".svg") ? files.svg : files.png);
 }
 
-bool is_image(const std::string& path) { return path.ends_with(".png") || path.ends_with(".svg"); }
-
 report::Json map_json(const MapCommand& command,
                       const training::SavedModel& saved,
                       const LinearOperator& E) {
@@ -83,9 +69,7 @@ report::Json map_json(const MapCommand& command,
   json["model"] = command.model;
   json["mechanism"] = saved.model.options.attention;
   json["sample"] = command.sample;
-  json["summary"] = command.summary;
-  json["layer"] = command.summary ? report::Json(nullptr) : report::Json(command.layer);
-  json["head"] = command.summary ? report::Json(nullptr) : report::Json(command.head);
+  command.map.describe(json);
   json["rows"] = E.rows();
   json["cols"] = E.cols();
   json["output"] = place_of_output(command.output);
@@ -96,8 +80,8 @@ void write_map(const MapCommand& command, const training::SavedModel& saved) {
   const auto task = task_of(saved, saved.seed);
   check_number(*task, command.sample);
   const training::AttentionOnSample attention = attention_of(saved, *task, command.sample);
-  const auto E = chosen_matrix(command, attention);
-  if (is_image(command.output)) {
+  const auto E = command.map.matrix(attention);
+  if (is_image_name(command.output)) {
     require(command.rows.empty(), "--rows are for files of numbers, not for an image");
     write_image(command.output, *E, title(command, saved));
   } else if (!command.rows.empty()) {
@@ -160,7 +144,7 @@ void check_effect(const MapCommand& command) {
   if (command.output.empty())
     refuse({"--sample", "--layer", "--head", "--summary", "--rows"}, "is for -o, not --correlate");
   if (command.other.empty()) refuse({"--samples"}, "is for --correlate");
-  if (command.summary) refuse({"--layer", "--head"}, "has no effect on --summary");
+  command.map.check();
 }
 
 int run_map(const MapCommand& command) {
@@ -170,7 +154,7 @@ int run_map(const MapCommand& command) {
           "give -o, a file for the map, or --correlate, another model");
   check_effect(command);
   if (!command.output.empty()) {
-    if (!is_image(command.output)) check_block_format(command.output);
+    if (!is_image_name(command.output)) check_block_format(command.output);
     require(command.output != "-" || !command.json.replaces_text(),
             "-o - and --json - exclude each other");
   }
@@ -201,11 +185,7 @@ void add_attention_map(const Command& attention) {
                  "An image (.png, .svg), or numbers (.npy, .mtx, .csv, .h5; - prints CSV)")
       .type_name("FILE");
   sub.add_option("--sample", command->sample, "Which test sample [0]").range(0).type_name("");
-  sub.add_option("--layer", command->layer, "Which layer, from 0 [0]").range(0).type_name("");
-  sub.add_option("--head", command->head, "Which head, from 0 [0]").range(0).type_name("");
-  sub.add_flag("--summary",
-               command->summary,
-               "One matrix for the model: the largest over heads, the mean over layers");
+  command->map.add(sub);
   sub.add_option("--rows", command->rows, "Only these rows, from 0: 0,17")
       .range(0)
       .delimiter(',')

@@ -318,6 +318,115 @@ HeatMapFiles heat_map_files(const Matrix& cells,
   return {folder.read("svg"), folder.read("png")};
 }
 
+namespace {
+
+/// Columns x, y, text, color for gnuplot's `with labels`, the text in double quotes.
+std::string label_lines(const SheetImage& image) {
+  constexpr double kDark = 0.6;  // of the way to the end of the scale
+  std::string lines;
+  for (std::size_t k = 0; k < image.labels.size(); ++k) {
+    std::string text = image.labels[k];
+    if (text.empty()) continue;
+    std::replace_if(
+        text.begin(),
+        text.end(),
+        [](unsigned char c) { return c < ' ' || c == '"' || c == '\\' || c == 0x7f; },
+        '\'');
+    const Index row = static_cast<Index>(k) / image.cells.cols();
+    const Index col = static_cast<Index>(k) % image.cells.cols();
+    const double position = scale_position(image.scale, image.cells(row, col));
+    const bool dark = (image.scale.low < 0 ? std::abs(2 * position - 1) : position) > kDark;
+    lines += fmt::format("{} {} \"{}\" {}\n", col, row, text, dark ? 0xffffff : 0x1c2024);
+  }
+  return lines;
+}
+
+/// What draws one image of a contact sheet.
+std::string sheet_image_script(const ScratchFolder& folder,
+                               const std::string& name,
+                               const SheetImage& image) {
+  folder.write(name, row_bytes(image.cells.unaryExpr([&](double value) {
+                 return scale_position(image.scale, value);
+               })));
+  std::string script =
+      palette_script(image.scale.map) +
+      fmt::format(
+          "set title {}\nset ylabel {}\nset xrange [-0.5:{}.5]\nset yrange [{}.5:-0.5]\n"
+          "plot {} binary array=({},{}) format='%float64' using 1 with image notitle",
+          gnuplot_quoted(image.title),
+          gnuplot_quoted(image.row_title),
+          image.cells.cols() - 1,
+          image.cells.rows() - 1,
+          gnuplot_quoted(folder.file(name)),
+          image.cells.cols(),
+          image.cells.rows());
+  if (!image.labels.empty()) {
+    folder.write(name + "-labels", label_lines(image));
+    script +=
+        fmt::format(", {} using 1:2:3:4 with labels font label_font textcolor rgb variable notitle",
+                    gnuplot_quoted(folder.file(name + "-labels")));
+  }
+  return script + "\n";
+}
+
+/// Width and height of an image of a contact sheet, in pixels of the SVG.
+std::pair<int, int> sheet_image_size(const SheetImage& image) {
+  const bool labeled = !image.labels.empty();
+  const auto rows = static_cast<double>(image.cells.rows());
+  const auto cols = static_cast<double>(image.cells.cols());
+  if (labeled) return {static_cast<int>(64 * cols), static_cast<int>(20 * rows)};
+  const double cell = 220 / std::max(rows, cols);
+  return {static_cast<int>(std::ceil(cell * cols)), static_cast<int>(std::ceil(cell * rows))};
+}
+
+}  // namespace
+
+HeatMapFiles image_sheet_files(const std::vector<std::vector<SheetImage>>& rows,
+                               const std::string& title) {
+  constexpr int kTop = 64;   // of the contact sheet's title and the images' titles
+  constexpr int kLeft = 30;  // of the titles of rows
+  constexpr int kGap = 12;
+  const ScratchFolder folder;
+  const auto [image_width, image_height] = sheet_image_size(rows.front().front());
+  std::size_t columns = 0;
+  for (const auto& row : rows) columns = std::max(columns, row.size());
+  const int title_width = 8 * static_cast<int>(title.size());  // at most, in this font
+  const int width = std::max(kLeft + static_cast<int>(columns) * (image_width + kGap), title_width);
+  const int height = kTop + static_cast<int>(rows.size()) * (image_height + kGap);
+  std::string body = fmt::format(
+      "set multiplot title {}\nunset key\nunset tics\nunset colorbox\nset cbrange [0:1]\n"
+      "set border linecolor rgb '#6b7280'\n",
+      gnuplot_quoted(title));
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    for (std::size_t c = 0; c < rows[r].size(); ++c) {
+      const int left = kLeft + static_cast<int>(c) * (image_width + kGap);
+      const int top = kTop + static_cast<int>(r) * (image_height + kGap);
+      body += fmt::format(
+          "set lmargin at screen {}\nset rmargin at screen {}\n"
+          "set tmargin at screen {}\nset bmargin at screen {}\n",
+          static_cast<double>(left) / width,
+          static_cast<double>(left + image_width) / width,
+          1 - static_cast<double>(top) / height,
+          1 - static_cast<double>(top + image_height) / height);
+      body += sheet_image_script(folder, fmt::format("image-{}-{}", r, c), rows[r][c]);
+    }
+  }
+  body += "unset multiplot\nunset output\n";
+  run_gnuplot(fmt::format(
+      "set encoding utf8\nset terminal svg noenhanced size {0},{1} dynamic font 'sans-serif,13' "
+      "background rgb 'white'\nset output {2}\nlabel_font = ',10'\n{5}reset\n"
+      "set terminal pngcairo noenhanced size {3},{4} font 'Sans,18' linewidth 2\n"
+      "set output {6}\nlabel_font = ',15'\n{5}",
+      width,
+      height,
+      gnuplot_quoted(folder.file("svg")),
+      2 * width,
+      2 * height,
+      body,
+      gnuplot_quoted(folder.file("png"))));
+  return {folder.read("svg"), folder.read("png")};
+}
+
 std::string css_gradient(ColorMap map) {
   std::string stops;
   for (const Stop stop : stops_of(map)) stops += fmt::format(",#{:06x}", stop);

@@ -90,6 +90,18 @@ struct HeatMapFiles {
 };
 HeatMapFiles heat_map_files(const Matrix& cells, const ColorScale& scale, const std::string& title);
 
+/// One image of a contact sheet, in colors of its own.
+struct SheetImage {
+  Matrix cells;
+  ColorScale scale;
+  std::string title = {};                ///< above it
+  std::string row_title = {};            ///< on its left
+  std::vector<std::string> labels = {};  ///< written on the cells, row by row; empty: none
+};
+/// Images of one size, row by row, as one file.
+HeatMapFiles image_sheet_files(const std::vector<std::vector<SheetImage>>& rows,
+                               const std::string& title);
+
 /// The map as a CSS gradient from left to right.
 std::string css_gradient(ColorMap map);
 

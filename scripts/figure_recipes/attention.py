@@ -1,5 +1,5 @@
 """Tables of docs/attention.md."""
-from .kept import ROOT, commit, figure, grouped, markdown, percent, short, table, with_source, within
+from .kept import ROOT, figure, grouped, markdown, percent, short, table, with_source, within
 from .paper import SEEDS, baselines, trained
 
 MECHANISMS = ["softmax", "psf", "linformer", "singularformer", "revisited_linformer", "efficient", "simpletron",
@@ -21,7 +21,7 @@ def psf_tasks(context):
 def all_mechanisms(context, length, seeds):
     """Test errors in percent by mechanism and head, and the parameters with the head that reads all tokens."""
     found = context.script("attention_tasks", "--program", context.program, "--folder",
-                           context.scratch(f"adding-{length}-{commit()[0]}"), "--length", length, "--seeds", ",".join(map(str, seeds)),
+                           context.resumable(f"adding-{length}"), "--length", length, "--seeds", ",".join(map(str, seeds)),
                            "--mechanisms", ",".join(MECHANISMS))
     return {row["mechanism"]: row for row in found["rows"]}
 

@@ -3,6 +3,7 @@ import datetime
 import functools
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -203,6 +204,16 @@ class Context:
 
     def scratch(self, name):
         folder = self.folder / name
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def resumable(self, name):
+        """A scratch folder for rows that an interrupted measurement goes on from: one for each commit, so that no row is
+        of older code. With changes that are not committed it begins empty, as there is no telling which rows are theirs."""
+        known, modified = commit()
+        folder = self.folder / f"{name}-{known}{'-modified' if modified else ''}"
+        if modified:
+            shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 

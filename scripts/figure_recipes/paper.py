@@ -337,7 +337,7 @@ def figure5_cell(rows, task, head, model, length):
 
 @figure("figure5", "25", slow=True)
 def figure5(context):
-    rows = context.json("reproduce", "figure5", "-o", context.scratch("figure5"), "--lengths",
+    rows = context.json("reproduce", "figure5", "-o", context.resumable("figure5"), "--lengths",
                         ",".join(map(str, FIGURE5_LENGTHS)))["rows"]
     cells = []
     for task, title in (("adding", "Adding"), ("temporal_order", "Temporal Order")):
@@ -370,6 +370,98 @@ def projection(context):
     return table(["k", "P Rᵀ R V", "what the lemma bounds", "δ = 1", "0.1", "0.01", "2⁻⁵¹²"], rows)
 
 
+# Singularformer [WKZL23]: Table 3, Figs. 7 to 9
+
+BENCH_LENGTHS = [16, 32, 64, 128, 192, 256, 384, 512, 768, 1024]
+# What Table 3 prints (memory, time), on a V100 with mixed precision, and the settings of Table 2.
+TABLE_THREE = {"bigbird:block=16": ("BigBird, blocks of 16", 704, 848), "linformer:rank=256": ("Linformer, k = 256", 448, 368),
+               "flash:value_width=1536:query_width=64:activation=laplace": ("FLASH, g = 256", 432, 400),
+               "singularformer": ("Singularformer, r = 64", 192, 144)}
+WIDTH, HEADS = 384, 6
+
+
+def below_from(lengths, own, other):
+    """The length from which on `own` is below `other`, between two that were tried on a straight line; None: not there."""
+    gap = [a - b for a, b in zip(own, other)]
+    if gap[-1] >= 0:
+        return None
+    last = max((k for k in range(len(gap)) if gap[k] >= 0), default=None)
+    if last is None:
+        return lengths[0]
+    share = gap[last] / (gap[last] - gap[last + 1])
+    return round(lengths[last] + share * (lengths[last + 1] - lengths[last]))
+
+
+@figure("crossovers", "1", timed=True)
+def crossovers(context):
+    found = json.loads(context.run("attention", "bench", "--width", WIDTH, "--heads", HEADS, "--lengths",
+                                   ",".join(map(str, BENCH_LENGTHS)), "--rounds", "5", "--mechanisms",
+                                   ",".join(["softmax", *TABLE_THREE]), "--json", "-"))
+
+    def column(mechanism, key):
+        return [next(row[key] for row in found["rows"] if (row["mechanism"], row["length"]) == (mechanism, length))
+                for length in BENCH_LENGTHS]
+
+    published = next(table for table in found["table_one"] if table["linformer_rank"] == 256 and table["width"] == WIDTH)
+    by_table = {row["mechanism"]: row["table_below_softmax_from"] for row in published["rows"]}
+    exactly = {row["mechanism"]: row["counted_below_softmax_from"]["multiplications"] for row in published["rows"]}
+    # A layer of FLASH stands for attention and the feed-forward layer of width 4 d, 8 d^2 multiplications a token.
+    feed_forward = [8 * WIDTH * WIDTH * length for length in BENCH_LENGTHS]
+    rows = []
+    for mechanism, (title, memory, time) in TABLE_THREE.items():
+        name = mechanism.split(":")[0]
+        softmax = column("softmax", "multiplications")
+        beside = [a + b for a, b in zip(softmax, feed_forward)] if name == "flash" else softmax
+        measured = None if name == "flash" else found["crossover_with_softmax"][mechanism]
+        held = below_from(BENCH_LENGTHS, column(mechanism, "bytes"), column("softmax", "bytes"))
+        theory = by_table.get(name, {"multiplications": None, "numbers": None})
+        rows.append([title, time, short(theory["multiplications"]),
+                     short(exactly.get(name) or below_from(BENCH_LENGTHS, column(mechanism, "multiplications"), beside)),
+                     short(measured and round(measured)),
+                     memory, short(theory["numbers"]), short(held)])
+    return table(["mechanism", "time: the paper", "its Table 1", "counted here", "measured here", "memory: the paper", "its Table 1",
+                  "measured here"], rows)
+
+
+RANKS = [2, 4, 8, 16, 32]
+QUADRATIC = {"post-norm": ["--block", "post_norm"], "pre-norm": ["--block", "pre_norm"],
+             "Realformer": ["--block", "post_norm", "--residual-scores"]}
+SMALL_ADDING = ["--task", "adding", "--length", "64", "--pool", "cls", "--width", "32", "--heads", "4", "--feed-forward", "2",
+                "--steps", "2000", "--learning-rate", "0.002", "--schedule", "cosine", "--warmup", "100"]
+
+
+def correlated(context, first, second):
+    """Attention correlations of two kinds of models, of three seeds on 50 test samples each."""
+    models = context.scratch("models")
+    return [value for seed in SEEDS
+            for value in context.json("attention", "map", models / f"{first}-{seed}.h5", "--correlate",
+                                      models / f"{second}-{seed}.h5", "--samples", 50)["correlations"]]
+
+
+def mean_text(values):
+    ordered = sorted(values)
+    return f"{sum(values) / len(values):.2f} ({ordered[0]:.2f} .. {ordered[-1]:.2f})"
+
+
+@figure("singularformer", "6", {
+    "singularformer": table_as_kept,
+    "singularformer.correlations": lambda document: table_as_kept({**document, **document["correlations"]})})
+def singularformer(context):
+    kinds = {f"singularformer-{rank}": ["--attention", "singularformer", "--rank", rank, "--block", "post_norm"] for rank in RANKS}
+    kinds.update({name: ["--attention", "softmax", *options] for name, options in QUADRATIC.items()})
+    errors = {kind: [trained(context, f"{kind}-{seed}", *SMALL_ADDING, "--layers", "2", *options, "--seed", seed)["result"]["error"]
+                     for seed in SEEDS] for kind, options in kinds.items()}
+    rows = [[f"Singularformer, r = {rank}", ", ".join(percent(error) for error in errors[f"singularformer-{rank}"]),
+             mean_text(correlated(context, f"singularformer-{rank}", "post-norm"))] for rank in RANKS]
+    rows += [[f"softmax, {name}", ", ".join(percent(error) for error in errors[name]),
+              "1" if name == "post-norm" else mean_text(correlated(context, name, "post-norm"))] for name in QUADRATIC]
+    names = [*QUADRATIC, "singularformer-8"]
+    between = [[name, *("1" if name == other else f"{sum(values) / len(values):.2f}"
+                        for other in names for values in [correlated(context, name, other)])] for name in names]
+    return {**table(["model", "test error, seeds 1, 2, 3", "correlation with softmax, post-norm"], rows),
+            "correlations": table(["", *names], between)}
+
+
 SMALL_ROWS = ["Strike", "Mexican Power", "Sawmill", "Mesh1e1", "MiniBooNE", "Covertype", "OptDigits", "PenDigits", "Acoustic",
               "IJCNN", "Votes"]
 
@@ -379,7 +471,7 @@ def table1_recipe(context):
     rows = []
     for recipe in ("paper", "ours"):
         found = context.json("reproduce", "table1", "--matrices", context.matrices(), "--rows", ",".join(SMALL_ROWS), "--recipe",
-                             recipe, "--other-patterns", "none", "-o", context.scratch(f"table1-{recipe}"))
+                             recipe, "--other-patterns", "none", "-o", context.resumable(f"table1-{recipe}"))
         rows.append({row["name"]: row for row in found["rows"]})
     return table(["matrix", "N", "SF, paper", "the paper's recipe", "ours, same pattern", "seconds", "ours"],
                  [[name, paper["n"], short(paper["paper_sf"]), short(paper["chord_error"]), short(rows[1][name]["chord_error"]),

@@ -102,6 +102,40 @@ HWY_INLINE V<T> power(V<T> x) {
   return hn::Mul(sum, hn::BitCast(d, hn::ShiftLeft<P::kMantissa>(hn::BitCast(bits, rounded))));
 }
 
+/// kCount x kVectors vectors of sums of products, in registers.
+template <int kVectors, int kCount, class T>
+struct Sums {
+  HWY_INLINE void clear() {
+    for (auto& row : rows) {
+      for (V<T>& sum : row) sum = hn::Zero(Tag<T>());
+    }
+  }
+  HWY_INLINE void load(const T* from, Index stride) {
+    for (int r = 0; r < kCount; ++r) {
+      for (int v = 0; v < kVectors; ++v)
+        rows[r][v] = hn::LoadU(Tag<T>(), from + r * stride + v * kLanes<T>);
+    }
+  }
+  HWY_INLINE void store(T* to, Index stride) const {
+    for (int r = 0; r < kCount; ++r) {
+      for (int v = 0; v < kVectors; ++v)
+        hn::StoreU(rows[r][v], Tag<T>(), to + r * stride + v * kLanes<T>);
+    }
+  }
+  /// Adds factor(r) times the vectors at x to row r.
+  template <class Factor>
+  HWY_INLINE void add(const T* x, const Factor& factor) {
+    V<T> xs[kVectors];
+    for (int v = 0; v < kVectors; ++v) xs[v] = hn::LoadU(Tag<T>(), x + v * kLanes<T>);
+    for (int r = 0; r < kCount; ++r) {
+      const V<T> f = hn::Set(Tag<T>(), factor(r));
+      for (int v = 0; v < kVectors; ++v) rows[r][v] = hn::MulAdd(xs[v], f, rows[r][v]);
+    }
+  }
+
+  V<T> rows[kCount][kVectors];
+};
+
 /// S (kCount x W) = K Q^T for kCount rows of K from `keys` on, `last` the last that there is; one
 /// beyond it is that one again.
 template <int kVectors, int kCount, class T>
@@ -113,27 +147,17 @@ HWY_INLINE void multiply_rows(const T* HWY_RESTRICT q,
                               Index left,
                               const T* ahead,
                               T* HWY_RESTRICT S) {
-  const Tag<T> d;
   const T* rows[kCount];
   for (int r = 0; r < kCount; ++r) rows[r] = keys + std::min<Index>(r, left - 1) * stride;
-  V<T> sums[kCount][kVectors];
-  for (auto& row : sums) {
-    for (V<T>& sum : row) sum = hn::Zero(d);
-  }
+  Sums<kVectors, kCount, T> sums;
+  sums.clear();
   const T* next = keys + kCount * stride;
   for (Index c = 0; c < width; ++c) {
     hwy::Prefetch(next + c * kCount);
     hwy::Prefetch(ahead + c * kCount);
-    V<T> x[kVectors];
-    for (int v = 0; v < kVectors; ++v) x[v] = hn::LoadU(d, q + c * run + v * kLanes<T>);
-    for (int r = 0; r < kCount; ++r) {
-      const V<T> k = hn::Set(d, rows[r][c]);
-      for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::MulAdd(x[v], k, sums[r][v]);
-    }
+    sums.add(q + c * run, [&](int r) HWY_ATTR { return rows[r][c]; });
   }
-  for (int r = 0; r < kCount; ++r) {
-    for (int v = 0; v < kVectors; ++v) hn::StoreU(sums[r][v], d, S + r * run + v * kLanes<T>);
-  }
+  sums.store(S, run);
 }
 
 /// S (count x W, rows rounded up to kRows) = K Q^T.
@@ -165,34 +189,22 @@ HWY_INLINE void combine(const T* HWY_RESTRICT P,
                         TileRows<const T> X,
                         Index width,
                         T* HWY_RESTRICT H) {
-  const Tag<T> d;
   for (Index c = 0; c < width; c += kRows<T>) {
     Index columns[kRows<T>];
     for (Index r = 0; r < kRows<T>; ++r) columns[r] = c + std::min(r, width - c - 1);
-    V<T> sums[kRows<T>][kVectors];
-    T* h = H + c * run;
-    for (Index r = 0; r < kRows<T>; ++r) {
-      for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::LoadU(d, h + r * run + v * kLanes<T>);
-    }
+    Sums<kVectors, kRows<T>, T> sums;
+    sums.load(H + c * run, run);
     const auto add = [&](const auto& column) HWY_ATTR {
       const T* x_row = X.data;
-      for (Index j = 0; j < count; ++j, x_row += X.stride) {
-        V<T> p[kVectors];
-        for (int v = 0; v < kVectors; ++v) p[v] = hn::LoadU(d, P + j * run + v * kLanes<T>);
-        for (Index r = 0; r < kRows<T>; ++r) {
-          const V<T> x = hn::Set(d, x_row[column(r)]);
-          for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::MulAdd(p[v], x, sums[r][v]);
-        }
-      }
+      for (Index j = 0; j < count; ++j, x_row += X.stride)
+        sums.add(P + j * run, [&](int r) HWY_ATTR { return x_row[column(r)]; });
     };
     if (c + kRows<T> <= width) {
       add([c](Index r) HWY_ATTR { return c + r; });
     } else {
       add([&columns](Index r) HWY_ATTR { return columns[r]; });
     }
-    for (Index r = 0; r < kRows<T>; ++r) {
-      for (int v = 0; v < kVectors; ++v) hn::StoreU(sums[r][v], d, h + r * run + v * kLanes<T>);
-    }
+    sums.store(H + c * run, run);
   }
 }
 
@@ -205,24 +217,14 @@ HWY_INLINE void spread_tile(const T* HWY_RESTRICT P,
                             Index stride,
                             T* HWY_RESTRICT C,
                             Index C_stride) {
-  const Tag<T> d;
-  V<T> sums[kCount][kVectors];
-  for (int r = 0; r < kCount; ++r) {
-    for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::LoadU(d, C + r * C_stride + v * kLanes<T>);
-  }
+  Sums<kVectors, kCount, T> sums;
+  sums.load(C, C_stride);
   const T* next = C + kCount * C_stride;
   for (Index i = 0; i < rows; ++i) {
     hwy::Prefetch(next + i * kCount);
-    V<T> a[kVectors];
-    for (int v = 0; v < kVectors; ++v) a[v] = hn::LoadU(d, A + i * stride + v * kLanes<T>);
-    for (int r = 0; r < kCount; ++r) {
-      const V<T> p = hn::Set(d, P[r * run + i]);
-      for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::MulAdd(a[v], p, sums[r][v]);
-    }
+    sums.add(A + i * stride, [&](int r) HWY_ATTR { return P[r * run + i]; });
   }
-  for (int r = 0; r < kCount; ++r) {
-    for (int v = 0; v < kVectors; ++v) hn::StoreU(sums[r][v], d, C + r * C_stride + v * kLanes<T>);
-  }
+  sums.store(C, C_stride);
 }
 
 template <int kVectors, class T>

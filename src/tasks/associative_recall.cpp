@@ -1,7 +1,5 @@
 #include "matapprox/tasks/associative_recall.hpp"
 
-#include <numeric>
-
 #include "tasks/draws.hpp"
 #include "tasks/fitted_baselines.hpp"
 
@@ -43,7 +41,7 @@ class AssociativeRecall final : public Task {
     const auto values = static_cast<std::int32_t>(shape_.classes);
     sample.tokens.assign(static_cast<std::size_t>(shape_.length),
                          static_cast<std::int32_t>(shape_.vocabulary - 1));
-    const std::vector<std::int32_t> keys = draw_keys(draws);
+    const std::vector<std::int32_t> keys = draw_different(values, keys_, pairs_, draws);
     const Index asked = draws.index(pairs_);
     // pairs_ of the sequence's slots, each subset as likely: a slot is taken with probability
     // (pairs to place) / (slots left). A pair is two tokens and one slot.
@@ -76,17 +74,6 @@ class AssociativeRecall final : public Task {
   }
 
  private:
-  /// Ids of pairs_ different keys: the first steps of a Fisher-Yates shuffle.
-  std::vector<std::int32_t> draw_keys(SampleDraws& draws) const {
-    std::vector<std::int32_t> keys(static_cast<std::size_t>(keys_));
-    std::iota(keys.begin(), keys.end(), static_cast<std::int32_t>(shape_.classes));
-    for (Index k = 0; k < pairs_; ++k) {
-      const auto other = static_cast<std::size_t>(k + draws.index(keys_ - k));
-      std::swap(keys[static_cast<std::size_t>(k)], keys[other]);
-    }
-    return keys;
-  }
-
   Index pairs_;
   Index keys_;
   std::uint64_t seed_;

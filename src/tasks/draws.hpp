@@ -4,7 +4,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <numeric>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/require.hpp"
@@ -15,14 +19,22 @@ namespace matapprox::tasks {
 /// The longest sequence: its draws fit the 2^24 counters of an attempt.
 inline constexpr Index kMaxLength = Index{1} << 24;
 
+/// Throws InvalidArgument unless an option of the task `who` is in least .. most.
+template <class Value>
+void require_within(
+    std::string_view who, std::string_view option, Value value, Value least, Value most) {
+  require(value >= least && value <= most,
+          "{}: {} {} is outside {}..{}",
+          who,
+          option,
+          value,
+          least,
+          most);
+}
+
 /// Throws InvalidArgument unless `length` is in least .. kMaxLength.
 inline void require_length(std::string_view who, Index length, Index least) {
-  require(length >= least && length <= kMaxLength,
-          "{}: length {} is outside {}..{}",
-          who,
-          length,
-          least,
-          kMaxLength);
+  require_within(who, "length", length, least, kMaxLength);
 }
 
 /// The random numbers of one sample, one after the other: a sequence that depends on the seed, the
@@ -68,6 +80,31 @@ class SampleDraws {
   std::array<std::uint32_t, 4> words_{};
   std::size_t used_ = 4;
 };
+
+/// Fisher and Yates's shuffle, from the last place on.
+template <class Value>
+void shuffle(std::vector<Value>& values, SampleDraws& draws) {
+  for (Index k = std::ssize(values) - 1; k > 0; --k) {
+    std::swap(values[static_cast<std::size_t>(k)],
+              values[static_cast<std::size_t>(draws.index(k + 1))]);
+  }
+}
+
+/// `count` different ones of the ids first .. first + ids - 1: the first steps of the shuffle from
+/// the first place on.
+inline std::vector<std::int32_t> draw_different(std::int32_t first,
+                                                Index ids,
+                                                Index count,
+                                                SampleDraws& draws) {
+  std::vector<std::int32_t> all(static_cast<std::size_t>(ids));
+  std::iota(all.begin(), all.end(), first);
+  for (Index k = 0; k < count; ++k) {
+    const Index other = k + draws.index(ids - k);
+    std::swap(all[static_cast<std::size_t>(k)], all[static_cast<std::size_t>(other)]);
+  }
+  all.resize(static_cast<std::size_t>(count));
+  return all;
+}
 
 /// Empties a sample; its vectors keep their memory.
 inline void clear(Sample& sample) {

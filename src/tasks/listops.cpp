@@ -14,12 +14,7 @@ constexpr Index kListopsLongest = 65536;
 constexpr Index kListopsMaxChildren = 64;
 
 void require_listops(std::string_view option, Index value, Index least, Index most) {
-  require(value >= least && value <= most,
-          "listops: {} {} is outside {}..{}",
-          option,
-          value,
-          least,
-          most);
+  require_within("listops", option, value, least, most);
 }
 
 /// Cells of the root: a digit, or an operator with a value 0..9, or with none.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 
 #include "tasks/draws.hpp"
 #include "tasks/fitted_baselines.hpp"
@@ -19,17 +18,9 @@ class Matching final : public Task {
   Matching(const MatchingOptions& options, std::uint64_t seed) : options_(options), seed_(seed) {
     constexpr Index kMaxKeys = 1024;
     constexpr Index kMaxWords = 32768;
-    const auto require_range = [](const char* name, Index value, Index least, Index most) {
-      require(value >= least && value <= most,
-              "matching: {} {} is outside {}..{}",
-              name,
-              value,
-              least,
-              most);
-    };
-    require_range("keys", options.keys, 2, kMaxKeys);
-    require_range("words", options.words, 2 * options.keys - 1, kMaxWords);
-    require_range("fillers", options.fillers, 1, kMaxWords);
+    require_within("matching", "keys", options.keys, Index{2}, kMaxKeys);
+    require_within("matching", "words", options.words, 2 * options.keys - 1, kMaxWords);
+    require_within("matching", "fillers", options.fillers, Index{1}, kMaxWords);
     require_length("matching", options.length, 2 * options.keys + 2);
     require(options.length % 2 == 0,
             "matching: length {} is odd; the two texts are of the same length",
@@ -47,7 +38,8 @@ class Matching final : public Task {
     SampleDraws draws(seed_, split, i);
     clear(sample);
     // Different key words, the first of which occurs twice.
-    const std::vector<std::int32_t> keys = draw_keys(draws);
+    const std::vector<std::int32_t> keys =
+        draw_different(kFirstKey, options_.words, 2 * options_.keys - 1, draws);
     const auto count = static_cast<std::size_t>(options_.keys);
     sample.label = draws.symbol(2);
     std::array<std::vector<std::int32_t>, 2> texts;
@@ -81,19 +73,6 @@ class Matching final : public Task {
   }
 
  private:
-  /// Ids of 2 keys - 1 different key words: the first steps of a Fisher-Yates shuffle.
-  std::vector<std::int32_t> draw_keys(SampleDraws& draws) const {
-    std::vector<std::int32_t> all(static_cast<std::size_t>(options_.words));
-    std::iota(all.begin(), all.end(), kFirstKey);
-    const Index count = 2 * options_.keys - 1;
-    for (Index k = 0; k < count; ++k) {
-      const Index other = k + draws.index(options_.words - k);
-      std::swap(all[static_cast<std::size_t>(k)], all[static_cast<std::size_t>(other)]);
-    }
-    all.resize(static_cast<std::size_t>(count));
-    return all;
-  }
-
   /// Puts key words at places from `begin` on, in any order: all are as likely.
   static void place(std::vector<std::int32_t>& keys,
                     std::size_t begin,

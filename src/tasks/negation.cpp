@@ -88,12 +88,7 @@ class Negation final : public Task {
  private:
   void check() {
     const auto require_range = [](const char* name, Index value, Index least, Index most) {
-      require(value >= least && value <= most,
-              "negation: {} {} is outside {}..{}",
-              name,
-              value,
-              least,
-              most);
+      require_within("negation", name, value, least, most);
     };
     require_range("opinions", options_.opinions, 1, kMaxOpinions);
     require((options_.opinions % 2 == 0) == options_.balanced,
@@ -138,14 +133,6 @@ class Negation final : public Task {
                std::min(one, all - one);
     }
     return error;
-  }
-
-  template <class Value>
-  static void shuffle(std::vector<Value>& values, SampleDraws& draws) {
-    for (Index k = std::ssize(values) - 1; k > 0; --k) {
-      std::swap(values[static_cast<std::size_t>(k)],
-                values[static_cast<std::size_t>(draws.index(k + 1))]);
-    }
   }
 
   /// Where the opinions stand, min_gap other tokens at least before each: all such places are as

@@ -1,5 +1,6 @@
 #include "matapprox/tasks/pathfinder.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -12,12 +13,7 @@ namespace {
 constexpr Index kPathfinderAttempts = 1000;
 
 void require_pathfinder(std::string_view option, double value, double least, double most) {
-  require(value >= least && value <= most,
-          "pathfinder: {} {} is outside {}..{}",
-          option,
-          value,
-          least,
-          most);
+  require_within("pathfinder", option, value, least, most);
 }
 
 void validate_pathfinder(const PathfinderOptions& o) {
@@ -66,6 +62,17 @@ class Pathfinder final : public Task {
         sample.features.push_back(static_cast<float>(level) / 255.0F);
       }
     }
+  }
+
+  Index image_width() const override { return options_.side; }
+
+  std::vector<Index> marked_tokens(Split split, Index i) const override {
+    std::vector<Index> pixels;
+    for (const Point& marker : draw(split, i).markers) {
+      pixels.push_back(static_cast<Index>(marker.y) * options_.side + static_cast<Index>(marker.x));
+    }
+    std::sort(pixels.begin(), pixels.end());
+    return pixels;
   }
 
   std::vector<Baseline> baselines(Split split, Index samples) const override {

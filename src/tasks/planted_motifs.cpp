@@ -25,11 +25,6 @@ constexpr Index kWordsSample = SampleDraws::kSamples - 1;
 
 using Word = std::vector<std::int32_t>;
 
-void shuffle(Word& word, SampleDraws& draws) {
-  for (std::size_t k = word.size() - 1; k > 0; --k)
-    std::swap(word[k], word[static_cast<std::size_t>(draws.index(static_cast<Index>(k) + 1))]);
-}
-
 /// The letters of a sample that are not padding.
 std::span<const std::int32_t> letters_of(const Sample& sample) {
   const auto real = std::count(sample.mask.begin(), sample.mask.end(), std::uint8_t{1});
@@ -46,11 +41,7 @@ class PlantedMotifs final : public Task {
   PlantedMotifs(const PlantedMotifsOptions& options, std::uint64_t seed)
       : options_(options), seed_(seed) {
     const Index w = options.motif;
-    require(w >= kMinMotif && w <= kMaxMotif,
-            "planted_motifs: motif {} is outside {}..{}",
-            w,
-            kMinMotif,
-            kMaxMotif);
+    require_within("planted_motifs", "motif", w, kMinMotif, kMaxMotif);
     require_length("planted_motifs", options.length, 2 * w);
     require(options.min_length == 0 ||
                 (options.min_length >= 2 * w && options.min_length <= options.length),

@@ -1,6 +1,7 @@
 #include "matapprox/training/attention_on_sample.hpp"
 
 #include <cmath>
+#include <set>
 
 #include "matapprox/core/require.hpp"
 
@@ -139,6 +140,39 @@ Matrix AttentionOnSample::summary() const {
     mean += largest / static_cast<double>(layers());
   }
   return mean;
+}
+
+Vector mean_attention(const LinearOperator& E, const std::vector<Index>& rows) {
+  require(!rows.empty(), "attention rows: there are no rows to average");
+  Matrix weights = Matrix::Zero(E.rows(), 1);
+  for (const Index row : rows) {
+    require(
+        row >= 0 && row < E.rows(), "attention rows: row {} is outside 0..{}", row, E.rows() - 1);
+    weights(row, 0) += 1 / static_cast<double>(rows.size());
+  }
+  return E.apply_transpose(weights).col(0);
+}
+
+std::vector<Index> pixels_around(const std::vector<Index>& pixels,
+                                 Index size,
+                                 Index width,
+                                 double radius) {
+  require(width >= 1 && size % width == 0,
+          "attention rows: {} pixels are no image of {} columns",
+          size,
+          width);
+  std::set<Index> around;
+  for (const Index pixel : pixels) {
+    require(
+        pixel >= 0 && pixel < size, "attention rows: pixel {} is outside 0..{}", pixel, size - 1);
+    for (Index other = 0; other < size; ++other) {
+      const Index across = other % width - pixel % width;
+      const Index down = other / width - pixel / width;
+      if (static_cast<double>(across * across + down * down) <= radius * radius)
+        around.insert(other);
+    }
+  }
+  return {around.begin(), around.end()};
 }
 
 double attention_correlation(const Matrix& A, const Matrix& B) {

@@ -98,6 +98,53 @@ TEST(HeatMap, PngHasOnePixelACell) {
   EXPECT_EQ(image.values, expected);
 }
 
+/// The images that an SVG holds, as gray values.
+std::vector<Matrix> embedded_images(const std::string& svg) {
+  const std::string head = "data:image/png;base64,";
+  const std::string letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::vector<Matrix> images;
+  for (auto at = svg.find(head); at != std::string::npos; at = svg.find(head, at)) {
+    std::string bytes;
+    unsigned bits = 0;
+    int count = 0;
+    for (at += head.size(); svg[at] != '\''; ++at) {
+      const auto value = letters.find(svg[at]);
+      if (value == std::string::npos) continue;
+      bits = (bits << 6U) | static_cast<unsigned>(value);
+      count += 6;
+      if (count < 8) continue;
+      count -= 8;
+      bytes += static_cast<char>((bits >> static_cast<unsigned>(count)) & 0xffU);
+    }
+    images.push_back(parse_image(bytes, "embedded").values);
+  }
+  return images;
+}
+
+TEST(HeatMap, ASheetHasEachImageInItsOwnColors) {
+  const Matrix gray = numbered(4, 6).cwiseAbs() / 5;
+  const Matrix rising = numbered(4, 6).cwiseAbs() * 1e-3;
+  const Matrix signs = numbered(4, 6);
+  const std::vector<std::vector<SheetImage>> rows{
+      {{gray, {ColorMap::kGray, 0, 1}, "the image", "sample 7"},
+       {rising, symmetric_scale({&rising}, ColorMap::kRising), "softmax"}},
+      {{signs, symmetric_scale({&signs}, ColorMap::kDiverging), "", "", {"one", "t\"o", "", "é"}}}};
+  const HeatMapFiles files = image_sheet_files(rows, "what it is");
+  for (const char* text : {"what it is", "the image", "sample 7", "softmax", ">one<", "t'o", "é"})
+    EXPECT_THAT(files.svg, HasSubstr(text));
+  EXPECT_GT(parse_image(files.png, "sheet").values.cols(), 800);
+  const std::vector<Matrix> images = embedded_images(files.svg);
+  ASSERT_EQ(images.size(), 3U);
+  // gnuplot mixes colors of the palette by itself: two of 255 levels beside our PNG.
+  const std::vector<const SheetImage*> shown{&rows[0][0], &rows[0][1], &rows[1][0]};
+  for (std::size_t k = 0; k < 3; ++k) {
+    const Matrix expected = parse_image(heat_map_png(shown[k]->cells, shown[k]->scale), "k").values;
+    ASSERT_EQ(images[k].rows(), 4);
+    ASSERT_EQ(images[k].cols(), 6);
+    EXPECT_LT((images[k] - expected).cwiseAbs().maxCoeff(), 3) << k;
+  }
+}
+
 TEST(HeatMap, FilesHaveATitleAndAColorBar) {
   const Matrix A = numbered(9, 9);
   const HeatMapFiles files =

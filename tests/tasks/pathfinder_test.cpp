@@ -178,6 +178,29 @@ TEST(Pathfinder, PixelsAreIdsOrValues) {
   }
 }
 
+/// The pixels that only a marker makes white are the two discs around the marked ones.
+TEST(Pathfinder, MarkedTokensAreTheMarkersCenters) {
+  const auto task = tasks::pathfinder_task({.contour = 6}, 9);
+  ASSERT_EQ(task->image_width(), 32);
+  for (Index i = 0; i < 20; ++i) {
+    const Sample sample = sample_of(*task, Split::kTest, i);
+    const std::vector<Index> marked = task->marked_tokens(Split::kTest, i);
+    ASSERT_EQ(marked.size(), 2U);
+    EXPECT_LT(marked[0], marked[1]);
+    std::vector<Index> near;
+    for (Index t = 0; t < 32 * 32; ++t) {
+      if (sample.tokens[static_cast<std::size_t>(t)] != 255) continue;
+      std::vector<double> distances;
+      for (const Index m : marked)
+        distances.push_back(std::hypot(t % 32 - m % 32, t / 32 - m / 32));
+      EXPECT_LT(std::min(distances[0], distances[1]), 2);
+      near.push_back(t);
+    }
+    for (const Index m : marked) EXPECT_THAT(near, testing::Contains(m));
+    EXPECT_NE(marked, task->marked_tokens(Split::kTrain, i));
+  }
+}
+
 TEST(Pathfinder, SaysWhenTheCurvesDoNotFit) {
   const auto task = tasks::pathfinder_task({.side = 16, .contour = 60}, 9);
   Sample sample;

@@ -5,6 +5,7 @@
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
+#include "matapprox/operators/dense.hpp"
 #include "support/attention_layer.hpp"
 
 namespace matapprox {
@@ -82,6 +83,40 @@ TEST(AttentionOnSample, SoftmaxIsItsFormula) {
     const Matrix E = on_sample.matrix(0, head)->columns_at(index_range(0, kMapLength));
     EXPECT_LT((E - dense_softmax_map(d, values, map_sample(), head)).norm(), 1e-12);
   }
+}
+
+TEST(AttentionOnSample, MeansOfRowsAreThoseOfTheDenseMatrix) {
+  for (const char* mechanism : {"softmax", "psf"}) {
+    const ModelDescription d = map_model(mechanism, attention::BlockKind::kPostNorm);
+    const std::vector<float> values = Model<float>(d).parameters().initial_values<float>(1);
+    const AttentionOnSample on_sample(d, values, map_sample());
+    const Matrix dense = mechanism == std::string("softmax")
+                             ? dense_softmax_map(d, values, map_sample(), 0)
+                             : Matrix(on_sample.matrix(0, 0)->columns_at(index_range(0, 13)));
+    const Vector mean = training::mean_attention(*on_sample.matrix(0, 0), {1, 5, 5, 12});
+    const Vector expected = (dense.row(1) + 2 * dense.row(5) + dense.row(12)).transpose() / 4;
+    EXPECT_LT((mean - expected).norm(), 1e-12 * expected.norm()) << mechanism;
+  }
+  const DenseOperator A(Matrix::Identity(3, 3));
+  EXPECT_THROW(training::mean_attention(A, {}), InvalidArgument);
+  EXPECT_THROW(training::mean_attention(A, {3}), InvalidArgument);
+  EXPECT_THROW(training::mean_attention(A, {-1}), InvalidArgument);
+}
+
+TEST(AttentionOnSample, PixelsAroundOthersAreADiscWithinTheImage) {
+  // 0 1 2 3
+  // 4 5 6 7
+  // 8 9 10 11
+  const auto around = [](std::vector<Index> pixels, double radius) {
+    return training::pixels_around(pixels, 12, 4, radius);
+  };
+  EXPECT_EQ(around({5}, 0), (std::vector<Index>{5}));
+  EXPECT_EQ(around({5}, 1), (std::vector<Index>{1, 4, 5, 6, 9}));
+  EXPECT_EQ(around({5}, 1.5), (std::vector<Index>{0, 1, 2, 4, 5, 6, 8, 9, 10}));
+  EXPECT_EQ(around({7}, 1), (std::vector<Index>{3, 6, 7, 11}));
+  EXPECT_EQ(around({0, 1}, 1), (std::vector<Index>{0, 1, 2, 4, 5}));
+  EXPECT_THROW(around({12}, 1), InvalidArgument);
+  EXPECT_THROW(training::pixels_around({0}, 13, 4, 1), InvalidArgument);
 }
 
 /// A learned token in front: a row and a column more, padding moved by one.

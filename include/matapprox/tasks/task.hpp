@@ -61,6 +61,11 @@ class Task {
   virtual void make(Split split, Index i, Sample& sample) const = 0;
   /// Trivial predictors measured on the first `samples` of a split, or exact.
   virtual std::vector<Baseline> baselines(Split split, Index samples) const = 0;
+  /// Of sequences that are the pixels of an image, row by row: how many a row has. 0: of others.
+  virtual Index image_width() const { return 0; }
+  /// The tokens of a sample, ascending, that its question is about: those at the centers of
+  /// Pathfinder's two markers. Empty: the task does not say.
+  virtual std::vector<Index> marked_tokens(Split /*split*/, Index /*i*/) const { return {}; }
 };
 
 /// A task by name.

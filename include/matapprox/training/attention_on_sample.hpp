@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "matapprox/core/linear_operator.hpp"
 #include "matapprox/training/model.hpp"
@@ -33,6 +34,19 @@ class AttentionOnSample {
   struct Run;
   std::shared_ptr<Run> run_;
 };
+
+/// The mean of some rows of E: by what weights the values of all tokens enter these. Rows count as
+/// often as they are named. Cost: one product with E^T. Throws InvalidArgument for no rows and for
+/// one that E does not have.
+Vector mean_attention(const LinearOperator& E, const std::vector<Index>& rows);
+
+/// The pixels of an image of `width` columns, `size` in all and row by row, whose centers are at
+/// most `radius` from that of one of `pixels`; ascending, each once. A radius of 1 takes the four
+/// direct neighbors of a pixel. Throws InvalidArgument for a pixel outside of the image.
+std::vector<Index> pixels_around(const std::vector<Index>& pixels,
+                                 Index size,
+                                 Index width,
+                                 double radius);
 
 /// Pearson's correlation of row i of A with row i of B, averaged over the rows where neither is
 /// constant. [Singularformer, Sec. 5.2] Throws InvalidArgument for different sizes, or if there is
