@@ -313,6 +313,21 @@ TEST(RateDistortion, WhatIsNotLookedForIsNotMissed) {
   }
 }
 
+/// 1 / (i - j + 1/2), all blocks along a diagonal equal: some of them are stored better than others
+/// where the budget is not enough for all.
+TEST(Hierarchical, EqualBlocksShareABudget) {
+  Matrix A(150, 150);
+  for (Index j = 0; j < 150; ++j) {
+    for (Index i = 0; i < 150; ++i) A(i, j) = 1 / (static_cast<double>(i - j) + 0.5);
+  }
+  for (const double budget : {1440.0, 1620.0, 1800.0}) {
+    HierarchicalOptions options;
+    options.budget = bytes(budget);
+    const Approximation found = hierarchical(DenseOperator(A), options);
+    EXPECT_GE(static_cast<double>(found.storage().bytes), 0.98 * budget) << budget;
+  }
+}
+
 // Squares are those of LAPACK but for what is left, and what is left is what was asked for.
 TEST(LeadingSquares, LeaveWhatIsNegligible) {
   for (const double ratio : {1.05, 1.3, 3.0}) {

@@ -75,7 +75,7 @@ EncodedNode encode_node(const BlockTree& tree, const RateDistortion& choices, co
   } else {
     result.squared_error = node.energy;
   }
-  result.squared_error *= tree.weight(node);
+  result.squared_error *= tree.times(node);
   return result;
 }
 
