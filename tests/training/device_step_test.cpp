@@ -52,11 +52,15 @@ std::vector<tasks::Sample> device_step_samples(const tasks::TaskShape& task, Ind
         sample.mask[static_cast<std::size_t>(i)] = 0;
     }
     sample.number = draw();
+    for (Index c = 0; task.answer == tasks::Answer::kLabels && c < task.classes; ++c)
+      sample.labels.push_back(draw() < 0.5 ? 0 : 1);
     if (task.classes > 0)
       sample.label = static_cast<std::int32_t>(draw() * static_cast<double>(task.classes));
   }
   return samples;
 }
+
+constexpr std::uint64_t kDropoutSeed = 3;
 
 struct CpuStep {
   double loss = 0;
@@ -77,6 +81,7 @@ CpuStep cpu_gradient(const Model<double>& model,
   context.parameters = parameters.data();
   context.gradient = step.gradient.data();
   context.training = true;
+  context.random.seed = kDropoutSeed;
   context.workspace = &workspace;
   const double share = 1 / static_cast<double>(samples.size());
   for (const tasks::Sample& sample : samples) {
@@ -86,49 +91,92 @@ CpuStep cpu_gradient(const Model<double>& model,
     step.loss += share * loss.evaluate<double>(sample, out, d_out).loss;
     d_out *= share;
     model.backward(context, sample, d_out, cache);
+    ++context.random.sample;
   }
   return step;
 }
 
 template <class T>
-cuda::PsfTraining<T, HostQueue> on_device(const HostQueue& queue,
-                                          const Model<T>& model,
-                                          const training::LossOptions& loss,
-                                          const training::OptimizerOptions& optimizer,
-                                          const std::vector<tasks::Sample>& samples) {
-  const auto shape = cuda::device_model(model, loss, static_cast<Index>(samples.size()));
+cuda::ModelTraining<T, HostQueue> on_device(const HostQueue& queue,
+                                            const Model<T>& model,
+                                            const training::LossOptions& loss,
+                                            const training::OptimizerOptions& optimizer,
+                                            const std::vector<tasks::Sample>& samples,
+                                            Index tile = 0) {
+  auto shape = cuda::device_model(model, loss, static_cast<Index>(samples.size()));
+  for (cuda::BlockShape& block : shape.blocks) {
+    if (auto* heads = std::get_if<cuda::MultiHeadShape>(&block.attention)) heads->tile = tile;
+  }
   cuda::PackedBatch<T> batch(shape);
   for (const tasks::Sample& sample : samples) batch.add(sample);
-  cuda::PsfTraining<T, HostQueue> training(
+  cuda::ModelTraining<T, HostQueue> training(
       queue, shape, cuda::device_settings(optimizer, model.parameters()));
   training.upload(batch.host());
+  training.set_seed(kDropoutSeed);
   return training;
 }
 
+/// Numbers of several heads and layers, and every second sample with padding.
+ModelDescription device_block_model(const std::string& attention) {
+  ModelDescription description = device_step_model();
+  description.options.attention = attention;
+  description.options.block.kind = attention::BlockKind::kPostNorm;
+  description.options.block.feed_forward = 2;
+  description.options.heads = attention == "psf" ? 1 : 3;
+  description.options.layers = 2;
+  description.options.pool = attention::Pool::kMean;
+  description.attention_options = {};
+  return description;
+}
+
+/// That the loss and the gradient of each parameter are those of the CPU. The sums are of at most
+/// some hundred products one after the other, so their rounding is some hundred times that of one
+/// number, relative to the largest term: 1e-12 in double, with a margin. What cancels in exact
+/// arithmetic (the keys' bias, which softmax does not see) is as small beside the other gradients.
+template <class T = double>
 void expect_gradient_of_cpu(const ModelDescription& description,
-                            const training::LossOptions& loss = {}) {
-  const HostQueue queue;
+                            const training::LossOptions& loss = {},
+                            Index tile = 0) {
+  SCOPED_TRACE(description.options.attention);
+  const double tolerance = sizeof(T) == sizeof(double) ? 1e-12 : 3e-5;
   const Model<double> model(description);
+  const Model<T> own(description);
   const auto samples = device_step_samples(description.task, 5);
-  const auto parameters = model.parameters().initial_values<double>(11);
+  // The same numbers in both.
+  const auto parameters_of_device = model.parameters().initial_values<float>(11);
+  const std::vector<T> start(parameters_of_device.begin(), parameters_of_device.end());
+  const std::vector<double> parameters(parameters_of_device.begin(), parameters_of_device.end());
   const CpuStep cpu = cpu_gradient(model, loss, samples, parameters);
-  auto device = on_device(queue, model, loss, {}, samples);
-  ASSERT_EQ(device.size(), model.parameters().size());
-  device.set_parameters(parameters.data());
-  device.take_step(0);
-  EXPECT_NEAR(device.status().loss, cpu.loss, 1e-12 * cpu.loss);
-  std::vector<double> gradient(parameters.size());
-  device.gradient(gradient.data());
+  std::vector<T> gradient(parameters.size());
+  std::vector<T> forward(parameters.size());
+  for (const auto order : {cuda::HostOrder::kForward, cuda::HostOrder::kBackward}) {
+    const HostQueue queue(order);
+    auto device = on_device(queue, own, loss, {}, samples, tile);
+    ASSERT_EQ(device.size(), model.parameters().size());
+    device.set_parameters(start.data());
+    device.take_step(0);
+    EXPECT_NEAR(device.status().loss, cpu.loss, tolerance * cpu.loss);
+    device.gradient(gradient.data());
+    if (order == cuda::HostOrder::kForward) forward = gradient;
+  }
+  EXPECT_EQ(forward, gradient) << "depends on the order of the threads";
+  double largest_of_all = 0;
+  for (const double g : cpu.gradient) largest_of_all = std::max(largest_of_all, std::abs(g));
   for (const attention::Parameter& p : model.parameters().parameters()) {
     double largest = 0;
     double difference = 0;
     for (Index i = p.offset; i < p.offset + p.size(); ++i) {
       const double wanted = cpu.gradient[static_cast<std::size_t>(i)];
+      const double off =
+          std::abs(static_cast<double>(gradient[static_cast<std::size_t>(i)]) - wanted);
       largest = std::max(largest, std::abs(wanted));
-      difference = std::max(difference, std::abs(gradient[static_cast<std::size_t>(i)] - wanted));
+      // Not max(): it would lose a NaN.
+      if (!(off <= difference)) difference = off;
     }
-    EXPECT_LE(difference, 1e-12 * largest) << p.name;
-    EXPECT_GT(largest, 0) << p.name;
+    EXPECT_LE(difference, tolerance * (largest + 1e-2 * largest_of_all)) << p.name;
+    if (!p.name.ends_with("key.bias")) {
+      EXPECT_GT(largest, 1e-9 * largest_of_all) << p.name;
+    }
   }
 }
 
@@ -137,6 +185,7 @@ TEST(DeviceStep, ParametersLieWhereTheModelHasThem) {
   description.options.embedding.positions = attention::Positions::kLearned;
   const Model<float> model(description);
   const auto shape = cuda::device_model(model, {}, 3);
+  const auto& layer = std::get<cuda::PsfLayerShape>(shape.blocks[0].attention);
   const auto expect_place = [&](const char* name, const cuda::ParameterSlot& place) {
     const attention::Parameter& p = model.parameters().find(name);
     EXPECT_EQ(place.offset, p.offset) << name;
@@ -145,10 +194,10 @@ TEST(DeviceStep, ParametersLieWhereTheModelHasThem) {
   };
   expect_place("embedding.feature.weight", shape.feature.weight);
   expect_place("embedding.position", shape.position);
-  expect_place("block0.attention.hidden.weight", shape.layers[0].first.weight);
-  expect_place("block0.attention.value.bias", shape.layers[0].outputs[0].bias);
-  expect_place("block0.attention.factor1.weight", shape.layers[0].outputs[1].weight);
-  expect_place("block0.attention.factor4.bias", shape.layers[0].outputs[4].bias);
+  expect_place("block0.attention.hidden.weight", layer.first.weight);
+  expect_place("block0.attention.value.bias", layer.outputs[0].bias);
+  expect_place("block0.attention.factor1.weight", layer.outputs[1].weight);
+  expect_place("block0.attention.factor4.bias", layer.outputs[4].bias);
   expect_place("head.weight", shape.head.weight);
   expect_place("head.bias", shape.head.bias);
   EXPECT_EQ(shape.parameters, model.parameters().size());
@@ -176,6 +225,109 @@ TEST(DeviceStep, GradientOfTokensIsThatOfTheCpu) {
   expect_gradient_of_cpu(description, {training::LossKind::kAuto, 0.1});
   description.options.embedding.positions = attention::Positions::kSinusoidal;
   expect_gradient_of_cpu(description, {training::LossKind::kBinaryCrossEntropy, 0});
+}
+
+TEST(DeviceStep, BlocksAreThoseOfTheCpu) {
+  for (const auto kind : {attention::BlockKind::kPostNorm, attention::BlockKind::kPreNorm}) {
+    ModelDescription description = device_block_model("psf");
+    description.options.block.kind = kind;
+    expect_gradient_of_cpu(description);
+    description.options.block.inner_skip = true;
+    description.options.block.outer_skip = true;
+    expect_gradient_of_cpu(description);
+    description.options.block.feed_forward = 0;
+    description.options.final_norm = false;
+    expect_gradient_of_cpu(description);
+  }
+}
+
+TEST(DeviceStep, DropoutIsThatOfTheCpu) {
+  for (const auto kind : {attention::BlockKind::kPostNorm,
+                          attention::BlockKind::kPreNorm,
+                          attention::BlockKind::kBare}) {
+    ModelDescription description = device_block_model("psf");
+    description.options.block.kind = kind;
+    description.options.block.dropout = 0.2;
+    description.options.block.inner_skip = kind == attention::BlockKind::kPreNorm;
+    description.options.embedding_dropout = 0.3;
+    description.options.head_dropout = 0.4;
+    expect_gradient_of_cpu(description);
+  }
+}
+
+TEST(DeviceStep, EmbeddingsPoolsAndHeadsAreThoseOfTheCpu) {
+  ModelDescription description = device_block_model("tokenwise");
+  description.options.pool = attention::Pool::kMax;
+  expect_gradient_of_cpu(description);
+  description = device_block_model("softmax");
+  description.options.head = training::HeadKind::kMlp;
+  expect_gradient_of_cpu(description);
+  description.options.pool = attention::Pool::kMaxMean;
+  description.options.head_hidden = 5;
+  description.options.embedding.norm = true;
+  description.options.embedding_dropout = 0.3;
+  expect_gradient_of_cpu(description);
+  description.options.embedding.cls_token = true;
+  description.options.embedding.positions = attention::Positions::kLearned;
+  description.options.pool = attention::Pool::kCls;
+  description.options.pooler = true;
+  description.options.head_dropout = 0.2;
+  expect_gradient_of_cpu(description);
+  description.options.pool = attention::Pool::kFlatten;
+  description.task.features = 0;
+  description.task.vocabulary = 4;
+  description.options.embedding.segments = 3;
+  description.options.embedding.segment_separator = 2;
+  description.task.answer = tasks::Answer::kLabels;
+  description.task.classes = 3;
+  expect_gradient_of_cpu(description, {training::LossKind::kAuto, 0.1});
+}
+
+TEST(DeviceStep, SoftmaxIsThatOfTheCpu) {
+  ModelDescription description = device_block_model("softmax");
+  expect_gradient_of_cpu(description);
+  expect_gradient_of_cpu<float>(description);
+  description.options.attention_dropout = 0.3;
+  description.options.causal = true;
+  expect_gradient_of_cpu(description);
+  description.options.block.kind = attention::BlockKind::kBare;
+  description.attention_options = {{"output_projection", "false"}};
+  description.options.heads = 1;
+  expect_gradient_of_cpu(description);
+}
+
+TEST(DeviceStep, SoftmaxInSeveralTilesIsThatOfTheCpu) {
+  ModelDescription description = device_block_model("softmax");
+  description.task.length = 131;
+  expect_gradient_of_cpu(description, {}, 64);
+  description.options.attention_dropout = 0.3;
+  description.options.causal = true;
+  expect_gradient_of_cpu(description, {}, 64);
+}
+
+TEST(DeviceStep, LinformerIsThatOfTheCpu) {
+  ModelDescription description = device_block_model("linformer");
+  description.attention_options = {{"rank", "5"}};
+  expect_gradient_of_cpu(description);
+  description.options.attention_dropout = 0.3;
+  description.attention_options = {{"rank", "5"}, {"scope", "head"}};
+  expect_gradient_of_cpu(description);
+  description.attention_options = {{"rank", "5"}, {"scope", "model"}, {"tied", "true"}};
+  expect_gradient_of_cpu(description);
+  description.attention_options = {{"rank", "70"}, {"tied", "true"}};
+  expect_gradient_of_cpu(description, {}, 64);
+}
+
+TEST(DeviceStep, MechanismsOfLinearCostAreThoseOfTheCpu) {
+  ModelDescription description = device_block_model("linear_transformer");
+  expect_gradient_of_cpu(description);
+  description = device_block_model("simpletron");
+  for (const char* scale : {"none", "inv_sqrt_n", "inv_n"}) {
+    description.attention_options = {{"scale", scale}};
+    expect_gradient_of_cpu(description);
+    description.attention_options.emplace_back("output_projection", "true");
+    expect_gradient_of_cpu(description);
+  }
 }
 
 TEST(DeviceStep, StepsOfTheOptimizerAreThoseOfTheCpu) {
@@ -238,7 +390,7 @@ struct DeviceRun {
   void use(const HostQueue& queue) {
     trainer->use_device(std::make_unique<cuda::DeviceSteps>(
         *model, *task, options, [&](const auto& shape, const auto& settings) {
-          return std::make_unique<cuda::PsfSessionOn<HostQueue>>(queue, shape, settings);
+          return std::make_unique<cuda::TrainingSessionOn<HostQueue>>(queue, shape, settings);
         }));
   }
 };
@@ -288,17 +440,11 @@ TEST(DeviceStep, RefusesWhatItDoesNotDo) {
   };
   ModelDescription description = device_step_model();
   EXPECT_EQ(message(description), "");
-  description.options.pool = attention::Pool::kMax;
-  EXPECT_EQ(message(description),
-            "training on a device: pool is max; it takes flatten, cls, mean, device cpu takes all");
-  description = device_step_model();
   description.attention_options = {};
-  description.options.attention = "softmax";
+  description.options.attention = "efficient";
   EXPECT_EQ(message(description),
-            "training on a device: attention is softmax; it takes psf, device cpu takes all");
-  description = device_step_model();
-  description.options.block.dropout = 0.1;
-  EXPECT_NE(message(description), "");
+            "training on a device: attention is efficient; it takes softmax, psf, linformer, "
+            "linear_transformer, simpletron or tokenwise, device cpu takes all");
 }
 
 TEST(DeviceStep, RefusesSamplesThatDoNotFit) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "psf_model.hpp"
+#include "model_shape.hpp"
 #include "token_gradient.hpp"
 
 namespace matapprox::cuda {
@@ -9,29 +9,46 @@ namespace matapprox::cuda {
 template <class T, class Queue>
 class BatchInputs {
  public:
-  BatchInputs(const Queue& queue, const PsfModelShape& model)
+  BatchInputs(const Queue& queue, const ModelShape& model)
       : queue_(&queue),
         samples_(model.samples),
         length_(model.length),
         feature_numbers_(model.rows() * model.features),
         vocabulary_(model.vocabulary),
+        label_numbers_(samples_ * (model.label_sets ? model.outputs : 1)),
+        cls_token_(model.cls_token),
         squared_(model.loss == SampleLoss::kSquared),
         features_(queue.template array<T>(feature_numbers_)),
         tokens_(queue.template array<std::int32_t>(vocabulary_ > 0 ? model.rows() : 0)),
         order_(queue, vocabulary_ > 0 ? model.rows() : 0, vocabulary_),
+        segments_(queue.template array<std::int32_t>(model.segments > 0 ? model.rows() : 0)),
+        segment_order_(queue, segments_.size(), model.segments),
         mask_(queue.template array<std::uint8_t>(model.rows())),
+        read_(queue.template array<std::uint8_t>(cls_token_ ? model.rows() : 0)),
         shares_(queue.template array<T>(samples_)),
         numbers_(queue.template array<double>(squared_ ? samples_ : 0)),
-        labels_(queue.template array<std::int32_t>(squared_ ? 0 : samples_)) {}
+        labels_(queue.template array<std::int32_t>(squared_ ? 0 : label_numbers_)) {}
 
   /// The host's arrays may change when this returns.
   void upload(const HostBatch<T>& batch) {
     const Index rows = samples_ * length_;
+    std::vector<std::uint8_t> read;
+    if (cls_token_) {
+      for (Index r = 0; r < rows; ++r)
+        read.push_back(is_token(batch.mask, r) && r % length_ != 0 ? 1 : 0);
+      queue_->upload(read.data(), rows, read_.data());
+    }
     if (vocabulary_ > 0) {
       queue_->upload(batch.tokens, rows, tokens_.data());
-      order_.upload(order_tokens(batch.tokens, batch.mask, rows, vocabulary_));
+      order_.upload(
+          order_tokens(batch.tokens, cls_token_ ? read.data() : batch.mask, rows, vocabulary_));
     } else {
       queue_->upload(batch.features, feature_numbers_, features_.data());
+    }
+    if (segments_.size() > 0) {
+      queue_->upload(batch.segments, rows, segments_.data());
+      segment_order_.upload(
+          order_tokens(batch.segments, batch.mask, rows, segment_order_.vocabulary()));
     }
     has_mask_ = batch.mask != nullptr;
     if (has_mask_) queue_->upload(batch.mask, rows, mask_.data());
@@ -40,14 +57,18 @@ class BatchInputs {
     if (squared_) {
       queue_->upload(batch.numbers, samples_, numbers_.data());
     } else {
-      queue_->upload(batch.labels, samples_, labels_.data());
+      queue_->upload(batch.labels, label_numbers_, labels_.data());
     }
   }
 
   const T* features() const { return features_.data(); }
   const std::int32_t* tokens() const { return tokens_.data(); }
   const TokenOrderOnQueue<Queue>& order() const { return order_; }
+  const std::int32_t* segments() const { return segments_.data(); }
+  const TokenOrderOnQueue<Queue>& segment_order() const { return segment_order_; }
   const std::uint8_t* mask() const { return has_mask_ ? mask_.data() : nullptr; }
+  /// The mask without the rows of a cls_token, which are not of the sample.
+  const std::uint8_t* read_mask() const { return cls_token_ ? read_.data() : mask(); }
   const T* shares() const { return shares_.data(); }
   const double* numbers() const { return numbers_.data(); }
   const std::int32_t* labels() const { return labels_.data(); }
@@ -72,12 +93,17 @@ class BatchInputs {
   Index length_;
   Index feature_numbers_;
   Index vocabulary_;
+  Index label_numbers_;
+  bool cls_token_;
   bool squared_;
   bool has_mask_ = false;
   Array<T> features_;
   Array<std::int32_t> tokens_;
   TokenOrderOnQueue<Queue> order_;
+  Array<std::int32_t> segments_;
+  TokenOrderOnQueue<Queue> segment_order_;
   Array<std::uint8_t> mask_;
+  Array<std::uint8_t> read_;
   Array<T> shares_;
   Array<double> numbers_;
   Array<std::int32_t> labels_;
