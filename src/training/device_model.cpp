@@ -7,6 +7,7 @@
 #include "matapprox/attention/baselines.hpp"
 #include "matapprox/attention/linear_transformer.hpp"
 #include "matapprox/attention/linformer.hpp"
+#include "matapprox/attention/performer.hpp"
 #include "matapprox/attention/psf.hpp"
 #include "matapprox/attention/simpletron.hpp"
 #include "matapprox/attention/softmax.hpp"
@@ -114,16 +115,22 @@ void set_mechanism(const ModelDescription& description, MultiHeadShape& heads) {
     const auto options = options_from<attention::LinearTransformerOptions>(named);
     heads.kind = HeadMechanism::kLinearTransformer;
     heads.output_projection = options.output_projection;
+  } else if (name == "performer") {
+    const auto options = options_from<attention::PerformerOptions>(named);
+    heads.kind = HeadMechanism::kPerformer;
+    heads.features = attention::performer_features(options, heads.head_width());
+    heads.output_projection = options.output_projection;
   } else if (name == "simpletron") {
     const auto options = options_from<attention::SimpletronOptions>(named);
     heads.kind = HeadMechanism::kSimpletron;
     heads.scale = device_scale(options.scale);
     heads.output_projection = options.output_projection;
   } else {
-    require_on_device(false,
-                      "attention",
-                      name,
-                      "softmax, psf, linformer, linear_transformer, simpletron or tokenwise");
+    require_on_device(
+        false,
+        "attention",
+        name,
+        "softmax, psf, linformer, simpletron, linear_transformer, performer or tokenwise");
   }
 }
 

@@ -101,6 +101,10 @@ std::unique_ptr<HeadCore<T, Queue>> make_head_core(const Queue& queue,
     case HeadMechanism::kLinearTransformer:
       bilinear.values += 1;
       return std::make_unique<LinearTransformerCore<T, Queue>>(queue, bilinear);
+    case HeadMechanism::kPerformer:
+      bilinear.values += 1;
+      bilinear.features = heads.features;
+      return std::make_unique<PerformerCore<T, Queue>>(queue, bilinear, heads.omega);
     case HeadMechanism::kSimpletron:
       return std::make_unique<SimpletronCore<T, Queue>>(queue, bilinear, heads.scale);
     case HeadMechanism::kTokenwise:

@@ -77,6 +77,8 @@ void visit_heads(MultiHeadShape& heads, const std::string& name, Index length, c
     mixtures("E", heads.E);
     if (!heads.tied) mixtures("F", heads.F);
   }
+  if (heads.kind == HeadMechanism::kPerformer)
+    visit(name + ".omega", heads.features, heads.head_width(), heads.omega);
   linear(".value", heads.value);
   if (heads.has_queries()) {
     linear(".query", heads.query);

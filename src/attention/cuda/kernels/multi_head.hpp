@@ -10,7 +10,14 @@
 namespace matapprox::cuda {
 
 /// What the heads of a layer do with their queries, keys and values.
-enum class HeadMechanism { kSoftmax, kLinformer, kLinearTransformer, kSimpletron, kTokenwise };
+enum class HeadMechanism {
+  kSoftmax,
+  kLinformer,
+  kLinearTransformer,
+  kPerformer,
+  kSimpletron,
+  kTokenwise
+};
 enum class LengthScale { kNone, kInverseSqrtLength, kInverseLength };
 
 /// A multi-head layer, as the library's MultiHead.
@@ -27,6 +34,7 @@ struct MultiHeadShape {
   bool mixtures_of_heads = false;          ///< each head has E and F of its own
   bool shared_by_layers = false;           ///< E and F are those of all layers
   bool tied = false;                       ///< F = E
+  Index features = 0;                      ///< of performer
   LengthScale scale = LengthScale::kNone;  ///< of simpletron
 
   // Places of the parameters.
@@ -36,6 +44,7 @@ struct MultiHeadShape {
   LinearPlaces output;
   std::vector<ParameterSlot> E;  ///< one, or one a head
   std::vector<ParameterSlot> F;
+  ParameterSlot omega;
 
   Index head_width() const { return width / heads; }
   bool has_queries() const { return kind != HeadMechanism::kTokenwise; }

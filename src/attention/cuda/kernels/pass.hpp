@@ -52,11 +52,9 @@ enum WorkNumber : std::size_t {
   kMixedOuter,
   kFeatureQueryGradient,
   kFeatureKeyGradient,
-  kFeatureState,
   kFeatureRows,  ///< N x (values + 1) for each head
   kFeatureRowGradient,
   kFeatureNorms,
-  kFeaturePeaks,
   kPooledTokens,  ///< samples x width
 };
 
