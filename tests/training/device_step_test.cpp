@@ -1,11 +1,13 @@
 // The kernels of the training step on a GPU, run on the host, against the model and the optimizer
 // of the CPU.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cmath>
 
+#include "attention/cuda/kernels/training_memory.hpp"
 #include "device/cuda/kernels/host_queue.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/random.hpp"
@@ -383,14 +385,16 @@ struct DeviceRun {
   std::unique_ptr<training::Trainer> trainer;
   training::TrainingState state;
 
-  explicit DeviceRun(double learning_rate) {
+  explicit DeviceRun(double learning_rate,
+                     ModelDescription description = device_step_model(),
+                     training::OptimizerKind optimizer = training::OptimizerKind::kAdam) {
     options.steps = 9;
     options.batch = 3;
     options.accumulate = 2;
     options.evaluate_every = 4;
     options.evaluation_samples = 20;
+    options.optimizer.kind = optimizer;
     options.optimizer.learning_rate = learning_rate;
-    ModelDescription description = device_step_model();
     description.task = task->shape();
     model = std::make_unique<Model<float>>(description);
     trainer = std::make_unique<training::Trainer>(*model, *task, options);
@@ -404,13 +408,14 @@ struct DeviceRun {
   }
 };
 
-TEST(DeviceStep, ARunIsThatOfTheCpu) {
+/// A run on the device, interrupted in between so that it also begins in the middle, beside one of
+/// the CPU.
+void expect_run_of_cpu(const ModelDescription& description, training::OptimizerKind optimizer) {
   const HostQueue queue;
-  DeviceRun cpu(0.01);
-  DeviceRun device(0.01);
+  DeviceRun cpu(0.01, description, optimizer);
+  DeviceRun device(0.01, description, optimizer);
   device.use(queue);
   cpu.trainer->run(cpu.state, 5, {});
-  // Interrupted in between, so that a run also begins in the middle.
   std::atomic<bool> stop = false;
   training::TrainingControl control;
   control.stop = &stop;
@@ -429,6 +434,44 @@ TEST(DeviceStep, ARunIsThatOfTheCpu) {
     ASSERT_NEAR(device.state.parameters[i], cpu.state.parameters[i], 1e-3) << i;
 }
 
+TEST(DeviceStep, ARunIsThatOfTheCpu) {
+  expect_run_of_cpu(device_step_model(), training::OptimizerKind::kAdam);
+}
+
+// Not with Adam, which makes steps of full size of a gradient that is rounding alone, as that of
+// the keys' bias is.
+TEST(DeviceStep, ARunWithDropoutIsThatOfTheCpu) {
+  ModelDescription description = device_block_model("softmax");
+  description.options.embedding.positions = attention::Positions::kLearned;
+  description.options.embedding_dropout = 0.1;
+  description.options.attention_dropout = 0.2;
+  description.options.block.dropout = 0.1;
+  description.options.head = training::HeadKind::kMlp;
+  description.options.head_dropout = 0.3;
+  expect_run_of_cpu(description, training::OptimizerKind::kSgd);
+  description = device_block_model("linformer");
+  description.attention_options = {{"rank", "5"}};
+  description.options.block.kind = attention::BlockKind::kPreNorm;
+  description.options.block.dropout = 0.1;
+  expect_run_of_cpu(description, training::OptimizerKind::kSgd);
+}
+
+TEST(DeviceStep, RandomWordsAreThoseOfTheLibrary) {
+  const std::array<Index, 5> numbers{0, 1, 0x123456789A, (Index{1} << 48) - 1, Index{1} << 52};
+  for (const std::uint64_t seed : {std::uint64_t{1}, std::uint64_t{0xFEDCBA9876543210U}}) {
+    for (const Index i : numbers) {
+      for (const Index j : numbers) {
+        const auto wanted = random_words(seed, RandomStream::kAttentionDropout, i, j);
+        const cuda::RandomWords got = cuda::random_words_of(seed, 20, i, j);
+        for (std::size_t w = 0; w < wanted.size(); ++w) EXPECT_EQ(got.values[w], wanted[w]);
+      }
+    }
+  }
+  EXPECT_EQ(cuda::dropout_limit(0), 0U);
+  EXPECT_EQ(cuda::dropout_limit(0.5), std::uint64_t{1} << 31);
+  EXPECT_EQ(cuda::dropout_limit(0.1), 429496730U);
+}
+
 TEST(DeviceStep, ALossThatIsNotFiniteEndsARun) {
   const HostQueue queue;
   DeviceRun device(1e38);
@@ -436,6 +479,69 @@ TEST(DeviceStep, ALossThatIsNotFiniteEndsARun) {
   EXPECT_THROW(device.trainer->run(device.state, 5, {}), NumericalError);
   EXPECT_GE(device.state.optimizer.step, 1);
   EXPECT_LT(device.state.optimizer.step, 4);
+}
+
+/// The host's arrays, counted.
+class CountedHostQueue : public HostQueue {
+ public:
+  template <class T>
+  struct Array {
+    cuda::HostArray<T> own;
+    cuda::CountedArray<T> counted;
+    T* data() { return own.data(); }
+    const T* data() const { return own.data(); }
+    Index size() const { return own.size(); }
+  };
+  template <class T>
+  Array<T> array(Index size) const {
+    return {HostQueue::array<T>(size), counting_.array<T>(size)};
+  }
+  Index peak() const { return counting_.bytes().peak; }
+
+ private:
+  cuda::CountingQueue counting_;
+};
+
+TEST(DeviceStep, TheEstimateOfMemoryIsWhatARunTakes) {
+  for (const char* attention :
+       {"psf", "softmax", "linformer", "simpletron", "linear_transformer", "performer"}) {
+    SCOPED_TRACE(attention);
+    ModelDescription description = device_block_model(attention);
+    description.task.features = 0;
+    description.task.vocabulary = 50;
+    description.options.pool = attention::Pool::kMaxMean;
+    description.options.head = training::HeadKind::kMlp;
+    const Model<float> model(description);
+    const auto samples = device_step_samples(description.task, 5);
+    const auto shape = cuda::device_model(model, {}, 5);
+    const auto settings = cuda::device_settings({}, model.parameters());
+    const CountedHostQueue queue;
+    cuda::ModelTraining<float, CountedHostQueue> training(queue, shape, settings);
+    cuda::PackedBatch<float> batch(shape);
+    for (const tasks::Sample& sample : samples) batch.add(sample);
+    const auto parameters = model.parameters().initial_values<float>(11);
+    training.set_parameters(parameters.data());
+    for (int step = 0; step < 2; ++step) {
+      training.upload(batch.host());
+      training.take_step(1e-3);
+    }
+    EXPECT_GT(training.status().steps, 1);
+    const Index bytes = cuda::training_bytes(shape, settings);
+    EXPECT_EQ(bytes, queue.peak());
+    EXPECT_EQ(cuda::why_no_room(shape, settings, Index{1} << 30), "");
+  }
+}
+
+TEST(DeviceStep, RefusesWhatTheGpuHasNoRoomFor) {
+  ModelDescription description = device_block_model("softmax");
+  description.task.length = 1 << 20;
+  description.options.width = 768;
+  const Model<float> model(description);
+  const auto shape = cuda::device_model(model, {}, 40);
+  const std::string why =
+      cuda::why_no_room(shape, cuda::device_settings({}, model.parameters()), Index{80} << 30);
+  EXPECT_THAT(why, testing::HasSubstr("with steps of 40 samples of 1048576 tokens needs "));
+  EXPECT_THAT(why, testing::HasSubstr("GB of its memory, 85.9 GB are free; a smaller batch"));
 }
 
 TEST(DeviceStep, RefusesWhatItDoesNotDo) {

@@ -1,5 +1,7 @@
+#include "attention/cuda/kernels/training_memory.hpp"
 #include "attention/cuda/training_session.hpp"
 #include "device/cuda/gpu_errors.hpp"
+#include "device/cuda/kernels/device_memory.hpp"
 #include "device/cuda/kernels/device_queue.hpp"
 
 namespace matapprox::cuda {
@@ -50,6 +52,8 @@ class GpuSession final : public TrainingSession {
 std::unique_ptr<TrainingSession> make_gpu_session(const ModelShape& model,
                                                   const StepSettings& settings) {
   return in_training([&]() -> std::unique_ptr<TrainingSession> {
+    if (const std::string why = why_no_room(model, settings, device_memory().free); !why.empty())
+      throw NotAvailable(why);
     return std::make_unique<GpuSession>(model, settings);
   });
 }
