@@ -6,11 +6,14 @@
 
 #include <atomic>
 #include <cmath>
+#include <fstream>
 
 #include "attention/cuda/kernels/training_memory.hpp"
 #include "device/cuda/kernels/host_queue.hpp"
+#include "matapprox/attention/registry.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/random.hpp"
+#include "support/paths.hpp"
 #include "training/device_model.hpp"
 #include "training/device_steps.hpp"
 
@@ -532,6 +535,75 @@ TEST(DeviceStep, TheEstimateOfMemoryIsWhatARunTakes) {
   }
 }
 
+/// Names in backquotes in a cell of the table of docs/cuda.md, of the row that begins with `what`.
+std::vector<std::string> names_in_table(const std::string& what, int column) {
+  std::ifstream file(test::source_dir() + "/docs/cuda.md");
+  std::string line;
+  while (std::getline(file, line) && !line.starts_with("| " + what + " |")) {
+  }
+  std::vector<std::string> names;
+  int cell = 0;
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    if (line[at] == '|') ++cell;
+    if (line[at] != '`') continue;
+    const std::size_t end = line.find('`', at + 1);
+    if (cell == column) names.push_back(line.substr(at + 1, end - at - 1));
+    at = end;
+  }
+  return names;
+}
+
+/// Why the device does not train a model; empty where it does.
+std::string why_not_on_device(const ModelDescription& description) {
+  try {
+    cuda::device_model(Model<float>(description), {}, 1);
+  } catch (const NotAvailable& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(DeviceStep, TheDocumentedTableIsWhatTheDeviceTakes) {
+  std::vector<std::string> taken;
+  std::vector<std::string> refused;
+  for (const attention::Mechanism& mechanism : attention::mechanisms()) {
+    ModelDescription description = device_step_model();
+    description.options.attention = mechanism.name;
+    description.attention_options = {};
+    description.options.pool = attention::Pool::kMean;
+    const std::string why = why_not_on_device(description);
+    (why.empty() ? taken : refused).emplace_back(mechanism.name);
+    if (!why.empty()) {
+      EXPECT_THAT(why, testing::HasSubstr("attention is " + std::string(mechanism.name)));
+    }
+  }
+  EXPECT_THAT(names_in_table("attention", 2), testing::UnorderedElementsAreArray(taken));
+  EXPECT_THAT(names_in_table("attention", 3), testing::UnorderedElementsAreArray(refused));
+  std::vector<std::string> causal;
+  for (const std::string& name : taken) {
+    ModelDescription description = device_step_model();
+    description.options.attention = name;
+    description.attention_options = {};
+    description.options.pool = attention::Pool::kMean;
+    description.options.causal = true;
+    try {
+      if (why_not_on_device(description).empty()) causal.push_back(name);
+    } catch (const InvalidArgument&) {
+      // The mechanism cannot be causal anywhere.
+    }
+  }
+  EXPECT_THAT(causal, testing::UnorderedElementsAre("softmax", "tokenwise"));
+  std::vector<std::string> pools;
+  for (std::size_t i = 0; i < EnumNames<attention::Pool>::values.size(); ++i) {
+    ModelDescription description = device_step_model();
+    description.options.pool = static_cast<attention::Pool>(i);
+    if (description.options.pool == attention::Pool::kNone) continue;  // for tokens' answers alone
+    if (why_not_on_device(description).empty())
+      pools.emplace_back(enum_name(description.options.pool));
+  }
+  EXPECT_THAT(names_in_table("pool", 2), testing::UnorderedElementsAreArray(pools));
+}
+
 TEST(DeviceStep, RefusesWhatTheGpuHasNoRoomFor) {
   ModelDescription description = device_block_model("softmax");
   description.task.length = 1 << 20;
@@ -545,21 +617,37 @@ TEST(DeviceStep, RefusesWhatTheGpuHasNoRoomFor) {
 }
 
 TEST(DeviceStep, RefusesWhatItDoesNotDo) {
-  const auto message = [](const ModelDescription& description) -> std::string {
-    try {
-      cuda::device_model(Model<float>(description), {}, 1);
-    } catch (const NotAvailable& error) {
-      return error.what();
-    }
-    return "";
-  };
   ModelDescription description = device_step_model();
-  EXPECT_EQ(message(description), "");
+  EXPECT_EQ(why_not_on_device(description), "");
   description.attention_options = {};
   description.options.attention = "efficient";
-  EXPECT_EQ(message(description),
+  EXPECT_EQ(why_not_on_device(description),
             "training on a device: attention is efficient; it takes softmax, psf, linformer, "
             "simpletron, linear_transformer, performer or tokenwise, device cpu takes all");
+  description.options.attention = "simpletron";
+  description.options.causal = true;
+  EXPECT_EQ(why_not_on_device(description),
+            "training on a device: causal with simpletron is true; it takes false, device cpu "
+            "takes all");
+  description = device_step_model();
+  description.attention_options = {{"residual_scores", "true"}};
+  description.options.attention = "softmax";
+  EXPECT_EQ(why_not_on_device(description),
+            "training on a device: residual_scores is true; it takes false, device cpu takes all");
+  description = device_step_model();
+  description.task.features = 0;
+  description.task.vocabulary = 4;
+  description.options.pool = attention::Pool::kMean;
+  description.options.pair_separator = 2;
+  EXPECT_EQ(why_not_on_device(description),
+            "training on a device: pair_separator is given; it takes samples of one text, device "
+            "cpu takes all");
+  description.options.pair_separator = -1;
+  description.options.pool = attention::Pool::kNone;
+  description.task.answer = tasks::Answer::kTokenClass;
+  description.task.classes = 3;
+  EXPECT_THAT(why_not_on_device(description),
+              testing::HasSubstr("the task's answer is a class for each token; it takes "));
 }
 
 TEST(DeviceStep, RefusesSamplesThatDoNotFit) {
