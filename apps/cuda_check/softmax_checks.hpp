@@ -103,7 +103,7 @@ void check_softmax_of(Checker<Queue>& check, const SoftmaxShape& shape, bool mas
   WorkArrays<T, Queue> work(queue);
   Pass<T, Queue> pass;
   pass.mask = masked ? mask_array.data() : nullptr;
-  pass.samples = shape.samples;
+  pass.sequences = shape.samples;
   pass.length = shape.queries;
   pass.scratch = &scratch;
   pass.work = &work;

@@ -54,8 +54,12 @@ void check_options(const ModelDescription& description) {
                     "the task's answer",
                     "a class for each token",
                     "a number, a class or a set of labels for a sample");
+  // The pattern is that of a text's own length, and texts have any.
   require_on_device(
-      description.options.pair_separator < 0, "pair_separator", "given", "samples of one text");
+      description.options.pair_separator < 0 || description.options.attention != "psf",
+      "pair_separator with psf",
+      "given",
+      "samples of one text");
 }
 
 PsfLayerShape device_psf(const ModelDescription& description, Index length) {
@@ -231,9 +235,11 @@ ModelShape device_model(const training::Model<T>& model,
   shape.final_norm = options.block.kind == BlockKind::kPreNorm && options.final_norm;
   shape.epsilon = options.block.norm_epsilon;
   shape.pool = device_pool(options.pool);
+  shape.pairs = options.pair_separator >= 0;
+  shape.pair_separator = options.pair_separator;
   shape.pooler = options.pooler;
   if (options.head == HeadKind::kMlp)
-    shape.head_hidden = options.head_hidden == 0 ? shape.pooled() : options.head_hidden;
+    shape.head_hidden = options.head_hidden == 0 ? shape.joined() : options.head_hidden;
   shape.head_dropout = options.head_dropout;
   shape.outputs = model.outputs();
   shape.label_sets = task.answer == tasks::Answer::kLabels;
@@ -302,6 +308,7 @@ PackedBatch<T>::PackedBatch(const ModelShape& model)
       vocabulary_(model.vocabulary),
       segments_(model.segments),
       segment_separator_(model.segment_separator),
+      pair_separator_(model.pair_separator),
       classes_(model.loss == SampleLoss::kSquared ? 0 : model.outputs),
       label_sets_(model.label_sets) {}
 
@@ -342,34 +349,82 @@ void PackedBatch<T>::check(const tasks::Sample& sample) const {
           classes_ - 1);
 }
 
+/// Rows of padding up to the length of the batch's sequences.
 template <class T>
-void PackedBatch<T>::add_segments(const tasks::Sample& sample) {
+void PackedBatch<T>::add_padding(Index rows) {
+  tokens_.insert(tokens_.end(), static_cast<std::size_t>(rows), 0);
+  mask_.insert(mask_.end(), static_cast<std::size_t>(rows), 0);
+  if (segments_ > 0)
+    segment_of_row_.insert(segment_of_row_.end(), static_cast<std::size_t>(rows), 0);
+  masked_ = masked_ || rows > 0;
+}
+
+/// Segments of a sequence that begins with `tokens`.
+template <class T>
+void PackedBatch<T>::add_segments(std::span<const std::int32_t> tokens, Index rows) {
   std::int32_t segment = 0;
   if (cls_token_) segment_of_row_.push_back(segment);
-  for (Index i = 0; i < length_; ++i) {
+  for (Index i = 0; i < rows; ++i) {
     segment_of_row_.push_back(segment);
     const bool ends =
-        segment_separator_ >= 0 && sample.tokens[static_cast<std::size_t>(i)] == segment_separator_;
+        segment_separator_ >= 0 && tokens[static_cast<std::size_t>(i)] == segment_separator_;
     if (ends && segment + 1 < segments_) ++segment;
   }
+}
+
+/// A sequence of tokens from `begin` to `end` of the sample, or all of one of features. A text
+/// without tokens has padding alone, where its cls_token would be too.
+template <class T>
+void PackedBatch<T>::add_sequence(const tasks::Sample& sample, Index begin, Index end) {
+  if (cls_token_) {
+    features_.insert(features_.end(), static_cast<std::size_t>(features_of_token_), T(0));
+    if (vocabulary_ > 0) tokens_.push_back(0);
+    mask_.push_back(begin < end ? 1 : 0);
+  }
+  features_.insert(features_.end(), sample.features.begin(), sample.features.end());
+  const std::span<const std::int32_t> all(sample.tokens);
+  const auto tokens = vocabulary_ > 0 ? all.subspan(static_cast<std::size_t>(begin),
+                                                    static_cast<std::size_t>(end - begin))
+                                      : all;
+  tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
+  if (segments_ > 0) add_segments(tokens, end - begin);
+  if (sample.mask.empty()) {
+    mask_.insert(mask_.end(), static_cast<std::size_t>(end - begin), 1);
+  } else {
+    mask_.insert(mask_.end(), sample.mask.begin() + begin, sample.mask.begin() + end);
+    masked_ = true;
+  }
+  if (end - begin < length_) add_padding(length_ - (end - begin));
+}
+
+template <class T>
+void PackedBatch<T>::add_texts(const tasks::Sample& sample) {
+  const attention::Mask mask = sample.mask;
+  Index first = 0;
+  while (first < length_ && (sample.tokens[static_cast<std::size_t>(first)] != pair_separator_ ||
+                             !attention::is_token(mask, first))) {
+    ++first;
+  }
+  if (first == length_) {
+    const bool empty = std::all_of(mask.begin(), mask.end(), [](auto token) { return token == 0; });
+    require(empty && !mask.empty(),
+            "training on a device: a sample has no token {} (pair_separator) between two texts",
+            pair_separator_);
+    add_sequence(sample, 0, 0);
+    add_sequence(sample, 0, 0);
+    return;
+  }
+  add_sequence(sample, 0, first);
+  add_sequence(sample, first + 1, length_);
 }
 
 template <class T>
 void PackedBatch<T>::add(const tasks::Sample& sample) {
   check(sample);
-  if (cls_token_) {
-    features_.insert(features_.end(), static_cast<std::size_t>(features_of_token_), T(0));
-    if (vocabulary_ > 0) tokens_.push_back(0);
-    mask_.push_back(1);
-  }
-  features_.insert(features_.end(), sample.features.begin(), sample.features.end());
-  tokens_.insert(tokens_.end(), sample.tokens.begin(), sample.tokens.end());
-  if (segments_ > 0) add_segments(sample);
-  if (sample.mask.empty()) {
-    mask_.insert(mask_.end(), static_cast<std::size_t>(length_), 1);
+  if (pair_separator_ >= 0) {
+    add_texts(sample);
   } else {
-    mask_.insert(mask_.end(), sample.mask.begin(), sample.mask.end());
-    masked_ = true;
+    add_sequence(sample, 0, length_);
   }
   numbers_.push_back(sample.number);
   if (label_sets_) {

@@ -38,7 +38,10 @@ class PackedBatch {
 
  private:
   void check(const tasks::Sample& sample) const;
-  void add_segments(const tasks::Sample& sample);
+  void add_padding(Index rows);
+  void add_segments(std::span<const std::int32_t> tokens, Index rows);
+  void add_sequence(const tasks::Sample& sample, Index begin, Index end);
+  void add_texts(const tasks::Sample& sample);
 
   Index length_;  ///< of a sample
   bool cls_token_;
@@ -46,6 +49,7 @@ class PackedBatch {
   Index vocabulary_;
   Index segments_;
   Index segment_separator_;
+  Index pair_separator_;
   Index classes_;  ///< 0: a number is asked
   bool label_sets_;
   Index samples_ = 0;

@@ -51,6 +51,8 @@ std::vector<tasks::Sample> device_step_samples(const tasks::TaskShape& task, Ind
             static_cast<std::int32_t>(draw() * static_cast<double>(task.vocabulary)));
       }
     }
+    // Where texts come in pairs, this is between them.
+    if (task.vocabulary > 2) sample.tokens[static_cast<std::size_t>(2 + s)] = 2;
     if (s % 2 == 1) {
       sample.mask.assign(static_cast<std::size_t>(task.length), 1);
       for (Index i = task.length - s; i < task.length; ++i)
@@ -141,12 +143,13 @@ ModelDescription device_block_model(const std::string& attention) {
 template <class T = double>
 void expect_gradient_of_cpu(const ModelDescription& description,
                             const training::LossOptions& loss = {},
-                            Index tile = 0) {
+                            Index tile = 0,
+                            std::vector<tasks::Sample> samples = {}) {
   SCOPED_TRACE(description.options.attention);
   const double tolerance = sizeof(T) == sizeof(double) ? 1e-12 : 3e-5;
   const Model<double> model(description);
   const Model<T> own(description);
-  const auto samples = device_step_samples(description.task, 5);
+  if (samples.empty()) samples = device_step_samples(description.task, 5);
   // The same numbers in both.
   const auto parameters_of_device = model.parameters().initial_values<float>(11);
   const std::vector<T> start(parameters_of_device.begin(), parameters_of_device.end());
@@ -286,6 +289,49 @@ TEST(DeviceStep, EmbeddingsPoolsAndHeadsAreThoseOfTheCpu) {
   description.task.answer = tasks::Answer::kLabels;
   description.task.classes = 3;
   expect_gradient_of_cpu(description, {training::LossKind::kAuto, 0.1});
+}
+
+TEST(DeviceStep, PairsOfTextsAreThoseOfTheCpu) {
+  for (const char* attention : {"simpletron", "softmax", "linformer", "performer"}) {
+    ModelDescription description = device_block_model(attention);
+    if (description.options.attention == "linformer")
+      description.attention_options = {{"rank", "5"}};
+    if (description.options.attention == "performer")
+      description.attention_options = {{"features", "7"}};
+    if (description.options.attention == "softmax") description.options.attention_dropout = 0.3;
+    description.task.features = 0;
+    description.task.vocabulary = 4;
+    description.options.pair_separator = 2;
+    description.options.embedding.positions = attention::Positions::kLearned;
+    description.options.embedding_dropout = 0.2;
+    description.options.block.dropout = 0.1;
+    description.options.head_dropout = 0.3;
+    expect_gradient_of_cpu(description);
+    description.options.pool = attention::Pool::kCls;
+    description.options.embedding.cls_token = true;
+    description.options.head = training::HeadKind::kMlp;
+    description.options.pooler = true;
+    expect_gradient_of_cpu(description);
+  }
+}
+
+/// Of the texts of a pair, one or both may have no tokens.
+TEST(DeviceStep, TextsWithoutTokensAreThoseOfTheCpu) {
+  ModelDescription description = device_block_model("softmax");
+  description.task.features = 0;
+  description.task.vocabulary = 4;
+  description.options.pair_separator = 2;
+  description.options.embedding.cls_token = true;
+  description.options.pool = attention::Pool::kCls;
+  auto samples = device_step_samples(description.task, 5);
+  for (tasks::Sample& sample : samples)
+    std::replace(sample.tokens.begin(), sample.tokens.end(), 2, 1);
+  samples[0].tokens.front() = 2;
+  samples[1].tokens[11] = 2;
+  samples[2].tokens.back() = 2;
+  samples[3].mask.assign(13, 0);
+  samples[4].tokens[6] = 2;
+  expect_gradient_of_cpu(description, {}, 0, samples);
 }
 
 TEST(DeviceStep, SoftmaxIsThatOfTheCpu) {
@@ -640,8 +686,8 @@ TEST(DeviceStep, RefusesWhatItDoesNotDo) {
   description.options.pool = attention::Pool::kMean;
   description.options.pair_separator = 2;
   EXPECT_EQ(why_not_on_device(description),
-            "training on a device: pair_separator is given; it takes samples of one text, device "
-            "cpu takes all");
+            "training on a device: pair_separator with psf is given; it takes samples of one text, "
+            "device cpu takes all");
   description.options.pair_separator = -1;
   description.options.pool = attention::Pool::kNone;
   description.task.answer = tasks::Answer::kTokenClass;

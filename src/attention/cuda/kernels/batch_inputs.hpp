@@ -12,6 +12,7 @@ class BatchInputs {
   BatchInputs(const Queue& queue, const ModelShape& model)
       : queue_(&queue),
         samples_(model.samples),
+        sequences_(model.sequences()),
         length_(model.length),
         feature_numbers_(model.rows() * model.features),
         vocabulary_(model.vocabulary),
@@ -25,13 +26,13 @@ class BatchInputs {
         segment_order_(queue, segments_.size(), model.segments),
         mask_(queue.template array<std::uint8_t>(model.rows())),
         read_(queue.template array<std::uint8_t>(cls_token_ ? model.rows() : 0)),
-        shares_(queue.template array<T>(samples_)),
+        shares_(queue.template array<T>(sequences_)),
         numbers_(queue.template array<double>(squared_ ? samples_ : 0)),
         labels_(queue.template array<std::int32_t>(squared_ ? 0 : label_numbers_)) {}
 
   /// The host's arrays may change when this returns.
   void upload(const HostBatch<T>& batch) {
-    const Index rows = samples_ * length_;
+    const Index rows = sequences_ * length_;
     std::vector<std::uint8_t> read;
     if (cls_token_) {
       for (Index r = 0; r < rows; ++r)
@@ -53,7 +54,7 @@ class BatchInputs {
     has_mask_ = batch.mask != nullptr;
     if (has_mask_) queue_->upload(batch.mask, rows, mask_.data());
     const std::vector<T> shares = shares_of(batch.mask);
-    queue_->upload(shares.data(), samples_, shares_.data());
+    queue_->upload(shares.data(), sequences_, shares_.data());
     if (squared_) {
       queue_->upload(batch.numbers, samples_, numbers_.data());
     } else {
@@ -77,10 +78,10 @@ class BatchInputs {
   template <class Number>
   using Array = decltype(std::declval<const Queue&>().template array<Number>(0));
 
-  /// 1 / tokens of each sample, 0 without any.
+  /// 1 / tokens of each sequence, 0 without any.
   std::vector<T> shares_of(const std::uint8_t* mask) const {
     std::vector<T> shares;
-    for (Index s = 0; s < samples_; ++s) {
+    for (Index s = 0; s < sequences_; ++s) {
       Index count = 0;
       for (Index i = 0; i < length_; ++i) count += is_token(mask, s * length_ + i) ? 1 : 0;
       shares.push_back(count == 0 ? T(0) : static_cast<T>(1.0 / static_cast<double>(count)));
@@ -90,6 +91,7 @@ class BatchInputs {
 
   const Queue* queue_;
   Index samples_;
+  Index sequences_;
   Index length_;
   Index feature_numbers_;
   Index vocabulary_;

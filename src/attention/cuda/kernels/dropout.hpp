@@ -14,7 +14,7 @@ struct DropoutMask {
   std::uint64_t limit = 0;  ///< 0: none is dropped
   T scale = 1;
   std::uint64_t seed = 1;
-  Index first_sample = 0;
+  SampleNumbers samples;
   Index first_counter = 0;
   Index length = 1;
   Index columns = 0;
@@ -29,7 +29,7 @@ struct DropoutMask {
     for (int c = 0; c < kWidth; ++c) {
       const Index place = first + c;
       if (c == 0 || place % 4 == 0)
-        words = random_words_of(seed, kStream, first_sample + sample, first_counter + place / 4);
+        words = random_words_of(seed, kStream, samples.of(sample), first_counter + place / 4);
       numbers.values[c] = words.values[place % 4] < limit ? T(0) : numbers.values[c] * scale;
     }
   }
@@ -44,7 +44,7 @@ DropoutMask<T> dropout_mask(
   mask.limit = dropout_limit(rate);
   mask.scale = T(1 / (1 - rate));
   mask.seed = pass.seed;
-  mask.first_sample = pass.first_sample;
+  mask.samples = pass.numbers;
   mask.first_counter = number << kNumberBits;
   mask.length = length;
   mask.columns = columns;

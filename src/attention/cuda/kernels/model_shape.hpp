@@ -29,6 +29,8 @@ struct ModelShape {
   bool final_norm = false;
   double epsilon = 1e-5;  ///< of the norms that are not the blocks'
   TokenPool pool = TokenPool::kMean;
+  bool pairs = false;  ///< a sample is two sequences, its texts; the head reads what joins both
+  Index pair_separator = -1;  ///< token between them
   bool pooler = false;
   Index head_hidden = 0;  ///< of a head that is Linear - GELU - Linear; 0: Linear
   double head_dropout = 0;
@@ -51,9 +53,12 @@ struct ModelShape {
   LinearPlaces head;
   Index parameters = 0;
 
-  Index rows() const { return samples * length; }
+  Index sequences() const { return pairs ? 2 * samples : samples; }
+  Index rows() const { return sequences() * length; }
   Index width_out() const { return blocks.back().width_out(); }
+  /// Of a sequence, and of what the head reads.
   Index pooled() const { return pooled_width(pool, width_out(), length); }
+  Index joined() const { return (pairs ? 4 : 1) * pooled(); }
 };
 
 namespace shape_detail {
@@ -145,12 +150,12 @@ void visit_parameters(ModelShape& model, const Visit& visit) {
     linear(name + ".feed_forward.output", block.hidden, block.width, block.output_layer);
   }
   if (model.final_norm) norm("norm", model.width_out(), model.norm);
-  if (model.pooler) linear("pooler", model.pooled(), model.pooled(), model.pooler_places);
+  if (model.pooler) linear("pooler", model.joined(), model.joined(), model.pooler_places);
   if (model.head_hidden > 0) {
-    linear("head.hidden", model.pooled(), model.head_hidden, model.head_hidden_layer);
+    linear("head.hidden", model.joined(), model.head_hidden, model.head_hidden_layer);
     linear("head.output", model.head_hidden, model.outputs, model.head);
   } else {
-    linear("head", model.pooled(), model.outputs, model.head);
+    linear("head", model.joined(), model.outputs, model.head);
   }
 }
 
@@ -172,9 +177,9 @@ inline ModelShape laid_out(ModelShape model) {
   return model;
 }
 
-/// A batch on the host: rows of all samples one after the other, of a cls_token the first row of
-/// each, with features 0 and token 0. What a model does not take is null; so is the mask where
-/// there is no padding.
+/// A batch on the host: rows of all sequences one after the other, of a cls_token the first row of
+/// each, with features 0 and token 0; of a pair of texts the first one and then the second one.
+/// What a model does not take is null; so is the mask where there is no padding.
 template <class T>
 struct HostBatch {
   const T* features = nullptr;             ///< rows x features

@@ -42,10 +42,10 @@ class Network {
     pass.gradient = gradient;
     pass.mask = inputs_.mask();
     pass.shares = inputs_.shares();
-    pass.samples = model_.samples;
+    pass.sequences = model_.sequences();
     pass.length = model_.length;
     pass.seed = seed_;
-    pass.first_sample = first_sample_;
+    pass.numbers = {first_sample_, model_.pairs};
     pass.scratch = &scratch_;
     pass.work = &work_;
     return pass;
@@ -76,8 +76,11 @@ class Network {
          x);
   }
   void drop_pooled(const NetworkPass& pass, T* x) const {
-    drop(pass, model_.head_dropout, kHeadDropout, 1, model_.samples, model_.pooled(), x);
+    NetworkPass own = pass;
+    own.numbers.pairs = false;  // rows are samples
+    drop(own, model_.head_dropout, kHeadDropout, 1, model_.samples, model_.joined(), x);
   }
+  const T* joined() const { return model_.pairs ? joined_.data() : pooled_.data(); }
   void embed(const NetworkPass& pass);
   void head(const NetworkPass& pass);
   void evaluate_loss();
@@ -101,9 +104,11 @@ class Network {
   std::vector<const T*> entered_;  ///< what entered each block, and what left the last one
   Array<T> normed_;                ///< after the last norm
   Array<T> pooled_;
+  Array<T> joined_;     ///< of two texts
   Array<T> read_;       ///< what the head reads: pooled tokens, through the pooler and dropped
   Array<T> activated_;  ///< by the pooler
   Array<T> d_pooled_;
+  Array<T> d_joined_;
   Array<T> d_read_;
   Array<T> out_;
   Array<T> d_out_;
@@ -127,17 +132,19 @@ Network<T, Queue>::Network(const Queue& queue, ModelShape model)
       inputs_(queue, model_),
       scratch_(queue),
       work_(queue),
-      blocks_(make_blocks<T>(queue, model_.blocks, model_.samples, model_.length)),
-      pool_(queue, model_.pool, model_.samples, model_.width_out()),
+      blocks_(make_blocks<T>(queue, model_.blocks, model_.sequences(), model_.length)),
+      pool_(queue, model_.pool, model_.sequences(), model_.width_out()),
       position_encoding_(
           queue.template array<T>(static_cast<Index>(model_.position_encoding.size()))),
       tokens_(queue.template array<T>(model_.rows() * model_.width)),
       normed_(queue.template array<T>(model_.final_norm ? model_.rows() * model_.width_out() : 0)),
-      pooled_(queue.template array<T>(model_.samples * model_.pooled())),
-      read_(queue.template array<T>(model_.samples * model_.pooled())),
-      activated_(queue.template array<T>(model_.pooler ? model_.samples * model_.pooled() : 0)),
-      d_pooled_(queue.template array<T>(model_.samples * model_.pooled())),
-      d_read_(queue.template array<T>(model_.pooler ? model_.samples * model_.pooled() : 0)),
+      pooled_(queue.template array<T>(model_.sequences() * model_.pooled())),
+      joined_(queue.template array<T>(model_.pairs ? model_.samples * model_.joined() : 0)),
+      read_(queue.template array<T>(model_.samples * model_.joined())),
+      activated_(queue.template array<T>(model_.pooler ? model_.samples * model_.joined() : 0)),
+      d_pooled_(queue.template array<T>(model_.sequences() * model_.pooled())),
+      d_joined_(queue.template array<T>(model_.pairs ? model_.samples * model_.joined() : 0)),
+      d_read_(queue.template array<T>(model_.pooler ? model_.samples * model_.joined() : 0)),
       out_(queue.template array<T>(model_.samples * model_.outputs)),
       d_out_(queue.template array<T>(model_.samples * model_.outputs)),
       d_tokens_(queue.template array<T>(model_.rows() * widest_tokens(model_))),
@@ -216,16 +223,22 @@ void Network<T, Queue>::embed(const NetworkPass& pass) {
 template <class T, class Queue>
 void Network<T, Queue>::head(const NetworkPass& pass) {
   const Index samples = model_.samples;
-  const Index in = model_.pooled();
+  const Index in = model_.joined();
+  if (model_.pairs) {
+    for_each_piece<T>(*queue_,
+                      samples,
+                      model_.pooled(),
+                      JoinTexts<T>{pooled_.data(), joined_.data(), model_.pooled()});
+  }
   if (model_.pooler) {
-    multiply_by_weight(pass, model_.pooler_places, pooled_.data(), samples, activated_.data());
+    multiply_by_weight(pass, model_.pooler_places, joined(), samples, activated_.data());
     for_each_piece<T>(
         *queue_,
         samples,
         in,
         BiasTanh<T>{activated_.data(), pass.parameters + model_.pooler_places.bias.offset, in});
   }
-  queue_->copy(model_.pooler ? activated_.data() : pooled_.data(), samples * in, read_.data());
+  queue_->copy(model_.pooler ? activated_.data() : joined(), samples * in, read_.data());
   drop_pooled(pass, read_.data());
   if (head_) {
     head_->forward(pass, read_.data(), out_.data());
@@ -257,19 +270,28 @@ void Network<T, Queue>::evaluate_loss() {
 template <class T, class Queue>
 void Network<T, Queue>::head_backward(const NetworkPass& pass) {
   const Index samples = model_.samples;
-  T* d_read = model_.pooler ? d_read_.data() : d_pooled_.data();
+  T* d_joined = model_.pairs ? d_joined_.data() : d_pooled_.data();
+  T* d_read = model_.pooler ? d_read_.data() : d_joined;
   if (head_) {
     head_->backward(pass, read_.data(), d_out_.data(), d_read);
   } else {
     linear_backward(pass, model_.head, read_.data(), d_out_.data(), samples, d_read);
   }
   drop_pooled(pass, d_read);
-  if (!model_.pooler) return;
-  for_each_piece<T>(*queue_,
-                    samples,
-                    model_.pooled(),
-                    TanhBackward<T>{activated_.data(), d_read, model_.pooled()});
-  linear_backward(pass, model_.pooler_places, pooled_.data(), d_read, samples, d_pooled_.data());
+  if (model_.pooler) {
+    for_each_piece<T>(*queue_,
+                      samples,
+                      model_.joined(),
+                      TanhBackward<T>{activated_.data(), d_read, model_.joined()});
+    linear_backward(pass, model_.pooler_places, joined(), d_read, samples, d_joined);
+  }
+  if (model_.pairs) {
+    for_each_piece<T>(
+        *queue_,
+        samples,
+        model_.pooled(),
+        JoinTextsBackward<T>{pooled_.data(), d_joined, d_pooled_.data(), model_.pooled()});
+  }
 }
 
 template <class T, class Queue>
@@ -292,17 +314,18 @@ void Network<T, Queue>::embed_backward(const NetworkPass& pass) {
                 d_tokens,
                 nullptr,
                 1,
-                model_.samples,
+                model_.sequences(),
                 model_.length * d,
                 pass.gradient + model_.position.offset);
   }
   if (model_.cls_token) {
-    T* first = work_.take(kPooledTokens, model_.samples * d);
+    T* first = work_.take(kPooledTokens, model_.sequences() * d);
     for_each_piece<T>(*queue_,
-                      model_.samples,
+                      model_.sequences(),
                       d,
                       TakeRows<T>{d_tokens, nullptr, nullptr, model_.length, first, d, d});
-    column_sums(scratch_, first, nullptr, 1, model_.samples, d, pass.gradient + model_.cls.offset);
+    column_sums(
+        scratch_, first, nullptr, 1, model_.sequences(), d, pass.gradient + model_.cls.offset);
   }
   if (model_.segments > 0) {
     inputs_.segment_order().gradient(scratch_, d_tokens, d, pass.gradient + model_.segment.offset);

@@ -58,23 +58,34 @@ enum WorkNumber : std::size_t {
   kPooledTokens,  ///< samples x width
 };
 
+/// The running numbers of a batch's samples since the start of training, which dropout draws from.
+/// Of the second of two texts of a sample it is another one, as in the library's Model.
+struct SampleNumbers {
+  Index first = 0;
+  bool pairs = false;  ///< sequences are both texts of a sample, one after the other
+
+  static constexpr Index kSecondText = Index{1} << 46;
+  MATAPPROX_HD Index of(Index sequence) const {
+    return pairs ? first + sequence / 2 + (sequence % 2) * kSecondText : first + sequence;
+  }
+};
+
 /// What the layers are given to work on one batch.
 template <class T, class Queue>
 struct Pass {
   const T* parameters = nullptr;
   T* gradient = nullptr;               ///< same layout; set by backward passes
   const std::uint8_t* mask = nullptr;  ///< a byte for each row, or null
-  const T* shares = nullptr;           ///< 1 / tokens of each sample, 0 without any
-  Index samples = 0;
-  Index length = 0;  ///< rows of a sample
-  // The counters of dropout: those of sample s of the batch are of running number first_sample + s.
-  std::uint64_t seed = 1;
-  Index first_sample = 0;
+  const T* shares = nullptr;           ///< 1 / tokens of each sequence, 0 without any
+  Index sequences = 0;                 ///< samples, or both texts of each
+  Index length = 0;                    ///< rows of a sequence
+  std::uint64_t seed = 1;              ///< of dropout
+  SampleNumbers numbers;
   Scratch<T, Queue>* scratch = nullptr;
   WorkArrays<T, Queue>* work = nullptr;
 
   const Queue& queue() const { return scratch->queue(); }
-  Index rows() const { return samples * length; }
+  Index rows() const { return sequences * length; }
 };
 
 }  // namespace matapprox::cuda

@@ -148,6 +148,62 @@ struct SpreadRows {
   }
 };
 
+/// [u, v, |u - v|, u o v] of the pooled tokens u and v of two texts, which are rows one after the
+/// other.
+template <class T>
+struct JoinTexts {
+  const T* texts = nullptr;
+  T* joined = nullptr;
+  Index columns = 0;  ///< of a text
+
+  template <int kWidth>
+  MATAPPROX_HD void piece(Index row, Index column) const {
+    const auto u = load_numbers<T, kWidth>(texts + (2 * row * columns + column));
+    const auto v = load_numbers<T, kWidth>(texts + ((2 * row + 1) * columns + column));
+    Numbers<T, kWidth> off{};
+    Numbers<T, kWidth> along{};
+    for (int c = 0; c < kWidth; ++c) {
+      const T d = u.values[c] - v.values[c];
+      off.values[c] = d < T(0) ? -d : d;
+      along.values[c] = u.values[c] * v.values[c];
+    }
+    T* to = joined + (4 * row * columns + column);
+    store_numbers(u, to);
+    store_numbers(v, to + columns);
+    store_numbers(off, to + 2 * columns);
+    store_numbers(along, to + 3 * columns);
+  }
+};
+
+/// du = d_1 + sign(u - v) o d_3 + v o d_4, dv = d_2 - sign(u - v) o d_3 + u o d_4.
+template <class T>
+struct JoinTextsBackward {
+  const T* texts = nullptr;
+  const T* d_joined = nullptr;
+  T* d_texts = nullptr;
+  Index columns = 0;
+
+  template <int kWidth>
+  MATAPPROX_HD void piece(Index row, Index column) const {
+    const Index at = 2 * row * columns + column;
+    const auto u = load_numbers<T, kWidth>(texts + at);
+    const auto v = load_numbers<T, kWidth>(texts + (at + columns));
+    const T* d = d_joined + (4 * row * columns + column);
+    auto du = load_numbers<T, kWidth>(d);
+    auto dv = load_numbers<T, kWidth>(d + columns);
+    const auto d_off = load_numbers<T, kWidth>(d + 2 * columns);
+    const auto d_along = load_numbers<T, kWidth>(d + 3 * columns);
+    for (int c = 0; c < kWidth; ++c) {
+      T sign = u.values[c] > v.values[c] ? T(1) : T(0);
+      if (u.values[c] < v.values[c]) sign = T(-1);
+      du.values[c] += sign * d_off.values[c] + v.values[c] * d_along.values[c];
+      dv.values[c] += u.values[c] * d_along.values[c] - sign * d_off.values[c];
+    }
+    store_numbers(du, d_texts + at);
+    store_numbers(dv, d_texts + (at + columns));
+  }
+};
+
 /// Keeps, for the largest entries, where they were.
 template <class T, class Queue>
 class PoolLayer {
@@ -164,7 +220,7 @@ class PoolLayer {
         take(pass, pass.rows(), {x, nullptr, pass.mask, 1, y, width_, width_});
         break;
       case TokenPool::kCls:
-        take(pass, pass.samples, {x, nullptr, pass.mask, pass.length, y, width_, width_});
+        take(pass, pass.sequences, {x, nullptr, pass.mask, pass.length, y, width_, width_});
         break;
       case TokenPool::kMean:
         take_mean(pass, x, y);
@@ -210,15 +266,15 @@ class PoolLayer {
     for_each_piece<T>(pass.queue(), rows, width_, kernel);
   }
   void take_mean(const Pass<T, Queue>& pass, const T* x, T* y) const {
-    T* sums = pass.work->take(kPooledTokens, pass.samples * width_);
-    column_sums(*pass.scratch, x, pass.mask, pass.samples, pass.length, width_, sums);
-    take(pass, pass.samples, {sums, pass.shares, nullptr, 1, y, width_, distance()});
+    T* sums = pass.work->take(kPooledTokens, pass.sequences * width_);
+    column_sums(*pass.scratch, x, pass.mask, pass.sequences, pass.length, width_, sums);
+    take(pass, pass.sequences, {sums, pass.shares, nullptr, 1, y, width_, distance()});
   }
   void take_largest(const Pass<T, Queue>& pass, const T* x, T* y) {
     LargestOfTokens<T> kernel;
     kernel.x = x;
     kernel.mask = pass.mask;
-    kernel.samples = pass.samples;
+    kernel.samples = pass.sequences;
     kernel.length = pass.length;
     kernel.y = y;
     kernel.places = places_.data();

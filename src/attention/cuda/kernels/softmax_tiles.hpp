@@ -22,7 +22,7 @@ struct ScoreLanes {
 struct ProbabilityMask {
   std::uint64_t limit = 0;  ///< 0: none
   std::uint64_t seed = 1;
-  Index first_sample = 0;
+  SampleNumbers numbers;
   Index samples = 1;
   Index layer = 0;
 
@@ -32,7 +32,7 @@ struct ProbabilityMask {
     constexpr int kHeadBits = 24;
     const Index head = matrix / samples;
     const RandomWords words = random_words_of(
-        seed, kStream, first_sample + (matrix - head * samples), (layer << kHeadBits) | head);
+        seed, kStream, numbers.of(matrix - head * samples), (layer << kHeadBits) | head);
     return std::uint64_t{words.values[0]} | (std::uint64_t{words.values[1]} << 32);
   }
 };
@@ -367,7 +367,7 @@ class TiledSoftmax {
     tile.causal = shape_.causal;
     tile.dropout.limit = dropout_limit(shape_.dropout);
     tile.dropout.seed = pass.seed;
-    tile.dropout.first_sample = pass.first_sample;
+    tile.dropout.numbers = pass.numbers;
     tile.dropout.samples = shape_.samples;
     tile.dropout.layer = shape_.layer;
     if (shape_.dropout > 0) tile.keep_scale = T(1 / (1 - shape_.dropout));
