@@ -25,12 +25,12 @@ struct DropoutMask {
     constexpr std::uint32_t kStream = 12;
     const Index sample = row / length;
     const Index first = (row - sample * length) * columns + column;
-    RandomWords words{};
+    // A piece begins at a multiple of its width, 1, 2 or 4: four places have one counter.
+    const RandomWords words =
+        random_words_of(seed, kStream, samples.of(sample), first_counter + first / 4);
     for (int c = 0; c < kWidth; ++c) {
-      const Index place = first + c;
-      if (c == 0 || place % 4 == 0)
-        words = random_words_of(seed, kStream, samples.of(sample), first_counter + place / 4);
-      numbers.values[c] = words.values[place % 4] < limit ? T(0) : numbers.values[c] * scale;
+      const bool dropped = words.values[first % 4 + c] < limit;
+      numbers.values[c] = dropped ? T(0) : numbers.values[c] * scale;
     }
   }
 };

@@ -71,11 +71,12 @@ void visit_heads(MultiHeadShape& heads, const std::string& name, Index length, c
     visit(name + own + ".bias", Index{1}, heads.width, places.bias);
   };
   const auto mixtures = [&](const char* own, std::vector<ParameterSlot>& places) {
-    const std::string full = heads.shared_by_layers ? "linformer." : name + ".";
+    std::string full = heads.shared_by_layers ? "linformer" : name;
+    full.append(".").append(own);
     places.resize(static_cast<std::size_t>(heads.mixtures_of_heads ? heads.heads : 1));
     for (std::size_t h = 0; h < places.size(); ++h) {
       const std::string number = heads.mixtures_of_heads ? std::to_string(h) : "";
-      visit(full + own + number, heads.rank, length, places[h]);
+      visit(full + number, heads.rank, length, places[h]);
     }
   };
   if (heads.kind == HeadMechanism::kLinformer) {

@@ -79,7 +79,7 @@ struct ScoreTile {
             random_words_of(key, ProbabilityMask::kStream, query, (first_key + first) / 4 + lane);
       }
       for (int q = 0; q < 4; ++q) {
-        const Index own = first + q * ScoreLanes::kLanes + lane;
+        const Index own = first + Index{q} * ScoreLanes::kLanes + lane;
         if (counts(matrix, query, own)) function(own, !drops || words.values[q] >= dropout.limit);
       }
     }

@@ -16,12 +16,12 @@ MATAPPROX_HD inline RandomWords random_words_of(std::uint64_t seed,
                                                 Index j) {
   const auto a = static_cast<std::uint64_t>(i);
   const auto b = static_cast<std::uint64_t>(j);
-  std::uint32_t c0 = static_cast<std::uint32_t>(b);
-  std::uint32_t c1 = static_cast<std::uint32_t>(a);
-  std::uint32_t c2 = static_cast<std::uint32_t>(((a >> 32) << 16) | (b >> 32));
+  auto c0 = static_cast<std::uint32_t>(b);
+  auto c1 = static_cast<std::uint32_t>(a);
+  auto c2 = static_cast<std::uint32_t>(((a >> 32) << 16) | (b >> 32));
   std::uint32_t c3 = stream;
-  std::uint32_t k0 = static_cast<std::uint32_t>(seed);
-  std::uint32_t k1 = static_cast<std::uint32_t>(seed >> 32);
+  auto k0 = static_cast<std::uint32_t>(seed);
+  auto k1 = static_cast<std::uint32_t>(seed >> 32);
   constexpr int kRounds = 10;
   for (int round = 0; round < kRounds; ++round) {
     const std::uint64_t first = std::uint64_t{0xD2511F53U} * c0;
