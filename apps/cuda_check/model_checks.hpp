@@ -76,6 +76,10 @@ void check_heads(Checker<Queue>& check) {
   model.head_hidden = 5;
   model.head_dropout = 0.3;
   check_gradient(check, model, true, "largest entries and means");
+  model.pairs = true;
+  model.pool = TokenPool::kMean;
+  check_gradient(check, model, true, "two texts in a sample");
+  model.pairs = false;
   model.features = 0;
   model.vocabulary = 5;
   model.cls_token = true;
