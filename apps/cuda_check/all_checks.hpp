@@ -5,7 +5,9 @@
 #include "chord_objective_checks.hpp"
 #include "gemm_checks.hpp"
 #include "kernel_checks.hpp"
+#include "model_checks.hpp"
 #include "psf_checks.hpp"
+#include "softmax_checks.hpp"
 #include "sums_checks.hpp"
 #include "training_checks.hpp"
 #include "transfer_checks.hpp"
@@ -22,7 +24,9 @@ void check_all(const Queue& queue, Results& results) {
   check_gemm(check);
   check_sums(check);
   check_psf(check);
+  check_softmax(check);
   check_training(check);
+  check_models(check);
   check_bench(check);
 }
 

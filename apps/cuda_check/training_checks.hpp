@@ -1,6 +1,6 @@
 #pragma once
 
-#include "attention/cuda/kernels/psf_training.hpp"
+#include "attention/cuda/kernels/model_training.hpp"
 #include "checker.hpp"
 #include "chord_checks.hpp"
 #include "sums_checks.hpp"
@@ -8,8 +8,8 @@
 namespace matapprox::cuda {
 
 /// A small model: two layers, the second narrower and without the residual.
-inline PsfModelShape small_model(Index samples, Index length) {
-  PsfModelShape model;
+inline ModelShape small_model(Index samples, Index length) {
+  ModelShape model;
   model.samples = samples;
   model.length = length;
   model.width = 4;
@@ -18,10 +18,14 @@ inline PsfModelShape small_model(Index samples, Index length) {
   layer.hidden = 3;
   layer.value = 4;
   layer.pattern = reference_shape(length);
-  model.layers.push_back(layer);
+  BlockShape block;
+  block.width = model.width;
+  block.attention = layer;
+  model.blocks.push_back(block);
   layer.value = 2;
   layer.residual = false;
-  model.layers.push_back(layer);
+  block.attention = layer;
+  model.blocks.push_back(block);
   return model;
 }
 
@@ -30,26 +34,30 @@ template <class T>
 struct TestBatch {
   std::vector<T> features;
   std::vector<std::int32_t> tokens;
+  std::vector<std::int32_t> segments;
   std::vector<std::uint8_t> mask;
   std::vector<double> numbers;
   std::vector<std::int32_t> labels;
 
-  TestBatch(const PsfModelShape& model, bool masked) {
+  TestBatch(const ModelShape& model, bool masked) {
     const Index rows = model.rows();
     features = test_numbers<T>(rows * model.features, 21);
     if (model.vocabulary > 0) {
       for (Index r = 0; r < rows; ++r)
         tokens.push_back(static_cast<std::int32_t>(r * r % model.vocabulary));
     }
+    for (Index r = 0; model.segments > 0 && r < rows; ++r)
+      segments.push_back(static_cast<std::int32_t>(r * r % model.segments));
     if (masked) mask = test_mask(rows);
     numbers = test_numbers<double>(model.samples, 22);
-    for (Index s = 0; s < model.samples; ++s)
-      labels.push_back(static_cast<std::int32_t>(s % model.outputs));
+    for (Index s = 0; s < model.samples * (model.label_sets ? model.outputs : 1); ++s)
+      labels.push_back(static_cast<std::int32_t>(s % (model.label_sets ? 2 : model.outputs)));
   }
   HostBatch<T> host() const {
     HostBatch<T> batch;
     batch.features = features.data();
     batch.tokens = tokens.data();
+    batch.segments = segments.data();
     batch.mask = mask.empty() ? nullptr : mask.data();
     batch.numbers = numbers.data();
     batch.labels = labels.data();
@@ -59,17 +67,17 @@ struct TestBatch {
 
 /// All parameters trained.
 template <class Queue>
-PsfTraining<double, Queue> training_of(const Queue& queue,
-                                       const PsfModelShape& model,
-                                       const StepSettings& settings) {
+ModelTraining<double, Queue> training_of(const Queue& queue,
+                                         const ModelShape& model,
+                                         const StepSettings& settings) {
   StepSettings own = settings;
   if (own.parts.empty()) own.parts = {{0, laid_out(model).parameters, 1}};
-  return PsfTraining<double, Queue>(queue, model, own);
+  return ModelTraining<double, Queue>(queue, laid_out(model), own);
 }
 
 template <class Queue>
 double mean_loss(Checker<Queue>& check,
-                 PsfTraining<double, Queue>& training,
+                 ModelTraining<double, Queue>& training,
                  const std::vector<double>& parameters) {
   training.set_parameters(parameters.data());
   training.run_forward();
@@ -79,10 +87,21 @@ double mean_loss(Checker<Queue>& check,
   return sum / static_cast<double>(samples);
 }
 
+/// Whether a parameter is trained at all: features of a Performer are not.
+inline bool is_trained(const ModelShape& model, Index number) {
+  for (const BlockShape& block : model.blocks) {
+    const auto* heads = std::get_if<MultiHeadShape>(&block.attention);
+    if (heads == nullptr) continue;
+    const Index begin = heads->omega.offset;
+    if (number >= begin && number < begin + heads->omega.size()) return false;
+  }
+  return true;
+}
+
 /// The derivative along random directions is the central difference there.
 template <class Queue>
 void check_gradient(Checker<Queue>& check,
-                    const PsfModelShape& model,
+                    const ModelShape& model,
                     bool masked,
                     const std::string& name) {
   auto training = training_of(check.queue(), model, {});
@@ -106,6 +125,7 @@ void check_gradient(Checker<Queue>& check,
     double derivative = 0;
     for (Index i = first; i < std::min(size, first + step); ++i) {
       const auto p = static_cast<std::size_t>(i);
+      if (!is_trained(training.network().model(), i)) continue;
       above[p] += kStep * direction[p];
       below[p] -= kStep * direction[p];
       derivative += gradient[p] * direction[p];
@@ -120,7 +140,7 @@ void check_gradient(Checker<Queue>& check,
 template <class Queue>
 void check_gradients(Checker<Queue>& check) {
   for (const Index length : {1, 2, 3, 13}) {
-    PsfModelShape model = small_model(3, length);
+    ModelShape model = small_model(3, length);
     model.features = 2;
     model.pool = TokenPool::kFlatten;
     check_gradient(check, model, false, "numbers, flatten, N = " + std::to_string(length));
@@ -142,7 +162,7 @@ void check_gradients(Checker<Queue>& check) {
 }
 
 template <class Queue>
-std::vector<double> parameters_of(const PsfTraining<double, Queue>& training) {
+std::vector<double> parameters_of(const ModelTraining<double, Queue>& training) {
   std::vector<double> parameters(static_cast<std::size_t>(training.size()));
   training.parameters(parameters.data());
   return parameters;
@@ -151,7 +171,7 @@ std::vector<double> parameters_of(const PsfTraining<double, Queue>& training) {
 /// Steps of an optimizer on the gradients that the device gives, by the formulas.
 template <class Queue>
 void check_steps(Checker<Queue>& check, StepKind kind, double clip) {
-  PsfModelShape model = small_model(2, 5);
+  ModelShape model = small_model(2, 5);
   model.features = 2;
   StepSettings settings;
   settings.kind = kind;
@@ -211,7 +231,7 @@ void check_steps(Checker<Queue>& check, StepKind kind, double clip) {
 /// A batch whose loss is not finite changes nothing, and neither do those after it.
 template <class Queue>
 void check_stop(Checker<Queue>& check) {
-  PsfModelShape model = small_model(2, 5);
+  ModelShape model = small_model(2, 5);
   model.features = 2;
   auto training = training_of(check.queue(), model, {});
   TestBatch<double> batch(model, false);

@@ -175,6 +175,12 @@ void PerformerOptions::visit(OptionVisitor& v) {
   v.visit("output_projection", output_projection, "a linear map of the heads side by side");
 }
 
+Index performer_features(const PerformerOptions& options, Index head_width) {
+  const auto p = static_cast<double>(head_width);
+  return options.features > 0 ? options.features
+                              : std::max<Index>(static_cast<Index>(p * std::log(p)), 1);
+}
+
 template <class T>
 std::unique_ptr<Attention<T>> performer(ParameterList& list,
                                         const std::string& prefix,
@@ -186,8 +192,7 @@ std::unique_ptr<Attention<T>> performer(ParameterList& list,
           "performer: cannot be causal, its features of keys are scaled by a maximum over all "
           "tokens");
   const Index p = shape.head_width();
-  const auto by_width = static_cast<Index>(static_cast<double>(p) * std::log(p));
-  const Index features = options.features > 0 ? options.features : std::max<Index>(by_width, 1);
+  const Index features = performer_features(options, p);
   const ParameterSlot omega = list.add(prefix + ".omega", features, p, Initial::orthogonal());
   list.set_trained(prefix + ".omega", false);
   return std::make_unique<MultiHead<T>>(

@@ -16,11 +16,12 @@ DeviceSteps::DeviceSteps(const training::Model<float>& model,
                             device_settings(options.optimizer, model.parameters()))),
       batch_(session_->model()) {}
 
-void DeviceSteps::begin(const training::TrainingState& state) {
+void DeviceSteps::begin(const training::TrainingState& state, std::uint64_t seed) {
   session_->set(state.parameters.data(),
                 state.optimizer.first.data(),
                 state.optimizer.second.data(),
-                state.optimizer.step);
+                state.optimizer.step,
+                seed);
   taken_ = state.optimizer.step;
 }
 

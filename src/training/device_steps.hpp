@@ -4,13 +4,13 @@
 #include <memory>
 #include <span>
 
-#include "attention/cuda/psf_session.hpp"
+#include "attention/cuda/training_session.hpp"
 #include "training/device_model.hpp"
 
 namespace matapprox::cuda {
 
 using SessionMaker =
-    std::function<std::unique_ptr<PsfSession>(const PsfModelShape&, const StepSettings&)>;
+    std::function<std::unique_ptr<TrainingSession>(const ModelShape&, const StepSettings&)>;
 
 /// The steps of a training run on a device: parameters and means stay there, samples go there.
 class DeviceSteps {
@@ -21,7 +21,7 @@ class DeviceSteps {
               const training::TrainingOptions& options,
               const SessionMaker& make_session = make_gpu_session);
 
-  void begin(const training::TrainingState& state);
+  void begin(const training::TrainingState& state, std::uint64_t seed);
   /// Step state.optimizer.step + 1 on these samples of the training split; of the state, only the
   /// number of steps is kept up. Samples are made while the device works on the step before.
   void step(std::span<const Index> samples, training::TrainingState& state);
@@ -32,7 +32,7 @@ class DeviceSteps {
  private:
   const tasks::Task& task_;
   training::TrainingOptions options_;
-  std::unique_ptr<PsfSession> session_;
+  std::unique_ptr<TrainingSession> session_;
   PackedBatch<float> batch_;
   tasks::Sample sample_;
   Index taken_ = 0;  ///< steps when the state was last up to date

@@ -262,7 +262,9 @@ TokenMap<T> Model<T>::joined(Index rows, Cache<T>& cache) const {
 
 template <class T>
 TokenMap<T> Model<T>::head_input(Index rows, Cache<T>& cache) const {
-  return pooler_ ? cache.array(kHeadInput, rows, joined_width()) : joined(rows, cache);
+  // Joined texts are needed as they are in the backward pass, what the head reads is dropped.
+  const bool apart = pooler_ != nullptr || reads_pairs();
+  return apart ? cache.array(kHeadInput, rows, joined_width()) : joined(rows, cache);
 }
 
 template <class T>
@@ -294,7 +296,9 @@ double Model<T>::training_numbers(Index length) const {
   sum += 7 * tokens + (norm_ ? 2 * tokens : 0) + (embedding_norm_ ? tokens : 0);
   const double pooled =
       static_cast<double>(pool_->rows_out(length)) * static_cast<double>(joined_width());
-  return sum + (pooler_ ? 5 : 2) * pooled +
+  double of_head = reads_pairs() ? 3 : 2;
+  if (pooler_) of_head = 5;
+  return sum + of_head * pooled +
          static_cast<double>(attention(0).residual_score_count(length)) * 2 *
              static_cast<double>(layers());
 }
@@ -378,6 +382,8 @@ void Model<T>::forward(LayerContext<T> context,
     pooler_->apply(context, pooled, activated);
     activated = activated.unaryExpr([](const T& x) { return std::tanh(x); });
     read = activated;
+  } else if (reads_pairs()) {
+    read = pooled;
   }
   head_dropout_.apply(context, read);
   head_->forward(context, read, out, cache.child(blocks_.size() + kHeadChild));

@@ -354,7 +354,7 @@ void Trainer::throw_if_cancelled() const {
 }
 
 TrainingEnd Trainer::run(TrainingState& state, std::uint64_t seed, const TrainingControl& control) {
-  if (device_) device_->begin(state);
+  if (device_) device_->begin(state, seed);
   const TrainingEnd end = run_steps(state, seed, control);
   read_back(state);
   return end;

@@ -123,6 +123,7 @@ std::vector<ModelCase> model_cases() {
          d.options.pool = Pool::kCls;
          d.options.pair_separator = 2;
          d.options.head = training::HeadKind::kMlp;
+         d.options.head_dropout = 0.3;
          d.options.block.dropout = 0.2;
        }},
       {"PairRealformer",

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "attention/cuda/kernels/psf_training.hpp"
+#include "attention/cuda/kernels/model_training.hpp"
 #include "checker.hpp"
 #include "device/cuda/kernels/host_queue.hpp"
 #include "table.hpp"
@@ -11,8 +11,8 @@ namespace matapprox::cuda {
 
 /// The model of the Adding problem in [KYCY22]: width 32, c = 8, floor(log2 N) factors of as many
 /// links and one, residual, all tokens read.
-inline PsfModelShape adding_model(Index samples, Index length) {
-  PsfModelShape model;
+inline ModelShape adding_model(Index samples, Index length) {
+  ModelShape model;
   model.samples = samples;
   model.length = length;
   model.width = 32;
@@ -25,7 +25,10 @@ inline PsfModelShape adding_model(Index samples, Index length) {
   std::vector<Index> offsets{0};
   for (Index o = 1; 2 * o <= length; o *= 2) offsets.push_back(o);
   layer.pattern = {length, std::vector<std::vector<Index>>(offsets.size() - 1, offsets)};
-  model.layers.push_back(layer);
+  BlockShape block;
+  block.width = model.width;
+  block.attention = layer;
+  model.blocks.push_back(block);
   return laid_out(model);
 }
 
@@ -35,7 +38,7 @@ struct AddingData {
   std::vector<double> answers;
   std::vector<double> parameters;
 
-  explicit AddingData(const PsfModelShape& model)
+  explicit AddingData(const ModelShape& model)
       : features(test_numbers<double>(model.rows() * model.features, 61)),
         answers(test_numbers<double>(model.samples, 62)),
         parameters(test_numbers<double>(model.parameters, 63)) {
@@ -44,12 +47,12 @@ struct AddingData {
 };
 
 template <class T, class Queue>
-PsfTraining<T, Queue> adding_training(const Queue& queue,
-                                      const PsfModelShape& model,
-                                      const AddingData& data) {
+ModelTraining<T, Queue> adding_training(const Queue& queue,
+                                        const ModelShape& model,
+                                        const AddingData& data) {
   StepSettings settings;
   settings.parts = {{0, model.parameters, 1}};
-  PsfTraining<T, Queue> training(queue, model, settings);
+  ModelTraining<T, Queue> training(queue, model, settings);
   const std::vector<T> parameters(data.parameters.begin(), data.parameters.end());
   const std::vector<T> features(data.features.begin(), data.features.end());
   training.set_parameters(parameters.data());
@@ -63,7 +66,7 @@ PsfTraining<T, Queue> adding_training(const Queue& queue,
 
 /// The gradient in float on the GPU beside that in double on the host, where it takes a moment.
 inline double adding_error(const DeviceQueue& queue) {
-  const PsfModelShape model = adding_model(2, 512);
+  const ModelShape model = adding_model(2, 512);
   const AddingData data(model);
   const auto gradient = [&]<class T, class Queue>(const Queue& own, T) {
     auto training = adding_training<T>(own, model, data);
@@ -80,7 +83,7 @@ inline void bench_psf(const DeviceQueue& queue, Table& table, bool quick) {
       "A training step of PSF-Attn, float, the Adding configuration of [KYCY22]: forward, backward "
       "and Adam, the batch on the GPU; error: the gradient at N = 512");
   double error = adding_error(queue);
-  const PsfModelShape model = adding_model(40, quick ? 256 : 16384);
+  const ModelShape model = adding_model(40, quick ? 256 : 16384);
   const AddingData data(model);
   auto training = adding_training<float>(queue, model, data);
   const double ms = milliseconds(queue, [&] { training.take_step(1e-3); });

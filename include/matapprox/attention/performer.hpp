@@ -11,6 +11,9 @@ struct PerformerOptions {
   void visit(OptionVisitor& v);
 };
 
+/// D of a head of this width.
+Index performer_features(const PerformerOptions& options, Index head_width);
+
 /// Performer, FAVOR+: softmax attention in expectation over random features,
 /// phi(x) = D^-1/2 (exp(Omega x - |x|^2 / 2 - s) + 1e-4), x = q p^-1/4 or k p^-1/4. [CLD+21]
 ///

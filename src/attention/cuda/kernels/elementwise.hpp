@@ -51,15 +51,12 @@ struct MultiplyBy {
   }
 };
 
-/// y = x + other + bias + the row of `positions` (length x columns) for the row's place in its
-/// sample, rows of padding 0. Null: not added. y may be x or the other.
+/// y = x + other + bias, rows of padding 0. Null: not added. y may be x or the other.
 template <class T>
 struct AddToTokens {
   const T* x = nullptr;
   const T* other = nullptr;
   const T* bias = nullptr;
-  const T* positions = nullptr;
-  Index length = 1;
   const std::uint8_t* mask = nullptr;
   T* y = nullptr;
   Index columns = 0;
@@ -70,23 +67,29 @@ struct AddToTokens {
     Numbers<T, kWidth> sum{};
     if (is_token(mask, row)) {
       sum = load_numbers<T, kWidth>(x + at);
-      const T* place = positions == nullptr ? nullptr : positions + (row % length) * columns;
       for (int c = 0; c < kWidth; ++c) {
         if (bias != nullptr) sum.values[c] += bias[column + c];
         if (other != nullptr) sum.values[c] += other[at + c];
-        if (place != nullptr) sum.values[c] += place[column + c];
       }
     }
     store_numbers(sum, y + at);
   }
 };
 
-/// Rows of a table for token ids, plus positions as AddToTokens has them; rows of padding 0.
+/// What an embedding makes of the rows of a batch: those of a table for token ids (or x + bias),
+/// plus the row of `positions` (length x columns) for the place in the sample and that of `segment`
+/// for the row's segment; the first row of each sample is the vector `cls` in the place of the
+/// first. Rows of padding are 0. Null: not there. y may be x.
 template <class T>
-struct LookUp {
+struct EmbedRows {
+  const T* x = nullptr;
+  const T* bias = nullptr;
   const T* table = nullptr;
   const std::int32_t* tokens = nullptr;
+  const T* cls = nullptr;
   const T* positions = nullptr;
+  const T* segment = nullptr;
+  const std::int32_t* segments = nullptr;
   Index length = 1;
   const std::uint8_t* mask = nullptr;
   T* y = nullptr;
@@ -94,14 +97,54 @@ struct LookUp {
 
   template <int kWidth>
   MATAPPROX_HD void piece(Index row, Index column) const {
+    const Index at = row * columns + column;
+    const Index place = row % length;
     Numbers<T, kWidth> sum{};
     if (is_token(mask, row)) {
-      const T* entry = table + tokens[row] * columns + column;
-      const T* place = positions == nullptr ? nullptr : positions + (row % length) * columns;
-      for (int c = 0; c < kWidth; ++c)
-        sum.values[c] = place == nullptr ? entry[c] : entry[c] + place[column + c];
+      const bool is_cls = cls != nullptr && place == 0;
+      const T* entry = table == nullptr ? x + at : table + tokens[row] * columns + column;
+      if (is_cls) entry = cls + column;
+      for (int c = 0; c < kWidth; ++c) {
+        sum.values[c] = entry[c];
+        if (bias != nullptr && !is_cls) sum.values[c] += bias[column + c];
+        if (positions != nullptr) sum.values[c] += positions[place * columns + column + c];
+        if (segment != nullptr) sum.values[c] += segment[segments[row] * columns + column + c];
+      }
     }
-    store_numbers(sum, y + (row * columns + column));
+    store_numbers(sum, y + at);
+  }
+};
+
+/// y = tanh(y + bias).
+template <class T>
+struct BiasTanh {
+  T* y = nullptr;
+  const T* bias = nullptr;
+  Index columns = 0;
+
+  template <int kWidth>
+  MATAPPROX_HD void piece(Index row, Index column) const {
+    auto numbers = load_numbers<T, kWidth>(y + (row * columns + column));
+    for (int c = 0; c < kWidth; ++c)
+      numbers.values[c] = tanh_of(numbers.values[c] + bias[column + c]);
+    store_numbers(numbers, y + (row * columns + column));
+  }
+};
+
+/// d = d o (1 - y^2), y what BiasTanh made.
+template <class T>
+struct TanhBackward {
+  const T* y = nullptr;
+  T* d = nullptr;
+  Index columns = 0;
+
+  template <int kWidth>
+  MATAPPROX_HD void piece(Index row, Index column) const {
+    const Index at = row * columns + column;
+    const auto made = load_numbers<T, kWidth>(y + at);
+    auto numbers = load_numbers<T, kWidth>(d + at);
+    for (int c = 0; c < kWidth; ++c) numbers.values[c] *= T(1) - made.values[c] * made.values[c];
+    store_numbers(numbers, d + at);
   }
 };
 

@@ -15,6 +15,8 @@ enum class SampleLoss { kSquared, kCrossEntropy, kBinaryCrossEntropy };
 ///   cross entropy          -sum_c q_c log softmax(o)_c, q = (1 - s) e_y + s / C
 ///   binary cross entropy   -sum_c [q_c log sigma(o_c) + (1 - q_c) log(1 - sigma(o_c))] / C
 /// Wrong: |o - y| >= tolerance, or the largest output (the first of equal ones) is not that of y.
+/// Of a set of labels, 0 or 1 each, q_c = (1 - s) y_c + s / 2, and outputs on the wrong side of 0
+/// are counted.
 template <class T>
 struct LossOfRows {
   static constexpr int kThreads = 128;
@@ -28,6 +30,7 @@ struct LossOfRows {
   const T* out = nullptr;
   const double* numbers = nullptr;       ///< y where squared
   const std::int32_t* labels = nullptr;  ///< y where not
+  bool sets = false;                     ///< labels are rows x classes, 0 or 1
   T* d_out = nullptr;
   double* losses = nullptr;
   double* wrong = nullptr;  ///< 1 or 0
@@ -46,16 +49,29 @@ struct LossOfRows {
       d[0] = static_cast<T>(2 * off * weight);
       return;
     }
+    if (sets) {
+      set_loss(row, o, d);
+      return;
+    }
     const int label = labels[row];
     int largest = 0;
     for (int c = 1; c < classes; ++c) largest = o[c] > o[largest] ? c : largest;
     wrong[row] = largest == label ? 0 : 1;
     losses[row] = kind == SampleLoss::kCrossEntropy
                       ? cross_entropy(o, label, static_cast<double>(o[largest]), d)
-                      : binary_cross_entropy(o, label, d);
+                      : binary_cross_entropy(
+                            o, [&](int c) { return wanted(c, label); }, d);
   }
 
  private:
+  MATAPPROX_HD void set_loss(Index row, const T* o, T* d) const {
+    const std::int32_t* own = labels + row * classes;
+    double off = 0;
+    for (int c = 0; c < classes; ++c) off += (o[c] > T(0)) != (own[c] == 1) ? 1 : 0;
+    wrong[row] = off;
+    losses[row] = binary_cross_entropy(
+        o, [&](int c) { return (1 - smoothing) * own[c] + smoothing / 2; }, d);
+  }
   MATAPPROX_HD double wanted(int c, int label) const {
     return smoothing / classes + (c == label ? 1 - smoothing : 0);
   }
@@ -71,14 +87,15 @@ struct LossOfRows {
     }
     return loss;
   }
-  MATAPPROX_HD double binary_cross_entropy(const T* o, int label, T* d) const {
+  template <class Wanted>
+  MATAPPROX_HD double binary_cross_entropy(const T* o, const Wanted& of_class, T* d) const {
     double loss = 0;
     for (int c = 0; c < classes; ++c) {
       const auto own = static_cast<double>(o[c]);
       const double size = own < 0 ? -own : own;
       // log(1 + e^-|o|) + max(o, 0) - q o, without overflow.
-      loss += log1p(exp_of(-size)) + (own > 0 ? own : 0) - wanted(c, label) * own;
-      d[c] = static_cast<T>((1 / (1 + exp_of(-own)) - wanted(c, label)) / classes * weight);
+      loss += log1p(exp_of(-size)) + (own > 0 ? own : 0) - of_class(c) * own;
+      d[c] = static_cast<T>((1 / (1 + exp_of(-own)) - of_class(c)) / classes * weight);
     }
     return loss / classes;
   }

@@ -84,6 +84,7 @@ class TokenOrderOnQueue {
             queue.template array<std::int32_t>(TokenOrder::max_pieces(rows, vocabulary) + 1)),
         first_piece_(queue.template array<std::int32_t>(vocabulary + 1)) {}
 
+  Index vocabulary() const { return vocabulary_; }
   void upload(const TokenOrder& order) {
     pieces_ = order.pieces();
     send(order.rows, rows_);
@@ -93,7 +94,8 @@ class TokenOrderOnQueue {
   /// gradient[id] = the sum of the rows of dX (rows x columns) whose token is `id`, for each id.
   template <class T>
   void gradient(Scratch<T, Queue>& scratch, const T* dx, Index columns, T* gradient) const {
-    T* sums = scratch.take(pieces_ * columns);
+    // As many as there can be: so memory does not depend on the tokens.
+    T* sums = scratch.take(TokenOrder::max_pieces(rows_.size(), vocabulary_) * columns);
     const SumOfRows<T> of_pieces{dx, rows_.data(), piece_begin_.data(), sums, columns};
     for_each_piece<T>(*queue_, pieces_, columns, of_pieces);
     const SumOfRows<T> of_ids{sums, nullptr, first_piece_.data(), gradient, columns};

@@ -14,6 +14,8 @@ MATAPPROX_HD inline float log_of(float x) { return ::logf(x); }
 MATAPPROX_HD inline double log_of(double x) { return ::log(x); }
 MATAPPROX_HD inline float erf_of(float x) { return ::erff(x); }
 MATAPPROX_HD inline double erf_of(double x) { return ::erf(x); }
+MATAPPROX_HD inline float tanh_of(float x) { return ::tanhf(x); }
+MATAPPROX_HD inline double tanh_of(double x) { return ::tanh(x); }
 MATAPPROX_HD inline float sqrt_of(float x) { return ::sqrtf(x); }
 MATAPPROX_HD inline double sqrt_of(double x) { return ::sqrt(x); }
 

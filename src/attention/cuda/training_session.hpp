@@ -2,21 +2,22 @@
 
 #include <memory>
 
-#include "attention/cuda/kernels/psf_training.hpp"
+#include "attention/cuda/kernels/model_training.hpp"
 
 namespace matapprox::cuda {
 
-/// A model in training in the memory of a GPU, without what only nvcc reads: PsfTraining behind
+/// A model in training in the memory of a GPU, without what only nvcc reads: ModelTraining behind
 /// virtual functions.
-class PsfSession {
+class TrainingSession {
  public:
-  virtual ~PsfSession() = default;
-  virtual const PsfModelShape& model() const = 0;
-  /// Parameters and the optimizer's running means after `steps` steps.
+  virtual ~TrainingSession() = default;
+  virtual const ModelShape& model() const = 0;
+  /// Parameters and the optimizer's running means after `steps` steps, and the seed of dropout.
   virtual void set(const float* parameters,
                    const float* first,
                    const float* second,
-                   Index steps) = 0;
+                   Index steps,
+                   std::uint64_t seed) = 0;
   virtual void get(float* parameters, float* first, float* second) = 0;
   virtual void upload(const HostBatch<float>& batch) = 0;
   virtual void take_step(double rate) = 0;
@@ -26,14 +27,19 @@ class PsfSession {
 
 /// On a queue, which has to outlive it.
 template <class Queue>
-class PsfSessionOn final : public PsfSession {
+class TrainingSessionOn final : public TrainingSession {
  public:
-  PsfSessionOn(const Queue& queue, PsfModelShape model, StepSettings settings)
+  TrainingSessionOn(const Queue& queue, ModelShape model, StepSettings settings)
       : training_(queue, std::move(model), std::move(settings)) {}
-  const PsfModelShape& model() const override { return training_.network().model(); }
-  void set(const float* parameters, const float* first, const float* second, Index steps) override {
+  const ModelShape& model() const override { return training_.network().model(); }
+  void set(const float* parameters,
+           const float* first,
+           const float* second,
+           Index steps,
+           std::uint64_t seed) override {
     training_.set_parameters(parameters);
     training_.set_means(first, second, steps);
+    training_.set_seed(seed);
     training_.set_status({});
   }
   void get(float* parameters, float* first, float* second) override {
@@ -51,11 +57,11 @@ class PsfSessionOn final : public PsfSession {
   }
 
  private:
-  PsfTraining<float, Queue> training_;
+  ModelTraining<float, Queue> training_;
 };
 
 /// On the first GPU. Throws NotAvailable where there is none, or this build has no CUDA.
-std::unique_ptr<PsfSession> make_gpu_session(const PsfModelShape& model,
-                                             const StepSettings& settings);
+std::unique_ptr<TrainingSession> make_gpu_session(const ModelShape& model,
+                                                  const StepSettings& settings);
 
 }  // namespace matapprox::cuda

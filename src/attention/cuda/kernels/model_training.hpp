@@ -1,7 +1,7 @@
 #pragma once
 
+#include "network.hpp"
 #include "optimizer.hpp"
-#include "psf_network.hpp"
 
 namespace matapprox::cuda {
 
@@ -26,9 +26,9 @@ struct StepSettings {
 /// A model in training, all of it in the memory of a queue: a step asks nothing of the host but the
 /// inputs of its batch.
 template <class T, class Queue>
-class PsfTraining {
+class ModelTraining {
  public:
-  PsfTraining(const Queue& queue, PsfModelShape model, StepSettings settings)
+  ModelTraining(const Queue& queue, ModelShape model, StepSettings settings)
       : queue_(&queue),
         network_(queue, std::move(model)),
         settings_(std::move(settings)),
@@ -45,8 +45,8 @@ class PsfTraining {
   }
 
   Index size() const { return network_.model().parameters; }
-  PsfNetwork<T, Queue>& network() { return network_; }
-  const PsfNetwork<T, Queue>& network() const { return network_; }
+  Network<T, Queue>& network() { return network_; }
+  const Network<T, Queue>& network() const { return network_; }
 
   void set_parameters(const T* host) { queue_->upload(host, size(), parameters_.data()); }
   void parameters(T* host) const { queue_->download(parameters_.data(), size(), host); }
@@ -70,9 +70,16 @@ class PsfTraining {
     return status;
   }
 
+  /// What dropout draws from; the samples of step t = 0, 1, ... are of running numbers t samples ..
+  /// (t + 1) samples - 1.
+  void set_seed(std::uint64_t seed) { seed_ = seed; }
+
   void upload(const HostBatch<T>& batch) { network_.inputs().upload(batch); }
   /// Losses of the batch, in losses() of the network.
-  void run_forward() { network_.forward(parameters_.data()); }
+  void run_forward() {
+    network_.set_random(seed_, steps_ * network_.model().samples);
+    network_.forward(parameters_.data());
+  }
   /// The gradient of the batch's mean loss.
   void run_gradient() {
     run_forward();
@@ -99,7 +106,7 @@ class PsfTraining {
   }
 
   const Queue* queue_;
-  PsfNetwork<T, Queue> network_;
+  Network<T, Queue> network_;
   StepSettings settings_;
   Array<T> parameters_;
   Array<T> gradient_;
@@ -109,10 +116,11 @@ class PsfTraining {
   Scratch<double, Queue> sums_scratch_;
   Array<StepStatus> status_;
   Index steps_ = 0;  ///< asked for
+  std::uint64_t seed_ = 1;
 };
 
 template <class T, class Queue>
-void PsfTraining<T, Queue>::take_step(double rate) {
+void ModelTraining<T, Queue>::take_step(double rate) {
   run_gradient();
   const Index samples = network_.model().samples;
   double* sums = sums_.data();

@@ -1,5 +1,7 @@
-#include "attention/cuda/psf_session.hpp"
+#include "attention/cuda/kernels/training_memory.hpp"
+#include "attention/cuda/training_session.hpp"
 #include "device/cuda/gpu_errors.hpp"
+#include "device/cuda/kernels/device_memory.hpp"
 #include "device/cuda/kernels/device_queue.hpp"
 
 namespace matapprox::cuda {
@@ -15,13 +17,17 @@ auto in_training(const Function& function) {
   }
 }
 
-class GpuSession final : public PsfSession {
+class GpuSession final : public TrainingSession {
  public:
-  GpuSession(const PsfModelShape& model, const StepSettings& settings)
+  GpuSession(const ModelShape& model, const StepSettings& settings)
       : session_(queue_, model, settings) {}
-  const PsfModelShape& model() const override { return session_.model(); }
-  void set(const float* parameters, const float* first, const float* second, Index steps) override {
-    in_training([&] { session_.set(parameters, first, second, steps); });
+  const ModelShape& model() const override { return session_.model(); }
+  void set(const float* parameters,
+           const float* first,
+           const float* second,
+           Index steps,
+           std::uint64_t seed) override {
+    in_training([&] { session_.set(parameters, first, second, steps, seed); });
   }
   void get(float* parameters, float* first, float* second) override {
     in_training([&] { session_.get(parameters, first, second); });
@@ -38,14 +44,16 @@ class GpuSession final : public PsfSession {
 
  private:
   DeviceQueue queue_;
-  PsfSessionOn<DeviceQueue> session_;
+  TrainingSessionOn<DeviceQueue> session_;
 };
 
 }  // namespace
 
-std::unique_ptr<PsfSession> make_gpu_session(const PsfModelShape& model,
-                                             const StepSettings& settings) {
-  return in_training([&]() -> std::unique_ptr<PsfSession> {
+std::unique_ptr<TrainingSession> make_gpu_session(const ModelShape& model,
+                                                  const StepSettings& settings) {
+  return in_training([&]() -> std::unique_ptr<TrainingSession> {
+    if (const std::string why = why_no_room(model, settings, device_memory().free); !why.empty())
+      throw NotAvailable(why);
     return std::make_unique<GpuSession>(model, settings);
   });
 }

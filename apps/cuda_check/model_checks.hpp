@@ -1,0 +1,145 @@
+#pragma once
+
+#include "training_checks.hpp"
+
+namespace matapprox::cuda {
+
+/// Two blocks of several heads with all that stands around them.
+inline ModelShape block_model(HeadMechanism kind, BlockForm form, Index length) {
+  ModelShape model;
+  model.samples = 3;
+  model.length = length;
+  model.width = 6;
+  model.features = 2;
+  for (Index l = 0; l < 2; ++l) {
+    MultiHeadShape heads;
+    heads.kind = kind;
+    heads.width = 6;
+    heads.heads = 2;
+    heads.layer = l;
+    heads.tile = 64;
+    heads.rank = 5;
+    heads.features = 7;
+    heads.scale = LengthScale::kInverseSqrtLength;
+    BlockShape block;
+    block.attention = heads;
+    block.form = form;
+    block.number = l;
+    block.width = 6;
+    block.hidden = 8;
+    model.blocks.push_back(block);
+  }
+  model.final_norm = form == BlockForm::kPreNorm;
+  return model;
+}
+
+template <class Queue>
+void check_mechanisms(Checker<Queue>& check) {
+  const auto check_of = [&](const ModelShape& model, const std::string& name) {
+    check_gradient(check, model, true, name + ", N = " + std::to_string(model.length));
+  };
+  ModelShape model = block_model(HeadMechanism::kSoftmax, BlockForm::kPostNorm, 13);
+  check_of(model, "softmax");
+  for (BlockShape& block : model.blocks) {
+    auto& heads = std::get<MultiHeadShape>(block.attention);
+    heads.causal = true;
+    heads.attention_dropout = 0.3;
+    block.dropout = 0.2;
+  }
+  check_of(model, "softmax, causal, dropped");
+  model = block_model(HeadMechanism::kLinformer, BlockForm::kPreNorm, 13);
+  check_of(model, "linformer");
+  for (BlockShape& block : model.blocks) {
+    auto& heads = std::get<MultiHeadShape>(block.attention);
+    heads.attention_dropout = 0.3;
+    heads.mixtures_of_heads = true;
+    heads.shared_by_layers = true;
+    heads.tied = true;
+    block.inner_skip = true;
+    block.outer_skip = true;
+    block.dropout = 0.2;
+  }
+  check_of(model, "linformer, shared");
+  check_of(block_model(HeadMechanism::kLinearTransformer, BlockForm::kPostNorm, 13),
+           "linear transformer");
+  check_of(block_model(HeadMechanism::kPerformer, BlockForm::kPostNorm, 13), "performer");
+  check_of(block_model(HeadMechanism::kSimpletron, BlockForm::kPreNorm, 13), "simpletron");
+}
+
+/// Embeddings, pools and heads, with what BERT has among them.
+template <class Queue>
+void check_heads(Checker<Queue>& check) {
+  ModelShape model = block_model(HeadMechanism::kSoftmax, BlockForm::kPostNorm, 13);
+  model.pool = TokenPool::kMax;
+  check_gradient(check, model, true, "largest entries");
+  model.pool = TokenPool::kMaxMean;
+  model.head_hidden = 5;
+  model.head_dropout = 0.3;
+  check_gradient(check, model, true, "largest entries and means");
+  model.pairs = true;
+  model.pool = TokenPool::kMean;
+  check_gradient(check, model, true, "two texts in a sample");
+  model.pairs = false;
+  model.features = 0;
+  model.vocabulary = 5;
+  model.cls_token = true;
+  model.segments = 3;
+  model.learned_positions = true;
+  model.embedding_norm = true;
+  model.embedding_dropout = 0.2;
+  model.pool = TokenPool::kCls;
+  model.pooler = true;
+  model.loss = SampleLoss::kBinaryCrossEntropy;
+  model.outputs = 3;
+  model.label_sets = true;
+  model.smoothing = 0.1;
+  check_gradient(check, model, false, "first row, through a pooler");
+}
+
+/// A gradient has the same bits each time, and in float it is that in double.
+template <class Queue>
+void check_precision(Checker<Queue>& check) {
+  ModelShape model = block_model(HeadMechanism::kSoftmax, BlockForm::kPostNorm, 13);
+  for (BlockShape& block : model.blocks) {
+    std::get<MultiHeadShape>(block.attention).attention_dropout = 0.3;
+    block.dropout = 0.2;
+  }
+  lay_out(model);
+  const auto parameters = test_numbers<float>(model.parameters, 33);
+  const auto gradient = [&](auto zero) {
+    using T = decltype(zero);
+    StepSettings settings;
+    settings.parts = {{0, model.parameters, 1}};
+    ModelTraining<T, Queue> training(check.queue(), model, settings);
+    const TestBatch<T> batch(model, true);
+    training.upload(batch.host());
+    const std::vector<T> start(parameters.begin(), parameters.end());
+    training.set_parameters(start.data());
+    training.run_gradient();
+    std::vector<T> numbers(start.size());
+    training.gradient(numbers.data());
+    return numbers;
+  };
+  const auto in_float = gradient(0.0F);
+  check.expect_equal(gradient(0.0F), in_float, "softmax, the gradient once more");
+  check.expect_close(in_float, gradient(0.0), 1e-4, "softmax, gradient in float");
+}
+
+template <class Queue>
+void check_random_words(Checker<Queue>& check) {
+  // The check value of docs/random.md.
+  const RandomWords words = random_words_of(1, 1, 0, 0);
+  check.expect_equal(std::vector<std::uint32_t>(words.values, words.values + 4),
+                     std::vector<std::uint32_t>{0x127BEE41, 0x1E047488, 0x48842B20, 0x0A393496},
+                     "random words");
+}
+
+template <class Queue>
+void check_models(Checker<Queue>& check) {
+  check_random_words(check);
+  check_mechanisms(check);
+  check_heads(check);
+  check_precision(check);
+}
+
+}  // namespace matapprox::cuda

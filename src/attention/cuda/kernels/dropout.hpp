@@ -1,0 +1,81 @@
+#pragma once
+
+#include "device/cuda/kernels/philox.hpp"
+#include "device/cuda/kernels/tiles.hpp"
+#include "pass.hpp"
+
+namespace matapprox::cuda {
+
+/// Dropout of a block of `length` rows for each sample, as the library's Dropout has it: numbers
+/// are drawn from (seed, running number of the sample, number of the dropout, place in the sample),
+/// so that the same ones are dropped.
+template <class T>
+struct DropoutMask {
+  std::uint64_t limit = 0;  ///< 0: none is dropped
+  T scale = 1;
+  std::uint64_t seed = 1;
+  SampleNumbers samples;
+  Index first_counter = 0;
+  Index length = 1;
+  Index columns = 0;
+
+  template <int kWidth>
+  MATAPPROX_HD void apply(Index row, Index column, Numbers<T, kWidth>& numbers) const {
+    if (limit == 0) return;
+    constexpr std::uint32_t kStream = 12;
+    const Index sample = row / length;
+    const Index first = (row - sample * length) * columns + column;
+    // A piece begins at a multiple of its width, 1, 2 or 4: four places have one counter.
+    const RandomWords words =
+        random_words_of(seed, kStream, samples.of(sample), first_counter + first / 4);
+    for (int c = 0; c < kWidth; ++c) {
+      const bool dropped = words.values[first % 4 + c] < limit;
+      numbers.values[c] = dropped ? T(0) : numbers.values[c] * scale;
+    }
+  }
+};
+
+/// `number` tells the dropouts of a model apart; `length` is rows of a sample.
+template <class T, class Queue>
+DropoutMask<T> dropout_mask(
+    const Pass<T, Queue>& pass, double rate, Index number, Index length, Index columns) {
+  constexpr int kNumberBits = 32;
+  DropoutMask<T> mask;
+  mask.limit = dropout_limit(rate);
+  mask.scale = T(1 / (1 - rate));
+  mask.seed = pass.seed;
+  mask.samples = pass.numbers;
+  mask.first_counter = number << kNumberBits;
+  mask.length = length;
+  mask.columns = columns;
+  return mask;
+}
+
+/// y = dropout(x + bias + inner) + outer. Null: not added. y may be any of them.
+template <class T>
+struct DroppedSum {
+  const T* x = nullptr;
+  const T* bias = nullptr;
+  const T* inner = nullptr;
+  const T* outer = nullptr;
+  DropoutMask<T> mask;
+  T* y = nullptr;
+  Index columns = 0;
+
+  template <int kWidth>
+  MATAPPROX_HD void piece(Index row, Index column) const {
+    const Index at = row * columns + column;
+    auto sum = load_numbers<T, kWidth>(x + at);
+    for (int c = 0; c < kWidth; ++c) {
+      if (bias != nullptr) sum.values[c] += bias[column + c];
+      if (inner != nullptr) sum.values[c] += inner[at + c];
+    }
+    mask.apply(row, column, sum);
+    if (outer != nullptr) {
+      for (int c = 0; c < kWidth; ++c) sum.values[c] += outer[at + c];
+    }
+    store_numbers(sum, y + at);
+  }
+};
+
+}  // namespace matapprox::cuda

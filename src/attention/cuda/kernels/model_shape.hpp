@@ -1,0 +1,194 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "block_layer.hpp"
+#include "losses.hpp"
+#include "pooling.hpp"
+
+namespace matapprox::cuda {
+
+/// A model as the library's Model: embedding - blocks - pool - head - loss, for batches of samples
+/// of one length.
+struct ModelShape {
+  Index samples = 0;     ///< of a batch
+  Index length = 0;      ///< rows of each sample, a cls_token among them
+  Index width = 0;       ///< of a token
+  Index features = 0;    ///< numbers of a token, or 0:
+  Index vocabulary = 0;  ///< token ids are 0 .. vocabulary - 1
+  bool cls_token = false;
+  Index segments = 0;
+  Index segment_separator = -1;  ///< token that ends a segment; -1: there is one segment
+  bool learned_positions = false;
+  std::vector<double>
+      position_encoding;  ///< length x width: positions that are not trained; or empty
+  bool embedding_norm = false;
+  double embedding_dropout = 0;
+  std::vector<BlockShape> blocks;
+  bool final_norm = false;
+  double epsilon = 1e-5;  ///< of the norms that are not the blocks'
+  TokenPool pool = TokenPool::kMean;
+  bool pairs = false;  ///< a sample is two sequences, its texts; the head reads what joins both
+  Index pair_separator = -1;  ///< token between them
+  bool pooler = false;
+  Index head_hidden = 0;  ///< of a head that is Linear - GELU - Linear; 0: Linear
+  double head_dropout = 0;
+  Index outputs = 1;  ///< classes, or 1
+  SampleLoss loss = SampleLoss::kSquared;
+  double smoothing = 0;     ///< of labels
+  double tolerance = 0;     ///< of a number
+  bool label_sets = false;  ///< an answer is 0 or 1 for each class
+
+  // Places of the parameters.
+  LinearPlaces feature;
+  ParameterSlot token;
+  ParameterSlot position;
+  ParameterSlot cls;
+  ParameterSlot segment;
+  NormPlaces embedding_norm_places;
+  NormPlaces norm;
+  LinearPlaces pooler_places;
+  LinearPlaces head_hidden_layer;
+  LinearPlaces head;
+  Index parameters = 0;
+
+  Index sequences() const { return pairs ? 2 * samples : samples; }
+  Index rows() const { return sequences() * length; }
+  Index width_out() const { return blocks.back().width_out(); }
+  /// Of a sequence, and of what the head reads.
+  Index pooled() const { return pooled_width(pool, width_out(), length); }
+  Index joined() const { return (pairs ? 4 : 1) * pooled(); }
+};
+
+namespace shape_detail {
+
+/// visit(name, rows, columns, place) for the parameters of a multi-head layer.
+template <class Visit>
+void visit_heads(MultiHeadShape& heads, const std::string& name, Index length, const Visit& visit) {
+  const auto linear = [&](const char* own, LinearPlaces& places) {
+    visit(name + own + ".weight", heads.width, heads.width, places.weight);
+    visit(name + own + ".bias", Index{1}, heads.width, places.bias);
+  };
+  const auto mixtures = [&](const char* own, std::vector<ParameterSlot>& places) {
+    std::string full = heads.shared_by_layers ? "linformer" : name;
+    full.append(".").append(own);
+    places.resize(static_cast<std::size_t>(heads.mixtures_of_heads ? heads.heads : 1));
+    for (std::size_t h = 0; h < places.size(); ++h) {
+      const std::string number = heads.mixtures_of_heads ? std::to_string(h) : "";
+      visit(full + number, heads.rank, length, places[h]);
+    }
+  };
+  if (heads.kind == HeadMechanism::kLinformer) {
+    mixtures("E", heads.E);
+    if (!heads.tied) mixtures("F", heads.F);
+  }
+  if (heads.kind == HeadMechanism::kPerformer)
+    visit(name + ".omega", heads.features, heads.head_width(), heads.omega);
+  linear(".value", heads.value);
+  if (heads.has_queries()) {
+    linear(".query", heads.query);
+    linear(".key", heads.key);
+  }
+  if (heads.output_projection) linear(".output", heads.output);
+}
+
+template <class Visit>
+void visit_psf(PsfLayerShape& layer, const std::string& name, const Visit& visit) {
+  const auto linear = [&](const std::string& own, Index in, Index out, LinearPlaces& places) {
+    visit(name + own + ".weight", in, out, places.weight);
+    visit(name + own + ".bias", Index{1}, out, places.bias);
+  };
+  linear(".hidden", layer.in, layer.all_hidden(), layer.first);
+  layer.outputs.resize(static_cast<std::size_t>(layer.networks()));
+  linear(".value", layer.hidden, layer.value, layer.outputs[0]);
+  for (Index m = 0; m < layer.factors(); ++m) {
+    linear(".factor" + std::to_string(m + 1),
+           layer.hidden,
+           layer.pattern.links(m),
+           layer.outputs[static_cast<std::size_t>(m) + 1]);
+  }
+}
+
+}  // namespace shape_detail
+
+/// visit(name, rows, columns, place) for each parameter, by the names that the library's Model
+/// gives them; layers that share one visit it each.
+template <class Visit>
+void visit_parameters(ModelShape& model, const Visit& visit) {
+  const auto linear = [&](const std::string& name, Index in, Index out, LinearPlaces& places) {
+    visit(name + ".weight", in, out, places.weight);
+    visit(name + ".bias", Index{1}, out, places.bias);
+  };
+  const auto norm = [&](const std::string& name, Index width, NormPlaces& places) {
+    visit(name + ".weight", Index{1}, width, places.weight);
+    visit(name + ".bias", Index{1}, width, places.bias);
+  };
+  const Index d = model.width;
+  if (model.vocabulary > 0) {
+    visit("embedding.token", model.vocabulary, d, model.token);
+  } else {
+    linear("embedding.feature", model.features, d, model.feature);
+  }
+  if (model.learned_positions) visit("embedding.position", model.length, d, model.position);
+  if (model.cls_token) visit("embedding.cls", Index{1}, d, model.cls);
+  if (model.segments > 0) visit("embedding.segment", model.segments, d, model.segment);
+  if (model.embedding_norm) norm("embedding.norm", d, model.embedding_norm_places);
+  for (std::size_t b = 0; b < model.blocks.size(); ++b) {
+    BlockShape& block = model.blocks[b];
+    const std::string name = "block" + std::to_string(b);
+    if (auto* psf = std::get_if<PsfLayerShape>(&block.attention)) {
+      shape_detail::visit_psf(*psf, name + ".attention", visit);
+    } else {
+      shape_detail::visit_heads(
+          std::get<MultiHeadShape>(block.attention), name + ".attention", model.length, visit);
+    }
+    if (block.form == BlockForm::kBare) continue;
+    norm(name + ".norm1", block.width, block.norm1);
+    if (block.hidden == 0) continue;
+    norm(name + ".norm2", block.width, block.norm2);
+    linear(name + ".feed_forward.hidden", block.width, block.hidden, block.hidden_layer);
+    linear(name + ".feed_forward.output", block.hidden, block.width, block.output_layer);
+  }
+  if (model.final_norm) norm("norm", model.width_out(), model.norm);
+  if (model.pooler) linear("pooler", model.joined(), model.joined(), model.pooler_places);
+  if (model.head_hidden > 0) {
+    linear("head.hidden", model.joined(), model.head_hidden, model.head_hidden_layer);
+    linear("head.output", model.head_hidden, model.outputs, model.head);
+  } else {
+    linear("head", model.joined(), model.outputs, model.head);
+  }
+}
+
+/// Sets the places of all parameters, one after the other.
+inline void lay_out(ModelShape& model) {
+  std::map<std::string, ParameterSlot> places;
+  Index next = 0;
+  visit_parameters(
+      model, [&](const std::string& name, Index rows, Index cols, ParameterSlot& place) {
+        const auto [at, is_new] = places.try_emplace(name, ParameterSlot{next, rows, cols});
+        place = at->second;
+        if (is_new) next += place.size();
+      });
+  model.parameters = next;
+}
+
+inline ModelShape laid_out(ModelShape model) {
+  lay_out(model);
+  return model;
+}
+
+/// A batch on the host: rows of all sequences one after the other, of a cls_token the first row of
+/// each, with features 0 and token 0; of a pair of texts the first one and then the second one.
+/// What a model does not take is null; so is the mask where there is no padding.
+template <class T>
+struct HostBatch {
+  const T* features = nullptr;             ///< rows x features
+  const std::int32_t* tokens = nullptr;    ///< rows
+  const std::int32_t* segments = nullptr;  ///< rows
+  const std::uint8_t* mask = nullptr;      ///< rows, 0 for padding
+  const double* numbers = nullptr;         ///< samples: answers where the loss is squared
+  const std::int32_t* labels = nullptr;    ///< samples (x outputs for sets): where it is not
+};
+
+}  // namespace matapprox::cuda

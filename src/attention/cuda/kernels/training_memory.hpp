@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+#include "device/cuda/kernels/counting_queue.hpp"
+#include "model_training.hpp"
+
+namespace matapprox::cuda {
+
+/// Bytes that a training run takes at most: a step that only counts. Throws std::invalid_argument
+/// for a model whose shape no GPU can take.
+inline Index training_bytes(const ModelShape& model, const StepSettings& settings) {
+  const CountingQueue queue;
+  ModelTraining<float, CountingQueue> training(queue, model, settings);
+  training.take_step(0);
+  return queue.bytes().peak;
+}
+
+/// Why a run does not fit into so many free bytes, with the figures; empty where it does. cuBLAS
+/// and buffers for copies are counted in.
+inline std::string why_no_room(const ModelShape& model,
+                               const StepSettings& settings,
+                               Index free_bytes) {
+  constexpr Index kLibraries = Index{64} << 20;
+  const Index bytes = training_bytes(model, settings) + kLibraries;
+  if (bytes <= free_bytes) return {};
+  char figures[64];
+  std::snprintf(figures,
+                sizeof(figures),
+                "%.3g GB of its memory, %.3g GB are free",
+                static_cast<double>(bytes) / 1e9,
+                static_cast<double>(free_bytes) / 1e9);
+  return "training on a GPU: a model of " + std::to_string(model.parameters) +
+         " parameters with steps of " + std::to_string(model.samples) + " samples of " +
+         std::to_string(model.length) + " tokens needs " + figures +
+         "; a smaller batch, or --device cpu, helps";
+}
+
+}  // namespace matapprox::cuda
