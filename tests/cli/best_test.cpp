@@ -191,6 +191,7 @@ TEST(CliBest, StopsAfterTheTimeGiven) {
   const ProgramResult none = best_of(mesh_file(8), {"--budget", "9%", "--max-seconds", "1e-9"});
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_THAT(none.err, HasSubstr("no result within"));
+  EXPECT_THAT(none.err, HasSubstr("1e-09 seconds"));
 }
 
 TEST(CliBest, WritesAPageAndItsImages) {

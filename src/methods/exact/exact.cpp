@@ -10,6 +10,7 @@
 #include "factors/factor_value.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/require.hpp"
+#include "matapprox/core/stop_scope.hpp"
 #include "matapprox/operators/sparse.hpp"
 #include "methods/dense_matrix.hpp"
 #include "methods/exact/dense_tiles.hpp"
@@ -46,6 +47,7 @@ Entries entries(const LinearOperator& A, ExactForm form, const RunControl& contr
   if (sparse != nullptr && !wants_dense && nonzeros < kWorthSparse / 10 * entries_of(A))
     return found;
   found.dense = dense_matrix(A, kExact, control);
+  stop_if_asked();
   const auto count = static_cast<double>((found.dense->array() != 0).count());
   if (sparse == nullptr && (form == ExactForm::kSparse || count <= kWorthSparse * entries_of(A))) {
     found.sparse = SparseMatrix(found.dense->sparseView(0.0, 0.0));
@@ -107,6 +109,7 @@ void ExactOptions::visit(OptionVisitor& v) {
 
 std::vector<ExactSize> exact_sizes(const LinearOperator& A, const RunControl& control) {
   std::vector<ExactSize> sizes;
+  const StopScope scope(control, kExact);
   for (Store& store : stores(entries(A, ExactForm::kAuto, control))) {
     sizes.push_back(std::move(store.size));
   }
@@ -116,6 +119,7 @@ std::vector<ExactSize> exact_sizes(const LinearOperator& A, const RunControl& co
 Approximation exact(const LinearOperator& A,
                     const ExactOptions& options,
                     const RunControl& control) {
+  const StopScope scope(control, kExact);
   const Entries found = entries(A, options.form, control);
   std::vector<Store> all = stores(found);
   const auto chosen = std::find_if(all.begin(), all.end(), [&](const Store& store) {
