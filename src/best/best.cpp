@@ -189,6 +189,7 @@ void try_triplets(const RunResult& triplets, const BestOptions& options, Trials&
     result.multiplications = triplets.multiplications;
     trials.try_result(std::move(candidate), std::move(result));
   } catch (const BudgetTooSmall& error) {
+    trials.note_too_small(candidate, error);
     trials.drop(std::move(candidate), error.what());
   }
 }

@@ -307,6 +307,26 @@ void Trials::settle(BestCandidate candidate, Trial trial) {
   finish(std::move(candidate));
 }
 
+void Trials::note_too_small(const BestCandidate& candidate, const BudgetTooSmall& error) {
+  // An exact store is the least where the matrix takes next to nothing.
+  if (too_small_.empty() && candidate.method != "exact") too_small_ = error.what();
+  if (!(error.least_bytes() > 0) || error.least_bytes() >= least_needed_) return;
+  least_needed_ = error.least_bytes();
+  needs_least_ = candidate.name;
+}
+
+std::string Trials::too_small() const {
+  if (wanted_.budget.unit != StorageBudget::Unit::kBytes || !std::isfinite(least_needed_)) {
+    return too_small_;
+  }
+  return fmt::format(
+      "nothing fits into the budget of {}; the smallest result, {}, takes at least "
+      "{:.0f} bytes",
+      wanted_.budget.text(),
+      needs_least_,
+      std::ceil(least_needed_));
+}
+
 void Trials::try_method(BestCandidate candidate) {
   if (control_.should_stop() ||
       seconds_for_fit(candidate) < kLeastShareOfFit * control_.max_seconds) {
@@ -329,8 +349,7 @@ void Trials::try_method(BestCandidate candidate) {
     problem = "stopped before it had a result";
   } catch (const BudgetTooSmall& error) {
     problem = error.what();
-    // What an exact store takes is not the least.
-    if (too_small_.empty() && candidate.method != "exact") too_small_ = problem;
+    note_too_small(candidate, error);
   } catch (const Error& error) {
     problem = error.what();
   } catch (const std::bad_alloc&) {

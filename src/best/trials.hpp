@@ -1,10 +1,13 @@
 #pragma once
 
 #include <atomic>
+#include <limits>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "matapprox/best/best.hpp"
+#include "matapprox/core/error.hpp"
 #include "matapprox/measure/run.hpp"
 
 namespace matapprox::choosing {
@@ -55,8 +58,10 @@ class Trials {
   const std::optional<Certificate>& deciding() const { return best_->deciding; }
   bool target_is_met() const { return best_->reaches; }
   double passes() const { return passes_; }
-  /// The first refusal for want of bytes; empty if there was none.
-  const std::string& too_small() const { return too_small_; }
+  /// What does not fit, and what the least of all takes; empty if nothing was refused for want of
+  /// bytes.
+  std::string too_small() const;
+  void note_too_small(const BestCandidate& candidate, const BudgetTooSmall& error);
   /// What measuring may take of the time that is left; infinite where time is not limited.
   double affordable_multiplications() const;
   bool certificate_is_affordable() const;
@@ -103,7 +108,9 @@ class Trials {
   double measuring_seconds_ = 0;  ///< the most that measuring one took
   double passes_ = 0;
   bool interrupted_ = false;
-  std::string too_small_;
+  std::string too_small_;  ///< the first refusal for want of bytes
+  double least_needed_ = std::numeric_limits<double>::infinity();
+  std::string needs_least_;
 };
 
 }  // namespace matapprox::choosing

@@ -237,6 +237,10 @@ TEST(CliBest, RefusesWhatIsWrongBeforeItReads) {
   const ProgramResult tiny = best_of(example("mesh2d.mtx"), {"--budget", "3B"});
   EXPECT_EQ(tiny.exit_code, 2);
   EXPECT_THAT(tiny.err, HasSubstr("takes at least"));
+  const std::string least = tiny.err.substr(tiny.err.find("at least ") + 9);
+  const ProgramResult enough =
+      best_of(example("mesh2d.mtx"), {"--budget", std::to_string(std::stoi(least)) + "B"});
+  EXPECT_EQ(enough.exit_code, 0) << least << enough.err;
 }
 
 }  // namespace

@@ -137,7 +137,8 @@ Approximation exact(const LinearOperator& A,
                     kExact,
                     chosen->size.bytes,
                     chosen->size.description,
-                    options.budget.text()));
+                    options.budget.text()),
+        chosen->size.bytes);
   }
   if (chosen->sparse) {
     return result_of(std::move(*chosen->sparse), chosen->size.description, options);
