@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -126,6 +127,19 @@ TEST(Best, APredictionIsNoMoreThanWhatComesOut) {
       EXPECT_LE(*candidate.predicted_error, 1.3 * *candidate.relative_error) << ratio;
     }
   }
+}
+
+TEST(Best, BuildsLowRankInFullWhereItMayWin) {
+  const DenseOperator A(decaying(200, 200, 0.97));
+  const auto low_rank = [&](double bytes) {
+    const BestResult found = best(A, {.budget = bytes_budget(bytes)});
+    return *std::find_if(found.candidates.begin(), found.candidates.end(), [](const auto& each) {
+      return each.name == "truncated_svd";
+    });
+  };
+  const BestCandidate built = low_rank(60000);
+  EXPECT_GT(*built.predicted_error, 0);
+  EXPECT_TRUE(built.relative_error.has_value());
 }
 
 TEST(Best, KeepsToTheMethodsThatAreNamed) {
