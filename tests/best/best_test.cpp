@@ -256,7 +256,7 @@ TEST(Best, EndsInTimeWhereProductsAreSlow) {
   control.max_seconds = 2;
   // To look at all entries would take 2.4 s.
   const BestResult found = best(A, {.budget = bytes_budget(40.0 * N)}, control);
-  EXPECT_LT(control.seconds(), 1.25 * control.max_seconds);
+  EXPECT_LT(control.seconds(), 1.5 * control.max_seconds);
   EXPECT_TRUE(found.interrupted);
   EXPECT_EQ(chosen_of(found).method, "truncated_svd");
   EXPECT_LT(found.approximation.summary.rank, 48);
