@@ -15,6 +15,7 @@
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
 #include "matapprox/core/require.hpp"
+#include "matapprox/core/stop_scope.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/io/atomic_output.hpp"
 #include "matapprox/io/saved_approximation.hpp"
@@ -90,12 +91,13 @@ BestOptions best_options(const BestCommand& command) {
   return options;
 }
 
-BestResult found(const BestCommand& command, const BestOptions& options, const LinearOperator& A) {
+/// `control` says when to stop, and has counted the time since before the matrix was read.
+BestResult found(const BestCommand& command,
+                 const BestOptions& options,
+                 const LinearOperator& A,
+                 RunControl control) {
   ProgressLine progress(command.common.quiet());
-  progress.start("best", command.max_seconds);
-  RunControl control;
-  control.stop = &catch_interrupts();
-  control.max_seconds = command.max_seconds;
+  progress.start("best", control.max_seconds - control.seconds());
   control.progress = [&](const Progress& now) { progress.update(now); };
   BestEvents events;
   events.started = [&](const BestCandidate& candidate) {
@@ -140,7 +142,13 @@ int outcome(const BestCommand& command, const report::BestContents& contents) {
   return kNumerical;
 }
 
+LoadedMatrix loaded_in_time(const BestCommand& command, const RunControl& control) {
+  const StopScope scope(control, "reading the matrix");
+  return command.input.load(command.common.quiet());
+}
+
 int run_best(const BestCommand& command) {
+  RunControl control;
   command.common.apply();
   command.device.check_cpu_only("best");
   const BestOptions options = best_options(command);
@@ -159,11 +167,13 @@ int run_best(const BestCommand& command) {
                      kDefaultTargetError));
   }
 
-  const LoadedMatrix loaded = command.input.load(command.common.quiet());
+  control.stop = &catch_interrupts();
+  control.max_seconds = command.max_seconds;
+  const LoadedMatrix loaded = loaded_in_time(command, control);
   report::BestContents contents{command.input.path(),
                                 loaded.matrix->description(),
                                 options,
-                                found(command, options, *loaded.matrix),
+                                found(command, options, *loaded.matrix, control),
                                 threads()};
   contents.saved_to = saved(command, loaded, contents.result);
   write_report(command, loaded, contents);
@@ -206,7 +216,9 @@ void add_search_options(const Command& sub, BestCommand& command) {
                  "[default]")
       .group(kGroup)
       .type_name("");
-  sub.add_option("--max-seconds", command.max_seconds, "Stop with the best so far after this time")
+  sub.add_option("--max-seconds",
+                 command.max_seconds,
+                 "Stop with the best so far after this time, reading included")
       .group(kGroup)
       .type_name("");
 }

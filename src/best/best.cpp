@@ -11,7 +11,9 @@
 #include "best/candidates.hpp"
 #include "best/trials.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/random.hpp"
 #include "matapprox/core/require.hpp"
+#include "matapprox/core/stop_scope.hpp"
 #include "matapprox/factors/packing.hpp"
 #include "matapprox/measure/run.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
@@ -27,6 +29,21 @@ constexpr Index kPredictedRank = 48;
 constexpr Index kPredictedPowers = 1;
 /// A prediction may be off by this factor in its favor.
 constexpr double kPredictionSlack = 1.3;
+/// Where time is limited: the share of what is left that the triplets may take, so that there is
+/// some to pack and to measure them, the share that they are meant to take, the fewest of them, and
+/// the columns of the product that tells how long they take.
+constexpr double kMaxShareOfTriplets = 0.6;
+constexpr double kShareOfTriplets = 0.3;
+constexpr Index kFewestTriplets = 6;
+constexpr Index kTimedColumns = 8;
+/// Operations a second of finding orthogonal bases, and the order from which on a few triplets are
+/// found at random.
+constexpr double kOrthogonalizingRate = 5e9;
+constexpr Index kLargeForSvd = 1024;
+/// Below so many seconds products are not timed.
+constexpr double kTimeToTimeProducts = 1;
+/// The relative error of an exact store may come out as this.
+constexpr double kRoundingOfProducts = 1e-14;
 /// What lies above this part of the best error is not worth many times the time of that.
 constexpr double kNoBetter = 0.9;
 /// Where low rank is expected to be within this factor of the best, a Chord fit may be nearer.
@@ -56,19 +73,50 @@ BestOptions checked(const LinearOperator& A, BestOptions options) {
   return options;
 }
 
-/// The triplets that predictions are made from; nothing where that was stopped and there is a
-/// result already. Throws Interrupted where there is none.
+/// What the SVD of a prediction may take.
+struct TripletsPlan {
+  Index rank = 0;
+  Index block_size = 0;  ///< 0: truncated_svd's own
+};
+
+/// As many triplets as predictions are made from, or where time is limited so many that they are
+/// likely to take a share of it: a product with a few columns is timed.
+TripletsPlan affordable_triplets(const LinearOperator& A,
+                                 const BestOptions& options,
+                                 bool symmetric,
+                                 double seconds) {
+  const Index most = std::min({kPredictedRank, A.rows(), A.cols()});
+  if (!std::isfinite(seconds) || most < kPredictedRank) return {most};
+  const Matrix X =
+      random_normal_matrix(options.seed, RandomStream::kMeasure, A.cols(), kTimedColumns);
+  const auto start = std::chrono::steady_clock::now();
+  (void)A.apply(X);
+  const double product =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() /
+      static_cast<double>(kTimedColumns);
+  const auto side = static_cast<double>(std::max(A.rows(), A.cols()));
+  const auto expected = [&](Index columns) {
+    const auto c = static_cast<double>(columns);
+    return (symmetric ? 1.5 : 3) * product * c + 4 * side * c * c / kOrthogonalizingRate;
+  };
+  if (expected(2 * most + 44) <= kShareOfTriplets * seconds) return {most};
+  Index rank = most;
+  while (rank > kFewestTriplets && expected(2 * rank + 8) > kShareOfTriplets * seconds) --rank;
+  return {rank, symmetric ? rank / 2 + 2 : rank + 4};
+}
+
+/// The triplets that predictions are made from; nothing where that was stopped.
 std::optional<RunResult> leading_triplets(const LinearOperator& A,
                                           bool symmetric,
                                           const BestOptions& options,
                                           const RunControl& control,
                                           Trials& trials) {
   TruncatedSvdOptions svd;
-  svd.rank = std::min({kPredictedRank, A.rows(), A.cols()});
   svd.power_iterations = kPredictedPowers;
   svd.symmetric_storage = symmetric;
   svd.seed = options.seed;
   RunControl own = control;
+  own.max_seconds = control.seconds() + kMaxShareOfTriplets * trials.seconds_left();
   own.checkpoint = nullptr;
   own.resume = nullptr;
   own.target_error = 0;
@@ -76,9 +124,16 @@ std::optional<RunResult> leading_triplets(const LinearOperator& A,
     return truncated_svd(counted, svd, inner);
   };
   try {
+    const StopScope scope(own, "best");
+    const TripletsPlan plan = affordable_triplets(A, options, symmetric, trials.seconds_left());
+    svd.rank = plan.rank;
+    svd.block_size = plan.block_size;
+    // Where products are cheap, the choice would be triplets to many digits, after many products.
+    if (std::isfinite(control.max_seconds) && std::min(A.rows(), A.cols()) >= kLargeForSvd) {
+      svd.algorithm = SvdAlgorithm::kRandomized;
+    }
     return run(fit, A, Precision::kDouble, own);
   } catch (const Interrupted&) {
-    if (!trials.has_result()) throw;
     trials.say_interrupted();
     return std::nullopt;
   }
@@ -136,6 +191,7 @@ void try_triplets(const RunResult& triplets, const BestOptions& options, Trials&
     result.multiplications = triplets.multiplications;
     trials.try_result(std::move(candidate), std::move(result));
   } catch (const BudgetTooSmall& error) {
+    trials.note_too_small(candidate, error);
     trials.drop(std::move(candidate), error.what());
   }
 }
@@ -154,10 +210,19 @@ Prediction try_all(const LinearOperator& A,
   const bool in_bytes = options.budget.unit != StorageBudget::Unit::kNumbers;
   Prediction prediction;
   const choosing::MatrixTraits traits = choosing::traits_of(A, facts, control);
-  if (traits.held && choosing::takes_part("exact", options)) {
+  const bool tries_exact = choosing::takes_part("exact", options) && (traits.held || traits.listed);
+  const auto exact_ends_it = [&] {
     trials.try_method(choosing::exact_store(options));
-    if (options.budget.is_set() && trials.least_error() == 0) return prediction;
+    // Products may find it off by their rounding.
+    return options.budget.is_set() && trials.least_error() <= kRoundingOfProducts;
+  };
+  if (traits.points && traits.hurried && in_bytes && choosing::takes_part("nystrom", options)) {
+    trials.try_method(choosing::first_nystrom(options));
   }
+  // Where time is limited, what looks at each entry of a large matrix, and seldom ends the search,
+  // comes after a first result.
+  const bool exact_first = !traits.hurried || !traits.large || traits.listed;
+  if (tries_exact && exact_first && exact_ends_it()) return prediction;
   // Products with a kernel matrix that is not held cost more than what they would tell; a target in
   // the spectral norm needs them.
   const bool spectral_target = options.norm == CertifiedNorm::kSpectral && options.target_error > 0;
@@ -165,13 +230,15 @@ Prediction try_all(const LinearOperator& A,
   if (in_bytes && predicts) {
     const std::optional<RunResult> found =
         leading_triplets(A, facts.symmetric, options, control, trials);
-    if (!found) return prediction;
-    const RunResult& triplets = *found;
-    prediction.singular_values = values_of(triplets.approximation);
-    prediction.passes = triplets.passes;
-    trials.know_spectral_norm(prediction.singular_values(0));
-    if (choosing::takes_part("truncated_svd", options)) try_triplets(triplets, options, trials);
+    if (!found && spectral_target) return prediction;
+    if (found) {
+      prediction.singular_values = values_of(found->approximation);
+      prediction.passes = found->passes;
+      trials.know_spectral_norm(prediction.singular_values(0));
+      if (choosing::takes_part("truncated_svd", options)) try_triplets(*found, options, trials);
+    }
   }
+  if (tries_exact && !exact_first && exact_ends_it()) return prediction;
   double of_low_rank = std::numeric_limits<double>::infinity();
   for (BestCandidate& candidate : choosing::candidates(traits, options)) {
     // What factors of the whole matrix can say about it, low rank mostly says too.
@@ -209,7 +276,10 @@ Prediction try_all(const LinearOperator& A,
 }
 
 [[noreturn]] void throw_without_result(const Trials& trials, const RunControl& control) {
-  if (trials.interrupted()) control.throw_if_stopped("best");
+  if (trials.interrupted()) {
+    control.throw_if_stopped("best");
+    throw Interrupted(fmt::format("best: no result within {:g} seconds", control.max_seconds));
+  }
   if (!trials.too_small().empty()) throw BudgetTooSmall("best: " + trials.too_small());
   throw InvalidArgument(
       "best: no method gave a result; the first one: " +
@@ -217,7 +287,7 @@ Prediction try_all(const LinearOperator& A,
 }
 
 /// Measured once more, in full and with a certificate that was drawn when the choice was made, as
-/// far as the time allows.
+/// far as the time allows; else what the choice was made by.
 void measure_choice(const LinearOperator& A,
                     const BestOptions& options,
                     const Trials& trials,
@@ -225,12 +295,15 @@ void measure_choice(const LinearOperator& A,
   MeasureOptions measuring;
   measuring.effort = MeasureEffort::kQuick;
   measuring.seed = options.seed;
+  measuring.time_products = trials.seconds_left() > kTimeToTimeProducts;
   if (!trials.deciding() && trials.certificate_is_affordable()) {
     measuring.certificate = CertificateOptions{options.norm, options.confidence, options.seed};
   }
   measuring = within_fit(measuring, trials.result().multiplications);
   measuring.exact_limit = std::min(measuring.exact_limit, trials.affordable_multiplications());
-  result.measurement = measure(A, result.approximation, result.facts, measuring);
+  result.measurement = trials.may_measure_again()
+                           ? measure(A, result.approximation, result.facts, measuring)
+                           : trials.measurement();
   if (trials.deciding()) {
     result.measurement.certificate = trials.deciding();
     // Of all bounds that decided together.
@@ -270,6 +343,10 @@ BestResult best(const LinearOperator& A,
   MeasureOptions describing;
   describing.effort = MeasureEffort::kQuick;
   describing.seed = wanted.seed;
+  if (std::isfinite(control.max_seconds)) {
+    const double left = std::max(control.max_seconds - control.seconds(), 0.0);
+    describing.exact_limit = std::min(describing.exact_limit, choosing::multiplications_in(left));
+  }
   const MatrixFacts facts = describe(A, describing, control);
   Trials trials(A, facts, wanted, control, events);
   const Prediction prediction = try_all(A, facts, wanted, control, trials);

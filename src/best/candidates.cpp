@@ -11,6 +11,7 @@
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/operators/kernel.hpp"
+#include "matapprox/operators/sparse.hpp"
 
 namespace matapprox::choosing {
 namespace {
@@ -86,9 +87,6 @@ std::vector<BestCandidate> counted_in_bytes(const MatrixTraits& traits,
         list.push_back(candidate(name, method, std::move(named), precision, options));
       };
   const bool large_kernel = traits.points && !traits.held;
-  if (large_kernel && traits.hurried) {
-    add("nystrom, a first result", "nystrom", {}, Precision::kPacked);
-  }
   add(traits.points ? "hierarchical, order points" : "hierarchical",
       "hierarchical",
       {},
@@ -161,6 +159,7 @@ MatrixTraits traits_of(const LinearOperator& A,
   const double entries = static_cast<double>(facts.rows) * static_cast<double>(facts.cols);
   traits.sparse =
       facts.nonzeros && static_cast<double>(*facts.nonzeros) <= kMaxSparseShare * entries;
+  traits.listed = dynamic_cast<const SparseOperator*>(&A.underlying()) != nullptr;
   traits.points = dynamic_cast<const KernelOperator*>(&A.underlying()) != nullptr;
   const auto available = static_cast<double>(available_memory_bytes());
   traits.held = available == 0 || kHeldTimes * entries <= available;
@@ -190,6 +189,10 @@ void check_methods(const BestOptions& options) {
 
 BestCandidate exact_store(const BestOptions& options) {
   return candidate("exact", "exact", {}, Precision::kDouble, options);
+}
+
+BestCandidate first_nystrom(const BestOptions& options) {
+  return candidate("nystrom, a first result", "nystrom", {}, Precision::kPacked, options);
 }
 
 std::vector<BestCandidate> candidates(const MatrixTraits& traits, const BestOptions& options) {

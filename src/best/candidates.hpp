@@ -16,6 +16,7 @@ struct MatrixTraits {
   bool local = false;    ///< large, and its largest entries lie near the diagonal
   bool points = false;   ///< a kernel matrix of points
   bool held = false;     ///< its entries fit into memory
+  bool listed = false;   ///< what is not 0 is a list in memory
   bool hurried = false;  ///< its time is limited
 };
 
@@ -25,6 +26,9 @@ MatrixTraits traits_of(const LinearOperator& A,
 
 /// A without loss.
 BestCandidate exact_store(const BestOptions& options);
+
+/// A first result of a kernel matrix whose time is limited, from a few landmarks.
+BestCandidate first_nystrom(const BestOptions& options);
 
 /// What is built of A, in this order, besides exact stores and the triplets of the prediction.
 std::vector<BestCandidate> candidates(const MatrixTraits& traits, const BestOptions& options);

@@ -22,6 +22,14 @@ constexpr double kSameError = 0.01;
 /// multiplications a second: those of kernels are the slowest.
 constexpr double kMeasuringShare = 0.3;
 constexpr double kMeasuringRate = 2e9;
+/// Of what measuring takes, what is kept for it: it may be slower the next time.
+constexpr double kMeasuringReserve = 1.3;
+/// Of the time that is left, what is kept for packing what a fit returns, which is not stopped, and
+/// for measuring it: where something was measured before, and where nothing was.
+constexpr double kPackingShare = 0.2;
+constexpr double kFirstPackingShare = 0.35;
+/// A fit in less than this share of the whole time is not begun.
+constexpr double kLeastShareOfFit = 0.02;
 /// An estimate above so many times the target is not looked at further.
 constexpr double kWorthABound = 1.5;
 /// Products with A that a bound takes.
@@ -51,6 +59,8 @@ double share_bytes(const Storage& storage) { return static_cast<double>(storage.
 
 }  // namespace
 
+double multiplications_in(double seconds) { return kMeasuringShare * kMeasuringRate * seconds; }
+
 Trials::Trials(const LinearOperator& A,
                const MatrixFacts& facts,
                BestOptions wanted,
@@ -78,13 +88,21 @@ void Trials::drop(BestCandidate candidate, const std::string& why) {
   finish(std::move(candidate));
 }
 
+double Trials::seconds_for_fit(const BestCandidate& candidate) const {
+  const double left = seconds_left();
+  if (!std::isfinite(left)) return left;
+  const bool packs = candidate.precision == Precision::kPacked;
+  const double share = !packs ? 0 : best_ ? kPackingShare : kFirstPackingShare;
+  return left - std::max(kMeasuringReserve * measuring_seconds_, share * left);
+}
+
 /// Runs the method for the budget, or for the relative Frobenius error `aim`. A fit that iterates
 /// and stays hopelessly above the best is stopped.
 RunResult Trials::fit(const BestCandidate& candidate, double aim, Index& given_up_after) const {
   NamedOptions options = candidate.options;
   const Method& method = find_method(candidate.method);
   RunControl own = control_;
-  own.max_seconds = control_.max_seconds - control_.seconds();
+  own.max_seconds = seconds_for_fit(candidate);
   own.restart_clock();
   own.checkpoint = nullptr;
   own.resume = nullptr;
@@ -143,8 +161,11 @@ bool Trials::fits(const Storage& storage) const {
 }
 
 double Trials::affordable_multiplications() const {
-  const double left = control_.max_seconds - control_.seconds();
-  return std::isfinite(left) ? kMeasuringShare * kMeasuringRate * std::max(left, 0.0) : kInfinite;
+  return multiplications_in(std::max(seconds_left(), 0.0));
+}
+
+bool Trials::may_measure_again() const {
+  return kMeasuringReserve * measuring_seconds_ <= seconds_left();
 }
 
 bool Trials::certificate_is_affordable() const {
@@ -191,8 +212,11 @@ Trials::Trial Trials::measured(BestCandidate& candidate, RunResult result) {
   passes_ += result.passes;
   RunControl own;
   if (!stopped) own.stop = control_.stop;
-  const Measurement measurement = measure(A_, result.approximation, facts_, options, own);
+  const auto start = std::chrono::steady_clock::now();
   Trial trial{.result = std::move(result)};
+  trial.measurement = measure(A_, trial.result.approximation, facts_, options, own);
+  measuring_seconds_ = std::max(measuring_seconds_, seconds_since(start));
+  const Measurement& measurement = trial.measurement;
   trial.relative_error =
       measurement.relative_error.value_or(measurement.error_frobenius == 0 ? 0 : kInfinite);
   candidate.relative_error = trial.relative_error;
@@ -291,8 +315,29 @@ void Trials::settle(BestCandidate candidate, Trial trial) {
   finish(std::move(candidate));
 }
 
+void Trials::note_too_small(const BestCandidate& candidate, const BudgetTooSmall& error) {
+  // An exact store is the least where the matrix takes next to nothing.
+  if (too_small_.empty() && candidate.method != "exact") too_small_ = error.what();
+  if (!(error.least_bytes() > 0) || error.least_bytes() >= least_needed_) return;
+  least_needed_ = error.least_bytes();
+  needs_least_ = candidate.name;
+}
+
+std::string Trials::too_small() const {
+  if (wanted_.budget.unit != StorageBudget::Unit::kBytes || !std::isfinite(least_needed_)) {
+    return too_small_;
+  }
+  return fmt::format(
+      "nothing fits into the budget of {}; the smallest result, {}, takes at least "
+      "{:.0f} bytes",
+      wanted_.budget.text(),
+      needs_least_,
+      std::ceil(least_needed_));
+}
+
 void Trials::try_method(BestCandidate candidate) {
-  if (control_.should_stop()) {
+  if (control_.should_stop() ||
+      seconds_for_fit(candidate) < kLeastShareOfFit * control_.max_seconds) {
     interrupted_ = true;
     return drop(std::move(candidate), "not tried: stopped before");
   }
@@ -312,8 +357,7 @@ void Trials::try_method(BestCandidate candidate) {
     problem = "stopped before it had a result";
   } catch (const BudgetTooSmall& error) {
     problem = error.what();
-    // What an exact store takes is not the least.
-    if (too_small_.empty() && candidate.method != "exact") too_small_ = problem;
+    note_too_small(candidate, error);
   } catch (const Error& error) {
     problem = error.what();
   } catch (const std::bad_alloc&) {

@@ -1,13 +1,19 @@
 #pragma once
 
 #include <atomic>
+#include <limits>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "matapprox/best/best.hpp"
+#include "matapprox/core/error.hpp"
 #include "matapprox/measure/run.hpp"
 
 namespace matapprox::choosing {
+
+/// What measuring may take where so many seconds are left.
+double multiplications_in(double seconds);
 
 /// Builds and measures one candidate after another and keeps the best.
 class Trials {
@@ -29,6 +35,8 @@ class Trials {
   void drop(BestCandidate candidate, const std::string& why);
 
   bool should_stop() const { return control_.should_stop(); }
+  /// Of the time that is given; infinite where it is not limited.
+  double seconds_left() const { return control_.max_seconds - control_.seconds(); }
   bool interrupted() const { return interrupted_; }
   void say_interrupted() { interrupted_ = true; }
   /// Relative Frobenius error of the best so far; infinite where there is none.
@@ -43,12 +51,17 @@ class Trials {
   const std::vector<BestCandidate>& candidates() const { return candidates_; }
   std::size_t chosen() const { return chosen_; }
   const RunResult& result() const { return best_->result; }
+  const Measurement& measurement() const { return best_->measurement; }
+  /// Whether there is time to measure the best once more; always, where time is not limited.
+  bool may_measure_again() const;
   /// The bound by which the target was seen to be reached; empty where the exact error told.
   const std::optional<Certificate>& deciding() const { return best_->deciding; }
   bool target_is_met() const { return best_->reaches; }
   double passes() const { return passes_; }
-  /// The first refusal for want of bytes; empty if there was none.
-  const std::string& too_small() const { return too_small_; }
+  /// What does not fit, and what the least of all takes; empty if nothing was refused for want of
+  /// bytes.
+  std::string too_small() const;
+  void note_too_small(const BestCandidate& candidate, const BudgetTooSmall& error);
   /// What measuring may take of the time that is left; infinite where time is not limited.
   double affordable_multiplications() const;
   bool certificate_is_affordable() const;
@@ -56,12 +69,14 @@ class Trials {
  private:
   struct Trial {
     RunResult result;
+    Measurement measurement{};
     double relative_error = 0;
     double certified = -1;  ///< relative to the wanted norm; negative: not certified
     bool reaches = false;
     bool likely = false;  ///< by an estimate, and no time was left for a bound
     std::optional<Certificate> deciding{};
   };
+  double seconds_for_fit(const BestCandidate& candidate) const;
   /// Whether nothing is there yet, and time is limited.
   bool comes_first() const;
   /// What a first result may store.
@@ -90,9 +105,12 @@ class Trials {
   std::vector<BestCandidate> candidates_;
   std::size_t chosen_ = 0;
   std::optional<Trial> best_;
+  double measuring_seconds_ = 0;  ///< the most that measuring one took
   double passes_ = 0;
   bool interrupted_ = false;
-  std::string too_small_;
+  std::string too_small_;  ///< the first refusal for want of bytes
+  double least_needed_ = std::numeric_limits<double>::infinity();
+  std::string needs_least_;
 };
 
 }  // namespace matapprox::choosing

@@ -163,7 +163,8 @@ Index resolve_rank(std::string_view method,
                     method,
                     least.numbers,
                     least.bytes,
-                    limit.text()));
+                    limit.text()),
+        static_cast<double>(least.bytes));
   }
   Index fits = 1;
   Index too_many = max_rank + 1;

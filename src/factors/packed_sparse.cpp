@@ -11,6 +11,7 @@
 #include "kernels/packed_simd.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
+#include "matapprox/core/stop_scope.hpp"
 #include "matapprox/core/threads.hpp"
 
 namespace matapprox {
@@ -146,6 +147,7 @@ PackedSparse PackedSparse::packed(const SparseMatrix& A) {
   content.symmetric = equals_transpose(values);
   std::vector<double> kept;
   for (Index i = 0; i < A.rows(); ++i) {
+    if (i % kBlockRows == 0) stop_if_asked();
     std::vector<Index> gaps;
     Index before = content.symmetric ? i - 1 : -1;
     for (SparseMatrix::InnerIterator at(values, i); at; ++at) {

@@ -93,7 +93,8 @@ PackedProduct pack_low_rank(const FactorProduct& B, const PackingLimit& limit) {
     throw BudgetTooSmall(
         fmt::format("packed: a component takes at least {:.0f} bytes, the budget is {:.0f}",
                     components.least_bytes(),
-                    limit.bytes));
+                    limit.bytes),
+        components.least_bytes());
   }
   PackedProduct packed;
   // One component at least, though it be rounding: a product has factors.

@@ -80,7 +80,7 @@ class PlusIdentity final : public LinearOperator {
     return facts;
   }
   std::string description() const override {
-    return fmt::format("{} + {:.3g} I", B_->description(), c_);
+    return fmt::format("{} + {:.3g} I, not positive definite without that", B_->description(), c_);
   }
 
  private:

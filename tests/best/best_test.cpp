@@ -4,12 +4,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
+#include <limits>
+#include <thread>
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/random.hpp"
+#include "matapprox/kernels/gemm.hpp"
 #include "matapprox/kernels/lapack.hpp"
 #include "matapprox/measure/run.hpp"
 #include "matapprox/operators/dense.hpp"
@@ -124,6 +129,19 @@ TEST(Best, APredictionIsNoMoreThanWhatComesOut) {
   }
 }
 
+TEST(Best, BuildsLowRankInFullWhereItMayWin) {
+  const DenseOperator A(decaying(200, 200, 0.97));
+  const auto low_rank = [&](double bytes) {
+    const BestResult found = best(A, {.budget = bytes_budget(bytes)});
+    return *std::find_if(found.candidates.begin(), found.candidates.end(), [](const auto& each) {
+      return each.name == "truncated_svd";
+    });
+  };
+  const BestCandidate built = low_rank(60000);
+  EXPECT_GT(*built.predicted_error, 0);
+  EXPECT_TRUE(built.relative_error.has_value());
+}
+
 TEST(Best, KeepsToTheMethodsThatAreNamed) {
   const DenseOperator A(decaying(100, 100, 0.9));
   const BestResult result = best(A, {.budget = bytes_budget(5000), .methods = "truncated_svd,cur"});
@@ -200,6 +218,74 @@ TEST(Best, DrawsNoBoundThatTheTimeLeftIsTooShortFor) {
   EXPECT_FALSE(limited.measurement.certificate.has_value());
   EXPECT_FALSE(limited.measurement.error_is_exact);
   EXPECT_NEAR(*limited.measurement.relative_error, 0.01, 0.005);
+}
+
+/// Products take 2 ms for each column, columns as long.
+class LateOperator final : public LinearOperator {
+ public:
+  explicit LateOperator(Matrix A) : A_(std::move(A)) {}
+  Index rows() const override { return A_.rows(); }
+  Index cols() const override { return A_.cols(); }
+  Cost cost() const override {
+    const auto entries = static_cast<double>(A_.size());
+    return {.multiplications_per_apply = entries, .multiplications_per_column = entries};
+  }
+  std::string description() const override { return "late"; }
+
+ private:
+  static void wait(Index columns) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2 * columns));
+  }
+  void do_apply(const ConstBlock& X, Block Y) const override {
+    wait(X.cols());
+    Y = kernels::product(A_, X);
+  }
+  void do_apply_transpose(const ConstBlock& X, Block Y) const override {
+    wait(X.cols());
+    Y = kernels::transpose_product(A_, X);
+  }
+  Matrix A_;
+};
+
+TEST(Best, EndsInTimeWhereProductsAreSlow) {
+  const Index N = 1200;
+  const Matrix left = random_normal_matrix(1, RandomStream::kGenerator, N, 40);
+  const Matrix right = random_normal_matrix(2, RandomStream::kGenerator, 40, N);
+  const LateOperator A(left * right);
+  RunControl control;
+  control.max_seconds = 2;
+  // To look at all entries would take 2.4 s.
+  const BestResult found = best(A, {.budget = bytes_budget(40.0 * N)}, control);
+  EXPECT_LT(control.seconds(), 1.5 * control.max_seconds);
+  EXPECT_TRUE(found.interrupted);
+  EXPECT_EQ(chosen_of(found).method, "truncated_svd");
+  EXPECT_LT(found.approximation.summary.rank, 48);
+  EXPECT_LT(*found.measurement.relative_error, 0.99);
+}
+
+TEST(Best, StartsWithAFewLandmarksOfPointsWhereTimeIsLimited) {
+  const KernelOperator A(random_normal_matrix(3, RandomStream::kGenerator, 300, 2));
+  const BestOptions options{.budget = bytes_budget(20000)};
+  const auto first_of = [&](double seconds) {
+    RunControl control;
+    control.max_seconds = seconds;
+    return best(A, options, control).candidates.front().name;
+  };
+  EXPECT_EQ(first_of(600), "nystrom, a first result");
+  EXPECT_EQ(first_of(std::numeric_limits<double>::infinity()), "exact");
+}
+
+TEST(Best, FindsAnExactStoreOfASparseMatrixThatNoMemoryHoldsAsADenseOne) {
+  // So that 20 N^2 bytes are more than there is, and the error is not computed from all columns.
+  const auto memory = static_cast<double>(available_memory_bytes());
+  const Index N = std::max<Index>(75000, static_cast<Index>(1.05 * std::sqrt(memory / 20)));
+  if (memory == 0 || N > 200000) GTEST_SKIP() << "this machine would hold all entries";
+  SparseMatrix A(N, N);
+  for (Index i = 0; i < N; i += 100) A.insert(i, (7 * i) % N) = 1.25;
+  const BestResult found = best(SparseOperator(A), {.budget = bytes_budget(2e6)});
+  EXPECT_EQ(chosen_of(found).method, "exact");
+  EXPECT_EQ(found.candidates.size(), 1);
+  EXPECT_LE(*found.measurement.relative_error, 1e-14);
 }
 
 TEST(Best, HasAFirstResultOfALargeKernelSoonWhereTimeIsLimited) {

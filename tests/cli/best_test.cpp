@@ -191,6 +191,7 @@ TEST(CliBest, StopsAfterTheTimeGiven) {
   const ProgramResult none = best_of(mesh_file(8), {"--budget", "9%", "--max-seconds", "1e-9"});
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_THAT(none.err, HasSubstr("no result within"));
+  EXPECT_THAT(none.err, HasSubstr("1e-09 seconds"));
 }
 
 TEST(CliBest, WritesAPageAndItsImages) {
@@ -236,6 +237,10 @@ TEST(CliBest, RefusesWhatIsWrongBeforeItReads) {
   const ProgramResult tiny = best_of(example("mesh2d.mtx"), {"--budget", "3B"});
   EXPECT_EQ(tiny.exit_code, 2);
   EXPECT_THAT(tiny.err, HasSubstr("takes at least"));
+  const std::string least = tiny.err.substr(tiny.err.find("at least ") + 9);
+  const ProgramResult enough =
+      best_of(example("mesh2d.mtx"), {"--budget", std::to_string(std::stoi(least)) + "B"});
+  EXPECT_EQ(enough.exit_code, 0) << least << enough.err;
 }
 
 }  // namespace

@@ -89,6 +89,37 @@ TEST(PackedMatrix, HoldsIntegersExactly) {
   EXPECT_FALSE(PackedMatrix::exact_integers(image * 1000).has_value());
 }
 
+TEST(PackedMatrix, HoldsIntegersInTheFewestBits) {
+  for (const auto& [largest, bits] :
+       {std::pair<int, int>{1, 1}, {2, 2}, {3, 2}, {4, 3}, {255, 8}, {256, 9}, {65535, 16}}) {
+    Matrix A(4, 3);
+    A << 0, 1, 0, largest, 0, 1, 0, largest, largest - 1, 1, 0, 0;
+    for (const double least : {0.0, -7.0, 1e9}) {
+      const Matrix moved = (A.array() + least).matrix();
+      const auto packed = PackedMatrix::exact_integers(moved);
+      ASSERT_TRUE(packed.has_value());
+      EXPECT_EQ(packed->content().bits.front(), bits) << largest;
+      EXPECT_SAME_BITS(unpacked(*packed), moved);
+    }
+  }
+}
+
+// A file may give it any scale.
+TEST(PackedMatrix, AColumnOfNoBitsIsZeroWhateverItsScale) {
+  PackedContent content =
+      PackedMatrix::rounded(test::random_matrix(20, 5), std::vector<std::uint8_t>{4, 4, 0, 4, 4})
+          .content();
+  content.data.resize(4 * 10);
+  content.scales[2] = 3;
+  const PackedMatrix A(content);
+  const Matrix dense = unpacked(A);
+  EXPECT_EQ(dense.col(2).norm(), 0);
+  const Matrix x = test::random_matrix(5, 1, 2);
+  EXPECT_CLOSE(A.apply(x), dense * x, 1e-14);
+  const Matrix y = test::random_matrix(20, 1, 3);
+  EXPECT_CLOSE(A.apply_transpose(y), dense.transpose() * y, 1e-14);
+}
+
 TEST(PackedMatrix, GroupsOfRowsHaveScalesOfTheirOwn) {
   // 20 rows in groups of 8: 8, 8 and 4; two columns of 8 bits, q = row for the first, -row.
   PackedContent content{20, 2, 8, 0.5, 0.25, {8, 8}, {1, 2, 4, 1, 10, 100}, {}};

@@ -55,6 +55,10 @@ TEST(PackedSparse, HoldsEveryKindOfValueExactly) {
   check(sparse_of_normals(300, 170, 1.5, integers), SparseValues::kIntegers, 14);
   check(sparse_of_normals(300, 170, 1.5, floats), SparseValues::kNumbers, 32);
   check(sparse_of_normals(300, 170, 1.5, doubles), SparseValues::kNumbers, 64);
+  const auto nearly_floats = [](double a) {
+    return static_cast<double>(static_cast<float>(a)) * (1 + 0x1p-40);
+  };
+  check(sparse_of_normals(300, 170, 1.5, nearly_floats), SparseValues::kNumbers, 64);
   check(symmetrized(sparse_of_normals(200, 200, 2, signs)), SparseValues::kDictionary, 3);
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <Eigen/LU>
 #include <cmath>
 
 #include "factors/component_bits.hpp"
@@ -50,6 +51,18 @@ TEST(Packing, KeepsToTheBytesAndComesNearWhatIsExpected) {
     const auto rank = static_cast<Index>(bytes / (8 * 351));
     EXPECT_LT(error, 0.5 * std::pow(0.8, static_cast<double>(rank)));
   }
+}
+
+TEST(Packing, FitsVToTheRoundedU) {
+  const Matrix A = test::with_singular_values(120, 90, geometric(90, 0.6));
+  const PackedProduct packed = pack_low_rank(svd_product(A, 90), {2000, 0});
+  const Matrix U = test::dense_of(FactorProduct({packed.factors.front()}));
+  const auto& stored = std::get<PackedMatrix>(*packed.factors.back().value);
+  const Matrix V = stored.columns(index_range(0, stored.cols()));
+  const Matrix fitted = A.transpose() * U * (U.transpose() * U).inverse();
+  const PackedMatrix rounded = PackedMatrix::rounded(fitted, stored.content().bits);
+  const Matrix nearest = rounded.columns(index_range(0, rounded.cols()));
+  EXPECT_LT((V - fitted).norm(), 1.001 * (nearest - fitted).norm());
 }
 
 TEST(Packing, OfASymmetricMatrixStoresUOnce) {

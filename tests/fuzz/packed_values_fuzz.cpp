@@ -6,9 +6,10 @@
 #include "matapprox/factors/packed_chord.hpp"
 #include "matapprox/factors/packed_matrix.hpp"
 #include "matapprox/factors/packed_sparse.hpp"
+#include "matapprox/factors/permutation.hpp"
 
-// Values in few bits as a file may hold them: what is not refused multiplies, forward and
-// transposed, without reading beyond its arrays.
+// Values in few bits, and permutations, as a file may hold them: what is not refused multiplies,
+// forward and transposed, without reading beyond its arrays.
 
 namespace {
 
@@ -129,20 +130,28 @@ void read_chain(Feed& feed) {
       matapprox::PackedChord(std::move(pattern), matapprox::PackedMatrix(packed_content(feed))));
 }
 
+void read_permutation(Feed& feed) {
+  std::vector<Index> sources;
+  for (const std::uint8_t source : feed.array<std::uint8_t>()) sources.push_back(source);
+  multiply(matapprox::Permutation(std::move(sources)));
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   return matapprox::fuzz::run(data, size, [](std::string_view bytes) {
     Feed feed(bytes);
-    switch (feed.number<std::uint8_t>() % 4) {
+    switch (feed.number<std::uint8_t>() % 5) {
       case 0:
         return multiply(matapprox::PackedMatrix(packed_content(feed)));
       case 1:
         return read_blocks(feed);
       case 2:
         return read_sparse(feed);
-      default:
+      case 3:
         return read_chain(feed);
+      default:
+        return read_permutation(feed);
     }
   });
 }

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <vector>
 
 #include "io/hdf5_handle.hpp"
 #include "matapprox/core/error.hpp"
@@ -220,6 +222,76 @@ TEST(SavedApproximation, RefusesForeignMissingAndNewerFiles) {
     ASSERT_GE(H5Awrite(version.id(), H5T_NATIVE_INT64, &next), 0);
   }
   EXPECT_REFUSED(FileError, load_approximation(newer), "format version 3 is newer than 2");
+}
+
+/// Puts other numbers in place of an array of the first value of a saved file, as another program
+/// might: without a checksum.
+void replace_array(const std::string& path,
+                   const std::string& name,
+                   const std::vector<std::int64_t>& values,
+                   hid_t type,
+                   hsize_t columns = 0) {
+  const std::string place = "/values/1/" + name;
+  const hdf5::Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose);
+  ASSERT_GE(H5Ldelete(file.id(), place.c_str(), H5P_DEFAULT), 0);
+  const bool is_table = columns > 0;
+  const hsize_t extents[2] = {values.size() / (is_table ? columns : 1), columns};
+  const hdf5::Handle space(H5Screate_simple(is_table ? 2 : 1, extents, nullptr), H5Sclose);
+  const hdf5::Handle dataset(
+      H5Dcreate2(file.id(), place.c_str(), type, space.id(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+      H5Dclose);
+  ASSERT_GE(H5Dwrite(dataset.id(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
+            0);
+}
+
+TEST(SavedApproximation, RefusesPackedValuesThatDoNotFitTogether) {
+  const std::string path = file_in_new_folder("a.h5");
+  const std::vector<std::uint8_t> widths{8, 3};
+  const Matrix A = test::random_matrix(9, 2, 1);
+  const auto refused = [&](const std::string& name,
+                           const std::vector<std::int64_t>& values,
+                           hid_t type,
+                           const std::string& why) {
+    save(path, {{make_factor("A", PackedMatrix::rounded(A, widths))}, {}}, {});
+    EXPECT_NO_THROW(load_approximation(path));
+    replace_array(path, name, values, type);
+    EXPECT_REFUSED(FileError, load_approximation(path), why + ": the file is damaged");
+  };
+  refused("bits", {17, 3}, H5T_STD_U8LE, "values of 17 bits (legal: 0 to 16, 32, 64)");
+  refused("bits", {8, 33}, H5T_STD_U8LE, "values of 33 bits (legal: 0 to 16, 32, 64)");
+  refused("bits", {8}, H5T_STD_U8LE, "1 widths for 2 columns");
+  refused(
+      "data", std::vector<std::int64_t>(12), H5T_STD_U8LE, "the data end before the columns do");
+  refused("data",
+          std::vector<std::int64_t>(14),
+          H5T_STD_U8LE,
+          "14 bytes of data, where the widths ask for 13");
+  refused("scales", {1}, H5T_IEEE_F32LE, "1 scales for 2 columns of 1 groups");
+}
+
+TEST(SavedApproximation, RefusesBlocksThatOverlapOrLeaveTheMatrix) {
+  const std::string path = file_in_new_folder("a.h5");
+  BlockMatrix::Content content;
+  content.rows = content.cols = 8;
+  content.leaves = {{0, 4, 0, 4, LeafKind::kDense, 0}, {4, 4, 4, 4, LeafKind::kDense, 0}};
+  content.bits = {4, 4};
+  content.scales = {0x3F80, 0x3F80};
+  content.data.assign(16, 0x12);
+  const auto refused = [&](const std::vector<std::int64_t>& second, const std::string& why) {
+    save(path, {{make_factor("H", BlockMatrix(content))}, {}}, {});
+    EXPECT_NO_THROW(load_approximation(path));
+    std::vector<std::int64_t> leaves{0, 4, 0, 4, 1, 0};
+    leaves.insert(leaves.end(), second.begin(), second.end());
+    replace_array(path, "leaves", leaves, H5T_STD_U8LE, 6);
+    EXPECT_REFUSED(FileError, load_approximation(path), why + ": the file is damaged");
+  };
+  refused({3, 4, 3, 4, 1, 0}, "two leaves overlap at row 3, column 3 (counted from 0)");
+  refused({5, 4, 4, 4, 1, 0},
+          "a leaf at row 5, column 4 (counted from 0) of 4 x 4 leaves the matrix of 8 x 8");
+  refused({4, 4, 5, 4, 1, 0},
+          "a leaf at row 4, column 5 (counted from 0) of 4 x 4 leaves the matrix of 8 x 8");
+  refused({4, 4, 4, 4, 3, 0}, "a leaf of the unknown kind 3");
+  refused({4, 4, 4, 3, 1, 0}, "blocks: more widths, scales or data than the leaves need");
 }
 
 TEST(SavedApproximation, RefusesAFolderThatDoesNotExist) {

@@ -67,7 +67,17 @@ TEST(Exact, RefusesABudgetAndAFormThatDoNotFit) {
   const ExactOptions small{.budget = {StorageBudget::Unit::kBytes, 5000, Precision::kDouble}};
   EXPECT_THAT([&] { exact(A, small); },
               testing::ThrowsMessage<BudgetTooSmall>(HasSubstr("takes 20")));
+  const double bytes = exact_sizes(A).front().bytes;
+  const auto within = [](double limit) {
+    return ExactOptions{.budget = {StorageBudget::Unit::kBytes, limit, Precision::kDouble}};
+  };
+  EXPECT_EQ(static_cast<double>(exact(A, within(bytes)).storage().bytes), bytes);
+  EXPECT_THROW(exact(A, within(bytes - 1)), BudgetTooSmall);
   EXPECT_THROW(exact(A, {.form = ExactForm::kIntegers}), InvalidArgument);
+  // Beyond 2^31 an offset and a few bits are not tried.
+  const Matrix large = (integers_below(4, 50, 50).array() + 0x1p40).matrix();
+  EXPECT_THROW(exact(DenseOperator(large), {.form = ExactForm::kIntegers}), InvalidArgument);
+  EXPECT_SAME_BITS(test::dense_of(exact(DenseOperator(large))), large);
   EXPECT_SAME_BITS(test::dense_of(exact(A, {.form = ExactForm::kSparse})), test::dense_of(A));
 }
 

@@ -140,6 +140,7 @@ TEST(Preconditioner, OfFullRankIsShiftedByTwiceItsNegativeEigenvalue) {
   ASSERT_LT(least, 0);
   const auto M = preconditioner_of_inverse(C, true);
   EXPECT_CLOSE(dense_of(*M), S - 2 * least * Matrix::Identity(n, n), 1e-2);
+  EXPECT_NE(M->description().find(" I, not positive definite without that"), std::string::npos);
   const Matrix shift = dense_of(*M) - S;
   EXPECT_CLOSE(shift, shift(0, 0) * Matrix::Identity(n, n), 1e-12);
   const SolveResult found = solve(SparseOperator(A), test::random_matrix(n, 1, 3), {}, M.get());

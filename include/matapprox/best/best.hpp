@@ -114,9 +114,11 @@ std::vector<std::string> best_methods();
 /// (8 m n bytes) where that is possible, and two results.
 ///
 /// Stopping: after control.max_seconds or control.stop the best so far is measured and returned,
-/// with `interrupted`; where there is none yet, Interrupted is thrown. Where time is limited, what
-/// measuring takes is limited too: errors are estimated from fewer columns, and there is no
-/// certificate where its 40 products would take too long; a target that needs one is then missed.
+/// with `interrupted`; where there is none yet, Interrupted is thrown. Where time is limited, the
+/// triplets are as many as there is time for, fits end early enough to pack and to measure what
+/// they leave, and what measuring takes is limited too: errors are estimated from fewer columns,
+/// and there is no certificate where its 40 products would take too long; a target that needs one
+/// is then missed.
 /// Throws InvalidArgument (options, an empty matrix), BudgetTooSmall with the fewest bytes that
 /// anything takes, NumericalError for NaN or Inf in A.
 BestResult best(const LinearOperator& A,

@@ -22,6 +22,13 @@ class InvalidArgument : public Error {
 class BudgetTooSmall : public InvalidArgument {
  public:
   using InvalidArgument::InvalidArgument;
+  BudgetTooSmall(const std::string& message, double least_bytes)
+      : InvalidArgument(message), least_bytes_(least_bytes) {}
+  /// That it needs; 0 where that is not known.
+  double least_bytes() const { return least_bytes_; }
+
+ private:
+  double least_bytes_ = 0;
 };
 
 /// A file is missing, unreadable, malformed, or could not be written.

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "factors/quantizer.hpp"
+#include "matapprox/core/stop_scope.hpp"
 #include "matapprox/core/threads.hpp"
 
 namespace matapprox::exact_store {
@@ -57,6 +58,7 @@ template <class Visit>
 void for_tiles(const DenseTiles& tiles, const Visit& visit) {
   for (Index column = 0; column < tiles.cols; column += kTileSide) {
     const Index columns = std::min(kTileSide, tiles.cols - column);
+    stop_if_asked();
     const Index end = tiles.symmetric ? column + 1 : tiles.rows;
     for (Index row = 0; row < end; row += kTileSide) {
       visit(row, std::min(kTileSide, tiles.rows - row), column, columns);
@@ -74,6 +76,7 @@ std::vector<DenseTiles> dense_forms(const Matrix& A) {
     forms.back().bits = bits;
     forms.back().offset = A.minCoeff() + std::ldexp(1.0, bits - 1);
   }
+  stop_if_asked();
   const bool floats = (A.array() == A.cast<float>().cast<double>().array()).all();
   tiles.bits = floats ? 32 : 64;
   forms.push_back(tiles);

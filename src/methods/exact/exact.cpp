@@ -11,6 +11,7 @@
 #include "factors/factor_value.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/require.hpp"
+#include "matapprox/core/stop_scope.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/sparse.hpp"
@@ -127,6 +128,7 @@ void ExactOptions::visit(OptionVisitor& v) {
 
 std::vector<ExactSize> exact_sizes(const LinearOperator& A, const RunControl& control) {
   std::vector<ExactSize> sizes;
+  const StopScope scope(control, kExact);
   for (Store& store : stores(entries(A, ExactForm::kAuto, control))) {
     sizes.push_back(std::move(store.size));
   }
@@ -136,6 +138,7 @@ std::vector<ExactSize> exact_sizes(const LinearOperator& A, const RunControl& co
 Approximation exact(const LinearOperator& A,
                     const ExactOptions& options,
                     const RunControl& control) {
+  const StopScope scope(control, kExact);
   const Entries found = entries(A, options.form, control);
   std::vector<Store> all = stores(found);
   const auto chosen = std::find_if(all.begin(), all.end(), [&](const Store& store) {
@@ -153,7 +156,8 @@ Approximation exact(const LinearOperator& A,
                     kExact,
                     chosen->size.bytes,
                     chosen->size.description,
-                    options.budget.text()));
+                    options.budget.text()),
+        chosen->size.bytes);
   }
   if (chosen->sparse) {
     return result_of(std::move(*chosen->sparse), chosen->size.description, options);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <optional>
 
 namespace matapprox::blocks {
@@ -125,10 +126,15 @@ BlockFit fit_within_bytes(BlockTree& tree,
                           const RunControl& control) {
   double aim = bytes;
   double bound = 0;
+  double fewest = std::numeric_limits<double>::infinity();
   std::optional<BlockFit> best;
   for (int round = 0;; ++round) {
-    const Excess of_bytes{
-        [&](const Total& tried) { return std::log(tried.bytes / aim); }, false, kNearBudget};
+    const Excess of_bytes{[&](const Total& tried) {
+                            if (tried.bytes > 0) fewest = std::min(fewest, tried.bytes);
+                            return std::log(tried.bytes / aim);
+                          },
+                          false,
+                          kNearBudget};
     search_price(choices, tree.energy(), kFirstBytes * bytes, control, of_bytes);
     if (round == 0 && tree.source().exhaustive()) bound = choices.lower_bound(bytes);
     BlockFit result{encode(tree, choices, unit, control), bound, {}};
@@ -142,6 +148,7 @@ BlockFit fit_within_bytes(BlockTree& tree,
       best = std::move(result);
     }
     if (best && ((fits && !(learned && gained)) || round >= kLearningRounds)) {
+      best->fewest_bytes = std::isfinite(fewest) ? fewest : 0;
       return std::move(*best);
     }
   }

@@ -12,6 +12,9 @@ struct BlockFit {
   /// No choice of the family is expected below this squared error in as many bytes; 0: not known.
   double lower_bound = 0;
   std::string message;
+  /// The fewest that a choice took, of those that were tried and store something; 0: there was
+  /// none.
+  double fewest_bytes = 0;
 };
 
 /// The blocks with the least error that fit into `bytes`, of a few tries: each learns from the one

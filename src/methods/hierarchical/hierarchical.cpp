@@ -289,12 +289,14 @@ Approximation hierarchical(const LinearOperator& A,
   const std::size_t leaves = result.encoded.blocks.content().leaves.size();
   summary.message = fmt::format("{} {}", leaves, leaves == 1 ? "leaf" : "leaves");
   if (energy > 0 && result.encoded.blocks.content().leaves.empty()) {
+    const double least = std::ceil(of_order + std::max(result.fewest_bytes, leaf_bytes(A) + 4));
     throw BudgetTooSmall(
-        fmt::format("{}: no block fits into the budget of {}; a leaf takes at "
-                    "least {:.0f} bytes",
+        fmt::format("{}: no block that lowers the error fits into the budget of {}; the smallest "
+                    "that is worth its bytes takes at least {:.0f}",
                     kHierarchical,
                     options.budget.text(),
-                    of_order + leaf_bytes(A) + 4));
+                    least),
+        least);
   }
   // The noise of normal values that the bound counts with may be more than what comes out.
   if (result.lower_bound > 0 && result.lower_bound < result.encoded.squared_error) {

@@ -199,6 +199,7 @@ void TruncatedSvdOptions::visit(OptionVisitor& v) {
 Approximation truncated_svd(const LinearOperator& A,
                             const TruncatedSvdOptions& options,
                             const RunControl& control) {
+  control.throw_if_stopped(kTruncatedSvd);
   const bool symmetric = is_symmetric(A);
   check(A, symmetric, options);
   const bool tolerance = wants_tolerance(options);
