@@ -200,7 +200,41 @@ void try_triplets(const RunResult& triplets, const BestOptions& options, Trials&
 struct Prediction {
   Vector singular_values;
   double passes = 0;
+  /// The relative error that packed low rank is expected to have.
+  double low_rank = std::numeric_limits<double>::infinity();
 };
+
+/// Why a candidate is not worth its time; empty where it is. Notes what is predicted for low rank.
+std::string why_not(BestCandidate& candidate,
+                    const MatrixFacts& facts,
+                    const BestOptions& options,
+                    const choosing::MatrixTraits& traits,
+                    Prediction& prediction,
+                    const Trials& trials) {
+  const bool asked_for = options.effort == BestEffort::kHigh || !options.methods.empty();
+  // What factors of the whole matrix can say about it, low rank mostly says too.
+  if (candidate.method == "chord" && !asked_for &&
+      prediction.low_rank > kNearEnough * trials.least_error()) {
+    return "not tried: blocks are far nearer than low rank (--effort high tries it)";
+  }
+  if (candidate.method != "truncated_svd" || prediction.singular_values.size() == 0) return "";
+  // With a target: in as many bytes as the best so far, which it has to beat.
+  const double bytes =
+      options.budget.is_set() ? options.budget.bytes(facts.rows, facts.cols) : trials.least_bytes();
+  const double wanted = options.target_error > 0 ? options.target_error : trials.least_error();
+  const bool in_frobenius_norm = options.norm == CertifiedNorm::kFrobenius;
+  if (std::isfinite(bytes) && in_frobenius_norm) {
+    prediction.low_rank = predicted_low_rank(facts, prediction.singular_values, bytes);
+    candidate.predicted_error = prediction.low_rank;
+  }
+  // Where blocks were chosen among, low rank was one of the choices. All of the triplets of a large
+  // matrix take many times as long as that choice did.
+  const double bound = in_frobenius_norm ? trials.low_rank_bound(bytes) : 0;
+  candidate.predicted_error = std::max(candidate.predicted_error.value_or(0), bound);
+  const bool lost = (traits.large && bound >= kNoBetter * wanted) ||
+                    *candidate.predicted_error > kPredictionSlack * wanted;
+  return lost ? "cannot be as near in as few bytes, by its singular values" : "";
+}
 
 Prediction try_all(const LinearOperator& A,
                    const MatrixFacts& facts,
@@ -239,38 +273,14 @@ Prediction try_all(const LinearOperator& A,
     }
   }
   if (tries_exact && !exact_first && exact_ends_it()) return prediction;
-  double of_low_rank = std::numeric_limits<double>::infinity();
   for (BestCandidate& candidate : choosing::candidates(traits, options)) {
-    // What factors of the whole matrix can say about it, low rank mostly says too.
-    const bool asked_for = options.effort == BestEffort::kHigh || !options.methods.empty();
-    if (candidate.method == "chord" && in_bytes && !asked_for &&
-        of_low_rank > kNearEnough * trials.least_error()) {
-      trials.drop(std::move(candidate),
-                  "not tried: blocks are far nearer than low rank (--effort high tries it)");
-      continue;
+    std::string why;
+    if (in_bytes) why = why_not(candidate, facts, options, traits, prediction, trials);
+    if (why.empty()) {
+      trials.try_method(std::move(candidate));
+    } else {
+      trials.drop(std::move(candidate), why);
     }
-    if (candidate.method == "truncated_svd" && in_bytes && prediction.singular_values.size() > 0) {
-      // With a target: in as many bytes as the best so far, which it has to beat.
-      const double bytes =
-          options.budget.is_set() ? options.budget.bytes(A.rows(), A.cols()) : trials.least_bytes();
-      const double wanted = options.target_error > 0 ? options.target_error : trials.least_error();
-      if (std::isfinite(bytes) && options.norm == CertifiedNorm::kFrobenius) {
-        candidate.predicted_error = predicted_low_rank(facts, prediction.singular_values, bytes);
-        of_low_rank = *candidate.predicted_error;
-      }
-      // Where blocks were chosen among, low rank was one of the choices. All of the triplets of a
-      // large matrix take many times as long as that choice did.
-      const double bound =
-          options.norm == CertifiedNorm::kFrobenius ? trials.low_rank_bound(bytes) : 0;
-      candidate.predicted_error = std::max(candidate.predicted_error.value_or(0), bound);
-      const bool lost = traits.large && bound >= kNoBetter * wanted;
-      if (lost || candidate.predicted_error.value_or(0) > kPredictionSlack * wanted) {
-        trials.drop(std::move(candidate),
-                    "cannot be as near in as few bytes, by its singular values");
-        continue;
-      }
-    }
-    trials.try_method(std::move(candidate));
   }
   return prediction;
 }

@@ -68,9 +68,9 @@ struct LeadingSquares {
 inline constexpr double kNegligibleRest = 0.08;
 /// What a search leaves at most, over the same: at prices near to this one it need not begin again.
 inline constexpr double kSearchedRest = 0.125 * kNegligibleRest;
-/// The squares of B, m x n, m <= n, without those whose sum is kSearchedRest of `least`, or all where
-/// that leaves more than half of them or `least` is near to rounding: the Gram matrix, O(m^2 n), and k
-/// columns of its pivoted Cholesky factor.
+/// The squares of B, m x n, m <= n, without those whose sum is kSearchedRest of `least`, or all
+/// where that leaves more than half of them or `least` is near to rounding: the Gram matrix, O(m^2
+/// n), and k columns of its pivoted Cholesky factor.
 LeadingSquares squares_down_to(const ConstBlock& B, double least);
 /// True where `least` is below what a Gram matrix shows of these squares.
 bool below_gram_accuracy(const Vector& squares, double least);
