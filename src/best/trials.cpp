@@ -29,7 +29,7 @@ constexpr double kMeasuringReserve = 1.3;
 constexpr double kPackingShare = 0.2;
 constexpr double kFirstPackingShare = 0.35;
 /// A fit in less than this share of the whole time is not begun.
-constexpr double kLeastShareOfFit = 0.02;
+constexpr double kMinShareOfFit = 0.02;
 /// An estimate above so many times the target is not looked at further.
 constexpr double kWorthABound = 1.5;
 /// Products with A that a bound takes.
@@ -337,7 +337,7 @@ std::string Trials::too_small() const {
 
 void Trials::try_method(BestCandidate candidate) {
   if (control_.should_stop() ||
-      seconds_for_fit(candidate) < kLeastShareOfFit * control_.max_seconds) {
+      seconds_for_fit(candidate) < kMinShareOfFit * control_.max_seconds) {
     interrupted_ = true;
     return drop(std::move(candidate), "not tried: stopped before");
   }

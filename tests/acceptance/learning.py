@@ -10,7 +10,7 @@ which reads no other token, and mean, which weighs all alike. Linformer and its 
 every sample and are not held to it: what they reach is printed. About half an hour of CPU time, by hand.
 
 All but PSF-Attn, which has a configuration of its own (configs/psf/adding_cls.toml): one post_norm block of width 32, four
-heads (FLASH: one), feed-forward of twice the width, 1500 steps of 40 samples; Singularformer with r = d/m = 8.
+heads (FLASH: one), feed-forward of twice the width, 1500 steps of 40 samples; of Singularformer two blocks.
 """
 import argparse
 import concurrent.futures
@@ -29,10 +29,10 @@ SOLVED, NOT_SOLVED = 5.0, 75.0
 def settings(mechanism):
     if mechanism == "psf":
         return ["--config", str(CONFIG)]
-    rank = {"singularformer": ["--rank", "8"], "linformer": ["--rank", "32"], "revisited_linformer": ["--rank", "32"]}
+    own = {"singularformer": ["--layers", "2"], "linformer": ["--rank", "32"], "revisited_linformer": ["--rank", "32"]}
     return ["--task", "adding", "--attention", mechanism, "--pool", "cls", "--width", "32", "--heads", "1" if mechanism == "flash" else "4",
             "--block", "post_norm", "--feed-forward", "2", "--learning-rate", "0.002", "--schedule", "cosine", "--warmup", "100",
-            "--batch", "40", "--steps", "1500", *rank.get(mechanism, [])]
+            "--batch", "40", "--steps", "1500", *own.get(mechanism, [])]
 
 
 def error(options, mechanism, seed):

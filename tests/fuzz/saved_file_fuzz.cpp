@@ -77,14 +77,14 @@ class MemoryFile {
 
 /// An attribute or a dataset of a file: where it is, and which attribute, if it is one. Not the
 /// checksum of a dataset, which goes with the numbers that are changed.
-struct Place {
+struct StoredItem {
   std::string object;
   std::string attribute;
 };
 
 struct Original {
   std::string bytes;
-  std::vector<Place> places;
+  std::vector<StoredItem> items;
 };
 
 herr_t collect_attribute(hid_t, const char* name, const H5A_info_t*, void* names) {
@@ -98,23 +98,23 @@ herr_t collect_object(hid_t, const char* name, const H5O_info_t* info, void* obj
   return 0;
 }
 
-std::vector<Place> places_of(const std::string& path) {
+std::vector<StoredItem> items_of(const std::string& path) {
   const Handle file = matapprox::hdf5::open_file(path);
   std::vector<std::pair<std::string, bool>> objects;
   H5Ovisit2(file.id(), H5_INDEX_NAME, H5_ITER_NATIVE, collect_object, &objects, H5O_INFO_BASIC);
-  std::vector<Place> places;
+  std::vector<StoredItem> items;
   for (const auto& [name, is_dataset] : objects) {
-    if (is_dataset) places.push_back({name, {}});
+    if (is_dataset) items.push_back({name, {}});
     const Handle object(H5Oopen(file.id(), name.c_str(), H5P_DEFAULT), H5Oclose);
     std::vector<std::string> attributes;
     hsize_t position = 0;
     H5Aiterate2(
         object.id(), H5_INDEX_NAME, H5_ITER_NATIVE, &position, collect_attribute, &attributes);
     for (const std::string& attribute : attributes) {
-      if (attribute != "crc32") places.push_back({name, attribute});
+      if (attribute != "crc32") items.push_back({name, attribute});
     }
   }
-  return places;
+  return items;
 }
 
 Matrix example(Index rows, Index cols) {
@@ -204,7 +204,7 @@ void save_sketch_example(const std::string& path) {
 
 std::vector<Original> make_originals(const MemoryFile& file) {
   std::vector<Original> originals;
-  const auto take = [&] { originals.push_back({file.content(), places_of(file.path())}); };
+  const auto take = [&] { originals.push_back({file.content(), items_of(file.path())}); };
   for (const std::vector<Factor>& factors : examples()) {
     matapprox::Approximation approximation(factors, {}, false, matapprox::Precision::kPacked);
     matapprox::save(file.path(), approximation, {});
@@ -228,22 +228,21 @@ hid_t number_type(std::size_t choice) {
   return types[choice % types.size()];
 }
 
-void edit_attribute(const Handle& file, const Place& place, Edits& edits) {
-  const Handle object(H5Oopen(file.id(), place.object.c_str(), H5P_DEFAULT), H5Oclose);
-  const Handle old(H5Aopen(object.id(), place.attribute.c_str(), H5P_DEFAULT), H5Aclose);
+void edit_attribute(const Handle& file, const StoredItem& item, Edits& edits) {
+  const Handle object(H5Oopen(file.id(), item.object.c_str(), H5P_DEFAULT), H5Oclose);
+  const Handle old(H5Aopen(object.id(), item.attribute.c_str(), H5P_DEFAULT), H5Aclose);
   if (!old) return;
   const std::size_t way = edits.below(8);
   const Handle kept_type(H5Aget_type(old.id()), H5Tclose);
   const bool is_text = H5Tget_class(kept_type.id()) == H5T_STRING;
-  H5Adelete(object.id(), place.attribute.c_str());
+  H5Adelete(object.id(), item.attribute.c_str());
   if (way == 0) return;
   const hsize_t two = 2;
   const Handle space(way == 1 ? H5Screate_simple(1, &two, nullptr) : H5Screate(H5S_SCALAR),
                      H5Sclose);
   const auto write = [&](hid_t type, hid_t memory, const void* value) {
     const Handle attribute(
-        H5Acreate2(
-            object.id(), place.attribute.c_str(), type, space.id(), H5P_DEFAULT, H5P_DEFAULT),
+        H5Acreate2(object.id(), item.attribute.c_str(), type, space.id(), H5P_DEFAULT, H5P_DEFAULT),
         H5Aclose);
     if (attribute) H5Awrite(attribute.id(), memory, value);
   };
@@ -274,7 +273,7 @@ void edit_attribute(const Handle& file, const Place& place, Edits& edits) {
 /// Numbers are read as 64-bit integers or doubles, whichever they are, and written so.
 template <class Number>
 void edit_numbers(const Handle& file,
-                  const Place& place,
+                  const StoredItem& item,
                   Edits& edits,
                   hid_t memory,
                   const std::function<Number()>& next) {
@@ -282,7 +281,7 @@ void edit_numbers(const Handle& file,
   std::vector<Number> values;
   Handle type;
   {
-    const Handle dataset(H5Dopen2(file.id(), place.object.c_str(), H5P_DEFAULT), H5Dclose);
+    const Handle dataset(H5Dopen2(file.id(), item.object.c_str(), H5P_DEFAULT), H5Dclose);
     for (const Index extent : matapprox::hdf5::shape(dataset))
       extents.push_back(static_cast<hsize_t>(extent));
     std::size_t count = 1;
@@ -311,12 +310,12 @@ void edit_numbers(const Handle& file,
   } else if (!values.empty()) {
     values[edits.below(values.size())] = next();
   }
-  H5Ldelete(file.id(), place.object.c_str(), H5P_DEFAULT);
+  H5Ldelete(file.id(), item.object.c_str(), H5P_DEFAULT);
   if (way == 15) return;
   const Handle space(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr),
                      H5Sclose);
   const Handle dataset(H5Dcreate2(file.id(),
-                                  place.object.c_str(),
+                                  item.object.c_str(),
                                   stored,
                                   space.id(),
                                   H5P_DEFAULT,
@@ -327,34 +326,34 @@ void edit_numbers(const Handle& file,
     H5Dwrite(dataset.id(), memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
 }
 
-void edit_dataset(const Handle& file, const Place& place, Edits& edits) {
-  if (H5Lexists(file.id(), place.object.c_str(), H5P_DEFAULT) <= 0) return;
+void edit_dataset(const Handle& file, const StoredItem& item, Edits& edits) {
+  if (H5Lexists(file.id(), item.object.c_str(), H5P_DEFAULT) <= 0) return;
   H5T_class_t kind = H5T_NO_CLASS;
   {
-    const Handle dataset(H5Dopen2(file.id(), place.object.c_str(), H5P_DEFAULT), H5Dclose);
+    const Handle dataset(H5Dopen2(file.id(), item.object.c_str(), H5P_DEFAULT), H5Dclose);
     const Handle type(H5Dget_type(dataset.id()), H5Tclose);
     kind = H5Tget_class(type.id());
   }
   if (kind == H5T_INTEGER) {
     edit_numbers<std::int64_t>(
-        file, place, edits, H5T_NATIVE_INT64, [&] { return edits.integer(); });
+        file, item, edits, H5T_NATIVE_INT64, [&] { return edits.integer(); });
   } else if (kind == H5T_FLOAT) {
     edit_numbers<double>(
-        file, place, edits, H5T_NATIVE_DOUBLE, [&] { return edits.number<double>(); });
+        file, item, edits, H5T_NATIVE_DOUBLE, [&] { return edits.number<double>(); });
   } else {
-    H5Ldelete(file.id(), place.object.c_str(), H5P_DEFAULT);
+    H5Ldelete(file.id(), item.object.c_str(), H5P_DEFAULT);
   }
 }
 
-void edit(const std::string& path, const std::vector<Place>& places, Edits& edits) {
+void edit(const std::string& path, const std::vector<StoredItem>& items, Edits& edits) {
   const Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose);
   matapprox::fuzz::demand(static_cast<bool>(file));
   for (int k = 0; k < 8 && !edits.empty(); ++k) {
-    const Place& place = places[edits.number<std::uint16_t>() % places.size()];
-    if (place.attribute.empty()) {
-      edit_dataset(file, place, edits);
+    const StoredItem& item = items[edits.number<std::uint16_t>() % items.size()];
+    if (item.attribute.empty()) {
+      edit_dataset(file, item, edits);
     } else {
-      edit_attribute(file, place, edits);
+      edit_attribute(file, item, edits);
     }
   }
 }
@@ -387,7 +386,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Edits edits(bytes);
     const std::size_t which = edits.below(originals.size());
     file.replace(originals[which].bytes);
-    edit(file.path(), originals[which].places, edits);
+    edit(file.path(), originals[which].items, edits);
     if (which + 1 == originals.size()) {
       (void)matapprox::load_sketch(file.path()).sketch.missing();
     } else {
