@@ -5,6 +5,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <type_traits>
@@ -73,6 +74,42 @@ constexpr std::array<MantissaTable, 17> make_mantissa_tables() {
 }
 
 inline constexpr std::array<MantissaTable, 17> kMantissaTables = make_mantissa_tables();
+
+/// The same for the upper halves of doubles, of 32 bits each, as far as values then lie nowhere too
+/// far up. Their order is the one of which interleaving with lower halves of 0 makes the first four
+/// doubles and the last four.
+struct UpperHalfTable {
+  alignas(32) std::array<std::uint8_t, 32> bytes{};
+  alignas(32) std::array<std::int32_t, 8> left{};
+};
+
+inline constexpr int kMaxUpperHalfBits = 13;
+
+constexpr UpperHalfTable upper_half_table(int bits) {
+  constexpr int kMantissa = 20;
+  constexpr std::array<int, 8> kOrder{0, 1, 4, 5, 2, 3, 6, 7};
+  UpperHalfTable table;
+  for (int position = 0; position < 8; ++position) {
+    const int lane = kOrder[static_cast<std::size_t>(position)];
+    for (int b = 0; b < 4; ++b) {
+      table.bytes[static_cast<std::size_t>(4 * position + b)] =
+          octet_table(bits).bytes[static_cast<std::size_t>(4 * lane + b)];
+    }
+    table.left[static_cast<std::size_t>(position)] = kMantissa - bits - lane * bits % 8;
+  }
+  return table;
+}
+
+constexpr std::array<UpperHalfTable, kMaxUpperHalfBits + 1> make_upper_half_tables() {
+  std::array<UpperHalfTable, kMaxUpperHalfBits + 1> tables{};
+  for (int bits = 1; bits <= kMaxUpperHalfBits; ++bits) {
+    tables[static_cast<std::size_t>(bits)] = upper_half_table(bits);
+  }
+  return tables;
+}
+
+inline constexpr std::array<UpperHalfTable, kMaxUpperHalfBits + 1> kUpperHalfTables =
+    make_upper_half_tables();
 
 }  // namespace matapprox::kernels::simd
 #endif  // MATAPPROX_PACKED_TABLES
@@ -175,8 +212,44 @@ struct MantissaOctets {
   }
 };
 using IntegerOctets = std::conditional_t<kDoubles == 8, MantissaOctets, WholeOctets>;
+
 #else
 using IntegerOctets = WholeOctets;
+#endif
+
+#if HWY_TARGET == HWY_AVX2
+/// The same where a vector holds four doubles, of at most kMaxUpperHalfBits.
+struct UpperHalfOctets {
+  static constexpr double zero = 1.5;
+  using Bytes = hn::Repartition<std::uint8_t, Ints>;
+  hn::Vec<Bytes> places;
+  hn::Vec<Ints> shifts;
+  hn::Vec<Ints> mask;
+  double gain;
+  std::size_t stride;
+
+  explicit UpperHalfOctets(int bits)
+      : places(hn::Load(Bytes(), kUpperHalfTables[static_cast<std::size_t>(bits)].bytes.data())),
+        shifts(hn::Load(Ints(), kUpperHalfTables[static_cast<std::size_t>(bits)].left.data())),
+        mask(hn::Set(Ints(), ((1 << bits) - 1) << (20 - bits))),
+        gain(static_cast<double>(1 << bits)),
+        stride(static_cast<std::size_t>(bits)) {}
+
+  template <class Function>
+  HWY_INLINE void give(const std::uint8_t* data, Index octet, const Function& f) const {
+    const auto one_and_half = hn::Set(Ints(), 0x3FF80000);
+    const auto block = hn::LoadDup128(Bytes(), data + static_cast<std::size_t>(octet) * stride);
+    const auto words = hn::BitCast(Ints(), hn::TableLookupBytes(block, places));
+    const auto halves = hn::Xor(hn::And(hn::Shl(words, shifts), mask), one_and_half);
+    const auto lower = hn::Zero(Ints());
+    f(0, hn::BitCast(Doubles(), hn::InterleaveLower(Ints(), lower, halves)));
+    f(kDoubles, hn::BitCast(Doubles(), hn::InterleaveUpper(Ints(), lower, halves)));
+  }
+};
+constexpr int kUpperHalfBits = kMaxUpperHalfBits;
+#else
+using UpperHalfOctets = WholeOctets;
+constexpr int kUpperHalfBits = 0;
 #endif
 
 /// Integers of whole bytes.
@@ -224,6 +297,9 @@ template <class Function>
 HWY_INLINE auto with_octets(const PackedRun& run, const Function& f) {
   if (run.bits == 64) return f(DoubleOctets(), 0.0);
   if (run.bits == 32) return f(FloatOctets(), 0.0);
+  if constexpr (kUpperHalfBits > 0) {
+    if (run.bits <= kUpperHalfBits) return f(UpperHalfOctets(run.bits), run.offset);
+  }
   return f(IntegerOctets(run.bits), run.offset);
 }
 
@@ -239,19 +315,31 @@ struct FourAlike {
   HWY_INLINE const Octets& operator[](int /*k*/) const { return of_all; }
 };
 
-/// f(octets) with what reads run k as octets[k].
+/// f(octets) with what reads run k as octets[k], each by Octets.
+template <class Octets, class Function>
+HWY_INLINE void with_four_of(const PackedRun runs[4], const Function& f) {
+  const int bits = runs[0].bits;
+  if (runs[1].bits == bits && runs[2].bits == bits && runs[3].bits == bits) {
+    return f(FourAlike<Octets>{Octets(bits)});
+  }
+  f(Four<Octets>{{Octets(bits), Octets(runs[1].bits), Octets(runs[2].bits), Octets(runs[3].bits)}});
+}
+
+/// The same, by what is fastest.
 template <class Function>
 HWY_INLINE void with_four(const PackedRun runs[4], const Function& f) {
-  const int bits = runs[0].bits;
-  if (runs[1].bits != bits || runs[2].bits != bits || runs[3].bits != bits) {
-    return f(Four<IntegerOctets>{{IntegerOctets(bits),
-                                  IntegerOctets(runs[1].bits),
-                                  IntegerOctets(runs[2].bits),
-                                  IntegerOctets(runs[3].bits)}});
+  int widest = 0;
+  int narrowest = 64;
+  for (int k = 0; k < 4; ++k) {
+    widest = std::max(widest, runs[k].bits);
+    narrowest = std::min(narrowest, runs[k].bits);
   }
-  if (bits == 8) return f(FourAlike<ByteOctets<std::int8_t>>());
-  if (bits == 16) return f(FourAlike<ByteOctets<std::int16_t>>());
-  f(FourAlike<IntegerOctets>{IntegerOctets(bits)});
+  if (narrowest == widest && widest == 8) return f(FourAlike<ByteOctets<std::int8_t>>());
+  if (narrowest == widest && widest == 16) return f(FourAlike<ByteOctets<std::int16_t>>());
+  if constexpr (kUpperHalfBits > 0) {
+    if (widest <= kUpperHalfBits) return with_four_of<UpperHalfOctets>(runs, f);
+  }
+  with_four_of<IntegerOctets>(runs, f);
 }
 
 /// The values, without an offset, of a last octet that is not whole; nothing behind them is read
