@@ -353,6 +353,21 @@ TEST(TruncatedSvd, AutoTakesKrylovForALargeSparseMatrix) {
   EXPECT_NEAR(S(3), 2 * part(39), 1e-12);
 }
 
+// LAPACK is not stopped: 22 n^3 operations at 10^10 a second are more than the time that is given.
+TEST(TruncatedSvd, BeginsNoDecompositionThatTakesLongerThanThereIsTimeFor) {
+  const DenseOperator A(test::random_matrix(1020, 1000));
+  RunControl control;
+  control.max_seconds = 2;
+  EXPECT_REFUSED(Interrupted,
+                 truncated_svd(A, {.rank = 600}, control),
+                 "too few for a decomposition of order 1000");
+  EXPECT_LT(control.seconds(), 1.5);
+  control.restart_clock();
+  EXPECT_EQ(truncated_svd(A, {.rank = 4}, control).summary.form, "randomized");
+  EXPECT_EQ(truncated_svd(DenseOperator(test::random_matrix(60, 50)), {.rank = 4}).summary.form,
+            "dense");
+}
+
 TEST(TruncatedSvd, BudgetGivesTheLargestRankThatFits) {
   const DenseOperator A(test::random_matrix(40, 40));
   const auto found = truncated_svd(A, {.budget = parse_budget("500")});

@@ -69,7 +69,8 @@ struct TruncatedSvdOptions {
 /// less the squares found.
 ///
 /// Throws InvalidArgument (rank, tolerance, symmetric_storage for an A that is not symmetric),
-/// BudgetTooSmall, NumericalError for NaN or Inf in A, Interrupted.
+/// BudgetTooSmall, NumericalError for NaN or Inf in A, Interrupted: also where control.max_seconds
+/// leaves too few seconds for the dense decomposition on the way, which cannot be stopped.
 Approximation truncated_svd(const LinearOperator& A,
                             const TruncatedSvdOptions& options = {},
                             const RunControl& control = {});

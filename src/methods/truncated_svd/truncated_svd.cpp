@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "matapprox/core/error.hpp"
 #include "matapprox/core/require.hpp"
 #include "methods/dense_matrix.hpp"
 #include "methods/truncated_svd/algorithms.hpp"
@@ -59,14 +60,33 @@ Storage storage_of(const LinearOperator& A, const TruncatedSvdOptions& options, 
   return {per_triplet * k, per_triplet * k * bytes_per_value(options.budget.precision)};
 }
 
+/// What LAPACK takes, which cannot be stopped, for all of a matrix of that order.
+double decomposition_seconds(Index order, bool symmetric) {
+  constexpr double kOperationsPerSecond = 1e10;
+  return (symmetric ? 9 : 22) * std::pow(static_cast<double>(order), 3) / kOperationsPerSecond;
+}
+
+double seconds_left(const RunControl& control) { return control.max_seconds - control.seconds(); }
+
+/// The order of what is decomposed on the way to so many triplets.
+Index decomposed_order(const LinearOperator& A, Index count, SvdAlgorithm algorithm) {
+  const Index all = smaller_side(A);
+  return algorithm == SvdAlgorithm::kDense ? all : std::min(all, 2 * count + 44);
+}
+
 /// `rank` 0: the whole spectrum is wanted if it is affordable.
 SvdAlgorithm choose_algorithm(const LinearOperator& A,
+                              bool symmetric,
                               Index rank,
-                              const TruncatedSvdOptions& options) {
+                              const TruncatedSvdOptions& options,
+                              const RunControl& control) {
   if (options.algorithm != SvdAlgorithm::kAuto) return options.algorithm;
   const Index least = smaller_side(A);
   const bool large_share = rank == 0 || 5 * rank > least;
-  if (least <= kAlwaysDense || (large_share && least <= kLargestDense)) return SvdAlgorithm::kDense;
+  const bool in_time = decomposition_seconds(least, symmetric) <= seconds_left(control);
+  if (in_time && (least <= kAlwaysDense || (large_share && least <= kLargestDense))) {
+    return SvdAlgorithm::kDense;
+  }
   const double dense_work = static_cast<double>(A.rows()) * static_cast<double>(A.cols());
   const bool cheap_products = A.cost().multiplications_per_apply < 0.1 * dense_work;
   return cheap_products ? SvdAlgorithm::kKrylov : SvdAlgorithm::kRandomized;
@@ -77,7 +97,18 @@ SvdOutcome leading_triplets(const LinearOperator& A,
                             Index rank,
                             SvdAlgorithm algorithm,
                             const TruncatedSvdOptions& options,
-                            const RunControl& control) {
+                            const RunControl& caller) {
+  // The last thing that is done, and not stopped.
+  const Index order = decomposed_order(A, rank, algorithm);
+  RunControl control = caller;
+  control.max_seconds -= decomposition_seconds(order, symmetric);
+  if (!caller.should_stop() && control.out_of_time()) {
+    throw Interrupted(
+        fmt::format("{}: no result within {:g} seconds, too few for a decomposition of order {}",
+                    kTruncatedSvd,
+                    caller.max_seconds,
+                    order));
+  }
   switch (algorithm) {
     case SvdAlgorithm::kKrylov:
       return krylov_svd(A, symmetric, rank, options, control);
@@ -125,7 +156,7 @@ Chosen by_tolerance(const LinearOperator& A,
                     const TruncatedSvdOptions& options,
                     const RunControl& control) {
   const Index all = smaller_side(A);
-  const SvdAlgorithm algorithm = choose_algorithm(A, 0, options);
+  const SvdAlgorithm algorithm = choose_algorithm(A, symmetric, 0, options, control);
   const double norm =
       algorithm == SvdAlgorithm::kDense ? 0.0 : frobenius_norm(A, kTruncatedSvd, control);
   for (Index count = std::min<Index>(all, 32);; count = std::min(all, 2 * count)) {
@@ -135,8 +166,10 @@ Chosen by_tolerance(const LinearOperator& A,
     const double tail =
         S.size() == all || S(0) == 0.0 ? 0.0 : std::pow(norm / S(0), 2) - (S / S(0)).squaredNorm();
     const Index found = min_rank(S, tail, options);
+    const Index next = decomposed_order(A, std::min(all, 2 * count), algorithm);
     const bool stopped = outcome.termination == Termination::kInterrupted ||
-                         outcome.termination == Termination::kMaxSeconds;
+                         outcome.termination == Termination::kMaxSeconds ||
+                         decomposition_seconds(next, symmetric) > seconds_left(control);
     const bool all_found = S.size() >= std::min(count, all);
     if (found == 0 && count < limit && count < all && !stopped && all_found) continue;
     const Index rank = std::min(found == 0 ? S.size() : found, limit);
@@ -156,7 +189,7 @@ Chosen by_rank(const LinearOperator& A,
                Index rank,
                const TruncatedSvdOptions& options,
                const RunControl& control) {
-  const SvdAlgorithm algorithm = choose_algorithm(A, rank, options);
+  const SvdAlgorithm algorithm = choose_algorithm(A, symmetric, rank, options, control);
   return {leading_triplets(A, symmetric, rank, algorithm, options, control), algorithm, rank};
 }
 
