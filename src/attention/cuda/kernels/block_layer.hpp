@@ -4,10 +4,12 @@
 #include <variant>
 
 #include "attention_layer.hpp"
-#include "feature_cores.hpp"
 #include "linear_layer.hpp"
+#include "linear_transformer.hpp"
 #include "linformer.hpp"
+#include "performer.hpp"
 #include "psf_layer.hpp"
+#include "simpletron.hpp"
 
 namespace matapprox::cuda {
 
