@@ -251,16 +251,15 @@ Matrix BlockMatrix::multiply(bool transposed, const ConstBlock& X) const {
          ++l) {
       const BlockLeaf& leaf = content_.leaves[l];
       const LeafReader reader(*this, l);
-      const auto add = [&](bool mirrored) {
-        const auto x =
-            mirrored ? X.middleRows(leaf.row, leaf.rows) : X.middleRows(leaf.column, leaf.columns);
-        reader.add_product(
-            mirrored,
-            x,
-            mirrored ? Y.middleRows(leaf.column, leaf.columns) : Y.middleRows(leaf.row, leaf.rows));
-      };
-      add(flipped);
-      if (content_.symmetric && leaf.row != leaf.column) add(!flipped);
+      const auto of_rows = [&](auto& of) { return of.middleRows(leaf.row, leaf.rows); };
+      const auto of_columns = [&](auto& of) { return of.middleRows(leaf.column, leaf.columns); };
+      if (content_.symmetric && leaf.row != leaf.column) {
+        reader.add_products(of_columns(X), of_rows(Y), of_rows(X), of_columns(Y));
+      } else if (flipped) {
+        reader.add_product(true, of_rows(X), of_columns(Y));
+      } else {
+        reader.add_product(false, of_columns(X), of_rows(Y));
+      }
     }
   });
   Matrix& total = sums.front();
