@@ -22,6 +22,15 @@ constexpr Index kVectors = 8 / kDoubles;
 /// Components at a time.
 constexpr Index kGroup = 4;
 
+/// function(0), function(1), ..., each with a constant: what arrays hold stays in registers.
+template <Index kCount, class Function>
+HWY_INLINE void unrolled(const Function& function) {
+  if constexpr (kCount > 0) {
+    unrolled<kCount - 1>(function);
+    function(std::integral_constant<Index, kCount - 1>());
+  }
+}
+
 /// The columns u_k, or v_k, of a group of components.
 template <class Octets, Index kCount>
 struct Columns {
@@ -57,6 +66,65 @@ HWY_INLINE void store(DoubleVector v, double* p, Index i, Index count) {
   hn::BlendedStore(v, hn::FirstN(d, static_cast<std::size_t>(left)), d, p + i);
 }
 
+/// Sums of the lanes of each vector, so many at once.
+template <Index kCount>
+HWY_INLINE void store_sums(const DoubleVector* vectors, double* sums) {
+  const Doubles d;
+  unrolled<kCount>([&](auto k) HWY_ATTR { sums[k] = hn::GetLane(hn::SumOfLanes(d, vectors[k])); });
+}
+
+/// What a pass holds in registers.
+template <bool kDots, bool kAxpys, bool kKeep, class Octets, Index kCount>
+struct Pass {
+  Columns<Octets, kCount> columns;
+  DoubleVector sums[kCount];
+  DoubleVector factors[kCount];
+  DoubleVector shift;
+  const double* x;
+  double* y;
+  double* kept;
+
+  HWY_INLINE Pass(const Columns<Octets, kCount>& all,
+                  const Dots& dots,
+                  const Axpys& axpys,
+                  double* kept_values)
+      : columns(all), x(dots.x), y(axpys.y), kept(kept_values) {
+    const Doubles d;
+    unrolled<kCount>([&](auto k) HWY_ATTR {
+      if constexpr (kDots) sums[k] = hn::Zero(d);
+      if constexpr (kAxpys) factors[k] = hn::Set(d, axpys.factors[k]);
+    });
+    if constexpr (kAxpys) shift = hn::Set(d, axpys.shift);
+  }
+
+  /// The next octet, of which `left` values are there.
+  template <bool kWhole>
+  HWY_INLINE void octet(Index left) {
+    const Doubles d;
+    DoubleVector of_x[kVectors];
+    DoubleVector of_y[kVectors];
+    unrolled<kVectors>([&](auto v) HWY_ATTR {
+      if constexpr (kDots) of_x[v] = load<kWhole>(x, v * kDoubles, left);
+      if constexpr (kAxpys) of_y[v] = hn::Add(load<kWhole>(y, v * kDoubles, left), shift);
+    });
+    unrolled<kCount>([&](auto k) HWY_ATTR {
+      columns.octets[k].give(columns.data[k], 0, [&](Index at, auto v) HWY_ATTR {
+        if constexpr (kKeep) hn::Store(v, d, kept + k * 8 + at);
+        if constexpr (kDots) sums[k] = hn::MulAdd(v, of_x[at / kDoubles], sums[k]);
+        if constexpr (kAxpys) of_y[at / kDoubles] = hn::MulAdd(v, factors[k], of_y[at / kDoubles]);
+      });
+      columns.data[k] += columns.octets[k].stride;
+    });
+    if constexpr (kAxpys) {
+      unrolled<kVectors>(
+          [&](auto v) HWY_ATTR { store<kWhole>(of_y[v], y, v * kDoubles, left); });
+    }
+    x += 8;
+    y += 8;
+    kept += 8 * kCount;
+  }
+};
+
 /// One pass over the columns, which are unpacked: dots, axpys or both; the values are kept in
 /// `kept`, octet by octet, all columns of one together.
 template <bool kDots, bool kAxpys, bool kKeep, class Octets, Index kCount>
@@ -65,43 +133,10 @@ HWY_INLINE void pass(const Columns<Octets, kCount>& columns,
                      const Dots& dots,
                      const Axpys& axpys,
                      double* kept) {
-  const Doubles d;
-  const Columns<Octets, kCount> local = columns;
-  DoubleVector sums[kCount];
-  DoubleVector factors[kCount];
-  for (Index k = 0; k < kCount; ++k) {
-    sums[k] = hn::Zero(d);
-    factors[k] = hn::Set(d, kAxpys ? axpys.factors[k] : 0);
-  }
-  const auto shift = hn::Set(d, axpys.shift);
-  const double* x = dots.x;
-  double* y = axpys.y;
-  const auto octet = [&](Index i, auto whole) HWY_ATTR {
-    DoubleVector of_x[kVectors];
-    DoubleVector of_y[kVectors];
-    for (Index v = 0; v < kVectors; ++v) {
-      if constexpr (kDots) of_x[v] = load<whole()>(x, i + v * kDoubles, count);
-      if constexpr (kAxpys) {
-        of_y[v] = hn::Add(load<whole()>(y, i + v * kDoubles, count), shift);
-      }
-    }
-    for (Index k = 0; k < kCount; ++k) {
-      local.octets[k].give(local.data[k], i / 8, [&](Index at, auto v) HWY_ATTR {
-        if constexpr (kDots) sums[k] = hn::MulAdd(v, of_x[at / kDoubles], sums[k]);
-        if constexpr (kAxpys) of_y[at / kDoubles] = hn::MulAdd(v, factors[k], of_y[at / kDoubles]);
-        if constexpr (kKeep) hn::Store(v, d, kept + i * kCount + k * 8 + at);
-      });
-    }
-    if constexpr (kAxpys) {
-      for (Index v = 0; v < kVectors; ++v) store<whole()>(of_y[v], y, i + v * kDoubles, count);
-    }
-  };
-  Index i = 0;
-  for (; i + 8 <= count; i += 8) octet(i, std::true_type());
-  if (i < count) octet(i, std::false_type());
-  if constexpr (kDots) {
-    for (Index k = 0; k < kCount; ++k) dots.sums[k] = hn::GetLane(hn::SumOfLanes(d, sums[k]));
-  }
+  Pass<kDots, kAxpys, kKeep, Octets, kCount> now(columns, dots, axpys, kept);
+  for (; count >= 8; count -= 8) now.template octet<true>(8);
+  if (count > 0) now.template octet<false>(count);
+  if constexpr (kDots) store_sums<kCount>(now.sums, dots.sums);
 }
 
 /// The same axpys with values that pass() has kept.
@@ -109,15 +144,15 @@ template <Index kCount>
 HWY_INLINE void add_kept(const double* kept, Index count, const Axpys& axpys) {
   const Doubles d;
   DoubleVector factors[kCount];
-  for (Index k = 0; k < kCount; ++k) factors[k] = hn::Set(d, axpys.factors[k]);
+  unrolled<kCount>([&](auto k) HWY_ATTR { factors[k] = hn::Set(d, axpys.factors[k]); });
   const auto shift = hn::Set(d, axpys.shift);
   double* y = axpys.y;
   const auto octet = [&](Index i, auto whole) HWY_ATTR {
     for (Index v = 0; v < 8; v += kDoubles) {
       auto of_y = hn::Add(load<whole()>(y, i + v, count), shift);
-      for (Index k = 0; k < kCount; ++k) {
+      unrolled<kCount>([&](auto k) HWY_ATTR {
         of_y = hn::MulAdd(hn::Load(d, kept + i * kCount + k * 8 + v), factors[k], of_y);
-      }
+      });
       store<whole()>(of_y, y, i + v, count);
     }
   };

@@ -95,10 +95,12 @@ struct MantissaOctets {
   std::size_t stride;
 
   explicit MantissaOctets(int bits)
-      : places(hn::Load(Bytes(), kMantissaTables[static_cast<std::size_t>(bits)].bytes.data())),
-        shifts(hn::Load(Words(), kMantissaTables[static_cast<std::size_t>(bits)].left.data())),
-        mask(hn::Set(Words(), ((std::int64_t{1} << bits) - 1) << (52 - bits))),
-        gain(static_cast<double>(1 << bits)),
+      : MantissaOctets(kMantissaTables[static_cast<std::size_t>(bits)], bits) {}
+  MantissaOctets(const MantissaTable& table, int bits)
+      : places(hn::Load(Bytes(), table.bytes.data())),
+        shifts(hn::Load(Words(), table.left.data())),
+        mask(hn::Set(Words(), table.mask)),
+        gain(table.gain),
         stride(static_cast<std::size_t>(bits)) {}
 
   template <class Function>
