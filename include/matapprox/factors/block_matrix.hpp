@@ -98,9 +98,16 @@ class BlockMatrix {
     std::size_t scales = 0;
     std::size_t data = 0;
   };
+  /// Rows of a product.
+  struct RowRange {
+    Index first = 0;
+    Index end = 0;
+  };
+  using RowRanges = std::vector<RowRange>;  ///< ascending, apart from each other
   void check_leaves() const;
   void find_begins();
   void divide_work();
+  RowRanges written_by(std::size_t part, bool transposed) const;
   double leaf_multiplications(std::size_t leaf) const;
   Matrix multiply(bool transposed, const ConstBlock& X) const;
   Matrix multiply_units(bool transposed, std::span<const Index> J) const;
@@ -110,6 +117,8 @@ class BlockMatrix {
   std::size_t data_bytes_ = 0;
   std::vector<LeafBegin> begins_;
   std::vector<std::size_t> parts_;  ///< the first leaf of each part of the work, and the last
+  std::vector<RowRanges> written_;  ///< of A X, by each part
+  std::vector<RowRanges> written_transposed_;  ///< of A^T X
 
   friend class LeafReader;
 };
