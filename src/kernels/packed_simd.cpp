@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/packed_octets-inl.hpp"
 #include "kernels/packed_simd.hpp"
@@ -234,56 +235,75 @@ void packed_dot_4_impl(
   });
 }
 
-/// Two columns at a time, of which the second one has one row more: x and y are read once for both.
+/// function(0), function(1), ..., each with a constant: what arrays hold stays in registers.
+template <Index kCount, class Function>
+HWY_INLINE void for_each_of(const Function& function) {
+  if constexpr (kCount > 0) {
+    for_each_of<kCount - 1>(function);
+    function(std::integral_constant<Index, kCount - 1>());
+  }
+}
+
+/// kCount columns from j on, the first of which is at `columns`: x and y are read once for all of
+/// them. Gives where the next column is.
+template <Index kCount>
+HWY_INLINE const double* add_triangle_columns(
+    const double* columns, Index j, const double* x, double* y) {
+  const Doubles d;
+  const double* column[kCount];
+  hn::Vec<Doubles> factors[kCount];
+  hn::Vec<Doubles> sums[kCount];
+  for_each_of<kCount>([&](auto c) HWY_ATTR {
+    column[c] = columns + c * j + c * (c + 1) / 2;
+    factors[c] = hn::Set(d, x[j + c]);
+    sums[c] = hn::Zero(d);
+  });
+  Index i = 0;
+  for (; i + kDoubles <= j; i += kDoubles) {
+    const auto of_x = hn::LoadU(d, x + i);
+    auto of_y = hn::LoadU(d, y + i);
+    for_each_of<kCount>([&](auto c) HWY_ATTR {
+      const auto values = hn::LoadU(d, column[c] + i);
+      sums[c] = hn::MulAdd(values, of_x, sums[c]);
+      of_y = hn::MulAdd(values, factors[c], of_y);
+    });
+    hn::StoreU(of_y, d, y + i);
+  }
+  if (i < j) {
+    const auto some = hn::FirstN(d, static_cast<std::size_t>(j - i));
+    const auto of_x = hn::MaskedLoad(some, d, x + i);
+    auto of_y = hn::MaskedLoad(some, d, y + i);
+    for_each_of<kCount>([&](auto c) HWY_ATTR {
+      const auto values = hn::MaskedLoad(some, d, column[c] + i);
+      sums[c] = hn::MulAdd(values, of_x, sums[c]);
+      of_y = hn::MulAdd(values, factors[c], of_y);
+    });
+    hn::BlendedStore(of_y, some, d, y + i);
+  }
+  // The triangle of these columns itself.
+  const auto all = hn::FirstN(d, static_cast<std::size_t>(kCount));
+  const auto of_x = hn::MaskedLoad(all, d, x + j);
+  auto of_y = hn::MaskedLoad(all, d, y + j);
+  for_each_of<kCount>([&](auto c) HWY_ATTR {
+    const auto above = hn::FirstN(d, static_cast<std::size_t>(c()));
+    const auto down_to = hn::FirstN(d, static_cast<std::size_t>(c() + 1));
+    sums[c] = hn::MulAdd(hn::MaskedLoad(above, d, column[c] + j), of_x, sums[c]);
+    of_y = hn::MulAdd(hn::MaskedLoad(down_to, d, column[c] + j), factors[c], of_y);
+  });
+  alignas(64) double totals[kDoubles] = {};
+  for_each_of<kCount>(
+      [&](auto c) HWY_ATTR { totals[c] = hn::GetLane(hn::SumOfLanes(d, sums[c])); });
+  hn::BlendedStore(hn::Add(of_y, hn::Load(d, totals)), all, d, y + j);
+  return columns + kCount * j + kCount * (kCount + 1) / 2;
+}
+
 void triangle_product_impl(
     const double* columns, Index first, Index last, const double* x, double* y) {
-  const Doubles d;
   Index j = first;
-  if ((last - first) % 2 != 0) {
-    const auto factor = hn::Set(d, x[j]);
-    auto sums = hn::Zero(d);
-    for (Index i = 0; i < j; i += kDoubles) {
-      const auto some = hn::FirstN(d, static_cast<std::size_t>(j - i));
-      const auto values = hn::MaskedLoad(some, d, columns + i);
-      sums = hn::MulAdd(values, hn::MaskedLoad(some, d, x + i), sums);
-      const auto of_y = hn::MaskedLoad(some, d, y + i);
-      hn::BlendedStore(hn::MulAdd(values, factor, of_y), some, d, y + i);
-    }
-    y[j] += hn::GetLane(hn::SumOfLanes(d, sums)) + columns[j] * x[j];
-    columns += j + 1;
-    ++j;
+  for (; j + kDoubles <= last; j += kDoubles) {
+    columns = add_triangle_columns<kDoubles>(columns, j, x, y);
   }
-  for (; j < last; j += 2) {
-    const double* next = columns + j + 1;
-    const auto factor = hn::Set(d, x[j]);
-    const auto next_factor = hn::Set(d, x[j + 1]);
-    auto sums = hn::Zero(d);
-    auto next_sums = hn::Zero(d);
-    const auto add = [&](auto values, auto next_values, auto of_x, auto of_y) HWY_ATTR {
-      sums = hn::MulAdd(values, of_x, sums);
-      next_sums = hn::MulAdd(next_values, of_x, next_sums);
-      return hn::MulAdd(next_values, next_factor, hn::MulAdd(values, factor, of_y));
-    };
-    Index i = 0;
-    for (; i + kDoubles <= j; i += kDoubles) {
-      const auto of_y = add(hn::LoadU(d, columns + i),
-                            hn::LoadU(d, next + i),
-                            hn::LoadU(d, x + i),
-                            hn::LoadU(d, y + i));
-      hn::StoreU(of_y, d, y + i);
-    }
-    if (i < j) {
-      const auto some = hn::FirstN(d, static_cast<std::size_t>(j - i));
-      const auto of_y = add(hn::MaskedLoad(some, d, columns + i),
-                            hn::MaskedLoad(some, d, next + i),
-                            hn::MaskedLoad(some, d, x + i),
-                            hn::MaskedLoad(some, d, y + i));
-      hn::BlendedStore(of_y, some, d, y + i);
-    }
-    y[j] += hn::GetLane(hn::SumOfLanes(d, sums)) + columns[j] * x[j] + next[j] * x[j + 1];
-    y[j + 1] += hn::GetLane(hn::SumOfLanes(d, next_sums)) + next[j] * x[j] + next[j + 1] * x[j + 1];
-    columns = next + j + 2;
-  }
+  for (; j < last; ++j) columns = add_triangle_columns<1>(columns, j, x, y);
 }
 
 }  // namespace matapprox::kernels::simd::HWY_NAMESPACE
