@@ -280,7 +280,8 @@ Matrix BlockMatrix::multiply(bool transposed, const ConstBlock& X) const {
   thread_local kernels::Scratch<double> scratch;
   const kernels::ScratchBuffer<double> memory(scratch, count * stride * X.cols());
   const auto sums_of = [&](Index p) {
-    return Sums(memory.data() + p * stride * X.cols(), height, X.cols(), Eigen::OuterStride<>(stride));
+    return Sums(
+        memory.data() + p * stride * X.cols(), height, X.cols(), Eigen::OuterStride<>(stride));
   };
   parallel_for(count, [&](Index p) {
     Sums Y = sums_of(p);

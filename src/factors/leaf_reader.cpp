@@ -6,6 +6,7 @@
 
 #include "factors/quantizer.hpp"
 #include "kernels/packed_simd.hpp"
+#include "kernels/scratch.hpp"
 #include "matapprox/kernels/gemm.hpp"
 
 namespace matapprox {
@@ -64,12 +65,8 @@ LeafReader::Component LeafReader::next_component(Index k, const std::uint8_t*& p
 void LeafReader::values(const std::uint8_t* data, Index first, Index count, double* values) const {
   const PackedRun run{data, bits_[0], offset_};
   if (run.bits > 16) return kernels::simd::packed_values(run, first, count, values, unit_);
-  for (Index i = 0; i < count;) {
-    const Index group = (first + i) / kValuesPerScale;
-    const Index end = std::min(count, (group + 1) * kValuesPerScale - first);
-    kernels::simd::packed_values(run, first + i, end - i, values + i, scale(group));
-    i = end;
-  }
+  static_assert(kernels::simd::PackedScales::kGroup == kValuesPerScale);
+  kernels::simd::packed_scaled_values(run, first, count, {unit_, scales_}, values);
 }
 
 bool LeafReader::has_integer_components() const {
@@ -78,13 +75,14 @@ bool LeafReader::has_integer_components() const {
 }
 
 kernels::simd::LowRankBlock LeafReader::low_rank_block() const {
-  return {leaf_.rows, leaf_.columns, leaf_.count, on_diagonal_, unit_, offset_, bits_, scales_, data_};
+  return {
+      leaf_.rows, leaf_.columns, leaf_.count, on_diagonal_, unit_, offset_, bits_, scales_, data_};
 }
 
 void LeafReader::add_low_rank(bool transposed, const ConstBlock& X, Block Y) const {
   if (has_integer_components()) {
-    const auto add = transposed ? kernels::simd::low_rank_transpose_product
-                                : kernels::simd::low_rank_product;
+    const auto add =
+        transposed ? kernels::simd::low_rank_transpose_product : kernels::simd::low_rank_product;
     for (Index c = 0; c < X.cols(); ++c) add(low_rank_block(), X.col(c).data(), Y.col(c).data());
     return;
   }
@@ -156,17 +154,18 @@ void LeafReader::add_dense(bool transposed, const ConstBlock& X, Block Y) const 
 
 /// The upper triangle stands for the whole.
 void LeafReader::add_triangle(const ConstBlock& X, Block Y) const {
-  std::vector<double> buffer;
+  thread_local kernels::Scratch<double> buffer;
   for (Index first = 0; first < leaf_.columns;) {
     const Index begin = first * (first + 1) / 2;
     Index end = first + 1;
     while (end < leaf_.columns && (end + 1) * (end + 2) / 2 - begin <= kUnpackedValues) ++end;
     const Index aligned = begin / 8 * 8;
-    buffer.resize(static_cast<std::size_t>(end * (end + 1) / 2 - aligned));
-    values(data_, aligned, static_cast<Index>(buffer.size()), buffer.data());
+    const Index count = end * (end + 1) / 2 - aligned;
+    double* unpacked = buffer.reserve(count);
+    values(data_, aligned, count, unpacked);
     for (Index c = 0; c < X.cols(); ++c) {
       kernels::simd::triangle_product(
-          buffer.data() + begin - aligned, first, end, X.col(c).data(), Y.col(c).data());
+          unpacked + begin - aligned, first, end, X.col(c).data(), Y.col(c).data());
     }
     first = end;
   }

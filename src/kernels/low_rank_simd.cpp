@@ -116,8 +116,7 @@ struct Pass {
       columns.data[k] += columns.octets[k].stride;
     });
     if constexpr (kAxpys) {
-      unrolled<kVectors>(
-          [&](auto v) HWY_ATTR { store<kWhole>(of_y[v], y, v * kDoubles, left); });
+      unrolled<kVectors>([&](auto v) HWY_ATTR { store<kWhole>(of_y[v], y, v * kDoubles, left); });
     }
     x += 8;
     y += 8;
@@ -251,12 +250,8 @@ HWY_INLINE void add_group(const LowRankBlock& B,
     const std::uint32_t upper = B.scales[first + k];
     part.scales[k] = B.unit * static_cast<double>(std::bit_cast<float>(upper << 16U));
   }
-  add_components<kWanted>(part,
-                          transposed ? B.rows : B.cols,
-                          transposed ? B.cols : B.rows,
-                          side,
-                          mirrored,
-                          kept);
+  add_components<kWanted>(
+      part, transposed ? B.rows : B.cols, transposed ? B.cols : B.rows, side, mirrored, kept);
 }
 
 template <Wanted kWanted>
@@ -291,8 +286,7 @@ HWY_INLINE void add_block(const LowRankBlock& B, bool transposed, Side side, Sid
               B, first, u, v, transposed, side, mirrored, kept);
         }
       }
-      add_group<kWanted, kCount, IntegerOctets>(
-          B, first, u, v, transposed, side, mirrored, kept);
+      add_group<kWanted, kCount, IntegerOctets>(B, first, u, v, transposed, side, mirrored, kept);
     };
     switch (count) {
       case 1:

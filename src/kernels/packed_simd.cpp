@@ -6,6 +6,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <type_traits>
 
@@ -81,25 +82,42 @@ HWY_INLINE void last_values(
   });
 }
 
-void packed_values_impl(
-    const PackedRun& run, Index first, Index count, double* values, double factor) {
+/// values[i] = value first + i, times factor(octet that it is in).
+template <class Factor>
+HWY_INLINE void unpack(
+    const PackedRun& run, Index first, Index count, double* values, const Factor& factor) {
   const Doubles d;
-  const auto factors = hn::Set(d, factor);
   with_octets(run, [&](const auto& octets, double offset) HWY_ATTR {
     // Nothing is rounded: gain is a power of 2.
     const auto shift = hn::Set(d, offset - octets.gain * octets.zero);
     const auto gain = hn::Set(d, octets.gain);
-    const Index octet = first / 8;
+    const auto local = octets;
+    const std::uint8_t* data = run.data;
+    Index octet = first / 8;
     Index i = 0;
-    for (; i + 8 <= count; i += 8) {
-      octets.give(run.data, octet + i / 8, [&](Index at, auto v) HWY_ATTR {
+    for (; i + 8 <= count; i += 8, ++octet) {
+      const auto factors = hn::Set(d, factor(octet));
+      local.give(data, octet, [&](Index at, auto v) HWY_ATTR {
         hn::StoreU(hn::Mul(hn::MulAdd(v, gain, shift), factors), d, values + i + at);
       });
     }
     if (i == count) return;
     double rest[8];
-    last_values(octets, run, octet + i / 8, count - i, rest);
-    for (Index j = 0; i + j < count; ++j) values[i + j] = factor * (rest[j] + offset);
+    last_values(octets, run, octet, count - i, rest);
+    for (Index j = 0; i + j < count; ++j) values[i + j] = factor(octet) * (rest[j] + offset);
+  });
+}
+
+void packed_values_impl(
+    const PackedRun& run, Index first, Index count, double* values, double factor) {
+  unpack(run, first, count, values, [&](Index /*octet*/) { return factor; });
+}
+
+void packed_scaled_values_impl(
+    const PackedRun& run, Index first, Index count, const PackedScales& scales, double* values) {
+  unpack(run, first, count, values, [unit = scales.unit, of = scales.scales](Index octet) {
+    const std::uint32_t upper = of[octet / (PackedScales::kGroup / 8)];
+    return unit * static_cast<double>(std::bit_cast<float>(upper << 16U));
   });
 }
 
@@ -247,8 +265,10 @@ HWY_INLINE void for_each_of(const Function& function) {
 /// kCount columns from j on, the first of which is at `columns`: x and y are read once for all of
 /// them. Gives where the next column is.
 template <Index kCount>
-HWY_INLINE const double* add_triangle_columns(
-    const double* columns, Index j, const double* x, double* y) {
+HWY_INLINE const double* add_triangle_columns(const double* columns,
+                                              Index j,
+                                              const double* x,
+                                              double* y) {
   const Doubles d;
   const double* column[kCount];
   hn::Vec<Doubles> factors[kCount];
@@ -291,8 +311,8 @@ HWY_INLINE const double* add_triangle_columns(
     of_y = hn::MulAdd(hn::MaskedLoad(down_to, d, column[c] + j), factors[c], of_y);
   });
   alignas(64) double totals[kDoubles] = {};
-  for_each_of<kCount>(
-      [&](auto c) HWY_ATTR { totals[c] = hn::GetLane(hn::SumOfLanes(d, sums[c])); });
+  for_each_of<kCount>([&](auto c)
+                          HWY_ATTR { totals[c] = hn::GetLane(hn::SumOfLanes(d, sums[c])); });
   hn::BlendedStore(hn::Add(of_y, hn::Load(d, totals)), all, d, y + j);
   return columns + kCount * j + kCount * (kCount + 1) / 2;
 }
@@ -313,6 +333,7 @@ HWY_AFTER_NAMESPACE();
 namespace matapprox::kernels::simd {
 
 HWY_EXPORT(packed_values_impl);
+HWY_EXPORT(packed_scaled_values_impl);
 HWY_EXPORT(packed_axpy_impl);
 HWY_EXPORT(packed_axpy_4_impl);
 HWY_EXPORT(packed_dot_impl);
@@ -321,6 +342,11 @@ HWY_EXPORT(triangle_product_impl);
 
 void packed_values(const PackedRun& run, Index first, Index count, double* values, double factor) {
   HWY_DYNAMIC_DISPATCH(packed_values_impl)(run, first, count, values, factor);
+}
+
+void packed_scaled_values(
+    const PackedRun& run, Index first, Index count, const PackedScales& scales, double* values) {
+  HWY_DYNAMIC_DISPATCH(packed_scaled_values_impl)(run, first, count, scales, values);
 }
 
 void packed_axpy(const PackedRun& run, Index first, Index count, double alpha, double* y) {
