@@ -48,9 +48,9 @@ struct BlockLeaf {
 /// 1), in base 128, the least digit first, the highest bit of a byte set where another follows, and
 /// then the values. All times `unit`.
 ///
-/// Product: the bytes are read once (twice for symmetric low-rank leaves), nothing but pieces of
-/// leaves is unpacked; multiplications r (m_b + n_b), m_b n_b or the entries of each leaf. Its
-/// summation has an order of its own: the same bits for any number of threads.
+/// Product: each value is unpacked once, nothing but pieces of leaves at a time; multiplications
+/// r (m_b + n_b), m_b n_b or the entries of each leaf. Its summation has an order of its own: the
+/// same bits for any number of threads.
 class BlockMatrix {
  public:
   /// The content as a file holds it (docs/file-format.md, kind `blocks`).
