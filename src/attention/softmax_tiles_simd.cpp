@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "attention/softmax_tiles.hpp"
+#include "kernels/amx-inl.hpp"
 #include "kernels/transpose-inl.hpp"
 
 #ifndef MATAPPROX_KERNELS_SOFTMAX_TILES_CONSTANTS
@@ -527,6 +528,122 @@ constexpr SoftmaxTiles<T> kSoftmaxTiles = {
     .backward = backward<T>,
 };
 
+#if MATAPPROX_AMX_TARGET
+
+namespace by_amx = amx::HWY_NAMESPACE;
+
+constexpr int kBlockVectors = SoftmaxBlocks::kRun / kLanes<float>;
+constexpr Index kRunTiles = SoftmaxBlocks::kRun / kAmxSide;
+constexpr Index kRunBlocks = SoftmaxBlocks::kRun / kAmxDepth;
+constexpr Index kKeyBlocks = kChunkKeys / kAmxDepth;
+
+constexpr Index tiles_of(Index rows) { return (rows + kAmxSide - 1) / kAmxSide; }
+constexpr Index blocks_of(Index depth) { return (depth + kAmxDepth - 1) / kAmxDepth; }
+
+void pack_blocks(TileRows<const float> X,
+                 Index rows,
+                 Index width,
+                 BlockForm form,
+                 float factor,
+                 float* scratch,
+                 float* out) {
+  if (form == BlockForm::kLeft) return by_amx::pack_left(X.data, X.stride, rows, width, out);
+  if (form == BlockForm::kRight) return by_amx::pack_right(X.data, X.stride, rows, width, out);
+  constexpr Index kColumns = SoftmaxBlocks::kRun;
+  transpose<float>(X, rows, width, factor, kColumns, scratch);
+  if (form == BlockForm::kLeftOfTranspose)
+    return by_amx::pack_left(scratch, kColumns, width, kColumns, out);
+  by_amx::pack_right(scratch, kColumns, width, kColumns, out);
+}
+
+void forward_blocks(const ForwardRun<float>& r,
+                    const float* keys,
+                    const float* values_of_transpose,
+                    Index count,
+                    const ChunkMask<float>& mask) {
+  float* S = r.scratch;
+  float* packed = S + kChunkKeys * r.run;
+  const Index depths = blocks_of(r.width);
+  by_amx::multiply(
+      {keys, depths, r.queries, kRunTiles}, tiles_of(count), kRunTiles, depths, false, S, r.run);
+  if (mask.tokens != nullptr || mask.causal) hide(mask, r.run, count, S);
+  exponentials<kBlockVectors>(r, count, S);
+  if (mask.keep != nullptr) drop<kBlockVectors>(mask, r.run, count, S);
+  by_amx::pack_right(S, r.run, count, r.run, packed);
+  by_amx::multiply({values_of_transpose, kKeyBlocks, packed, kRunTiles},
+                   tiles_of(r.value_width),
+                   kRunTiles,
+                   blocks_of(count),
+                   true,
+                   r.result,
+                   r.run);
+}
+
+void backward_blocks(const BackwardRun<float>& r,
+                     const float* keys,
+                     const float* keys_of_transpose,
+                     const float* values,
+                     Index count,
+                     const ChunkMask<float>& mask,
+                     float* key_gradient,
+                     float* value_gradient) {
+  float* P = r.scratch;
+  float* dS = P + kChunkKeys * r.run;
+  float* packed = dS + kChunkKeys * r.run;
+  const Index rows = tiles_of(count);
+  const Index depths = blocks_of(r.width);
+  const Index value_depths = blocks_of(r.value_width);
+  const Index columns = tiles_of(r.width);
+  const Index value_columns = tiles_of(r.value_width);
+  by_amx::multiply({keys, depths, r.queries, kRunTiles}, rows, kRunTiles, depths, false, P, r.run);
+  if (mask.tokens != nullptr || mask.causal) hide(mask, r.run, count, P);
+  by_amx::multiply({values, value_depths, r.gradients, kRunTiles},
+                   rows,
+                   kRunTiles,
+                   value_depths,
+                   false,
+                   dS,
+                   r.run);
+  if (mask.keep != nullptr) drop<kBlockVectors>(mask, r.run, count, dS);
+  slopes<kBlockVectors>(r, count, P, dS);
+  if (mask.keep != nullptr) drop<kBlockVectors>(mask, r.run, count, P);
+  by_amx::pack_right(dS, r.run, count, r.run, packed);
+  by_amx::multiply({keys_of_transpose, kKeyBlocks, packed, kRunTiles},
+                   columns,
+                   kRunTiles,
+                   blocks_of(count),
+                   true,
+                   r.query_gradient,
+                   r.run);
+  by_amx::pack_left(dS, r.run, count, r.run, packed);
+  by_amx::multiply({packed, kRunBlocks, r.query_rows.data, columns},
+                   rows,
+                   columns,
+                   kRunBlocks,
+                   true,
+                   key_gradient,
+                   columns * kAmxSide);
+  by_amx::pack_left(P, r.run, count, r.run, packed);
+  by_amx::multiply({packed, kRunBlocks, r.gradient_rows.data, value_columns},
+                   rows,
+                   value_columns,
+                   kRunBlocks,
+                   true,
+                   value_gradient,
+                   value_columns * kAmxSide);
+}
+
+constexpr SoftmaxBlocks kSoftmaxBlocks = {
+    .pack = pack_blocks, .forward = forward_blocks, .backward = backward_blocks};
+
+const SoftmaxBlocks* blocks() { return uses_amx() ? &kSoftmaxBlocks : nullptr; }
+
+#else
+
+const SoftmaxBlocks* blocks() { return nullptr; }
+
+#endif  // MATAPPROX_AMX_TARGET
+
 const SoftmaxTiles<double>* double_tiles() { return &kSoftmaxTiles<double>; }
 const SoftmaxTiles<float>* float_tiles() { return &kSoftmaxTiles<float>; }
 
@@ -539,6 +656,7 @@ namespace tiles {
 
 HWY_EXPORT(double_tiles);
 HWY_EXPORT(float_tiles);
+HWY_EXPORT(blocks);
 
 }  // namespace tiles
 
@@ -551,6 +669,8 @@ template <>
 const SoftmaxTiles<float>& softmax_tiles<float>() {
   return *HWY_DYNAMIC_DISPATCH(tiles::float_tiles)();
 }
+
+const SoftmaxBlocks* softmax_blocks() { return HWY_DYNAMIC_DISPATCH(tiles::blocks)(); }
 
 }  // namespace matapprox::kernels
 #endif  // HWY_ONCE
