@@ -106,13 +106,12 @@ struct SoftmaxBlocks {
   static constexpr Index kRun = 64;
 
   /// Packs X (rows x width, at most 64 rows), a transpose times factor and with 64 columns, the last
-  /// ones zeros. `scratch` has 64 x width numbers and is for transposes.
+  /// ones zeros.
   void (*pack)(TileRows<const float> X,
                Index rows,
                Index width,
                BlockForm form,
                float factor,
-               float* scratch,
                float* out);
   /// `run.queries` is a packed right factor, of the transpose; result ceil16(v) x W; scratch W x
   /// kChunkKeys and a packed right factor of so many.
@@ -123,7 +122,8 @@ struct SoftmaxBlocks {
                   const ChunkMask<float>& mask);
   /// `run.queries` and `run.gradients` are packed right factors, of the transposes, query_rows and
   /// gradient_rows packed right factors; query_gradient ceil16(p) x W; the gradients of keys and
-  /// values ceil16 numbers wide; scratch twice that of forward() and a packed left factor.
+  /// values ceil16 numbers wide; scratch
+  /// 2 W x kChunkKeys and three packed factors of so many.
   void (*backward)(const BackwardRun<float>& run,
                    const float* keys,
                    const float* keys_of_transpose,

@@ -322,15 +322,17 @@ HWY_INLINE void for_kept(const std::uint64_t* keep, Index count, const Function&
   }
 }
 
-/// S becomes 2^(S - largest), and what was added up before shrinks where there is a larger score.
+/// Makes `largest` that of the scores S too, and lets the result shrink where there is a larger one.
+/// `shift` is what is to be taken off the scores, `shrink` what the sums shrink by.
 template <int kVectors, class T>
-HWY_INLINE void exponentials(const ForwardRun<T>& r, Index count, T* HWY_RESTRICT S) {
+HWY_INLINE void raise_largest(const ForwardRun<T>& r,
+                              Index count,
+                              const T* HWY_RESTRICT S,
+                              V<T>* HWY_RESTRICT shift,
+                              V<T>* HWY_RESTRICT shrink) {
   const Tag<T> d;
   const V<T> none = all(-std::numeric_limits<T>::infinity());
   V<T> most[kVectors];
-  V<T> shift[kVectors];
-  V<T> shrink[kVectors];
-  V<T> sums[kVectors];
   for (int v = 0; v < kVectors; ++v) most[v] = hn::LoadU(d, r.largest + v * kLanes<T>);
   for (Index b = 0; b < count; ++b) {
     for (int v = 0; v < kVectors; ++v)
@@ -344,19 +346,6 @@ HWY_INLINE void exponentials(const ForwardRun<T>& r, Index count, T* HWY_RESTRIC
     shift[v] = hn::IfThenZeroElse(hn::Eq(most[v], none), most[v]);
     shrink[v] = power<T>(hn::Sub(before, shift[v]));
     hn::StoreU(most[v], d, r.largest + v * kLanes<T>);
-    sums[v] = hn::Zero(d);
-  }
-  for (Index b = 0; b < count; ++b) {
-    for (int v = 0; v < kVectors; ++v) {
-      T* s = S + b * r.run + v * kLanes<T>;
-      const V<T> p = power<T>(hn::Sub(hn::LoadU(d, s), shift[v]));
-      hn::StoreU(p, d, s);
-      sums[v] = hn::Add(sums[v], p);
-    }
-  }
-  for (int v = 0; v < kVectors; ++v) {
-    T* sum = r.sums + v * kLanes<T>;
-    hn::StoreU(hn::MulAdd(hn::LoadU(d, sum), shrink[v], sums[v]), d, sum);
   }
   if (!grown) return;
   for (Index c = 0; c < r.value_width; ++c) {
@@ -365,6 +354,35 @@ HWY_INLINE void exponentials(const ForwardRun<T>& r, Index count, T* HWY_RESTRIC
       hn::StoreU(hn::Mul(hn::LoadU(d, h), shrink[v]), d, h);
     }
   }
+}
+
+template <int kVectors, class T>
+HWY_INLINE void add_sums(const ForwardRun<T>& r, const V<T>* shrink, const V<T>* sums) {
+  const Tag<T> d;
+  for (int v = 0; v < kVectors; ++v) {
+    T* sum = r.sums + v * kLanes<T>;
+    hn::StoreU(hn::MulAdd(hn::LoadU(d, sum), shrink[v], sums[v]), d, sum);
+  }
+}
+
+/// S becomes 2^(S - largest).
+template <int kVectors, class T>
+HWY_INLINE void exponentials(const ForwardRun<T>& r, Index count, T* HWY_RESTRICT S) {
+  const Tag<T> d;
+  V<T> shift[kVectors];
+  V<T> shrink[kVectors];
+  V<T> sums[kVectors];
+  raise_largest<kVectors>(r, count, S, shift, shrink);
+  for (int v = 0; v < kVectors; ++v) sums[v] = hn::Zero(d);
+  for (Index b = 0; b < count; ++b) {
+    for (int v = 0; v < kVectors; ++v) {
+      T* s = S + b * r.run + v * kLanes<T>;
+      const V<T> p = power<T>(hn::Sub(hn::LoadU(d, s), shift[v]));
+      hn::StoreU(p, d, s);
+      sums[v] = hn::Add(sums[v], p);
+    }
+  }
+  add_sums<kVectors>(r, shrink, sums);
 }
 
 template <int kVectors, class T>
@@ -545,15 +563,51 @@ void pack_blocks(TileRows<const float> X,
                  Index width,
                  BlockForm form,
                  float factor,
-                 float* scratch,
                  float* out) {
-  if (form == BlockForm::kLeft) return by_amx::pack_left(X.data, X.stride, rows, width, out);
-  if (form == BlockForm::kRight) return by_amx::pack_right(X.data, X.stride, rows, width, out);
-  constexpr Index kColumns = SoftmaxBlocks::kRun;
-  transpose<float>(X, rows, width, factor, kColumns, scratch);
-  if (form == BlockForm::kLeftOfTranspose)
-    return by_amx::pack_left(scratch, kColumns, width, kColumns, out);
-  by_amx::pack_right(scratch, kColumns, width, kColumns, out);
+  const by_amx::Source source{X.data, X.stride, rows, width};
+  switch (form) {
+    case BlockForm::kLeft:
+      return by_amx::pack_left(source, tiles_of(rows), blocks_of(width), out);
+    case BlockForm::kRight:
+      return by_amx::pack_right(source, blocks_of(rows), tiles_of(width), out);
+    case BlockForm::kLeftOfTranspose:
+      return by_amx::pack_left_of_transpose(source, tiles_of(width), kKeyBlocks, factor, out);
+    case BlockForm::kRightOfTranspose:
+      return by_amx::pack_right_of_transpose(source, blocks_of(width), kRunTiles, factor, out);
+  }
+}
+
+/// Rows of S beyond `count` that share a block with others become `value`.
+HWY_INLINE void fill_block(Index run, Index count, float value, float* S) {
+  std::fill(S + count * run, S + blocks_of(count) * kAmxDepth * run, value);
+}
+
+/// exponentials() that go into a packed right factor.
+HWY_INLINE void packed_exponentials(const ForwardRun<float>& r,
+                                    Index count,
+                                    float* HWY_RESTRICT S,
+                                    float* HWY_RESTRICT packed) {
+  const Tag<float> d;
+  V<float> shift[kBlockVectors];
+  V<float> shrink[kBlockVectors];
+  V<float> sums[kBlockVectors];
+  raise_largest<kBlockVectors>(r, count, S, shift, shrink);
+  fill_block(r.run, count, -std::numeric_limits<float>::infinity(), S);
+  for (auto& sum : sums) sum = hn::Zero(d);
+  for (Index b = 0; b < count; b += kAmxDepth) {
+    for (Index row = b; row < b + kAmxSide; ++row) {
+      for (int v = 0; v < kBlockVectors; ++v) {
+        const float* s = S + row * r.run + v * kAmxSide;
+        const V<float> x = power<float>(hn::Sub(hn::LoadU(d, s), shift[v]));
+        const V<float> y =
+            power<float>(hn::Sub(hn::LoadU(d, s + kAmxSide * r.run), shift[v]));
+        sums[v] = hn::Add(sums[v], hn::Add(x, y));
+        by_amx::store_pairs(x, y, packed + v * kAmxBlock + (row - b) * kAmxSide);
+      }
+    }
+    packed += kRunTiles * kAmxBlock;
+  }
+  add_sums<kBlockVectors>(r, shrink, sums);
 }
 
 void forward_blocks(const ForwardRun<float>& r,
@@ -562,21 +616,77 @@ void forward_blocks(const ForwardRun<float>& r,
                     Index count,
                     const ChunkMask<float>& mask) {
   float* S = r.scratch;
-  float* packed = S + kChunkKeys * r.run;
+  float* P = S + kChunkKeys * r.run;
   const Index depths = blocks_of(r.width);
   by_amx::multiply(
       {keys, depths, r.queries, kRunTiles}, tiles_of(count), kRunTiles, depths, false, S, r.run);
   if (mask.tokens != nullptr || mask.causal) hide(mask, r.run, count, S);
-  exponentials<kBlockVectors>(r, count, S);
-  if (mask.keep != nullptr) drop<kBlockVectors>(mask, r.run, count, S);
-  by_amx::pack_right(S, r.run, count, r.run, packed);
-  by_amx::multiply({values_of_transpose, kKeyBlocks, packed, kRunTiles},
+  if (mask.keep == nullptr) {
+    packed_exponentials(r, count, S, P);
+  } else {
+    exponentials<kBlockVectors>(r, count, S);
+    drop<kBlockVectors>(mask, r.run, count, S);
+    by_amx::pack_right({S, r.run, count, r.run}, blocks_of(count), kRunTiles, P);
+  }
+  by_amx::multiply({values_of_transpose, kKeyBlocks, P, kRunTiles},
                    tiles_of(r.value_width),
                    kRunTiles,
                    blocks_of(count),
                    true,
                    r.result,
                    r.run);
+}
+
+/// What backward_blocks() packs.
+struct PackedSlopes {
+  float* P_left;
+  float* dS_left;
+  float* dS_right;
+};
+
+/// slopes() that go into packed factors.
+HWY_INLINE void packed_slopes(const BackwardRun<float>& r,
+                              Index count,
+                              float* HWY_RESTRICT S,
+                              float* HWY_RESTRICT dP,
+                              const PackedSlopes& to) {
+  using by_amx::Parts;
+  const Tag<float> d;
+  fill_block(r.run, count, -std::numeric_limits<float>::infinity(), S);
+  fill_block(r.run, count, 0, dP);
+  for (Index b = 0; b < count; b += kAmxDepth) {
+    for (Index m = 0; m < kRunBlocks; ++m) {
+      // Queries m and m + 16 are pairs of the left factors, keys `row` and row + 16 of the right one.
+      V<float> log_sums[2];
+      V<float> means[2];
+      for (Index v = 0; v < 2; ++v) {
+        log_sums[v] = hn::LoadU(d, r.log_sums + (2 * m + v) * kAmxSide);
+        means[v] = hn::LoadU(d, r.means + (2 * m + v) * kAmxSide);
+      }
+      for (Index row = 0; row < kAmxSide; ++row) {
+        V<float> P[2][2];
+        V<float> dS[2][2];
+        for (Index key = 0; key < 2; ++key) {
+          for (Index v = 0; v < 2; ++v) {
+            const Index at = (b + key * kAmxSide + row) * r.run + (2 * m + v) * kAmxSide;
+            P[key][v] = power<float>(hn::Sub(hn::LoadU(d, S + at), log_sums[v]));
+            dS[key][v] = hn::Mul(P[key][v], hn::Sub(hn::LoadU(d, dP + at), means[v]));
+          }
+        }
+        const Parts slopes[2][2] = {{Parts(dS[0][0]), Parts(dS[0][1])},
+                                    {Parts(dS[1][0]), Parts(dS[1][1])}};
+        for (Index key = 0; key < 2; ++key) {
+          const Index left =
+              ((b / kAmxSide + key) * kRunBlocks + m) * kAmxBlock + row * kAmxSide;
+          by_amx::store_pairs(P[key][0], P[key][1], to.P_left + left);
+          by_amx::store_pairs(slopes[key][0], slopes[key][1], to.dS_left + left);
+          const Index right =
+              (b / kAmxDepth * kRunTiles + 2 * m + key) * kAmxBlock + row * kAmxSide;
+          by_amx::store_pairs(slopes[0][key], slopes[1][key], to.dS_right + right);
+        }
+      }
+    }
+  }
 }
 
 void backward_blocks(const BackwardRun<float>& r,
@@ -589,7 +699,10 @@ void backward_blocks(const BackwardRun<float>& r,
                      float* value_gradient) {
   float* P = r.scratch;
   float* dS = P + kChunkKeys * r.run;
-  float* packed = dS + kChunkKeys * r.run;
+  constexpr Index kPacked = kRunTiles * kKeyBlocks * kAmxBlock;
+  const PackedSlopes packed{dS + kChunkKeys * r.run,
+                            dS + kChunkKeys * r.run + kPacked,
+                            dS + kChunkKeys * r.run + 2 * kPacked};
   const Index rows = tiles_of(count);
   const Index depths = blocks_of(r.width);
   const Index value_depths = blocks_of(r.value_width);
@@ -604,27 +717,31 @@ void backward_blocks(const BackwardRun<float>& r,
                    false,
                    dS,
                    r.run);
-  if (mask.keep != nullptr) drop<kBlockVectors>(mask, r.run, count, dS);
-  slopes<kBlockVectors>(r, count, P, dS);
-  if (mask.keep != nullptr) drop<kBlockVectors>(mask, r.run, count, P);
-  by_amx::pack_right(dS, r.run, count, r.run, packed);
-  by_amx::multiply({keys_of_transpose, kKeyBlocks, packed, kRunTiles},
+  if (mask.keep == nullptr) {
+    packed_slopes(r, count, P, dS, packed);
+  } else {
+    drop<kBlockVectors>(mask, r.run, count, dS);
+    slopes<kBlockVectors>(r, count, P, dS);
+    drop<kBlockVectors>(mask, r.run, count, P);
+    by_amx::pack_left({P, r.run, count, r.run}, rows, kRunBlocks, packed.P_left);
+    by_amx::pack_left({dS, r.run, count, r.run}, rows, kRunBlocks, packed.dS_left);
+    by_amx::pack_right({dS, r.run, count, r.run}, blocks_of(count), kRunTiles, packed.dS_right);
+  }
+  by_amx::multiply({keys_of_transpose, kKeyBlocks, packed.dS_right, kRunTiles},
                    columns,
                    kRunTiles,
                    blocks_of(count),
                    true,
                    r.query_gradient,
                    r.run);
-  by_amx::pack_left(dS, r.run, count, r.run, packed);
-  by_amx::multiply({packed, kRunBlocks, r.query_rows.data, columns},
+  by_amx::multiply({packed.dS_left, kRunBlocks, r.query_rows.data, columns},
                    rows,
                    columns,
                    kRunBlocks,
                    true,
                    key_gradient,
                    columns * kAmxSide);
-  by_amx::pack_left(P, r.run, count, r.run, packed);
-  by_amx::multiply({packed, kRunBlocks, r.gradient_rows.data, value_columns},
+  by_amx::multiply({packed.P_left, kRunBlocks, r.gradient_rows.data, value_columns},
                    rows,
                    value_columns,
                    kRunBlocks,

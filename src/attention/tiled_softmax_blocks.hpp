@@ -42,7 +42,6 @@ void TiledSoftmaxCore<T>::forward_blocks(const LayerContext<T>& context,
   TokenMap<T> keys = scope.take(1, PackedSize::left(kChunk, Q.cols()));
   TokenMap<T> values = scope.take(1, PackedSize::left(V.cols(), kChunk));
   TokenMap<T> scratch = scope.take(1, kChunk * kQueries + PackedSize::right(kChunk, kQueries));
-  TokenMap<T> transposed = scope.take(std::max(Q.cols(), V.cols()), kQueries);
   std::array<std::uint64_t, kMaxRun> keep{};
   const auto begin = [&](const Run& run) {
     blocks.pack(rows_of(Q, run.i),
@@ -50,20 +49,18 @@ void TiledSoftmaxCore<T>::forward_blocks(const LayerContext<T>& context,
                 Q.cols(),
                 BlockForm::kRightOfTranspose,
                 T(scale() * std::numbers::log2e),
-                transposed.data(),
                 queries.row(run.number).data());
     largest.row(run.number).setConstant(-std::numeric_limits<T>::infinity());
     sums.row(run.number).setZero();
     results.row(run.number).setZero();
   };
   const auto begin_chunk = [&](Index j, Index count) {
-    blocks.pack(rows_of(K, j), count, K.cols(), BlockForm::kLeft, T(1), nullptr, keys.data());
+    blocks.pack(rows_of(K, j), count, K.cols(), BlockForm::kLeft, T(1), keys.data());
     blocks.pack(rows_of(V, j),
                 count,
                 V.cols(),
                 BlockForm::kLeftOfTranspose,
                 T(1),
-                transposed.data(),
                 values.data());
   };
   const auto step = [&](const Run& run, Index j, Index count) {
@@ -134,8 +131,8 @@ void TiledSoftmaxCore<T>::backward_blocks(const LayerContext<T>& context,
   TokenMap<T> values = scope.take(1, PackedSize::left(kChunk, V.cols()));
   TokenMap<T> key_gradient = scope.take(kChunk, p);
   TokenMap<T> value_gradient = scope.take(kChunk, v);
-  TokenMap<T> scratch = scope.take(1, 2 * kChunk * kQueries + PackedSize::right(kChunk, kQueries));
-  TokenMap<T> transposed = scope.take(std::max(Q.cols(), V.cols()), kQueries);
+  TokenMap<T> scratch = 
+      scope.take(1, 2 * kChunk * kQueries + 3 * PackedSize::right(kChunk, kQueries));
   std::array<std::uint64_t, kMaxRun> keep{};
   dK.setZero();
   dV.setZero();
@@ -148,14 +145,12 @@ void TiledSoftmaxCore<T>::backward_blocks(const LayerContext<T>& context,
                       X.cols(),
                       BlockForm::kRightOfTranspose,
                       T(factor),
-                      transposed.data(),
-                      of_transpose.row(run.number).data());
+                            of_transpose.row(run.number).data());
           blocks.pack(rows_of(X, run.i),
                       run.rows,
                       X.cols(),
                       BlockForm::kRight,
                       T(1),
-                      nullptr,
                       rows.row(run.number).data());
         };
     pack(Q, scale() * std::numbers::log2e, queries, query_rows);
@@ -164,14 +159,13 @@ void TiledSoftmaxCore<T>::backward_blocks(const LayerContext<T>& context,
     query_gradients.row(run.number).setZero();
   };
   const auto begin_chunk = [&](Index j, Index count) {
-    blocks.pack(rows_of(K, j), count, K.cols(), BlockForm::kLeft, T(1), nullptr, keys.data());
-    blocks.pack(rows_of(V, j), count, V.cols(), BlockForm::kLeft, T(1), nullptr, values.data());
+    blocks.pack(rows_of(K, j), count, K.cols(), BlockForm::kLeft, T(1), keys.data());
+    blocks.pack(rows_of(V, j), count, V.cols(), BlockForm::kLeft, T(1), values.data());
     blocks.pack(rows_of(K, j),
                 count,
                 K.cols(),
                 BlockForm::kLeftOfTranspose,
                 T(1),
-                transposed.data(),
                 keys_of_transpose.data());
     key_gradient.setZero();
     value_gradient.setZero();

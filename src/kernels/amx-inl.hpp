@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "kernels/amx.hpp"
+#include "kernels/transpose-inl.hpp"
 
 #undef MATAPPROX_AMX_TARGET
 #if HWY_TARGET == HWY_AVX3 && defined(__linux__)
@@ -47,65 +48,129 @@ HWY_INLINE void multiply_tile() {
   asm volatile("tdpbf16ps %%tmm%c0, %%tmm%c1, %%tmm%c2" ::"i"(kRight), "i"(kLeft), "i"(kSum));
 }
 
-/// The parts of 16 pairs (x, y), as a row of each of a block's tiles.
-HWY_INLINE void store_pairs(hn::Vec<Floats> x, hn::Vec<Floats> y, float* block) {
-  const Floats d;
-  const Words words;
-  const auto upper = hn::Set(words, 0xFFFF0000U);
+/// The parts of 16 numbers, each in the upper halves of its words; what the lower halves hold does
+/// not count.
+struct Parts {
+  HWY_INLINE explicit Parts(hn::Vec<Floats> x) {
+    for (int part = 0; part < kAmxParts; ++part) {
+      words[part] = hn::BitCast(Words(), x);
+      x = hn::Sub(x, hn::BitCast(Floats(), hn::And(words[part], hn::Set(Words(), kUpper))));
+    }
+  }
+  static constexpr std::uint32_t kUpper = 0xFFFF0000U;
+  hn::Vec<Words> words[kAmxParts];
+};
+
+/// 16 pairs (x, y), as a row of each of a block's tiles.
+HWY_INLINE void store_pairs(const Parts& x, const Parts& y, float* block) {
   for (int part = 0; part < kAmxParts; ++part) {
-    const auto x_bits = hn::BitCast(words, x);
-    const auto y_bits = hn::BitCast(words, y);
-    hn::StoreU(hn::BitCast(d, hn::OrAnd(hn::ShiftRight<16>(x_bits), y_bits, upper)),
-               d,
-               block + part * kAmxTile);
-    if (part + 1 == kAmxParts) break;
-    x = hn::Sub(x, hn::BitCast(d, hn::And(x_bits, upper)));
-    y = hn::Sub(y, hn::BitCast(d, hn::And(y_bits, upper)));
+    const auto pairs = hn::OrAnd(
+        hn::ShiftRight<16>(x.words[part]), y.words[part], hn::Set(Words(), Parts::kUpper));
+    hn::StoreU(hn::BitCast(Floats(), pairs), Floats(), block + part * kAmxTile);
+  }
+}
+HWY_INLINE void store_pairs(hn::Vec<Floats> x, hn::Vec<Floats> y, float* block) {
+  store_pairs(Parts(x), Parts(y), block);
+}
+
+/// Rows of numbers, row after row.
+struct Source {
+  const float* data;
+  Index stride;
+  Index rows;
+  Index columns;
+};
+
+/// kRows x kColumns numbers of a source, zeros beyond its end: in place where there are so many, or
+/// else a copy.
+template <Index kRows, Index kColumns>
+class Patch {
+ public:
+  HWY_INLINE Patch(const Source& X, Index i, Index j)
+      : data_(X.data + i * X.stride + j), stride_(X.stride) {
+    if (i + kRows > X.rows || j + kColumns > X.columns) copy(X, i, j);
+  }
+  HWY_INLINE hn::Vec<Floats> row(Index i, Index j) const {
+    return hn::LoadU(Floats(), data_ + i * stride_ + j);
+  }
+  /// Four columns of 16 rows.
+  HWY_INLINE void columns(Index i, Index j, hn::Vec<Floats>* v) const {
+    simd::HWY_NAMESPACE::load_transposed(Floats(), data_ + i * stride_ + j, stride_, v);
+  }
+
+ private:
+  HWY_NOINLINE void copy(const Source& X, Index i, Index j) {
+    const Index rows = std::clamp<Index>(X.rows - i, 0, kRows);
+    const Index columns = std::clamp<Index>(X.columns - j, 0, kColumns);
+    std::fill(copy_, copy_ + kRows * kColumns, 0.0F);
+    for (Index r = 0; r < rows; ++r)
+      std::copy_n(X.data + (i + r) * X.stride + j, columns, copy_ + r * kColumns);
+    data_ = copy_;
+    stride_ = kColumns;
+  }
+
+  const float* data_;
+  Index stride_;
+  HWY_ALIGN float copy_[kRows * kColumns];
+};
+
+/// The transposes of 4 times 2 columns are 4 rows of a block's tiles.
+HWY_INLINE void store_columns(hn::Vec<Floats>* x, hn::Vec<Floats>* y, float factor, float* block) {
+  const auto factors = hn::Set(Floats(), factor);
+  for (Index q = 0; q < 4; ++q)
+    store_pairs(hn::Mul(factors, x[q]), hn::Mul(factors, y[q]), block + q * kAmxSide);
+}
+
+// X or its transpose as a factor of so many tiles and blocks; what is beyond X is 0. The blocks of a
+// row of a left factor follow each other, and those of 32 depths of a right one.
+
+HWY_INLINE void pack_left(const Source& X, Index tiles, Index blocks, float* HWY_RESTRICT out) {
+  for (Index i = 0; i < tiles; ++i) {
+    for (Index k = 0; k < blocks; ++k, out += kAmxBlock) {
+      const Patch<kAmxSide, kAmxDepth> patch(X, i * kAmxSide, k * kAmxDepth);
+      for (Index r = 0; r < kAmxSide; ++r)
+        store_pairs(patch.row(r, 0), patch.row(r, kAmxSide), out + r * kAmxSide);
+    }
   }
 }
 
-/// `count` numbers, 0 to 16 of them, then zeros.
-HWY_INLINE hn::Vec<Floats> load_some(const float* from, Index count) {
-  const Floats d;
-  if (count >= kAmxSide) return hn::LoadU(d, from);
-  if (count <= 0) return hn::Zero(d);
-  return hn::MaskedLoad(hn::FirstN(d, static_cast<std::size_t>(count)), d, from);
-}
-
-/// X (rows x columns) as a left factor: blocks of 16 rows and of 32 columns, the columns of a row of
-/// blocks one after the other. What is beyond X is 0.
-HWY_INLINE void pack_left(
-    const float* X, Index stride, Index rows, Index columns, float* HWY_RESTRICT out) {
-  const Floats d;
-  for (Index i = 0; i < rows; i += kAmxSide) {
-    for (Index c = 0; c < columns; c += kAmxDepth, out += kAmxBlock) {
-      for (Index r = 0; r < kAmxSide; ++r) {
-        if (i + r >= rows) {
-          store_pairs(hn::Zero(d), hn::Zero(d), out + r * kAmxSide);
-          continue;
-        }
-        const float* x = X + (i + r) * stride + c;
-        store_pairs(load_some(x, columns - c),
-                    load_some(x + kAmxSide, columns - c - kAmxSide),
-                    out + r * kAmxSide);
+HWY_INLINE void pack_left_of_transpose(
+    const Source& X, Index tiles, Index blocks, float factor, float* HWY_RESTRICT out) {
+  for (Index i = 0; i < tiles; ++i) {
+    for (Index k = 0; k < blocks; ++k, out += kAmxBlock) {
+      const Patch<kAmxDepth, kAmxSide> patch(X, k * kAmxDepth, i * kAmxSide);
+      for (Index c = 0; c < kAmxSide; c += 4) {
+        hn::Vec<Floats> x[4];
+        hn::Vec<Floats> y[4];
+        patch.columns(0, c, x);
+        patch.columns(kAmxSide, c, y);
+        store_columns(x, y, factor, out + c * kAmxSide);
       }
     }
   }
 }
 
-/// X (rows x columns) as a right factor: blocks of 32 rows and 16 columns, those of 32 rows one
-/// after the other. What is beyond X is 0.
-HWY_INLINE void pack_right(
-    const float* X, Index stride, Index rows, Index columns, float* HWY_RESTRICT out) {
-  const Floats d;
-  for (Index i = 0; i < rows; i += kAmxDepth) {
-    for (Index c = 0; c < columns; c += kAmxSide, out += kAmxBlock) {
-      for (Index r = 0; r < kAmxSide; ++r) {
-        const float* x = X + (i + r) * stride + c;
-        const auto row = [&](Index at) HWY_ATTR {
-          return i + r + at < rows ? load_some(x + at * stride, columns - c) : hn::Zero(d);
-        };
-        store_pairs(row(0), row(kAmxSide), out + r * kAmxSide);
+HWY_INLINE void pack_right(const Source& X, Index blocks, Index tiles, float* HWY_RESTRICT out) {
+  for (Index k = 0; k < blocks; ++k) {
+    for (Index j = 0; j < tiles; ++j, out += kAmxBlock) {
+      const Patch<kAmxDepth, kAmxSide> patch(X, k * kAmxDepth, j * kAmxSide);
+      for (Index r = 0; r < kAmxSide; ++r)
+        store_pairs(patch.row(r, 0), patch.row(r + kAmxSide, 0), out + r * kAmxSide);
+    }
+  }
+}
+
+HWY_INLINE void pack_right_of_transpose(
+    const Source& X, Index blocks, Index tiles, float factor, float* HWY_RESTRICT out) {
+  for (Index k = 0; k < blocks; ++k) {
+    for (Index j = 0; j < tiles; ++j, out += kAmxBlock) {
+      const Patch<kAmxSide, kAmxDepth> patch(X, j * kAmxSide, k * kAmxDepth);
+      for (Index c = 0; c < kAmxSide; c += 4) {
+        hn::Vec<Floats> x[4];
+        hn::Vec<Floats> y[4];
+        patch.columns(0, c, x);
+        patch.columns(0, c + kAmxSide, y);
+        store_columns(x, y, factor, out + c * kAmxSide);
       }
     }
   }

@@ -17,6 +17,8 @@ std::atomic<bool> amx_allowed = true;
 
 #if defined(__x86_64__) && defined(__linux__)
 
+thread_local int scopes = 0;  // of this thread, one in the other
+
 /// What LDTILECFG reads: eight tiles of 16 rows of 64 bytes.
 struct alignas(64) TileConfiguration {
   std::uint8_t palette = 1;
@@ -62,10 +64,12 @@ void allow_amx(bool allowed) { amx_allowed.store(allowed, std::memory_order_rela
 
 AmxScope::AmxScope() {
   static constexpr TileConfiguration kConfiguration;
-  asm volatile("ldtilecfg %0" ::"m"(kConfiguration));
+  if (scopes++ == 0) asm volatile("ldtilecfg %0" ::"m"(kConfiguration));
 }
 
-AmxScope::~AmxScope() { asm volatile("tilerelease"); }
+AmxScope::~AmxScope() {
+  if (--scopes == 0) asm volatile("tilerelease");
+}
 
 #else
 
