@@ -161,12 +161,13 @@ void multiply_blocks_range(const Factors<T>& factors,
                                             scratch.reserve(simd::kBlockMemory));
 }
 
-/// Whether a product is worth packing for AMX: little of its blocks is beyond its end.
+/// Whether a product is worth packing for AMX: little of its blocks is beyond its end. The number of
+/// columns does not count, because no column's bits depend on it.
 template <class T>
-bool takes_blocks(Index m, Index n, Index k) {
+bool takes_blocks(Index m, Index k) {
   constexpr Index kMinSize = 16;
   return simd::gemm_functions<T>().multiply_blocks != nullptr && uses_amx() &&
-         std::min({m, n, k}) >= kMinSize;
+         std::min(m, k) >= kMinSize;
 }
 
 /// C (rows x columns) = alpha op(A) op(B) + beta C over a range of K, serially.
@@ -337,7 +338,7 @@ void checked_product(Trans trans_a,
     return;
   }
   const Factors<T> factors{
-      operand<T>(trans_a, A), operand<T>(trans_b, B), takes_blocks<T>(m, n, k)};
+      operand<T>(trans_a, A), operand<T>(trans_b, B), takes_blocks<T>(m, k)};
   const Target<T> target{C.data(), C.outerStride()};
   const auto multiply = is_deep(m, k) ? multiply_deep<T> : multiply_tiles<T>;
   multiply(factors, m, n, k, {alpha, beta}, target);
