@@ -105,8 +105,8 @@ enum class BlockForm { kLeft, kLeftOfTranspose, kRight, kRightOfTranspose };
 struct SoftmaxBlocks {
   static constexpr Index kRun = 64;
 
-  /// Packs X (rows x width, at most 64 rows), a transpose times factor and with 64 columns, the last
-  /// ones zeros.
+  /// Packs X (rows x width, at most 64 rows), a transpose times factor; with zeros for what a right
+  /// factor, or a transpose, lacks of 64 rows.
   void (*pack)(TileRows<const float> X,
                Index rows,
                Index width,

@@ -569,7 +569,7 @@ void pack_blocks(TileRows<const float> X,
     case BlockForm::kLeft:
       return by_amx::pack_left(source, tiles_of(rows), blocks_of(width), out);
     case BlockForm::kRight:
-      return by_amx::pack_right(source, blocks_of(rows), tiles_of(width), out);
+      return by_amx::pack_right(source, kRunBlocks, tiles_of(width), out);
     case BlockForm::kLeftOfTranspose:
       return by_amx::pack_left_of_transpose(source, tiles_of(width), kKeyBlocks, factor, out);
     case BlockForm::kRightOfTranspose:
