@@ -1,6 +1,7 @@
 #include "matapprox/attention/linformer.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "attention/instantiate.hpp"
 #include "attention/products.hpp"
@@ -31,33 +32,6 @@ struct Mixtures {
   std::vector<ParameterSlot> values;
 };
 
-/// Rows of one head, or of several that lie one after the other.
-template <class T>
-struct HeadRows {
-  explicit HeadRows(const ConstTokens<T>& X)
-      : data(X.data()), stride(X.outerStride()), length(X.rows()), width(X.cols()) {}
-  explicit HeadRows(const HeadArrays<T>& X)
-      : data(X.data), stride(X.width), length(X.length), width(X.width), count(X.count) {}
-
-  /// Rows begin .. of the heads side by side, 0 where there is no token.
-  void get(Mask mask, Index begin, Tokens<T> out) const {
-    for (Index i = 0; i < out.rows(); ++i) {
-      if (!is_token(mask, begin + i)) {
-        out.row(i).setZero();
-        continue;
-      }
-      for (Index h = 0; h < count; ++h)
-        std::copy_n(data + h * length * width + (begin + i) * stride, width, &out(i, h * width));
-    }
-  }
-
-  const T* data;
-  Index stride;
-  Index length;
-  Index width;
-  Index count = 1;
-};
-
 /// Softmax attention whose keys and values are E K and F V.
 template <class T>
 class LinformerCore final : public HeadCore<T> {
@@ -78,8 +52,8 @@ class LinformerCore final : public HeadCore<T> {
     TokenMap<T> mixed_keys = cache.array(kMixedKeys, rank_, K.cols());
     TokenMap<T> mixed_values = cache.array(kMixedValues, rank_, V.cols());
     const auto [E, F] = mixtures(head);
-    mix(context, E, HeadRows<T>(K), mixed_keys);
-    mix(context, F, HeadRows<T>(V), mixed_values);
+    mix(context, E, K, mixed_keys);
+    mix(context, F, V, mixed_values);
     softmax_.forward(unmasked(context), head, Q, mixed_keys, mixed_values, H, cache.child(0));
   }
 
@@ -111,14 +85,8 @@ class LinformerCore final : public HeadCore<T> {
                       d_mixed_keys,
                       d_mixed_values,
                       cache.child(0));
-    mix_backward(
-        context, E, HeadRows<T>(K), d_mixed_keys, [&](Index begin, const ConstTokens<T>& rows) {
-          dK.middleRows(begin, rows.rows()) = rows;
-        });
-    mix_backward(
-        context, F, HeadRows<T>(V), d_mixed_values, [&](Index begin, const ConstTokens<T>& rows) {
-          dV.middleRows(begin, rows.rows()) = rows;
-        });
+    mix_backward(context, E, K, d_mixed_keys, dK);
+    mix_backward(context, F, V, d_mixed_values, dV);
   }
 
   /// With E and F for all heads, E (X W + 1 b^T) is (E X) W + (E 1) b^T: the projections of k rows
@@ -187,8 +155,6 @@ class LinformerCore final : public HeadCore<T> {
         context, shared.value_tokens, shared.value_sums, d_values, d_value_tokens, d_value_sums);
     TokenMap<T> run = scope.take(kMixedRows, X.cols());
     TokenMap<T> columns = scope.take(X.cols(), kMixedRows);
-    TokenMap<T> ones = scope.take(1, kMixedRows);
-    ones.setOnes();
     for (Index i = 0; i < X.rows(); i += kMixedRows) {
       const Index rows = std::min(kMixedRows, X.rows() - i);
       const ConstTokens<T> tokens = real_tokens(context, X, i, run.topRows(rows));
@@ -199,15 +165,7 @@ class LinformerCore final : public HeadCore<T> {
           d_key_tokens, context.value(E).middleCols(i, rows), columns.leftCols(rows));
       multiply_transposed<T>(
           d_value_tokens, context.value(F).middleCols(i, rows), columns.leftCols(rows), 1, true);
-      kernels::softmax_tiles<T>().transpose_back(columns.data(),
-                                                 kMixedRows,
-                                                 rows,
-                                                 X.cols(),
-                                                 ones.data(),
-                                                 {&dX(i, 0), dX.outerStride()});
-      for (Index a = i; a < i + rows; ++a) {
-        if (!is_token(context.mask, a)) dX.row(a).setZero();
-      }
+      turn(context, columns, i, dX.middleRows(i, rows));
     }
   }
 
@@ -239,7 +197,13 @@ class LinformerCore final : public HeadCore<T> {
                                     Index i,
                                     Tokens<T> copy) {
     if (context.mask.empty()) return X.middleRows(i, copy.rows());
-    HeadRows<T>(X).get(context.mask, i, copy);
+    for (Index a = 0; a < copy.rows(); ++a) {
+      if (is_token(context.mask, i + a)) {
+        copy.row(a) = X.row(i + a);
+      } else {
+        copy.row(a).setZero();
+      }
+    }
     return copy;
   }
   /// Y = E X over the tokens, and the sums of E over them.
@@ -293,41 +257,55 @@ class LinformerCore final : public HeadCore<T> {
   /// Y = E X over the tokens.
   static void mix(const LayerContext<T>& context,
                   const ParameterSlot& E,
-                  const HeadRows<T>& X,
+                  const ConstTokens<T>& X,
                   Tokens<T> Y) {
     typename Workspace<T>::Scope scope(*context.workspace);
-    TokenMap<T> run = scope.take(kMixedRows, Y.cols());
-    for (Index i = 0; i < X.length; i += kMixedRows) {
-      const Index rows = std::min(kMixedRows, X.length - i);
-      X.get(context.mask, i, run.topRows(rows));
-      multiply<T>(context.value(E).middleCols(i, rows), run.topRows(rows), Y, 1, i > 0);
+    TokenMap<T> run = scope.take(kMixedRows, X.cols());
+    for (Index i = 0; i < X.rows(); i += kMixedRows) {
+      const Index rows = std::min(kMixedRows, X.rows() - i);
+      multiply<T>(context.value(E).middleCols(i, rows),
+                  real_tokens(context, X, i, run.topRows(rows)),
+                  Y,
+                  1,
+                  i > 0);
     }
   }
-  /// Adds dY X^T to the gradient of E; gives take(i, rows of dX = E^T dY from row i on).
-  template <class Take>
+  /// Adds dY X^T to the gradient of E; dX = E^T dY.
   static void mix_backward(const LayerContext<T>& context,
                            const ParameterSlot& E,
-                           const HeadRows<T>& X,
+                           const ConstTokens<T>& X,
                            const ConstTokens<T>& dY,
-                           const Take& take) {
+                           Tokens<T> dX) {
     typename Workspace<T>::Scope scope(*context.workspace);
-    TokenMap<T> run = scope.take(kMixedRows, dY.cols());
-    TokenMap<T> columns = scope.take(dY.cols(), kMixedRows);
-    TokenMap<T> ones = scope.take(1, kMixedRows);
-    ones.setOnes();
-    for (Index i = 0; i < X.length; i += kMixedRows) {
-      const Index rows = std::min(kMixedRows, X.length - i);
-      X.get(context.mask, i, run.topRows(rows));
-      multiply_by_transpose<T>(
-          dY, run.topRows(rows), context.gradient_of(E).middleCols(i, rows), 1, true);
+    TokenMap<T> run = scope.take(kMixedRows, X.cols());
+    TokenMap<T> columns = scope.take(X.cols(), kMixedRows);
+    for (Index i = 0; i < X.rows(); i += kMixedRows) {
+      const Index rows = std::min(kMixedRows, X.rows() - i);
+      multiply_by_transpose<T>(dY,
+                               real_tokens(context, X, i, run.topRows(rows)),
+                               context.gradient_of(E).middleCols(i, rows),
+                               1,
+                               true);
       // As dY^T E, whose numbers are packed as they lie; its d columns are turned instead.
       multiply_transposed<T>(dY, context.value(E).middleCols(i, rows), columns.leftCols(rows));
-      kernels::softmax_tiles<T>().transpose_back(
-          columns.data(), kMixedRows, rows, dY.cols(), ones.data(), {run.data(), run.cols()});
-      for (Index a = 0; a < rows; ++a) {
-        if (!is_token(context.mask, i + a)) run.row(a).setZero();
-      }
-      take(i, run.topRows(rows));
+      turn(context, columns, i, dX.middleRows(i, rows));
+    }
+  }
+  /// dX = columns^T for tokens from i on, 0 where there is none.
+  static void turn(const LayerContext<T>& context,
+                   const TokenMap<T>& columns,
+                   Index i,
+                   Tokens<T> dX) {
+    std::array<T, kMixedRows> ones;
+    ones.fill(T(1));
+    kernels::softmax_tiles<T>().transpose_back(columns.data(),
+                                               columns.cols(),
+                                               dX.rows(),
+                                               dX.cols(),
+                                               ones.data(),
+                                               {dX.data(), dX.outerStride()});
+    for (Index a = 0; a < dX.rows(); ++a) {
+      if (!is_token(context.mask, i + a)) dX.row(a).setZero();
     }
   }
 
