@@ -100,19 +100,15 @@ const SoftmaxTiles<T>& softmax_tiles();
 /// How softmax_blocks() packs X or its transpose, as amx.hpp describes it.
 enum class BlockForm { kLeft, kLeftOfTranspose, kRight, kRightOfTranspose };
 
-/// The same by AMX: runs and chunks are packed in blocks first. Chunks are of the same size, runs of
-/// 64 queries.
+/// The same by AMX: runs and chunks are packed in blocks first. Chunks are of the same size, runs
+/// of 64 queries.
 struct SoftmaxBlocks {
   static constexpr Index kRun = 64;
 
   /// Packs X (rows x width, at most 64 rows), a transpose times factor; with zeros for what a right
   /// factor, or a transpose, lacks of 64 rows.
-  void (*pack)(TileRows<const float> X,
-               Index rows,
-               Index width,
-               BlockForm form,
-               float factor,
-               float* out);
+  void (*pack)(
+      TileRows<const float> X, Index rows, Index width, BlockForm form, float factor, float* out);
   /// `run.queries` is a packed right factor, of the transpose; result ceil16(v) x W; scratch W x
   /// kChunkKeys and a packed right factor of so many.
   void (*forward)(const ForwardRun<float>& run,

@@ -275,12 +275,12 @@ HWY_INLINE void spread(const T* P,
   }
 }
 
-/// Scores that must not count become -inf.
+/// Scores that must not count become -inf; of `run` queries, in rows `stride` numbers apart.
 template <class T>
-void hide(const ChunkMask<T>& mask, Index run, Index count, T* S) {
+void hide(const ChunkMask<T>& mask, Index stride, Index run, Index count, T* S) {
   constexpr T kHidden = -std::numeric_limits<T>::infinity();
   for (Index b = 0; b < count; ++b) {
-    T* row = S + b * run;
+    T* row = S + b * stride;
     if (mask.tokens != nullptr && mask.tokens[b] == 0) {
       std::fill_n(row, run, kHidden);
     } else if (mask.causal) {
@@ -322,8 +322,8 @@ HWY_INLINE void for_kept(const std::uint64_t* keep, Index count, const Function&
   }
 }
 
-/// Makes `largest` that of the scores S too, and lets the result shrink where there is a larger one.
-/// `shift` is what is to be taken off the scores, `shrink` what the sums shrink by.
+/// Makes `largest` that of the scores S too, and lets the result shrink where there is a larger
+/// one. `shift` is what is to be taken off the scores, `shrink` what the sums shrink by.
 template <int kVectors, class T>
 HWY_INLINE void raise_largest(const ForwardRun<T>& r,
                               Index count,
@@ -429,7 +429,7 @@ void forward_vectors(const ForwardRun<T>& r,
                      const ChunkMask<T>& mask) {
   T* S = r.scratch;
   scores<kVectors>(r.queries, r.run, r.width, keys, count, values, S);
-  if (mask.tokens != nullptr || mask.causal) hide(mask, r.run, count, S);
+  if (mask.tokens != nullptr || mask.causal) hide(mask, r.run, r.run, count, S);
   exponentials<kVectors>(r, count, S);
   if (mask.keep != nullptr) drop<kVectors>(mask, r.run, count, S);
   combine<kVectors>(S, r.run, count, values, r.value_width, r.result);
@@ -446,7 +446,7 @@ void backward_vectors(const BackwardRun<T>& r,
   T* P = r.scratch;
   T* dS = r.scratch + kChunkKeys * r.run;
   scores<kVectors>(r.queries, r.run, r.width, keys, count, values, P);
-  if (mask.tokens != nullptr || mask.causal) hide(mask, r.run, count, P);
+  if (mask.tokens != nullptr || mask.causal) hide(mask, r.run, r.run, count, P);
   scores<kVectors>(r.gradients,
                    r.run,
                    r.value_width,
@@ -558,12 +558,8 @@ constexpr Index kKeyBlocks = kChunkKeys / kAmxDepth;
 constexpr Index tiles_of(Index rows) { return (rows + kAmxSide - 1) / kAmxSide; }
 constexpr Index blocks_of(Index depth) { return (depth + kAmxDepth - 1) / kAmxDepth; }
 
-void pack_blocks(TileRows<const float> X,
-                 Index rows,
-                 Index width,
-                 BlockForm form,
-                 float factor,
-                 float* out) {
+void pack_blocks(
+    TileRows<const float> X, Index rows, Index width, BlockForm form, float factor, float* out) {
   const by_amx::Source source{X.data, X.stride, rows, width};
   switch (form) {
     case BlockForm::kLeft:
@@ -577,37 +573,86 @@ void pack_blocks(TileRows<const float> X,
   }
 }
 
-/// Rows of S beyond `count` that share a block with others become `value`.
-HWY_INLINE void fill_block(Index run, Index count, float value, float* S) {
-  std::fill(S + count * run, S + blocks_of(count) * kAmxDepth * run, value);
+// A run is worked on in two halves: exponentials of one are made while products of the other keep
+// AMX busy.
+constexpr Index kHalf = SoftmaxBlocks::kRun / 2;
+constexpr int kHalfVectors = kHalf / kLanes<float>;
+constexpr Index kHalfTiles = kHalf / kAmxSide;
+
+/// Scores of half a run, hidden where they do not count; rows that a block has beyond `count`
+/// become `value`.
+template <class Work>
+HWY_INLINE void half_scores(const by_amx::Factors& factors,
+                            Index depths,
+                            Index count,
+                            const ChunkMask<float>& mask,
+                            float value,
+                            float* S,
+                            const Work& work) {
+  constexpr Index kRun = SoftmaxBlocks::kRun;
+  by_amx::multiply(factors, tiles_of(count), kHalfTiles, depths, false, S, kRun, work);
+  if (mask.tokens != nullptr || mask.causal) hide(mask, kRun, kHalf, count, S);
+  for (Index b = count; b < blocks_of(count) * kAmxDepth; ++b)
+    std::fill_n(S + b * kRun, kHalf, value);
 }
 
-/// exponentials() that go into a packed right factor.
-HWY_INLINE void packed_exponentials(const ForwardRun<float>& r,
-                                    Index count,
-                                    float* HWY_RESTRICT S,
-                                    float* HWY_RESTRICT packed) {
-  const Tag<float> d;
-  V<float> shift[kBlockVectors];
-  V<float> shrink[kBlockVectors];
-  V<float> sums[kBlockVectors];
-  raise_largest<kBlockVectors>(r, count, S, shift, shrink);
-  fill_block(r.run, count, -std::numeric_limits<float>::infinity(), S);
-  for (auto& sum : sums) sum = hn::Zero(d);
-  for (Index b = 0; b < count; b += kAmxDepth) {
-    for (Index row = b; row < b + kAmxSide; ++row) {
-      for (int v = 0; v < kBlockVectors; ++v) {
-        const float* s = S + row * r.run + v * kAmxSide;
-        const V<float> x = power<float>(hn::Sub(hn::LoadU(d, s), shift[v]));
-        const V<float> y =
-            power<float>(hn::Sub(hn::LoadU(d, s + kAmxSide * r.run), shift[v]));
-        sums[v] = hn::Add(sums[v], hn::Add(x, y));
-        by_amx::store_pairs(x, y, packed + v * kAmxBlock + (row - b) * kAmxSide);
-      }
-    }
-    packed += kRunTiles * kAmxBlock;
+/// The mask of the second half of a run, from that of the first.
+HWY_INLINE ChunkMask<float> second_half(ChunkMask<float> mask) {
+  mask.before += kHalf;
+  return mask;
+}
+
+/// exponentials() of half a run that go into a packed right factor, a row of words at a time.
+class PackedExponentials {
+ public:
+  HWY_INLINE PackedExponentials(const ForwardRun<float>& half, Index count, float* S, float* packed)
+      : half_(half), S_(S), packed_(packed), rows_(blocks_of(count) * kAmxSide) {
+    raise_largest<kHalfVectors>(half, count, S, shift_, shrink_);
+    for (auto& sum : sums_) sum = hn::Zero(Tag<float>());
   }
-  add_sums<kBlockVectors>(r, shrink, sums);
+  HWY_INLINE void step() {
+    if (next_ == rows_) return;
+    const Tag<float> d;
+    const Index block = next_ / kAmxSide;
+    const Index row = next_ % kAmxSide;
+    for (int v = 0; v < kHalfVectors; ++v) {
+      const float* s = S_ + (block * kAmxDepth + row) * half_.run + v * kAmxSide;
+      const V<float> x = power<float>(hn::Sub(hn::LoadU(d, s), shift_[v]));
+      const V<float> y = power<float>(hn::Sub(hn::LoadU(d, s + kAmxSide * half_.run), shift_[v]));
+      sums_[v] = hn::Add(sums_[v], hn::Add(x, y));
+      by_amx::store_pairs(x, y, packed_ + (block * kRunTiles + v) * kAmxBlock + row * kAmxSide);
+    }
+    ++next_;
+  }
+  HWY_INLINE void finish() {
+    while (next_ < rows_) step();
+    add_sums<kHalfVectors>(half_, shrink_, sums_);
+  }
+
+ private:
+  ForwardRun<float> half_;
+  const float* S_;
+  float* packed_;
+  Index rows_;  ///< of words
+  Index next_ = 0;
+  V<float> shift_[kHalfVectors];
+  V<float> shrink_[kHalfVectors];
+  V<float> sums_[kHalfVectors];
+};
+
+void forward_dropped(const ForwardRun<float>& r,
+                     const float* keys,
+                     Index count,
+                     const ChunkMask<float>& mask,
+                     float* P) {
+  float* S = r.scratch;
+  const Index depths = blocks_of(r.width);
+  by_amx::multiply(
+      {keys, depths, r.queries, kRunTiles}, tiles_of(count), kRunTiles, depths, false, S, r.run);
+  if (mask.tokens != nullptr || mask.causal) hide(mask, r.run, r.run, count, S);
+  exponentials<kBlockVectors>(r, count, S);
+  drop<kBlockVectors>(mask, r.run, count, S);
+  by_amx::pack_right({S, r.run, count, r.run}, blocks_of(count), kRunTiles, P);
 }
 
 void forward_blocks(const ForwardRun<float>& r,
@@ -618,76 +663,114 @@ void forward_blocks(const ForwardRun<float>& r,
   float* S = r.scratch;
   float* P = S + kChunkKeys * r.run;
   const Index depths = blocks_of(r.width);
-  by_amx::multiply(
-      {keys, depths, r.queries, kRunTiles}, tiles_of(count), kRunTiles, depths, false, S, r.run);
-  if (mask.tokens != nullptr || mask.causal) hide(mask, r.run, count, S);
-  if (mask.keep == nullptr) {
-    packed_exponentials(r, count, S, P);
-  } else {
-    exponentials<kBlockVectors>(r, count, S);
-    drop<kBlockVectors>(mask, r.run, count, S);
-    by_amx::pack_right({S, r.run, count, r.run}, blocks_of(count), kRunTiles, P);
+  const auto combine_half = [&](Index half, const auto& work) HWY_ATTR {
+    const by_amx::Factors factors{
+        values_of_transpose, kKeyBlocks, P + half * kHalfTiles * kAmxBlock, kRunTiles};
+    by_amx::multiply(factors,
+                     tiles_of(r.value_width),
+                     kHalfTiles,
+                     blocks_of(count),
+                     true,
+                     r.result + half * kHalf,
+                     r.run,
+                     work);
+  };
+  if (mask.keep != nullptr) {
+    forward_dropped(r, keys, count, mask, P);
+    combine_half(0, by_amx::NoWork());
+    combine_half(1, by_amx::NoWork());
+    return;
   }
-  by_amx::multiply({values_of_transpose, kKeyBlocks, P, kRunTiles},
-                   tiles_of(r.value_width),
-                   kRunTiles,
-                   blocks_of(count),
-                   true,
-                   r.result,
-                   r.run);
+  constexpr float kHidden = -std::numeric_limits<float>::infinity();
+  ForwardRun<float> second = r;
+  second.largest += kHalf;
+  second.sums += kHalf;
+  second.result += kHalf;
+  const by_amx::Factors first_scores{keys, depths, r.queries, kRunTiles};
+  const by_amx::Factors second_scores{keys, depths, r.queries + kHalfTiles * kAmxBlock, kRunTiles};
+  half_scores(first_scores, depths, count, mask, kHidden, S, by_amx::NoWork());
+  PackedExponentials first_half(r, count, S, P);
+  half_scores(second_scores, depths, count, second_half(mask), kHidden, S + kHalf, [&]() HWY_ATTR {
+    first_half.step();
+    first_half.step();
+  });
+  first_half.finish();
+  PackedExponentials other_half(second, count, S + kHalf, P + kHalfTiles * kAmxBlock);
+  combine_half(0, [&]() HWY_ATTR {
+    other_half.step();
+    other_half.step();
+  });
+  other_half.finish();
+  combine_half(1, by_amx::NoWork());
 }
 
 /// What backward_blocks() packs.
-struct PackedSlopes {
+struct PackedFactors {
   float* P_left;
   float* dS_left;
   float* dS_right;
 };
 
-/// slopes() that go into packed factors.
-HWY_INLINE void packed_slopes(const BackwardRun<float>& r,
-                              Index count,
-                              float* HWY_RESTRICT S,
-                              float* HWY_RESTRICT dP,
-                              const PackedSlopes& to) {
-  using by_amx::Parts;
-  const Tag<float> d;
-  fill_block(r.run, count, -std::numeric_limits<float>::infinity(), S);
-  fill_block(r.run, count, 0, dP);
-  for (Index b = 0; b < count; b += kAmxDepth) {
-    for (Index m = 0; m < kRunBlocks; ++m) {
-      // Queries m and m + 16 are pairs of the left factors, keys `row` and row + 16 of the right one.
-      V<float> log_sums[2];
-      V<float> means[2];
-      for (Index v = 0; v < 2; ++v) {
-        log_sums[v] = hn::LoadU(d, r.log_sums + (2 * m + v) * kAmxSide);
-        means[v] = hn::LoadU(d, r.means + (2 * m + v) * kAmxSide);
-      }
-      for (Index row = 0; row < kAmxSide; ++row) {
-        V<float> P[2][2];
-        V<float> dS[2][2];
-        for (Index key = 0; key < 2; ++key) {
-          for (Index v = 0; v < 2; ++v) {
-            const Index at = (b + key * kAmxSide + row) * r.run + (2 * m + v) * kAmxSide;
-            P[key][v] = power<float>(hn::Sub(hn::LoadU(d, S + at), log_sums[v]));
-            dS[key][v] = hn::Mul(P[key][v], hn::Sub(hn::LoadU(d, dP + at), means[v]));
-          }
-        }
-        const Parts slopes[2][2] = {{Parts(dS[0][0]), Parts(dS[0][1])},
-                                    {Parts(dS[1][0]), Parts(dS[1][1])}};
-        for (Index key = 0; key < 2; ++key) {
-          const Index left =
-              ((b / kAmxSide + key) * kRunBlocks + m) * kAmxBlock + row * kAmxSide;
-          by_amx::store_pairs(P[key][0], P[key][1], to.P_left + left);
-          by_amx::store_pairs(slopes[key][0], slopes[key][1], to.dS_left + left);
-          const Index right =
-              (b / kAmxDepth * kRunTiles + 2 * m + key) * kAmxBlock + row * kAmxSide;
-          by_amx::store_pairs(slopes[0][key], slopes[1][key], to.dS_right + right);
-        }
-      }
+/// slopes() of half a run that go into packed factors, two keys at a time.
+class PackedSlopes {
+ public:
+  HWY_INLINE PackedSlopes(const BackwardRun<float>& r,
+                          Index half,
+                          Index count,
+                          const float* S,
+                          const float* dP,
+                          const PackedFactors& to)
+      : run_(r.run), half_(half), S_(S), dP_(dP), to_(to), rows_(blocks_of(count) * kAmxSide) {
+    for (Index v = 0; v < kHalfVectors; ++v) {
+      log_sums_[v] = hn::LoadU(Tag<float>(), r.log_sums + half * kHalf + v * kAmxSide);
+      means_[v] = hn::LoadU(Tag<float>(), r.means + half * kHalf + v * kAmxSide);
     }
   }
-}
+  /// Queries q and q + 16 are pairs of the left factors, keys `row` and row + 16 of the right one.
+  HWY_INLINE void step() {
+    using by_amx::Parts;
+    if (next_ == rows_) return;
+    const Tag<float> d;
+    const Index block = next_ / kAmxSide;
+    const Index row = next_ % kAmxSide;
+    V<float> P[2][2];
+    V<float> dS[2][2];
+    for (Index key = 0; key < 2; ++key) {
+      for (Index v = 0; v < 2; ++v) {
+        const Index at =
+            (block * kAmxDepth + key * kAmxSide + row) * run_ + half_ * kHalf + v * kAmxSide;
+        P[key][v] = power<float>(hn::Sub(hn::LoadU(d, S_ + at), log_sums_[v]));
+        dS[key][v] = hn::Mul(P[key][v], hn::Sub(hn::LoadU(d, dP_ + at), means_[v]));
+      }
+    }
+    const Parts slopes[2][2] = {{Parts(dS[0][0]), Parts(dS[0][1])},
+                                {Parts(dS[1][0]), Parts(dS[1][1])}};
+    for (Index key = 0; key < 2; ++key) {
+      const Index left = ((2 * block + key) * kRunBlocks + half_) * kAmxBlock + row * kAmxSide;
+      by_amx::store_pairs(P[key][0], P[key][1], to_.P_left + left);
+      by_amx::store_pairs(slopes[key][0], slopes[key][1], to_.dS_left + left);
+      const Index right =
+          (block * kRunTiles + half_ * kHalfTiles + key) * kAmxBlock + row * kAmxSide;
+      by_amx::store_pairs(slopes[0][key], slopes[1][key], to_.dS_right + right);
+    }
+    ++next_;
+  }
+  HWY_INLINE void finish() {
+    while (next_ < rows_) step();
+  }
+
+ private:
+  Index run_;
+  Index half_;
+  const float* S_;
+  const float* dP_;
+  PackedFactors to_;
+  Index rows_;
+  Index next_ = 0;
+  V<float> log_sums_[kHalfVectors];
+  V<float> means_[kHalfVectors];
+};
+static_assert(kHalfVectors == 2 && kHalf == kAmxDepth);
 
 void backward_blocks(const BackwardRun<float>& r,
                      const float* keys,
@@ -697,57 +780,86 @@ void backward_blocks(const BackwardRun<float>& r,
                      const ChunkMask<float>& mask,
                      float* key_gradient,
                      float* value_gradient) {
-  float* P = r.scratch;
-  float* dS = P + kChunkKeys * r.run;
+  float* S = r.scratch;
+  float* dP = S + kChunkKeys * r.run;
+  float* packed = dP + kChunkKeys * r.run;
   constexpr Index kPacked = kRunTiles * kKeyBlocks * kAmxBlock;
-  const PackedSlopes packed{dS + kChunkKeys * r.run,
-                            dS + kChunkKeys * r.run + kPacked,
-                            dS + kChunkKeys * r.run + 2 * kPacked};
+  const PackedFactors to{packed, packed + kPacked, packed + 2 * kPacked};
   const Index rows = tiles_of(count);
   const Index depths = blocks_of(r.width);
   const Index value_depths = blocks_of(r.value_width);
   const Index columns = tiles_of(r.width);
   const Index value_columns = tiles_of(r.value_width);
-  by_amx::multiply({keys, depths, r.queries, kRunTiles}, rows, kRunTiles, depths, false, P, r.run);
-  if (mask.tokens != nullptr || mask.causal) hide(mask, r.run, count, P);
-  by_amx::multiply({values, value_depths, r.gradients, kRunTiles},
-                   rows,
-                   kRunTiles,
-                   value_depths,
-                   false,
-                   dS,
-                   r.run);
-  if (mask.keep == nullptr) {
-    packed_slopes(r, count, P, dS, packed);
+  constexpr float kHidden = -std::numeric_limits<float>::infinity();
+  const auto make_scores = [&](Index half, const auto& work) HWY_ATTR {
+    const Index at = half * kHalfTiles * kAmxBlock;
+    half_scores({keys, depths, r.queries + at, kRunTiles},
+                depths,
+                count,
+                half == 0 ? mask : second_half(mask),
+                kHidden,
+                S + half * kHalf,
+                work);
+    half_scores({values, value_depths, r.gradients + at, kRunTiles},
+                value_depths,
+                count,
+                {},
+                0,
+                dP + half * kHalf,
+                work);
+  };
+  const auto add_gradients = [&](Index half, const auto& work) HWY_ATTR {
+    by_amx::multiply(
+        {keys_of_transpose, kKeyBlocks, to.dS_right + half * kHalfTiles * kAmxBlock, kRunTiles},
+        columns,
+        kHalfTiles,
+        blocks_of(count),
+        true,
+        r.query_gradient + half * kHalf,
+        r.run,
+        work);
+    by_amx::multiply({to.dS_left + half * kAmxBlock,
+                      kRunBlocks,
+                      r.query_rows.data + half * columns * kAmxBlock,
+                      columns},
+                     rows,
+                     columns,
+                     1,
+                     true,
+                     key_gradient,
+                     columns * kAmxSide,
+                     work);
+    by_amx::multiply({to.P_left + half * kAmxBlock,
+                      kRunBlocks,
+                      r.gradient_rows.data + half * value_columns * kAmxBlock,
+                      value_columns},
+                     rows,
+                     value_columns,
+                     1,
+                     true,
+                     value_gradient,
+                     value_columns * kAmxSide,
+                     work);
+  };
+  make_scores(0, by_amx::NoWork());
+  if (mask.keep != nullptr) {
+    make_scores(1, by_amx::NoWork());
+    drop<kBlockVectors>(mask, r.run, count, dP);
+    slopes<kBlockVectors>(r, count, S, dP);
+    drop<kBlockVectors>(mask, r.run, count, S);
+    by_amx::pack_left({S, r.run, count, r.run}, rows, kRunBlocks, to.P_left);
+    by_amx::pack_left({dP, r.run, count, r.run}, rows, kRunBlocks, to.dS_left);
+    by_amx::pack_right({dP, r.run, count, r.run}, blocks_of(count), kRunTiles, to.dS_right);
+    add_gradients(0, by_amx::NoWork());
   } else {
-    drop<kBlockVectors>(mask, r.run, count, dS);
-    slopes<kBlockVectors>(r, count, P, dS);
-    drop<kBlockVectors>(mask, r.run, count, P);
-    by_amx::pack_left({P, r.run, count, r.run}, rows, kRunBlocks, packed.P_left);
-    by_amx::pack_left({dS, r.run, count, r.run}, rows, kRunBlocks, packed.dS_left);
-    by_amx::pack_right({dS, r.run, count, r.run}, blocks_of(count), kRunTiles, packed.dS_right);
+    PackedSlopes first_half(r, 0, count, S, dP, to);
+    make_scores(1, [&]() HWY_ATTR { first_half.step(); });
+    first_half.finish();
+    PackedSlopes other_half(r, 1, count, S, dP, to);
+    add_gradients(0, [&]() HWY_ATTR { other_half.step(); });
+    other_half.finish();
   }
-  by_amx::multiply({keys_of_transpose, kKeyBlocks, packed.dS_right, kRunTiles},
-                   columns,
-                   kRunTiles,
-                   blocks_of(count),
-                   true,
-                   r.query_gradient,
-                   r.run);
-  by_amx::multiply({packed.dS_left, kRunBlocks, r.query_rows.data, columns},
-                   rows,
-                   columns,
-                   kRunBlocks,
-                   true,
-                   key_gradient,
-                   columns * kAmxSide);
-  by_amx::multiply({packed.P_left, kRunBlocks, r.gradient_rows.data, value_columns},
-                   rows,
-                   value_columns,
-                   kRunBlocks,
-                   true,
-                   value_gradient,
-                   value_columns * kAmxSide);
+  add_gradients(1, by_amx::NoWork());
 }
 
 constexpr SoftmaxBlocks kSoftmaxBlocks = {

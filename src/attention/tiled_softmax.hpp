@@ -135,7 +135,8 @@ class TiledSoftmaxCore final : public HeadCore<T> {
   }
   /// Calls, for one tile of queries after the other, begin(run) for its runs, step(run, j, keys)
   /// for the chunks of keys that they meet, and end(run). All runs of a tile take a chunk while it
-  /// is in the cache; before and after them, begin_chunk(j, keys) and end_chunk(j, keys) are called.
+  /// is in the cache; before and after them, begin_chunk(j, keys) and end_chunk(j, keys) are
+  /// called.
   template <class Begin, class BeginChunk, class Step, class EndChunk, class End>
   void for_each_tile(const Extent& extent,
                      const Begin& begin,
@@ -152,7 +153,9 @@ class TiledSoftmaxCore final : public HeadCore<T> {
                                 Index keys,
                                 std::uint64_t* keep) const;
   // The same by products of packed blocks, for float.
-  bool takes_blocks(const ConstTokens<T>& Q, const ConstTokens<T>& K, const ConstTokens<T>& V) const {
+  bool takes_blocks(const ConstTokens<T>& Q,
+                    const ConstTokens<T>& K,
+                    const ConstTokens<T>& V) const {
     return kernels::softmax_blocks() != nullptr &&
            std::min(Q.cols(), V.cols()) >= kMinPackedWidth &&
            std::min(Q.rows(), pattern_->packed_size()) >= kBlockRuns.lanes &&
@@ -178,8 +181,8 @@ class TiledSoftmaxCore final : public HeadCore<T> {
                        Cache<T>& cache) const;
   /// Writes what a run leaves: the logarithms of its sums, and `factors` that the rows of its
   /// result are multiplied by.
-  void finish_sums(const Run& run, const T* largest, const T* sums, TokenMap<T> log_sums, T* factors)
-      const;
+  void finish_sums(
+      const Run& run, const T* largest, const T* sums, TokenMap<T> log_sums, T* factors) const;
   /// What the backward pass needs of each query, zeros beyond a run's rows.
   void set_means(const Run& run,
                  const ConstTokens<T>& H,
@@ -352,11 +355,8 @@ void TiledSoftmaxCore<T>::forward(const LayerContext<T>& context,
                  mask_of(context, head, run.i, run.rows, j, keys, keep.data()));
   };
   const auto end = [&](const Run& run) {
-    finish_sums(run,
-                largest.row(run.number).data(),
-                sums.row(run.number).data(),
-                log_sums,
-                factors.data());
+    finish_sums(
+        run, largest.row(run.number).data(), sums.row(run.number).data(), log_sums, factors.data());
     tile.transpose_back(results.row(run.number * v).data(),
                         run.width,
                         run.rows,
@@ -439,7 +439,8 @@ void TiledSoftmaxCore<T>::backward(const LayerContext<T>& context,
     const Index first = run.number * longest;
     if (!whole_keys) wide_Q.block(first, 0, run.rows, Q.cols()) = Q.middleRows(run.i, run.rows);
     if (!whole_values) wide_dH.block(first, 0, run.rows, V.cols()) = dH.middleRows(run.i, run.rows);
-    set_means(run, H, dH, log_sums, means.row(run.number).data(), logarithms.row(run.number).data());
+    set_means(
+        run, H, dH, log_sums, means.row(run.number).data(), logarithms.row(run.number).data());
     query_gradients.middleRows(run.number * gradient_rows_of_run, gradient_rows_of_run).setZero();
   };
   const auto step = [&](const Run& run, Index j, Index keys) {

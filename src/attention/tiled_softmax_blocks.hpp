@@ -56,12 +56,7 @@ void TiledSoftmaxCore<T>::forward_blocks(const LayerContext<T>& context,
   };
   const auto begin_chunk = [&](Index j, Index count) {
     blocks.pack(rows_of(K, j), count, K.cols(), BlockForm::kLeft, T(1), keys.data());
-    blocks.pack(rows_of(V, j),
-                count,
-                V.cols(),
-                BlockForm::kLeftOfTranspose,
-                T(1),
-                values.data());
+    blocks.pack(rows_of(V, j), count, V.cols(), BlockForm::kLeftOfTranspose, T(1), values.data());
   };
   const auto step = [&](const Run& run, Index j, Index count) {
     blocks.forward({.run = kQueries,
@@ -78,11 +73,8 @@ void TiledSoftmaxCore<T>::forward_blocks(const LayerContext<T>& context,
                    mask_of(context, head, run.i, run.rows, j, count, keep.data()));
   };
   const auto end = [&](const Run& run) {
-    finish_sums(run,
-                largest.row(run.number).data(),
-                sums.row(run.number).data(),
-                log_sums,
-                factors.data());
+    finish_sums(
+        run, largest.row(run.number).data(), sums.row(run.number).data(), log_sums, factors.data());
     tile.transpose_back(results.row(run.number).data(),
                         kQueries,
                         run.rows,
@@ -131,7 +123,7 @@ void TiledSoftmaxCore<T>::backward_blocks(const LayerContext<T>& context,
   TokenMap<T> values = scope.take(1, PackedSize::left(kChunk, V.cols()));
   TokenMap<T> key_gradient = scope.take(kChunk, p);
   TokenMap<T> value_gradient = scope.take(kChunk, v);
-  TokenMap<T> scratch = 
+  TokenMap<T> scratch =
       scope.take(1, 2 * kChunk * kQueries + 3 * PackedSize::right(kChunk, kQueries));
   std::array<std::uint64_t, kMaxRun> keep{};
   dK.setZero();
@@ -145,7 +137,7 @@ void TiledSoftmaxCore<T>::backward_blocks(const LayerContext<T>& context,
                       X.cols(),
                       BlockForm::kRightOfTranspose,
                       T(factor),
-                            of_transpose.row(run.number).data());
+                      of_transpose.row(run.number).data());
           blocks.pack(rows_of(X, run.i),
                       run.rows,
                       X.cols(),
@@ -155,7 +147,8 @@ void TiledSoftmaxCore<T>::backward_blocks(const LayerContext<T>& context,
         };
     pack(Q, scale() * std::numbers::log2e, queries, query_rows);
     pack(dH, scale(), gradients, gradient_rows);
-    set_means(run, H, dH, log_sums, means.row(run.number).data(), logarithms.row(run.number).data());
+    set_means(
+        run, H, dH, log_sums, means.row(run.number).data(), logarithms.row(run.number).data());
     query_gradients.row(run.number).setZero();
   };
   const auto begin_chunk = [&](Index j, Index count) {

@@ -121,8 +121,8 @@ HWY_INLINE void store_columns(hn::Vec<Floats>* x, hn::Vec<Floats>* y, float fact
     store_pairs(hn::Mul(factors, x[q]), hn::Mul(factors, y[q]), block + q * kAmxSide);
 }
 
-// X or its transpose as a factor of so many tiles and blocks; what is beyond X is 0. The blocks of a
-// row of a left factor follow each other, and those of 32 depths of a right one.
+// X or its transpose as a factor of so many tiles and blocks; what is beyond X is 0. The blocks of
+// a row of a left factor follow each other, and those of 32 depths of a right one.
 
 HWY_INLINE void pack_left(const Source& X, Index tiles, Index blocks, float* HWY_RESTRICT out) {
   for (Index i = 0; i < tiles; ++i) {
@@ -185,10 +185,16 @@ struct Factors {
   Index depth_blocks;
 };
 
+/// Products of tiles take a unit of their own that is busy for 16 cycles with each: other work is
+/// done meanwhile, a little by each call of work().
+struct NoWork {
+  HWY_INLINE void operator()() const {}
+};
+
 /// kRows x kColumns tiles of C = (C +) left right.
-template <int kRows, int kColumns>
+template <int kRows, int kColumns, class Work>
 HWY_INLINE void multiply_some(
-    const Factors& factors, Index depths, bool add, float* C, Index C_stride) {
+    const Factors& factors, Index depths, bool add, float* C, Index C_stride, const Work& work) {
   constexpr bool kTwoRows = kRows == 2;
   constexpr bool kTwoColumns = kColumns == 2;
   float* below = C + kAmxSide * C_stride;
@@ -220,6 +226,7 @@ HWY_INLINE void multiply_some(
           multiply_tile<1, 4, 7>();
           if constexpr (kTwoRows) multiply_tile<3, 5, 7>();
         }
+        work();
       }
     }
     left += kAmxBlock;
@@ -232,13 +239,15 @@ HWY_INLINE void multiply_some(
 }
 
 /// C (rows x columns tiles, C_stride numbers from row to row) = (C +) left right.
+template <class Work = NoWork>
 HWY_INLINE void multiply(const Factors& factors,
                          Index rows,
                          Index columns,
                          Index depths,
                          bool add,
                          float* C,
-                         Index C_stride) {
+                         Index C_stride,
+                         const Work& work = {}) {
   for (Index i = 0; i < rows; i += 2) {
     for (Index j = 0; j < columns; j += 2) {
       const Factors some{factors.left + i * factors.row_blocks * kAmxBlock,
@@ -247,13 +256,13 @@ HWY_INLINE void multiply(const Factors& factors,
                          factors.depth_blocks};
       float* c = C + (i * C_stride + j) * kAmxSide;
       if (i + 1 < rows && j + 1 < columns) {
-        multiply_some<2, 2>(some, depths, add, c, C_stride);
+        multiply_some<2, 2>(some, depths, add, c, C_stride, work);
       } else if (i + 1 < rows) {
-        multiply_some<2, 1>(some, depths, add, c, C_stride);
+        multiply_some<2, 1>(some, depths, add, c, C_stride, work);
       } else if (j + 1 < columns) {
-        multiply_some<1, 2>(some, depths, add, c, C_stride);
+        multiply_some<1, 2>(some, depths, add, c, C_stride, work);
       } else {
-        multiply_some<1, 1>(some, depths, add, c, C_stride);
+        multiply_some<1, 1>(some, depths, add, c, C_stride, work);
       }
     }
   }

@@ -161,8 +161,8 @@ void multiply_blocks_range(const Factors<T>& factors,
                                             scratch.reserve(simd::kBlockMemory));
 }
 
-/// Whether a product is worth packing for AMX: little of its blocks is beyond its end. The number of
-/// columns does not count, because no column's bits depend on it.
+/// Whether a product is worth packing for AMX: little of its blocks is beyond its end. The number
+/// of columns does not count, because no column's bits depend on it.
 template <class T>
 bool takes_blocks(Index m, Index k) {
   constexpr Index kMinSize = 16;
@@ -337,8 +337,7 @@ void checked_product(Trans trans_a,
     scale<T>(C, beta);
     return;
   }
-  const Factors<T> factors{
-      operand<T>(trans_a, A), operand<T>(trans_b, B), takes_blocks<T>(m, k)};
+  const Factors<T> factors{operand<T>(trans_a, A), operand<T>(trans_b, B), takes_blocks<T>(m, k)};
   const Target<T> target{C.data(), C.outerStride()};
   const auto multiply = is_deep(m, k) ? multiply_deep<T> : multiply_tiles<T>;
   multiply(factors, m, n, k, {alpha, beta}, target);

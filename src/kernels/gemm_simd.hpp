@@ -92,9 +92,8 @@ struct GemmFunctions {
 /// Rows and columns of C that multiply_blocks takes at a time.
 inline constexpr Index kBlockRows = 256;
 inline constexpr Index kBlockColumns = 64;
-inline constexpr Index kBlockMemory = kBlockRows * kBlockColumns +
-                                      kDepth * (kBlockRows + kBlockColumns) / kAmxTile / 2 *
-                                          kAmxBlock;
+inline constexpr Index kBlockMemory =
+    kBlockRows * kBlockColumns + kDepth * (kBlockRows + kBlockColumns) / kAmxTile / 2 * kAmxBlock;
 
 /// Of the instruction set that the dispatch took.
 template <class T>

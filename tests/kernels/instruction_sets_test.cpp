@@ -119,8 +119,11 @@ TEST_F(Amx, ProductsAreAsExactAsFloat) {
   struct Size {
     Index m, n, k;
   };
-  for (const Size& size :
-       {Size{64, 64, 64}, Size{16, 16, 16}, Size{33, 17, 45}, Size{300, 70, 600}, Size{61, 130, 257}}) {
+  for (const Size& size : {Size{64, 64, 64},
+                           Size{16, 16, 16},
+                           Size{33, 17, 45},
+                           Size{300, 70, 600},
+                           Size{61, 130, 257}}) {
     const auto [m, n, k] = size;
     const MatrixOf<float> A = test::random_block<MatrixOf<float>>(m, k, 5);
     const MatrixOf<float> B = test::random_block<MatrixOf<float>>(k, n, 6);
