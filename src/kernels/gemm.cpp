@@ -165,7 +165,7 @@ void multiply_blocks_range(const Factors<T>& factors,
 /// of columns does not count, because no column's bits depend on it.
 template <class T>
 bool takes_blocks(Index m, Index k) {
-  constexpr Index kMinSize = 16;
+  constexpr Index kMinSize = 32;
   return simd::gemm_functions<T>().multiply_blocks != nullptr && uses_amx() &&
          std::min(m, k) >= kMinSize;
 }
