@@ -2,13 +2,17 @@
 """Training steps of one attention layer beside PyTorch's, one thread: softmax, Linformer, Performer.
 
     attention_peers.py [--program build/default/bin/matapprox] [--python torchvenv/bin/python] [--lengths 1024,4096]
-        [--heads 1,4] [--width 64] [--mechanisms softmax,linformer:rank=64,...] [--rounds 3] [--json FILE]
+        [--heads 1,4] [--width 64] [--mechanisms softmax,linformer:rank=64,...] [--instructions AMX,AVX3,AVX2]
+        [--rounds 3] [--json FILE]
 
 A step is the forward and the backward pass of the layer on one sample of N x 64, float32, the projections to queries,
 keys and values and the one behind the heads included; the loss is |Y|^2 / 2. Both work on the same input with the same
 weights: ours writes them to a safetensors file, with its result and its gradients, and PyTorch's are compared with
 those (relative Frobenius norms: of Y, and the largest over the gradients of the input and of all parameters; the bias
 of the keys is left out of softmax, where its gradient is zero but for rounding, and so is that of what is not trained).
+
+--instructions names sets that ours is to use (MATAPPROX_INSTRUCTIONS); for AVX2 PyTorch and its libraries are held to
+that too, else they take what they like.
 
 CPU seconds, the median of rounds in which all take turns, each in a process of its own; the ratio is that of the fastest
 PyTorch variant: softmax attention by scaled_dot_product_attention and by explicit matmul and softmax, Linformer and
@@ -26,6 +30,7 @@ import tempfile
 
 MECHANISMS = "softmax,linformer:rank=64,linformer:rank=256,performer"
 VARIANTS = {"softmax": ["sdpa", "explicit"], "linformer": ["matmul", "sdpa"], "performer": ["matmul"]}
+PEER_ENVIRONMENT = {"AVX2": {"ATEN_CPU_CAPABILITY": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2", "ONEDNN_MAX_CPU_ISA": "AVX2"}}
 MIN_SECONDS = 1.0  # of steps that are timed in a process
 
 
@@ -143,18 +148,72 @@ def torch_step(options):
                       "gradient": max(differences.values()), "where": max(differences, key=differences.get)}))
 
 
-def ours(options, mechanism, length, heads, tensors=None):
+def ours(options, mechanism, length, heads, instructions, tensors=None):
     """CPU seconds a step and peak MiB of a process."""
     command = [options.program, "attention", "bench", "--mechanisms", mechanism, "--lengths", str(length), "--width",
                str(options.width), "--heads", str(heads), "--rounds", "15", "--json", "-"]
     if tensors:
         command += ["--tensors", tensors, "--force"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "MATAPPROX_INSTRUCTIONS": instructions})
     output = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
     if status != 0:
         raise SystemExit(f"{' '.join(command)}: failed")
     return json.loads(output)["rows"][0]["training_seconds"], usage.ru_maxrss / 1024
+
+
+def peer(options, mechanism, heads, instructions, variant, tensors):
+    """What torch_step says, in a process of its own."""
+    command = [options.python, __file__, "--torch-step", tensors, "--mechanism", mechanism, "--variant", variant, "--heads",
+               str(heads)] + ["--compile"] * options.compile
+    done = subprocess.run(command, check=True, capture_output=True, text=True,
+                          env={**os.environ, **PEER_ENVIRONMENT.get(instructions, {})})
+    return json.loads(done.stdout)
+
+
+def held(instructions):
+    """What PyTorch is held to where ours uses these, nothing if it is not."""
+    return instructions if instructions in PEER_ENVIRONMENT else ""
+
+
+def measure(options, mechanism, length, heads, folder):
+    """A row for each instruction set; those for which PyTorch is run the same way share its times."""
+    sets = options.instructions.split(",")
+    variants = [] if options.no_torch else VARIANTS[mechanism.split(":")[0]]
+    own, peers = {}, {}
+    for name in sets:
+        ours(options, mechanism, length, heads, name, f"{folder}/{name}.safetensors")
+    for _ in range(options.rounds):
+        for name in sets:
+            own.setdefault(name, []).append(ours(options, mechanism, length, heads, name))
+        for key, name in {held(name): name for name in sets}.items():
+            for variant in variants:
+                found = peer(options, mechanism, heads, name, variant, f"{folder}/{name}.safetensors")
+                peers.setdefault(key, {}).setdefault(variant, []).append(found)
+    rows = []
+    for name in sets:
+        row = {"mechanism": mechanism, "length": length, "heads": heads, "instructions": name,
+               "seconds": statistics.median(seconds for seconds, _ in own[name]), "mib": own[name][-1][1]}
+        if variants:
+            runs = peers[held(name)]
+            seconds = {v: statistics.median(each["seconds"] for each in found) for v, found in runs.items()}
+            best = min(seconds, key=seconds.get)
+            found = peer(options, mechanism, heads, name, best, f"{folder}/{name}.safetensors")
+            row.update(torch=found["version"], torch_seconds=seconds, torch_mib=found["mib"],
+                       torch_mib_before=found["mib_before"], peer=best, ratio=seconds[best] / row["seconds"],
+                       difference=found["result"], gradient_difference=found["gradient"], where=found["where"])
+        rows.append(row)
+    return rows
+
+
+def line(row):
+    text = (f"{row['mechanism']:18s} N = {row['length']:5d}, {row['heads']} heads, {row['instructions'] or 'best':4s}: "
+            f"{1e3 * row['seconds']:8.2f} ms, {row['mib']:4.0f} MiB")
+    if "peer" not in row:
+        return text
+    times = ", ".join(f"{v} {1e3 * s:.2f}" for v, s in row["torch_seconds"].items())
+    return (f"{text}; torch {times} ms, {row['torch_mib']:.0f} MiB (before the step {row['torch_mib_before']:.0f}); "
+            f"{row['ratio']:.2f} x; differences {row['difference']:.1e}, gradients {row['gradient_difference']:.1e}")
 
 
 def main():
@@ -164,6 +223,7 @@ def main():
     parser.add_argument("--heads", default="1,4")
     parser.add_argument("--width", type=int, default=64)
     parser.add_argument("--mechanisms", default=MECHANISMS)
+    parser.add_argument("--instructions", default="", help="as MATAPPROX_INSTRUCTIONS; the best that there is by itself")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--no-torch", action="store_true")
     parser.add_argument("--compile", action="store_true", help="the PyTorch variants under torch.compile")
@@ -182,33 +242,9 @@ def main():
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for mechanism, length, heads in cases:
-            path = f"{folder}/layer.safetensors"
-            ours(options, mechanism, length, heads, path)
-            own, memory, peers = [], 0, {}
-            variants = [] if options.no_torch else VARIANTS[mechanism.split(":")[0]]
-            for _ in range(options.rounds):
-                seconds, memory = ours(options, mechanism, length, heads)
-                own.append(seconds)
-                for variant in variants:
-                    command = [options.python, __file__, "--torch-step", path, "--mechanism", mechanism, "--variant",
-                               variant, "--heads", str(heads)] + ["--compile"] * options.compile
-                    done = subprocess.run(command, check=True, capture_output=True, text=True)
-                    peers.setdefault(variant, []).append(json.loads(done.stdout))
-            row = {"mechanism": mechanism, "length": length, "heads": heads, "seconds": statistics.median(own),
-                   "mib": memory}
-            text = f"{mechanism:18s} N = {length:5d}, {heads} heads: {1e3 * row['seconds']:8.2f} ms, {memory:4.0f} MiB"
-            if peers:
-                seconds = {v: statistics.median(each["seconds"] for each in runs) for v, runs in peers.items()}
-                best = min(seconds, key=seconds.get)
-                peer = peers[best][0]
-                row.update(torch=peer["version"], torch_seconds=seconds, torch_mib=peer["mib"],
-                           torch_mib_before=peer["mib_before"], peer=best, ratio=seconds[best] / row["seconds"],
-                           difference=peer["result"], gradient_difference=peer["gradient"], where=peer["where"])
-                times = ", ".join(f"{v} {1e3 * s:.2f}" for v, s in seconds.items())
-                text += (f"; torch {times} ms, {peer['mib']:.0f} MiB (before the step {peer['mib_before']:.0f}); "
-                         f"{row['ratio']:.2f} x; differences {peer['result']:.1e}, gradients {peer['gradient']:.1e}")
-            print(text, flush=True)
-            rows.append(row)
+            for row in measure(options, mechanism, length, heads, folder):
+                print(line(row), flush=True)
+                rows.append(row)
     if options.json:
         with open(options.json, "w") as file:
             json.dump({"rows": rows}, file, indent=1)

@@ -1,5 +1,5 @@
 """Tables of docs/attention.md."""
-from .kept import ROOT, figure, grouped, markdown, percent, short, table, with_source, within
+from .kept import ROOT, Missing, figure, grouped, markdown, percent, rounded, short, table, with_source, within
 from .paper import SEEDS, baselines, trained
 
 MECHANISMS = ["softmax", "psf", "linformer", "singularformer", "revisited_linformer", "efficient", "simpletron",
@@ -100,6 +100,45 @@ def psf_speed(context):
                  [[row["length"], f"{row['seconds']:.3g}", f"{row['mib']:.0f}", f"{row['torch_seconds']:.3g}",
                    f"{row['torch_mib']:.0f}", f"{row['torch_seconds'] / row['seconds']:.1f}", f"{row['two_threads']:.2f}"]
                   for row in found["rows"]])
+
+
+# Training steps of one layer beside PyTorch, on each instruction set that the CPU has
+
+PEER_MECHANISMS = {"softmax": "softmax", "linformer:rank=64": "Linformer, k = 64", "performer": "Performer"}
+INSTRUCTION_SETS = {"AMX": "AVX-512 and AMX", "AVX3": "AVX-512", "AVX2": "AVX2"}
+
+
+def attention_peers_table(document):
+    cases = {}
+    for row in document["rows"]:
+        cases.setdefault((row["mechanism"], row["length"], row["heads"]), {})[row["instructions"]] = row
+    sets = [name for name in INSTRUCTION_SETS if any(name in case for case in cases.values())]
+    rows = []
+    for (mechanism, length, heads), case in cases.items():
+        times = [f"{1e3 * case[name]['torch_seconds']:.3g} / {1e3 * case[name]['seconds']:.3g} = {case[name]['ratio']:.2f}"
+                 for name in sets]
+        rows.append([PEER_MECHANISMS[mechanism], length, heads, *times,
+                     short(max(row["gradient_difference"] for row in case.values())),
+                     f"{max(row['mib'] for row in case.values()):.0f} / {min(row['torch_mib'] for row in case.values()):.0f}"])
+    names = [f"{INSTRUCTION_SETS[name]}: PyTorch's ms / ours" for name in sets]
+    return with_source(markdown(["mechanism", "N", "heads", *names, "gradients differ by", "MiB"], rows), document)
+
+
+@figure("attention_peers", "15", {"attention_peers": attention_peers_table}, slow=True, timed=True)
+def attention_peers(context):
+    best = context.json("doctor")["instruction_set"]
+    sets = list(INSTRUCTION_SETS)
+    if best not in sets:
+        raise Missing("a CPU with AVX2")
+    found = context.script("attention_peers", "--program", context.program, "--mechanisms", ",".join(PEER_MECHANISMS),
+                           "--instructions", ",".join(sets[sets.index(best):]), needs=["torch", "safetensors"])
+    kept_keys = ("mechanism", "length", "heads", "instructions", "peer")
+    rows = []
+    for row in found["rows"]:
+        numbers = {"seconds": row["seconds"], "torch_seconds": row["torch_seconds"][row["peer"]], "ratio": row["ratio"],
+                   "gradient_difference": row["gradient_difference"], "mib": row["mib"], "torch_mib": row["torch_mib"]}
+        rows.append({**{key: row[key] for key in kept_keys}, **{key: rounded(value, 3) for key, value in numbers.items()}})
+    return {"torch": found["rows"][0]["torch"], "rows": rows}
 
 
 # What predictors reach that do not mix tokens

@@ -94,7 +94,7 @@ def commit():
 def machine(program):
     """The CPU, how many, the instruction set and the memory, as doctor names them; no host name."""
     done = subprocess.run([program, "doctor", "--json", "-"], capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)["machine"].replace("AVX3", "AVX-512").replace(" GB", " GB of memory")
+    return json.loads(done.stdout)["machine"].replace("AVX3", "AVX-512").replace("AMX", "AVX-512 and AMX").replace(" GB", " GB of memory")
 
 
 def provenance(figure_, context):

@@ -48,6 +48,30 @@ void Linear<T>::pull_back(const LayerContext<T>& context,
 }
 
 template <class T>
+void Linear<T>::apply_to_mixtures(const LayerContext<T>& context,
+                                  const ConstTokens<T>& X,
+                                  const ConstTokens<T>& sums,
+                                  Tokens<T> Y) const {
+  multiply<T>(X, context.value(weight_), Y);
+  if (has_bias_) Y.noalias() += sums.col(0) * context.value(bias_).row(0);
+}
+
+template <class T>
+void Linear<T>::pull_back_mixtures(const LayerContext<T>& context,
+                                   const ConstTokens<T>& X,
+                                   const ConstTokens<T>& sums,
+                                   const ConstTokens<T>& dY,
+                                   Tokens<T> dX,
+                                   Tokens<T> d_sums) const {
+  multiply_transposed<T>(X, dY, context.gradient_of(weight_), 1, true);
+  multiply_by_transpose<T>(dY, context.value(weight_), dX);
+  d_sums.setZero();
+  if (!has_bias_) return;
+  context.gradient_of(bias_).row(0).noalias() += sums.col(0).transpose() * dY;
+  d_sums.col(0).noalias() = dY * context.value(bias_).row(0).transpose();
+}
+
+template <class T>
 void Linear<T>::forward(const LayerContext<T>& context,
                         const ConstTokens<T>& X,
                         Tokens<T> Y,

@@ -1,6 +1,7 @@
 #include "matapprox/attention/linformer.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "attention/instantiate.hpp"
 #include "attention/products.hpp"
@@ -12,7 +13,14 @@ namespace matapprox::attention {
 namespace {
 
 // Arrays of the cache, E K and F V.
-enum LinformerArray : std::size_t { kMixedKeys, kMixedValues };
+enum LinformerArray : std::size_t {
+  kMixedKeys,
+  kMixedValues,
+  kMixedKeyTokens,  // E X, F X, and the sums of the weights in their rows
+  kMixedValueTokens,
+  kKeySums,
+  kValueSums
+};
 
 /// Tokens that are mixed at a time: those of all heads, and their part of E, stay in a core's
 /// cache.
@@ -22,33 +30,6 @@ constexpr Index kMixedRows = 256;
 struct Mixtures {
   std::vector<ParameterSlot> keys;
   std::vector<ParameterSlot> values;
-};
-
-/// Rows of one head, or of several that lie one after the other.
-template <class T>
-struct HeadRows {
-  explicit HeadRows(const ConstTokens<T>& X)
-      : data(X.data()), stride(X.outerStride()), length(X.rows()), width(X.cols()) {}
-  explicit HeadRows(const HeadArrays<T>& X)
-      : data(X.data), stride(X.width), length(X.length), width(X.width), count(X.count) {}
-
-  /// Rows begin .. of the heads side by side, 0 where there is no token.
-  void get(Mask mask, Index begin, Tokens<T> out) const {
-    for (Index i = 0; i < out.rows(); ++i) {
-      if (!is_token(mask, begin + i)) {
-        out.row(i).setZero();
-        continue;
-      }
-      for (Index h = 0; h < count; ++h)
-        std::copy_n(data + h * length * width + (begin + i) * stride, width, &out(i, h * width));
-    }
-  }
-
-  const T* data;
-  Index stride;
-  Index length;
-  Index width;
-  Index count = 1;
 };
 
 /// Softmax attention whose keys and values are E K and F V.
@@ -71,8 +52,8 @@ class LinformerCore final : public HeadCore<T> {
     TokenMap<T> mixed_keys = cache.array(kMixedKeys, rank_, K.cols());
     TokenMap<T> mixed_values = cache.array(kMixedValues, rank_, V.cols());
     const auto [E, F] = mixtures(head);
-    mix(context, E, HeadRows<T>(K), mixed_keys);
-    mix(context, F, HeadRows<T>(V), mixed_values);
+    mix(context, E, K, mixed_keys);
+    mix(context, F, V, mixed_values);
     softmax_.forward(unmasked(context), head, Q, mixed_keys, mixed_values, H, cache.child(0));
   }
 
@@ -104,83 +85,88 @@ class LinformerCore final : public HeadCore<T> {
                       d_mixed_keys,
                       d_mixed_values,
                       cache.child(0));
-    mix_backward(
-        context, E, HeadRows<T>(K), d_mixed_keys, [&](Index begin, const ConstTokens<T>& rows) {
-          dK.middleRows(begin, rows.rows()) = rows;
-        });
-    mix_backward(
-        context, F, HeadRows<T>(V), d_mixed_values, [&](Index begin, const ConstTokens<T>& rows) {
-          dV.middleRows(begin, rows.rows()) = rows;
-        });
+    mix_backward(context, E, K, d_mixed_keys, dK);
+    mix_backward(context, F, V, d_mixed_values, dV);
   }
 
-  /// Heads that share E and F are mixed side by side: each part of E is read once, and products are
-  /// as wide as a token.
-  void forward_heads(const LayerContext<T>& context,
-                     const HeadArrays<T>& Q,
-                     const HeadArrays<T>& K,
-                     const HeadArrays<T>& V,
-                     const HeadArrays<T>& H,
-                     Cache<T>& cache) const override {
-    if (!shared_) return HeadCore<T>::forward_heads(context, Q, K, V, H, cache);
+  /// With E and F for all heads, E (X W + 1 b^T) is (E X) W + (E 1) b^T: the projections of k rows
+  /// are much less work than those of N.
+  bool mixes_tokens() const override { return shared_; }
+
+  void forward_tokens(const LayerContext<T>& context,
+                      const ConstTokens<T>& X,
+                      const Linear<T>& key,
+                      const Linear<T>& value,
+                      const HeadArrays<T>& Q,
+                      const HeadArrays<T>& H,
+                      Cache<T>& cache) const override {
     const auto [E, F] = mixtures(0);
-    Cache<T>& own = cache.child(static_cast<std::size_t>(K.count));
-    TokenMap<T> mixed_keys = own.array(kMixedKeys, rank_, K.width * K.count);
-    TokenMap<T> mixed_values = own.array(kMixedValues, rank_, V.width * V.count);
-    mix(context, E, HeadRows<T>(K), mixed_keys);
-    mix(context, F, HeadRows<T>(V), mixed_values);
-    for (Index h = 0; h < K.count; ++h) {
+    const MixedTokens shared(cache.child(static_cast<std::size_t>(Q.count)), rank_, X.cols());
+    mix_tokens(context, E, X, shared.key_tokens, shared.key_sums);
+    mix_tokens(context, F, X, shared.value_tokens, shared.value_sums);
+    key.apply_to_mixtures(context, shared.key_tokens, shared.key_sums, shared.keys);
+    value.apply_to_mixtures(context, shared.value_tokens, shared.value_sums, shared.values);
+    for (Index h = 0; h < Q.count; ++h) {
       softmax_.forward(unmasked(context),
                        h,
                        Q[h],
-                       mixed_keys.middleCols(h * K.width, K.width),
-                       mixed_values.middleCols(h * V.width, V.width),
+                       shared.keys.middleCols(h * Q.width, Q.width),
+                       shared.values.middleCols(h * Q.width, Q.width),
                        H[h],
                        cache.child(static_cast<std::size_t>(h)));
     }
   }
 
-  void backward_heads(const LayerContext<T>& context,
-                      const HeadArrays<T>& Q,
-                      const HeadArrays<T>& K,
-                      const HeadArrays<T>& V,
-                      const HeadArrays<T>& H,
-                      const HeadArrays<T>& dH,
-                      const HeadArrays<T>& dQ,
-                      const HeadArrays<T>& dK,
-                      const HeadArrays<T>& dV,
-                      Cache<T>& cache) const override {
-    if (!shared_) {
-      return HeadCore<T>::backward_heads(context, Q, K, V, H, dH, dQ, dK, dV, cache);
-    }
+  void backward_tokens(const LayerContext<T>& context,
+                       const ConstTokens<T>& X,
+                       const Linear<T>& key,
+                       const Linear<T>& value,
+                       const HeadArrays<T>& Q,
+                       const HeadArrays<T>& H,
+                       const HeadArrays<T>& dH,
+                       const HeadArrays<T>& dQ,
+                       Tokens<T> dX,
+                       Cache<T>& cache) const override {
     const auto [E, F] = mixtures(0);
-    Cache<T>& own = cache.child(static_cast<std::size_t>(K.count));
-    const TokenMap<T> mixed_keys = own.array(kMixedKeys, rank_, K.width * K.count);
-    const TokenMap<T> mixed_values = own.array(kMixedValues, rank_, V.width * V.count);
+    const MixedTokens shared(cache.child(static_cast<std::size_t>(Q.count)), rank_, X.cols());
     typename Workspace<T>::Scope scope(*context.workspace);
-    TokenMap<T> d_mixed_keys = scope.take(mixed_keys.rows(), mixed_keys.cols());
-    TokenMap<T> d_mixed_values = scope.take(mixed_values.rows(), mixed_values.cols());
-    for (Index h = 0; h < K.count; ++h) {
+    TokenMap<T> d_keys = scope.take(rank_, X.cols());
+    TokenMap<T> d_values = scope.take(rank_, X.cols());
+    for (Index h = 0; h < Q.count; ++h) {
       softmax_.backward(unmasked(context),
                         h,
                         Q[h],
-                        mixed_keys.middleCols(h * K.width, K.width),
-                        mixed_values.middleCols(h * V.width, V.width),
+                        shared.keys.middleCols(h * Q.width, Q.width),
+                        shared.values.middleCols(h * Q.width, Q.width),
                         H[h],
                         dH[h],
                         dQ[h],
-                        d_mixed_keys.middleCols(h * K.width, K.width),
-                        d_mixed_values.middleCols(h * V.width, V.width),
+                        d_keys.middleCols(h * Q.width, Q.width),
+                        d_values.middleCols(h * Q.width, Q.width),
                         cache.child(static_cast<std::size_t>(h)));
     }
-    mix_backward(
-        context, E, HeadRows<T>(K), d_mixed_keys, [&](Index begin, const ConstTokens<T>& rows) {
-          dK.set(begin, rows);
-        });
-    mix_backward(
-        context, F, HeadRows<T>(V), d_mixed_values, [&](Index begin, const ConstTokens<T>& rows) {
-          dV.set(begin, rows);
-        });
+    TokenMap<T> d_key_tokens = scope.take(rank_, X.cols());
+    TokenMap<T> d_value_tokens = scope.take(rank_, X.cols());
+    TokenMap<T> d_key_sums = scope.take(rank_, 1);
+    TokenMap<T> d_value_sums = scope.take(rank_, 1);
+    key.pull_back_mixtures(
+        context, shared.key_tokens, shared.key_sums, d_keys, d_key_tokens, d_key_sums);
+    value.pull_back_mixtures(
+        context, shared.value_tokens, shared.value_sums, d_values, d_value_tokens, d_value_sums);
+    TokenMap<T> run = scope.take(kMixedRows, X.cols());
+    TokenMap<T> columns = scope.take(X.cols(), kMixedRows);
+    for (Index i = 0; i < X.rows(); i += kMixedRows) {
+      const Index rows = std::min(kMixedRows, X.rows() - i);
+      const ConstTokens<T> tokens = real_tokens(context, X, i, run.topRows(rows));
+      mix_gradient(context, E, i, tokens, d_key_tokens, d_key_sums);
+      mix_gradient(context, F, i, tokens, d_value_tokens, d_value_sums);
+      // As dY^T E, whose numbers are packed as they lie; its d columns are turned instead.
+      multiply_transposed<T>(
+          d_key_tokens, context.value(E).middleCols(i, rows), columns.leftCols(rows));
+      multiply_transposed<T>(
+          d_value_tokens, context.value(F).middleCols(i, rows), columns.leftCols(rows), 1, true);
+      turn(context, columns, i, dX.middleRows(i, rows));
+    }
   }
 
   /// Beside the products with E and F, a softmax layer's with k keys.
@@ -189,6 +175,76 @@ class LinformerCore final : public HeadCore<T> {
   }
 
  private:
+  /// Tokens mixed by E and F, before and after their maps: what heads share.
+  struct MixedTokens {
+    MixedTokens(Cache<T>& cache, Index rank, Index width)
+        : keys(cache.array(kMixedKeys, rank, width)),
+          values(cache.array(kMixedValues, rank, width)),
+          key_tokens(cache.array(kMixedKeyTokens, rank, width)),
+          value_tokens(cache.array(kMixedValueTokens, rank, width)),
+          key_sums(cache.array(kKeySums, rank, 1)),
+          value_sums(cache.array(kValueSums, rank, 1)) {}
+    TokenMap<T> keys;
+    TokenMap<T> values;
+    TokenMap<T> key_tokens;
+    TokenMap<T> value_tokens;
+    TokenMap<T> key_sums;
+    TokenMap<T> value_sums;
+  };
+  /// Rows of X from i on, as many as `copy` has; a copy with zeros where there are none.
+  static ConstTokens<T> real_tokens(const LayerContext<T>& context,
+                                    const ConstTokens<T>& X,
+                                    Index i,
+                                    Tokens<T> copy) {
+    if (context.mask.empty()) return X.middleRows(i, copy.rows());
+    for (Index a = 0; a < copy.rows(); ++a) {
+      if (is_token(context.mask, i + a)) {
+        copy.row(a) = X.row(i + a);
+      } else {
+        copy.row(a).setZero();
+      }
+    }
+    return copy;
+  }
+  /// Y = E X over the tokens, and the sums of E over them.
+  static void mix_tokens(const LayerContext<T>& context,
+                         const ParameterSlot& E,
+                         const ConstTokens<T>& X,
+                         Tokens<T> Y,
+                         Tokens<T> sums) {
+    typename Workspace<T>::Scope scope(*context.workspace);
+    TokenMap<T> run = scope.take(kMixedRows, X.cols());
+    sums.setZero();
+    for (Index i = 0; i < X.rows(); i += kMixedRows) {
+      const Index rows = std::min(kMixedRows, X.rows() - i);
+      const auto weights = context.value(E).middleCols(i, rows);
+      multiply<T>(weights, real_tokens(context, X, i, run.topRows(rows)), Y, 1, i > 0);
+      if (context.mask.empty()) {
+        sums.col(0) += weights.rowwise().sum();
+        continue;
+      }
+      for (Index a = 0; a < rows; ++a) {
+        if (is_token(context.mask, i + a)) sums.col(0) += weights.col(a);
+      }
+    }
+  }
+  /// Adds to the gradient of E, of the tokens from i on, what comes by the mixtures and their sums.
+  static void mix_gradient(const LayerContext<T>& context,
+                           const ParameterSlot& E,
+                           Index i,
+                           const ConstTokens<T>& tokens,
+                           const ConstTokens<T>& d_mixed,
+                           const ConstTokens<T>& d_sums) {
+    auto gradient = context.gradient_of(E).middleCols(i, tokens.rows());
+    multiply_by_transpose<T>(d_mixed, tokens, gradient, 1, true);
+    if (context.mask.empty()) {
+      gradient.colwise() += d_sums.col(0);
+      return;
+    }
+    for (Index a = 0; a < tokens.rows(); ++a) {
+      if (is_token(context.mask, i + a)) gradient.col(a) += d_sums.col(0);
+    }
+  }
   std::pair<ParameterSlot, ParameterSlot> mixtures(Index head) const {
     const auto h = static_cast<std::size_t>(head);
     return {mixtures_.keys[h], mixtures_.values[h]};
@@ -201,41 +257,55 @@ class LinformerCore final : public HeadCore<T> {
   /// Y = E X over the tokens.
   static void mix(const LayerContext<T>& context,
                   const ParameterSlot& E,
-                  const HeadRows<T>& X,
+                  const ConstTokens<T>& X,
                   Tokens<T> Y) {
     typename Workspace<T>::Scope scope(*context.workspace);
-    TokenMap<T> run = scope.take(kMixedRows, Y.cols());
-    for (Index i = 0; i < X.length; i += kMixedRows) {
-      const Index rows = std::min(kMixedRows, X.length - i);
-      X.get(context.mask, i, run.topRows(rows));
-      multiply<T>(context.value(E).middleCols(i, rows), run.topRows(rows), Y, 1, i > 0);
+    TokenMap<T> run = scope.take(kMixedRows, X.cols());
+    for (Index i = 0; i < X.rows(); i += kMixedRows) {
+      const Index rows = std::min(kMixedRows, X.rows() - i);
+      multiply<T>(context.value(E).middleCols(i, rows),
+                  real_tokens(context, X, i, run.topRows(rows)),
+                  Y,
+                  1,
+                  i > 0);
     }
   }
-  /// Adds dY X^T to the gradient of E; gives take(i, rows of dX = E^T dY from row i on).
-  template <class Take>
+  /// Adds dY X^T to the gradient of E; dX = E^T dY.
   static void mix_backward(const LayerContext<T>& context,
                            const ParameterSlot& E,
-                           const HeadRows<T>& X,
+                           const ConstTokens<T>& X,
                            const ConstTokens<T>& dY,
-                           const Take& take) {
+                           Tokens<T> dX) {
     typename Workspace<T>::Scope scope(*context.workspace);
-    TokenMap<T> run = scope.take(kMixedRows, dY.cols());
-    TokenMap<T> columns = scope.take(dY.cols(), kMixedRows);
-    TokenMap<T> ones = scope.take(1, kMixedRows);
-    ones.setOnes();
-    for (Index i = 0; i < X.length; i += kMixedRows) {
-      const Index rows = std::min(kMixedRows, X.length - i);
-      X.get(context.mask, i, run.topRows(rows));
-      multiply_by_transpose<T>(
-          dY, run.topRows(rows), context.gradient_of(E).middleCols(i, rows), 1, true);
+    TokenMap<T> run = scope.take(kMixedRows, X.cols());
+    TokenMap<T> columns = scope.take(X.cols(), kMixedRows);
+    for (Index i = 0; i < X.rows(); i += kMixedRows) {
+      const Index rows = std::min(kMixedRows, X.rows() - i);
+      multiply_by_transpose<T>(dY,
+                               real_tokens(context, X, i, run.topRows(rows)),
+                               context.gradient_of(E).middleCols(i, rows),
+                               1,
+                               true);
       // As dY^T E, whose numbers are packed as they lie; its d columns are turned instead.
       multiply_transposed<T>(dY, context.value(E).middleCols(i, rows), columns.leftCols(rows));
-      kernels::softmax_tiles<T>().transpose_back(
-          columns.data(), kMixedRows, rows, dY.cols(), ones.data(), {run.data(), run.cols()});
-      for (Index a = 0; a < rows; ++a) {
-        if (!is_token(context.mask, i + a)) run.row(a).setZero();
-      }
-      take(i, run.topRows(rows));
+      turn(context, columns, i, dX.middleRows(i, rows));
+    }
+  }
+  /// dX = columns^T for tokens from i on, 0 where there is none.
+  static void turn(const LayerContext<T>& context,
+                   const TokenMap<T>& columns,
+                   Index i,
+                   Tokens<T> dX) {
+    std::array<T, kMixedRows> ones;
+    ones.fill(T(1));
+    kernels::softmax_tiles<T>().transpose_back(columns.data(),
+                                               columns.cols(),
+                                               dX.rows(),
+                                               dX.cols(),
+                                               ones.data(),
+                                               {dX.data(), dX.outerStride()});
+    for (Index a = 0; a < dX.rows(); ++a) {
+      if (!is_token(context.mask, i + a)) dX.row(a).setZero();
     }
   }
 

@@ -99,6 +99,44 @@ typename MultiHead<T>::Parts MultiHead<T>::project(const LayerContext<T>& contex
 }
 
 template <class T>
+typename MultiHead<T>::Heads MultiHead<T>::project_queries(const LayerContext<T>& context,
+                                                           const ConstTokens<T>& X,
+                                                           Cache<T>& cache) const {
+  const Index n = X.rows();
+  shape_.check_sample(n, X.cols());
+  const Heads Q = heads_in(cache.array(kProjected, n, shape_.width));
+  typename Workspace<T>::Scope scope(*context.workspace);
+  TokenMap<T> run = scope.take(kRows, shape_.width);
+  for (Index i = 0; i < n; i += kRows) {
+    const Index rows = std::min(kRows, n - i);
+    if (Q.count == 1) {
+      query_->apply(context, X.middleRows(i, rows), Q[0].middleRows(i, rows));
+      continue;
+    }
+    query_->apply(context, X.middleRows(i, rows), run.topRows(rows));
+    Q.set(i, run.topRows(rows));
+  }
+  return Q;
+}
+
+template <class T>
+void MultiHead<T>::pull_back_queries(const LayerContext<T>& context,
+                                     const ConstTokens<T>& X,
+                                     const Heads& dQ,
+                                     Tokens<T> dX) const {
+  typename Workspace<T>::Scope scope(*context.workspace);
+  TokenMap<T> run = scope.take(kRows, shape_.width);
+  for (Index i = 0; i < X.rows(); i += kRows) {
+    const Index rows = std::min(kRows, X.rows() - i);
+    query_->pull_back(context,
+                      X.middleRows(i, rows),
+                      dQ.rows(i, run.topRows(rows)),
+                      dX.middleRows(i, rows),
+                      true);
+  }
+}
+
+template <class T>
 typename MultiHead<T>::Scored MultiHead<T>::scored(const LayerContext<T>& context,
                                                    const Parts& parts,
                                                    Index head,
@@ -140,15 +178,13 @@ void MultiHead<T>::scatter(const LayerContext<T>& context,
 }
 
 template <class T>
-void MultiHead<T>::forward(const LayerContext<T>& context,
-                           const ConstTokens<T>& X,
-                           Tokens<T> Y,
-                           Cache<T>& cache) const {
-  const Parts parts = project(context, X, cache);
-  const Heads H = heads_in(cache.array(kHeads, X.rows(), shape_.width));
+void MultiHead<T>::forward_cores(const LayerContext<T>& context,
+                                 const Parts& parts,
+                                 const Heads& H,
+                                 Cache<T>& cache) const {
   if (!has_residual_scores(context))
-    core_->forward_heads(context, parts.query, parts.key, parts.value, H, cache);
-  for (Index h = 0; has_residual_scores(context) && h < shape_.heads; ++h) {
+    return core_->forward_heads(context, parts.query, parts.key, parts.value, H, cache);
+  for (Index h = 0; h < shape_.heads; ++h) {
     typename Workspace<T>::Scope scope(*context.workspace);
     Scored qk = scored(context, parts, h, scope);
     gather(context, h, qk);
@@ -159,6 +195,20 @@ void MultiHead<T>::forward(const LayerContext<T>& context,
                    parts.value[h],
                    H[h],
                    cache.child(static_cast<std::size_t>(h)));
+  }
+}
+
+template <class T>
+void MultiHead<T>::forward(const LayerContext<T>& context,
+                           const ConstTokens<T>& X,
+                           Tokens<T> Y,
+                           Cache<T>& cache) const {
+  const Heads H = heads_in(cache.array(kHeads, X.rows(), shape_.width));
+  if (core_->mixes_tokens()) {
+    const Heads Q = project_queries(context, X, cache);
+    core_->forward_tokens(context, X, *key_, value_, Q, H, cache);
+  } else {
+    forward_cores(context, project(context, X, cache), H, cache);
   }
   typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> run = scope.take(kRows, shape_.width);
@@ -232,11 +282,17 @@ void MultiHead<T>::backward(const LayerContext<T>& context,
                             Cache<T>& cache) const {
   const Index n = X.rows();
   typename Workspace<T>::Scope scope(*context.workspace);
-  const Parts parts = parts_in(cache.array(kProjected, n, projected_width()));
-  const Parts gradients = parts_in(scope.take(n, projected_width()));
   const Heads H = heads_in(cache.array(kHeads, n, shape_.width));
   const Heads dH = heads_in(scope.take(n, shape_.width));
   pull_back_output(context, dY, H, dH);
+  if (core_->mixes_tokens()) {
+    const Heads Q = heads_in(cache.array(kProjected, n, shape_.width));
+    const Heads dQ = heads_in(scope.take(n, shape_.width));
+    core_->backward_tokens(context, X, *key_, value_, Q, H, dH, dQ, dX, cache);
+    return pull_back_queries(context, X, dQ, dX);
+  }
+  const Parts parts = parts_in(cache.array(kProjected, n, projected_width()));
+  const Parts gradients = parts_in(scope.take(n, projected_width()));
   if (!has_residual_scores(context)) {
     core_->backward_heads(context,
                           parts.query,

@@ -97,4 +97,40 @@ struct SoftmaxTiles {
 template <class T>
 const SoftmaxTiles<T>& softmax_tiles();
 
+/// How softmax_blocks() packs X or its transpose, as amx.hpp describes it.
+enum class BlockForm { kLeft, kLeftOfTranspose, kRight, kRightOfTranspose };
+
+/// The same by AMX: runs and chunks are packed in blocks first. Chunks are of the same size, runs
+/// of 64 queries.
+struct SoftmaxBlocks {
+  static constexpr Index kRun = 64;
+
+  /// Packs X (rows x width, at most 64 rows), a transpose times factor; with zeros for what a right
+  /// factor, or a transpose, lacks of 64 rows.
+  void (*pack)(
+      TileRows<const float> X, Index rows, Index width, BlockForm form, float factor, float* out);
+  /// `run.queries` is a packed right factor, of the transpose; result ceil16(v) x W; scratch W x
+  /// kChunkKeys and a packed right factor of so many.
+  void (*forward)(const ForwardRun<float>& run,
+                  const float* keys,
+                  const float* values_of_transpose,
+                  Index count,
+                  const ChunkMask<float>& mask);
+  /// `run.queries` and `run.gradients` are packed right factors, of the transposes, query_rows and
+  /// gradient_rows packed right factors; query_gradient ceil16(p) x W; the gradients of keys and
+  /// values ceil16 numbers wide; scratch
+  /// 2 W x kChunkKeys and three packed factors of so many.
+  void (*backward)(const BackwardRun<float>& run,
+                   const float* keys,
+                   const float* keys_of_transpose,
+                   const float* values,
+                   Index count,
+                   const ChunkMask<float>& mask,
+                   float* key_gradient,
+                   float* value_gradient);
+};
+
+/// Null where there is no AMX, or it is not in use.
+const SoftmaxBlocks* softmax_blocks();
+
 }  // namespace matapprox::kernels

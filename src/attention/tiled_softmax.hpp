@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <numbers>
+#include <type_traits>
 
 #include "attention/softmax_tiles.hpp"
 #include "matapprox/attention/dropout.hpp"
@@ -19,6 +20,8 @@ class TilePattern {
  public:
   virtual ~TilePattern() = default;
   virtual Index size() const = 0;
+  /// Where chunks of keys are packed, once for each tile of queries.
+  virtual Index packed_size() const { return size(); }
   /// Whether queries of tile i meet keys of tile j, of `tiles` tiles in all.
   virtual bool meets(Index head, Index i, Index j, Index tiles) const = 0;
 };
@@ -27,6 +30,7 @@ class TilePattern {
 class AllTiles final : public TilePattern {
  public:
   Index size() const override { return 192; }
+  Index packed_size() const override { return 512; }
   bool meets(Index /*head*/, Index /*i*/, Index /*j*/, Index /*tiles*/) const override {
     return true;
   }
@@ -88,7 +92,7 @@ class TiledSoftmaxCore final : public HeadCore<T> {
  private:
   static constexpr Index kChunk = kernels::kChunkKeys;
   static constexpr Index kRounding = 8;  // of rows that the kernels write
-  static constexpr std::size_t kMaxRun = std::size_t{192} / sizeof(T);  // queries
+  static constexpr std::size_t kMaxRun = std::size_t{256} / sizeof(T);  // queries
   /// Queries i .. i + rows - 1, in arrays W wide; `number` counts the runs of a tile.
   struct Run {
     Index number;
@@ -96,23 +100,49 @@ class TiledSoftmaxCore final : public HeadCore<T> {
     Index rows;
     Index width;
   };
+  struct RunShape {
+    Index lanes;    ///< queries of a vector
+    Index vectors;  ///< of a run, at most
+  };
+  static RunShape tile_runs() {
+    return {kernels::softmax_tiles<T>().lanes, kernels::softmax_tiles<T>().vectors};
+  }
+  // Below these a run costs more packed than not: what it lacks of whole blocks is zeros.
+  static constexpr Index kMinPackedWidth = 16;
+  static constexpr Index kMinPackedKeys = 32;
+  static constexpr RunShape kBlockRuns = {kernels::SoftmaxBlocks::kRun, 1};
   /// Calls function(run) for the runs of queries first .. last - 1.
   template <class Function>
-  static void for_each_run(Index first, Index last, const Function& function);
+  static void for_each_run(const RunShape& shape,
+                           Index first,
+                           Index last,
+                           const Function& function);
   static Index runs_of(Index queries) {
     Index count = 0;
-    for_each_run(0, queries, [&](const Run& run) { count = run.number + 1; });
+    for_each_run(tile_runs(), 0, queries, [&](const Run& run) { count = run.number + 1; });
     return count;
+  }
+  /// What for_each_tile goes through.
+  struct Extent {
+    Index head;
+    Index queries;
+    Index keys;
+    Index size;  ///< of a tile
+    RunShape runs;
+  };
+  Extent extent(Index head, Index queries, Index keys) const {
+    return {head, queries, keys, pattern_->size(), tile_runs()};
   }
   /// Calls, for one tile of queries after the other, begin(run) for its runs, step(run, j, keys)
   /// for the chunks of keys that they meet, and end(run). All runs of a tile take a chunk while it
-  /// is in the cache.
-  template <class Begin, class Step, class End>
-  void for_each_tile(Index head,
-                     Index queries,
-                     Index keys,
+  /// is in the cache; before and after them, begin_chunk(j, keys) and end_chunk(j, keys) are
+  /// called.
+  template <class Begin, class BeginChunk, class Step, class EndChunk, class End>
+  void for_each_tile(const Extent& extent,
                      const Begin& begin,
+                     const BeginChunk& begin_chunk,
                      const Step& step,
+                     const EndChunk& end_chunk,
                      const End& end) const;
   /// What of a chunk counts. The words of dropout, one a query, are put where `keep` says.
   kernels::ChunkMask<T> mask_of(const LayerContext<T>& context,
@@ -122,6 +152,44 @@ class TiledSoftmaxCore final : public HeadCore<T> {
                                 Index j,
                                 Index keys,
                                 std::uint64_t* keep) const;
+  // The same by products of packed blocks, for float.
+  bool takes_blocks(const ConstTokens<T>& Q,
+                    const ConstTokens<T>& K,
+                    const ConstTokens<T>& V) const {
+    return kernels::softmax_blocks() != nullptr &&
+           std::min(Q.cols(), V.cols()) >= kMinPackedWidth &&
+           std::min(Q.rows(), pattern_->packed_size()) >= kBlockRuns.lanes &&
+           K.rows() >= kMinPackedKeys;
+  }
+  void forward_blocks(const LayerContext<T>& context,
+                      Index head,
+                      const ConstTokens<T>& Q,
+                      const ConstTokens<T>& K,
+                      const ConstTokens<T>& V,
+                      Tokens<T> H,
+                      Cache<T>& cache) const;
+  void backward_blocks(const LayerContext<T>& context,
+                       Index head,
+                       const ConstTokens<T>& Q,
+                       const ConstTokens<T>& K,
+                       const ConstTokens<T>& V,
+                       const ConstTokens<T>& H,
+                       const ConstTokens<T>& dH,
+                       Tokens<T> dQ,
+                       Tokens<T> dK,
+                       Tokens<T> dV,
+                       Cache<T>& cache) const;
+  /// Writes what a run leaves: the logarithms of its sums, and `factors` that the rows of its
+  /// result are multiplied by.
+  void finish_sums(
+      const Run& run, const T* largest, const T* sums, TokenMap<T> log_sums, T* factors) const;
+  /// What the backward pass needs of each query, zeros beyond a run's rows.
+  void set_means(const Run& run,
+                 const ConstTokens<T>& H,
+                 const ConstTokens<T>& dH,
+                 const TokenMap<T>& log_sums,
+                 T* means,
+                 T* logarithms) const;
   double scale() const { return 1 / std::sqrt(static_cast<double>(head_width_)); }
   static Index round_up(Index value, Index multiple) {
     return (value + multiple - 1) / multiple * multiple;
@@ -138,14 +206,17 @@ class TiledSoftmaxCore final : public HeadCore<T> {
 
 template <class T>
 template <class Function>
-void TiledSoftmaxCore<T>::for_each_run(Index first, Index last, const Function& function) {
-  const kernels::SoftmaxTiles<T>& tile = kernels::softmax_tiles<T>();
+void TiledSoftmaxCore<T>::for_each_run(const RunShape& shape,
+                                       Index first,
+                                       Index last,
+                                       const Function& function) {
   Index number = 0;
   for (Index i = first; i < last; ++number) {
-    const Index left = (last - i + tile.lanes - 1) / tile.lanes;
+    const Index left = (last - i + shape.lanes - 1) / shape.lanes;
     // Four vectors are two runs of two, which take less time than three and one.
-    const Index vectors = left == tile.vectors + 1 ? (left + 1) / 2 : std::min(left, tile.vectors);
-    const Index width = vectors * tile.lanes;
+    const Index vectors =
+        left == shape.vectors + 1 ? (left + 1) / 2 : std::min(left, shape.vectors);
+    const Index width = vectors * shape.lanes;
     const Index rows = std::min(width, last - i);
     function(Run{number, i, rows, width});
     i += rows;
@@ -153,31 +224,35 @@ void TiledSoftmaxCore<T>::for_each_run(Index first, Index last, const Function& 
 }
 
 template <class T>
-template <class Begin, class Step, class End>
-void TiledSoftmaxCore<T>::for_each_tile(Index head,
-                                        Index queries,
-                                        Index keys,
+template <class Begin, class BeginChunk, class Step, class EndChunk, class End>
+void TiledSoftmaxCore<T>::for_each_tile(const Extent& extent,
                                         const Begin& begin,
+                                        const BeginChunk& begin_chunk,
                                         const Step& step,
+                                        const EndChunk& end_chunk,
                                         const End& end) const {
-  const Index size = pattern_->size();
-  const Index query_tiles = (queries + size - 1) / size;
-  const Index key_tiles = (keys + size - 1) / size;
+  const Index size = extent.size;
+  const Index query_tiles = (extent.queries + size - 1) / size;
+  const Index key_tiles = (extent.keys + size - 1) / size;
   for (Index a = 0; a < query_tiles; ++a) {
     const Index first = a * size;
-    const Index last = std::min(queries, first + size);
-    for_each_run(first, last, begin);
+    const Index last = std::min(extent.queries, first + size);
+    for_each_run(extent.runs, first, last, begin);
     for (Index b = 0; b < key_tiles; ++b) {
-      if (!pattern_->meets(head, a, b, key_tiles)) continue;
-      const Index stop = std::min(std::min(keys, (b + 1) * size), causal_ ? last : keys);
+      if (!pattern_->meets(extent.head, a, b, key_tiles)) continue;
+      const Index end_of_tile = std::min(extent.keys, (b + 1) * size);
+      const Index stop = causal_ ? std::min(end_of_tile, last) : end_of_tile;
       for (Index j = b * size; j < stop; j += kChunk) {
-        for_each_run(first, last, [&](const Run& run) {
+        const Index keys = std::min(kChunk, stop - j);
+        begin_chunk(j, keys);
+        for_each_run(extent.runs, first, last, [&](const Run& run) {
           const Index seen = causal_ ? std::min(stop, run.i + run.rows) : stop;
           if (j < seen) step(run, j, std::min(kChunk, seen - j));
         });
+        end_chunk(j, keys);
       }
     }
-    for_each_run(first, last, end);
+    for_each_run(extent.runs, first, last, end);
   }
 }
 
@@ -202,6 +277,32 @@ kernels::ChunkMask<T> TiledSoftmaxCore<T>::mask_of(const LayerContext<T>& contex
 }
 
 template <class T>
+void TiledSoftmaxCore<T>::finish_sums(
+    const Run& run, const T* largest, const T* sums, TokenMap<T> log_sums, T* factors) const {
+  for (Index a = 0; a < run.rows; ++a) {
+    const bool empty = largest[a] == -std::numeric_limits<T>::infinity();
+    // No key: the row is 0, and 0 in the place of -inf keeps the backward pass finite.
+    log_sums(run.i + a, 0) = empty ? T(0) : largest[a] + std::log2(sums[a]);
+    factors[a] = empty ? T(0) : T(1) / sums[a];
+  }
+}
+
+template <class T>
+void TiledSoftmaxCore<T>::set_means(const Run& run,
+                                    const ConstTokens<T>& H,
+                                    const ConstTokens<T>& dH,
+                                    const TokenMap<T>& log_sums,
+                                    T* means,
+                                    T* logarithms) const {
+  std::fill_n(means, run.width, T(0));
+  std::fill_n(logarithms, run.width, T(0));
+  for (Index a = 0; a < run.rows; ++a) {
+    means[a] = dH.row(run.i + a).dot(H.row(run.i + a)) * T(scale());
+    logarithms[a] = log_sums(run.i + a, 0);
+  }
+}
+
+template <class T>
 void TiledSoftmaxCore<T>::forward(const LayerContext<T>& context,
                                   Index head,
                                   const ConstTokens<T>& Q,
@@ -209,6 +310,9 @@ void TiledSoftmaxCore<T>::forward(const LayerContext<T>& context,
                                   const ConstTokens<T>& V,
                                   Tokens<T> H,
                                   Cache<T>& cache) const {
+  if constexpr (std::is_same_v<T, float>) {
+    if (takes_blocks(Q, K, V)) return forward_blocks(context, head, Q, K, V, H, cache);
+  }
   const kernels::SoftmaxTiles<T>& tile = kernels::softmax_tiles<T>();
   const Index longest = tile.lanes * tile.vectors;
   const Index runs = runs_of(std::min(pattern_->size(), Q.rows()));
@@ -251,14 +355,8 @@ void TiledSoftmaxCore<T>::forward(const LayerContext<T>& context,
                  mask_of(context, head, run.i, run.rows, j, keys, keep.data()));
   };
   const auto end = [&](const Run& run) {
-    for (Index a = 0; a < run.rows; ++a) {
-      const T most = largest(run.number, a);
-      const T sum = sums(run.number, a);
-      const bool empty = most == -std::numeric_limits<T>::infinity();
-      // No key: the row is 0, and 0 in the place of -inf keeps the backward pass finite.
-      log_sums(run.i + a, 0) = empty ? T(0) : most + std::log2(sum);
-      factors(0, a) = empty ? T(0) : T(1) / sum;
-    }
+    finish_sums(
+        run, largest.row(run.number).data(), sums.row(run.number).data(), log_sums, factors.data());
     tile.transpose_back(results.row(run.number * v).data(),
                         run.width,
                         run.rows,
@@ -266,7 +364,8 @@ void TiledSoftmaxCore<T>::forward(const LayerContext<T>& context,
                         factors.data(),
                         {H.data() + run.i * H.outerStride(), H.outerStride()});
   };
-  for_each_tile(head, Q.rows(), K.rows(), begin, step, end);
+  const auto nothing = [](Index /*j*/, Index /*keys*/) {};
+  for_each_tile(extent(head, Q.rows(), K.rows()), begin, nothing, step, nothing, end);
 }
 
 /// With P = softmax(S) made again from the logarithms of the sums, and M the mask of dropout:
@@ -283,6 +382,10 @@ void TiledSoftmaxCore<T>::backward(const LayerContext<T>& context,
                                    Tokens<T> dK,
                                    Tokens<T> dV,
                                    Cache<T>& cache) const {
+  if constexpr (std::is_same_v<T, float>) {
+    if (takes_blocks(Q, K, V))
+      return backward_blocks(context, head, Q, K, V, H, dH, dQ, dK, dV, cache);
+  }
   const kernels::SoftmaxTiles<T>& tile = kernels::softmax_tiles<T>();
   const Index longest = tile.lanes * tile.vectors;
   const Index runs = runs_of(std::min(pattern_->size(), Q.rows()));
@@ -336,12 +439,8 @@ void TiledSoftmaxCore<T>::backward(const LayerContext<T>& context,
     const Index first = run.number * longest;
     if (!whole_keys) wide_Q.block(first, 0, run.rows, Q.cols()) = Q.middleRows(run.i, run.rows);
     if (!whole_values) wide_dH.block(first, 0, run.rows, V.cols()) = dH.middleRows(run.i, run.rows);
-    means.row(run.number).setZero();
-    logarithms.row(run.number).setZero();
-    for (Index a = 0; a < run.rows; ++a) {
-      means(run.number, a) = dH.row(run.i + a).dot(H.row(run.i + a)) * T(scale());
-      logarithms(run.number, a) = log_sums(run.i + a, 0);
-    }
+    set_means(
+        run, H, dH, log_sums, means.row(run.number).data(), logarithms.row(run.number).data());
     query_gradients.middleRows(run.number * gradient_rows_of_run, gradient_rows_of_run).setZero();
   };
   const auto step = [&](const Run& run, Index j, Index keys) {
@@ -375,9 +474,12 @@ void TiledSoftmaxCore<T>::backward(const LayerContext<T>& context,
                         ones.data(),
                         {dQ.data() + run.i * dQ.outerStride(), dQ.outerStride()});
   };
-  for_each_tile(head, Q.rows(), K.rows(), begin, step, end);
+  const auto nothing = [](Index /*j*/, Index /*keys*/) {};
+  for_each_tile(extent(head, Q.rows(), K.rows()), begin, nothing, step, nothing, end);
   if (!whole_keys) dK = wide_dK.leftCols(Q.cols());
   if (!whole_values) dV = wide_dV.leftCols(V.cols());
 }
 
 }  // namespace matapprox::attention
+
+#include "attention/tiled_softmax_blocks.hpp"

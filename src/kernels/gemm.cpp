@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "kernels/amx.hpp"
 #include "kernels/gemm_simd.hpp"
 #include "kernels/scratch.hpp"
 #include "matapprox/core/require.hpp"
@@ -49,6 +50,7 @@ template <class T>
 struct Factors {
   Operand<T> A;
   Operand<T> B;
+  bool by_blocks = false;  ///< by AMX; the same for all parts of a product, whatever cuts it
 };
 
 template <class T>
@@ -141,6 +143,33 @@ void multiply_narrow_range(const Factors<T>& factors,
   }
 }
 
+template <class T>
+void multiply_blocks_range(const Factors<T>& factors,
+                           Range rows,
+                           Range columns,
+                           Range depth,
+                           const Update<T>& update,
+                           const Target<T>& C) {
+  thread_local Scratch<T> scratch;
+  const AmxScope tiles;
+  stop_if_asked();
+  simd::gemm_functions<T>().multiply_blocks(factors.A.rows_from(rows.begin, depth.begin),
+                                            factors.B.columns_from(depth.begin, columns.begin),
+                                            depth.size(),
+                                            update,
+                                            {C.data, C.stride, rows.size(), columns.size()},
+                                            scratch.reserve(simd::kBlockMemory));
+}
+
+/// Whether a product is worth packing for AMX: little of its blocks is beyond its end. The number
+/// of columns does not count, because no column's bits depend on it.
+template <class T>
+bool takes_blocks(Index m, Index k) {
+  constexpr Index kMinSize = 32;
+  return simd::gemm_functions<T>().multiply_blocks != nullptr && uses_amx() &&
+         std::min(m, k) >= kMinSize;
+}
+
 /// C (rows x columns) = alpha op(A) op(B) + beta C over a range of K, serially.
 template <class T>
 void multiply_range(const Factors<T>& factors,
@@ -149,7 +178,9 @@ void multiply_range(const Factors<T>& factors,
                     Range depth,
                     const Update<T>& update,
                     const Target<T>& C) {
-  if (columns.size() <= simd::kNarrow) {
+  if (factors.by_blocks) {
+    multiply_blocks_range(factors, rows, columns, depth, update, C);
+  } else if (columns.size() <= simd::kNarrow) {
     multiply_narrow_range(factors, rows, columns, depth, update, C);
   } else {
     multiply_packed_range(factors, rows, columns, depth, update, C);
@@ -306,7 +337,7 @@ void checked_product(Trans trans_a,
     scale<T>(C, beta);
     return;
   }
-  const Factors<T> factors{operand<T>(trans_a, A), operand<T>(trans_b, B)};
+  const Factors<T> factors{operand<T>(trans_a, A), operand<T>(trans_b, B), takes_blocks<T>(m, k)};
   const Target<T> target{C.data(), C.outerStride()};
   const auto multiply = is_deep(m, k) ? multiply_deep<T> : multiply_tiles<T>;
   multiply(factors, m, n, k, {alpha, beta}, target);

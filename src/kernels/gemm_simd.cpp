@@ -10,8 +10,10 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
 #include <vector>
 
+#include "kernels/amx-inl.hpp"
 #include "kernels/gemm_simd.hpp"
 #include "kernels/transpose-inl.hpp"
 #include "matapprox/core/error.hpp"
@@ -420,6 +422,78 @@ void multiply_narrow_transposed(
   }
 }
 
+#if MATAPPROX_AMX_TARGET
+
+constexpr Index tiles_of(Index count) { return (count + kAmxSide - 1) / kAmxSide; }
+constexpr Index blocks_of(Index depth) { return (depth + kAmxDepth - 1) / kAmxDepth; }
+
+// Columns of C are rows to AMX: a packed B is the left factor and a packed A the right one.
+void multiply_blocks(const PackSource<float>& A,
+                     const PackSource<float>& B,
+                     Index depth,
+                     const Update<float>& first,
+                     const Output<float>& C,
+                     float* memory) {
+  namespace by_amx = amx::HWY_NAMESPACE;
+  float* sums = memory;
+  float* left = sums + kBlockRows * kBlockColumns;
+  float* right = left + kDepth * kBlockColumns / kAmxTile / 2 * kAmxBlock;
+  for (Index i = 0; i < C.rows; i += kBlockRows) {
+    const Index rows = std::min(kBlockRows, C.rows - i);
+    const Index row_tiles = tiles_of(rows);
+    for (Index p = 0; p < depth; p += kDepth) {
+      const Index p_count = std::min(kDepth, depth - p);
+      const Index blocks = blocks_of(p_count);
+      const Update<float> update = p == 0 ? first : Update<float>{first.alpha, 1};
+      const float* a = A.data + i * A.row_stride + p * A.depth_stride;
+      if (A.row_stride == 1) {
+        by_amx::pack_right({a, A.depth_stride, p_count, rows}, blocks, row_tiles, right);
+      } else {
+        by_amx::pack_right_of_transpose(
+            {a, A.row_stride, rows, p_count}, blocks, row_tiles, 1, right);
+      }
+      for (Index j = 0; j < C.columns; j += kBlockColumns) {
+        const Index columns = std::min(kBlockColumns, C.columns - j);
+        const Index column_tiles = tiles_of(columns);
+        const float* b = B.data + j * B.row_stride + p * B.depth_stride;
+        if (B.depth_stride == 1) {
+          by_amx::pack_left({b, B.row_stride, columns, p_count}, column_tiles, blocks, left);
+        } else {
+          by_amx::pack_left_of_transpose(
+              {b, B.depth_stride, p_count, columns}, column_tiles, blocks, 1, left);
+        }
+        float* c = C.data + i + j * C.stride;
+        const by_amx::Factors factors{left, blocks, right, row_tiles};
+        if (update.beta == 0 && update.alpha == 1 && rows % kAmxSide == 0 &&
+            columns % kAmxSide == 0) {
+          by_amx::multiply(factors, column_tiles, row_tiles, blocks, false, c, C.stride);
+          continue;
+        }
+        by_amx::multiply(factors, column_tiles, row_tiles, blocks, false, sums, kBlockRows);
+        for (Index q = 0; q < columns; ++q)
+          update_run(Full<float>(), update, sums + q * kBlockRows, rows, c + q * C.stride);
+      }
+    }
+  }
+}
+
+constexpr auto kMultiplyBlocks = multiply_blocks;
+
+#else
+
+constexpr decltype(GemmFunctions<float>::multiply_blocks) kMultiplyBlocks = nullptr;
+
+#endif  // MATAPPROX_AMX_TARGET
+
+template <class T>
+constexpr decltype(GemmFunctions<T>::multiply_blocks) multiply_blocks_of() {
+  if constexpr (std::is_same_v<T, float>) {
+    return kMultiplyBlocks;
+  } else {
+    return nullptr;
+  }
+}
+
 template <class T>
 constexpr GemmFunctions<T> kGemmFunctions = {
     .tile = {kTileRows<T>, kTileColumns<T>},
@@ -429,6 +503,7 @@ constexpr GemmFunctions<T> kGemmFunctions = {
     .multiply_in_place = multiply_in_place<T>,
     .multiply_narrow = multiply_narrow<T>,
     .multiply_narrow_transposed = multiply_narrow_transposed<T>,
+    .multiply_blocks = multiply_blocks_of<T>(),
 };
 
 const GemmFunctions<double>* gemm_double_functions() { return &kGemmFunctions<double>; }
@@ -444,13 +519,25 @@ HWY_EXPORT(target_name_impl);
 HWY_EXPORT(gemm_double_functions);
 HWY_EXPORT(gemm_float_functions);
 
-const char* target_name() { return HWY_DYNAMIC_DISPATCH(target_name_impl)(); }
+namespace {
+
+constexpr const char* kAmxName = "AMX";
+
+}  // namespace
+
+const char* target_name() {
+  const bool amx = uses_amx() && gemm_functions<float>().multiply_blocks != nullptr;
+  return amx ? kAmxName : HWY_DYNAMIC_DISPATCH(target_name_impl)();
+}
 
 void choose_target(const std::string& name) {
-  const std::string before = target_name();
-  std::int64_t chosen = 0;
+  const std::string before = HWY_DYNAMIC_DISPATCH(target_name_impl)();
+  // AMX stands for the best one, and products of float by AMX.
+  const bool amx = has_amx() && name == kAmxName;
+  std::int64_t chosen = amx ? hwy::SupportedTargets() : 0;
   std::int64_t former = 0;
   std::vector<const char*> names;
+  if (has_amx()) names.push_back(kAmxName);
   for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
     names.push_back(hwy::TargetName(target));
     if (name == names.back()) chosen = target;
@@ -458,7 +545,7 @@ void choose_target(const std::string& name) {
   }
   // Asking for the list may have set the best one.
   hwy::GetChosenTarget().Update(chosen != 0 ? chosen : former);
-  if (chosen != 0) return;
+  if (chosen != 0) return allow_amx(amx);
   throw InvalidArgument(fmt::format(
       "instruction set '{}' is not one that this CPU has: {}", name, fmt::join(names, ", ")));
 }

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "kernels/amx.hpp"
 #include "matapprox/core/types.hpp"
 
 namespace matapprox::kernels::simd {
@@ -77,7 +78,22 @@ struct GemmFunctions {
   /// The same for A^T, with A depth x rows.
   void (*multiply_narrow_transposed)(
       const T* a, Index lda, const T* b, Index depth, const Update<T>& update, const Output<T>& C);
+
+  /// C from A and B in place, of any depth, by products of packed blocks; null without AMX, see
+  /// amx.hpp. Rows of B's source are columns of C. `memory` has kBlockMemory numbers.
+  void (*multiply_blocks)(const PackSource<T>& A,
+                          const PackSource<T>& B,
+                          Index depth,
+                          const Update<T>& update,
+                          const Output<T>& C,
+                          T* memory) = nullptr;
 };
+
+/// Rows and columns of C that multiply_blocks takes at a time.
+inline constexpr Index kBlockRows = 256;
+inline constexpr Index kBlockColumns = 64;
+inline constexpr Index kBlockMemory =
+    kBlockRows * kBlockColumns + kDepth * (kBlockRows + kBlockColumns) / kAmxTile / 2 * kAmxBlock;
 
 /// Of the instruction set that the dispatch took.
 template <class T>

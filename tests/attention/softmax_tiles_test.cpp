@@ -11,6 +11,7 @@
 
 #include "attention/softmax_tiles.hpp"
 #include "attention/tiled_softmax.hpp"
+#include "kernels/amx.hpp"
 #include "support/attention_layer.hpp"
 
 namespace matapprox {
@@ -21,8 +22,14 @@ using attention::TokenMatrix;
 /// On every instruction set that the kernels are compiled for and this CPU has.
 class SoftmaxTiles : public testing::TestWithParam<std::int64_t> {
  protected:
-  void SetUp() override { hwy::GetChosenTarget().Update(GetParam()); }
-  void TearDown() override { hwy::GetChosenTarget().Update(hwy::SupportedTargets()); }
+  void SetUp() override {
+    kernels::allow_amx(false);
+    hwy::GetChosenTarget().Update(GetParam());
+  }
+  void TearDown() override {
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    kernels::allow_amx(true);
+  }
 };
 
 INSTANTIATE_TEST_SUITE_P(Compiled,
@@ -189,6 +196,50 @@ TEST_P(SoftmaxTiles, AgreeWithTheDenseFormulaAndItsDerivative) {
     expect_dense<double>(c, 1e-14);
     expect_dense<float>(c, 2e-6);
   }
+}
+
+/// By packed blocks: sizes that fill blocks, runs, chunks and tiles, and that do not; widths that
+/// are not packed.
+TEST(SoftmaxBlocks, AgreeWithTheDenseFormulaAndItsDerivative) {
+  if (kernels::softmax_blocks() == nullptr) GTEST_SKIP() << "no AMX";
+  for (const TileCase& c : {TileCase{64, 64, 64, 64},
+                            TileCase{600, 600, 16, 16, true},
+                            TileCase{210, 210, 64, 64, true, true},
+                            TileCase{150, 150, 20, 39, false, true},
+                            TileCase{150, 37, 33, 16},
+                            TileCase{70, 65, 16, 50, true},
+                            TileCase{150, 150, 9, 16},
+                            TileCase{150, 150, 16, 16, false, false, 0.3},
+                            TileCase{130, 130, 35, 18, true, true, 0.5}}) {
+    expect_dense<float>(c, 2e-6);
+  }
+}
+
+/// Where a query has seen no key yet, and where it sees none at all.
+TEST(SoftmaxBlocks, QueriesWithoutKeysAreZero) {
+  if (kernels::softmax_blocks() == nullptr) GTEST_SKIP() << "no AMX";
+  const Index n = 200;
+  const attention::AttentionShape shape{.width = 16, .heads = 1, .length = n, .causal = true};
+  const attention::TiledSoftmaxCore<float> core(shape, std::make_unique<attention::AllTiles>());
+  attention::Workspace<float> workspace;
+  attention::Cache<float> cache;
+  std::vector<std::uint8_t> mask(static_cast<std::size_t>(n), 1);
+  std::fill_n(mask.begin(), 70, std::uint8_t{0});
+  attention::LayerContext<float> context;
+  context.workspace = &workspace;
+  context.mask = mask;
+  const TokenMatrix<float> Q = test::random_tokens(n, 16, 1).cast<float>();
+  TokenMatrix<float> H(n, 16);
+  TokenMatrix<float> dQ(n, 16);
+  TokenMatrix<float> dK(n, 16);
+  TokenMatrix<float> dV(n, 16);
+  core.forward(context, 0, Q, Q, Q, H, cache);
+  core.backward(context, 0, Q, Q, Q, H, Q, dQ, dK, dV, cache);
+  for (const auto* A : {&H, &dQ, &dK, &dV}) {
+    EXPECT_TRUE(A->allFinite());
+    EXPECT_EQ(A->topRows(70), (TokenMatrix<float>::Zero(70, 16)));
+  }
+  EXPECT_LE((H.row(70) - Q.row(70)).norm(), 1e-6 * Q.row(70).norm());
 }
 
 }  // namespace

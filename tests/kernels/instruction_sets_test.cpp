@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/amx.hpp"
 #include "kernels/low_rank_simd.hpp"
 #include "kernels/packed_simd.hpp"
 #include "kernels/sparse.hpp"
@@ -23,6 +24,7 @@
 #include "matapprox/kernels/gemm.hpp"
 #include "support/expect_close.hpp"
 #include "support/random_block.hpp"
+#include "support/thread_count.hpp"
 
 namespace matapprox::kernels {
 namespace {
@@ -31,8 +33,14 @@ using test::kEps;
 
 class InstructionSet : public ::testing::TestWithParam<std::int64_t> {
  protected:
-  void SetUp() override { hwy::GetChosenTarget().Update(GetParam()); }
-  void TearDown() override { hwy::GetChosenTarget().Update(hwy::SupportedTargets()); }
+  void SetUp() override {
+    allow_amx(false);
+    hwy::GetChosenTarget().Update(GetParam());
+  }
+  void TearDown() override {
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    allow_amx(true);
+  }
 };
 
 TEST_P(InstructionSet, IsTheOneThatIsUsed) {
@@ -85,6 +93,92 @@ TEST_P(InstructionSet, DenseProductsInSinglePrecision) {
       gemm(Trans::kNo, A, Trans::kYes, Bt.bottomRows(n), D);
       EXPECT_EQ(D, C.rightCols(n)) << n;
     }
+  }
+}
+
+class Amx : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_amx()) GTEST_SKIP() << "no AMX";
+    use_instruction_set("AMX");
+  }
+};
+
+TEST_F(Amx, IsChosenByNameAndGivenUp) {
+  EXPECT_EQ(instruction_set(), std::string("AMX"));
+  use_instruction_set("AVX2");
+  EXPECT_EQ(instruction_set(), std::string("AVX2"));
+  EXPECT_THROW(use_instruction_set("amx"), InvalidArgument);
+  EXPECT_EQ(instruction_set(), std::string("AVX2"));
+  use_instruction_set("AVX3");
+  EXPECT_EQ(instruction_set(), std::string("AVX3"));
+  use_instruction_set("AMX");
+  EXPECT_EQ(instruction_set(), std::string("AMX"));
+}
+
+/// All transposes, sizes that are of whole tiles and that are not, more rows, columns and depths
+/// than are packed at a time. Errors of float products, not of bfloat16: those are 1e-3.
+TEST_F(Amx, ProductsAreAsExactAsFloat) {
+  struct Size {
+    Index m, n, k;
+  };
+  for (const Size& size : {Size{64, 64, 64},
+                           Size{16, 16, 16},
+                           Size{33, 17, 45},
+                           Size{300, 70, 600},
+                           Size{61, 130, 257}}) {
+    const auto [m, n, k] = size;
+    const MatrixOf<float> A = test::random_block<MatrixOf<float>>(m, k, 5);
+    const MatrixOf<float> B = test::random_block<MatrixOf<float>>(k, n, 6);
+    const MatrixOf<float> C = test::random_block<MatrixOf<float>>(m, n, 7);
+    const MatrixOf<float> At = A.transpose();
+    const MatrixOf<float> Bt = B.transpose();
+    const Matrix AB = A.cast<double>() * B.cast<double>();
+    const Matrix expected = 0.5 * AB - 2 * C.cast<double>();
+    for (const bool a : {false, true}) {
+      for (const bool b : {false, true}) {
+        const Trans trans_a = a ? Trans::kYes : Trans::kNo;
+        const Trans trans_b = b ? Trans::kYes : Trans::kNo;
+        MatrixOf<float> D(m, n);
+        gemm(trans_a, a ? At : A, trans_b, b ? Bt : B, D);
+        EXPECT_LE((D.cast<double>() - AB).norm(), 5e-7 * AB.norm()) << m << a << b;
+        D = C;
+        gemm(trans_a, a ? At : A, trans_b, b ? Bt : B, D, 0.5F, -2);
+        EXPECT_LE((D.cast<double>() - expected).norm(), 5e-7 * expected.norm()) << m << a << b;
+      }
+    }
+  }
+}
+
+/// Numbers that bfloat16 holds exactly, and infinite ones and NaN, which must not get lost.
+TEST_F(Amx, ProductsOfSpecialNumbers) {
+  const Index n = 32;
+  MatrixOf<float> A = MatrixOf<float>::Identity(n, n) * 1e30F;
+  const MatrixOf<float> B = test::random_block<MatrixOf<float>>(n, n, 8);
+  MatrixOf<float> C(n, n);
+  gemm(Trans::kNo, A, Trans::kNo, B, C);
+  EXPECT_LE((C - 1e30F * B).norm(), 2e-7F * C.norm());
+  for (const float special :
+       {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    A(3, 5) = special;
+    gemm(Trans::kNo, A, Trans::kNo, B, C);
+    EXPECT_FALSE(C.row(3).array().isFinite().any());
+    EXPECT_TRUE(C.topRows(3).allFinite());
+  }
+}
+
+/// C does not depend on how many threads there are, nor on how it is cut.
+TEST_F(Amx, SameBitsForAnyNumberOfThreads) {
+  const MatrixOf<float> A = test::random_block<MatrixOf<float>>(200, 300, 9);
+  const MatrixOf<float> B = test::random_block<MatrixOf<float>>(300, 500, 10);
+  const MatrixOf<float> start = test::random_block<MatrixOf<float>>(200, 500, 11);
+  MatrixOf<float> first;
+  for (const int count : {1, 2, 3}) {
+    const test::ThreadCount scope(count);
+    MatrixOf<float> C = start;
+    gemm(Trans::kNo, A, Trans::kNo, B, C, 1, 1);
+    if (count == 1) first = C;
+    EXPECT_EQ(C, first) << count;
   }
 }
 

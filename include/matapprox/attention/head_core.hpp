@@ -1,6 +1,7 @@
 #pragma once
 
 #include "matapprox/attention/attention.hpp"
+#include "matapprox/attention/linear.hpp"
 
 namespace matapprox::attention {
 
@@ -99,6 +100,28 @@ class HeadCore {
                cache.child(static_cast<std::size_t>(h)));
     }
   }
+  /// Whether keys and values are linear mixtures of tokens, the same for all heads. Then the tokens
+  /// X are mixed before `key` and `value` project what is left of them, queries alone are projected
+  /// by MultiHead, and these are called in the place of the two above.
+  virtual bool mixes_tokens() const { return false; }
+  virtual void forward_tokens(const LayerContext<T>& /*context*/,
+                              const ConstTokens<T>& /*X*/,
+                              const Linear<T>& /*key*/,
+                              const Linear<T>& /*value*/,
+                              const HeadArrays<T>& /*Q*/,
+                              const HeadArrays<T>& /*H*/,
+                              Cache<T>& /*cache*/) const {}
+  /// Sets dQ, and dX but for what comes by the queries.
+  virtual void backward_tokens(const LayerContext<T>& /*context*/,
+                               const ConstTokens<T>& /*X*/,
+                               const Linear<T>& /*key*/,
+                               const Linear<T>& /*value*/,
+                               const HeadArrays<T>& /*Q*/,
+                               const HeadArrays<T>& /*H*/,
+                               const HeadArrays<T>& /*dH*/,
+                               const HeadArrays<T>& /*dQ*/,
+                               Tokens<T> /*dX*/,
+                               Cache<T>& /*cache*/) const {}
   /// Of one head with N tokens of width p, values of the same width.
   virtual AttentionCost cost(Index length, Index width) const = 0;
 };

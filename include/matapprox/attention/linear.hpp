@@ -42,6 +42,18 @@ class Linear final : public Layer<T> {
                  const ConstTokens<T>& dY,
                  Tokens<T> dX,
                  bool add) const;
+  /// Y = X W + s b^T, where row i of X is a sum of rows whose weights come to s_i.
+  void apply_to_mixtures(const LayerContext<T>& context,
+                         const ConstTokens<T>& X,
+                         const ConstTokens<T>& sums,
+                         Tokens<T> Y) const;
+  /// Sets dX and the gradient of s.
+  void pull_back_mixtures(const LayerContext<T>& context,
+                          const ConstTokens<T>& X,
+                          const ConstTokens<T>& sums,
+                          const ConstTokens<T>& dY,
+                          Tokens<T> dX,
+                          Tokens<T> d_sums) const;
   Index in() const { return weight_.rows; }
   Index out() const { return weight_.cols; }
   /// Multiplications for N rows.

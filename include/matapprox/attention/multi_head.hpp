@@ -61,6 +61,14 @@ class MultiHead final : public Attention<T> {
   Parts parts_in(TokenMap<T> numbers) const;
   Heads heads_in(TokenMap<T> numbers) const;
   Parts project(const LayerContext<T>& context, const ConstTokens<T>& X, Cache<T>& cache) const;
+  /// The same for queries alone.
+  Heads project_queries(const LayerContext<T>& context,
+                        const ConstTokens<T>& X,
+                        Cache<T>& cache) const;
+  void forward_cores(const LayerContext<T>& context,
+                     const Parts& parts,
+                     const Heads& H,
+                     Cache<T>& cache) const;
   void pull_back_output(const LayerContext<T>& context,
                         const ConstTokens<T>& dY,
                         const Heads& H,
@@ -69,6 +77,11 @@ class MultiHead final : public Attention<T> {
                              const ConstTokens<T>& X,
                              const Parts& gradients,
                              Tokens<T> dX) const;
+  /// Adds to dX from the gradients of queries.
+  void pull_back_queries(const LayerContext<T>& context,
+                         const ConstTokens<T>& X,
+                         const Heads& dQ,
+                         Tokens<T> dX) const;
   /// Queries and keys that a head's core is given, or their gradients.
   struct Scored;
   /// Views of this layer's; of all layers so far, N x (l + 1) p from the scope, if there are
