@@ -1,0 +1,303 @@
+"""Methods, `best`, `measure`, `compare` and `load`, made from the options of the library."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from . import _core
+from ._approximation import Approximation
+from ._comparison import Comparison
+from ._errors import FitInterrupted, InvalidArgument
+from ._operators import LinearOperator, aslinearoperator, path_text
+from ._options import Option, documentation_of, finish, parameters_of, texts_of
+from ._progress import progress_callback
+
+METHODS: dict[str, tuple[str, list[Option]]] = {
+    name: (summary, options) for name, summary, options in _core.methods()
+}
+_POSITION = inspect.Parameter.POSITIONAL_OR_KEYWORD
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
+
+# Parameters that every fit has besides its method's options: (name, default, annotation, text).
+CONTROLS: list[tuple[str, Any, str, str]] = [
+    (
+        "precision",
+        "double",
+        'Literal["double", "float", "float16", "bfloat16", "packed"]',
+        'precision : {"double", "float", "float16", "bfloat16", "packed"}, optional\n'
+        "    How values are stored; \"packed\": in as few bits as each is worth.",
+    ),
+    (
+        "target_error",
+        None,
+        "float | None",
+        "target_error : float, optional\n"
+        "    In place of a rank or budget: the least storage with this relative Frobenius error.",
+    ),
+    (
+        "progress",
+        None,
+        "Progress",
+        "progress : bool or callable, optional\n"
+        "    True: a bar, by tqdm if that is installed. A function is called with (iteration,\n"
+        "    relative_error, fraction_done), None where unknown, at most 20 times a second; what it\n"
+        "    raises ends the fit and comes through.",
+    ),
+    (
+        "max_seconds",
+        None,
+        "float | None",
+        "max_seconds : float, optional\n"
+        "    The best so far after this time; `Interrupted` where the method has none yet.",
+    ),
+]
+_MATRIX = "A : array_like, sparse matrix or operator\n    The matrix; see `aslinearoperator`."
+
+
+def _wishes(name: str, progress: Any, max_seconds: float | None, target_error: float | None) -> Any:
+    if max_seconds is not None and not max_seconds >= 0:
+        raise InvalidArgument(f"{name}: max_seconds {max_seconds} is negative")
+    if target_error is not None and not 0 < target_error < 1:
+        raise InvalidArgument(f"{name}: target_error {target_error} is outside 0..1")
+    return _core.Wishes(
+        progress_callback(name, progress),
+        math.inf if max_seconds is None else float(max_seconds),
+        0.0 if target_error is None else float(target_error),
+    )
+
+
+def _finished(name: str, outcome: tuple[Any, Any], made: Callable[[Any], Any]) -> Any:
+    """The result, or FitInterrupted with what there is of it."""
+    result, interrupt = outcome
+    if interrupt is None:
+        return made(result)
+    if not isinstance(interrupt, KeyboardInterrupt):
+        raise interrupt
+    so_far = None if result is None else made(result)
+    has = "without a result" if so_far is None else "with the best so far in `approximation`"
+    raise FitInterrupted(f"{name}: interrupted {has}", so_far) from interrupt
+
+
+def fit(
+    method: str,
+    A: Any,
+    options: dict[str, Any],
+    precision: str = "double",
+    target_error: float | None = None,
+    progress: Any = None,
+    max_seconds: float | None = None,
+) -> Approximation:
+    """Runs one method by name."""
+    texts = texts_of(method, METHODS[method][1], options)
+    wishes = _wishes(method, progress, max_seconds, target_error)
+    outcome = _core.fit(aslinearoperator(A)._handle, method, texts, precision, wishes)
+    approximation: Approximation = _finished(method, outcome, lambda result: Approximation(*result))
+    return approximation
+
+
+def signature_parameters(options: Sequence[Option], controls: Sequence[tuple[str, Any, str, str]]) -> Any:
+    """A, the rank where there is one, then keywords."""
+    names = {option[0] for option in options}
+    return [
+        inspect.Parameter("A", _POSITION),
+        *parameters_of(options, ("rank",) if "rank" in names else ()),
+        *(
+            inspect.Parameter(name, _KEYWORD, default=default)
+            for name, default, _, _ in controls
+            if name not in names
+        ),
+    ]
+
+
+def _document(title: str, options: Sequence[Option], controls: Sequence[tuple[str, Any, str, str]], returns: str) -> str:
+    sections = [_MATRIX, documentation_of(options)]
+    sections += [text for name, _, _, text in controls if name not in {option[0] for option in options}]
+    return f"{title}\n\nParameters\n----------\n" + "\n".join(sections) + f"\n\nReturns\n-------\n{returns}\n"
+
+
+def _with_controls(parameters: list[inspect.Parameter], arguments: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:
+    """All arguments by name, as the signature has them."""
+    return dict(inspect.Signature(parameters).bind(*arguments, **given).arguments)
+
+
+def _make_method(name: str) -> Callable[..., Approximation]:
+    summary, options = METHODS[name]
+    parameters = signature_parameters(options, CONTROLS)
+    controls = {control[0] for control in CONTROLS}
+
+    def function(*arguments: Any, **given: Any) -> Approximation:
+        chosen = _with_controls(parameters, arguments, given)
+        A = chosen.pop("A")
+        control = {key: chosen.pop(key) for key in list(chosen) if key in controls}
+        return fit(name, A, chosen, **control)
+
+    title = f"{summary[0].upper()}{summary[1:]}."
+    doc = _document(title, options, CONTROLS, "Approximation")
+    made: Callable[..., Approximation] = finish(function, name, parameters, doc)
+    return made
+
+
+def method_functions() -> dict[str, Callable[..., Approximation]]:
+    """A function for each registered method."""
+    return {name: _make_method(name) for name in METHODS}
+
+
+BEST_OPTIONS: list[Option] = _core.best_options()
+BEST_CONTROLS = [control for control in CONTROLS if control[0] in ("progress", "max_seconds")]
+
+
+def _make_best() -> Callable[..., Approximation]:
+    budget = [option for option in BEST_OPTIONS if option[0] in ("budget", "target_error")]
+    rest = [option for option in BEST_OPTIONS if option not in budget]
+    parameters = [
+        inspect.Parameter("A", _POSITION),
+        *(inspect.Parameter(option[0], _POSITION, default=None) for option in budget),
+        *parameters_of(rest),
+        *(inspect.Parameter(name, _KEYWORD, default=value) for name, value, _, _ in BEST_CONTROLS),
+    ]
+
+    def best(*arguments: Any, **given: Any) -> Approximation:
+        chosen = _with_controls(parameters, arguments, given)
+        A = chosen.pop("A")
+        wishes = _wishes("best", chosen.pop("progress", None), chosen.pop("max_seconds", None), None)
+        methods = chosen.get("methods")
+        if methods is not None and not isinstance(methods, str):
+            chosen["methods"] = ",".join(methods)
+        texts = texts_of("best", BEST_OPTIONS, chosen)
+        outcome = _core.best(aslinearoperator(A)._handle, texts, wishes)
+        made: Approximation = _finished("best", outcome, lambda result: Approximation(*result))
+        return made
+
+    title = (
+        "The smallest trustworthy replacement of a matrix, or the nearest one within a budget.\n\n"
+        "Which method, order, rank and bits is decided here; `candidates` of the result has what was\n"
+        "tried, `measurement` its error."
+    )
+    made: Callable[..., Approximation] = finish(
+        best, "best", parameters, _document(title, BEST_OPTIONS, BEST_CONTROLS, "Approximation")
+    )
+    return made
+
+
+best = _make_best()
+LOAD_OPTIONS: list[Option] = _core.load_options()
+
+
+def _make_load() -> Callable[..., LinearOperator]:
+    # `as` is a word of the language; what it says is the kind of matrix.
+    shown: list[Option] = [("kind" if option[0] == "as" else option[0], *option[1:]) for option in LOAD_OPTIONS]
+    parameters = [inspect.Parameter("path", _POSITION), *parameters_of(shown)]
+
+    def load(*arguments: Any, **given: Any) -> LinearOperator:
+        chosen = _with_controls(parameters, arguments, given)
+        path = path_text(chosen.pop("path"))
+        texts = texts_of("load", shown, chosen)
+        if not texts and path.endswith((".h5", ".hdf5")) and _core.is_saved_approximation(path):
+            return Approximation(_core.load_approximation(path))
+        named = [("as" if name == "kind" else name, text) for name, text in texts]
+        return LinearOperator(_core.load(path, named), (_load_again, (path, tuple(chosen.items()))))
+
+    doc = (
+        "Read a matrix from a file, or a saved approximation.\n\nParameters\n----------\n"
+        "path : str or path\n    .mtx .mat .npy .npz .csv .tsv .txt .h5 .png .jpg .pgm .net .edges, also with"
+        " .gz.\n"
+        f"{documentation_of(shown)}\n\nReturns\n-------\nLinearOperator\n"
+        "    An `Approximation` where the file is a saved one.\n\nRaises\n------\nFileError\n"
+    )
+    made: Callable[..., LinearOperator] = finish(load, "load", parameters, doc)
+    return made
+
+
+load = _make_load()
+
+
+def _load_again(path: str, options: tuple[tuple[str, Any], ...]) -> LinearOperator:
+    return load(path, **dict(options))
+
+
+def measure(
+    A: Any,
+    B: Any,
+    *,
+    effort: str = "full",
+    confidence: float | None = None,
+    seed: int = 1,
+    progress: Any = None,
+    max_seconds: float | None = None,
+) -> _core.Measurement:
+    """How far B is from A, and what multiplying by B takes.
+
+    Parameters
+    ----------
+    A, B : array_like, sparse matrix or operator
+        Two matrices of one shape.
+    effort : {"quick", "full"}, optional
+        Full: exact where that takes fewer than 1e11 multiplications, else estimated from random
+        vectors. Quick: estimated, or left out, where it would take long.
+    confidence : float, optional
+        Also certify upper bounds that hold with this probability.
+    seed : int, optional
+        Seed of the random vectors.
+    progress, max_seconds : optional
+        As of every method; after that time `Interrupted` is raised.
+
+    Returns
+    -------
+    Measurement
+    """
+    wishes = _wishes("measure", progress, max_seconds, None)
+    a, b = aslinearoperator(A)._handle, aslinearoperator(B)._handle
+    found: _core.Measurement = _finished(
+        "measure", _core.measure(a, b, effort, confidence, seed, wishes), lambda result: result
+    )
+    return found
+
+
+def compare(
+    A: Any,
+    methods: Sequence[str] | None = None,
+    budget: int | str | None = None,
+    *,
+    rank: int | None = None,
+    target_error: float | None = None,
+    seed: int = 1,
+    progress: Any = None,
+    max_seconds: float | None = None,
+) -> Comparison:
+    """Run several methods on A, one after the other, and measure each: the program's table.
+
+    Parameters
+    ----------
+    A : array_like, sparse matrix or operator
+        The matrix.
+    methods : sequence of str, optional
+        By default all.
+    budget : int or str, optional
+        What each may store: numbers, a share such as "10%", or bytes such as "4MB".
+    rank : int, optional
+        Of every method that has one, in place of a budget.
+    target_error : float, optional
+        In place of both: each method's least storage with this relative error.
+    seed : int, optional
+        Seed of all methods.
+    progress : bool or callable, optional
+        As of every method.
+    max_seconds : float, optional
+        Of each method.
+
+    Returns
+    -------
+    Comparison
+    """
+    wishes = _wishes("compare", progress, max_seconds, target_error)
+    names = [] if methods is None else [str(name) for name in methods]
+    text = "" if budget is None else str(budget)
+    handle = aslinearoperator(A)._handle
+    outcome = _core.compare(handle, names, text, 0 if rank is None else int(rank), seed, wishes)
+    made: Comparison = _finished("compare", outcome, lambda result: Comparison(*result))
+    return made
+
+
