@@ -80,7 +80,7 @@ nb::dict summary_of(const ApproximationHandle& A) {
 template <class Names>
 nb::str name_of(Names value) {
   const std::string_view name = enum_name(value);
-  return {name.data(), name.size()};
+  return nb::str(name.data(), name.size());
 }
 
 }  // namespace
@@ -126,7 +126,7 @@ void bind_results(nb::module_& m) {
       .def_ro("error_frobenius", &Measurement::error_frobenius)
       .def_ro("relative_error", &Measurement::relative_error)
       .def_ro("error_is_exact", &Measurement::error_is_exact)
-      .def_prop_ro("error_basis", [](const Measurement& m) { return name_of(m.error_basis); })
+      .def_prop_ro("error_basis", [](const Measurement& found) { return name_of(found.error_basis); })
       .def_ro("error_samples", &Measurement::error_samples)
       .def_ro("error_interval", &Measurement::error_interval)
       .def_ro("spectral_error_lower", &Measurement::spectral_error_lower)
