@@ -9,11 +9,11 @@ from typing import Any
 _COLUMNS = {
     "method": "{}",
     "rank": "{}",
-    "bytes": "{}",
-    "share": "{:.2%}",
+    "stored_bytes": "{}",
+    "storage_share": "{:.2%}",
     "relative_error": "{:.4g}",
     "fit_seconds": "{:.3g}",
-    "apply_seconds": "{:.3g}",
+    "apply_seconds_1": "{:.3g}",
 }
 
 
@@ -27,7 +27,7 @@ class Comparison:
     basis : str
         What the rows have in common: "equal storage: 24480 numbers".
     rows : list of dict
-        What could not be found out is None.
+        With the keys of the program's JSON; what could not be found out is None.
     """
 
     def __init__(self, description: str, basis: str, rows: list[dict[str, Any]]) -> None:

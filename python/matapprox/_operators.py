@@ -105,6 +105,11 @@ class LinearOperator(scipy.sparse.linalg.LinearOperator):
         return Cost(*self._handle.cost)
 
     @property
+    def facts(self) -> dict[str, Any]:
+        """What it knows of itself: symmetric, nonzeros, frobenius_norm; None where it does not."""
+        return self._handle.facts
+
+    @property
     def description(self) -> str:
         """A few words: "sparse, 2018 stored entries"."""
         return self._handle.description

@@ -107,7 +107,8 @@ Outcome<Result> in_thread(const Wishes& wishes,
 }
 
 template <class Result>
-nb::tuple as_tuple(const Outcome<Result>& outcome, const std::function<nb::object(const Result&)>& value) {
+nb::tuple as_tuple(const Outcome<Result>& outcome,
+                   const std::function<nb::object(const Result&)>& value) {
   return nb::make_tuple(outcome.result ? value(*outcome.result) : nb::none(), outcome.interrupt);
 }
 
@@ -129,8 +130,7 @@ nb::tuple fit(const Handle& A,
     return run(find_method(method), *A.matrix, options, stored, control);
   });
   return as_tuple<RunResult>(outcome, [](const RunResult& result) -> nb::object {
-    return nb::make_tuple(
-        handle_of(result.approximation), result.fit_seconds, result.passes);
+    return nb::make_tuple(handle_of(result.approximation), result.fit_seconds, result.passes);
   });
 }
 
@@ -158,8 +158,11 @@ nb::tuple best_of(const Handle& A, const NamedOptions& options, const Wishes& wi
     nb::list candidates;
     for (const BestCandidate& candidate : result.candidates)
       candidates.append(candidate_dict(candidate));
-    return nb::make_tuple(
-        handle_of(result.approximation), result.seconds, result.passes, result.measurement, candidates);
+    return nb::make_tuple(handle_of(result.approximation),
+                          result.seconds,
+                          result.passes,
+                          result.measurement,
+                          candidates);
   });
 }
 
@@ -193,28 +196,36 @@ nb::tuple measure_error(const Handle& A,
   const auto outcome = in_thread<Measurement>(wishes, [&](const RunControl& control) {
     return measure(*A.matrix, *B.matrix, describe(*A.matrix, options, control), options, control);
   });
-  return as_tuple<Measurement>(outcome,
-                               [](const Measurement& found) { return nb::cast(found); });
+  return as_tuple<Measurement>(outcome, [](const Measurement& found) { return nb::cast(found); });
 }
 
+/// Keys as in the program's JSON.
 nb::dict row_dict(const ComparisonRow& row) {
   nb::dict result;
   result["method"] = row.method;
   result["status"] = row.status;
+  nb::dict options;
+  for (const auto& [name, value] : row.options) options[name.c_str()] = value;
+  result["options"] = options;
   result["form"] = row.form;
   result["rank"] = row.rank;
-  result["numbers"] = row.storage ? nb::cast(row.storage->numbers) : nb::none();
-  result["bytes"] = row.storage ? nb::cast(row.storage->bytes) : nb::none();
-  result["share"] = row.storage_share;
-  result["relative_error"] = row.measurement ? nb::cast(row.measurement->relative_error) : nb::none();
-  result["error_is_exact"] = row.measurement ? nb::cast(row.measurement->error_is_exact) : nb::none();
-  result["spectral_error_lower"] =
-      row.measurement ? nb::cast(row.measurement->spectral_error_lower) : nb::none();
+  result["stored_numbers"] = row.storage ? nb::cast(row.storage->numbers) : nb::none();
+  result["stored_bytes"] = row.storage ? nb::cast(row.storage->bytes) : nb::none();
+  result["storage_share"] = row.storage_share;
+  result["storage_precision"] = row.storage_precision;
+  const auto measured = [&](auto member) -> nb::object {
+    return row.measurement ? nb::cast((*row.measurement).*member) : nb::none();
+  };
+  result["error_frobenius"] = measured(&Measurement::error_frobenius);
+  result["relative_error"] = measured(&Measurement::relative_error);
+  result["error_is_exact"] = measured(&Measurement::error_is_exact);
+  result["spectral_error_lower"] = measured(&Measurement::spectral_error_lower);
+  result["apply_seconds_1"] = measured(&Measurement::apply_seconds_1);
+  result["apply_seconds_64"] = measured(&Measurement::apply_seconds_64);
   result["fit_seconds"] = row.fit_seconds;
-  result["apply_seconds"] =
-      row.measurement ? nb::cast(row.measurement->apply_seconds_1) : nb::none();
   result["passes"] = row.passes;
   result["message"] = row.message;
+  result["interrupted"] = row.interrupted;
   return result;
 }
 
@@ -247,14 +258,15 @@ nb::tuple compare_methods(const Handle& A,
 }  // namespace
 
 void bind_fits(nb::module_& m) {
-  nb::class_<Wishes>(m, "Wishes").def(
-      "__init__",
-      [](Wishes* self, nb::object progress, double max_seconds, double target_error) {
-        new (self) Wishes{std::move(progress), max_seconds, target_error};
-      },
-      nb::arg("progress").none(),
-      nb::arg("max_seconds"),
-      nb::arg("target_error"));
+  nb::class_<Wishes>(m, "Wishes")
+      .def(
+          "__init__",
+          [](Wishes* self, nb::object progress, double max_seconds, double target_error) {
+            new (self) Wishes{std::move(progress), max_seconds, target_error};
+          },
+          nb::arg("progress").none(),
+          nb::arg("max_seconds"),
+          nb::arg("target_error"));
   m.def("fit", &fit);
   m.def("best", &best_of);
   m.def("measure",

@@ -80,7 +80,8 @@ void apply(const Handle& A, const InputArray& x, const OutputArray& y, bool tran
   }
 }
 
-Handle view(nb::ndarray<const double, nb::ndim<2>, nb::device::cpu> array, const nb::object& owner) {
+Handle view(nb::ndarray<const double, nb::ndim<2>, nb::device::cpu> array,
+            const nb::object& owner) {
   const auto rows = static_cast<Index>(array.shape(0));
   const auto cols = static_cast<Index>(array.shape(1));
   const Layout by_columns{rows, cols, array.stride(0), array.stride(1)};
@@ -215,8 +216,9 @@ std::shared_ptr<const void> keep_alive(nb::object object) {
 
 void bind_operators(nb::module_& m) {
   nb::class_<Handle>(m, "Operator")
-      .def_prop_ro("shape",
-                   [](const Handle& A) { return nb::make_tuple(A.matrix->rows(), A.matrix->cols()); })
+      .def_prop_ro(
+          "shape",
+          [](const Handle& A) { return nb::make_tuple(A.matrix->rows(), A.matrix->cols()); })
       .def_prop_ro("description", [](const Handle& A) { return A.matrix->description(); })
       .def_prop_ro("facts", &facts_of)
       .def_prop_ro("cost",

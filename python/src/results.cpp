@@ -102,8 +102,9 @@ void bind_results(nb::module_& m) {
                    [](const ApproximationHandle& A) {
                      const Storage storage = A.approximation->storage();
                      const std::string_view precision = storage_precision(*A.approximation);
-                     return nb::make_tuple(
-                         storage.numbers, storage.bytes, nb::str(precision.data(), precision.size()));
+                     return nb::make_tuple(storage.numbers,
+                                           storage.bytes,
+                                           nb::str(precision.data(), precision.size()));
                    })
       .def("save", [](const ApproximationHandle& A, const std::string& path) {
         const nb::gil_scoped_release release;
@@ -126,7 +127,8 @@ void bind_results(nb::module_& m) {
       .def_ro("error_frobenius", &Measurement::error_frobenius)
       .def_ro("relative_error", &Measurement::relative_error)
       .def_ro("error_is_exact", &Measurement::error_is_exact)
-      .def_prop_ro("error_basis", [](const Measurement& found) { return name_of(found.error_basis); })
+      .def_prop_ro("error_basis",
+                   [](const Measurement& found) { return name_of(found.error_basis); })
       .def_ro("error_samples", &Measurement::error_samples)
       .def_ro("error_interval", &Measurement::error_interval)
       .def_ro("spectral_error_lower", &Measurement::spectral_error_lower)
