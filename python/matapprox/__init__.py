@@ -18,7 +18,7 @@ import numpy as _numpy  # noqa: F401
 import scipy.sparse.linalg as _sparse_linalg  # noqa: F401
 
 from . import _blas  # isort: skip
-from . import _fits
+from . import _methods
 from ._approximation import Approximation, Factor, Storage
 from ._comparison import Comparison
 from ._core import Certificate, CertifiedBound, Measurement, __version__, set_threads, threads
@@ -32,12 +32,9 @@ from ._errors import (
     NotAvailable,
     NumericalError,
 )
-from ._fits import best, compare, load, measure
+from ._fits import compare, measure
+from ._methods import *  # noqa: F403
 from ._operators import Cost, LinearOperator, aslinearoperator, covariance, kernel
-
-# One function for each method of the library: truncated_svd, nystrom, cur, ...
-_methods = _fits.method_functions()
-globals().update(_methods)
 
 _blas.configure()
 
@@ -61,13 +58,11 @@ __all__ = [
     "Storage",
     "__version__",
     "aslinearoperator",
-    "best",
     "compare",
     "covariance",
     "kernel",
-    "load",
     "measure",
     "set_threads",
     "threads",
 ]
-__all__ += list(_methods)
+__all__ += _methods.__all__

@@ -7,7 +7,6 @@ import os
 import tempfile
 from typing import Any, NamedTuple
 
-import numpy as np
 import scipy.sparse
 
 from . import _core
@@ -19,8 +18,8 @@ class Factor(NamedTuple):
 
     name: str
     #: An array that only reads: two-dimensional, or one-dimensional for a diagonal matrix; a sparse
-    #: array; or a `LinearOperator` where the factor is made of something else (a Chord chain, blocks,
-    #: packed values, a random projection, a permutation).
+    #: array; or a `LinearOperator` where the factor is made of something else (a Chord chain,
+    #: blocks, packed values, a random projection, a permutation).
     values: Any
 
 
@@ -154,7 +153,8 @@ class Approximation(LinearOperator):
     def __repr__(self) -> str:
         m, n = self.shape
         rank = "" if self.rank is None else f" of rank {self.rank}"
-        return f"<{m} x {n} Approximation by {self.summary['method']}{rank}, {self.storage.nbytes} bytes>"
+        method, nbytes = self.summary["method"], self.storage.nbytes
+        return f"<{m} x {n} Approximation by {method}{rank}, {nbytes} bytes>"
 
 
 def _from_bytes(

@@ -56,7 +56,10 @@ class Comparison:
     def _cells(self) -> list[list[str]]:
         table = [list(_COLUMNS)]
         for row in self.rows:
-            cells = ["" if row[name] is None else form.format(row[name]) for name, form in _COLUMNS.items()]
+            cells = [
+                "" if row[name] is None else form.format(row[name])
+                for name, form in _COLUMNS.items()
+            ]
             if row["status"] != "ok":
                 cells[1:] = [row["status"], *[""] * (len(cells) - 2)]
             table.append(cells)
@@ -66,7 +69,10 @@ class Comparison:
         table = self._cells()
         short = [row[:2] if row[2:] == [""] * (len(row) - 2) else row for row in table]
         widths = [max(len(row[k]) for row in short if len(row) > 2) for k in range(len(table[0]))]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in short]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)).rstrip()
+            for row in short
+        ]
         return "\n".join([self.basis, *lines])
 
     def __repr__(self) -> str:

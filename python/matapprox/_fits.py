@@ -28,7 +28,7 @@ CONTROLS: list[tuple[str, Any, str, str]] = [
         "double",
         'Literal["double", "float", "float16", "bfloat16", "packed"]',
         'precision : {"double", "float", "float16", "bfloat16", "packed"}, optional\n'
-        "    How values are stored; \"packed\": in as few bits as each is worth.",
+        '    How values are stored; "packed": in as few bits as each is worth.',
     ),
     (
         "target_error",
@@ -43,8 +43,8 @@ CONTROLS: list[tuple[str, Any, str, str]] = [
         "Progress",
         "progress : bool or callable, optional\n"
         "    True: a bar, by tqdm if that is installed. A function is called with (iteration,\n"
-        "    relative_error, fraction_done), None where unknown, at most 20 times a second; what it\n"
-        "    raises ends the fit and comes through.",
+        "    relative_error, fraction_done), None where unknown, at most 20 times a second; what\n"
+        "    it raises ends the fit and comes through.",
     ),
     (
         "max_seconds",
@@ -98,7 +98,9 @@ def fit(
     return approximation
 
 
-def signature_parameters(options: Sequence[Option], controls: Sequence[tuple[str, Any, str, str]]) -> Any:
+def signature_parameters(
+    options: Sequence[Option], controls: Sequence[tuple[str, Any, str, str]]
+) -> Any:
     """A, the rank where there is one, then keywords."""
     names = {option[0] for option in options}
     return [
@@ -112,13 +114,26 @@ def signature_parameters(options: Sequence[Option], controls: Sequence[tuple[str
     ]
 
 
-def _document(title: str, options: Sequence[Option], controls: Sequence[tuple[str, Any, str, str]], returns: str) -> str:
+def _document(
+    title: str,
+    options: Sequence[Option],
+    controls: Sequence[tuple[str, Any, str, str]],
+    returns: str,
+) -> str:
     sections = [_MATRIX, documentation_of(options)]
-    sections += [text for name, _, _, text in controls if name not in {option[0] for option in options}]
-    return f"{title}\n\nParameters\n----------\n" + "\n".join(sections) + f"\n\nReturns\n-------\n{returns}\n"
+    sections += [
+        text for name, _, _, text in controls if name not in {option[0] for option in options}
+    ]
+    return (
+        f"{title}\n\nParameters\n----------\n"
+        + "\n".join(sections)
+        + f"\n\nReturns\n-------\n{returns}\n"
+    )
 
 
-def _with_controls(parameters: list[inspect.Parameter], arguments: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:
+def _with_controls(
+    parameters: list[inspect.Parameter], arguments: tuple[Any, ...], given: dict[str, Any]
+) -> dict[str, Any]:
     """All arguments by name, as the signature has them."""
     return dict(inspect.Signature(parameters).bind(*arguments, **given).arguments)
 
@@ -149,20 +164,27 @@ BEST_OPTIONS: list[Option] = _core.best_options()
 BEST_CONTROLS = [control for control in CONTROLS if control[0] in ("progress", "max_seconds")]
 
 
-def _make_best() -> Callable[..., Approximation]:
-    budget = [option for option in BEST_OPTIONS if option[0] in ("budget", "target_error")]
-    rest = [option for option in BEST_OPTIONS if option not in budget]
-    parameters = [
+def best_parameters() -> list[inspect.Parameter]:
+    """A, budget and target error, then keywords."""
+    first = [option for option in BEST_OPTIONS if option[0] in ("budget", "target_error")]
+    rest = [option for option in BEST_OPTIONS if option not in first]
+    return [
         inspect.Parameter("A", _POSITION),
-        *(inspect.Parameter(option[0], _POSITION, default=None) for option in budget),
+        *(inspect.Parameter(option[0], _POSITION, default=None) for option in first),
         *parameters_of(rest),
         *(inspect.Parameter(name, _KEYWORD, default=value) for name, value, _, _ in BEST_CONTROLS),
     ]
 
+
+def make_best() -> Callable[..., Approximation]:
+    parameters = best_parameters()
+
     def best(*arguments: Any, **given: Any) -> Approximation:
         chosen = _with_controls(parameters, arguments, given)
         A = chosen.pop("A")
-        wishes = _wishes("best", chosen.pop("progress", None), chosen.pop("max_seconds", None), None)
+        wishes = _wishes(
+            "best", chosen.pop("progress", None), chosen.pop("max_seconds", None), None
+        )
         methods = chosen.get("methods")
         if methods is not None and not isinstance(methods, str):
             chosen["methods"] = ",".join(methods)
@@ -173,8 +195,8 @@ def _make_best() -> Callable[..., Approximation]:
 
     title = (
         "The smallest trustworthy replacement of a matrix, or the nearest one within a budget.\n\n"
-        "Which method, order, rank and bits is decided here; `candidates` of the result has what was\n"
-        "tried, `measurement` its error."
+        "Which method, order, rank and bits is decided here; `candidates` of the result has what\n"
+        "was tried, `measurement` its error."
     )
     made: Callable[..., Approximation] = finish(
         best, "best", parameters, _document(title, BEST_OPTIONS, BEST_CONTROLS, "Approximation")
@@ -182,19 +204,24 @@ def _make_best() -> Callable[..., Approximation]:
     return made
 
 
-best = _make_best()
-LOAD_OPTIONS: list[Option] = _core.load_options()
+# `as` is a word of the language; what it says is the kind of matrix.
+LOAD_OPTIONS: list[Option] = [
+    ("kind" if option[0] == "as" else option[0], *option[1:]) for option in _core.load_options()
+]
 
 
-def _make_load() -> Callable[..., LinearOperator]:
-    # `as` is a word of the language; what it says is the kind of matrix.
-    shown: list[Option] = [("kind" if option[0] == "as" else option[0], *option[1:]) for option in LOAD_OPTIONS]
-    parameters = [inspect.Parameter("path", _POSITION), *parameters_of(shown)]
+def load_parameters() -> list[inspect.Parameter]:
+    """The path, then options by keyword."""
+    return [inspect.Parameter("path", _POSITION), *parameters_of(LOAD_OPTIONS)]
+
+
+def make_load() -> Callable[..., LinearOperator]:
+    parameters = load_parameters()
 
     def load(*arguments: Any, **given: Any) -> LinearOperator:
         chosen = _with_controls(parameters, arguments, given)
         path = path_text(chosen.pop("path"))
-        texts = texts_of("load", shown, chosen)
+        texts = texts_of("load", LOAD_OPTIONS, chosen)
         if not texts and path.endswith((".h5", ".hdf5")) and _core.is_saved_approximation(path):
             return Approximation(_core.load_approximation(path))
         named = [("as" if name == "kind" else name, text) for name, text in texts]
@@ -202,20 +229,17 @@ def _make_load() -> Callable[..., LinearOperator]:
 
     doc = (
         "Read a matrix from a file, or a saved approximation.\n\nParameters\n----------\n"
-        "path : str or path\n    .mtx .mat .npy .npz .csv .tsv .txt .h5 .png .jpg .pgm .net .edges, also with"
-        " .gz.\n"
-        f"{documentation_of(shown)}\n\nReturns\n-------\nLinearOperator\n"
+        "path : str or path\n"
+        "    .mtx .mat .npy .npz .csv .tsv .txt .h5 .png .jpg .pgm .net .edges, some with .gz.\n"
+        f"{documentation_of(LOAD_OPTIONS)}\n\nReturns\n-------\nLinearOperator\n"
         "    An `Approximation` where the file is a saved one.\n\nRaises\n------\nFileError\n"
     )
     made: Callable[..., LinearOperator] = finish(load, "load", parameters, doc)
     return made
 
 
-load = _make_load()
-
-
 def _load_again(path: str, options: tuple[tuple[str, Any], ...]) -> LinearOperator:
-    return load(path, **dict(options))
+    return make_load()(path, **dict(options))
 
 
 def measure(
@@ -299,5 +323,3 @@ def compare(
     outcome = _core.compare(handle, names, text, 0 if rank is None else int(rank), seed, wishes)
     made: Comparison = _finished("compare", outcome, lambda result: Comparison(*result))
     return made
-
-

@@ -25,7 +25,11 @@ class LinearOperator(scipy.sparse.linalg.LinearOperator):
     `Approximation`.
     """
 
-    def __init__(self, handle: _core.Operator, recipe: tuple[Callable[..., Any], tuple[Any, ...]] | None = None) -> None:
+    def __init__(
+        self,
+        handle: _core.Operator,
+        recipe: tuple[Callable[..., Any], tuple[Any, ...]] | None = None,
+    ) -> None:
         super().__init__(_DOUBLE, handle.shape)
         self._handle = handle
         # How a copy of it is made, for pickle.
@@ -116,7 +120,9 @@ class LinearOperator(scipy.sparse.linalg.LinearOperator):
 
     def __reduce__(self) -> Any:
         if self._recipe is None:
-            raise TypeError(f"a linear operator of this kind ({self.description}) cannot be pickled")
+            raise TypeError(
+                f"a linear operator of this kind ({self.description}) cannot be pickled"
+            )
         return self._recipe
 
     def __repr__(self) -> str:
@@ -209,7 +215,8 @@ def _from_sparse(A: Any) -> LinearOperator:
     values = np.ascontiguousarray(_doubles(rows.data, "the sparse matrix"))
     starts = np.ascontiguousarray(rows.indptr)
     columns = np.ascontiguousarray(rows.indices, dtype=starts.dtype)
-    handle = _core.sparse(*rows.shape, starts, columns, values)
+    m, n = rows.shape
+    handle = _core.sparse(m, n, starts, columns, values)
     return LinearOperator(handle, (aslinearoperator, (A,)))
 
 
@@ -218,7 +225,9 @@ def _from_products(A: Any) -> LinearOperator:
     try:
         m, n = (int(size) for size in A.shape)
     except (TypeError, ValueError):
-        raise InvalidArgument(f"shape {A.shape} of {type(A).__name__} is not that of a matrix") from None
+        raise InvalidArgument(
+            f"shape {A.shape} of {type(A).__name__} is not that of a matrix"
+        ) from None
     dtype = getattr(A, "dtype", None)
     if dtype is not None and getattr(dtype, "kind", "f") not in "fiub":
         raise InvalidArgument(f"the operator has entries of type {dtype}; real numbers are needed")
@@ -311,13 +320,17 @@ def kernel(
         N x N; stores N d numbers.
     """
     points = _matrix(points, "the array of points")
-    handle = _core.kernel(points, function, 0.0 if bandwidth is None else float(bandwidth), degree, float(offset))
+    handle = _core.kernel(
+        points, function, 0.0 if bandwidth is None else float(bandwidth), degree, float(offset)
+    )
     found = _core.bandwidth(handle)
     recipe = (_kernel_from, (np.array(points), function, found, degree, offset))
     return LinearOperator(handle, recipe)
 
 
-def _kernel_from(points: Any, function: str, bandwidth: float, degree: int, offset: float) -> LinearOperator:
+def _kernel_from(
+    points: Any, function: str, bandwidth: float, degree: int, offset: float
+) -> LinearOperator:
     return kernel(points, function, bandwidth, degree=degree, offset=offset)
 
 

@@ -79,7 +79,9 @@ def text_of(function: str, option: Option, value: Any) -> str:
     return str(value)
 
 
-def texts_of(function: str, options: Sequence[Option], given: dict[str, Any]) -> list[tuple[str, str]]:
+def texts_of(
+    function: str, options: Sequence[Option], given: dict[str, Any]
+) -> list[tuple[str, str]]:
     """What is given and not None, as the library reads it."""
     known = {option[0]: option for option in options}
     return [
@@ -89,7 +91,9 @@ def texts_of(function: str, options: Sequence[Option], given: dict[str, Any]) ->
     ]
 
 
-def parameters_of(options: Sequence[Option], positional: Sequence[str] = ()) -> list[inspect.Parameter]:
+def parameters_of(
+    options: Sequence[Option], positional: Sequence[str] = ()
+) -> list[inspect.Parameter]:
     """A parameter for each option; all but `positional` by keyword alone."""
     positional_kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     keyword_kind = inspect.Parameter.KEYWORD_ONLY
@@ -108,14 +112,20 @@ def documentation_of(options: Sequence[Option], skip: Sequence[str] = ()) -> str
     for name, kind, _, choices, help_text in options:
         if name in skip:
             continue
-        words = "{" + ", ".join(f'"{choice}"' for choice in choices) + "}" if kind == "choice" else _WORDS[kind]
+        words = (
+            "{" + ", ".join(f'"{choice}"' for choice in choices) + "}"
+            if kind == "choice"
+            else _WORDS[kind]
+        )
         lines.append(f"{name} : {words}, optional")
         sentence = help_text[0].upper() + help_text[1:] + "."
         lines.extend(textwrap.wrap(sentence, 92, initial_indent="    ", subsequent_indent="    "))
     return "\n".join(lines)
 
 
-def finish(function: Callable[..., Any], name: str, parameters: Sequence[inspect.Parameter], doc: str) -> Any:
+def finish(
+    function: Callable[..., Any], name: str, parameters: Sequence[inspect.Parameter], doc: str
+) -> Any:
     """Gives a function that takes **options its name, signature and documentation."""
     function.__name__ = function.__qualname__ = name
     function.__module__ = "matapprox"

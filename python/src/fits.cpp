@@ -1,4 +1,3 @@
-#include <fmt/ranges.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -112,20 +111,13 @@ nb::tuple as_tuple(const Outcome<Result>& outcome,
   return nb::make_tuple(outcome.result ? value(*outcome.result) : nb::none(), outcome.interrupt);
 }
 
-Precision precision_of(const std::string& name) {
-  const auto& names = EnumNames<Precision>::values;
-  const auto found = std::find(names.begin(), names.end(), name);
-  require(found != names.end(), "there is no precision '{}'", name);
-  return static_cast<Precision>(found - names.begin());
-}
-
-/// (approximation or None, {seconds, passes}, interrupt or None)
+/// ((approximation, seconds, passes) or None, interrupt or None)
 nb::tuple fit(const Handle& A,
               const std::string& method,
               const NamedOptions& options,
               const std::string& precision,
               const Wishes& wishes) {
-  const Precision stored = precision_of(precision);
+  const Precision stored = enum_of<Precision>("precision", precision);
   const auto outcome = in_thread<RunResult>(wishes, [&](const RunControl& control) {
     return run(find_method(method), *A.matrix, options, stored, control);
   });
@@ -164,18 +156,6 @@ nb::tuple best_of(const Handle& A, const NamedOptions& options, const Wishes& wi
                           result.measurement,
                           candidates);
   });
-}
-
-template <class Enum>
-Enum enum_of(const char* what, const std::string& name) {
-  const auto& names = EnumNames<Enum>::values;
-  const auto found = std::find(names.begin(), names.end(), name);
-  require(found != names.end(),
-          "{} '{}' is not one of {}",
-          what,
-          name,
-          fmt::join(names.begin(), names.end(), ", "));
-  return static_cast<Enum>(found - names.begin());
 }
 
 nb::tuple measure_error(const Handle& A,

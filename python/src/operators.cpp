@@ -169,20 +169,6 @@ class PythonOperator final : public LinearOperator {
   std::string description_;
 };
 
-KernelOptions kernel_options(const std::string& function,
-                             double bandwidth,
-                             Index degree,
-                             double offset) {
-  const auto& names = EnumNames<KernelFunction>::values;
-  const auto found = std::find(names.begin(), names.end(), function);
-  std::vector<std::string> known(names.begin(), names.end());
-  require(found != names.end(),
-          "kernel: there is no function '{}'{}",
-          function,
-          suggestion(function, known));
-  return {static_cast<KernelFunction>(found - names.begin()), bandwidth, degree, offset};
-}
-
 nb::dict facts_of(const Handle& A) {
   KnownFacts facts;
   {
@@ -271,7 +257,8 @@ void bind_operators(nb::module_& m) {
            double bandwidth,
            Index degree,
            double offset) {
-          const KernelOptions options = kernel_options(function, bandwidth, degree, offset);
+          const KernelOptions options{
+              enum_of<KernelFunction>("kernel: function", function), bandwidth, degree, offset};
           const nb::gil_scoped_release release;
           return Handle{std::make_shared<KernelOperator>(copied(points), options)};
         });
@@ -284,6 +271,11 @@ void bind_operators(nb::module_& m) {
     const nb::gil_scoped_release release;
     return Handle{std::make_shared<CovarianceOperator>(copied(samples), correlation)};
   });
+  m.def("random_projection",
+        [](const std::string& kind, std::uint64_t seed, Index rows, Index cols) {
+          return Handle{std::make_shared<FactorProduct>(std::vector<Factor>{make_factor(
+              "R", RandomProjection(enum_of<ProjectionKind>("kind", kind), seed, rows, cols))})};
+        });
   m.def("load", [](const std::string& path, const NamedOptions& options) {
     const nb::gil_scoped_release release;
     check_names("load", options, list_options(LoadOptions{}));

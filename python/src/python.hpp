@@ -1,8 +1,10 @@
 #pragma once
 
+#include <fmt/ranges.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,6 +12,7 @@
 
 #include "matapprox/core/linear_operator.hpp"
 #include "matapprox/core/options.hpp"
+#include "matapprox/core/require.hpp"
 #include "matapprox/factors/approximation.hpp"
 
 namespace matapprox::python {
@@ -41,6 +44,21 @@ std::shared_ptr<const void> keep_alive(nb::object object);
 
 /// An options struct as a list of tuples (name, type, default, choices, help).
 nb::list option_tuples(const std::vector<OptionText>& options);
+
+/// The enumerator of that name. Throws InvalidArgument, naming `what` and the names there are.
+template <class Enum>
+Enum enum_of(const char* what, const std::string& name) {
+  const auto& names = EnumNames<Enum>::values;
+  const auto found = std::find(names.begin(), names.end(), name);
+  const std::vector<std::string> known(names.begin(), names.end());
+  require(found != names.end(),
+          "{} '{}' is not one of {}{}",
+          what,
+          name,
+          fmt::join(names, ", "),
+          suggestion(name, known));
+  return static_cast<Enum>(found - names.begin());
+}
 
 void bind_operators(nb::module_& m);
 void bind_results(nb::module_& m);

@@ -74,6 +74,8 @@ nb::dict summary_of(const ApproximationHandle& A) {
     history.append(nb::make_tuple(point.iteration, point.seconds, point.relative_error));
   }
   result["history"] = history;
+  result["chosen_columns"] = summary.chosen_columns;
+  result["chosen_rows"] = summary.chosen_rows;
   return result;
 }
 

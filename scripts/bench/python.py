@@ -15,9 +15,8 @@ import time
 from pathlib import Path
 from statistics import median
 
-import numpy as np
-
 import matapprox as ma
+import numpy as np
 
 
 def report(name, **values):
@@ -28,7 +27,9 @@ def import_seconds(code):
     runs = []
     for _ in range(9):
         line = f"import time; t = time.perf_counter(); {code}; print(time.perf_counter() - t)"
-        out = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, check=True)
+        out = subprocess.run(
+            [sys.executable, "-c", line], capture_output=True, text=True, check=True
+        )
         runs.append(float(out.stdout))
     return median(runs)
 
@@ -79,8 +80,10 @@ def overhead():
 
 
 def fits(program):
-    """A fit as Python sees it beside the stopwatch around the same fit in C++, and the pass over the
-    entries that the first use of an array takes (the program makes it when it reads the file)."""
+    """A fit as Python sees it beside the stopwatch around the same fit in C++.
+
+    Besides, the pass over the entries that the first use of an array takes; the program makes it
+    when it reads the file."""
     rng = np.random.default_rng(1)
     for n, rank, order in ((600, 40, "C"), (2000, 60, "C"), (2000, 60, "F")):
         A = np.array(rng.standard_normal((n, n)) * 0.98 ** np.arange(n), order=order)
@@ -107,7 +110,14 @@ def fits(program):
 def same_bits(program, A, B, rank):
     with tempfile.TemporaryDirectory() as folder:
         np.save(f"{folder}/a.npy", A)
-        command = [program, "approximate", f"{folder}/a.npy", "truncated_svd", "-o", f"{folder}/b.h5"]
+        command = [
+            program,
+            "approximate",
+            f"{folder}/a.npy",
+            "truncated_svd",
+            "-o",
+            f"{folder}/b.h5",
+        ]
         subprocess.run([*command, f"--rank={rank}", "--quiet"], capture_output=True, check=True)
         return bool(np.array_equal(ma.load(f"{folder}/b.h5").toarray(), B.toarray()))
 

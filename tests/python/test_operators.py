@@ -2,12 +2,11 @@
 
 import pickle
 
+import matapprox as ma
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import scipy.sparse.linalg as sla
-
-import matapprox as ma
 
 
 def memory_of_process():
@@ -151,7 +150,7 @@ def test_nan_is_found_at_the_first_use(bad):
 def test_products_of_the_wrong_size():
     operator = ma.aslinearoperator(np.ones((5, 4)))
     for x in (np.ones(5), np.ones((5, 2)), np.ones((2, 2, 2))):
-        with pytest.raises(ValueError):  # noqa: PT011: SciPy's or ours
+        with pytest.raises(ValueError, match=r"shape|dimension|rows|2-d"):
             operator @ x
     with pytest.raises(ma.InvalidArgument, match=r"outside 0\.\.3"):
         operator.columns([4])
@@ -229,7 +228,9 @@ def test_an_operator_that_returns_something_else(decaying):
         ma.truncated_svd(Wrong(decaying), 5)
 
 
-@pytest.mark.parametrize("method", ["truncated_svd", "cur", "jl_projection", "hierarchical", "exact"])
+@pytest.mark.parametrize(
+    "method", ["truncated_svd", "cur", "jl_projection", "hierarchical", "exact"]
+)
 def test_what_an_operator_raises_comes_through(method, decaying):
     class Broken(ProductsWithTranspose):
         def __matmul__(self, X):
@@ -263,7 +264,9 @@ def test_kernel(rng):
     expected = (P @ P.T / 3 + 0.5) ** 2
     K = ma.kernel(P, "polynomial", degree=2, offset=0.5)
     assert_multiplies_like(K, expected, rng)
-    with pytest.raises(ma.InvalidArgument, match=r"no function 'gausian'; did you mean 'gaussian'\?"):
+    with pytest.raises(
+        ma.InvalidArgument, match=r"'gausian' is not one of .*did you mean 'gaussian'"
+    ):
         ma.kernel(P, "gausian")
     with pytest.raises(ma.InvalidArgument, match="points has 1 dimension"):
         ma.kernel(P[0])
@@ -312,8 +315,10 @@ def test_pickle(rng):
 def test_sums_and_products_are_scipys(decaying, psd, rng):
     A = ma.aslinearoperator(decaying)
     x = rng.standard_normal(60)
-    np.testing.assert_allclose((2 * A.T @ A + sla.aslinearoperator(psd[:60, :60])) @ x,
-                               2 * decaying.T @ (decaying @ x) + psd[:60, :60] @ x)
+    np.testing.assert_allclose(
+        (2 * A.T @ A + sla.aslinearoperator(psd[:60, :60])) @ x,
+        2 * decaying.T @ (decaying @ x) + psd[:60, :60] @ x,
+    )
 
 
 def test_cost_and_description(rng):
