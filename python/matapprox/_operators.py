@@ -35,6 +35,9 @@ class LinearOperator(scipy.sparse.linalg.LinearOperator):
         # How a copy of it is made, for pickle.
         self._recipe = recipe
 
+    #: Operators that this one is made of, as SciPy's composed ones have.
+    args: tuple[Any, ...] = ()
+
     # The usual case without SciPy's detours; everything else as SciPy does it.
 
     def matvec(self, x: Any) -> Any:

@@ -25,6 +25,8 @@ __all__ = ["CUR", "Nystroem", "RandomProjection", "TruncatedSVD"]
 
 _FLOATS = [np.float64, np.float32]
 _SPARSE = ["csr", "csc"]
+# Kernels of scikit-learn that this library has too: their matrices are never formed.
+_KERNELS = ("rbf", "laplacian", "linear", "cosine")
 
 
 def _choices(method: str, option: str) -> list[str]:
@@ -60,6 +62,9 @@ class TruncatedSVD(_Transformer):
         How they are computed. "arpack" is another name of "krylov".
     n_iter : int, default=5
         Power iterations of the randomized algorithm.
+    n_oversamples, power_iteration_normalizer
+        As scikit-learn has them, and of no effect: the block Krylov space is orthogonalized at each
+        step, and wider than any oversampling makes it.
     random_state : int, RandomState instance or None, default=None
         Seed of the random start.
     tol : float, default=0.0
@@ -80,6 +85,8 @@ class TruncatedSVD(_Transformer):
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "algorithm": [StrOptions({"randomized", "krylov", "arpack", "dense", "auto"})],
         "n_iter": [Interval(Integral, 0, None, closed="left")],
+        "n_oversamples": [Interval(Integral, 1, None, closed="left")],
+        "power_iteration_normalizer": [StrOptions({"auto", "QR", "LU", "none"})],
         "random_state": ["random_state"],
         "tol": [Interval(Real, 0, None, closed="left")],
     }
@@ -90,12 +97,16 @@ class TruncatedSVD(_Transformer):
         *,
         algorithm: str = "randomized",
         n_iter: int = 5,
+        n_oversamples: int = 10,
+        power_iteration_normalizer: str = "auto",
         random_state: Any = None,
         tol: float = 0.0,
     ) -> None:
         self.n_components = n_components
         self.algorithm = algorithm
         self.n_iter = n_iter
+        self.n_oversamples = n_oversamples
+        self.power_iteration_normalizer = power_iteration_normalizer
         self.random_state = random_state
         self.tol = tol
 
@@ -168,9 +179,10 @@ class Nystroem(_Transformer):
         Further parameters of a callable kernel.
     n_components : int, default=100
         Number of landmarks, and of features; fewer where the kernel matrix has a lower rank.
-    sampling : str, default="pivoted_cholesky"
+    sampling : str, default="auto"
         How landmarks are chosen: a value of `matapprox.nystrom`'s option, for positive semidefinite
-        kernels, or "uniform", as scikit-learn does, for any.
+        kernels; "uniform", as scikit-learn does, for any. "auto": "pivoted_cholesky" for "rbf",
+        "laplacian", "linear" and "cosine", else "uniform".
     random_state : int, RandomState instance or None, default=None
         Seed of the choice.
     n_jobs : int, default=None
@@ -193,7 +205,7 @@ class Nystroem(_Transformer):
         "degree": [Interval(Real, 1, None, closed="left"), None],
         "kernel_params": [dict, None],
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        "sampling": [StrOptions(set(_choices("nystrom", "sampling")))],
+        "sampling": [StrOptions({"auto", *_choices("nystrom", "sampling")})],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
     }
@@ -207,7 +219,7 @@ class Nystroem(_Transformer):
         degree: float | None = None,
         kernel_params: dict[str, Any] | None = None,
         n_components: int = 100,
-        sampling: str = "pivoted_cholesky",
+        sampling: str = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -224,6 +236,7 @@ class Nystroem(_Transformer):
     def fit(self, X: Any, y: Any = None) -> Nystroem:
         """Choose the landmarks."""
         self._validate_params()
+        self._kernel_parameters()
         X = self._check(X, reset=True)
         count = min(self.n_components, X.shape[0])
         if count < self.n_components:
@@ -234,12 +247,11 @@ class Nystroem(_Transformer):
                 stacklevel=2,
             )
         chosen = self._landmarks(X, count)
-        # A precomputed kernel matrix has a row and a column of each.
         self.components_ = X[chosen]
-        own = self._kernel(self.components_, self.components_)
+        self.component_indices_ = chosen
+        own = self._with_landmarks(self.components_)
         U, s, Vt = scipy.linalg.svd(own)
         self.normalization_ = U / np.sqrt(np.maximum(s, 1e-12)) @ Vt
-        self.component_indices_ = chosen
         self._n_features_out = len(chosen)
         return self
 
@@ -247,17 +259,21 @@ class Nystroem(_Transformer):
         """Features whose scalar products approximate the kernel."""
         check_is_fitted(self)
         X = self._check(X, reset=False)
-        features = self._kernel(X, self.components_) @ self.normalization_.T
+        features = self._with_landmarks(X) @ self.normalization_.T
         return features.astype(X.dtype, copy=False)
 
     def _landmarks(self, X: Any, count: int) -> Any:
         random_state = check_random_state(self.random_state)
-        if self.sampling == "uniform" or self.kernel == "precomputed":
+        sampling = self.sampling
+        if sampling == "auto":
+            known = isinstance(self.kernel, str) and self.kernel in _KERNELS
+            sampling = "pivoted_cholesky" if known else "uniform"
+        if sampling == "uniform":
             return random_state.permutation(X.shape[0])[:count]
         options = {
             "rank": count,
             "form": "psd",
-            "sampling": self.sampling,
+            "sampling": sampling,
             "seed": _seed(random_state),
         }
         found = _fits.fit("nystrom", self._kernel_matrix(X), options)
@@ -268,6 +284,8 @@ class Nystroem(_Transformer):
         parameters = self._kernel_parameters()
         gamma = parameters.get("gamma")
         d = X.shape[1]
+        if self.kernel == "precomputed":
+            return X
         if sp.issparse(X) or gamma == 0:
             return self._kernel(X, X)
         if self.kernel == "rbf":
@@ -277,6 +295,13 @@ class Nystroem(_Transformer):
         if self.kernel in ("linear", "cosine"):
             return kernel(X, self.kernel)
         return self._kernel(X, X)
+
+    def _with_landmarks(self, X: Any) -> Any:
+        """The kernel of samples and landmarks; of a precomputed matrix its columns."""
+        if self.kernel != "precomputed":
+            return self._kernel(X, self.components_)
+        columns = X[:, self.component_indices_]
+        return columns.toarray() if sp.issparse(columns) else columns
 
     def _kernel(self, X: Any, Y: Any) -> Any:
         parameters = self._kernel_parameters()

@@ -64,6 +64,16 @@ def test_nystroem_with_all_landmarks_is_the_kernel(metric, sampling, rng):
     np.testing.assert_allclose(features @ features.T, expected, atol=1e-5 * np.abs(expected).max())
 
 
+@pytest.mark.parametrize("sampling", ["auto", "pivoted_cholesky"])
+def test_nystroem_of_a_precomputed_kernel(sampling, rng):
+    X = rng.standard_normal((40, 5))
+    K = pairwise_kernels(X, metric="rbf", gamma=0.1)
+    map_ = Nystroem("precomputed", n_components=30, sampling=sampling, random_state=0).fit(K)
+    J = map_.component_indices_
+    Z = map_.transform(K)
+    np.testing.assert_allclose(Z @ Z.T, K[:, J] @ np.linalg.solve(K[np.ix_(J, J)], K[J]), atol=1e-6)
+
+
 def test_landmarks_by_pivoted_cholesky_are_better(rng):
     X = np.vstack([rng.standard_normal((190, 3)) * 0.05, 5 * rng.standard_normal((10, 3))])
     K = pairwise_kernels(X, metric="rbf", gamma=0.5)
