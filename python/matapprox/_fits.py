@@ -22,7 +22,8 @@ _POSITION = inspect.Parameter.POSITIONAL_OR_KEYWORD
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 # Parameters that every fit has besides its method's options: (name, default, annotation, text).
-CONTROLS: list[tuple[str, Any, str, str]] = [
+Control = tuple[str, Any, str, str]
+CONTROLS: list[Control] = [
     (
         "precision",
         "double",
@@ -54,6 +55,12 @@ CONTROLS: list[tuple[str, Any, str, str]] = [
         "    The best so far after this time; `Interrupted` where the method has none yet.",
     ),
 ]
+_WARM_START = (
+    "warm_start",
+    None,
+    "Approximation | None",
+    "warm_start : Approximation, optional\n    Of this method: the fit starts from its factors.",
+)
 _MATRIX = "A : array_like, sparse matrix or operator\n    The matrix; see `aslinearoperator`."
 
 
@@ -89,18 +96,20 @@ def fit(
     target_error: float | None = None,
     progress: Any = None,
     max_seconds: float | None = None,
+    warm_start: Approximation | None = None,
 ) -> Approximation:
     """Runs one method by name."""
+    if warm_start is not None and not isinstance(warm_start, Approximation):
+        raise InvalidArgument(f"{method}: warm_start is no Approximation")
+    start = None if warm_start is None else warm_start._handle
     texts = texts_of(method, METHODS[method][1], options)
     wishes = _wishes(method, progress, max_seconds, target_error)
-    outcome = _core.fit(aslinearoperator(A)._handle, method, texts, precision, wishes)
+    outcome = _core.fit(aslinearoperator(A)._handle, method, texts, precision, start, wishes)
     approximation: Approximation = _finished(method, outcome, lambda result: Approximation(*result))
     return approximation
 
 
-def signature_parameters(
-    options: Sequence[Option], controls: Sequence[tuple[str, Any, str, str]]
-) -> Any:
+def signature_parameters(options: Sequence[Option], controls: Sequence[Control]) -> Any:
     """A, the rank where there is one, then keywords."""
     names = {option[0] for option in options}
     return [
@@ -117,7 +126,7 @@ def signature_parameters(
 def _document(
     title: str,
     options: Sequence[Option],
-    controls: Sequence[tuple[str, Any, str, str]],
+    controls: Sequence[Control],
     returns: str,
 ) -> str:
     sections = [_MATRIX, documentation_of(options)]
@@ -138,10 +147,15 @@ def _with_controls(
     return dict(inspect.Signature(parameters).bind(*arguments, **given).arguments)
 
 
+def controls_of(name: str) -> list[Control]:
+    """What a method takes besides its options."""
+    return [_WARM_START, *CONTROLS] if name == "chord" else CONTROLS
+
+
 def _make_method(name: str) -> Callable[..., Approximation]:
     summary, options = METHODS[name]
-    parameters = signature_parameters(options, CONTROLS)
-    controls = {control[0] for control in CONTROLS}
+    parameters = signature_parameters(options, controls_of(name))
+    controls = {control[0] for control in controls_of(name)}
 
     def function(*arguments: Any, **given: Any) -> Approximation:
         chosen = _with_controls(parameters, arguments, given)
@@ -150,7 +164,7 @@ def _make_method(name: str) -> Callable[..., Approximation]:
         return fit(name, A, chosen, **control)
 
     title = f"{summary[0].upper()}{summary[1:]}."
-    doc = _document(title, options, CONTROLS, "Approximation")
+    doc = _document(title, options, controls_of(name), "Approximation")
     made: Callable[..., Approximation] = finish(function, name, parameters, doc)
     return made
 

@@ -99,6 +99,7 @@ def chord(
     tolerance: float = 1e-07,
     solver: Literal["own", "ceres"] = "own",
     seed: int = 1,
+    warm_start: Approximation | None = None,
     precision: Literal["double", "float", "float16", "bfloat16", "packed"] = "double",
     target_error: float | None = None,
     progress: Progress = None,

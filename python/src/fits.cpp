@@ -14,6 +14,7 @@
 #include "matapprox/best/best.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/measure/run.hpp"
+#include "matapprox/methods/chord.hpp"
 #include "python.hpp"
 #include "report/comparison.hpp"
 
@@ -116,10 +117,19 @@ nb::tuple fit(const Handle& A,
               const std::string& method,
               const NamedOptions& options,
               const std::string& precision,
+              const ApproximationHandle* warm_start,
               const Wishes& wishes) {
   const Precision stored = enum_of<Precision>("precision", precision);
   const auto outcome = in_thread<RunResult>(wishes, [&](const RunControl& control) {
-    return run(find_method(method), *A.matrix, options, stored, control);
+    const Method& chosen = find_method(method);
+    if (warm_start == nullptr) return run(chosen, *A.matrix, options, stored, control);
+    chosen.check(options);
+    const ChordOptions started = warm_started(
+        options_from<ChordOptions>(options), *warm_start->approximation, "chord: warm_start");
+    const Fit goes_on = [&](const LinearOperator& counted, const RunControl& inner) {
+      return chord(counted, started, inner);
+    };
+    return run(goes_on, *A.matrix, stored, control);
   });
   return as_tuple<RunResult>(outcome, [](const RunResult& result) -> nb::object {
     return nb::make_tuple(handle_of(result.approximation), result.fit_seconds, result.passes);
@@ -247,7 +257,7 @@ void bind_fits(nb::module_& m) {
           nb::arg("progress").none(),
           nb::arg("max_seconds"),
           nb::arg("target_error"));
-  m.def("fit", &fit);
+  m.def("fit", &fit, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
   m.def("best", &best_of);
   m.def("measure",
         &measure_error,

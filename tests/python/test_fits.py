@@ -254,6 +254,48 @@ def test_comparison_as_a_data_frame(decaying):
     assert frame.loc["cur", "relative_error"] > frame.loc["truncated_svd", "relative_error"] > 0
 
 
+def test_a_warm_start(psd):
+    first = quick("chord", psd)
+    second = quick("chord", psd, warm_start=first)
+    errors = [ma.measure(psd, B).relative_error for B in (first, second)]
+    assert errors[1] < errors[0]
+    with pytest.raises(ma.InvalidArgument, match="is not a Chord approximation"):
+        quick("chord", psd, warm_start=ma.truncated_svd(psd, 3))
+    with pytest.raises(ma.InvalidArgument, match="no Approximation"):
+        quick("chord", psd, warm_start=psd)
+
+
+OTHERS = """
+import sys
+import numpy as np
+for name in sys.argv[1:]:
+    __import__(name)
+import h5py
+import matapprox as ma
+A = np.random.default_rng(1).standard_normal((200, 150))
+B = ma.truncated_svd(A, 10, algorithm="randomized")
+B.save("b.h5")
+with h5py.File("b.h5", "r") as file:
+    names = []
+    file.visit(names.append)
+with h5py.File("a.h5", "w") as file:
+    file["A"] = A
+assert np.array_equal(ma.load("a.h5").toarray(), A)
+sys.stdout.write(repr((sorted(names), B.toarray().sum().hex())))
+"""
+
+
+def test_beside_h5py_in_either_order(tmp_path):
+    pytest.importorskip("h5py")
+    outputs = set()
+    for order in (["h5py", "matapprox"], ["matapprox", "h5py"]):
+        command = [sys.executable, "-c", OTHERS, *order]
+        run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert run.returncode == 0, run.stderr
+        outputs.add(run.stdout)
+    assert len(outputs) == 1
+
+
 def test_progress_is_called(psd):
     seen = []
     ma.chord(psd, progress=lambda *now: seen.append(now), max_seconds=1.0)

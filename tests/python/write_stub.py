@@ -51,12 +51,13 @@ def stub_text():
     controls = {name: words for name, _, words, _ in _fits.CONTROLS}
     functions = []
     for method, (_, options) in _fits.METHODS.items():
+        own = {name: words for name, _, words, _ in _fits.controls_of(method)}
         annotations = {
             "A": "Any",
-            **controls,
+            **own,
             **{option[0]: annotation_of(option) for option in options},
         }
-        parameters = _fits.signature_parameters(options, _fits.CONTROLS)
+        parameters = _fits.signature_parameters(options, _fits.controls_of(method))
         functions.append((method, parameters, annotations, "Approximation"))
     best = {option[0]: annotation_of(option) for option in _fits.BEST_OPTIONS}
     best["methods"] = "str | Sequence[str] | None"
