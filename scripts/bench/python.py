@@ -8,9 +8,12 @@ Prints JSON lines. Times are medians.
 
 import argparse
 import json
+import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 from statistics import median
@@ -79,6 +82,37 @@ def overhead():
     )
 
 
+def interrupts():
+    """From Ctrl-C to FitInterrupted, the longest of several, for each method that takes so long."""
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((3000, 60))
+    A = np.exp(-np.square(X[:, None, 0] - X[None, :, 0])) + X @ X.T / 60
+    settings = {
+        "truncated_svd": {"rank": 900, "algorithm": "krylov"},
+        "nystrom": {"rank": 2500},
+        "cur": {"rank": 1500},
+        "jl_projection": {"rank": 2900},
+        "chord": {},
+        "hierarchical": {},
+        "exact": {},
+    }
+    for method, options in settings.items():
+        waited = []
+        for wait in (0.02, 0.05, 0.1, 0.3, 0.7, 1.5):
+            timer = threading.Timer(wait, os.kill, (os.getpid(), signal.SIGINT))
+            begin = time.perf_counter()
+            timer.start()
+            try:
+                getattr(ma, method)(A, **options)
+                timer.cancel()
+            except ma.FitInterrupted:
+                waited.append(time.perf_counter() - begin - wait)
+            except KeyboardInterrupt:
+                pass  # between the end of the fit and the cancellation
+            timer.join()
+        report(f"Ctrl-C, 3000 x 3000, {method}", seconds=max(waited, default=None), of=len(waited))
+
+
 def fits(program):
     """A fit as Python sees it beside the stopwatch around the same fit in C++.
 
@@ -129,6 +163,7 @@ def main():
     imports()
     overhead()
     wrapping()
+    interrupts()
     fits(program)
 
 
