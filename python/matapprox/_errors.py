@@ -23,11 +23,8 @@ class BudgetTooSmall(InvalidArgument):
     """
 
     def __init__(self, message: str, least_bytes: float = 0.0) -> None:
-        super().__init__(message, least_bytes)
+        super().__init__(message)
         self.least_bytes = least_bytes
-
-    def __str__(self) -> str:
-        return str(self.args[0])
 
 
 class FileError(Error, OSError):

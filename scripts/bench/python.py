@@ -18,8 +18,9 @@ import time
 from pathlib import Path
 from statistics import median
 
-import matapprox as ma
 import numpy as np
+
+import matapprox as ma
 
 
 def report(name, **values):

@@ -11,12 +11,13 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-import matapprox as ma
 import pytest
 import scipy.sparse.linalg._interface as scipy_interface
 import sklearn.decomposition
 import sklearn.kernel_approximation
 import sklearn.random_projection
+
+import matapprox as ma
 from matapprox import sklearn as ours
 
 # Part of a test's name, and why it fails.

@@ -9,10 +9,11 @@ import sys
 import threading
 import time
 
-import matapprox as ma
 import numpy as np
 import pytest
 import scipy.sparse as sp
+
+import matapprox as ma
 from matapprox import _fits
 
 METHODS = list(_fits.METHODS)

@@ -2,11 +2,12 @@
 
 import pickle
 
-import matapprox as ma
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import scipy.sparse.linalg as sla
+
+import matapprox as ma
 
 
 def memory_of_process():

@@ -1,10 +1,11 @@
 """Our operators in SciPy's solvers; filterwarnings = error, so none of them warns."""
 
-import matapprox as ma
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import scipy.sparse.linalg as sla
+
+import matapprox as ma
 
 
 @pytest.fixture

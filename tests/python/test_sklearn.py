@@ -6,13 +6,15 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from matapprox.sklearn import CUR, Nystroem, RandomProjection, TruncatedSVD
 from sklearn.base import clone
 from sklearn.decomposition import TruncatedSVD as TheirSVD
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
+
+import matapprox as ma
+from matapprox.sklearn import CUR, Nystroem, RandomProjection, TruncatedSVD
 
 ESTIMATORS = [
     TruncatedSVD(n_components=1),
@@ -62,6 +64,16 @@ def test_nystroem_with_all_landmarks_is_the_kernel(metric, sampling, rng):
     features = Nystroem(metric, n_components=40, sampling=sampling, **gamma).fit_transform(X)
     expected = pairwise_kernels(X, metric=metric, **gamma)
     np.testing.assert_allclose(features @ features.T, expected, atol=1e-5 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize(("metric", "gamma"), [("rbf", 0.3), ("rbf", None), ("laplacian", 0.05)])
+def test_landmarks_are_those_of_the_kernel_matrix(metric, gamma, rng):
+    X = rng.standard_normal((60, 4)) * [1, 2, 3, 4]
+    map_ = Nystroem(metric, gamma=gamma, n_components=12, random_state=0).fit(X)
+    seed = np.random.RandomState(0).randint(np.iinfo(np.int32).max)
+    given = {} if gamma is None else {"gamma": gamma}
+    B = ma.nystrom(pairwise_kernels(X, metric=metric, **given), 12, seed=int(seed))
+    np.testing.assert_array_equal(map_.component_indices_, B.summary["chosen_columns"])
 
 
 @pytest.mark.parametrize("sampling", ["auto", "pivoted_cholesky"])
