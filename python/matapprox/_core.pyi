@@ -92,6 +92,11 @@ class Wishes:
         self, progress: Callable[..., Any] | None, max_seconds: float, target_error: float
     ) -> None: ...
 
+class Continuation:
+    def __init__(
+        self, warm_start: ApproximationOperator | None, checkpoint: str, resume: bool
+    ) -> None: ...
+
 def view(array: NDArray[float64], owner: object, /) -> Operator: ...
 def sparse(
     rows: int,
@@ -118,7 +123,7 @@ def fit(
     method: str,
     options: _Texts,
     precision: str,
-    warm_start: ApproximationOperator | None,
+    continuation: Continuation,
     wishes: Wishes,
     /,
 ) -> _Outcome: ...

@@ -55,12 +55,32 @@ CONTROLS: list[Control] = [
         "    The best so far after this time; `Interrupted` where the method has none yet.",
     ),
 ]
-_WARM_START = (
-    "warm_start",
-    None,
-    "Approximation | None",
-    "warm_start : Approximation, optional\n    Of this method: the fit starts from its factors.",
-)
+# And those of a fit that goes on for minutes.
+_CONTINUATION: list[Control] = [
+    (
+        "warm_start",
+        None,
+        "Approximation | None",
+        "warm_start : Approximation, optional\n"
+        "    Of this method: the fit starts from its factors.",
+    ),
+    (
+        "checkpoint",
+        None,
+        "str | os.PathLike[str] | None",
+        "checkpoint : str or path, optional\n"
+        "    A file that gets the best so far about once a minute and where the fit is stopped,\n"
+        "    with what it takes to go on; at the end the result.",
+    ),
+    (
+        "resume",
+        False,
+        "bool",
+        "resume : bool, optional\n"
+        "    Go on with the fit in `checkpoint`, of the same matrix and options: the same bits as\n"
+        "    if it had not been stopped.",
+    ),
+]
 _MATRIX = "A : array_like, sparse matrix or operator\n    The matrix; see `aslinearoperator`."
 
 
@@ -97,14 +117,20 @@ def fit(
     progress: Any = None,
     max_seconds: float | None = None,
     warm_start: Approximation | None = None,
+    checkpoint: Any = None,
+    resume: bool = False,
 ) -> Approximation:
     """Runs one method by name."""
     if warm_start is not None and not isinstance(warm_start, Approximation):
         raise InvalidArgument(f"{method}: warm_start is no Approximation")
+    if resume and (checkpoint is None or warm_start is not None):
+        raise InvalidArgument(f"{method}: resume needs a checkpoint, and no warm start")
     start = None if warm_start is None else warm_start._handle
+    path = "" if checkpoint is None else path_text(checkpoint)
     texts = texts_of(method, METHODS[method][1], options)
     wishes = _wishes(method, progress, max_seconds, target_error)
-    outcome = _core.fit(aslinearoperator(A)._handle, method, texts, precision, start, wishes)
+    continuation = _core.Continuation(start, path, bool(resume))
+    outcome = _core.fit(aslinearoperator(A)._handle, method, texts, precision, continuation, wishes)
     approximation: Approximation = _finished(method, outcome, lambda result: Approximation(*result))
     return approximation
 
@@ -149,7 +175,7 @@ def _with_controls(
 
 def controls_of(name: str) -> list[Control]:
     """What a method takes besides its options."""
-    return [_WARM_START, *CONTROLS] if name == "chord" else CONTROLS
+    return [*_CONTINUATION, *CONTROLS] if name == "chord" else CONTROLS
 
 
 def _make_method(name: str) -> Callable[..., Approximation]:

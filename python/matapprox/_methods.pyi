@@ -100,6 +100,8 @@ def chord(
     solver: Literal["own", "ceres"] = "own",
     seed: int = 1,
     warm_start: Approximation | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    resume: bool = False,
     precision: Literal["double", "float", "float16", "bfloat16", "packed"] = "double",
     target_error: float | None = None,
     progress: Progress = None,

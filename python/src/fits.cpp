@@ -13,6 +13,7 @@
 
 #include "matapprox/best/best.hpp"
 #include "matapprox/core/require.hpp"
+#include "matapprox/io/checkpoint.hpp"
 #include "matapprox/measure/run.hpp"
 #include "matapprox/methods/chord.hpp"
 #include "python.hpp"
@@ -112,24 +113,87 @@ nb::tuple as_tuple(const Outcome<Result>& outcome,
   return nb::make_tuple(outcome.result ? value(*outcome.result) : nb::none(), outcome.interrupt);
 }
 
+/// Where a fit starts, and where it is kept.
+struct Continuation {
+  const ApproximationHandle* warm_start = nullptr;
+  std::string checkpoint;  ///< a file; empty: none
+  bool resume = false;     ///< from that file
+};
+
+Fit fit_of(const Method& method, const NamedOptions& options, const Continuation& continuation) {
+  if (continuation.warm_start == nullptr) {
+    return [&](const LinearOperator& A, const RunControl& control) {
+      return method.run(A, options, control);
+    };
+  }
+  method.check(options);
+  const ChordOptions started = warm_started(options_from<ChordOptions>(options),
+                                            *continuation.warm_start->approximation,
+                                            "chord: warm_start");
+  return [started](const LinearOperator& A, const RunControl& control) {
+    return chord(A, started, control);
+  };
+}
+
+/// Runs with checkpoints in a file, which at the end holds the result.
+RunResult run_with_checkpoints(const Fit& fit,
+                               const Method& method,
+                               const LoadedMatrix& input,
+                               const NamedOptions& options,
+                               Precision precision,
+                               const Continuation& continuation,
+                               RunControl control) {
+  const std::string& path = continuation.checkpoint;
+  SavedRecord record;
+  if (continuation.resume) {
+    const SavedApproximation previous = load_checkpoint(path, method, options, precision);
+    refuse_other_matrix(path, previous, input);
+    record.resume = previous.record.resume;
+    record.fit_seconds = previous.record.fit_seconds;
+  }
+  const ResumeState resumed = record.resume;
+  const double earlier = record.fit_seconds;
+  record.provenance = input.provenance;
+  if (continuation.resume) control.resume = &resumed;
+  control.checkpoint = [&](const Approximation& best, const ResumeState& state) {
+    record.interrupted = true;
+    record.resume = state;
+    record.fit_seconds = earlier + control.seconds();
+    save(path,
+         Approximation(
+             round_factors(best.factors(), precision), best.summary, best.symmetrized(), precision),
+         record);
+  };
+  RunResult result = run(fit, *input.matrix, precision, control);
+  result.fit_seconds += earlier;
+  const Termination end = result.approximation.summary.termination;
+  if (end == Termination::kInterrupted || end == Termination::kMaxSeconds) return result;
+  record.interrupted = false;
+  record.resume = {};
+  record.fit_seconds = result.fit_seconds;
+  save(path, result.approximation, record);
+  return result;
+}
+
 /// ((approximation, seconds, passes) or None, interrupt or None)
 nb::tuple fit(const Handle& A,
               const std::string& method,
               const NamedOptions& options,
               const std::string& precision,
-              const ApproximationHandle* warm_start,
+              const Continuation& continuation,
               const Wishes& wishes) {
-  const Precision stored = enum_of<Precision>("precision", precision);
+  const auto stored = enum_of<Precision>("precision", precision);
   const auto outcome = in_thread<RunResult>(wishes, [&](const RunControl& control) {
     const Method& chosen = find_method(method);
-    if (warm_start == nullptr) return run(chosen, *A.matrix, options, stored, control);
-    chosen.check(options);
-    const ChordOptions started = warm_started(
-        options_from<ChordOptions>(options), *warm_start->approximation, "chord: warm_start");
-    const Fit goes_on = [&](const LinearOperator& counted, const RunControl& inner) {
-      return chord(counted, started, inner);
-    };
-    return run(goes_on, *A.matrix, stored, control);
+    if (continuation.warm_start == nullptr && continuation.checkpoint.empty()) {
+      return run(chosen, *A.matrix, options, stored, control);
+    }
+    const Fit goes_on = fit_of(chosen, options, continuation);
+    if (continuation.checkpoint.empty()) return run(goes_on, *A.matrix, stored, control);
+    LoadedMatrix input{A.matrix, {}, {}};
+    input.provenance = {"array in Python", "matrix", A.matrix->rows(), A.matrix->cols(), {}};
+    input.provenance.fingerprint = fingerprint(*A.matrix);
+    return run_with_checkpoints(goes_on, chosen, input, options, stored, continuation, control);
   });
   return as_tuple<RunResult>(outcome, [](const RunResult& result) -> nb::object {
     return nb::make_tuple(handle_of(result.approximation), result.fit_seconds, result.passes);
@@ -257,7 +321,20 @@ void bind_fits(nb::module_& m) {
           nb::arg("progress").none(),
           nb::arg("max_seconds"),
           nb::arg("target_error"));
-  m.def("fit", &fit, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
+  nb::class_<Continuation>(m, "Continuation")
+      .def(
+          "__init__",
+          [](Continuation* self,
+             const ApproximationHandle* warm_start,
+             const std::string& checkpoint,
+             bool resume) {
+            new (self) Continuation{warm_start, checkpoint, resume};
+          },
+          nb::arg("warm_start").none(),
+          nb::arg("checkpoint"),
+          nb::arg("resume"),
+          nb::keep_alive<1, 2>());
+  m.def("fit", &fit);
   m.def("best", &best_of);
   m.def("measure",
         &measure_error,

@@ -266,6 +266,25 @@ def test_a_warm_start(psd):
         quick("chord", psd, warm_start=psd)
 
 
+def test_a_checkpoint_goes_on_with_the_same_bits(psd, tmp_path):
+    options = {"adam_steps": 3000, "max_iterations": 20, "newton_steps": 0, "starts": 1}
+    whole = ma.chord(psd, **options)
+    path = tmp_path / "fit.h5"
+    first = ma.chord(psd, **options, checkpoint=path, max_seconds=0.2 * whole.seconds)
+    assert first.summary["termination"] == "max_seconds"
+    np.testing.assert_array_equal(ma.load(path).toarray(), first.toarray())
+    second = ma.chord(psd, **options, checkpoint=path, resume=True)
+    np.testing.assert_array_equal(second.toarray(), whole.toarray())
+    np.testing.assert_array_equal(ma.load(path).toarray(), whole.toarray())
+    with pytest.raises(ma.FileError, match="resume"):
+        ma.chord(psd, **options, checkpoint=path, resume=True)
+    ma.chord(psd, **options, checkpoint=path, max_seconds=0.2 * whole.seconds)
+    with pytest.raises(ma.InvalidArgument, match="another matrix"):
+        ma.chord(psd + np.eye(64), **options, checkpoint=path, resume=True)
+    with pytest.raises(ma.InvalidArgument, match="needs a checkpoint"):
+        ma.chord(psd, resume=True)
+
+
 OTHERS = """
 import sys
 import numpy as np
@@ -335,10 +354,13 @@ def interrupted(function):
     wait = 0.3
     begin = time.perf_counter()
     timer = interrupt_after(wait)
-    with pytest.raises(ma.FitInterrupted) as raised:
-        function()
-    took = time.perf_counter() - begin - wait
-    timer.join()
+    try:
+        with pytest.raises(ma.FitInterrupted) as raised:
+            function()
+        took = time.perf_counter() - begin - wait
+    finally:
+        timer.cancel()
+        timer.join()
     return raised.value, took
 
 
