@@ -47,27 +47,28 @@ struct ColumnOrder {
   bool is_contiguous() const { return !transposed && stored.outerStride() == stored.rows(); }
   double at(Index row, Index col) const { return transposed ? stored(col, row) : stored(row, col); }
 
-  /// The entries first .. first+count-1: where they lie, or copied into `buffer`.
-  const double* entries(Index first, Index count, std::vector<double>& buffer) const {
+  /// The entries first .. first+count-1: where they lie, or copied into memory of this thread until
+  /// the next call.
+  const double* entries(Index first, Index count) const {
     if (is_contiguous()) return stored.data() + first;
-    buffer.resize(static_cast<std::size_t>(count));
+    thread_local std::vector<double> copy(static_cast<std::size_t>(kPart));
     const Index m = rows();
-    const Index first_col = first / m;
-    const Index last_col = (first + count - 1) / m;
-    const auto copy = [&](Index row, Index col) {
-      const Index k = row + col * m - first;
-      if (k >= 0 && k < count) buffer[static_cast<std::size_t>(k)] = at(row, col);
-    };
-    if (transposed) {
-      for (Index row = 0; row < m; ++row) {
-        for (Index col = first_col; col <= last_col; ++col) copy(row, col);
+    Index k = 0;
+    while (k < count) {
+      const Index row = (first + k) % m;
+      const Index col = (first + k) / m;
+      // Whole columns at a time along the rows of memory, else what there is of one.
+      const Index whole = transposed && row == 0 ? (count - k) / m : 0;
+      const Index width = std::max<Index>(whole, 1);
+      const Index length = std::min(m - row, count - k);
+      for (Index i = 0; i < length; ++i) {
+        for (Index j = 0; j < width; ++j) {
+          copy[static_cast<std::size_t>(k + i + j * m)] = at(row + i, col + j);
+        }
       }
-    } else {
-      for (Index col = first_col; col <= last_col; ++col) {
-        for (Index row = 0; row < m; ++row) copy(row, col);
-      }
+      k += whole > 0 ? whole * m : length;
     }
-    return buffer.data();
+    return copy.data();
   }
 };
 
@@ -82,8 +83,7 @@ EntryFacts facts_in_column_order(const ColumnOrder& values, const std::string& w
   std::vector<Part> parts(static_cast<std::size_t>(parts_of(count)));
   parallel_for(parts_of(count), [&](Index p) {
     const Index length = std::min(kPart, count - p * kPart);
-    std::vector<double> buffer;
-    const double* first = values.entries(p * kPart, length, buffer);
+    const double* first = values.entries(p * kPart, length);
     double largest[8] = {};
     double squares[8] = {};
     double zeros[8] = {};
