@@ -1,6 +1,7 @@
 """Matrices in: what becomes of arrays, sparse matrices and operators."""
 
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -229,9 +230,40 @@ def test_an_operator_that_returns_something_else(decaying):
         ma.truncated_svd(Wrong(decaying), 5)
 
 
-@pytest.mark.parametrize(
-    "method", ["truncated_svd", "cur", "jl_projection", "hierarchical", "exact"]
-)
+RECTANGULAR = ["truncated_svd", "cur", "jl_projection", "hierarchical", "exact"]
+
+
+@pytest.mark.parametrize("method", RECTANGULAR)
+def test_an_operator_that_returns_nan(method, decaying):
+    class Wrong(ProductsWithTranspose):
+        def __matmul__(self, X):
+            Y = self.A @ X
+            Y[3] = np.nan
+            return Y
+
+    with pytest.raises(ma.NumericalError, match="NaN or Inf"):
+        getattr(ma, method)(Wrong(decaying))
+
+
+def test_operators_of_python_in_several_threads(decaying):
+    operator = ProductsWithTranspose(decaying)
+    expected = ma.truncated_svd(operator, 5, algorithm="randomized").toarray()
+    found = []
+
+    def work():
+        found.append(ma.truncated_svd(operator, 5, algorithm="randomized").toarray())
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert len(found) == 4
+    for array in found:
+        np.testing.assert_array_equal(array, expected)
+
+
+@pytest.mark.parametrize("method", RECTANGULAR)
 def test_what_an_operator_raises_comes_through(method, decaying):
     class Broken(ProductsWithTranspose):
         def __matmul__(self, X):
