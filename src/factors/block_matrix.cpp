@@ -7,6 +7,7 @@
 
 #include "factors/leaf_reader.hpp"
 #include "factors/quantizer.hpp"
+#include "kernels/scratch.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
 
@@ -18,6 +19,9 @@ constexpr std::size_t kReadBehind = 16;
 constexpr Index kMaxParts = 32;
 /// Columns of X at a time: each part has a result of its own.
 constexpr Index kMaxColumns = 64;
+constexpr Index kSumsPerLine = 8;
+
+using Sums = Eigen::Map<Matrix, Eigen::Unaligned, Eigen::OuterStride<>>;
 
 /// Bytes of an integer up to `largest` in the narrowest type that a file has for it.
 Index narrow_bytes(Index largest) {
@@ -215,6 +219,33 @@ void BlockMatrix::divide_work() {
     if (done >= share && static_cast<Index>(parts_.size()) < count) parts_.push_back(leaf + 1);
   }
   parts_.push_back(begins_.size());
+  for (std::size_t part = 0; part + 1 < parts_.size(); ++part) {
+    written_.push_back(written_by(part, false));
+    written_transposed_.push_back(written_by(part, true));
+  }
+}
+
+BlockMatrix::RowRanges BlockMatrix::written_by(std::size_t part, bool transposed) const {
+  RowRanges all;
+  for (std::size_t l = parts_[part]; l < parts_[part + 1]; ++l) {
+    const BlockLeaf& leaf = content_.leaves[l];
+    const RowRange rows{leaf.row, leaf.row + leaf.rows};
+    const RowRange columns{leaf.column, leaf.column + leaf.columns};
+    if (content_.symmetric || !transposed) all.push_back(rows);
+    if (content_.symmetric || transposed) all.push_back(columns);
+  }
+  std::sort(all.begin(), all.end(), [](const RowRange& a, const RowRange& b) {
+    return a.first < b.first;
+  });
+  RowRanges merged;
+  for (const RowRange& range : all) {
+    if (merged.empty() || merged.back().end < range.first) {
+      merged.push_back(range);
+    } else {
+      merged.back().end = std::max(merged.back().end, range.end);
+    }
+  }
+  return merged;
 }
 
 Storage BlockMatrix::storage() const {
@@ -240,32 +271,48 @@ Matrix BlockMatrix::multiply(bool transposed, const ConstBlock& X) const {
     }
     return Y;
   }
-  const auto count = static_cast<Index>(parts_.size()) - 1;
   const bool flipped = transposed && !content_.symmetric;
-  std::vector<Matrix> sums(static_cast<std::size_t>(count));
+  const Index height = flipped ? cols() : rows();
+  const std::vector<RowRanges>& written = flipped ? written_transposed_ : written_;
+  const auto count = static_cast<Index>(written.size());
+  // Sums of a part begin at a cache line, and only what the part adds to is touched.
+  const Index stride = (height + kSumsPerLine - 1) / kSumsPerLine * kSumsPerLine;
+  thread_local kernels::Scratch<double> scratch;
+  const kernels::ScratchBuffer<double> memory(scratch, count * stride * X.cols());
+  const auto sums_of = [&](Index p) {
+    return Sums(
+        memory.data() + p * stride * X.cols(), height, X.cols(), Eigen::OuterStride<>(stride));
+  };
   parallel_for(count, [&](Index p) {
-    Matrix& Y = sums[static_cast<std::size_t>(p)];
-    Y = Matrix::Zero(flipped ? cols() : rows(), X.cols());
+    Sums Y = sums_of(p);
+    for (const RowRange& range : written[static_cast<std::size_t>(p)]) {
+      Y.middleRows(range.first, range.end - range.first).setZero();
+    }
     for (std::size_t l = parts_[static_cast<std::size_t>(p)];
          l < parts_[static_cast<std::size_t>(p) + 1];
          ++l) {
       const BlockLeaf& leaf = content_.leaves[l];
       const LeafReader reader(*this, l);
-      const auto add = [&](bool mirrored) {
-        const auto x =
-            mirrored ? X.middleRows(leaf.row, leaf.rows) : X.middleRows(leaf.column, leaf.columns);
-        reader.add_product(
-            mirrored,
-            x,
-            mirrored ? Y.middleRows(leaf.column, leaf.columns) : Y.middleRows(leaf.row, leaf.rows));
-      };
-      add(flipped);
-      if (content_.symmetric && leaf.row != leaf.column) add(!flipped);
+      const auto of_rows = [&](auto& of) { return of.middleRows(leaf.row, leaf.rows); };
+      const auto of_columns = [&](auto& of) { return of.middleRows(leaf.column, leaf.columns); };
+      if (content_.symmetric && leaf.row != leaf.column) {
+        reader.add_products(of_columns(X), of_rows(Y), of_rows(X), of_columns(Y));
+      } else if (flipped) {
+        reader.add_product(true, of_rows(X), of_columns(Y));
+      } else {
+        reader.add_product(false, of_columns(X), of_rows(Y));
+      }
     }
   });
-  Matrix& total = sums.front();
-  for (std::size_t p = 1; p < sums.size(); ++p) total += sums[p];
-  return std::move(total);
+  Matrix total = Matrix::Zero(height, X.cols());
+  for (Index p = 0; p < count; ++p) {
+    const Sums Y = sums_of(p);
+    for (const RowRange& range : written[static_cast<std::size_t>(p)]) {
+      const Index number = range.end - range.first;
+      total.middleRows(range.first, number) += Y.middleRows(range.first, number);
+    }
+  }
+  return total;
 }
 
 /// Columns J of the matrix or its transpose, so many at a time, all threads.

@@ -6,6 +6,7 @@
 
 #include "factors/quantizer.hpp"
 #include "kernels/packed_simd.hpp"
+#include "kernels/scratch.hpp"
 #include "matapprox/kernels/gemm.hpp"
 
 namespace matapprox {
@@ -64,45 +65,36 @@ LeafReader::Component LeafReader::next_component(Index k, const std::uint8_t*& p
 void LeafReader::values(const std::uint8_t* data, Index first, Index count, double* values) const {
   const PackedRun run{data, bits_[0], offset_};
   if (run.bits > 16) return kernels::simd::packed_values(run, first, count, values, unit_);
-  for (Index i = 0; i < count;) {
-    const Index group = (first + i) / kValuesPerScale;
-    const Index end = std::min(count, (group + 1) * kValuesPerScale - first);
-    kernels::simd::packed_values(run, first + i, end - i, values + i, scale(group));
-    i = end;
-  }
+  static_assert(kernels::simd::PackedScales::kGroup == kValuesPerScale);
+  kernels::simd::packed_scaled_values(run, first, count, {unit_, scales_}, values);
 }
 
-/// Four components at a time: first what they read, then what they write.
+bool LeafReader::has_integer_components() const {
+  return leaf_.kind == LeafKind::kLowRank &&
+         std::all_of(bits_, bits_ + leaf_.count, [](int bits) { return bits <= 16; });
+}
+
+kernels::simd::LowRankBlock LeafReader::low_rank_block() const {
+  return {
+      leaf_.rows, leaf_.columns, leaf_.count, on_diagonal_, unit_, offset_, bits_, scales_, data_};
+}
+
 void LeafReader::add_low_rank(bool transposed, const ConstBlock& X, Block Y) const {
+  if (has_integer_components()) {
+    const auto add =
+        transposed ? kernels::simd::low_rank_transpose_product : kernels::simd::low_rank_product;
+    for (Index c = 0; c < X.cols(); ++c) add(low_rank_block(), X.col(c).data(), Y.col(c).data());
+    return;
+  }
   const std::uint8_t* position = data_;
-  for (Index first = 0; first < leaf_.count;) {
-    const bool four = first + 4 <= leaf_.count && bits_[first] <= 16 && bits_[first + 1] <= 16 &&
-                      bits_[first + 2] <= 16 && bits_[first + 3] <= 16;
-    const Index number = four ? 4 : 1;
-    std::array<PackedRun, 4> read;
-    std::array<PackedRun, 4> written;
-    std::array<double, 4> scales{};
-    for (Index k = 0; k < number; ++k) {
-      const Component part = next_component(first + k, position);
-      const auto at = static_cast<std::size_t>(k);
-      read[at] = {transposed ? part.u : part.v, part.bits, offset_};
-      written[at] = {transposed ? part.v : part.u, part.bits, offset_};
-      scales[at] = part.scale;
-    }
+  for (Index k = 0; k < leaf_.count; ++k) {
+    const Component part = next_component(k, position);
+    const PackedRun read{transposed ? part.u : part.v, part.bits, offset_};
+    const PackedRun written{transposed ? part.v : part.u, part.bits, offset_};
     for (Index c = 0; c < X.cols(); ++c) {
-      const double* x = X.col(c).data();
-      double* y = Y.col(c).data();
-      if (four) {
-        std::array<double, 4> sums{};
-        kernels::simd::packed_dot_4(read.data(), 0, X.rows(), x, sums.data());
-        for (std::size_t k = 0; k < 4; ++k) sums[k] *= scales[k];
-        kernels::simd::packed_axpy_4(written.data(), 0, Y.rows(), sums.data(), y);
-      } else {
-        const double sum = kernels::simd::packed_dot(read[0], 0, X.rows(), x);
-        kernels::simd::packed_axpy(written[0], 0, Y.rows(), scales[0] * sum, y);
-      }
+      const double sum = kernels::simd::packed_dot(read, 0, X.rows(), X.col(c).data());
+      kernels::simd::packed_axpy(written, 0, Y.rows(), part.scale * sum, Y.col(c).data());
     }
-    first += number;
   }
 }
 
@@ -162,17 +154,18 @@ void LeafReader::add_dense(bool transposed, const ConstBlock& X, Block Y) const 
 
 /// The upper triangle stands for the whole.
 void LeafReader::add_triangle(const ConstBlock& X, Block Y) const {
-  std::vector<double> buffer;
+  thread_local kernels::Scratch<double> buffer;
   for (Index first = 0; first < leaf_.columns;) {
     const Index begin = first * (first + 1) / 2;
     Index end = first + 1;
     while (end < leaf_.columns && (end + 1) * (end + 2) / 2 - begin <= kUnpackedValues) ++end;
     const Index aligned = begin / 8 * 8;
-    buffer.resize(static_cast<std::size_t>(end * (end + 1) / 2 - aligned));
-    values(data_, aligned, static_cast<Index>(buffer.size()), buffer.data());
+    const Index count = end * (end + 1) / 2 - aligned;
+    double* unpacked = buffer.reserve(count);
+    values(data_, aligned, count, unpacked);
     for (Index c = 0; c < X.cols(); ++c) {
       kernels::simd::triangle_product(
-          buffer.data() + begin - aligned, first, end, X.col(c).data(), Y.col(c).data());
+          unpacked + begin - aligned, first, end, X.col(c).data(), Y.col(c).data());
     }
     first = end;
   }
@@ -209,6 +202,25 @@ void LeafReader::add_product(bool transposed, const ConstBlock& X, const Block& 
       return on_diagonal_ ? add_triangle(X, Y) : add_dense(transposed, X, Y);
     case LeafKind::kSparse:
       return add_sparse(transposed, X, Y);
+  }
+}
+
+void LeafReader::add_products(const ConstBlock& X,
+                              const Block& Y,
+                              const ConstBlock& mirrored_X,
+                              const Block& mirrored_Y) const {
+  if (X.cols() >= kUnpackLeafFrom || !has_integer_components()) {
+    add_product(false, X, Y);
+    return add_product(true, mirrored_X, mirrored_Y);
+  }
+  Block into = Y;
+  Block mirrored_into = mirrored_Y;
+  for (Index c = 0; c < X.cols(); ++c) {
+    kernels::simd::low_rank_products(low_rank_block(),
+                                     X.col(c).data(),
+                                     into.col(c).data(),
+                                     mirrored_X.col(c).data(),
+                                     mirrored_into.col(c).data());
   }
 }
 

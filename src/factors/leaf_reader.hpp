@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/low_rank_simd.hpp"
 #include "matapprox/factors/block_matrix.hpp"
 
 namespace matapprox {
@@ -11,6 +12,11 @@ class LeafReader {
 
   /// Y += B X, or B^T X if `transposed`, with B the block that the leaf stands for.
   void add_product(bool transposed, const ConstBlock& X, const Block& Y) const;
+  /// Y += B X and mirrored_Y += B^T mirrored_X.
+  void add_products(const ConstBlock& X,
+                    const Block& Y,
+                    const ConstBlock& mirrored_X,
+                    const Block& mirrored_Y) const;
   /// Of the components of a low-rank leaf.
   Vector component_norms() const;
 
@@ -23,6 +29,8 @@ class LeafReader {
     double scale = 0;
   };
 
+  bool has_integer_components() const;
+  kernels::simd::LowRankBlock low_rank_block() const;
   Component next_component(Index k, const std::uint8_t*& position) const;
   void values(const std::uint8_t* data, Index first, Index count, double* values) const;
   void add_low_rank(bool transposed, const ConstBlock& X, Block Y) const;

@@ -6,190 +6,16 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <cstring>
 #include <type_traits>
 
+#include "kernels/packed_octets-inl.hpp"
 #include "kernels/packed_simd.hpp"
-#include "kernels/packed_tables.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace matapprox::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-using Doubles = hn::CappedTag<double, 8>;
-using Ints = hn::CappedTag<std::int32_t, 8>;
-constexpr Index kDoubles = hn::MaxLanes(Doubles());
-constexpr Index kInts = hn::MaxLanes(Ints());
-
-#if HWY_TARGET != HWY_SCALAR
-/// Calls f(i, values i .. i + kDoubles - 1 of the octet) for i = 0, kDoubles, ...
-template <class V, class Function>
-HWY_INLINE void give_doubles(V integers, Index i, const Function& f) {
-  const Doubles d;
-  if constexpr (sizeof(V) * 2 == sizeof(hn::Vec<Doubles>)) {
-    f(i, hn::PromoteTo(d, integers));
-  } else {
-    const hn::Rebind<std::int32_t, Doubles> half;
-    f(i, hn::PromoteTo(d, hn::LowerHalf(half, integers)));
-    f(i + kDoubles, hn::PromoteTo(d, hn::UpperHalf(half, integers)));
-  }
-}
-
-#endif
-
-// Octets give eight values v at a time, each of which stands for gain (v - zero).
-
-/// Integers of 1 to 16 bits.
-struct WholeOctets {
-  static constexpr double zero = 0;
-  static constexpr double gain = 1;
-  const OctetTable& table;
-  int right;
-  std::size_t stride;
-
-  explicit WholeOctets(int bits)
-      : table(kOctetTables[static_cast<std::size_t>(bits)]),
-        right(32 - bits),
-        stride(static_cast<std::size_t>(bits)) {}
-
-  template <class Function>
-  HWY_INLINE void give(const std::uint8_t* data, Index octet, const Function& f) const {
-#if HWY_TARGET == HWY_SCALAR
-    const std::uint8_t* block = data + static_cast<std::size_t>(octet) * stride;
-    for (std::size_t i = 0; i < 8; ++i) {
-      std::uint32_t word = 0;
-      for (std::size_t b = 0; b < 4; ++b) {
-        word |= std::uint32_t{block[table.bytes[4 * i + b]]} << (8 * b);
-      }
-      const auto top = static_cast<std::int32_t>(word << table.left[i]);
-      f(static_cast<Index>(i), hn::Set(Doubles(), static_cast<double>(top >> right)));
-    }
-#else
-    const Ints di;
-    const hn::Repartition<std::uint8_t, Ints> du8;
-    const auto block = hn::LoadDup128(du8, data + static_cast<std::size_t>(octet) * stride);
-    for (Index i = 0; i < 8; i += kInts) {
-      const auto places = hn::Load(du8, table.bytes.data() + 4 * i);
-      const auto shifts = hn::Load(di, table.left.data() + i);
-      const auto words = hn::BitCast(di, hn::TableLookupBytes(block, places));
-      give_doubles(hn::ShiftRightSame(hn::Shl(words, shifts), right), i, f);
-    }
-#endif
-  }
-};
-
-#if HWY_TARGET != HWY_SCALAR
-/// The same where a vector holds eight doubles: the b bits of q become the highest bits of the
-/// mantissa of v = 1.5 + q / 2^b, which takes no conversion from an integer. What that needs stays
-/// in registers.
-struct MantissaOctets {
-  static constexpr double zero = 1.5;
-  using Words = hn::RebindToSigned<Doubles>;
-  using Bytes = hn::Repartition<std::uint8_t, Doubles>;
-  hn::Vec<Bytes> places;
-  hn::Vec<Words> shifts;
-  hn::Vec<Words> mask;
-  double gain;
-  std::size_t stride;
-
-  explicit MantissaOctets(int bits)
-      : places(hn::Load(Bytes(), kMantissaTables[static_cast<std::size_t>(bits)].bytes.data())),
-        shifts(hn::Load(Words(), kMantissaTables[static_cast<std::size_t>(bits)].left.data())),
-        mask(hn::Set(Words(), ((std::int64_t{1} << bits) - 1) << (52 - bits))),
-        gain(static_cast<double>(1 << bits)),
-        stride(static_cast<std::size_t>(bits)) {}
-
-  template <class Function>
-  HWY_INLINE void give(const std::uint8_t* data, Index octet, const Function& f) const {
-    // The exponent of 1, and the sign of q turned around.
-    const auto one_and_half = hn::Set(Words(), std::int64_t{0x3FF8000000000000});
-    const auto block = hn::LoadDup128(Bytes(), data + static_cast<std::size_t>(octet) * stride);
-    const auto words = hn::BitCast(Words(), hn::TableLookupBytes(block, places));
-    const auto field = hn::And(hn::Shl(words, shifts), mask);
-    f(0, hn::BitCast(Doubles(), hn::Xor(field, one_and_half)));
-  }
-};
-using IntegerOctets = std::conditional_t<kDoubles == 8, MantissaOctets, WholeOctets>;
-
-#else
-using IntegerOctets = WholeOctets;
-#endif
-
-#if HWY_TARGET == HWY_AVX2
-/// The same where a vector holds four doubles, of at most kMaxUpperHalfBits.
-struct UpperHalfOctets {
-  static constexpr double zero = 1.5;
-  using Bytes = hn::Repartition<std::uint8_t, Ints>;
-  hn::Vec<Bytes> places;
-  hn::Vec<Ints> shifts;
-  hn::Vec<Ints> mask;
-  double gain;
-  std::size_t stride;
-
-  explicit UpperHalfOctets(int bits)
-      : places(hn::Load(Bytes(), kUpperHalfTables[static_cast<std::size_t>(bits)].bytes.data())),
-        shifts(hn::Load(Ints(), kUpperHalfTables[static_cast<std::size_t>(bits)].left.data())),
-        mask(hn::Set(Ints(), ((1 << bits) - 1) << (20 - bits))),
-        gain(static_cast<double>(1 << bits)),
-        stride(static_cast<std::size_t>(bits)) {}
-
-  template <class Function>
-  HWY_INLINE void give(const std::uint8_t* data, Index octet, const Function& f) const {
-    const auto one_and_half = hn::Set(Ints(), 0x3FF80000);
-    const auto block = hn::LoadDup128(Bytes(), data + static_cast<std::size_t>(octet) * stride);
-    const auto words = hn::BitCast(Ints(), hn::TableLookupBytes(block, places));
-    const auto halves = hn::Xor(hn::And(hn::Shl(words, shifts), mask), one_and_half);
-    const auto lower = hn::Zero(Ints());
-    f(0, hn::BitCast(Doubles(), hn::InterleaveLower(Ints(), lower, halves)));
-    f(kDoubles, hn::BitCast(Doubles(), hn::InterleaveUpper(Ints(), lower, halves)));
-  }
-};
-constexpr int kUpperHalfBits = kMaxUpperHalfBits;
-#else
-using UpperHalfOctets = WholeOctets;
-constexpr int kUpperHalfBits = 0;
-#endif
-
-/// Integers of whole bytes.
-template <class Integer>
-struct ByteOctets {
-  static constexpr double zero = 0;
-  static constexpr double gain = 1;
-  template <class Function>
-  HWY_INLINE void give(const std::uint8_t* data, Index octet, const Function& f) const {
-    const Doubles d;
-    const hn::Rebind<std::int32_t, Doubles> di;
-    const hn::Rebind<Integer, Doubles> narrow;
-    const auto* integers = reinterpret_cast<const Integer*>(data) + 8 * octet;
-    for (Index i = 0; i < 8; i += kDoubles) {
-      f(i, hn::PromoteTo(d, hn::PromoteTo(di, hn::LoadU(narrow, integers + i))));
-    }
-  }
-};
-
-/// IEEE numbers.
-struct FloatOctets {
-  static constexpr double zero = 0;
-  static constexpr double gain = 1;
-  template <class Function>
-  HWY_INLINE void give(const std::uint8_t* data, Index octet, const Function& f) const {
-    const Doubles d;
-    const hn::Rebind<float, Doubles> df;
-    const auto* floats = reinterpret_cast<const float*>(data + 32 * octet);
-    for (Index i = 0; i < 8; i += kDoubles) f(i, hn::PromoteTo(d, hn::LoadU(df, floats + i)));
-  }
-};
-struct DoubleOctets {
-  static constexpr double zero = 0;
-  static constexpr double gain = 1;
-  template <class Function>
-  HWY_INLINE void give(const std::uint8_t* data, Index octet, const Function& f) const {
-    const Doubles d;
-    const auto* doubles = reinterpret_cast<const double*>(data + 64 * octet);
-    for (Index i = 0; i < 8; i += kDoubles) f(i, hn::LoadU(d, doubles + i));
-  }
-};
 
 /// f(octets, offset) with what reads this run.
 template <class Function>
@@ -256,25 +82,42 @@ HWY_INLINE void last_values(
   });
 }
 
-void packed_values_impl(
-    const PackedRun& run, Index first, Index count, double* values, double factor) {
+/// values[i] = value first + i, times factor(octet that it is in).
+template <class Factor>
+HWY_INLINE void unpack(
+    const PackedRun& run, Index first, Index count, double* values, const Factor& factor) {
   const Doubles d;
-  const auto factors = hn::Set(d, factor);
   with_octets(run, [&](const auto& octets, double offset) HWY_ATTR {
     // Nothing is rounded: gain is a power of 2.
     const auto shift = hn::Set(d, offset - octets.gain * octets.zero);
     const auto gain = hn::Set(d, octets.gain);
-    const Index octet = first / 8;
+    const auto local = octets;
+    const std::uint8_t* data = run.data;
+    Index octet = first / 8;
     Index i = 0;
-    for (; i + 8 <= count; i += 8) {
-      octets.give(run.data, octet + i / 8, [&](Index at, auto v) HWY_ATTR {
+    for (; i + 8 <= count; i += 8, ++octet) {
+      const auto factors = hn::Set(d, factor(octet));
+      local.give(data, octet, [&](Index at, auto v) HWY_ATTR {
         hn::StoreU(hn::Mul(hn::MulAdd(v, gain, shift), factors), d, values + i + at);
       });
     }
     if (i == count) return;
     double rest[8];
-    last_values(octets, run, octet + i / 8, count - i, rest);
-    for (Index j = 0; i + j < count; ++j) values[i + j] = factor * (rest[j] + offset);
+    last_values(octets, run, octet, count - i, rest);
+    for (Index j = 0; i + j < count; ++j) values[i + j] = factor(octet) * (rest[j] + offset);
+  });
+}
+
+void packed_values_impl(
+    const PackedRun& run, Index first, Index count, double* values, double factor) {
+  unpack(run, first, count, values, [&](Index /*octet*/) { return factor; });
+}
+
+void packed_scaled_values_impl(
+    const PackedRun& run, Index first, Index count, const PackedScales& scales, double* values) {
+  unpack(run, first, count, values, [unit = scales.unit, of = scales.scales](Index octet) {
+    const std::uint32_t upper = of[octet / (PackedScales::kGroup / 8)];
+    return unit * static_cast<double>(std::bit_cast<float>(upper << 16U));
   });
 }
 
@@ -410,56 +253,77 @@ void packed_dot_4_impl(
   });
 }
 
-/// Two columns at a time, of which the second one has one row more: x and y are read once for both.
+/// function(0), function(1), ..., each with a constant: what arrays hold stays in registers.
+template <Index kCount, class Function>
+HWY_INLINE void for_each_of(const Function& function) {
+  if constexpr (kCount > 0) {
+    for_each_of<kCount - 1>(function);
+    function(std::integral_constant<Index, kCount - 1>());
+  }
+}
+
+/// kCount columns from j on, the first of which is at `columns`: x and y are read once for all of
+/// them. Gives where the next column is.
+template <Index kCount>
+HWY_INLINE const double* add_triangle_columns(const double* columns,
+                                              Index j,
+                                              const double* x,
+                                              double* y) {
+  const Doubles d;
+  const double* column[kCount];
+  hn::Vec<Doubles> factors[kCount];
+  hn::Vec<Doubles> sums[kCount];
+  for_each_of<kCount>([&](auto c) HWY_ATTR {
+    column[c] = columns + c * j + c * (c + 1) / 2;
+    factors[c] = hn::Set(d, x[j + c]);
+    sums[c] = hn::Zero(d);
+  });
+  Index i = 0;
+  for (; i + kDoubles <= j; i += kDoubles) {
+    const auto of_x = hn::LoadU(d, x + i);
+    auto of_y = hn::LoadU(d, y + i);
+    for_each_of<kCount>([&](auto c) HWY_ATTR {
+      const auto values = hn::LoadU(d, column[c] + i);
+      sums[c] = hn::MulAdd(values, of_x, sums[c]);
+      of_y = hn::MulAdd(values, factors[c], of_y);
+    });
+    hn::StoreU(of_y, d, y + i);
+  }
+  if (i < j) {
+    const auto some = hn::FirstN(d, static_cast<std::size_t>(j - i));
+    const auto of_x = hn::MaskedLoad(some, d, x + i);
+    auto of_y = hn::MaskedLoad(some, d, y + i);
+    for_each_of<kCount>([&](auto c) HWY_ATTR {
+      const auto values = hn::MaskedLoad(some, d, column[c] + i);
+      sums[c] = hn::MulAdd(values, of_x, sums[c]);
+      of_y = hn::MulAdd(values, factors[c], of_y);
+    });
+    hn::BlendedStore(of_y, some, d, y + i);
+  }
+  // The triangle of these columns itself.
+  const auto all = hn::FirstN(d, static_cast<std::size_t>(kCount));
+  const auto of_x = hn::MaskedLoad(all, d, x + j);
+  auto of_y = hn::MaskedLoad(all, d, y + j);
+  for_each_of<kCount>([&](auto c) HWY_ATTR {
+    const auto above = hn::FirstN(d, static_cast<std::size_t>(c()));
+    const auto down_to = hn::FirstN(d, static_cast<std::size_t>(c() + 1));
+    sums[c] = hn::MulAdd(hn::MaskedLoad(above, d, column[c] + j), of_x, sums[c]);
+    of_y = hn::MulAdd(hn::MaskedLoad(down_to, d, column[c] + j), factors[c], of_y);
+  });
+  alignas(64) double totals[kDoubles] = {};
+  for_each_of<kCount>([&](auto c)
+                          HWY_ATTR { totals[c] = hn::GetLane(hn::SumOfLanes(d, sums[c])); });
+  hn::BlendedStore(hn::Add(of_y, hn::Load(d, totals)), all, d, y + j);
+  return columns + kCount * j + kCount * (kCount + 1) / 2;
+}
+
 void triangle_product_impl(
     const double* columns, Index first, Index last, const double* x, double* y) {
-  const Doubles d;
   Index j = first;
-  if ((last - first) % 2 != 0) {
-    const auto factor = hn::Set(d, x[j]);
-    auto sums = hn::Zero(d);
-    for (Index i = 0; i < j; i += kDoubles) {
-      const auto some = hn::FirstN(d, static_cast<std::size_t>(j - i));
-      const auto values = hn::MaskedLoad(some, d, columns + i);
-      sums = hn::MulAdd(values, hn::MaskedLoad(some, d, x + i), sums);
-      const auto of_y = hn::MaskedLoad(some, d, y + i);
-      hn::BlendedStore(hn::MulAdd(values, factor, of_y), some, d, y + i);
-    }
-    y[j] += hn::GetLane(hn::SumOfLanes(d, sums)) + columns[j] * x[j];
-    columns += j + 1;
-    ++j;
+  for (; j + kDoubles <= last; j += kDoubles) {
+    columns = add_triangle_columns<kDoubles>(columns, j, x, y);
   }
-  for (; j < last; j += 2) {
-    const double* next = columns + j + 1;
-    const auto factor = hn::Set(d, x[j]);
-    const auto next_factor = hn::Set(d, x[j + 1]);
-    auto sums = hn::Zero(d);
-    auto next_sums = hn::Zero(d);
-    const auto add = [&](auto values, auto next_values, auto of_x, auto of_y) HWY_ATTR {
-      sums = hn::MulAdd(values, of_x, sums);
-      next_sums = hn::MulAdd(next_values, of_x, next_sums);
-      return hn::MulAdd(next_values, next_factor, hn::MulAdd(values, factor, of_y));
-    };
-    Index i = 0;
-    for (; i + kDoubles <= j; i += kDoubles) {
-      const auto of_y = add(hn::LoadU(d, columns + i),
-                            hn::LoadU(d, next + i),
-                            hn::LoadU(d, x + i),
-                            hn::LoadU(d, y + i));
-      hn::StoreU(of_y, d, y + i);
-    }
-    if (i < j) {
-      const auto some = hn::FirstN(d, static_cast<std::size_t>(j - i));
-      const auto of_y = add(hn::MaskedLoad(some, d, columns + i),
-                            hn::MaskedLoad(some, d, next + i),
-                            hn::MaskedLoad(some, d, x + i),
-                            hn::MaskedLoad(some, d, y + i));
-      hn::BlendedStore(of_y, some, d, y + i);
-    }
-    y[j] += hn::GetLane(hn::SumOfLanes(d, sums)) + columns[j] * x[j] + next[j] * x[j + 1];
-    y[j + 1] += hn::GetLane(hn::SumOfLanes(d, next_sums)) + next[j] * x[j] + next[j + 1] * x[j + 1];
-    columns = next + j + 2;
-  }
+  for (; j < last; ++j) columns = add_triangle_columns<1>(columns, j, x, y);
 }
 
 }  // namespace matapprox::kernels::simd::HWY_NAMESPACE
@@ -469,6 +333,7 @@ HWY_AFTER_NAMESPACE();
 namespace matapprox::kernels::simd {
 
 HWY_EXPORT(packed_values_impl);
+HWY_EXPORT(packed_scaled_values_impl);
 HWY_EXPORT(packed_axpy_impl);
 HWY_EXPORT(packed_axpy_4_impl);
 HWY_EXPORT(packed_dot_impl);
@@ -477,6 +342,11 @@ HWY_EXPORT(triangle_product_impl);
 
 void packed_values(const PackedRun& run, Index first, Index count, double* values, double factor) {
   HWY_DYNAMIC_DISPATCH(packed_values_impl)(run, first, count, values, factor);
+}
+
+void packed_scaled_values(
+    const PackedRun& run, Index first, Index count, const PackedScales& scales, double* values) {
+  HWY_DYNAMIC_DISPATCH(packed_scaled_values_impl)(run, first, count, scales, values);
 }
 
 void packed_axpy(const PackedRun& run, Index first, Index count, double alpha, double* y) {

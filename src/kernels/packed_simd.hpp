@@ -21,6 +21,17 @@ struct PackedRun {
 void packed_values(
     const PackedRun& run, Index first, Index count, double* values, double factor = 1);
 
+/// A bfloat16 for each 64 values of a run, times `unit`.
+struct PackedScales {
+  static constexpr Index kGroup = 64;
+  double unit = 1;
+  const std::uint16_t* scales = nullptr;
+};
+
+/// values[i] = value first + i times its scale, for i < count; `first` is a multiple of 8.
+void packed_scaled_values(
+    const PackedRun& run, Index first, Index count, const PackedScales& scales, double* values);
+
 /// y[i] += alpha * value first + i, for i < count; `first` is a multiple of 8.
 void packed_axpy(const PackedRun& run, Index first, Index count, double alpha, double* y);
 

@@ -40,6 +40,8 @@ inline constexpr std::array<OctetTable, 17> kOctetTables = make_octet_tables();
 struct MantissaTable {
   alignas(64) std::array<std::uint8_t, 64> bytes{};
   alignas(64) std::array<std::int64_t, 8> left{};
+  std::int64_t mask = 0;  ///< of the bits of a value
+  double gain = 0;        ///< how much larger a value is than a mantissa
 };
 
 constexpr MantissaTable mantissa_table(int bits) {
@@ -52,6 +54,8 @@ constexpr MantissaTable mantissa_table(int bits) {
     }
     table.left[static_cast<std::size_t>(lane)] = kMantissa - bits - lane * bits % 8;
   }
+  table.mask = ((std::int64_t{1} << bits) - 1) << (kMantissa - bits);
+  table.gain = static_cast<double>(1 << bits);
   return table;
 }
 

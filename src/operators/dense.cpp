@@ -56,6 +56,7 @@ DenseOperator::DenseOperator(Matrix values, std::string description)
   if (symmetry.averaged > 0) entries = entry_facts(values_, description_);
   facts_.nonzeros = entries.nonzeros;
   facts_.frobenius_norm = entries.frobenius_norm;
+  facts_.largest_entry = entries.largest;
   facts_.symmetric = symmetry.symmetric;
   facts_.averaged_asymmetry = symmetry.averaged;
 }

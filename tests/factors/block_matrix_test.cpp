@@ -153,6 +153,34 @@ Expected symmetric() {
   return e;
 }
 
+/// So much work that it is divided into many parts; some rows have next to nothing in them.
+Expected many_parts(bool is_symmetric) {
+  Expected e;
+  e.content.rows = 340;
+  e.content.cols = 340;
+  e.content.symmetric = is_symmetric;
+  e.content.offset = 0.5;
+  e.dense = Matrix::Zero(340, 340);
+  std::vector<int> bits;
+  for (int k = 0; k < 9; ++k) bits.insert(bits.end(), {12, 8, 6, 4, 3});
+  for (Index i = 0; i < 4; ++i) {
+    for (Index j = is_symmetric ? i : 0; j < 4; ++j) {
+      if (i == 2 || (is_symmetric && j == 2)) continue;
+      add_low_rank(e, {85 * i, 85, 85 * j, 85, LeafKind::kLowRank}, bits);
+    }
+  }
+  // IEEE numbers are multiplied by in another way.
+  e.content.bits.push_back(32);
+  e.content.scales.push_back(to_bfloat16(2));
+  const Matrix factors = test::random_matrix(40, 2).cast<float>().cast<double>();
+  append_ieee({factors.data(), 80}, 32, e.content.data);
+  const BlockLeaf leaf{170, 40, 300, 40, LeafKind::kLowRank, 1};
+  e.content.leaves.push_back(leaf);
+  e.content.layers = {static_cast<Index>(e.content.leaves.size()) - 1, 1};
+  add_block(e, leaf, 2 * factors.col(0) * factors.col(1).transpose());
+  return e;
+}
+
 void expect_products(const Expected& e) {
   const BlockMatrix A(e.content);
   EXPECT_CLOSE(A.columns(index_range(0, A.cols())), e.dense, 1e-14);
@@ -175,6 +203,9 @@ TEST(BlockMatrix, ASymmetricOneStandsForItsMirrorImage) {
   expect_products(e);
   EXPECT_EQ(e.dense, Matrix(e.dense.transpose()));
 }
+TEST(BlockMatrix, PartsOfTheWorkAddUp) {
+  for (const bool is_symmetric : {false, true}) expect_products(many_parts(is_symmetric));
+}
 
 TEST(BlockMatrix, AnEmptyOneIsZero) {
   BlockContent content;
@@ -187,7 +218,7 @@ TEST(BlockMatrix, AnEmptyOneIsZero) {
 }
 
 TEST(BlockMatrix, BitsDoNotDependOnTheThreads) {
-  for (const Expected& e : {general(), symmetric()}) {
+  for (const Expected& e : {general(), symmetric(), many_parts(false), many_parts(true)}) {
     const BlockMatrix A(e.content);
     const Matrix X = test::random_matrix(A.cols(), 3, 2);
     const test::ThreadCount one(1);

@@ -7,12 +7,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "kernels/low_rank_simd.hpp"
 #include "kernels/packed_simd.hpp"
 #include "kernels/sparse.hpp"
 #include "matapprox/core/error.hpp"
@@ -189,6 +192,114 @@ TEST_P(InstructionSet, TrianglesAreMultipliedAsSymmetricMatrices) {
         EXPECT_LE((y.head(n) - expected).norm(), 8 * kEps * (S.norm() * x.norm() + 1)) << n;
         EXPECT_EQ(y(n), 0.5) << "written behind the end";
       }
+    }
+  }
+}
+
+TEST_P(InstructionSet, PackedIntegersWithAScaleForEach64) {
+  for (const int bits : {1, 6, 8, 13, 16}) {
+    std::vector<int> integers;
+    for (Index i = 0; i < 300; ++i) {
+      integers.push_back(static_cast<int>(i * 40503 % (1 << bits)) - (1 << (bits - 1)));
+    }
+    const std::vector<std::uint8_t> data = packed_bit_by_bit(integers, bits);
+    const simd::PackedRun run{data.data(), bits, 0.5};
+    // 1, -2, 0.5, 3, 8 as bfloat16.
+    const std::array<std::uint16_t, 5> scales{0x3F80, 0xC000, 0x3F00, 0x4040, 0x4100};
+    const std::array<double, 5> factors{1, -2, 0.5, 3, 8};
+    for (const auto& [first, count] : {std::pair<Index, Index>{0, 300}, {56, 101}, {128, 7}}) {
+      Vector values = Vector::Constant(count + 1, -77);
+      simd::packed_scaled_values(run, first, count, {0.25, scales.data()}, values.data());
+      for (Index i = 0; i < count; ++i) {
+        const auto at = static_cast<std::size_t>(first + i);
+        EXPECT_EQ(values(i), 0.25 * factors[at / 64] * (integers[at] + 0.5)) << bits << " " << at;
+      }
+      EXPECT_EQ(values(count), -77) << "written behind the end";
+    }
+  }
+}
+
+/// A block with what it stands for.
+struct LowRankExample {
+  std::vector<std::uint8_t> bits;
+  std::vector<std::uint16_t> scales;
+  std::vector<std::uint8_t> data;
+  Matrix dense;
+  double size = 0;  ///< the sum of the norms of the components
+  simd::LowRankBlock block;
+};
+
+LowRankExample low_rank_example(
+    Index rows, Index cols, Index count, int bits, int step, bool symmetric) {
+  LowRankExample e{
+      {}, {}, {}, Matrix::Zero(rows, cols), 0, {rows, cols, count, symmetric, 0.5, 0.5}};
+  for (Index k = 0; k < count; ++k) {
+    const int width = (bits + static_cast<int>(k) * step - 1) % 16 + 1;
+    const auto column = [&](Index length, Index seed) {
+      std::vector<int> integers;
+      Vector values(length);
+      for (Index i = 0; i < length; ++i) {
+        const Index number = (i + 1) * (40503 + 2 * seed) % (1 << width);
+        integers.push_back(static_cast<int>(number) - (1 << (width - 1)));
+        values(i) = integers.back() + 0.5;
+      }
+      const std::vector<std::uint8_t> packed = packed_bit_by_bit(integers, width);
+      e.data.insert(e.data.end(), packed.begin(), packed.begin() + (length * width + 7) / 8);
+      return values;
+    };
+    e.bits.push_back(static_cast<std::uint8_t>(width));
+    e.scales.push_back(k % 2 == 0 ? 0x3FC0 : 0xC000);  // 1.5 and -2
+    const Vector u = column(rows, k);
+    const Vector v = symmetric ? u : column(cols, 100 + k);
+    const double scale = 0.5 * (k % 2 == 0 ? 1.5 : -2);
+    e.dense += scale * u * v.transpose();
+    e.size += std::abs(scale) * u.norm() * v.norm();
+  }
+  e.data.resize(e.data.size() + 16, 0xFF);
+  return e;
+}
+
+/// All widths, alike and not, lengths with and without a last octet that is not whole; nothing is
+/// written behind the end.
+TEST_P(InstructionSet, LowRankBlocks) {
+  for (int bits = 1; bits <= 16; ++bits) {
+    for (const int step : {0, 5}) {
+      for (const auto& [rows, cols, count] :
+           {std::array<Index, 3>{8, 8, 1}, {61, 32, 2}, {1, 13, 3}, {200, 77, 4}, {32, 64, 11}}) {
+        LowRankExample e = low_rank_example(rows, cols, count, bits, step, false);
+        e.block.bits = e.bits.data();
+        e.block.scales = e.scales.data();
+        e.block.data = e.data.data();
+        const Vector x = test::random_block<Vector>(cols, 3);
+        const Vector z = test::random_block<Vector>(rows, 4);
+        const double bound = 32 * kEps * (e.size * (x.norm() + z.norm()) + 1);
+        Vector y = Vector::Constant(rows + 1, 1);
+        simd::low_rank_product(e.block, x.data(), y.data());
+        EXPECT_LE((y.head(rows) - Vector::Constant(rows, 1) - e.dense * x).norm(), bound) << bits;
+        EXPECT_EQ(y(rows), 1);
+        Vector w = Vector::Constant(cols + 1, 1);
+        simd::low_rank_transpose_product(e.block, z.data(), w.data());
+        EXPECT_LE((w.head(cols) - Vector::Constant(cols, 1) - e.dense.transpose() * z).norm(),
+                  bound)
+            << bits;
+        EXPECT_EQ(w(cols), 1);
+        Vector both_y = Vector::Constant(rows + 1, 1);
+        Vector both_w = Vector::Constant(cols + 1, 1);
+        simd::low_rank_products(e.block, x.data(), both_y.data(), z.data(), both_w.data());
+        EXPECT_LE((both_y - y).norm(), bound) << bits;
+        EXPECT_LE((both_w - w).norm(), bound) << bits;
+        EXPECT_EQ(both_y(rows), 1);
+        EXPECT_EQ(both_w(cols), 1);
+      }
+      LowRankExample e = low_rank_example(45, 45, 7, bits, step, true);
+      e.block.bits = e.bits.data();
+      e.block.scales = e.scales.data();
+      e.block.data = e.data.data();
+      const Vector x = test::random_block<Vector>(45, 3);
+      Vector y = Vector::Zero(46);
+      simd::low_rank_product(e.block, x.data(), y.data());
+      EXPECT_LE((y.head(45) - e.dense * x).norm(), 32 * kEps * e.size * x.norm()) << bits;
+      EXPECT_EQ(y(45), 0);
     }
   }
 }

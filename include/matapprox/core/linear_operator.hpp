@@ -28,6 +28,7 @@ struct KnownFacts {
   /// Where the entries were symmetric only to rounding, the largest |a_ij - a_ji|: mirror images
   /// were averaged, and the operator is exactly symmetric.
   double averaged_asymmetry = 0;
+  std::optional<double> largest_entry = {};  ///< the largest magnitude
 };
 
 /// A real m x n matrix known by what it does: the one concept of this library. Inputs, lazy

@@ -48,9 +48,9 @@ struct BlockLeaf {
 /// 1), in base 128, the least digit first, the highest bit of a byte set where another follows, and
 /// then the values. All times `unit`.
 ///
-/// Product: the bytes are read once (twice for symmetric low-rank leaves), nothing but pieces of
-/// leaves is unpacked; multiplications r (m_b + n_b), m_b n_b or the entries of each leaf. Its
-/// summation has an order of its own: the same bits for any number of threads.
+/// Product: each value is unpacked once, nothing but pieces of leaves at a time; multiplications
+/// r (m_b + n_b), m_b n_b or the entries of each leaf. Its summation has an order of its own: the
+/// same bits for any number of threads.
 class BlockMatrix {
  public:
   /// The content as a file holds it (docs/file-format.md, kind `blocks`).
@@ -98,9 +98,16 @@ class BlockMatrix {
     std::size_t scales = 0;
     std::size_t data = 0;
   };
+  /// Rows of a product.
+  struct RowRange {
+    Index first = 0;
+    Index end = 0;
+  };
+  using RowRanges = std::vector<RowRange>;  ///< ascending, apart from each other
   void check_leaves() const;
   void find_begins();
   void divide_work();
+  RowRanges written_by(std::size_t part, bool transposed) const;
   double leaf_multiplications(std::size_t leaf) const;
   Matrix multiply(bool transposed, const ConstBlock& X) const;
   Matrix multiply_units(bool transposed, std::span<const Index> J) const;
@@ -110,6 +117,8 @@ class BlockMatrix {
   std::size_t data_bytes_ = 0;
   std::vector<LeafBegin> begins_;
   std::vector<std::size_t> parts_;  ///< the first leaf of each part of the work, and the last
+  std::vector<RowRanges> written_;  ///< of A X, by each part
+  std::vector<RowRanges> written_transposed_;  ///< of A^T X
 
   friend class LeafReader;
 };

@@ -9,9 +9,9 @@
 namespace matapprox {
 
 /// A dense matrix, m x n, as it is stored. What it knows of itself is found once, when it is made:
-/// whether it equals its transpose, how many entries are not 0, and its Frobenius norm. Where
-/// mirror images differ by no more than 100 rounding errors of the largest entry, they are
-/// averaged, so that what is symmetric to rounding is exactly symmetric
+/// whether it equals its transpose, how many entries are not 0, its Frobenius norm and its largest
+/// entry. Where mirror images differ by no more than 100 rounding errors of the largest entry, they
+/// are averaged, so that what is symmetric to rounding is exactly symmetric
 /// (KnownFacts::averaged_asymmetry). Stores m n numbers; a product with one vector takes m n
 /// multiplications.
 class DenseOperator final : public LinearOperator {

@@ -13,12 +13,16 @@ namespace {
 /// where prices are so near to each other.
 constexpr double kNearBudget = 1e-3;
 constexpr double kNearError = 0.01;
+/// And a first idea of it within this.
+constexpr double kNearIdea = 1;
 constexpr double kNearPrices = 1e-6;
 /// Bytes fall at first with about this power of the price; steps go so much further than to where
 /// what was seen points, at least and at most by these factors, as logarithms.
 constexpr double kFirstSlope = 0.5;
-/// A budget is first tried at the price at which so many times as many bytes are worth the energy.
+/// A budget is first tried at the price at which so many times as many bytes are worth the energy;
+/// with small nodes alone, for a first idea, at a lower one: in smooth matrices that is nearer.
 constexpr double kFirstBytes = 256;
+constexpr double kFirstBytesOfIdea = 65536;
 constexpr double kBeyond = 1.25;
 constexpr double kMinStep = 0.05;
 constexpr double kMaxStep = 5;
@@ -67,11 +71,11 @@ double part_of_way(const TriedPrice& low, const TriedPrice& high, double wanted)
 Total search_price(RateDistortion& choices,
                    double energy,
                    double bytes,
-                   const RunControl& control,
-                   const Excess& excess) {
+                   const Excess& excess,
+                   const std::function<Total(double)>& at_price) {
   Total total;
   const auto try_price = [&](double log) {
-    total = choices.at_price(std::exp(log), control);
+    total = at_price(std::exp(log));
     return TriedPrice{log, std::clamp(excess.of(total), -kMaxExcess, kMaxExcess)};
   };
   const double wanted = (excess.above ? 0.5 : -0.5) * excess.near;
@@ -128,14 +132,23 @@ BlockFit fit_within_bytes(BlockTree& tree,
   double bound = 0;
   double fewest = std::numeric_limits<double>::infinity();
   std::optional<BlockFit> best;
+  const auto at_price = [&](double price) { return choices.at_price(price, control); };
+  Excess of_bytes{[&](const Total& tried) {
+                    if (tried.bytes > 0) fewest = std::min(fewest, tried.bytes);
+                    return std::log(tried.bytes / aim);
+                  },
+                  false,
+                  kNearIdea};
+  if (tree.source().exhaustive()) {
+    // At prices far from the right one large blocks take long and tell little.
+    search_price(choices, tree.energy(), kFirstBytesOfIdea * bytes, of_bytes, [&](double price) {
+      return choices.small_nodes_at_price(price, control);
+    });
+    fewest = std::numeric_limits<double>::infinity();
+  }
+  of_bytes.near = kNearBudget;
   for (int round = 0;; ++round) {
-    const Excess of_bytes{[&](const Total& tried) {
-                            if (tried.bytes > 0) fewest = std::min(fewest, tried.bytes);
-                            return std::log(tried.bytes / aim);
-                          },
-                          false,
-                          kNearBudget};
-    search_price(choices, tree.energy(), kFirstBytes * bytes, control, of_bytes);
+    search_price(choices, tree.energy(), kFirstBytes * bytes, of_bytes, at_price);
     if (round == 0 && tree.source().exhaustive()) bound = choices.lower_bound(bytes);
     BlockFit result{encode(tree, choices, unit, control), bound, {}};
     const auto found = static_cast<double>(result.encoded.blocks.storage().bytes);
@@ -164,13 +177,14 @@ BlockFit fit_within_tolerance(BlockTree& tree,
   const double entries =
       static_cast<double>(tree.source().rows()) * static_cast<double>(tree.source().cols());
   double share = kAim * kAim;
+  const auto at_price = [&](double price) { return choices.at_price(price, control); };
   for (int round = 0;; ++round) {
     const Excess of_accuracy{
         [&](const Total& tried) { return std::log(share * wanted() / tried.squared_error); },
         true,
         kNearError};
     const Total total =
-        search_price(choices, tree.energy(), kDoubleBytes * entries, control, of_accuracy);
+        search_price(choices, tree.energy(), kDoubleBytes * entries, of_accuracy, at_price);
     BlockFit result{encode(tree, choices, unit, control), 0, {}};
     if (result.encoded.squared_error <= wanted()) return result;
     choices.learn(result.encoded.squared_errors);

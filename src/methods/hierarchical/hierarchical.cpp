@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "factors/quantizer.hpp"
@@ -131,13 +132,10 @@ double leaf_bytes(const LinearOperator& A) {
 
 /// Part of a tolerance that is aimed at where peeling has missed it.
 constexpr double kMinAim = 0.1;
-/// The largest |entry| is less than 2 to this power, and at least half of that; 0 for zeros.
-int exponent_of_largest(const Matrix& values) {
+double largest_entry(const Matrix& values) {
   Vector largest(values.cols());
   parallel_for(values.cols(), [&](Index j) { largest(j) = values.col(j).cwiseAbs().maxCoeff(); });
-  int exponent = 0;
-  std::frexp(largest.maxCoeff(), &exponent);
-  return exponent;
+  return largest.maxCoeff();
 }
 
 /// Entries that are not further from 1, as a power of 2, stay as they are.
@@ -183,7 +181,10 @@ class OrderedBlocks {
     const bool in_place = dense != nullptr && order.empty();
     if (!in_place) values_ = ordered_matrix(A, order, control);
     const Matrix& values = in_place ? dense->values() : values_;
-    int top = exponent_of_largest(values);
+    const std::optional<double> known = A.known_facts().largest_entry;
+    // The largest |entry| is less than 2 to this power, and at least half of that; 0 for zeros.
+    int top = 0;
+    std::frexp(known ? *known : largest_entry(values), &top);
     // Squares have to be far from the least and the largest number.
     if (std::abs(top) > kMaxUnscaledExponent) {
       scale_ = std::ldexp(1.0, std::clamp(-top, -1022, 1022));

@@ -236,7 +236,7 @@ void RateDistortion::find_least_squares(std::size_t level, Node& node) {
 bool RateDistortion::needs_more(std::size_t level, Node& node, double limit) {
   if (!tree_.source().exhaustive()) return limit < node.own.cost(price()) || !node.complete;
   const double other = std::min(limit, node.own.cost(price()));
-  if (node.smaller_side() <= kLateNode) return false;
+  if (small_only_ || node.smaller_side() <= kLateNode) return false;
   find_least_squares(level, node);
   return contents_.least_cost_of_triplets(node, node.least_squares) < other;
 }
@@ -262,7 +262,20 @@ void RateDistortion::choose_above(std::size_t level, Node& node) {
   node.least_cost = std::min(node.least_cost, least_cost);
 }
 
+Total RateDistortion::small_nodes_at_price(double price, const RunControl& control) {
+  small_only_ = true;
+  const Total total = choose_all(price, control);
+  small_only_ = false;
+  return total;
+}
+
 Total RateDistortion::at_price(double price, const RunControl& control) {
+  const Total total = choose_all(price, control);
+  tried_.push_back({price, tree_.root().least_cost});
+  return total;
+}
+
+Total RateDistortion::choose_all(double price, const RunControl& control) {
   contents_.set_price(price);
   std::vector<std::vector<Node*>> visited{{&tree_.root()}};
   for (std::size_t l = 0; l < visited.size(); ++l) {
@@ -279,7 +292,6 @@ Total RateDistortion::at_price(double price, const RunControl& control) {
     for_nodes(visited[l], control, [&](Node& node) { choose_above(l, node); });
   }
   const Choice& root = tree_.root().best;
-  tried_.push_back({price, tree_.root().least_cost});
   return {root.squared_error, root.bytes};
 }
 

@@ -25,6 +25,9 @@ class RateDistortion {
   /// gains nothing by its children is not looked into further.
   /// Throws Interrupted.
   Total at_price(double price, const RunControl& control);
+  /// The same for a matrix that is held, but large nodes are divided without a look at them: a
+  /// first idea, fast, of what the whole takes at that price, if not of the least.
+  Total small_nodes_at_price(double price, const RunControl& control);
   double price() const { return contents_.price(); }  ///< the last one; 0 before the first
   /// The largest lower bound seen of the squared error of any choice within `bytes`: D + price R is
   /// least at each price that was tried.
@@ -46,6 +49,7 @@ class RateDistortion {
     double price = 0;
     double cost = 0;  ///< a lower bound
   };
+  Total choose_all(double price, const RunControl& control);
   void choose_own(Node& node, double limit);
   double least_of_children(std::size_t level, const Node& node) const;
   bool division_may_pay(std::size_t level, const Node& node) const;
@@ -65,6 +69,7 @@ class RateDistortion {
   BlockTree& tree_;
   ContentChoices contents_;
   std::vector<Tried> tried_;
+  bool small_only_ = false;
 };
 
 }  // namespace matapprox::blocks

@@ -1,0 +1,346 @@
+#include "kernels/simd_targets.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/low_rank_simd.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "kernels/low_rank_simd.hpp"
+#include "kernels/packed_octets-inl.hpp"
+#include "kernels/scratch.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace matapprox::kernels::simd::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using DoubleVector = hn::Vec<Doubles>;
+constexpr Index kVectors = 8 / kDoubles;
+/// Components at a time.
+constexpr Index kGroup = 4;
+
+/// function(0), function(1), ..., each with a constant: what arrays hold stays in registers.
+template <Index kCount, class Function>
+HWY_INLINE void unrolled(const Function& function) {
+  if constexpr (kCount > 0) {
+    unrolled<kCount - 1>(function);
+    function(std::integral_constant<Index, kCount - 1>());
+  }
+}
+
+/// The columns u_k, or v_k, of a group of components.
+template <class Octets, Index kCount>
+struct Columns {
+  Octets octets[kCount];
+  const std::uint8_t* data[kCount];
+};
+
+/// What a pass over columns does with an octet of values; see pass().
+struct Dots {
+  const double* x;  ///< sums[k] = values of column k times x
+  double* sums;
+};
+struct Axpys {
+  const double* factors;  ///< y += factors[k] times values of column k, + shift
+  double shift;
+  double* y;
+};
+
+/// Eight numbers at p + i, of which those from `count` on are not there: 0.
+template <bool kWhole>
+HWY_INLINE DoubleVector load(const double* p, Index i, Index count) {
+  const Doubles d;
+  if constexpr (kWhole) return hn::LoadU(d, p + i);
+  const Index left = std::clamp<Index>(count - i, 0, kDoubles);
+  return hn::MaskedLoad(hn::FirstN(d, static_cast<std::size_t>(left)), d, p + i);
+}
+
+template <bool kWhole>
+HWY_INLINE void store(DoubleVector v, double* p, Index i, Index count) {
+  const Doubles d;
+  if constexpr (kWhole) return hn::StoreU(v, d, p + i);
+  const Index left = std::clamp<Index>(count - i, 0, kDoubles);
+  hn::BlendedStore(v, hn::FirstN(d, static_cast<std::size_t>(left)), d, p + i);
+}
+
+/// Sums of the lanes of each vector, so many at once.
+template <Index kCount>
+HWY_INLINE void store_sums(const DoubleVector* vectors, double* sums) {
+  const Doubles d;
+  unrolled<kCount>([&](auto k) HWY_ATTR { sums[k] = hn::GetLane(hn::SumOfLanes(d, vectors[k])); });
+}
+
+/// What a pass holds in registers.
+template <bool kDots, bool kAxpys, bool kKeep, class Octets, Index kCount>
+struct Pass {
+  Columns<Octets, kCount> columns;
+  DoubleVector sums[kCount];
+  DoubleVector factors[kCount];
+  DoubleVector shift;
+  const double* x;
+  double* y;
+  double* kept;
+
+  HWY_INLINE Pass(const Columns<Octets, kCount>& all,
+                  const Dots& dots,
+                  const Axpys& axpys,
+                  double* kept_values)
+      : columns(all), x(dots.x), y(axpys.y), kept(kept_values) {
+    const Doubles d;
+    unrolled<kCount>([&](auto k) HWY_ATTR {
+      if constexpr (kDots) sums[k] = hn::Zero(d);
+      if constexpr (kAxpys) factors[k] = hn::Set(d, axpys.factors[k]);
+    });
+    if constexpr (kAxpys) shift = hn::Set(d, axpys.shift);
+  }
+
+  /// The next octet, of which `left` values are there.
+  template <bool kWhole>
+  HWY_INLINE void octet(Index left) {
+    const Doubles d;
+    DoubleVector of_x[kVectors];
+    DoubleVector of_y[kVectors];
+    unrolled<kVectors>([&](auto v) HWY_ATTR {
+      if constexpr (kDots) of_x[v] = load<kWhole>(x, v * kDoubles, left);
+      if constexpr (kAxpys) of_y[v] = hn::Add(load<kWhole>(y, v * kDoubles, left), shift);
+    });
+    unrolled<kCount>([&](auto k) HWY_ATTR {
+      columns.octets[k].give(columns.data[k], 0, [&](Index at, auto v) HWY_ATTR {
+        if constexpr (kKeep) hn::Store(v, d, kept + k * 8 + at);
+        if constexpr (kDots) sums[k] = hn::MulAdd(v, of_x[at / kDoubles], sums[k]);
+        if constexpr (kAxpys) of_y[at / kDoubles] = hn::MulAdd(v, factors[k], of_y[at / kDoubles]);
+      });
+      columns.data[k] += columns.octets[k].stride;
+    });
+    if constexpr (kAxpys) {
+      unrolled<kVectors>([&](auto v) HWY_ATTR { store<kWhole>(of_y[v], y, v * kDoubles, left); });
+    }
+    x += 8;
+    y += 8;
+    kept += 8 * kCount;
+  }
+};
+
+/// One pass over the columns, which are unpacked: dots, axpys or both; the values are kept in
+/// `kept`, octet by octet, all columns of one together.
+template <bool kDots, bool kAxpys, bool kKeep, class Octets, Index kCount>
+HWY_INLINE void pass(const Columns<Octets, kCount>& columns,
+                     Index count,
+                     const Dots& dots,
+                     const Axpys& axpys,
+                     double* kept) {
+  Pass<kDots, kAxpys, kKeep, Octets, kCount> now(columns, dots, axpys, kept);
+  for (; count >= 8; count -= 8) now.template octet<true>(8);
+  if (count > 0) now.template octet<false>(count);
+  if constexpr (kDots) store_sums<kCount>(now.sums, dots.sums);
+}
+
+/// The same axpys with values that pass() has kept.
+template <Index kCount>
+HWY_INLINE void add_kept(const double* kept, Index count, const Axpys& axpys) {
+  const Doubles d;
+  DoubleVector factors[kCount];
+  unrolled<kCount>([&](auto k) HWY_ATTR { factors[k] = hn::Set(d, axpys.factors[k]); });
+  const auto shift = hn::Set(d, axpys.shift);
+  double* y = axpys.y;
+  const auto octet = [&](Index i, auto whole) HWY_ATTR {
+    for (Index v = 0; v < 8; v += kDoubles) {
+      auto of_y = hn::Add(load<whole()>(y, i + v, count), shift);
+      unrolled<kCount>([&](auto k) HWY_ATTR {
+        of_y = hn::MulAdd(hn::Load(d, kept + i * kCount + k * 8 + v), factors[k], of_y);
+      });
+      store<whole()>(of_y, y, i + v, count);
+    }
+  };
+  Index i = 0;
+  for (; i + 8 <= count; i += 8) octet(i, std::true_type());
+  if (i < count) octet(i, std::false_type());
+}
+
+/// The sum of count numbers.
+HWY_INLINE double sum_of(const double* x, Index count) {
+  const Doubles d;
+  auto sum = hn::Zero(d);
+  Index i = 0;
+  for (; i + kDoubles <= count; i += kDoubles) sum = hn::Add(sum, hn::LoadU(d, x + i));
+  if (i < count) sum = hn::Add(sum, load<false>(x, i, count));
+  return hn::GetLane(hn::SumOfLanes(d, sum));
+}
+
+/// A product with a block: what is read of it is times x, and what is written goes to y.
+struct Side {
+  const double* x = nullptr;
+  double* y = nullptr;
+  double sum = 0;  ///< of x
+};
+
+/// Components first .. first + kCount - 1: `read` are the v_k and `written` the u_k, or the other
+/// way around.
+template <class Octets, Index kCount>
+struct Components {
+  Columns<Octets, kCount> read;
+  Columns<Octets, kCount> written;
+  double scales[kCount];
+  double offset;
+
+  /// From sums over x of the values as they are unpacked: factors for the other side.
+  HWY_INLINE Axpys axpys(const double* sums, double sum_of_x, double* factors, double* y) const {
+    double shift = 0;
+    for (Index k = 0; k < kCount; ++k) {
+      const double gain = read.octets[k].gain;
+      const double below = offset - gain * Octets::zero;
+      const double weight = scales[k] * (gain * sums[k] + below * sum_of_x);
+      factors[k] = weight * gain;
+      shift += weight * below;
+    }
+    return {factors, shift, y};
+  }
+};
+
+enum class Wanted { kProduct, kSymmetric, kBoth };
+
+template <Wanted kWanted, class Octets, Index kCount>
+HWY_INLINE void add_components(const Components<Octets, kCount>& part,
+                               Index read_count,
+                               Index written_count,
+                               const Side& side,
+                               const Side& mirrored,
+                               double* kept) {
+  double sums[kCount];
+  double factors[kCount];
+  constexpr bool kKeep = kWanted != Wanted::kProduct;
+  pass<true, false, kKeep>(part.read, read_count, {side.x, sums}, {}, kept);
+  const Axpys axpys = part.axpys(sums, side.sum, factors, side.y);
+  if constexpr (kWanted == Wanted::kProduct) {
+    pass<false, true, false>(part.written, written_count, {}, axpys, nullptr);
+  } else if constexpr (kWanted == Wanted::kSymmetric) {
+    add_kept<kCount>(kept, read_count, axpys);
+  } else {
+    pass<true, true, false>(part.written, written_count, {mirrored.x, sums}, axpys, nullptr);
+    add_kept<kCount>(kept, read_count, part.axpys(sums, mirrored.sum, factors, mirrored.y));
+  }
+}
+
+template <class Octets, std::size_t... k>
+HWY_INLINE auto columns_of(const std::uint8_t* bits,
+                           const std::uint8_t* const* data,
+                           std::index_sequence<k...> /*all*/) {
+  return Columns<Octets, sizeof...(k)>{{Octets(bits[k])...}, {data[k]...}};
+}
+
+template <Wanted kWanted, Index kCount, class Octets>
+HWY_INLINE void add_group(const LowRankBlock& B,
+                          Index first,
+                          const std::uint8_t* const* u,
+                          const std::uint8_t* const* v,
+                          bool transposed,
+                          const Side& side,
+                          const Side& mirrored,
+                          double* kept) {
+  const auto all = std::make_index_sequence<static_cast<std::size_t>(kCount)>();
+  const std::uint8_t* bits = B.bits + first;
+  Components<Octets, kCount> part{columns_of<Octets>(bits, transposed ? u : v, all),
+                                  columns_of<Octets>(bits, transposed ? v : u, all),
+                                  {},
+                                  B.offset};
+  for (Index k = 0; k < kCount; ++k) {
+    const std::uint32_t upper = B.scales[first + k];
+    part.scales[k] = B.unit * static_cast<double>(std::bit_cast<float>(upper << 16U));
+  }
+  add_components<kWanted>(
+      part, transposed ? B.rows : B.cols, transposed ? B.cols : B.rows, side, mirrored, kept);
+}
+
+template <Wanted kWanted>
+HWY_INLINE void add_block(const LowRankBlock& B, bool transposed, Side side, Side mirrored) {
+  const Index read_count = transposed ? B.rows : B.cols;
+  side.sum = sum_of(side.x, read_count);
+  double* kept = nullptr;
+  if constexpr (kWanted != Wanted::kProduct) {
+    thread_local Scratch<double> scratch;
+    kept = scratch.reserve((read_count + 7) / 8 * 8 * kGroup);
+  }
+  if constexpr (kWanted == Wanted::kBoth) mirrored.sum = sum_of(mirrored.x, B.rows);
+  const std::uint8_t* position = B.data;
+  for (Index first = 0; first < B.count; first += kGroup) {
+    const Index count = std::min(kGroup, B.count - first);
+    const std::uint8_t* u[kGroup];
+    const std::uint8_t* v[kGroup];
+    int widest = 0;
+    for (Index k = 0; k < count; ++k) {
+      const int bits = B.bits[first + k];
+      widest = std::max(widest, bits);
+      u[k] = position;
+      position += (B.rows * bits + 7) / 8;
+      v[k] = B.symmetric ? u[k] : position;
+      if (!B.symmetric) position += (B.cols * bits + 7) / 8;
+    }
+    const auto add = [&](auto number) HWY_ATTR {
+      constexpr Index kCount = number();
+      if constexpr (kUpperHalfBits > 0) {
+        if (widest <= kUpperHalfBits) {
+          return add_group<kWanted, kCount, UpperHalfOctets>(
+              B, first, u, v, transposed, side, mirrored, kept);
+        }
+      }
+      add_group<kWanted, kCount, IntegerOctets>(B, first, u, v, transposed, side, mirrored, kept);
+    };
+    switch (count) {
+      case 1:
+        add(std::integral_constant<Index, 1>());
+        break;
+      case 2:
+        add(std::integral_constant<Index, 2>());
+        break;
+      case 3:
+        add(std::integral_constant<Index, 3>());
+        break;
+      default:
+        add(std::integral_constant<Index, 4>());
+    }
+  }
+}
+
+void low_rank_product_impl(const LowRankBlock& B, bool transposed, const double* x, double* y) {
+  if (B.symmetric) return add_block<Wanted::kSymmetric>(B, false, {x, y}, {});
+  add_block<Wanted::kProduct>(B, transposed, {x, y}, {});
+}
+
+void low_rank_products_impl(const LowRankBlock& B,
+                            const double* x,
+                            double* y,
+                            const double* mirrored_x,
+                            double* mirrored_y) {
+  add_block<Wanted::kBoth>(B, false, {x, y}, {mirrored_x, mirrored_y});
+}
+
+}  // namespace matapprox::kernels::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace matapprox::kernels::simd {
+
+HWY_EXPORT(low_rank_product_impl);
+HWY_EXPORT(low_rank_products_impl);
+
+void low_rank_product(const LowRankBlock& B, const double* x, double* y) {
+  HWY_DYNAMIC_DISPATCH(low_rank_product_impl)(B, false, x, y);
+}
+
+void low_rank_transpose_product(const LowRankBlock& B, const double* x, double* y) {
+  HWY_DYNAMIC_DISPATCH(low_rank_product_impl)(B, true, x, y);
+}
+
+void low_rank_products(const LowRankBlock& B,
+                       const double* x,
+                       double* y,
+                       const double* mirrored_x,
+                       double* mirrored_y) {
+  HWY_DYNAMIC_DISPATCH(low_rank_products_impl)(B, x, y, mirrored_x, mirrored_y);
+}
+
+}  // namespace matapprox::kernels::simd
+#endif  // HWY_ONCE
