@@ -102,18 +102,17 @@ Cost DenseView::cost() const { return dense_cost(rows() * cols()); }
 void DenseView::find_facts() const {
   std::call_once(facts_found_, [this] {
     const ConstBlock values = stored_as_given();
-    const EntryFacts entries = by_rows() ? entry_facts_of_transpose(values, description_)
-                                         : entry_facts(values, description_);
+    EntryFacts entries = by_rows() ? entry_facts_of_transpose(values, description_)
+                                   : entry_facts(values, description_);
     const Symmetry symmetry = rounding_symmetry(values, entries.largest);
-    facts_.nonzeros = entries.nonzeros;
-    facts_.frobenius_norm = entries.frobenius_norm;
     if (symmetry.averaged > 0) {
       averaged_ = values;
       symmetrize_rounding(averaged_, entries.largest);
-      const EntryFacts averaged = entry_facts(averaged_, description_);
-      facts_.nonzeros = averaged.nonzeros;
-      facts_.frobenius_norm = averaged.frobenius_norm;
+      entries = entry_facts(averaged_, description_);
     }
+    facts_.nonzeros = entries.nonzeros;
+    facts_.frobenius_norm = entries.frobenius_norm;
+    facts_.largest_entry = entries.largest;
     facts_.symmetric = symmetry.symmetric;
     facts_.averaged_asymmetry = symmetry.averaged;
   });

@@ -96,6 +96,7 @@ void expect_same_facts(const LinearOperator& A, const LinearOperator& B) {
   EXPECT_EQ(a.symmetric, b.symmetric);
   EXPECT_EQ(a.nonzeros, b.nonzeros);
   EXPECT_EQ(a.frobenius_norm, b.frobenius_norm);
+  EXPECT_EQ(a.largest_entry, b.largest_entry);
   EXPECT_EQ(a.averaged_asymmetry, b.averaged_asymmetry);
 }
 
