@@ -86,7 +86,9 @@ bool can_be_repacked(const LinearOperator& A) {
     return static_cast<double>(sparse->values().nonZeros()) <= kFewEntries;
   }
   const double entries = static_cast<double>(A.rows()) * static_cast<double>(A.cols());
-  return dynamic_cast<const DenseOperator*>(&own) != nullptr && entries <= kFewEntries;
+  const bool dense = dynamic_cast<const DenseOperator*>(&own) != nullptr ||
+                     dynamic_cast<const DenseView*>(&own) != nullptr;
+  return dense && entries <= kFewEntries;
 }
 
 /// What the matrix takes as it is, how, and the operator whose products are timed.

@@ -85,36 +85,39 @@ constexpr std::array<RenamedOption, 3> kRenamedOptions{{
 }  // namespace
 
 void OptionLister::visit(std::string_view name, Index& value, std::string_view help) {
-  options.push_back({std::string(name), fmt::format("{}", value), std::string(help), {}});
+  add(name, fmt::format("{}", value), help, OptionType::kInteger);
 }
 void OptionLister::visit(std::string_view name, std::uint64_t& value, std::string_view help) {
-  options.push_back({std::string(name), fmt::format("{}", value), std::string(help), {}});
+  add(name, fmt::format("{}", value), help, OptionType::kInteger);
 }
 void OptionLister::visit(std::string_view name, double& value, std::string_view help) {
-  options.push_back({std::string(name), fmt::format("{}", value), std::string(help), {}});
+  add(name, fmt::format("{}", value), help, OptionType::kNumber);
 }
 void OptionLister::visit(std::string_view name, bool& value, std::string_view help) {
-  options.push_back(
-      {std::string(name), value ? "true" : "false", std::string(help), {"true", "false"}});
+  add(name, value ? "true" : "false", help, OptionType::kFlag);
+  options.back().choices = {"true", "false"};
 }
 void OptionLister::visit(std::string_view name, std::string& value, std::string_view help) {
-  options.push_back({std::string(name), value, std::string(help), {}});
+  add(name, value, help, OptionType::kText);
 }
 void OptionLister::visit(std::string_view name, std::vector<Index>& value, std::string_view help) {
-  options.push_back(
-      {std::string(name), fmt::format("{}", fmt::join(value, ",")), std::string(help), {}});
+  add(name, fmt::format("{}", fmt::join(value, ",")), help, OptionType::kIntegers);
 }
 void OptionLister::visit(std::string_view name, StorageBudget& value, std::string_view help) {
-  options.push_back({std::string(name), value.text(), std::string(help), {}});
+  add(name, value.text(), help, OptionType::kBudget);
 }
 void OptionLister::visit_choice(std::string_view name,
                                 int& value,
                                 std::span<const std::string_view> names,
                                 std::string_view help) {
-  options.push_back({std::string(name),
-                     std::string(names[static_cast<std::size_t>(value)]),
-                     std::string(help),
-                     {names.begin(), names.end()}});
+  add(name, std::string(names[static_cast<std::size_t>(value)]), help, OptionType::kChoice);
+  options.back().choices = {names.begin(), names.end()};
+}
+void OptionLister::add(std::string_view name,
+                       std::string value,
+                       std::string_view help,
+                       OptionType type) {
+  options.push_back({std::string(name), std::move(value), std::string(help), {}, type});
 }
 
 void OptionSetter::visit(std::string_view name, Index& value, std::string_view /*help*/) {

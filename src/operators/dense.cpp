@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/kernels/gemm.hpp"
 #include "operators/finite.hpp"
@@ -14,6 +15,37 @@ namespace {
 constexpr Index kTile = 64;
 
 Index tiles_of(Index n) { return (n + kTile - 1) / kTile; }
+
+Cost dense_cost(Index numbers) {
+  return {.stored_numbers = numbers,
+          .stored_bytes = numbers * bytes_per_value(Precision::kDouble),
+          .multiplications_per_apply = static_cast<double>(numbers),
+          .multiplications_per_column = 0,
+          .multiplications_for_diagonal = 0};
+}
+
+// Y is written to: a Ref by value, as in every function that fills a block.
+// NOLINTBEGIN(performance-unnecessary-value-param)
+
+/// Y = A(:, J)
+void copy_columns(const ConstBlock& A, std::span<const Index> J, Block Y) {
+  parallel_for(static_cast<Index>(J.size()),
+               [&](Index k) { Y.col(k) = A.col(J[static_cast<std::size_t>(k)]); });
+}
+
+/// Y = A(I, :)^T
+void copy_rows(const ConstBlock& A, std::span<const Index> I, Block Y) {
+  // By tiles of columns of A: each is read once, whatever the number of rows wanted.
+  parallel_for(tiles_of(A.cols()), [&](Index tile) {
+    const Index end = std::min(A.cols(), (tile + 1) * kTile);
+    for (Index k = 0; k < Y.cols(); ++k) {
+      const Index row = I[static_cast<std::size_t>(k)];
+      for (Index j = tile * kTile; j < end; ++j) Y(j, k) = A(row, j);
+    }
+  });
+}
+
+// NOLINTEND(performance-unnecessary-value-param)
 
 }  // namespace
 
@@ -29,13 +61,7 @@ DenseOperator::DenseOperator(Matrix values, std::string description)
   facts_.averaged_asymmetry = symmetry.averaged;
 }
 
-Cost DenseOperator::cost() const {
-  return {.stored_numbers = values_.size(),
-          .stored_bytes = values_.size() * bytes_per_value(Precision::kDouble),
-          .multiplications_per_apply = static_cast<double>(values_.size()),
-          .multiplications_per_column = 0,
-          .multiplications_for_diagonal = 0};
-}
+Cost DenseOperator::cost() const { return dense_cost(values_.size()); }
 
 void DenseOperator::do_apply(const ConstBlock& X, Block Y) const {
   kernels::gemm(kernels::Trans::kNo, values_, kernels::Trans::kNo, X, Y);
@@ -46,19 +72,96 @@ void DenseOperator::do_apply_transpose(const ConstBlock& X, Block Y) const {
 }
 
 void DenseOperator::do_columns_at(std::span<const Index> J, Block Y) const {
-  parallel_for(static_cast<Index>(J.size()),
-               [&](Index k) { Y.col(k) = values_.col(J[static_cast<std::size_t>(k)]); });
+  copy_columns(values_, J, Y);
 }
 
 void DenseOperator::do_rows_at(std::span<const Index> I, Block Y) const {
-  // By tiles of columns of A: each is read once, whatever the number of rows wanted.
-  parallel_for(tiles_of(cols()), [&](Index tile) {
-    const Index end = std::min(cols(), (tile + 1) * kTile);
-    for (Index k = 0; k < Y.cols(); ++k) {
-      const Index row = I[static_cast<std::size_t>(k)];
-      for (Index j = tile * kTile; j < end; ++j) Y(j, k) = values_(row, j);
+  copy_rows(values_, I, Y);
+}
+
+DenseView::DenseView(const Entries& entries,
+                     std::shared_ptr<const void> owner,
+                     std::string description)
+    : entries_(entries), owner_(std::move(owner)), description_(std::move(description)) {
+  require(entries.rows >= 0 && entries.cols >= 0,
+          "{}: {} x {} is no size of a matrix",
+          description_,
+          entries.rows,
+          entries.cols);
+  const Index least = by_rows() ? entries.cols : entries.rows;
+  require(entries.stride >= least,
+          "{}: stride {} is below the {} entries of a {}",
+          description_,
+          entries.stride,
+          least,
+          by_rows() ? "row" : "column");
+}
+
+Cost DenseView::cost() const { return dense_cost(rows() * cols()); }
+
+void DenseView::find_facts() const {
+  std::call_once(facts_found_, [this] {
+    const ConstBlock values = stored_as_given();
+    EntryFacts entries = by_rows() ? entry_facts_of_transpose(values, description_)
+                                   : entry_facts(values, description_);
+    const Symmetry symmetry = rounding_symmetry(values, entries.largest);
+    if (symmetry.averaged > 0) {
+      averaged_ = values;
+      symmetrize_rounding(averaged_, entries.largest);
+      entries = entry_facts(averaged_, description_);
     }
+    facts_.nonzeros = entries.nonzeros;
+    facts_.frobenius_norm = entries.frobenius_norm;
+    facts_.largest_entry = entries.largest;
+    facts_.symmetric = symmetry.symmetric;
+    facts_.averaged_asymmetry = symmetry.averaged;
   });
+}
+
+KnownFacts DenseView::known_facts() const {
+  find_facts();
+  return facts_;
+}
+
+ConstBlock DenseView::stored_as_given() const {
+  using Stored = Eigen::Map<const Matrix, Eigen::Unaligned, Eigen::OuterStride<>>;
+  const Index length = by_rows() ? cols() : rows();
+  const Index count = by_rows() ? rows() : cols();
+  return Stored(entries_.data, length, count, Eigen::OuterStride<>(entries_.stride));
+}
+
+ConstBlock DenseView::stored() const {
+  find_facts();
+  if (averaged_.size() > 0) return averaged_;
+  return stored_as_given();
+}
+
+Vector DenseView::diagonal() const { return stored().diagonal(); }
+
+void DenseView::do_apply(const ConstBlock& X, Block Y) const {
+  const auto trans = by_rows() ? kernels::Trans::kYes : kernels::Trans::kNo;
+  kernels::gemm(trans, stored(), kernels::Trans::kNo, X, Y);
+}
+
+void DenseView::do_apply_transpose(const ConstBlock& X, Block Y) const {
+  const auto trans = by_rows() ? kernels::Trans::kNo : kernels::Trans::kYes;
+  kernels::gemm(trans, stored(), kernels::Trans::kNo, X, Y);
+}
+
+void DenseView::do_columns_at(std::span<const Index> J, Block Y) const {
+  if (by_rows()) {
+    copy_rows(stored(), J, Y);
+  } else {
+    copy_columns(stored(), J, Y);
+  }
+}
+
+void DenseView::do_rows_at(std::span<const Index> I, Block Y) const {
+  if (by_rows()) {
+    copy_columns(stored(), I, Y);
+  } else {
+    copy_rows(stored(), I, Y);
+  }
 }
 
 }  // namespace matapprox

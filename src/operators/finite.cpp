@@ -37,6 +37,108 @@ bool all_finite(const double* values, Index count) {
       "{}: entry ({}, {}), counted from 0, is {}; entries must be finite", what, row, col, value));
 }
 
+/// A matrix read in column order, whatever its order in memory: op(S) of a column-major S.
+struct ColumnOrder {
+  const ConstBlock& stored;
+  bool transposed;
+
+  Index rows() const { return transposed ? stored.cols() : stored.rows(); }
+  Index size() const { return stored.size(); }
+  bool is_contiguous() const { return !transposed && stored.outerStride() == stored.rows(); }
+  double at(Index row, Index col) const { return transposed ? stored(col, row) : stored(row, col); }
+
+  /// The entries first .. first+count-1: where they lie, or copied into memory of this thread until
+  /// the next call.
+  const double* entries(Index first, Index count) const {
+    if (is_contiguous()) return stored.data() + first;
+    thread_local std::vector<double> copy(static_cast<std::size_t>(kPart));
+    const Index m = rows();
+    Index k = 0;
+    while (k < count) {
+      const Index row = (first + k) % m;
+      const Index col = (first + k) / m;
+      // Whole columns at a time along the rows of memory, else what there is of one.
+      const Index whole = transposed && row == 0 ? (count - k) / m : 0;
+      const Index width = std::max<Index>(whole, 1);
+      const Index length = std::min(m - row, count - k);
+      for (Index i = 0; i < length; ++i) {
+        for (Index j = 0; j < width; ++j) {
+          copy[static_cast<std::size_t>(k + i + j * m)] = at(row + i, col + j);
+        }
+      }
+      k += whole > 0 ? whole * m : length;
+    }
+    return copy.data();
+  }
+};
+
+EntryFacts facts_in_column_order(const ColumnOrder& values, const std::string& what) {
+  struct Part {
+    Index nonzeros = 0;
+    double largest = 0;
+    double squares = 0;
+    double zero = 0;  // NaN where an entry is NaN or Inf
+  };
+  const Index count = values.size();
+  std::vector<Part> parts(static_cast<std::size_t>(parts_of(count)));
+  parallel_for(parts_of(count), [&](Index p) {
+    const Index length = std::min(kPart, count - p * kPart);
+    const double* first = values.entries(p * kPart, length);
+    double largest[8] = {};
+    double squares[8] = {};
+    double zeros[8] = {};
+    Index nonzeros = 0;
+    const auto add = [&](double x, Index lane) {
+      largest[lane] = std::max(largest[lane], std::abs(x));
+      squares[lane] += x * x;
+      zeros[lane] += x * 0.0;
+    };
+    Index i = 0;
+    for (; i + 8 <= length; i += 8) {
+      for (Index lane = 0; lane < 8; ++lane) add(first[i + lane], lane);
+    }
+    for (; i < length; ++i) add(first[i], i % 8);
+    for (i = 0; i < length; ++i) nonzeros += first[i] != 0.0 ? 1 : 0;
+    Part& part = parts[static_cast<std::size_t>(p)];
+    part.nonzeros = nonzeros;
+    part.largest = *std::max_element(largest, largest + 8);
+    for (const double zero : zeros) part.zero += zero;
+    part.squares = ((squares[0] + squares[1]) + (squares[2] + squares[3])) +
+                   ((squares[4] + squares[5]) + (squares[6] + squares[7]));
+  });
+  EntryFacts facts;
+  double largest = 0;
+  double sum = 0;
+  for (Index p = 0; p < parts_of(count); ++p) {
+    const Part& part = parts[static_cast<std::size_t>(p)];
+    if (part.zero != 0.0) {
+      for (Index k = p * kPart;; ++k) {
+        const Index row = k % values.rows();
+        const Index col = k / values.rows();
+        if (!std::isfinite(values.at(row, col))) refuse(what, values.at(row, col), row, col);
+      }
+    }
+    facts.nonzeros += part.nonzeros;
+    largest = std::max(largest, part.largest);
+    sum += part.squares;
+  }
+  facts.largest = largest;
+  if (largest == 0) return facts;
+  // Without scaling the squares have the same digits, unless they leave the range of doubles or
+  // come near its lower end.
+  const int exponent = std::ilogb(largest);
+  if (exponent > -400 && exponent < 400) {
+    facts.frobenius_norm = std::sqrt(sum);
+  } else if (values.is_contiguous()) {
+    facts.frobenius_norm = frobenius_norm(values.stored.data(), count);
+  } else {
+    const Matrix copy =
+        values.transposed ? Matrix(values.stored.transpose()) : Matrix(values.stored);
+    facts.frobenius_norm = frobenius_norm(copy.data(), count);
+  }
+  return facts;
+}
+
 }  // namespace
 
 void require_finite(const ConstBlock& values, const std::string& what) {
@@ -106,57 +208,12 @@ double frobenius_norm(const double* values, Index count) {
   return std::ldexp(std::sqrt(sum), exponent);
 }
 
-EntryFacts entry_facts(const Matrix& values, const std::string& what) {
-  struct Part {
-    Index nonzeros = 0;
-    double largest = 0;
-    double squares = 0;
-    double zero = 0;  // NaN where an entry is NaN or Inf
-  };
-  const Index count = values.size();
-  std::vector<Part> parts(static_cast<std::size_t>(parts_of(count)));
-  parallel_for(parts_of(count), [&](Index p) {
-    const double* first = values.data() + p * kPart;
-    const Index length = std::min(kPart, count - p * kPart);
-    double largest[8] = {};
-    double squares[8] = {};
-    double zeros[8] = {};
-    Index nonzeros = 0;
-    const auto add = [&](double x, Index lane) {
-      largest[lane] = std::max(largest[lane], std::abs(x));
-      squares[lane] += x * x;
-      zeros[lane] += x * 0.0;
-    };
-    Index i = 0;
-    for (; i + 8 <= length; i += 8) {
-      for (Index lane = 0; lane < 8; ++lane) add(first[i + lane], lane);
-    }
-    for (; i < length; ++i) add(first[i], i % 8);
-    for (i = 0; i < length; ++i) nonzeros += first[i] != 0.0 ? 1 : 0;
-    Part& part = parts[static_cast<std::size_t>(p)];
-    part.nonzeros = nonzeros;
-    part.largest = *std::max_element(largest, largest + 8);
-    for (const double zero : zeros) part.zero += zero;
-    part.squares = ((squares[0] + squares[1]) + (squares[2] + squares[3])) +
-                   ((squares[4] + squares[5]) + (squares[6] + squares[7]));
-  });
-  EntryFacts facts;
-  double largest = 0;
-  double sum = 0;
-  for (const Part& part : parts) {
-    if (part.zero != 0.0) require_finite(values, what);
-    facts.nonzeros += part.nonzeros;
-    largest = std::max(largest, part.largest);
-    sum += part.squares;
-  }
-  facts.largest = largest;
-  if (largest == 0) return facts;
-  // Without scaling the squares have the same digits, unless they leave the range of doubles or
-  // come near its lower end.
-  const int exponent = std::ilogb(largest);
-  const bool safe = exponent > -400 && exponent < 400;
-  facts.frobenius_norm = safe ? std::sqrt(sum) : frobenius_norm(values.data(), count);
-  return facts;
+EntryFacts entry_facts(const ConstBlock& values, const std::string& what) {
+  return facts_in_column_order({values, false}, what);
+}
+
+EntryFacts entry_facts_of_transpose(const ConstBlock& stored, const std::string& what) {
+  return facts_in_column_order({stored, true}, what);
 }
 
 }  // namespace matapprox

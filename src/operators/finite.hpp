@@ -21,6 +21,8 @@ struct EntryFacts {
   double largest = 0;         ///< the largest magnitude
 };
 /// Throws NumericalError as require_finite does. Cost: m n, each entry read once.
-EntryFacts entry_facts(const Matrix& values, const std::string& what);
+EntryFacts entry_facts(const ConstBlock& values, const std::string& what);
+/// The same of the transpose of `stored`, with the bits that a copy in column order has.
+EntryFacts entry_facts_of_transpose(const ConstBlock& stored, const std::string& what);
 
 }  // namespace matapprox

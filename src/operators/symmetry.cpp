@@ -35,7 +35,7 @@ void visit_lower_tiles(Index n, Index tile_col, const Visit& visit) {
 }
 
 /// The largest |a_ij - a_ji|, or infinity once one is above `allowed`.
-double largest_difference(const Matrix& A, double allowed) {
+double largest_difference(const ConstBlock& A, double allowed) {
   const Index tiles = symmetry_tiles(A.rows());
   std::vector<double> largest(static_cast<std::size_t>(tiles), 0.0);
   std::atomic<bool> within{true};
@@ -85,11 +85,16 @@ std::optional<Asymmetry> find_asymmetry(const SparseMatrix& A, double tolerance)
   return std::nullopt;
 }
 
-Symmetry symmetrize_rounding(Matrix& A, double largest) {
+Symmetry rounding_symmetry(const ConstBlock& A, double largest) {
   if (A.rows() != A.cols()) return {};
   const double difference = largest_difference(A, kSymmetryTolerance * largest);
   if (std::isinf(difference)) return {};
-  if (difference > 0) {
+  return {true, difference};
+}
+
+Symmetry symmetrize_rounding(Matrix& A, double largest) {
+  const Symmetry symmetry = rounding_symmetry(A, largest);
+  if (symmetry.averaged > 0) {
     parallel_for(symmetry_tiles(A.rows()), [&](Index tile) {
       visit_lower_tiles(A.rows(), tile, [&](Index i, Index j) {
         A(i, j) = A(j, i) = middle(A(i, j), A(j, i));
@@ -97,7 +102,7 @@ Symmetry symmetrize_rounding(Matrix& A, double largest) {
       });
     });
   }
-  return {true, difference};
+  return symmetry;
 }
 
 Symmetry symmetrize_rounding(SparseMatrix& A) {
@@ -117,6 +122,7 @@ Symmetry symmetrize_rounding(SparseMatrix& A) {
 std::string why_not_symmetric(const LinearOperator& A) {
   if (A.rows() != A.cols()) return fmt::format("it is {} x {}", A.rows(), A.cols());
   const bool in_memory = dynamic_cast<const DenseOperator*>(&A) != nullptr ||
+                         dynamic_cast<const DenseView*>(&A) != nullptr ||
                          dynamic_cast<const SparseOperator*>(&A) != nullptr;
   if (!in_memory) return "it is not symmetric";
   const Index panels = symmetry_tiles(A.cols());

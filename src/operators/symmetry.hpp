@@ -38,6 +38,8 @@ struct Symmetry {
 /// kSymmetryTolerance times `largest`, the largest magnitude in A; else A stays as it is. The one
 /// place where a matrix that is nearly symmetric becomes so. All threads for a dense A.
 Symmetry symmetrize_rounding(Matrix& A, double largest);
+/// What symmetrize_rounding would say of A, which stays as it is.
+Symmetry rounding_symmetry(const ConstBlock& A, double largest);
 Symmetry symmetrize_rounding(SparseMatrix& A);
 
 /// Why A is not symmetric, for messages: "it is 3 x 4", or which two entries differ most, counted

@@ -5,6 +5,8 @@
 
 #include <array>
 #include <limits>
+#include <map>
+#include <string>
 
 #include "matapprox/core/error.hpp"
 
@@ -61,6 +63,21 @@ TEST(Options, WhatIsListedCanBeSetBack) {
   EXPECT_EQ(again.seed, sample.seed);
   EXPECT_EQ(again.budget.amount, sample.budget.amount);
   EXPECT_TRUE(again.list.empty());
+}
+
+TEST(Options, ListsWhatEachHolds) {
+  for (const OptionText& option : list_options(Sample{})) {
+    const std::map<std::string, OptionType> expected{{"count", OptionType::kInteger},
+                                                     {"seed", OptionType::kInteger},
+                                                     {"tolerance", OptionType::kNumber},
+                                                     {"flag", OptionType::kFlag},
+                                                     {"list", OptionType::kIntegers},
+                                                     {"budget", OptionType::kBudget},
+                                                     {"color", OptionType::kChoice}};
+    const auto found = expected.find(option.name);
+    EXPECT_EQ(option.type, found == expected.end() ? OptionType::kText : found->second)
+        << option.name;
+  }
 }
 
 TEST(Options, SettingReachesTheNamedMemberOnly) {

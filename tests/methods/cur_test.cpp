@@ -53,6 +53,8 @@ TEST_P(CurSamplings, TakesColumnsAndRowsOfTheMatrix) {
     EXPECT_TRUE(is_column_of(C.col(k), A));
     EXPECT_TRUE(is_column_of(R.row(k).transpose(), A.transpose()));
   }
+  EXPECT_SAME_BITS(C, Matrix(A(Eigen::all, found.summary.chosen_columns)));
+  EXPECT_SAME_BITS(R, Matrix(A(found.summary.chosen_rows, Eigen::all)));
   EXPECT_EQ(found.storage().numbers, 30 * 6 + 40 * 6 + 36);
 }
 

@@ -54,6 +54,8 @@ TEST_P(NystromSampling, EqualsTheFormulaOnItsLandmarks) {
   EXPECT_EQ(found.summary.rank, 12);
   EXPECT_EQ(found.storage().numbers, 240 * 12 + 144);
   const auto& C = std::get<Matrix>(*found.factors()[0].value);
+  EXPECT_SAME_BITS(C, Matrix(A(Eigen::all, found.summary.chosen_columns)));
+  EXPECT_EQ(found.summary.chosen_rows, found.summary.chosen_columns);
   std::vector<Index> J;
   for (Index c = 0; c < 12; ++c) {
     for (Index j = 0; j < 240; ++j) {

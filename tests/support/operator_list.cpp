@@ -27,6 +27,18 @@ std::shared_ptr<const LinearOperator> dense(const Matrix& A) {
 
 OperatorCase stored_case(const Matrix& A) { return {"", dense(A), A}; }
 
+/// A block within a larger matrix, as it lies there.
+OperatorCase view_case(MemoryOrder order) {
+  auto memory = std::make_shared<const Matrix>(random_matrix(81, 57, 3));
+  const bool by_rows = order == MemoryOrder::kRows;
+  const Matrix block = memory->block(7, 2, 70, 40);
+  const DenseView::Entries entries{
+      &(*memory)(7, 2), by_rows ? 40 : 70, by_rows ? 70 : 40, 81, order};
+  return {"",
+          std::make_shared<DenseView>(entries, memory),
+          by_rows ? Matrix(block.transpose()) : block};
+}
+
 OperatorCase sparse_case(const SparseMatrix& A) {
   return {"", std::make_shared<SparseOperator>(A), Matrix(A)};
 }
@@ -197,6 +209,8 @@ bool has_sparse_solver() {
 std::vector<OperatorMaker> make_list() {
   std::vector<OperatorMaker> list{
       named("dense", [] { return stored_case(random_matrix(70, 133, 1)); }),
+      named("dense_view_by_columns", [] { return view_case(MemoryOrder::kColumns); }),
+      named("dense_view_by_rows", [] { return view_case(MemoryOrder::kRows); }),
       named("dense_symmetric", [] { return stored_case(with_eigenvalues(harmonic_spectrum(50))); }),
       named("dense_zero", [] { return stored_case(Matrix::Zero(8, 5)); }),
       named("dense_one_by_one", [] { return stored_case(Matrix::Constant(1, 1, -2.5)); }),

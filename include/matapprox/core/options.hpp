@@ -59,12 +59,22 @@ class OptionVisitor {
   }
 };
 
+/// What an option holds.
+enum class OptionType { kText, kInteger, kNumber, kFlag, kIntegers, kBudget, kChoice };
+
+template <>
+struct EnumNames<OptionType> {
+  static constexpr std::array<std::string_view, 7> values{
+      "text", "integer", "number", "flag", "integers", "budget", "choice"};
+};
+
 /// An option as text: name, value, default, help and, for an enumeration, the legal values.
 struct OptionText {
   std::string name;
   std::string value;
   std::string help;
   std::vector<std::string> choices;
+  OptionType type = OptionType::kText;  ///< not saved
 };
 
 /// Lists options as text.
@@ -82,6 +92,9 @@ class OptionLister final : public OptionVisitor {
                     int& value,
                     std::span<const std::string_view> names,
                     std::string_view help) override;
+
+ private:
+  void add(std::string_view name, std::string value, std::string_view help, OptionType type);
 };
 
 /// Sets one option from text; `found` says whether the struct has it. Throws InvalidArgument,

@@ -49,6 +49,10 @@ struct Summary {
   std::optional<double> lower_bound{};
   /// The same of one block of low rank, a packed truncated SVD, as far as hierarchical() knows it.
   std::optional<double> low_rank_bound{};
+  /// Which columns and rows of the matrix the first and last factors hold (nystrom, cur), in their
+  /// order; not saved.
+  std::vector<Index> chosen_columns{};
+  std::vector<Index> chosen_rows{};
 };
 
 /// What every method returns: the factors as an operator, and the summary.

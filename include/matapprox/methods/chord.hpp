@@ -146,6 +146,13 @@ Approximation chord(const LinearOperator& A,
                     const ChordOptions& options = {},
                     const RunControl& control = {});
 
+/// `options` with a warm start at `found`: its factors, its order and whether it is symmetrized.
+/// Throws InvalidArgument, starting with `what`, unless `found` is W or P^T W Q with a Chord chain
+/// W.
+ChordOptions warm_started(ChordOptions options,
+                          const FactorProduct& found,
+                          const std::string& what);
+
 /// The pattern that `chord` uses for order n, for kAuto the alternating one. An unset budget gives
 /// the pattern's own number of factors; a larger one as many factors as fit, up to n^2 stored
 /// numbers, unless `factors` or one list of offsets per factor fixes them; mixed_radix has wider

@@ -1,8 +1,36 @@
 #include "matapprox/methods/chord.hpp"
 
+#include "matapprox/core/require.hpp"
 #include "methods/chord/fit.hpp"
 
 namespace matapprox {
+namespace {
+
+/// W, P and Q of W or P^T W Q; pointers share the factors' values. Nothing of another product.
+struct ChordParts {
+  std::shared_ptr<const ChordFactors> chain;
+  std::shared_ptr<const Permutation> rows;
+  std::shared_ptr<const Permutation> columns;
+};
+
+template <class T>
+std::shared_ptr<const T> content(const Factor& factor) {
+  return {factor.value, std::get_if<T>(factor.value.get())};
+}
+
+ChordParts chord_parts(const FactorProduct& product) {
+  const std::vector<Factor>& factors = product.factors();
+  if (factors.size() == 1) return {content<ChordFactors>(factors[0]), nullptr, nullptr};
+  if (factors.size() != 3 || !factors[0].transposed || factors[1].transposed ||
+      factors[2].transposed)
+    return {};
+  const ChordParts parts{content<ChordFactors>(factors[1]),
+                         content<Permutation>(factors[0]),
+                         content<Permutation>(factors[2])};
+  return parts.rows != nullptr && parts.columns != nullptr ? parts : ChordParts{};
+}
+
+}  // namespace
 
 void ChordOptions::visit(OptionVisitor& v) {
   v.visit_enum(
@@ -72,6 +100,18 @@ Approximation chord(const LinearOperator& A,
                     const ChordOptions& options,
                     const RunControl& control) {
   return chord_fit::fit_chord(A, options, control, make_device_chord_objective);
+}
+
+ChordOptions warm_started(ChordOptions options,
+                          const FactorProduct& found,
+                          const std::string& what) {
+  const ChordParts parts = chord_parts(found);
+  require(parts.chain != nullptr, "{}: is not a Chord approximation", what);
+  options.symmetrize = found.symmetrized();
+  options.warm_start = parts.chain;
+  options.warm_rows = parts.rows;
+  options.warm_columns = parts.columns;
+  return options;
 }
 
 }  // namespace matapprox

@@ -208,6 +208,11 @@ Approximation cur(const LinearOperator& A, const CurOptions& options, const RunC
   summary.seed = options.seed;
   summary.options = list_options(options);
   summary.message = fmt::format("columns and rows by {}", enum_name(options.sampling));
+  const auto first = [k](const std::vector<Index>& order) {
+    return std::vector<Index>(order.begin(), order.begin() + k);
+  };
+  summary.chosen_columns = first(selection.order.columns);
+  summary.chosen_rows = first(selection.order.rows);
   return Approximation({selection.columns.factor("C", k, false),
                         make_factor("U", std::move(U)),
                         selection.rows.factor("R", k, true)},

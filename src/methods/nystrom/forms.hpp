@@ -10,6 +10,7 @@ namespace matapprox {
 /// What either form yields.
 struct NystromFactors {
   std::vector<Factor> factors;
+  std::vector<Index> landmarks{};
   Index rank = 0;
   Index iterations = 1;
   std::string message;

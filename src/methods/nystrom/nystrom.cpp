@@ -84,6 +84,7 @@ Summary summary_of(const NystromOptions& options, const NystromFactors& found, c
   summary.seed = options.seed;
   summary.options = list_options(options);
   summary.message = found.message;
+  summary.chosen_columns = summary.chosen_rows = found.landmarks;
   return summary;
 }
 

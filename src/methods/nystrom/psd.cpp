@@ -123,6 +123,7 @@ NystromFactors psd_nystrom(const LinearOperator& A,
   if (result.rank < k) {
     result.message = fmt::format("{} landmarks of {} leave nothing but rounding", result.rank, k);
   }
+  result.landmarks = found.indices;
   const Factor C = make_factor("C", std::move(found.columns));
   const Factor T = make_factor("T", Matrix(root.T * std::sqrt(scale)));
   result.factors = {C, T, {"T", T.value, true}, {"C", C.value, true}};

@@ -169,16 +169,20 @@ TEST(ChordOrderedFit, WrongWishesAreRefused) {
       InvalidArgument, chord(A, {.warm_start = start, .warm_rows = other}), "permutes 5 rows");
 }
 
+TEST(ChordOrderedFit, AWarmStartIsOfAChain) {
+  const FactorProduct other({make_factor("A", Matrix(Matrix::Ones(3, 3)))});
+  EXPECT_REFUSED(
+      InvalidArgument, warm_started({}, other, "x.h5"), "x.h5: is not a Chord approximation");
+}
+
 TEST(ChordOrderedFit, AWarmStartGoesOnInItsOrder) {
   const Matrix A = hidden_band(false);
   const DenseOperator op(A);
   const Approximation first = chord(op, quick(ChordOrder::kHop));
-  const auto& factors = first.factors();
-  const ChordOptions options{
-      .max_iterations = 40,
-      .warm_start = {factors[1].value, &test::chain_of(first)},
-      .warm_rows = {factors[0].value, &std::get<Permutation>(*factors[0].value)},
-      .warm_columns = {factors[2].value, &std::get<Permutation>(*factors[2].value)}};
+  const ChordOptions options = warm_started({.max_iterations = 40}, first, "first");
+  EXPECT_EQ(options.warm_start.get(), &test::chain_of(first));
+  EXPECT_EQ(options.warm_rows.get(), &std::get<Permutation>(*first.factors()[0].value));
+  EXPECT_EQ(options.warm_columns.get(), &std::get<Permutation>(*first.factors()[2].value));
   std::vector<ResumeState> states;
   RunControl control;
   control.checkpoint_seconds = 0;

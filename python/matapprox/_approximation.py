@@ -1,0 +1,167 @@
+"""The result of a fit: factors that multiply like the matrix that they replace."""
+
+from __future__ import annotations
+
+import html
+import os
+import tempfile
+from typing import Any, NamedTuple
+
+import scipy.sparse
+
+from . import _core
+from ._operators import LinearOperator, path_text
+
+
+class Factor(NamedTuple):
+    """One factor of a product."""
+
+    name: str
+    #: An array that only reads: two-dimensional, or one-dimensional for a diagonal matrix; a sparse
+    #: array; or a `LinearOperator` where the factor is made of something else (a Chord chain,
+    #: blocks, packed values, a random projection, a permutation).
+    values: Any
+
+
+class Storage(NamedTuple):
+    """What an approximation takes."""
+
+    numbers: int
+    nbytes: int
+    #: "double", "float", "float16", "bfloat16" or "packed"
+    precision: str
+
+
+def _values(content: Any, transposed: bool) -> Any:
+    if isinstance(content, _core.Operator):
+        factor = LinearOperator(content)
+        return factor.T if transposed else factor
+    if isinstance(content, tuple):
+        m, n, values, columns, starts = content
+        content = scipy.sparse.csr_array((values, columns, starts), shape=(m, n), copy=False)
+    return content.T if transposed and content.ndim == 2 else content
+
+
+class Approximation(LinearOperator):
+    """A product of factors in place of a matrix; a `scipy.sparse.linalg.LinearOperator`.
+
+    Attributes
+    ----------
+    summary : dict
+        What the method says about its run: method, form, rank, termination, message, iterations,
+        seed, options, history.
+    seconds, passes : float or None
+        What the fit took, and how many times it went through the matrix; None after loading.
+    measurement : Measurement or None
+        Of a result of `best`, its error.
+    candidates : list of dict
+        Of a result of `best`, what was tried.
+    """
+
+    _handle: _core.ApproximationOperator
+
+    def __init__(
+        self,
+        handle: _core.ApproximationOperator,
+        seconds: float | None = None,
+        passes: float | None = None,
+        measurement: _core.Measurement | None = None,
+        candidates: list[dict[str, Any]] | None = None,
+    ) -> None:
+        super().__init__(handle)
+        self.summary: dict[str, Any] = handle.summary
+        self.seconds = seconds
+        self.passes = passes
+        self.measurement = measurement
+        self.candidates = candidates or []
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        """The factors, first to last; arrays are views that only read.
+
+        Their product is the approximation, or half of it and its transpose if `symmetrized`.
+        """
+        return tuple(
+            Factor(name, _values(content, transposed))
+            for name, transposed, content in self._handle.factors
+        )
+
+    @property
+    def symmetrized(self) -> bool:
+        """Whether the approximation is (P + P^T) / 2, P the product of the factors."""
+        return self._handle.symmetrized
+
+    @property
+    def rank(self) -> int | None:
+        """The rank, where the method has one."""
+        rank: int | None = self.summary["rank"]
+        return rank
+
+    @property
+    def storage(self) -> Storage:
+        """Numbers and bytes that the factors take."""
+        return Storage(*self._handle.storage)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write one HDF5 file, which `load` and the command line program read back exactly.
+
+        Raises
+        ------
+        FileError
+        """
+        self._handle.save(path_text(path))
+
+    def __reduce__(self) -> Any:
+        state = (self.seconds, self.passes, self.candidates)
+        return _from_bytes, (self._file_bytes(), *state)
+
+    def _file_bytes(self) -> bytes:
+        with tempfile.TemporaryDirectory(prefix="matapprox-") as folder:
+            path = os.path.join(folder, "approximation.h5")
+            self.save(path)
+            with open(path, "rb") as file:
+                return file.read()
+
+    def _rows_of_table(self) -> list[tuple[str, str]]:
+        m, n = self.shape
+        storage = self.storage
+        rows = [
+            ("method", " ".join(filter(None, (self.summary["method"], self.summary["form"])))),
+            ("shape", f"{m} x {n}"),
+            ("factors", ", ".join(factor.name for factor in self.factors)),
+            ("stored", f"{storage.numbers} numbers, {storage.nbytes} bytes, {storage.precision}"),
+            ("share", f"{100 * storage.nbytes / max(8 * m * n, 1):.3g} % of {8 * m * n} bytes"),
+        ]
+        if self.rank is not None:
+            rows.insert(1, ("rank", str(self.rank)))
+        if self.measurement is not None and self.measurement.relative_error is not None:
+            rows.append(("relative error", f"{self.measurement.relative_error:.4g}"))
+        if self.seconds is not None:
+            rows.append(("seconds", f"{self.seconds:.3g}"))
+        if self.summary["message"]:
+            rows.append(("note", self.summary["message"]))
+        return rows
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
+            f"<td style='text-align:left'>{html.escape(text)}</td></tr>"
+            for name, text in self._rows_of_table()
+        )
+        return f"<table>{rows}</table>"
+
+    def __repr__(self) -> str:
+        m, n = self.shape
+        rank = "" if self.rank is None else f" of rank {self.rank}"
+        method, nbytes = self.summary["method"], self.storage.nbytes
+        return f"<{m} x {n} Approximation by {method}{rank}, {nbytes} bytes>"
+
+
+def _from_bytes(
+    content: bytes, seconds: float | None, passes: float | None, candidates: list[dict[str, Any]]
+) -> Approximation:
+    with tempfile.TemporaryDirectory(prefix="matapprox-") as folder:
+        path = os.path.join(folder, "approximation.h5")
+        with open(path, "wb") as file:
+            file.write(content)
+        return Approximation(_core.load_approximation(path), seconds, passes, None, candidates)

@@ -1,0 +1,366 @@
+"""Matrices in: arrays without a copy, sparse matrices, and whatever multiplies."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+import scipy.sparse.linalg
+
+from . import _core
+from ._errors import InvalidArgument
+
+_DOUBLE = np.dtype(np.float64)
+
+
+class LinearOperator(scipy.sparse.linalg.LinearOperator):
+    """A real matrix known by what it does.
+
+    It is a `scipy.sparse.linalg.LinearOperator`, so that SciPy's solvers take it as it is, and has
+    what methods of this library need besides: columns, rows, the diagonal and the cost. Made by
+    `aslinearoperator`, `kernel`, `covariance` and `load`; results of fits are of the subclass
+    `Approximation`.
+    """
+
+    def __init__(
+        self,
+        handle: _core.Operator,
+        recipe: tuple[Callable[..., Any], tuple[Any, ...]] | None = None,
+    ) -> None:
+        super().__init__(_DOUBLE, handle.shape)
+        self._handle = handle
+        # How a copy of it is made, for pickle.
+        self._recipe = recipe
+
+    #: Operators that this one is made of, as SciPy's composed ones have.
+    args: tuple[Any, ...] = ()
+
+    # The usual case without SciPy's detours; everything else as SciPy does it.
+
+    def matvec(self, x: Any) -> Any:
+        """A x for a vector x, n numbers."""
+        if type(x) is np.ndarray and x.dtype is _DOUBLE and x.ndim == 1:
+            return self._vector(x, False)
+        return super().matvec(x)
+
+    def rmatvec(self, x: Any) -> Any:
+        """A^T x for a vector x, m numbers."""
+        if type(x) is np.ndarray and x.dtype is _DOUBLE and x.ndim == 1:
+            return self._vector(x, True)
+        return super().rmatvec(x)
+
+    def __matmul__(self, other: Any) -> Any:
+        if type(other) is np.ndarray and other.ndim == 1:
+            return self.matvec(other)
+        return super().__matmul__(other)
+
+    def _vector(self, x: Any, transposed: bool) -> Any:
+        y = np.empty(self.shape[transposed])
+        self._handle.apply(x, y, transposed)
+        return y
+
+    def _product(self, X: Any, transposed: bool) -> Any:
+        if scipy.sparse.issparse(X):
+            X = X.toarray()
+        X = np.asarray(X)
+        if X.dtype.kind == "c":
+            return self._product(X.real, transposed) + 1j * self._product(X.imag, transposed)
+        X = _doubles(X, "the block")
+        Y = np.empty((self.shape[transposed], X.shape[1]), order="F")
+        self._handle.apply(X, Y, transposed)
+        return Y
+
+    def _matmat(self, X: Any) -> Any:
+        return self._product(X, False)
+
+    def _rmatmat(self, X: Any) -> Any:
+        return self._product(X, True)
+
+    def _matvec(self, x: Any) -> Any:
+        return self._product(np.reshape(x, (-1, 1)), False)
+
+    def _rmatvec(self, x: Any) -> Any:
+        return self._product(np.reshape(x, (-1, 1)), True)
+
+    def _transpose(self) -> LinearOperator:
+        return LinearOperator(self._handle.transpose(), (_transpose_of, (self,)))
+
+    _adjoint = _transpose
+
+    def columns(self, J: Sequence[int]) -> Any:
+        """A[:, J], in the order of J; repeats allowed."""
+        return self._handle.columns(_indices(J, self.shape[1]))
+
+    def rows(self, I: Sequence[int]) -> Any:
+        """A[I, :], in the order of I; repeats allowed."""
+        return self._handle.rows(_indices(I, self.shape[0])).T
+
+    def diagonal(self) -> Any:
+        """The main diagonal, min(m, n) numbers."""
+        return self._handle.diagonal()[:, 0]
+
+    def toarray(self) -> Any:
+        """All entries, m n numbers."""
+        return self.columns(range(self.shape[1]))
+
+    @property
+    def cost(self) -> Cost:
+        """What the operator holds and what using it costs."""
+        return Cost(*self._handle.cost)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What it knows of itself: symmetric, nonzeros, frobenius_norm; None where it does not."""
+        return self._handle.facts
+
+    @property
+    def description(self) -> str:
+        """A few words: "sparse, 2018 stored entries"."""
+        return self._handle.description
+
+    def __reduce__(self) -> Any:
+        if self._recipe is None:
+            raise TypeError(
+                f"a linear operator of this kind ({self.description}) cannot be pickled"
+            )
+        return self._recipe
+
+    def __repr__(self) -> str:
+        m, n = self.shape
+        return f"<{m} x {n} {type(self).__name__}: {self.description}>"
+
+
+class Cost(tuple[int, int, float, float]):
+    """Numbers and bytes held, multiplications for A x and for one column."""
+
+    __slots__ = ()
+
+    def __new__(cls, numbers: int, nbytes: int, per_apply: float, per_column: float) -> Cost:
+        return super().__new__(cls, (numbers, nbytes, per_apply, per_column))
+
+    @property
+    def numbers(self) -> int:
+        """Floating-point values held."""
+        return self[0]
+
+    @property
+    def nbytes(self) -> int:
+        """Those values and their indices, in bytes."""
+        return self[1]
+
+    @property
+    def multiplications_per_apply(self) -> float:
+        """For A x, one vector."""
+        return self[2]
+
+    @property
+    def multiplications_per_column(self) -> float:
+        """For one column of the matrix."""
+        return self[3]
+
+
+def _transpose_of(A: LinearOperator) -> LinearOperator:
+    return A._transpose()
+
+
+def _indices(indices: Sequence[int], size: int) -> list[int]:
+    chosen = np.asarray(indices)
+    if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
+        raise InvalidArgument("indices have to be a sequence of whole numbers")
+    return [int(i) + size if i < 0 else int(i) for i in chosen]
+
+
+def _doubles(array: Any, what: str) -> Any:
+    """The array with float64 entries; copied only where it has others."""
+    if np.ma.isMaskedArray(array):
+        raise InvalidArgument(f"{what} is a masked array; fill it first")
+    array = np.asarray(array)
+    if array.dtype.kind not in "fiub":
+        raise InvalidArgument(f"{what} has entries of type {array.dtype}; real numbers are needed")
+    return array.astype(np.float64, copy=False)
+
+
+def _matrix(array: Any, what: str) -> Any:
+    array = _doubles(array, what)
+    if array.ndim != 2:
+        raise InvalidArgument(
+            f"{what} has {array.ndim} dimension{'' if array.ndim == 1 else 's'}; a matrix has 2"
+        )
+    return array
+
+
+def _in_one_piece(array: Any) -> bool:
+    """True if its columns, or its rows, lie in memory without gaps between their entries."""
+    (m, n), (down, across) = array.shape, array.strides
+    columns = (down == 8 or m <= 1) and (across >= 8 * m or n <= 1)
+    rows = (across == 8 or n <= 1) and (down >= 8 * n or m <= 1)
+    whole = down % 8 == 0 and across % 8 == 0
+    return bool(array.flags.aligned and whole and (columns or rows))
+
+
+def _from_array(array: Any) -> LinearOperator:
+    array = _matrix(array, "the array")
+    if not _in_one_piece(array):
+        array = np.ascontiguousarray(array)
+    return LinearOperator(_core.view(array, array), (aslinearoperator, (array,)))
+
+
+def _from_sparse(A: Any) -> LinearOperator:
+    if len(A.shape) != 2:
+        raise InvalidArgument(f"the sparse array has {len(A.shape)} dimension; a matrix has 2")
+    rows = A.tocsr()
+    if not rows.has_canonical_format:
+        rows = rows.copy() if rows is A else rows
+        rows.sum_duplicates()
+    values = np.ascontiguousarray(_doubles(rows.data, "the sparse matrix"))
+    starts = np.ascontiguousarray(rows.indptr)
+    columns = np.ascontiguousarray(rows.indices, dtype=starts.dtype)
+    m, n = rows.shape
+    handle = _core.sparse(m, n, starts, columns, values)
+    return LinearOperator(handle, (aslinearoperator, (A,)))
+
+
+def _from_products(A: Any) -> LinearOperator:
+    """Of anything with a shape and products."""
+    try:
+        m, n = (int(size) for size in A.shape)
+    except (TypeError, ValueError):
+        raise InvalidArgument(
+            f"shape {A.shape} of {type(A).__name__} is not that of a matrix"
+        ) from None
+    dtype = getattr(A, "dtype", None)
+    if dtype is not None and getattr(dtype, "kind", "f") not in "fiub":
+        raise InvalidArgument(f"the operator has entries of type {dtype}; real numbers are needed")
+    name = type(A).__name__
+
+    def apply(X: Any) -> Any:
+        return A.matmat(X) if hasattr(A, "matmat") else A @ X
+
+    def apply_transpose(X: Any) -> Any:
+        if hasattr(A, "rmatmat"):
+            return A.rmatmat(X)
+        if hasattr(A, "T"):
+            return A.T @ X
+        raise InvalidArgument(f"{name} has neither rmatmat nor T, which this method needs")
+
+    def product(X: Any, transposed: bool) -> Any:
+        Y = np.asarray(apply_transpose(X) if transposed else apply(X))
+        expected = (n if transposed else m, X.shape[1])
+        if Y.shape != expected:
+            raise InvalidArgument(
+                f"{name}: the product with {'its transpose' if transposed else 'it'} has shape "
+                f"{Y.shape}, expected {expected}"
+            )
+        return _doubles(Y, f"the product with {name}")
+
+    return LinearOperator(_core.python_operator(m, n, product, name), (aslinearoperator, (A,)))
+
+
+def aslinearoperator(A: Any) -> LinearOperator:
+    """Make a linear operator of a matrix.
+
+    Parameters
+    ----------
+    A : array_like, sparse matrix or operator
+        An array of float64 numbers in memory of either order is not copied, read-only or not, nor
+        are blocks of one; do not change its entries while the operator is used. Other arrays and
+        lists are converted, SciPy's sparse matrices copied. Anything else needs a shape and
+        products: `matmat` or `@`, and for most methods `rmatmat` or `.T`.
+
+    Returns
+    -------
+    LinearOperator
+
+    Raises
+    ------
+    InvalidArgument
+        Complex numbers or objects, or a number of dimensions other than 2. NaN and Inf are found
+        at the first use, which raises `NumericalError`.
+    """
+    if isinstance(A, LinearOperator):
+        return A
+    if isinstance(A, np.ndarray):
+        return _from_array(A)
+    if scipy.sparse.issparse(A):
+        return _from_sparse(A)
+    if hasattr(A, "matmat"):
+        return _from_products(A)
+    if hasattr(A, "__array__") or isinstance(A, (list, tuple)):
+        return _from_array(np.asarray(A))
+    if hasattr(A, "shape") and hasattr(A, "__matmul__"):
+        return _from_products(A)
+    raise InvalidArgument(f"{type(A).__name__} is neither an array nor has it a shape and products")
+
+
+def kernel(
+    points: Any,
+    function: str = "gaussian",
+    bandwidth: float | None = None,
+    *,
+    degree: int = 3,
+    offset: float = 1.0,
+) -> LinearOperator:
+    """The matrix of a kernel function of all pairs of points, which is never formed.
+
+    Parameters
+    ----------
+    points : array_like, shape (N, d)
+        One point a row; copied.
+    function : str
+        "gaussian", exp(-r^2 / (2 h^2)) with r = |x - y|_2; "laplacian", exp(-|x - y|_1 / h);
+        "matern32", "matern52", "polynomial", (x.y / d + offset)^degree; "linear" or "cosine".
+    bandwidth : float, optional
+        h; by default the median of the distances between points.
+    degree, offset : optional
+        Of the polynomial kernel.
+
+    Returns
+    -------
+    LinearOperator
+        N x N; stores N d numbers.
+    """
+    points = _matrix(points, "the array of points")
+    handle = _core.kernel(
+        points, function, 0.0 if bandwidth is None else float(bandwidth), degree, float(offset)
+    )
+    found = _core.bandwidth(handle)
+    recipe = (_kernel_from, (np.array(points), function, found, degree, offset))
+    return LinearOperator(handle, recipe)
+
+
+def _kernel_from(
+    points: Any, function: str, bandwidth: float, degree: int, offset: float
+) -> LinearOperator:
+    return kernel(points, function, bandwidth, degree=degree, offset=offset)
+
+
+def covariance(X: Any, *, correlation: bool = False) -> LinearOperator:
+    """The covariance of the columns of X, which is never formed.
+
+    Parameters
+    ----------
+    X : array_like, shape (n, d)
+        One sample a row, at least two; copied.
+    correlation : bool
+        Divide each column by its standard deviation.
+
+    Returns
+    -------
+    LinearOperator
+        d x d; stores n d numbers.
+    """
+    X = _matrix(X, "the array of samples")
+    recipe = (_covariance_from, (np.array(X), correlation))
+    return LinearOperator(_core.covariance(X, correlation), recipe)
+
+
+def _covariance_from(X: Any, correlation: bool) -> LinearOperator:
+    return covariance(X, correlation=correlation)
+
+
+def path_text(path: Any) -> str:
+    """A path as text."""
+    return os.fsdecode(os.fspath(path))

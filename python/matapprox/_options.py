@@ -1,0 +1,134 @@
+"""Functions made from the options of the library: signature, docstring and conversion to text.
+
+An option is a tuple (name, type, default, choices, help), as the library lists it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ._errors import InvalidArgument
+
+Option = tuple[str, str, str, list[str], str]
+
+# What a type is called in a docstring, and the annotation of it in a stub.
+_WORDS = {
+    "text": "str",
+    "integer": "int",
+    "number": "float",
+    "flag": "bool",
+    "integers": "sequence of int",
+    "budget": "int or str",
+}
+_ANNOTATIONS = {
+    "text": "str",
+    "integer": "int",
+    "number": "float",
+    "flag": "bool",
+    "integers": "Sequence[int]",
+    "budget": "int | str",
+}
+
+
+def default_of(option: Option) -> Any:
+    """The default as Python writes it; None where the library decides."""
+    name, kind, text, _, _ = option
+    if text == "" or (name == "rank" and text == "0"):
+        return None
+    if kind == "integer":
+        return int(text)
+    if kind == "number":
+        return float(text)
+    if kind == "flag":
+        return text == "true"
+    if kind == "integers":
+        return tuple(int(part) for part in text.split(","))
+    return text
+
+
+def annotation_of(option: Option) -> str:
+    """The annotation of the parameter in a stub."""
+    _, kind, _, choices, _ = option
+    if kind == "choice":
+        words = "Literal[" + ", ".join(f'"{choice}"' for choice in choices) + "]"
+    else:
+        words = _ANNOTATIONS[kind]
+    return words if default_of(option) is not None else f"{words} | None"
+
+
+def text_of(function: str, option: Option, value: Any) -> str:
+    """The value as the library reads it."""
+    name, kind, _, _, _ = option
+    try:
+        if kind == "flag":
+            if value not in (True, False):
+                raise TypeError
+            return "true" if value else "false"
+        if kind == "integer":
+            return str(int(value.__index__()))
+        if kind == "number":
+            return repr(float(value))
+        if kind == "integers":
+            return ",".join(str(int(part.__index__())) for part in value)
+    except (AttributeError, TypeError, ValueError):
+        words = _WORDS[kind]
+        raise InvalidArgument(f"{function}: {name} = {value!r} is no {words}") from None
+    return str(value)
+
+
+def texts_of(
+    function: str, options: Sequence[Option], given: dict[str, Any]
+) -> list[tuple[str, str]]:
+    """What is given and not None, as the library reads it."""
+    known = {option[0]: option for option in options}
+    return [
+        (name, text_of(function, known[name], value))
+        for name, value in given.items()
+        if value is not None
+    ]
+
+
+def parameters_of(
+    options: Sequence[Option], positional: Sequence[str] = ()
+) -> list[inspect.Parameter]:
+    """A parameter for each option; all but `positional` by keyword alone."""
+    positional_kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    keyword_kind = inspect.Parameter.KEYWORD_ONLY
+    first = [option for option in options if option[0] in positional]
+    rest = [option for option in options if option[0] not in positional]
+    return [
+        inspect.Parameter(option[0], kind, default=default_of(option))
+        for chosen, kind in ((first, positional_kind), (rest, keyword_kind))
+        for option in chosen
+    ]
+
+
+def documentation_of(options: Sequence[Option], skip: Sequence[str] = ()) -> str:
+    """The options as a section of a docstring in NumPy's style."""
+    lines: list[str] = []
+    for name, kind, _, choices, help_text in options:
+        if name in skip:
+            continue
+        words = (
+            "{" + ", ".join(f'"{choice}"' for choice in choices) + "}"
+            if kind == "choice"
+            else _WORDS[kind]
+        )
+        lines.append(f"{name} : {words}, optional")
+        sentence = help_text[0].upper() + help_text[1:] + "."
+        lines.extend(textwrap.wrap(sentence, 92, initial_indent="    ", subsequent_indent="    "))
+    return "\n".join(lines)
+
+
+def finish(
+    function: Callable[..., Any], name: str, parameters: Sequence[inspect.Parameter], doc: str
+) -> Any:
+    """Gives a function that takes **options its name, signature and documentation."""
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "matapprox"
+    function.__doc__ = doc
+    function.__signature__ = inspect.Signature(list(parameters))  # type: ignore[attr-defined]
+    return function

@@ -1,0 +1,86 @@
+// The module `matapprox._core`: what the Python beside it is made from, not meant for users.
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "matapprox/best/best.hpp"
+#include "matapprox/core/error.hpp"
+#include "matapprox/core/threads.hpp"
+#include "matapprox/io/load.hpp"
+#include "matapprox/kernels/blas.hpp"
+#include "matapprox/methods/registry.hpp"
+#include "python.hpp"
+
+namespace matapprox::python {
+namespace {
+
+/// Raises `matapprox.<name>` (python/matapprox/_errors.py) with that message.
+void raise(const char* name, const char* message) {
+  const nb::object type = nb::module_::import_("matapprox._errors").attr(name);
+  PyErr_SetString(type.ptr(), message);
+}
+
+void translate(const std::exception_ptr& failure, void* /*payload*/) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const BudgetTooSmall& error) {
+    const nb::object type = nb::module_::import_("matapprox._errors").attr("BudgetTooSmall");
+    PyErr_SetObject(type.ptr(), type(error.what(), error.least_bytes()).ptr());
+  } catch (const InvalidArgument& error) {
+    raise("InvalidArgument", error.what());
+  } catch (const FileError& error) {
+    raise("FileError", error.what());
+  } catch (const NumericalError& error) {
+    raise("NumericalError", error.what());
+  } catch (const NotAvailable& error) {
+    raise("NotAvailable", error.what());
+  } catch (const Interrupted& error) {
+    raise("Interrupted", error.what());
+  } catch (const Error& error) {
+    raise("Error", error.what());
+  }
+}
+
+nb::list method_tuples() {
+  nb::list result;
+  for (const Method& method : methods()) {
+    result.append(nb::make_tuple(nb::str(method.name.data(), method.name.size()),
+                                 nb::str(method.summary.data(), method.summary.size()),
+                                 option_tuples(method.options())));
+  }
+  return result;
+}
+
+}  // namespace
+
+nb::list option_tuples(const std::vector<OptionText>& options) {
+  nb::list result;
+  for (const OptionText& option : options) {
+    const std::string_view type = enum_name(option.type);
+    result.append(nb::make_tuple(
+        option.name, nb::str(type.data(), type.size()), option.value, option.choices, option.help));
+  }
+  return result;
+}
+
+}  // namespace matapprox::python
+
+NB_MODULE(_core, m) {
+  using namespace matapprox;
+  using namespace matapprox::python;
+  nb::register_exception_translator(translate);
+  m.attr("__version__") = MATAPPROX_VERSION;
+  m.def("set_threads", &set_threads, nb::arg("count"));
+  m.def("threads", &threads);
+  m.def("configure_blas", &configure_blas);
+  m.def("blas", [] {
+    const BlasInfo info = blas_info();
+    return std::pair(info.library, info.core);
+  });
+  m.def("methods", &method_tuples);
+  m.def("best_options", [] { return option_tuples(list_options(BestOptions{})); });
+  m.def("load_options", [] { return option_tuples(list_options(LoadOptions{})); });
+  bind_operators(m);
+  bind_results(m);
+  bind_fits(m);
+}

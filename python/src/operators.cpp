@@ -1,0 +1,291 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+
+#include "matapprox/core/require.hpp"
+#include "matapprox/io/load.hpp"
+#include "matapprox/io/saved_approximation.hpp"
+#include "matapprox/operators/covariance.hpp"
+#include "matapprox/operators/dense.hpp"
+#include "matapprox/operators/kernel.hpp"
+#include "matapprox/operators/lazy.hpp"
+#include "matapprox/operators/sparse.hpp"
+#include "python.hpp"
+
+namespace matapprox::python {
+namespace {
+
+using Columns = Eigen::Map<Matrix, Eigen::Unaligned, Eigen::OuterStride<>>;
+using ConstColumns = Eigen::Map<const Matrix, Eigen::Unaligned, Eigen::OuterStride<>>;
+
+/// A vector or a matrix as an array describes it, in numbers.
+struct Layout {
+  Index rows = 0;
+  Index cols = 1;
+  Index row_stride = 1;
+  Index col_stride = 0;
+
+  bool has_columns() const {
+    return (row_stride == 1 || rows <= 1) && (col_stride >= rows || cols <= 1);
+  }
+  Index outer_stride() const { return cols <= 1 ? std::max<Index>(rows, 1) : col_stride; }
+};
+
+template <class SomeArray>
+Layout layout_of(const SomeArray& array) {
+  require(array.ndim() == 1 || array.ndim() == 2,
+          "an array with {} dimensions where one or two are needed",
+          array.ndim());
+  Layout layout{static_cast<Index>(array.shape(0)), 1, array.stride(0), 0};
+  if (array.ndim() == 2) {
+    layout.cols = static_cast<Index>(array.shape(1));
+    layout.col_stride = array.stride(1);
+  }
+  return layout;
+}
+
+Matrix copied(const double* data, const Layout& layout) {
+  Matrix copy(layout.rows, layout.cols);
+  for (Index j = 0; j < layout.cols; ++j) {
+    for (Index i = 0; i < layout.rows; ++i) {
+      copy(i, j) = data[i * layout.row_stride + j * layout.col_stride];
+    }
+  }
+  return copy;
+}
+
+Matrix copied(const InputArray& array) { return copied(array.data(), layout_of(array)); }
+
+/// Y = A X or A^T X; Y has columns (Fortran's order), X may have any strides.
+void apply(const Handle& A, const InputArray& x, const OutputArray& y, bool transposed) {
+  const Layout in = layout_of(x);
+  const Layout out = layout_of(y);
+  require(out.has_columns(), "the result has to be in column order");
+  const nb::gil_scoped_release release;
+  const Columns Y(y.data(), out.rows, out.cols, Eigen::OuterStride<>(out.outer_stride()));
+  Matrix copy;
+  const bool in_place = in.has_columns();
+  if (!in_place) copy = copied(x.data(), in);
+  const ConstColumns X(in_place ? x.data() : copy.data(),
+                       in.rows,
+                       in.cols,
+                       Eigen::OuterStride<>(in_place ? in.outer_stride() : in.rows));
+  if (transposed) {
+    A.matrix->apply_transpose(X, Block(Y));
+  } else {
+    A.matrix->apply(X, Block(Y));
+  }
+}
+
+Handle view(nb::ndarray<const double, nb::ndim<2>, nb::device::cpu> array,
+            const nb::object& owner) {
+  const auto rows = static_cast<Index>(array.shape(0));
+  const auto cols = static_cast<Index>(array.shape(1));
+  const Layout by_columns{rows, cols, array.stride(0), array.stride(1)};
+  const Layout by_rows{cols, rows, array.stride(1), array.stride(0)};
+  require(by_columns.has_columns() || by_rows.has_columns(),
+          "the array has neither columns nor rows in one piece");
+  const bool columns = by_columns.has_columns();
+  const DenseView::Entries entries{array.data(),
+                                   rows,
+                                   cols,
+                                   columns ? by_columns.outer_stride() : by_rows.outer_stride(),
+                                   columns ? MemoryOrder::kColumns : MemoryOrder::kRows};
+  return {std::make_shared<DenseView>(entries, keep_alive(owner))};
+}
+
+template <class Integer>
+SparseMatrix compressed_rows(Index rows,
+                             Index cols,
+                             const nb::ndarray<const Integer, nb::ndim<1>, nb::c_contig>& starts,
+                             const nb::ndarray<const Integer, nb::ndim<1>, nb::c_contig>& columns,
+                             const InputArray& values) {
+  const auto count = static_cast<Index>(values.size());
+  SparseMatrix A(rows, cols);
+  A.resizeNonZeros(count);
+  std::copy_n(starts.data(), rows + 1, A.outerIndexPtr());
+  std::copy_n(columns.data(), count, A.innerIndexPtr());
+  std::copy_n(values.data(), count, A.valuePtr());
+  return A;
+}
+
+/// A copy of a matrix in compressed rows, whose structure SciPy has checked.
+template <class Integer>
+Handle sparse(Index rows,
+              Index cols,
+              const nb::ndarray<const Integer, nb::ndim<1>, nb::c_contig>& starts,
+              const nb::ndarray<const Integer, nb::ndim<1>, nb::c_contig>& columns,
+              const InputArray& values) {
+  const nb::gil_scoped_release release;
+  return {std::make_shared<SparseOperator>(
+      compressed_rows<Integer>(rows, cols, starts, columns, values))};
+}
+
+/// An operator whose products are computed by Python: `product(X, transposed)` takes an array in
+/// column order, which is its own, and returns one that _operators.py has checked.
+class PythonOperator final : public LinearOperator {
+ public:
+  PythonOperator(Index rows, Index cols, nb::object product, std::string description)
+      : rows_(rows),
+        cols_(cols),
+        product_(std::move(product)),
+        description_(std::move(description)) {}
+  ~PythonOperator() override {
+    const nb::gil_scoped_acquire acquire;
+    product_.reset();
+  }
+  PythonOperator(const PythonOperator&) = delete;
+  PythonOperator& operator=(const PythonOperator&) = delete;
+
+  Index rows() const override { return rows_; }
+  Index cols() const override { return cols_; }
+  /// What it stores is not known: as much as a dense matrix.
+  Cost cost() const override {
+    const auto numbers = static_cast<double>(rows_) * static_cast<double>(cols_);
+    return {.stored_numbers = rows_ * cols_,
+            .stored_bytes = 8 * rows_ * cols_,
+            .multiplications_per_apply = numbers,
+            .multiplications_per_column = numbers};
+  }
+  std::string description() const override { return description_; }
+
+ private:
+  void do_apply(const ConstBlock& X, Block Y) const override { multiply(X, Y, false); }
+  void do_apply_transpose(const ConstBlock& X, Block Y) const override { multiply(X, Y, true); }
+
+  void multiply(const ConstBlock& X, Block& Y, bool transposed) const {
+    const nb::gil_scoped_acquire acquire;
+    const nb::object result = product_(to_array(X), transposed);
+    const auto values = nb::cast<InputArray>(result);
+    Y = copied(values);
+  }
+
+  Index rows_;
+  Index cols_;
+  nb::object product_;
+  std::string description_;
+};
+
+nb::dict facts_of(const Handle& A) {
+  KnownFacts facts;
+  {
+    const nb::gil_scoped_release release;
+    facts = A.matrix->known_facts();
+  }
+  nb::dict result;
+  result["symmetric"] = facts.symmetric;
+  result["nonzeros"] = facts.nonzeros;
+  result["frobenius_norm"] = facts.frobenius_norm;
+  return result;
+}
+
+}  // namespace
+
+Array to_array(Matrix values) {
+  auto* kept = new Matrix(std::move(values));
+  const nb::capsule owner(kept, [](void* data) noexcept { delete static_cast<Matrix*>(data); });
+  return {kept->data(),
+          {static_cast<std::size_t>(kept->rows()), static_cast<std::size_t>(kept->cols())},
+          owner,
+          {1, kept->rows()}};
+}
+
+std::shared_ptr<const void> keep_alive(nb::object object) {
+  return {new nb::object(std::move(object)), [](nb::object* kept) {
+            const nb::gil_scoped_acquire acquire;
+            delete kept;
+          }};
+}
+
+void bind_operators(nb::module_& m) {
+  nb::class_<Handle>(m, "Operator")
+      .def_prop_ro(
+          "shape",
+          [](const Handle& A) { return nb::make_tuple(A.matrix->rows(), A.matrix->cols()); })
+      .def_prop_ro("description", [](const Handle& A) { return A.matrix->description(); })
+      .def_prop_ro("facts", &facts_of)
+      .def_prop_ro("cost",
+                   [](const Handle& A) {
+                     const Cost cost = A.matrix->cost();
+                     return nb::make_tuple(cost.stored_numbers,
+                                           cost.stored_bytes,
+                                           cost.multiplications_per_apply,
+                                           cost.multiplications_per_column);
+                   })
+      .def("apply", &apply)
+      .def("transpose", [](const Handle& A) { return Handle{transpose(A.matrix)}; })
+      .def("columns",
+           [](const Handle& A, const std::vector<Index>& J) {
+             Matrix columns;
+             {
+               const nb::gil_scoped_release release;
+               columns = A.matrix->columns_at(J);
+             }
+             return to_array(std::move(columns));
+           })
+      .def("rows",
+           [](const Handle& A, const std::vector<Index>& I) {
+             Matrix rows;
+             {
+               const nb::gil_scoped_release release;
+               rows = A.matrix->rows_at(I);
+             }
+             return to_array(std::move(rows));
+           })
+      .def("diagonal", [](const Handle& A) {
+        Vector diagonal;
+        {
+          const nb::gil_scoped_release release;
+          diagonal = A.matrix->diagonal();
+        }
+        return to_array(std::move(diagonal));
+      });
+  m.def("view", &view);
+  m.def("sparse", &sparse<std::int32_t>);
+  m.def("sparse", &sparse<std::int64_t>);
+  m.def("python_operator",
+        [](Index rows, Index cols, nb::object product, const std::string& description) {
+          return Handle{
+              std::make_shared<PythonOperator>(rows, cols, std::move(product), description)};
+        });
+  m.def("kernel",
+        [](const InputArray& points,
+           const std::string& function,
+           double bandwidth,
+           Index degree,
+           double offset) {
+          const KernelOptions options{
+              enum_of<KernelFunction>("kernel: function", function), bandwidth, degree, offset};
+          const nb::gil_scoped_release release;
+          return Handle{std::make_shared<KernelOperator>(copied(points), options)};
+        });
+  m.def("bandwidth", [](const Handle& A) -> std::optional<double> {
+    const auto* kernel = dynamic_cast<const KernelOperator*>(A.matrix.get());
+    if (kernel == nullptr) return std::nullopt;
+    return kernel->bandwidth();
+  });
+  m.def("covariance", [](const InputArray& samples, bool correlation) {
+    const nb::gil_scoped_release release;
+    return Handle{std::make_shared<CovarianceOperator>(copied(samples), correlation)};
+  });
+  m.def("random_projection",
+        [](const std::string& kind, std::uint64_t seed, Index rows, Index cols) {
+          return Handle{std::make_shared<FactorProduct>(std::vector<Factor>{make_factor(
+              "R", RandomProjection(enum_of<ProjectionKind>("kind", kind), seed, rows, cols))})};
+        });
+  m.def("load", [](const std::string& path, const NamedOptions& options) {
+    const nb::gil_scoped_release release;
+    check_names("load", options, list_options(LoadOptions{}));
+    return Handle{load(path, options_from<LoadOptions>(options)).matrix};
+  });
+  m.def("is_saved_approximation", &is_saved_approximation);
+  m.def("load_approximation", [](const std::string& path) {
+    const nb::gil_scoped_release release;
+    return handle_of(load_approximation(path).approximation);
+  });
+}
+
+}  // namespace matapprox::python
