@@ -15,7 +15,8 @@
 #include "kernels/transpose-inl.hpp"
 
 #undef MATAPPROX_AMX_TARGET
-#if HWY_TARGET == HWY_AVX3 && defined(__linux__)
+// Of the targets for this CPU better ones have smaller numbers.
+#if HWY_ARCH_X86_64 && HWY_TARGET <= HWY_AVX3 && defined(__linux__)
 #define MATAPPROX_AMX_TARGET 1
 #else
 #define MATAPPROX_AMX_TARGET 0

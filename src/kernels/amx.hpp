@@ -7,7 +7,9 @@ namespace matapprox::kernels {
 // Products of float by AMX, which multiplies tiles of bfloat16 and adds up in float. A float is the
 // exact sum of three bfloat16, its significand cut into three times eight bits; of the nine
 // products of the parts of two numbers the six largest are added up, which leaves out 2^-21 of a
-// product at most. Sixteen times the multiplications of AVX-512 in a cycle pay for that.
+// product at most. Sixteen times the multiplications of AVX-512 in a cycle pay for that. AMX takes
+// what is below 2^-126 for zero, a part of a number or a product: of numbers below 2^-110, and of
+// products below 2^-105 or so, digits get lost. Where a number is infinite the sums are NaN.
 //
 // A tile is 16 rows of 16 words, each word a pair of bfloat16 of consecutive "depths"; a block is
 // three tiles, one for each part, one after the other.

@@ -54,16 +54,14 @@ template <bool kWhole>
 HWY_INLINE DoubleVector load(const double* p, Index i, Index count) {
   const Doubles d;
   if constexpr (kWhole) return hn::LoadU(d, p + i);
-  const Index left = std::clamp<Index>(count - i, 0, kDoubles);
-  return hn::MaskedLoad(hn::FirstN(d, static_cast<std::size_t>(left)), d, p + i);
+  return load_some(p + i, std::clamp<Index>(count - i, 0, kDoubles));
 }
 
 template <bool kWhole>
 HWY_INLINE void store(DoubleVector v, double* p, Index i, Index count) {
   const Doubles d;
   if constexpr (kWhole) return hn::StoreU(v, d, p + i);
-  const Index left = std::clamp<Index>(count - i, 0, kDoubles);
-  hn::BlendedStore(v, hn::FirstN(d, static_cast<std::size_t>(left)), d, p + i);
+  store_some(v, p + i, std::clamp<Index>(count - i, 0, kDoubles));
 }
 
 /// Sums of the lanes of each vector, so many at once.

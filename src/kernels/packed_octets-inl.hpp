@@ -9,6 +9,8 @@
 
 #include <hwy/highway.h>
 
+#include <algorithm>
+#include <array>
 #include <type_traits>
 
 #include "kernels/packed_tables.hpp"
@@ -22,6 +24,33 @@ using Doubles = hn::CappedTag<double, 8>;
 using Ints = hn::CappedTag<std::int32_t, 8>;
 constexpr Index kDoubles = hn::MaxLanes(Doubles());
 constexpr Index kInts = hn::MaxLanes(Ints());
+
+// Where loads and stores under a mask may touch what is masked, as those of some instruction sets
+// do, some of a vector's numbers go by way of an array.
+
+/// The first `count` numbers at p, and zeros.
+HWY_INLINE hn::Vec<Doubles> load_some(const double* p, Index count) {
+  const Doubles d;
+#if HWY_MEM_OPS_MIGHT_FAULT
+  HWY_ALIGN std::array<double, kDoubles> numbers = {};
+  std::copy_n(p, count, numbers.data());
+  return hn::Load(d, numbers.data());
+#else
+  return hn::MaskedLoad(hn::FirstN(d, static_cast<std::size_t>(count)), d, p);
+#endif
+}
+
+/// The first `count` numbers of v to p.
+HWY_INLINE void store_some(hn::Vec<Doubles> v, double* p, Index count) {
+  const Doubles d;
+#if HWY_MEM_OPS_MIGHT_FAULT
+  HWY_ALIGN std::array<double, kDoubles> numbers;
+  hn::Store(v, d, numbers.data());
+  std::copy_n(numbers.data(), count, p);
+#else
+  hn::BlendedStore(v, hn::FirstN(d, static_cast<std::size_t>(count)), d, p);
+#endif
+}
 
 #if HWY_TARGET != HWY_SCALAR
 /// Calls f(i, values i .. i + kDoubles - 1 of the octet) for i = 0, kDoubles, ...

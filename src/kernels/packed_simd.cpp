@@ -290,30 +290,26 @@ HWY_INLINE const double* add_triangle_columns(const double* columns,
     hn::StoreU(of_y, d, y + i);
   }
   if (i < j) {
-    const auto some = hn::FirstN(d, static_cast<std::size_t>(j - i));
-    const auto of_x = hn::MaskedLoad(some, d, x + i);
-    auto of_y = hn::MaskedLoad(some, d, y + i);
+    const auto of_x = load_some(x + i, j - i);
+    auto of_y = load_some(y + i, j - i);
     for_each_of<kCount>([&](auto c) HWY_ATTR {
-      const auto values = hn::MaskedLoad(some, d, column[c] + i);
+      const auto values = load_some(column[c] + i, j - i);
       sums[c] = hn::MulAdd(values, of_x, sums[c]);
       of_y = hn::MulAdd(values, factors[c], of_y);
     });
-    hn::BlendedStore(of_y, some, d, y + i);
+    store_some(of_y, y + i, j - i);
   }
   // The triangle of these columns itself.
-  const auto all = hn::FirstN(d, static_cast<std::size_t>(kCount));
-  const auto of_x = hn::MaskedLoad(all, d, x + j);
-  auto of_y = hn::MaskedLoad(all, d, y + j);
+  const auto of_x = load_some(x + j, kCount);
+  auto of_y = load_some(y + j, kCount);
   for_each_of<kCount>([&](auto c) HWY_ATTR {
-    const auto above = hn::FirstN(d, static_cast<std::size_t>(c()));
-    const auto down_to = hn::FirstN(d, static_cast<std::size_t>(c() + 1));
-    sums[c] = hn::MulAdd(hn::MaskedLoad(above, d, column[c] + j), of_x, sums[c]);
-    of_y = hn::MulAdd(hn::MaskedLoad(down_to, d, column[c] + j), factors[c], of_y);
+    sums[c] = hn::MulAdd(load_some(column[c] + j, c()), of_x, sums[c]);
+    of_y = hn::MulAdd(load_some(column[c] + j, c() + 1), factors[c], of_y);
   });
   alignas(64) double totals[kDoubles] = {};
   for_each_of<kCount>([&](auto c)
                           HWY_ATTR { totals[c] = hn::GetLane(hn::SumOfLanes(d, sums[c])); });
-  hn::BlendedStore(hn::Add(of_y, hn::Load(d, totals)), all, d, y + j);
+  store_some(hn::Add(of_y, hn::Load(d, totals)), y + j, kCount);
   return columns + kCount * j + kCount * (kCount + 1) / 2;
 }
 

@@ -264,12 +264,11 @@ void RateDistortion::choose_above(std::size_t level, Node& node) {
 
 Total RateDistortion::small_nodes_at_price(double price, const RunControl& control) {
   small_only_ = true;
-  const Total total = choose_all(price, control);
-  small_only_ = false;
-  return total;
+  return choose_all(price, control);
 }
 
 Total RateDistortion::at_price(double price, const RunControl& control) {
+  small_only_ = false;
   const Total total = choose_all(price, control);
   tried_.push_back({price, tree_.root().least_cost});
   return total;
