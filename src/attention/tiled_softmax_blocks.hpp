@@ -28,20 +28,21 @@ void TiledSoftmaxCore<T>::forward_blocks(const LayerContext<T>& context,
   const kernels::SoftmaxBlocks& blocks = *kernels::softmax_blocks();
   const kernels::SoftmaxTiles<T>& tile = kernels::softmax_tiles<T>();
   const kernels::AmxScope tiles;
-  constexpr Index kQueries = kernels::SoftmaxBlocks::kRun;
+  constexpr Index kRunQueries = kernels::SoftmaxBlocks::kRun;
   const Index size = pattern_->packed_size();
-  const Index runs = PackedSize::whole(std::min(size, Q.rows()), kQueries);
+  const Index runs = PackedSize::whole(std::min(size, Q.rows()), kRunQueries);
   const Index v = round_up(V.cols(), kernels::kAmxSide);
   TokenMap<T> log_sums = cache.array(kLogSums, Q.rows(), 1);
   typename Workspace<T>::Scope scope(*context.workspace);
-  TokenMap<T> queries = scope.take(runs, PackedSize::right(Q.cols(), kQueries));
-  TokenMap<T> results = scope.take(runs, v * kQueries);
-  TokenMap<T> largest = scope.take(runs, kQueries);
-  TokenMap<T> sums = scope.take(runs, kQueries);
-  TokenMap<T> factors = scope.take(1, kQueries);
+  TokenMap<T> queries = scope.take(runs, PackedSize::right(Q.cols(), kRunQueries));
+  TokenMap<T> results = scope.take(runs, v * kRunQueries);
+  TokenMap<T> largest = scope.take(runs, kRunQueries);
+  TokenMap<T> sums = scope.take(runs, kRunQueries);
+  TokenMap<T> factors = scope.take(1, kRunQueries);
   TokenMap<T> keys = scope.take(1, PackedSize::left(kChunk, Q.cols()));
   TokenMap<T> values = scope.take(1, PackedSize::left(V.cols(), kChunk));
-  TokenMap<T> scratch = scope.take(1, kChunk * kQueries + PackedSize::right(kChunk, kQueries));
+  TokenMap<T> scratch =
+      scope.take(1, kChunk * kRunQueries + PackedSize::right(kChunk, kRunQueries));
   std::array<std::uint64_t, kMaxRun> keep{};
   const auto begin = [&](const Run& run) {
     blocks.pack(rows_of(Q, run.i),
@@ -59,7 +60,7 @@ void TiledSoftmaxCore<T>::forward_blocks(const LayerContext<T>& context,
     blocks.pack(rows_of(V, j), count, V.cols(), BlockForm::kLeftOfTranspose, T(1), values.data());
   };
   const auto step = [&](const Run& run, Index j, Index count) {
-    blocks.forward({.run = kQueries,
+    blocks.forward({.run = kRunQueries,
                     .width = Q.cols(),
                     .value_width = V.cols(),
                     .queries = queries.row(run.number).data(),
@@ -76,7 +77,7 @@ void TiledSoftmaxCore<T>::forward_blocks(const LayerContext<T>& context,
     finish_sums(
         run, largest.row(run.number).data(), sums.row(run.number).data(), log_sums, factors.data());
     tile.transpose_back(results.row(run.number).data(),
-                        kQueries,
+                        kRunQueries,
                         run.rows,
                         V.cols(),
                         factors.data(),
@@ -103,28 +104,28 @@ void TiledSoftmaxCore<T>::backward_blocks(const LayerContext<T>& context,
   const kernels::SoftmaxBlocks& blocks = *kernels::softmax_blocks();
   const kernels::SoftmaxTiles<T>& tile = kernels::softmax_tiles<T>();
   const kernels::AmxScope tiles;
-  constexpr Index kQueries = kernels::SoftmaxBlocks::kRun;
+  constexpr Index kRunQueries = kernels::SoftmaxBlocks::kRun;
   const Index size = pattern_->packed_size();
-  const Index runs = PackedSize::whole(std::min(size, Q.rows()), kQueries);
+  const Index runs = PackedSize::whole(std::min(size, Q.rows()), kRunQueries);
   const Index p = round_up(Q.cols(), kernels::kAmxSide);
   const Index v = round_up(V.cols(), kernels::kAmxSide);
   const TokenMap<T> log_sums = cache.array(kLogSums, Q.rows(), 1);
   typename Workspace<T>::Scope scope(*context.workspace);
-  TokenMap<T> queries = scope.take(runs, PackedSize::right(Q.cols(), kQueries));
-  TokenMap<T> gradients = scope.take(runs, PackedSize::right(V.cols(), kQueries));
-  TokenMap<T> query_rows = scope.take(runs, PackedSize::right(kQueries, Q.cols()));
-  TokenMap<T> gradient_rows = scope.take(runs, PackedSize::right(kQueries, V.cols()));
-  TokenMap<T> query_gradients = scope.take(runs, p * kQueries);
-  TokenMap<T> means = scope.take(runs, kQueries);
-  TokenMap<T> logarithms = scope.take(runs, kQueries);
-  TokenMap<T> ones = scope.take(1, kQueries);
+  TokenMap<T> queries = scope.take(runs, PackedSize::right(Q.cols(), kRunQueries));
+  TokenMap<T> gradients = scope.take(runs, PackedSize::right(V.cols(), kRunQueries));
+  TokenMap<T> query_rows = scope.take(runs, PackedSize::right(kRunQueries, Q.cols()));
+  TokenMap<T> gradient_rows = scope.take(runs, PackedSize::right(kRunQueries, V.cols()));
+  TokenMap<T> query_gradients = scope.take(runs, p * kRunQueries);
+  TokenMap<T> means = scope.take(runs, kRunQueries);
+  TokenMap<T> logarithms = scope.take(runs, kRunQueries);
+  TokenMap<T> ones = scope.take(1, kRunQueries);
   TokenMap<T> keys = scope.take(1, PackedSize::left(kChunk, Q.cols()));
   TokenMap<T> keys_of_transpose = scope.take(1, PackedSize::left(Q.cols(), kChunk));
   TokenMap<T> values = scope.take(1, PackedSize::left(kChunk, V.cols()));
   TokenMap<T> key_gradient = scope.take(kChunk, p);
   TokenMap<T> value_gradient = scope.take(kChunk, v);
   TokenMap<T> scratch =
-      scope.take(1, 2 * kChunk * kQueries + 3 * PackedSize::right(kChunk, kQueries));
+      scope.take(1, 2 * kChunk * kRunQueries + 3 * PackedSize::right(kChunk, kRunQueries));
   std::array<std::uint64_t, kMaxRun> keep{};
   dK.setZero();
   dV.setZero();
@@ -164,7 +165,7 @@ void TiledSoftmaxCore<T>::backward_blocks(const LayerContext<T>& context,
     value_gradient.setZero();
   };
   const auto step = [&](const Run& run, Index j, Index count) {
-    blocks.backward({.run = kQueries,
+    blocks.backward({.run = kRunQueries,
                      .rows = run.rows,
                      .width = Q.cols(),
                      .value_width = V.cols(),
@@ -190,7 +191,7 @@ void TiledSoftmaxCore<T>::backward_blocks(const LayerContext<T>& context,
   };
   const auto end = [&](const Run& run) {
     tile.transpose_back(query_gradients.row(run.number).data(),
-                        kQueries,
+                        kRunQueries,
                         run.rows,
                         Q.cols(),
                         ones.data(),
