@@ -9,6 +9,8 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from . import _core
 from ._approximation import Approximation, is_saved_name
 from ._check import bound, choice, only_one, real_number, storage_budget, whole_number, words
@@ -132,10 +134,10 @@ def fit(
     path = "" if checkpoint is None else path_text(checkpoint)
     texts = texts_of(method, METHODS[method][1], options)
     choice(method, "precision", precision, PRECISIONS)
-    if not isinstance(resume, bool):
+    if not isinstance(resume, (bool, np.bool_)):
         raise InvalidArgument(f"{method}: resume = {resume!r} is not a bool")
     _refuse_contradictions(method, options, target_error, start is not None or bool(path))
-    continuation = _core.Continuation(start, path, resume)
+    continuation = _core.Continuation(start, path, bool(resume))
     handle = aslinearoperator(A)._handle
     with progress_callback(method, progress) as callback:
         wishes = _wishes(method, callback, max_seconds, target_error)

@@ -75,7 +75,7 @@ def text_of(function: str, option: Option, value: Any) -> str:
     name, kind, _, choices, _ = option
     try:
         if kind == "flag":
-            if not isinstance(value, (bool, np.bool_)) and value not in (0, 1):
+            if not isinstance(value, (int, np.integer, np.bool_)) or value not in (0, 1):
                 raise TypeError
             return "true" if value else "false"
         if kind == "integer":

@@ -13,7 +13,7 @@
 namespace matapprox::python {
 namespace {
 
-/// Numbers of a factor as an array that only reads, and keeps the factor alive.
+/// Numbers of a factor as a read-only array that keeps the factor alive.
 template <class T>
 nb::object read_only(const Factor& factor,
                      const T* data,
