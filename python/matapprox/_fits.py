@@ -132,6 +132,8 @@ def fit(
         raise InvalidArgument(f"{method}: resume needs a checkpoint, and no warm start")
     start = None if warm_start is None else warm_start._handle
     path = "" if checkpoint is None else path_text(checkpoint)
+    if checkpoint is not None and not path:
+        raise InvalidArgument(f"{method}: checkpoint is empty; None is the default")
     texts = texts_of(method, METHODS[method][1], options)
     choice(method, "precision", precision, PRECISIONS)
     if not isinstance(resume, (bool, np.bool_)):

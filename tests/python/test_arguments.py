@@ -128,6 +128,7 @@ def test_methods_that_take_budget_and_error(decaying):
         (lambda A: ma.truncated_svd(A, tolerance="1e-3"), "tolerance = '1e-3' is not a float"),
         (lambda A: ma.chord(A, symmetrize=np.ones(3)), "is not a bool"),
         (lambda A: ma.chord(A, checkpoint="b.h5", resume="no"), "resume = 'no' is not a bool"),
+        (lambda A: ma.chord(A, checkpoint=""), "checkpoint is empty; None is the default"),
         (lambda A: ma.chord(A, offsets=[1]), r"offsets = \[1\] is not a str"),
         (lambda A: ma.measure(A, A, seed=-1), r"measure: seed -1 is outside 0\.\."),
         (lambda A: ma.measure(A, A, effort=3), "measure: effort = 3 is not one of quick, full"),
