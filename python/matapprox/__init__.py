@@ -13,15 +13,18 @@ Every function takes arrays, SciPy sparse matrices and operators, and every resu
 
 from __future__ import annotations
 
+import atexit as _atexit
+import os as _os
+
 # The libraries that share a BLAS with this one, if any do, are loaded before it.
 import numpy as _numpy  # noqa: F401
 import scipy.sparse.linalg as _sparse_linalg  # noqa: F401
 
 from . import _blas  # isort: skip
-from . import _methods
+from . import _core, _measurement, _methods
 from ._approximation import Approximation, Factor, Storage
 from ._comparison import Comparison
-from ._core import Certificate, CertifiedBound, Measurement, __version__, set_threads, threads
+from ._core import Certificate, CertifiedBound, Measurement, __version__
 from ._errors import (
     BudgetTooSmall,
     Error,
@@ -35,8 +38,13 @@ from ._errors import (
 from ._fits import compare, measure
 from ._methods import *  # noqa: F403
 from ._operators import Cost, LinearOperator, aslinearoperator, covariance, kernel
+from ._threads import set_threads, threads
 
 _blas.configure()
+_measurement.configure()
+_atexit.register(_core.end)
+if hasattr(_os, "register_at_fork"):
+    _os.register_at_fork(after_in_child=_core.forget_other_threads)
 
 __all__ = [
     "Approximation",

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import scipy.sparse
 
 from . import _core
+from ._errors import InvalidArgument
 from ._operators import LinearOperator, path_text
 
 
@@ -17,7 +18,7 @@ class Factor(NamedTuple):
     """One factor of a product."""
 
     name: str
-    #: An array that only reads: two-dimensional, or one-dimensional for a diagonal matrix; a sparse
+    #: A read-only array: two-dimensional, or one-dimensional for a diagonal matrix; a sparse
     #: array; or a `LinearOperator` where the factor is made of something else (a Chord chain,
     #: blocks, packed values, a random projection, a permutation).
     values: Any
@@ -30,6 +31,11 @@ class Storage(NamedTuple):
     nbytes: int
     #: "double", "float", "float16", "bfloat16" or "packed"
     precision: str
+
+
+def is_saved_name(path: str) -> bool:
+    """Whether a file of that name is read as HDF5."""
+    return path.lower().endswith((".h5", ".hdf5"))
 
 
 def _values(content: Any, transposed: bool) -> Any:
@@ -77,7 +83,7 @@ class Approximation(LinearOperator):
 
     @property
     def factors(self) -> tuple[Factor, ...]:
-        """The factors, first to last; arrays are views that only read.
+        """The factors, first to last; arrays are read-only views.
 
         Their product is the approximation, or half of it and its transpose if `symmetrized`.
         """
@@ -105,14 +111,25 @@ class Approximation(LinearOperator):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one HDF5 file, which `load` and the command line program read back exactly.
 
+        Parameters
+        ----------
+        path : str or path
+            A name that ends in .h5 or .hdf5.
+
         Raises
         ------
+        InvalidArgument
+            For another name, by which `load` would not know the file.
         FileError
+            The file cannot be written.
         """
-        self._handle.save(path_text(path))
+        name = path_text(path)
+        if not is_saved_name(name):
+            raise InvalidArgument(f"save: {name} does not end in .h5, by which `load` knows it")
+        self._handle.save(name)
 
     def __reduce__(self) -> Any:
-        state = (self.seconds, self.passes, self.candidates)
+        state = (self.seconds, self.passes, self.candidates, self.measurement)
         return _from_bytes, (self._file_bytes(), *state)
 
     def _file_bytes(self) -> bytes:
@@ -158,10 +175,16 @@ class Approximation(LinearOperator):
 
 
 def _from_bytes(
-    content: bytes, seconds: float | None, passes: float | None, candidates: list[dict[str, Any]]
+    content: bytes,
+    seconds: float | None,
+    passes: float | None,
+    candidates: list[dict[str, Any]],
+    measurement: _core.Measurement | None = None,
 ) -> Approximation:
     with tempfile.TemporaryDirectory(prefix="matapprox-") as folder:
         path = os.path.join(folder, "approximation.h5")
         with open(path, "wb") as file:
             file.write(content)
-        return Approximation(_core.load_approximation(path), seconds, passes, None, candidates)
+        return Approximation(
+            _core.load_approximation(path), seconds, passes, measurement, candidates
+        )

@@ -31,6 +31,10 @@ class FileError(Error, OSError):
     """A file is missing, unreadable, malformed, or could not be written."""
 
 
+class MissingFile(FileError, FileNotFoundError):
+    """There is no such file; with errno and filename."""
+
+
 class NumericalError(Error, ArithmeticError):
     """The mathematics failed: NaN or Inf met, a factorization broke down."""
 
@@ -48,8 +52,8 @@ class FitInterrupted(KeyboardInterrupt):
 
     Attributes
     ----------
-    approximation : Approximation or None
-        The best so far, where the method has one.
+    approximation : Approximation, Comparison, Measurement or None
+        The best so far, where the method has one; of `compare`, the rows so far.
     """
 
     def __init__(self, message: str, approximation: Any = None) -> None:

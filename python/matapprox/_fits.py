@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import inspect
 import math
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from . import _core
-from ._approximation import Approximation
+from ._approximation import Approximation, is_saved_name
+from ._check import bound, choice, only_one, real_number, storage_budget, whole_number, words
 from ._comparison import Comparison
-from ._errors import FitInterrupted, InvalidArgument
+from ._errors import FitInterrupted, InvalidArgument, MissingFile
 from ._operators import LinearOperator, aslinearoperator, path_text
 from ._options import Option, documentation_of, finish, parameters_of, texts_of
 from ._progress import progress_callback
@@ -18,6 +23,7 @@ from ._progress import progress_callback
 METHODS: dict[str, tuple[str, list[Option]]] = {
     name: (summary, options) for name, summary, options in _core.methods()
 }
+PRECISIONS = ("double", "float", "float16", "bfloat16", "packed")
 _POSITION = inspect.Parameter.POSITIONAL_OR_KEYWORD
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
@@ -28,7 +34,7 @@ CONTROLS: list[Control] = [
         "precision",
         "double",
         'Literal["double", "float", "float16", "bfloat16", "packed"]',
-        'precision : {"double", "float", "float16", "bfloat16", "packed"}, optional\n'
+        'precision : {"double", "float", "float16", "bfloat16", "packed"}, default="double"\n'
         '    How values are stored; "packed": in as few bits as each is worth.',
     ),
     (
@@ -44,8 +50,8 @@ CONTROLS: list[Control] = [
         "Progress",
         "progress : bool or callable, optional\n"
         "    True: a bar, by tqdm if that is installed. A function is called with (iteration,\n"
-        "    relative_error, fraction_done), None where unknown, at most 20 times a second; what\n"
-        "    it raises ends the fit and comes through.",
+        "    relative_error, fraction_done), None where unknown, at most 20 times a second; an\n"
+        "    exception that it raises ends the fit and propagates to the caller.",
     ),
     (
         "max_seconds",
@@ -76,24 +82,23 @@ _CONTINUATION: list[Control] = [
         "resume",
         False,
         "bool",
-        "resume : bool, optional\n"
+        "resume : bool, default=False\n"
         "    Go on with the fit in `checkpoint`, of the same matrix and options: the same bits as\n"
         "    if it had not been stopped.",
     ),
 ]
+_RETURNS = "Approximation\n    The factors, and what the method says about its run."
 _MATRIX = "A : array_like, sparse matrix or operator\n    The matrix; see `aslinearoperator`."
 
 
 def _wishes(name: str, progress: Any, max_seconds: float | None, target_error: float | None) -> Any:
-    if max_seconds is not None and not max_seconds >= 0:
+    seconds = math.inf if max_seconds is None else real_number(name, "max_seconds", max_seconds)
+    if seconds < 0:
         raise InvalidArgument(f"{name}: max_seconds {max_seconds} is negative")
-    if target_error is not None and not 0 < target_error < 1:
+    target = 0.0 if target_error is None else real_number(name, "target_error", target_error)
+    if target_error is not None and not 0 < target < 1:
         raise InvalidArgument(f"{name}: target_error {target_error} is outside 0..1")
-    return _core.Wishes(
-        progress_callback(name, progress),
-        math.inf if max_seconds is None else float(max_seconds),
-        0.0 if target_error is None else float(target_error),
-    )
+    return _core.Wishes(progress, seconds, target)
 
 
 def _finished(name: str, outcome: tuple[Any, Any], made: Callable[[Any], Any]) -> Any:
@@ -122,17 +127,48 @@ def fit(
 ) -> Approximation:
     """Runs one method by name."""
     if warm_start is not None and not isinstance(warm_start, Approximation):
-        raise InvalidArgument(f"{method}: warm_start is no Approximation")
+        raise InvalidArgument(f"{method}: warm_start is not an Approximation")
     if resume and (checkpoint is None or warm_start is not None):
         raise InvalidArgument(f"{method}: resume needs a checkpoint, and no warm start")
     start = None if warm_start is None else warm_start._handle
     path = "" if checkpoint is None else path_text(checkpoint)
+    if checkpoint is not None and not path:
+        raise InvalidArgument(f"{method}: checkpoint is empty; None is the default")
     texts = texts_of(method, METHODS[method][1], options)
-    wishes = _wishes(method, progress, max_seconds, target_error)
+    choice(method, "precision", precision, PRECISIONS)
+    if not isinstance(resume, (bool, np.bool_)):
+        raise InvalidArgument(f"{method}: resume = {resume!r} is not a bool")
+    _refuse_contradictions(method, options, target_error, start is not None or bool(path))
     continuation = _core.Continuation(start, path, bool(resume))
-    outcome = _core.fit(aslinearoperator(A)._handle, method, texts, precision, continuation, wishes)
+    handle = aslinearoperator(A)._handle
+    with progress_callback(method, progress) as callback:
+        wishes = _wishes(method, callback, max_seconds, target_error)
+        outcome = _core.fit(handle, method, texts, precision, continuation, wishes)
     approximation: Approximation = _finished(method, outcome, lambda result: Approximation(*result))
     return approximation
+
+
+def _refuse_contradictions(
+    method: str, options: dict[str, Any], target_error: float | None, goes_on: bool
+) -> None:
+    """Refuses sizes of which the method would look at one alone."""
+    budget = options.get("budget")
+    size = {name: options[name] for name in ("rank", "landmarks") if options.get(name) is not None}
+    for name, value in size.items():
+        only_one(method, **{name: value}, budget=budget)
+        only_one(method, **{name: value}, target_error=target_error)
+    tolerances = [
+        name for name in ("frobenius_tolerance", "spectral_tolerance") if options.get(name)
+    ]
+    for name in tolerances:
+        only_one(method, **{name: options[name]}, target_error=target_error)
+    # These stay within the budget while they look for the error.
+    names = {option[0] for option in METHODS[method][1]}
+    takes_both = "frobenius_tolerance" in names or not names & {"rank", "factors"}
+    if method == "chord":
+        takes_both = goes_on or options.get("pattern") in ("auto", "mixed_radix")
+    if not takes_both:
+        only_one(method, budget=budget, target_error=target_error)
 
 
 def signature_parameters(options: Sequence[Option], controls: Sequence[Control]) -> Any:
@@ -166,13 +202,6 @@ def _document(
     )
 
 
-def _with_controls(
-    parameters: list[inspect.Parameter], arguments: tuple[Any, ...], given: dict[str, Any]
-) -> dict[str, Any]:
-    """All arguments by name, as the signature has them."""
-    return dict(inspect.Signature(parameters).bind(*arguments, **given).arguments)
-
-
 def controls_of(name: str) -> list[Control]:
     """What a method takes besides its options."""
     return [*_CONTINUATION, *CONTROLS] if name == "chord" else CONTROLS
@@ -184,13 +213,13 @@ def _make_method(name: str) -> Callable[..., Approximation]:
     controls = {control[0] for control in controls_of(name)}
 
     def function(*arguments: Any, **given: Any) -> Approximation:
-        chosen = _with_controls(parameters, arguments, given)
+        chosen = bound(name, parameters, arguments, given)
         A = chosen.pop("A")
         control = {key: chosen.pop(key) for key in list(chosen) if key in controls}
         return fit(name, A, chosen, **control)
 
     title = f"{summary[0].upper()}{summary[1:]}."
-    doc = _document(title, options, controls_of(name), "Approximation")
+    doc = _document(title, options, controls_of(name), _RETURNS)
     made: Callable[..., Approximation] = finish(function, name, parameters, doc)
     return made
 
@@ -220,16 +249,18 @@ def make_best() -> Callable[..., Approximation]:
     parameters = best_parameters()
 
     def best(*arguments: Any, **given: Any) -> Approximation:
-        chosen = _with_controls(parameters, arguments, given)
+        chosen = bound("best", parameters, arguments, given)
         A = chosen.pop("A")
-        wishes = _wishes(
-            "best", chosen.pop("progress", None), chosen.pop("max_seconds", None), None
-        )
-        methods = chosen.get("methods")
-        if methods is not None and not isinstance(methods, str):
-            chosen["methods"] = ",".join(methods)
+        progress, max_seconds = chosen.pop("progress", None), chosen.pop("max_seconds", None)
+        if chosen.get("methods") is not None:
+            chosen["methods"] = ",".join(words("best", "methods", chosen["methods"]))
+        target_error = chosen.get("target_error")
+        if target_error is not None and not real_number("best", "target_error", target_error) > 0:
+            raise InvalidArgument(f"best: target_error {target_error} is outside 0..1")
         texts = texts_of("best", BEST_OPTIONS, chosen)
-        outcome = _core.best(aslinearoperator(A)._handle, texts, wishes)
+        handle = aslinearoperator(A)._handle
+        with progress_callback("best", progress) as callback:
+            outcome = _core.best(handle, texts, _wishes("best", callback, max_seconds, None))
         made: Approximation = _finished("best", outcome, lambda result: Approximation(*result))
         return made
 
@@ -239,7 +270,7 @@ def make_best() -> Callable[..., Approximation]:
         "was tried, `measurement` its error."
     )
     made: Callable[..., Approximation] = finish(
-        best, "best", parameters, _document(title, BEST_OPTIONS, BEST_CONTROLS, "Approximation")
+        best, "best", parameters, _document(title, BEST_OPTIONS, BEST_CONTROLS, _RETURNS)
     )
     return made
 
@@ -257,12 +288,18 @@ def load_parameters() -> list[inspect.Parameter]:
 
 def make_load() -> Callable[..., LinearOperator]:
     parameters = load_parameters()
+    defaults = {parameter.name: parameter.default for parameter in parameters}
 
     def load(*arguments: Any, **given: Any) -> LinearOperator:
-        chosen = _with_controls(parameters, arguments, given)
+        chosen = bound("load", parameters, arguments, given)
         path = path_text(chosen.pop("path"))
+        # What is a default anyway changes nothing.
+        chosen = {name: value for name, value in chosen.items() if value != defaults[name]}
         texts = texts_of("load", LOAD_OPTIONS, chosen)
-        if not texts and path.endswith((".h5", ".hdf5")) and _core.is_saved_approximation(path):
+        name = path.rsplit(":", 1)[0] if not os.path.exists(path) else path
+        if not os.path.exists(name) and not os.path.exists(path):
+            raise MissingFile(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        if not texts and is_saved_name(path) and _core.is_saved_approximation(path):
             return Approximation(_core.load_approximation(path))
         named = [("as" if name == "kind" else name, text) for name, text in texts]
         return LinearOperator(_core.load(path, named), (_load_again, (path, tuple(chosen.items()))))
@@ -273,6 +310,7 @@ def make_load() -> Callable[..., LinearOperator]:
         "    .mtx .mat .npy .npz .csv .tsv .txt .h5 .png .jpg .pgm .net .edges, some with .gz.\n"
         f"{documentation_of(LOAD_OPTIONS)}\n\nReturns\n-------\nLinearOperator\n"
         "    An `Approximation` where the file is a saved one.\n\nRaises\n------\nFileError\n"
+        "    A file that is missing is also a `FileNotFoundError`.\n"
     )
     made: Callable[..., LinearOperator] = finish(load, "load", parameters, doc)
     return made
@@ -298,12 +336,12 @@ def measure(
     ----------
     A, B : array_like, sparse matrix or operator
         Two matrices of one shape.
-    effort : {"quick", "full"}, optional
-        Full: exact where that takes fewer than 1e11 multiplications, else estimated from random
-        vectors. Quick: estimated, or left out, where it would take long.
+    effort : {"quick", "full"}, default="full"
+        "full": exact where that takes fewer than 1e11 multiplications, else estimated from random
+        vectors; "quick": estimated, or left out, where it would take long.
     confidence : float, optional
         Also certify upper bounds that hold with this probability.
-    seed : int, optional
+    seed : int, default=1
         Seed of the random vectors.
     progress, max_seconds : optional
         As of every method; after that time `Interrupted` is raised.
@@ -311,18 +349,23 @@ def measure(
     Returns
     -------
     Measurement
+        Errors, their basis, and times of products.
     """
-    wishes = _wishes("measure", progress, max_seconds, None)
+    choice("measure", "effort", effort, ("quick", "full"))
+    seed = whole_number("measure", "seed", seed)
+    if confidence is not None:
+        confidence = real_number("measure", "confidence", confidence)
     a, b = aslinearoperator(A)._handle, aslinearoperator(B)._handle
-    found: _core.Measurement = _finished(
-        "measure", _core.measure(a, b, effort, confidence, seed, wishes), lambda result: result
-    )
+    with progress_callback("measure", progress) as callback:
+        wishes = _wishes("measure", callback, max_seconds, None)
+        outcome = _core.measure(a, b, effort, confidence, seed, wishes)
+    found: _core.Measurement = _finished("measure", outcome, lambda result: result)
     return found
 
 
 def compare(
     A: Any,
-    methods: Sequence[str] | None = None,
+    methods: str | Sequence[str] | None = None,
     budget: int | str | None = None,
     *,
     rank: int | None = None,
@@ -337,15 +380,15 @@ def compare(
     ----------
     A : array_like, sparse matrix or operator
         The matrix.
-    methods : sequence of str, optional
-        By default all.
+    methods : str or sequence of str, optional
+        Names, in a str separated by commas; by default all.
     budget : int or str, optional
         What each may store: numbers, a share such as "10%", or bytes such as "4MB".
     rank : int, optional
         Of every method that has one, in place of a budget.
     target_error : float, optional
         In place of both: each method's least storage with this relative error.
-    seed : int, optional
+    seed : int, default=1
         Seed of all methods.
     progress : bool or callable, optional
         As of every method.
@@ -355,11 +398,20 @@ def compare(
     Returns
     -------
     Comparison
+        A row for each method, in the order given.
+
+    Raises
+    ------
+    FitInterrupted
+        Ctrl-C; its `approximation` is the `Comparison` of what was done by then, or None.
     """
-    wishes = _wishes("compare", progress, max_seconds, target_error)
-    names = [] if methods is None else [str(name) for name in methods]
-    text = "" if budget is None else str(budget)
+    names = [] if methods is None else words("compare", "methods", methods)
+    text = "" if budget is None else storage_budget("compare", budget)
+    size = 0 if rank is None else whole_number("compare", "rank", rank, least=1)
+    seed = whole_number("compare", "seed", seed)
     handle = aslinearoperator(A)._handle
-    outcome = _core.compare(handle, names, text, 0 if rank is None else int(rank), seed, wishes)
+    with progress_callback("compare", progress) as callback:
+        wishes = _wishes("compare", callback, max_seconds, target_error)
+        outcome = _core.compare(handle, names, text, size, seed, wishes)
     made: Comparison = _finished("compare", outcome, lambda result: Comparison(*result))
     return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,9 +12,13 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 from . import _core
+from ._check import choice, real_number, whole_number
 from ._errors import InvalidArgument
 
 _DOUBLE = np.dtype(np.float64)
+# Entries that a matrix may have, so that bytes can be counted.
+_LARGEST = 2**60
+KERNELS = ("gaussian", "laplacian", "matern32", "matern52", "polynomial", "linear", "cosine")
 
 
 class LinearOperator(scipy.sparse.linalg.LinearOperator):
@@ -44,12 +49,14 @@ class LinearOperator(scipy.sparse.linalg.LinearOperator):
         """A x for a vector x, n numbers."""
         if type(x) is np.ndarray and x.dtype is _DOUBLE and x.ndim == 1:
             return self._vector(x, False)
+        _refuse_mask(x, "the vector")
         return super().matvec(x)
 
     def rmatvec(self, x: Any) -> Any:
         """A^T x for a vector x, m numbers."""
         if type(x) is np.ndarray and x.dtype is _DOUBLE and x.ndim == 1:
             return self._vector(x, True)
+        _refuse_mask(x, "the vector")
         return super().rmatvec(x)
 
     def __matmul__(self, other: Any) -> Any:
@@ -57,7 +64,14 @@ class LinearOperator(scipy.sparse.linalg.LinearOperator):
             return self.matvec(other)
         return super().__matmul__(other)
 
+    def dot(self, x: Any) -> Any:
+        """A x for a vector, a block, a number or another operator, as `@` and `*` have it."""
+        _refuse_mask(x, "the block")
+        return super().dot(x)
+
     def _vector(self, x: Any, transposed: bool) -> Any:
+        if x.strides[0] % 8 or not x.flags.aligned:
+            x = x.copy()
         y = np.empty(self.shape[transposed])
         self._handle.apply(x, y, transposed)
         return y
@@ -65,6 +79,7 @@ class LinearOperator(scipy.sparse.linalg.LinearOperator):
     def _product(self, X: Any, transposed: bool) -> Any:
         if scipy.sparse.issparse(X):
             X = X.toarray()
+        _refuse_mask(X, "the block")
         X = np.asarray(X)
         if X.dtype.kind == "c":
             return self._product(X.real, transposed) + 1j * self._product(X.imag, transposed)
@@ -167,6 +182,7 @@ def _transpose_of(A: LinearOperator) -> LinearOperator:
 
 
 def _indices(indices: Sequence[int], size: int) -> list[int]:
+    _refuse_mask(indices, "the array of indices")
     chosen = np.asarray(indices)
     if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
         raise InvalidArgument("indices have to be a sequence of whole numbers")
@@ -174,13 +190,22 @@ def _indices(indices: Sequence[int], size: int) -> list[int]:
 
 
 def _doubles(array: Any, what: str) -> Any:
-    """The array with float64 entries; copied only where it has others."""
-    if np.ma.isMaskedArray(array):
-        raise InvalidArgument(f"{what} is a masked array; fill it first")
+    """The array with float64 entries; copied only where it has others, or between its entries."""
+    _refuse_mask(array, what)
     array = np.asarray(array)
     if array.dtype.kind not in "fiub":
         raise InvalidArgument(f"{what} has entries of type {array.dtype}; real numbers are needed")
-    return array.astype(np.float64, copy=False)
+    array = array.astype(np.float64, copy=False)
+    whole = array.flags.aligned and all(stride % 8 == 0 for stride in array.strides)
+    return array if whole else array.copy()
+
+
+def _refuse_mask(array: Any, what: str) -> None:
+    parts = array if isinstance(array, (list, tuple)) else (array,)
+    if any(np.ma.isMaskedArray(part) for part in parts):
+        raise InvalidArgument(
+            f"{what} is a masked array, whose mask would be lost; use its .filled(value)"
+        )
 
 
 def _matrix(array: Any, what: str) -> Any:
@@ -197,8 +222,7 @@ def _in_one_piece(array: Any) -> bool:
     (m, n), (down, across) = array.shape, array.strides
     columns = (down == 8 or m <= 1) and (across >= 8 * m or n <= 1)
     rows = (across == 8 or n <= 1) and (down >= 8 * n or m <= 1)
-    whole = down % 8 == 0 and across % 8 == 0
-    return bool(array.flags.aligned and whole and (columns or rows))
+    return bool(columns or rows)
 
 
 def _from_array(array: Any) -> LinearOperator:
@@ -211,25 +235,69 @@ def _from_array(array: Any) -> LinearOperator:
 def _from_sparse(A: Any) -> LinearOperator:
     if len(A.shape) != 2:
         raise InvalidArgument(f"the sparse array has {len(A.shape)} dimension; a matrix has 2")
+    _refuse_bad_structure(A)
     rows = A.tocsr()
-    if not rows.has_canonical_format:
-        rows = rows.copy() if rows is A else rows
-        rows.sum_duplicates()
-    values = np.ascontiguousarray(_doubles(rows.data, "the sparse matrix"))
-    starts = np.ascontiguousarray(rows.indptr)
-    columns = np.ascontiguousarray(rows.indices, dtype=starts.dtype)
     m, n = rows.shape
+    values = np.ascontiguousarray(_doubles(rows.data, "the sparse matrix"))
+    if values.ndim != 1:
+        raise InvalidArgument(f"the sparse matrix has values of shape {values.shape}")
+    starts, columns = _structure(rows)
     handle = _core.sparse(m, n, starts, columns, values)
+    if handle is None:
+        # A copy, without what SciPy remembers of the original.
+        count = int(starts[-1])
+        parts = (values[:count].copy(), columns[:count].copy(), starts.copy())
+        copy = scipy.sparse.csr_array(parts, shape=(m, n))
+        copy.sum_duplicates()
+        handle = _core.sparse(m, n, *_structure(copy), copy.data)
+        assert handle is not None
     return LinearOperator(handle, (aslinearoperator, (A,)))
+
+
+def _structure(A: Any) -> tuple[Any, Any]:
+    """The index arrays of compressed rows or columns, of one type."""
+    kinds = np.result_type(A.indptr.dtype, A.indices.dtype)
+    if kinds.kind not in "iu" or A.indptr.ndim != 1 or A.indices.ndim != 1:
+        raise InvalidArgument(f"the sparse matrix has indices of type {kinds}")
+    chosen = np.int32 if kinds == np.int32 else np.int64
+    return np.ascontiguousarray(A.indptr, chosen), np.ascontiguousarray(A.indices, chosen)
+
+
+def _refuse_bad_structure(A: Any) -> None:
+    """Before SciPy converts it, which does not look: an index out of bounds writes anywhere."""
+    m, n = A.shape
+    if A.format == "csc":
+        _core.has_sorted_rows(n, m, *_structure(A))
+    elif A.format == "bsr":
+        height, width = A.blocksize
+        _core.has_sorted_rows(m // height, n // width, *_structure(A))
+        if len(A.data) < len(A.indices):
+            raise InvalidArgument("the sparse matrix has fewer blocks than indices")
+    elif A.format == "coo":
+        for indices, size in zip((A.row, A.col), (m, n), strict=True):
+            if len(indices) != len(A.data):
+                raise InvalidArgument(
+                    f"the sparse matrix has {len(A.data)} values and {len(indices)} indices"
+                )
+            if len(indices) and not 0 <= indices.min() <= indices.max() < size:
+                raise InvalidArgument(
+                    f"the sparse matrix has indices {indices.min()}..{indices.max()}, which are "
+                    f"not all in 0..{size - 1}"
+                )
+    if A.format == "csc" and len(A.data) < len(A.indices):
+        raise InvalidArgument("the sparse matrix has fewer values than indices")
 
 
 def _from_products(A: Any) -> LinearOperator:
     """Of anything with a shape and products."""
     try:
-        m, n = (int(size) for size in A.shape)
+        m, n = (operator.index(size) for size in A.shape)
+        if m < 0 or n < 0 or m * n >= _LARGEST:
+            raise ValueError
     except (TypeError, ValueError):
         raise InvalidArgument(
-            f"shape {A.shape} of {type(A).__name__} is not that of a matrix"
+            f"shape {A.shape!r} of {type(A).__name__} is not that of a matrix: two whole numbers, "
+            f"not negative, whose product is below 2^60"
         ) from None
     dtype = getattr(A, "dtype", None)
     if dtype is not None and getattr(dtype, "kind", "f") not in "fiub":
@@ -240,14 +308,24 @@ def _from_products(A: Any) -> LinearOperator:
         return A.matmat(X) if hasattr(A, "matmat") else A @ X
 
     def apply_transpose(X: Any) -> Any:
-        if hasattr(A, "rmatmat"):
-            return A.rmatmat(X)
-        if hasattr(A, "T"):
-            return A.T @ X
+        try:
+            if hasattr(A, "rmatmat"):
+                return A.rmatmat(X)
+            if hasattr(A, "T"):
+                return A.T @ X
+        except (NotImplementedError, TypeError) as error:
+            if not _lacks_transpose(A, error):
+                raise
+            raise InvalidArgument(
+                f"{name} has no product with its transpose (rmatvec, rmatmat), which this method "
+                "needs"
+            ) from error
         raise InvalidArgument(f"{name} has neither rmatmat nor T, which this method needs")
 
     def product(X: Any, transposed: bool) -> Any:
-        Y = np.asarray(apply_transpose(X) if transposed else apply(X))
+        Y = apply_transpose(X) if transposed else apply(X)
+        _refuse_mask(Y, f"the product with {name}")
+        Y = np.asarray(Y)
         expected = (n if transposed else m, X.shape[1])
         if Y.shape != expected:
             raise InvalidArgument(
@@ -259,6 +337,22 @@ def _from_products(A: Any) -> LinearOperator:
     return LinearOperator(_core.python_operator(m, n, product, name), (aslinearoperator, (A,)))
 
 
+def _lacks_transpose(A: Any, error: Exception) -> bool:
+    """Whether a product with the transpose failed because there is none."""
+    if isinstance(error, NotImplementedError):
+        return True
+    # SciPy's operator of a matvec alone says so of vectors, but of blocks that None is no function.
+    if not isinstance(A, scipy.sparse.linalg.LinearOperator):
+        return False
+    try:
+        A.rmatvec(np.zeros(A.shape[0]))
+    except NotImplementedError:
+        return True
+    except Exception:
+        return False
+    return False
+
+
 def aslinearoperator(A: Any) -> LinearOperator:
     """Make a linear operator of a matrix.
 
@@ -266,13 +360,15 @@ def aslinearoperator(A: Any) -> LinearOperator:
     ----------
     A : array_like, sparse matrix or operator
         An array of float64 numbers in memory of either order is not copied, read-only or not, nor
-        are blocks of one; do not change its entries while the operator is used. Other arrays and
+        are blocks of one; do not change its entries while the operator is used, since its norm and
+        whether it is symmetric are found once (give `A.copy()` where they will). Other arrays and
         lists are converted, SciPy's sparse matrices copied. Anything else needs a shape and
         products: `matmat` or `@`, and for most methods `rmatmat` or `.T`.
 
     Returns
     -------
     LinearOperator
+        `A` itself if it is one of this library.
 
     Raises
     ------
@@ -289,6 +385,7 @@ def aslinearoperator(A: Any) -> LinearOperator:
     if hasattr(A, "matmat"):
         return _from_products(A)
     if hasattr(A, "__array__") or isinstance(A, (list, tuple)):
+        _refuse_mask(A, "the array")
         return _from_array(np.asarray(A))
     if hasattr(A, "shape") and hasattr(A, "__matmul__"):
         return _from_products(A)
@@ -309,12 +406,14 @@ def kernel(
     ----------
     points : array_like, shape (N, d)
         One point a row; copied.
-    function : str
+    function : str, default="gaussian"
         "gaussian", exp(-r^2 / (2 h^2)) with r = |x - y|_2; "laplacian", exp(-|x - y|_1 / h);
         "matern32", "matern52", "polynomial", (x.y / d + offset)^degree; "linear" or "cosine".
     bandwidth : float, optional
         h; by default the median of the distances between points.
-    degree, offset : optional
+    degree : int, default=3
+        Of the polynomial kernel.
+    offset : float, default=1.0
         Of the polynomial kernel.
 
     Returns
@@ -323,16 +422,20 @@ def kernel(
         N x N; stores N d numbers.
     """
     points = _matrix(points, "the array of points")
-    handle = _core.kernel(
-        points, function, 0.0 if bandwidth is None else float(bandwidth), degree, float(offset)
-    )
+    choice("kernel", "function", function, KERNELS)
+    width = 0.0 if bandwidth is None else real_number("kernel", "bandwidth", bandwidth)
+    if bandwidth is not None and not width > 0:
+        raise InvalidArgument(f"kernel: bandwidth {bandwidth} is not positive; None: the median")
+    degree = whole_number("kernel", "degree", degree)
+    offset = real_number("kernel", "offset", offset)
+    handle = _core.kernel(points, function, width, degree, offset)
     found = _core.bandwidth(handle)
-    recipe = (_kernel_from, (np.array(points), function, found, degree, offset))
+    recipe = (_kernel_from, (np.array(points), function, found or None, degree, offset))
     return LinearOperator(handle, recipe)
 
 
 def _kernel_from(
-    points: Any, function: str, bandwidth: float, degree: int, offset: float
+    points: Any, function: str, bandwidth: float | None, degree: int, offset: float
 ) -> LinearOperator:
     return kernel(points, function, bandwidth, degree=degree, offset=offset)
 
@@ -344,7 +447,7 @@ def covariance(X: Any, *, correlation: bool = False) -> LinearOperator:
     ----------
     X : array_like, shape (n, d)
         One sample a row, at least two; copied.
-    correlation : bool
+    correlation : bool, default=False
         Divide each column by its standard deviation.
 
     Returns
@@ -363,4 +466,7 @@ def _covariance_from(X: Any, correlation: bool) -> LinearOperator:
 
 def path_text(path: Any) -> str:
     """A path as text."""
-    return os.fsdecode(os.fspath(path))
+    text = os.fsdecode(os.fspath(path))
+    if "\0" in text:
+        raise InvalidArgument(f"the path {text!r} has a NUL in it")
+    return text

@@ -6,10 +6,14 @@ An option is a tuple (name, type, default, choices, help), as the library lists 
 from __future__ import annotations
 
 import inspect
+import re
 import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from ._check import choice, real_number, storage_budget
 from ._errors import InvalidArgument
 
 Option = tuple[str, str, str, list[str], str]
@@ -22,6 +26,13 @@ _WORDS = {
     "flag": "bool",
     "integers": "sequence of int",
     "budget": "int or str",
+}
+# The same in a sentence.
+_KINDS = {
+    "text": "a str",
+    "integer": "an int",
+    "flag": "a bool",
+    "integers": "a sequence of int",
 }
 _ANNOTATIONS = {
     "text": "str",
@@ -61,22 +72,37 @@ def annotation_of(option: Option) -> str:
 
 def text_of(function: str, option: Option, value: Any) -> str:
     """The value as the library reads it."""
-    name, kind, _, _, _ = option
+    name, kind, _, choices, _ = option
     try:
         if kind == "flag":
-            if value not in (True, False):
+            if not isinstance(value, (int, np.integer, np.bool_)) or value not in (0, 1):
                 raise TypeError
             return "true" if value else "false"
         if kind == "integer":
-            return str(int(value.__index__()))
+            number = int(value.__index__())
+            if name == "rank" and number == 0:
+                raise InvalidArgument(f"{function}: rank 0; None, the default: by the budget")
+            return str(number)
         if kind == "number":
-            return repr(float(value))
+            return repr(real_number(function, name, value))
         if kind == "integers":
-            return ",".join(str(int(part.__index__())) for part in value)
-    except (AttributeError, TypeError, ValueError):
-        words = _WORDS[kind]
-        raise InvalidArgument(f"{function}: {name} = {value!r} is no {words}") from None
-    return str(value)
+            if np.ma.isMaskedArray(value) or isinstance(value, (str, bytes)):
+                raise TypeError
+            numbers = ",".join(str(int(part.__index__())) for part in value)
+            if not numbers:
+                raise InvalidArgument(f"{function}: {name} is empty; None is the default")
+            return numbers
+        if kind == "budget":
+            return storage_budget(function, value)
+        if kind == "choice":
+            return choice(function, name, value, choices)
+        if not isinstance(value, str):
+            raise TypeError
+    except (AttributeError, TypeError):
+        raise InvalidArgument(f"{function}: {name} = {value!r} is not {_KINDS[kind]}") from None
+    if not value:
+        raise InvalidArgument(f"{function}: {name} is empty; None is the default")
+    return value
 
 
 def texts_of(
@@ -106,10 +132,26 @@ def parameters_of(
     ]
 
 
+def _shown(default: Any) -> str:
+    return f'"{default}"' if isinstance(default, str) else repr(default)
+
+
+def _quoted(help_text: str, choices: Sequence[str]) -> str:
+    """The help with the choices that it explains in quotes: "psd": C W^+ C^T."""
+    for chosen in choices:
+        help_text = re.sub(
+            rf"(^|[:;,] ){re.escape(chosen)}(?=[:;,])",
+            lambda found: f'{found[1]}"{found[0].removeprefix(found[1])}"',
+            help_text,
+        )
+    return help_text
+
+
 def documentation_of(options: Sequence[Option], skip: Sequence[str] = ()) -> str:
     """The options as a section of a docstring in NumPy's style."""
     lines: list[str] = []
-    for name, kind, _, choices, help_text in options:
+    for option in options:
+        name, kind, _, choices, help_text = option
         if name in skip:
             continue
         words = (
@@ -117,8 +159,12 @@ def documentation_of(options: Sequence[Option], skip: Sequence[str] = ()) -> str
             if kind == "choice"
             else _WORDS[kind]
         )
-        lines.append(f"{name} : {words}, optional")
-        sentence = help_text[0].upper() + help_text[1:] + "."
+        default = default_of(option)
+        given = "optional" if default is None else f"default={_shown(default)}"
+        lines.append(f"{name} : {words}, {given}")
+        sentence = _quoted(help_text, choices)
+        sentence = sentence[0].upper() + sentence[1:]
+        sentence = sentence.rstrip(".") + "."
         lines.extend(textwrap.wrap(sentence, 92, initial_indent="    ", subsequent_indent="    "))
     return "\n".join(lines)
 

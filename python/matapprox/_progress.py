@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 Callback = Callable[[int, "float | None", "float | None"], Any]
 
 
-def progress_callback(name: str, progress: bool | Callback | None) -> Callback | None:
-    """What the library calls; None for nothing."""
+@contextlib.contextmanager
+def progress_callback(name: str, progress: bool | Callback | None) -> Iterator[Callback | None]:
+    """What the library calls; None for nothing. A bar is closed at the end, full after success."""
     if progress is None or progress is False:
-        return None
+        yield None
+        return
     if progress is not True:
         if not callable(progress):
             raise TypeError(f"{name}: progress is neither True nor a function")
-        return progress
+        yield progress
+        return
     try:
         from tqdm.auto import tqdm
     except ImportError:
-        return None
+        tqdm = None
+    if tqdm is None:
+        yield None
+        return
     bar = tqdm(total=1.0, desc=name, bar_format="{l_bar}{bar}| {elapsed}{postfix}")
 
     def show(iteration: int, relative_error: float | None, fraction_done: float | None) -> None:
@@ -29,4 +36,9 @@ def progress_callback(name: str, progress: bool | Callback | None) -> Callback |
             bar.set_postfix_str(f"iteration {iteration}, error {relative_error:.4g}", refresh=False)
         bar.refresh()
 
-    return show
+    try:
+        yield show
+        bar.n = bar.total
+        bar.refresh()
+    finally:
+        bar.close()

@@ -19,7 +19,7 @@ from sklearn.utils.extmath import safe_sparse_dot, svd_flip
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core, _fits
-from ._operators import LinearOperator, kernel
+from ._operators import LinearOperator, _refuse_mask, kernel
 
 __all__ = ["CUR", "Nystroem", "RandomProjection", "TruncatedSVD"]
 
@@ -42,6 +42,7 @@ class _Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     """What the estimators have in common."""
 
     def _check(self, X: Any, *, reset: bool, **options: Any) -> Any:
+        _refuse_mask(X, "X")
         return validate_data(self, X, accept_sparse=_SPARSE, dtype=_FLOATS, reset=reset, **options)
 
     def __sklearn_tags__(self) -> Any:
@@ -385,13 +386,8 @@ class RandomProjection(_Transformer):
         self._validate_params()
         X = self._check(X, reset=True)
         self.n_components_ = self._size(*X.shape)
-        handle = _core.random_projection(
-            self.kind, _seed(self.random_state), self.n_components_, X.shape[1]
-        )
-        self.operator_ = LinearOperator(
-            handle,
-            (_projection, (self.kind, _seed(self.random_state), self.n_components_, X.shape[1])),
-        )
+        seed = _seed(self.random_state)
+        self.operator_ = _projection(self.kind, seed, self.n_components_, X.shape[1])
         components = self.operator_.toarray().astype(X.dtype, copy=False)
         self.components_ = sp.csr_array(components) if self.kind == "sparse" else components
         if self.compute_inverse_components:

@@ -45,7 +45,7 @@ class ProgressCallback {
     const auto time = std::chrono::steady_clock::now();
     if (stop_ || time < next_) return;
     next_ = time + kPollInterval;
-    const nb::gil_scoped_acquire acquire;
+    const Locked locked;
     try {
       callback_(now.iteration, known(now.relative_error), known(now.fraction_done));
     } catch (...) {
@@ -62,6 +62,12 @@ class ProgressCallback {
   std::exception_ptr failure_;
 };
 
+/// Has KeyboardInterrupt raised in the code of Python, if any, that this thread is in; code that
+/// waits for something outside of Python does not notice.
+void interrupt_python(unsigned long thread) {
+  if (thread != 0) PyThreadState_SetAsyncExc(thread, PyExc_KeyboardInterrupt);
+}
+
 /// The result of work that was interrupted, and by what: an exception of a signal handler.
 template <class Result>
 struct Outcome {
@@ -75,6 +81,7 @@ template <class Result>
 Outcome<Result> in_thread(const Wishes& wishes,
                           const std::function<Result(const RunControl& control)>& work) {
   std::atomic<bool> stop{false};
+  Running counts(stop);
   ProgressCallback callback(wishes.progress, stop);
   RunControl control;
   control.stop = &stop;
@@ -83,27 +90,39 @@ Outcome<Result> in_thread(const Wishes& wishes,
   if (!wishes.progress.is_none()) {
     control.progress = [&](const Progress& now) { callback(now); };
   }
-  std::future<Result> running = std::async(std::launch::async, [&] { return work(control); });
+  std::atomic<unsigned long> worker{0};
+  std::future<Result> running = std::async(std::launch::async, [&] {
+    const PartOfRun part;
+    worker = PyThread_get_thread_ident();
+    return work(control);
+  });
   Outcome<Result> outcome;
   bool waiting = true;
+  bool forced = false;
   while (waiting) {
     {
-      const nb::gil_scoped_release release;
+      const Unlocked unlocked;
       waiting = running.wait_for(kPollInterval) != std::future_status::ready;
     }
     if (PyErr_CheckSignals() == 0) continue;
-    // Of several, the first one counts.
+    // Of several, the first one counts; the second does not wait for a callback or an operator.
     nb::python_error raised;
-    if (outcome.interrupt.is_none()) outcome.interrupt = nb::borrow(raised.value());
+    if (outcome.interrupt.is_none()) {
+      outcome.interrupt = nb::borrow(raised.value());
+    } else if (waiting) {
+      interrupt_python(worker);
+      forced = true;
+    }
     stop = true;
   }
+  counts.finish();
   try {
     outcome.result = running.get();
   } catch (const std::exception&) {
-    if (callback.failure()) std::rethrow_exception(callback.failure());
+    if (callback.failure() && !forced) std::rethrow_exception(callback.failure());
     if (outcome.interrupt.is_none()) throw;
   }
-  if (callback.failure()) std::rethrow_exception(callback.failure());
+  if (callback.failure() && !forced) std::rethrow_exception(callback.failure());
   return outcome;
 }
 

@@ -68,6 +68,9 @@ nb::list option_tuples(const std::vector<OptionText>& options) {
 NB_MODULE(_core, m) {
   using namespace matapprox;
   using namespace matapprox::python;
+#ifdef NDEBUG
+  nb::set_leak_warnings(false);
+#endif
   nb::register_exception_translator(translate);
   m.attr("__version__") = MATAPPROX_VERSION;
   m.def("set_threads", &set_threads, nb::arg("count"));
@@ -80,6 +83,7 @@ NB_MODULE(_core, m) {
   m.def("methods", &method_tuples);
   m.def("best_options", [] { return option_tuples(list_options(BestOptions{})); });
   m.def("load_options", [] { return option_tuples(list_options(LoadOptions{})); });
+  bind_lock(m);
   bind_operators(m);
   bind_results(m);
   bind_fits(m);

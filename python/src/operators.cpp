@@ -4,7 +4,9 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <optional>
 
+#include "matapprox/core/error.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/io/load.hpp"
 #include "matapprox/io/saved_approximation.hpp"
@@ -64,7 +66,7 @@ void apply(const Handle& A, const InputArray& x, const OutputArray& y, bool tran
   const Layout in = layout_of(x);
   const Layout out = layout_of(y);
   require(out.has_columns(), "the result has to be in column order");
-  const nb::gil_scoped_release release;
+  const Unlocked unlocked;
   const Columns Y(y.data(), out.rows, out.cols, Eigen::OuterStride<>(out.outer_stride()));
   Matrix copy;
   const bool in_place = in.has_columns();
@@ -97,13 +99,68 @@ Handle view(nb::ndarray<const double, nb::ndim<2>, nb::device::cpu> array,
   return {std::make_shared<DenseView>(entries, keep_alive(owner))};
 }
 
+/// The structure of a matrix in compressed rows, or columns, in one pass: whether the indices of
+/// each row increase. Throws InvalidArgument where it is that of no matrix.
+template <class Integer>
+bool has_sorted_rows(Index rows,
+                     Index cols,
+                     const Integer* starts,
+                     Index start_count,
+                     const Integer* columns,
+                     Index column_count) {
+  require(start_count == rows + 1,
+          "the sparse matrix has {} entries in indptr where {} are needed",
+          start_count,
+          rows + 1);
+  require(starts[0] == 0, "the sparse matrix has an indptr that starts with {}", starts[0]);
+  require(starts[rows] <= column_count,
+          "the sparse matrix has an indptr that ends with {}, after {} indices",
+          starts[rows],
+          column_count);
+  bool sorted = true;
+  for (Index i = 0; i < rows; ++i) {
+    require(starts[i] <= starts[i + 1] && starts[i + 1] <= column_count,
+            "the sparse matrix has an indptr that goes from {} to {} at {}",
+            starts[i],
+            starts[i + 1],
+            i);
+    Integer last = -1;
+    for (Integer k = starts[i]; k < starts[i + 1]; ++k) {
+      const Integer j = columns[k];
+      require(j >= 0 && j < cols,
+              "the sparse matrix has the index {}, which is outside 0..{}",
+              j,
+              cols - 1);
+      sorted = sorted && j > last;
+      last = j;
+    }
+  }
+  return sorted;
+}
+
+template <class Integer>
+using Integers = nb::ndarray<const Integer, nb::ndim<1>, nb::c_contig>;
+
+template <class Integer>
+bool has_sorted_rows(Index rows,
+                     Index cols,
+                     const Integers<Integer>& starts,
+                     const Integers<Integer>& columns) {
+  return has_sorted_rows(rows,
+                         cols,
+                         starts.data(),
+                         static_cast<Index>(starts.size()),
+                         columns.data(),
+                         static_cast<Index>(columns.size()));
+}
+
 template <class Integer>
 SparseMatrix compressed_rows(Index rows,
                              Index cols,
-                             const nb::ndarray<const Integer, nb::ndim<1>, nb::c_contig>& starts,
-                             const nb::ndarray<const Integer, nb::ndim<1>, nb::c_contig>& columns,
-                             const InputArray& values) {
-  const auto count = static_cast<Index>(values.size());
+                             const Integers<Integer>& starts,
+                             const Integers<Integer>& columns,
+                             const InputArray& values,
+                             Index count) {
   SparseMatrix A(rows, cols);
   A.resizeNonZeros(count);
   std::copy_n(starts.data(), rows + 1, A.outerIndexPtr());
@@ -112,16 +169,22 @@ SparseMatrix compressed_rows(Index rows,
   return A;
 }
 
-/// A copy of a matrix in compressed rows, whose structure SciPy has checked.
+/// A copy of a matrix in compressed rows; none where the indices of a row do not increase.
 template <class Integer>
-Handle sparse(Index rows,
-              Index cols,
-              const nb::ndarray<const Integer, nb::ndim<1>, nb::c_contig>& starts,
-              const nb::ndarray<const Integer, nb::ndim<1>, nb::c_contig>& columns,
-              const InputArray& values) {
-  const nb::gil_scoped_release release;
-  return {std::make_shared<SparseOperator>(
-      compressed_rows<Integer>(rows, cols, starts, columns, values))};
+std::optional<Handle> sparse(Index rows,
+                             Index cols,
+                             const Integers<Integer>& starts,
+                             const Integers<Integer>& columns,
+                             const InputArray& values) {
+  const Unlocked unlocked;
+  if (!has_sorted_rows<Integer>(rows, cols, starts, columns)) return std::nullopt;
+  const auto count = static_cast<Index>(starts.data()[rows]);
+  require(static_cast<Index>(values.size()) >= count,
+          "the sparse matrix has {} values and {} indices",
+          values.size(),
+          count);
+  return Handle{std::make_shared<SparseOperator>(
+      compressed_rows<Integer>(rows, cols, starts, columns, values, count))};
 }
 
 /// An operator whose products are computed by Python: `product(X, transposed)` takes an array in
@@ -134,7 +197,11 @@ class PythonOperator final : public LinearOperator {
         product_(std::move(product)),
         description_(std::move(description)) {}
   ~PythonOperator() override {
-    const nb::gil_scoped_acquire acquire;
+    if (!can_lock()) {
+      product_.release();
+      return;
+    }
+    const Locked locked;
     product_.reset();
   }
   PythonOperator(const PythonOperator&) = delete;
@@ -152,27 +219,58 @@ class PythonOperator final : public LinearOperator {
   }
   std::string description() const override { return description_; }
 
+  /// For the collector of cycles, which holds the interpreter's lock.
+  PyObject* product() const { return product_.ptr(); }
+  void drop_product() const { product_.reset(); }
+
  private:
   void do_apply(const ConstBlock& X, Block Y) const override { multiply(X, Y, false); }
   void do_apply_transpose(const ConstBlock& X, Block Y) const override { multiply(X, Y, true); }
 
   void multiply(const ConstBlock& X, Block& Y, bool transposed) const {
-    const nb::gil_scoped_acquire acquire;
-    const nb::object result = product_(to_array(X), transposed);
+    const Locked locked;
+    if (!product_.is_valid()) throw NotAvailable("the operator's garbage has been collected");
+    const nb::object product = product_;
+    const nb::object result = product(to_array(X), transposed);
     const auto values = nb::cast<InputArray>(result);
     Y = copied(values);
   }
 
   Index rows_;
   Index cols_;
-  nb::object product_;
+  mutable nb::object product_;
   std::string description_;
 };
+
+/// The operator of Python that this handle alone holds.
+const PythonOperator* sole_python_operator(PyObject* self) {
+  if (!nb::inst_ready(self)) return nullptr;
+  const auto& matrix = nb::inst_ptr<Handle>(self)->matrix;
+  if (matrix.use_count() != 1) return nullptr;
+  return dynamic_cast<const PythonOperator*>(matrix.get());
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  const PythonOperator* python = sole_python_operator(self);
+  if (python != nullptr) Py_VISIT(python->product());
+  return 0;
+}
+
+int clear(PyObject* self) {
+  const PythonOperator* python = sole_python_operator(self);
+  if (python != nullptr) python->drop_product();
+  return 0;
+}
+
+const PyType_Slot kCollected[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                                  {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                                  {0, nullptr}};
 
 nb::dict facts_of(const Handle& A) {
   KnownFacts facts;
   {
-    const nb::gil_scoped_release release;
+    const Unlocked unlocked;
     facts = A.matrix->known_facts();
   }
   nb::dict result;
@@ -195,13 +293,14 @@ Array to_array(Matrix values) {
 
 std::shared_ptr<const void> keep_alive(nb::object object) {
   return {new nb::object(std::move(object)), [](nb::object* kept) {
-            const nb::gil_scoped_acquire acquire;
+            if (!can_lock()) return;
+            const Locked locked;
             delete kept;
           }};
 }
 
 void bind_operators(nb::module_& m) {
-  nb::class_<Handle>(m, "Operator")
+  nb::class_<Handle>(m, "Operator", nb::type_slots(kCollected))
       .def_prop_ro(
           "shape",
           [](const Handle& A) { return nb::make_tuple(A.matrix->rows(), A.matrix->cols()); })
@@ -221,7 +320,7 @@ void bind_operators(nb::module_& m) {
            [](const Handle& A, const std::vector<Index>& J) {
              Matrix columns;
              {
-               const nb::gil_scoped_release release;
+               const Unlocked unlocked;
                columns = A.matrix->columns_at(J);
              }
              return to_array(std::move(columns));
@@ -230,7 +329,7 @@ void bind_operators(nb::module_& m) {
            [](const Handle& A, const std::vector<Index>& I) {
              Matrix rows;
              {
-               const nb::gil_scoped_release release;
+               const Unlocked unlocked;
                rows = A.matrix->rows_at(I);
              }
              return to_array(std::move(rows));
@@ -238,7 +337,7 @@ void bind_operators(nb::module_& m) {
       .def("diagonal", [](const Handle& A) {
         Vector diagonal;
         {
-          const nb::gil_scoped_release release;
+          const Unlocked unlocked;
           diagonal = A.matrix->diagonal();
         }
         return to_array(std::move(diagonal));
@@ -246,6 +345,14 @@ void bind_operators(nb::module_& m) {
   m.def("view", &view);
   m.def("sparse", &sparse<std::int32_t>);
   m.def("sparse", &sparse<std::int64_t>);
+  m.def(
+      "has_sorted_rows",
+      nb::overload_cast<Index, Index, const Integers<std::int32_t>&, const Integers<std::int32_t>&>(
+          &has_sorted_rows<std::int32_t>));
+  m.def(
+      "has_sorted_rows",
+      nb::overload_cast<Index, Index, const Integers<std::int64_t>&, const Integers<std::int64_t>&>(
+          &has_sorted_rows<std::int64_t>));
   m.def("python_operator",
         [](Index rows, Index cols, nb::object product, const std::string& description) {
           return Handle{
@@ -259,7 +366,7 @@ void bind_operators(nb::module_& m) {
            double offset) {
           const KernelOptions options{
               enum_of<KernelFunction>("kernel: function", function), bandwidth, degree, offset};
-          const nb::gil_scoped_release release;
+          const Unlocked unlocked;
           return Handle{std::make_shared<KernelOperator>(copied(points), options)};
         });
   m.def("bandwidth", [](const Handle& A) -> std::optional<double> {
@@ -268,7 +375,7 @@ void bind_operators(nb::module_& m) {
     return kernel->bandwidth();
   });
   m.def("covariance", [](const InputArray& samples, bool correlation) {
-    const nb::gil_scoped_release release;
+    const Unlocked unlocked;
     return Handle{std::make_shared<CovarianceOperator>(copied(samples), correlation)};
   });
   m.def("random_projection",
@@ -277,13 +384,13 @@ void bind_operators(nb::module_& m) {
               "R", RandomProjection(enum_of<ProjectionKind>("kind", kind), seed, rows, cols))})};
         });
   m.def("load", [](const std::string& path, const NamedOptions& options) {
-    const nb::gil_scoped_release release;
+    const Unlocked unlocked;
     check_names("load", options, list_options(LoadOptions{}));
     return Handle{load(path, options_from<LoadOptions>(options)).matrix};
   });
   m.def("is_saved_approximation", &is_saved_approximation);
   m.def("load_approximation", [](const std::string& path) {
-    const nb::gil_scoped_release release;
+    const Unlocked unlocked;
     return handle_of(load_approximation(path).approximation);
   });
 }

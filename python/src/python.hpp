@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "lock.hpp"
 #include "matapprox/core/linear_operator.hpp"
 #include "matapprox/core/options.hpp"
 #include "matapprox/core/require.hpp"

@@ -1,7 +1,10 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
+
+#include <tuple>
 
 #include "matapprox/io/saved_approximation.hpp"
 #include "matapprox/measure/measure.hpp"
@@ -10,7 +13,7 @@
 namespace matapprox::python {
 namespace {
 
-/// Numbers of a factor as an array that only reads, and keeps the factor alive.
+/// Numbers of a factor as a read-only array that keeps the factor alive.
 template <class T>
 nb::object read_only(const Factor& factor,
                      const T* data,
@@ -85,6 +88,49 @@ nb::str name_of(Names value) {
   return nb::str(name.data(), name.size());
 }
 
+/// The members of a result, in order, for pickle.
+auto members(Certificate& made) {
+  return std::tie(
+      made.frobenius, made.spectral, made.relative, made.rounding, made.products, made.passes);
+}
+
+auto members(Measurement& made) {
+  return std::tie(made.error_frobenius,
+                  made.relative_error,
+                  made.error_is_exact,
+                  made.error_samples,
+                  made.error_interval,
+                  made.spectral_error_lower,
+                  made.apply_seconds_1,
+                  made.apply_seconds_64,
+                  made.worse_than_zero,
+                  made.certificate);
+}
+
+int kind_of(const Certificate& made) { return static_cast<int>(made.norm); }
+int kind_of(const Measurement& made) { return static_cast<int>(made.error_basis); }
+void set_kind(Certificate& made, int kind) { made.norm = static_cast<CertifiedNorm>(kind); }
+void set_kind(Measurement& made, int kind) { made.error_basis = static_cast<ErrorBasis>(kind); }
+
+template <class Result>
+nb::tuple state_of(const Result& result) {
+  Result copy = result;
+  const nb::object parts = std::apply(
+      [](const auto&... part) { return nb::object(nb::make_tuple(part...)); }, members(copy));
+  return nb::make_tuple(kind_of(result), parts);
+}
+
+template <class Result>
+void set_state(Result& result, const nb::tuple& state) {
+  new (&result) Result();
+  set_kind(result, nb::cast<int>(state[0]));
+  const auto parts = nb::cast<nb::tuple>(state[1]);
+  std::size_t next = 0;
+  std::apply(
+      [&](auto&... part) { ((part = nb::cast<std::decay_t<decltype(part)>>(parts[next++])), ...); },
+      members(result));
+}
+
 }  // namespace
 
 ApproximationHandle handle_of(Approximation approximation) {
@@ -109,35 +155,65 @@ void bind_results(nb::module_& m) {
                                            nb::str(precision.data(), precision.size()));
                    })
       .def("save", [](const ApproximationHandle& A, const std::string& path) {
-        const nb::gil_scoped_release release;
+        const Unlocked unlocked;
         SavedRecord record;
         record.provenance.rows = A.approximation->rows();
         record.provenance.cols = A.approximation->cols();
         save(path, *A.approximation, record);
       });
 
-  nb::class_<CertifiedBound>(m, "CertifiedBound")
-      .def_ro("value", &CertifiedBound::value)
-      .def_ro("confidence", &CertifiedBound::confidence);
-  nb::class_<Certificate>(m, "Certificate")
-      .def_ro("frobenius", &Certificate::frobenius)
-      .def_ro("spectral", &Certificate::spectral)
-      .def_ro("relative", &Certificate::relative)
-      .def_ro("products", &Certificate::products)
-      .def_ro("passes", &Certificate::passes);
-  nb::class_<Measurement>(m, "Measurement")
-      .def_ro("error_frobenius", &Measurement::error_frobenius)
-      .def_ro("relative_error", &Measurement::relative_error)
-      .def_ro("error_is_exact", &Measurement::error_is_exact)
-      .def_prop_ro("error_basis",
-                   [](const Measurement& found) { return name_of(found.error_basis); })
-      .def_ro("error_samples", &Measurement::error_samples)
-      .def_ro("error_interval", &Measurement::error_interval)
-      .def_ro("spectral_error_lower", &Measurement::spectral_error_lower)
-      .def_ro("apply_seconds_1", &Measurement::apply_seconds_1)
-      .def_ro("apply_seconds_64", &Measurement::apply_seconds_64)
-      .def_ro("worse_than_zero", &Measurement::worse_than_zero)
-      .def_ro("certificate", &Measurement::certificate);
+  nb::class_<CertifiedBound>(m, "CertifiedBound", "A norm of the error is at most `value`.")
+      .def_ro("value", &CertifiedBound::value, "The bound.")
+      .def_ro("confidence",
+              &CertifiedBound::confidence,
+              "The probability with which it holds; 1 where the norm is known.")
+      .def("__getstate__",
+           [](const CertifiedBound& bound) { return std::tuple(bound.value, bound.confidence); })
+      .def("__setstate__", [](CertifiedBound& bound, const std::tuple<double, double>& state) {
+        new (&bound) CertifiedBound{std::get<0>(state), std::get<1>(state)};
+      });
+  nb::class_<Certificate>(
+      m, "Certificate", "Upper bounds of the error that hold with a stated confidence.")
+      .def_ro("frobenius", &Certificate::frobenius, "Of the Frobenius norm, or None.")
+      .def_ro("spectral", &Certificate::spectral, "Of the spectral norm, or None.")
+      .def_ro("relative",
+              &Certificate::relative,
+              "The first over the Frobenius norm of the matrix, or None.")
+      .def_ro("products", &Certificate::products, "Products with vectors that it took.")
+      .def_ro("passes", &Certificate::passes, "Passes over the matrix that it took.")
+      .def("__getstate__", &state_of<Certificate>)
+      .def("__setstate__", &set_state<Certificate>);
+  nb::class_<Measurement>(m, "Measurement", "How far one matrix is from another.")
+      .def_ro(
+          "error_frobenius", &Measurement::error_frobenius, "The Frobenius norm of the difference.")
+      .def_ro("relative_error",
+              &Measurement::relative_error,
+              "The same over the Frobenius norm of the matrix; None for a zero matrix.")
+      .def_ro("error_is_exact", &Measurement::error_is_exact, "Whether both are exact.")
+      .def_prop_ro(
+          "error_basis",
+          [](const Measurement& found) { return name_of(found.error_basis); },
+          "What the error was found from.")
+      .def_ro("error_samples",
+              &Measurement::error_samples,
+              "Random vectors or columns of an estimate; 0 if exact.")
+      .def_ro("error_interval",
+              &Measurement::error_interval,
+              "95 % confidence interval of an estimate, or None.")
+      .def_ro("spectral_error_lower",
+              &Measurement::spectral_error_lower,
+              "The spectral norm of the difference is at least this; None: not measured.")
+      .def_ro("apply_seconds_1",
+              &Measurement::apply_seconds_1,
+              "Median time of a product with a vector, or None.")
+      .def_ro("apply_seconds_64",
+              &Measurement::apply_seconds_64,
+              "Median time of a product with 64 vectors, or None.")
+      .def_ro(
+          "worse_than_zero", &Measurement::worse_than_zero, "Whether the zero matrix is nearer.")
+      .def_ro("certificate", &Measurement::certificate, "Where it was asked for, or None.")
+      .def("__getstate__", &state_of<Measurement>)
+      .def("__setstate__", &set_state<Measurement>);
 }
 
 }  // namespace matapprox::python

@@ -181,12 +181,12 @@ def test_budgets(decaying):
     ("options", "message"),
     [
         ({"rank": 61}, r"rank 61 is outside 1\.\.60"),
-        ({"rank": 2.5}, "rank = 2.5 is no int"),
-        ({"rank": "3"}, "rank = '3' is no int"),
+        ({"rank": 2.5}, "rank = 2.5 is not an int"),
+        ({"rank": "3"}, "rank = '3' is not an int"),
         ({"seed": -1}, "seed"),
         ({"algorithm": "fast"}, "'fast' is not one of"),
-        ({"tolerance": "small"}, "is no float"),
-        ({"symmetric_storage": "perhaps"}, "is no bool"),
+        ({"tolerance": "small"}, "is not a float"),
+        ({"symmetric_storage": "perhaps"}, "is not a bool"),
         ({"budget": "much"}, "much"),
         ({"precision": "half"}, "'half' is not one of double, float"),
         ({"target_error": 2}, r"outside 0\.\.1"),
@@ -262,7 +262,7 @@ def test_a_warm_start(psd):
     assert errors[1] < errors[0]
     with pytest.raises(ma.InvalidArgument, match="is not a Chord approximation"):
         quick("chord", psd, warm_start=ma.truncated_svd(psd, 3))
-    with pytest.raises(ma.InvalidArgument, match="no Approximation"):
+    with pytest.raises(ma.InvalidArgument, match="is not an Approximation"):
         quick("chord", psd, warm_start=psd)
 
 
