@@ -116,9 +116,9 @@ struct Pass {
     if constexpr (kAxpys) {
       unrolled<kVectors>([&](auto v) HWY_ATTR { store<kWhole>(of_y[v], y, v * kDoubles, left); });
     }
-    x += 8;
-    y += 8;
-    kept += 8 * kCount;
+    if constexpr (kDots) x += 8;
+    if constexpr (kAxpys) y += 8;
+    if constexpr (kKeep) kept += 8 * kCount;
   }
 };
 
