@@ -173,6 +173,11 @@ class LinformerCore final : public HeadCore<T> {
   AttentionCost cost(Index length, Index width) const override {
     return {4 * length * rank_ * width, length + 2 * rank_ * width};
   }
+  /// The projections of k mixtures in the place of those of N tokens.
+  AttentionCost tokens_cost(Index length, Index width, Index heads) const override {
+    return {4 * length * rank_ * width + 2 * rank_ * width * width,
+            heads * length + 4 * rank_ * width + 2 * rank_};
+  }
 
  private:
   /// Tokens mixed by E and F, before and after their maps: what heads share.
@@ -212,13 +217,11 @@ class LinformerCore final : public HeadCore<T> {
                          const ConstTokens<T>& X,
                          Tokens<T> Y,
                          Tokens<T> sums) {
-    typename Workspace<T>::Scope scope(*context.workspace);
-    TokenMap<T> run = scope.take(kMixedRows, X.cols());
+    mix(context, E, X, Y);
     sums.setZero();
     for (Index i = 0; i < X.rows(); i += kMixedRows) {
       const Index rows = std::min(kMixedRows, X.rows() - i);
       const auto weights = context.value(E).middleCols(i, rows);
-      multiply<T>(weights, real_tokens(context, X, i, run.topRows(rows)), Y, 1, i > 0);
       if (context.mask.empty()) {
         sums.col(0) += weights.rowwise().sum();
         continue;

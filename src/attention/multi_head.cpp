@@ -367,6 +367,11 @@ void MultiHead<T>::apply_map_transpose(const LayerContext<T>& context,
 template <class T>
 AttentionCost MultiHead<T>::cost(Index length) const {
   const Index d = shape_.width;
+  if (core_->mixes_tokens()) {
+    // Queries and the heads side by side.
+    AttentionCost cost{(output_ ? 2 : 1) * length * d * d, 2 * length * d};
+    return cost += core_->tokens_cost(length, d, shape_.heads);
+  }
   const Index projections = (query_ ? 3 : 1) + (output_ ? 1 : 0);
   // The projections and the heads side by side; all heads one after the other.
   AttentionCost cost{projections * length * d * d, ((query_ ? 3 : 1) + 1) * length * d};

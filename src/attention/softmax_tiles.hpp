@@ -118,8 +118,7 @@ struct SoftmaxBlocks {
                   const ChunkMask<float>& mask);
   /// `run.queries` and `run.gradients` are packed right factors, of the transposes, query_rows and
   /// gradient_rows packed right factors; query_gradient ceil16(p) x W; the gradients of keys and
-  /// values ceil16 numbers wide; scratch
-  /// 2 W x kChunkKeys and three packed factors of so many.
+  /// values ceil16 numbers wide; scratch 2 W x kChunkKeys and three packed factors of so many.
   void (*backward)(const BackwardRun<float>& run,
                    const float* keys,
                    const float* keys_of_transpose,

@@ -74,11 +74,18 @@ TEST(AttentionCrossover, LayersCountWhatTableOneCounts) {
     EXPECT_EQ(softmax.multiplications, softmax_row.multiplications);
     EXPECT_EQ(softmax.stored, softmax_row.stored - result - s.heads * n * n + s.heads * n);
 
-    const AttentionCost linformer = counted("linformer", {{"rank", "256"}}, n);
+    const Index k = s.linformer_rank;
+    const AttentionCost linformer = counted("linformer", {{"rank", "256"}, {"scope", "head"}}, n);
     const AttentionCost linformer_row = table_one_linformer(s, n);
     EXPECT_EQ(linformer.multiplications, linformer_row.multiplications);
     EXPECT_EQ(linformer.stored,
-              linformer_row.stored - result - (2 + s.heads) * s.linformer_rank * n + s.heads * n);
+              linformer_row.stored - result - (2 + s.heads) * k * n + s.heads * n);
+
+    // Queries and result: 2 N d^2; E X and F X, scores and their use: 4 k N d; projected: 2 k d^2.
+    const AttentionCost shared = counted("linformer", {{"rank", "256"}}, n);
+    EXPECT_EQ(shared.multiplications,
+              2 * n * s.width * s.width + 4 * k * n * s.width + 2 * k * s.width * s.width);
+    EXPECT_EQ(shared.stored, 2 * n * s.width + s.heads * n + 4 * k * s.width + 2 * k);
 
     const AttentionCost singular = counted("singularformer", {}, n);
     const AttentionCost singular_row = table_one_singularformer(s, n);
@@ -87,8 +94,10 @@ TEST(AttentionCrossover, LayersCountWhatTableOneCounts) {
   }
 }
 
-/// Against softmax attention without N x N arrays Linformer never stores less, and Singularformer
-/// from (6 r d + h r^2 + r) / (4 d + h - r - 1) = 116.5 on.
+/// Against softmax attention without N x N arrays Linformer with E and F for each head never stores
+/// less, with E and F for all of them from 2 k + k / d = 512.7 on; its multiplications are fewer
+/// from N^2 + (d - 2 k) N > k d on, 384. Singularformer stores less from (6 r d + h r^2 + r) / (4 d
+/// + h - r - 1) = 116.5 on.
 TEST(AttentionCrossover, OfOurLayers) {
   const auto counts = [](const char* mechanism, const NamedOptions& options) {
     return [=](Index n) { return counted(mechanism, options, n); };
@@ -100,8 +109,11 @@ TEST(AttentionCrossover, OfOurLayers) {
   EXPECT_EQ(singular.multiplications, 72);
   EXPECT_EQ(singular.stored, 117);
   const Crossover linformer = against(counts("linformer", {{"rank", "256"}}));
-  EXPECT_EQ(linformer.multiplications, 513);
-  EXPECT_EQ(linformer.stored, std::nullopt);
+  EXPECT_EQ(linformer.multiplications, 385);
+  EXPECT_EQ(linformer.stored, 513);
+  const Crossover of_heads = against(counts("linformer", {{"rank", "256"}, {"scope", "head"}}));
+  EXPECT_EQ(of_heads.multiplications, 513);
+  EXPECT_EQ(of_heads.stored, std::nullopt);
 }
 
 TEST(AttentionCrossover, IsFromWhereOnNotWhereFirst) {

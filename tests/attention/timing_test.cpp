@@ -55,7 +55,7 @@ TEST(AttentionTiming, EveryMechanismIsTimed) {
     EXPECT_GT(row.cost.multiplications, 0);
   }
   EXPECT_EQ(rows.back().mechanism, "linformer:rank=5");
-  EXPECT_EQ(rows.back().cost.multiplications, 16 * 4 * 8 * (8 + 5));
+  EXPECT_EQ(rows.back().cost.multiplications, 2 * 16 * 8 * 8 + 4 * 5 * 16 * 8 + 2 * 5 * 8 * 8);
   EXPECT_THROW(attention::time_attention({{"nothing", {}}}, shape, {8}, 1), InvalidArgument);
   EXPECT_THROW(attention::time_attention({{"psf", {{"rank", "5"}}}}, shape, {8}, 1),
                InvalidArgument);

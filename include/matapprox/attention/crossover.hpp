@@ -21,10 +21,13 @@ struct TableOneSetting {
 /// The entries of [WKZL23, Table 1], one attention layer at N tokens: multiplications, and as
 /// `stored` all numbers that the forward pass makes.
 ///
-/// The layers' own cost() has the same multiplications; what it calls stored, the numbers that the
-/// backward pass needs, differs. None counts its result, d N. Softmax attention never holds its h
-/// N^2 entries nor Linformer its h k N, only h N logarithms of sums. Linformer takes E and F, 2 k
-/// N, for parameters. Singularformer keeps N + r logarithms of sums.
+/// The layers' own cost() has the same multiplications, but for a Linformer whose heads share E and
+/// F: it projects k mixtures to keys and values, not N tokens, 2 (N - k) d^2 less. What it calls
+/// stored, the numbers that the backward pass needs, differs. None counts its result, d N. Softmax
+/// attention never holds its h N^2 entries nor Linformer its h k N, only h N logarithms of sums.
+/// Linformer takes E and F, 2 k N, for parameters; with E and F for all heads it keeps mixtures, 4
+/// k d and their 2 k sums, in the place of N keys and values. Singularformer keeps N + r logarithms
+/// of sums.
 AttentionCost table_one_softmax(const TableOneSetting& setting, Index length);
 AttentionCost table_one_linformer(const TableOneSetting& setting, Index length);
 AttentionCost table_one_singularformer(const TableOneSetting& setting, Index length);

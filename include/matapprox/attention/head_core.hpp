@@ -124,6 +124,10 @@ class HeadCore {
                                Cache<T>& /*cache*/) const {}
   /// Of one head with N tokens of width p, values of the same width.
   virtual AttentionCost cost(Index length, Index width) const = 0;
+  /// Of forward_tokens() for all heads, which are `width` wide side by side.
+  virtual AttentionCost tokens_cost(Index /*length*/, Index /*width*/, Index /*heads*/) const {
+    return {};
+  }
 };
 
 }  // namespace matapprox::attention
