@@ -107,8 +107,8 @@ class TiledSoftmaxCore final : public HeadCore<T> {
   static RunShape tile_runs() {
     return {kernels::softmax_tiles<T>().lanes, kernels::softmax_tiles<T>().vectors};
   }
-  // Below these a run costs more packed than not: what it lacks of whole blocks is zeros.
-  static constexpr Index kMinPackedWidth = 16;
+  // Below these a run gains nothing by being packed: what it lacks of whole blocks is zeros.
+  static constexpr Index kMinPackedWidth = 32;
   static constexpr Index kMinPackedKeys = 32;
   static constexpr RunShape kBlockRuns = {kernels::SoftmaxBlocks::kRun, 1};
   /// Calls function(run) for the runs of queries first .. last - 1.

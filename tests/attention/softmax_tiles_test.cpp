@@ -203,14 +203,14 @@ TEST_P(SoftmaxTiles, AgreeWithTheDenseFormulaAndItsDerivative) {
 TEST(SoftmaxBlocks, AgreeWithTheDenseFormulaAndItsDerivative) {
   if (kernels::softmax_blocks() == nullptr) GTEST_SKIP() << "no AMX";
   for (const TileCase& c : {TileCase{64, 64, 64, 64},
-                            TileCase{600, 600, 16, 16, true},
+                            TileCase{600, 600, 32, 32, true},
                             TileCase{210, 210, 64, 64, true, true},
-                            TileCase{150, 150, 20, 39, false, true},
-                            TileCase{150, 37, 33, 16},
-                            TileCase{70, 65, 16, 50, true},
-                            TileCase{150, 150, 9, 16},
-                            TileCase{150, 150, 16, 16, false, false, 0.3},
-                            TileCase{130, 130, 35, 18, true, true, 0.5}}) {
+                            TileCase{150, 150, 36, 39, false, true},
+                            TileCase{150, 37, 33, 48},
+                            TileCase{70, 65, 32, 50, true},
+                            TileCase{150, 150, 32, 16},
+                            TileCase{150, 150, 48, 32, false, false, 0.3},
+                            TileCase{130, 130, 35, 34, true, true, 0.5}}) {
     expect_dense<float>(c, 2e-6);
   }
 }
@@ -219,7 +219,7 @@ TEST(SoftmaxBlocks, AgreeWithTheDenseFormulaAndItsDerivative) {
 TEST(SoftmaxBlocks, QueriesWithoutKeysAreZero) {
   if (kernels::softmax_blocks() == nullptr) GTEST_SKIP() << "no AMX";
   const Index n = 200;
-  const attention::AttentionShape shape{.width = 16, .heads = 1, .length = n, .causal = true};
+  const attention::AttentionShape shape{.width = 32, .heads = 1, .length = n, .causal = true};
   const attention::TiledSoftmaxCore<float> core(shape, std::make_unique<attention::AllTiles>());
   attention::Workspace<float> workspace;
   attention::Cache<float> cache;
@@ -228,16 +228,16 @@ TEST(SoftmaxBlocks, QueriesWithoutKeysAreZero) {
   attention::LayerContext<float> context;
   context.workspace = &workspace;
   context.mask = mask;
-  const TokenMatrix<float> Q = test::random_tokens(n, 16, 1).cast<float>();
-  TokenMatrix<float> H(n, 16);
-  TokenMatrix<float> dQ(n, 16);
-  TokenMatrix<float> dK(n, 16);
-  TokenMatrix<float> dV(n, 16);
+  const TokenMatrix<float> Q = test::random_tokens(n, 32, 1).cast<float>();
+  TokenMatrix<float> H(n, 32);
+  TokenMatrix<float> dQ(n, 32);
+  TokenMatrix<float> dK(n, 32);
+  TokenMatrix<float> dV(n, 32);
   core.forward(context, 0, Q, Q, Q, H, cache);
   core.backward(context, 0, Q, Q, Q, H, Q, dQ, dK, dV, cache);
   for (const auto* A : {&H, &dQ, &dK, &dV}) {
     EXPECT_TRUE(A->allFinite());
-    EXPECT_EQ(A->topRows(70), (TokenMatrix<float>::Zero(70, 16)));
+    EXPECT_EQ(A->topRows(70), (TokenMatrix<float>::Zero(70, 32)));
   }
   EXPECT_LE((H.row(70) - Q.row(70)).norm(), 1e-6 * Q.row(70).norm());
 }
