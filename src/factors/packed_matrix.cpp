@@ -53,9 +53,10 @@ PackedMatrix::PackedMatrix(Content content) : content_(std::move(content)) {
             "packed: values of {} bits (legal: 0 to 16, 32, 64)",
             bits);
     begins_.push_back(data_bytes_);
-    const auto bytes = static_cast<std::size_t>(packed_bytes(c.rows, bits));
-    require(bytes <= c.data.size() - data_bytes_, "packed: the data end before the columns do");
-    data_bytes_ += bytes;
+    // Written so that nothing overflows.
+    const auto bits_left = static_cast<Index>(8 * (c.data.size() - data_bytes_));
+    require(bits == 0 || c.rows <= bits_left / bits, "packed: the data end before the columns do");
+    data_bytes_ += bits == 0 ? 0 : static_cast<std::size_t>(packed_bytes(c.rows, bits));
   }
   require(c.data.size() == data_bytes_,
           "packed: {} bytes of data, where the widths ask for {}",

@@ -162,6 +162,16 @@ TEST(PackedMatrix, RefusesWhatDoesNotFitTogether) {
   refused([](PackedContent& c) { c.group = 4; }, "groups of 4 rows");
   refused([](PackedContent& c) { c.group = 0; }, "groups of 0 rows");
   refused([](PackedContent& c) { c.rows = Index{1} << 48; }, "");
+  // 64 bits in each of 2^58 rows are 2^64 bits, which is 0 in 64 bits.
+  refused(
+      [](PackedContent& c) {
+        c.rows = c.group = Index{1} << 58;
+        c.bits = {64, 64};
+        c.data.clear();
+      },
+      "the data end");
+  refused([](PackedContent& c) { c.group = std::numeric_limits<Index>::max(), c.bits[1] = 3; },
+          "the widths ask for 14");
   refused(
       [](PackedContent& c) {
         c.bits = {64, 0};

@@ -67,7 +67,7 @@ class PackedMatrix {
     Index count = 0;
     Index group = 0;
   };
-  Index groups() const { return (content_.rows + content_.group - 1) / content_.group; }
+  Index groups() const { return 1 + (content_.rows - 1) / content_.group; }
   double scale(Index column, Index group) const;
   const std::uint8_t* column_data(Index column) const;
   kernels::simd::PackedRun run(Index column) const;
