@@ -86,7 +86,10 @@ def trained_matrices(context):
                 title = {"truncated_svd": "truncated SVD", "nystrom": "Nyström", "cur": "CUR", "jl_projection": "JL projection",
                          "chord": "Chord"}.get(result["method"], result["method"])
                 title += f" ({result['form']})" if result["method"] == "nystrom" else ""
-                title += f", rank {result['rank']}" if result["rank"] else ""
+                if result["method"] == "hierarchical":
+                    title += ", the same bytes"
+                elif result["rank"]:
+                    title += f", rank {result['rank']}"
                 title += ", `--pattern reference`" if number == len(results) - 1 else ""
                 cells.setdefault(title, {})[name] = short(result["relative_error"])
     return table(["method", *models], [[title, *(row.get(name, "-") for name in models)] for title, row in cells.items()])
