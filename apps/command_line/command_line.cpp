@@ -76,6 +76,14 @@ std::string unknown_word(const CLI::App& sub) {
   return rest.empty() || rest.front().starts_with("-") ? std::string{} : rest.front();
 }
 
+/// The first option that takes one value and is given several times; else nullptr.
+const CLI::Option* repeated_option(const CLI::App& sub) {
+  for (const CLI::Option* option : sub.get_options()) {
+    if (option->get_items_expected_max() == 1 && option->results().size() > 1) return option;
+  }
+  return nullptr;
+}
+
 int explain(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& sub = deepest(app);
   const std::string words = words_to(&sub);
@@ -87,7 +95,14 @@ int explain(const CLI::App& app, const CLI::ParseError& error) {
         words);
   }
   const std::string flag = unknown_flag(sub);
-  if (flag.empty()) return complain(fmt::format("{}: {}", words, error.what()), words);
+  if (flag.empty()) {
+    const auto* option = repeated_option(sub);
+    if (option == nullptr) return complain(fmt::format("{}: {}", words, error.what()), words);
+    return complain(
+        fmt::format(
+            "{}: {} is given {} times", words, option->get_name(), option->results().size()),
+        words);
+  }
   return complain(
       fmt::format("{}: unknown option {}{}", words, flag, did_you_mean(flag, flag_names(sub))),
       words);

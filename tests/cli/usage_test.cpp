@@ -71,6 +71,12 @@ TEST(CliUsage, SuggestsTheNearestName) {
   complains({"xyzzy"}, "unknown subcommand 'xyzzy'");
 }
 
+TEST(CliUsage, SaysWhichOptionIsGivenTwice) {
+  const ProgramResult result = run_program({"compare", "A.npy", "--rank", "3", "--rank", "4"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("compare: --rank is given 2 times"));
+}
+
 TEST(CliUsage, NamesTheLegalRangeOfEveryNumber) {
   const std::string mesh = mesh_file(3);
   const auto complains = [&](const std::vector<std::string>& options, const std::string& text) {
