@@ -241,7 +241,7 @@ def svd_rows(rounds):
     inputs = [
         (f"dense, {ROWS} x {COLUMNS}, singular values 1 / k", decaying(), 40),
         (f"dense, {ROWS} x {COLUMNS}, 30 equal ones and noise", flat(), 30),
-        (f"sparse, graph of {NODES} nodes", graph(), 20),
+        (f"sparse, graph of {NODES:,} nodes", graph(), 20),
         (f"dense, Gaussian kernel of {FORMED_POINTS} points", dense_kernel, 60),
     ]
     for title, A, rank in inputs:
@@ -255,7 +255,7 @@ def svd_rows(rounds):
 def nystrom_rows(rounds):
     X = points(POINTS)
     for rank in (100, 300):
-        title = f"Gaussian kernel of {POINTS} points"
+        title = f"Gaussian kernel of {POINTS:,} points"
         yield one_row(title, X, rank, lambda I: gaussian(X[I], X), POINTS, NYSTROM, rounds)
 
 

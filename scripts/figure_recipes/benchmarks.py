@@ -503,12 +503,14 @@ PYTHON_CHAINS_TITLES = ["`chord`", "`chord`, `auto`", "pyfaust, 2 factors", "pyf
 
 
 def python_svd_table(document):
+    def cell(found, least):
+        mantissa, exponent = f"{found['error'] / least - 1:.0e}".split("e")
+        return f"{found['seconds']:.2g} s, " + (f"{mantissa}e{int(exponent)}" if mantissa != "0" else "0")
+
     rows = []
     for row in document["svd"]:
         least = min(found["error"] for found in row["results"].values())
-        cells = [f"{row['results'][name]['seconds']:.2g} s, {row['results'][name]['error'] / least - 1:.0e}".replace("0e+00", "0")
-                 for name in PYTHON_SVD]
-        rows.append([row["matrix"], row["size"], short(least), *cells])
+        rows.append([row["matrix"], row["size"], short(least), *(cell(row["results"][name], least) for name in PYTHON_SVD)])
     return markdown(["matrix", "rank", "least error", *PYTHON_SVD_TITLES], rows)
 
 
