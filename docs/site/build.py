@@ -93,8 +93,6 @@ def main():
         stage.document(document)
     for notebook in sorted((ROOT / "docs/notebooks").glob("*.md")):
         stage.document(notebook)
-    for file in sorted((HERE / "static").iterdir()):
-        stage.copy(file)
     for data in DATA:
         for file in sorted((ROOT / data).iterdir()):
             if file.is_file():

@@ -1,5 +1,6 @@
 """How Sphinx turns the staged documents into the site; `scripts/site` stages them and calls it."""
 
+import re
 from importlib.metadata import version as installed
 
 project = "matapprox"
@@ -22,6 +23,7 @@ nb_execution_timeout = 120
 nb_execution_raise_on_error = True
 nb_merge_streams = True
 
+default_role = "code"
 autodoc_member_order = "groupwise"
 autodoc_typehints = "signature"
 napoleon_numpy_docstring = True
@@ -30,7 +32,21 @@ napoleon_use_rtype = False
 
 html_theme = "furo"
 html_title = f"matapprox {release}"
-html_static_path = ["docs/site/static"]
+html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
+
+
+def take_as_text(app, what, name, object_, options, lines):
+    """Docstrings are plain text: |x| is no substitution, and `components_` no link."""
+    for k, line in enumerate(lines):
+        if not line.lstrip().startswith(".."):
+            parts = re.split(r"(`[^`]*`)", line)
+            parts[::2] = [re.sub(r"\||(?<=\w)_(?!\w)", r"\\\g<0>", part) for part in parts[::2]]
+            lines[k] = "".join(parts)
+
+
+def setup(app):
+    # After napoleon.
+    app.connect("autodoc-process-docstring", take_as_text, priority=900)
