@@ -9,7 +9,6 @@ its files.
 
 import os
 import re
-import shutil
 import sys
 from pathlib import Path
 

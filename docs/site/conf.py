@@ -3,6 +3,8 @@
 import re
 from importlib.metadata import version as installed
 
+from docutils import nodes
+
 project = "matapprox"
 author = "The matapprox authors"
 copyright = "the matapprox authors, BSD-3-Clause"
@@ -47,6 +49,14 @@ def take_as_text(app, what, name, object_, options, lines):
             lines[k] = "".join(parts)
 
 
+def keep_cells_whole(app, doctree, _):
+    """Numbers in tables are not broken behind the sign of an exponent."""
+    for cell in doctree.findall(nodes.entry):
+        if len(cell.astext()) <= 16:
+            cell["classes"].append("whole")
+
+
 def setup(app):
+    app.connect("doctree-resolved", keep_cells_whole)
     # After napoleon.
     app.connect("autodoc-process-docstring", take_as_text, priority=900)

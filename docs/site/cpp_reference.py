@@ -7,7 +7,6 @@ includes and bodies of inline functions of several lines are left out.
 """
 
 import re
-from pathlib import Path
 
 # Folder -> title; a folder that is missing here is an error.
 FOLDERS = {
@@ -138,7 +137,7 @@ def write_reference(root):
     yield (
         "index",
         "# C++ reference\n\nFrom the public headers, which are its source. "
-        "`#include \"matapprox/matapprox.hpp\"` includes all of them; "
+        '`#include "matapprox/matapprox.hpp"` includes all of them; '
         "[Architecture](../../docs/architecture.md) says how they hang together.\n\n"
         f"```{{toctree}}\n{entries}\n```\n",
     )
