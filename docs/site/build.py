@@ -7,9 +7,12 @@ README.md is the front page, a linked file becomes a download, and a linked fold
 its files.
 """
 
+import hashlib
 import os
 import re
+import shutil
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from cpp_reference import write_reference
@@ -81,6 +84,22 @@ class Stage:
                 file.rmdir()
 
 
+def forget_stale_outputs(cache):
+    """What notebooks gave is kept as long as neither their code nor what they run has changed."""
+    program = Path(shutil.which("matapprox")).resolve()
+    package = Path(find_spec("matapprox").origin).parent
+    files = [program, program.parent / "matapprox-attention"]
+    files += [*sorted(package.glob("*.py")), *sorted(package.glob("*.so"))]
+    content = hashlib.sha256()
+    for file in files:
+        content.update(file.read_bytes())
+    made_by = cache / "made-by"
+    if not made_by.exists() or made_by.read_text() != content.hexdigest():
+        shutil.rmtree(cache, ignore_errors=True)
+        cache.mkdir(parents=True)
+        made_by.write_text(content.hexdigest())
+
+
 def main():
     site, folder = (Path(argument).resolve() for argument in sys.argv[1:])
     stage = Stage(folder)
@@ -100,10 +119,11 @@ def main():
     for name, text in write_reference(ROOT / "include/matapprox"):
         stage.write(f"reference/cpp/{name}.md", text)
     stage.remove_others()
-    cache = f"nb_execution_cache_path={folder.parent / 'site-cache'}"
-    doctrees = str(folder.parent / "site-doctrees")
-    arguments = ["-q", "-W", "--keep-going", "-b", "html", "-c", str(HERE), "-d", doctrees]
-    status = sphinx([*arguments, "-D", cache, str(folder), str(site)])
+    cache, doctrees = folder.parent / "site-cache", folder.parent / "site-doctrees"
+    forget_stale_outputs(cache)
+    options = ["-q", "-W", "--keep-going", "-b", "html", "-c", str(HERE), "-d", str(doctrees)]
+    keeping = ["-D", f"nb_execution_cache_path={cache}"]
+    status = sphinx([*options, *keeping, str(folder), str(site)])
     if status == 0:
         print(f"the site is in {site}: open {site / 'index.html'}")
     return status

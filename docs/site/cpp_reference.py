@@ -25,6 +25,7 @@ FOLDERS = {
     "device": "Devices",
 }
 TEMPLATE = re.compile(r"^template <[^;{]*?> (?=[a-z]\w* |std::|[A-Z])")
+ACCESS = re.compile(r" (public|protected|private):")
 FORWARD = re.compile(r"^namespace [\w:]+ \{\n(?:(?:struct|class) \w+;\n)+\}.*\n", re.M)
 TYPE = re.compile(r"(?:class|struct|enum class|using|concept)\s+(\w+)")
 FUNCTION = re.compile(r"(\w+|operator\S+)\s*\(")
@@ -54,17 +55,21 @@ def blocks(text):
 
 
 def public(code):
-    """Without the private members of a class."""
-    kept, hidden = [], False
+    """Without the private members of a class, but for virtual functions, which others implement."""
+    sections = [[]]
     for line in code:
-        if re.match(r" (public|protected|private):", line):
-            hidden = "private" in line
-        if line.startswith("}"):
-            hidden = False
-        if not hidden:
-            kept.append(line)
-    while len(kept) > 1 and not kept[-2].strip():
-        del kept[-2]
+        if ACCESS.match(line) or line.startswith("}"):
+            sections.append([])
+        sections[-1].append(line)
+    kept = []
+    for lines in sections:
+        code = [line for line in lines[1:] if not re.match(r"\s*(//|$)", line)]
+        if lines and "private:" in lines[0] and not code[0].startswith("  virtual"):
+            continue
+        if lines and lines[0].startswith("}"):
+            while kept and not kept[-1].strip():
+                kept.pop()
+        kept += lines
     return kept
 
 
