@@ -59,7 +59,7 @@ def test_comments_stand_above_and_private_members_are_left_out(pages):
     assert "virtual void do_apply(" in section(pages["core"], "LinearOperator")
     # The names of values belong to their enumeration; a template has the name behind it.
     assert 'values{"pivoted_cholesky", "uniform"' in re.sub(
-        r"\s*\n\s*", "", section(pages["methods"], "LandmarkSampling")
+        r"\s*\n\s*", "", section(pages["methods"], "NystromForm")
     )
     assert "template <class T>" in section(pages["attention"], "make_attention")
     assert not re.search(r"^### (T|Options|void|private)$", "\n".join(pages.values()), re.MULTILINE)
