@@ -50,6 +50,8 @@ class Stage:
         """A page, with links to the README and to folders turned to the pages that stand for them;
         files that it links to come with it."""
 
+        name = name or str(source.relative_to(ROOT))
+
         def linked(match):
             target = (source.parent / match.group(2)).resolve()
             if not target.exists() or not target.is_relative_to(ROOT):
@@ -61,11 +63,11 @@ class Stage:
                 target = ROOT / "index.md"
             elif target.suffix != ".md":
                 self.copy(target)
-            path = os.path.relpath(target, source.parent)
+            path = os.path.relpath(target, (ROOT / name).parent)
             return f"{match.group(1)}{path}{match.group(3)}"
 
         text = LINK.sub(linked, source.read_text(encoding="utf-8"))
-        self.write(name or str(source.relative_to(ROOT)), text + more)
+        self.write(name, text + more)
 
     def listing(self, folder):
         files = [file for file in sorted(folder.iterdir()) if file.is_file()]

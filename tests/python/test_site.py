@@ -25,9 +25,9 @@ def section(page, name):
 
 def test_each_document_is_in_the_contents():
     contents = (SITE / "contents.md").read_text(encoding="utf-8")
-    listed = set(re.findall(r"^(docs/[\w/-]+)$", contents, re.MULTILINE))
+    listed = set(re.findall(r"^(docs/[\w/-]+\.md)$", contents, re.MULTILINE))
     there = [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "notebooks").glob("*.md")]
-    assert listed == {str(path.relative_to(ROOT).with_suffix("")) for path in there}
+    assert listed == {str(path.relative_to(ROOT)) for path in there}
 
 
 def test_each_header_is_in_the_reference(pages):
