@@ -92,9 +92,15 @@ def is_forward(code):
     return all(re.match(r"\s*(class|struct) \w+;$", line) for line in code)
 
 
+def escaped(line):
+    """A line as Markdown that shows it as it is; names between backticks are code."""
+    parts = re.split(r"(`[^`]+`)", line)
+    parts[::2] = [re.sub(r"([\\`*_{}\[\]<>#|$~])", r"\\\1", part) for part in parts[::2]]
+    return "".join(parts)
+
+
 def prose(comment):
-    """The text of a comment as Markdown that shows it as it is: blank lines part paragraphs, what
-    is indented stays a block of code."""
+    """The text of a comment as Markdown: blank lines part paragraphs, what is indented is code."""
     text = [re.sub(r"^//[/!]?<? ?", "", line) for line in comment]
     out, code = [], False
     for line in text:
@@ -104,7 +110,7 @@ def prose(comment):
         if code and line.strip() and not line.startswith("    "):
             out += ["```", ""]
             code = False
-        out.append(line[4:] if code else re.sub(r"([\\`*_{}\[\]<>#|$~])", r"\\\1", line))
+        out.append(line[4:] if code else escaped(line))
     return "\n".join([*out, "```"] if code else out)
 
 
