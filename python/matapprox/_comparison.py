@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -85,4 +86,43 @@ class Comparison:
             for tag, group in (("th", [head]), ("td", body))
             for cells in group
         ]
-        return f"<table><caption>{html.escape(self.basis)}</caption>{''.join(rows)}</table>"
+        table = f"<table><caption>{html.escape(self.basis)}</caption>{''.join(rows)}</table>"
+        errors = [(row["method"], row["relative_error"]) for row in self.rows]
+        return table + _chart(
+            [(name, error) for name, error in errors if error and error < math.inf]
+        )
+
+
+def _chart(errors: list[tuple[str, float]]) -> str:
+    """A line for each method with a dot at its relative error, as SVG; nothing for fewer than two.
+
+    The axis is logarithmic: what has no error has no place on it."""
+    if len(errors) < 2:
+        return ""
+    logs = [math.log10(error) for _, error in errors]
+    low = math.floor(min(logs))
+    high = max(math.ceil(max(logs)), low + 1)
+    left, width, line = 130, 400, 20
+    bottom = line * len(errors) + 4
+
+    def across(exponent: float) -> str:
+        return f"{left + width * (exponent - low) / (high - low):.1f}"
+
+    parts = []
+    for exponent in range(low, high + 1, -(-(high - low) // 8)):
+        x = across(exponent)
+        parts.append(f'<path d="M{x} 0V{bottom}" stroke="currentColor" opacity="0.25"/>')
+        parts.append(f'<text x="{x}" y="{bottom + 14}" text-anchor="middle">1e{exponent}</text>')
+    for k, (name, _) in enumerate(errors):
+        y = line * k + line // 2
+        parts.append(
+            f'<text x="{left - 12}" y="{y + 4}" text-anchor="end">{html.escape(name)}</text>'
+        )
+        parts.append(f'<circle cx="{across(logs[k])}" cy="{y}" r="5" fill="#1f77b4"/>')
+    middle = left + width // 2
+    parts.append(f'<text x="{middle}" y="{bottom + 30}" text-anchor="middle">relative error</text>')
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 30}" '
+        f'height="{bottom + 36}" font-size="12" font-family="sans-serif" fill="currentColor">'
+        f"{''.join(parts)}</svg>"
+    )

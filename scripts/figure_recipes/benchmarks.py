@@ -492,6 +492,60 @@ def packed_peers(context):
     return document
 
 
+# The Python package beside others in the same process
+
+PYTHON_SVD = ["matapprox", "matapprox, randomized", "sklearn randomized_svd", "sklearn TruncatedSVD", "fbpca pca", "scipy svds", "primme svds"]
+PYTHON_SVD_TITLES = ["`truncated_svd`", "the same, `randomized`", "`randomized_svd`", "`TruncatedSVD`", "fbpca `pca`", "SciPy `svds`", "primme `svds`"]
+PYTHON_NYSTROM = ["matapprox", "matapprox Nystroem", "sklearn Nystroem"]
+PYTHON_NYSTROM_TITLES = ["`nystrom`", "`matapprox.sklearn.Nystroem`", "scikit-learn `Nystroem`"]
+PYTHON_CHAINS = ["matapprox", "matapprox, auto", "pyfaust, 2 factors", "pyfaust, 4 factors", "pyfaust, as Hadamard"]
+PYTHON_CHAINS_TITLES = ["`chord`", "`chord`, `auto`", "pyfaust, 2 factors", "pyfaust, 4 factors", "pyfaust, as Hadamard"]
+
+
+def python_svd_table(document):
+    def cell(found, least):
+        mantissa, exponent = f"{found['error'] / least - 1:.0e}".split("e")
+        return f"{found['seconds']:.2g} s, " + (f"{mantissa}e{int(exponent)}" if mantissa != "0" else "0")
+
+    rows = []
+    for row in document["svd"]:
+        least = min(found["error"] for found in row["results"].values())
+        rows.append([row["matrix"], row["size"], short(least), *(cell(row["results"][name], least) for name in PYTHON_SVD)])
+    return markdown(["matrix", "rank", "least error", *PYTHON_SVD_TITLES], rows)
+
+
+def python_nystrom_table(document):
+    rows = [[row["matrix"], row["size"], *(f"{row['results'][name]['seconds']:.2g} s, {short(row['results'][name]['error'])}"
+                                           for name in PYTHON_NYSTROM)] for row in document["nystrom"]]
+    return markdown(["matrix", "rank", *PYTHON_NYSTROM_TITLES], rows)
+
+
+def python_chains_table(document):
+    def cell(found):
+        return "-" if found is None else f"{grouped(found['numbers'])}, {found['seconds']:.2g} s, {short(found['error'])}"
+
+    rows = [[row["matrix"], *(cell(row["results"].get(name)) for name in PYTHON_CHAINS)] for row in document["chains"]]
+    return with_source(markdown(["matrix", *PYTHON_CHAINS_TITLES], rows), document)
+
+
+def python_peers_versions(document):
+    titles = {"numpy": "NumPy", "scipy": "SciPy"}
+    return ", ".join(f"{titles.get(name, name)} {number}" for name, number in document["versions"].items()) + "."
+
+
+@figure("python_peers", "6", {"python_peers.versions": python_peers_versions, "python_peers.svd": python_svd_table,
+                              "python_peers.nystrom": python_nystrom_table, "python_peers.chains": python_chains_table}, timed=True)
+def python_peers(context):
+    document = context.script("python_peers", "--rounds", 5, needs=["numpy", "scipy", "sklearn", "threadpoolctl", "fbpca", "primme",
+                                                                    "pyfaust", "matapprox"])
+    for part in ("svd", "nystrom", "chains"):
+        for row in document[part]:
+            for found in row["results"].values():
+                # What is shown is how far errors are above the least.
+                found["error"], found["seconds"] = rounded(found["error"], 12), rounded(found["seconds"], 3)
+    return document
+
+
 # Solving with approximations of the inverse
 
 

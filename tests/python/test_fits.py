@@ -8,13 +8,14 @@ import subprocess
 import sys
 import threading
 import time
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import matapprox as ma
-from matapprox import _fits
+from matapprox import _comparison, _fits
 
 METHODS = list(_fits.METHODS)
 QUICK_CHORD = {"adam_steps": 10, "max_iterations": 5, "newton_steps": 0, "starts": 1}
@@ -246,6 +247,31 @@ def test_compare(decaying):
         ma.compare(decaying, ["truncated_sdv"])
     with pytest.raises(KeyError):
         table["chord"]
+
+
+def test_a_comparison_draws_its_errors():
+    methods = ["exact", "a<b", "cur", "failed", "far"]
+    errors = [0.0, 1e-3, 2e-2, None, 1e400]
+    rows = [
+        {**dict.fromkeys(_comparison._COLUMNS), "status": "ok", "method": name, "relative_error": e}
+        for name, e in zip(methods, errors, strict=True)
+    ]
+    text = ma.Comparison("", "equal storage", rows)._repr_html_()
+    chart = ElementTree.fromstring(text[text.index("<svg") :])
+    svg = "{http://www.w3.org/2000/svg}"
+    x, y = zip(
+        *((float(c.get("cx")), float(c.get("cy"))) for c in chart.iter(svg + "circle")), strict=True
+    )
+    labels = {t.text: (float(t.get("x")), float(t.get("y"))) for t in chart.iter(svg + "text")}
+    assert {"a<b", "cur", "1e-3", "1e-2", "1e-1"} < set(labels)
+    assert not {"exact", "failed", "far"} & set(labels)
+    # The axis is logarithmic, and a dot is in the line of its name.
+    decade = labels["1e-2"][0] - labels["1e-3"][0]
+    assert x == pytest.approx(
+        [labels["1e-3"][0], labels["1e-2"][0] + decade * np.log10(2)], abs=0.2
+    )
+    assert y == pytest.approx([labels["a<b"][1], labels["cur"][1]], abs=5)
+    assert "<svg" not in ma.Comparison("", "", rows[:2])._repr_html_()
 
 
 def test_comparison_as_a_data_frame(decaying):
