@@ -19,7 +19,7 @@ using attention::AttentionShape;
 using attention::Mechanism;
 using attention::Parameter;
 
-nb::str text(std::string_view word) { return {word.data(), word.size()}; }
+nb::str text(std::string_view word) { return nb::str(word.data(), word.size()); }
 
 nb::list mechanism_tuples() {
   nb::list result;

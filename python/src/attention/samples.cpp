@@ -87,7 +87,8 @@ ParameterBlock<T>::ParameterBlock(const attention::ParameterList& list,
 }
 
 template <class T>
-void Samples<T>::check(const char* what, const Numbers<const T>& array, Index width) const {
+template <class Array>
+void Samples<T>::check(const char* what, const Array& array, Index width) const {
   require(array.ndim() == 3 && static_cast<Index>(array.shape(0)) == count_ &&
               static_cast<Index>(array.shape(1)) == length_ &&
               static_cast<Index>(array.shape(2)) == width,

@@ -122,7 +122,8 @@ class Samples {
 
  private:
   attention::LayerContext<T> context_of(Index sample, const ParameterBlock<T>& block) const;
-  void check(const char* what, const Numbers<const T>& array, Index width) const;
+  template <class Array>
+  void check(const char* what, const Array& array, Index width) const;
 
   std::shared_ptr<TypedLayer<T>> layer_;
   Settings settings_;
