@@ -129,9 +129,7 @@ class AttentionLayer:
         """Sets Y, and gives what `backward` needs; without `keep` that begins once more."""
         _attention.set_threads(_core.threads())
         mask = None if mask is None else np.ascontiguousarray(mask).view(np.uint8)
-        return self._layer.forward(
-            X, Y, list(parameters), mask, training, seed, auxiliary, keep
-        )
+        return self._layer.forward(X, Y, list(parameters), mask, training, seed, auxiliary, keep)
 
     def backward(
         self,

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 from torch import nn
-from torch.autograd.function import once_differentiable
 
-from ._errors import InvalidArgument
+from ._errors import InvalidArgument, NotAvailable
 from ._operators import LinearOperator, aslinearoperator
 
 __all__ = ["Attention", "LinearOperatorFunction", "Operator", "mechanisms", "multiply"]
@@ -141,6 +140,18 @@ def _drawn_seed() -> int:
     return int(torch.randint(2**63 - 1, ()))
 
 
+class _FirstDerivative(torch.autograd.Function):
+    """The first tensors as they are, and an error where they are derived by the others."""
+
+    @staticmethod
+    def forward(ctx: Any, count: int, *tensors: Any) -> Any:
+        return tuple(tensor.view_as(tensor) for tensor in tensors[:count])
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        raise NotAvailable("Attention: the layers have first derivatives only, not second ones")
+
+
 class _AttentionFunction(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, layer: Any, settings: dict[str, Any], x: Any, *parameters: Any) -> Any:
@@ -157,25 +168,22 @@ class _AttentionFunction(torch.autograd.Function):
         return y, auxiliary
 
     @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, dy: Any, d_auxiliary: Any) -> Any:
+    def backward(ctx: Any, *d_outputs: Any) -> Any:
         x, *parameters = ctx.saved_tensors
         dx = torch.empty_like(x)
         gradients = ctx.layer.backward(
             ctx.samples,
             x.numpy(force=True),
             [p.numpy(force=True) for p in parameters],
-            dy.contiguous().numpy(force=True),
+            d_outputs[0].contiguous().numpy(force=True),
             dx.numpy(),
-            float(d_auxiliary),
+            float(d_outputs[1]),
         )
-        wanted = ctx.needs_input_grad[3:]
-        return (
-            None,
-            None,
-            dx,
-            *(torch.from_numpy(g) if w else None for g, w in zip(gradients, wanted, strict=True)),
-        )
+        found = [dx, *(torch.from_numpy(gradient) for gradient in gradients)]
+        if torch.is_grad_enabled():
+            found = _FirstDerivative.apply(len(found), *found, x, *parameters, *d_outputs)
+        wanted = ctx.needs_input_grad[2:]
+        return (None, None, *(g if w else None for g, w in zip(found, wanted, strict=True)))
 
 
 class Attention(nn.Module):

@@ -53,9 +53,7 @@ class Run:
 
     def backward(self, X, dY, auxiliary_weight=0.0):
         dX = np.empty_like(X)
-        gradients = self.layer.backward(
-            self.samples, X, self.parameters, dY, dX, auxiliary_weight
-        )
+        gradients = self.layer.backward(self.samples, X, self.parameters, dY, dX, auxiliary_weight)
         return dX, gradients
 
     def numpy(self):
@@ -284,7 +282,9 @@ def test_parameters_start_as_the_seed_says():
         assert not np.array_equal(a, c)
     assert [p.name for p in layer.parameters if not p.trained] == ["omega"]
     assert {p.name for p in layer_of().parameters} == {
-        f"{name}.{part}" for name in ("query", "key", "value", "output") for part in ("weight", "bias")
+        f"{name}.{part}"
+        for name in ("query", "key", "value", "output")
+        for part in ("weight", "bias")
     }
 
 
@@ -336,7 +336,7 @@ def test_arrays_that_do_not_fit_are_refused(rng):
     run = Run(layer_of())
     X = batch(rng)
     for bad in (X[:, :, 1:].copy(), np.zeros((2, LENGTH + 1, WIDTH)), np.zeros((2, 0, WIDTH))):
-        with pytest.raises(ma.InvalidArgument, match="softmax|attention"):
+        with pytest.raises(ma.InvalidArgument, match=r"attention: "):
             run.forward(bad)
     for bad in (X[0], X[:, ::2], X.astype(np.float32)):
         with pytest.raises((TypeError, ma.InvalidArgument)):

@@ -1,4 +1,4 @@
-"""PyTorch: gradients through operators, and attention as modules. Skipped where there is no torch."""
+"""Gradients through operators, and attention as modules; skipped where there is no PyTorch."""
 
 import copy
 import io
@@ -21,7 +21,10 @@ from torch.autograd import gradcheck, gradgradcheck  # noqa: E402
 from torch.nn.functional import scaled_dot_product_attention  # noqa: E402
 
 # PyTorch's own, of functions that it calls itself.
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:.torch.jit:FutureWarning"),
+]
 
 WIDTH, LENGTH = 8, 7
 ONE_HEAD = ("psf", "flash")
@@ -103,7 +106,7 @@ def test_gradients_of_products(name):
 
     for shape in ((6,), (6, 3), (2, 6, 2)):
         x = torch.randn(shape, dtype=torch.float64, requires_grad=True)
-        assert gradcheck(product, x, check_forward_ad=True, check_batched_grad=True)
+        assert gradcheck(product, x, check_forward_ad=True)
         assert gradgradcheck(product, x)
 
 
@@ -250,19 +253,31 @@ def test_gradients_of_attention(mechanism):
 def test_second_derivatives_of_attention_are_refused():
     module = attention()
     x = torch.randn(1, LENGTH, WIDTH, dtype=torch.float64, requires_grad=True)
-    (gradient,) = torch.autograd.grad(module(x).sum(), x, create_graph=True)
-    with pytest.raises(RuntimeError, match="differentiate twice"):
-        gradient.sum().backward()
+    for scale in (1, 1.0 * x.detach().requires_grad_()):
+        y = (module(x) * scale).sum()
+        (gradient,) = torch.autograd.grad(y, x, create_graph=True)
+        assert torch.equal(gradient, torch.autograd.grad(y, x)[0])
+        with pytest.raises(ma.NotAvailable, match="first derivatives only"):
+            (y + gradient.sum()).backward()
 
 
 def test_state_goes_out_and_in(tmp_path):
     module, other = attention("linformer"), attention("linformer")
     x = torch.randn(2, LENGTH, WIDTH, dtype=torch.float64)
     assert not torch.equal(other(x), module(x))
-    names = [p.name for p in layers.AttentionLayer(
-        "linformer", {"rank": 3}, width=WIDTH, heads=2, length=LENGTH, causal=False, dropout=0.0,
-        seed=1,
-    ).parameters]
+    names = [
+        p.name
+        for p in layers.AttentionLayer(
+            "linformer",
+            {"rank": 3},
+            width=WIDTH,
+            heads=2,
+            length=LENGTH,
+            causal=False,
+            dropout=0.0,
+            seed=1,
+        ).parameters
+    ]
     assert list(module.state_dict()) == names
     file = io.BytesIO()
     torch.save(module.state_dict(), file)
@@ -383,7 +398,10 @@ def test_training_lowers_the_loss():
     [
         (np.ones((1, LENGTH, WIDTH)), "x is a ndarray"),
         (torch.ones(1, LENGTH, WIDTH, device="meta"), "x is on meta"),
-        (torch.ones(1, LENGTH, WIDTH), "x is torch.float32, the parameter query.weight torch.float64"),
+        (
+            torch.ones(1, LENGTH, WIDTH),
+            r"x is torch.float32, the parameter \w+.weight torch.float64",
+        ),
         (torch.ones(1, LENGTH, WIDTH, dtype=torch.float16), "x is torch.float16"),
         (torch.ones(1, 1, LENGTH, WIDTH).double(), r"neither \(batch, length, 8\) nor"),
         (torch.ones(LENGTH, WIDTH + 1).double(), r"neither \(batch, length, 8\) nor"),
@@ -406,9 +424,9 @@ def test_modules_that_are_refused():
         attention("linformer", rnk=3)
     with pytest.raises(ma.InvalidArgument, match=r"torch.float16; torch.float32"):
         attention(dtype=torch.float16)
-    with pytest.raises(ma.InvalidArgument, match=r"query.weight is torch.bfloat16"):
+    with pytest.raises(ma.InvalidArgument, match=r"weight is torch.bfloat16"):
         attention().to(torch.bfloat16)(x)
-    with pytest.raises(ma.InvalidArgument, match=r"query.weight is on meta"):
+    with pytest.raises(ma.InvalidArgument, match=r"weight is on meta"):
         attention().to("meta")(x)
 
 
@@ -435,8 +453,12 @@ def test_several_threads_get_the_same_bits():
         y = module(own)
         v = torch.ones(6, dtype=torch.float64, requires_grad=True)
         w = mt.multiply(A, v)
-        return [y, *torch.autograd.grad(y.square().sum(), [own, *module.parameters()]), w,
-                *torch.autograd.grad(w.square().sum(), v)]
+        return [
+            y,
+            *torch.autograd.grad(y.square().sum(), [own, *module.parameters()]),
+            w,
+            *torch.autograd.grad(w.square().sum(), v),
+        ]
 
     expected, found = work(), []
 
@@ -466,10 +488,11 @@ S = S + S.T
 torch.manual_seed(0)
 module = mt.Attention("softmax", width=16, heads=2, length=60, dtype=torch.float64)
 x = torch.from_numpy(rng.standard_normal((8, 60, 16)))
-h5py.File.in_memory() if hasattr(h5py.File, "in_memory") else None
+with h5py.File("in memory", "w", driver="core", backing_store=False) as file:
+    file["x"] = x.numpy()
 
 def bits():
-    fit = ma.chord(S, adam_steps=20).toarray()
+    fit = ma.chord(S, adam_steps=20, max_iterations=10).toarray()
     svd = ma.truncated_svd(S, 5)
     own = x.clone().requires_grad_()
     y = module(own)
