@@ -17,8 +17,8 @@ __all__ = ["Attention", "LinearOperatorFunction", "Operator", "mechanisms", "mul
 _FLOATS = (torch.float32, torch.float64)
 
 
-def _array(function: str, name: str, x: Any) -> Any:
-    """The tensor's memory as an array. Refuses what is not computed here, with the reason."""
+def _check(function: str, name: str, x: Any) -> None:
+    """Refuses a tensor that is not computed with here, with the reason."""
     if not isinstance(x, torch.Tensor):
         raise InvalidArgument(f"{function}: {name} is a {type(x).__name__}, not a tensor")
     if x.device.type != "cpu":
@@ -32,11 +32,11 @@ def _array(function: str, name: str, x: Any) -> Any:
         raise InvalidArgument(
             f"{function}: {name} is {x.dtype}; torch.float32 and torch.float64 are known"
         )
-    return x.numpy(force=True)
 
 
 def _product(A: LinearOperator, x: Any) -> Any:
-    X = _array("multiply", "x", x)
+    _check("multiply", "x", x)
+    X = x.numpy(force=True)
     m, n = A.shape
     if X.ndim == 0 or X.shape[max(X.ndim - 2, 0)] != n:
         raise InvalidArgument(
@@ -309,15 +309,15 @@ class Attention(nn.Module):
         tensor of shape (batch, length, width_out) or (length, width_out)
             With `auxiliary_loss` a tuple of it and a tensor without dimensions.
         """
-        X = _array("Attention", "x", x)
-        if X.ndim not in (2, 3) or X.shape[-1] != self.width:
+        _check("Attention", "x", x)
+        if x.ndim not in (2, 3) or x.shape[-1] != self.width:
             raise InvalidArgument(
-                f"Attention: x of shape {tuple(X.shape)} is neither (batch, length, {self.width}) "
+                f"Attention: x of shape {tuple(x.shape)} is neither (batch, length, {self.width}) "
                 f"nor (length, {self.width})"
             )
         parameters = [p.contiguous() for p in self._given()]
         for parameter, value in zip(self._layer.parameters, parameters, strict=True):
-            _array("Attention", parameter.name, value)
+            _check("Attention", parameter.name, value)
             if value.dtype != x.dtype:
                 raise InvalidArgument(
                     f"Attention: x is {x.dtype}, the parameter {parameter.name} {value.dtype}"

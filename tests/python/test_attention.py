@@ -2,6 +2,7 @@
 
 import copy
 import importlib
+import json
 import pickle
 import subprocess
 import sys
@@ -124,6 +125,43 @@ def test_the_gradient_of_softmax_is_its_formula(rng):
     np.testing.assert_allclose(
         dX[0], dQ @ W["query"].T + dK @ W["key"].T + dV @ W["value"].T, rtol=1e-11, atol=1e-12
     )
+
+
+def tensors_of(path):
+    """Arrays of a safetensors file by name."""
+    data = path.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + size])
+    arrays = {}
+    for name, tensor in header.items():
+        if name != "__metadata__":
+            begin, end = (8 + size + offset for offset in tensor["data_offsets"])
+            arrays[name] = np.frombuffer(data[begin:end], np.float32).reshape(tensor["shape"])
+    return arrays
+
+
+@pytest.mark.parametrize("mechanism", ["softmax", "linformer", "performer", "flash"])
+def test_the_bits_are_those_of_the_program(mechanism, program, tmp_path):
+    options = OPTIONS.get(mechanism, {})
+    named = ":".join([mechanism, *(f"{name}={value}" for name, value in options.items())])
+    path = tmp_path / "tensors.safetensors"
+    program(
+        *("attention", "bench", "--mechanisms", named, "--tensors", path, "--rounds", 1),
+        *("--lengths", LENGTH, "--width", WIDTH, "--heads", 1 if mechanism in ONE_HEAD else 2),
+    )
+    tensors = tensors_of(path)
+    run = Run(layer_of(mechanism), np.float32)
+    names = [f"layer.{p.name}" for p in run.layer.parameters]
+    assert set(names) == {name for name in tensors if name.startswith("layer.")}
+    run.parameters = [tensors[name] for name in names]
+    X = tensors["X"][None]
+    Y = run.forward(X)
+    np.testing.assert_array_equal(Y[0], tensors["Y"])
+    dX, gradients = run.backward(X, Y)
+    np.testing.assert_array_equal(dX[0], tensors["gradient.X"])
+    for name, gradient in zip(names, gradients, strict=True):
+        if f"gradient.{name}" in tensors:
+            np.testing.assert_array_equal(gradient, tensors[f"gradient.{name}"])
 
 
 @pytest.mark.parametrize("mechanism", layers.MECHANISMS)

@@ -261,6 +261,14 @@ def test_second_derivatives_of_attention_are_refused():
             (y + gradient.sum()).backward()
 
 
+def test_transforms_of_functions_are_refused_for_attention():
+    module = attention()
+    x = torch.randn(2, LENGTH, WIDTH, dtype=torch.float64)
+    for transform in (torch.func.vmap(module), torch.func.grad(lambda x: module(x).sum())):
+        with pytest.raises(RuntimeError, match="functorch transforms"):
+            transform(x)
+
+
 def test_state_goes_out_and_in(tmp_path):
     module, other = attention("linformer"), attention("linformer")
     x = torch.randn(2, LENGTH, WIDTH, dtype=torch.float64)
