@@ -218,10 +218,8 @@ def test_softmax_agrees_with_pytorch():
                 weights = weights * mask[:, :, None]
             arrays = [x, *module.parameters()]
             found = module(x, mask)
-            kept_rows = slice(None) if mask is None else mask
-            torch.testing.assert_close(
-                found[kept_rows], expected[kept_rows], rtol=1e-11, atol=1e-12
-            )
+            rows = slice(None) if mask is None else mask
+            torch.testing.assert_close(found[rows], expected[rows], rtol=1e-11, atol=1e-12)
             for a, b in zip(
                 torch.autograd.grad((found * weights).sum(), arrays),
                 torch.autograd.grad((expected * weights).sum(), arrays),
