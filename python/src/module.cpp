@@ -4,7 +4,6 @@
 #include <nanobind/stl/vector.h>
 
 #include "matapprox/best/best.hpp"
-#include "matapprox/core/error.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/io/load.hpp"
 #include "matapprox/kernels/blas.hpp"
@@ -13,33 +12,6 @@
 
 namespace matapprox::python {
 namespace {
-
-/// Raises `matapprox.<name>` (python/matapprox/_errors.py) with that message.
-void raise(const char* name, const char* message) {
-  const nb::object type = nb::module_::import_("matapprox._errors").attr(name);
-  PyErr_SetString(type.ptr(), message);
-}
-
-void translate(const std::exception_ptr& failure, void* /*payload*/) {
-  try {
-    std::rethrow_exception(failure);
-  } catch (const BudgetTooSmall& error) {
-    const nb::object type = nb::module_::import_("matapprox._errors").attr("BudgetTooSmall");
-    PyErr_SetObject(type.ptr(), type(error.what(), error.least_bytes()).ptr());
-  } catch (const InvalidArgument& error) {
-    raise("InvalidArgument", error.what());
-  } catch (const FileError& error) {
-    raise("FileError", error.what());
-  } catch (const NumericalError& error) {
-    raise("NumericalError", error.what());
-  } catch (const NotAvailable& error) {
-    raise("NotAvailable", error.what());
-  } catch (const Interrupted& error) {
-    raise("Interrupted", error.what());
-  } catch (const Error& error) {
-    raise("Error", error.what());
-  }
-}
 
 nb::list method_tuples() {
   nb::list result;
@@ -52,17 +24,6 @@ nb::list method_tuples() {
 }
 
 }  // namespace
-
-nb::list option_tuples(const std::vector<OptionText>& options) {
-  nb::list result;
-  for (const OptionText& option : options) {
-    const std::string_view type = enum_name(option.type);
-    result.append(nb::make_tuple(
-        option.name, nb::str(type.data(), type.size()), option.value, option.choices, option.help));
-  }
-  return result;
-}
-
 }  // namespace matapprox::python
 
 NB_MODULE(_core, m) {
@@ -71,7 +32,7 @@ NB_MODULE(_core, m) {
 #ifdef NDEBUG
   nb::set_leak_warnings(false);
 #endif
-  nb::register_exception_translator(translate);
+  register_errors();
   m.attr("__version__") = MATAPPROX_VERSION;
   m.def("set_threads", &set_threads, nb::arg("count"));
   m.def("threads", &threads);

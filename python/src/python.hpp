@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "common.hpp"
 #include "lock.hpp"
 #include "matapprox/core/linear_operator.hpp"
 #include "matapprox/core/options.hpp"
@@ -17,8 +18,6 @@
 #include "matapprox/factors/approximation.hpp"
 
 namespace matapprox::python {
-
-namespace nb = nanobind;
 
 using InputArray = nb::ndarray<const double, nb::device::cpu>;
 using OutputArray = nb::ndarray<double, nb::device::cpu>;
@@ -42,9 +41,6 @@ Array to_array(Matrix values);
 
 /// Makes a reference that may be dropped by any thread.
 std::shared_ptr<const void> keep_alive(nb::object object);
-
-/// An options struct as a list of tuples (name, type, default, choices, help).
-nb::list option_tuples(const std::vector<OptionText>& options);
 
 /// The enumerator of that name. Throws InvalidArgument, naming `what` and the names there are.
 template <class Enum>

@@ -37,7 +37,19 @@ work = {
     "callback": lambda: ma.chord(S, adam_steps=10**6, progress=lambda *now: time.sleep(0.01)),
     "product of Python": lambda: wrapped @ np.ones(300),
     "product": lambda: dense @ np.ones(300),
+    "layer": lambda: layer(),
 }[sys.argv[1]]
+
+def layer():
+    from matapprox._layers import AttentionLayer
+    options = {"width": 8, "heads": 1, "length": 600, "causal": False, "dropout": 0.0, "seed": 1}
+    softmax = AttentionLayer("softmax", {}, **options)
+    X = np.ones((16, 600, 8))
+    Y = np.empty_like(X)
+    parameters = softmax.initial_values(1)
+    while True:
+        samples = softmax.forward(X, Y, parameters)
+        softmax.backward(samples, X, parameters, X, Y)
 
 def forever():
     while True:
@@ -49,8 +61,12 @@ time.sleep(0.3)
 """
 
 
-@pytest.mark.parametrize("work", ["fit", "operator", "callback", "product of Python", "product"])
+@pytest.mark.parametrize(
+    "work", ["fit", "operator", "callback", "product of Python", "product", "layer"]
+)
 def test_the_interpreter_ends_while_daemon_threads_work(work):
+    if work == "layer":
+        pytest.importorskip("matapprox._layers", exc_type=ma.NotAvailable)
     command = [sys.executable, "-c", DAEMONS, work]
     run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (run.returncode, run.stderr) == (0, "")

@@ -1,0 +1,362 @@
+"""PyTorch: operators that gradients go through, and attention layers as modules, on the CPU."""
+
+from __future__ import annotations
+
+import operator as _operator
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from ._errors import InvalidArgument, NotAvailable
+from ._operators import LinearOperator, aslinearoperator
+
+__all__ = ["Attention", "LinearOperatorFunction", "Operator", "mechanisms", "multiply"]
+
+_FLOATS = (torch.float32, torch.float64)
+
+
+def _check(function: str, name: str, x: Any) -> None:
+    """Refuses a tensor that is not computed with here, with the reason."""
+    if not isinstance(x, torch.Tensor):
+        raise InvalidArgument(f"{function}: {name} is a {type(x).__name__}, not a tensor")
+    if x.device.type != "cpu":
+        raise InvalidArgument(
+            f"{function}: {name} is on {x.device}; matapprox.torch computes on the CPU: "
+            f"{name}.cpu()"
+        )
+    if x.layout is not torch.strided:
+        raise InvalidArgument(f"{function}: {name} is {x.layout}; dense tensors are needed")
+    if x.dtype not in _FLOATS:
+        raise InvalidArgument(
+            f"{function}: {name} is {x.dtype}; torch.float32 and torch.float64 are known"
+        )
+
+
+def _product(A: LinearOperator, x: Any) -> Any:
+    _check("multiply", "x", x)
+    X = x.numpy(force=True)
+    m, n = A.shape
+    if X.ndim == 0 or X.shape[max(X.ndim - 2, 0)] != n:
+        raise InvalidArgument(
+            f"multiply: x of shape {tuple(X.shape)} does not fit an operator that is {m} x {n}; "
+            f"({n},), ({n}, k) and (..., {n}, k) do"
+        )
+    # Rows of these are columns of x and of the result.
+    columns = X.reshape(1, n) if X.ndim == 1 else X.swapaxes(-1, -2).reshape(-1, n)
+    Y = np.empty((columns.shape[0], m))
+    if columns.size:
+        A._handle.apply(columns.T.astype(np.float64, copy=False), Y.T, False)
+    Y = Y.astype(X.dtype, copy=False)
+    if X.ndim == 1:
+        return torch.from_numpy(Y[0])
+    return torch.from_numpy(Y.reshape(*X.shape[:-2], X.shape[-1], m).swapaxes(-1, -2))
+
+
+class LinearOperatorFunction(torch.autograd.Function):
+    """A x for an operator A and a tensor x; the gradient by x is A^T g.
+
+    `LinearOperatorFunction.apply(A, x)` is what `multiply` calls. It is linear in x, so derivatives
+    of any order are products too, also those of `torch.func` and of forward mode.
+    """
+
+    @staticmethod
+    def forward(A: Any, x: Any) -> Any:
+        """A x, computed in float64 and returned in the type of x."""
+        return _product(aslinearoperator(A), x)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        """Keeps the operator."""
+        ctx.A = aslinearoperator(inputs[0])
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        """A^T g."""
+        return None, LinearOperatorFunction.apply(ctx.A.T, gradients[0])
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        """A t."""
+        return LinearOperatorFunction.apply(ctx.A, tangents[1])
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], A: Any, x: Any) -> Any:
+        """All at once: vectors side by side, matrices as a batch."""
+        out_dim = 1 if x.ndim == 2 else 0
+        return LinearOperatorFunction.apply(A, x.movedim(in_dims[1], out_dim)), out_dim
+
+
+def multiply(A: Any, x: torch.Tensor) -> torch.Tensor:
+    """A x, through which gradients go to x.
+
+    Parameters
+    ----------
+    A : operator, array_like or sparse matrix
+        An m x n matrix, whatever `matapprox.aslinearoperator` takes: an `Approximation`, a kernel
+        that is never formed. It is a constant; its products are computed in float64.
+    x : tensor of shape (n,), (n, k) or (..., n, k)
+        float32 or float64, on the CPU.
+
+    Returns
+    -------
+    tensor of shape (m,), (m, k) or (..., m, k)
+        In the type of x.
+
+    Raises
+    ------
+    InvalidArgument
+        x has another shape or type, or is on another device.
+    """
+    product: torch.Tensor = LinearOperatorFunction.apply(A, x)
+    return product
+
+
+class Operator(nn.Module):
+    """`multiply` by an operator as a module. It has no parameters.
+
+    Parameters
+    ----------
+    A : operator, array_like or sparse matrix
+        As in `multiply`.
+    """
+
+    def __init__(self, A: Any) -> None:
+        super().__init__()
+        self.A = aslinearoperator(A)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """A x."""
+        return multiply(self.A, x)
+
+    def extra_repr(self) -> str:
+        """The operator."""
+        return repr(self.A)
+
+
+def _drawn_seed() -> int:
+    """From PyTorch's generator, so that torch.manual_seed decides."""
+    return int(torch.randint(2**63 - 1, ()))
+
+
+class _FirstDerivative(torch.autograd.Function):
+    """The first tensors as they are, and an error where they are derived by the others."""
+
+    @staticmethod
+    def forward(ctx: Any, count: int, *tensors: Any) -> Any:
+        return tuple(tensor.view_as(tensor) for tensor in tensors[:count])
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        raise NotAvailable("Attention: the layers have first derivatives only, not second ones")
+
+
+class _AttentionFunction(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, layer: Any, settings: dict[str, Any], x: Any, *parameters: Any) -> Any:
+        y = torch.empty((*x.shape[:-1], layer.width_out), dtype=x.dtype)
+        samples = layer.forward(
+            x.numpy(force=True), y.numpy(), [p.numpy(force=True) for p in parameters], **settings
+        )
+        auxiliary = torch.tensor(samples.auxiliary, dtype=x.dtype)
+        if not settings["auxiliary"]:
+            ctx.mark_non_differentiable(auxiliary)
+        if settings["keep"]:
+            ctx.layer, ctx.samples = layer, samples
+            ctx.save_for_backward(x, *parameters)
+        return y, auxiliary
+
+    @staticmethod
+    def backward(ctx: Any, *d_outputs: Any) -> Any:
+        x, *parameters = ctx.saved_tensors
+        dx = torch.empty_like(x)
+        gradients = ctx.layer.backward(
+            ctx.samples,
+            x.numpy(force=True),
+            [p.numpy(force=True) for p in parameters],
+            d_outputs[0].contiguous().numpy(force=True),
+            dx.numpy(),
+            float(d_outputs[1]),
+        )
+        found = [dx, *(torch.from_numpy(gradient) for gradient in gradients)]
+        if torch.is_grad_enabled():
+            found = _FirstDerivative.apply(len(found), *found, x, *parameters, *d_outputs)
+        wanted = ctx.needs_input_grad[2:]
+        return (None, None, *(g if w else None for g, w in zip(found, wanted, strict=True)))
+
+
+class Attention(nn.Module):
+    """A layer that mixes tokens by one of the library's mechanisms, with its projections.
+
+    Parameters and results are those of the layers of `matapprox attention`: `query.weight` is
+    width x width and multiplies from the right, `query.bias` 1 x width, and so on.
+
+    Parameters
+    ----------
+    mechanism : str, default="softmax"
+        One of `mechanisms()`.
+    width : int
+        Numbers of a token.
+    heads : int, default=1
+        A divisor of the width.
+    length : int
+        The most tokens that a sample may have.
+    causal : bool, default=False
+        A token sees those before it only; refused by mechanisms for which that would not hold.
+    dropout : float, default=0.0
+        Share of the attention probabilities that are dropped in training mode; refused by
+        mechanisms that form none. Which, `torch.manual_seed` decides.
+    seed : int, default=1
+        Of patterns that are neither trained nor in the state (the random blocks of BigBird).
+    dtype : torch.dtype, optional
+        torch.float32 or torch.float64 of the parameters; else PyTorch's default.
+    **options
+        Of the mechanism, as `mechanisms()` lists them.
+
+    Raises
+    ------
+    InvalidArgument
+        There is no such mechanism, or it refuses a value.
+    TypeError
+        The mechanism has no such option.
+    NotAvailable
+        The package was built without attention layers.
+    """
+
+    def __init__(
+        self,
+        mechanism: str = "softmax",
+        *,
+        width: int,
+        length: int,
+        heads: int = 1,
+        causal: bool = False,
+        dropout: float = 0.0,
+        seed: int = 1,
+        dtype: torch.dtype | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__()
+        from ._layers import AttentionLayer
+
+        if dtype is None:
+            dtype = torch.get_default_dtype()
+        if dtype not in _FLOATS:
+            raise InvalidArgument(
+                f"Attention: dtype {dtype}; torch.float32 and torch.float64 are known"
+            )
+        self.mechanism = mechanism
+        self.options = options
+        self._layer = AttentionLayer(
+            mechanism,
+            options,
+            width=width,
+            heads=heads,
+            length=length,
+            causal=causal,
+            dropout=dropout,
+            seed=seed,
+        )
+        self.width, self.width_out = int(width), self._layer.width_out
+        self.heads, self.length = int(heads), int(length)
+        self.causal, self.dropout = bool(causal), float(dropout)
+        for parameter, values in zip(self._layer.parameters, self._drawn(dtype), strict=True):
+            *path, name = parameter.name.split(".")
+            owner: nn.Module = self
+            for part in path:
+                if part not in owner._modules:
+                    owner.add_module(part, nn.Module())
+                owner = owner.get_submodule(part)
+            owner.register_parameter(name, nn.Parameter(values, requires_grad=parameter.trained))
+
+    def _drawn(self, dtype: torch.dtype) -> list[torch.Tensor]:
+        kind = np.float32 if dtype == torch.float32 else np.float64
+        values = self._layer.initial_values(_drawn_seed(), kind)
+        return [torch.from_numpy(value) for value in values]
+
+    def _given(self) -> list[Any]:
+        """The parameters in the layer's order, also where others stand in for them."""
+        return [_operator.attrgetter(p.name)(self) for p in self._layer.parameters]
+
+    def reset_parameters(self) -> None:
+        """Draws the parameters anew; `torch.manual_seed` decides."""
+        with torch.no_grad():
+            for parameter, values in zip(self._given(), self._drawn(torch.float64), strict=True):
+                parameter.copy_(values)
+
+    def forward(
+        self,
+        x: torch.Tensor,
+        mask: torch.Tensor | None = None,
+        *,
+        auxiliary_loss: bool = False,
+    ) -> Any:
+        """The tokens mixed.
+
+        Parameters
+        ----------
+        x : tensor of shape (batch, length, width) or (length, width)
+            In the type of the parameters, on the CPU.
+        mask : tensor of bool, of shape (batch, length) or (length,), optional
+            True where there is a token, False for padding, which has no influence on tokens.
+        auxiliary_loss : bool, default=False
+            Whether the mean over the batch of what the mechanism adds to the loss is returned too
+            (Singularformer; 0 for the others).
+
+        Returns
+        -------
+        tensor of shape (batch, length, width_out) or (length, width_out)
+            With `auxiliary_loss` a tuple of it and a tensor without dimensions.
+        """
+        _check("Attention", "x", x)
+        if x.ndim not in (2, 3) or x.shape[-1] != self.width:
+            raise InvalidArgument(
+                f"Attention: x of shape {tuple(x.shape)} is neither (batch, length, {self.width}) "
+                f"nor (length, {self.width})"
+            )
+        parameters = [p.contiguous() for p in self._given()]
+        for parameter, value in zip(self._layer.parameters, parameters, strict=True):
+            _check("Attention", parameter.name, value)
+            if value.dtype != x.dtype:
+                raise InvalidArgument(
+                    f"Attention: x is {x.dtype}, the parameter {parameter.name} {value.dtype}"
+                )
+        if mask is not None:
+            if not isinstance(mask, torch.Tensor) or mask.dtype != torch.bool:
+                raise InvalidArgument("Attention: mask has to be a tensor of torch.bool")
+            if mask.device.type != "cpu" or mask.shape != x.shape[:-1]:
+                raise InvalidArgument(
+                    f"Attention: mask of shape {tuple(mask.shape)} on {mask.device} where "
+                    f"{tuple(x.shape[:-1])} on the CPU is needed"
+                )
+        batch = x if x.ndim == 3 else x.unsqueeze(0)
+        drops = self.training and self.dropout > 0
+        settings = {
+            "mask": None if mask is None else mask.reshape(batch.shape[:-1]).numpy(),
+            "training": drops,
+            "seed": _drawn_seed() if drops else 1,
+            "auxiliary": bool(auxiliary_loss),
+            "keep": torch.is_grad_enabled()
+            and (x.requires_grad or any(p.requires_grad for p in parameters)),
+        }
+        y, auxiliary = _AttentionFunction.apply(
+            self._layer, settings, batch.contiguous(), *parameters
+        )
+        y = y if x.ndim == 3 else y.squeeze(0)
+        return (y, auxiliary) if auxiliary_loss else y
+
+    def extra_repr(self) -> str:
+        """The mechanism and the sizes."""
+        options = "".join(f", {name}={value!r}" for name, value in self.options.items())
+        return (
+            f"{self.mechanism!r}, width={self.width}, heads={self.heads}, length={self.length}, "
+            f"causal={self.causal}, dropout={self.dropout:g}{options}"
+        )
+
+
+def mechanisms() -> dict[str, str]:
+    """Each mechanism of `Attention`: what it is, and its options."""
+    from ._layers import documentation
+
+    return documentation()

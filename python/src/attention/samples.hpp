@@ -1,0 +1,136 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "matapprox/attention/registry.hpp"
+
+namespace matapprox::python {
+
+namespace nb = nanobind;
+
+/// Numbers in one piece, C's order: samples x tokens x width, or rows x columns of a parameter.
+template <class T>
+using Numbers = nb::ndarray<T, nb::c_contig, nb::device::cpu>;
+/// 1 for a token, 0 for padding: samples x tokens.
+using TokenMask = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+/// The parameters as one block in the order of the list: the memory that the arrays lie in where
+/// they follow each other there, as they do from the start, else a copy.
+template <class T>
+class ParameterBlock {
+ public:
+  /// Throws InvalidArgument unless there is an array of the right size for each.
+  ParameterBlock(const attention::ParameterList& list, const nb::sequence& arrays);
+  const T* data() const { return data_; }
+
+ private:
+  const T* data_ = nullptr;
+  std::vector<T> copy_;
+};
+
+/// Objects that keep their memory from one use to the next. Guarded by the interpreter's lock, so
+/// that a fork finds no lock of its own taken.
+template <class Object>
+class Idle {
+ public:
+  std::unique_ptr<Object> take() {
+    if (objects_.empty()) return std::make_unique<Object>();
+    std::unique_ptr<Object> object = std::move(objects_.back());
+    objects_.pop_back();
+    return object;
+  }
+  std::vector<std::unique_ptr<Object>> take(Index count) {
+    std::vector<std::unique_ptr<Object>> taken;
+    for (Index i = 0; i < count; ++i) taken.push_back(take());
+    return taken;
+  }
+  void give(std::vector<std::unique_ptr<Object>>& objects) {
+    for (std::unique_ptr<Object>& object : objects) {
+      if (object) objects_.push_back(std::move(object));
+    }
+    objects.clear();
+  }
+
+ private:
+  std::vector<std::unique_ptr<Object>> objects_;
+};
+
+/// A layer in one of the two types of numbers.
+template <class T>
+struct TypedLayer {
+  attention::AttentionShape shape;
+  attention::ParameterList list;
+  std::unique_ptr<attention::Attention<T>> layer;
+  Idle<attention::Cache<T>> caches;
+  Idle<attention::Workspace<T>> workspaces;
+  Idle<std::vector<T>> gradients;
+
+  TypedLayer(const std::string& mechanism,
+             const attention::AttentionShape& given,
+             const NamedOptions& options)
+      : shape(given),
+        layer(attention::make_attention<T>(mechanism, list, kPrefix, given, options)) {}
+
+  static constexpr const char* kPrefix = "attention";
+};
+
+/// How a layer is applied to samples.
+struct Settings {
+  std::vector<std::uint8_t> mask;  ///< of all samples; empty: all are tokens
+  bool training = false;
+  std::uint64_t seed = 1;  ///< of dropout
+  bool auxiliary = false;  ///< whether the auxiliary loss is wanted
+};
+
+/// A batch that has gone through a layer: what the forward pass of each sample left for its
+/// backward pass. Arrays have to be the same in both passes.
+template <class T>
+class Samples {
+ public:
+  /// The forward pass. Without `keep` nothing is left, and backward() begins with a forward pass of
+  /// its own. Throws InvalidArgument for arrays that do not fit, and samples that the layer
+  /// refuses.
+  Samples(std::shared_ptr<TypedLayer<T>> layer,
+          const Numbers<const T>& X,
+          const Numbers<T>& Y,
+          const nb::sequence& parameters,
+          Settings settings,
+          bool keep);
+  ~Samples();
+  Samples(const Samples&) = delete;
+  Samples& operator=(const Samples&) = delete;
+
+  /// The mean of the samples' auxiliary losses; 0 where it was not asked for.
+  double auxiliary() const { return auxiliary_; }
+
+  /// Sets dX, and `gradient`, a block of all parameters. What the forward pass left is used up:
+  /// another call begins with a forward pass.
+  void backward(const Numbers<const T>& X,
+                const nb::sequence& parameters,
+                const Numbers<const T>& dY,
+                double auxiliary_weight,
+                const Numbers<T>& dX,
+                const Numbers<T>& gradient);
+
+ private:
+  attention::LayerContext<T> context_of(Index sample, const ParameterBlock<T>& block) const;
+  template <class Array>
+  void check(const char* what, const Array& array, Index width) const;
+
+  std::shared_ptr<TypedLayer<T>> layer_;
+  Settings settings_;
+  Index count_ = 0;
+  Index length_ = 0;
+  double auxiliary_ = 0;
+  std::vector<std::unique_ptr<attention::Cache<T>>> caches_;  ///< one a sample, or none
+};
+
+}  // namespace matapprox::python
