@@ -27,6 +27,8 @@ nb_merge_streams = True
 
 default_role = "code"
 autodoc_member_order = "groupwise"
+# 200 MB for a few signatures.
+autodoc_mock_imports = ["torch"]
 autodoc_typehints = "signature"
 napoleon_numpy_docstring = True
 napoleon_google_docstring = False
