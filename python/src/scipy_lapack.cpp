@@ -1,10 +1,12 @@
 // BLAS and LAPACK from SciPy, which exports the functions of its own for Cython.
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <nanobind/stl/string.h>
 
-#include <array>
+#include <algorithm>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/kernels/given_lapack.hpp"
