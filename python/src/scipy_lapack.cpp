@@ -46,7 +46,8 @@ bool takes(std::string_view signature) {
 /// Takes the function of that name from a module's `__pyx_capi__`.
 template <class... Arguments>
 void take(const nb::dict& exported, const char* routine, void (*&function)(Arguments*...)) {
-  const nb::object capsule = nb::borrow(PyDict_GetItemString(exported.ptr(), routine));
+  const nb::object capsule =
+      exported.contains(routine) ? nb::object(exported[routine]) : nb::none();
   const char* signature =
       PyCapsule_CheckExact(capsule.ptr()) != 0 ? PyCapsule_GetName(capsule.ptr()) : nullptr;
   if (signature == nullptr || !takes<Arguments...>(signature)) {
