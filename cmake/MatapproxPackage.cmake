@@ -67,8 +67,11 @@ endif()
 if(MATAPPROX_WITH_SUITESPARSE)
   list(APPEND core_needs libsuitesparse-dev)
 endif()
-set(io_needs "libmatapprox-core-dev (= ${PROJECT_VERSION})" nlohmann-json3-dev libhdf5-dev libmatio-dev
-             libpng-dev libjpeg-dev zlib1g-dev pkg-config)
+set(io_needs "libmatapprox-core-dev (= ${PROJECT_VERSION})" nlohmann-json3-dev libhdf5-dev
+             libpng-dev libjpeg-dev zlib1g-dev)
+if(MATAPPROX_WITH_MATIO)
+  list(APPEND io_needs libmatio-dev pkg-config)
+endif()
 list(JOIN core_needs ", " CPACK_DEBIAN_CORE_DEV_PACKAGE_DEPENDS)
 list(JOIN io_needs ", " CPACK_DEBIAN_DEV_PACKAGE_DEPENDS)
 include(CPack)

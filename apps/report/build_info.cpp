@@ -4,7 +4,6 @@
 #include <hdf5.h>
 #include <hwy/highway.h>
 #include <jpeglib.h>
-#include <matio.h>
 #include <png.h>
 #include <zlib.h>
 
@@ -17,6 +16,7 @@
 #include <utility>
 
 #include "matapprox/core/types.hpp"
+#include "matapprox/io/mat_file.hpp"
 #include "matapprox/kernels/gemm.hpp"
 #include "matapprox/methods/engines.hpp"
 
@@ -84,7 +84,6 @@ std::vector<std::pair<std::string, std::string>> library_versions() {
       {"Eigen", dotted(EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION)},
       {"Highway", dotted(HWY_MAJOR, HWY_MINOR, HWY_PATCH)},
       {"HDF5", dotted(H5_VERS_MAJOR, H5_VERS_MINOR, H5_VERS_RELEASE)},
-      {"matio", MATIO_VERSION_STR},
       {"fmt", dotted(FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
       {"json",
        dotted(
@@ -92,6 +91,7 @@ std::vector<std::pair<std::string, std::string>> library_versions() {
       {"libpng", PNG_LIBPNG_VER_STRING},
       {"libjpeg", libjpeg_version()},
       {"zlib", ZLIB_VERSION}};
+  if (const std::string matio = matio_version(); !matio.empty()) all.emplace_back("matio", matio);
   for (auto& engine : linked_engines()) all.push_back(std::move(engine));
   return all;
 }

@@ -81,6 +81,7 @@
 #include "matapprox/kernels/chord.hpp"
 #include "matapprox/kernels/chord_pattern.hpp"
 #include "matapprox/kernels/gemm.hpp"
+#include "matapprox/kernels/given_lapack.hpp"
 #include "matapprox/kernels/lapack.hpp"
 #include "matapprox/measure/certificate.hpp"
 #include "matapprox/measure/cumulative_spectrum.hpp"

@@ -1,4 +1,4 @@
-"""Has the BLAS of this library use the CPU's instructions, unless somebody else uses it too."""
+"""Where BLAS and LAPACK come from: from SciPy, or from a library that the module is linked to."""
 
 from __future__ import annotations
 
@@ -20,6 +20,14 @@ from . import _core  # noqa: E402
 
 
 def configure() -> None:
-    """Calls configure_blas() where the library that it would change came with this module."""
-    if _openblas_in_memory() - _before:
+    """Has the module use SciPy's where it has none, as in a wheel.
+
+    An OpenBLAS that came with the module is told the CPU's instructions (configure_blas); one that
+    somebody else uses too is left as it is.
+    """
+    if hasattr(_core, "use_scipy"):
+        from scipy.linalg import cython_blas, cython_lapack
+
+        _core.use_scipy(cython_blas, cython_lapack)
+    elif _openblas_in_memory() - _before:
         _core.configure_blas()

@@ -1,8 +1,14 @@
 #include "lock.hpp"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <chrono>
+#include <cstring>
+#include <initializer_list>
 #include <optional>
+#include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -29,13 +35,35 @@ Inside& inside() {
 /// Whether this thread is counted already, or belongs to a fit that is.
 thread_local bool counted = false;
 
-bool is_finalizing() {
-#if PY_VERSION_HEX >= 0x030D0000
-  return Py_IsFinalizing() != 0;
-#else
-  return _Py_IsFinalizing() != 0;
-#endif
+using Question = int();
+
+/// The function of this process that has the first of the names, in their order, that there is.
+Question* find_question(std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    void* address = dlsym(RTLD_DEFAULT, name);
+    if (address == nullptr) continue;
+    Question* function = nullptr;
+    static_assert(sizeof(function) == sizeof(address));
+    std::memcpy(&function, &address, sizeof(function));
+    return function;
+  }
+  throw std::runtime_error(std::string("this Python does not export ") + *names.begin());
 }
+
+/// What every CPython answers, though it is no part of the stable ABI.
+struct Interpreter {
+  Question* is_finalizing = find_question({"Py_IsFinalizing", "_Py_IsFinalizing"});
+  Question* holds_lock = find_question({"PyGILState_Check"});
+};
+
+const Interpreter& interpreter() {
+  static const Interpreter functions;
+  return functions;
+}
+
+bool is_finalizing() { return interpreter().is_finalizing() != 0; }
+/// Whether this thread has the interpreter's lock.
+bool holds_lock() { return interpreter().holds_lock() != 0; }
 
 /// Where the interpreter is ended by another thread, gives up the lock for good.
 void sleep_if_ended() {
@@ -46,7 +74,7 @@ void sleep_if_ended() {
 
 /// Never returns once the interpreter is being finalized.
 void sleep_if_too_late() {
-  while (is_finalizing() && PyGILState_Check() == 0) {
+  while (is_finalizing() && !holds_lock()) {
     std::this_thread::sleep_for(std::chrono::hours(1));
   }
 }
@@ -96,7 +124,7 @@ Unlocked::~Unlocked() {
 
 Locked::InTime::InTime() { sleep_if_too_late(); }
 
-bool can_lock() { return nb::is_alive() && (!is_finalizing() || PyGILState_Check() != 0); }
+bool can_lock() { return nb::is_alive() && (!is_finalizing() || holds_lock()); }
 
 Running::Running(std::atomic<bool>& stop)
     : stop_(&stop), outermost_(!counted), generation_(inside().generation) {
@@ -124,6 +152,7 @@ PartOfRun::PartOfRun() { counted = true; }
 PartOfRun::~PartOfRun() { counted = false; }
 
 void bind_lock(nb::module_& m) {
+  interpreter();  // what is missing is said when the module is loaded
   m.def("end", &end);
   m.def("forget_other_threads", &forget_other_threads);
 }

@@ -48,4 +48,6 @@ NB_MODULE(_core, m) {
   bind_operators(m);
   bind_results(m);
   bind_fits(m);
+  bind_lapack(m);
+  bind_program(m);
 }

@@ -60,5 +60,7 @@ Enum enum_of(const char* what, const std::string& name) {
 void bind_operators(nb::module_& m);
 void bind_results(nb::module_& m);
 void bind_fits(nb::module_& m);
+void bind_lapack(nb::module_& m);
+void bind_program(nb::module_& m);
 
 }  // namespace matapprox::python

@@ -328,4 +328,6 @@ FileMatrix read_mat(const std::string& path, const std::string& variable) {
   return read_variable(path, variable);
 }
 
+std::string matio_version() { return MATIO_VERSION_STR; }
+
 }  // namespace matapprox

@@ -19,10 +19,10 @@ namespace matapprox::kernels {
 
 namespace {
 
-/// The function of that name in this process, or null.
+/// The function of that name, or null.
 template <class Function>
-Function* find_function(const char* name) {
-  void* address = dlsym(RTLD_DEFAULT, name);
+Function* find_function(void* library, const char* name) {
+  void* address = dlsym(library, name);
   Function* function = nullptr;
   static_assert(sizeof(function) == sizeof(address));
   std::memcpy(&function, &address, sizeof(function));
@@ -30,17 +30,36 @@ Function* find_function(const char* name) {
 }
 
 struct OpenBlas {
-  char* (*config)() = find_function<char*()>("openblas_get_config");
-  char* (*core)() = find_function<char*()>("openblas_get_corename");
-  int (*threads)() = find_function<int()>("openblas_get_num_threads");
-  void (*set_threads)(int) = find_function<void(int)>("openblas_set_num_threads");
+  char* (*config)() = nullptr;
+  char* (*core)() = nullptr;
+  int (*threads)() = nullptr;
+  void (*set_threads)(int) = nullptr;
   // Exported by builds that hold kernels for several cores.
-  void (*quit)() = find_function<void()>("gotoblas_dynamic_quit");
-  void (*init)() = find_function<void()>("gotoblas_dynamic_init");
+  void (*quit)() = nullptr;
+  void (*init)() = nullptr;
 };
 
-const OpenBlas& open_blas() {
-  static const OpenBlas functions;
+/// The functions whose names begin with `prefix`, but for those that choose a core.
+OpenBlas find_open_blas(void* library, const std::string& prefix) {
+  OpenBlas found;
+  found.config = find_function<char*()>(library, (prefix + "openblas_get_config").c_str());
+  found.core = find_function<char*()>(library, (prefix + "openblas_get_corename").c_str());
+  found.threads = find_function<int()>(library, (prefix + "openblas_get_num_threads").c_str());
+  found.set_threads =
+      find_function<void(int)>(library, (prefix + "openblas_set_num_threads").c_str());
+  return found;
+}
+
+/// In this process.
+OpenBlas find_open_blas() {
+  OpenBlas found = find_open_blas(RTLD_DEFAULT, "");
+  found.quit = find_function<void()>(RTLD_DEFAULT, "gotoblas_dynamic_quit");
+  found.init = find_function<void()>(RTLD_DEFAULT, "gotoblas_dynamic_init");
+  return found;
+}
+
+OpenBlas& open_blas() {
+  static OpenBlas functions = find_open_blas();
   return functions;
 }
 
@@ -131,6 +150,11 @@ SingleThreadCount& single_thread_count() {
 }
 
 }  // namespace
+
+void look_for_open_blas(void* library) {
+  open_blas() = find_open_blas(library, "scipy_");  // as in the wheels of SciPy
+  if (!blas_is_open_blas()) open_blas() = find_open_blas(library, "");
+}
 
 bool blas_is_open_blas() { return open_blas().config != nullptr; }
 

@@ -8,6 +8,10 @@ namespace matapprox::kernels {
 
 // What OpenBLAS offers beside BLAS, looked up at run time: the program also runs on another BLAS.
 
+/// Looks for it in the library of that handle of dlopen and in what this needs, from now on; its
+/// choice of a core is not ours to change then. Call before anything else.
+void look_for_open_blas(void* library);
+
 /// True if the BLAS in this process is OpenBLAS.
 bool blas_is_open_blas();
 /// "OpenBLAS 0.3.21", or "BLAS" if the library does not say what it is.

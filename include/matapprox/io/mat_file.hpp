@@ -14,8 +14,12 @@ namespace matapprox {
 /// array of the file.
 /// Throws FileError if the file is missing, damaged, crashes the library in a trial
 /// (set_read_guard), holds no such variable, several to choose from (naming them), or complex,
-/// cell, text or more-dimensional data; NotAvailable if it needs more memory than there is.
+/// cell, text or more-dimensional data; NotAvailable if it needs more memory than there is, or if
+/// this build has no matio.
 FileMatrix read_mat(const std::string& path, const std::string& variable = {});
+
+/// The matio that reads them, "1.5.23"; empty if this build has none.
+std::string matio_version();
 
 /// Writes a version 5 file with one variable per entry. Each is at most 2^31 - 1 bytes (the
 /// format's limit). By way of a temporary file that is renamed. Throws FileError; InvalidArgument

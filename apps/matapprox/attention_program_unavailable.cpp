@@ -1,0 +1,15 @@
+// For a program that comes without the other one: that of the Python package.
+#include "attention_program.hpp"
+#include "matapprox/core/error.hpp"
+
+namespace matapprox::app {
+
+bool is_attention_experiment(const std::string& name) { return name == "figure5"; }
+
+void start_attention_program(const std::string& what) {
+  throw NotAvailable(what +
+                     " needs the program matapprox-attention, which is no part of the Python "
+                     "package; it comes with a build from source and with the Debian package");
+}
+
+}  // namespace matapprox::app

@@ -1,0 +1,61 @@
+#include "program.hpp"
+
+#include <malloc.h>
+
+#include <string>
+#include <vector>
+
+#include "attention_program.hpp"
+#include "command_line/command_line.hpp"
+#include "command_line/invocation.hpp"
+#include "command_line/process.hpp"
+#include "command_line/sandbox.hpp"
+#include "commands.hpp"
+#include "matapprox/kernels/blas.hpp"
+#include "report/build_info.hpp"
+
+namespace matapprox::app {
+
+int run_program(int argc, char** argv) {
+  return run_process(argv, [&] {
+    // Blocks of columns come and go all the time: freed memory is kept, as giving it back and
+    // taking it again costs a page fault for every 4 kB.
+    mallopt(M_MMAP_THRESHOLD, 1 << 28);
+    mallopt(M_TRIM_THRESHOLD, 1 << 29);
+    keep_invocation(argc, argv);
+    CommandLine line(
+        "matapprox",
+        "Replaces a large matrix with something small and measures how good the replacement is.",
+        version());
+    const Command program = line.program();
+    program.footer(
+        "Examples:\n  matapprox compare matrices/mesh2d.mtx\n  matapprox compare --help");
+    add_best(program);
+    add_compare(program);
+    add_approximate(program);
+    add_sketch(program);
+    add_measure(program);
+    add_apply(program);
+    add_solve(program);
+    add_export(program);
+    add_spectrum(program);
+    add_info(program);
+    add_methods(program);
+    add_reproduce(program);
+    program.add_command("attention", "Trains attention models and inspects them");
+    add_jl_dimension(program);
+    add_doctor(program);
+    // `attention` is here for --help alone: another program parses what comes after it.
+    const std::string command = line.named_command(argc, argv);
+    if (command == "attention") start_attention_program("attention");
+    // The same for the experiments that train models, named right after `reproduce`.
+    const std::vector<std::string>& words = arguments();
+    if (command == "reproduce" && words.size() > 1 && is_attention_experiment(words[1]))
+      start_attention_program("reproduce " + words[1]);
+    configure_blas();
+    read_in_sandbox();
+    return line.run(argc, argv);
+  });
+}
+
+}  // namespace matapprox::app

@@ -1,0 +1,8 @@
+#include "python.hpp"
+
+// Built in place of scipy_lapack.cpp where LAPACK is linked (MATAPPROX_LINK_LAPACK).
+namespace matapprox::python {
+
+void bind_lapack(nb::module_& /*m*/) {}
+
+}  // namespace matapprox::python
