@@ -7,6 +7,7 @@ import os
 import tempfile
 from typing import Any, NamedTuple
 
+import numpy as np
 import scipy.sparse
 
 from . import _core
@@ -46,6 +47,15 @@ def _values(content: Any, transposed: bool) -> Any:
         m, n, values, columns, starts = content
         content = scipy.sparse.csr_array((values, columns, starts), shape=(m, n), copy=False)
     return content.T if transposed and content.ndim == 2 else content
+
+
+def _plain_factor(arrays: Any, number: int) -> Any:
+    """A factor of an exported .npz file."""
+    name = f"factor_{number}"
+    if name in arrays:
+        return arrays[name]
+    parts = (arrays[f"{name}_{part}"] for part in ("data", "indices", "indptr"))
+    return scipy.sparse.csr_matrix(tuple(parts), shape=tuple(arrays[f"{name}_shape"]))
 
 
 class Approximation(LinearOperator):
@@ -127,6 +137,45 @@ class Approximation(LinearOperator):
         if not is_saved_name(name):
             raise InvalidArgument(f"save: {name} does not end in .h5, by which `load` knows it")
         self._handle.save(name)
+
+    def export(self, path: str | os.PathLike[str]) -> list[str]:
+        """Write the factors for other programs, as `matapprox export` does.
+
+        Parameters
+        ----------
+        path : str or path
+            out.mat is for MATLAB and FAuST, out.npz for NumPy; out.mtx becomes a MatrixMarket file
+            for each factor, out_1.mtx, out_2.mtx and so on. A Chord chain is one sparse matrix for
+            each of its factors; the product of what is written is the approximation.
+
+        Returns
+        -------
+        list of str
+            The files written.
+
+        Raises
+        ------
+        InvalidArgument
+            For another extension.
+        FileError
+            A file cannot be written.
+        """
+        return self._handle.write_plain_factors(path_text(path))
+
+    def to_faust(self) -> Any:
+        """The factors as a `pyfaust.Faust`, for which pyfaust has to be installed.
+
+        A Chord chain is one sparse matrix for each of its factors. Packed values and blocks are
+        written out in float64, as a Faust has no others.
+        """
+        from pyfaust import Faust
+
+        with tempfile.TemporaryDirectory(prefix="matapprox-") as folder:
+            path = os.path.join(folder, "factors.npz")
+            self.export(path)
+            with np.load(path) as arrays:
+                count = arrays["factors"].item()
+                return Faust([_plain_factor(arrays, k + 1) for k in range(count)])
 
     def __reduce__(self) -> Any:
         state = (self.seconds, self.passes, self.candidates, self.measurement)

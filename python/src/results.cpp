@@ -6,6 +6,7 @@
 
 #include <tuple>
 
+#include "matapprox/io/export.hpp"
 #include "matapprox/io/saved_approximation.hpp"
 #include "matapprox/measure/measure.hpp"
 #include "python.hpp"
@@ -160,6 +161,10 @@ void bind_results(nb::module_& m) {
         record.provenance.rows = A.approximation->rows();
         record.provenance.cols = A.approximation->cols();
         save(path, *A.approximation, record);
+      })
+      .def("write_plain_factors", [](const ApproximationHandle& A, const std::string& path) {
+        const Unlocked unlocked;
+        return export_approximation(path, *A.approximation);
       });
 
   nb::class_<CertifiedBound>(m, "CertifiedBound", "A norm of the error is at most `value`.")

@@ -93,6 +93,31 @@ def test_saved_and_pickled_results_are_exact(method, psd, tmp_path):
 
 
 @pytest.mark.parametrize("method", METHODS)
+def test_exported_factors_multiply_to_the_result(method, psd, tmp_path):
+    B = quick(method, psd)
+    assert B.export(tmp_path / "b.npz") == [str(tmp_path / "b.npz")]
+    files = B.export(tmp_path / "b.mtx")
+    product = np.eye(psd.shape[0])
+    for file in files:
+        product = product @ np.asarray(ma.load(file).toarray())
+    np.testing.assert_allclose(product, B.toarray(), rtol=0, atol=1e-12 * np.abs(psd).max())
+    with pytest.raises(ma.InvalidArgument, match="cannot export"):
+        B.export(tmp_path / "b.txt")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_to_faust(method, psd):
+    pyfaust = pytest.importorskip("pyfaust", reason="pyfaust is not in requirements.txt")
+    B = quick(method, psd)
+    F = B.to_faust()
+    assert isinstance(F, pyfaust.Faust)
+    np.testing.assert_allclose(F.toarray(), B.toarray(), rtol=0, atol=1e-12 * np.abs(psd).max())
+    if method == "chord":
+        assert F.numfactors() > 1
+        assert F.nnz_sum() == B.storage.numbers
+
+
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_same_bits_as_the_program(method, order, psd, tmp_path, program):
     A = np.array(psd, order=order)
