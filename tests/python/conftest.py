@@ -37,3 +37,15 @@ def program():
         subprocess.run([path, *map(str, arguments)], check=True, capture_output=True)
 
     return run
+
+
+@pytest.fixture
+def attention_program(program):
+    """The same, where it has attention layers; that of a wheel has none."""
+    try:
+        program("attention", "list")
+    except subprocess.CalledProcessError as error:
+        if error.returncode == 5:
+            pytest.skip("the program has no attention layers")
+        raise
+    return program

@@ -141,11 +141,11 @@ def tensors_of(path):
 
 
 @pytest.mark.parametrize("mechanism", ["softmax", "linformer", "performer", "flash"])
-def test_the_bits_are_those_of_the_program(mechanism, program, tmp_path):
+def test_the_bits_are_those_of_the_program(mechanism, attention_program, tmp_path):
     options = OPTIONS.get(mechanism, {})
     named = ":".join([mechanism, *(f"{name}={value}" for name, value in options.items())])
     path = tmp_path / "tensors.safetensors"
-    program(
+    attention_program(
         *("attention", "bench", "--mechanisms", named, "--tensors", path, "--rounds", 1),
         *("--lengths", LENGTH, "--width", WIDTH, "--heads", 1 if mechanism in ONE_HEAD else 2),
     )

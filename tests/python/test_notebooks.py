@@ -80,10 +80,9 @@ def test_table1(run):
     assert svd == pytest.approx(np.linalg.norm(singular[32:]), rel=1e-3)
 
 
+@pytest.mark.usefixtures("attention_program")
 def test_attention(run, monkeypatch):
-    program = os.environ.get("MATAPPROX_PROGRAM")
-    if not program:
-        pytest.skip("MATAPPROX_PROGRAM does not name the command line program")
+    program = os.environ["MATAPPROX_PROGRAM"]
     monkeypatch.setenv("PATH", f"{Path(program).parent}{os.pathsep}{os.environ['PATH']}")
     names, printed = run("attention")
     assert "(exact)" in printed
