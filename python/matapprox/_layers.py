@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import importlib.util
 import os
 from collections.abc import Sequence
@@ -71,7 +72,17 @@ class AttentionLayer:
         dropout: float,
         seed: int,
     ) -> None:
-        self._recipe = (mechanism, options, width, heads, length, causal, dropout, seed)
+        self._recipe = functools.partial(
+            AttentionLayer,
+            mechanism,
+            options,
+            width=width,
+            heads=heads,
+            length=length,
+            causal=causal,
+            dropout=dropout,
+            seed=seed,
+        )
         choice("Attention", "mechanism", mechanism, list(MECHANISMS))
         known = MECHANISMS[mechanism][1]
         bound(f"Attention: {mechanism}", parameters_of(known), (), options)
@@ -100,7 +111,7 @@ class AttentionLayer:
         ]
 
     def __reduce__(self) -> Any:
-        return _again, self._recipe
+        return self._recipe, ()
 
     def split(self, block: Any) -> list[Any]:
         """A block of all parameters, or of their gradient, as a matrix for each: views."""
@@ -145,25 +156,3 @@ class AttentionLayer:
         gradient = np.empty(sum(p.rows * p.cols for p in self.parameters), X.dtype)
         samples.backward(X, list(parameters), dY, auxiliary_weight, dX, gradient)
         return self.split(gradient)
-
-
-def _again(
-    mechanism: str,
-    options: dict[str, Any],
-    width: int,
-    heads: int,
-    length: int,
-    causal: bool,
-    dropout: float,
-    seed: int,
-) -> AttentionLayer:
-    return AttentionLayer(
-        mechanism,
-        options,
-        width=width,
-        heads=heads,
-        length=length,
-        causal=causal,
-        dropout=dropout,
-        seed=seed,
-    )

@@ -155,13 +155,14 @@ void bind_results(nb::module_& m) {
                                            storage.bytes,
                                            nb::str(precision.data(), precision.size()));
                    })
-      .def("save", [](const ApproximationHandle& A, const std::string& path) {
-        const Unlocked unlocked;
-        SavedRecord record;
-        record.provenance.rows = A.approximation->rows();
-        record.provenance.cols = A.approximation->cols();
-        save(path, *A.approximation, record);
-      })
+      .def("save",
+           [](const ApproximationHandle& A, const std::string& path) {
+             const Unlocked unlocked;
+             SavedRecord record;
+             record.provenance.rows = A.approximation->rows();
+             record.provenance.cols = A.approximation->cols();
+             save(path, *A.approximation, record);
+           })
       .def("write_plain_factors", [](const ApproximationHandle& A, const std::string& path) {
         const Unlocked unlocked;
         return export_approximation(path, *A.approximation);

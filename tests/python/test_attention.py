@@ -9,22 +9,11 @@ import sys
 
 import numpy as np
 import pytest
+from small_layers import LENGTH, ONE_HEAD, OPTIONS, WIDTH
 
 import matapprox as ma
 
 layers = pytest.importorskip("matapprox._layers", exc_type=ma.NotAvailable)
-
-# Small enough for finite differences; a shorter sample than the longest too.
-WIDTH, LENGTH = 8, 7
-ONE_HEAD = ("psf", "flash")
-OPTIONS = {
-    "linformer": {"rank": 3},
-    "revisited_linformer": {"rank": 3},
-    "performer": {"features": 6},
-    "nystromformer": {"landmarks": 3, "convolution": 3},
-    "bigbird": {"block": 2, "random_blocks": 1},
-    "flash": {"chunk": 3, "value_width": 6, "query_width": 4},
-}
 
 
 def layer_of(mechanism="softmax", heads=2, options=None, **changes):

@@ -10,6 +10,7 @@ import threading
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from small_layers import LENGTH, ONE_HEAD, OPTIONS, WIDTH
 
 import matapprox as ma
 
@@ -25,17 +26,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:.torch.jit:FutureWarning"),
 ]
-
-WIDTH, LENGTH = 8, 7
-ONE_HEAD = ("psf", "flash")
-OPTIONS = {
-    "linformer": {"rank": 3},
-    "revisited_linformer": {"rank": 3},
-    "performer": {"features": 6},
-    "nystromformer": {"landmarks": 3, "convolution": 3},
-    "bigbird": {"block": 2, "random_blocks": 1},
-    "flash": {"chunk": 3, "value_width": 6, "query_width": 4},
-}
 
 
 @pytest.fixture(autouse=True)
