@@ -162,8 +162,11 @@ const std::uint8_t* PackedMatrix::column_data(Index column) const {
   return content_.data.data() + begins_[static_cast<std::size_t>(column)];
 }
 
+/// Four columns are read at a time: the next one after this is four further on.
 PackedRun PackedMatrix::run(Index column) const {
-  return {column_data(column), content_.bits[static_cast<std::size_t>(column)], content_.offset};
+  const std::uint8_t* data = column_data(column);
+  const std::ptrdiff_t next = column + 4 < cols() ? column_data(column + 4) - data : 0;
+  return {data, content_.bits[static_cast<std::size_t>(column)], content_.offset, next};
 }
 
 /// Whether the four columns from this one on are integers.

@@ -278,9 +278,9 @@ HWY_INLINE void add_block(const LowRankBlock& B, bool transposed, Side side, Sid
     }
     const auto add = [&](auto number) HWY_ATTR {
       constexpr Index kCount = number();
-      if constexpr (kUpperHalfBits > 0) {
-        if (widest <= kUpperHalfBits) {
-          return add_group<kWanted, kCount, UpperHalfOctets>(
+      if constexpr (kNarrowBits > 0) {
+        if (widest <= kNarrowBits) {
+          return add_group<kWanted, kCount, NarrowOctets>(
               B, first, u, v, transposed, side, mirrored, kept);
         }
       }

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <type_traits>
 
 #include "kernels/packed_tables.hpp"
@@ -148,7 +149,40 @@ using IntegerOctets = std::conditional_t<kDoubles == 8, MantissaOctets, WholeOct
 using IntegerOctets = WholeOctets;
 #endif
 
-#if HWY_TARGET == HWY_AVX2
+// What is quicker for integers of few bits, where there is such.
+
+#if HWY_ARCH_X86_64 && HWY_TARGET <= HWY_AVX3
+/// The same with all of an octet in each lane, rotated: one instruction less, as none gathers
+/// bytes.
+struct RotatedOctets {
+  static constexpr double zero = 1.5;
+  using Words = hn::RebindToSigned<Doubles>;
+  hn::Vec<Words> rotations;
+  hn::Vec<Words> mask;
+  double gain;
+  std::size_t stride;
+
+  explicit RotatedOctets(int bits)
+      : RotatedOctets(kMantissaTables[static_cast<std::size_t>(bits)], bits) {}
+  RotatedOctets(const MantissaTable& table, int bits)
+      : rotations(hn::Load(Words(), table.rotation.data())),
+        mask(hn::Set(Words(), table.mask)),
+        gain(table.gain),
+        stride(static_cast<std::size_t>(bits)) {}
+
+  template <class Function>
+  HWY_INLINE void give(const std::uint8_t* data, Index octet, const Function& f) const {
+    const auto one_and_half = hn::Set(Words(), std::int64_t{0x3FF8000000000000});
+    std::int64_t word = 0;
+    std::memcpy(&word, data + static_cast<std::size_t>(octet) * stride, sizeof(word));
+    const hn::Vec<Words> rotated{_mm512_rolv_epi64(hn::Set(Words(), word).raw, rotations.raw)};
+    f(0, hn::BitCast(Doubles(), hn::Xor(hn::And(rotated, mask), one_and_half)));
+  }
+};
+using NarrowOctets = RotatedOctets;
+constexpr int kNarrowBits = kMaxRotatedBits;
+
+#elif HWY_TARGET == HWY_AVX2
 /// The same where a vector holds four doubles, of at most kMaxUpperHalfBits.
 struct UpperHalfOctets {
   static constexpr double zero = 1.5;
@@ -177,10 +211,12 @@ struct UpperHalfOctets {
     f(kDoubles, hn::BitCast(Doubles(), hn::InterleaveUpper(Ints(), lower, halves)));
   }
 };
-constexpr int kUpperHalfBits = kMaxUpperHalfBits;
+using NarrowOctets = UpperHalfOctets;
+constexpr int kNarrowBits = kMaxUpperHalfBits;
+
 #else
-using UpperHalfOctets = WholeOctets;
-constexpr int kUpperHalfBits = 0;
+using NarrowOctets = IntegerOctets;
+constexpr int kNarrowBits = 0;
 #endif
 
 /// Integers of whole bytes.

@@ -22,8 +22,8 @@ template <class Function>
 HWY_INLINE auto with_octets(const PackedRun& run, const Function& f) {
   if (run.bits == 64) return f(DoubleOctets(), 0.0);
   if (run.bits == 32) return f(FloatOctets(), 0.0);
-  if constexpr (kUpperHalfBits > 0) {
-    if (run.bits <= kUpperHalfBits) return f(UpperHalfOctets(run.bits), run.offset);
+  if constexpr (kNarrowBits > 0) {
+    if (run.bits <= kNarrowBits) return f(NarrowOctets(run.bits), run.offset);
   }
   return f(IntegerOctets(run.bits), run.offset);
 }
@@ -59,10 +59,12 @@ HWY_INLINE void with_four(const PackedRun runs[4], const Function& f) {
     widest = std::max(widest, runs[k].bits);
     narrowest = std::min(narrowest, runs[k].bits);
   }
-  if (narrowest == widest && widest == 8) return f(FourAlike<ByteOctets<std::int8_t>>());
+  if (kDoubles < 8 && narrowest == widest && widest == 8) {
+    return f(FourAlike<ByteOctets<std::int8_t>>());
+  }
   if (narrowest == widest && widest == 16) return f(FourAlike<ByteOctets<std::int16_t>>());
-  if constexpr (kUpperHalfBits > 0) {
-    if (widest <= kUpperHalfBits) return with_four_of<UpperHalfOctets>(runs, f);
+  if constexpr (kNarrowBits > 0) {
+    if (widest <= kNarrowBits) return with_four_of<NarrowOctets>(runs, f);
   }
   with_four_of<IntegerOctets>(runs, f);
 }
@@ -141,6 +143,32 @@ void packed_axpy_impl(const PackedRun& run, Index first, Index count, double alp
   });
 }
 
+/// step(i, octet) for the octets of four runs from `octet` on that are whole, i = 0, 8, ...; gives
+/// the first i that is left. Runs are too short for the hardware to fetch them ahead by itself:
+/// what the next ones have at these places is fetched meanwhile. (From memory that makes products
+/// 1.3 to 2 times as fast.)
+template <class Step>
+HWY_INLINE Index for_octets(const PackedRun runs[4], Index octet, Index count, const Step& step) {
+  // Four octets of at most 16 bits fill at most a cache line.
+  constexpr Index kFetched = 4;
+  const std::uint8_t* next[4];
+  std::ptrdiff_t fetched_bytes[4];
+  for (int k = 0; k < 4; ++k) {
+    next[k] = runs[k].data + runs[k].next + octet * runs[k].bits;
+    fetched_bytes[k] = kFetched * runs[k].bits;
+  }
+  Index i = 0;
+  for (; i + 8 * kFetched <= count; i += 8 * kFetched, octet += kFetched) {
+    for (int k = 0; k < 4; ++k) {
+      __builtin_prefetch(next[k]);
+      next[k] += fetched_bytes[k];
+    }
+    for (Index o = 0; o < kFetched; ++o) step(i + 8 * o, octet + o);
+  }
+  for (; i + 8 <= count; i += 8, ++octet) step(i, octet);
+  return i;
+}
+
 void packed_axpy_4_impl(
     const PackedRun runs[4], Index first, Index count, const double alpha[4], double* y) {
   constexpr Index kVectors = 8 / kDoubles;
@@ -158,9 +186,7 @@ void packed_axpy_4_impl(
     }
     const auto local = octets;
     const auto shift = hn::Set(d, of_offsets);
-    Index octet = first / 8;
-    Index i = 0;
-    for (; i + 8 <= count; i += 8, ++octet) {
+    const Index done = for_octets(runs, first / 8, count, [&](Index i, Index octet) HWY_ATTR {
       hn::Vec<Doubles> sums[kVectors];
       for (Index v = 0; v < kVectors; ++v) {
         sums[v] = hn::Add(hn::LoadU(d, y + i + v * kDoubles), shift);
@@ -171,12 +197,12 @@ void packed_axpy_4_impl(
         });
       }
       for (Index v = 0; v < kVectors; ++v) hn::StoreU(sums[v], d, y + i + v * kDoubles);
-    }
-    if (i == count) return;
+    });
+    if (done == count) return;
     for (int k = 0; k < 4; ++k) {
       double rest[8];
-      last_values(octets[k], runs[k], octet, count - i, rest);
-      for (Index j = 0; i + j < count; ++j) y[i + j] += alpha[k] * (rest[j] + runs[k].offset);
+      last_values(octets[k], runs[k], (first + done) / 8, count - done, rest);
+      for (Index j = 0; done + j < count; ++j) y[done + j] += alpha[k] * (rest[j] + runs[k].offset);
     }
   });
 }
@@ -227,28 +253,26 @@ void packed_dot_4_impl(
     hn::Vec<Doubles> parts[4];
     for (auto& part : parts) part = hn::Zero(d);
     auto of_x = hn::Zero(d);
-    const Index octet = first / 8;
-    Index i = 0;
-    for (; i + 8 <= count; i += 8) {
+    const Index done = for_octets(runs, first / 8, count, [&](Index i, Index octet) HWY_ATTR {
       hn::Vec<Doubles> values[kVectors];
       for (Index v = 0; v < kVectors; ++v) {
         values[v] = hn::LoadU(d, x + i + v * kDoubles);
         of_x = hn::Add(of_x, values[v]);
       }
       for (int k = 0; k < 4; ++k) {
-        octets[k].give(runs[k].data, octet + i / 8, [&](Index at, auto v) HWY_ATTR {
+        octets[k].give(runs[k].data, octet, [&](Index at, auto v) HWY_ATTR {
           parts[k] = hn::MulAdd(v, values[at / kDoubles], parts[k]);
         });
       }
-    }
+    });
     const double whole = hn::GetLane(hn::SumOfLanes(d, of_x));
     for (int k = 0; k < 4; ++k) {
       const double shift = runs[k].offset - octets[k].gain * octets[k].zero;
       sums[k] = octets[k].gain * hn::GetLane(hn::SumOfLanes(d, parts[k])) + shift * whole;
-      if (i == count) continue;
+      if (done == count) continue;
       double rest[8];
-      last_values(octets[k], runs[k], octet + i / 8, count - i, rest);
-      for (Index j = 0; i + j < count; ++j) sums[k] += x[i + j] * (rest[j] + runs[k].offset);
+      last_values(octets[k], runs[k], (first + done) / 8, count - done, rest);
+      for (Index j = 0; done + j < count; ++j) sums[k] += x[done + j] * (rest[j] + runs[k].offset);
     }
   });
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "matapprox/core/types.hpp"
@@ -15,6 +16,9 @@ struct PackedRun {
   const std::uint8_t* data = nullptr;
   int bits = 0;
   double offset = 0;
+  /// How far behind `data` the run lies that is read next, in bytes: where four runs are read, it
+  /// is fetched into the cache meanwhile. 0: nothing is.
+  std::ptrdiff_t next = 0;
 };
 
 /// values[i] = factor * value first + i, for i < count; `first` is a multiple of 8.

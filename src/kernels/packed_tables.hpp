@@ -40,6 +40,8 @@ inline constexpr std::array<OctetTable, 17> kOctetTables = make_octet_tables();
 struct MantissaTable {
   alignas(64) std::array<std::uint8_t, 64> bytes{};
   alignas(64) std::array<std::int64_t, 8> left{};
+  /// How far all eight values, which up to 8 bits fit into 64, are rotated to the left for each.
+  alignas(64) std::array<std::int64_t, 8> rotation{};
   std::int64_t mask = 0;  ///< of the bits of a value
   double gain = 0;        ///< how much larger a value is than a mantissa
 };
@@ -53,6 +55,7 @@ constexpr MantissaTable mantissa_table(int bits) {
           octet_table(bits).bytes[static_cast<std::size_t>(4 * lane + b)];
     }
     table.left[static_cast<std::size_t>(lane)] = kMantissa - bits - lane * bits % 8;
+    table.rotation[static_cast<std::size_t>(lane)] = (64 + kMantissa - bits - lane * bits) % 64;
   }
   table.mask = ((std::int64_t{1} << bits) - 1) << (kMantissa - bits);
   table.gain = static_cast<double>(1 << bits);
@@ -68,6 +71,7 @@ constexpr std::array<MantissaTable, 17> make_mantissa_tables() {
 }
 
 inline constexpr std::array<MantissaTable, 17> kMantissaTables = make_mantissa_tables();
+inline constexpr int kMaxRotatedBits = 8;
 
 /// The same for the upper halves of doubles, of 32 bits each, as far as values then lie nowhere too
 /// far up. Their order is the one of which interleaving with lower halves of 0 makes the first four
