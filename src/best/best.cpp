@@ -296,8 +296,8 @@ Prediction try_all(const LinearOperator& A,
       (trials.candidates().empty() ? "there was none" : trials.candidates().front().verdict));
 }
 
-/// Measured once more, in full and with a certificate that was drawn when the choice was made, as
-/// far as the time allows; else what the choice was made by.
+/// What the choice was made by, with a certificate that was drawn when it was made and what else
+/// the time allows.
 void measure_choice(const LinearOperator& A,
                     const BestOptions& options,
                     const Trials& trials,
@@ -311,9 +311,8 @@ void measure_choice(const LinearOperator& A,
   }
   measuring = within_fit(measuring, trials.result().multiplications);
   measuring.exact_limit = std::min(measuring.exact_limit, trials.affordable_multiplications());
-  result.measurement = trials.may_measure_again()
-                           ? measure(A, result.approximation, result.facts, measuring)
-                           : trials.measurement();
+  result.measurement = trials.measurement();
+  add_to_measurement(result.measurement, A, result.approximation, result.facts, measuring);
   if (trials.deciding()) {
     result.measurement.certificate = trials.deciding();
     // Of all bounds that decided together.

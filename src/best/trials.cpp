@@ -164,10 +164,6 @@ double Trials::affordable_multiplications() const {
   return multiplications_in(std::max(seconds_left(), 0.0));
 }
 
-bool Trials::may_measure_again() const {
-  return kMeasuringReserve * measuring_seconds_ <= seconds_left();
-}
-
 bool Trials::certificate_is_affordable() const {
   return kCertificateProducts * A_.cost().multiplications_per_apply <= affordable_multiplications();
 }

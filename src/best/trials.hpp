@@ -52,8 +52,6 @@ class Trials {
   std::size_t chosen() const { return chosen_; }
   const RunResult& result() const { return best_->result; }
   const Measurement& measurement() const { return best_->measurement; }
-  /// Whether there is time to measure the best once more; always, where time is not limited.
-  bool may_measure_again() const;
   /// The bound by which the target was seen to be reached; empty where the exact error told.
   const std::optional<Certificate>& deciding() const { return best_->deciding; }
   bool target_is_met() const { return best_->reaches; }

@@ -233,18 +233,21 @@ void estimate_by_vectors(const LinearOperator& A,
   set_estimate(result, estimate, ErrorBasis::kVectors, options.probes);
 }
 
-/// The certificate that the options ask for; `norm_of_A` is empty where it is an estimate.
+/// The certificate that the options ask for, for an error that is measured.
 Certificate certificate_of(const LinearOperator& A,
                            const LinearOperator& B,
+                           const MatrixFacts& facts,
                            const Measurement& measured,
-                           std::optional<double> norm_of_A,
                            const CertificateOptions& options,
                            const RunControl& control) {
   const bool is_known = measured.error_is_exact && options.norm == CertifiedNorm::kFrobenius;
   Certificate result = is_known ? Certificate{} : certify(A, B, options, control);
-  if (measured.error_is_exact) result.frobenius = CertifiedBound{measured.error_frobenius, 1.0};
-  if (result.frobenius && norm_of_A && *norm_of_A > 0)
-    result.relative = result.frobenius->value / *norm_of_A;
+  if (measured.error_is_exact) {
+    result.frobenius = CertifiedBound{measured.error_frobenius, 1.0};
+    result.relative = measured.relative_error;
+  } else if (result.frobenius && facts.norm_is_exact && facts.frobenius_norm > 0) {
+    result.relative = result.frobenius->value / facts.frobenius_norm;
+  }
   return result;
 }
 
@@ -281,6 +284,27 @@ double time_product(const LinearOperator& B, Index columns, double seconds) {
   return *middle;
 }
 
+void add_to_measurement(Measurement& result,
+                        const LinearOperator& A,
+                        const LinearOperator& B,
+                        const MatrixFacts& facts,
+                        const MeasureOptions& options,
+                        const RunControl& control) {
+  if (options.certificate) options.certificate->check();
+  const StopScope scope(control, "measure");
+  if (const Index iterations = affordable_iterations(A, B, options); iterations > 0)
+    result.spectral_error_lower = spectral_lower_bound(A, B, iterations, options, control);
+  require_finite_error(result);
+  if (options.certificate) {
+    result.certificate = certificate_of(A, B, facts, result, *options.certificate, control);
+  }
+  if (options.time_products) {
+    const double seconds = options.effort == MeasureEffort::kQuick ? 0.01 : 0.3;
+    result.apply_seconds_1 = time_product(B, 1, seconds);
+    result.apply_seconds_64 = time_product(B, 64, seconds);
+  }
+}
+
 Measurement measure(const LinearOperator& A,
                     const LinearOperator& B,
                     const MatrixFacts& facts,
@@ -312,23 +336,7 @@ Measurement measure(const LinearOperator& A,
   }
   result.relative_error = relative_to(norm, result.error_frobenius);
   result.worse_than_zero = result.error_frobenius > norm;
-  if (const Index iterations = affordable_iterations(A, B, options); iterations > 0)
-    result.spectral_error_lower = spectral_lower_bound(A, B, iterations, options, control);
-  require_finite_error(result);
-  if (options.certificate) {
-    const bool norm_is_exact = facts.norm_is_exact || result.error_is_exact;
-    result.certificate = certificate_of(A,
-                                        B,
-                                        result,
-                                        norm_is_exact ? std::optional(norm) : std::nullopt,
-                                        *options.certificate,
-                                        control);
-  }
-  if (options.time_products) {
-    const double seconds = quick ? 0.05 : 0.3;
-    result.apply_seconds_1 = time_product(B, 1, seconds);
-    result.apply_seconds_64 = time_product(B, 64, seconds);
-  }
+  add_to_measurement(result, A, B, facts, options, control);
   return result;
 }
 

@@ -118,7 +118,7 @@ struct Measurement {
 /// vector counts as 16, what reading a stored matrix takes): columns in place of vectors where
 /// those would take more and A computes its entries (kernel matrices; a quarter of it for the
 /// columns, all of it at most for the diagonals), a third of it for the spectral bound and none
-/// where that would be fewer than 3 iterations, products of over 0.15 s are timed once. The
+/// where that would be fewer than 3 iterations, products of over 0.03 s are timed once. The
 /// relative error is over facts.frobenius_norm; where that is an estimate and the error is exact,
 /// over the exact norm, which the same pass then finds. Memory: two panels of 64 columns per
 /// thread. Throws InvalidArgument if shapes differ, probes < 8, a confidence is none, or the effort
@@ -129,6 +129,15 @@ Measurement measure(const LinearOperator& A,
                     const MatrixFacts& facts,
                     const MeasureOptions& options = {},
                     const RunControl& control = {});
+
+/// Adds to what measure() found for these A, B and facts, its error, what else the options ask for:
+/// the spectral bound, the certificate, the times of products. Costs and throws as measure() does.
+void add_to_measurement(Measurement& measurement,
+                        const LinearOperator& A,
+                        const LinearOperator& B,
+                        const MatrixFacts& facts,
+                        const MeasureOptions& options,
+                        const RunControl& control = {});
 
 /// Median seconds of a product of B with `columns` columns: after one product that does not count,
 /// repetitions within about `seconds`, at least 3; a first product of over three times that is
