@@ -3,12 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <tuple>
 
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/stop_scope.hpp"
 #include "support/expect_close.hpp"
 #include "support/random_block.hpp"
 
@@ -138,6 +141,39 @@ TEST(Lapack, RefusesWhatIsNotFiniteOrNotSquare) {
   EXPECT_THROW(symmetric_eigenvalues(Matrix::Zero(3, 4)), InvalidArgument);
   Matrix wide = Matrix::Zero(3, 4);
   EXPECT_THROW(cholesky(wide), InvalidArgument);
+}
+
+TEST(Lapack, IsNotCalledAfterAStop) {
+  const Matrix A = Matrix::Identity(4, 4);
+  const std::function<void()> calls[] = {
+      [&] { svd(A); },
+      [&] { singular_values(A); },
+      [&] { symmetric_eigen(A); },
+      [&] { symmetric_eigenvalues(A); },
+      [&] { thin_qr(A); },
+      [&] { triangular_factor(A); },
+      [&] { pivoted_qr_order(A); },
+      [&] {
+        Matrix L = A;
+        cholesky(L);
+      },
+  };
+  const std::atomic<bool> stop{true};
+  RunControl control;
+  control.stop = &stop;
+  for (const auto& call : calls) {
+    EXPECT_NO_THROW(call());
+    const StopScope scope(control, "lapack");
+    EXPECT_THROW(call(), Interrupted);
+  }
+}
+
+TEST(Lapack, LooksForAStopBetweenTwoCalls) {
+  const Matrix A = Matrix::Constant(1500, 1500, 1.0);
+  RunControl control;
+  control.max_seconds = 0.04;  // dgeqrf takes longer for 4.5e9 operations
+  const StopScope scope(control, "lapack");
+  EXPECT_THROW(thin_qr(A), Interrupted);
 }
 
 TEST(Lapack, BlasProduct) {

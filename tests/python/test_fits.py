@@ -435,6 +435,51 @@ def test_ctrl_c_without_a_result(method, rng):
     assert took < 5
 
 
+# What takes seconds at order 3000. `exact` is done too soon there.
+LONG_FITS = {
+    "truncated_svd": {"rank": 900, "algorithm": "krylov"},
+    "nystrom": {"rank": 1200, "form": "generalized"},
+    "cur": {"rank": 1500},
+    "jl_projection": {"rank": 2900},
+    "chord": {},
+    "hierarchical": {},
+}
+
+
+@pytest.fixture(scope="module")
+def order_3000():
+    X = np.random.default_rng(2).standard_normal((3000, 60))
+    return np.exp(-np.square(X[:, None, 0] - X[None, :, 0])) + X @ X.T / 60
+
+
+@pytest.mark.parametrize("method", sorted(set(METHODS) - {"exact"}))
+def test_ctrl_c_at_order_3000(method, order_3000):
+    stopped, took = interrupted(lambda: getattr(ma, method)(order_3000, **LONG_FITS[method]))
+    assert took < 3
+    if stopped.approximation is not None:
+        assert stopped.approximation.summary["termination"] == "interrupted"
+
+
+def test_ctrl_c_in_the_pivoted_qr_of_cur():
+    """LAPACK's dgeqp3 takes about a second: it is finished, and nothing is begun after it."""
+    scale = 0.99 ** np.arange(3000)[:, None]
+    calls = []
+
+    class Diagonal:
+        shape = (3000, 3000)
+
+        def matmat(self, X):
+            calls.append(interrupt_after(0.02))
+            return scale * X
+
+        rmatmat = matmat
+
+    with pytest.raises(ma.FitInterrupted):
+        ma.cur(Diagonal(), 1500)
+    assert len(calls) == 1
+    calls[0].join()
+
+
 def test_ctrl_c_while_python_multiplies(decaying):
     class Slow:
         shape = decaying.shape

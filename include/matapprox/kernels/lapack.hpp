@@ -9,7 +9,7 @@ namespace matapprox::kernels {
 
 // The one file that calls LAPACK/BLAS. Every call runs on one BLAS thread, so that results do not
 // depend on the thread count. All throw NumericalError naming the routine if LAPACK reports
-// failure.
+// failure, and look for a stop (core/stop_scope.hpp) before each call; a call that has begun ends.
 
 struct Svd {
   Matrix U;  // m x r
