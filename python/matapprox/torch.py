@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator as _operator
+import sys
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,25 @@ def _check(function: str, name: str, x: Any) -> None:
         raise InvalidArgument(
             f"{function}: {name} is {x.dtype}; torch.float32 and torch.float64 are known"
         )
+
+
+class _Uncompiled:
+    """A function that torch.compile leaves as it is: there is nothing in it that could be traced.
+
+    It is torch.compiler.disable, whose import takes as long as that of PyTorch itself, so it waits
+    until torch.compile is in use.
+    """
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+        self._disabled: Any = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self._disabled is None:
+            if "torch._dynamo" not in sys.modules:
+                return self._function(*arguments)
+            self._disabled = torch.compiler.disable(self._function)
+        return self._disabled(*arguments)
 
 
 def _product(A: LinearOperator, x: Any) -> Any:
@@ -88,6 +108,9 @@ class LinearOperatorFunction(torch.autograd.Function):
         return LinearOperatorFunction.apply(A, x.movedim(in_dims[1], out_dim)), out_dim
 
 
+_uncompiled_product = _Uncompiled(LinearOperatorFunction.apply)
+
+
 def multiply(A: Any, x: torch.Tensor) -> torch.Tensor:
     """A x, through which gradients go to x.
 
@@ -109,7 +132,7 @@ def multiply(A: Any, x: torch.Tensor) -> torch.Tensor:
     InvalidArgument
         x has another shape or type, or is on another device.
     """
-    product: torch.Tensor = LinearOperatorFunction.apply(A, x)
+    product: torch.Tensor = _uncompiled_product(A, x)
     return product
 
 
@@ -309,6 +332,9 @@ class Attention(nn.Module):
         tensor of shape (batch, length, width_out) or (length, width_out)
             With `auxiliary_loss` a tuple of it and a tensor without dimensions.
         """
+        return _uncompiled_mix(self, x, mask, auxiliary_loss)
+
+    def _mix(self, x: Any, mask: Any, auxiliary_loss: bool) -> Any:
         _check("Attention", "x", x)
         if x.ndim not in (2, 3) or x.shape[-1] != self.width:
             raise InvalidArgument(
@@ -353,6 +379,9 @@ class Attention(nn.Module):
             f"{self.mechanism!r}, width={self.width}, heads={self.heads}, length={self.length}, "
             f"causal={self.causal}, dropout={self.dropout:g}{options}"
         )
+
+
+_uncompiled_mix = _Uncompiled(Attention._mix)
 
 
 def mechanisms() -> dict[str, str]:

@@ -3,6 +3,7 @@
 import copy
 import io
 import pickle
+import shutil
 import subprocess
 import sys
 import threading
@@ -25,6 +26,8 @@ from torch.nn.functional import scaled_dot_product_attention  # noqa: E402
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:.torch.jit:FutureWarning"),
+    # Of torch.compile, wherever a tensor with a gradient comes from outside of its graphs.
+    pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf"),
 ]
 
 
@@ -436,6 +439,71 @@ def test_mechanisms_are_described():
     assert "rank=3" in repr(attention("linformer"))
 
 
+# torch.compile
+
+
+class Block(torch.nn.Module):
+    """What PyTorch compiles around what it does not."""
+
+    def __init__(self, mechanism, **options):
+        super().__init__()
+        self.attention = attention(mechanism, **options)
+        self.norm = torch.nn.LayerNorm(WIDTH, dtype=torch.float64)
+        self.operator = mt.Operator(np.random.default_rng(5).standard_normal((4, WIDTH)))
+
+    def forward(self, x, mask=None):
+        y = torch.relu(self.norm(x + self.attention(x, mask)))
+        return self.operator(y.transpose(-1, -2)).tanh()
+
+
+@pytest.fixture
+def dynamo():
+    dynamo = pytest.importorskip("torch._dynamo")
+    dynamo.reset()
+    yield dynamo
+    dynamo.reset()
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_a_compiled_model_is_the_model(backend, dynamo):
+    if backend == "inductor" and shutil.which("g++") is None:
+        pytest.skip("there is no g++")
+    for mechanism in ("softmax", "linformer"):
+        model = Block(mechanism)
+        compiled = torch.compile(model, backend=backend)
+        for shape in [(2, LENGTH), (3, LENGTH - 2), (LENGTH - 1,), (2, LENGTH)]:
+            x = torch.randn(*shape, WIDTH, dtype=torch.float64, requires_grad=True)
+            for mask in (None, torch.arange(shape[-1]).expand(shape) < 4):
+                arrays = [x, *model.parameters()]
+                expected, found = model(x, mask), compiled(x, mask)
+                torch.testing.assert_close(found, expected, rtol=1e-11, atol=1e-12)
+                for a, b in zip(
+                    torch.autograd.grad(found.square().sum(), arrays),
+                    torch.autograd.grad(expected.square().sum(), arrays),
+                    strict=True,
+                ):
+                    torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-11)
+                with torch.no_grad():
+                    torch.testing.assert_close(compiled(x, mask), expected, rtol=1e-11, atol=1e-12)
+
+
+def test_a_compiled_model_drops_anew_with_each_call(dynamo):
+    model = Block("softmax", dropout=0.5)
+    compiled = torch.compile(model, backend="aot_eager")
+    x = torch.randn(2, LENGTH, WIDTH, dtype=torch.float64)
+    drops = [compiled(x) for _ in range(3)]
+    assert not torch.equal(drops[0], drops[1])
+    assert not torch.equal(drops[1], drops[2])
+    model.eval()
+    torch.testing.assert_close(compiled(x), model(x), rtol=1e-11, atol=1e-12)
+
+
+def test_one_graph_of_a_whole_model_is_refused(dynamo):
+    x = torch.randn(2, LENGTH, WIDTH, dtype=torch.float64)
+    with pytest.raises(dynamo.exc.Unsupported):
+        torch.compile(Block("softmax"), backend="eager", fullgraph=True)(x)
+
+
 # Beside other runtimes
 
 
@@ -506,6 +574,7 @@ for worker in workers:
 for worker in workers:
     worker.join()
 assert found == [expected] * 4
+assert "torch._dynamo" not in sys.modules  # it takes a second, and nobody asked for it
 child = os.fork()
 assert bits() == expected
 if child != 0:
