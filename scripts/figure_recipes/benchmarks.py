@@ -546,6 +546,44 @@ def python_peers(context):
     return document
 
 
+# What the Python package costs
+
+
+def python_binding_table(document):
+    def seconds(value):
+        unit, factor = ("s", 1) if value >= 1 else ("ms", 1e3) if value >= 1e-3 else ("µs", 1e6)
+        return f"{value * factor:.3g} {unit}"
+
+    loaded = document["import"]
+    rows = [["`import matapprox`, beside NumPy and SciPy", seconds(loaded["with_matapprox_s"] - loaded["numpy_scipy_s"]),
+             f"{seconds(loaded['numpy_scipy_s'])} without it"]]
+    rows += [[f"`aslinearoperator` of an array of 800 MB, order {row['order']}", seconds(row["seconds"]),
+              f"{row['bytes'] / 1e6:.2g} MB more memory"] for row in document["wrapping"]]
+    rows += [[f"`A {row['call']} x`" if row["call"] == "@" else f"`A.{row['call']}(x)`", seconds(row["seconds"]),
+              f"{seconds(row['scipy_seconds'])} with SciPy's operator"] for row in document["overhead"]]
+    rows += [[f"`truncated_svd`, {row['n']} x {row['n']}, order {row['order']}, rank {row['rank']}", seconds(row["python_s"]),
+              f"{row['python_s'] / row['cpp_s']:.3f} of the time in C++; "
+              f"{'the same bits as' if row['same_bits_as_program'] else 'other bits than'} the program"] for row in document["fits"]]
+    return markdown(["", "median", "beside"], rows)
+
+
+def python_interrupts_table(document):
+    rows = [[f"`{row['method']}`" + (f", `{row['options']}`" if row["options"] else ""), f"{row['stopped']} of {row['asked']}",
+             f"{row['median_s']:.2f} s" if row["stopped"] else "-", f"{row['longest_s']:.2f} s" if row["stopped"] else "-"]
+            for row in document["interrupts"]]
+    return with_source(markdown(["", "stopped", "median", "longest"], rows), document)
+
+
+@figure("python_binding", "3", {"python_binding": python_binding_table, "python_binding.interrupts": python_interrupts_table},
+        timed=True)
+def python_binding(context):
+    document = context.script("python_binding", "--program", context.program, needs=["numpy", "scipy", "matapprox"])
+    for rows in ([document["import"]], document["wrapping"], document["overhead"], document["interrupts"], document["fits"]):
+        for row in rows:
+            row |= {name: rounded(value, 3) for name, value in row.items() if name.endswith("_s") or name.endswith("seconds")}
+    return document
+
+
 # Solving with approximations of the inverse
 
 

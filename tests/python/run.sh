@@ -37,5 +37,5 @@ export MATAPPROX_PROGRAM=${2:-}
 "$venv/bin/python" -m pytest -q --durations=5 -p no:cacheprovider tests/python
 "$venv/bin/python" tests/python/write_stub.py --check
 "$venv/bin/mypy" --cache-dir="$build/mypy"
-"$venv/bin/ruff" check --no-cache python tests/python docs/site scripts/bench/python.py scripts/bench/python_peers.py
-"$venv/bin/ruff" format --no-cache --check python tests/python docs/site scripts/bench/python.py scripts/bench/python_peers.py
+"$venv/bin/ruff" check --no-cache python tests/python docs/site scripts/bench/python_binding.py scripts/bench/python_peers.py
+"$venv/bin/ruff" format --no-cache --check python tests/python docs/site scripts/bench/python_binding.py scripts/bench/python_peers.py
