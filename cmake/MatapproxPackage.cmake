@@ -1,4 +1,4 @@
-# The man page, and what `cpack` makes of an installation (scripts/package): three Debian packages.
+# The man page, and what `cpack` makes of an installation (scripts/package): Debian packages.
 if(MATAPPROX_BUILD_APPS AND NOT MATAPPROX_SANITIZE AND NOT MATAPPROX_COVERAGE AND NOT CMAKE_CROSSCOMPILING)
   set(man_page ${CMAKE_BINARY_DIR}/man/matapprox.1)
   add_custom_command(
@@ -30,6 +30,9 @@ list(APPEND packages core_dev:libmatapprox-core-dev)
 if(TARGET matapprox_attention)
   list(APPEND packages dev:libmatapprox-dev)
 endif()
+if(MATAPPROX_BUILD_PYTHON AND NOT SKBUILD)
+  list(APPEND packages python:python3-matapprox)
+endif()
 set(CPACK_COMPONENTS_ALL)
 foreach(package IN LISTS packages)
   string(REPLACE ":" ";" package ${package})
@@ -59,6 +62,18 @@ set(CPACK_DEBIAN_PROGRAMS_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PROGRAMS_PACKAGE_RECOMMENDS "gnuplot-nox")
 set(CPACK_DEBIAN_CORE_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
+# The Python module is for one version of Python, whose bytecode is made and removed with the package.
+if(MATAPPROX_BUILD_PYTHON)
+  math(EXPR next_minor "${MATAPPROX_PYTHON_MINOR} + 1")
+  set(CPACK_DEBIAN_PYTHON_DESCRIPTION "${PROJECT_DESCRIPTION} (Python 3)")
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS
+      "python3 (>= 3.${MATAPPROX_PYTHON_MINOR}), python3 (<< 3.${next_minor}), python3-numpy, python3-scipy")
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS "python3-pandas, python3-sklearn, python3-torch, python3-tqdm")
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA "${PROJECT_SOURCE_DIR}/python/debian/postinst;${PROJECT_SOURCE_DIR}/python/debian/prerm")
+  set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+endif()
 # The libraries: what find_package(matapprox) looks for.
 set(core_needs libeigen3-dev libfmt-dev libhwy-dev "libblas-dev | libblas.so" "liblapack-dev | liblapack.so")
 if(MATAPPROX_WITH_CERES)

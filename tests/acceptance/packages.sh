@@ -4,6 +4,7 @@
 #   1. libmatapprox-core-dev with what it depends on and a compiler: builds and runs tests/consumer/core
 #   2. libmatapprox-dev: builds and runs the first program of tests/consumer
 #   3. matapprox: compares a matrix, has its man page, and is removed again
+#   4. python3-matapprox: the system's Python fits, saves and loads, and is removed again without a trace
 #
 #   tests/acceptance/packages.sh [FOLDER]     the system is made in FOLDER (/tmp/matapprox-debian) if it is not there
 set -euo pipefail
@@ -46,4 +47,21 @@ within test -s /usr/share/man/man1/matapprox.1 || within test -s /usr/share/man/
 within matapprox attention list
 within apt-get -qy remove matapprox | tail -n 1
 within test ! -e /usr/bin/matapprox
+within bash -c "apt-get -qy install --no-install-recommends /packages/python3-matapprox_*.deb" | tail -n 3
+within /usr/bin/python3 -W error -c '
+import importlib.metadata
+
+import numpy as np
+import matapprox as ma
+from matapprox._layers import AttentionLayer
+
+assert importlib.metadata.version("matapprox") == ma.__version__
+A = ma.load("/packages/mesh2d.mtx")
+B = ma.truncated_svd(A, 20)
+B.save("/packages/b.h5")
+assert np.array_equal(ma.load("/packages/b.h5").toarray(), B.toarray())
+print(ma.compare(A, methods=["truncated_svd", "exact"]))
+'
+within apt-get -qy remove python3-matapprox | tail -n 1
+within test ! -e /usr/lib/python3/dist-packages/matapprox
 echo "packages: installed, used and removed"
