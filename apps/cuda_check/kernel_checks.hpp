@@ -4,6 +4,7 @@
 #include "device/cuda/kernels/block_layout.hpp"
 #include "device/cuda/kernels/kernel_tiles.hpp"
 #include "device/cuda/kernels/multi_vector.hpp"
+#include "device/cuda/kernels/normal.hpp"
 
 namespace matapprox::cuda {
 
@@ -332,9 +333,35 @@ void check_largest(Checker<Queue>& check) {
   }
 }
 
+/// The check values of docs/random.md, and on a GPU the host's numbers to the bit.
+template <class Queue>
+void check_normal_numbers(Checker<Queue>& check) {
+  for (const Index first : {0, 5}) {
+    for (const Index columns : {1, 2, 7}) {
+      const Index rows = 1001;
+      auto numbers = check.template zeros<double>(rows * columns);
+      check.queue().run(NormalNumbers{1, 1, first, numbers.data(), rows, columns});
+      const auto got = check.numbers(numbers.data(), numbers.size());
+      std::vector<double> wanted;
+      for (Index j = first; j < first + columns; ++j) {
+        for (Index i = 0; i < rows; ++i) {
+          const NormalPair pair = normal_pair(1, 1, i, j / 2);
+          wanted.push_back(j % 2 == 0 ? pair.even : pair.odd);
+        }
+      }
+      const std::string name =
+          std::to_string(columns) + " columns of normal numbers from " + std::to_string(first);
+      check.expect_equal(got, wanted, name);
+      const double known = first == 0 ? 2.0056205499002466 : -1.3306178005989306;
+      check.expect(got[first == 0 ? 0 : 2] == known, name + ": the check value");
+    }
+  }
+}
+
 template <class Queue>
 void check_kernels(Checker<Queue>& check) {
   check_largest(check);
+  check_normal_numbers(check);
   check_multi_vector_of<float>(check);
   check_multi_vector_of<double>(check);
   check_kernels_of<float>(check);

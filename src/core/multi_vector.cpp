@@ -5,7 +5,7 @@
 namespace matapprox {
 
 MultiVector::MultiVector(std::shared_ptr<const MemorySpace> space, Index rows, Index cols)
-    : space_(std::move(space)), rows_(rows), cols_(cols), data_(space_->allocate(rows * cols)) {}
+    : space_(std::move(space)), rows_(rows), cols_(cols), data_(space_->allocate(rows, cols)) {}
 
 MultiVector::MultiVector(std::shared_ptr<const MemorySpace> space, const ConstBlock& X)
     : MultiVector(std::move(space), X.rows(), X.cols()) {
@@ -80,6 +80,17 @@ Matrix product_to_host(const ConstMultiVectorView& A, const ConstBlock& S) {
 
 Vector column_norms(const ConstMultiVectorView& A) {
   return A.space->column_norms(A.rows, A.data, A.cols);
+}
+
+MultiVector random_normal_block(std::shared_ptr<const MemorySpace> space,
+                                std::uint64_t seed,
+                                RandomStream stream,
+                                Index rows,
+                                Index cols,
+                                Index first_column) {
+  MultiVector result(std::move(space), rows, cols);
+  result.space()->fill_normal(seed, stream, first_column, rows, cols, result.data());
+  return result;
 }
 
 Eigen::Map<const Matrix> on_host(const ConstMultiVectorView& X) { return {X.data, X.rows, X.cols}; }

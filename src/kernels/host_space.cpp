@@ -31,8 +31,8 @@ class HostSpace final : public MemorySpace {
  public:
   bool on_host() const override { return true; }
 
-  double* allocate(Index count) const override {
-    const auto bytes = sizeof(double) * static_cast<std::size_t>(count);
+  double* allocate(Index rows, Index cols) const override {
+    const auto bytes = sizeof(double) * static_cast<std::size_t>(rows * cols);
     return static_cast<double*>(::operator new(bytes, kLine));
   }
   void release(double* numbers) const noexcept override { ::operator delete(numbers, kLine); }
@@ -46,6 +46,14 @@ class HostSpace final : public MemorySpace {
     std::copy_n(from, count, to);
   }
   void zero(double* numbers, Index count) const override { std::fill_n(numbers, count, 0.0); }
+  void fill_normal(std::uint64_t seed,
+                   RandomStream stream,
+                   Index first_column,
+                   Index n,
+                   Index a,
+                   double* X) const override {
+    matapprox::fill_normal(seed, stream, Columns(X, n, a), 0, first_column);
+  }
 
   Matrix transpose_product(
       Index n, const double* A, Index a, const double* B, Index b) const override {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "matapprox/kernels/gemm.hpp"
 #include "matapprox/kernels/lapack.hpp"
@@ -36,6 +37,18 @@ bool cholesky_qr(MultiVector& Y, Matrix& R, const Vector& entry_norms) {
   return true;
 }
 
+/// Y -= Q h for h = Q^T Y, which is returned.
+Matrix take_off(const ConstMultiVectorView& Q, const MultiVectorView& Y) {
+  if (Q.cols == 0) return Matrix(0, Y.cols);
+  Matrix h = transpose_product(Q, Y);
+  add_product(-1.0, Q, h, 1.0, Y);
+  return h;
+}
+
+void scale(const MultiVectorView& Y, double factor) {
+  Y.space->scale(Y.data, Y.rows * Y.cols, factor);
+}
+
 }  // namespace
 
 BlockBasis::BlockBasis(std::shared_ptr<const MemorySpace> space,
@@ -53,8 +66,7 @@ Matrix BlockBasis::append(MultiVector Y) {
   for (int pass = 0; pass < 2; ++pass) {
     const Vector entry_norms = column_norms(Y.columns());
     if (size_ > 0) {
-      const Matrix H = transpose_product(columns(), Y.columns());
-      add_product(-1.0, columns(), H, 1.0, Y.columns());
+      const Matrix H = take_off(columns(), Y.columns());
       coefficients.topRows(size_) += kernels::product(H, transform);
     }
     const Matrix R = orthonormalize(Y, width, entry_norms);
@@ -76,44 +88,40 @@ void BlockBasis::rotate(const ConstBlock& Q) {
 Matrix BlockBasis::orthonormalize(MultiVector& Y, Index width, const Vector& entry_norms) {
   Matrix R;
   if (width == Y.cols() && cholesky_qr(Y, R, entry_norms)) return R;
-  Matrix on_host = to_host(Y.columns());
-  R = column_by_column(on_host, width, entry_norms);
-  Y = MultiVector(values_.space(), on_host);
-  return R;
+  return column_by_column(Y, width, entry_norms);
 }
 
-Matrix BlockBasis::column_by_column(Matrix& Y, Index width, const Vector& entry_norms) {
-  Matrix Q(Y.rows(), width);
+Matrix BlockBasis::column_by_column(MultiVector& Y, Index width, const Vector& entry_norms) {
+  MultiVector Q(values_.space(), Y.rows(), width);
   Matrix R = Matrix::Zero(width, Y.cols());
   Index found = 0;
   for (Index c = 0; c < Y.cols(); ++c) {
-    Vector y = Y.col(c);
+    const MultiVectorView y = Y.columns(c, 1);
     for (int pass = 0; pass < 2; ++pass) {
-      const Vector h = Q.leftCols(found).transpose() * y;
-      y.noalias() -= Q.leftCols(found) * h;
+      const Matrix h = take_off(std::as_const(Q).columns(0, found), y);
       R.col(c).head(found) += h;
     }
-    const double norm = y.norm();
+    const double norm = column_norms(y)(0);
     if (found < width && norm > 100.0 * kEpsilon * entry_norms(c) && norm > 0.0) {
       R(found, c) = norm;
-      Q.col(found++) = y / norm;
+      scale(y, 1.0 / norm);
+      copy(y, Q.columns(found++, 1));
     }
   }
-  for (; found < width; ++found) random_direction(Q.leftCols(found), Q.col(found));
+  for (; found < width; ++found)
+    random_direction(std::as_const(Q).columns(0, found), Q.columns(found, 1));
   Y = std::move(Q);
   return R;
 }
 
-void BlockBasis::random_direction(const ConstBlock& Q, Eigen::Ref<Vector> y) {
-  const Matrix before = to_host(columns());
-  Matrix fresh(y.size(), 1);
-  fill_normal(seed_, stream_, fresh, 0, kFirstRandomColumn + 2 * randoms_used_++);
+void BlockBasis::random_direction(const ConstMultiVectorView& Q, const MultiVectorView& y) {
+  const Index column = kFirstRandomColumn + 2 * randoms_used_++;
+  y.space->fill_normal(seed_, stream_, column, y.rows, 1, y.data);
   for (int pass = 0; pass < 3; ++pass) {
-    fresh -= Q * (Q.transpose() * fresh).eval();
-    fresh -= before * (before.transpose() * fresh).eval();
-    fresh /= fresh.norm();
+    take_off(Q, y);
+    take_off(columns(), y);
+    scale(y, 1.0 / column_norms(y)(0));
   }
-  y = fresh.col(0);
 }
 
 }  // namespace matapprox

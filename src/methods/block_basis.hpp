@@ -27,8 +27,8 @@ class BlockBasis {
 
   /// Appends min(Y.cols(), room) orthonormal columns that span what Y adds, and returns C with
   /// Y = columns() C, up to what no longer finds room. Block Gram-Schmidt done twice, each time
-  /// with a Cholesky QR, or column by column, on the host, where the block is too nearly dependent
-  /// for that. Y lies where the basis does.
+  /// with a Cholesky QR, or column by column where the block is too nearly dependent for that. Y
+  /// lies where the basis does.
   Matrix append(MultiVector Y);
 
   /// columns() <- columns() Q for orthonormal Q (size() x r), r <= size().
@@ -36,8 +36,8 @@ class BlockBasis {
 
  private:
   Matrix orthonormalize(MultiVector& Y, Index width, const Vector& entry_norms);
-  Matrix column_by_column(Matrix& Y, Index width, const Vector& entry_norms);
-  void random_direction(const ConstBlock& Q, Eigen::Ref<Vector> y);
+  Matrix column_by_column(MultiVector& Y, Index width, const Vector& entry_norms);
+  void random_direction(const ConstMultiVectorView& Q, const MultiVectorView& y);
 
   MultiVector values_;
   Index size_ = 0;

@@ -68,6 +68,20 @@ TEST_P(MultiVectorAt, ProductsAreThoseOfMatrices) {
   }
 }
 
+// To the bit, whichever column is the first and wherever the block lies.
+TEST_P(MultiVectorAt, RandomNumbersAreThoseOfTheirPlaces) {
+  for (const Index first : {Index{0}, Index{3}, Index{1} << 40}) {
+    for (const Index cols : {1, 2, 5}) {
+      Matrix wanted(1001, cols);
+      fill_normal(7, RandomStream::kCoSketch, wanted, 0, first);
+      const MultiVector block =
+          random_normal_block(space(), 7, RandomStream::kCoSketch, 1001, cols, first);
+      EXPECT_EQ(to_host(block.columns()), wanted) << cols << " columns from " << first;
+    }
+  }
+  EXPECT_EQ(random_normal_block(space(), 7, RandomStream::kSketch, 4, 0).size(), 0);
+}
+
 TEST_P(MultiVectorAt, BetaOfZeroDoesNotReadTheResult) {
   const Matrix A = test::random_matrix(50, 3);
   const Matrix S = test::random_matrix(3, 2, 2);

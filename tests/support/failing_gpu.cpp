@@ -26,7 +26,7 @@ class FailingSpace final : public MemorySpace {
       : inner_(std::move(inner)), calls_(std::move(calls)) {}
 
   bool on_host() const override { return false; }
-  double* allocate(Index count) const override { return sound().allocate(count); }
+  double* allocate(Index rows, Index cols) const override { return sound().allocate(rows, cols); }
   void release(double* numbers) const noexcept override { inner_->release(numbers); }
   void write(const double* host, Index count, double* to) const override {
     sound().write(host, count, to);
@@ -38,6 +38,14 @@ class FailingSpace final : public MemorySpace {
     sound().copy(from, count, to);
   }
   void zero(double* numbers, Index count) const override { sound().zero(numbers, count); }
+  void fill_normal(std::uint64_t seed,
+                   RandomStream stream,
+                   Index first_column,
+                   Index n,
+                   Index a,
+                   double* X) const override {
+    sound().fill_normal(seed, stream, first_column, n, a, X);
+  }
   Matrix transpose_product(
       Index n, const double* A, Index a, const double* B, Index b) const override {
     return sound().transpose_product(n, A, a, B, b);

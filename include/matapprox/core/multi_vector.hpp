@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
+#include "matapprox/core/random.hpp"
 #include "matapprox/core/types.hpp"
 
 namespace matapprox {
@@ -22,13 +24,20 @@ class MemorySpace : public std::enable_shared_from_this<MemorySpace> {
   /// Addresses are the CPU's.
   virtual bool on_host() const = 0;
 
-  /// `count` numbers of any value.
-  virtual double* allocate(Index count) const = 0;
+  /// A block of rows x cols numbers of any value.
+  virtual double* allocate(Index rows, Index cols) const = 0;
   virtual void release(double* numbers) const noexcept = 0;
   virtual void write(const double* host, Index count, double* to) const = 0;
   virtual void read(const double* from, Index count, double* host) const = 0;
   virtual void copy(const double* from, Index count, double* to) const = 0;
   virtual void zero(double* numbers, Index count) const = 0;
+  /// X(i, j) = random_normal(seed, stream, i, first_column + j) for an n x a block, to the bit.
+  virtual void fill_normal(std::uint64_t seed,
+                           RandomStream stream,
+                           Index first_column,
+                           Index n,
+                           Index a,
+                           double* X) const = 0;
 
   /// A^T B for n x a and n x b blocks.
   virtual Matrix transpose_product(
@@ -136,6 +145,14 @@ MultiVector product(const ConstMultiVectorView& A, const ConstBlock& S);
 /// A S, on the host.
 Matrix product_to_host(const ConstMultiVectorView& A, const ConstBlock& S);
 Vector column_norms(const ConstMultiVectorView& A);
+
+/// rows x cols of random_normal(seed, stream, i, first_column + j), made in that memory.
+MultiVector random_normal_block(std::shared_ptr<const MemorySpace> space,
+                                std::uint64_t seed,
+                                RandomStream stream,
+                                Index rows,
+                                Index cols,
+                                Index first_column = 0);
 
 /// The numbers of a block of the host.
 Eigen::Map<const Matrix> on_host(const ConstMultiVectorView& X);

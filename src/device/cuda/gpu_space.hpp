@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device/cuda/kernels/multi_vector.hpp"
+#include "device/cuda/kernels/normal.hpp"
 #include "device/cuda/kernels/tall_product.hpp"
 #include "matapprox/core/multi_vector.hpp"
 
@@ -33,9 +34,9 @@ class GpuSpace final : public MemorySpace {
 
   bool on_host() const override { return false; }
 
-  double* allocate(Index count) const override {
+  double* allocate(Index rows, Index cols) const override {
     return gpu_.alone([&] {
-      auto array = queue().template array<double>(std::max<Index>(count, 1));
+      auto array = queue().template array<double>(std::max<Index>(rows * cols, 1));
       double* numbers = array.data();
       arrays_.emplace(numbers, std::move(array));
       return numbers;
@@ -58,6 +59,17 @@ class GpuSpace final : public MemorySpace {
   }
   void zero(double* numbers, Index count) const override {
     gpu_.alone([&] { queue().zero(numbers, count); });
+  }
+  void fill_normal(std::uint64_t seed,
+                   RandomStream stream,
+                   Index first_column,
+                   Index n,
+                   Index a,
+                   double* X) const override {
+    if (n * a == 0) return;
+    gpu_.alone([&] {
+      queue().run(NormalNumbers{seed, static_cast<std::uint32_t>(stream), first_column, X, n, a});
+    });
   }
 
   /// Row-major, B^T and A^T are what is stored, and (A^T B)^T = B^T A.

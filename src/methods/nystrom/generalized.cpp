@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "matapprox/core/random.hpp"
 #include "matapprox/kernels/gemm.hpp"
 #include "matapprox/kernels/lapack.hpp"
 #include "methods/block_basis.hpp"
@@ -20,7 +19,7 @@ NystromFactors generalized_nystrom(const LinearOperator& A,
   control.throw_if_stopped("nystrom");
   const auto& space = A.memory_space();
   const auto random = [&](RandomStream stream, Index columns) {
-    return MultiVector(space, random_normal_matrix(options.seed, stream, n, columns));
+    return random_normal_block(space, options.seed, stream, n, columns);
   };
   MultiVector AX = A.apply(random(RandomStream::kSketch, k).columns());
   const double scale = finite_unit_scale(AX, "nystrom");

@@ -141,9 +141,8 @@ class KrylovSearch {
 }  // namespace
 
 MultiVector random_block(const LinearOperator& A, std::uint64_t seed, Index first, Index count) {
-  Matrix columns(A.cols(), std::min(count, A.cols()));
-  fill_normal(seed, RandomStream::kSketch, columns, 0, first);
-  return {A.memory_space(), columns};
+  return random_normal_block(
+      A.memory_space(), seed, RandomStream::kSketch, A.cols(), std::min(count, A.cols()), first);
 }
 
 SvdOutcome krylov_svd(const LinearOperator& A,

@@ -1,0 +1,108 @@
+#pragma once
+
+#include "functions.hpp"
+#include "philox.hpp"
+
+// Standard normal numbers, those of the library's random_normal to the bit: docs/random.md gives
+// the order of every operation.
+namespace matapprox::cuda {
+
+/// a b, rounded: nvcc would make one operation of a product and the sum that follows.
+MATAPPROX_HD inline double rounded_product(double a, double b) {
+#ifdef __CUDA_ARCH__
+  return __dmul_rn(a, b);
+#else
+  return a * b;
+#endif
+}
+
+/// (a + 1/2) 2^-53 of the upper 53 bits a of both words.
+MATAPPROX_HD inline double unit_interval(std::uint32_t low, std::uint32_t high) {
+  const std::uint64_t bits = ((std::uint64_t{high} << 32) | low) >> 11;
+  return (static_cast<double>(bits) + 0.5) * 0x1p-53;
+}
+
+/// ln u for u in (0, 1]: u = m 2^e with m in [sqrt(1/2), sqrt(2)), a series in (m - 1) / (m + 1).
+MATAPPROX_HD inline double ordered_log(double u) {
+  int exponent = 0;
+  double m = ::frexp(u, &exponent);
+  if (m < 0.7071067811865476) {
+    m *= 2;
+    --exponent;
+  }
+  const double s = (m - 1) / (m + 1);
+  const double t = rounded_product(s, s);
+  double sum = 1.0 / 23;
+  MATAPPROX_UNROLL
+  for (int k = 21; k >= 1; k -= 2) sum = rounded_product(sum, t) + 1.0 / k;
+  return rounded_product(exponent, 0.6931471805599453) + rounded_product(s + s, sum);
+}
+
+/// 1 / k!, k <= 18: one division of exact numbers.
+MATAPPROX_HD constexpr double inverse_factorial(int k) {
+  double factorial = 1;
+  for (int i = 2; i <= k; ++i) factorial *= i;
+  return 1 / factorial;
+}
+
+struct NormalPair {
+  double even;
+  double odd;
+};
+
+/// The numbers in row i of columns 2 half and 2 half + 1.
+MATAPPROX_HD inline NormalPair normal_pair(std::uint64_t seed,
+                                           std::uint32_t stream,
+                                           Index i,
+                                           Index half) {
+  const RandomWords words = random_words_of(seed, stream, i, half);
+  const double u = unit_interval(words.values[0], words.values[1]);
+  const double v = unit_interval(words.values[2], words.values[3]);
+  const double radius = sqrt_of(-2 * ordered_log(u));
+  // sin(2 pi v) and cos(2 pi v): quarter turns are taken off, the rest is a series.
+  const auto quarter = static_cast<int>(4 * v + 0.5);
+  const double x = rounded_product(v - quarter * 0.25, 2.0 * 3.141592653589793);
+  const double t = -rounded_product(x, x);
+  double sine = inverse_factorial(17);
+  MATAPPROX_UNROLL
+  for (int k = 15; k >= 1; k -= 2) sine = rounded_product(sine, t) + inverse_factorial(k);
+  sine = rounded_product(sine, x);
+  double cosine = inverse_factorial(18);
+  MATAPPROX_UNROLL
+  for (int k = 16; k >= 0; k -= 2) cosine = rounded_product(cosine, t) + inverse_factorial(k);
+  const bool is_odd = (quarter & 1) != 0;
+  const double sine_sign = (quarter & 2) != 0 ? -1 : 1;
+  const double cosine_sign = ((quarter + 1) & 2) != 0 ? -1 : 1;
+  return {rounded_product(radius, (is_odd ? sine : cosine) * cosine_sign),
+          rounded_product(radius, (is_odd ? cosine : sine) * sine_sign)};
+}
+
+/// X(i, j) = the normal number in row i and column first_column + j, column-major; a thread makes
+/// both that come from the same words.
+struct NormalNumbers {
+  static constexpr int kThreads = 256;
+  std::uint64_t seed = 0;
+  std::uint32_t stream = 0;
+  Index first_column = 0;
+  double* numbers = nullptr;
+  Index rows = 0;
+  Index columns = 0;
+
+  MATAPPROX_HD Index first_pair() const { return first_column / 2; }
+  Index blocks() const {
+    const Index pairs = (first_column + columns - 1) / 2 - first_pair() + 1;
+    return ceil_div(rows * pairs, kThreads);
+  }
+  MATAPPROX_HD void operator()(GridPosition place) const {
+    const Index t = place.block * kThreads + place.thread;
+    const Index pair = first_pair() + t / rows;
+    const Index row = t % rows;
+    const Index even = 2 * pair - first_column;
+    if (even >= columns) return;
+    const NormalPair pair_of_numbers = normal_pair(seed, stream, row, pair);
+    if (even >= 0) numbers[even * rows + row] = pair_of_numbers.even;
+    if (even + 1 < columns) numbers[(even + 1) * rows + row] = pair_of_numbers.odd;
+  }
+};
+
+}  // namespace matapprox::cuda
