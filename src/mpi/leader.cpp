@@ -1,0 +1,75 @@
+#include "mpi/leader.hpp"
+
+#include "matapprox/core/stop_scope.hpp"
+
+namespace matapprox::mpi {
+namespace {
+
+void perform(const Process& process, Store& store, const Operation& operation) {
+  try {
+    std::visit([&](const auto& one) { one.perform(process, store); }, operation);
+  } catch (const AgreedFailure&) {
+    throw;
+  } catch (const std::exception& error) {
+    process.abort(error.what());
+  }
+}
+
+void serve(const Process& process, Store& store) {
+  for (;;) {
+    Operation operation;
+    process.broadcast(&operation, sizeof operation);
+    if (std::holds_alternative<End>(operation)) return;
+    try {
+      perform(process, store, operation);
+    } catch (const AgreedFailure&) {
+      // The leader tells it.
+    }
+  }
+}
+
+}  // namespace
+
+void Leader::run(const Operation& operation) {
+  stop_if_asked();
+  if (!send(operation)) throw NotAvailable("mpi: the other processes have ended");
+}
+
+void Leader::run_to_end(const Operation& operation) { send(operation); }
+
+bool Leader::send(const Operation& operation) {
+  const std::lock_guard lock(mutex_);
+  if (!is_open_) return false;
+  const JoinStopScope nobody_stops(nullptr);
+  Operation sent = operation;
+  process_.broadcast(&sent, sizeof sent);
+  try {
+    perform(process_, store_, sent);
+  } catch (const AgreedFailure& failure) {
+    failure.throw_as_it_was();
+  }
+  return true;
+}
+
+void Leader::close() {
+  send(End{});
+  const std::lock_guard lock(mutex_);
+  is_open_ = false;
+  store_ = {};
+}
+
+void lead_or_serve(const Process& process,
+                   Store store,
+                   const std::function<void(const std::shared_ptr<Leader>& leader)>& body) {
+  if (!process.leads()) return serve(process, store);
+  const auto leader = std::make_shared<Leader>(process, std::move(store));
+  try {
+    body(leader);
+  } catch (...) {
+    leader->close();
+    throw;
+  }
+  leader->close();
+}
+
+}  // namespace matapprox::mpi

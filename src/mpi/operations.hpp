@@ -1,0 +1,179 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <type_traits>
+#include <variant>
+
+#include "matapprox/core/multi_vector.hpp"
+#include "mpi/layout.hpp"
+#include "mpi/process.hpp"
+#include "mpi/spread_matrix.hpp"
+
+namespace matapprox::mpi {
+
+/// What a process keeps between operations, by the numbers that the leader gave.
+struct Store {
+  struct Block {
+    Index layout = 0;
+    MultiVector own;  ///< its rows
+  };
+  std::map<Index, Layout> layouts;
+  std::map<Index, Block> blocks;
+  std::map<Index, std::unique_ptr<const SpreadMatrix>> matrices;
+};
+
+/// Some neighboring columns of a block.
+struct Part {
+  Index block = 0;
+  Index first = 0;
+  Index cols = 0;
+};
+
+// An operation is what the leader asks of all processes, itself among them: a struct of its
+// arguments, which go from the leader to the others as bytes, with
+//
+//   void perform(const Process&, Store&) const    called by all together
+//
+// Pointers are the leader's and mean nothing to the others. An exception that is not an
+// AgreedFailure ends all processes: nobody knows what the others are waiting for.
+
+struct AddLayout {
+  Index layout;
+  const Index* begins;  ///< one more than there are processes
+  void perform(const Process& process, Store& store) const;
+};
+struct RemoveLayout {
+  Index layout;
+  void perform(const Process& process, Store& store) const;
+};
+
+/// A block of `cols` columns with the rows of a layout.
+struct Allocate {
+  Index block;
+  Index layout;
+  Index cols;
+  void perform(const Process& process, Store& store) const;
+};
+struct Release {
+  Index block;
+  void perform(const Process& process, Store& store) const;
+};
+
+// The functions of MemorySpace. Blocks of one operation that have as many rows have one layout.
+
+struct Write {
+  const double* host;
+  Part to;
+  void perform(const Process& process, Store& store) const;
+};
+struct Read {
+  Part from;
+  double* host;
+  void perform(const Process& process, Store& store) const;
+};
+struct Copy {
+  Part from;
+  Part to;
+  void perform(const Process& process, Store& store) const;
+};
+struct Zero {
+  Part X;
+  void perform(const Process& process, Store& store) const;
+};
+struct FillNormal {
+  std::uint64_t seed;
+  RandomStream stream;
+  Index first_column;
+  Part X;
+  void perform(const Process& process, Store& store) const;
+};
+struct TransposeProduct {
+  Part A;
+  Part B;
+  double* result;
+  void perform(const Process& process, Store& store) const;
+};
+struct AddProduct {
+  double alpha;
+  Part A;
+  const double* S;
+  double beta;
+  Part Y;
+  void perform(const Process& process, Store& store) const;
+};
+struct ColumnNorms {
+  Part A;
+  double* norms;
+  void perform(const Process& process, Store& store) const;
+};
+struct Largest {
+  Part X;
+  double* result;
+  void perform(const Process& process, Store& store) const;
+};
+struct Scale {
+  Part X;
+  double factor;
+  void perform(const Process& process, Store& store) const;
+};
+struct AdamStep {
+  MemorySpace::Adam step;
+  Part gradient;
+  Part mean;
+  Part square;
+  Part x;
+  void perform(const Process& process, Store& store) const;
+};
+
+/// A sparse matrix with the leader's entries; `transposed` is null if it is symmetric.
+struct AddSparse {
+  Index matrix;
+  Index rows;  ///< layouts
+  Index cols;
+  bool symmetric;
+  const SparseMatrix* values;
+  const SparseMatrix* transposed;
+  void perform(const Process& process, Store& store) const;
+};
+struct RemoveMatrix {
+  Index matrix;
+  void perform(const Process& process, Store& store) const;
+};
+/// Y = A X or A^T X.
+struct Multiply {
+  Index matrix;
+  bool transposed;
+  Part X;
+  Part Y;
+  void perform(const Process& process, Store& store) const;
+};
+
+/// Nothing more comes.
+struct End {
+  void perform(const Process& /*process*/, Store& /*store*/) const {}
+};
+
+using Operation = std::variant<End,
+                               AddLayout,
+                               RemoveLayout,
+                               Allocate,
+                               Release,
+                               Write,
+                               Read,
+                               Copy,
+                               Zero,
+                               FillNormal,
+                               TransposeProduct,
+                               AddProduct,
+                               ColumnNorms,
+                               Largest,
+                               Scale,
+                               AdamStep,
+                               AddSparse,
+                               RemoveMatrix,
+                               Multiply>;
+static_assert(std::is_trivially_copyable_v<Operation>);
+
+}  // namespace matapprox::mpi

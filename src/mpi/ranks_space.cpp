@@ -1,0 +1,193 @@
+#include "mpi/ranks_space.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "matapprox/core/error.hpp"
+#include "matapprox/core/require.hpp"
+
+namespace matapprox::mpi {
+namespace {
+
+std::size_t bytes_of(Index rows, Index cols) {
+  return sizeof(double) * static_cast<std::size_t>(std::max<Index>(rows * cols, 1));
+}
+
+double* reserve(Index rows, Index cols) {
+  const std::size_t bytes = bytes_of(rows, cols);
+  void* address =
+      mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (address != MAP_FAILED) return static_cast<double*>(address);
+  rlimit limit{};
+  getrlimit(RLIMIT_AS, &limit);
+  throw NotAvailable(fmt::format(
+      "mpi: no addresses for a block of {:.3g} GB over all processes{}",
+      static_cast<double>(bytes) / 1e9,
+      limit.rlim_cur == RLIM_INFINITY ? "" : "; `ulimit -v` forbids it: set it to unlimited"));
+}
+
+void give_back(double* address, Index rows, Index cols) { munmap(address, bytes_of(rows, cols)); }
+
+}  // namespace
+
+RanksSpace::RanksSpace(std::shared_ptr<Leader> leader, const std::vector<Layout>& layouts)
+    : leader_(std::move(leader)) {
+  for (const Layout& layout : layouts) {
+    const auto [at, is_new] = layouts_.emplace(layout.rows(), 0);
+    if (!is_new) continue;
+    at->second = leader_->next_number();
+    leader_->run_to_end(AddLayout{at->second, layout.begins().data()});
+  }
+}
+
+RanksSpace::~RanksSpace() {
+  for (const auto& [rows, number] : layouts_) leader_->run_to_end(RemoveLayout{number});
+}
+
+Index RanksSpace::layout_number(Index rows) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = layouts_.find(rows);
+  if (found != layouts_.end()) return found->second;
+  const Layout layout = even_layout(rows, leader_->processes());
+  const Index number = leader_->next_number();
+  leader_->run_to_end(AddLayout{number, layout.begins().data()});
+  layouts_.emplace(rows, number);
+  return number;
+}
+
+Part RanksSpace::part(const double* numbers, Index count) const {
+  const std::lock_guard lock(mutex_);
+  auto after = blocks_.upper_bound(numbers);
+  require(after != blocks_.begin(), "mpi: a block lies elsewhere");
+  const auto& [begin, block] = *std::prev(after);
+  const Index first = numbers - begin;
+  require(block.rows > 0 && first % block.rows == 0 && count % block.rows == 0 &&
+              first + count <= block.rows * block.cols,
+          "mpi: {} numbers from the {}th of a block of {} x {} are not columns of it",
+          count,
+          first,
+          block.rows,
+          block.cols);
+  return {block.block, first / block.rows, count / block.rows};
+}
+
+double* RanksSpace::allocate(Index rows, Index cols) const {
+  const Index layout = layout_number(rows);
+  const Index number = leader_->next_number();
+  double* address = reserve(rows, cols);
+  try {
+    leader_->run(Allocate{number, layout, cols});
+    const std::lock_guard lock(mutex_);
+    blocks_.emplace(address, Reserved{number, rows, cols});
+  } catch (...) {
+    give_back(address, rows, cols);
+    throw;
+  }
+  return address;
+}
+
+void RanksSpace::release(double* numbers) const noexcept {
+  Reserved block;
+  {
+    const std::lock_guard lock(mutex_);
+    block = blocks_.extract(numbers).mapped();
+  }
+  leader_->run_to_end(Release{block.block});
+  give_back(numbers, block.rows, block.cols);
+}
+
+void RanksSpace::write(const double* host, Index count, double* to) const {
+  if (count > 0) leader_->run(Write{host, part(to, count)});
+}
+
+void RanksSpace::read(const double* from, Index count, double* host) const {
+  if (count > 0) leader_->run(Read{part(from, count), host});
+}
+
+void RanksSpace::copy(const double* from, Index count, double* to) const {
+  if (count > 0) leader_->run(Copy{part(from, count), part(to, count)});
+}
+
+void RanksSpace::zero(double* numbers, Index count) const {
+  if (count > 0) leader_->run(Zero{part(numbers, count)});
+}
+
+void RanksSpace::fill_normal(std::uint64_t seed,
+                             RandomStream stream,
+                             Index first_column,
+                             Index n,
+                             Index a,
+                             double* X) const {
+  if (n * a > 0) leader_->run(FillNormal{seed, stream, first_column, part(X, n * a)});
+}
+
+Matrix RanksSpace::transpose_product(
+    Index n, const double* A, Index a, const double* B, Index b) const {
+  Matrix result = Matrix::Zero(a, b);
+  if (n * result.size() > 0)
+    leader_->run(TransposeProduct{part(A, n * a), part(B, n * b), result.data()});
+  return result;
+}
+
+void RanksSpace::add_product(Index n,
+                             double alpha,
+                             const double* A,
+                             Index a,
+                             const ConstBlock& S,
+                             double beta,
+                             double* Y) const {
+  if (n * S.cols() == 0) return;
+  const Part to = part(Y, n * S.cols());
+  if (a == 0) {
+    // A block without columns has no numbers to name.
+    leader_->run(beta == 0 ? Operation(Zero{to}) : Operation(Scale{to, beta}));
+    return;
+  }
+  const Matrix small = S;
+  leader_->run(AddProduct{alpha, part(A, n * a), small.data(), beta, to});
+}
+
+Vector RanksSpace::column_norms(Index n, const double* A, Index a) const {
+  Vector norms = Vector::Zero(a);
+  if (n * a > 0) leader_->run(ColumnNorms{part(A, n * a), norms.data()});
+  return norms;
+}
+
+double RanksSpace::largest(const double* numbers, Index count) const {
+  double result = 0;
+  if (count > 0) leader_->run(Largest{part(numbers, count), &result});
+  return result;
+}
+
+void RanksSpace::scale(double* numbers, Index count, double factor) const {
+  if (count > 0) leader_->run(Scale{part(numbers, count), factor});
+}
+
+void RanksSpace::adam(const Adam& step,
+                      const double* gradient,
+                      Index count,
+                      double* mean,
+                      double* square,
+                      double* x) const {
+  if (count == 0) return;
+  leader_->run(AdamStep{
+      step, part(gradient, count), part(mean, count), part(square, count), part(x, count)});
+}
+
+void multiply(const RanksSpace& space,
+              Index matrix,
+              bool transposed,
+              const ConstMultiVectorView& X,
+              const MultiVectorView& Y) {
+  if (X.rows == 0) return space.zero(Y.data, Y.rows * Y.cols);
+  space.leader()->run(Multiply{matrix,
+                               transposed,
+                               space.part(X.data, X.rows * X.cols),
+                               space.part(Y.data, Y.rows * Y.cols)});
+}
+
+}  // namespace matapprox::mpi

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "matapprox/core/multi_vector.hpp"
+#include "mpi/leader.hpp"
+
+namespace matapprox::mpi {
+
+/// The memory of all processes: each has its rows of a block and works on them as host_space()
+/// does; with one process the results are those of host_space(), to the bit. It lives on the
+/// leader.
+///
+/// An address is one of a stretch that the leader reserves, of the size of the whole block:
+/// arithmetic works, reading ends the program. Numbers are named by whole columns. Allocating
+/// throws NotAvailable if a process has no memory or the leader no addresses.
+class RanksSpace final : public MemorySpace {
+ public:
+  /// Blocks have rows as `layouts` say, where one has as many; else as many on each process. Two
+  /// layouts of as many rows are the same.
+  RanksSpace(std::shared_ptr<Leader> leader, const std::vector<Layout>& layouts);
+  ~RanksSpace() override;
+  RanksSpace(const RanksSpace&) = delete;
+  RanksSpace(RanksSpace&&) = delete;
+  RanksSpace& operator=(const RanksSpace&) = delete;
+  RanksSpace& operator=(RanksSpace&&) = delete;
+
+  const std::shared_ptr<Leader>& leader() const { return leader_; }
+  /// The number of the layout that blocks of so many rows have.
+  Index layout_number(Index rows) const;
+  /// `count` numbers from there, which must be columns of one block.
+  Part part(const double* numbers, Index count) const;
+
+  bool on_host() const override { return false; }
+  double* allocate(Index rows, Index cols) const override;
+  void release(double* numbers) const noexcept override;
+  void write(const double* host, Index count, double* to) const override;
+  void read(const double* from, Index count, double* host) const override;
+  void copy(const double* from, Index count, double* to) const override;
+  void zero(double* numbers, Index count) const override;
+  void fill_normal(std::uint64_t seed,
+                   RandomStream stream,
+                   Index first_column,
+                   Index n,
+                   Index a,
+                   double* X) const override;
+  Matrix transpose_product(
+      Index n, const double* A, Index a, const double* B, Index b) const override;
+  void add_product(Index n,
+                   double alpha,
+                   const double* A,
+                   Index a,
+                   const ConstBlock& S,
+                   double beta,
+                   double* Y) const override;
+  Vector column_norms(Index n, const double* A, Index a) const override;
+  double largest(const double* numbers, Index count) const override;
+  void scale(double* numbers, Index count, double factor) const override;
+  void adam(const Adam& step,
+            const double* gradient,
+            Index count,
+            double* mean,
+            double* square,
+            double* x) const override;
+
+ private:
+  struct Reserved {
+    Index block = 0;
+    Index rows = 0;
+    Index cols = 0;
+  };
+
+  std::shared_ptr<Leader> leader_;
+  mutable std::mutex mutex_;                ///< guards what follows
+  mutable std::map<Index, Index> layouts_;  ///< the layout's number for each number of rows
+  mutable std::map<const double*, Reserved> blocks_;
+};
+
+/// Y = A X or A^T X for the matrix that has this number on all processes; X and Y lie in the space.
+void multiply(const RanksSpace& space,
+              Index matrix,
+              bool transposed,
+              const ConstMultiVectorView& X,
+              const MultiVectorView& Y);
+
+}  // namespace matapprox::mpi

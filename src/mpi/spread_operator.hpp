@@ -1,0 +1,52 @@
+#pragma once
+
+#include <memory>
+
+#include "matapprox/operators/sparse.hpp"
+#include "mpi/ranks_space.hpp"
+
+namespace matapprox::mpi {
+
+/// A matrix that lies on all processes, as methods on the leader see it: what such a one knows from
+/// the operator that it was made from, its source, which stays on the leader and gives columns and
+/// rows.
+class SpreadOperator final : public LinearOperator {
+ public:
+  /// The entries of `source` to all processes: rows, and columns for the transposed product, with
+  /// about as many entries for each. Products have the bits of the source's. Throws NotAvailable
+  /// where a process has no memory.
+  SpreadOperator(std::shared_ptr<Leader> leader, std::shared_ptr<const SparseOperator> source);
+  ~SpreadOperator() override;
+  SpreadOperator(const SpreadOperator&) = delete;
+  SpreadOperator(SpreadOperator&&) = delete;
+  SpreadOperator& operator=(const SpreadOperator&) = delete;
+  SpreadOperator& operator=(SpreadOperator&&) = delete;
+
+  const LinearOperator& underlying() const override { return source_->underlying(); }
+  const std::shared_ptr<const MemorySpace>& memory_space() const override { return space_; }
+  Index rows() const override { return source_->rows(); }
+  Index cols() const override { return source_->cols(); }
+  Vector diagonal() const override { return source_->diagonal(); }
+  Cost cost() const override { return source_->cost(); }
+  KnownFacts known_facts() const override { return source_->known_facts(); }
+  std::string description() const override;
+
+ private:
+  void do_apply(const ConstBlock& X, Block Y) const override { apply_host(false, X, Y); }
+  void do_apply_transpose(const ConstBlock& X, Block Y) const override { apply_host(true, X, Y); }
+  void do_columns_at(std::span<const Index> J, Block Y) const override {
+    source_->columns_at(J, Y);
+  }
+  void do_rows_at(std::span<const Index> I, Block Y) const override { source_->rows_at(I, Y); }
+  void do_apply_in_place(bool transposed,
+                         const ConstMultiVectorView& X,
+                         const MultiVectorView& Y) const override;
+  void apply_host(bool transposed, const ConstBlock& X, Block& Y) const;
+
+  std::shared_ptr<const SparseOperator> source_;
+  std::shared_ptr<const RanksSpace> ranks_;
+  std::shared_ptr<const MemorySpace> space_;
+  Index matrix_;
+};
+
+}  // namespace matapprox::mpi

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "mpi/ranks_space.hpp"
+
+namespace matapprox::mpi::test {
+
+/// The leader of the processes that run these tests: the first runs them, the others serve.
+const std::shared_ptr<Leader>& leader();
+int processes();
+
+/// Blocks with as many rows as a layout has lie as it says.
+std::shared_ptr<const RanksSpace> space_of(const std::vector<Layout>& layouts = {});
+/// All rows on the last process, so that the others have none.
+Layout all_on_the_last(Index rows);
+
+}  // namespace matapprox::mpi::test

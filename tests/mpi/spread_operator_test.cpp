@@ -1,0 +1,172 @@
+#include "mpi/spread_operator.hpp"
+
+#include <gtest/gtest.h>
+
+#include "matapprox/methods/cur.hpp"
+#include "matapprox/methods/jl_projection.hpp"
+#include "matapprox/methods/nystrom.hpp"
+#include "matapprox/methods/truncated_svd.hpp"
+#include "matapprox/operators/lazy.hpp"
+#include "mpi/processes.hpp"
+#include "mpi/sparse_rows.hpp"
+#include "support/expect_close.hpp"
+#include "support/known_spectrum.hpp"
+
+namespace matapprox::mpi {
+namespace {
+
+using Source = std::shared_ptr<const SparseOperator>;
+
+Source sparse(SparseMatrix values) {
+  return std::make_shared<const SparseOperator>(std::move(values));
+}
+
+/// Most entries in few rows, so that these fall to few processes, and rows without any.
+Source uneven() {
+  std::vector<Eigen::Triplet<double, Index>> entries;
+  for (Index j = 0; j < 90; ++j) entries.emplace_back(3, j, 1.0 + static_cast<double>(j));
+  for (Index i = 40; i < 60; ++i) entries.emplace_back(i, 2 * i - 40, -0.5);
+  SparseMatrix A(120, 90);
+  A.setFromTriplets(entries.begin(), entries.end());
+  return sparse(std::move(A));
+}
+
+std::vector<Source> sources() {
+  return {sparse(matapprox::test::random_sparse(300, 200, 7)),
+          sparse(matapprox::test::random_sparse(200, 300, 3, 2)),
+          sparse(matapprox::test::random_sparse(250, 250, 5, 3)),
+          sparse(matapprox::test::grid_laplacian(17)),
+          uneven(),
+          sparse(matapprox::test::random_sparse(2, 3, 2, 4)),
+          sparse(SparseMatrix(5, 4))};
+}
+
+TEST(SpreadOperator, ProductsHaveTheBitsOfOneProcess) {
+  for (const Source& A : sources()) {
+    const SpreadOperator spread(test::leader(), A);
+    for (const Index columns : {1, 2, 3, 8, 17}) {
+      const Matrix X = matapprox::test::random_matrix(A->cols(), columns);
+      const Matrix Y = matapprox::test::random_matrix(A->rows(), columns, 2);
+      EXPECT_SAME_BITS(spread.apply(X), A->apply(X));
+      EXPECT_SAME_BITS(spread.apply_transpose(Y), A->apply_transpose(Y));
+    }
+    EXPECT_EQ(spread.diagonal(), A->diagonal());
+    EXPECT_EQ(spread.columns_at(std::vector<Index>{1, 0}), A->columns_at(std::vector<Index>{1, 0}));
+    EXPECT_EQ(spread.rows_at(std::vector<Index>{1, 0}), A->rows_at(std::vector<Index>{1, 0}));
+    EXPECT_EQ(&spread.underlying(), A.get());
+  }
+}
+
+TEST(SpreadOperator, TheEntriesAreDealtEvenly) {
+  const Source A = sparse(matapprox::test::random_sparse(2000, 2000, 5));
+  const Layout layout = layout_by_entries(A->values(), test::processes());
+  const Index all = A->values().nonZeros() + 2 * 2000;
+  for (int p = 0; p < test::processes(); ++p) {
+    const Index* begins = A->values().outerIndexPtr();
+    const Index own = begins[layout.first(p + 1)] - begins[layout.first(p)] + 2 * layout.count(p);
+    EXPECT_NEAR(static_cast<double>(own), static_cast<double>(all) / test::processes(), 20) << p;
+  }
+}
+
+/// The same run with the matrix on one process and on all.
+struct Runs {
+  Approximation serial;
+  Approximation spread;
+  Approximation again;
+};
+
+template <class Method>
+Runs runs_of(const Source& A, const Method& method) {
+  const SpreadOperator spread(test::leader(), A);
+  return {method(*A), method(spread), method(spread)};
+}
+
+const Matrix& values_of(const Approximation& result, std::size_t factor) {
+  return std::get<Matrix>(*result.factors()[factor].value);
+}
+
+void expect_equal_factors(const Approximation& a, const Approximation& b) {
+  ASSERT_EQ(a.factors().size(), b.factors().size());
+  for (std::size_t f = 0; f < a.factors().size(); ++f) {
+    if (std::holds_alternative<Matrix>(*a.factors()[f].value)) {
+      EXPECT_SAME_BITS(values_of(a, f), values_of(b, f));
+    }
+  }
+}
+
+/// With one process the bits of the serial run, always those of the run before.
+void expect_same_runs(const Runs& runs) {
+  expect_equal_factors(runs.spread, runs.again);
+  if (test::processes() == 1) expect_equal_factors(runs.spread, runs.serial);
+}
+
+Matrix dense(const LinearOperator& A) { return A.columns_at(index_range(0, A.cols())); }
+
+TEST(SpreadOperator, TruncatedSvdFindsTheSameTriplets) {
+  for (const SvdAlgorithm algorithm : {SvdAlgorithm::kKrylov, SvdAlgorithm::kRandomized}) {
+    for (const Source& A : {sparse(matapprox::test::random_sparse(600, 500, 6)),
+                            sparse(matapprox::test::grid_laplacian(22))}) {
+      const Runs runs = runs_of(A, [&](const LinearOperator& matrix) {
+        return truncated_svd(matrix, {.rank = 6, .algorithm = algorithm});
+      });
+      expect_same_runs(runs);
+      const auto& S = std::get<Vector>(*runs.serial.factors()[1].value);
+      const auto& spread_S = std::get<Vector>(*runs.spread.factors()[1].value);
+      EXPECT_CLOSE(Matrix(spread_S), Matrix(S), 1e-12);
+      EXPECT_EQ(runs.spread.summary.iterations, runs.serial.summary.iterations);
+    }
+  }
+}
+
+// Fewer directions than columns: blocks are too nearly dependent for Cholesky QR, and random
+// directions come in.
+TEST(SpreadOperator, TruncatedSvdOfLowRank) {
+  const Source A = uneven();
+  const Runs runs = runs_of(A, [](const LinearOperator& matrix) {
+    return truncated_svd(matrix, {.rank = 25, .algorithm = SvdAlgorithm::kKrylov});
+  });
+  expect_same_runs(runs);
+  EXPECT_CLOSE(dense(runs.spread), dense(*A), 1e-13);
+}
+
+TEST(SpreadOperator, OtherMethodsFindTheSame) {
+  const Source A = sparse(matapprox::test::random_sparse(400, 400, 6));
+  const Runs nystroms = runs_of(A, [](const LinearOperator& matrix) {
+    return nystrom(matrix, {.rank = 12, .form = NystromForm::kGeneralized});
+  });
+  expect_same_runs(nystroms);
+  EXPECT_CLOSE(dense(nystroms.spread), dense(nystroms.serial), 1e-11);
+
+  const Runs projections =
+      runs_of(A, [](const LinearOperator& matrix) { return jl_projection(matrix, {.rank = 12}); });
+  expect_same_runs(projections);
+  EXPECT_CLOSE(dense(projections.spread), dense(projections.serial), 1e-11);
+
+  // The same columns and rows: what is chosen is stored as it is.
+  const Runs curs =
+      runs_of(A, [](const LinearOperator& matrix) { return cur(matrix, {.rank = 12}); });
+  expect_same_runs(curs);
+  EXPECT_CLOSE(dense(curs.spread), dense(curs.serial), 1e-11);
+
+  const Source B = sparse(matapprox::test::grid_laplacian(20));
+  const Runs landmarks = runs_of(B, [](const LinearOperator& matrix) {
+    return nystrom(matrix, {.rank = 12, .form = NystromForm::kPsd});
+  });
+  expect_same_runs(landmarks);
+  expect_equal_factors(landmarks.spread, landmarks.serial);
+}
+
+// Methods ask the operator for products with blocks that stay where they are.
+TEST(SpreadOperator, CountedProductsAreOnAllProcesses) {
+  const Source A = sparse(matapprox::test::random_sparse(100, 80, 4));
+  const SpreadOperator spread(test::leader(), A);
+  const CountedOperator counted(spread);
+  const Matrix X = matapprox::test::random_matrix(80, 3);
+  const MultiVector x(counted.memory_space(), X);
+  EXPECT_SAME_BITS(to_host(counted.apply(x.columns()).columns()), A->apply(X));
+  EXPECT_EQ(counted.passes(), 1);
+  EXPECT_FALSE(counted.memory_space()->on_host());
+}
+
+}  // namespace
+}  // namespace matapprox::mpi
