@@ -1,3 +1,7 @@
+#include "processes.hpp"
 #include "program.hpp"
 
-int main(int argc, char** argv) { return matapprox::app::run_program(argc, argv); }
+int main(int argc, char** argv) {
+  matapprox::app::start_on_all_processes(argv);
+  return matapprox::app::run_program(argc, argv);
+}

@@ -7,6 +7,7 @@
 
 #include "device/gpu_factors.hpp"
 #include "device/placed_operator.hpp"
+#include "device/processes.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/factors/factor_product.hpp"
@@ -33,7 +34,20 @@ std::string not_placeable(const LinearOperator& A) {
       A.description());
 }
 
+SpreadOverProcesses& spread_over_processes() {
+  static SpreadOverProcesses spread;
+  return spread;
+}
+
 Placement on_cpu(std::shared_ptr<const LinearOperator> A, std::string reason) {
+  if (const SpreadOverProcesses& spread = spread_over_processes(); spread) {
+    if (auto on_all = spread(A)) {
+      A = std::move(on_all);
+      reason += "; over all processes";
+    } else {
+      reason += "; on the first process alone, as only sparse matrices are dealt to all";
+    }
+  }
   return {std::move(A), Device::kCpu, {}, std::move(reason), {}};
 }
 
@@ -71,6 +85,10 @@ Placement by_estimate(std::shared_ptr<const LinearOperator> A, const Workload& w
 }
 
 }  // namespace
+
+void set_spread_over_processes(SpreadOverProcesses spread) {
+  spread_over_processes() = std::move(spread);
+}
 
 ComputeRates cpu_rates() {
   // A thread of a recent CPU in products of blocks; memory is shared by all threads.

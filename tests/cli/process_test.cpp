@@ -50,6 +50,25 @@ TEST(CliProcess, ALimitOnAddressSpaceThatSufficesForOneBlasThreadDoes) {
   EXPECT_EQ(load_approximation(folder + "/o.h5").approximation.rows(), 16);
 }
 
+// The program is copied to where matapprox-mpi is not.
+TEST(CliProcess, OfSeveralProcessesWithoutTheProgramForThemOnlyTheFirstSaysSo) {
+  const std::string folder = temporary_dir();
+  const std::string alone = "cp \"$P\" $D/alone; export ";
+  for (const std::string launcher : {"OMPI_COMM_WORLD", "PMI"}) {
+    const std::string of_two = alone + launcher + "_SIZE=2 " + launcher + "_RANK=";
+    const std::string info = "; exec $D/alone info $D/a.mtx";
+    const ProgramResult first = run_line(folder, of_two + "0" + info);
+    EXPECT_EQ(first.exit_code, 5) << launcher;
+    EXPECT_THAT(first.err, HasSubstr("matapprox-mpi"));
+    EXPECT_EQ(first.out, "");
+    const ProgramResult second = run_line(folder, of_two + "1" + info);
+    EXPECT_EQ(second.exit_code, 5) << launcher;
+    EXPECT_EQ(second.err + second.out, "");
+    const ProgramResult one = run_line(folder, alone + launcher + "_SIZE=1" + info);
+    EXPECT_EQ(one.exit_code, 0) << one.err;
+  }
+}
+
 TEST(CliProcess, WhatGoesToAnOpenStreamGoesBehindWhatIsThere) {
   const std::string folder = temporary_dir();
   write_file(folder + "/log", "before\n");

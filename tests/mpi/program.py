@@ -1,0 +1,130 @@
+"""The program on several processes, from outside: the same results, and what happens when one fails.
+
+usage: program.py MPIEXEC MATAPPROX MATAPPROX_MPI
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+MPIEXEC, PROGRAM, ON_ALL = sys.argv[1:]
+MATRICES = pathlib.Path(__file__).resolve().parents[2] / "matrices"
+START = [MPIEXEC, "-q", "--oversubscribe", "--allow-run-as-root", "--bind-to", "none", "-n"]
+
+
+def run(processes, *arguments, program=PROGRAM):
+    command = [*START, str(processes), program] if processes else [program]
+    return subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=60)
+
+
+def expect(condition, *what):
+    if not condition:
+        sys.exit("program.py: " + " ".join(str(part) for part in what))
+
+
+def children_of(process):
+    listed = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
+    return [int(pid) for pid in listed.split()]
+
+
+def is_running(pid):
+    try:
+        state = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
+
+
+def all_end(pids, seconds):
+    until = time.monotonic() + seconds
+    while any(is_running(pid) for pid in pids):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def long_fit(folder, name):
+    """A fit that takes minutes, on three processes, once it has begun; and those processes."""
+    output = folder / name
+    fit = subprocess.Popen(
+        [*START, "3", PROGRAM, "approximate", MATRICES / "mesh2d.mtx", "chord", "--max-iterations", "10000000",
+         "--checkpoint-seconds", "1", "-o", output],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 40
+    while not output.exists():
+        expect(fit.poll() is None and time.monotonic() < until, "no checkpoint:", fit.poll())
+        time.sleep(0.1)
+    pids = children_of(fit)
+    expect(len(pids) == 3, "three processes expected:", pids)
+    return fit, pids
+
+
+def same_results(folder):
+    def values(name, processes, program):
+        arguments = ["approximate", MATRICES / "mesh2d.mtx", "truncated_svd", "--rank", "8", "--algorithm", "krylov",
+                     "--seed", "3", "--json", "-", "-o", folder / f"{name}.h5"]
+        done = run(processes, *arguments, program=program)
+        expect(done.returncode == 0, name, done.returncode, done.stderr)
+        run(0, "export", folder / f"{name}.h5", folder / f"{name}.npz")
+        return json.loads(done.stdout)["results"][0]
+
+    serial = values("serial", 0, PROGRAM)
+    expect(values("one", 1, ON_ALL) and (folder / "one.npz").read_bytes() == (folder / "serial.npz").read_bytes(),
+           "one process: other bits than the serial program")
+    for processes in (2, 4):
+        row = values(f"on{processes}", processes, PROGRAM)
+        expect("over all processes" in run(
+            processes, "info", MATRICES / "mesh2d.mtx", "-v").stderr, "not dealt to", processes)
+        for key in ("relative_error", "passes"):
+            expect(abs(row[key] - serial[key]) <= 1e-10 * abs(serial[key]), processes, key, row[key], serial[key])
+
+
+def failures(folder):
+    for arguments, code, words in ((["info", folder / "none.mtx"], 3, "none.mtx"),
+                                   (["info"], 2, ""),
+                                   (["attention", "list"], 5, "one process")):
+        done = run(3, *arguments)
+        expect(done.returncode == code and words in done.stderr, arguments, done.returncode, done.stderr)
+        expect(not words or len(done.stderr.splitlines()) == 1, "more than one line:", done.stderr)
+
+    alone = folder / "alone"
+    alone.mkdir()
+    shutil.copy(PROGRAM, alone / "matapprox")
+    done = run(2, "info", MATRICES / "mesh2d.mtx", program=alone / "matapprox")
+    expect(done.returncode == 5 and len(done.stderr.splitlines()) == 1 and "MATAPPROX_WITH_MPI" in done.stderr,
+           "without matapprox-mpi:", done.returncode, done.stderr)
+
+
+def a_killed_process_ends_all(folder):
+    fit, pids = long_fit(folder, "killed.h5")
+    begin = time.monotonic()
+    os.kill(pids[1], signal.SIGKILL)
+    expect(all_end(pids, 5), "processes are left after 5 s")
+    took = time.monotonic() - begin
+    fit.communicate(timeout=30)
+    expect(fit.returncode != 0, "exit code 0 after a process was killed")
+    done = run(0, "info", folder / "killed.h5")
+    expect(done.returncode == 0, "the checkpoint cannot be read:", done.stderr)
+    print(f"kill -9: all gone after {took:.1f} s, exit code {fit.returncode}")
+
+
+def sigusr1_stops_at_the_best_point(folder):
+    fit, pids = long_fit(folder, "stopped.h5")
+    fit.send_signal(signal.SIGUSR1)
+    _, messages = fit.communicate(timeout=30)
+    expect(fit.returncode == 130, "SIGUSR1: exit code", fit.returncode, messages)
+    expect(all_end(pids, 5), "processes are left")
+    done = run(0, "info", folder / "stopped.h5")
+    expect(done.returncode == 0, "what was saved cannot be read:", done.stderr)
+
+
+with tempfile.TemporaryDirectory() as temporary:
+    for check in (same_results, failures, a_killed_process_ends_all, sigusr1_stops_at_the_best_point):
+        check(pathlib.Path(temporary))
