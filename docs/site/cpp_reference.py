@@ -23,6 +23,7 @@ FOLDERS = {
     "training": "Training",
     "kernels": "Kernels",
     "device": "Devices",
+    "mpi": "Several processes",
 }
 TEMPLATE = re.compile(r"^template <[^;{]*?> (?=[a-z]\w* |std::|[A-Z])")
 ACCESS = re.compile(r" (public|protected|private):")
@@ -148,7 +149,7 @@ def write_reference(root):
     yield (
         "index",
         "# C++ reference\n\nFrom the public headers, which are its source. "
-        '`#include "matapprox/matapprox.hpp"` includes all of them; '
+        '`#include "matapprox/matapprox.hpp"` includes all of them but those of `mpi`; '
         "[Architecture](../../docs/architecture.md) says how they hang together.\n\n"
         f"```{{toctree}}\n{entries}\n```\n",
     )
