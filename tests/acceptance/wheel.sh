@@ -33,8 +33,8 @@ for python in "$@"; do
   ended=$(date +%s.%N)
   read -r median fastest < <("$venv/bin/python" -c "$measure_import")
   awk -v name="$("$python" --version)" -v a="$began" -v b="$installed" -v c="$ended" -v m="$median" -v f="$fastest" \
-    -v load="$(cut -d' ' -f1 /proc/loadavg)" 'BEGIN {
-      printf "%s: pip install %.1f s, compare %.1f s, import %d ms (fastest %d ms), load average %s\n", name, b - a, c - b, m, f, load
+    -v busy="$(cut -d' ' -f1 /proc/loadavg)" 'BEGIN {
+      printf "%s: pip install %.1f s, compare %.1f s, import %d ms (fastest %d ms), load average %s\n", name, b - a, c - b, m, f, busy
       exit c - a > 30 || m > 60 }' || { echo "wheel: more than 30 s, or more than 60 ms" >&2; failed=1; }
 done
 cat "$folder/table"

@@ -1,8 +1,12 @@
 import os
+import signal
 import subprocess
 
 import numpy as np
 import pytest
+
+# A shell has what it starts in the background ignore Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
