@@ -39,7 +39,7 @@ bool cholesky_qr(MultiVector& Y, Matrix& R, const Vector& entry_norms) {
 
 /// Y -= Q h for h = Q^T Y, which is returned.
 Matrix take_off(const ConstMultiVectorView& Q, const MultiVectorView& Y) {
-  if (Q.cols == 0) return Matrix(0, Y.cols);
+  if (Q.cols == 0) return Matrix::Zero(0, Y.cols);
   Matrix h = transpose_product(Q, Y);
   add_product(-1.0, Q, h, 1.0, Y);
   return h;

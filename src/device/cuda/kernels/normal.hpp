@@ -60,7 +60,7 @@ MATAPPROX_HD inline NormalPair normal_pair(std::uint64_t seed,
   const double v = unit_interval(words.values[2], words.values[3]);
   const double radius = sqrt_of(-2 * ordered_log(u));
   // sin(2 pi v) and cos(2 pi v): quarter turns are taken off, the rest is a series.
-  const auto quarter = static_cast<int>(4 * v + 0.5);
+  const auto quarter = static_cast<int>(4 * v + 0.5);  // NOLINT(bugprone-incorrect-roundings)
   const double x = rounded_product(v - quarter * 0.25, 2.0 * 3.141592653589793);
   const double t = -rounded_product(x, x);
   double sine = inverse_factorial(17);
