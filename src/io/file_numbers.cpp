@@ -19,6 +19,7 @@
 #include "core/large_pages.hpp"
 #include "kernels/scratch.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/stop_scope.hpp"
 #include "matapprox/core/threads.hpp"
 
 namespace matapprox {
@@ -45,6 +46,8 @@ template <class T, bool kSwapped>
 void place_rows(const char* p, Index cols, Block target) {
   const Index rows = target.rows();
   for (Index col = 0; col < cols; col += kSquare) {
+    // The first stretches touch all of the target, for which the system first makes pages.
+    stop_if_asked();
     const Index col_end = std::min(col + kSquare, cols);
     for (Index row = 0; row < rows; row += kSquare) {
       const Index row_end = std::min(row + kSquare, rows);
