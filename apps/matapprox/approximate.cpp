@@ -122,6 +122,10 @@ void write_checkpoint(Session& session,
        saved_record(session.input, result, measured, true, state));
 }
 
+void note_how_to_go_on(const ApproximateCommand& command) {
+  note(command.common.quiet(), "the same command with --resume continues the fit");
+}
+
 RunResult fit(Session& session, RunControl& control) {
   const ApproximateCommand& command = session.command;
   if (command.warm_start.empty()) {
@@ -150,9 +154,14 @@ RunResult controlled_fit(Session& session, const std::optional<SavedApproximatio
   };
   if (previous) control.resume = &previous->record.resume;
   progress.start(std::string(session.method.name), control.max_seconds);
-  RunResult result = fit(session, control);
-  result.fit_seconds += earlier;
-  return result;
+  try {
+    RunResult result = fit(session, control);
+    result.fit_seconds += earlier;
+    return result;
+  } catch (const Interrupted&) {
+    if (!session.latest_state.empty()) note_how_to_go_on(command);
+    throw;
+  }
 }
 
 /// Gives the result the property of --keep; what its form cannot hold is said, and the fit stays.
@@ -216,8 +225,7 @@ int finish(const Session& session, const RunResult& result) {
   report.rows.back().saved_to = saved_to;
   command.json.write(report::to_json(report));
   if (!command.json.replaces_text()) write_stdout(comparison_table(report));
-  if (!state.empty())
-    note(command.common.quiet(), "the same command with --resume continues the fit");
+  if (!state.empty()) note_how_to_go_on(command);
   if (interrupted || unmeasured) return kInterrupted;
   return session.kept ? kDone : kNumerical;
 }
@@ -245,7 +253,7 @@ int run_approximate(const ApproximateCommand& command) {
   const Method& method = find_method(command.method.name());
   const NamedOptions options = all_options(command, method);
   check_target(command, options);
-  if (command.checkpoint_option->count() > 0 && method.name != "chord") {
+  if (command.checkpoint_option->count() > 0 && !method.has_checkpoints) {
     note(command.common.quiet(),
          fmt::format("--checkpoint-seconds has no effect: {} has no point to write before its end",
                      method.name));

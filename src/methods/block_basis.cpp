@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "matapprox/core/require.hpp"
 #include "matapprox/kernels/gemm.hpp"
 #include "matapprox/kernels/lapack.hpp"
 
@@ -82,6 +83,24 @@ void BlockBasis::rotate(const ConstBlock& Q) {
   const MultiVector rotated = product(columns(), Q);
   size_ = Q.cols();
   copy(rotated.columns(), values_.columns(0, size_));
+}
+
+void BlockBasis::save(const std::string& name, ResumeState& state) const {
+  state.add_matrix(name, to_host(columns()));
+  state.counters.emplace_back(name + "_randoms", randoms_used_);
+}
+
+void BlockBasis::load(const std::string& name, const ResumeState& state) {
+  const Matrix numbers = state.matrix(name);
+  const Index randoms = state.counter(name + "_randoms");
+  require(numbers.rows() == values_.rows() && numbers.cols() <= values_.cols() &&
+              numbers.allFinite() && randoms >= 0 && randoms < kFirstRandomColumn,
+          "the state to resume is of another basis than {} columns of {}",
+          values_.cols(),
+          values_.rows());
+  if (numbers.size() > 0) values_.space()->write(numbers.data(), numbers.size(), values_.data());
+  size_ = numbers.cols();
+  randoms_used_ = randoms;
 }
 
 /// Replaces Y (n x b) by `width` orthonormal columns Q and returns R (width x b) with Y ~ Q R.

@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "matapprox/core/multi_vector.hpp"
 #include "matapprox/core/random.hpp"
+#include "matapprox/core/run_control.hpp"
 
 namespace matapprox {
 
@@ -33,6 +35,11 @@ class BlockBasis {
 
   /// columns() <- columns() Q for orthonormal Q (size() x r), r <= size().
   void rotate(const ConstBlock& Q);
+
+  /// Adds the columns and how many random ones were taken to a state; load() takes them back, into
+  /// a basis that was made alike, and throws InvalidArgument for what does not fit into it.
+  void save(const std::string& name, ResumeState& state) const;
+  void load(const std::string& name, const ResumeState& state);
 
  private:
   Matrix orthonormalize(MultiVector& Y, Index width, const Vector& entry_norms);

@@ -36,20 +36,29 @@ Approximation run_named(const LinearOperator& A,
 }
 
 template <class Options, auto function>
-constexpr Method make(std::string_view name, std::string_view summary) {
-  return {name, summary, &options_of<Options>, &read_named<Options>, &run_named<Options, function>};
+constexpr Method make(std::string_view name,
+                      std::string_view summary,
+                      bool has_checkpoints = false) {
+  return {name,
+          summary,
+          &options_of<Options>,
+          &read_named<Options>,
+          has_checkpoints,
+          &run_named<Options, function>};
 }
+
+constexpr bool kHasCheckpoints = true;
 
 /// One line a method, in the order of the comparison table.
 constexpr std::array kMethods{
-    make<TruncatedSvdOptions, truncated_svd>("truncated_svd",
-                                             "best approximation of rank k: U S V^T"),
+    make<TruncatedSvdOptions, truncated_svd>(
+        "truncated_svd", "best approximation of rank k: U S V^T", kHasCheckpoints),
     make<NystromOptions, nystrom>("nystrom", "sampled columns of a square matrix: C W^+ C^T"),
     make<JlProjectionOptions, jl_projection>("jl_projection",
                                              "random projection: (A R^T) R, R from a seed"),
     make<CurOptions, cur>("cur", "actual columns and rows: C U R, sparse if A is"),
-    make<ChordOptions, chord>("chord",
-                              "product of sparse factors with Chord links: W_1 W_2 ... W_M"),
+    make<ChordOptions, chord>(
+        "chord", "product of sparse factors with Chord links: W_1 W_2 ... W_M", kHasCheckpoints),
     make<HierarchicalOptions, hierarchical>(
         "hierarchical", "blocks at low rank, dense or sparse, in few bits per value"),
     make<ExactOptions, exact>("exact", "the matrix itself, without loss, in the fewest bytes"),

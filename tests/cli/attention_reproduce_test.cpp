@@ -8,6 +8,7 @@
 
 #include "support/attention_run.hpp"
 #include "support/paths.hpp"
+#include "support/sanitizers.hpp"
 
 namespace matapprox::test {
 namespace {
@@ -83,7 +84,7 @@ TEST(CliReproduceFigure5, AnInterruptedRowGoesOnToTheSameBits) {
                      "--seeds",
                      "1",
                      "--steps",
-                     "600",
+                     kSanitized ? "300" : "600",
                      "--test-samples",
                      "100",
                      "--tasks",

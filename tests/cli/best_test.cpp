@@ -142,8 +142,9 @@ TEST(CliBest, ExplainsInLinesThatFit) {
 
 TEST(CliBest, ATargetThatIsMissedHasACodeOfItsOwn) {
   const std::string saved = temporary_dir() + "/best.h5";
-  const ProgramResult result =
-      best_of(example("scene.png"), {"--budget", "1%", "--target-error", "1e-6", "-o", saved});
+  const ProgramResult result = best_of(
+      example("scene.png"),
+      {"--methods", "truncated_svd", "--budget", "1%", "--target-error", "1e-6", "-o", saved});
   EXPECT_EQ(result.exit_code, 4) << result.out;
   EXPECT_THAT(result.err, HasSubstr("the target error 1e-06 was not reached"));
   EXPECT_THAT(result.out, HasSubstr("is missed"));

@@ -4,6 +4,7 @@
 #include "matapprox/device/placement.hpp"
 #include "support/paths.hpp"
 #include "support/program_run.hpp"
+#include "support/sanitizers.hpp"
 
 namespace matapprox::test {
 namespace {
@@ -100,6 +101,7 @@ TEST(CliDevice, ApplyGivesTheSameNumbers) {
 }
 
 TEST(CliDevice, DoctorShowsTheGpuOrWhyThereIsNone) {
+  if (kSanitized) GTEST_SKIP() << "DoctorMeasuresTheMachine measures it, which takes long enough";
   const nlohmann::json doctor = run_program({"doctor", "--json", "-"}).json();
   const std::string why = why_no_gpu();
   EXPECT_EQ(doctor["no_gpu"], why);

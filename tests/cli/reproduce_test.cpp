@@ -203,7 +203,7 @@ TEST(CliReproduce, AnInterruptedRowGoesOnFromItsCheckpoint) {
                      "--rows",
                      "Sawmill",
                      "--set",
-                     kSanitized ? "adam_steps=4000" : "adam_steps=12000",
+                     kSanitized ? "adam_steps=2000" : "adam_steps=12000",
                      "--json",
                      "-"};
   };

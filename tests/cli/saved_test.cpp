@@ -7,6 +7,7 @@
 
 #include "support/paths.hpp"
 #include "support/program_run.hpp"
+#include "support/sanitizers.hpp"
 
 namespace matapprox::test {
 namespace {
@@ -158,7 +159,7 @@ TEST(CliSaved, RefusesOutputsBeforeTheFitStarts) {
 }
 
 TEST(CliSaved, InterruptedFitIsWrittenAndResumedToTheSameBits) {
-  const std::string mesh = mesh_file(16);
+  const std::string mesh = mesh_file(kSanitized ? 10 : 16);
   const std::string folder = temporary_dir();
   const auto chord = [&](const std::string& output) {
     return std::vector<std::string>{"approximate",
@@ -219,6 +220,41 @@ TEST(CliSaved, InterruptedFitIsWrittenAndResumedToTheSameBits) {
   const ProgramResult finished = run_program(resume);
   EXPECT_EQ(finished.exit_code, 3);
   EXPECT_THAT(finished.err, HasSubstr("nothing to resume"));
+}
+
+TEST(CliSaved, AnSvdThatRanOutOfTimeIsResumedToTheSameBits) {
+  const std::string mesh = mesh_file(kSanitized ? 30 : 80);
+  const auto svd = [&](const std::string& output) {
+    return std::vector<std::string>{"approximate",
+                                    mesh,
+                                    "truncated_svd",
+                                    "-o",
+                                    output,
+                                    "--algorithm",
+                                    "krylov",
+                                    "--rank",
+                                    "40",
+                                    "--checkpoint-seconds",
+                                    "0.05"};
+  };
+  const std::string folder = temporary_dir();
+  const std::string whole = folder + "/whole.h5";
+  ASSERT_EQ(run_program(svd(whole)).exit_code, 0);
+
+  const std::string cut = folder + "/cut.h5";
+  std::vector<std::string> command = svd(cut);
+  command.insert(command.end(), {"--max-seconds", "0.15"});
+  const ProgramResult stopped = run_program(command);
+  EXPECT_THAT(stopped.err, HasSubstr("with --resume continues the fit"));
+  EXPECT_THAT(stopped.err, testing::Not(HasSubstr("has no effect")));
+  EXPECT_EQ(run_program({"info", cut, "--json", "-"}).json()["resumable"], true);
+  command = svd(cut);
+  command.emplace_back("--resume");
+  const ProgramResult resumed = run_program(command);
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  for (const std::string& saved : {whole, cut})
+    ASSERT_EQ(run_program({"export", saved, saved + ".npz", "--quiet"}).exit_code, 0);
+  EXPECT_EQ(read_file(whole + ".npz"), read_file(cut + ".npz"));
 }
 
 TEST(CliSaved, WarmStartBeginsWhereTheOtherFitEnded) {

@@ -12,13 +12,14 @@
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
 #include "support/paths.hpp"
+#include "support/sanitizers.hpp"
 #include "support/saved_examples.hpp"
 
 // A damaged file is a FileError, or loads with exactly the old content (the damage hit padding).
 namespace matapprox {
 namespace {
 
-constexpr int kFlips = 200;
+constexpr int kFlips = test::trials(200);
 
 void write_bytes(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;

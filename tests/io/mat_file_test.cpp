@@ -13,6 +13,7 @@
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
 #include "support/paths.hpp"
+#include "support/sanitizers.hpp"
 
 namespace matapprox {
 namespace {
@@ -223,7 +224,7 @@ TEST_P(MatVersions, DamagedFilesAreFileErrors) {
     EXPECT_THROW(read_mat(path_, "S"), FileError) << k << " of 20 parts";
   }
   const auto size = static_cast<Index>(whole.size());
-  for (Index trial = 0; trial < 200; ++trial) {
+  for (Index trial = 0; trial < test::trials(200); ++trial) {
     std::string damaged = whole;
     const Index place = random_index(11, RandomStream::kSampling, trial, 0, size);
     // The shape of S in version 5: with more rows, hundreds of millions, it is a legal file, and

@@ -10,6 +10,7 @@
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
 #include "support/paths.hpp"
+#include "support/sanitizers.hpp"
 
 namespace matapprox {
 namespace {
@@ -109,7 +110,7 @@ TEST(SketchFile, DamageIsFound) {
   for (std::size_t k = 0; k < 20; ++k)
     EXPECT_TRUE(is_refused(whole.substr(0, whole.size() * k / 20))) << k;
   int refused = 0;
-  for (Index trial = 0; trial < 300; ++trial) {
+  for (Index trial = 0; trial < test::trials(300); ++trial) {
     std::string damaged = whole;
     const auto size = static_cast<Index>(whole.size());
     const Index place = random_index(3, RandomStream::kSampling, trial, 0, size);
@@ -117,7 +118,7 @@ TEST(SketchFile, DamageIsFound) {
     damaged[static_cast<std::size_t>(place)] ^= static_cast<char>(flip);
     refused += is_refused(damaged) ? 1 : 0;
   }
-  EXPECT_GT(refused, 100);
+  EXPECT_GT(refused, test::trials(100));
 }
 
 }  // namespace

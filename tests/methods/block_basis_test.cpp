@@ -42,6 +42,22 @@ TEST_P(BlockBasisAt, CoefficientsGiveTheBlockBack) {
   EXPECT_EQ(basis.size(), 30);
 }
 
+TEST_P(BlockBasisAt, IsSavedAndLoaded) {
+  const Space at = space();
+  BlockBasis basis(at, 50, 20, 1, RandomStream::kSketch);
+  appended(basis, at, Matrix::Ones(50, 3));  // two directions are random ones
+  ResumeState state;
+  basis.save("basis", state);
+  BlockBasis other(at, 50, 20, 1, RandomStream::kSketch);
+  other.load("basis", state);
+  for (BlockBasis* each : {&basis, &other}) appended(*each, at, Matrix::Ones(50, 2));
+  EXPECT_SAME_BITS(to_host(other.columns()), to_host(basis.columns()));
+  BlockBasis longer(at, 51, 20, 1, RandomStream::kSketch);
+  EXPECT_REFUSED(InvalidArgument, longer.load("basis", state), "another basis");
+  BlockBasis narrow(at, 50, 2, 1, RandomStream::kSketch);
+  EXPECT_REFUSED(InvalidArgument, narrow.load("basis", state), "another basis");
+}
+
 TEST_P(BlockBasisAt, DependentZeroAndNearlyDependentColumns) {
   const Space at = space();
   BlockBasis basis(at, 100, 60, 1, RandomStream::kSketch);

@@ -18,6 +18,7 @@
 #include "support/conversions.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
+#include "support/sanitizers.hpp"
 #include "support/thread_count.hpp"
 
 namespace matapprox {
@@ -286,11 +287,12 @@ Matrix line_kernel(Index n) {
 // Spectra that end early, are given up or never looked for cost next to nothing; randomized ones
 // that fall slowly, which are too small behind the first few values, a little more.
 TEST(RateDistortion, WhatIsNotLookedForIsNotMissed) {
-  const std::vector<Example> examples{
+  std::vector<Example> examples{
       {"line", line_kernel(320)},
       {"low rank", test::with_singular_values(320, 320, test::geometric_spectrum(40, 1.2))},
       {"slow", test::with_singular_values(400, 330, test::harmonic_spectrum(330))},
       {"noise", test::random_matrix(300, 300)}};
+  examples.resize(static_cast<std::size_t>(test::trials(4)));
   for (const Example& example : examples) {
     SCOPED_TRACE(example.name);
     const double most = example.name == "slow" ? 1.03 : 1.01;
@@ -346,6 +348,7 @@ TEST(LeadingSquares, LeaveWhatIsNegligible) {
 // Of a large block what is found are its leading squares, and what a search that is given up leaves
 // are lower bounds of them.
 TEST(LeadingSquares, OfLargeBlocksAreThoseOrBoundsOfThose) {
+  if (test::kSanitized) GTEST_SKIP() << "all eigenvalues of order 1300 take half a minute";
   using Search = blocks::BlockSource::Search;
   const Matrix A = line_kernel(1300);
   const Vector all = Eigen::SelfAdjointEigenSolver<Matrix>(A, Eigen::EigenvaluesOnly)

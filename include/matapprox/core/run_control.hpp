@@ -31,6 +31,10 @@ struct ResumeState {
   /// Throw FileError if there is none of that name.
   const Vector& array(const std::string& name) const;
   Index counter(const std::string& name) const;
+  /// A matrix is an array, its columns one after the other, and the counters NAME_rows and
+  /// NAME_cols. matrix() throws InvalidArgument where these contradict each other.
+  void add_matrix(const std::string& name, const Matrix& values);
+  Matrix matrix(const std::string& name) const;
 };
 
 /// How a caller stops long work, by request or after a time. The default lets it run to its end.

@@ -68,9 +68,14 @@ struct TruncatedSvdOptions {
 /// it limits the rank. frobenius_tolerance below 1e-7 needs dense: without it the tail is |A|_F^2
 /// less the squares found.
 ///
-/// Throws InvalidArgument (rank, tolerance, symmetric_storage for an A that is not symmetric),
-/// BudgetTooSmall, NumericalError for NaN or Inf in A, Interrupted: also where control.max_seconds
-/// leaves too few seconds for the dense decomposition on the way, which cannot be stopped.
+/// krylov and randomized call control.checkpoint with the triplets so far, perhaps fewer than
+/// `rank`, and with the basis, which takes as much memory once more; also once when they are
+/// stopped. Resumed from there, they end at the same bits.
+///
+/// Throws InvalidArgument (rank, tolerance, symmetric_storage for an A that is not symmetric,
+/// resume state of another search), BudgetTooSmall, NumericalError for NaN or Inf in A,
+/// Interrupted: also where control.max_seconds leaves too few seconds for the dense decomposition
+/// on the way, which cannot be stopped.
 Approximation truncated_svd(const LinearOperator& A,
                             const TruncatedSvdOptions& options = {},
                             const RunControl& control = {});

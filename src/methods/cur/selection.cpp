@@ -11,6 +11,7 @@
 #include "matapprox/operators/lazy.hpp"
 #include "methods/finite.hpp"
 #include "methods/truncated_svd/algorithms.hpp"
+#include "methods/truncated_svd/checkpoints.hpp"
 #include "methods/weighted_sample.hpp"
 
 namespace matapprox {
@@ -85,7 +86,8 @@ CurOrder from_singular_vectors(const LinearOperator& A,
   TruncatedSvdOptions svd_options;
   svd_options.power_iterations = 2;
   svd_options.seed = options.seed;
-  const SvdOutcome found = randomized_svd(A, is_symmetric(A), count, svd_options, control);
+  SvdCheckpoints none;
+  const SvdOutcome found = randomized_svd(A, is_symmetric(A), count, svd_options, control, none);
   const Matrix& U = found.triplets.U;
   const Matrix& V = found.triplets.V;
   if (options.sampling == CurSampling::kDeim) {

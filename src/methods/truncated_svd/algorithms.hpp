@@ -7,6 +7,8 @@
 
 namespace matapprox {
 
+class SvdCheckpoints;
+
 /// Leading singular triplets, and how they were found.
 struct SvdOutcome {
   kernels::Svd triplets;  ///< descending; at least as many as asked for unless stopped early
@@ -22,20 +24,23 @@ kernels::Svd svd_of_eigen(const kernels::SymmetricEigen& eigen);
 SvdOutcome dense_svd(const LinearOperator& A, bool symmetric, const RunControl& control);
 
 /// `rank` triplets to options.tolerance by thick-restarted block Krylov, and then, where copies of
-/// repeated values may be missing, as many rounds without what was found as bring more of them.
+/// repeated values may be missing, as many rounds without what was found as bring more of them. A
+/// point to go on from is written after a step where one is due, and when it is stopped.
 SvdOutcome krylov_svd(const LinearOperator& A,
                       bool symmetric,
                       Index rank,
                       const TruncatedSvdOptions& options,
-                      const RunControl& control);
+                      const RunControl& control,
+                      SvdCheckpoints& checkpoints);
 
 /// `rank` triplets from 2 (q + 1) passes over A; where copies of repeated values may be missing,
-/// again with twice the block.
+/// again with twice the block. Points to go on from as in krylov_svd.
 SvdOutcome randomized_svd(const LinearOperator& A,
                           bool symmetric,
                           Index rank,
                           const TruncatedSvdOptions& options,
-                          const RunControl& control);
+                          const RunControl& control,
+                          SvdCheckpoints& checkpoints);
 
 /// Up to `rank` triplets to options.tolerance by Spectra.
 SvdOutcome spectra_svd(const LinearOperator& A,

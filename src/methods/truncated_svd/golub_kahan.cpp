@@ -38,6 +38,8 @@ class GolubKahanSpace final : public KrylovSpace {
   }
 
   Index size() const override { return std::min(left_.size(), multiplied_); }
+  Index numbers() const override { return A_.rows() * left_.size() + A_.cols() * right_.size(); }
+  bool is_amid_a_step() const override { return lacks_second_product(); }
 
   RitzTriplets ritz() const override {
     const kernels::Svd small = kernels::svd(forward_);
@@ -78,6 +80,35 @@ class GolubKahanSpace final : public KrylovSpace {
     return {product_to_host(left_.columns(), triplets.left.leftCols(count)),
             triplets.values.head(count) / scale_,
             product_to_host(right, triplets.right.leftCols(count))};
+  }
+
+  void save(ResumeState& state) const override {
+    left_.save("left", state);
+    right_.save("right", state);
+    state.add_matrix("forward", forward_);
+    state.add_matrix("backward", backward_);
+    state.add_matrix("coupling", coupling_);
+    state.arrays.emplace_back("scale", Vector::Constant(1, scale_));
+    state.counters.emplace_back("multiplied", multiplied_);
+    state.counters.emplace_back("randoms", randoms_used_);
+  }
+
+  void load(const ResumeState& state) override {
+    left_.load("left", state);
+    right_.load("right", state);
+    forward_ = state.matrix("forward");
+    backward_ = state.matrix("backward");
+    coupling_ = state.matrix("coupling");
+    scale_ = saved_scale(state);
+    multiplied_ = state.counter("multiplied");
+    randoms_used_ = state.counter("randoms");
+    require_consistent(multiplied_ >= 0 && multiplied_ <= right_.size() &&
+                       forward_.rows() == left_.size() && forward_.cols() == multiplied_ &&
+                       backward_.cols() <= left_.size() && backward_.rows() <= right_.size() &&
+                       (lacks_second_product() || backward_.rows() == right_.size()) &&
+                       coupling_.cols() <= left_.size() && forward_.allFinite() &&
+                       backward_.allFinite() && coupling_.allFinite() && randoms_used_ >= 0 &&
+                       randoms_used_ <= kMaxRandoms);
   }
 
  private:

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "methods/truncated_svd/algorithms.hpp"
+#include "methods/truncated_svd/checkpoints.hpp"
 #include "methods/truncated_svd/krylov_space.hpp"
 
 namespace matapprox {
@@ -45,25 +47,26 @@ class KrylovSearch {
                bool symmetric,
                Index rank,
                const TruncatedSvdOptions& options,
-               const RunControl& control)
-      : rank_(rank), tolerance_(options.tolerance), control_(control) {
+               const RunControl& control,
+               SvdCheckpoints& checkpoints)
+      : rank_(rank), tolerance_(options.tolerance), control_(control), checkpoints_(checkpoints) {
     width_ = options.block_size > 0 ? options.block_size : 2;
     const Index capacity = 2 * rank + std::max<Index>(rank / 2, 24) + 4 * width_;
     capacity_ = std::min(capacity, std::min(A.rows(), A.cols()) + width_);
     const KrylovSpaceOptions size{width_, capacity_, options.seed};
     space_ = symmetric ? lanczos_space(A, size) : golub_kahan_space(A, size);
+    if (checkpoints_.state() != nullptr) load(*checkpoints_.state());
   }
 
   /// The first search, and then one in what is left without the triplets found, from twice as many
   /// random columns each time, until no copy can be missing.
   SvdOutcome run() {
-    Vector known;
-    for (Index round = 0; search(round > 0); ++round) {
+    for (; search(); ++round_, restarts_ = 0) {
       const Vector found = ritz_.eigenvalues.head(rank_);
       const double spread = std::max(kMinSpreadOfCopies, 2 * tolerance_);
-      if (exact_ || !may_lack_copies(found, known, rank_, width_, spread)) return outcome();
-      known = found;
-      if (round > 0) widen();
+      if (exact_ || !may_lack_copies(found, known_, rank_, width_, spread)) break;
+      known_ = found;
+      if (round_ > 0) widen();
       space_->deflate(ritz_, rank_, width_);
     }
     return outcome();
@@ -77,22 +80,28 @@ class KrylovSearch {
     capacity_ -= more;
   }
 
-  /// Grows and restarts the space until the first `rank` triplets have converged and, where
-  /// `again`, the largest value of the rest is known. False if it was stopped before.
-  bool search(bool again) {
-    for (Index restarts = 0;; ++restarts) {
-      while (!exact_ && !control_.should_stop() && space_->size() + width_ <= capacity_) {
+  bool has_room() const { return space_->size() + width_ <= capacity_ || space_->is_amid_a_step(); }
+
+  /// Grows and restarts the space until the first `rank` triplets have converged and, after the
+  /// first round, the largest value of the rest is known. False if it was stopped before.
+  bool search() {
+    for (;; ++restarts_) {
+      while (!exact_ && !control_.should_stop() && has_room()) {
         const std::optional<bool> grew = step_unless_stopped(*space_, control_);
         if (!grew) break;
         exact_ = !*grew;
         ++steps_;
+        if (!exact_ && checkpoints_.is_due(space_->numbers())) write_checkpoint();
       }
+      if (control_.should_stop() && !exact_ && space_->size() > 0 &&
+          checkpoints_.are_wanted(space_->numbers()))
+        write_checkpoint();
       if (space_->size() < rank_) control_.throw_if_stopped("truncated_svd");
       ritz_ = space_->ritz();
       const Index converged = exact_ ? rank_ : converged_triplets(ritz_, rank_, tolerance_);
-      const bool certain = exact_ || !again || rest_is_known(ritz_, rank_, tolerance_);
+      const bool certain = exact_ || round_ == 0 || rest_is_known(ritz_, rank_, tolerance_);
       if (converged == rank_ && certain) return true;
-      if (control_.should_stop() || restarts == kMaxRestarts) {
+      if (control_.should_stop() || restarts_ == kMaxRestarts) {
         stopped(converged);
         return false;
       }
@@ -118,20 +127,55 @@ class KrylovSearch {
                                  tolerance_);
   }
 
-  SvdOutcome outcome() const {
-    return {space_->vectors(ritz_, std::min(rank_, ritz_.values.size())),
-            steps_,
-            termination_,
-            message_};
+  SvdOutcome outcome() const { return outcome_of(ritz_); }
+
+  SvdOutcome outcome_of(const RitzTriplets& ritz) const {
+    return {
+        space_->vectors(ritz, std::min(rank_, ritz.values.size())), steps_, termination_, message_};
+  }
+
+  void write_checkpoint() const {
+    ResumeState state;
+    space_->save(state);
+    for (const auto& [name, count] : {std::pair("width", width_),
+                                      std::pair("capacity", capacity_),
+                                      std::pair("round", round_),
+                                      std::pair("restarts", restarts_),
+                                      std::pair("steps", steps_)})
+      state.counters.emplace_back(name, count);
+    state.arrays.emplace_back("known", known_);
+    checkpoints_.write(outcome_of(space_->ritz()), std::move(state));
+  }
+
+  void load(const ResumeState& state) {
+    space_->load(state);
+    const Index width = state.counter("width");
+    const Index capacity = state.counter("capacity");
+    round_ = state.counter("round");
+    restarts_ = state.counter("restarts");
+    steps_ = state.counter("steps");
+    known_ = state.array("known");
+    const bool as_made = width == width_ && capacity == capacity_;
+    const bool widened =
+        width > width_ && width + capacity == width_ + capacity_ && 4 * width <= capacity - rank_;
+    require_consistent((as_made || widened) && space_->size() > 0 && round_ >= 0 &&
+                       round_ <= kMaxSteps && restarts_ >= 0 && restarts_ <= kMaxRestarts &&
+                       steps_ >= 0 && steps_ <= kMaxSteps && known_.allFinite());
+    width_ = width;
+    capacity_ = capacity;
   }
 
   Index rank_;
   double tolerance_;
   const RunControl& control_;
+  SvdCheckpoints& checkpoints_;
   Index width_ = 0;
   Index capacity_ = 0;
   std::unique_ptr<KrylovSpace> space_;
   RitzTriplets ritz_;
+  Vector known_;  ///< values that earlier rounds found
+  Index round_ = 0;
+  Index restarts_ = 0;  ///< in this round
   Index steps_ = 0;
   bool exact_ = false;  ///< the space is all there is
   Termination termination_ = Termination::kConverged;
@@ -149,8 +193,9 @@ SvdOutcome krylov_svd(const LinearOperator& A,
                       bool symmetric,
                       Index rank,
                       const TruncatedSvdOptions& options,
-                      const RunControl& control) {
-  return KrylovSearch(A, symmetric, rank, options, control).run();
+                      const RunControl& control,
+                      SvdCheckpoints& checkpoints) {
+  return KrylovSearch(A, symmetric, rank, options, control, checkpoints).run();
 }
 
 }  // namespace matapprox

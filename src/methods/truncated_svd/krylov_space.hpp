@@ -27,6 +27,9 @@ class KrylovSpace {
   /// Extends the space by one block. False if it cannot grow: what it holds is then exact.
   virtual bool step() = 0;
   virtual Index size() const = 0;
+  virtual Index numbers() const = 0;  ///< of the basis
+  /// Whether a step was stopped between two products: the next one ends it.
+  virtual bool is_amid_a_step() const { return false; }
   virtual RitzTriplets ritz() const = 0;
   /// The same from all products made so far, also with the last block: no residuals. For a run of a
   /// fixed number of passes.
@@ -40,6 +43,12 @@ class KrylovSpace {
   virtual void deflate(const RitzTriplets& triplets, Index keep, Index fresh) = 0;
   /// The first `count` triplets as vectors, in units of A.
   virtual kernels::Svd vectors(const RitzTriplets& triplets, Index count) const = 0;
+  /// Adds all that load() needs to go on with the same bits; also between the two products of a
+  /// step that was stopped.
+  virtual void save(ResumeState& state) const = 0;
+  /// For a space that was made with the same options. Throws InvalidArgument for a state that
+  /// contradicts itself or them.
+  virtual void load(const ResumeState& state) = 0;
 };
 
 struct KrylovSpaceOptions {
@@ -62,6 +71,17 @@ std::unique_ptr<KrylovSpace> golub_kahan_space(const LinearOperator& A,
 /// The left vectors are the right ones times the signs of the eigenvalues. Memory n capacity.
 std::unique_ptr<KrylovSpace> lanczos_space(const LinearOperator& A,
                                            const KrylovSpaceOptions& options);
+
+/// No state to resume has more random columns, beyond which they are those of others, or steps.
+constexpr Index kMaxRandoms = Index{1} << 40;
+constexpr Index kMaxSteps = Index{1} << 50;
+
+/// Part of load(): the power of two by which products are scaled, 0 before the first. Throws
+/// InvalidArgument for what is no such number.
+double saved_scale(const ResumeState& state);
+
+/// Part of load(): throws InvalidArgument unless it is true.
+void require_consistent(bool consistent);
 
 /// One step of the space, which a request to stop ends within a piece of its product. Whether the
 /// space grew; nothing if it was stopped, and the space is then as it was before.

@@ -41,6 +41,7 @@ class LanczosSpace final : public KrylovSpace {
   }
 
   Index size() const override { return multiplied_; }
+  Index numbers() const override { return A_.cols() * basis_.size(); }
 
   RitzTriplets ritz() const override {
     const Matrix lower = projection_.transpose();
@@ -87,6 +88,30 @@ class LanczosSpace final : public KrylovSpace {
     return {product_to_host(multiplied, triplets.left.leftCols(count)),
             triplets.values.head(count) / scale_,
             product_to_host(multiplied, triplets.right.leftCols(count))};
+  }
+
+  void save(ResumeState& state) const override {
+    basis_.save("basis", state);
+    state.add_matrix("projection", projection_);
+    state.add_matrix("coupling", coupling_);
+    state.arrays.emplace_back("scale", Vector::Constant(1, scale_));
+    state.counters.emplace_back("multiplied", multiplied_);
+    state.counters.emplace_back("randoms", randoms_used_);
+  }
+
+  void load(const ResumeState& state) override {
+    basis_.load("basis", state);
+    projection_ = state.matrix("projection");
+    coupling_ = state.matrix("coupling");
+    scale_ = saved_scale(state);
+    multiplied_ = state.counter("multiplied");
+    randoms_used_ = state.counter("randoms");
+    require_consistent(multiplied_ >= 0 && multiplied_ <= basis_.size() &&
+                       projection_.rows() == multiplied_ && projection_.cols() == multiplied_ &&
+                       projection_.allFinite() && coupling_.allFinite() &&
+                       coupling_.cols() <= multiplied_ &&
+                       (coupling_.size() == 0 || coupling_.rows() == basis_.size() - multiplied_) &&
+                       randoms_used_ >= 0 && randoms_used_ <= kMaxRandoms);
   }
 
  private:

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "methods/truncated_svd/algorithms.hpp"
+#include "methods/truncated_svd/checkpoints.hpp"
 #include "methods/truncated_svd/krylov_space.hpp"
 
 namespace matapprox {
@@ -55,57 +56,155 @@ struct OneSpace {
   bool lacks_copies = false;
 };
 
-/// One space of `blocks` blocks; nothing if it was stopped early and `may_give_up`.
-std::optional<OneSpace> one_space(const LinearOperator& A,
-                                  bool symmetric,
-                                  Index rank,
-                                  Index block,
-                                  Index blocks,
-                                  std::uint64_t seed,
-                                  bool may_give_up,
-                                  const RunControl& control) {
-  const Index least = std::min(A.rows(), A.cols());
-  const KrylovSpaceOptions space_options{block, std::min(block * blocks, least + block), seed};
-  const auto space =
-      symmetric ? lanczos_space(A, space_options) : golub_kahan_space(A, space_options);
-  SvdOutcome outcome;
-  outcome.iterations = 0;
-  bool growing = true;
-  std::vector<Captured> last_steps;
-  while (growing && outcome.iterations < blocks) {
-    if (may_give_up && control.should_stop()) return std::nullopt;
-    if (control.should_stop() && space->size() >= rank) {
-      outcome.termination =
-          control.interrupted() ? Termination::kInterrupted : Termination::kMaxSeconds;
-      outcome.message = fmt::format("stopped after {} of {} blocks", outcome.iterations, blocks);
-      break;
-    }
-    control.throw_if_stopped("truncated_svd");
-    const std::optional<bool> grew = step_unless_stopped(*space, control);
-    if (!grew) continue;  // the loop begins by asking whether to stop
-    growing = *grew;
-    ++outcome.iterations;
-    if (growing && outcome.iterations + 3 > blocks && outcome.iterations < blocks) {
-      last_steps.push_back(captured(space->projected_values(), rank));
-    }
-    if (control.progress) {
-      control.progress({outcome.iterations,
-                        -1,
-                        static_cast<double>(outcome.iterations) / static_cast<double>(blocks)});
-    }
+class RandomizedSearch {
+ public:
+  RandomizedSearch(const LinearOperator& A,
+                   bool symmetric,
+                   Index rank,
+                   const TruncatedSvdOptions& options,
+                   const RunControl& control,
+                   SvdCheckpoints& checkpoints)
+      : A_(A),
+        symmetric_(symmetric),
+        rank_(rank),
+        seed_(options.seed),
+        control_(control),
+        checkpoints_(checkpoints),
+        least_(std::min(A.rows(), A.cols())),
+        // A step takes two passes in general, one if A is symmetric.
+        blocks_((options.power_iterations + 1) * (symmetric ? 2 : 1)) {
+    block_ = options.block_size > 0 ? options.block_size : default_block(rank, blocks_);
+    block_ = std::min(std::max(block_, (rank + blocks_ - 1) / blocks_), least_);
   }
-  // Once the space cannot grow, its own triplets are exact; else the last products refine them.
-  const RitzTriplets ritz = growing ? space->projected() : space->ritz();
-  outcome.triplets = space->vectors(ritz, rank);
-  last_steps.push_back(captured(ritz.values, rank));
-  if (growing && outcome.message.empty() && still_growing(last_steps)) {
-    outcome.message =
-        "the error may be more than 1 % above the least: more power_iterations lower it";
+
+  SvdOutcome run() {
+    if (const ResumeState* state = checkpoints_.state()) {
+      const Index block = state->counter("block");
+      steps_before_ = state->counter("steps_before");
+      require_consistent(block >= block_ && block <= least_ && steps_before_ >= 0 &&
+                         steps_before_ <= kMaxSteps);
+      block_ = block;
+    }
+    OneSpace best = *one_space(nullptr, checkpoints_.state());
+    best.outcome.iterations += steps_before_;
+    while (best.lacks_copies) {
+      block_ = std::min(2 * block_, least_);
+      std::optional<OneSpace> wider;
+      if (best.outcome.termination == Termination::kCompleted) {
+        steps_before_ = best.outcome.iterations;
+        wider = one_space(&best.outcome, nullptr);
+      }
+      if (!wider) {
+        if (best.outcome.termination == Termination::kCompleted) {
+          best.outcome.termination =
+              control_.interrupted() ? Termination::kInterrupted : Termination::kMaxSeconds;
+        }
+        best.outcome.message += best.outcome.message.empty() ? "" : "; ";
+        best.outcome.message += "copies of repeated values may be missing";
+        break;
+      }
+      wider->outcome.iterations += best.outcome.iterations;
+      best = std::move(*wider);
+    }
+    return std::move(best.outcome);
   }
-  return OneSpace{
-      std::move(outcome),
-      growing && may_lack_copies(ritz.eigenvalues, {}, rank, block, kIndistinctAfterPasses)};
-}
+
+ private:
+  /// One space of blocks_ blocks, or the rest of it. Where there is an earlier outcome, nothing if
+  /// it was stopped.
+  std::optional<OneSpace> one_space(const SvdOutcome* earlier, const ResumeState* state) {
+    const KrylovSpaceOptions size{block_, std::min(block_ * blocks_, least_ + block_), seed_};
+    const auto space = symmetric_ ? lanczos_space(A_, size) : golub_kahan_space(A_, size);
+    SvdOutcome outcome;
+    outcome.iterations = 0;
+    bool growing = true;
+    std::vector<Captured> last_steps;
+    if (state != nullptr) load(*state, *space, outcome.iterations, last_steps);
+    while (growing && outcome.iterations < blocks_) {
+      if (control_.should_stop() && space->size() > 0 && checkpoints_.are_wanted(space->numbers()))
+        write_checkpoint(*space, earlier, outcome.iterations, last_steps);
+      if (earlier != nullptr && control_.should_stop()) return std::nullopt;
+      if (control_.should_stop() && space->size() >= rank_) {
+        outcome.termination =
+            control_.interrupted() ? Termination::kInterrupted : Termination::kMaxSeconds;
+        outcome.message = fmt::format("stopped after {} of {} blocks", outcome.iterations, blocks_);
+        break;
+      }
+      control_.throw_if_stopped("truncated_svd");
+      const std::optional<bool> grew = step_unless_stopped(*space, control_);
+      if (!grew) continue;  // the loop begins by asking whether to stop
+      growing = *grew;
+      ++outcome.iterations;
+      if (growing && outcome.iterations + 3 > blocks_ && outcome.iterations < blocks_) {
+        last_steps.push_back(captured(space->projected_values(), rank_));
+      }
+      if (control_.progress) {
+        control_.progress({outcome.iterations,
+                           -1,
+                           static_cast<double>(outcome.iterations) / static_cast<double>(blocks_)});
+      }
+      if (growing && checkpoints_.is_due(space->numbers()))
+        write_checkpoint(*space, earlier, outcome.iterations, last_steps);
+    }
+    // Once the space cannot grow, its own triplets are exact; else the last products refine them.
+    const RitzTriplets ritz = growing ? space->projected() : space->ritz();
+    outcome.triplets = space->vectors(ritz, std::min(rank_, ritz.values.size()));
+    last_steps.push_back(captured(ritz.values, rank_));
+    if (growing && outcome.message.empty() && still_growing(last_steps)) {
+      outcome.message =
+          "the error may be more than 1 % above the least: more power_iterations lower it";
+    }
+    return OneSpace{
+        std::move(outcome),
+        growing && may_lack_copies(ritz.eigenvalues, {}, rank_, block_, kIndistinctAfterPasses)};
+  }
+
+  void write_checkpoint(const KrylovSpace& space,
+                        const SvdOutcome* earlier,
+                        Index steps,
+                        const std::vector<Captured>& last_steps) {
+    ResumeState state;
+    space.save(state);
+    state.counters.emplace_back("block", block_);
+    state.counters.emplace_back("steps", steps);
+    state.counters.emplace_back("steps_before", steps_before_);
+    Matrix sums(2, std::ssize(last_steps));
+    for (Index i = 0; i < sums.cols(); ++i) {
+      const Captured& step = last_steps[static_cast<std::size_t>(i)];
+      sums.col(i) << step.wanted, step.others;
+    }
+    state.add_matrix("captured", sums);
+    if (earlier != nullptr) return checkpoints_.write(*earlier, std::move(state));
+    SvdOutcome best;
+    const RitzTriplets ritz = space.projected();
+    best.triplets = space.vectors(ritz, std::min(rank_, ritz.values.size()));
+    best.iterations = steps_before_ + steps;
+    checkpoints_.write(best, std::move(state));
+  }
+
+  void load(const ResumeState& state,
+            KrylovSpace& space,
+            Index& steps,
+            std::vector<Captured>& last_steps) const {
+    space.load(state);
+    steps = state.counter("steps");
+    const Matrix sums = state.matrix("captured");
+    require_consistent(space.size() > 0 && steps >= 0 && steps <= blocks_ && sums.rows() == 2 &&
+                       sums.allFinite());
+    for (const auto& step : sums.colwise()) last_steps.push_back({step(0), step(1)});
+  }
+
+  const LinearOperator& A_;
+  bool symmetric_;
+  Index rank_;
+  std::uint64_t seed_;
+  const RunControl& control_;
+  SvdCheckpoints& checkpoints_;
+  Index least_;
+  Index blocks_;
+  Index block_ = 0;
+  Index steps_before_ = 0;  ///< with smaller blocks
+};
 
 }  // namespace
 
@@ -113,32 +212,9 @@ SvdOutcome randomized_svd(const LinearOperator& A,
                           bool symmetric,
                           Index rank,
                           const TruncatedSvdOptions& options,
-                          const RunControl& control) {
-  const Index least = std::min(A.rows(), A.cols());
-  // A step takes two passes in general, one if A is symmetric.
-  const Index blocks = (options.power_iterations + 1) * (symmetric ? 2 : 1);
-  Index block = options.block_size > 0 ? options.block_size : default_block(rank, blocks);
-  block = std::min(std::max(block, (rank + blocks - 1) / blocks), least);
-  OneSpace best = *one_space(A, symmetric, rank, block, blocks, options.seed, false, control);
-  while (best.lacks_copies) {
-    block = std::min(2 * block, least);
-    std::optional<OneSpace> wider;
-    if (best.outcome.termination == Termination::kCompleted) {
-      wider = one_space(A, symmetric, rank, block, blocks, options.seed, true, control);
-    }
-    if (!wider) {
-      if (best.outcome.termination == Termination::kCompleted) {
-        best.outcome.termination =
-            control.interrupted() ? Termination::kInterrupted : Termination::kMaxSeconds;
-      }
-      best.outcome.message += best.outcome.message.empty() ? "" : "; ";
-      best.outcome.message += "copies of repeated values may be missing";
-      break;
-    }
-    wider->outcome.iterations += best.outcome.iterations;
-    best = std::move(*wider);
-  }
-  return std::move(best.outcome);
+                          const RunControl& control,
+                          SvdCheckpoints& checkpoints) {
+  return RandomizedSearch(A, symmetric, rank, options, control, checkpoints).run();
 }
 
 }  // namespace matapprox

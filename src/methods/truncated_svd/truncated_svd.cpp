@@ -9,6 +9,7 @@
 #include "matapprox/core/require.hpp"
 #include "methods/dense_matrix.hpp"
 #include "methods/truncated_svd/algorithms.hpp"
+#include "methods/truncated_svd/checkpoints.hpp"
 #include "operators/symmetry.hpp"
 
 namespace matapprox {
@@ -97,7 +98,8 @@ SvdOutcome leading_triplets(const LinearOperator& A,
                             Index rank,
                             SvdAlgorithm algorithm,
                             const TruncatedSvdOptions& options,
-                            const RunControl& caller) {
+                            const RunControl& caller,
+                            SvdCheckpoints& checkpoints) {
   // The last thing that is done, and not stopped.
   const Index order = decomposed_order(A, rank, algorithm);
   RunControl control = caller;
@@ -109,11 +111,12 @@ SvdOutcome leading_triplets(const LinearOperator& A,
                     caller.max_seconds,
                     order));
   }
+  checkpoints.begin_search(algorithm, rank);
   switch (algorithm) {
     case SvdAlgorithm::kKrylov:
-      return krylov_svd(A, symmetric, rank, options, control);
+      return krylov_svd(A, symmetric, rank, options, control, checkpoints);
     case SvdAlgorithm::kRandomized:
-      return randomized_svd(A, symmetric, rank, options, control);
+      return randomized_svd(A, symmetric, rank, options, control, checkpoints);
     case SvdAlgorithm::kSpectra:
       return spectra_svd(A, symmetric, rank, options, control);
     default:
@@ -154,14 +157,20 @@ Chosen by_tolerance(const LinearOperator& A,
                     bool symmetric,
                     Index limit,
                     const TruncatedSvdOptions& options,
-                    const RunControl& control) {
+                    const RunControl& control,
+                    SvdCheckpoints& checkpoints) {
   const Index all = smaller_side(A);
-  const SvdAlgorithm algorithm = choose_algorithm(A, symmetric, 0, options, control);
+  const SvdAlgorithm algorithm = checkpoints.resumes()
+                                     ? checkpoints.resumed_algorithm()
+                                     : choose_algorithm(A, symmetric, 0, options, control);
   const double norm =
       algorithm == SvdAlgorithm::kDense ? 0.0 : frobenius_norm(A, kTruncatedSvd, control);
-  for (Index count = std::min<Index>(all, 32);; count = std::min(all, 2 * count)) {
+  const Index first = checkpoints.resumes() ? checkpoints.resumed_count() : 32;
+  require(first >= 1, "{}: the state to resume contradicts itself", kTruncatedSvd);
+  for (Index count = std::min(all, first);; count = std::min(all, 2 * count)) {
     if (algorithm == SvdAlgorithm::kDense) count = all;
-    SvdOutcome outcome = leading_triplets(A, symmetric, count, algorithm, options, control);
+    SvdOutcome outcome =
+        leading_triplets(A, symmetric, count, algorithm, options, control, checkpoints);
     const Vector& S = outcome.triplets.S;
     const double tail =
         S.size() == all || S(0) == 0.0 ? 0.0 : std::pow(norm / S(0), 2) - (S / S(0)).squaredNorm();
@@ -188,9 +197,17 @@ Chosen by_rank(const LinearOperator& A,
                bool symmetric,
                Index rank,
                const TruncatedSvdOptions& options,
-               const RunControl& control) {
-  const SvdAlgorithm algorithm = choose_algorithm(A, symmetric, rank, options, control);
-  return {leading_triplets(A, symmetric, rank, algorithm, options, control), algorithm, rank};
+               const RunControl& control,
+               SvdCheckpoints& checkpoints) {
+  require(!checkpoints.resumes() || checkpoints.resumed_count() == rank,
+          "{}: the state to resume contradicts itself",
+          kTruncatedSvd);
+  const SvdAlgorithm algorithm = checkpoints.resumes()
+                                     ? checkpoints.resumed_algorithm()
+                                     : choose_algorithm(A, symmetric, rank, options, control);
+  return {leading_triplets(A, symmetric, rank, algorithm, options, control, checkpoints),
+          algorithm,
+          rank};
 }
 
 std::vector<Factor> factors_of(const kernels::Svd& svd, Index rank, bool symmetric_storage) {
@@ -205,6 +222,23 @@ std::vector<Factor> factors_of(const kernels::Svd& svd, Index rank, bool symmetr
   }
   const Factor U = make_factor("U", Matrix(svd.V.leftCols(rank)));
   return {U, make_factor("L", std::move(eigenvalues)), {"U", U.value, true}};
+}
+
+Approximation approximation_of(const SvdOutcome& found,
+                               Index rank,
+                               SvdAlgorithm algorithm,
+                               const TruncatedSvdOptions& options) {
+  Summary summary;
+  summary.method = kTruncatedSvd;
+  summary.form = enum_name(algorithm);
+  if (options.symmetric_storage) summary.form += ", symmetric";
+  summary.rank = rank;
+  summary.termination = found.termination;
+  summary.message = found.message;
+  summary.iterations = found.iterations;
+  summary.seed = options.seed;
+  summary.options = list_options(options);
+  return {factors_of(found.triplets, rank, options.symmetric_storage), std::move(summary)};
 }
 
 }  // namespace
@@ -245,21 +279,15 @@ Approximation truncated_svd(const LinearOperator& A,
                                          A.cols(),
                                          smaller_side(A),
                                          [&](Index k) { return storage_of(A, options, k); });
-  Chosen chosen = tolerance ? by_tolerance(A, symmetric, limit, options, control)
-                            : by_rank(A, symmetric, limit, options, control);
-  const Index rank = std::min(chosen.rank, chosen.outcome.triplets.S.size());
-
-  Summary summary;
-  summary.method = kTruncatedSvd;
-  summary.form = enum_name(chosen.algorithm);
-  if (options.symmetric_storage) summary.form += ", symmetric";
-  summary.rank = rank;
-  summary.termination = chosen.outcome.termination;
-  summary.message = std::move(chosen.outcome.message);
-  summary.iterations = chosen.outcome.iterations;
-  summary.seed = options.seed;
-  summary.options = list_options(options);
-  return {factors_of(chosen.outcome.triplets, rank, options.symmetric_storage), std::move(summary)};
+  SvdCheckpoints checkpoints(control, [&](const SvdOutcome& best, SvdAlgorithm algorithm) {
+    return approximation_of(best, std::min(limit, best.triplets.S.size()), algorithm, options);
+  });
+  const Chosen chosen = tolerance ? by_tolerance(A, symmetric, limit, options, control, checkpoints)
+                                  : by_rank(A, symmetric, limit, options, control, checkpoints);
+  return approximation_of(chosen.outcome,
+                          std::min(chosen.rank, chosen.outcome.triplets.S.size()),
+                          chosen.algorithm,
+                          options);
 }
 
 }  // namespace matapprox

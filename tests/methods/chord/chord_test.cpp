@@ -13,6 +13,7 @@
 #include "support/dense_formulas.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
+#include "support/sanitizers.hpp"
 #include "support/thread_count.hpp"
 
 namespace matapprox {
@@ -244,13 +245,14 @@ TEST(Chord, ThePapersStartIsTheDocumentedOne) {
 }
 
 TEST(Chord, BfgsAloneDescendsFromThePapersStart) {
-  const DenseOperator A(random_matrix(12, 12));
+  const Index n = test::kSanitized ? 8 : 12;
+  const DenseOperator A(random_matrix(n, n));
   ChordOptions options{.optimizer = ChordOptimizer::kBfgs, .start = ChordStart::kPaper};
   const Approximation result = chord(A, options);
   EXPECT_GT(result.summary.iterations, 20);
   EXPECT_LT(result.summary.history.back().relative_error, 0.9);
   // The start's product is nothing beside a large A; the first step finds the way all the same.
-  const DenseOperator large(1e9 * random_matrix(12, 12));
+  const DenseOperator large(1e9 * random_matrix(n, n));
   EXPECT_LT(chord(large, options).summary.history.back().relative_error, 0.9);
   // Neither the other start nor Adam lead to the same place.
   options.start = ChordStart::kMixed;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "matapprox/factors/approximation.hpp"
+#include "support/sanitizers.hpp"
 
 namespace matapprox {
 namespace {
@@ -28,7 +29,7 @@ TEST(CirculantStart, LinksOfATurnAddUpToTheOrder) {
 
 /// A Gaussian band, the same in every row: both sides of the diagonal have to be found.
 TEST(CirculantStart, FindsBothSidesOfABand) {
-  constexpr Index kOrder = 3000;
+  constexpr Index kOrder = test::kSanitized ? 1000 : 3000;
   Vector diagonals(kOrder);
   for (Index d = 0; d < kOrder; ++d) {
     const auto distance = static_cast<double>(std::min(d, kOrder - d));

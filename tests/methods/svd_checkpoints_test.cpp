@@ -1,0 +1,223 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <Eigen/SVD>
+#include <atomic>
+#include <limits>
+#include <variant>
+#include <vector>
+
+#include "matapprox/core/error.hpp"
+#include "matapprox/methods/truncated_svd.hpp"
+#include "matapprox/operators/dense.hpp"
+#include "support/conversions.hpp"
+#include "support/expect_close.hpp"
+#include "support/known_spectrum.hpp"
+
+// How a truncated SVD by krylov or randomized is stopped, saved and resumed.
+
+namespace matapprox {
+namespace {
+
+/// A matrix that asks to stop after so many products.
+class StopsAfter final : public LinearOperator {
+ public:
+  StopsAfter(const Matrix& A, Index products) : A_(A), left_(products) {}
+  const std::atomic<bool>& stop() const { return stop_; }
+
+  Index rows() const override { return A_.rows(); }
+  Index cols() const override { return A_.cols(); }
+  Cost cost() const override { return DenseOperator(A_).cost(); }
+  KnownFacts known_facts() const override {
+    KnownFacts facts;
+    facts.symmetric = A_.rows() == A_.cols() && A_ == A_.transpose();
+    return facts;
+  }
+  std::string description() const override { return "a matrix that stops"; }
+
+ private:
+  void do_apply(const ConstBlock& X, Block Y) const override {
+    count();
+    Y = DenseOperator(A_).apply(X);
+  }
+  void do_apply_transpose(const ConstBlock& X, Block Y) const override {
+    count();
+    Y = DenseOperator(A_).apply_transpose(X);
+  }
+  void count() const {
+    if (--left_ == 0) stop_ = true;
+  }
+
+  Matrix A_;
+  mutable Index left_;
+  mutable std::atomic<bool> stop_{false};
+};
+
+struct Checkpoint {
+  Approximation best;
+  ResumeState state;
+};
+
+std::vector<Checkpoint> checkpoints_of(const LinearOperator& A,
+                                       const TruncatedSvdOptions& options) {
+  std::vector<Checkpoint> found;
+  RunControl control;
+  control.checkpoint_seconds = 0;
+  control.checkpoint = [&](const Approximation& best, const ResumeState& state) {
+    found.push_back({best, state});
+  };
+  truncated_svd(A, options, control);
+  return found;
+}
+
+Approximation resumed(const LinearOperator& A,
+                      const TruncatedSvdOptions& options,
+                      const ResumeState& state) {
+  RunControl control;
+  control.resume = &state;
+  return truncated_svd(A, options, control);
+}
+
+void expect_same(const Approximation& found, const Approximation& expected) {
+  const auto value = [](const Approximation& of, std::size_t factor) -> const FactorValue& {
+    return *of.factors()[factor].value;
+  };
+  for (const std::size_t f : {0U, 2U})
+    EXPECT_SAME_BITS(std::get<Matrix>(value(found, f)), std::get<Matrix>(value(expected, f)));
+  EXPECT_SAME_BITS(std::get<Vector>(value(found, 1)), std::get<Vector>(value(expected, 1)));
+  EXPECT_EQ(found.summary.iterations, expected.summary.iterations);
+  EXPECT_EQ(found.summary.form, expected.summary.form);
+  EXPECT_EQ(found.summary.message, expected.summary.message);
+  EXPECT_EQ(found.summary.termination, expected.summary.termination);
+}
+
+/// The number of points that it went on from.
+Index expect_resumable(const Matrix& values, const TruncatedSvdOptions& options) {
+  const DenseOperator A(values);
+  const Approximation whole = truncated_svd(A, options);
+  const std::vector<Checkpoint> points = checkpoints_of(A, options);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    SCOPED_TRACE(i);
+    expect_same(resumed(A, options, points[i].state), whole);
+  }
+  return std::ssize(points);
+}
+
+Matrix slow_spectrum(bool symmetric) {
+  const Matrix A = test::random_matrix(90, symmetric ? 90 : 70);
+  return symmetric ? Matrix(A + A.transpose()) : A;
+}
+
+/// Values that 12 triplets have each, so that a search in the rest and a wider block follow.
+Matrix with_copies(bool symmetric) {
+  const Vector sigma = test::step_spectrum(150, 12, 0.6);
+  const Matrix A = test::with_singular_values(150, 150, sigma);
+  return symmetric ? Matrix(A * A.transpose()) : A;
+}
+
+class SvdCheckpointsOf : public testing::TestWithParam<SvdAlgorithm> {};
+INSTANTIATE_TEST_SUITE_P(Algorithms,
+                         SvdCheckpointsOf,
+                         testing::Values(SvdAlgorithm::kKrylov, SvdAlgorithm::kRandomized),
+                         [](const auto& tested) { return std::string(enum_name(tested.param)); });
+
+TEST_P(SvdCheckpointsOf, GoOnToTheSameBits) {
+  for (const bool symmetric : {false, true}) {
+    SCOPED_TRACE(symmetric);
+    EXPECT_GE(
+        expect_resumable(slow_spectrum(symmetric),
+                         {.rank = 6, .algorithm = GetParam(), .symmetric_storage = symmetric}),
+        5);
+  }
+}
+
+TEST_P(SvdCheckpointsOf, GoOnAmongCopies) {
+  for (const bool symmetric : {false, true}) {
+    SCOPED_TRACE(symmetric);
+    const Index narrow = expect_resumable(with_copies(symmetric),
+                                          {.rank = 14, .algorithm = GetParam(), .block_size = 3});
+    EXPECT_GE(narrow, 10);
+  }
+}
+
+TEST_P(SvdCheckpointsOf, GoOnTowardsATolerance) {
+  const TruncatedSvdOptions options{.frobenius_tolerance = 0.3, .algorithm = GetParam()};
+  EXPECT_GE(expect_resumable(slow_spectrum(false), options), 5);
+}
+
+// The product in which it is asked to stop may be any, also the second of a step.
+TEST_P(SvdCheckpointsOf, GoOnFromWhereItWasStopped) {
+  for (const bool symmetric : {false, true}) {
+    const Matrix values = slow_spectrum(symmetric);
+    const TruncatedSvdOptions options{.rank = 6, .algorithm = GetParam()};
+    const Approximation whole = truncated_svd(StopsAfter(values, 1000000), options);
+    for (Index products = 2; products < 12; ++products) {
+      SCOPED_TRACE(products);
+      const StopsAfter A(values, products);
+      ResumeState state;
+      RunControl control;
+      control.stop = &A.stop();
+      control.checkpoint = [&](const Approximation& /*best*/, const ResumeState& last) {
+        state = last;
+      };
+      try {
+        const Approximation cut = truncated_svd(A, options, control);
+        if (cut.summary.termination != Termination::kInterrupted) continue;  // it had ended
+      } catch (const Interrupted&) {  // before there were six triplets
+      }
+      ASSERT_FALSE(state.empty());
+      expect_same(resumed(StopsAfter(values, 1000000), options, state), whole);
+    }
+  }
+}
+
+// What comes with a point is as good as its space, and the error falls.
+TEST_P(SvdCheckpointsOf, ComeWithTheTripletsSoFar) {
+  const Matrix values = slow_spectrum(false);
+  const auto points =
+      checkpoints_of(DenseOperator(values), {.rank = 6, .algorithm = GetParam(), .block_size = 2});
+  ASSERT_GE(points.size(), 5U);
+  EXPECT_EQ(points.front().best.summary.rank, 2);
+  EXPECT_EQ(points.back().best.summary.rank, 6);
+  double before = values.norm();
+  for (const Checkpoint& point : points) {
+    const double error = (values - test::dense_of(point.best)).norm();
+    EXPECT_LE(error, before * (1 + 1e-12));
+    before = error;
+  }
+  const Vector sigma = Eigen::JacobiSVD<Matrix>(values).singularValues();
+  const double least = sigma.tail(64).norm();
+  EXPECT_LE(before, 1.02 * least);
+}
+
+TEST_P(SvdCheckpointsOf, RefuseWhatContradictsItself) {
+  const DenseOperator A(slow_spectrum(false));
+  const TruncatedSvdOptions options{.rank = 6, .algorithm = GetParam()};
+  const ResumeState state = checkpoints_of(A, options)[2].state;
+  for (std::size_t i = 0; i < state.counters.size(); ++i) {
+    for (const Index value : {Index{-1}, Index{1} << 60}) {
+      ResumeState damaged = state;
+      damaged.counters[i].second = value;
+      EXPECT_REFUSED(Error, resumed(A, options, damaged), "") << damaged.counters[i].first;
+    }
+    ResumeState lacking = state;
+    lacking.counters.erase(lacking.counters.begin() + static_cast<std::ptrdiff_t>(i));
+    EXPECT_REFUSED(FileError, resumed(A, options, lacking), state.counters[i].first);
+  }
+  for (std::size_t i = 0; i < state.arrays.size(); ++i) {
+    if (state.arrays[i].second.size() == 0) continue;
+    ResumeState damaged = state;
+    Vector& numbers = damaged.arrays[i].second;
+    numbers(0) = std::numeric_limits<double>::quiet_NaN();
+    EXPECT_REFUSED(InvalidArgument, resumed(A, options, damaged), "") << damaged.arrays[i].first;
+    numbers.conservativeResize(numbers.size() - 1);
+    EXPECT_REFUSED(InvalidArgument, resumed(A, options, damaged), "") << damaged.arrays[i].first;
+  }
+  EXPECT_REFUSED(InvalidArgument, resumed(A, {.rank = 7, .algorithm = GetParam()}, state), "");
+  EXPECT_REFUSED(InvalidArgument,
+                 resumed(DenseOperator(test::random_matrix(80, 70)), options, state),
+                 "basis");
+}
+
+}  // namespace
+}  // namespace matapprox
