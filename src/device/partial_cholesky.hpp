@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "matapprox/core/linear_operator.hpp"
+#include "matapprox/core/run_control.hpp"
 
 namespace matapprox {
 
@@ -30,6 +31,15 @@ class PartialCholesky {
                         Vector& d) = 0;
   /// All columns that were kept, in their order.
   virtual Matrix take_columns() = 0;
+
+  /// Whether it can be saved and loaded, as on the host.
+  virtual bool is_resumable() const { return false; }
+  /// The columns that were kept so far, again.
+  virtual Matrix copy_of_columns() const { return {}; }
+  /// Adds all that load() needs, into one for as many columns of the same matrix. load() throws
+  /// InvalidArgument for what does not fit.
+  virtual void save(ResumeState& /*state*/) const {}
+  virtual void load(const ResumeState& /*state*/) {}
 
  protected:
   PartialCholesky() = default;

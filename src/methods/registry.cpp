@@ -53,7 +53,8 @@ constexpr bool kHasCheckpoints = true;
 constexpr std::array kMethods{
     make<TruncatedSvdOptions, truncated_svd>(
         "truncated_svd", "best approximation of rank k: U S V^T", kHasCheckpoints),
-    make<NystromOptions, nystrom>("nystrom", "sampled columns of a square matrix: C W^+ C^T"),
+    make<NystromOptions, nystrom>(
+        "nystrom", "sampled columns of a square matrix: C W^+ C^T", kHasCheckpoints),
     make<JlProjectionOptions, jl_projection>("jl_projection",
                                              "random projection: (A R^T) R, R from a seed"),
     make<CurOptions, cur>("cur", "actual columns and rows: C U R, sparse if A is"),

@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
+#include <atomic>
 #include <cmath>
+#include <limits>
 #include <numeric>
+#include <vector>
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/operators/dense.hpp"
@@ -124,6 +127,94 @@ TEST(Nystrom, PivotedCholeskyKeepsItsTraceBound) {
   }
   EXPECT_LE(mean, 2 * tail);
   EXPECT_GE(mean, lambda.tail(200 - k).sum());
+}
+
+struct NystromPoint {
+  Approximation best;
+  ResumeState state;
+};
+
+std::vector<NystromPoint> points_of(const LinearOperator& A, const NystromOptions& options) {
+  std::vector<NystromPoint> points;
+  RunControl control;
+  control.checkpoint_seconds = 0;
+  control.checkpoint = [&](const Approximation& best, const ResumeState& state) {
+    points.push_back({best, state});
+  };
+  nystrom(A, options, control);
+  return points;
+}
+
+Approximation resumed(const LinearOperator& A,
+                      const NystromOptions& options,
+                      const ResumeState& state) {
+  RunControl control;
+  control.resume = &state;
+  return nystrom(A, options, control);
+}
+
+TEST(Nystrom, GoesOnFromAnyCheckpointToTheSameBits) {
+  const KernelOperator A(test::random_matrix(300, 2), {.bandwidth = 0.3});
+  const NystromOptions options{.rank = 60};
+  const Approximation whole = nystrom(A, options);
+  const std::vector<NystromPoint> points = points_of(A, options);
+  ASSERT_GE(points.size(), 4U);
+  for (const NystromPoint& point : points) {
+    const Approximation found = resumed(A, options, point.state);
+    EXPECT_EQ(found.summary.chosen_columns, whole.summary.chosen_columns);
+    EXPECT_EQ(found.summary.iterations, whole.summary.iterations);
+    EXPECT_SAME_BITS(test::dense_of(found), test::dense_of(whole));
+    // What comes with it is the approximation from the first of the landmarks.
+    const auto count = static_cast<std::ptrdiff_t>(point.best.summary.rank);
+    const std::vector<Index> first(whole.summary.chosen_columns.begin(),
+                                   whole.summary.chosen_columns.begin() + count);
+    EXPECT_EQ(point.best.summary.chosen_columns, first);
+    EXPECT_CLOSE(
+        test::dense_of(point.best), test::dense_of(nystrom(A, {.landmarks = first})), 1e-9);
+  }
+}
+
+TEST(Nystrom, IsSavedWhereItIsStopped) {
+  const KernelOperator A(test::random_matrix(300, 2), {.bandwidth = 0.3});
+  const NystromOptions options{.rank = 60};
+  std::atomic<bool> stop{false};
+  ResumeState state;
+  RunControl control;
+  control.stop = &stop;
+  control.progress = [&](const Progress& now) { stop = now.iteration == 3; };
+  control.checkpoint = [&](const Approximation& /*best*/, const ResumeState& last) {
+    state = last;
+  };
+  EXPECT_REFUSED(Interrupted, nystrom(A, options, control), "nystrom");
+  ASSERT_FALSE(state.empty());
+  EXPECT_EQ(state.counter("rounds"), 3);
+  EXPECT_SAME_BITS(test::dense_of(resumed(A, options, state)), test::dense_of(nystrom(A, options)));
+}
+
+TEST(Nystrom, RefusesAStateThatContradictsItself) {
+  const KernelOperator A(test::random_matrix(300, 2), {.bandwidth = 0.3});
+  const NystromOptions options{.rank = 60};
+  const ResumeState state = points_of(A, options)[1].state;
+  for (std::size_t i = 0; i < state.counters.size(); ++i) {
+    for (const Index value : {Index{-1}, Index{1} << 60}) {
+      ResumeState damaged = state;
+      damaged.counters[i].second = value;
+      EXPECT_REFUSED(InvalidArgument, resumed(A, options, damaged), "") << state.counters[i].first;
+    }
+  }
+  for (std::size_t i = 0; i < state.arrays.size(); ++i) {
+    ResumeState damaged = state;
+    Vector& numbers = damaged.arrays[i].second;
+    numbers(0) = std::numeric_limits<double>::quiet_NaN();
+    EXPECT_REFUSED(InvalidArgument, resumed(A, options, damaged), "") << state.arrays[i].first;
+    numbers = numbers.tail(numbers.size() - 1).eval();
+    EXPECT_REFUSED(InvalidArgument, resumed(A, options, damaged), "") << state.arrays[i].first;
+  }
+  const KernelOperator larger(test::random_matrix(301, 2), {.bandwidth = 0.3});
+  EXPECT_REFUSED(InvalidArgument, resumed(larger, options, state), "resume");
+  EXPECT_REFUSED(InvalidArgument, resumed(A, {.rank = 5}, state), "resume");
+  const NystromOptions uniform{.rank = 60, .sampling = LandmarkSampling::kUniform};
+  EXPECT_REFUSED(InvalidArgument, resumed(A, uniform, state), "another sampling");
 }
 
 TEST(Nystrom, RecoversAPsdMatrixOfLowRank) {

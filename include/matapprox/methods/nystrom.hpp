@@ -50,9 +50,11 @@ struct NystromOptions {
 /// Stores 2 N k + k^2. Cost: 2 passes over A plus O(N k^2).
 /// auto takes psd only if A is symmetric and no pivot and no residual diagonal is negative beyond
 /// rounding; summary.form says which.
+/// Pivoted Cholesky on the host calls control.checkpoint with the landmarks so far, also once when
+/// it is stopped, and goes on from there to the same bits.
 /// Throws InvalidArgument (not square, rank, landmark out of range or repeated, kmeans without
-/// points), BudgetTooSmall, NumericalError (psd asked for and A is clearly not, NaN or Inf),
-/// Interrupted.
+/// points, resume state of another matrix), BudgetTooSmall, NumericalError (psd asked for and A is
+/// clearly not, NaN or Inf), Interrupted.
 Approximation nystrom(const LinearOperator& A,
                       const NystromOptions& options = {},
                       const RunControl& control = {});

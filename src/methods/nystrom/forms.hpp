@@ -1,8 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "matapprox/core/run_control.hpp"
 #include "matapprox/methods/nystrom.hpp"
 
 namespace matapprox {
@@ -17,12 +19,17 @@ struct NystromFactors {
   std::string objection;  ///< why A is not positive semidefinite; then there are no factors
 };
 
-/// C W^+ C^T from k landmarks, kept as C T T^T C^T. `diagonal` is that of A.
+using NystromCheckpoint =
+    std::function<void(const NystromFactors& so_far, const ResumeState& state)>;
+
+/// C W^+ C^T from k landmarks, kept as C T T^T C^T. `diagonal` is that of A. `checkpoint` as in
+/// pivoted_cholesky_landmarks, if these are the landmarks.
 NystromFactors psd_nystrom(const LinearOperator& A,
                            const Vector& diagonal,
                            Index k,
                            const NystromOptions& options,
-                           const RunControl& control);
+                           const RunControl& control,
+                           const NystromCheckpoint& checkpoint);
 
 /// (A X) (Y^T A X)^+ (Y^T A) [Nak20], kept as an orthonormal basis of A X, a k x k core and k rows.
 NystromFactors generalized_nystrom(const LinearOperator& A,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,7 +15,7 @@ namespace matapprox {
 struct Landmarks {
   std::vector<Index> indices;
   Matrix columns;  ///< A(:, J), N x |J|
-  Matrix own;      ///< A(J, J)
+  Matrix own;      ///< A(J, J), where the columns are on a GPU
   /// Where the columns are on a GPU, in place of `columns`: proposed there and not yet kept.
   std::unique_ptr<PartialCholesky> on_gpu;
   Index rounds = 1;
@@ -24,17 +25,24 @@ struct Landmarks {
   std::optional<Vector> residual_diagonal;
 };
 
+using LandmarksCheckpoint = std::function<void(Landmarks so_far, const ResumeState& state)>;
+
 /// Diagonal entries below -kNegative times the largest one are negative beyond rounding.
 inline constexpr double kNegative = 1e-10;
 
 /// Randomly pivoted Cholesky [CETW22], in blocks with rejection [ETW24]: the landmarks are
 /// distributed as if drawn one by one with probability proportional to the residual diagonal.
 /// `diagonal` is that of A, not negative; ends early where nothing but rounding is left.
+///
+/// On the host `checkpoint` gets the landmarks so far and the state to go on from, when one is due
+/// and when it is stopped; with control.resume it goes on from there to the same bits. Throws
+/// InvalidArgument for a state that contradicts itself, NotAvailable to resume on a GPU.
 Landmarks pivoted_cholesky_landmarks(const LinearOperator& A,
                                      const Vector& diagonal,
                                      Index k,
                                      std::uint64_t seed,
-                                     const RunControl& control);
+                                     const RunControl& control,
+                                     const LandmarksCheckpoint& checkpoint = nullptr);
 
 /// k distinct indices of 0..n-1, uniformly, ascending.
 std::vector<Index> uniform_landmarks(Index n, Index k, std::uint64_t seed);

@@ -117,7 +117,10 @@ Approximation nystrom(const LinearOperator& A,
       objection = diagonal_objection(A, diagonal);
       if (objection.empty()) {
         const Index k = resolve(A, options, true);
-        NystromFactors found = psd_nystrom(A, diagonal, k, options, control);
+        const auto checkpoint = [&](const NystromFactors& so_far, const ResumeState& state) {
+          control.checkpoint({so_far.factors, summary_of(options, so_far, "psd")}, state);
+        };
+        NystromFactors found = psd_nystrom(A, diagonal, k, options, control, checkpoint);
         objection = found.objection;
         if (objection.empty()) {
           return {std::move(found.factors), summary_of(options, found, "psd")};

@@ -6,9 +6,12 @@
 
 #include "core/large_pages.hpp"
 #include "device/partial_cholesky.hpp"
+#include "matapprox/core/error.hpp"
 #include "matapprox/core/random.hpp"
+#include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/kernels/gemm.hpp"
+#include "methods/checkpoint_clock.hpp"
 #include "methods/finite.hpp"
 #include "methods/nystrom/landmarks.hpp"
 
@@ -18,6 +21,8 @@ namespace {
 constexpr Index kSmallestBlock = 8;
 constexpr Index kLargestBlock = 96;
 constexpr Index kStretch = 4096;
+/// No state to resume has more.
+constexpr Index kMaxSavedRounds = Index{1} << 40;
 /// The residual diagonal is rounding once its sum is this share of the trace.
 constexpr double kNothingLeft = 1e-14;
 
@@ -82,6 +87,10 @@ double subtract_row_norms(const ConstBlock& G, Vector& d) {
   return least.minCoeff();
 }
 
+void require_consistent(bool consistent) {
+  require(consistent, "nystrom: the state to resume contradicts itself");
+}
+
 class HostCholesky final : public PartialCholesky {
  public:
   HostCholesky(const LinearOperator& A, Index k)
@@ -120,6 +129,23 @@ class HostCholesky final : public PartialCholesky {
     return std::move(kept_columns_);
   }
 
+  bool is_resumable() const override { return true; }
+  Matrix copy_of_columns() const override { return kept_columns_.leftCols(kept_); }
+  void save(ResumeState& state) const override {
+    state.add_matrix("columns", kept_columns_.leftCols(kept_));
+    state.add_matrix("factor", factor_.leftCols(kept_));
+  }
+  void load(const ResumeState& state) override {
+    const Matrix columns = state.matrix("columns");
+    const Matrix factor = state.matrix("factor");
+    require_consistent(columns.rows() == factor_.rows() && factor.rows() == factor_.rows() &&
+                       columns.cols() == factor.cols() && factor.cols() <= factor_.cols() &&
+                       columns.allFinite() && factor.allFinite());
+    kept_ = factor.cols();
+    kept_columns_.leftCols(kept_) = columns;
+    factor_.leftCols(kept_) = factor;
+  }
+
  private:
   const LinearOperator& A_;
   Matrix kept_columns_;
@@ -128,60 +154,151 @@ class HostCholesky final : public PartialCholesky {
   Index kept_ = 0;
 };
 
+class PivotedSampling {
+ public:
+  PivotedSampling(const LinearOperator& A,
+                  const Vector& diagonal,
+                  Index k,
+                  std::uint64_t seed,
+                  const RunControl& control,
+                  const LandmarksCheckpoint& checkpoint)
+      : seed_(seed),
+        k_(k),
+        trace_(diagonal.sum()),
+        largest_(diagonal.maxCoeff()),
+        control_(control),
+        checkpoint_(checkpoint),
+        clock_(control),
+        tall_(make_gpu_cholesky(A, k)),
+        d_(diagonal.cwiseMax(0.0)),
+        block_(std::clamp(k / 8, kSmallestBlock, kLargestBlock)) {
+    if (tall_ == nullptr) tall_ = std::make_unique<HostCholesky>(A, k);
+    found_.rounds = 0;
+    if (control.resume != nullptr) load(*control.resume);
+  }
+
+  Landmarks run() {
+    while (taken() < k_ && d_.sum() > kNothingLeft * trace_ && found_.negative.empty()) {
+      try {
+        control_.throw_if_stopped("nystrom");
+        take_block();
+      } catch (const Interrupted&) {
+        if (is_wanted()) write_checkpoint();
+        throw;
+      }
+      if (control_.progress) {
+        control_.progress(
+            {found_.rounds, -1, static_cast<double>(taken()) / static_cast<double>(k_)});
+      }
+      if (tall_->is_resumable() && clock_.is_due(numbers())) write_checkpoint();
+    }
+    found_.columns = tall_->take_columns();
+    found_.residual_diagonal = d_;
+    return std::move(found_);
+  }
+
+ private:
+  Index taken() const { return std::ssize(found_.indices); }
+  Index numbers() const { return 2 * d_.size() * taken(); }
+  bool is_wanted() const {
+    return tall_->is_resumable() && taken() > 0 && clock_.is_wanted(numbers());
+  }
+
+  /// Leaves all as it was where it is stopped.
+  void take_block() {
+    const std::vector<Index> S =
+        propose(d_, std::min(block_, 2 * (k_ - taken())), seed_, found_.rounds);
+    Matrix H = tall_->propose(S);
+    const Matrix F_S = tall_->factor_rows(S);
+    if (taken() > 0) {
+      kernels::gemm(kernels::Trans::kNo, F_S, kernels::Trans::kYes, F_S, H, -1.0, 1.0);
+    }
+    H.diagonal() = d_(S);
+    const Accepted accepted = reject(std::move(H), k_ - taken(), seed_, found_.rounds);
+    const auto fresh = static_cast<Index>(accepted.positions.size());
+    const double least = tall_->accept(accepted.positions,
+                                       F_S(accepted.positions, Eigen::all),
+                                       inverse_transpose(accepted.lower),
+                                       d_);
+    ++found_.rounds;
+    for (const Index position : accepted.positions) {
+      const Index landmark = S[static_cast<std::size_t>(position)];
+      found_.indices.push_back(landmark);
+      d_(landmark) = 0;
+    }
+    if (least < -kNegative * largest_) {
+      found_.negative = fmt::format(
+          "a residual diagonal entry fell to {:.3g} after {} landmarks", least, taken());
+      return;
+    }
+    d_ = d_.cwiseMax(0.0);
+    const bool many = 10 * fresh > 7 * static_cast<Index>(S.size());
+    const bool few = 10 * fresh < 4 * static_cast<Index>(S.size());
+    if (many) block_ = std::min(2 * block_, kLargestBlock);
+    if (few) block_ = std::max(block_ / 2, kSmallestBlock);
+  }
+
+  void write_checkpoint() {
+    if (!checkpoint_) return;
+    ResumeState state;
+    tall_->save(state);
+    Vector indices(taken());
+    for (Index i = 0; i < taken(); ++i)
+      indices(i) = static_cast<double>(found_.indices[static_cast<std::size_t>(i)]);
+    state.arrays.emplace_back("landmarks", std::move(indices));
+    state.arrays.emplace_back("diagonal", d_);
+    state.counters.emplace_back("rounds", found_.rounds);
+    state.counters.emplace_back("block", block_);
+    Landmarks so_far;
+    so_far.indices = found_.indices;
+    so_far.rounds = found_.rounds;
+    so_far.columns = tall_->copy_of_columns();
+    so_far.residual_diagonal = d_;
+    checkpoint_(std::move(so_far), state);
+    clock_.restart();
+  }
+
+  void load(const ResumeState& state) {
+    if (!tall_->is_resumable())
+      throw NotAvailable("nystrom: a run is resumed on the CPU, where it was saved");
+    tall_->load(state);
+    const Vector& indices = state.array("landmarks");
+    const auto n = static_cast<double>(d_.size());
+    require_consistent(indices.size() == state.counter("columns_cols") &&
+                       (indices.array() >= 0).all() && (indices.array() < n).all());
+    for (const double index : indices) found_.indices.push_back(static_cast<Index>(index));
+    require_consistent(state.array("diagonal").size() == d_.size() &&
+                       (state.array("diagonal").array() >= 0).all() &&
+                       state.array("diagonal").allFinite());
+    d_ = state.array("diagonal");
+    found_.rounds = state.counter("rounds");
+    block_ = state.counter("block");
+    require_consistent(found_.rounds >= 0 && found_.rounds < kMaxSavedRounds &&
+                       block_ >= kSmallestBlock && block_ <= kLargestBlock);
+  }
+
+  std::uint64_t seed_;
+  Index k_;
+  double trace_;
+  double largest_;  ///< entry of the diagonal
+  const RunControl& control_;
+  const LandmarksCheckpoint& checkpoint_;
+  CheckpointClock clock_;
+  std::unique_ptr<PartialCholesky> tall_;
+  Vector d_;  ///< diagonal of A - F F^T
+  Index block_;
+  Landmarks found_;
+};
+
 }  // namespace
 
 Landmarks pivoted_cholesky_landmarks(const LinearOperator& A,
                                      const Vector& diagonal,
                                      Index k,
                                      std::uint64_t seed,
-                                     const RunControl& control) {
-  const double trace = diagonal.sum();
-  const double largest = diagonal.maxCoeff();
-  Landmarks result;
-  result.rounds = 0;
-  std::unique_ptr<PartialCholesky> tall = make_gpu_cholesky(A, k);
-  if (tall == nullptr) tall = std::make_unique<HostCholesky>(A, k);
-  Vector d = diagonal.cwiseMax(0.0);
-  Index taken = 0;
-  Index block = std::clamp(k / 8, kSmallestBlock, kLargestBlock);
-  while (taken < k && d.sum() > kNothingLeft * trace) {
-    control.throw_if_stopped("nystrom");
-    const std::vector<Index> S = propose(d, std::min(block, 2 * (k - taken)), seed, result.rounds);
-    Matrix H = tall->propose(S);
-    const Matrix F_S = tall->factor_rows(S);
-    if (taken > 0) {
-      kernels::gemm(kernels::Trans::kNo, F_S, kernels::Trans::kYes, F_S, H, -1.0, 1.0);
-    }
-    H.diagonal() = d(S);
-    const Accepted accepted = reject(std::move(H), k - taken, seed, result.rounds++);
-    const auto fresh = static_cast<Index>(accepted.positions.size());
-    const double least = tall->accept(accepted.positions,
-                                      F_S(accepted.positions, Eigen::all),
-                                      inverse_transpose(accepted.lower),
-                                      d);
-    for (const Index position : accepted.positions) {
-      const Index landmark = S[static_cast<std::size_t>(position)];
-      result.indices.push_back(landmark);
-      d(landmark) = 0;
-    }
-    taken += fresh;
-    if (least < -kNegative * largest) {
-      result.negative =
-          fmt::format("a residual diagonal entry fell to {:.3g} after {} landmarks", least, taken);
-      break;
-    }
-    d = d.cwiseMax(0.0);
-    const bool many = 10 * fresh > 7 * static_cast<Index>(S.size());
-    const bool few = 10 * fresh < 4 * static_cast<Index>(S.size());
-    if (many) block = std::min(2 * block, kLargestBlock);
-    if (few) block = std::max(block / 2, kSmallestBlock);
-    if (control.progress) {
-      control.progress({result.rounds, -1, static_cast<double>(taken) / static_cast<double>(k)});
-    }
-  }
-  result.columns = tall->take_columns();
-  result.residual_diagonal = d;
-  return result;
+                                     const RunControl& control,
+                                     const LandmarksCheckpoint& checkpoint) {
+  return PivotedSampling(A, diagonal, k, seed, control, checkpoint).run();
 }
 
 }  // namespace matapprox

@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/require.hpp"
+#include "matapprox/core/stop_scope.hpp"
 #include "matapprox/kernels/gemm.hpp"
 #include "matapprox/operators/kernel.hpp"
 #include "methods/finite.hpp"
@@ -37,16 +39,18 @@ std::vector<Index> chosen_landmarks(const LinearOperator& A,
   }
 }
 
+bool are_pivots(const NystromOptions& options) {
+  return options.landmarks.empty() && options.sampling == LandmarkSampling::kPivotedCholesky;
+}
+
 Landmarks take_landmarks(const LinearOperator& A,
                          const Vector& diagonal,
                          Index k,
                          const NystromOptions& options,
-                         const RunControl& control) {
-  if (options.landmarks.empty() && options.sampling == LandmarkSampling::kPivotedCholesky) {
-    Landmarks found = pivoted_cholesky_landmarks(A, diagonal, k, options.seed, control);
-    found.own = found.columns(found.indices, Eigen::all);
-    return found;
-  }
+                         const RunControl& control,
+                         const LandmarksCheckpoint& checkpoint) {
+  if (are_pivots(options))
+    return pivoted_cholesky_landmarks(A, diagonal, k, options.seed, control, checkpoint);
   Landmarks result;
   result.indices = chosen_landmarks(A, diagonal, k, options, control);
   control.throw_if_stopped("nystrom");
@@ -56,7 +60,6 @@ Landmarks take_landmarks(const LinearOperator& A,
   } else {
     result.columns = A.columns_at(result.indices);
     require_finite(result.columns, "nystrom");
-    result.own = result.columns(result.indices, Eigen::all);
   }
   return result;
 }
@@ -83,17 +86,14 @@ double min_residual(const Vector& diagonal, Landmarks& found, double scale, cons
   return least;
 }
 
-}  // namespace
-
-NystromFactors psd_nystrom(const LinearOperator& A,
-                           const Vector& unscaled,
-                           Index k,
-                           const NystromOptions& options,
-                           const RunControl& control) {
+/// `unscaled` is the diagonal of A.
+NystromFactors factors_of(Landmarks found,
+                          const Vector& unscaled,
+                          Index k,
+                          const NystromOptions& options) {
   // Squares of entries near 1e+-150 leave the range of doubles: work in units of the diagonal.
   const double scale = unit_scale(unscaled);
   const Vector diagonal = unscaled * scale;
-  Landmarks found = take_landmarks(A, unscaled, k, options, control);
   NystromFactors result;
   result.iterations = found.rounds;
   if (!found.negative.empty()) {
@@ -102,9 +102,9 @@ NystromFactors psd_nystrom(const LinearOperator& A,
   }
   if (found.indices.empty()) {  // A = 0: any column will do
     found.indices = {0};
-    found.columns = Matrix::Zero(A.rows(), 1);
-    found.own = Matrix::Zero(1, 1);
+    found.columns = Matrix::Zero(unscaled.size(), 1);
   }
+  if (!found.on_gpu) found.own = found.columns(found.indices, Eigen::all);
   result.rank = static_cast<Index>(found.indices.size());
   const Matrix W = found.own * scale;
   InverseRoot root = inverse_root((W + W.transpose()) / 2, options.pseudo_inverse_tolerance);
@@ -128,6 +128,25 @@ NystromFactors psd_nystrom(const LinearOperator& A,
   const Factor T = make_factor("T", Matrix(root.T * std::sqrt(scale)));
   result.factors = {C, T, {"T", T.value, true}, {"C", C.value, true}};
   return result;
+}
+
+}  // namespace
+
+NystromFactors psd_nystrom(const LinearOperator& A,
+                           const Vector& diagonal,
+                           Index k,
+                           const NystromOptions& options,
+                           const RunControl& control,
+                           const NystromCheckpoint& checkpoint) {
+  require(control.resume == nullptr || are_pivots(options),
+          "nystrom: the state to resume is of another sampling");
+  const auto publish = [&](Landmarks so_far, const ResumeState& state) {
+    const JoinStopScope nobody_stops(nullptr);
+    const NystromFactors factors = factors_of(std::move(so_far), diagonal, k, options);
+    if (factors.objection.empty()) checkpoint(factors, state);
+  };
+  return factors_of(
+      take_landmarks(A, diagonal, k, options, control, publish), diagonal, k, options);
 }
 
 }  // namespace matapprox

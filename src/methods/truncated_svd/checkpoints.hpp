@@ -1,9 +1,11 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "matapprox/core/run_control.hpp"
 #include "matapprox/factors/approximation.hpp"
+#include "methods/checkpoint_clock.hpp"
 #include "methods/truncated_svd/algorithms.hpp"
 
 namespace matapprox {
@@ -30,20 +32,20 @@ class SvdCheckpoints {
   /// What this search goes on from, else null.
   const ResumeState* state() const { return goes_on_ ? control_->resume : nullptr; }
 
-  /// Whether the caller takes points and there is memory for copies of a basis of so many numbers.
-  bool are_wanted(Index numbers) const;
-  bool is_due(Index numbers) const;
+  /// For a basis of so many numbers.
+  bool are_wanted(Index numbers) const { return clock_ && clock_->is_wanted(numbers); }
+  bool is_due(Index numbers) const { return clock_ && clock_->is_due(numbers); }
   /// `state` is what the algorithm needs.
   void write(const SvdOutcome& best, ResumeState state);
 
  private:
   const RunControl* control_ = nullptr;
+  std::optional<CheckpointClock> clock_;
   Publish publish_;
   SvdAlgorithm algorithm_ = SvdAlgorithm::kAuto;
   Index count_ = 0;
   bool goes_on_ = false;
   bool has_begun_ = false;
-  double last_ = 0;  ///< seconds of the control's clock
 };
 
 }  // namespace matapprox

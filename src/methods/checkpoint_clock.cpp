@@ -1,0 +1,24 @@
+#include "methods/checkpoint_clock.hpp"
+
+#include "matapprox/core/memory.hpp"
+
+namespace matapprox {
+namespace {
+
+/// The state, the caller's copy, what is written, and factors made of it.
+constexpr Index kCopies = 4;
+
+}  // namespace
+
+bool CheckpointClock::is_wanted(Index numbers) const {
+  if (!control_.checkpoint) return false;
+  const Index available = available_memory_bytes();
+  return available == 0 || kCopies * Index{sizeof(double)} * numbers < available;
+}
+
+bool CheckpointClock::is_due(Index numbers) const {
+  return control_.checkpoint && control_.seconds() - last_ >= control_.checkpoint_seconds &&
+         is_wanted(numbers);
+}
+
+}  // namespace matapprox
