@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "matapprox/operators/dense.hpp"
+#include "support/expect_close.hpp"
+#include "support/known_spectrum.hpp"
+
 namespace matapprox {
 namespace {
 
@@ -36,6 +40,40 @@ TEST(MayLackCopies, WithinTheSpread) {
   EXPECT_TRUE(may_lack_copies(values({3, 2.99, 1}), {}, 3, 2, 1e-2));
   EXPECT_FALSE(may_lack_copies(values({3, 2.99, 1}), {}, 3, 2, 1e-3));
   EXPECT_FALSE(may_lack_copies(values({0, 0, 0}), {}, 3, 2, 1e-3));
+}
+
+// A space that was loaded takes the next random columns, not those that were taken before.
+TEST(KrylovSpace, GoesOnWhereItWasSaved) {
+  const Matrix B = test::random_matrix(60, 60);
+  const DenseOperator A(B + B.transpose());
+  const KrylovSpaceOptions options{2, 30, 1};
+  const auto expect_same = [](const KrylovSpace& found, const KrylovSpace& expected) {
+    EXPECT_EQ(found.size(), expected.size());
+    EXPECT_SAME_BITS(found.ritz().values, expected.ritz().values);
+    EXPECT_SAME_BITS(found.ritz().residuals, expected.ritz().residuals);
+    EXPECT_SAME_BITS(found.vectors(found.ritz(), 3).V, expected.vectors(expected.ritz(), 3).V);
+  };
+  for (const auto make : {lanczos_space, golub_kahan_space}) {
+    const auto space = make(A, options);
+    for (int steps = 0; steps < 3; ++steps) space->step();
+    for (const bool deflated : {false, true}) {
+      SCOPED_TRACE(deflated);
+      if (deflated) space->deflate(space->ritz(), 3, 2);
+      ResumeState state;
+      space->save(state);
+      const auto other = make(A, options);
+      other->load(state);
+      if (!deflated) expect_same(*other, *space);
+      for (KrylovSpace* each : {space.get(), other.get()}) {
+        each->step();
+        each->restart(each->ritz(), 3);
+        each->step();
+        each->deflate(each->ritz(), 3, 2);
+        each->step();
+      }
+      expect_same(*other, *space);
+    }
+  }
 }
 
 }  // namespace

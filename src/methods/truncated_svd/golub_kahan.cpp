@@ -105,7 +105,6 @@ class GolubKahanSpace final : public KrylovSpace {
     require_consistent(multiplied_ >= 0 && multiplied_ <= right_.size() &&
                        forward_.rows() == left_.size() && forward_.cols() == multiplied_ &&
                        backward_.cols() <= left_.size() && backward_.rows() <= right_.size() &&
-                       (lacks_second_product() || backward_.rows() == right_.size()) &&
                        coupling_.cols() <= left_.size() && forward_.allFinite() &&
                        backward_.allFinite() && coupling_.allFinite() && randoms_used_ >= 0 &&
                        randoms_used_ <= kMaxRandoms);
