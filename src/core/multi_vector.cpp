@@ -4,6 +4,11 @@
 
 namespace matapprox {
 
+void MemorySpace::read_rows(
+    Index n, const double* A, Index a, Index first, Index count, double* host) const {
+  for (Index c = 0; c < a; ++c) read(A + c * n + first, count, host + c * count);
+}
+
 MultiVector::MultiVector(std::shared_ptr<const MemorySpace> space, Index rows, Index cols)
     : space_(std::move(space)), rows_(rows), cols_(cols), data_(space_->allocate(rows, cols)) {}
 

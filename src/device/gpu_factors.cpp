@@ -85,6 +85,9 @@ struct HostFactorMaker {
     return host_dense(factors.own_dense.emplace_back(F.columns(0, F.cols())));
   }
   cuda::HostFactor operator()(const PackedMatrix&) const { return refuse_packed(); }
+  cuda::HostFactor operator()(const PlacedMatrix&) const {
+    throw NotAvailable("a factor on several processes cannot be on a GPU");
+  }
   cuda::HostFactor operator()(const BlockMatrix&) const { return refuse_packed(); }
   cuda::HostFactor operator()(const PackedChord&) const { return refuse_packed(); }
   cuda::HostFactor operator()(const PackedSparse&) const { return refuse_packed(); }

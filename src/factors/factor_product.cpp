@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
 #include <span>
 
@@ -48,6 +49,47 @@ Matrix chain_rows(const std::vector<Factor>& factors, std::span<const Index> I) 
     X = apply_value(*factor->value, !factor->transposed, X);
   }
   return X;
+}
+
+/// F_1 ... F_p X, or F_p^T ... F_1^T X, for an X where placed factors lie, into Y there. What comes
+/// between two of these is small, and on the host.
+void chain_apply_in_place(const std::vector<Factor>& factors,
+                          bool transposed,
+                          const ConstMultiVectorView& X,
+                          const MultiVectorView& Y) {
+  MultiVector placed(X.space->shared_from_this(), X.rows, X.cols);
+  copy(X, placed.columns());
+  Matrix small;
+  bool is_placed = true;
+  const auto step = [&](const Factor& factor) {
+    const bool mirrored = factor.transposed != transposed;
+    const auto* F = std::get_if<PlacedMatrix>(factor.value.get());
+    if (F != nullptr && mirrored && is_placed) {
+      small = transpose_product(F->numbers(), placed.columns());
+      is_placed = false;
+    } else if (F != nullptr && !mirrored && !is_placed) {
+      placed = product(F->numbers(), small);
+      is_placed = true;
+    } else {
+      if (is_placed) small = to_host(placed.columns());
+      small = apply_value(*factor.value, mirrored, small);
+      is_placed = false;
+    }
+  };
+  if (transposed) {
+    std::for_each(factors.begin(), factors.end(), step);
+  } else {
+    std::for_each(factors.rbegin(), factors.rend(), step);
+  }
+  if (is_placed) return copy(placed.columns(), Y);
+  Y.space->write(small.data(), small.size(), Y.data);
+}
+
+const PlacedMatrix* first_placed(const std::vector<Factor>& factors) {
+  for (const Factor& factor : factors) {
+    if (const auto* placed = std::get_if<PlacedMatrix>(factor.value.get())) return placed;
+  }
+  return nullptr;
 }
 
 /// `count` rows from `first` on of a dense factor, or of its transpose.
@@ -95,6 +137,12 @@ FactorProduct::FactorProduct(std::vector<Factor> factors, bool symmetrized, Prec
           "factor product: {} x {} cannot be symmetrized, it is not square",
           rows(),
           cols());
+  for (const Factor& factor : factors_) {
+    const auto* placed = std::get_if<PlacedMatrix>(factor.value.get());
+    require(placed == nullptr || placed->space() == memory_space(),
+            "factor product: {} lies elsewhere than another factor",
+            factor.name);
+  }
 }
 
 Storage FactorProduct::storage() const {
@@ -107,6 +155,11 @@ Storage FactorProduct::storage() const {
     total.bytes += one.bytes;
   }
   return total;
+}
+
+const std::shared_ptr<const MemorySpace>& FactorProduct::memory_space() const {
+  const PlacedMatrix* placed = first_placed(factors_);
+  return placed == nullptr ? host_space() : placed->space();
 }
 
 Index FactorProduct::rows() const { return factor_rows(factors_.front()); }
@@ -184,6 +237,32 @@ void FactorProduct::do_columns_at(std::span<const Index> J, Block Y) const {
 void FactorProduct::do_rows_at(std::span<const Index> I, Block Y) const {
   Y = chain_rows(factors_, I);
   if (symmetrized_) Y = 0.5 * (Y + chain_columns(factors_, I));
+}
+
+void FactorProduct::do_apply_in_place(bool transposed,
+                                      const ConstMultiVectorView& X,
+                                      const MultiVectorView& Y) const {
+  if (memory_space()->on_host())
+    return transposed ? do_apply_transpose(on_host(X), on_host(Y))
+                      : do_apply(on_host(X), on_host(Y));
+  chain_apply_in_place(factors_, transposed, X, Y);
+  if (!symmetrized_) return;
+  MultiVector other(memory_space(), Y.rows, Y.cols);
+  chain_apply_in_place(factors_, !transposed, X, other.columns());
+  const Matrix half = 0.5 * Matrix::Identity(Y.cols, Y.cols);
+  add_product(1.0, other.columns(), half, 0.5, Y);
+}
+
+std::vector<Factor> host_factors(std::vector<Factor> factors) {
+  std::map<const FactorValue*, std::shared_ptr<const FactorValue>> copies;
+  for (Factor& factor : factors) {
+    const auto* placed = std::get_if<PlacedMatrix>(factor.value.get());
+    if (placed == nullptr) continue;
+    auto& copy = copies[factor.value.get()];
+    if (!copy) copy = std::make_shared<const FactorValue>(to_host(placed->numbers()));
+    factor.value = copy;
+  }
+  return factors;
 }
 
 std::string_view storage_precision(const FactorProduct& product) {
@@ -265,17 +344,18 @@ void require_in_range(const Factor& factor, const FactorValue& rounded, Precisio
 
 std::vector<Factor> round_factors(const std::vector<Factor>& factors, Precision precision) {
   if (precision == Precision::kDouble || precision == Precision::kPacked) return factors;
-  std::vector<Factor> rounded = factors;
-  for (std::size_t p = 0; p < factors.size(); ++p) {
+  const std::vector<Factor> exact = host_factors(factors);
+  std::vector<Factor> rounded = exact;
+  for (std::size_t p = 0; p < exact.size(); ++p) {
     std::size_t first = 0;  // a shared value stays shared
-    while (factors[first].value != factors[p].value) ++first;
+    while (exact[first].value != exact[p].value) ++first;
     if (first < p) {
       rounded[p].value = rounded[first].value;
       continue;
     }
     rounded[p].value =
-        std::make_shared<const FactorValue>(rounded_value(*factors[p].value, precision));
-    require_in_range(factors[p], *rounded[p].value, precision);
+        std::make_shared<const FactorValue>(rounded_value(*exact[p].value, precision));
+    require_in_range(exact[p], *rounded[p].value, precision);
   }
   return rounded;
 }

@@ -158,6 +158,9 @@ Matrix value_columns(const FactorValue& value, bool transposed, std::span<const 
   if (const auto* B = std::get_if<BlockMatrix>(&value)) {
     return transposed ? B->rows_at(J) : B->columns(J);
   }
+  if (const auto* F = std::get_if<PlacedMatrix>(&value)) {
+    return transposed ? F->rows_at(J) : F->columns_at(J);
+  }
   return apply_value(
       value, transposed, unit_columns(transposed ? value_rows(value) : value_cols(value), J));
 }

@@ -80,7 +80,8 @@ double expected_packing_error(
 }
 
 PackedProduct pack_low_rank(const FactorProduct& B, const PackingLimit& limit) {
-  const std::vector<Factor>& factors = B.factors();
+  const FactorProduct here(host_factors(B.factors()), B.symmetrized(), B.precision());
+  const std::vector<Factor>& factors = here.factors();
   require(factors.size() > 1 && std::holds_alternative<Matrix>(*factors.front().value) &&
               std::holds_alternative<Matrix>(*factors.back().value) && !B.symmetrized(),
           "packed: {} is not a product of low rank (those of truncated_svd and nystrom are)",
@@ -106,10 +107,10 @@ PackedProduct pack_low_rank(const FactorProduct& B, const PackingLimit& limit) {
     return choice.bits;
   };
   if (symmetric) {
-    const LowRankEigen pairs = low_rank_eigen(B, B.rows());
+    const LowRankEigen pairs = low_rank_eigen(here, B.rows());
     packed.factors = packed_eigenpairs(pairs, bits_of(pairs.values));
   } else {
-    const LowRankTriplets triplets = low_rank_triplets(B);
+    const LowRankTriplets triplets = low_rank_triplets(here);
     packed.factors = packed_triplets(triplets, bits_of(triplets.values));
   }
   return packed;

@@ -66,6 +66,7 @@ FileMatrix transposed(const FileMatrix& matrix) {
 /// A factor's value as matrices: one, or the links of a chain.
 std::vector<FileMatrix> matrices_of(const FactorValue& value, const std::string& name) {
   if (const auto* A = std::get_if<Matrix>(&value)) return {*A};
+  if (const auto* A = std::get_if<PlacedMatrix>(&value)) return {A->middle_rows(0, A->rows())};
   if (const auto* A = std::get_if<SparseMatrix>(&value)) return {*A};
   if (const auto* d = std::get_if<Vector>(&value)) return {diagonal_matrix(*d)};
   if (const auto* R = std::get_if<RandomProjection>(&value)) {

@@ -16,7 +16,8 @@ constexpr Index kVersion = 2;
 /// read it.
 constexpr Index kVersionOfPlainFactors = 1;
 
-/// Kinds of value, in the order of the alternatives of FactorValue.
+/// Kinds of value, in the order of the alternatives of FactorValue; a placed matrix is saved as a
+/// dense one.
 constexpr std::array<std::string_view, 10> kKinds{"dense",
                                                   "sparse",
                                                   "diagonal",

@@ -49,6 +49,23 @@ void write_value(const Location& group, const Matrix& A, Precision precision) {
       [&](Index first, Index count, double* rows) { copy_rows(A, first, count, rows); });
 }
 
+/// A piece of its rows at a time: nobody holds all of it.
+void write_value(const Location& group, const PlacedMatrix& A, Precision precision) {
+  hdf5::write_values(group,
+                     "values",
+                     {A.rows(), A.cols()},
+                     precision,
+                     [&](Index first, Index count, double* rows) {
+                       const Matrix piece = A.middle_rows(first, count);
+                       check_values(piece.data(), piece.size(), precision, group);
+                       copy_rows(piece, 0, count, rows);
+                     });
+}
+
+std::string_view kind_of(const FactorValue& value) {
+  return schema::kKinds[std::holds_alternative<PlacedMatrix>(value) ? 0 : value.index()];
+}
+
 void write_value(const Location& group, const SparseMatrix& A, Precision precision) {
   if (!A.isCompressed()) {
     SparseMatrix compressed = A;
@@ -138,7 +155,7 @@ void write_factors(const Location& root, const Approximation& approximation) {
     if (is_new) {
       const Handle group = hdf5::create_group({values, root.file}, std::to_string(entry->second));
       const Location place{group, root.file};
-      hdf5::put_text(place, "kind", std::string(schema::kKinds[factor.value->index()]));
+      hdf5::put_text(place, "kind", std::string(kind_of(*factor.value)));
       std::visit([&](const auto& value) { write_value(place, value, approximation.precision()); },
                  *factor.value);
     }

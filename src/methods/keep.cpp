@@ -225,10 +225,11 @@ Approximation keep(const LinearOperator& A, const Approximation& B, KeptProperty
           B.cols(),
           A.rows(),
           A.cols());
-  if (property == KeptProperty::kRowSums) return keep_row_sums(A, B);
-  if (property == KeptProperty::kSymmetric) return keep_symmetric(A, B);
-  if (property == KeptProperty::kPsd) return keep_psd(A, B);
-  return B;
+  if (property == KeptProperty::kNothing) return B;
+  const Approximation here(host_factors(B.factors()), B.summary, B.symmetrized(), B.precision());
+  if (property == KeptProperty::kRowSums) return keep_row_sums(A, here);
+  if (property == KeptProperty::kSymmetric) return keep_symmetric(A, here);
+  return keep_psd(A, here);
 }
 
 }  // namespace matapprox

@@ -89,6 +89,32 @@ void Read::perform(const Process& process, Store& store) const {
   }
 }
 
+void ReadRows::perform(const Process& process, Store& store) const {
+  const Layout& layout = layout_of(store, from);
+  const MultiVectorView rows = own(store, from);
+  std::vector<int> firsts;
+  std::vector<int> counts;
+  for (int p = 0; p < process.size(); ++p) {
+    const Index begin = std::clamp(layout.first(p), first, first + count);
+    const Index end = std::clamp(layout.first(p + 1), first, first + count);
+    firsts.push_back(static_cast<int>(begin - first));
+    counts.push_back(static_cast<int>(end - begin));
+  }
+  const auto rank = static_cast<std::size_t>(process.rank());
+  const Index own_first = first + firsts[rank] - layout.first(process.rank());
+  for (Index c = 0; c < from.cols; ++c) {
+    MPI_Gatherv(counts[rank] > 0 ? rows.data + c * rows.rows + own_first : nullptr,
+                counts[rank],
+                MPI_DOUBLE,
+                process.leads() ? host + c * count : nullptr,
+                counts.data(),
+                firsts.data(),
+                MPI_DOUBLE,
+                0,
+                process.comm());
+  }
+}
+
 void Copy::perform(const Process& /*process*/, Store& store) const {
   copy(own(store, from), own(store, to));
 }

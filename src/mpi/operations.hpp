@@ -73,6 +73,13 @@ struct Read {
   double* host;
   void perform(const Process& process, Store& store) const;
 };
+struct ReadRows {
+  Part from;
+  Index first;
+  Index count;
+  double* host;
+  void perform(const Process& process, Store& store) const;
+};
 struct Copy {
   Part from;
   Part to;
@@ -162,6 +169,7 @@ using Operation = std::variant<End,
                                Release,
                                Write,
                                Read,
+                               ReadRows,
                                Copy,
                                Zero,
                                FillNormal,

@@ -108,6 +108,16 @@ void RanksSpace::read(const double* from, Index count, double* host) const {
   if (count > 0) leader_->run(Read{part(from, count), host});
 }
 
+void RanksSpace::read_rows(
+    Index n, const double* A, Index a, Index first, Index count, double* host) const {
+  require(first >= 0 && count >= 0 && first + count <= n,
+          "mpi: rows {}..{} of {}",
+          first,
+          first + count - 1,
+          n);
+  if (count * a > 0) leader_->run(ReadRows{part(A, n * a), first, count, host});
+}
+
 void RanksSpace::copy(const double* from, Index count, double* to) const {
   if (count > 0) leader_->run(Copy{part(from, count), part(to, count)});
 }

@@ -35,10 +35,13 @@ class RanksSpace final : public MemorySpace {
   Part part(const double* numbers, Index count) const;
 
   bool on_host() const override { return false; }
+  bool keeps_results() const override { return true; }
   double* allocate(Index rows, Index cols) const override;
   void release(double* numbers) const noexcept override;
   void write(const double* host, Index count, double* to) const override;
   void read(const double* from, Index count, double* host) const override;
+  void read_rows(
+      Index n, const double* A, Index a, Index first, Index count, double* host) const override;
   void copy(const double* from, Index count, double* to) const override;
   void zero(double* numbers, Index count) const override;
   void fill_normal(std::uint64_t seed,

@@ -50,6 +50,14 @@ TEST_P(RanksSpaceOf, GivesBackWhatWasWritten) {
   MultiVector block(space(35), X.middleRows(1, 35));  // columns with gaps
   EXPECT_EQ(to_host(block.columns()), X.middleRows(1, 35));
   EXPECT_EQ(to_host(block.columns(2, 3)), X.block(1, 2, 35, 3));
+  for (const Index first : {0, 11, 17, 34}) {
+    for (const Index count : {0, 1, 9, 35 - static_cast<int>(first)}) {
+      if (first + count > 35) continue;
+      Matrix rows(count, 3);
+      block.space()->read_rows(35, block.data() + 35, 3, first, count, rows.data());
+      EXPECT_EQ(rows, X.block(1 + first, 1, count, 3)) << first << ", " << count;
+    }
+  }
   copy(block.columns(0, 1), block.columns(4, 1));
   EXPECT_EQ(to_host(block.columns(4, 1)), X.block(1, 0, 35, 1));
   block.space()->zero(block.data() + 35, 35);

@@ -75,10 +75,14 @@ struct Runs {
   Approximation again;
 };
 
+Approximation on_leader(const Approximation& result) {
+  return {host_factors(result.factors()), result.summary, result.symmetrized()};
+}
+
 template <class Method>
 Runs runs_of(const Source& A, const Method& method) {
   const SpreadOperator spread(test::leader(), A);
-  return {method(*A), method(spread), method(spread)};
+  return {method(*A), on_leader(method(spread)), on_leader(method(spread))};
 }
 
 const Matrix& values_of(const Approximation& result, std::size_t factor) {
@@ -115,6 +119,30 @@ TEST(SpreadOperator, TruncatedSvdFindsTheSameTriplets) {
       EXPECT_CLOSE(Matrix(spread_S), Matrix(S), 1e-12);
       EXPECT_EQ(runs.spread.summary.iterations, runs.serial.summary.iterations);
     }
+  }
+}
+
+// The vectors stay where they are; what is done with them has the same results. (Four values of the
+// grid are no part of a pair that is cut.)
+TEST(SpreadOperator, TripletsStayOnAllProcesses) {
+  const Source A = sparse(matapprox::test::grid_laplacian(20));
+  const SpreadOperator spread(test::leader(), A);
+  for (const bool symmetric : {false, true}) {
+    const Approximation found = truncated_svd(
+        spread, {.rank = 4, .algorithm = SvdAlgorithm::kKrylov, .symmetric_storage = symmetric});
+    ASSERT_TRUE(std::holds_alternative<PlacedMatrix>(*found.factors().front().value));
+    ASSERT_TRUE(std::holds_alternative<PlacedMatrix>(*found.factors().back().value));
+    EXPECT_EQ(found.memory_space(), spread.memory_space());
+    const Approximation here = on_leader(found);
+    EXPECT_EQ(found.storage().bytes, here.storage().bytes);
+    const Matrix X = matapprox::test::random_matrix(400, 7);
+    EXPECT_CLOSE(found.apply(X), here.apply(X), 1e-14);
+    const MultiVector x(found.memory_space(), X);
+    EXPECT_CLOSE(to_host(found.apply_transpose(x.columns()).columns()), here.apply(X), 1e-14);
+    EXPECT_CLOSE(dense(found), dense(here), 1e-14);
+    const Approximation serial = truncated_svd(
+        *A, {.rank = 4, .algorithm = SvdAlgorithm::kKrylov, .symmetric_storage = symmetric});
+    EXPECT_CLOSE(dense(found), dense(serial), 1e-10);
   }
 }
 

@@ -23,12 +23,17 @@ class MemorySpace : public std::enable_shared_from_this<MemorySpace> {
 
   /// Addresses are the CPU's.
   virtual bool on_host() const = 0;
+  /// Whether results that are as tall as a block stay there, as no process alone has room for them.
+  virtual bool keeps_results() const { return false; }
 
   /// A block of rows x cols numbers of any value.
   virtual double* allocate(Index rows, Index cols) const = 0;
   virtual void release(double* numbers) const noexcept = 0;
   virtual void write(const double* host, Index count, double* to) const = 0;
   virtual void read(const double* from, Index count, double* host) const = 0;
+  /// Rows first .. first + count - 1 of an n x a block.
+  virtual void read_rows(
+      Index n, const double* A, Index a, Index first, Index count, double* host) const;
   virtual void copy(const double* from, Index count, double* to) const = 0;
   virtual void zero(double* numbers, Index count) const = 0;
   /// X(i, j) = random_normal(seed, stream, i, first_column + j) for an n x a block, to the bit.

@@ -14,6 +14,7 @@
 #include "matapprox/factors/packed_matrix.hpp"
 #include "matapprox/factors/packed_sparse.hpp"
 #include "matapprox/factors/permutation.hpp"
+#include "matapprox/factors/placed_matrix.hpp"
 #include "matapprox/factors/random_projection.hpp"
 
 namespace matapprox {
@@ -28,7 +29,8 @@ using FactorValue = std::variant<Matrix,
                                  PackedMatrix,
                                  BlockMatrix,
                                  PackedChord,
-                                 PackedSparse>;
+                                 PackedSparse,
+                                 PlacedMatrix>;
 
 /// A named factor; a value may be shared (C and C^T), and is then stored and counted once.
 struct Factor {
@@ -49,8 +51,8 @@ Index factor_cols(const Factor& factor);
 /// right-to-left chain of block products; nothing of size m x n is formed.
 class FactorProduct : public LinearOperator {
  public:
-  /// Throws InvalidArgument if there is no factor, inner sizes do not match, or a symmetrized
-  /// product is not square.
+  /// Throws InvalidArgument if there is no factor, inner sizes do not match, a symmetrized product
+  /// is not square, or placed factors lie in more than one memory.
   explicit FactorProduct(std::vector<Factor> factors,
                          bool symmetrized = false,
                          Precision precision = Precision::kDouble);
@@ -65,6 +67,8 @@ class FactorProduct : public LinearOperator {
 
   Index rows() const override;
   Index cols() const override;
+  /// That of the placed factors; the host's, if there are none.
+  const std::shared_ptr<const MemorySpace>& memory_space() const override;
   /// With dense factors at both ends, L M R with L: m x k and R: k' x n, min(m, n) k k'
   /// multiplications and no column is formed; else all columns.
   Vector diagonal() const override;
@@ -77,6 +81,9 @@ class FactorProduct : public LinearOperator {
   void do_apply_transpose(const ConstBlock& X, Block Y) const override;
   void do_columns_at(std::span<const Index> J, Block Y) const override;
   void do_rows_at(std::span<const Index> I, Block Y) const override;
+  void do_apply_in_place(bool transposed,
+                         const ConstMultiVectorView& X,
+                         const MultiVectorView& Y) const override;
 
   std::vector<Factor> factors_;
   bool symmetrized_;
@@ -92,6 +99,9 @@ Index sparse_bytes(Index rows, Index cols, Index nonzeros, Precision precision);
 
 /// Bytes of a permutation of that order: an index a row, of 4 bytes, 8 where n >= 2^31.
 Index permutation_bytes(Index n);
+
+/// The factors with placed ones copied to the host.
+std::vector<Factor> host_factors(std::vector<Factor> factors);
 
 /// The factors with every value rounded to float and marked so; products are still computed in
 /// double. kDouble returns them unchanged.

@@ -87,9 +87,10 @@ CurOrder from_singular_vectors(const LinearOperator& A,
   svd_options.power_iterations = 2;
   svd_options.seed = options.seed;
   SvdCheckpoints none;
-  const SvdOutcome found = randomized_svd(A, is_symmetric(A), count, svd_options, control, none);
-  const Matrix& U = found.triplets.U;
-  const Matrix& V = found.triplets.V;
+  const kernels::Svd found =
+      host_triplets(randomized_svd(A, is_symmetric(A), count, svd_options, control, none));
+  const Matrix& U = found.U;
+  const Matrix& V = found.V;
   if (options.sampling == CurSampling::kDeim) {
     return {completed(deim_order(V), A.cols()), completed(deim_order(U), A.rows())};
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "matapprox/kernels/lapack.hpp"
@@ -9,13 +10,24 @@ namespace matapprox {
 
 class SvdCheckpoints;
 
+/// Singular vectors where the operator has its blocks.
+struct PlacedVectors {
+  MultiVector U;
+  MultiVector V;
+};
+
 /// Leading singular triplets, and how they were found.
 struct SvdOutcome {
   kernels::Svd triplets;  ///< descending; at least as many as asked for unless stopped early
+  /// U and V, where the operator's memory keeps results; those of `triplets` are then empty.
+  std::shared_ptr<const PlacedVectors> placed{};
   Index iterations = 1;
   Termination termination = Termination::kCompleted;
   std::string message;
 };
+
+/// The triplets with their vectors on the host.
+kernels::Svd host_triplets(SvdOutcome outcome);
 
 /// Singular triplets of a symmetric matrix: sigma = |lambda|, u = sign(lambda) v; descending.
 kernels::Svd svd_of_eigen(const kernels::SymmetricEigen& eigen);

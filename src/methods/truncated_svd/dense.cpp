@@ -26,6 +26,15 @@ kernels::Svd svd_of_eigen(const kernels::SymmetricEigen& eigen) {
   return svd;
 }
 
+kernels::Svd host_triplets(SvdOutcome outcome) {
+  kernels::Svd triplets = std::move(outcome.triplets);
+  if (outcome.placed) {
+    triplets.U = to_host(outcome.placed->U.columns());
+    triplets.V = to_host(outcome.placed->V.columns());
+  }
+  return triplets;
+}
+
 SvdOutcome dense_svd(const LinearOperator& A, bool symmetric, const RunControl& control) {
   Matrix values = dense_matrix(A, "truncated_svd", control);
   SvdOutcome outcome;

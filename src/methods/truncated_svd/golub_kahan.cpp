@@ -75,11 +75,14 @@ class GolubKahanSpace final : public KrylovSpace {
     append_random(fresh);
   }
 
-  kernels::Svd vectors(const RitzTriplets& triplets, Index count) const override {
+  Vector values(const RitzTriplets& triplets, Index count) const override {
+    return triplets.values.head(count) / scale_;
+  }
+
+  PlacedVectors vectors(const RitzTriplets& triplets, Index count) const override {
     const auto right = right_.columns(0, triplets.right.rows());
-    return {product_to_host(left_.columns(), triplets.left.leftCols(count)),
-            triplets.values.head(count) / scale_,
-            product_to_host(right, triplets.right.leftCols(count))};
+    return {product(left_.columns(), triplets.left.leftCols(count)),
+            product(right, triplets.right.leftCols(count))};
   }
 
   void save(ResumeState& state) const override {

@@ -130,8 +130,11 @@ class KrylovSearch {
   SvdOutcome outcome() const { return outcome_of(ritz_); }
 
   SvdOutcome outcome_of(const RitzTriplets& ritz) const {
-    return {
-        space_->vectors(ritz, std::min(rank_, ritz.values.size())), steps_, termination_, message_};
+    SvdOutcome found = found_triplets(*space_, ritz, std::min(rank_, ritz.values.size()));
+    found.iterations = steps_;
+    found.termination = termination_;
+    found.message = message_;
+    return found;
   }
 
   void write_checkpoint() const {

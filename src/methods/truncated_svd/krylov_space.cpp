@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/require.hpp"
@@ -18,6 +19,19 @@ Index count_between(const Vector& values, double value, double lowest, double hi
 }
 
 }  // namespace
+
+SvdOutcome found_triplets(const KrylovSpace& space, const RitzTriplets& triplets, Index count) {
+  SvdOutcome found;
+  found.triplets.S = space.values(triplets, count);
+  PlacedVectors vectors = space.vectors(triplets, count);
+  if (vectors.U.space()->keeps_results()) {
+    found.placed = std::make_shared<const PlacedVectors>(std::move(vectors));
+  } else {
+    found.triplets.U = to_host(vectors.U.columns());
+    found.triplets.V = to_host(vectors.V.columns());
+  }
+  return found;
+}
 
 double saved_scale(const ResumeState& state) {
   const Vector& scale = state.array("scale");

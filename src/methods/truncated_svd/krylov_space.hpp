@@ -7,6 +7,7 @@
 #include "matapprox/core/run_control.hpp"
 #include "matapprox/kernels/lapack.hpp"
 #include "methods/block_basis.hpp"
+#include "methods/truncated_svd/algorithms.hpp"
 
 namespace matapprox {
 
@@ -41,8 +42,9 @@ class KrylovSpace {
   /// Goes on from the first `keep` of the triplets, all converged, and from `fresh` new random
   /// columns in place of the block that comes next: a Krylov space of A without these triplets.
   virtual void deflate(const RitzTriplets& triplets, Index keep, Index fresh) = 0;
-  /// The first `count` triplets as vectors, in units of A.
-  virtual kernels::Svd vectors(const RitzTriplets& triplets, Index count) const = 0;
+  /// The first `count` values in units of A, and their vectors.
+  virtual Vector values(const RitzTriplets& triplets, Index count) const = 0;
+  virtual PlacedVectors vectors(const RitzTriplets& triplets, Index count) const = 0;
   /// Adds all that load() needs to go on with the same bits; also between the two products of a
   /// step that was stopped.
   virtual void save(ResumeState& state) const = 0;
@@ -75,6 +77,9 @@ std::unique_ptr<KrylovSpace> lanczos_space(const LinearOperator& A,
 /// No state to resume has more random columns, beyond which they are those of others, or steps.
 constexpr Index kMaxRandoms = Index{1} << 40;
 constexpr Index kMaxSteps = Index{1} << 50;
+
+/// The first `count` triplets of the space, as what a search has found.
+SvdOutcome found_triplets(const KrylovSpace& space, const RitzTriplets& triplets, Index count);
 
 /// Part of load(): the power of two by which products are scaled, 0 before the first. Throws
 /// InvalidArgument for what is no such number.

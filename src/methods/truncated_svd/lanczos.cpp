@@ -83,11 +83,14 @@ class LanczosSpace final : public KrylovSpace {
     append_random(fresh);
   }
 
-  kernels::Svd vectors(const RitzTriplets& triplets, Index count) const override {
+  Vector values(const RitzTriplets& triplets, Index count) const override {
+    return triplets.values.head(count) / scale_;
+  }
+
+  PlacedVectors vectors(const RitzTriplets& triplets, Index count) const override {
     const auto multiplied = basis_.columns(0, triplets.right.rows());
-    return {product_to_host(multiplied, triplets.left.leftCols(count)),
-            triplets.values.head(count) / scale_,
-            product_to_host(multiplied, triplets.right.leftCols(count))};
+    return {product(multiplied, triplets.left.leftCols(count)),
+            product(multiplied, triplets.right.leftCols(count))};
   }
 
   void save(ResumeState& state) const override {

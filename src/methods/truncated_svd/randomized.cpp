@@ -148,7 +148,9 @@ class RandomizedSearch {
     }
     // Once the space cannot grow, its own triplets are exact; else the last products refine them.
     const RitzTriplets ritz = growing ? space->projected() : space->ritz();
-    outcome.triplets = space->vectors(ritz, std::min(rank_, ritz.values.size()));
+    SvdOutcome found = found_triplets(*space, ritz, std::min(rank_, ritz.values.size()));
+    outcome.triplets = std::move(found.triplets);
+    outcome.placed = std::move(found.placed);
     last_steps.push_back(captured(ritz.values, rank_));
     if (growing && outcome.message.empty() && still_growing(last_steps)) {
       outcome.message =
@@ -175,9 +177,8 @@ class RandomizedSearch {
     }
     state.add_matrix("captured", sums);
     if (earlier != nullptr) return checkpoints_.write(*earlier, std::move(state));
-    SvdOutcome best;
     const RitzTriplets ritz = space.projected();
-    best.triplets = space.vectors(ritz, std::min(rank_, ritz.values.size()));
+    SvdOutcome best = found_triplets(space, ritz, std::min(rank_, ritz.values.size()));
     best.iterations = steps_before_ + steps;
     checkpoints_.write(best, std::move(state));
   }

@@ -210,7 +210,30 @@ Chosen by_rank(const LinearOperator& A,
           rank};
 }
 
-std::vector<Factor> factors_of(const kernels::Svd& svd, Index rank, bool symmetric_storage) {
+/// The first `rank` columns of a block, as a factor that stays where the block is.
+PlacedMatrix placed_columns(const MultiVector& X, Index rank) {
+  MultiVector columns(X.space(), X.rows(), rank);
+  copy(X.columns(0, rank), columns.columns());
+  return PlacedMatrix(std::move(columns));
+}
+
+/// The same where the vectors are placed.
+std::vector<Factor> placed_factors(const SvdOutcome& found, Index rank, bool symmetric_storage) {
+  const Factor V = make_factor("V", placed_columns(found.placed->V, rank), true);
+  Vector values = found.triplets.S.head(rank);
+  if (!symmetric_storage)
+    return {make_factor("U", placed_columns(found.placed->U, rank)), make_factor("S", values), V};
+  const Matrix products =
+      transpose_product(found.placed->U.columns(0, rank), found.placed->V.columns(0, rank));
+  for (Index c = 0; c < rank; ++c) {
+    if (products(c, c) < 0) values(c) = -values(c);
+  }
+  return {{"U", V.value, false}, make_factor("L", std::move(values)), {"U", V.value, true}};
+}
+
+std::vector<Factor> factors_of(const SvdOutcome& found, Index rank, bool symmetric_storage) {
+  if (found.placed) return placed_factors(found, rank, symmetric_storage);
+  const kernels::Svd& svd = found.triplets;
   if (!symmetric_storage) {
     return {make_factor("U", Matrix(svd.U.leftCols(rank))),
             make_factor("S", Vector(svd.S.head(rank))),
@@ -238,7 +261,7 @@ Approximation approximation_of(const SvdOutcome& found,
   summary.iterations = found.iterations;
   summary.seed = options.seed;
   summary.options = list_options(options);
-  return {factors_of(found.triplets, rank, options.symmetric_storage), std::move(summary)};
+  return {factors_of(found, rank, options.symmetric_storage), std::move(summary)};
 }
 
 }  // namespace

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "matapprox/core/multi_vector.hpp"
+
+namespace matapprox {
+
+/// A dense factor whose numbers stay in the memory where they came about, by rows over several
+/// processes: nobody holds all of it. Copies share the numbers. Throws NotAvailable, in every
+/// function that reads them, once that memory is gone.
+class PlacedMatrix {
+ public:
+  explicit PlacedMatrix(MultiVector numbers)
+      : numbers_(std::make_shared<const MultiVector>(std::move(numbers))) {}
+
+  Index rows() const { return numbers_->rows(); }
+  Index cols() const { return numbers_->cols(); }
+  Index size() const { return numbers_->size(); }
+  const std::shared_ptr<const MemorySpace>& space() const { return numbers_->space(); }
+  ConstMultiVectorView numbers() const { return numbers_->columns(); }
+
+  /// F X and F^T X for blocks on the host, where the result is.
+  Matrix apply(const ConstBlock& X) const;
+  Matrix apply_transpose(const ConstBlock& X) const;
+  /// F(:, J) and F(J, :)^T, on the host.
+  Matrix columns_at(std::span<const Index> J) const;
+  Matrix rows_at(std::span<const Index> J) const;
+  /// Rows first .. first + count - 1, on the host.
+  Matrix middle_rows(Index first, Index count) const;
+
+ private:
+  std::shared_ptr<const MultiVector> numbers_;
+};
+
+}  // namespace matapprox
