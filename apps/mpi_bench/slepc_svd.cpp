@@ -1,0 +1,32 @@
+#include "slepc_svd.hpp"
+
+#include <slepcsvd.h>
+
+namespace matapprox {
+
+SlepcSvd slepc_svd(Mat A, PetscInt count, double tolerance) {
+  SlepcInitializeNoArguments();
+  SlepcSvd result;
+  SVD solver = nullptr;
+  SVDCreate(PETSC_COMM_WORLD, &solver);
+  SVDSetOperators(solver, A, nullptr);
+  SVDSetType(solver, SVDTRLANCZOS);
+  SVDSetDimensions(solver, count, PETSC_DEFAULT, PETSC_DEFAULT);
+  SVDSetTolerances(solver, tolerance, 1000);
+  SVDSolve(solver);
+  PetscInt found = 0;
+  PetscInt iterations = 0;
+  SVDGetConverged(solver, &found);
+  SVDGetIterationNumber(solver, &iterations);
+  for (PetscInt i = 0; i < std::min(found, count); ++i) {
+    PetscReal value = 0;
+    SVDGetSingularTriplet(solver, i, &value, nullptr, nullptr);
+    result.values.push_back(value);
+  }
+  result.iterations = iterations;
+  SVDDestroy(&solver);
+  SlepcFinalize();
+  return result;
+}
+
+}  // namespace matapprox

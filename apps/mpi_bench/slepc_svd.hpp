@@ -1,0 +1,19 @@
+#pragma once
+
+#include <petscmat.h>
+
+#include <vector>
+
+namespace matapprox {
+
+/// Singular values of A, descending, and how many steps they took, by SLEPc's trlanczos.
+struct SlepcSvd {
+  std::vector<double> values;
+  long long iterations = 0;
+};
+
+/// The `count` largest ones to a relative residual of `tolerance`. All processes call it together.
+/// Throws std::runtime_error in a build without SLEPc.
+SlepcSvd slepc_svd(Mat A, PetscInt count, double tolerance);
+
+}  // namespace matapprox
