@@ -43,8 +43,8 @@ constexpr Method make(std::string_view name,
           summary,
           &options_of<Options>,
           &read_named<Options>,
-          has_checkpoints,
-          &run_named<Options, function>};
+          &run_named<Options, function>,
+          has_checkpoints};
 }
 
 constexpr bool kHasCheckpoints = true;

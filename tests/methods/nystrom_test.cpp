@@ -145,9 +145,9 @@ std::vector<NystromPoint> points_of(const LinearOperator& A, const NystromOption
   return points;
 }
 
-Approximation resumed(const LinearOperator& A,
-                      const NystromOptions& options,
-                      const ResumeState& state) {
+Approximation resumed_nystrom(const LinearOperator& A,
+                              const NystromOptions& options,
+                              const ResumeState& state) {
   RunControl control;
   control.resume = &state;
   return nystrom(A, options, control);
@@ -160,7 +160,7 @@ TEST(Nystrom, GoesOnFromAnyCheckpointToTheSameBits) {
   const std::vector<NystromPoint> points = points_of(A, options);
   ASSERT_GE(points.size(), 4U);
   for (const NystromPoint& point : points) {
-    const Approximation found = resumed(A, options, point.state);
+    const Approximation found = resumed_nystrom(A, options, point.state);
     EXPECT_EQ(found.summary.chosen_columns, whole.summary.chosen_columns);
     EXPECT_EQ(found.summary.iterations, whole.summary.iterations);
     EXPECT_SAME_BITS(test::dense_of(found), test::dense_of(whole));
@@ -188,7 +188,8 @@ TEST(Nystrom, IsSavedWhereItIsStopped) {
   EXPECT_REFUSED(Interrupted, nystrom(A, options, control), "nystrom");
   ASSERT_FALSE(state.empty());
   EXPECT_EQ(state.counter("rounds"), 3);
-  EXPECT_SAME_BITS(test::dense_of(resumed(A, options, state)), test::dense_of(nystrom(A, options)));
+  EXPECT_SAME_BITS(test::dense_of(resumed_nystrom(A, options, state)),
+                   test::dense_of(nystrom(A, options)));
 }
 
 TEST(Nystrom, RefusesAStateThatContradictsItself) {
@@ -199,22 +200,25 @@ TEST(Nystrom, RefusesAStateThatContradictsItself) {
     for (const Index value : {Index{-1}, Index{1} << 60}) {
       ResumeState damaged = state;
       damaged.counters[i].second = value;
-      EXPECT_REFUSED(InvalidArgument, resumed(A, options, damaged), "") << state.counters[i].first;
+      EXPECT_REFUSED(InvalidArgument, resumed_nystrom(A, options, damaged), "")
+          << state.counters[i].first;
     }
   }
   for (std::size_t i = 0; i < state.arrays.size(); ++i) {
     ResumeState damaged = state;
     Vector& numbers = damaged.arrays[i].second;
     numbers(0) = std::numeric_limits<double>::quiet_NaN();
-    EXPECT_REFUSED(InvalidArgument, resumed(A, options, damaged), "") << state.arrays[i].first;
+    EXPECT_REFUSED(InvalidArgument, resumed_nystrom(A, options, damaged), "")
+        << state.arrays[i].first;
     numbers = numbers.tail(numbers.size() - 1).eval();
-    EXPECT_REFUSED(InvalidArgument, resumed(A, options, damaged), "") << state.arrays[i].first;
+    EXPECT_REFUSED(InvalidArgument, resumed_nystrom(A, options, damaged), "")
+        << state.arrays[i].first;
   }
   const KernelOperator larger(test::random_matrix(301, 2), {.bandwidth = 0.3});
-  EXPECT_REFUSED(InvalidArgument, resumed(larger, options, state), "resume");
-  EXPECT_REFUSED(InvalidArgument, resumed(A, {.rank = 5}, state), "resume");
+  EXPECT_REFUSED(InvalidArgument, resumed_nystrom(larger, options, state), "resume");
+  EXPECT_REFUSED(InvalidArgument, resumed_nystrom(A, {.rank = 5}, state), "resume");
   const NystromOptions uniform{.rank = 60, .sampling = LandmarkSampling::kUniform};
-  EXPECT_REFUSED(InvalidArgument, resumed(A, uniform, state), "another sampling");
+  EXPECT_REFUSED(InvalidArgument, resumed_nystrom(A, uniform, state), "another sampling");
 }
 
 TEST(Nystrom, RecoversAPsdMatrixOfLowRank) {

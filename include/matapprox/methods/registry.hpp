@@ -21,11 +21,11 @@ struct Method {
   std::string_view summary;                   ///< one line for `matapprox methods`
   std::vector<OptionText> (*options)();       ///< all options with their defaults
   void (*read)(const NamedOptions& options);  ///< throws for a text that does not fit
-  bool has_checkpoints;                       ///< calls RunControl::checkpoint, and can be resumed
   /// The function with its options as text. Call `run`, which checks them first.
   Approximation (*function)(const LinearOperator& A,
                             const NamedOptions& options,
                             const RunControl& control);
+  bool has_checkpoints = false;  ///< calls RunControl::checkpoint, and can be resumed
 
   /// Throws InvalidArgument for an option that the method does not have (suggesting the nearest) or
   /// a text that does not fit its option.
