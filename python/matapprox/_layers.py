@@ -19,7 +19,7 @@ from ._options import Option, documentation_of, parameters_of, texts_of
 if importlib.util.find_spec("matapprox._attention") is None:
     raise NotAvailable(
         "Attention: this build has no attention layers; build the package with "
-        "-Ccmake.define.MATAPPROX_COMPONENTS='core;io;attention'"
+        "--config-settings=cmake.define.MATAPPROX_COMPONENTS='core;io;attention'"
     )
 
 from . import _attention

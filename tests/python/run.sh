@@ -31,7 +31,7 @@ fi
 # A compiler cache has what the library is made of, where the compiler has the name that CMake gives
 # it and the folder is as deep as other builds.
 CC=cc CXX=c++ "$venv/bin/pip" install --quiet --disable-pip-version-check --no-build-isolation --no-deps \
-  -Cbuild-dir=build/python .
+  --config-settings=build-dir=build/python .
 
 export MATAPPROX_PROGRAM=${2:-}
 "$venv/bin/python" -m pytest -q --durations=5 -p no:cacheprovider tests/python
