@@ -9,7 +9,8 @@
 
 namespace matapprox {
 
-/// The objective of a Chord fit on a GPU: kernels::chord_objective with its panels there.
+/// The objective of a Chord fit on a GPU or over several processes: kernels::chord_objective with
+/// its panels there.
 class DeviceChordObjective {
  public:
   virtual ~DeviceChordObjective() = default;
@@ -17,7 +18,7 @@ class DeviceChordObjective {
   virtual const std::shared_ptr<const MemorySpace>& space() const = 0;
   /// f over the columns J (at most as many as it was made for) and, unless null, its gradient; in
   /// the layout of ChordFactors, at addresses of space(). The same bits each time. Throws
-  /// NotAvailable if the GPU fails.
+  /// NotAvailable if the GPU fails or a process has no memory.
   virtual double evaluate(std::span<const Index> J, const double* values, double* gradient) = 0;
 };
 
@@ -44,5 +45,26 @@ std::unique_ptr<DeviceChordObjective> make_device_chord_objective(const ChordPat
 /// Makes the objective of a fit that is to be on a GPU.
 using ChordObjectiveMaker = std::function<std::unique_ptr<DeviceChordObjective>(
     const ChordPattern& pattern, Index max_columns, const ChordTarget& target)>;
+
+/// An operator whose numbers lie elsewhere, by several processes, and that makes the objective of a
+/// fit to it there.
+class ChordObjectiveSource {
+ public:
+  virtual ~ChordObjectiveSource() = default;
+  ChordObjectiveSource(const ChordObjectiveSource&) = delete;
+  ChordObjectiveSource(ChordObjectiveSource&&) = delete;
+  ChordObjectiveSource& operator=(const ChordObjectiveSource&) = delete;
+  ChordObjectiveSource& operator=(ChordObjectiveSource&&) = delete;
+
+  /// Null where the fit is better on this process alone. `target` is of this operator.
+  virtual std::unique_ptr<DeviceChordObjective> chord_objective(
+      const ChordPattern& pattern, Index max_columns, const ChordTarget& target) const = 0;
+
+ protected:
+  ChordObjectiveSource() = default;
+};
+
+/// A as one, also where its columns are counted; null if it is none.
+const ChordObjectiveSource* chord_objective_source(const LinearOperator& A);
 
 }  // namespace matapprox

@@ -13,11 +13,6 @@ namespace matapprox::kernels {
 
 namespace {
 
-// Widest panel of a product: a row is then four cache lines.
-template <class T>
-constexpr Index kProductWidth = 4 * simd::kPanelUnit<T>;
-// Up to this many columns go one by one, as vectors.
-constexpr Index kVectorColumns = 2;
 // From this order on, transposed products of panels copy each factor link-major first: each link
 // then reads its values one after the other, where a row would fall out of the cache between two.
 constexpr Index kLinkMajorOrder = 4096;

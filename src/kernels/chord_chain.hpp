@@ -25,8 +25,32 @@ ChordChain<T> chain_of(const ChordPattern& pattern, const T* values) {
   return chain;
 }
 
+// Widest panel of a product: a row is then four cache lines.
+template <class T>
+inline constexpr Index kProductWidth = 4 * simd::kPanelUnit<T>;
+// Up to this many columns go one by one, as vectors.
+inline constexpr Index kVectorColumns = 2;
+
+/// How many gradients are summed apart, each over every slots-th panel: at most 256 MiB together,
+/// or just the result.
+template <class T>
+Index gradient_slots(Index panels, Index numbers) {
+  constexpr Index kMaxSlots = 8;
+  constexpr Index kSlotNumbers = (Index{1} << 28) / sizeof(T);
+  return std::clamp(kSlotNumbers / numbers, Index{1}, std::clamp(panels, Index{1}, kMaxSlots));
+}
+
 constexpr Index round_up(Index value, Index multiple) {
   return (value + multiple - 1) / multiple * multiple;
+}
+
+/// Width of the objective's column panels: a fixed function of the order and the number of columns,
+/// so that the sums over panels do not depend on the machine.
+template <class T>
+Index objective_width(Index order, Index columns) {
+  constexpr Index kWideOrder = 65536;  // beyond, memory counts for more than time
+  const Index widest = order <= kWideOrder ? 4 * simd::kPanelUnit<T> : simd::kPanelUnit<T>;
+  return std::min(widest, round_up(std::max<Index>(columns, 1), simd::kPanelUnit<T>));
 }
 
 /// How the work on one panel is done: by the calling thread, or with its rows spread over the

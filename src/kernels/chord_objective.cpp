@@ -13,23 +13,6 @@ namespace matapprox::kernels {
 
 namespace {
 
-/// Width of the objective's column panels: a fixed function of the order, so that the sums over
-/// panels do not depend on the machine.
-template <class T>
-Index objective_width(Index order) {
-  constexpr Index kWideOrder = 65536;  // beyond, memory counts for more than time
-  return order <= kWideOrder ? 4 * simd::kPanelUnit<T> : simd::kPanelUnit<T>;
-}
-
-/// How many gradients are summed apart, each over every slots-th panel: at most 256 MiB together,
-/// or just the result.
-template <class T>
-Index gradient_slots(Index panels, Index numbers) {
-  constexpr Index kMaxSlots = 8;
-  constexpr Index kSlotNumbers = (Index{1} << 28) / sizeof(T);
-  return std::clamp(kSlotNumbers / numbers, Index{1}, std::clamp(panels, Index{1}, kMaxSlots));
-}
-
 /// The transposes of a chain's factors as factors of their own, whose weights follow one another
 /// in the order in which a product reads them.
 template <class T>
@@ -349,12 +332,6 @@ void sum_over_panels(const ChordPattern& pattern,
   if (gradient != nullptr && slots > 1) sum_slots(sums, slots, numbers, gradient);
 }
 
-template <class T>
-Index panel_width(Index order, Index columns) {
-  const Index most = round_up(std::max<Index>(columns, 1), simd::kPanelUnit<T>);
-  return std::min(objective_width<T>(order), most);
-}
-
 std::vector<Index> all_columns(Index order) {
   std::vector<Index> all(static_cast<std::size_t>(order));
   std::iota(all.begin(), all.end(), Index{0});
@@ -370,7 +347,7 @@ double chord_objective(const ChordPattern& pattern,
                        const Given<TargetPanelOf<T>>& target,
                        Given<T>* gradient,
                        ChordForm form) {
-  const Index width = panel_width<T>(pattern.order, static_cast<Index>(columns.size()));
+  const Index width = objective_width<T>(pattern.order, static_cast<Index>(columns.size()));
   std::vector<double> parts(columns.size() / static_cast<std::size_t>(width) + 1);
   sum_over_panels<T>(pattern,
                      values,
@@ -405,7 +382,7 @@ void chord_gauss_newton_product(const ChordPattern& pattern,
                      values,
                      ChordForm::kProduct,
                      columns,
-                     panel_width<T>(pattern.order, pattern.order),
+                     objective_width<T>(pattern.order, pattern.order),
                      result,
                      [&](Index, ObjectivePanel<T>& panel, T* sum) {
                        panel.tangent(change);

@@ -11,12 +11,17 @@
 
 namespace matapprox::mpi {
 
-Layout::Layout(std::vector<Index> begins) : begins_(std::move(begins)) {
+Layout::Layout(std::vector<Index> begins) : Layout(std::move(begins), {1}) {}
+
+Layout::Layout(std::vector<Index> begins, std::vector<Index> widths)
+    : begins_(std::move(begins)),
+      widths_(std::move(widths)),
+      width_(std::accumulate(widths_.begin(), widths_.end(), Index{0})) {
   require(!begins_.empty() && begins_.front() == 0 && std::ranges::is_sorted(begins_),
           "mpi: rows of processes must begin at 0 and ascend");
   constexpr Index kMaxRows = std::numeric_limits<int>::max();
-  if (rows() > kMaxRows)
-    throw NotAvailable(fmt::format("mpi: {} rows are more than {}", rows(), kMaxRows));
+  if (begins_.back() > kMaxRows)
+    throw NotAvailable(fmt::format("mpi: {} rows are more than {}", begins_.back(), kMaxRows));
 }
 
 int Layout::owner(Index row) const {

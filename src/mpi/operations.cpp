@@ -5,6 +5,8 @@
 #include <limits>
 #include <vector>
 
+#include "mpi/chord_rows.hpp"
+#include "mpi/scatter.hpp"
 #include "mpi/sparse_rows.hpp"
 
 namespace matapprox::mpi {
@@ -20,25 +22,18 @@ const Layout& layout_of(const Store& store, const Part& part) {
   return store.layouts.at(store.blocks.at(part.block).layout);
 }
 
-/// Rows of each process as MPI counts them.
-struct Counts {
-  explicit Counts(const Layout& layout) {
-    for (std::size_t p = 0; p + 1 < layout.begins().size(); ++p) {
-      firsts.push_back(static_cast<int>(layout.first(static_cast<int>(p))));
-      rows.push_back(static_cast<int>(layout.count(static_cast<int>(p))));
-    }
-  }
-  std::vector<int> firsts;
-  std::vector<int> rows;
-};
-
 }  // namespace
 
 void AddLayout::perform(const Process& process, Store& store) const {
-  std::vector<Index> numbers(static_cast<std::size_t>(process.size()) + 1);
-  if (process.leads()) std::copy_n(begins, numbers.size(), numbers.begin());
-  process.broadcast(numbers.data(), std::ssize(numbers) * Index{sizeof(Index)});
-  store.layouts.emplace(layout, Layout(std::move(numbers)));
+  std::vector<Index> rows(static_cast<std::size_t>(process.size()) + 1);
+  std::vector<Index> rows_of_one(static_cast<std::size_t>(stretches));
+  if (process.leads()) {
+    std::copy_n(begins, rows.size(), rows.begin());
+    std::copy_n(widths, rows_of_one.size(), rows_of_one.begin());
+  }
+  process.broadcast(rows.data(), std::ssize(rows) * Index{sizeof(Index)});
+  process.broadcast(rows_of_one.data(), stretches * Index{sizeof(Index)});
+  store.layouts.emplace(layout, Layout(std::move(rows), std::move(rows_of_one)));
 }
 
 void RemoveLayout::perform(const Process& /*process*/, Store& store) const {
@@ -57,35 +52,23 @@ void Release::perform(const Process& /*process*/, Store& store) const { store.bl
 
 void Write::perform(const Process& process, Store& store) const {
   const Layout& layout = layout_of(store, to);
-  const Counts counts(layout);
   const MultiVectorView rows = own(store, to);
   for (Index c = 0; c < to.cols; ++c) {
-    MPI_Scatterv(process.leads() ? host + c * layout.rows() : nullptr,
-                 counts.rows.data(),
-                 counts.firsts.data(),
-                 MPI_DOUBLE,
-                 rows.data + c * rows.rows,
-                 static_cast<int>(rows.rows),
-                 MPI_DOUBLE,
-                 0,
-                 process.comm());
+    scatter(process,
+            layout,
+            process.leads() ? host + c * layout.rows() : nullptr,
+            rows.data + c * rows.rows);
   }
 }
 
 void Read::perform(const Process& process, Store& store) const {
   const Layout& layout = layout_of(store, from);
-  const Counts counts(layout);
   const MultiVectorView rows = own(store, from);
   for (Index c = 0; c < from.cols; ++c) {
-    MPI_Gatherv(rows.data + c * rows.rows,
-                static_cast<int>(rows.rows),
-                MPI_DOUBLE,
-                process.leads() ? host + c * layout.rows() : nullptr,
-                counts.rows.data(),
-                counts.firsts.data(),
-                MPI_DOUBLE,
-                0,
-                process.comm());
+    gather(process,
+           layout,
+           rows.data + c * rows.rows,
+           process.leads() ? host + c * layout.rows() : nullptr);
   }
 }
 
@@ -126,7 +109,20 @@ void Zero::perform(const Process& /*process*/, Store& store) const {
 
 void FillNormal::perform(const Process& process, Store& store) const {
   const MultiVectorView rows = own(store, X);
-  fill_normal(seed, stream, on_host(rows), layout_of(store, X).first(process.rank()), first_column);
+  const Layout& layout = layout_of(store, X);
+  const Index first = layout.begins()[static_cast<std::size_t>(process.rank())];
+  const Index count = layout.begins()[static_cast<std::size_t>(process.rank()) + 1] - first;
+  Index all_before = 0;
+  Index own_before = 0;
+  for (const Index width : layout.widths()) {
+    fill_normal(seed,
+                stream,
+                on_host(rows).middleRows(own_before, count * width),
+                all_before + first * width,
+                first_column);
+    all_before += layout.begins().back() * width;
+    own_before += count * width;
+  }
 }
 
 void TransposeProduct::perform(const Process& process, Store& store) const {
@@ -194,6 +190,55 @@ void RemoveMatrix::perform(const Process& /*process*/, Store& store) const {
 
 void Multiply::perform(const Process& process, Store& store) const {
   store.matrices.at(matrix)->multiply(process, transposed, own(store, X), own(store, Y));
+}
+
+void AddChord::perform(const Process& process, Store& store) const {
+  ChordPattern its_pattern = broadcast_pattern(process, pattern);
+  const Layout& layout = store.layouts.at(values);
+  std::vector<double> own_values;
+  std::unique_ptr<SpreadChain> chain;
+  process.agree([&] {
+    chain = std::make_unique<SpreadChain>(process, store.layouts.at(rows), std::move(its_pattern));
+    own_values.resize(static_cast<std::size_t>(layout.count(process.rank())));
+  });
+  scatter(process, layout, numbers, own_values.data());
+  store.matrices.emplace(matrix,
+                         std::make_unique<ChordRows>(
+                             std::move(*chain), std::move(own_values), transposed, symmetrized));
+}
+
+void AddChordFit::perform(const Process& process, Store& store) const {
+  const Layout& layout = store.layouts.at(rows);
+  ChordPattern its_pattern = broadcast_pattern(process, pattern);
+  SparseMatrix own_rows;
+  if (entries) own_rows = deal_rows(process, layout, target);
+  std::unique_ptr<ChordFitRows> made;
+  process.agree([&] {
+    made = std::make_unique<ChordFitRows>(
+        process,
+        layout,
+        std::move(its_pattern),
+        ChordFitRows::Options{.symmetrized = symmetrized, .max_columns = max_columns});
+    if (entries) made->set_target(own_rows, unit);
+  });
+  store.fits.emplace(fit, std::move(made));
+}
+
+void RemoveChordFit::perform(const Process& /*process*/, Store& store) const {
+  store.fits.erase(fit);
+}
+
+void EvaluateChordPanel::perform(const Process& process, Store& store) const {
+  std::vector<Index> list(static_cast<std::size_t>(columns));
+  if (process.leads()) std::copy_n(J, list.size(), list.begin());
+  process.broadcast(list.data(), columns * Index{sizeof(Index)});
+  const bool with_gradient = gradient.cols > 0;
+  const double f = store.fits.at(fit)->evaluate_panel(
+      process,
+      {.panel = panel, .panels = panels, .columns = list, .target = target},
+      own(store, values).data,
+      with_gradient ? own(store, gradient).data : nullptr);
+  if (process.leads()) *result = f;
 }
 
 }  // namespace matapprox::mpi

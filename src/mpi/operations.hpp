@@ -7,6 +7,8 @@
 #include <variant>
 
 #include "matapprox/core/multi_vector.hpp"
+#include "matapprox/kernels/chord_pattern.hpp"
+#include "mpi/chord_fit_rows.hpp"
 #include "mpi/layout.hpp"
 #include "mpi/process.hpp"
 #include "mpi/spread_matrix.hpp"
@@ -22,6 +24,7 @@ struct Store {
   std::map<Index, Layout> layouts;
   std::map<Index, Block> blocks;
   std::map<Index, std::unique_ptr<const SpreadMatrix>> matrices;
+  std::map<Index, std::unique_ptr<ChordFitRows>> fits;
 };
 
 /// Some neighboring columns of a block.
@@ -42,6 +45,8 @@ struct Part {
 struct AddLayout {
   Index layout;
   const Index* begins;  ///< one more than there are processes
+  const Index* widths;
+  Index stretches;
   void perform(const Process& process, Store& store) const;
 };
 struct RemoveLayout {
@@ -157,6 +162,50 @@ struct Multiply {
   void perform(const Process& process, Store& store) const;
 };
 
+/// A chain of Chord factors with the leader's values, in the layout of ChordFactors.
+struct AddChord {
+  Index matrix;
+  Index rows;    ///< layout
+  Index values;  ///< layout
+  bool transposed;
+  bool symmetrized;
+  const ChordPattern* pattern;
+  const double* numbers;
+  void perform(const Process& process, Store& store) const;
+};
+
+/// The objective of a fit of Chord factors. `entries`: the columns are those of `target` over
+/// `unit`; else they come with each panel.
+struct AddChordFit {
+  Index fit;
+  Index rows;  ///< layout
+  Index max_columns;
+  bool symmetrized;
+  bool entries;
+  const ChordPattern* pattern;
+  const SparseMatrix* target;
+  double unit;
+  void perform(const Process& process, Store& store) const;
+};
+struct RemoveChordFit {
+  Index fit;
+  void perform(const Process& process, Store& store) const;
+};
+/// Panel number `panel` of `panels` of one evaluation, the columns J: its part of the objective,
+/// and after the last panel the gradient of all, unless that is no block.
+struct EvaluateChordPanel {
+  Index fit;
+  Index panel;
+  Index panels;
+  const Index* J;
+  Index columns;
+  Part values;
+  Part gradient;
+  const double* target;  ///< row-major, all rows
+  double* result;
+  void perform(const Process& process, Store& store) const;
+};
+
 /// Nothing more comes.
 struct End {
   void perform(const Process& /*process*/, Store& /*store*/) const {}
@@ -181,7 +230,11 @@ using Operation = std::variant<End,
                                AdamStep,
                                AddSparse,
                                RemoveMatrix,
-                               Multiply>;
+                               Multiply,
+                               AddChord,
+                               AddChordFit,
+                               RemoveChordFit,
+                               EvaluateChordPanel>;
 static_assert(std::is_trivially_copyable_v<Operation>);
 
 }  // namespace matapprox::mpi

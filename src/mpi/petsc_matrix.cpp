@@ -9,6 +9,7 @@
 
 #include "matapprox/core/require.hpp"
 #include "matapprox/mpi/petsc.hpp"
+#include "mpi/chord_fit.hpp"
 #include "mpi/leader.hpp"
 #include "mpi/ranks_space.hpp"
 #include "mpi/sparse_rows.hpp"
@@ -143,7 +144,7 @@ Facts facts_of(Mat A, const Layout& rows, const Layout& columns) {
 }
 
 /// A matrix that all processes have already, under a number, as methods on the leader see it.
-class PetscOperator final : public LinearOperator {
+class PetscOperator final : public LinearOperator, public ChordObjectiveSource {
  public:
   PetscOperator(const std::shared_ptr<Leader>& leader,
                 const std::vector<Layout>& rows_and_columns,
@@ -163,6 +164,11 @@ class PetscOperator final : public LinearOperator {
   KnownFacts known_facts() const override { return facts_.known; }
   std::string description() const override {
     return fmt::format("{}, over {} processes", facts_.description, space_->leader()->processes());
+  }
+  std::unique_ptr<DeviceChordObjective> chord_objective(const ChordPattern& pattern,
+                                                        Index max_columns,
+                                                        const ChordTarget& target) const override {
+    return chord_objective_if_worth_it(space_->leader(), pattern, max_columns, target);
   }
 
  private:

@@ -8,6 +8,7 @@
 
 #include "device/processes.hpp"
 #include "matapprox/core/threads.hpp"
+#include "mpi/chord_operator.hpp"
 #include "mpi/spread_operator.hpp"
 
 namespace matapprox::mpi {
@@ -29,6 +30,10 @@ int lead(const std::shared_ptr<Leader>& leader, const std::function<int()>& prog
     auto sparse = std::dynamic_pointer_cast<const SparseOperator>(A);
     std::shared_ptr<const LinearOperator> spread;
     if (sparse) spread = std::make_shared<const SpreadOperator>(leader, std::move(sparse));
+    if (ChordOperator::takes(*A)) {
+      spread = std::make_shared<const ChordOperator>(
+          leader, std::dynamic_pointer_cast<const FactorProduct>(A));
+    }
     return spread;
   });
   const int code = program();

@@ -1,36 +1,16 @@
 #include "mpi/ranks_space.hpp"
 
-#include <fmt/format.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-
-#include <algorithm>
 #include <iterator>
 
-#include "matapprox/core/error.hpp"
 #include "matapprox/core/require.hpp"
 
 namespace matapprox::mpi {
 namespace {
 
-std::size_t bytes_of(Index rows, Index cols) {
-  return sizeof(double) * static_cast<std::size_t>(std::max<Index>(rows * cols, 1));
+void add_layout(Leader& leader, Index number, const Layout& layout) {
+  leader.run_to_end(AddLayout{
+      number, layout.begins().data(), layout.widths().data(), std::ssize(layout.widths())});
 }
-
-double* reserve(Index rows, Index cols) {
-  const std::size_t bytes = bytes_of(rows, cols);
-  void* address =
-      mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (address != MAP_FAILED) return static_cast<double*>(address);
-  rlimit limit{};
-  getrlimit(RLIMIT_AS, &limit);
-  throw NotAvailable(fmt::format(
-      "mpi: no addresses for a block of {:.3g} GB over all processes{}",
-      static_cast<double>(bytes) / 1e9,
-      limit.rlim_cur == RLIM_INFINITY ? "" : "; `ulimit -v` forbids it: set it to unlimited"));
-}
-
-void give_back(double* address, Index rows, Index cols) { munmap(address, bytes_of(rows, cols)); }
 
 }  // namespace
 
@@ -40,7 +20,7 @@ RanksSpace::RanksSpace(std::shared_ptr<Leader> leader, const std::vector<Layout>
     const auto [at, is_new] = layouts_.emplace(layout.rows(), 0);
     if (!is_new) continue;
     at->second = leader_->next_number();
-    leader_->run_to_end(AddLayout{at->second, layout.begins().data()});
+    add_layout(*leader_, at->second, layout);
   }
 }
 
@@ -54,7 +34,7 @@ Index RanksSpace::layout_number(Index rows) const {
   if (found != layouts_.end()) return found->second;
   const Layout layout = even_layout(rows, leader_->processes());
   const Index number = leader_->next_number();
-  leader_->run_to_end(AddLayout{number, layout.begins().data()});
+  add_layout(*leader_, number, layout);
   layouts_.emplace(rows, number);
   return number;
 }
@@ -78,15 +58,11 @@ Part RanksSpace::part(const double* numbers, Index count) const {
 double* RanksSpace::allocate(Index rows, Index cols) const {
   const Index layout = layout_number(rows);
   const Index number = leader_->next_number();
-  double* address = reserve(rows, cols);
-  try {
-    leader_->run(Allocate{number, layout, cols});
-    const std::lock_guard lock(mutex_);
-    blocks_.emplace(address, Reserved{number, rows, cols});
-  } catch (...) {
-    give_back(address, rows, cols);
-    throw;
-  }
+  ReservedNumbers addresses(rows * cols, ReservedNumbers::Use::kAsNames);
+  double* address = addresses.data();
+  leader_->run(Allocate{number, layout, cols});
+  const std::lock_guard lock(mutex_);
+  blocks_.emplace(address, Reserved{number, rows, cols, std::move(addresses)});
   return address;
 }
 
@@ -94,10 +70,9 @@ void RanksSpace::release(double* numbers) const noexcept {
   Reserved block;
   {
     const std::lock_guard lock(mutex_);
-    block = blocks_.extract(numbers).mapped();
+    block = std::move(blocks_.extract(numbers).mapped());
   }
   leader_->run_to_end(Release{block.block});
-  give_back(numbers, block.rows, block.cols);
 }
 
 void RanksSpace::write(const double* host, Index count, double* to) const {

@@ -7,6 +7,7 @@
 
 #include "matapprox/core/multi_vector.hpp"
 #include "mpi/leader.hpp"
+#include "mpi/reserved_numbers.hpp"
 
 namespace matapprox::mpi {
 
@@ -74,6 +75,7 @@ class RanksSpace final : public MemorySpace {
     Index block = 0;
     Index rows = 0;
     Index cols = 0;
+    ReservedNumbers addresses;
   };
 
   std::shared_ptr<Leader> leader_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "mpi/chord_fit.hpp"
 #include "mpi/sparse_rows.hpp"
 
 namespace matapprox::mpi {
@@ -45,6 +46,11 @@ SpreadOperator::~SpreadOperator() { ranks_->leader()->run_to_end(RemoveMatrix{ma
 std::string SpreadOperator::description() const {
   return fmt::format(
       "{}, over {} processes", source_->description(), ranks_->leader()->processes());
+}
+
+std::unique_ptr<DeviceChordObjective> SpreadOperator::chord_objective(
+    const ChordPattern& pattern, Index max_columns, const ChordTarget& target) const {
+  return chord_objective_if_worth_it(ranks_->leader(), pattern, max_columns, target);
 }
 
 void SpreadOperator::do_apply_in_place(bool transposed,

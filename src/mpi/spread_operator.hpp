@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "device/chord_objective.hpp"
 #include "matapprox/operators/sparse.hpp"
 #include "mpi/ranks_space.hpp"
 
@@ -10,7 +11,7 @@ namespace matapprox::mpi {
 /// A matrix that lies on all processes, as methods on the leader see it: what such a one knows from
 /// the operator that it was made from, its source, which stays on the leader and gives columns and
 /// rows.
-class SpreadOperator final : public LinearOperator {
+class SpreadOperator final : public LinearOperator, public ChordObjectiveSource {
  public:
   /// The entries of `source` to all processes: rows, and columns for the transposed product, with
   /// about as many entries for each. Products have the bits of the source's. Throws NotAvailable
@@ -30,6 +31,9 @@ class SpreadOperator final : public LinearOperator {
   Cost cost() const override { return source_->cost(); }
   KnownFacts known_facts() const override { return source_->known_facts(); }
   std::string description() const override;
+  std::unique_ptr<DeviceChordObjective> chord_objective(const ChordPattern& pattern,
+                                                        Index max_columns,
+                                                        const ChordTarget& target) const override;
 
  private:
   void do_apply(const ConstBlock& X, Block Y) const override { apply_host(false, X, Y); }

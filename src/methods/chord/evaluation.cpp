@@ -29,27 +29,29 @@ Evaluation::Evaluation(const Form& form,
                        const RunControl& control,
                        const ChordObjectiveMaker& on_gpu)
     : form_(form), target_(target), control_(control), all_(index_range(0, form.pattern.order)) {
-  if (!control.on_device) return;
+  const ChordObjectiveSource* source = chord_objective_source(target.matrix());
+  if (source == nullptr && !(control.on_device && on_gpu)) return;
   const auto columns = [this](std::span<const Index> J, double* panel) {
     if (control_.should_stop()) throw Cancelled();
     target_.columns(J, panel);
   };
-  gpu_ = on_gpu(form.pattern,
-                max_columns,
-                {target.matrix(), target.unit(), columns, target.is_ordered(), form.symmetrized()});
+  const ChordTarget its_target{
+      target.matrix(), target.unit(), columns, target.is_ordered(), form.symmetrized()};
+  placed_ = source != nullptr ? source->chord_objective(form.pattern, max_columns, its_target)
+                              : on_gpu(form.pattern, max_columns, its_target);
 }
 
 const std::shared_ptr<const MemorySpace>& Evaluation::space() const {
-  return gpu_ ? gpu_->space() : host_space();
+  return placed_ ? placed_->space() : host_space();
 }
 
-double Evaluation::on_gpu(std::span<const Index> J, const double* values, double* gradient) {
+double Evaluation::in_place(std::span<const Index> J, const double* values, double* gradient) {
   if (control_.should_stop()) throw Cancelled();
-  return unless_stopped(control_, [&] { return gpu_->evaluate(J, values, gradient); });
+  return unless_stopped(control_, [&] { return placed_->evaluate(J, values, gradient); });
 }
 
 double Evaluation::of_all(const double* values, double* gradient) {
-  if (gpu_) return on_gpu(all_, values, gradient);
+  if (placed_) return in_place(all_, values, gradient);
   const kernels::TargetPanel panel = [this](Index first, Index count, double* out) {
     if (control_.should_stop()) throw Cancelled();
     target_.columns(first, count, out);
@@ -88,7 +90,7 @@ double Evaluation::of_sample(std::span<const Index> columns,
     target_.columns(J.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)),
                     out);
   };
-  const double f = gpu_ ? on_gpu(J, values, gradient) : unless_stopped(control_, [&] {
+  const double f = placed_ ? in_place(J, values, gradient) : unless_stopped(control_, [&] {
     return kernels::chord_objective(form_.pattern, values, J, panel, gradient, form_.form);
   });
   const double weight = static_cast<double>(form_.pattern.order) / static_cast<double>(J.size());

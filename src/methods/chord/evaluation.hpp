@@ -12,14 +12,15 @@
 
 namespace matapprox::chord_fit {
 
-/// The objective of one fit, on the CPU or, where control.on_device, on a GPU.
+/// The objective of one fit: where the matrix lies on several processes and makes it there, on
+/// these; else where control.on_device, on a GPU; else on the CPU.
 ///
 /// All functions throw Cancelled once the caller's control asks to stop, NotAvailable if the GPU
-/// fails.
+/// fails or a process has no memory.
 class Evaluation {
  public:
-  /// `max_columns`: of one evaluation. `on_gpu` makes the GPU's objective. Throws NotAvailable
-  /// if the GPU cannot be used.
+  /// `max_columns`: of one evaluation. `on_gpu` makes the GPU's objective; null: there is none.
+  /// Throws NotAvailable if the GPU cannot be used or a process has no memory.
   Evaluation(const Form& form,
              const Target& target,
              Index max_columns,
@@ -29,7 +30,7 @@ class Evaluation {
   /// Where values and gradients lie.
   const std::shared_ptr<const MemorySpace>& space() const;
   /// From here on all of it is on the CPU.
-  void leave_gpu() { gpu_.reset(); }
+  void leave_gpu() { placed_.reset(); }
 
   /// f of all columns and, unless null, its gradient.
   double of_all(const double* values, double* gradient);
@@ -39,13 +40,13 @@ class Evaluation {
   double of_sample(std::span<const Index> J, const double* values, double* gradient);
 
  private:
-  double on_gpu(std::span<const Index> J, const double* values, double* gradient);
+  double in_place(std::span<const Index> J, const double* values, double* gradient);
 
   const Form& form_;
   const Target& target_;
   const RunControl& control_;
   std::vector<Index> all_;
-  std::unique_ptr<DeviceChordObjective> gpu_;
+  std::unique_ptr<DeviceChordObjective> placed_;  ///< null: on the CPU
   std::vector<float> float_values_;
   std::vector<float> float_gradient_;
 };

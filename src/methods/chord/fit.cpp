@@ -40,18 +40,22 @@ void check(const LinearOperator& A, const ChordOptions& options) {
   require_solver(options.solver, ceres_is_available());
 }
 
-void check_size(const ChordPattern& pattern,
+void check_size(const LinearOperator& A,
+                const ChordPattern& pattern,
                 const ChordOptions& options,
                 const Schedule& schedule) {
   const Index numbers = pattern.stored_numbers();
-  require(numbers <= std::numeric_limits<int>::max(),
-          "chord: the factors store {} numbers, the fit takes at most {}",
+  const bool sampled = schedule.columns_per_step > 0;
+  require(sampled || options.solver != ChordSolver::kCeres ||
+              numbers <= std::numeric_limits<int>::max(),
+          "chord: the factors store {} numbers, Ceres takes at most {}",
           numbers,
           std::numeric_limits<int>::max());
   // Without L-BFGS: the point, the best ones, gradients and Adam's means, and panels of columns.
-  const bool sampled = schedule.columns_per_step > 0;
-  const Index vectors = sampled ? 16 : 2 * (options.memory + 8);
-  const Index panels = sampled ? 1024 * pattern.order : 0;
+  // Over several processes all these lie there, and what begins, is saved and returned here.
+  const bool is_here = chord_objective_source(A) == nullptr;
+  const Index vectors = !is_here ? 8 : sampled ? 16 : 2 * (options.memory + 8);
+  const Index panels = sampled && is_here ? 1024 * pattern.order : 0;
   require_memory(8.0 * (static_cast<double>(vectors) * static_cast<double>(numbers) +
                         static_cast<double>(panels)),
                  "chord: the fit");
@@ -109,7 +113,7 @@ class Fit {
         numbers_(numbers_of(forms_)),
         schedule_(schedule_of(options, forms_, is_warm(options, control))),
         sample_(sample_of(schedule_, A.rows(), options.seed)),
-        target_((check_size(largest(forms_), options, schedule_), sample_)
+        target_((check_size(A, largest(forms_), options, schedule_), sample_)
                     ? Target(A, sample_->validation(), control)
                     : Target(A, control)),
         monitor_(A.rows(), schedule_.steps(), control, [this](const FitMonitor&) {

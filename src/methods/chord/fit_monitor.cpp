@@ -86,7 +86,8 @@ std::optional<Termination> FitMonitor::verdict() const {
 
 void FitMonitor::checkpoint(const FitState& state) {
   if (control_.seconds() - last_checkpoint_ >= control_.checkpoint_seconds) final_checkpoint(state);
-  if (state.point.space()->on_host() || control_.seconds() < next_keeping_) return;
+  if (!control_.on_device || state.point.space()->on_host() || control_.seconds() < next_keeping_)
+    return;
   constexpr double kSeconds = 10;
   constexpr double kMinTimesItself = 100;
   const double before = control_.seconds();

@@ -1,0 +1,120 @@
+#include "mpi/chord_fit.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "kernels/chord_chain.hpp"
+#include "matapprox/operators/lazy.hpp"
+#include "matapprox/operators/sparse.hpp"
+#include "mpi/chord_operator.hpp"
+#include "mpi/ranks_space.hpp"
+
+namespace matapprox::mpi {
+namespace {
+
+/// Its entries, if all of them are numbers and its rows and columns those of the target; else null.
+const SparseMatrix* entries_of(const ChordTarget& target) {
+  const auto* sparse = dynamic_cast<const SparseOperator*>(&target.matrix.underlying());
+  if (sparse == nullptr || target.ordered) return nullptr;
+  const SparseMatrix& values = sparse->values();
+  const Eigen::Map<const Vector> numbers(values.valuePtr(), values.nonZeros());
+  return values.isCompressed() && numbers.allFinite() ? &values : nullptr;
+}
+
+class SpreadChordObjective final : public DeviceChordObjective {
+ public:
+  SpreadChordObjective(std::shared_ptr<Leader> leader,
+                       const ChordPattern& pattern,
+                       Index max_columns,
+                       const ChordTarget& target)
+      : leader_(std::move(leader)), order_(pattern.order), fit_(leader_->next_number()) {
+    const Layout rows = even_layout(order_, leader_->processes());
+    ranks_ = std::make_shared<const RanksSpace>(leader_, std::vector{chain_layout(rows, pattern)});
+    space_ = ranks_;
+    values_ = pattern.stored_numbers();
+    const RanksSpace panels(leader_, {rows});
+    const SparseMatrix* entries = entries_of(target);
+    if (entries == nullptr) {
+      columns_ = target.columns;
+    } else {
+      counter_ = dynamic_cast<const CountedOperator*>(&target.matrix);
+    }
+    leader_->run(AddChordFit{fit_,
+                             panels.layout_number(order_),
+                             max_columns,
+                             target.symmetrized,
+                             entries != nullptr,
+                             &pattern,
+                             entries,
+                             target.unit});
+  }
+  ~SpreadChordObjective() override { leader_->run_to_end(RemoveChordFit{fit_}); }
+  SpreadChordObjective(const SpreadChordObjective&) = delete;
+  SpreadChordObjective(SpreadChordObjective&&) = delete;
+  SpreadChordObjective& operator=(const SpreadChordObjective&) = delete;
+  SpreadChordObjective& operator=(SpreadChordObjective&&) = delete;
+
+  const std::shared_ptr<const MemorySpace>& space() const override { return space_; }
+
+  double evaluate(std::span<const Index> J, const double* values, double* gradient) override {
+    const Index count = std::ssize(J);
+    if (counter_ != nullptr) counter_->add_columns(count);
+    const Index width = kernels::objective_width<double>(order_, count);
+    EvaluateChordPanel evaluate{};
+    evaluate.fit = fit_;
+    evaluate.panels = (count + width - 1) / width;
+    evaluate.values = ranks_->part(values, values_);
+    if (gradient != nullptr) evaluate.gradient = ranks_->part(gradient, values_);
+    std::vector<double> parts(static_cast<std::size_t>(evaluate.panels));
+    for (Index p = 0; p < evaluate.panels; ++p) {
+      const std::span<const Index> columns =
+          J.subspan(static_cast<std::size_t>(p * width),
+                    static_cast<std::size_t>(std::min(width, count - p * width)));
+      evaluate.panel = p;
+      evaluate.J = columns.data();
+      evaluate.columns = std::ssize(columns);
+      if (columns_) {
+        panel_.resize(static_cast<std::size_t>(order_) * columns.size());
+        columns_(columns, panel_.data());
+      }
+      evaluate.target = panel_.data();
+      evaluate.result = &parts[static_cast<std::size_t>(p)];
+      leader_->run(evaluate);
+    }
+    return std::accumulate(parts.begin(), parts.end(), 0.0);
+  }
+
+ private:
+  std::shared_ptr<Leader> leader_;
+  Index order_;
+  Index values_ = 0;  ///< how many there are
+  Index fit_;
+  std::shared_ptr<const RanksSpace> ranks_;
+  std::shared_ptr<const MemorySpace> space_;
+  std::function<void(std::span<const Index> J, double* panel)> columns_;
+  const CountedOperator* counter_ = nullptr;
+  std::vector<double> panel_;
+};
+
+}  // namespace
+
+std::unique_ptr<DeviceChordObjective> make_spread_chord_objective(std::shared_ptr<Leader> leader,
+                                                                  const ChordPattern& pattern,
+                                                                  Index max_columns,
+                                                                  const ChordTarget& target) {
+  return std::make_unique<SpreadChordObjective>(std::move(leader), pattern, max_columns, target);
+}
+
+std::unique_ptr<DeviceChordObjective> chord_objective_if_worth_it(std::shared_ptr<Leader> leader,
+                                                                  const ChordPattern& pattern,
+                                                                  Index max_columns,
+                                                                  const ChordTarget& target) {
+  // An exact fit of fewer rows has a copy of the matrix, and its gradients in floats.
+  constexpr Index kLargestExactOrder = 4096;
+  const bool sampled = max_columns < pattern.order;
+  if (leader->processes() == 1 || (!sampled && pattern.order <= kLargestExactOrder)) return nullptr;
+  return make_spread_chord_objective(std::move(leader), pattern, max_columns, target);
+}
+
+}  // namespace matapprox::mpi

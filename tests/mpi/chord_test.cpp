@@ -1,0 +1,260 @@
+#include "matapprox/kernels/chord.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "kernels/chord_chain.hpp"
+#include "matapprox/core/linear_operator.hpp"
+#include "matapprox/methods/chord.hpp"
+#include "matapprox/operators/dense.hpp"
+#include "matapprox/operators/lazy.hpp"
+#include "methods/chord/fit.hpp"
+#include "mpi/chord_fit.hpp"
+#include "mpi/chord_operator.hpp"
+#include "mpi/processes.hpp"
+#include "mpi/spread_operator.hpp"
+#include "support/expect_close.hpp"
+#include "support/known_spectrum.hpp"
+
+namespace matapprox::mpi {
+namespace {
+
+using matapprox::test::random_matrix;
+
+/// Factors with 3, 1 and up to 4 links, some that lead back, one of them past half of the rows.
+ChordPattern unequal(Index n) {
+  ChordPattern pattern{n, {{0, n - 1, n / 3 + 1}, {n / 2}, {n / 2 + 1, 0, n - 2, 1}}};
+  for (std::vector<Index>& offsets : pattern.offsets) {
+    for (Index& offset : offsets) offset %= n;
+    std::ranges::sort(offsets);
+    offsets.erase(std::ranges::unique(offsets).begin(), offsets.end());
+  }
+  return pattern;
+}
+
+ChordFactors chain_of(const ChordPattern& pattern) {
+  const Matrix numbers = random_matrix(pattern.stored_numbers(), 1, 5);
+  return {pattern, {numbers.data(), numbers.data() + numbers.size()}};
+}
+
+using Product = std::shared_ptr<const FactorProduct>;
+
+Product product_of(const ChordPattern& pattern, bool transposed = false, bool symmetrized = false) {
+  return std::make_shared<const FactorProduct>(
+      std::vector{make_factor("W", chain_of(pattern), transposed)}, symmetrized);
+}
+
+void expect_the_same_products(const Product& A, std::initializer_list<Index> columns) {
+  const ChordOperator spread(test::leader(), A);
+  for (const Index count : columns) {
+    const Matrix X = random_matrix(A->rows(), count);
+    EXPECT_SAME_BITS(spread.apply(X), A->apply(X)) << A->rows() << " rows, " << count;
+    EXPECT_SAME_BITS(spread.apply_transpose(X), A->apply_transpose(X))
+        << A->rows() << " rows, " << count;
+  }
+}
+
+// Fewer rows than processes; rows that divide among them and that do not; vectors and panels.
+TEST(ChordOperator, ProductsHaveTheBitsOfOneProcess) {
+  for (const Index n : {1, 2, 3, 6, 100}) {
+    for (const ChordPattern& pattern :
+         {chord_reference_pattern(n), chord_alternating_pattern(n), unequal(n)})
+      expect_the_same_products(product_of(pattern), {1, 2, 3, 40});
+  }
+  expect_the_same_products(product_of(chord_reference_pattern(4096)), {1, 8});
+  expect_the_same_products(product_of(chord_alternating_pattern(5000)), {1, 35});
+  expect_the_same_products(product_of(chord_mixed_radix_pattern(5000, 100)), {2, 3});
+  expect_the_same_products(product_of(unequal(5000)), {1, 9});
+}
+
+TEST(ChordOperator, TransposedAndSymmetrizedChainsToo) {
+  for (const Index n : {6, 1000}) {
+    expect_the_same_products(product_of(unequal(n), true, false), {1, 5});
+    expect_the_same_products(product_of(unequal(n), false, true), {1, 5});
+    expect_the_same_products(product_of(chord_reference_pattern(n), true, true), {3});
+  }
+}
+
+TEST(ChordOperator, TakesOneChainOnly) {
+  EXPECT_TRUE(ChordOperator::takes(*product_of(unequal(6))));
+  EXPECT_FALSE(ChordOperator::takes(FactorProduct({make_factor("A", random_matrix(3, 3))})));
+  EXPECT_FALSE(ChordOperator::takes(DenseOperator(random_matrix(3, 3))));
+  EXPECT_FALSE(ChordOperator::takes(FactorProduct(
+      {make_factor("W", chain_of(unequal(6))), make_factor("V", chain_of(unequal(6)))})));
+}
+
+// The values of a chain are rows of one factor after the other: each process has some of each.
+TEST(ChordOperator, ValuesComeBackAsTheyWereDealt) {
+  for (const Index n : {3, 1001}) {
+    const ChordPattern pattern = unequal(n);
+    const Layout layout = chain_layout(even_layout(n, test::processes()), pattern);
+    EXPECT_EQ(layout.rows(), pattern.stored_numbers());
+    const auto space = test::space_of({layout});
+    const Matrix values = random_matrix(pattern.stored_numbers(), 3);
+    const MultiVector block(space, values);
+    EXPECT_SAME_BITS(to_host(block.columns()), values);
+    EXPECT_SAME_BITS(to_host(block.columns(1, 1)), values.col(1));
+    const MultiVector normal =
+        random_normal_block(space, 3, RandomStream::kChordStart, pattern.stored_numbers(), 2, 4);
+    const MultiVector wanted = random_normal_block(
+        host_space(), 3, RandomStream::kChordStart, pattern.stored_numbers(), 2, 4);
+    EXPECT_SAME_BITS(to_host(normal.columns()), to_host(wanted.columns()));
+  }
+}
+
+ChordObjectiveMaker over_processes() {
+  return [](const ChordPattern& pattern, Index max_columns, const ChordTarget& target) {
+    return make_spread_chord_objective(test::leader(), pattern, max_columns, target);
+  };
+}
+
+/// f and its gradient from the kernels and over all processes.
+void expect_the_same_objective(const LinearOperator& A,
+                               const ChordPattern& pattern,
+                               const std::vector<Index>& J,
+                               bool symmetrized) {
+  SCOPED_TRACE(fmt::format("{}, {} columns, {} factors, symmetrized {}",
+                           A.description(),
+                           J.size(),
+                           pattern.factors(),
+                           symmetrized));
+  constexpr double kUnit = 0.7;
+  const auto columns = [&](std::span<const Index> list, double* panel) {
+    const Matrix X = A.columns_at(list) / kUnit;
+    for (Index i = 0; i < X.rows(); ++i) {
+      for (Index c = 0; c < X.cols(); ++c) panel[i * X.cols() + c] = X(i, c);
+    }
+  };
+  const std::vector<double> values = chain_of(pattern).values;
+  const Index numbers = pattern.stored_numbers();
+  Matrix gradient(numbers, 1);
+  const double f = kernels::chord_objective<double>(
+      pattern,
+      values.data(),
+      J,
+      [&](Index first, Index count, double* panel) {
+        columns(
+            std::span(J).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)),
+            panel);
+      },
+      gradient.data(),
+      symmetrized ? kernels::ChordForm::kSymmetrized : kernels::ChordForm::kProduct);
+
+  const auto objective =
+      over_processes()(pattern, std::ssize(J), {A, kUnit, columns, false, symmetrized});
+  const MultiVector point(objective->space(), Eigen::Map<const Matrix>(values.data(), numbers, 1));
+  MultiVector slopes(objective->space(), numbers, 1);
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_EQ(objective->evaluate(J, point.data(), nullptr), f);
+    EXPECT_EQ(objective->evaluate(J, point.data(), slopes.data()), f);
+    EXPECT_SAME_BITS(to_host(slopes.columns()), gradient);
+  }
+  // Nothing of an evaluation is left for the next one.
+  const std::vector<Index> one{J.back()};
+  EXPECT_NE(objective->evaluate(one, point.data(), nullptr), f);
+  EXPECT_EQ(objective->evaluate(J, point.data(), nullptr), f);
+}
+
+// Rows that are fewer than processes, less than a chunk of the sums, and some of several chunks;
+// one panel, several, and more than gradients are summed apart.
+TEST(ChordFit, TheObjectiveHasTheBitsOfOneProcess) {
+  for (const Index n : {3, 6, 70, 2500}) {
+    const SparseOperator sparse(matapprox::test::random_sparse(n, n, std::min<Index>(n, 4)));
+    const DenseOperator dense(random_matrix(n, n));
+    std::vector<Index> some{n - 1};
+    for (Index j = 0; j < std::min<Index>(n - 1, 60); ++j) some.push_back(j * (n - 1) / 60);
+    for (const bool symmetrized : {false, true}) {
+      expect_the_same_objective(sparse, chord_reference_pattern(n), some, symmetrized);
+      expect_the_same_objective(dense, unequal(n), some, symmetrized);
+    }
+  }
+  const SparseOperator sparse(matapprox::test::random_sparse(300, 300, 4));
+  expect_the_same_objective(sparse, unequal(300), index_range(0, 300), false);
+  expect_the_same_objective(DenseOperator(random_matrix(5, 5)), {5, {{0, 2}}}, {3, 1}, true);
+}
+
+const std::vector<double>& values_of(const Approximation& result) {
+  return std::get<ChordFactors>(*result.factors().front().value).values;
+}
+
+// With several processes the fit is on all of them because the matrix is.
+TEST(ChordFit, ASampledFitEndsInTheBitsOfOneProcess) {
+  const auto A = std::make_shared<const SparseOperator>(matapprox::test::grid_laplacian(8));
+  const SpreadOperator spread(test::leader(), A);
+  const CountedOperator counted(spread);
+  const CountedOperator counted_here(*A);
+  const ChordOptions options{.adam_steps = 300, .columns_per_step = 8};
+  const Approximation here = chord(counted_here, options);
+  const Approximation on_all = chord(counted, options);
+  EXPECT_EQ(values_of(on_all), values_of(here));
+  EXPECT_EQ(on_all.summary.message, here.summary.message);
+  EXPECT_EQ(counted.passes(), counted_here.passes());
+  ASSERT_EQ(on_all.summary.history.size(), here.summary.history.size());
+  for (std::size_t i = 0; i < here.summary.history.size(); ++i)
+    EXPECT_EQ(on_all.summary.history[i].relative_error, here.summary.history[i].relative_error);
+}
+
+RunControl elsewhere() {
+  RunControl control;
+  control.on_device = true;
+  return control;
+}
+
+TEST(ChordFit, ADenseAndASymmetrizedSampledFitToo) {
+  const Matrix noise = random_matrix(50, 50);
+  const DenseOperator A(noise + noise.transpose());
+  for (const bool symmetrize : {false, true}) {
+    const ChordOptions options{.symmetrize = symmetrize, .adam_steps = 30, .columns_per_step = 8};
+    EXPECT_EQ(values_of(chord_fit::fit_chord(A, options, elsewhere(), over_processes())),
+              values_of(chord(A, options)));
+  }
+}
+
+// Scalar products over the rows are summed in another order than on one process.
+TEST(ChordFit, LbfgsEndsWhereThatOfOneProcessEnds) {
+  const auto A = std::make_shared<const SparseOperator>(matapprox::test::grid_laplacian(6));
+  const ChordOptions options{.optimizer = ChordOptimizer::kBfgs,
+                             .starts = 1,
+                             .max_iterations = 40,
+                             .newton_steps = 0,
+                             .tolerance = 0};
+  const Approximation here = chord(*A, options);
+  const Approximation on_all = chord_fit::fit_chord(*A, options, elsewhere(), over_processes());
+  const auto as_matrix = [](const Approximation& result) {
+    return Matrix(Eigen::Map<const Matrix>(
+        values_of(result).data(), static_cast<Index>(values_of(result).size()), 1));
+  };
+  EXPECT_EQ(on_all.summary.iterations, here.summary.iterations);
+  EXPECT_CLOSE(as_matrix(on_all), as_matrix(here), 1e-8);
+}
+
+// A checkpoint is of no number of processes.
+TEST(ChordFit, GoesOnFromACheckpointOnOneProcessAndOnAll) {
+  const auto A = std::make_shared<const SparseOperator>(matapprox::test::grid_laplacian(7));
+  const SpreadOperator spread(test::leader(), A);
+  const ChordOptions options{.adam_steps = 40, .columns_per_step = 8};
+  std::vector<ResumeState> states;
+  RunControl control;
+  control.checkpoint_seconds = 0;
+  control.checkpoint = [&](const Approximation&, const ResumeState& state) {
+    if (states.size() < 21) states.push_back(state);
+  };
+  const Approximation whole = chord(spread, options, control);
+  RunControl resume;
+  resume.resume = &states.back();
+  EXPECT_EQ(values_of(chord(*A, options, resume)), values_of(whole));
+  EXPECT_EQ(values_of(chord(spread, options, resume)), values_of(whole));
+}
+
+// Of few rows an exact fit is sooner done on one process, in floats.
+TEST(ChordFit, ASmallExactFitStaysOnTheFirstProcess) {
+  const auto A = std::make_shared<const SparseOperator>(matapprox::test::grid_laplacian(9));
+  const ChordOptions options{.starts = 1, .adam_steps = 5, .max_iterations = 3};
+  EXPECT_EQ(values_of(chord(SpreadOperator(test::leader(), A), options)),
+            values_of(chord(*A, options)));
+}
+
+}  // namespace
+}  // namespace matapprox::mpi
