@@ -175,7 +175,7 @@ TEST(ChordFit, TheObjectiveHasTheBitsOfOneProcess) {
   expect_the_same_objective(DenseOperator(random_matrix(5, 5)), {5, {{0, 2}}}, {3, 1}, true);
 }
 
-const std::vector<double>& values_of(const Approximation& result) {
+const std::vector<double>& chain_values_of(const Approximation& result) {
   return std::get<ChordFactors>(*result.factors().front().value).values;
 }
 
@@ -188,7 +188,7 @@ TEST(ChordFit, ASampledFitEndsInTheBitsOfOneProcess) {
   const ChordOptions options{.adam_steps = 300, .columns_per_step = 8};
   const Approximation here = chord(counted_here, options);
   const Approximation on_all = chord(counted, options);
-  EXPECT_EQ(values_of(on_all), values_of(here));
+  EXPECT_EQ(chain_values_of(on_all), chain_values_of(here));
   EXPECT_EQ(on_all.summary.message, here.summary.message);
   EXPECT_EQ(counted.passes(), counted_here.passes());
   ASSERT_EQ(on_all.summary.history.size(), here.summary.history.size());
@@ -207,8 +207,8 @@ TEST(ChordFit, ADenseAndASymmetrizedSampledFitToo) {
   const DenseOperator A(noise + noise.transpose());
   for (const bool symmetrize : {false, true}) {
     const ChordOptions options{.symmetrize = symmetrize, .adam_steps = 30, .columns_per_step = 8};
-    EXPECT_EQ(values_of(chord_fit::fit_chord(A, options, elsewhere(), over_processes())),
-              values_of(chord(A, options)));
+    EXPECT_EQ(chain_values_of(chord_fit::fit_chord(A, options, elsewhere(), over_processes())),
+              chain_values_of(chord(A, options)));
   }
 }
 
@@ -224,7 +224,7 @@ TEST(ChordFit, LbfgsEndsWhereThatOfOneProcessEnds) {
   const Approximation on_all = chord_fit::fit_chord(*A, options, elsewhere(), over_processes());
   const auto as_matrix = [](const Approximation& result) {
     return Matrix(Eigen::Map<const Matrix>(
-        values_of(result).data(), static_cast<Index>(values_of(result).size()), 1));
+        chain_values_of(result).data(), static_cast<Index>(chain_values_of(result).size()), 1));
   };
   EXPECT_EQ(on_all.summary.iterations, here.summary.iterations);
   EXPECT_CLOSE(as_matrix(on_all), as_matrix(here), 1e-8);
@@ -244,16 +244,16 @@ TEST(ChordFit, GoesOnFromACheckpointOnOneProcessAndOnAll) {
   const Approximation whole = chord(spread, options, control);
   RunControl resume;
   resume.resume = &states.back();
-  EXPECT_EQ(values_of(chord(*A, options, resume)), values_of(whole));
-  EXPECT_EQ(values_of(chord(spread, options, resume)), values_of(whole));
+  EXPECT_EQ(chain_values_of(chord(*A, options, resume)), chain_values_of(whole));
+  EXPECT_EQ(chain_values_of(chord(spread, options, resume)), chain_values_of(whole));
 }
 
 // Of few rows an exact fit is sooner done on one process, in floats.
 TEST(ChordFit, ASmallExactFitStaysOnTheFirstProcess) {
   const auto A = std::make_shared<const SparseOperator>(matapprox::test::grid_laplacian(9));
   const ChordOptions options{.starts = 1, .adam_steps = 5, .max_iterations = 3};
-  EXPECT_EQ(values_of(chord(SpreadOperator(test::leader(), A), options)),
-            values_of(chord(*A, options)));
+  EXPECT_EQ(chain_values_of(chord(SpreadOperator(test::leader(), A), options)),
+            chain_values_of(chord(*A, options)));
 }
 
 }  // namespace

@@ -86,6 +86,28 @@ def same_results(folder):
             expect(abs(row[key] - serial[key]) <= 1e-10 * abs(serial[key]), processes, key, row[key], serial[key])
 
 
+def chord_factors(folder):
+    """A fit by random columns, and products with its result: the bits of one process."""
+    block = folder / "x.csv"
+    block.write_text("".join(f"{i % 7 - 3},{(i * i) % 11}\n" for i in range(360)))
+
+    def bits(name, processes):
+        done = run(processes, "approximate", MATRICES / "mesh2d.mtx", "chord", "--adam-steps", "20", "--columns-per-step",
+                   "8", "-o", folder / f"{name}.h5")
+        expect(done.returncode == 0, name, done.returncode, done.stderr)
+        run(0, "export", folder / f"{name}.h5", folder / f"{name}.npz")
+        products = []
+        for way in ([], ["--transpose"]):
+            done = run(processes, "apply", folder / f"{name}.h5", block, *way, "-v")
+            expect(done.returncode == 0 and (not processes or "over all processes" in done.stderr), name, done.stderr)
+            products.append(done.stdout)
+        return (folder / f"{name}.npz").read_bytes(), *products
+
+    serial = bits("chord", 0)
+    for processes in (2, 4):
+        expect(bits(f"chord{processes}", processes) == serial, "other bits of Chord factors on", processes)
+
+
 def failures(folder):
     for arguments, code, words in ((["info", folder / "none.mtx"], 3, "none.mtx"),
                                    (["info"], 2, ""),
@@ -126,5 +148,5 @@ def sigusr1_stops_at_the_best_point(folder):
 
 
 with tempfile.TemporaryDirectory() as temporary:
-    for check in (same_results, failures, a_killed_process_ends_all, sigusr1_stops_at_the_best_point):
+    for check in (same_results, chord_factors, failures, a_killed_process_ends_all, sigusr1_stops_at_the_best_point):
         check(pathlib.Path(temporary))
