@@ -28,8 +28,6 @@ std::vector<fs::path> possible_folders() {
 
 }  // namespace
 
-bool is_attention_experiment(const std::string& name) { return name == "figure5"; }
-
 void start_attention_program(const std::string& what) {
   std::vector<std::string> words{"matapprox"};
   words.insert(words.end(), arguments().begin(), arguments().end());

@@ -1,11 +1,20 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <string>
+#include <string_view>
 
 namespace matapprox::app {
 
-/// Whether it has an experiment of this name: `reproduce figure5`.
-bool is_attention_experiment(const std::string& name);
+/// The experiments that it has: `reproduce figure5`.
+constexpr std::array<std::string_view, 6> kAttentionExperiments{
+    "figure5", "crossovers", "singularformer", "linformer_grid", "depth", "transfer"};
+
+inline bool is_attention_experiment(std::string_view name) {
+  return std::find(kAttentionExperiments.begin(), kAttentionExperiments.end(), name) !=
+         kAttentionExperiments.end();
+}
 
 /// This process becomes the program matapprox-attention, with the arguments that it was started
 /// with itself; process id, streams and signals stay. The program is looked for beside this one and

@@ -4,8 +4,6 @@
 
 namespace matapprox::app {
 
-bool is_attention_experiment(const std::string& name) { return name == "figure5"; }
-
 void start_attention_program(const std::string& what) {
   throw NotAvailable(what +
                      " needs the program matapprox-attention, which is no part of the Python "

@@ -1,10 +1,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <memory>
-#include <sstream>
 
 #include "command_line/exit_codes.hpp"
 #include "command_line/interrupt.hpp"
@@ -15,7 +13,6 @@
 #include "experiment.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
-#include "matapprox/io/sha256.hpp"
 #include "matapprox/tasks/token_file.hpp"
 #include "run_flags.hpp"
 #include "run_report.hpp"
@@ -30,14 +27,6 @@ struct CrossValidateCommand {
   DeviceOptions device;
   JsonOptions json;
 };
-
-std::string file_sha256(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream bytes;
-  bytes << file.rdbuf();
-  if (!file) throw FileError(fmt::format("{}: cannot read", path));
-  return sha256(bytes.str());
-}
 
 void set_option(NamedOptions& options, std::string_view name, const std::string& value) {
   for (auto& [option, text] : options) {

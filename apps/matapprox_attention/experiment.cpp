@@ -9,10 +9,14 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <span>
+#include <sstream>
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/io/atomic_output.hpp"
+#include "matapprox/io/sha256.hpp"
+#include "matapprox/training/weights.hpp"
 #include "report/build_info.hpp"
 #include "run_flags.hpp"
 #include "run_report.hpp"
@@ -41,6 +45,7 @@ Json made_with(const ExperimentRow& row, const ExperimentOptions& options) {
   json["seed"] = row.seed;
   json["test_samples"] = options.test_samples;
   if (!options.data_sha256.empty()) json["data_sha256"] = options.data_sha256;
+  if (row.begins_with) json["begins_with"] = made_with(*row.begins_with, options);
   return json;
 }
 
@@ -89,7 +94,10 @@ class Experiment {
   std::vector<std::size_t> plan(const std::vector<ExperimentRow>& rows,
                                 std::vector<std::size_t> to_do) const;
   std::optional<FinishedRow> train(const ExperimentRow& row);
-  training::TrainingState begun(const ExperimentRow& row, const training::Trainer& trainer);
+  /// Where the row goes on: at its checkpoint, at the parameters that it begins with, or at a start.
+  training::TrainingState begun(const ExperimentRow& row,
+                                const training::Model<float>& model,
+                                const training::Trainer& trainer);
   void keep(const FinishedRow& finished, const training::SavedModel& saved);
   void say(const std::string& text) const {
     if (events_.note) events_.note(text);
@@ -165,6 +173,7 @@ std::vector<std::size_t> Experiment::plan(const std::vector<ExperimentRow>& rows
 }
 
 training::TrainingState Experiment::begun(const ExperimentRow& row,
+                                          const training::Model<float>& model,
                                           const training::Trainer& trainer) {
   const std::string path = checkpoint_of(row);
   const std::lock_guard lock(mutex_);
@@ -182,7 +191,13 @@ training::TrainingState Experiment::begun(const ExperimentRow& row,
       say(fmt::format("{}; the row starts anew", error.what()));
     }
   }
-  return trainer.start(row.seed);
+  training::TrainingState state = trainer.start(row.seed);
+  if (!row.begins_with) return state;
+  training::transfer_weights(
+      path_of(*row.begins_with, ".h5"), model.parameters(), state.parameters);
+  state.best = state.parameters;
+  state.start = state.parameters;
+  return state;
 }
 
 std::optional<FinishedRow> Experiment::train(const ExperimentRow& row) {
@@ -191,7 +206,7 @@ std::optional<FinishedRow> Experiment::train(const ExperimentRow& row) {
   training::Model<float> model(saved.model);
   const auto task = task_of(saved, row.seed);
   training::Trainer trainer(model, *task, options);
-  saved.state = begun(row, trainer);
+  saved.state = begun(row, model, trainer);
   training::TrainingControl control;
   control.stop = &stop_;
   control.checkpoint_seconds = kCheckpointSeconds;
@@ -241,18 +256,25 @@ ExperimentResult Experiment::run(const std::vector<ExperimentRow>& rows) {
     if (!done[i]) to_do.push_back(i);
   }
   to_do = plan(rows, std::move(to_do));
+  // Those that begin with another row are behind those that do not.
+  const auto later = std::stable_partition(
+      to_do.begin(), to_do.end(), [&](std::size_t i) { return rows[i].begins_with == nullptr; });
   std::exception_ptr failure;
-  parallel_for(std::ssize(to_do), [&](Index k) {
-    const std::size_t i = to_do[static_cast<std::size_t>(k)];
-    if (stop_) return;
-    try {
-      done[i] = train(rows[i]);
-    } catch (...) {
-      // The other rows go on.
-      const std::lock_guard lock(mutex_);
-      if (!failure) failure = std::current_exception();
-    }
-  });
+  const auto make = [&](std::span<const std::size_t> some) {
+    parallel_for(std::ssize(some), [&](Index k) {
+      const std::size_t i = some[static_cast<std::size_t>(k)];
+      if (stop_) return;
+      try {
+        done[i] = train(rows[i]);
+      } catch (...) {
+        // The other rows go on.
+        const std::lock_guard lock(mutex_);
+        if (!failure) failure = std::current_exception();
+      }
+    });
+  };
+  make({to_do.begin(), later});
+  if (!failure) make({later, to_do.end()});
   if (failure) std::rethrow_exception(failure);
   ExperimentResult result;
   for (std::optional<FinishedRow>& row : done) {
@@ -292,6 +314,7 @@ Json to_json(const FinishedRow& finished) {
                {"seconds", finished.seconds},
                {"published", row.published < 0 ? Json(nullptr) : Json(row.published / 100)},
                {"baselines", Json::array()}};
+  if (row.begins_with) json["begins_with"] = row.begins_with->name();
   if (row.fold >= 0) json["fold"] = row.fold;
   if (const auto& labels = finished.test.labels) {
     json["micro_f1"] = labels->micro_f1;
@@ -303,6 +326,14 @@ Json to_json(const FinishedRow& finished) {
         {{"name", baseline.name}, {"error", baseline.error}, {"samples", baseline.samples}});
   }
   return json;
+}
+
+std::string file_sha256(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream bytes;
+  bytes << file.rdbuf();
+  if (!file) throw FileError(fmt::format("{}: cannot read", path));
+  return sha256(bytes.str());
 }
 
 ExperimentResult run_experiment(const std::vector<ExperimentRow>& rows,

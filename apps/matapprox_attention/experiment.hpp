@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ struct ExperimentRow {
   /// Test error that the paper prints, in percent; negative: none.
   double published = -1;
   Index fold = -1;  ///< of a cross-validation; negative: none
+  /// A row before this one whose best parameters this one begins with, where name and size are the
+  /// same; null: none.
+  std::shared_ptr<const ExperimentRow> begins_with{};
 
   /// "adding-psf-cls-128-seed1", with "-fold0" behind it where there is one, also of its files.
   std::string name() const;
@@ -58,14 +62,18 @@ struct ExperimentResult {
 /// Trains the rows that the folder does not have, as many side by side as there are threads, each
 /// in one thread, so that their numbers do not depend on it. NAME.h5 and NAME.json are written when
 /// a row is done; NAME.unfinished.h5 is its checkpoint, from which an interrupted row goes on to
-/// the same bits. A cached row with other settings or of another version is replaced. Memory: the
-/// largest models of the rows that run side by side. Throws FileError, NumericalError where a loss
-/// is not finite (the rows that are done stay).
+/// the same bits. A cached row with other settings or of another version is replaced. Rows that
+/// begin with another one come after all that do not. Memory: the largest models of the rows that
+/// run side by side. Throws FileError, NumericalError where a loss is not finite (the rows that are
+/// done stay).
 ExperimentResult run_experiment(const std::vector<ExperimentRow>& rows,
                                 const ExperimentOptions& options,
                                 const std::atomic<bool>& stop,
                                 const ExperimentEvents& events);
 
 report::Json to_json(const FinishedRow& finished);
+
+/// SHA-256 of a file, for ExperimentOptions::data_sha256. Throws FileError.
+std::string file_sha256(const std::string& path);
 
 }  // namespace matapprox::app

@@ -5,13 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <map>
 
-#include "command_line/output.hpp"
-#include "matapprox/core/require.hpp"
-#include "report/plot.hpp"
+#include "trained_rows.hpp"
 #include "run_flags.hpp"
+#include "seed_shares.hpp"
 
 namespace matapprox::app {
 namespace {
@@ -94,46 +92,17 @@ NamedOptions row_options(const ExperimentRow& row) {
   return options;
 }
 
-void require_known(const char* what,
-                   const std::vector<std::string>& given,
-                   const std::vector<std::string>& known) {
-  for (const std::string& name : given) {
-    require(std::find(known.begin(), known.end(), name) != known.end(),
-            "reproduce figure5: there is no {} '{}'{}; there are {}",
-            what,
-            name,
-            suggestion(name, known),
-            fmt::join(known, ", "));
-  }
-}
-
-template <class T>
-std::vector<T> or_all(const std::vector<T>& given, const std::vector<T>& all) {
-  return given.empty() ? all : given;
-}
-
 /// What one cell of the table shows.
-struct SeedErrors {
-  std::vector<double> errors;
+struct Cell {
+  SeedShares errors;
   double published = -1;
 
-  double median() const {
-    std::vector<double> sorted = errors;
-    std::sort(sorted.begin(), sorted.end());
-    const std::size_t middle = sorted.size() / 2;
-    return sorted.size() % 2 == 1 ? sorted[middle] : 0.5 * (sorted[middle - 1] + sorted[middle]);
-  }
   std::string text() const {
-    std::string cell = fmt::format("{:.2f}", 100 * median());
-    if (errors.size() > 1) {
-      const auto [least, most] = std::minmax_element(errors.begin(), errors.end());
-      cell += fmt::format(" ({:.2f} .. {:.2f})", 100 * *least, 100 * *most);
-    }
-    return published < 0 ? cell : cell + fmt::format(" [{:.2f}]", published);
+    return published < 0 ? errors.text() : fmt::format("{} [{:.2f}]", errors.text(), published);
   }
 };
 
-using Cells = std::map<Index, SeedErrors>;  // by length
+using Cells = std::map<Index, Cell>;  // by length
 
 Cells cells_of(const std::vector<FinishedRow>& rows,
                const std::string& task,
@@ -143,8 +112,8 @@ Cells cells_of(const std::vector<FinishedRow>& rows,
   for (const FinishedRow& finished : rows) {
     const ExperimentRow& row = finished.row;
     if (row.task != task || row.head != head || row.model != model) continue;
-    SeedErrors& cell = cells[row.length];
-    cell.errors.push_back(finished.test.error);
+    Cell& cell = cells[row.length];
+    cell.errors.add(finished.test.error);
     cell.published = row.published;
   }
   return cells;
@@ -170,9 +139,9 @@ std::string head_words(const std::string& head) {
 }  // namespace
 
 std::vector<ExperimentRow> figure_five_rows(const FigureFiveChoice& choice) {
-  require_known("task", choice.tasks, kFigureTasks);
-  require_known("model", choice.models, kFigureModels);
-  require_known("head", choice.heads, kFigureHeads);
+  require_known("figure5", "task", choice.tasks, kFigureTasks);
+  require_known("figure5", "model", choice.models, kFigureModels);
+  require_known("figure5", "head", choice.heads, kFigureHeads);
   std::vector<ExperimentRow> rows;
   for (const std::string& task : or_all(choice.tasks, kFigureTasks)) {
     for (const std::string& head : or_all(choice.heads, kFigureHeads)) {
@@ -228,7 +197,8 @@ std::string figure_five_table(const std::vector<FinishedRow>& rows) {
   return text;
 }
 
-void write_figure_five_charts(const std::string& folder, const std::vector<FinishedRow>& rows) {
+std::vector<report::Chart> figure_five_charts(const std::vector<FinishedRow>& rows) {
+  std::vector<report::Chart> charts;
   for (const std::string& task : kFigureTasks) {
     for (const std::string& head : kFigureHeads) {
       report::Chart chart;
@@ -240,19 +210,16 @@ void write_figure_five_charts(const std::string& folder, const std::vector<Finis
       for (std::size_t m = 0; m < kFigureModels.size(); ++m) {
         std::vector<std::pair<double, double>> points;
         for (const auto& [length, cell] : cells_of(rows, task, head, kFigureModels[m]))
-          points.emplace_back(static_cast<double>(length), 100 * cell.median());
+          points.emplace_back(static_cast<double>(length), 100 * cell.errors.median());
         if (!points.empty()) {
           chart.series.push_back(
               report::styled_series(kFigureModels[m], std::move(points), static_cast<int>(m)));
         }
       }
-      if (chart.series.empty()) continue;
-      const report::ChartFiles files = report::draw_files(chart);
-      const std::filesystem::path path = std::filesystem::path(folder) / chart.name;
-      write_text(path.string() + ".svg", files.svg);
-      write_text(path.string() + ".png", files.png);
+      if (!chart.series.empty()) charts.push_back(std::move(chart));
     }
   }
+  return charts;
 }
 
 }  // namespace matapprox::app

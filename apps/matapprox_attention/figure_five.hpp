@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "experiment.hpp"
+#include "report/plot.hpp"
 
 namespace matapprox::app {
 
@@ -23,7 +24,7 @@ std::vector<ExperimentRow> figure_five_rows(const FigureFiveChoice& choice);
 /// Medians and ranges over the seeds, lengths side by side, with what the paper prints.
 std::string figure_five_table(const std::vector<FinishedRow>& rows);
 
-/// Median errors against lengths, a chart for each task and head; SVG and PNG by the files' names.
-void write_figure_five_charts(const std::string& folder, const std::vector<FinishedRow>& rows);
+/// Median errors against lengths, a chart for each task and head.
+std::vector<report::Chart> figure_five_charts(const std::vector<FinishedRow>& rows);
 
 }  // namespace matapprox::app

@@ -1,133 +1,203 @@
-#include <fmt/format.h>
-
-#include <map>
 #include <memory>
 
 #include "command_line/exit_codes.hpp"
 #include "command_line/interrupt.hpp"
 #include "command_line/output.hpp"
-#include "command_line/progress.hpp"
-#include "command_line/shared_options.hpp"
 #include "commands.hpp"
+#include "crossovers.hpp"
 #include "figure_five.hpp"
-#include "matapprox/core/require.hpp"
+#include "linformer_grid.hpp"
 #include "matapprox/core/threads.hpp"
 #include "report/gnuplot.hpp"
+#include "trained_rows.hpp"
+#include "simpletron_experiments.hpp"
+#include "singularformer_figures.hpp"
 
 namespace matapprox::app {
 namespace {
 
-struct ReproduceAttention {
-  FigureFiveChoice choice;
-  ExperimentOptions options;
-  std::string charts;
-  CommonOptions common;
-  DeviceOptions device;
-  JsonOptions json;
+template <class Choice>
+struct Experiment {
+  Choice choice;
+  TrainedRows rows;
 };
 
-int run_figure_five(const ReproduceAttention& command) {
-  command.common.apply();
-  command.device.check_cpu_only("reproduce figure5");
-  const std::vector<ExperimentRow> rows = figure_five_rows(command.choice);
-  FilePlan files = command.json.files();
-  if (!command.charts.empty()) report::require_gnuplot();
-  if (!command.charts.empty()) files.makes_folder("--charts", command.charts);
-  files.makes_folder("-o", command.options.folder);
-  prepare_folder(command.options.folder);
-  if (!command.charts.empty()) prepare_folder(command.charts);
-
-  const bool quiet = command.common.quiet();
-  ProgressLine line(quiet);
-  std::map<std::string, double> running;
-  std::size_t planned = 0;
-  std::size_t done = 0;
-  ExperimentEvents events;
-  events.planned = [&](std::size_t count, double seconds) {
-    planned = count;
-    note(
-        quiet,
-        fmt::format("{} of {} rows are to be trained, about {} on {} threads; Ctrl-C keeps what is "
-                    "done",
-                    count,
-                    rows.size(),
-                    duration_text(seconds),
-                    threads()));
-  };
-  events.progress = [&](const std::string& row, double fraction) {
-    running[row] = fraction;
-    line.show([&] {
-      std::string text = fmt::format("{} of {} rows done", done, planned);
-      for (const auto& [name, part] : running)
-        text += fmt::format(", {} {:.0f} %", name, 100 * part);
-      return text;
-    });
-  };
-  events.finished = [&](const FinishedRow& row) {
-    running.erase(row.row.name());
-    ++done;
-    line.clear();
-    note(quiet,
-         fmt::format("{}: {:.2f} %, {:.3g} s", row.row.name(), 100 * row.test.error, row.seconds));
-  };
-  events.note = [&](const std::string& text) { note(quiet, text); };
-  const ExperimentResult result = run_experiment(rows, command.options, catch_interrupts(), events);
-  line.clear();
-
-  report::Json json = report::document_head(command.choice.seeds.front(), threads());
-  json["experiment"] = "figure5";
-  json["rows"] = report::Json::array();
-  for (const FinishedRow& row : result.rows) json["rows"].push_back(to_json(row));
-  command.json.write(json);
-  if (!command.charts.empty()) write_figure_five_charts(command.charts, result.rows);
-  if (!command.json.replaces_text() && !result.rows.empty())
-    write_stdout(figure_five_table(result.rows));
-  if (!result.interrupted) return kDone;
-  note(quiet,
-       fmt::format("interrupted; {} of {} rows are done and kept in {}: the same command goes on",
-                   result.rows.size(),
-                   rows.size(),
-                   command.options.folder));
-  return kInterrupted;
-}
-
 void add_figure_five(const Command& reproduce) {
-  auto command = std::make_shared<ReproduceAttention>();
+  auto command = std::make_shared<Experiment<FigureFiveChoice>>();
   FigureFiveChoice& choice = command->choice;
   const Command sub = reproduce.add_command(
       "figure5", "Adding and Temporal Order by the length of the sequence [KYCY22, Fig. 5]");
-  const auto add_list = [&](const char* flag, auto& list, const char* help) {
-    sub.add_option(flag, list, help).delimiter(',').type_name("").group("Rows");
-  };
-  add_list("--tasks", choice.tasks, "adding, temporal_order [both]");
-  add_list("--models", choice.models, "psf, softmax, linformer, performer, tokenwise [all]");
-  add_list("--heads", choice.heads, "flatten: all tokens are read; cls: the first one [both]");
-  add_list("--lengths", choice.lengths, "Values of N [128,256,512,1024, for psf also 4096]");
-  add_list("--seeds", choice.seeds, "Of data and start [1,2,3]");
-  sub.add_option("--steps", choice.steps, "Steps of each row [2000, of psf with cls 6000]")
-      .range(1)
-      .type_name("")
-      .group("Rows");
-  sub.add_option("--test-samples", command->options.test_samples, "Of each row's test [5000]")
-      .range(1)
-      .type_name("")
-      .group("Rows");
-  command->options.folder = "build/reproduce/figure5";
-  sub.add_option("-o,--output",
-                 command->options.folder,
-                 "Keep every finished row here, and go on from what is there "
-                 "[build/reproduce/figure5]")
-      .type_name("DIR");
-  sub.add_option("--charts", command->charts, "Write its charts as .svg and .png files here")
-      .type_name("DIR");
-  command->common.add(sub, false);
-  command->device.add(sub);
-  command->json.add(sub);
+  TrainedRows::add_list(sub, "--tasks", choice.tasks, "adding, temporal_order [both]");
+  TrainedRows::add_list(
+      sub, "--models", choice.models, "psf, softmax, linformer, performer, tokenwise [all]");
+  TrainedRows::add_list(
+      sub, "--heads", choice.heads, "flatten: all tokens are read; cls: the first one [both]");
+  TrainedRows::add_list(
+      sub, "--lengths", choice.lengths, "Values of N [128,256,512,1024, for psf also 4096]");
+  TrainedRows::add_list(sub, "--seeds", choice.seeds, "Of data and start [1,2,3]");
+  TrainedRows::add_number(
+      sub, "--steps", choice.steps, "Steps of each row [2000, of psf with cls 6000]");
+  command->rows.add(sub, "figure5");
   sub.footer(
       "Examples:\n"
       "  matapprox reproduce figure5 --lengths 128,256 --seeds 1 --charts charts\n"
       "  matapprox reproduce figure5 -o fig5 --json fig5.json");
-  sub.action([command] { return run_figure_five(*command); });
+  sub.action([command] {
+    return command->rows.run(figure_five_rows(command->choice),
+                             [](const std::vector<FinishedRow>& rows) {
+                               return ShownRows{figure_five_table(rows), figure_five_charts(rows)};
+                             });
+  });
+}
+
+void add_singularformer(const Command& reproduce) {
+  auto command = std::make_shared<Experiment<SingularformerChoice>>();
+  SingularformerChoice& choice = command->choice;
+  const Command sub = reproduce.add_command(
+      "singularformer",
+      "The effect of r, and the correlation with softmax attention [WKZL23, Figs. 7 to 9]");
+  TrainedRows::add_list(sub, "--ranks", choice.ranks, "Values of r [2,4,8,16,32]");
+  TrainedRows::add_list(sub, "--seeds", choice.seeds, "Of data and start [1,2,3]");
+  TrainedRows::add_number(sub, "--length", choice.length, "N of Adding [64]");
+  TrainedRows::add_number(sub, "--steps", choice.steps, "Steps of each row [2000]");
+  TrainedRows::add_number(
+      sub, "--samples", choice.samples, "Of each seed, that attention is correlated on [50]");
+  command->rows.add(sub, "singularformer");
+  sub.footer(
+      "Examples:\n"
+      "  matapprox reproduce singularformer --charts charts\n"
+      "  matapprox reproduce singularformer --ranks 4,8 --seeds 1");
+  sub.action([command] {
+    return command->rows.run(singularformer_rows(command->choice),
+                             [command](const std::vector<FinishedRow>& rows) {
+                               return singularformer_shown(command->choice,
+                                                           command->rows.folder(),
+                                                           rows,
+                                                           catch_interrupts());
+                             });
+  });
+}
+
+void add_linformer_grid(const Command& reproduce) {
+  auto command = std::make_shared<Experiment<LinformerGridChoice>>();
+  LinformerGridChoice& choice = command->choice;
+  const Command sub = reproduce.add_command(
+      "linformer_grid",
+      "Accuracy and time by length and k [the report on WLK+20, Table 1], on generated texts");
+  TrainedRows::add_list(sub, "--lengths", choice.lengths, "Values of N [256,512,1024]");
+  TrainedRows::add_list(
+      sub, "--ranks", choice.ranks, "Values of k at each length [those of the report]");
+  TrainedRows::add_list(sub, "--seeds", choice.seeds, "Of data and start [1,2,3]");
+  TrainedRows::add_number(sub, "--steps", choice.steps, "Steps of each row [1500]");
+  sub.add_option("--data",
+                 choice.data,
+                 "A token file in place of generated texts, as `attention data import imdb` makes")
+      .type_name("FILE")
+      .group("Rows");
+  command->rows.add(sub, "linformer_grid");
+  sub.footer(
+      "Examples:\n"
+      "  matapprox reproduce linformer_grid --lengths 256,512 --charts charts\n"
+      "  matapprox reproduce linformer_grid --data imdb.h5 -o imdb");
+  sub.action([command] {
+    return command->rows.run(linformer_grid_rows(command->choice), linformer_grid_shown);
+  });
+}
+
+/// Adds what the experiments with SimpleTRON share.
+void add_setting(const Command& sub, SimpletronSetting& setting) {
+  TrainedRows::add_list(sub, "--seeds", setting.seeds, "Of data and start [1,2,3]");
+  TrainedRows::add_number(sub, "--length", setting.length, "N of a generated text [64]");
+  TrainedRows::add_number(sub, "--width", setting.width, "d, of a token [32]");
+  TrainedRows::add_number(sub, "--heads", setting.heads, "Heads of each layer [2]");
+  TrainedRows::add_number(sub, "--steps", setting.steps, "Steps of each row [2000]");
+  sub.add_option(
+         "--data",
+         setting.data,
+         "A token file in place of generated texts, as `attention data import ag_news` makes")
+      .type_name("FILE")
+      .group("Rows");
+}
+
+void add_depth(const Command& reproduce) {
+  auto command = std::make_shared<Experiment<DepthChoice>>();
+  DepthChoice& choice = command->choice;
+  const Command sub = reproduce.add_command(
+      "depth", "Accuracy by the number of blocks [YKV+21, Table 2], on generated texts");
+  TrainedRows::add_list(sub, "--layers", choice.layers, "Numbers of blocks [1,2,4,6]");
+  TrainedRows::add_list(sub, "--models", choice.models, "softmax, simpletron [both]");
+  add_setting(sub, choice.setting);
+  command->rows.add(sub, "depth");
+  sub.footer(
+      "Examples:\n"
+      "  matapprox reproduce depth --charts charts\n"
+      "  matapprox reproduce depth --data ag_news.h5 --width 256 --heads 4 --layers 1,6,12 -o news");
+  sub.action([command] { return command->rows.run(depth_rows(command->choice), depth_shown); });
+}
+
+void add_transfer(const Command& reproduce) {
+  auto command = std::make_shared<Experiment<TransferChoice>>();
+  TransferChoice& choice = command->choice;
+  const Command sub = reproduce.add_command(
+      "transfer",
+      "Queries, keys and values of SimpleTRON in softmax attention [YKV+21, Fig. 2(c)], on "
+      "generated texts");
+  TrainedRows::add_number(sub, "--layers", choice.layers, "Blocks [2]");
+  add_setting(sub, choice.setting);
+  command->rows.add(sub, "transfer");
+  sub.footer(
+      "Examples:\n"
+      "  matapprox reproduce transfer --charts charts\n"
+      "  matapprox reproduce transfer --data imdb.h5 --layers 4 -o imdb");
+  sub.action([command] {
+    return command->rows.run(transfer_rows(command->choice),
+                             [command](const std::vector<FinishedRow>& rows) {
+                               return transfer_shown(command->rows.folder(), rows);
+                             });
+  });
+}
+
+struct CrossoversCommand {
+  CrossoversChoice choice;
+  ChartFolder charts;
+  DeviceOptions device;
+  JsonOptions json;
+};
+
+int run_crossovers(const CrossoversCommand& command) {
+  command.device.check_cpu_only("reproduce crossovers");
+  FilePlan files = command.json.files();
+  command.charts.prepare(files);
+  set_threads(1);  // times are the calling thread's
+  const ShownRows shown = crossovers(command.choice);
+  report::Json json = report::document_head(1, 1);
+  json["experiment"] = "crossovers";
+  json.update(shown.more);
+  command.json.write(json);
+  command.charts.write(shown.charts);
+  if (!command.json.replaces_text()) write_stdout(shown.text);
+  return kDone;
+}
+
+void add_crossovers(const Command& reproduce) {
+  auto command = std::make_shared<CrossoversCommand>();
+  const Command sub = reproduce.add_command(
+      "crossovers",
+      "From which length on a mechanism costs less than softmax attention [WKZL23, Table 3]");
+  sub.add_option("--lengths",
+                 command->choice.lengths,
+                 "Values of N [16,32,64,128,192,256,384,512,768,1024]")
+      .range(1)
+      .delimiter(',')
+      .type_name("");
+  sub.add_option("--rounds", command->choice.rounds, "Interleaved rounds, of which the median [5]")
+      .range(1)
+      .type_name("");
+  command->charts.add(sub);
+  command->device.add(sub);
+  command->json.add(sub);
+  sub.footer("Examples:\n  matapprox reproduce crossovers --charts charts");
+  sub.action([command] { return run_crossovers(*command); });
 }
 
 }  // namespace
@@ -138,6 +208,11 @@ void add_attention_experiments(const Command& program) {
   sub.require_command();
   sub.footer("Examples:\n  matapprox reproduce figure5 --help");
   add_figure_five(sub);
+  add_crossovers(sub);
+  add_singularformer(sub);
+  add_linformer_grid(sub);
+  add_depth(sub);
+  add_transfer(sub);
 }
 
 }  // namespace matapprox::app

@@ -7,7 +7,6 @@
 #include "command_line/output.hpp"
 #include "matapprox/core/require.hpp"
 #include "report/palette.hpp"
-#include "report/plot.hpp"
 
 namespace matapprox::app {
 namespace {
@@ -257,7 +256,7 @@ void write_chart(const std::string& path, const std::vector<training::TrainingPo
   write_text(path, ends_with(path, ".svg") ? files.svg : files.png);
 }
 
-void write_deviation_chart(const std::string& path, const training::SavedModel& saved) {
+report::Chart deviation_chart(const training::SavedModel& saved) {
   report::Chart chart;
   chart.name = "deviation";
   chart.x.label = "step";
@@ -282,7 +281,11 @@ void write_deviation_chart(const std::string& path, const training::SavedModel& 
     chart.series.push_back(series);
     ++number;
   }
-  const report::ChartFiles files = report::draw_files(chart);
+  return chart;
+}
+
+void write_deviation_chart(const std::string& path, const training::SavedModel& saved) {
+  const report::ChartFiles files = report::draw_files(deviation_chart(saved));
   write_text(path, ends_with(path, ".svg") ? files.svg : files.png);
 }
 

@@ -4,6 +4,7 @@
 
 #include "matapprox/training/model_file.hpp"
 #include "report/json.hpp"
+#include "report/plot.hpp"
 
 namespace matapprox::app {
 
@@ -34,6 +35,8 @@ void check_chart(const char* option, const std::string& path);
 void write_chart(const std::string& path, const std::vector<training::TrainingPoint>& history);
 /// |W - W0| / |W0| against steps, a line for the embedding, each layer, the head, all their
 /// parameters together but for those that began at 0. Of a run with TrainingState::start.
+report::Chart deviation_chart(const training::SavedModel& saved);
+/// The same as an SVG or PNG by the name of the file.
 void write_deviation_chart(const std::string& path, const training::SavedModel& saved);
 
 }  // namespace matapprox::app

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "matapprox/attention/registry.hpp"
@@ -134,6 +135,23 @@ report::Json TableOne::json() const {
                             {"counted_below_softmax_from", crossover_json(row.counted_from)}});
   }
   return json;
+}
+
+const TableOne::Row* TableOne::row_of(const std::string& mechanism) const {
+  const auto found = std::find_if(
+      rows_.begin(), rows_.end(), [&](const Row& row) { return row.mechanism == mechanism; });
+  return found == rows_.end() ? nullptr : &*found;
+}
+
+std::optional<attention::Crossover> TableOne::crossover(const std::string& mechanism) const {
+  const Row* const row = row_of(mechanism);
+  return row == nullptr ? std::nullopt : std::optional(row->theory_from);
+}
+
+std::optional<attention::Crossover> TableOne::counted_crossover(
+    const std::string& mechanism) const {
+  const Row* const row = row_of(mechanism);
+  return row == nullptr ? std::nullopt : std::optional(row->counted_from);
 }
 
 }  // namespace matapprox::app

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,11 @@ class TableOne {
   TableOne(const attention::TableOneSetting& setting, Index length);
   std::string text() const;
   report::Json json() const;
+  /// From which lengths on the table says that the mechanism costs less than softmax attention;
+  /// nothing for one that is not in it.
+  std::optional<attention::Crossover> crossover(const std::string& mechanism) const;
+  /// The same as its layer counts.
+  std::optional<attention::Crossover> counted_crossover(const std::string& mechanism) const;
 
  private:
   struct Row {
@@ -24,6 +30,7 @@ class TableOne {
     attention::Crossover theory_from;
     attention::Crossover counted_from;
   };
+  const Row* row_of(const std::string& mechanism) const;
   attention::TableOneSetting setting_;
   Index length_;
   std::vector<Row> rows_;

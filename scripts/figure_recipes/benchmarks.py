@@ -124,14 +124,11 @@ def unseen_table(document):
 
 def unseen_summary(document):
     ratios = [row["auto"] / row["reference"] for row in document["rows"]]
-    timed = sorted((row for row in document["rows"] if row.get("seconds")), key=lambda row: -row["seconds"])[:3]
-    slowest = listed([f"{row['seconds']} s ({row['name']})" for row in timed])
     return (f"The median of the {len(ratios)} ratios of the error with `--pattern auto` to that with the reference pattern "
-            f"is {short(statistics.median(ratios))}, the largest {short(max(ratios))}. With two threads, the choice of pattern "
-            f"and order included, the longest fits took {slowest}.")
+            f"is {short(statistics.median(ratios))}, the largest {short(max(ratios))}.")
 
 
-@figure("unseen", "8", {"unseen": unseen_table, "unseen.summary": unseen_summary}, timed=True)
+@figure("unseen", "8", {"unseen": unseen_table, "unseen.summary": unseen_summary})
 def unseen(context):
     rows = []
     for name in UNSEEN:
@@ -145,7 +142,7 @@ def unseen(context):
         rows.append({"name": name, "n": n, "nonzeros": found["nonzeros"], "stored": reference["stored_numbers"],
                      "no_compression": reference["no_compression"], "tsvd": rounded(tsvd["relative_error"]),
                      "reference": rounded(reference["relative_error"]), "auto": rounded(auto["relative_error"]),
-                     "auto_form": auto["form"], "seconds": round(auto["fit_seconds"])})
+                     "auto_form": auto["form"]})
     return {"rows": rows}
 
 

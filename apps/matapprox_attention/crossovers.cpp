@@ -1,0 +1,228 @@
+#include "crossovers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "matapprox/attention/crossover.hpp"
+#include "matapprox/attention/timing.hpp"
+#include "matapprox/core/require.hpp"
+#include "table_one.hpp"
+
+namespace matapprox::app {
+namespace {
+
+using attention::ChosenMechanism;
+using attention::TimedAttention;
+
+constexpr Index kWidth = 384;
+constexpr Index kHeads = 6;
+/// Multiplications a token of the feed-forward layer that FLASH has within: of width 4 d.
+constexpr Index kFeedForward = 8 * kWidth * kWidth;
+
+/// A row of Table 3, on a V100 with mixed precision.
+struct PublishedCrossover {
+  const char* title;
+  ChosenMechanism mechanism;
+  Index memory;
+  Index time;
+};
+
+const std::vector<PublishedCrossover>& published() {
+  static const std::vector<PublishedCrossover> rows{
+      {"BigBird, blocks of 16", {"bigbird", {{"block", "16"}}}, 704, 848},
+      {"Linformer, k = 256", {"linformer", {{"rank", "256"}}}, 448, 368},
+      {"FLASH, g = 256",
+       {"flash", {{"value_width", "1536"}, {"query_width", "64"}, {"activation", "laplace"}}},
+       432,
+       400},
+      {"Singularformer, r = 64", {"singularformer", {}}, 192, 144}};
+  return rows;
+}
+
+/// The length from which on `own` is below `other`, on a straight line between two that were tried;
+/// nothing where it is not below at the last one.
+std::optional<double> below_from(const std::vector<Index>& lengths,
+                                 const std::vector<double>& own,
+                                 const std::vector<double>& other) {
+  std::size_t last = own.size();  // the last at which it is not below
+  for (std::size_t k = 0; k < own.size(); ++k) {
+    if (own[k] >= other[k]) last = k;
+  }
+  if (last == own.size()) return static_cast<double>(lengths.front());
+  if (last + 1 == own.size()) return std::nullopt;
+  const double gap = own[last] - other[last];
+  const double share = gap / (gap + other[last + 1] - own[last + 1]);
+  const auto from = static_cast<double>(lengths[last]);
+  return from + share * (static_cast<double>(lengths[last + 1]) - from);
+}
+
+template <class Value>
+std::vector<double> column(const std::vector<TimedAttention>& rows,
+                           const std::string& mechanism,
+                           const Value& value) {
+  std::vector<double> values;
+  for (const TimedAttention& row : rows) {
+    if (row.mechanism == mechanism) values.push_back(static_cast<double>(value(row)));
+  }
+  return values;
+}
+
+Index multiplications_of(const TimedAttention& row) { return row.cost.multiplications; }
+Index bytes_of(const TimedAttention& row) { return row.bytes; }
+
+/// What is found of a mechanism; nothing: at no length that was tried, or not in that table.
+struct Found {
+  std::optional<double> table_time;  ///< by the multiplications of [WKZL23, Table 1]
+  std::optional<double> counted;     ///< by those of the layers here
+  std::optional<double> measured;
+  std::optional<double> table_memory;
+  std::optional<double> held;
+};
+
+std::optional<double> number(const std::optional<Index>& value) {
+  return value ? std::optional(static_cast<double>(*value)) : std::nullopt;
+}
+
+Found found_of(const PublishedCrossover& row,
+               const std::vector<Index>& lengths,
+               const std::vector<TimedAttention>& timed,
+               const TableOne& table) {
+  const std::string label = row.mechanism.label();
+  const bool flash = row.mechanism.name == "flash";
+  Found found;
+  const std::vector<double> own = column(timed, label, multiplications_of);
+  std::vector<double> other = column(timed, "softmax", multiplications_of);
+  for (std::size_t k = 0; flash && k < other.size(); ++k)
+    other[k] += static_cast<double>(kFeedForward * lengths[k]);
+  found.counted = below_from(lengths, own, other);
+  if (const auto theory = table.crossover(row.mechanism.name)) {
+    found.table_time = number(theory->multiplications);
+    found.table_memory = number(theory->stored);
+    if (const auto exact = table.counted_crossover(row.mechanism.name)->multiplications)
+      found.counted = static_cast<double>(*exact);
+  }
+  if (!flash) {
+    const double from = attention::measured_crossover(timed, label, "softmax");
+    if (std::isfinite(from)) found.measured = from;
+  }
+  found.held =
+      below_from(lengths, column(timed, label, bytes_of), column(timed, "softmax", bytes_of));
+  return found;
+}
+
+std::string cell(const std::optional<double>& value) {
+  return value ? fmt::format("{:.0f}", *value) : "-";
+}
+
+report::Json json_of(const std::optional<double>& value) {
+  return value ? report::Json(*value) : report::Json();
+}
+
+std::string table_text(const std::vector<Found>& all) {
+  std::string text = fmt::format(
+      "N from which on a layer of width {}, {} heads, costs less than softmax attention\n\n"
+      "{:<24}{:>40}{:>30}\n{:<24}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
+      kWidth,
+      kHeads,
+      "",
+      "time",
+      "memory",
+      "",
+      "paper",
+      "Table 1",
+      "counted",
+      "measured",
+      "paper",
+      "Table 1",
+      "held");
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const PublishedCrossover& row = published()[i];
+    text += fmt::format("{:<24}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
+                        row.title,
+                        row.time,
+                        cell(all[i].table_time),
+                        cell(all[i].counted),
+                        cell(all[i].measured),
+                        row.memory,
+                        cell(all[i].table_memory),
+                        cell(all[i].held));
+  }
+  return text;
+}
+
+template <class Value>
+report::Chart against_length(const char* name,
+                             const char* label,
+                             const std::vector<ChosenMechanism>& mechanisms,
+                             const std::vector<Index>& lengths,
+                             const std::vector<TimedAttention>& timed,
+                             const Value& value) {
+  report::Chart chart;
+  chart.name = name;
+  chart.x.label = "tokens N";
+  chart.x.scale = report::Scale::kLog;
+  chart.y.label = label;
+  chart.y.scale = report::Scale::kLog;
+  for (std::size_t m = 0; m < mechanisms.size(); ++m) {
+    const std::vector<double> values = column(timed, mechanisms[m].label(), value);
+    std::vector<std::pair<double, double>> points;
+    for (std::size_t k = 0; k < values.size(); ++k)
+      points.emplace_back(static_cast<double>(lengths[k]), values[k]);
+    chart.series.push_back(
+        report::styled_series(mechanisms[m].name, std::move(points), static_cast<int>(m)));
+  }
+  return chart;
+}
+
+}  // namespace
+
+ShownRows crossovers(const CrossoversChoice& choice) {
+  require(choice.lengths.size() >= 2 &&
+              std::is_sorted(choice.lengths.begin(), choice.lengths.end(), std::less_equal<>()),
+          "reproduce crossovers: --lengths takes two or more, in rising order");
+  std::vector<ChosenMechanism> mechanisms{{"softmax", {}}};
+  for (const PublishedCrossover& row : published()) mechanisms.push_back(row.mechanism);
+  attention::AttentionShape shape;
+  shape.width = kWidth;
+  shape.heads = kHeads;
+  const std::vector<TimedAttention> timed =
+      attention::time_attention(mechanisms, shape, choice.lengths, choice.rounds);
+  const TableOne table(attention::TableOneSetting{}, choice.lengths.back());
+  ShownRows shown;
+  std::vector<Found> all;
+  shown.more["crossovers"] = report::Json::array();
+  for (const PublishedCrossover& row : published()) {
+    const Found found = found_of(row, choice.lengths, timed, table);
+    shown.more["crossovers"].push_back({{"mechanism", row.mechanism.label()},
+                                        {"title", row.title},
+                                        {"paper_time", row.time},
+                                        {"table_one_time", json_of(found.table_time)},
+                                        {"counted", json_of(found.counted)},
+                                        {"measured", json_of(found.measured)},
+                                        {"paper_memory", row.memory},
+                                        {"table_one_memory", json_of(found.table_memory)},
+                                        {"held", json_of(found.held)}});
+    all.push_back(found);
+  }
+  shown.text = table_text(all);
+  shown.charts.push_back(against_length(
+      "time",
+      "microseconds of a forward pass, one thread",
+      mechanisms,
+      choice.lengths,
+      timed,
+      [](const TimedAttention& row) { return 1e6 * row.forward_seconds; }));
+  shown.charts.push_back(against_length("memory",
+                                        "bytes held for a forward and a backward pass",
+                                        mechanisms,
+                                        choice.lengths,
+                                        timed,
+                                        bytes_of));
+  return shown;
+}
+
+}  // namespace matapprox::app

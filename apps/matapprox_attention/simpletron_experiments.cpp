@@ -1,0 +1,277 @@
+#include "simpletron_experiments.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include "run_flags.hpp"
+#include "run_report.hpp"
+#include "seed_shares.hpp"
+
+namespace matapprox::app {
+namespace {
+
+const std::string kSoftmax = "softmax";
+const std::string kSimpletron = "simpletron";
+const std::string kTransferredFrozen = "softmax_transferred_frozen";
+
+/// Table 2 of the paper, trained from scratch on AG News: accuracies in percent by blocks, from 1.
+struct PublishedDepth {
+  double bert;
+  double simpletron;
+};
+constexpr std::array kPublishedDepths{
+    PublishedDepth{89.12, 90.90},
+    PublishedDepth{90.38, 90.32},
+    PublishedDepth{90.28, 90.44},
+    PublishedDepth{90.66, 90.41},
+    PublishedDepth{90.11, 90.35},
+    PublishedDepth{90.30, 90.22},
+    PublishedDepth{90.68, 90.19},
+    PublishedDepth{90.68, 89.98},
+    PublishedDepth{91.13, 89.95},
+    PublishedDepth{91.21, 89.94},
+    PublishedDepth{90.78, 89.43},
+    PublishedDepth{90.10, 89.90},
+};
+
+/// In percent; negative: the paper prints none.
+double published_accuracy(const std::string& mechanism, Index layers) {
+  if (layers < 1 || layers > std::ssize(kPublishedDepths)) return -1;
+  const PublishedDepth& row = kPublishedDepths[static_cast<std::size_t>(layers) - 1];
+  return mechanism == kSimpletron ? row.simpletron : row.bert;
+}
+
+/// A model of the transfer experiment.
+struct TransferKind {
+  std::string model;
+  std::string mechanism;
+  bool transferred;
+  bool frozen;  ///< queries, keys and values
+  std::string words;
+};
+const std::vector<TransferKind> kTransferKinds{
+    {kSimpletron, kSimpletron, false, false, "SimpleTRON"},
+    {kSoftmax, kSoftmax, false, false, "softmax attention from scratch"},
+    {"softmax_random_frozen", kSoftmax, false, true, "its queries, keys, values frozen at random"},
+    {kTransferredFrozen, kSoftmax, true, true, "those frozen, all weights from SimpleTRON"},
+    {"softmax_transferred", kSoftmax, true, false, "nothing frozen, all weights from SimpleTRON"}};
+
+NamedOptions task_options(const SimpletronSetting& setting) {
+  if (!setting.data.empty()) return {{"path", setting.data}};
+  return {{"length", fmt::format("{}", setting.length)}};
+}
+
+/// A post_norm block, as BERT has. SimpleTRON with its second skip connection and output layer is
+/// the variant of the paper's Table 2; `outer_skip` says which.
+NamedOptions row_options(const SimpletronSetting& setting,
+                         const std::string& mechanism,
+                         Index layers,
+                         bool outer_skip) {
+  NamedOptions options{{"attention", mechanism},
+                       {"block", "post_norm"},
+                       {"width", fmt::format("{}", setting.width)},
+                       {"heads", fmt::format("{}", setting.heads)},
+                       {"layers", fmt::format("{}", layers)},
+                       {"feed_forward", "2"},
+                       {"positions", "sinusoidal"},
+                       {"position_scale", "0.3"},
+                       {"embedding_init_std", "0.2"},
+                       {"pool", "max_mean"},
+                       {"batch", "40"},
+                       {"steps", fmt::format("{}", setting.steps)},
+                       {"learning_rate", "0.001"},
+                       {"schedule", "cosine"},
+                       {"warmup", "200"},
+                       {"output_projection", "true"}};
+  if (outer_skip) options.emplace_back("outer_skip", "true");
+  return options;
+}
+
+ExperimentRow new_row(const SimpletronSetting& setting,
+                      const std::string& model,
+                      const NamedOptions& options,
+                      std::uint64_t seed) {
+  ExperimentRow row{setting.data.empty() ? "negation" : "token_file", model, "max_mean", 0, seed, {}};
+  row.described = described_run(row.task, task_options(setting), options, seed);
+  row.length = row.described.model.task.length;
+  return row;
+}
+
+std::vector<const FinishedRow*> rows_of(const std::vector<FinishedRow>& rows,
+                                        const std::string& model) {
+  std::vector<const FinishedRow*> found;
+  for (const FinishedRow& finished : rows) {
+    if (finished.row.model == model) found.push_back(&finished);
+  }
+  return found;
+}
+
+SeedShares errors_of(const std::vector<const FinishedRow*>& rows) {
+  SeedShares errors;
+  for (const FinishedRow* finished : rows) errors.add(finished->test.error);
+  return errors;
+}
+
+std::string baselines_text(const std::vector<FinishedRow>& rows) {
+  std::string text;
+  for (const tasks::Baseline& baseline : rows.front().baselines)
+    text += fmt::format("without attention: {} {:.2f} %\n", baseline.name, 100 * baseline.error);
+  return text;
+}
+
+const std::string& mechanism_of(const FinishedRow& finished) {
+  return finished.row.described.model.options.attention;
+}
+
+Index layers_of(const FinishedRow& finished) {
+  return finished.row.described.model.options.layers;
+}
+
+/// Errors of each mechanism by the number of blocks.
+std::map<std::string, std::map<Index, SeedShares>> errors_by_depth(
+    const std::vector<FinishedRow>& rows) {
+  std::map<std::string, std::map<Index, SeedShares>> errors;
+  for (const FinishedRow& finished : rows)
+    errors[mechanism_of(finished)][layers_of(finished)].add(finished.test.error);
+  return errors;
+}
+
+/// Validation errors of the first seed against steps [YKV+21, Fig. 2(c)].
+report::Chart curves_chart(
+    const std::vector<std::pair<const FinishedRow*, training::SavedModel>>& models) {
+  report::Chart chart;
+  chart.name = "transfer";
+  chart.x.label = "step";
+  chart.y.label = "validation error in %";
+  int style = 0;
+  for (const auto& [finished, saved] : models) {
+    std::vector<std::pair<double, double>> points;
+    for (const training::TrainingPoint& point : saved.state.history)
+      points.emplace_back(static_cast<double>(point.step), 100 * point.validation_error);
+    chart.series.push_back(report::styled_series(finished->row.model, std::move(points), style++));
+  }
+  return chart;
+}
+
+}  // namespace
+
+std::vector<ExperimentRow> depth_rows(const DepthChoice& choice) {
+  const std::vector<std::string> all{kSoftmax, kSimpletron};
+  require_known("depth", "model", choice.models, all);
+  std::vector<ExperimentRow> rows;
+  for (const std::string& mechanism : or_all(choice.models, all)) {
+    for (const Index layers : choice.layers) {
+      const NamedOptions options =
+          row_options(choice.setting, mechanism, layers, mechanism == kSimpletron);
+      for (const std::uint64_t seed : choice.setting.seeds) {
+        ExperimentRow row =
+            new_row(choice.setting, fmt::format("{}-{}", mechanism, layers), options, seed);
+        const double accuracy = published_accuracy(mechanism, layers);
+        if (accuracy >= 0) row.published = 100 - accuracy;
+        rows.push_back(std::move(row));
+      }
+    }
+  }
+  return rows;
+}
+
+ShownRows depth_shown(const std::vector<FinishedRow>& rows) {
+  ShownRows shown;
+  if (rows.empty()) return shown;
+  shown.text =
+      "Error in %: the median of the seeds (smallest .. largest) [what the paper prints for AG "
+      "News]\n\nblocks";
+  const auto errors = errors_by_depth(rows);
+  std::map<Index, std::vector<std::string>> lines;
+  for (const auto& [mechanism, by_layers] : errors) {
+    shown.text += fmt::format("  {:>32}", mechanism);
+    for (const FinishedRow& finished : rows) lines[layers_of(finished)];
+    for (auto& [layers, cells] : lines) {
+      const auto found = by_layers.find(layers);
+      if (found == by_layers.end()) {
+        cells.emplace_back("-");
+        continue;
+      }
+      const double accuracy = published_accuracy(mechanism, layers);
+      cells.push_back(accuracy < 0
+                          ? found->second.text()
+                          : fmt::format("{} [{:.2f}]", found->second.text(), 100 - accuracy));
+    }
+  }
+  shown.text += "\n";
+  for (const auto& [layers, cells] : lines) {
+    shown.text += fmt::format("{:>6}", layers);
+    for (const std::string& cell : cells) shown.text += fmt::format("  {:>32}", cell);
+    shown.text += "\n";
+  }
+  shown.text += baselines_text(rows);
+
+  report::Chart chart;
+  chart.name = "depth";
+  chart.x.label = "blocks";
+  chart.y.label = "median test error in %";
+  int style = 0;
+  for (const auto& [mechanism, by_layers] : errors) {
+    std::vector<std::pair<double, double>> points;
+    for (const auto& [layers, shares] : by_layers)
+      points.emplace_back(static_cast<double>(layers), 100 * shares.median());
+    chart.series.push_back(report::styled_series(mechanism, std::move(points), style));
+    style += 2;
+  }
+  shown.charts.push_back(std::move(chart));
+  return shown;
+}
+
+std::vector<ExperimentRow> transfer_rows(const TransferChoice& choice) {
+  const SimpletronSetting& setting = choice.setting;
+  std::vector<std::string> parts;
+  for (Index layer = 0; layer < choice.layers; ++layer) {
+    for (const char* part : {"query", "key", "value"})
+      parts.push_back(fmt::format("block{}.attention.{}", layer, part));
+  }
+  const std::string frozen = fmt::format("{}", fmt::join(parts, ","));
+  std::vector<ExperimentRow> rows;
+  std::map<std::uint64_t, std::shared_ptr<const ExperimentRow>> first;
+  for (const TransferKind& kind : kTransferKinds) {
+    NamedOptions options = row_options(setting, kind.mechanism, choice.layers, false);
+    if (kind.frozen) options.emplace_back("freeze", frozen);
+    for (const std::uint64_t seed : setting.seeds) {
+      ExperimentRow row = new_row(setting, kind.model, options, seed);
+      if (kind.transferred) row.begins_with = first.at(seed);
+      if (kind.mechanism == kSimpletron) first[seed] = std::make_shared<ExperimentRow>(row);
+      rows.push_back(std::move(row));
+    }
+  }
+  return rows;
+}
+
+ShownRows transfer_shown(const std::string& folder, const std::vector<FinishedRow>& rows) {
+  ShownRows shown;
+  if (rows.empty()) return shown;
+  shown.text = "Error in %: the median of the seeds (smallest .. largest)\n\n";
+  std::vector<std::pair<const FinishedRow*, training::SavedModel>> of_first_seed;
+  for (const TransferKind& kind : kTransferKinds) {
+    const std::vector<const FinishedRow*> finished = rows_of(rows, kind.model);
+    if (finished.empty()) continue;
+    shown.text += fmt::format("{:<44}  {:>24}\n", kind.words, errors_of(finished).text());
+    const auto path = std::filesystem::path(folder) / (finished.front()->row.name() + ".h5");
+    of_first_seed.emplace_back(finished.front(), training::load_model(path.string()));
+  }
+  shown.text += baselines_text(rows);
+  shown.charts.push_back(curves_chart(of_first_seed));
+  for (const auto& [finished, saved] : of_first_seed) {
+    if (saved.state.start.empty()) continue;
+    report::Chart chart = deviation_chart(saved);
+    chart.name = finished->row.model == kTransferredFrozen ? "deviation_frozen" : "deviation";
+    shown.charts.push_back(std::move(chart));
+  }
+  return shown;
+}
+
+}  // namespace matapprox::app

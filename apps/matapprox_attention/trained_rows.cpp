@@ -1,0 +1,175 @@
+#include "trained_rows.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "command_line/exit_codes.hpp"
+#include "command_line/interrupt.hpp"
+#include "command_line/output.hpp"
+#include "command_line/progress.hpp"
+#include "matapprox/core/require.hpp"
+#include "matapprox/core/threads.hpp"
+#include "report/gnuplot.hpp"
+#include "run_flags.hpp"
+
+namespace matapprox::app {
+namespace {
+
+/// Says what is planned, how far the rows are and what came of each.
+class RowsReport {
+ public:
+  RowsReport(bool quiet, std::size_t rows) : quiet_(quiet), rows_(rows), line_(quiet) {}
+
+  ExperimentEvents events() {
+    ExperimentEvents events;
+    events.planned = [this](std::size_t count, double seconds) { plan(count, seconds); };
+    events.progress = [this](const std::string& row, double fraction) {
+      running_[row] = fraction;
+      line_.show([this] { return text(); });
+    };
+    events.finished = [this](const FinishedRow& row) { finish(row); };
+    events.note = [this](const std::string& text) { note(quiet_, text); };
+    return events;
+  }
+  void clear() { line_.clear(); }
+
+ private:
+  void plan(std::size_t count, double seconds) {
+    planned_ = count;
+    note(
+        quiet_,
+        fmt::format("{} of {} rows are to be trained, about {} on {} threads; Ctrl-C keeps what is "
+                    "done",
+                    count,
+                    rows_,
+                    duration_text(seconds),
+                    threads()));
+  }
+  void finish(const FinishedRow& row) {
+    running_.erase(row.row.name());
+    ++done_;
+    line_.clear();
+    note(quiet_,
+         fmt::format("{}: {:.2f} %, {:.3g} s", row.row.name(), 100 * row.test.error, row.seconds));
+  }
+  std::string text() const {
+    std::string text = fmt::format("{} of {} rows done", done_, planned_);
+    for (const auto& [name, part] : running_)
+      text += fmt::format(", {} {:.0f} %", name, 100 * part);
+    return text;
+  }
+
+  bool quiet_;
+  std::size_t rows_;
+  ProgressLine line_;
+  std::map<std::string, double> running_;
+  std::size_t planned_ = 0;
+  std::size_t done_ = 0;
+};
+
+}  // namespace
+
+void ChartFolder::add(const Command& sub) {
+  sub.add_option("--charts", path_, "Write its charts as .svg and .png files here")
+      .type_name("DIR");
+}
+
+void ChartFolder::prepare(FilePlan& files) const {
+  if (path_.empty()) return;
+  report::require_gnuplot();
+  files.makes_folder("--charts", path_);
+  prepare_folder(path_);
+}
+
+void ChartFolder::write(const std::vector<report::Chart>& charts) const {
+  if (path_.empty()) return;
+  for (const report::Chart& chart : charts) {
+    const report::ChartFiles files = report::draw_files(chart);
+    const std::filesystem::path path = std::filesystem::path(path_) / chart.name;
+    write_text(path.string() + ".svg", files.svg);
+    write_text(path.string() + ".png", files.png);
+  }
+}
+
+void TrainedRows::add(const Command& sub, const std::string& name) {
+  name_ = name;
+  options_.folder = "build/reproduce/" + name;
+  add_number(sub, "--test-samples", options_.test_samples, "Of each row's test [5000]");
+  sub.add_option("-o,--output",
+                 options_.folder,
+                 fmt::format("Keep every finished row here, and go on from what is there [{}]",
+                             options_.folder))
+      .type_name("DIR");
+  charts_.add(sub);
+  common_.add(sub, false);
+  device_.add(sub);
+  json_.add(sub);
+}
+
+void TrainedRows::add_number(const Command& sub,
+                             const char* flag,
+                             Index& number,
+                             const char* help) {
+  sub.add_option(flag, number, help).range(1).type_name("").group("Rows");
+}
+
+void TrainedRows::prepare(const std::string& data) const {
+  FilePlan files = json_.files();
+  files.reads(data);
+  charts_.prepare(files);
+  files.makes_folder("-o", options_.folder);
+  prepare_folder(options_.folder);
+}
+
+int TrainedRows::run(const std::vector<ExperimentRow>& rows, const ShowRows& show) const {
+  common_.apply();
+  device_.check_cpu_only("reproduce " + name_);
+  require(!rows.empty(), "reproduce {}: nothing is chosen", name_);
+  const std::string data = data_path(rows.front().described);
+  prepare(data);
+  const bool quiet = common_.quiet();
+  RowsReport report(quiet, rows.size());
+  ExperimentOptions options = options_;
+  if (!data.empty()) options.data_sha256 = file_sha256(data);
+  const ExperimentResult result =
+      run_experiment(rows, options, catch_interrupts(), report.events());
+  report.clear();
+
+  const ShownRows shown = show(result.rows);
+  report::Json json = report::document_head(rows.front().seed, threads());
+  json["experiment"] = name_;
+  json["rows"] = report::Json::array();
+  for (const FinishedRow& row : result.rows) json["rows"].push_back(to_json(row));
+  json.update(shown.more);
+  json_.write(json);
+  charts_.write(shown.charts);
+  if (!json_.replaces_text() && !result.rows.empty()) write_stdout(shown.text);
+  if (!result.interrupted) return kDone;
+  note(quiet,
+       fmt::format("interrupted; {} of {} rows are done and kept in {}: the same command goes on",
+                   result.rows.size(),
+                   rows.size(),
+                   options_.folder));
+  return kInterrupted;
+}
+
+void require_known(const std::string& experiment,
+                   const char* what,
+                   const std::vector<std::string>& given,
+                   const std::vector<std::string>& known) {
+  for (const std::string& name : given) {
+    require(std::find(known.begin(), known.end(), name) != known.end(),
+            "reproduce {}: there is no {} '{}'{}; there are {}",
+            experiment,
+            what,
+            name,
+            suggestion(name, known),
+            fmt::join(known, ", "));
+  }
+}
+
+}  // namespace matapprox::app
