@@ -326,11 +326,12 @@ void add_reproduce(const Command& program) {
       "reproduce",
       "Reproduces the tables of the sparse-factorization paper, with our results beside them");
   command->self = sub;
-  sub.add_option("what",
-                 command->what,
-                 "table1, figure4, timing: of the kernels; or, with attention, figure5, crossovers, "
-                 "singularformer, linformer_grid, depth, transfer, whose options `matapprox "
-                 "reproduce figure5 --help` shows")
+  sub.add_option(
+         "what",
+         command->what,
+         "table1, figure4, timing: of the kernels; or, with attention, figure5, crossovers, "
+         "singularformer, linformer_grid, depth, transfer, whose options `matapprox "
+         "reproduce figure5 --help` shows")
       .required()
       .type_name("");
   sub.add_option("--matrices",

@@ -209,13 +209,13 @@ ShownRows crossovers(const CrossoversChoice& choice) {
     all.push_back(found);
   }
   shown.text = table_text(all);
-  shown.charts.push_back(against_length(
-      "time",
-      "microseconds of a forward pass, one thread",
-      mechanisms,
-      choice.lengths,
-      timed,
-      [](const TimedAttention& row) { return 1e6 * row.forward_seconds; }));
+  shown.charts.push_back(
+      against_length("time",
+                     "microseconds of a forward pass, one thread",
+                     mechanisms,
+                     choice.lengths,
+                     timed,
+                     [](const TimedAttention& row) { return 1e6 * row.forward_seconds; }));
   shown.charts.push_back(against_length("memory",
                                         "bytes held for a forward and a backward pass",
                                         mechanisms,

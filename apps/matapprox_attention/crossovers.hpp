@@ -14,10 +14,10 @@ struct CrossoversChoice {
   int rounds = 5;
 };
 
-/// Times the layers on one thread. A layer of FLASH stands for attention and feed-forward layer: its
-/// multiplications are counted beside both, and its time is compared with nothing. The charts are of
-/// time and memory against the length. Throws InvalidArgument unless there are two lengths or more,
-/// in rising order.
+/// Times the layers on one thread. A layer of FLASH stands for attention and feed-forward layer:
+/// its multiplications are counted beside both, and its time is compared with nothing. The charts
+/// are of time and memory against the length. Throws InvalidArgument unless there are two lengths
+/// or more, in rising order.
 ShownRows crossovers(const CrossoversChoice& choice);
 
 }  // namespace matapprox::app

@@ -94,7 +94,8 @@ class Experiment {
   std::vector<std::size_t> plan(const std::vector<ExperimentRow>& rows,
                                 std::vector<std::size_t> to_do) const;
   std::optional<FinishedRow> train(const ExperimentRow& row);
-  /// Where the row goes on: at its checkpoint, at the parameters that it begins with, or at a start.
+  /// Where the row goes on: at its checkpoint, at the parameters that it begins with, or at a
+  /// start.
   training::TrainingState begun(const ExperimentRow& row,
                                 const training::Model<float>& model,
                                 const training::Trainer& trainer);

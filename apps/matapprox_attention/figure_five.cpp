@@ -7,9 +7,9 @@
 #include <array>
 #include <map>
 
-#include "trained_rows.hpp"
 #include "run_flags.hpp"
 #include "seed_shares.hpp"
+#include "trained_rows.hpp"
 
 namespace matapprox::app {
 namespace {

@@ -136,8 +136,8 @@ std::string table_text(const std::vector<FinishedRow>& rows, const std::vector<G
                         its == nullptr ? "-" : fmt::format("{:.2f}", its->seconds));
   }
   for (const tasks::Baseline& baseline : rows.front().baselines) {
-    text += fmt::format(
-        "without attention: {} {:.2f} %\n", baseline.name, 100 * (1 - baseline.error));
+    text +=
+        fmt::format("without attention: {} {:.2f} %\n", baseline.name, 100 * (1 - baseline.error));
   }
   return text;
 }

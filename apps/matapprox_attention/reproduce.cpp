@@ -9,9 +9,9 @@
 #include "linformer_grid.hpp"
 #include "matapprox/core/threads.hpp"
 #include "report/gnuplot.hpp"
-#include "trained_rows.hpp"
 #include "simpletron_experiments.hpp"
 #include "singularformer_figures.hpp"
+#include "trained_rows.hpp"
 
 namespace matapprox::app {
 namespace {
@@ -68,13 +68,11 @@ void add_singularformer(const Command& reproduce) {
       "  matapprox reproduce singularformer --charts charts\n"
       "  matapprox reproduce singularformer --ranks 4,8 --seeds 1");
   sub.action([command] {
-    return command->rows.run(singularformer_rows(command->choice),
-                             [command](const std::vector<FinishedRow>& rows) {
-                               return singularformer_shown(command->choice,
-                                                           command->rows.folder(),
-                                                           rows,
-                                                           catch_interrupts());
-                             });
+    return command->rows.run(
+        singularformer_rows(command->choice), [command](const std::vector<FinishedRow>& rows) {
+          return singularformer_shown(
+              command->choice, command->rows.folder(), rows, catch_interrupts());
+        });
   });
 }
 
@@ -131,7 +129,8 @@ void add_depth(const Command& reproduce) {
   sub.footer(
       "Examples:\n"
       "  matapprox reproduce depth --charts charts\n"
-      "  matapprox reproduce depth --data ag_news.h5 --width 256 --heads 4 --layers 1,6,12 -o news");
+      "  matapprox reproduce depth --data ag_news.h5 --width 256 --heads 4 --layers 1,6,12 -o "
+      "news");
   sub.action([command] { return command->rows.run(depth_rows(command->choice), depth_shown); });
 }
 

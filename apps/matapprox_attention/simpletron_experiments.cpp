@@ -97,25 +97,11 @@ ExperimentRow new_row(const SimpletronSetting& setting,
                       const std::string& model,
                       const NamedOptions& options,
                       std::uint64_t seed) {
-  ExperimentRow row{setting.data.empty() ? "negation" : "token_file", model, "max_mean", 0, seed, {}};
+  ExperimentRow row{
+      setting.data.empty() ? "negation" : "token_file", model, "max_mean", 0, seed, {}};
   row.described = described_run(row.task, task_options(setting), options, seed);
   row.length = row.described.model.task.length;
   return row;
-}
-
-std::vector<const FinishedRow*> rows_of(const std::vector<FinishedRow>& rows,
-                                        const std::string& model) {
-  std::vector<const FinishedRow*> found;
-  for (const FinishedRow& finished : rows) {
-    if (finished.row.model == model) found.push_back(&finished);
-  }
-  return found;
-}
-
-SeedShares errors_of(const std::vector<const FinishedRow*>& rows) {
-  SeedShares errors;
-  for (const FinishedRow* finished : rows) errors.add(finished->test.error);
-  return errors;
 }
 
 std::string baselines_text(const std::vector<FinishedRow>& rows) {
@@ -129,9 +115,7 @@ const std::string& mechanism_of(const FinishedRow& finished) {
   return finished.row.described.model.options.attention;
 }
 
-Index layers_of(const FinishedRow& finished) {
-  return finished.row.described.model.options.layers;
-}
+Index layers_of(const FinishedRow& finished) { return finished.row.described.model.options.layers; }
 
 /// Errors of each mechanism by the number of blocks.
 std::map<std::string, std::map<Index, SeedShares>> errors_by_depth(
@@ -142,21 +126,47 @@ std::map<std::string, std::map<Index, SeedShares>> errors_by_depth(
   return errors;
 }
 
-/// Validation errors of the first seed against steps [YKV+21, Fig. 2(c)].
-report::Chart curves_chart(
-    const std::vector<std::pair<const FinishedRow*, training::SavedModel>>& models) {
+/// A row that is done, with its model.
+struct LoadedRow {
+  const FinishedRow* finished;
+  training::SavedModel saved;
+};
+
+/// Validation errors in percent against steps.
+std::vector<std::pair<double, double>> curve_of(const training::SavedModel& saved) {
+  std::vector<std::pair<double, double>> points;
+  for (const training::TrainingPoint& point : saved.state.history)
+    points.emplace_back(static_cast<double>(point.step), 100 * point.validation_error);
+  return points;
+}
+
+/// The curves of the rows of one seed [YKV+21, Fig. 2(c)].
+report::Chart curves_chart(const std::vector<LoadedRow>& loaded, std::uint64_t seed) {
   report::Chart chart;
   chart.name = "transfer";
   chart.x.label = "step";
   chart.y.label = "validation error in %";
   int style = 0;
-  for (const auto& [finished, saved] : models) {
-    std::vector<std::pair<double, double>> points;
-    for (const training::TrainingPoint& point : saved.state.history)
-      points.emplace_back(static_cast<double>(point.step), 100 * point.validation_error);
-    chart.series.push_back(report::styled_series(finished->row.model, std::move(points), style++));
+  for (const LoadedRow& row : loaded) {
+    if (row.finished->row.seed != seed) continue;
+    chart.series.push_back(
+        report::styled_series(row.finished->row.model, curve_of(row.saved), style++));
   }
   return chart;
+}
+
+/// Its curve, and, where it began with another row, how far each part of it went from there.
+report::Json transfer_json(const LoadedRow& row) {
+  report::Json json{{"model", row.finished->row.model},
+                    {"seed", row.finished->row.seed},
+                    {"validation_errors", report::Json::array()},
+                    {"deviations", report::Json::object()}};
+  for (const auto& [step, error] : curve_of(row.saved))
+    json["validation_errors"].push_back({{"step", step}, {"error", error / 100}});
+  if (row.saved.state.start.empty() || row.saved.state.history.empty()) return json;
+  for (const report::ChartSeries& part : deviation_chart(row.saved).series)
+    json["deviations"][part.title] = part.points.back().second;
+  return json;
 }
 
 }  // namespace
@@ -254,22 +264,26 @@ std::vector<ExperimentRow> transfer_rows(const TransferChoice& choice) {
 ShownRows transfer_shown(const std::string& folder, const std::vector<FinishedRow>& rows) {
   ShownRows shown;
   if (rows.empty()) return shown;
+  std::vector<LoadedRow> loaded;
+  shown.more["trainings"] = report::Json::array();
+  for (const FinishedRow& finished : rows) {
+    const auto path = std::filesystem::path(folder) / (finished.row.name() + ".h5");
+    loaded.push_back({&finished, training::load_model(path.string())});
+    shown.more["trainings"].push_back(transfer_json(loaded.back()));
+  }
   shown.text = "Error in %: the median of the seeds (smallest .. largest)\n\n";
-  std::vector<std::pair<const FinishedRow*, training::SavedModel>> of_first_seed;
   for (const TransferKind& kind : kTransferKinds) {
-    const std::vector<const FinishedRow*> finished = rows_of(rows, kind.model);
-    if (finished.empty()) continue;
-    shown.text += fmt::format("{:<44}  {:>24}\n", kind.words, errors_of(finished).text());
-    const auto path = std::filesystem::path(folder) / (finished.front()->row.name() + ".h5");
-    of_first_seed.emplace_back(finished.front(), training::load_model(path.string()));
+    const SeedShares errors = errors_of(rows, kind.model);
+    if (!errors.empty()) shown.text += fmt::format("{:<44}  {:>24}\n", kind.words, errors.text());
   }
   shown.text += baselines_text(rows);
-  shown.charts.push_back(curves_chart(of_first_seed));
-  for (const auto& [finished, saved] : of_first_seed) {
-    if (saved.state.start.empty()) continue;
-    report::Chart chart = deviation_chart(saved);
-    chart.name = finished->row.model == kTransferredFrozen ? "deviation_frozen" : "deviation";
-    shown.charts.push_back(std::move(chart));
+  const std::uint64_t seed = rows.front().row.seed;
+  shown.charts.push_back(curves_chart(loaded, seed));
+  for (const LoadedRow& row : loaded) {
+    if (row.finished->row.seed != seed || row.saved.state.start.empty()) continue;
+    shown.charts.push_back(deviation_chart(row.saved));
+    if (row.finished->row.model == kTransferredFrozen)
+      shown.charts.back().name = "deviation_frozen";
   }
   return shown;
 }

@@ -9,9 +9,9 @@ namespace matapprox::app {
 
 /// What the experiments with SimpleTRON train their models on.
 struct SimpletronSetting {
-  std::string data;    ///< a token file in place of generated texts
-  Index length = 64;   ///< N of a generated text
-  Index width = 32;    ///< d
+  std::string data;   ///< a token file in place of generated texts
+  Index length = 64;  ///< N of a generated text
+  Index width = 32;   ///< d
   Index heads = 2;
   Index steps = 2000;  ///< of each row
   std::vector<std::uint64_t> seeds{1, 2, 3};
@@ -20,13 +20,13 @@ struct SimpletronSetting {
 /// Which part of [YKV+21, Table 2] is trained: accuracy by the number of blocks.
 struct DepthChoice {
   SimpletronSetting setting;
-  std::vector<std::string> models;            ///< softmax, simpletron; empty: both
-  std::vector<Index> layers{1, 2, 4, 6};      ///< numbers of blocks
+  std::vector<std::string> models;        ///< softmax, simpletron; empty: both
+  std::vector<Index> layers{1, 2, 4, 6};  ///< numbers of blocks
 };
 
 /// Softmax attention in post_norm blocks, as BERT has, and SimpleTRON with its second skip
-/// connection and output layer, each with every number of blocks. Throws InvalidArgument for a model
-/// that there is not.
+/// connection and output layer, each with every number of blocks. Throws InvalidArgument for a
+/// model that there is not.
 std::vector<ExperimentRow> depth_rows(const DepthChoice& choice);
 
 /// Accuracies with what the paper prints for AG News.

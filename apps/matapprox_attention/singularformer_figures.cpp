@@ -58,7 +58,9 @@ using Pair = std::pair<std::string, std::string>;
 /// The models of one seed, with the samples that they are compared on.
 class ModelsOfSeed {
  public:
-  ModelsOfSeed(const std::string& folder, const std::vector<FinishedRow>& rows, std::uint64_t seed) {
+  ModelsOfSeed(const std::string& folder,
+               const std::vector<FinishedRow>& rows,
+               std::uint64_t seed) {
     for (const FinishedRow& finished : rows) {
       if (finished.row.seed != seed) continue;
       const auto path = std::filesystem::path(folder) / (finished.row.name() + ".h5");
@@ -118,14 +120,6 @@ std::map<Pair, Correlations> correlations_of(const SingularformerChoice& choice,
   return all;
 }
 
-SeedShares errors_of(const std::vector<FinishedRow>& rows, const std::string& model) {
-  SeedShares errors;
-  for (const FinishedRow& finished : rows) {
-    if (finished.row.model == model) errors.add(finished.test.error);
-  }
-  return errors;
-}
-
 std::string correlation_cell(const std::map<Pair, Correlations>& all,
                              const std::string& model,
                              const std::string& other) {
@@ -160,7 +154,8 @@ std::string table_text(const SingularformerChoice& choice,
     text += "\n";
   }
   for (const tasks::Baseline& baseline : rows.front().baselines)
-    text += fmt::format("without mixing tokens: {} {:.2f} %\n", baseline.name, 100 * baseline.error);
+    text +=
+        fmt::format("without mixing tokens: {} {:.2f} %\n", baseline.name, 100 * baseline.error);
   text += fmt::format(
       "the paper: no gain above r = d/m (here {}) on R8 and SCOPe40 (Fig. 7); correlations mostly "
       "above 0.6, 0.5 on CIFAR 100, 0.2 on SCOPe (Fig. 8)\n",
@@ -212,10 +207,9 @@ report::Chart correlation_chart(const SingularformerChoice& choice,
       points.emplace_back(100 * static_cast<double>(i + 1) / static_cast<double>(sorted.size()),
                           sorted[i]);
     }
-    chart.series.push_back(report::styled_series(
-        fmt::format("r = {}", choice.ranks[k]),
-        std::move(points),
-        static_cast<int>(k % report::kStyles.size())));
+    chart.series.push_back(report::styled_series(fmt::format("r = {}", choice.ranks[k]),
+                                                 std::move(points),
+                                                 static_cast<int>(k % report::kStyles.size())));
     chart.series.back().point_type = 0;
   }
   return chart;
@@ -253,9 +247,8 @@ ShownRows singularformer_shown(const SingularformerChoice& choice,
     if (!chart.series.empty()) shown.charts.push_back(std::move(chart));
   shown.more["correlations"] = report::Json::array();
   for (const auto& [pair, found] : all) {
-    shown.more["correlations"].push_back({{"models", {pair.first, pair.second}},
-                                          {"mean", found.mean()},
-                                          {"values", found.values}});
+    shown.more["correlations"].push_back(
+        {{"models", {pair.first, pair.second}}, {"mean", found.mean()}, {"values", found.values}});
   }
   return shown;
 }

@@ -12,14 +12,14 @@ namespace matapprox::app {
 struct SingularformerChoice {
   std::vector<Index> ranks{2, 4, 8, 16, 32};  ///< r of Singularformer
   std::vector<std::uint64_t> seeds{1, 2, 3};
-  Index length = 64;    ///< N of Adding
-  Index steps = 2000;   ///< of each row
-  Index samples = 50;   ///< test samples of each seed that attention is correlated on
+  Index length = 64;   ///< N of Adding
+  Index steps = 2000;  ///< of each row
+  Index samples = 50;  ///< test samples of each seed that attention is correlated on
 };
 
 /// Singularformer with each r, then the quadratic models: softmax attention in post_norm and
-/// pre_norm blocks, and Realformer. Adding where the head reads the first token, two layers of width
-/// 32 with four heads, so that d/m = 8.
+/// pre_norm blocks, and Realformer. Adding where the head reads the first token, two layers of
+/// width 32 with four heads, so that d/m = 8.
 std::vector<ExperimentRow> singularformer_rows(const SingularformerChoice& choice);
 
 /// Errors by r, and the attention correlation [WKZL23, Sec. 5.2] of the models of equal seed, which

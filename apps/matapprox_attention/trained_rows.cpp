@@ -157,6 +157,14 @@ int TrainedRows::run(const std::vector<ExperimentRow>& rows, const ShowRows& sho
   return kInterrupted;
 }
 
+SeedShares errors_of(const std::vector<FinishedRow>& rows, const std::string& model) {
+  SeedShares errors;
+  for (const FinishedRow& finished : rows) {
+    if (finished.row.model == model) errors.add(finished.test.error);
+  }
+  return errors;
+}
+
 void require_known(const std::string& experiment,
                    const char* what,
                    const std::vector<std::string>& given,

@@ -9,6 +9,7 @@
 #include "experiment.hpp"
 #include "report/json.hpp"
 #include "report/plot.hpp"
+#include "seed_shares.hpp"
 
 namespace matapprox::app {
 
@@ -62,6 +63,9 @@ class TrainedRows {
   DeviceOptions device_;
   JsonOptions json_;
 };
+
+/// Test errors of the rows of a model.
+SeedShares errors_of(const std::vector<FinishedRow>& rows, const std::string& model);
 
 /// Throws InvalidArgument for a name of `given` that is not in `known`, with the nearest that is.
 void require_known(const std::string& experiment,

@@ -321,7 +321,7 @@ def orders(context):
 
 # Fig. 5
 
-FIGURE5_LENGTHS = [128, 256]
+FIGURE5_LENGTHS = [128]
 FIGURE5_MODELS = ["psf", "softmax", "linformer", "performer", "tokenwise"]
 
 
@@ -370,53 +370,15 @@ def projection(context):
 
 # Singularformer [WKZL23]: Table 3, Figs. 7 to 9
 
-BENCH_LENGTHS = [16, 32, 64, 128, 192, 256, 384, 512, 768, 1024]
-# What Table 3 prints (memory, time), on a V100 with mixed precision, and the settings of Table 2.
-TABLE_THREE = {"bigbird:block=16": ("BigBird, blocks of 16", 704, 848), "linformer:rank=256": ("Linformer, k = 256", 448, 368),
-               "flash:value_width=1536:query_width=64:activation=laplace": ("FLASH, g = 256", 432, 400),
-               "singularformer": ("Singularformer, r = 64", 192, 144)}
-WIDTH, HEADS = 384, 6
-
-
-def below_from(lengths, own, other):
-    """The length from which on `own` is below `other`, between two that were tried on a straight line; None: not there."""
-    gap = [a - b for a, b in zip(own, other)]
-    if gap[-1] >= 0:
-        return None
-    last = max((k for k in range(len(gap)) if gap[k] >= 0), default=None)
-    if last is None:
-        return lengths[0]
-    share = gap[last] / (gap[last] - gap[last + 1])
-    return round(lengths[last] + share * (lengths[last + 1] - lengths[last]))
-
-
 @figure("crossovers", "1", timed=True)
 def crossovers(context):
-    found = json.loads(context.run("attention", "bench", "--width", WIDTH, "--heads", HEADS, "--lengths",
-                                   ",".join(map(str, BENCH_LENGTHS)), "--rounds", "5", "--mechanisms",
-                                   ",".join(["softmax", *TABLE_THREE]), "--json", "-"))
+    found = json.loads(context.run("reproduce", "crossovers", "--json", "-"))["crossovers"]
 
-    def column(mechanism, key):
-        return [next(row[key] for row in found["rows"] if (row["mechanism"], row["length"]) == (mechanism, length))
-                for length in BENCH_LENGTHS]
+    def whole(value):
+        return short(value and round(value))
 
-    published = next(table for table in found["table_one"] if table["linformer_rank"] == 256 and table["width"] == WIDTH)
-    by_table = {row["mechanism"]: row["table_below_softmax_from"] for row in published["rows"]}
-    exactly = {row["mechanism"]: row["counted_below_softmax_from"]["multiplications"] for row in published["rows"]}
-    # A layer of FLASH stands for attention and the feed-forward layer of width 4 d, 8 d^2 multiplications a token.
-    feed_forward = [8 * WIDTH * WIDTH * length for length in BENCH_LENGTHS]
-    rows = []
-    for mechanism, (title, memory, time) in TABLE_THREE.items():
-        name = mechanism.split(":")[0]
-        softmax = column("softmax", "multiplications")
-        beside = [a + b for a, b in zip(softmax, feed_forward)] if name == "flash" else softmax
-        measured = None if name == "flash" else found["crossover_with_softmax"][mechanism]
-        held = below_from(BENCH_LENGTHS, column(mechanism, "bytes"), column("softmax", "bytes"))
-        theory = by_table.get(name, {"multiplications": None, "numbers": None})
-        rows.append([title, time, short(theory["multiplications"]),
-                     short(exactly.get(name) or below_from(BENCH_LENGTHS, column(mechanism, "multiplications"), beside)),
-                     short(measured and round(measured)),
-                     memory, short(theory["numbers"]), short(held)])
+    rows = [[row["title"], row["paper_time"], *(whole(row[key]) for key in ("table_one_time", "counted", "measured")),
+             row["paper_memory"], *(whole(row[key]) for key in ("table_one_memory", "held"))] for row in found]
     return table(["mechanism", "time: the paper", "its Table 1", "counted here", "measured here", "memory: the paper", "its Table 1",
                   "measured here"], rows)
 
@@ -458,6 +420,54 @@ def singularformer(context):
                         for other in names for values in [correlated(context, name, other)])] for name in names]
     return {**table(["model", "test error, seeds 1, 2, 3", "correlation with softmax, post-norm"], rows),
             "correlations": table(["", *names], between)}
+
+
+# SimpleTRON [YKV+21]: Table 2, Fig. 2(c)
+
+
+def seed_errors(rows, model):
+    """Median, smallest and largest test error of a model's rows, in percent."""
+    errors = sorted(100 * row["error"] for row in rows if row["model"] == model)
+    return f"{errors[len(errors) // 2]:.2f} ({errors[0]:.2f} .. {errors[-1]:.2f})"
+
+
+def published_error(rows, model):
+    error = next(row["published"] for row in rows if row["model"] == model)
+    return "-" if error is None else f"{100 * error:.2f}"
+
+
+DEPTHS = [1, 2, 4, 6]
+
+
+@figure("depth", "20", slow=True)
+def depth(context):
+    rows = context.json("reproduce", "depth", "-o", context.resumable("depth"), "--layers", ",".join(map(str, DEPTHS)))["rows"]
+    return table(["blocks", "softmax attention", "SimpleTRON", "the paper on AG News: BERT", "SimpleTRON"],
+                 [[layers, *(show(rows, f"{model}-{layers}") for show in (seed_errors, published_error)
+                             for model in ("softmax", "simpletron"))] for layers in DEPTHS])
+
+
+TRANSFERRED = {"simpletron": "SimpleTRON", "softmax": "softmax attention from scratch",
+               "softmax_random_frozen": "the same, queries, keys and values frozen at random",
+               "softmax_transferred_frozen": "those frozen, all weights from SimpleTRON",
+               "softmax_transferred": "nothing frozen, all weights from SimpleTRON"}
+CURVE_STEPS = [250, 500, 1000, 2000]
+
+
+@figure("transfer", "12", slow=True)
+def transfer(context):
+    found = context.json("reproduce", "transfer", "-o", context.resumable("transfer"))
+    rows = []
+    for model, title in TRANSFERRED.items():
+        trainings = [training for training in found["trainings"] if training["model"] == model]
+        errors = [[100 * next(point["error"] for point in training["validation_errors"] if point["step"] == step)
+                   for training in trainings] for step in CURVE_STEPS]
+        parts = trainings[0]["deviations"]
+        went = ", ".join(f"{sorted(training['deviations'][part] for training in trainings)[len(trainings) // 2]:.2f}" for part in parts)
+        rows.append([title, *(f"{sorted(each)[len(each) // 2]:.1f}" for each in errors), seed_errors(found["rows"], model),
+                     went or "-"])
+    return table(["model", *(f"after {step} steps" for step in CURVE_STEPS), "test error",
+                  "how far embedding, blocks and head went"], rows)
 
 
 SMALL_ROWS = ["Strike", "Mexican Power", "Sawmill", "Mesh1e1", "MiniBooNE", "Covertype", "OptDigits", "PenDigits", "Acoustic",

@@ -29,6 +29,8 @@ std::vector<std::vector<std::string>> commands_of_the_cpu() {
           {"spectrum", "a.mtx", "--nearest", "0"},
           {"reproduce", "table1"},
           {"reproduce", "figure5", "-o", never},
+          {"reproduce", "transfer", "-o", never},
+          {"reproduce", "crossovers"},
           {"attention", "evaluate", "a.h5"},
           {"attention", "map", "a.h5", "-o", never + ".png"},
           {"attention", "spectrum", "--random", "normal"},

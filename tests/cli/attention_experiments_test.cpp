@@ -1,0 +1,323 @@
+// `reproduce` with the experiments of the other papers with attention: crossovers, singularformer,
+// linformer_grid, depth, transfer.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <thread>
+
+#include "matapprox/training/model_file.hpp"
+#include "support/attention_run.hpp"
+#include "support/paths.hpp"
+
+namespace matapprox::test {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using training::SavedModel;
+
+/// `reproduce` with few steps and samples.
+Arguments small_experiment(const std::string& name,
+                           const std::string& folder,
+                           const Arguments& more) {
+  const Arguments arguments{
+      "reproduce", name, "-o", folder, "--steps", "8", "--test-samples", "50"};
+  return arguments + more;
+}
+
+json made(const Arguments& arguments) {
+  return run_program(arguments + Arguments{"--json", "-", "--quiet"}).json();
+}
+
+/// What does not tell the time.
+json numbers_of(json rows) {
+  for (json& row : rows) row.erase("seconds");
+  return rows;
+}
+
+json row_of(const json& document, const std::string& model) {
+  for (const json& row : document["rows"]) {
+    if (row["model"] == model) return row;
+  }
+  ADD_FAILURE() << "there is no row of " << model;
+  return {};
+}
+
+/// The best values of a parameter of a saved model.
+std::vector<float> values_of(const SavedModel& saved, const std::string& name) {
+  const training::Model<float> model(saved.model);
+  for (const attention::Parameter& p : model.parameters().parameters()) {
+    if (p.name != name) continue;
+    const auto first = saved.state.best.begin() + p.offset;
+    return {first, first + p.size()};
+  }
+  ADD_FAILURE() << "there is no parameter " << name;
+  return {};
+}
+
+TEST(CliReproduceSingularformer, CorrelatesTheModelsOfEqualSeed) {
+  const std::string folder = temporary_dir() + "/singularformer";
+  const Arguments command =
+      small_experiment("singularformer",
+                       folder,
+                       {"--length", "16", "--ranks", "2,4", "--seeds", "1,2", "--samples", "3"});
+  const json document = made(command);
+  ASSERT_EQ(document["rows"].size(), 10U);
+  // The same numbers as of the command that compares two models.
+  const std::string model = folder + "/adding-singularformer-r4-cls-16-seed";
+  const std::string other = folder + "/adding-pre_norm-cls-16-seed";
+  json expected = json::array();
+  for (const std::string seed : {"1", "2"}) {
+    const json of_seed = run_attention({"map",
+                                        model + seed + ".h5",
+                                        "--correlate",
+                                        other + seed + ".h5",
+                                        "--samples",
+                                        "3",
+                                        "--json",
+                                        "-"})
+                             .json()["correlations"];
+    expected.insert(expected.end(), of_seed.begin(), of_seed.end());
+  }
+  bool found = false;
+  ASSERT_EQ(document["correlations"].size(), 9U);  // two r beside three models, and three pairs
+  for (const json& pair : document["correlations"]) {
+    if (pair["models"] != json{"singularformer-r4", "pre_norm"}) continue;
+    found = true;
+    EXPECT_EQ(pair["values"], expected);
+  }
+  EXPECT_TRUE(found);
+  const SavedModel realformer = training::load_model(folder + "/adding-realformer-cls-16-seed1.h5");
+  EXPECT_THAT(realformer.model.attention_options,
+              Contains(std::pair<std::string, std::string>("residual_scores", "true")));
+  const ProgramResult again = run_program(command);
+  EXPECT_THAT(again.err, HasSubstr("0 of 10 rows are to be trained"));
+  EXPECT_THAT(again.out, AllOf(HasSubstr("singularformer-r2"), HasSubstr("first token")));
+}
+
+TEST(CliReproduceLinformerGrid, HasWhatTheReportPrintsBeside) {
+  const std::string folder = temporary_dir() + "/grid";
+  const json document = made({"reproduce",
+                              "linformer_grid",
+                              "-o",
+                              folder,
+                              "--lengths",
+                              "256",
+                              "--seeds",
+                              "1",
+                              "--steps",
+                              "1",
+                              "--test-samples",
+                              "20"});
+  ASSERT_EQ(document["rows"].size(), 3U);
+  EXPECT_NEAR(row_of(document, "softmax")["published"].get<double>(), 1 - 0.8620, 1e-12);
+  EXPECT_NEAR(row_of(document, "linformer-k64")["published"].get<double>(), 1 - 0.8633, 1e-12);
+  EXPECT_NEAR(row_of(document, "linformer-k128")["published"].get<double>(), 1 - 0.8567, 1e-12);
+  // A vector for each of k mixtures and 256 tokens, twice.
+  const auto parameters = [&](const char* model) {
+    return row_of(document, model)["parameters"].get<Index>();
+  };
+  EXPECT_EQ(parameters("linformer-k128") - parameters("linformer-k64"), 2 * 64 * 256);
+  EXPECT_EQ(parameters("linformer-k64") - parameters("softmax"), 2 * 64 * 256);
+  expect_refusal(run_program(small_experiment(
+                     "linformer_grid", folder + "-none", {"--lengths", "32", "--ranks", "64"})),
+                 2,
+                 "k = 64 is above the length 32");
+  EXPECT_FALSE(std::filesystem::exists(folder + "-none"));
+}
+
+TEST(CliReproduceLinformerGrid, MakesRowsAgainForOtherData) {
+  const std::string folder = temporary_dir() + "/data";
+  const std::string tokens = tiny_token_file();
+  const Arguments command =
+      small_experiment("linformer_grid",
+                       folder,
+                       {"--data", tokens, "--lengths", "16", "--ranks", "4", "--seeds", "1"});
+  EXPECT_EQ(run_program(command).exit_code, 0);
+  EXPECT_THAT(run_program(command).err, HasSubstr("0 of 2 rows are to be trained"));
+  // The same file with other bytes.
+  const json before = made(command)["rows"];
+  std::filesystem::rename(tokens, tokens + ".old.h5");
+  const std::string texts = std::filesystem::path(tokens).parent_path().string();
+  write_file(texts + "/train.csv",
+             "\"1\",\"One\",\"a\"\n\"2\",\"Two\",\"b\"\n\"1\",\"Three\",\"c\"\n"
+             "\"2\",\"Four\",\"d\"\n\"1\",\"Five\",\"e\"\n\"2\",\"Six\",\"f\"\n");
+  ASSERT_EQ(run_attention({"data", "import", "ag_news", texts, "-o", tokens}).exit_code, 0);
+  EXPECT_THAT(run_program(command).err, HasSubstr("2 of 2 rows are to be trained"));
+  EXPECT_NE(numbers_of(made(command)["rows"]), numbers_of(before));
+}
+
+TEST(CliReproduceDepth, TrainsEveryNumberOfBlocks) {
+  const std::string folder = temporary_dir() + "/depth";
+  const Arguments command =
+      small_experiment("depth", folder, {"--length", "16", "--layers", "1,2,13", "--seeds", "1"});
+  const json document = made(command);
+  ASSERT_EQ(document["rows"].size(), 6U);
+  for (const char* model : {"softmax", "simpletron"}) {
+    const auto row = [&](const char* layers) {
+      return row_of(document, std::string(model) + "-" + layers);
+    };
+    const auto parameters = [&](const char* layers) {
+      return row(layers)["parameters"].get<Index>();
+    };
+    const Index block = parameters("2") - parameters("1");
+    EXPECT_GT(block, 0);
+    EXPECT_EQ(parameters("13") - parameters("2"), 11 * block);
+    EXPECT_TRUE(row("13")["published"].is_null());
+  }
+  EXPECT_NEAR(row_of(document, "softmax-2")["published"].get<double>(), 1 - 0.9038, 1e-12);
+  EXPECT_NEAR(row_of(document, "simpletron-1")["published"].get<double>(), 1 - 0.9090, 1e-12);
+  const auto skips = [&](const std::string& model) {
+    return training::load_model(folder + "/negation-" + model + "-max_mean-16-seed1.h5")
+        .model.options.block.outer_skip;
+  };
+  EXPECT_TRUE(skips("simpletron-2"));
+  EXPECT_FALSE(skips("softmax-2"));
+  EXPECT_THAT(run_program(command).out, HasSubstr("[9.10]"));
+  expect_refusal(run_program(small_experiment("depth", folder, {"--models", "simpletrn"})),
+                 2,
+                 "did you mean 'simpletron'");
+}
+
+TEST(CliReproduceTransfer, FrozenQueriesKeysAndValuesAreThoseOfSimpletron) {
+  const std::string folder = temporary_dir() + "/transfer";
+  const Arguments command =
+      small_experiment("transfer", folder, {"--length", "16", "--layers", "2", "--seeds", "3"});
+  const json document = made(command);
+  ASSERT_EQ(document["rows"].size(), 5U);
+  const auto load = [&](const std::string& model) {
+    return training::load_model(folder + "/negation-" + model + "-max_mean-16-seed3.h5");
+  };
+  const SavedModel simpletron = load("simpletron");
+  const SavedModel frozen = load("softmax_transferred_frozen");
+  const SavedModel moved = load("softmax_transferred");
+  const SavedModel random = load("softmax_random_frozen");
+  const SavedModel scratch = load("softmax");
+  const std::vector<float> start =
+      training::Model<float>(random.model).parameters().initial_values<float>(3);
+  SavedModel unmoved = random;
+  unmoved.state.best = start;
+  for (const std::string block : {"block0", "block1"}) {
+    for (const std::string part : {"query", "key", "value"}) {
+      const std::string name = block + ".attention." + part + ".weight";
+      EXPECT_EQ(values_of(frozen, name), values_of(simpletron, name)) << name;
+      EXPECT_NE(values_of(moved, name), values_of(simpletron, name)) << name;
+      EXPECT_EQ(values_of(random, name), values_of(unmoved, name)) << name;
+      EXPECT_NE(values_of(scratch, name), values_of(unmoved, name)) << name;
+    }
+  }
+  EXPECT_NE(values_of(frozen, "head.weight"), values_of(simpletron, "head.weight"));
+  EXPECT_EQ(row_of(document, "softmax_transferred")["begins_with"],
+            "negation-simpletron-max_mean-16-seed3");
+  EXPECT_FALSE(row_of(document, "softmax").contains("begins_with"));
+  // The start of the transferred model is kept: how far each parameter went from there is known.
+  EXPECT_FALSE(frozen.state.deviations.empty());
+  EXPECT_TRUE(scratch.state.deviations.empty());
+  for (const json& training : document["trainings"]) {
+    const bool transferred = training["model"].get<std::string>().starts_with("softmax_transf");
+    EXPECT_EQ(training["validation_errors"].size(), 1U);
+    EXPECT_EQ(training["deviations"].size(), transferred ? 4U : 0U);  // embedding, blocks, head
+    for (const json& part : training["deviations"]) EXPECT_GT(part.get<double>(), 0);
+  }
+}
+
+TEST(CliReproduceTransfer, ATransferredRowGoesOnToTheSameBits) {
+  const auto command = [](const std::string& folder) {
+    return Arguments{"reproduce",
+                     "transfer",
+                     "-o",
+                     folder,
+                     "--length",
+                     "16",
+                     "--layers",
+                     "1",
+                     "--seeds",
+                     "1",
+                     "--steps",
+                     "600",
+                     "--test-samples",
+                     "50"};
+  };
+  const std::string whole = temporary_dir() + "/uncut";
+  const std::string cut = temporary_dir() + "/cut";
+  const json expected = numbers_of(made(command(whole))["rows"]);
+  RunningProgram running(command(cut) + Arguments{"--threads", "1"}, {});
+  // The first checkpoint follows the validation after 250 steps.
+  const std::string name = cut + "/negation-softmax_transferred-max_mean-16-seed1";
+  const std::string frozen = cut + "/negation-softmax_transferred_frozen-max_mean-16-seed1";
+  const auto begun = [&] {
+    return std::filesystem::exists(name + ".unfinished.h5") ||
+           std::filesystem::exists(frozen + ".unfinished.h5");
+  };
+  while (!begun()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  running.send(SIGINT);
+  EXPECT_EQ(running.wait().exit_code, 130);
+  EXPECT_TRUE(begun());
+  EXPECT_EQ(numbers_of(made(command(cut))["rows"]), expected);
+  EXPECT_FALSE(begun());
+}
+
+TEST(CliReproduceTransfer, RowsThatBeginWithAnotherAreMadeAgainWithIt) {
+  const std::string folder = temporary_dir() + "/again";
+  const auto command = [&](const char* samples) {
+    return Arguments{"reproduce",
+                     "transfer",
+                     "-o",
+                     folder,
+                     "--length",
+                     "16",
+                     "--layers",
+                     "1",
+                     "--seeds",
+                     "1",
+                     "--steps",
+                     "4",
+                     "--test-samples",
+                     samples};
+  };
+  EXPECT_EQ(run_program(command("50")).exit_code, 0);
+  std::filesystem::remove(folder + "/negation-softmax_transferred-max_mean-16-seed1.json");
+  EXPECT_THAT(run_program(command("50")).err, HasSubstr("1 of 5 rows are to be trained"));
+  EXPECT_THAT(run_program(command("60")).err, HasSubstr("5 of 5 rows are to be trained"));
+}
+
+TEST(CliReproduceCrossovers, HasTableOneAndWhatTheLayersCount) {
+  const Arguments command{"reproduce", "crossovers", "--lengths", "16,64,128", "--rounds", "1"};
+  const json found = run_program(command + Arguments{"--json", "-"}).json()["crossovers"];
+  ASSERT_EQ(found.size(), 4U);
+  const auto row = [&](const char* title) {
+    for (const json& each : found) {
+      if (each["title"].get<std::string>().starts_with(title)) return each;
+    }
+    return json();
+  };
+  const json singularformer = row("Singularformer");
+  EXPECT_EQ(singularformer["table_one_time"], 72);
+  EXPECT_EQ(singularformer["table_one_memory"], 87);
+  EXPECT_EQ(singularformer["paper_time"], 144);
+  EXPECT_EQ(singularformer["counted"], 72);
+  // Softmax attention holds about 2076 bytes a token here and no N x N scores.
+  EXPECT_GT(singularformer["held"].get<double>(), 16);
+  EXPECT_LT(singularformer["held"].get<double>(), 64);
+  EXPECT_EQ(row("Linformer")["table_one_time"], 513);
+  EXPECT_EQ(row("Linformer")["counted"], 385);  // beyond the lengths that were timed
+  EXPECT_TRUE(row("Linformer")["measured"].is_null());
+  EXPECT_TRUE(row("FLASH")["measured"].is_null());
+  EXPECT_TRUE(row("BigBird")["table_one_time"].is_null());
+  EXPECT_THAT(run_program(command).out, AllOf(HasSubstr("513"), HasSubstr("848")));
+  expect_refusal(
+      run_program({"reproduce", "crossovers", "--lengths", "64,16"}), 2, "in rising order");
+}
+
+TEST(CliReproduceExperiments, AreNamedWhereOneIsMisspelled) {
+  expect_refusal(run_program({"reproduce", "linformer_gird"}), 2, "did you mean linformer_grid?");
+  expect_refusal(run_program({"reproduce", "--quiet", "depth"}), 2, "matapprox reproduce depth");
+}
+
+}  // namespace
+}  // namespace matapprox::test
