@@ -108,7 +108,11 @@ class LinearOperatorFunction(torch.autograd.Function):
         return LinearOperatorFunction.apply(A, x.movedim(in_dims[1], out_dim)), out_dim
 
 
-_uncompiled_product = _Uncompiled(LinearOperatorFunction.apply)
+def _differentiable_product(A: LinearOperator, x: Any) -> Any:
+    return LinearOperatorFunction.apply(A, x)
+
+
+_uncompiled_product = _Uncompiled(_differentiable_product)
 
 
 def multiply(A: Any, x: torch.Tensor) -> torch.Tensor:
