@@ -46,7 +46,8 @@ Placement on_cpu(std::shared_ptr<const LinearOperator> A, std::string reason) {
       reason += "; over all processes";
     } else {
       reason +=
-          "; on the first process alone, as only sparse matrices and Chord chains are dealt to all";
+          "; on the first process alone, as only sparse matrices, kernels and Chord chains are "
+          "dealt to all";
     }
   }
   return {std::move(A), Device::kCpu, {}, std::move(reason), {}};

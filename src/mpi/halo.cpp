@@ -2,37 +2,12 @@
 
 #include <algorithm>
 
+#include "mpi/row_exchange.hpp"
+
 namespace matapprox::mpi {
 namespace {
 
 constexpr int kGhostRows = 3;
-
-/// `columns` stretches of `rows` numbers, so far apart; the number of all may be beyond int.
-class Columns {
- public:
-  Columns(Index rows, Index columns, Index apart) {
-    MPI_Type_vector(1, static_cast<int>(rows), 1, MPI_DOUBLE, &column_);
-    MPI_Type_create_hvector(static_cast<int>(columns),
-                            1,
-                            static_cast<MPI_Aint>(apart * Index{sizeof(double)}),
-                            column_,
-                            &all_);
-    MPI_Type_commit(&all_);
-  }
-  ~Columns() {
-    MPI_Type_free(&all_);
-    MPI_Type_free(&column_);
-  }
-  Columns(const Columns&) = delete;
-  Columns(Columns&&) = delete;
-  Columns& operator=(const Columns&) = delete;
-  Columns& operator=(Columns&&) = delete;
-  MPI_Datatype type() const { return all_; }
-
- private:
-  MPI_Datatype column_ = MPI_DATATYPE_NULL;
-  MPI_Datatype all_ = MPI_DATATYPE_NULL;
-};
 
 }  // namespace
 

@@ -40,6 +40,7 @@ void Leader::run_to_end(const Operation& operation) { send(operation); }
 bool Leader::send(const Operation& operation) {
   const std::lock_guard lock(mutex_);
   if (!is_open_) return false;
+  process_.set_asking(current_stop_scope());
   const JoinStopScope nobody_stops(nullptr);
   Operation sent = operation;
   process_.broadcast(&sent, sizeof sent);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mpi/chord_rows.hpp"
+#include "mpi/kernel_rows.hpp"
 #include "mpi/scatter.hpp"
 #include "mpi/sparse_rows.hpp"
 
@@ -239,6 +240,15 @@ void EvaluateChordPanel::perform(const Process& process, Store& store) const {
       own(store, values).data,
       with_gradient ? own(store, gradient).data : nullptr);
   if (process.leads()) *result = f;
+}
+
+void AddKernel::perform(const Process& process, Store& store) const {
+  const Layout& rows = store.layouts.at(layout);
+  Matrix own_points;
+  process.agree([&] { own_points.resize(rows.count(process.rank()), dimension); });
+  for (Index c = 0; c < dimension; ++c)
+    scatter(process, rows, points + c * rows.rows(), own_points.col(c).data());
+  store.matrices.emplace(matrix, std::make_unique<KernelRows>(kernel, rows, std::move(own_points)));
 }
 
 }  // namespace matapprox::mpi

@@ -12,6 +12,7 @@
 #include "mpi/layout.hpp"
 #include "mpi/process.hpp"
 #include "mpi/spread_matrix.hpp"
+#include "operators/kernel_tile.hpp"
 
 namespace matapprox::mpi {
 
@@ -206,6 +207,16 @@ struct EvaluateChordPanel {
   void perform(const Process& process, Store& store) const;
 };
 
+/// A kernel matrix with the leader's points, which are scaled to length 1 for the cosine.
+struct AddKernel {
+  Index matrix;
+  Index layout;
+  TileKernel kernel;
+  Index dimension;
+  const double* points;  ///< one a row, coordinate by coordinate
+  void perform(const Process& process, Store& store) const;
+};
+
 /// Nothing more comes.
 struct End {
   void perform(const Process& /*process*/, Store& /*store*/) const {}
@@ -234,7 +245,8 @@ using Operation = std::variant<End,
                                AddChord,
                                AddChordFit,
                                RemoveChordFit,
-                               EvaluateChordPanel>;
+                               EvaluateChordPanel,
+                               AddKernel>;
 static_assert(std::is_trivially_copyable_v<Operation>);
 
 }  // namespace matapprox::mpi

@@ -41,7 +41,7 @@ Message message_of(const std::exception_ptr& failure, const std::string& who) {
   } catch (const NotAvailable& error) {
     return message_of(kNotAvailable, who + error.what());
   } catch (const Interrupted& error) {
-    return message_of(kInterrupted, who + error.what());
+    return message_of(kInterrupted, error.what());  // the caller's wish, of no process
   } catch (const std::bad_alloc&) {
     return message_of(kNotAvailable, who + "out of memory");
   } catch (const std::exception& error) {
@@ -105,6 +105,13 @@ void Process::broadcast_from(int process, void* bytes, Index count) const {
     const auto length = static_cast<int>(std::min(kMaxCount, count - at));
     MPI_Bcast(static_cast<std::byte*>(bytes) + at, length, MPI_BYTE, process, comm_);
   }
+}
+
+void Process::stop_if_asked() const {
+  agree([&] {
+    const JoinStopScope asked(leads() ? asking_ : nullptr);
+    matapprox::stop_if_asked();
+  });
 }
 
 void Process::sum_to_leader(double* numbers, Index count) const {

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/stop_scope.hpp"
 #include "matapprox/core/types.hpp"
 
 namespace matapprox::mpi {
@@ -52,6 +53,11 @@ class Process {
   void agree(const std::function<void()>& work) const;
   /// The leader's bytes to all.
   void broadcast(void* bytes, Index count) const { broadcast_from(0, bytes, count); }
+  /// Throws AgreedFailure (Interrupted) if the leader's caller asks to stop: between the panels of
+  /// a product that may take minutes.
+  void stop_if_asked() const;
+  /// Whom stop_if_asked() asks on the leader from here on, which calls it alone; null: nobody.
+  void set_asking(const StopScope* scope) const { asking_ = scope; }
   /// The sums over all processes, which the leader then has; the others lose their numbers. Pairs
   /// of processes are added, then pairs of pairs: the same bits each time.
   void sum_to_leader(double* numbers, Index count) const;
@@ -64,6 +70,7 @@ class Process {
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0;
   int size_ = 1;
+  mutable const StopScope* asking_ = nullptr;
 };
 
 }  // namespace matapprox::mpi

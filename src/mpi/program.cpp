@@ -8,7 +8,6 @@
 
 #include "device/processes.hpp"
 #include "matapprox/core/threads.hpp"
-#include "mpi/chord_operator.hpp"
 #include "mpi/spread_operator.hpp"
 
 namespace matapprox::mpi {
@@ -26,16 +25,8 @@ void share_cpus() {
 }
 
 int lead(const std::shared_ptr<Leader>& leader, const std::function<int()>& program) {
-  set_spread_over_processes([leader](const std::shared_ptr<const LinearOperator>& A) {
-    auto sparse = std::dynamic_pointer_cast<const SparseOperator>(A);
-    std::shared_ptr<const LinearOperator> spread;
-    if (sparse) spread = std::make_shared<const SpreadOperator>(leader, std::move(sparse));
-    if (ChordOperator::takes(*A)) {
-      spread = std::make_shared<const ChordOperator>(
-          leader, std::dynamic_pointer_cast<const FactorProduct>(A));
-    }
-    return spread;
-  });
+  set_spread_over_processes(
+      [leader](const std::shared_ptr<const LinearOperator>& A) { return spread(leader, A); });
   const int code = program();
   set_spread_over_processes(nullptr);
   return code;

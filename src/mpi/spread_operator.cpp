@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "mpi/chord_fit.hpp"
+#include "mpi/chord_operator.hpp"
+#include "mpi/kernel_rows.hpp"
 #include "mpi/sparse_rows.hpp"
 
 namespace matapprox::mpi {
@@ -12,33 +14,53 @@ bool is_known_symmetric(const SparseOperator& A) {
   return A.known_facts().symmetric.value_or(false);
 }
 
-/// Of its rows, and of its columns unless those are the rows of the same matrix.
-std::vector<Layout> layouts_of(const SparseOperator& A,
-                               const SparseMatrix& transposed,
-                               int processes) {
+/// Of its rows, and of its columns unless blocks of as many rows have a layout already.
+std::vector<Layout> layouts_of(const SparseOperator& A, int processes) {
   std::vector<Layout> layouts{layout_by_entries(A.values(), processes)};
-  // Blocks of as many rows have one layout.
-  if (A.rows() != A.cols()) layouts.push_back(layout_by_entries(transposed, processes));
+  if (A.rows() != A.cols())
+    layouts.push_back(layout_by_entries(SparseMatrix(A.values().transpose()), processes));
   return layouts;
+}
+
+std::vector<Layout> layouts_of(const KernelOperator& A, int processes) {
+  return {layout_by_tiles(A.rows(), A.points().cols(), processes)};
 }
 
 }  // namespace
 
-SpreadOperator::SpreadOperator(std::shared_ptr<Leader> leader,
-                               std::shared_ptr<const SparseOperator> source)
-    : source_(std::move(source)), matrix_(leader->next_number()) {
-  const SparseMatrix& values = source_->values();
-  const bool symmetric = is_known_symmetric(*source_);
+SpreadOperator::SpreadOperator(const std::shared_ptr<Leader>& leader,
+                               const std::vector<Layout>& layouts,
+                               std::shared_ptr<const LinearOperator> source)
+    : source_(std::move(source)),
+      ranks_(std::make_shared<const RanksSpace>(leader, layouts)),
+      space_(ranks_),
+      matrix_(leader->next_number()) {}
+
+SpreadOperator::SpreadOperator(const std::shared_ptr<Leader>& leader,
+                               const std::shared_ptr<const SparseOperator>& source)
+    : SpreadOperator(leader, layouts_of(*source, leader->processes()), source) {
+  const SparseMatrix& values = source->values();
+  const bool symmetric = is_known_symmetric(*source);
   const SparseMatrix transposed = symmetric ? SparseMatrix() : SparseMatrix(values.transpose());
-  ranks_ = std::make_shared<const RanksSpace>(
-      leader, layouts_of(*source_, transposed, leader->processes()));
-  space_ = ranks_;
   leader->run(AddSparse{matrix_,
                         ranks_->layout_number(rows()),
                         ranks_->layout_number(cols()),
                         symmetric,
                         &values,
                         &transposed});
+}
+
+SpreadOperator::SpreadOperator(const std::shared_ptr<Leader>& leader,
+                               const std::shared_ptr<const KernelOperator>& source)
+    : SpreadOperator(leader, layouts_of(*source, leader->processes()), source) {
+  const Matrix& points = source->points();
+  const bool cosine = source->options().function == KernelFunction::kCosine;
+  const Matrix directions = cosine ? unit_directions(points) : Matrix();
+  leader->run(AddKernel{matrix_,
+                        ranks_->layout_number(rows()),
+                        tile_kernel(source->options(), points.cols()),
+                        points.cols(),
+                        (cosine ? directions : points).data()});
 }
 
 SpreadOperator::~SpreadOperator() { ranks_->leader()->run_to_end(RemoveMatrix{matrix_}); }
@@ -63,6 +85,19 @@ void SpreadOperator::apply_host(bool transposed, const ConstBlock& X, Block& Y) 
   const MultiVector x(space_, X);
   const MultiVector y = transposed ? apply_transpose(x.columns()) : apply(x.columns());
   Y = to_host(y.columns());
+}
+
+std::shared_ptr<const LinearOperator> spread(const std::shared_ptr<Leader>& leader,
+                                             const std::shared_ptr<const LinearOperator>& A) {
+  if (const auto sparse = std::dynamic_pointer_cast<const SparseOperator>(A))
+    return std::make_shared<const SpreadOperator>(leader, sparse);
+  if (const auto kernel = std::dynamic_pointer_cast<const KernelOperator>(A))
+    return std::make_shared<const SpreadOperator>(leader, kernel);
+  if (ChordOperator::takes(*A)) {
+    return std::make_shared<const ChordOperator>(leader,
+                                                 std::dynamic_pointer_cast<const FactorProduct>(A));
+  }
+  return nullptr;
 }
 
 }  // namespace matapprox::mpi

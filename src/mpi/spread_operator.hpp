@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "device/chord_objective.hpp"
+#include "matapprox/operators/kernel.hpp"
 #include "matapprox/operators/sparse.hpp"
 #include "mpi/ranks_space.hpp"
 
@@ -16,7 +17,12 @@ class SpreadOperator final : public LinearOperator, public ChordObjectiveSource 
   /// The entries of `source` to all processes: rows, and columns for the transposed product, with
   /// about as many entries for each. Products have the bits of the source's. Throws NotAvailable
   /// where a process has no memory.
-  SpreadOperator(std::shared_ptr<Leader> leader, std::shared_ptr<const SparseOperator> source);
+  SpreadOperator(const std::shared_ptr<Leader>& leader,
+                 const std::shared_ptr<const SparseOperator>& source);
+  /// The points of `source` to all processes: about as many tiles of rows for each. Products have
+  /// the bits of the source's. Throws likewise.
+  SpreadOperator(const std::shared_ptr<Leader>& leader,
+                 const std::shared_ptr<const KernelOperator>& source);
   ~SpreadOperator() override;
   SpreadOperator(const SpreadOperator&) = delete;
   SpreadOperator(SpreadOperator&&) = delete;
@@ -36,6 +42,10 @@ class SpreadOperator final : public LinearOperator, public ChordObjectiveSource 
                                                         const ChordTarget& target) const override;
 
  private:
+  /// Of that source, without the matrix on the processes.
+  SpreadOperator(const std::shared_ptr<Leader>& leader,
+                 const std::vector<Layout>& layouts,
+                 std::shared_ptr<const LinearOperator> source);
   void do_apply(const ConstBlock& X, Block Y) const override { apply_host(false, X, Y); }
   void do_apply_transpose(const ConstBlock& X, Block Y) const override { apply_host(true, X, Y); }
   void do_columns_at(std::span<const Index> J, Block Y) const override {
@@ -47,10 +57,14 @@ class SpreadOperator final : public LinearOperator, public ChordObjectiveSource 
                          const MultiVectorView& Y) const override;
   void apply_host(bool transposed, const ConstBlock& X, Block& Y) const;
 
-  std::shared_ptr<const SparseOperator> source_;
+  std::shared_ptr<const LinearOperator> source_;
   std::shared_ptr<const RanksSpace> ranks_;
   std::shared_ptr<const MemorySpace> space_;
   Index matrix_;
 };
+
+/// A on all processes; null if it is of a kind that stays on the first.
+std::shared_ptr<const LinearOperator> spread(const std::shared_ptr<Leader>& leader,
+                                             const std::shared_ptr<const LinearOperator>& A);
 
 }  // namespace matapprox::mpi

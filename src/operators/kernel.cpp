@@ -18,10 +18,6 @@ namespace {
 
 constexpr Index kTileColumns = 128;
 
-/// Rows of a tile: whole groups of points, as many as keep the packed points in the second-level
-/// cache. Does not depend on the number of threads.
-Index tile_rows(Index dimension) { return std::clamp<Index>(512 / dimension, 2, 8) * 32; }
-
 Index tiles_of(Index count, Index size) { return (count + size - 1) / size; }
 
 bool has_bandwidth(KernelFunction function) {
@@ -90,6 +86,39 @@ TileKernel tile_kernel(const KernelOptions& options, Index dimension) {
       break;
   }
   return kernel;
+}
+
+Index kernel_tile_rows(Index dimension) { return std::clamp<Index>(512 / dimension, 2, 8) * 32; }
+
+void add_kernel_product(const TileKernel& kernel,
+                        const KernelPoints& rows,
+                        const KernelPoints& columns,
+                        const ConstBlock& X,
+                        Block Y) {  // NOLINT(performance-unnecessary-value-param): a view
+  const Index height = kernel_tile_rows(rows.points.cols());
+  const Index n = columns.points.cols();
+  const bool cosine = kernel.function == KernelFunction::kCosine;
+  parallel_for(tiles_of(rows.points.rows(), height), [&](Index tile) {
+    const Index row = tile * height;
+    const Index count = std::min(height, rows.points.rows() - row);
+    const PackedPoints packed = pack_points(rows.points, row, count);
+    Matrix entries(count, kTileColumns);
+    Block target = Y.middleRows(row, count);
+    for (Index column = 0; column < n; column += kTileColumns) {
+      stop_if_asked();  // a tile takes all columns, of which there may be a million
+      const Index width = std::min(kTileColumns, n - column);
+      Block K = entries.leftCols(width);
+      accumulate_tile(kernel.accumulation(), packed, columns.points.middleCols(column, width), K);
+      transform_tile(kernel, K);
+      const Index first = rows.first + row;
+      const Index j = columns.first + column;
+      for (Index i = std::max(first, j); cosine && i < std::min(first + count, j + width); ++i)
+        K(i - first, i - j) = rows.points.row(i - rows.first).isZero(0) ? 0 : 1;
+      const ConstBlock x = X.middleRows(column, width);
+      kernels::gemm(
+          kernels::Trans::kNo, K, kernels::Trans::kNo, x, target, 1.0, j == 0 ? 0.0 : 1.0);
+    }
+  });
 }
 
 KernelOperator::KernelOperator(Matrix points, KernelOptions options)
@@ -170,7 +199,7 @@ void KernelOperator::compare(const Matrix& points, std::span<const Index> J, Blo
   for (Index k = 0; k < Y.cols(); ++k) {
     chosen.col(k) = compared_points().row(J[static_cast<std::size_t>(k)]).transpose();
   }
-  const Index height = tile_rows(points.cols());
+  const Index height = kernel_tile_rows(points.cols());
   parallel_for(tiles_of(points.rows(), height), [&](Index tile) {
     const Index first = tile * height;
     const Index count = std::min(height, points.rows() - first);
@@ -219,32 +248,9 @@ Matrix KernelOperator::block(std::span<const Index> I, std::span<const Index> J)
 void KernelOperator::do_rows_at(std::span<const Index> I, Block Y) const { do_columns_at(I, Y); }
 
 void KernelOperator::do_apply(const ConstBlock& X, Block Y) const {
-  const bool cosine = options_.function == KernelFunction::kCosine;
-  const Matrix& points = cosine ? directions_ : points_;
-  const TileKernel kernel = tile_kernel(options_, points.cols());
-  const Vector ones = cosine ? diagonal() : Vector();
-  const Matrix transposed = points.transpose();
-  const Index height = tile_rows(points.cols());
-  parallel_for(tiles_of(rows(), height), [&](Index tile) {
-    const Index first = tile * height;
-    const Index count = std::min(height, rows() - first);
-    const PackedPoints packed = pack_points(points, first, count);
-    Matrix entries(count, kTileColumns);
-    Block target = Y.middleRows(first, count);
-    for (Index j = 0; j < cols(); j += kTileColumns) {
-      stop_if_asked();  // a tile takes all columns, of which there may be a million
-      const Index width = std::min(kTileColumns, cols() - j);
-      Block K = entries.leftCols(width);
-      accumulate_tile(kernel.accumulation(), packed, transposed.middleCols(j, width), K);
-      transform_tile(kernel, K);
-      for (Index i = std::max(first, j); cosine && i < std::min(first + count, j + width); ++i) {
-        K(i - first, i - j) = ones(i);
-      }
-      const ConstBlock x = X.middleRows(j, width);
-      kernels::gemm(
-          kernels::Trans::kNo, K, kernels::Trans::kNo, x, target, 1.0, j == 0 ? 0.0 : 1.0);
-    }
-  });
+  const Matrix& points = compared_points();
+  const Matrix columns = points.transpose();
+  add_kernel_product(tile_kernel(options_, points.cols()), {points, 0}, {columns, 0}, X, Y);
 }
 
 void KernelOperator::do_apply_transpose(const ConstBlock& X, Block Y) const { do_apply(X, Y); }

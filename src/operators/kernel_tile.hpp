@@ -48,4 +48,24 @@ void accumulate_tile(Accumulation accumulation,
 /// Every entry has the same bits wherever it is in the block.
 void transform_tile(const TileKernel& kernel, Block sums);
 
+/// Rows that a product with a kernel matrix takes at a time: whole groups of points, as many as
+/// keep the packed points in the second-level cache. Does not depend on the number of threads.
+Index kernel_tile_rows(Index dimension);
+
+/// Neighboring points, those from `first` on, one a row or one a column.
+struct KernelPoints {
+  const Matrix& points;
+  Index first = 0;
+};
+
+/// Y += K(I, J) X, or Y = K(I, J) X where J begins at 0: the part of a product with a kernel matrix
+/// that the points I (rows, one each a row of `rows`) and J (one each a column of `columns`) have.
+/// Points of the cosine kernel have length 1 or 0. All parts in the order of J give Y the bits of
+/// the whole product if J begins at multiples of 128 and I at multiples of kernel_tile_rows().
+void add_kernel_product(const TileKernel& kernel,
+                        const KernelPoints& rows,
+                        const KernelPoints& columns,
+                        const ConstBlock& X,
+                        Block Y);
+
 }  // namespace matapprox

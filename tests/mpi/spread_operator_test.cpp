@@ -2,12 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "matapprox/core/stop_scope.hpp"
 #include "matapprox/methods/cur.hpp"
 #include "matapprox/methods/jl_projection.hpp"
 #include "matapprox/methods/nystrom.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
 #include "matapprox/operators/lazy.hpp"
 #include "mpi/processes.hpp"
+#include "mpi/row_exchange.hpp"
 #include "mpi/sparse_rows.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
@@ -55,6 +62,68 @@ TEST(SpreadOperator, ProductsHaveTheBitsOfOneProcess) {
     EXPECT_EQ(spread.rows_at(std::vector<Index>{1, 0}), A->rows_at(std::vector<Index>{1, 0}));
     EXPECT_EQ(&spread.underlying(), A.get());
   }
+}
+
+std::vector<KernelOptions> kernels() {
+  std::vector<KernelOptions> all;
+  for (const KernelFunction function : {KernelFunction::kGaussian,
+                                        KernelFunction::kLaplacian,
+                                        KernelFunction::kMatern32,
+                                        KernelFunction::kPolynomial,
+                                        KernelFunction::kCosine})
+    all.push_back({.function = function});
+  return all;
+}
+
+// Rows are dealt by tiles of 32 to 256: fewer than processes, and not as many for each.
+TEST(SpreadOperator, ProductsWithKernelsHaveTheBitsOfOneProcess) {
+  for (const Index dimension : {2, 20}) {
+    for (const Index n : {1, 300, 1500}) {
+      Matrix points = matapprox::test::random_matrix(n, dimension, 4);
+      points.row(n / 2).setZero();
+      for (const KernelOptions& options : kernels()) {
+        SCOPED_TRACE(std::string(enum_name(options.function)) + ", " + std::to_string(n));
+        const auto A = std::make_shared<const KernelOperator>(points, options);
+        const SpreadOperator spread(test::leader(), A);
+        for (const Index columns : {1, 5, 70}) {
+          const Matrix X = matapprox::test::random_matrix(n, columns);
+          EXPECT_SAME_BITS(spread.apply(X), A->apply(X));
+          EXPECT_SAME_BITS(spread.apply_transpose(X), A->apply_transpose(X));
+        }
+        EXPECT_EQ(spread.diagonal(), A->diagonal());
+      }
+    }
+  }
+}
+
+// Points that do not come by in one panel.
+TEST(SpreadOperator, AKernelOfManyPointsHasTheBitsOfOneProcess) {
+  const auto A =
+      std::make_shared<const KernelOperator>(matapprox::test::random_matrix(9000, 30, 4));
+  ASSERT_GT(A->rows(), panel_rows(1 + 30));
+  const SpreadOperator spread(test::leader(), A);
+  const Matrix X = matapprox::test::random_matrix(9000, 1);
+  EXPECT_SAME_BITS(spread.apply(X), A->apply(X));
+}
+
+TEST(SpreadOperator, AProductWithAKernelIsStoppedAmongItsPanels) {
+  const auto A =
+      std::make_shared<const KernelOperator>(matapprox::test::random_matrix(9000, 30, 4));
+  const SpreadOperator spread(test::leader(), A);
+  const MultiVector X(spread.memory_space(), matapprox::test::random_matrix(9000, 20));
+  std::atomic<bool> stop{false};
+  RunControl control;
+  control.stop = &stop;
+  {
+    const StopScope scope(control, "test");
+    std::thread soon([&] {  // the product takes a hundred times as long
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      stop = true;
+    });
+    EXPECT_REFUSED(Interrupted, spread.apply(X.columns()), "test");
+    soon.join();
+  }
+  EXPECT_TRUE(to_host(spread.apply(X.columns()).columns()).allFinite());
 }
 
 TEST(SpreadOperator, TheEntriesAreDealtEvenly) {

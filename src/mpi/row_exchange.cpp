@@ -1,0 +1,65 @@
+#include "mpi/row_exchange.hpp"
+
+#include <algorithm>
+
+namespace matapprox::mpi {
+namespace {
+
+/// Rows of one process among first .. last - 1.
+struct Piece {
+  int process = 0;
+  Index begin = 0;
+  Index end = 0;
+};
+
+template <class Visit>
+void for_each_piece(const Layout& layout, Index first, Index last, const Visit& visit) {
+  if (first == last) return;
+  for (int p = layout.owner(first); layout.first(p) < last; ++p) {
+    const Piece piece{p, std::max(first, layout.first(p)), std::min(last, layout.first(p + 1))};
+    if (piece.begin < piece.end) visit(piece);
+    if (piece.end == last) return;
+  }
+}
+
+}  // namespace
+
+Columns::Columns(Index rows, Index columns, Index apart) {
+  MPI_Type_vector(1, static_cast<int>(rows), 1, MPI_DOUBLE, &column_);
+  MPI_Type_create_hvector(static_cast<int>(columns),
+                          1,
+                          static_cast<MPI_Aint>(apart * Index{sizeof(double)}),
+                          column_,
+                          &all_);
+  MPI_Type_commit(&all_);
+}
+
+Columns::~Columns() {
+  MPI_Type_free(&all_);
+  MPI_Type_free(&column_);
+}
+
+Index panel_rows(Index columns) {
+  constexpr Index kNumbers = Index{1} << 17;
+  constexpr Index kMultiple = 256;
+  return std::max(kMultiple, kNumbers / std::max<Index>(columns, 1) / kMultiple * kMultiple);
+}
+
+void gather_rows(const Process& process,
+                 const Layout& layout,
+                 const ConstMultiVectorView& X,
+                 Index first,
+                 Matrix& panel) {
+  for_each_piece(layout, first, first + panel.rows(), [&](const Piece& piece) {
+    const Index count = piece.end - piece.begin;
+    if (piece.process == process.rank()) {
+      panel.middleRows(piece.begin - first, count) =
+          on_host(X).middleRows(piece.begin - layout.first(piece.process), count);
+    }
+    const Columns columns(count, panel.cols(), panel.rows());
+    MPI_Bcast(
+        panel.data() + (piece.begin - first), 1, columns.type(), piece.process, process.comm());
+  });
+}
+
+}  // namespace matapprox::mpi
