@@ -35,12 +35,12 @@ json made(const Arguments& arguments) {
 }
 
 /// What does not tell the time.
-json numbers_of(json rows) {
+json experiment_numbers(json rows) {
   for (json& row : rows) row.erase("seconds");
   return rows;
 }
 
-json row_of(const json& document, const std::string& model) {
+json experiment_row(const json& document, const std::string& model) {
   for (const json& row : document["rows"]) {
     if (row["model"] == model) return row;
   }
@@ -115,12 +115,14 @@ TEST(CliReproduceLinformerGrid, HasWhatTheReportPrintsBeside) {
                               "--test-samples",
                               "20"});
   ASSERT_EQ(document["rows"].size(), 3U);
-  EXPECT_NEAR(row_of(document, "softmax")["published"].get<double>(), 1 - 0.8620, 1e-12);
-  EXPECT_NEAR(row_of(document, "linformer-k64")["published"].get<double>(), 1 - 0.8633, 1e-12);
-  EXPECT_NEAR(row_of(document, "linformer-k128")["published"].get<double>(), 1 - 0.8567, 1e-12);
+  EXPECT_NEAR(experiment_row(document, "softmax")["published"].get<double>(), 1 - 0.8620, 1e-12);
+  EXPECT_NEAR(
+      experiment_row(document, "linformer-k64")["published"].get<double>(), 1 - 0.8633, 1e-12);
+  EXPECT_NEAR(
+      experiment_row(document, "linformer-k128")["published"].get<double>(), 1 - 0.8567, 1e-12);
   // A vector for each of k mixtures and 256 tokens, twice.
   const auto parameters = [&](const char* model) {
-    return row_of(document, model)["parameters"].get<Index>();
+    return experiment_row(document, model)["parameters"].get<Index>();
   };
   EXPECT_EQ(parameters("linformer-k128") - parameters("linformer-k64"), 2 * 64 * 256);
   EXPECT_EQ(parameters("linformer-k64") - parameters("softmax"), 2 * 64 * 256);
@@ -149,7 +151,7 @@ TEST(CliReproduceLinformerGrid, MakesRowsAgainForOtherData) {
              "\"2\",\"Four\",\"d\"\n\"1\",\"Five\",\"e\"\n\"2\",\"Six\",\"f\"\n");
   ASSERT_EQ(run_attention({"data", "import", "ag_news", texts, "-o", tokens}).exit_code, 0);
   EXPECT_THAT(run_program(command).err, HasSubstr("2 of 2 rows are to be trained"));
-  EXPECT_NE(numbers_of(made(command)["rows"]), numbers_of(before));
+  EXPECT_NE(experiment_numbers(made(command)["rows"]), experiment_numbers(before));
 }
 
 TEST(CliReproduceDepth, TrainsEveryNumberOfBlocks) {
@@ -160,7 +162,7 @@ TEST(CliReproduceDepth, TrainsEveryNumberOfBlocks) {
   ASSERT_EQ(document["rows"].size(), 6U);
   for (const char* model : {"softmax", "simpletron"}) {
     const auto row = [&](const char* layers) {
-      return row_of(document, std::string(model) + "-" + layers);
+      return experiment_row(document, std::string(model) + "-" + layers);
     };
     const auto parameters = [&](const char* layers) {
       return row(layers)["parameters"].get<Index>();
@@ -170,8 +172,9 @@ TEST(CliReproduceDepth, TrainsEveryNumberOfBlocks) {
     EXPECT_EQ(parameters("13") - parameters("2"), 11 * block);
     EXPECT_TRUE(row("13")["published"].is_null());
   }
-  EXPECT_NEAR(row_of(document, "softmax-2")["published"].get<double>(), 1 - 0.9038, 1e-12);
-  EXPECT_NEAR(row_of(document, "simpletron-1")["published"].get<double>(), 1 - 0.9090, 1e-12);
+  EXPECT_NEAR(experiment_row(document, "softmax-2")["published"].get<double>(), 1 - 0.9038, 1e-12);
+  EXPECT_NEAR(
+      experiment_row(document, "simpletron-1")["published"].get<double>(), 1 - 0.9090, 1e-12);
   const auto skips = [&](const std::string& model) {
     return training::load_model(folder + "/negation-" + model + "-max_mean-16-seed1.h5")
         .model.options.block.outer_skip;
@@ -212,9 +215,9 @@ TEST(CliReproduceTransfer, FrozenQueriesKeysAndValuesAreThoseOfSimpletron) {
     }
   }
   EXPECT_NE(values_of(frozen, "head.weight"), values_of(simpletron, "head.weight"));
-  EXPECT_EQ(row_of(document, "softmax_transferred")["begins_with"],
+  EXPECT_EQ(experiment_row(document, "softmax_transferred")["begins_with"],
             "negation-simpletron-max_mean-16-seed3");
-  EXPECT_FALSE(row_of(document, "softmax").contains("begins_with"));
+  EXPECT_FALSE(experiment_row(document, "softmax").contains("begins_with"));
   // The start of the transferred model is kept: how far each parameter went from there is known.
   EXPECT_FALSE(frozen.state.deviations.empty());
   EXPECT_TRUE(scratch.state.deviations.empty());
@@ -245,7 +248,7 @@ TEST(CliReproduceTransfer, ATransferredRowGoesOnToTheSameBits) {
   };
   const std::string whole = temporary_dir() + "/uncut";
   const std::string cut = temporary_dir() + "/cut";
-  const json expected = numbers_of(made(command(whole))["rows"]);
+  const json expected = experiment_numbers(made(command(whole))["rows"]);
   RunningProgram running(command(cut) + Arguments{"--threads", "1"}, {});
   // The first checkpoint follows the validation after 250 steps.
   const std::string name = cut + "/negation-softmax_transferred-max_mean-16-seed1";
@@ -258,7 +261,7 @@ TEST(CliReproduceTransfer, ATransferredRowGoesOnToTheSameBits) {
   running.send(SIGINT);
   EXPECT_EQ(running.wait().exit_code, 130);
   EXPECT_TRUE(begun());
-  EXPECT_EQ(numbers_of(made(command(cut))["rows"]), expected);
+  EXPECT_EQ(experiment_numbers(made(command(cut))["rows"]), expected);
   EXPECT_FALSE(begun());
 }
 

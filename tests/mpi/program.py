@@ -92,7 +92,7 @@ def chord_factors(folder):
     block.write_text("".join(f"{i % 7 - 3},{(i * i) % 11}\n" for i in range(360)))
 
     def bits(name, processes):
-        done = run(processes, "approximate", MATRICES / "mesh2d.mtx", "chord", "--adam-steps", "20", "--columns-per-step",
+        done = run(processes, "approximate", MATRICES / "mesh2d.mtx", "chord", "--adam-steps", "5", "--columns-per-step",
                    "8", "-o", folder / f"{name}.h5")
         expect(done.returncode == 0, name, done.returncode, done.stderr)
         run(0, "export", folder / f"{name}.h5", folder / f"{name}.npz")
@@ -104,8 +104,7 @@ def chord_factors(folder):
         return (folder / f"{name}.npz").read_bytes(), *products
 
     serial = bits("chord", 0)
-    for processes in (2, 4):
-        expect(bits(f"chord{processes}", processes) == serial, "other bits of Chord factors on", processes)
+    expect(bits("chord3", 3) == serial, "other bits of Chord factors on three processes")
 
 
 def failures(folder):
