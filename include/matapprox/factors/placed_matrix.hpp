@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "matapprox/core/multi_vector.hpp"
 
@@ -14,6 +15,8 @@ class PlacedMatrix {
  public:
   explicit PlacedMatrix(MultiVector numbers)
       : numbers_(std::make_shared<const MultiVector>(std::move(numbers))) {}
+  explicit PlacedMatrix(std::shared_ptr<const MultiVector> numbers)
+      : numbers_(std::move(numbers)) {}
 
   Index rows() const { return numbers_->rows(); }
   Index cols() const { return numbers_->cols(); }

@@ -79,7 +79,14 @@ class GolubKahanSpace final : public KrylovSpace {
     return triplets.values.head(count) / scale_;
   }
 
-  PlacedVectors vectors(const RitzTriplets& triplets, Index count) const override {
+  kernels::Svd host_triplets(const RitzTriplets& triplets, Index count) const override {
+    const auto right = right_.columns(0, triplets.right.rows());
+    return {product_to_host(left_.columns(), triplets.left.leftCols(count)),
+            values(triplets, count),
+            product_to_host(right, triplets.right.leftCols(count))};
+  }
+
+  PlacedVectors placed_vectors(const RitzTriplets& triplets, Index count) const override {
     const auto right = right_.columns(0, triplets.right.rows());
     return {product(left_.columns(), triplets.left.leftCols(count)),
             product(right, triplets.right.leftCols(count))};

@@ -49,7 +49,11 @@ class KrylovSearch {
                const TruncatedSvdOptions& options,
                const RunControl& control,
                SvdCheckpoints& checkpoints)
-      : rank_(rank), tolerance_(options.tolerance), control_(control), checkpoints_(checkpoints) {
+      : A_(A),
+        rank_(rank),
+        tolerance_(options.tolerance),
+        control_(control),
+        checkpoints_(checkpoints) {
     width_ = options.block_size > 0 ? options.block_size : 2;
     const Index capacity = 2 * rank + std::max<Index>(rank / 2, 24) + 4 * width_;
     capacity_ = std::min(capacity, std::min(A.rows(), A.cols()) + width_);
@@ -130,7 +134,7 @@ class KrylovSearch {
   SvdOutcome outcome() const { return outcome_of(ritz_); }
 
   SvdOutcome outcome_of(const RitzTriplets& ritz) const {
-    SvdOutcome found = found_triplets(*space_, ritz, std::min(rank_, ritz.values.size()));
+    SvdOutcome found = found_triplets(A_, *space_, ritz, std::min(rank_, ritz.values.size()));
     found.iterations = steps_;
     found.termination = termination_;
     found.message = message_;
@@ -168,6 +172,7 @@ class KrylovSearch {
     capacity_ = capacity;
   }
 
+  const LinearOperator& A_;
   Index rank_;
   double tolerance_;
   const RunControl& control_;

@@ -20,15 +20,16 @@ Index count_between(const Vector& values, double value, double lowest, double hi
 
 }  // namespace
 
-SvdOutcome found_triplets(const KrylovSpace& space, const RitzTriplets& triplets, Index count) {
+SvdOutcome found_triplets(const LinearOperator& A,
+                          const KrylovSpace& space,
+                          const RitzTriplets& triplets,
+                          Index count) {
   SvdOutcome found;
-  found.triplets.S = space.values(triplets, count);
-  PlacedVectors vectors = space.vectors(triplets, count);
-  if (vectors.U.space()->keeps_results()) {
-    found.placed = std::make_shared<const PlacedVectors>(std::move(vectors));
+  if (A.memory_space()->keeps_results()) {
+    found.triplets.S = space.values(triplets, count);
+    found.placed = std::make_shared<const PlacedVectors>(space.placed_vectors(triplets, count));
   } else {
-    found.triplets.U = to_host(vectors.U.columns());
-    found.triplets.V = to_host(vectors.V.columns());
+    found.triplets = space.host_triplets(triplets, count);
   }
   return found;
 }

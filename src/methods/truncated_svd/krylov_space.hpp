@@ -42,9 +42,11 @@ class KrylovSpace {
   /// Goes on from the first `keep` of the triplets, all converged, and from `fresh` new random
   /// columns in place of the block that comes next: a Krylov space of A without these triplets.
   virtual void deflate(const RitzTriplets& triplets, Index keep, Index fresh) = 0;
-  /// The first `count` values in units of A, and their vectors.
+  /// The first `count` triplets, in units of A, with their vectors on the host.
+  virtual kernels::Svd host_triplets(const RitzTriplets& triplets, Index count) const = 0;
+  /// Their values and, where the operator has its blocks, their vectors.
   virtual Vector values(const RitzTriplets& triplets, Index count) const = 0;
-  virtual PlacedVectors vectors(const RitzTriplets& triplets, Index count) const = 0;
+  virtual PlacedVectors placed_vectors(const RitzTriplets& triplets, Index count) const = 0;
   /// Adds all that load() needs to go on with the same bits; also between the two products of a
   /// step that was stopped.
   virtual void save(ResumeState& state) const = 0;
@@ -78,8 +80,11 @@ std::unique_ptr<KrylovSpace> lanczos_space(const LinearOperator& A,
 constexpr Index kMaxRandoms = Index{1} << 40;
 constexpr Index kMaxSteps = Index{1} << 50;
 
-/// The first `count` triplets of the space, as what a search has found.
-SvdOutcome found_triplets(const KrylovSpace& space, const RitzTriplets& triplets, Index count);
+/// The first `count` triplets of a space of A, as what a search has found.
+SvdOutcome found_triplets(const LinearOperator& A,
+                          const KrylovSpace& space,
+                          const RitzTriplets& triplets,
+                          Index count);
 
 /// Part of load(): the power of two by which products are scaled, 0 before the first. Throws
 /// InvalidArgument for what is no such number.

@@ -87,7 +87,14 @@ class LanczosSpace final : public KrylovSpace {
     return triplets.values.head(count) / scale_;
   }
 
-  PlacedVectors vectors(const RitzTriplets& triplets, Index count) const override {
+  kernels::Svd host_triplets(const RitzTriplets& triplets, Index count) const override {
+    const auto multiplied = basis_.columns(0, triplets.right.rows());
+    return {product_to_host(multiplied, triplets.left.leftCols(count)),
+            values(triplets, count),
+            product_to_host(multiplied, triplets.right.leftCols(count))};
+  }
+
+  PlacedVectors placed_vectors(const RitzTriplets& triplets, Index count) const override {
     const auto multiplied = basis_.columns(0, triplets.right.rows());
     return {product(multiplied, triplets.left.leftCols(count)),
             product(multiplied, triplets.right.leftCols(count))};

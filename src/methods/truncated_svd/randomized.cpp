@@ -148,7 +148,7 @@ class RandomizedSearch {
     }
     // Once the space cannot grow, its own triplets are exact; else the last products refine them.
     const RitzTriplets ritz = growing ? space->projected() : space->ritz();
-    SvdOutcome found = found_triplets(*space, ritz, std::min(rank_, ritz.values.size()));
+    SvdOutcome found = found_triplets(A_, *space, ritz, std::min(rank_, ritz.values.size()));
     outcome.triplets = std::move(found.triplets);
     outcome.placed = std::move(found.placed);
     last_steps.push_back(captured(ritz.values, rank_));
@@ -178,7 +178,7 @@ class RandomizedSearch {
     state.add_matrix("captured", sums);
     if (earlier != nullptr) return checkpoints_.write(*earlier, std::move(state));
     const RitzTriplets ritz = space.projected();
-    SvdOutcome best = found_triplets(space, ritz, std::min(rank_, ritz.values.size()));
+    SvdOutcome best = found_triplets(A_, space, ritz, std::min(rank_, ritz.values.size()));
     best.iterations = steps_before_ + steps;
     checkpoints_.write(best, std::move(state));
   }

@@ -211,18 +211,22 @@ Chosen by_rank(const LinearOperator& A,
 }
 
 /// The first `rank` columns of a block, as a factor that stays where the block is.
-PlacedMatrix placed_columns(const MultiVector& X, Index rank) {
-  MultiVector columns(X.space(), X.rows(), rank);
-  copy(X.columns(0, rank), columns.columns());
+PlacedMatrix placed_columns(const std::shared_ptr<const MultiVector>& X, Index rank) {
+  if (rank == X->cols()) return PlacedMatrix(X);
+  MultiVector columns(X->space(), X->rows(), rank);
+  copy(X->columns(0, rank), columns.columns());
   return PlacedMatrix(std::move(columns));
 }
 
 /// The same where the vectors are placed.
 std::vector<Factor> placed_factors(const SvdOutcome& found, Index rank, bool symmetric_storage) {
-  const Factor V = make_factor("V", placed_columns(found.placed->V, rank), true);
+  const std::shared_ptr<const MultiVector> all_V(found.placed, &found.placed->V);
+  const Factor V = make_factor("V", placed_columns(all_V, rank), true);
   Vector values = found.triplets.S.head(rank);
-  if (!symmetric_storage)
-    return {make_factor("U", placed_columns(found.placed->U, rank)), make_factor("S", values), V};
+  if (!symmetric_storage) {
+    const std::shared_ptr<const MultiVector> all_U(found.placed, &found.placed->U);
+    return {make_factor("U", placed_columns(all_U, rank)), make_factor("S", values), V};
+  }
   const Matrix products =
       transpose_product(found.placed->U.columns(0, rank), found.placed->V.columns(0, rank));
   for (Index c = 0; c < rank; ++c) {
