@@ -95,7 +95,7 @@ void expect_same(const Approximation& found, const Approximation& expected) {
   EXPECT_EQ(found.summary.termination, expected.summary.termination);
 }
 
-/// The largest number of that name in the states that it went on from.
+/// The largest number of that name in the states, from which it went on.
 Index expect_resumable(const Matrix& values,
                        const TruncatedSvdOptions& options,
                        const std::string& counter) {
@@ -103,10 +103,11 @@ Index expect_resumable(const Matrix& values,
   const Approximation whole = truncated_svd(A, options);
   const std::vector<Checkpoint> points = checkpoints_of(A, options);
   Index largest = 0;
-  for (std::size_t i = 0; i < points.size(); i += test::kSanitized ? 5 : 1) {
+  for (std::size_t i = 0; i < points.size(); ++i) {
     SCOPED_TRACE(i);
-    expect_same(resumed(A, options, points[i].state), whole);
     largest = std::max(largest, points[i].state.counter(counter));
+    if (test::kSanitized && i % 5 != 0) continue;
+    expect_same(resumed(A, options, points[i].state), whole);
   }
   return largest;
 }
