@@ -153,9 +153,10 @@ std::string table_text(const SingularformerChoice& choice,
       text += fmt::format("  {:>20}", correlation_cell(all, model, other));
     text += "\n";
   }
-  for (const tasks::Baseline& baseline : rows.front().baselines)
+  for (const tasks::Baseline& baseline : rows.front().baselines) {
     text +=
         fmt::format("without mixing tokens: {} {:.2f} %\n", baseline.name, 100 * baseline.error);
+  }
   text += fmt::format(
       "the paper: no gain above r = d/m (here {}) on R8 and SCOPe40 (Fig. 7); correlations mostly "
       "above 0.6, 0.5 on CIFAR 100, 0.2 on SCOPe (Fig. 8)\n",

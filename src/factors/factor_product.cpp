@@ -242,9 +242,10 @@ void FactorProduct::do_rows_at(std::span<const Index> I, Block Y) const {
 void FactorProduct::do_apply_in_place(bool transposed,
                                       const ConstMultiVectorView& X,
                                       const MultiVectorView& Y) const {
-  if (memory_space()->on_host())
+  if (memory_space()->on_host()) {
     return transposed ? do_apply_transpose(on_host(X), on_host(Y))
                       : do_apply(on_host(X), on_host(Y));
+  }
   chain_apply_in_place(factors_, transposed, X, Y);
   if (!symmetrized_) return;
   MultiVector other(memory_space(), Y.rows, Y.cols);
