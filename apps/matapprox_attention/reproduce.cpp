@@ -34,7 +34,7 @@ void add_figure_five(const Command& reproduce) {
       sub, "--heads", choice.heads, "flatten: all tokens are read; cls: the first one [both]");
   TrainedRows::add_list(
       sub, "--lengths", choice.lengths, "Values of N [128,256,512,1024, for psf also 4096]");
-  TrainedRows::add_list(sub, "--seeds", choice.seeds, "Of data and start [1,2,3]");
+  TrainedRows::add_list(sub, "--seeds", choice.seeds, "Seeds of data and start [1,2,3]");
   TrainedRows::add_number(
       sub, "--steps", choice.steps, "Steps of each row [2000, of psf with cls 6000]");
   command->rows.add(sub, "figure5");
@@ -57,7 +57,7 @@ void add_singularformer(const Command& reproduce) {
       "singularformer",
       "The effect of r, and the correlation with softmax attention [WKZL23, Figs. 7 to 9]");
   TrainedRows::add_list(sub, "--ranks", choice.ranks, "Values of r [2,4,8,16,32]");
-  TrainedRows::add_list(sub, "--seeds", choice.seeds, "Of data and start [1,2,3]");
+  TrainedRows::add_list(sub, "--seeds", choice.seeds, "Seeds of data and start [1,2,3]");
   TrainedRows::add_number(sub, "--length", choice.length, "N of Adding [64]");
   TrainedRows::add_number(sub, "--steps", choice.steps, "Steps of each row [2000]");
   TrainedRows::add_number(
@@ -85,7 +85,7 @@ void add_linformer_grid(const Command& reproduce) {
   TrainedRows::add_list(sub, "--lengths", choice.lengths, "Values of N [256,512,1024]");
   TrainedRows::add_list(
       sub, "--ranks", choice.ranks, "Values of k at each length [those of the report]");
-  TrainedRows::add_list(sub, "--seeds", choice.seeds, "Of data and start [1,2,3]");
+  TrainedRows::add_list(sub, "--seeds", choice.seeds, "Seeds of data and start [1,2,3]");
   TrainedRows::add_number(sub, "--steps", choice.steps, "Steps of each row [1500]");
   sub.add_option("--data",
                  choice.data,
@@ -104,7 +104,7 @@ void add_linformer_grid(const Command& reproduce) {
 
 /// Adds what the experiments with SimpleTRON share.
 void add_setting(const Command& sub, SimpletronSetting& setting) {
-  TrainedRows::add_list(sub, "--seeds", setting.seeds, "Of data and start [1,2,3]");
+  TrainedRows::add_list(sub, "--seeds", setting.seeds, "Seeds of data and start [1,2,3]");
   TrainedRows::add_number(sub, "--length", setting.length, "N of a generated text [64]");
   TrainedRows::add_number(sub, "--width", setting.width, "d, of a token [32]");
   TrainedRows::add_number(sub, "--heads", setting.heads, "Heads of each layer [2]");
@@ -189,7 +189,7 @@ void add_crossovers(const Command& reproduce) {
       .range(1)
       .delimiter(',')
       .type_name("");
-  sub.add_option("--rounds", command->choice.rounds, "Interleaved rounds, of which the median [5]")
+  sub.add_option("--rounds", command->choice.rounds, "Interleaved rounds; the median counts [5]")
       .range(1)
       .type_name("");
   command->charts.add(sub);

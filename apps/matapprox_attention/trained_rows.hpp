@@ -43,7 +43,8 @@ class TrainedRows {
   /// Adds a list of values, by commas, that chooses rows.
   template <class List>
   static void add_list(const Command& sub, const char* flag, List& list, const char* help) {
-    sub.add_option(flag, list, help).delimiter(',').type_name("").group("Rows");
+    auto option = sub.add_option(flag, list, help).delimiter(',').type_name("").group("Rows");
+    if constexpr (std::is_same_v<List, std::vector<Index>>) option.range(1);
   }
   /// Adds a number of at least 1 of the rows.
   static void add_number(const Command& sub, const char* flag, Index& number, const char* help);

@@ -143,7 +143,10 @@ int main(int argc, char** argv) {
   CLI::App app("Truncated SVD of a graph over the processes of MPI; JSON on standard output");
   matapprox::Arguments arguments;
   app.add_option("--nodes", arguments.nodes, "Nodes of the graph [1000000]")
-      ->check(CLI::Range(100, 2000000000));
+      ->check(CLI::Range(100, 2000000000))
+      ->check([](const std::string& nodes) {
+        return std::stoll(nodes) % 7919 == 0 ? "is to be no multiple of 7919" : std::string();
+      });
   app.add_option("--rank", arguments.rank, "Singular triplets [20]")->check(CLI::Range(1, 1000));
   app.add_flag("--slepc", arguments.slepc, "By SLEPc's trlanczos in place of ours");
   CLI11_PARSE(app, argc, argv);
@@ -155,15 +158,14 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   matapprox::set_threads(1);
-  int code = 0;
   try {
     const nlohmann::json result = matapprox::run(arguments, rank, size);
     if (rank == 0) std::cout << result.dump() << '\n';
   } catch (const std::exception& error) {
-    if (rank == 0) std::cerr << "matapprox_mpi_bench: " << error.what() << '\n';
-    code = 1;
+    std::cerr << "matapprox_mpi_bench: " << error.what() << '\n';
+    MPI_Abort(MPI_COMM_WORLD, 1);  // the others may wait for this one
   }
   PetscFinalize();
   MPI_Finalize();
-  return code;
+  return 0;
 }

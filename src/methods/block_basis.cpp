@@ -60,6 +60,16 @@ BlockBasis::BlockBasis(std::shared_ptr<const MemorySpace> space,
     : values_(std::move(space), n, std::min(n, capacity)), seed_(seed), stream_(stream) {}
 
 Matrix BlockBasis::append(MultiVector Y) {
+  const Index randoms = randoms_used_;
+  try {
+    return append_at_once(std::move(Y));
+  } catch (...) {
+    randoms_used_ = randoms;
+    throw;
+  }
+}
+
+Matrix BlockBasis::append_at_once(MultiVector Y) {
   const Index width = std::min(Y.cols(), values_.cols() - size_);
   if (width == 0) return transpose_product(columns(), Y.columns());
   Matrix coefficients = Matrix::Zero(size_ + width, Y.cols());

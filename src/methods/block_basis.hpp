@@ -30,7 +30,7 @@ class BlockBasis {
   /// Appends min(Y.cols(), room) orthonormal columns that span what Y adds, and returns C with
   /// Y = columns() C, up to what no longer finds room. Block Gram-Schmidt done twice, each time
   /// with a Cholesky QR, or column by column where the block is too nearly dependent for that. Y
-  /// lies where the basis does.
+  /// lies where the basis does. Where an exception stops it, the basis is as it was.
   Matrix append(MultiVector Y);
 
   /// columns() <- columns() Q for orthonormal Q (size() x r), r <= size().
@@ -42,6 +42,7 @@ class BlockBasis {
   void load(const std::string& name, const ResumeState& state);
 
  private:
+  Matrix append_at_once(MultiVector Y);
   Matrix orthonormalize(MultiVector& Y, Index width, const Vector& entry_norms);
   Matrix column_by_column(MultiVector& Y, Index width, const Vector& entry_norms);
   void random_direction(const ConstMultiVectorView& Q, const MultiVectorView& y);

@@ -15,9 +15,10 @@ namespace matapprox::mpi {
 class Leader {
  public:
   /// With what all processes have made together before, under the number 0.
-  Leader(const Process& process, Store store) : process_(process), store_(std::move(store)) {}
+  Leader(const Process& process, Store store)
+      : process_(process), processes_(process.size()), store_(std::move(store)) {}
 
-  int processes() const { return process_.size(); }
+  int processes() const { return processes_; }
   /// A number that nothing else in a Store has.
   Index next_number() { return next_number_++; }
 
@@ -35,6 +36,7 @@ class Leader {
   bool send(const Operation& operation);
 
   const Process& process_;
+  int processes_;  ///< also after the process is gone
   Store store_;
   std::mutex mutex_;
   std::atomic<Index> next_number_{1};

@@ -192,6 +192,18 @@ TEST(Nystrom, IsSavedWhereItIsStopped) {
                    test::dense_of(nystrom(A, options)));
 }
 
+// What is found not to be positive semidefinite is no point to go on from.
+TEST(Nystrom, WritesNoCheckpointOfAnIndefiniteMatrix) {
+  Matrix A = test::random_matrix(400, 400);
+  A = (A + A.transpose()).eval() / 14;
+  A.diagonal().setConstant(1);
+  const DenseOperator matrix(A);
+  const NystromOptions options{.rank = 100};
+  EXPECT_EQ(nystrom(matrix, options).summary.form, "generalized");
+  for (const NystromPoint& point : points_of(matrix, options))
+    EXPECT_GE(point.state.array("diagonal").minCoeff(), 0);
+}
+
 TEST(Nystrom, RefusesAStateThatContradictsItself) {
   const KernelOperator A(test::random_matrix(300, 2), {.bandwidth = 0.3});
   const NystromOptions options{.rank = 60};

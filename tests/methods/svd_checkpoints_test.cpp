@@ -117,10 +117,11 @@ Matrix slow_spectrum(bool symmetric) {
   return symmetric ? Matrix(A + A.transpose()) : A;
 }
 
-/// Values that eight triplets have each, so that searches in the rest and wider blocks follow.
+/// Values that 18 triplets have each, so that searches in the rest follow, from more columns each
+/// time, and wider blocks.
 Matrix with_copies(bool symmetric) {
-  Vector sigma(240);
-  for (Index i = 0; i < 240; ++i) sigma(i) = std::pow(0.9, static_cast<double>(i / 8));
+  Vector sigma(360);
+  for (Index i = 0; i < 360; ++i) sigma(i) = std::pow(0.9, static_cast<double>(i / 18));
   Matrix A = sigma.asDiagonal();
   if (!symmetric) A.rowwise().reverseInPlace();
   return A;

@@ -9,6 +9,7 @@
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/require.hpp"
+#include "matapprox/core/stop_scope.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/kernels/gemm.hpp"
 #include "methods/checkpoint_clock.hpp"
@@ -121,6 +122,7 @@ class HostCholesky final : public PartialCholesky {
     }
     Block grown = factor_.middleCols(kept_, fresh);
     kernels::gemm(kernels::Trans::kNo, G, kernels::Trans::kNo, inverse_transpose, grown);
+    const JoinStopScope nobody_stops(nullptr);  // from here on all of it is changed, or nothing
     kept_ += fresh;
     return subtract_row_norms(grown, d);
   }
@@ -191,7 +193,8 @@ class PivotedSampling {
         control_.progress(
             {found_.rounds, -1, static_cast<double>(taken()) / static_cast<double>(k_)});
       }
-      if (tall_->is_resumable() && clock_.is_due(numbers())) write_checkpoint();
+      if (found_.negative.empty() && tall_->is_resumable() && clock_.is_due(numbers()))
+        write_checkpoint();
     }
     found_.columns = tall_->take_columns();
     found_.residual_diagonal = d_;

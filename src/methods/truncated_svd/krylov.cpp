@@ -66,7 +66,7 @@ class KrylovSearch {
   /// random columns each time, until no copy can be missing.
   SvdOutcome run() {
     for (; search(); ++round_, restarts_ = 0) {
-      const Vector found = ritz_.eigenvalues.head(rank_);
+      const Vector found = ritz_.eigenvalues.head(std::min(rank_, ritz_.eigenvalues.size()));
       const double spread = std::max(kMinSpreadOfCopies, 2 * tolerance_);
       if (exact_ || !may_lack_copies(found, known_, rank_, width_, spread)) break;
       known_ = found;
@@ -162,14 +162,14 @@ class KrylovSearch {
     restarts_ = state.counter("restarts");
     steps_ = state.counter("steps");
     known_ = state.array("known");
-    const bool as_made = width == width_ && capacity == capacity_;
-    const bool widened =
-        width > width_ && width + capacity == width_ + capacity_ && 4 * width <= capacity - rank_;
-    require_consistent((as_made || widened) && space_->size() > 0 && round_ >= 0 &&
-                       round_ <= kMaxSteps && restarts_ >= 0 && restarts_ <= kMaxRestarts &&
-                       steps_ >= 0 && steps_ <= kMaxSteps && known_.allFinite());
-    width_ = width;
-    capacity_ = capacity;
+    for (Index before = 0; width_ < width && width_ != before;) {
+      before = width_;
+      widen();
+    }
+    require_consistent(width == width_ && capacity == capacity_ && space_->size() > 0 &&
+                       round_ >= 0 && round_ <= kMaxSteps && restarts_ >= 0 &&
+                       restarts_ <= kMaxRestarts && steps_ >= 0 && steps_ <= kMaxSteps &&
+                       known_.allFinite());
   }
 
   const LinearOperator& A_;

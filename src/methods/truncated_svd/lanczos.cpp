@@ -116,7 +116,7 @@ class LanczosSpace final : public KrylovSpace {
     scale_ = saved_scale(state);
     multiplied_ = state.counter("multiplied");
     randoms_used_ = state.counter("randoms");
-    require_consistent(multiplied_ >= 0 && multiplied_ <= basis_.size() &&
+    require_consistent(multiplied_ >= 0 && multiplied_ < basis_.size() &&
                        projection_.rows() == multiplied_ && projection_.cols() == multiplied_ &&
                        projection_.allFinite() && coupling_.allFinite() &&
                        coupling_.cols() <= multiplied_ &&

@@ -81,9 +81,11 @@ class RandomizedSearch {
     if (const ResumeState* state = checkpoints_.state()) {
       const Index block = state->counter("block");
       steps_before_ = state->counter("steps_before");
-      require_consistent(block >= block_ && block <= least_ && steps_before_ >= 0 &&
-                         steps_before_ <= kMaxSteps);
-      block_ = block;
+      while (block_ < block && block_ < least_) block_ = std::min(2 * block_, least_);
+      // The file has as many columns: it does not ask for more memory than it takes itself.
+      require_consistent(block == block_ &&
+                         state->counter(symmetric_ ? "basis_cols" : "right_cols") >= block &&
+                         steps_before_ >= 0 && steps_before_ <= kMaxSteps);
     }
     OneSpace best = *one_space(nullptr, checkpoints_.state());
     best.outcome.iterations += steps_before_;
