@@ -7,8 +7,8 @@
 #include "kernels/chord_chain.hpp"
 #include "matapprox/operators/lazy.hpp"
 #include "matapprox/operators/sparse.hpp"
-#include "mpi/chord_operator.hpp"
 #include "mpi/ranks_space.hpp"
+#include "mpi/spread_chain.hpp"
 
 namespace matapprox::mpi {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "kernels/chord_chain.hpp"
 #include "matapprox/core/threads.hpp"
-#include "mpi/row_type.hpp"
+#include "mpi/number_type.hpp"
 #include "mpi/scatter.hpp"
 
 namespace matapprox::mpi {
@@ -207,7 +207,7 @@ double ChordFitRows::subtract_and_square(const Process& process, double* t, doub
 
 /// Rows of a chunk that begins on another process go there, and those of the last one come.
 void ChordFitRows::exchange_chunks(const Process& process, double* t) const {
-  const RowType row(width_);
+  const NumberType row = NumberType::row(width_);
   std::vector<MPI_Request> requests;
   const Index begin = chain_.first();
   const Index end = chain_.last();

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "mpi/row_exchange.hpp"
+#include "mpi/number_type.hpp"
 
 namespace matapprox::mpi {
 namespace {
@@ -63,10 +63,10 @@ Matrix Halo::with_ghosts(const Process& process, const ConstMultiVectorView& X) 
     requests.reserve(sources_.size() + targets_.size());
   });
   for (const Source& source : sources_) {
-    const Columns columns(source.count, X.cols, all.rows());
+    const NumberType columns = NumberType::columns(source.count, X.cols, all.rows());
     MPI_Irecv(all.data() + X.rows + source.first,
               1,
-              columns.type(),
+              columns.get(),
               source.process,
               kGhostRows,
               process.comm(),
@@ -76,10 +76,10 @@ Matrix Halo::with_ghosts(const Process& process, const ConstMultiVectorView& X) 
   for (std::size_t t = 0; t < sent.size(); ++t) {
     const Target& target = targets_[t];
     sent[t] = own(target.rows, Eigen::all);
-    const Columns columns(sent[t].rows(), X.cols, sent[t].rows());
+    const NumberType columns = NumberType::columns(sent[t].rows(), X.cols, sent[t].rows());
     MPI_Isend(sent[t].data(),
               1,
-              columns.type(),
+              columns.get(),
               target.process,
               kGhostRows,
               process.comm(),

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "mpi/row_type.hpp"
+#include "mpi/number_type.hpp"
 
 namespace matapprox::mpi {
 namespace {
@@ -69,7 +69,7 @@ LinkHalo::LinkHalo(const Layout& layout, int process, const std::vector<Index>& 
 
 void LinkHalo::bring(const Process& process, Index width, double* panel) const {
   if (received_.empty() && sent_.empty()) return;
-  const RowType row(width);
+  const NumberType row = NumberType::row(width);
   std::vector<MPI_Request> requests;
   for (const Interval& rows : received_) {
     MPI_Irecv(panel + rows.first * width,

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "matapprox/core/require.hpp"
 #include "mpi/chord_rows.hpp"
 #include "mpi/kernel_rows.hpp"
 #include "mpi/scatter.hpp"
@@ -75,6 +76,10 @@ void Read::perform(const Process& process, Store& store) const {
 
 void ReadRows::perform(const Process& process, Store& store) const {
   const Layout& layout = layout_of(store, from);
+  process.agree([&] {
+    require(layout.widths() == std::vector<Index>{1},
+            "mpi: single rows are read of blocks that are dealt in one stretch");
+  });
   const MultiVectorView rows = own(store, from);
   std::vector<int> firsts;
   std::vector<int> counts;

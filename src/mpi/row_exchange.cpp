@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "mpi/number_type.hpp"
+
 namespace matapprox::mpi {
 namespace {
 
@@ -24,21 +26,6 @@ void for_each_piece(const Layout& layout, Index first, Index last, const Visit& 
 
 }  // namespace
 
-Columns::Columns(Index rows, Index columns, Index apart) {
-  MPI_Type_vector(1, static_cast<int>(rows), 1, MPI_DOUBLE, &column_);
-  MPI_Type_create_hvector(static_cast<int>(columns),
-                          1,
-                          static_cast<MPI_Aint>(apart * Index{sizeof(double)}),
-                          column_,
-                          &all_);
-  MPI_Type_commit(&all_);
-}
-
-Columns::~Columns() {
-  MPI_Type_free(&all_);
-  MPI_Type_free(&column_);
-}
-
 Index panel_rows(Index columns) {
   constexpr Index kNumbers = Index{1} << 17;
   constexpr Index kMultiple = 256;
@@ -56,9 +43,9 @@ void gather_rows(const Process& process,
       panel.middleRows(piece.begin - first, count) =
           on_host(X).middleRows(piece.begin - layout.first(piece.process), count);
     }
-    const Columns columns(count, panel.cols(), panel.rows());
+    const NumberType columns = NumberType::columns(count, panel.cols(), panel.rows());
     MPI_Bcast(
-        panel.data() + (piece.begin - first), 1, columns.type(), piece.process, process.comm());
+        panel.data() + (piece.begin - first), 1, columns.get(), piece.process, process.comm());
   });
 }
 

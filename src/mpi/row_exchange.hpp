@@ -6,23 +6,6 @@
 
 namespace matapprox::mpi {
 
-/// `columns` stretches of `rows` numbers, `apart` numbers from one to the next, as one item of a
-/// message; the number of all may be beyond int.
-class Columns {
- public:
-  Columns(Index rows, Index columns, Index apart);
-  ~Columns();
-  Columns(const Columns&) = delete;
-  Columns(Columns&&) = delete;
-  Columns& operator=(const Columns&) = delete;
-  Columns& operator=(Columns&&) = delete;
-  MPI_Datatype type() const { return all_; }
-
- private:
-  MPI_Datatype column_ = MPI_DATATYPE_NULL;
-  MPI_Datatype all_ = MPI_DATATYPE_NULL;
-};
-
 /// Rows that travel together where a block of `columns` columns goes to all processes, or comes
 /// from all: about a megabyte, and a multiple of 256.
 Index panel_rows(Index columns);

@@ -1,6 +1,6 @@
 #include "mpi/scatter.hpp"
 
-#include "mpi/row_type.hpp"
+#include "mpi/number_type.hpp"
 
 namespace matapprox::mpi {
 namespace {
@@ -37,7 +37,7 @@ void over_stretches(const Process& process, const Layout& layout, const Function
 void scatter_rows(
     const Process& process, const Layout& layout, Index width, const double* all, double* own) {
   const Counts counts(layout);
-  const RowType row(width);
+  const NumberType row = NumberType::row(width);
   MPI_Scatterv(all,
                counts.rows.data(),
                counts.firsts.data(),
@@ -59,7 +59,7 @@ void scatter(const Process& process, const Layout& layout, const double* all, do
 void gather(const Process& process, const Layout& layout, const double* own, double* all) {
   const Counts counts(layout);
   over_stretches(process, layout, [&](Index width, Index first_of_all, Index first_of_own) {
-    const RowType row(width);
+    const NumberType row = NumberType::row(width);
     MPI_Gatherv(own + first_of_own,
                 counts.rows[static_cast<std::size_t>(process.rank())],
                 row.get(),

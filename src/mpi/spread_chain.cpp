@@ -87,8 +87,8 @@ Index SpreadChain::first_value(Index m) const {
 
 SpreadChain::Factor SpreadChain::factor(Index m, bool transposed, const double* values) const {
   const Side& side = sides_[static_cast<std::size_t>(transposed)][static_cast<std::size_t>(m)];
-  // Where row 0 would be: rows are counted as in the whole factor.
-  const double* whole = values - first_ * links(m);
+  // Where row 0 would be: rows are counted as in the whole factor. A process without rows has none.
+  const double* whole = values == nullptr ? nullptr : values - first_ * links(m);
   return {pattern_.order, links(m), side.offsets.data(), whole, links(m), 1};
 }
 
@@ -181,6 +181,12 @@ ChordPattern broadcast_pattern(const Process& process, const ChordPattern* patte
     process.broadcast(offsets.data(), links * Index{sizeof(Index)});
   }
   return result;
+}
+
+Layout chain_layout(const Layout& rows, const ChordPattern& pattern) {
+  std::vector<Index> links;
+  for (Index m = 0; m < pattern.factors(); ++m) links.push_back(pattern.links(m));
+  return {rows.begins(), std::move(links)};
 }
 
 }  // namespace matapprox::mpi

@@ -91,4 +91,7 @@ class SpreadChain {
 /// The leader's pattern to all.
 ChordPattern broadcast_pattern(const Process& process, const ChordPattern* pattern);
 
+/// Rows of the factors of a chain as `rows` deals them: the layout of its values.
+Layout chain_layout(const Layout& rows, const ChordPattern& pattern);
+
 }  // namespace matapprox::mpi

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "mpi/chord_fit.hpp"
-#include "mpi/chord_operator.hpp"
 #include "mpi/kernel_rows.hpp"
 #include "mpi/sparse_rows.hpp"
+#include "mpi/spread_chain.hpp"
 
 namespace matapprox::mpi {
 namespace {
@@ -63,6 +63,23 @@ SpreadOperator::SpreadOperator(const std::shared_ptr<Leader>& leader,
                         (cosine ? directions : points).data()});
 }
 
+SpreadOperator::SpreadOperator(const std::shared_ptr<Leader>& leader,
+                               const std::shared_ptr<const FactorProduct>& source)
+    : SpreadOperator(leader, {even_layout(source->rows(), leader->processes())}, source) {
+  const Factor& factor = source->factors().front();
+  const auto& chain = std::get<ChordFactors>(*factor.value);
+  // Needed only until the values are dealt.
+  const RanksSpace values(leader,
+                          {chain_layout(even_layout(rows(), leader->processes()), chain.pattern)});
+  leader->run(AddChord{matrix_,
+                       ranks_->layout_number(rows()),
+                       values.layout_number(chain.pattern.stored_numbers()),
+                       factor.transposed,
+                       source->symmetrized(),
+                       &chain.pattern,
+                       chain.values.data()});
+}
+
 SpreadOperator::~SpreadOperator() { ranks_->leader()->run_to_end(RemoveMatrix{matrix_}); }
 
 std::string SpreadOperator::description() const {
@@ -87,16 +104,20 @@ void SpreadOperator::apply_host(bool transposed, const ConstBlock& X, Block& Y) 
   Y = to_host(y.columns());
 }
 
+bool is_one_chain(const FactorProduct& A) {
+  return A.factors().size() == 1 &&
+         std::holds_alternative<ChordFactors>(*A.factors().front().value);
+}
+
 std::shared_ptr<const LinearOperator> spread(const std::shared_ptr<Leader>& leader,
                                              const std::shared_ptr<const LinearOperator>& A) {
   if (const auto sparse = std::dynamic_pointer_cast<const SparseOperator>(A))
     return std::make_shared<const SpreadOperator>(leader, sparse);
   if (const auto kernel = std::dynamic_pointer_cast<const KernelOperator>(A))
     return std::make_shared<const SpreadOperator>(leader, kernel);
-  if (ChordOperator::takes(*A)) {
-    return std::make_shared<const ChordOperator>(leader,
-                                                 std::dynamic_pointer_cast<const FactorProduct>(A));
-  }
+  const auto product = std::dynamic_pointer_cast<const FactorProduct>(A);
+  if (product && is_one_chain(*product))
+    return std::make_shared<const SpreadOperator>(leader, product);
   return nullptr;
 }
 

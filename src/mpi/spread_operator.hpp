@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "device/chord_objective.hpp"
+#include "matapprox/factors/factor_product.hpp"
 #include "matapprox/operators/kernel.hpp"
 #include "matapprox/operators/sparse.hpp"
 #include "mpi/ranks_space.hpp"
@@ -23,6 +24,10 @@ class SpreadOperator final : public LinearOperator, public ChordObjectiveSource 
   /// the bits of the source's. Throws likewise.
   SpreadOperator(const std::shared_ptr<Leader>& leader,
                  const std::shared_ptr<const KernelOperator>& source);
+  /// The values of `source`, for which is_one_chain() is true, to all processes: as many rows of
+  /// each factor to each. Products have the bits of the source's. Throws likewise.
+  SpreadOperator(const std::shared_ptr<Leader>& leader,
+                 const std::shared_ptr<const FactorProduct>& source);
   ~SpreadOperator() override;
   SpreadOperator(const SpreadOperator&) = delete;
   SpreadOperator(SpreadOperator&&) = delete;
@@ -62,6 +67,10 @@ class SpreadOperator final : public LinearOperator, public ChordObjectiveSource 
   std::shared_ptr<const MemorySpace> space_;
   Index matrix_;
 };
+
+/// Whether it is one chain of Chord factors, or half of that with its transpose, in natural order
+/// of rows and columns.
+bool is_one_chain(const FactorProduct& A);
 
 /// A on all processes; null if it is of a kind that stays on the first.
 std::shared_ptr<const LinearOperator> spread(const std::shared_ptr<Leader>& leader,

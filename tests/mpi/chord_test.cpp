@@ -12,8 +12,8 @@
 #include "matapprox/operators/lazy.hpp"
 #include "methods/chord/fit.hpp"
 #include "mpi/chord_fit.hpp"
-#include "mpi/chord_operator.hpp"
 #include "mpi/processes.hpp"
+#include "mpi/spread_chain.hpp"
 #include "mpi/spread_operator.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
@@ -47,7 +47,7 @@ Product product_of(const ChordPattern& pattern, bool transposed = false, bool sy
 }
 
 void expect_the_same_products(const Product& A, std::initializer_list<Index> columns) {
-  const ChordOperator spread(test::leader(), A);
+  const SpreadOperator spread(test::leader(), A);
   for (const Index count : columns) {
     const Matrix X = random_matrix(A->rows(), count);
     EXPECT_SAME_BITS(spread.apply(X), A->apply(X)) << A->rows() << " rows, " << count;
@@ -57,7 +57,7 @@ void expect_the_same_products(const Product& A, std::initializer_list<Index> col
 }
 
 // Fewer rows than processes; rows that divide among them and that do not; vectors and panels.
-TEST(ChordOperator, ProductsHaveTheBitsOfOneProcess) {
+TEST(ChordSpread, ProductsHaveTheBitsOfOneProcess) {
   for (const Index n : {1, 2, 3, 6, 100}) {
     for (const ChordPattern& pattern :
          {chord_reference_pattern(n), chord_alternating_pattern(n), unequal(n)})
@@ -69,7 +69,7 @@ TEST(ChordOperator, ProductsHaveTheBitsOfOneProcess) {
   expect_the_same_products(product_of(unequal(5000)), {1, 9});
 }
 
-TEST(ChordOperator, TransposedAndSymmetrizedChainsToo) {
+TEST(ChordSpread, TransposedAndSymmetrizedChainsToo) {
   for (const Index n : {6, 1000}) {
     expect_the_same_products(product_of(unequal(n), true, false), {1, 5});
     expect_the_same_products(product_of(unequal(n), false, true), {1, 5});
@@ -77,16 +77,22 @@ TEST(ChordOperator, TransposedAndSymmetrizedChainsToo) {
   }
 }
 
-TEST(ChordOperator, TakesOneChainOnly) {
-  EXPECT_TRUE(ChordOperator::takes(*product_of(unequal(6))));
-  EXPECT_FALSE(ChordOperator::takes(FactorProduct({make_factor("A", random_matrix(3, 3))})));
-  EXPECT_FALSE(ChordOperator::takes(DenseOperator(random_matrix(3, 3))));
-  EXPECT_FALSE(ChordOperator::takes(FactorProduct(
-      {make_factor("W", chain_of(unequal(6))), make_factor("V", chain_of(unequal(6)))})));
+TEST(ChordSpread, TakesOneChainOnly) {
+  const auto is_dealt = [](const std::shared_ptr<const LinearOperator>& A) {
+    return spread(test::leader(), A) != nullptr;
+  };
+  const auto product = [](std::vector<Factor> factors) {
+    return std::make_shared<const FactorProduct>(std::move(factors));
+  };
+  EXPECT_TRUE(is_dealt(product_of(unequal(6))));
+  EXPECT_FALSE(is_dealt(product({make_factor("A", random_matrix(3, 3))})));
+  EXPECT_FALSE(is_dealt(std::make_shared<const DenseOperator>(random_matrix(3, 3))));
+  EXPECT_FALSE(is_dealt(
+      product({make_factor("W", chain_of(unequal(6))), make_factor("V", chain_of(unequal(6)))})));
 }
 
 // The values of a chain are rows of one factor after the other: each process has some of each.
-TEST(ChordOperator, ValuesComeBackAsTheyWereDealt) {
+TEST(ChordSpread, ValuesComeBackAsTheyWereDealt) {
   for (const Index n : {3, 1001}) {
     const ChordPattern pattern = unequal(n);
     const Layout layout = chain_layout(even_layout(n, test::processes()), pattern);
@@ -194,6 +200,17 @@ TEST(ChordFit, ASampledFitEndsInTheBitsOfOneProcess) {
   ASSERT_EQ(on_all.summary.history.size(), here.summary.history.size());
   for (std::size_t i = 0; i < here.summary.history.size(); ++i)
     EXPECT_EQ(on_all.summary.history[i].relative_error, here.summary.history[i].relative_error);
+}
+
+// Columns of a kernel matrix and of a chain are the leader's.
+TEST(ChordFit, ASampledFitToAKernelAndToAChainToo) {
+  const ChordOptions options{.adam_steps = 30, .columns_per_step = 8};
+  const auto kernel = std::make_shared<const KernelOperator>(random_matrix(50, 2));
+  EXPECT_EQ(chain_values_of(chord(SpreadOperator(test::leader(), kernel), options)),
+            chain_values_of(chord(*kernel, options)));
+  const Product chain = product_of(unequal(50));
+  EXPECT_EQ(chain_values_of(chord(SpreadOperator(test::leader(), chain), options)),
+            chain_values_of(chord(*chain, options)));
 }
 
 RunControl elsewhere() {

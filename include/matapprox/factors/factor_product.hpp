@@ -100,7 +100,8 @@ Index sparse_bytes(Index rows, Index cols, Index nonzeros, Precision precision);
 /// Bytes of a permutation of that order: an index a row, of 4 bytes, 8 where n >= 2^31.
 Index permutation_bytes(Index n);
 
-/// The factors with placed ones copied to the host.
+/// The factors with placed ones copied to the host, shared values once: their n k doubles each.
+/// Throws NotAvailable where their memory is gone.
 std::vector<Factor> host_factors(std::vector<Factor> factors);
 
 /// The factors with every value rounded to float and marked so; products are still computed in

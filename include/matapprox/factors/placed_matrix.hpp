@@ -8,9 +8,9 @@
 
 namespace matapprox {
 
-/// A dense factor whose numbers stay in the memory where they came about, by rows over several
-/// processes: nobody holds all of it. Copies share the numbers. Throws NotAvailable, in every
-/// function that reads them, once that memory is gone.
+/// A dense factor F, n x k, whose numbers stay in the memory where they came about, by rows over
+/// several processes: nobody holds all of it. Copies share the n k doubles. Throws NotAvailable, in
+/// every function that reads them, once that memory is gone.
 class PlacedMatrix {
  public:
   explicit PlacedMatrix(MultiVector numbers)
@@ -24,13 +24,15 @@ class PlacedMatrix {
   const std::shared_ptr<const MemorySpace>& space() const { return numbers_->space(); }
   ConstMultiVectorView numbers() const { return numbers_->columns(); }
 
-  /// F X and F^T X for blocks on the host, where the result is.
+  /// F X (X: k x b) and F^T X (X: n x b) for blocks on the host, where the result is. Cost: n k b
+  /// multiplications there, and an n x b block that goes there or comes from there.
   Matrix apply(const ConstBlock& X) const;
   Matrix apply_transpose(const ConstBlock& X) const;
-  /// F(:, J) and F(J, :)^T, on the host.
+  /// F(:, J), n x |J|, and F(J, :)^T, k x |J|, on the host: what is asked for is read, an index at
+  /// a time. The indices must be in range.
   Matrix columns_at(std::span<const Index> J) const;
   Matrix rows_at(std::span<const Index> J) const;
-  /// Rows first .. first + count - 1, on the host.
+  /// Rows first .. first + count - 1, count x k, on the host.
   Matrix middle_rows(Index first, Index count) const;
 
  private:
