@@ -43,8 +43,12 @@ const std::vector<PublishedCrossover>& published() {
   return rows;
 }
 
-/// The length from which on `own` is below `other`, on a straight line between two that were tried;
-/// nothing where it is not below at the last one.
+bool below_everywhere(const std::vector<double>& own, const std::vector<double>& other) {
+  return std::equal(own.begin(), own.end(), other.begin(), std::less<>());
+}
+
+/// The length from which on `own` is below `other`, on a straight line between two that were tried:
+/// the first one where it is below everywhere, nothing where it is not at the last one.
 std::optional<double> below_from(const std::vector<Index>& lengths,
                                  const std::vector<double>& own,
                                  const std::vector<double>& other) {
@@ -106,25 +110,34 @@ Found found_of(const PublishedCrossover& row,
       found.counted = static_cast<double>(*exact);
   }
   if (!flash) {
+    const auto seconds = [&](const std::string& mechanism) {
+      return column(
+          timed, mechanism, [](const TimedAttention& each) { return each.forward_seconds; });
+    };
     const double from = attention::measured_crossover(timed, label, "softmax");
-    if (std::isfinite(from)) found.measured = from;
+    const bool everywhere = below_everywhere(seconds(label), seconds("softmax"));
+    if (everywhere || std::isfinite(from))
+      found.measured = everywhere ? static_cast<double>(lengths.front()) : from;
   }
   found.held =
       below_from(lengths, column(timed, label, bytes_of), column(timed, "softmax", bytes_of));
   return found;
 }
 
-std::string cell(const std::optional<double>& value) {
-  return value ? fmt::format("{:.0f}", *value) : "-";
+/// "<= N": at every length that was tried.
+std::string cell(const std::optional<double>& value, Index first_length) {
+  if (!value) return "-";
+  const bool everywhere = *value <= static_cast<double>(first_length);
+  return fmt::format("{}{:.0f}", everywhere ? "<= " : "", *value);
 }
 
 report::Json json_of(const std::optional<double>& value) {
   return value ? report::Json(*value) : report::Json();
 }
 
-std::string table_text(const std::vector<Found>& all) {
+std::string table_text(const std::vector<Found>& all, Index first_length) {
   std::string text = fmt::format(
-      "N from which on a layer of width {}, {} heads, costs less than softmax attention\n\n"
+      "N from which on a layer of width {} with {} heads costs less than softmax attention\n\n"
       "{:<24}{:>40}{:>30}\n{:<24}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
       kWidth,
       kHeads,
@@ -144,12 +157,12 @@ std::string table_text(const std::vector<Found>& all) {
     text += fmt::format("{:<24}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
                         row.title,
                         row.time,
-                        cell(all[i].table_time),
-                        cell(all[i].counted),
-                        cell(all[i].measured),
+                        cell(all[i].table_time, 0),
+                        cell(all[i].counted, first_length),
+                        cell(all[i].measured, first_length),
                         row.memory,
-                        cell(all[i].table_memory),
-                        cell(all[i].held));
+                        cell(all[i].table_memory, 0),
+                        cell(all[i].held, first_length));
   }
   return text;
 }
@@ -208,7 +221,7 @@ ShownRows crossovers(const CrossoversChoice& choice) {
                                         {"held", json_of(found.held)}});
     all.push_back(found);
   }
-  shown.text = table_text(all);
+  shown.text = table_text(all, choice.lengths.front());
   shown.charts.push_back(
       against_length("time",
                      "microseconds of a forward pass, one thread",

@@ -9,10 +9,12 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <sstream>
 
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/io/atomic_output.hpp"
 #include "matapprox/io/sha256.hpp"
@@ -119,6 +121,10 @@ std::optional<FinishedRow> Experiment::kept(const ExperimentRow& row) const {
     if (json.at("made_with") != made_with(row, options_)) {
       say(fmt::format("{}: was made with other settings or by another version, and is made again",
                       path));
+      return std::nullopt;
+    }
+    if (!fs::exists(path_of(row, ".h5"))) {
+      say(fmt::format("{}: is missing, the row is made again", path_of(row, ".h5")));
       return std::nullopt;
     }
     FinishedRow finished;
@@ -250,6 +256,9 @@ void Experiment::keep(const FinishedRow& finished, const training::SavedModel& s
 }
 
 ExperimentResult Experiment::run(const std::vector<ExperimentRow>& rows) {
+  std::set<std::string> names;
+  for (const ExperimentRow& row : rows)
+    require(names.insert(row.name()).second, "the row {} is chosen twice", row.name());
   std::vector<std::optional<FinishedRow>> done(rows.size());
   std::vector<std::size_t> to_do;
   for (std::size_t i = 0; i < rows.size(); ++i) {

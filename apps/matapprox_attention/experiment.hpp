@@ -64,8 +64,8 @@ struct ExperimentResult {
 /// a row is done; NAME.unfinished.h5 is its checkpoint, from which an interrupted row goes on to
 /// the same bits. A cached row with other settings or of another version is replaced. Rows that
 /// begin with another one come after all that do not. Memory: the largest models of the rows that
-/// run side by side. Throws FileError, NumericalError where a loss is not finite (the rows that are
-/// done stay).
+/// run side by side. Throws InvalidArgument for two rows of one name, FileError, NumericalError
+/// where a loss is not finite (the rows that are done stay).
 ExperimentResult run_experiment(const std::vector<ExperimentRow>& rows,
                                 const ExperimentOptions& options,
                                 const std::atomic<bool>& stop,

@@ -60,8 +60,10 @@ void add_singularformer(const Command& reproduce) {
   TrainedRows::add_list(sub, "--seeds", choice.seeds, "Seeds of data and start [1,2,3]");
   TrainedRows::add_number(sub, "--length", choice.length, "N of Adding [64]");
   TrainedRows::add_number(sub, "--steps", choice.steps, "Steps of each row [2000]");
-  TrainedRows::add_number(
-      sub, "--samples", choice.samples, "Of each seed, that attention is correlated on [50]");
+  TrainedRows::add_number(sub,
+                          "--samples",
+                          choice.samples,
+                          "Test samples of each seed on which attention is compared [50]");
   command->rows.add(sub, "singularformer");
   sub.footer(
       "Examples:\n"
@@ -87,9 +89,10 @@ void add_linformer_grid(const Command& reproduce) {
       sub, "--ranks", choice.ranks, "Values of k at each length [those of the report]");
   TrainedRows::add_list(sub, "--seeds", choice.seeds, "Seeds of data and start [1,2,3]");
   TrainedRows::add_number(sub, "--steps", choice.steps, "Steps of each row [1500]");
-  sub.add_option("--data",
-                 choice.data,
-                 "A token file in place of generated texts, as `attention data import imdb` makes")
+  sub.add_option(
+         "--data",
+         choice.data,
+         "A token file in place of generated texts, such as `attention data import imdb` makes")
       .type_name("FILE")
       .group("Rows");
   command->rows.add(sub, "linformer_grid");
@@ -105,14 +108,15 @@ void add_linformer_grid(const Command& reproduce) {
 /// Adds what the experiments with SimpleTRON share.
 void add_setting(const Command& sub, SimpletronSetting& setting) {
   TrainedRows::add_list(sub, "--seeds", setting.seeds, "Seeds of data and start [1,2,3]");
-  TrainedRows::add_number(sub, "--length", setting.length, "N of a generated text [64]");
+  TrainedRows::add_number(
+      sub, "--length", setting.length, "N of a text [64; of --data: that of its longest]");
   TrainedRows::add_number(sub, "--width", setting.width, "d, of a token [32]");
   TrainedRows::add_number(sub, "--heads", setting.heads, "Heads of each layer [2]");
   TrainedRows::add_number(sub, "--steps", setting.steps, "Steps of each row [2000]");
   sub.add_option(
          "--data",
          setting.data,
-         "A token file in place of generated texts, as `attention data import ag_news` makes")
+         "A token file in place of generated texts, such as `attention data import ag_news` makes")
       .type_name("FILE")
       .group("Rows");
 }

@@ -63,8 +63,13 @@ const std::vector<TransferKind> kTransferKinds{
     {"softmax_transferred", kSoftmax, true, false, "nothing frozen, all weights from SimpleTRON"}};
 
 NamedOptions task_options(const SimpletronSetting& setting) {
-  if (!setting.data.empty()) return {{"path", setting.data}};
-  return {{"length", fmt::format("{}", setting.length)}};
+  constexpr Index kGeneratedLength = 64;
+  const bool generated = setting.data.empty();
+  const Index length = generated && setting.length == 0 ? kGeneratedLength : setting.length;
+  NamedOptions options;
+  if (!generated) options.emplace_back("path", setting.data);
+  if (length > 0) options.emplace_back("length", fmt::format("{}", length));
+  return options;
 }
 
 /// A post_norm block, as BERT has. SimpleTRON with its second skip connection and output layer is

@@ -111,7 +111,8 @@ std::map<Pair, Correlations> correlations_of(const SingularformerChoice& choice,
     ModelsOfSeed models(folder, rows, seed);
     for (Index number = 0; number < choice.samples; ++number) {
       for (const Pair& pair : pairs_of(choice)) {
-        if (stop || !models.has(pair.first) || !models.has(pair.second)) continue;
+        if (stop) return {};  // means over some of the samples are none over all
+        if (!models.has(pair.first) || !models.has(pair.second)) continue;
         all[pair].values.push_back(training::attention_correlation(
             models.attention(pair.first, number), models.attention(pair.second, number)));
       }

@@ -98,7 +98,7 @@ void ChartFolder::write(const std::vector<report::Chart>& charts) const {
 void TrainedRows::add(const Command& sub, const std::string& name) {
   name_ = name;
   options_.folder = "build/reproduce/" + name;
-  add_number(sub, "--test-samples", options_.test_samples, "Of each row's test [5000]");
+  add_number(sub, "--test-samples", options_.test_samples, "Samples in each row's test [5000]");
   sub.add_option("-o,--output",
                  options_.folder,
                  fmt::format("Keep every finished row here, and go on from what is there [{}]",
@@ -148,7 +148,7 @@ int TrainedRows::run(const std::vector<ExperimentRow>& rows, const ShowRows& sho
   json_.write(json);
   charts_.write(shown.charts);
   if (!json_.replaces_text() && !result.rows.empty()) write_stdout(shown.text);
-  if (!result.interrupted) return kDone;
+  if (!result.interrupted && !interrupt_requested()) return kDone;
   note(quiet,
        fmt::format("interrupted; {} of {} rows are done and kept in {}: the same command goes on",
                    result.rows.size(),

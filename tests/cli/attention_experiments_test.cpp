@@ -229,22 +229,27 @@ TEST(CliReproduceTransfer, FrozenQueriesKeysAndValuesAreThoseOfSimpletron) {
   }
 }
 
+/// `reproduce transfer` with one block and one seed.
+Arguments small_transfer(const std::string& folder, const char* steps, const char* samples) {
+  return {"reproduce",
+          "transfer",
+          "-o",
+          folder,
+          "--length",
+          "16",
+          "--layers",
+          "1",
+          "--seeds",
+          "1",
+          "--steps",
+          steps,
+          "--test-samples",
+          samples};
+}
+
 TEST(CliReproduceTransfer, ATransferredRowGoesOnToTheSameBits) {
   const auto command = [](const std::string& folder) {
-    return Arguments{"reproduce",
-                     "transfer",
-                     "-o",
-                     folder,
-                     "--length",
-                     "16",
-                     "--layers",
-                     "1",
-                     "--seeds",
-                     "1",
-                     "--steps",
-                     "600",
-                     "--test-samples",
-                     "50"};
+    return small_transfer(folder, "600", "50");
   };
   const std::string whole = temporary_dir() + "/uncut";
   const std::string cut = temporary_dir() + "/cut";
@@ -267,26 +272,31 @@ TEST(CliReproduceTransfer, ATransferredRowGoesOnToTheSameBits) {
 
 TEST(CliReproduceTransfer, RowsThatBeginWithAnotherAreMadeAgainWithIt) {
   const std::string folder = temporary_dir() + "/again";
-  const auto command = [&](const char* samples) {
-    return Arguments{"reproduce",
-                     "transfer",
-                     "-o",
-                     folder,
-                     "--length",
-                     "16",
-                     "--layers",
-                     "1",
-                     "--seeds",
-                     "1",
-                     "--steps",
-                     "4",
-                     "--test-samples",
-                     samples};
-  };
+  const auto command = [&](const char* samples) { return small_transfer(folder, "4", samples); };
   EXPECT_EQ(run_program(command("50")).exit_code, 0);
   std::filesystem::remove(folder + "/negation-softmax_transferred-max_mean-16-seed1.json");
   EXPECT_THAT(run_program(command("50")).err, HasSubstr("1 of 5 rows are to be trained"));
   EXPECT_THAT(run_program(command("60")).err, HasSubstr("5 of 5 rows are to be trained"));
+  std::filesystem::remove(folder + "/negation-softmax_transferred-max_mean-16-seed1.h5");
+  EXPECT_THAT(run_program(command("60")).err, HasSubstr("1 of 5 rows are to be trained"));
+}
+
+TEST(CliReproduceDepth, RefusesARowThatIsChosenTwiceAndWhatIsNoNumberOfBlocks) {
+  const std::string folder = temporary_dir() + "/none";
+  expect_refusal(run_program({"reproduce", "depth", "-o", folder, "--seeds", "2,2"}),
+                 2,
+                 "the row negation-softmax-1-max_mean-64-seed2 is chosen twice");
+  expect_refusal(run_program({"reproduce", "depth", "-o", folder, "--layers", "0"}), 2, "below 1");
+  expect_refusal(
+      run_program({"reproduce", "singularformer", "-o", folder, "--ranks", "0"}), 2, "below 1");
+}
+
+TEST(CliReproduceCrossovers, SaysWhereAMechanismIsBelowAtEveryLength) {
+  const Arguments command{"reproduce", "crossovers", "--lengths", "256,1024", "--rounds", "1"};
+  const json found = run_program(command + Arguments{"--json", "-"}).json()["crossovers"];
+  EXPECT_EQ(found[3]["title"], "Singularformer, r = 64");
+  EXPECT_EQ(found[3]["held"], 256);
+  EXPECT_THAT(run_program(command).out, HasSubstr("<= 256"));
 }
 
 TEST(CliReproduceCrossovers, HasTableOneAndWhatTheLayersCount) {
