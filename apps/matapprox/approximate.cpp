@@ -289,6 +289,15 @@ int run_approximate(const ApproximateCommand& command) {
   session.measuring = command.measuring.options(command.common.seed());
   session.facts = describe(*session.input.matrix, session.measuring);
   RunResult result = controlled_fit(session, previous);
+  if (command.checkpoint_option->count() > 0 && method.has_checkpoints &&
+      session.latest_state.empty() && result.fit_seconds > command.checkpoint_seconds) {
+    note(
+        command.common.quiet(),
+        fmt::format("no checkpoint was written: {} in the form {} has no point to write before its "
+                    "end, or there was no memory for it",
+                    method.name,
+                    result.approximation.summary.form));
+  }
   keep_property(session, result);
   return finish(session, result);
 }

@@ -1,6 +1,7 @@
 #include "methods/checkpoint_clock.hpp"
 
 #include "matapprox/core/memory.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox {
 namespace {
@@ -14,6 +15,10 @@ bool CheckpointClock::is_wanted(Index numbers) const {
   if (!control_.checkpoint) return false;
   const Index available = available_memory_bytes();
   return available == 0 || kCopies * Index{sizeof(double)} * numbers < available;
+}
+
+void require_consistent(bool consistent, const char* method) {
+  require(consistent, "{}: the state to resume contradicts itself", method);
 }
 
 bool CheckpointClock::is_due(Index numbers) const {

@@ -23,4 +23,7 @@ class CheckpointClock {
   double last_;
 };
 
+/// Throws InvalidArgument, that `method`'s state to resume contradicts itself, unless it is true.
+void require_consistent(bool consistent, const char* method);
+
 }  // namespace matapprox

@@ -174,7 +174,7 @@ TEST(CliSaved, InterruptedFitIsWrittenAndResumedToTheSameBits) {
                                     "--tolerance",
                                     "0",
                                     "--checkpoint-seconds",
-                                    "0.2",
+                                    "0.05",
                                     "--quiet"};
   };
   const std::string whole = folder + "/whole.h5";

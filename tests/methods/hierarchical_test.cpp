@@ -8,6 +8,7 @@
 #include <cmath>
 #include <random>
 
+#include "matapprox/kernels/lapack.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/kernel.hpp"
@@ -348,13 +349,9 @@ TEST(LeadingSquares, LeaveWhatIsNegligible) {
 // Of a large block what is found are its leading squares, and what a search that is given up leaves
 // are lower bounds of them.
 TEST(LeadingSquares, OfLargeBlocksAreThoseOrBoundsOfThose) {
-  if (test::kSanitized) GTEST_SKIP() << "all eigenvalues of order 1300 take half a minute";
   using Search = blocks::BlockSource::Search;
   const Matrix A = line_kernel(1300);
-  const Vector all = Eigen::SelfAdjointEigenSolver<Matrix>(A, Eigen::EigenvaluesOnly)
-                         .eigenvalues()
-                         .cwiseAbs2()
-                         .reverse();
+  const Vector all = kernels::symmetric_eigen(A).values.cwiseAbs2().reverse();  // LAPACK's
   const blocks::HeldMatrix source(A, 0, true, 1);
   blocks::BlockTree tree(source, 600, 1);
   const double least = all(40);

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
-#include <atomic>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -17,6 +16,7 @@
 #include "support/conversions.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
+#include "support/recorder.hpp"
 #include "support/thread_count.hpp"
 
 namespace matapprox {
@@ -129,37 +129,25 @@ TEST(Nystrom, PivotedCholeskyKeepsItsTraceBound) {
   EXPECT_GE(mean, lambda.tail(200 - k).sum());
 }
 
-struct NystromPoint {
-  Approximation best;
-  ResumeState state;
-};
-
-std::vector<NystromPoint> points_of(const LinearOperator& A, const NystromOptions& options) {
-  std::vector<NystromPoint> points;
-  RunControl control;
-  control.checkpoint_seconds = 0;
-  control.checkpoint = [&](const Approximation& best, const ResumeState& state) {
-    points.push_back({best, state});
-  };
-  nystrom(A, options, control);
-  return points;
+std::vector<test::Checkpoint> points_of(const LinearOperator& A, const NystromOptions& options) {
+  test::Recorder recorder;
+  nystrom(A, options, recorder.control);
+  return recorder.checkpoints;
 }
 
 Approximation resumed_nystrom(const LinearOperator& A,
                               const NystromOptions& options,
                               const ResumeState& state) {
-  RunControl control;
-  control.resume = &state;
-  return nystrom(A, options, control);
+  return nystrom(A, options, test::going_on_from(state));
 }
 
 TEST(Nystrom, GoesOnFromAnyCheckpointToTheSameBits) {
   const KernelOperator A(test::random_matrix(300, 2), {.bandwidth = 0.3});
   const NystromOptions options{.rank = 60};
   const Approximation whole = nystrom(A, options);
-  const std::vector<NystromPoint> points = points_of(A, options);
+  const std::vector<test::Checkpoint> points = points_of(A, options);
   ASSERT_GE(points.size(), 4U);
-  for (const NystromPoint& point : points) {
+  for (const test::Checkpoint& point : points) {
     const Approximation found = resumed_nystrom(A, options, point.state);
     EXPECT_EQ(found.summary.chosen_columns, whole.summary.chosen_columns);
     EXPECT_EQ(found.summary.iterations, whole.summary.iterations);
@@ -177,16 +165,10 @@ TEST(Nystrom, GoesOnFromAnyCheckpointToTheSameBits) {
 TEST(Nystrom, IsSavedWhereItIsStopped) {
   const KernelOperator A(test::random_matrix(300, 2), {.bandwidth = 0.3});
   const NystromOptions options{.rank = 60};
-  std::atomic<bool> stop{false};
-  ResumeState state;
-  RunControl control;
-  control.stop = &stop;
-  control.progress = [&](const Progress& now) { stop = now.iteration == 3; };
-  control.checkpoint = [&](const Approximation& /*best*/, const ResumeState& last) {
-    state = last;
-  };
-  EXPECT_REFUSED(Interrupted, nystrom(A, options, control), "nystrom");
-  ASSERT_FALSE(state.empty());
+  test::Recorder recorder(3);
+  EXPECT_REFUSED(Interrupted, nystrom(A, options, recorder.control), "nystrom");
+  ASSERT_FALSE(recorder.checkpoints.empty());
+  const ResumeState& state = recorder.checkpoints.back().state;
   EXPECT_EQ(state.counter("rounds"), 3);
   EXPECT_SAME_BITS(test::dense_of(resumed_nystrom(A, options, state)),
                    test::dense_of(nystrom(A, options)));
@@ -200,7 +182,7 @@ TEST(Nystrom, WritesNoCheckpointOfAnIndefiniteMatrix) {
   const DenseOperator matrix(A);
   const NystromOptions options{.rank = 100};
   EXPECT_EQ(nystrom(matrix, options).summary.form, "generalized");
-  for (const NystromPoint& point : points_of(matrix, options))
+  for (const test::Checkpoint& point : points_of(matrix, options))
     EXPECT_GE(point.state.array("diagonal").minCoeff(), 0);
 }
 

@@ -16,6 +16,7 @@
 #include "support/conversions.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
+#include "support/recorder.hpp"
 #include "support/sanitizers.hpp"
 
 // How a truncated SVD by krylov or randomized is stopped, saved and resumed.
@@ -57,29 +58,17 @@ class StopsAfter final : public LinearOperator {
   mutable std::atomic<bool> stop_{false};
 };
 
-struct Checkpoint {
-  Approximation best;
-  ResumeState state;
-};
-
-std::vector<Checkpoint> checkpoints_of(const LinearOperator& A,
-                                       const TruncatedSvdOptions& options) {
-  std::vector<Checkpoint> found;
-  RunControl control;
-  control.checkpoint_seconds = 0;
-  control.checkpoint = [&](const Approximation& best, const ResumeState& state) {
-    found.push_back({best, state});
-  };
-  truncated_svd(A, options, control);
-  return found;
+std::vector<test::Checkpoint> checkpoints_of(const LinearOperator& A,
+                                             const TruncatedSvdOptions& options) {
+  test::Recorder recorder;
+  truncated_svd(A, options, recorder.control);
+  return recorder.checkpoints;
 }
 
 Approximation resumed(const LinearOperator& A,
                       const TruncatedSvdOptions& options,
                       const ResumeState& state) {
-  RunControl control;
-  control.resume = &state;
-  return truncated_svd(A, options, control);
+  return truncated_svd(A, options, test::going_on_from(state));
 }
 
 void expect_same(const Approximation& found, const Approximation& expected) {
@@ -101,7 +90,7 @@ Index expect_resumable(const Matrix& values,
                        const std::string& counter) {
   const DenseOperator A(values);
   const Approximation whole = truncated_svd(A, options);
-  const std::vector<Checkpoint> points = checkpoints_of(A, options);
+  const std::vector<test::Checkpoint> points = checkpoints_of(A, options);
   Index largest = 0;
   for (std::size_t i = 0; i < points.size(); ++i) {
     SCOPED_TRACE(i);
@@ -195,7 +184,7 @@ TEST_P(SvdCheckpointsOf, ComeWithTheTripletsSoFar) {
   EXPECT_EQ(points.front().best.summary.rank, 2);
   EXPECT_EQ(points.back().best.summary.rank, 6);
   double before = values.norm();
-  for (const Checkpoint& point : points) {
+  for (const test::Checkpoint& point : points) {
     const double error = (values - test::dense_of(point.best)).norm();
     EXPECT_LE(error, before * (1 + 1e-12));
     before = error;

@@ -10,6 +10,7 @@
 
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
+#include "methods/checkpoint_clock.hpp"
 #include "methods/chord/adam.hpp"
 #include "methods/chord/ceres_solver.hpp"
 #include "methods/chord/circulant_start.hpp"
@@ -248,8 +249,7 @@ class Fit {
     const Index saved_form = saved.counter("form");
     if (saved_form >= 0 && saved_form < static_cast<Index>(forms_.size())) use_form(saved_form);
     FitState state = load_fit_state(saved, numbers_, sample_.has_value(), evaluation_->space());
-    require(state.descent < static_cast<Index>(schedule_.descents.size()),
-            "chord: the state to resume contradicts itself");
+    require_consistent(state.descent < static_cast<Index>(schedule_.descents.size()), "chord");
     halvings_ = state.earlier_halvings;
     state.start = start_;
     return state;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "matapprox/core/require.hpp"
+#include "methods/checkpoint_clock.hpp"
 
 namespace matapprox::chord_fit {
 namespace {
@@ -142,13 +142,14 @@ void FitMonitor::load(const ResumeState& saved,
                              : point.size() == numbers[static_cast<std::size_t>(its_form)] &&
                                    point.allFinite() && f >= 0 && std::isfinite(f);
   };
-  require(objectives.size() == 3 && !std::isnan(objectives(2)) &&
-              consistent(saved.array("best"), form, objectives(0)) &&
-              consistent(saved.array("best_of_earlier_descents"), earlier_form, objectives(1)) &&
-              ended_at.size() < kMaxDescents && !(ended_at.array() < 0).any() &&
-              !ended_at.array().isNaN().any() && history.size() % 3 == 0 && history.size() >= 3 &&
-              history.allFinite() && history.minCoeff() >= 0 && history.maxCoeff() < kHistoryBound,
-          "chord: the state to resume contradicts itself");
+  require_consistent(
+      objectives.size() == 3 && !std::isnan(objectives(2)) &&
+          consistent(saved.array("best"), form, objectives(0)) &&
+          consistent(saved.array("best_of_earlier_descents"), earlier_form, objectives(1)) &&
+          ended_at.size() < kMaxDescents && !(ended_at.array() < 0).any() &&
+          !ended_at.array().isNaN().any() && history.size() % 3 == 0 && history.size() >= 3 &&
+          history.allFinite() && history.minCoeff() >= 0 && history.maxCoeff() < kHistoryBound,
+      "chord");
   now_ = {vector_at(space, saved.array("best")), objectives(0), form};
   earlier_ = {
       vector_at(space, saved.array("best_of_earlier_descents")), objectives(1), earlier_form};

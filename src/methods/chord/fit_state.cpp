@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "matapprox/core/require.hpp"
+#include "methods/checkpoint_clock.hpp"
 #include "methods/chord/adam.hpp"
 
 namespace matapprox::chord_fit {
@@ -38,15 +39,14 @@ bool is_preconditioned(const ResumeState& saved) {
 
 RowPreconditioner saved_preconditioner(const ResumeState& saved, Index values) {
   const Vector& widths = saved.array("preconditioner_links");
-  require(((widths.array() >= 1) && (widths.array() < 1e9)).all(),
-          "chord: the state to resume contradicts itself");
+  require_consistent(((widths.array() >= 1) && (widths.array() < 1e9)).all(), "chord");
   std::vector<Index> links;
   Index sum = 0;
   for (const double width : widths) {
     links.push_back(static_cast<Index>(width));
     sum += links.back();
   }
-  require(sum > 0 && values % sum == 0, "chord: the state to resume contradicts itself");
+  require_consistent(sum > 0 && values % sum == 0, "chord");
   RowPreconditioner preconditioner(values / sum, std::move(links));
   preconditioner.set_numbers(saved.array("preconditioner"));
   return preconditioner;
@@ -104,9 +104,9 @@ ChordPattern pattern_of(const Vector& links, const Vector& offsets, Index order)
   const auto are_counts = [](const Vector& numbers) {
     return ((numbers.array() >= 0) && (numbers.array() < 1e15)).all();
   };
-  require(are_counts(links) && are_counts(offsets) &&
-              links.sum() == static_cast<double>(offsets.size()),
-          "chord: the state to resume contradicts itself");
+  require_consistent(are_counts(links) && are_counts(offsets) &&
+                         links.sum() == static_cast<double>(offsets.size()),
+                     "chord");
   ChordPattern pattern{order, {}};
   Index at = 0;
   for (const double count : links) {
@@ -126,9 +126,9 @@ Vector as_numbers(const std::vector<Index>& indices) {
 
 /// Throws InvalidArgument unless it is a permutation of 0 .. order-1.
 std::vector<Index> as_permutation(const Vector& numbers, Index order) {
-  require(numbers.size() == order && (numbers.array() >= 0).all() &&
-              (numbers.array() < static_cast<double>(order)).all(),
-          "chord: the state to resume contradicts itself");
+  require_consistent(numbers.size() == order && (numbers.array() >= 0).all() &&
+                         (numbers.array() < static_cast<double>(order)).all(),
+                     "chord");
   const Permutation permutation(std::vector<Index>(numbers.begin(), numbers.end()));
   return permutation.sources();
 }
@@ -221,8 +221,7 @@ FitState load_fit_state(const ResumeState& saved,
                         const std::shared_ptr<const MemorySpace>& space) {
   const Index phase = saved.counter("phase");
   const Vector& damping = saved.array("damping");
-  require(phase >= 0 && phase < kPhases && damping.size() == 2,
-          "chord: the state to resume contradicts itself");
+  require_consistent(phase >= 0 && phase < kPhases && damping.size() == 2, "chord");
   FitState state;
   state.phase = static_cast<FitState::Phase>(phase);
   state.descent = saved.counter("descent");
@@ -238,15 +237,13 @@ FitState load_fit_state(const ResumeState& saved,
   state.newton_step = saved.counter("newton_step");
   state.damping = damping(0);
   state.damping_growth = damping(1);
-  require(state.form >= 0 && state.form < static_cast<Index>(numbers.size()),
-          "chord: the state to resume contradicts itself");
+  require_consistent(state.form >= 0 && state.form < static_cast<Index>(numbers.size()), "chord");
   const Index values = numbers[static_cast<std::size_t>(state.form)];
   require(saved.array("point").size() == values,
           "chord: the state to resume is of {} values, this fit has {}",
           saved.array("point").size(),
           values);
-  require(consistent(state, saved, values, sampled),
-          "chord: the state to resume contradicts itself");
+  require_consistent(consistent(state, saved, values, sampled), "chord");
   state.point = vector_at(space, saved.array("point"));
   state.mean = vector_at(space, saved.array("mean"));
   state.square = vector_at(space, saved.array("square"));

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "kernels/soap.hpp"
-#include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
+#include "methods/checkpoint_clock.hpp"
 
 namespace matapprox::chord_fit {
 namespace {
@@ -49,8 +49,8 @@ Vector RowPreconditioner::numbers() const {
 }
 
 void RowPreconditioner::set_numbers(const Vector& numbers) {
-  require(numbers.size() == static_cast<Index>(numbers_.size()) && numbers.allFinite(),
-          "chord: the state to resume contradicts itself");
+  require_consistent(numbers.size() == static_cast<Index>(numbers_.size()) && numbers.allFinite(),
+                     "chord");
   std::transform(numbers.begin(), numbers.end(), numbers_.begin(), [](double number) {
     return static_cast<float>(number);
   });

@@ -88,10 +88,6 @@ double subtract_row_norms(const ConstBlock& G, Vector& d) {
   return least.minCoeff();
 }
 
-void require_consistent_landmarks(bool consistent) {
-  require(consistent, "nystrom: the state to resume contradicts itself");
-}
-
 class HostCholesky final : public PartialCholesky {
  public:
   HostCholesky(const LinearOperator& A, Index k)
@@ -140,10 +136,10 @@ class HostCholesky final : public PartialCholesky {
   void load(const ResumeState& state) override {
     const Matrix columns = state.matrix("columns");
     const Matrix factor = state.matrix("factor");
-    require_consistent_landmarks(
-        columns.rows() == factor_.rows() && factor.rows() == factor_.rows() &&
-        columns.cols() == factor.cols() && factor.cols() <= factor_.cols() && columns.allFinite() &&
-        factor.allFinite());
+    require_consistent(columns.rows() == factor_.rows() && factor.rows() == factor_.rows() &&
+                           columns.cols() == factor.cols() && factor.cols() <= factor_.cols() &&
+                           columns.allFinite() && factor.allFinite(),
+                       "nystrom");
     kept_ = factor.cols();
     kept_columns_.leftCols(kept_) = columns;
     factor_.leftCols(kept_) = factor;
@@ -268,17 +264,20 @@ class PivotedSampling {
     tall_->load(state);
     const Vector& indices = state.array("landmarks");
     const auto n = static_cast<double>(d_.size());
-    require_consistent_landmarks(indices.size() == state.counter("columns_cols") &&
-                                 (indices.array() >= 0).all() && (indices.array() < n).all());
+    require_consistent(indices.size() == state.counter("columns_cols") &&
+                           (indices.array() >= 0).all() && (indices.array() < n).all(),
+                       "nystrom");
     for (const double index : indices) found_.indices.push_back(static_cast<Index>(index));
-    require_consistent_landmarks(state.array("diagonal").size() == d_.size() &&
-                                 (state.array("diagonal").array() >= 0).all() &&
-                                 state.array("diagonal").allFinite());
+    require_consistent(state.array("diagonal").size() == d_.size() &&
+                           (state.array("diagonal").array() >= 0).all() &&
+                           state.array("diagonal").allFinite(),
+                       "nystrom");
     d_ = state.array("diagonal");
     found_.rounds = state.counter("rounds");
     block_ = state.counter("block");
-    require_consistent_landmarks(found_.rounds >= 0 && found_.rounds < kMaxSavedRounds &&
-                                 block_ >= kSmallestBlock && block_ <= kLargestBlock);
+    require_consistent(found_.rounds >= 0 && found_.rounds < kMaxSavedRounds &&
+                           block_ >= kSmallestBlock && block_ <= kLargestBlock,
+                       "nystrom");
   }
 
   std::uint64_t seed_;

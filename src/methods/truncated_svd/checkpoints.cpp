@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "matapprox/core/require.hpp"
-
 namespace matapprox {
 namespace {
 
@@ -16,8 +14,8 @@ SvdCheckpoints::SvdCheckpoints(const RunControl& control, Publish publish)
     : control_(&control), clock_(control), publish_(std::move(publish)) {
   if (!resumes()) return;
   const SvdAlgorithm algorithm = resumed_algorithm();
-  require(algorithm == SvdAlgorithm::kKrylov || algorithm == SvdAlgorithm::kRandomized,
-          "truncated_svd: the state to resume contradicts itself");
+  require_consistent(algorithm == SvdAlgorithm::kKrylov || algorithm == SvdAlgorithm::kRandomized,
+                     "truncated_svd");
 }
 
 SvdAlgorithm SvdCheckpoints::resumed_algorithm() const {

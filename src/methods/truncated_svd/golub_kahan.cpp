@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "matapprox/kernels/gemm.hpp"
+#include "methods/checkpoint_clock.hpp"
 #include "methods/finite.hpp"
 #include "methods/truncated_svd/krylov_space.hpp"
 
@@ -114,13 +115,14 @@ class GolubKahanSpace final : public KrylovSpace {
     randoms_used_ = state.counter("randoms");
     require_consistent(
         multiplied_ >= 0 && multiplied_ <= right_.size() && forward_.rows() == left_.size() &&
-        forward_.cols() == multiplied_ && backward_.cols() <= left_.size() &&
-        backward_.rows() <= right_.size() &&
-        (lacks_second_product() ||
-         (backward_.rows() >= multiplied_ && multiplied_ < right_.size() &&
-          (coupling_.size() == 0 || coupling_.rows() == right_.size() - multiplied_))) &&
-        coupling_.cols() <= left_.size() && forward_.allFinite() && backward_.allFinite() &&
-        coupling_.allFinite() && randoms_used_ >= 0 && randoms_used_ <= kMaxRandoms);
+            forward_.cols() == multiplied_ && backward_.cols() <= left_.size() &&
+            backward_.rows() <= right_.size() &&
+            (lacks_second_product() ||
+             (backward_.rows() >= multiplied_ && multiplied_ < right_.size() &&
+              (coupling_.size() == 0 || coupling_.rows() == right_.size() - multiplied_))) &&
+            coupling_.cols() <= left_.size() && forward_.allFinite() && backward_.allFinite() &&
+            coupling_.allFinite() && randoms_used_ >= 0 && randoms_used_ <= kMaxRandoms,
+        "truncated_svd");
   }
 
  private:

@@ -167,9 +167,10 @@ class KrylovSearch {
       widen();
     }
     require_consistent(width == width_ && capacity == capacity_ && space_->size() > 0 &&
-                       round_ >= 0 && round_ <= kMaxSteps && restarts_ >= 0 &&
-                       restarts_ <= kMaxRestarts && steps_ >= 0 && steps_ <= kMaxSteps &&
-                       known_.allFinite());
+                           round_ >= 0 && round_ <= kMaxSteps && restarts_ >= 0 &&
+                           restarts_ <= kMaxRestarts && steps_ >= 0 && steps_ <= kMaxSteps &&
+                           known_.allFinite(),
+                       "truncated_svd");
   }
 
   const LinearOperator& A_;

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "matapprox/core/error.hpp"
-#include "matapprox/core/require.hpp"
 #include "matapprox/core/stop_scope.hpp"
+#include "methods/checkpoint_clock.hpp"
 
 namespace matapprox {
 namespace {
@@ -38,12 +38,9 @@ double saved_scale(const ResumeState& state) {
   const Vector& scale = state.array("scale");
   int exponent = 0;
   require_consistent(scale.size() == 1 && std::isfinite(scale(0)) && scale(0) >= 0 &&
-                     (scale(0) == 0 || std::frexp(scale(0), &exponent) == 0.5));
+                         (scale(0) == 0 || std::frexp(scale(0), &exponent) == 0.5),
+                     "truncated_svd");
   return scale(0);
-}
-
-void require_consistent(bool consistent) {
-  require(consistent, "truncated_svd: the state to resume contradicts itself");
 }
 
 std::optional<bool> step_unless_stopped(KrylovSpace& space, const RunControl& control) {

@@ -90,9 +90,6 @@ SvdOutcome found_triplets(const LinearOperator& A,
 /// InvalidArgument for what is no such number.
 double saved_scale(const ResumeState& state);
 
-/// Part of load(): throws InvalidArgument unless it is true.
-void require_consistent(bool consistent);
-
 /// One step of the space, which a request to stop ends within a piece of its product. Whether the
 /// space grew; nothing if it was stopped, and the space is then as it was before.
 std::optional<bool> step_unless_stopped(KrylovSpace& space, const RunControl& control);

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "matapprox/kernels/gemm.hpp"
+#include "methods/checkpoint_clock.hpp"
 #include "methods/finite.hpp"
 #include "methods/truncated_svd/krylov_space.hpp"
 
@@ -116,12 +117,13 @@ class LanczosSpace final : public KrylovSpace {
     scale_ = saved_scale(state);
     multiplied_ = state.counter("multiplied");
     randoms_used_ = state.counter("randoms");
-    require_consistent(multiplied_ >= 0 && multiplied_ < basis_.size() &&
-                       projection_.rows() == multiplied_ && projection_.cols() == multiplied_ &&
-                       projection_.allFinite() && coupling_.allFinite() &&
-                       coupling_.cols() <= multiplied_ &&
-                       (coupling_.size() == 0 || coupling_.rows() == basis_.size() - multiplied_) &&
-                       randoms_used_ >= 0 && randoms_used_ <= kMaxRandoms);
+    require_consistent(
+        multiplied_ >= 0 && multiplied_ < basis_.size() && projection_.rows() == multiplied_ &&
+            projection_.cols() == multiplied_ && projection_.allFinite() && coupling_.allFinite() &&
+            coupling_.cols() <= multiplied_ &&
+            (coupling_.size() == 0 || coupling_.rows() == basis_.size() - multiplied_) &&
+            randoms_used_ >= 0 && randoms_used_ <= kMaxRandoms,
+        "truncated_svd");
   }
 
  private:

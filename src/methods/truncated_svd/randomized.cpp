@@ -84,8 +84,9 @@ class RandomizedSearch {
       while (block_ < block && block_ < least_) block_ = std::min(2 * block_, least_);
       // The file has as many columns: it does not ask for more memory than it takes itself.
       require_consistent(block == block_ &&
-                         state->counter(symmetric_ ? "basis_cols" : "right_cols") >= block &&
-                         steps_before_ >= 0 && steps_before_ <= kMaxSteps);
+                             state->counter(symmetric_ ? "basis_cols" : "right_cols") >= block &&
+                             steps_before_ >= 0 && steps_before_ <= kMaxSteps,
+                         "truncated_svd");
     }
     OneSpace best = *one_space(nullptr, checkpoints_.state());
     best.outcome.iterations += steps_before_;
@@ -192,8 +193,9 @@ class RandomizedSearch {
     space.load(state);
     steps = state.counter("steps");
     const Matrix sums = state.matrix("captured");
-    require_consistent(space.size() > 0 && steps >= 0 && steps <= blocks_ && sums.rows() == 2 &&
-                       sums.allFinite());
+    require_consistent(
+        space.size() > 0 && steps >= 0 && steps <= blocks_ && sums.rows() == 2 && sums.allFinite(),
+        "truncated_svd");
     for (const auto& step : sums.colwise()) last_steps.push_back({step(0), step(1)});
   }
 

@@ -166,7 +166,7 @@ Chosen by_tolerance(const LinearOperator& A,
   const double norm =
       algorithm == SvdAlgorithm::kDense ? 0.0 : frobenius_norm(A, kTruncatedSvd, control);
   const Index first = checkpoints.resumes() ? checkpoints.resumed_count() : 32;
-  require(first >= 1, "{}: the state to resume contradicts itself", kTruncatedSvd);
+  require_consistent(first >= 1, kTruncatedSvd);
   for (Index count = std::min(all, first);; count = std::min(all, 2 * count)) {
     if (algorithm == SvdAlgorithm::kDense) count = all;
     SvdOutcome outcome =
@@ -199,9 +199,7 @@ Chosen by_rank(const LinearOperator& A,
                const TruncatedSvdOptions& options,
                const RunControl& control,
                SvdCheckpoints& checkpoints) {
-  require(!checkpoints.resumes() || checkpoints.resumed_count() == rank,
-          "{}: the state to resume contradicts itself",
-          kTruncatedSvd);
+  require_consistent(!checkpoints.resumes() || checkpoints.resumed_count() == rank, kTruncatedSvd);
   const SvdAlgorithm algorithm = checkpoints.resumes()
                                      ? checkpoints.resumed_algorithm()
                                      : choose_algorithm(A, symmetric, rank, options, control);

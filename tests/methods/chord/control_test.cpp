@@ -12,6 +12,7 @@
 #include "support/dense_formulas.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
+#include "support/recorder.hpp"
 #include "support/sanitizers.hpp"
 #include "support/thread_count.hpp"
 
@@ -21,6 +22,8 @@ namespace matapprox {
 namespace {
 
 using test::chain_of;
+using test::Checkpoint;
+using test::Recorder;
 
 constexpr Index kFittedOrder = 20;
 // L-BFGS takes more than one segment, whose length is at most 1000 iterations.
@@ -37,35 +40,8 @@ double fit_error(const Approximation& approximation) {
   return (A - test::chord_matrix(chain_of(approximation))).norm() / A.norm();
 }
 
-struct Checkpoint {
-  Approximation best;
-  ResumeState state;
-};
-
-/// A control that collects a checkpoint after every step, and sets `stop` at progress report number
-/// `last`.
-struct Recorder {
-  explicit Recorder(Index last = -1) {
-    control.stop = &stop;
-    control.checkpoint_seconds = 0;
-    control.progress = [this, last](const Progress& now) {
-      progress.push_back(now);
-      if (static_cast<Index>(progress.size()) == last) stop = true;
-    };
-    control.checkpoint = [this](const Approximation& best, const ResumeState& state) {
-      checkpoints.push_back({best, state});
-    };
-  }
-  RunControl control;
-  std::atomic<bool> stop{false};
-  std::vector<Progress> progress;
-  std::vector<Checkpoint> checkpoints;
-};
-
 Approximation resumed_from(const ResumeState& state) {
-  RunControl control;
-  control.resume = &state;
-  return chord(matrix(), kOptions, control);
+  return chord(matrix(), kOptions, test::going_on_from(state));
 }
 
 TEST(ChordControl, ProgressRunsFromZeroToOneWithFallingErrors) {
