@@ -9,6 +9,11 @@ void MemorySpace::read_rows(
   for (Index c = 0; c < a; ++c) read(A + c * n + first, count, host + c * count);
 }
 
+void MemorySpace::write_rows(
+    Index n, double* A, Index a, Index first, Index count, const double* host) const {
+  for (Index c = 0; c < a; ++c) write(host + c * count, count, A + c * n + first);
+}
+
 MultiVector::MultiVector(std::shared_ptr<const MemorySpace> space, Index rows, Index cols)
     : space_(std::move(space)), rows_(rows), cols_(cols), data_(space_->allocate(rows, cols)) {}
 

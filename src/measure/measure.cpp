@@ -6,11 +6,14 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <vector>
 
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/multi_vector.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/core/stop_scope.hpp"
@@ -254,6 +257,23 @@ Certificate certificate_of(const LinearOperator& A,
 /// The least that a matrix of any size is given: 0.1 s or so.
 constexpr double kAlwaysAffordable = 5e9;
 
+/// A product with a random block: on the host, or among processes where the block and the result
+/// stay.
+std::function<void()> product_to_time(const LinearOperator& B, Index columns) {
+  const auto& space = B.memory_space();
+  if (!space->keeps_results()) {
+    auto X = std::make_shared<const Matrix>(
+        random_normal_matrix(1, RandomStream::kMeasure, B.cols(), columns));
+    return [X, &B] { const Matrix Y = B.apply(*X); };
+  }
+  auto X = std::make_shared<const MultiVector>(
+      random_normal_block(space, 1, RandomStream::kMeasure, B.cols(), columns));
+  return [X, &B] {
+    const MultiVector Y = B.apply(X->columns());
+    Y.space()->largest(Y.data(), Y.rows());  // all processes have their part
+  };
+}
+
 }  // namespace
 
 MeasureOptions within_fit(MeasureOptions options, double fit_multiplications) {
@@ -265,10 +285,10 @@ MeasureOptions within_fit(MeasureOptions options, double fit_multiplications) {
 
 double time_product(const LinearOperator& B, Index columns, double seconds) {
   using Clock = std::chrono::steady_clock;
-  const Matrix X = random_normal_matrix(1, RandomStream::kMeasure, B.cols(), columns);
+  const std::function<void()> product = product_to_time(B, columns);
   const auto once = [&] {
     const auto start = Clock::now();
-    const Matrix Y = B.apply(X);
+    product();
     return std::chrono::duration<double>(Clock::now() - start).count();
   };
   const double first = once();

@@ -59,6 +59,13 @@ BlockBasis::BlockBasis(std::shared_ptr<const MemorySpace> space,
                        RandomStream stream)
     : values_(std::move(space), n, std::min(n, capacity)), seed_(seed), stream_(stream) {}
 
+MultiVector BlockBasis::release() && {
+  if (size_ == values_.cols()) return std::move(values_);
+  MultiVector used(values_.space(), values_.rows(), size_);
+  copy(columns(), used.columns());
+  return used;
+}
+
 Matrix BlockBasis::append(MultiVector Y) {
   const Index randoms = randoms_used_;
   try {

@@ -26,6 +26,8 @@ class BlockBasis {
   ConstMultiVectorView columns(Index first, Index count) const {
     return values_.columns(first, count);
   }
+  /// columns(), which are the basis's no more.
+  MultiVector release() &&;
 
   /// Appends min(Y.cols(), room) orthonormal columns that span what Y adds, and returns C with
   /// Y = columns() C, up to what no longer finds room. Block Gram-Schmidt done twice, each time

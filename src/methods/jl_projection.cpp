@@ -28,6 +28,32 @@ Matrix transposed(const RandomProjection& R) {
   return result;
 }
 
+/// The same where no memory alone has room for it, but for an SRHT: a panel at a time.
+MultiVector placed_transposed(const RandomProjection& R,
+                              const std::shared_ptr<const MemorySpace>& space) {
+  if (R.kind() == ProjectionKind::kSrht) return {space, transposed(R)};
+  MultiVector result(space, R.cols(), R.rows());
+  for (Index first = 0; first < R.cols(); first += kPanel) {
+    const Index count = std::min(kPanel, R.cols() - first);
+    const Matrix rows = R.columns(first, count).transpose();
+    space->write_rows(R.cols(), result.data(), R.rows(), first, count, rows.data());
+  }
+  return result;
+}
+
+/// A R^T
+Factor sketch_of(const LinearOperator& A, const RandomProjection& R) {
+  constexpr const char* kName = "B";
+  if (!A.memory_space()->keeps_results()) {
+    Matrix sketch = A.apply(transposed(R));
+    require_finite(sketch, kJlProjection);
+    return make_factor(kName, std::move(sketch));
+  }
+  MultiVector sketch = A.apply(placed_transposed(R, A.memory_space()).columns());
+  finite_unit_scale(sketch, kJlProjection);
+  return make_factor(kName, PlacedMatrix(std::move(sketch)));
+}
+
 }  // namespace
 
 void JlProjectionOptions::visit(OptionVisitor& v) {
@@ -48,8 +74,7 @@ Approximation jl_projection(const LinearOperator& A,
   const RandomProjection R(options.kind, options.seed, rank, A.cols());
   control.throw_if_stopped(kJlProjection);
   const StopScope scope(control, kJlProjection);
-  Matrix sketch = A.apply(transposed(R));  // A R^T
-  require_finite(sketch, kJlProjection);
+  Factor sketch = sketch_of(A, R);
 
   Summary summary;
   summary.method = kJlProjection;
@@ -57,8 +82,7 @@ Approximation jl_projection(const LinearOperator& A,
   summary.rank = rank;
   summary.seed = options.seed;
   summary.options = list_options(options);
-  return Approximation({make_factor("B", std::move(sketch)), make_factor("R", R)},
-                       std::move(summary));
+  return Approximation({std::move(sketch), make_factor("R", R)}, std::move(summary));
 }
 
 namespace {

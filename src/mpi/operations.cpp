@@ -24,6 +24,34 @@ const Layout& layout_of(const Store& store, const Part& part) {
   return store.layouts.at(store.blocks.at(part.block).layout);
 }
 
+/// Rows first .. first + count - 1 of a block that is dealt in one stretch, as MPI counts them.
+struct RowsOfEach {
+  RowsOfEach(const Process& process, const Layout& layout, Index first, Index count)
+      : rank(static_cast<std::size_t>(process.rank())) {
+    process.agree([&] {
+      require(layout.widths() == std::vector<Index>{1},
+              "mpi: single rows are read and written of blocks that are dealt in one stretch");
+      for (int p = 0; p < process.size(); ++p) {
+        const Index begin = std::clamp(layout.first(p), first, first + count);
+        const Index end = std::clamp(layout.first(p + 1), first, first + count);
+        firsts.push_back(static_cast<int>(begin - first));
+        counts.push_back(static_cast<int>(end - begin));
+      }
+    });
+    own_first = first + firsts[rank] - layout.first(process.rank());
+  }
+  int own_count() const { return counts[rank]; }
+  /// Where this process's part of a column begins.
+  double* own_of(const MultiVectorView& rows, Index column) const {
+    return own_count() > 0 ? rows.data + column * rows.rows + own_first : nullptr;
+  }
+
+  std::size_t rank;
+  std::vector<int> firsts;
+  std::vector<int> counts;
+  Index own_first = 0;
+};
+
 }  // namespace
 
 void AddLayout::perform(const Process& process, Store& store) const {
@@ -75,32 +103,34 @@ void Read::perform(const Process& process, Store& store) const {
 }
 
 void ReadRows::perform(const Process& process, Store& store) const {
-  const Layout& layout = layout_of(store, from);
-  process.agree([&] {
-    require(layout.widths() == std::vector<Index>{1},
-            "mpi: single rows are read of blocks that are dealt in one stretch");
-  });
+  const RowsOfEach part(process, layout_of(store, from), first, count);
   const MultiVectorView rows = own(store, from);
-  std::vector<int> firsts;
-  std::vector<int> counts;
-  for (int p = 0; p < process.size(); ++p) {
-    const Index begin = std::clamp(layout.first(p), first, first + count);
-    const Index end = std::clamp(layout.first(p + 1), first, first + count);
-    firsts.push_back(static_cast<int>(begin - first));
-    counts.push_back(static_cast<int>(end - begin));
-  }
-  const auto rank = static_cast<std::size_t>(process.rank());
-  const Index own_first = first + firsts[rank] - layout.first(process.rank());
   for (Index c = 0; c < from.cols; ++c) {
-    MPI_Gatherv(counts[rank] > 0 ? rows.data + c * rows.rows + own_first : nullptr,
-                counts[rank],
+    MPI_Gatherv(part.own_of(rows, c),
+                part.own_count(),
                 MPI_DOUBLE,
                 process.leads() ? host + c * count : nullptr,
-                counts.data(),
-                firsts.data(),
+                part.counts.data(),
+                part.firsts.data(),
                 MPI_DOUBLE,
                 0,
                 process.comm());
+  }
+}
+
+void WriteRows::perform(const Process& process, Store& store) const {
+  const RowsOfEach part(process, layout_of(store, to), first, count);
+  const MultiVectorView rows = own(store, to);
+  for (Index c = 0; c < to.cols; ++c) {
+    MPI_Scatterv(process.leads() ? host + c * count : nullptr,
+                 part.counts.data(),
+                 part.firsts.data(),
+                 MPI_DOUBLE,
+                 part.own_of(rows, c),
+                 part.own_count(),
+                 MPI_DOUBLE,
+                 0,
+                 process.comm());
   }
 }
 

@@ -86,6 +86,13 @@ struct ReadRows {
   double* host;
   void perform(const Process& process, Store& store) const;
 };
+struct WriteRows {
+  const double* host;
+  Part to;
+  Index first;
+  Index count;
+  void perform(const Process& process, Store& store) const;
+};
 struct Copy {
   Part from;
   Part to;
@@ -230,6 +237,7 @@ using Operation = std::variant<End,
                                Write,
                                Read,
                                ReadRows,
+                               WriteRows,
                                Copy,
                                Zero,
                                FillNormal,

@@ -12,6 +12,14 @@ void add_layout(Leader& leader, Index number, const Layout& layout) {
       number, layout.begins().data(), layout.widths().data(), std::ssize(layout.widths())});
 }
 
+void check_rows(Index n, Index first, Index count) {
+  require(first >= 0 && count >= 0 && first + count <= n,
+          "mpi: rows {}..{} of {}",
+          first,
+          first + count - 1,
+          n);
+}
+
 }  // namespace
 
 RanksSpace::RanksSpace(std::shared_ptr<Leader> leader, const std::vector<Layout>& layouts)
@@ -85,12 +93,14 @@ void RanksSpace::read(const double* from, Index count, double* host) const {
 
 void RanksSpace::read_rows(
     Index n, const double* A, Index a, Index first, Index count, double* host) const {
-  require(first >= 0 && count >= 0 && first + count <= n,
-          "mpi: rows {}..{} of {}",
-          first,
-          first + count - 1,
-          n);
+  check_rows(n, first, count);
   if (count * a > 0) leader_->run(ReadRows{part(A, n * a), first, count, host});
+}
+
+void RanksSpace::write_rows(
+    Index n, double* A, Index a, Index first, Index count, const double* host) const {
+  check_rows(n, first, count);
+  if (count * a > 0) leader_->run(WriteRows{host, part(A, n * a), first, count});
 }
 
 void RanksSpace::copy(const double* from, Index count, double* to) const {

@@ -43,6 +43,8 @@ class RanksSpace final : public MemorySpace {
   void read(const double* from, Index count, double* host) const override;
   void read_rows(
       Index n, const double* A, Index a, Index first, Index count, double* host) const override;
+  void write_rows(
+      Index n, double* A, Index a, Index first, Index count, const double* host) const override;
   void copy(const double* from, Index count, double* to) const override;
   void zero(double* numbers, Index count) const override;
   void fill_normal(std::uint64_t seed,

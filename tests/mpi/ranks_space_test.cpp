@@ -56,6 +56,11 @@ TEST_P(RanksSpaceOf, GivesBackWhatWasWritten) {
       Matrix rows(count, 3);
       block.space()->read_rows(35, block.data() + 35, 3, first, count, rows.data());
       EXPECT_EQ(rows, X.block(1 + first, 1, count, 3)) << first << ", " << count;
+      MultiVector written(block.space(), Matrix::Zero(35, 4));
+      written.space()->write_rows(35, written.data() + 35, 3, first, count, rows.data());
+      Matrix wanted = Matrix::Zero(35, 4);
+      wanted.block(first, 1, count, 3) = rows;
+      EXPECT_EQ(to_host(written.columns()), wanted) << first << ", " << count;
     }
   }
   copy(block.columns(0, 1), block.columns(4, 1));

@@ -191,28 +191,52 @@ TEST(SpreadOperator, TruncatedSvdFindsTheSameTriplets) {
   }
 }
 
-// The vectors stay where they are; what is done with them has the same results. (Four values of the
-// grid are no part of a pair that is cut.)
+/// What is done with factors that stay where they are has the results of those on the leader.
+void expect_placed(const Approximation& found, const SpreadOperator& A, std::size_t factor) {
+  EXPECT_TRUE(std::holds_alternative<PlacedMatrix>(*found.factors()[factor].value));
+  EXPECT_EQ(found.memory_space(), A.memory_space());
+  const Approximation here = on_leader(found);
+  EXPECT_EQ(found.storage().bytes, here.storage().bytes);
+  const Matrix X = matapprox::test::random_matrix(A.cols(), 7);
+  const Matrix Y = matapprox::test::random_matrix(A.rows(), 7, 2);
+  EXPECT_CLOSE(found.apply(X), here.apply(X), 1e-14);
+  const MultiVector y(found.memory_space(), Y);
+  EXPECT_CLOSE(
+      to_host(found.apply_transpose(y.columns()).columns()), here.apply_transpose(Y), 1e-14);
+  EXPECT_CLOSE(dense(found), dense(here), 1e-14);
+}
+
+// Four values of the grid are no part of a pair that is cut.
 TEST(SpreadOperator, TripletsStayOnAllProcesses) {
   const Source A = sparse(matapprox::test::grid_laplacian(20));
   const SpreadOperator spread(test::leader(), A);
   for (const bool symmetric : {false, true}) {
-    const Approximation found = truncated_svd(
-        spread, {.rank = 4, .algorithm = SvdAlgorithm::kKrylov, .symmetric_storage = symmetric});
-    ASSERT_TRUE(std::holds_alternative<PlacedMatrix>(*found.factors().front().value));
-    ASSERT_TRUE(std::holds_alternative<PlacedMatrix>(*found.factors().back().value));
-    EXPECT_EQ(found.memory_space(), spread.memory_space());
-    const Approximation here = on_leader(found);
-    EXPECT_EQ(found.storage().bytes, here.storage().bytes);
-    const Matrix X = matapprox::test::random_matrix(400, 7);
-    EXPECT_CLOSE(found.apply(X), here.apply(X), 1e-14);
-    const MultiVector x(found.memory_space(), X);
-    EXPECT_CLOSE(to_host(found.apply_transpose(x.columns()).columns()), here.apply(X), 1e-14);
-    EXPECT_CLOSE(dense(found), dense(here), 1e-14);
-    const Approximation serial = truncated_svd(
-        *A, {.rank = 4, .algorithm = SvdAlgorithm::kKrylov, .symmetric_storage = symmetric});
-    EXPECT_CLOSE(dense(found), dense(serial), 1e-10);
+    const TruncatedSvdOptions options{
+        .rank = 4, .algorithm = SvdAlgorithm::kKrylov, .symmetric_storage = symmetric};
+    const Approximation found = truncated_svd(spread, options);
+    expect_placed(found, spread, 0);
+    expect_placed(found, spread, 2);
+    EXPECT_CLOSE(dense(found), dense(truncated_svd(*A, options)), 1e-10);
   }
+}
+
+TEST(SpreadOperator, SketchesStayOnAllProcesses) {
+  const Source A = sparse(matapprox::test::random_sparse(1100, 700, 6));
+  const SpreadOperator spread(test::leader(), A);
+  for (const ProjectionKind kind :
+       {ProjectionKind::kGaussian, ProjectionKind::kRademacher, ProjectionKind::kSrht}) {
+    const JlProjectionOptions options{.rank = 9, .kind = kind};
+    const Approximation found = jl_projection(spread, options);
+    expect_placed(found, spread, 0);
+    EXPECT_CLOSE(dense(found), dense(jl_projection(*A, options)), 1e-13);
+  }
+  const Source B = sparse(matapprox::test::random_sparse(600, 600, 6));
+  const SpreadOperator square(test::leader(), B);
+  const NystromOptions options{.rank = 9, .form = NystromForm::kGeneralized};
+  const Approximation found = nystrom(square, options);
+  expect_placed(found, square, 0);
+  expect_placed(found, square, 2);
+  EXPECT_CLOSE(dense(found), dense(nystrom(*B, options)), 1e-11);
 }
 
 // Fewer directions than columns: blocks are too nearly dependent for Cholesky QR, and random

@@ -34,6 +34,9 @@ class MemorySpace : public std::enable_shared_from_this<MemorySpace> {
   /// Rows first .. first + count - 1 of an n x a block.
   virtual void read_rows(
       Index n, const double* A, Index a, Index first, Index count, double* host) const;
+  /// The way back: `host` is count x a.
+  virtual void write_rows(
+      Index n, double* A, Index a, Index first, Index count, const double* host) const;
   virtual void copy(const double* from, Index count, double* to) const = 0;
   virtual void zero(double* numbers, Index count) const = 0;
   /// X(i, j) = random_normal(seed, stream, i, first_column + j) for an n x a block, to the bit.

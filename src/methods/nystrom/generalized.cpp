@@ -8,6 +8,20 @@
 #include "methods/nystrom/forms.hpp"
 
 namespace matapprox {
+namespace {
+
+/// A S, where A lies if results stay there, else on the host.
+FactorValue kept_product(const ConstMultiVectorView& A, const Matrix& S) {
+  if (A.space->keeps_results()) return PlacedMatrix(product(A, S));
+  return product_to_host(A, S);
+}
+
+FactorValue kept_basis(BlockBasis basis) {
+  if (basis.columns().space->keeps_results()) return PlacedMatrix(std::move(basis).release());
+  return to_host(basis.columns());
+}
+
+}  // namespace
 
 NystromFactors generalized_nystrom(const LinearOperator& A,
                                    Index k,
@@ -39,10 +53,9 @@ NystromFactors generalized_nystrom(const LinearOperator& A,
   NystromFactors result;
   result.rank = k;
   Matrix core = kernels::product(R, small.V * inverse.asDiagonal());
-  Matrix rows = product_to_host(AtY.columns(), small.U);
-  result.factors = {make_factor("Q", to_host(basis.columns())),
+  result.factors = {make_factor("Q", kept_basis(std::move(basis))),
                     make_factor("M", std::move(core)),
-                    make_factor("B", std::move(rows), true)};
+                    make_factor("B", kept_product(AtY.columns(), small.U), true)};
   return result;
 }
 
