@@ -17,6 +17,19 @@ foreach(component IN LISTS MATAPPROX_COMPONENTS)
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/matapprox
     COMPONENT ${package})
 endforeach()
+if(TARGET matapprox_mpi)
+  install(
+    TARGETS matapprox_mpi
+    EXPORT matapprox_mpi
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT mpi_dev
+    FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT mpi_dev)
+  install(
+    EXPORT matapprox_mpi
+    NAMESPACE matapprox::
+    FILE matapprox-mpi.cmake
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/matapprox
+    COMPONENT mpi_dev)
+endif()
 if(TARGET matapprox_attention)
   install(TARGETS matapprox EXPORT matapprox FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
   install(

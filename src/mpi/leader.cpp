@@ -56,21 +56,46 @@ void Leader::close() {
   send(End{});
   const std::lock_guard lock(mutex_);
   is_open_ = false;
+}
+
+void Leader::open() {
+  const std::lock_guard lock(mutex_);
+  is_open_ = true;
+}
+
+void Leader::forget() {
+  const std::lock_guard lock(mutex_);
   store_ = {};
+}
+
+Session::Session(const Process& process, Store store) : process_(process) {
+  if (process.leads()) {
+    leader_ = std::make_shared<Leader>(process, std::move(store));
+  } else {
+    store_ = std::move(store);
+  }
+}
+
+Session::~Session() {
+  if (leader_) leader_->forget();
+}
+
+void Session::run(const std::function<void(const std::shared_ptr<Leader>& leader)>& body) {
+  if (!process_.leads()) return serve(process_, store_);
+  leader_->open();
+  try {
+    body(leader_);
+  } catch (...) {
+    leader_->close();
+    throw;
+  }
+  leader_->close();
 }
 
 void lead_or_serve(const Process& process,
                    Store store,
                    const std::function<void(const std::shared_ptr<Leader>& leader)>& body) {
-  if (!process.leads()) return serve(process, store);
-  const auto leader = std::make_shared<Leader>(process, std::move(store));
-  try {
-    body(leader);
-  } catch (...) {
-    leader->close();
-    throw;
-  }
-  leader->close();
+  Session(process, std::move(store)).run(body);
 }
 
 }  // namespace matapprox::mpi

@@ -28,8 +28,11 @@ class Leader {
   void run(const Operation& operation);
   /// The same without Interrupted, for what gives something back; nothing after close().
   void run_to_end(const Operation& operation);
-  /// Sends the others home.
+  /// Sends the others home; what they have stays until open().
   void close();
+  void open();
+  /// Gives up what this process has.
+  void forget();
 
  private:
   /// False after close().
@@ -40,7 +43,27 @@ class Leader {
   Store store_;
   std::mutex mutex_;
   std::atomic<Index> next_number_{1};
-  bool is_open_ = true;
+  bool is_open_ = false;
+};
+
+/// Processes that work together more than once, with the same Store.
+class Session {
+ public:
+  /// All processes together; `process` must outlive it.
+  Session(const Process& process, Store store);
+  ~Session();
+  Session(const Session&) = delete;
+  Session(Session&&) = delete;
+  Session& operator=(const Session&) = delete;
+  Session& operator=(Session&&) = delete;
+
+  /// As lead_or_serve().
+  void run(const std::function<void(const std::shared_ptr<Leader>& leader)>& body);
+
+ private:
+  const Process& process_;
+  Store store_;                     ///< of the others
+  std::shared_ptr<Leader> leader_;  ///< on the first
 };
 
 /// Called by all processes together: the first runs `body`, the others do what it asks of them

@@ -134,6 +134,20 @@ void WriteRows::perform(const Process& process, Store& store) const {
   }
 }
 
+void TakeLocal::perform(const Process& /*process*/, Store& store) const {
+  const MultiVectorView rows = own(store, to);
+  const LocalBlock& local = *store.local;
+  for (Index c = 0; c < to.cols; ++c)
+    std::copy_n(local.from + c * local.from_stride, rows.rows, rows.data + c * rows.rows);
+}
+
+void GiveLocal::perform(const Process& /*process*/, Store& store) const {
+  const MultiVectorView rows = own(store, from);
+  const LocalBlock& local = *store.local;
+  for (Index c = 0; c < from.cols; ++c)
+    std::copy_n(rows.data + c * rows.rows, rows.rows, local.to + c * local.to_stride);
+}
+
 void Copy::perform(const Process& /*process*/, Store& store) const {
   copy(own(store, from), own(store, to));
 }

@@ -16,6 +16,14 @@
 
 namespace matapprox::mpi {
 
+/// A column-major block of this process's rows that lies with the program around us.
+struct LocalBlock {
+  const double* from = nullptr;
+  Index from_stride = 0;
+  double* to = nullptr;
+  Index to_stride = 0;
+};
+
 /// What a process keeps between operations, by the numbers that the leader gave.
 struct Store {
   struct Block {
@@ -26,6 +34,7 @@ struct Store {
   std::map<Index, Block> blocks;
   std::map<Index, std::unique_ptr<const SpreadMatrix>> matrices;
   std::map<Index, std::unique_ptr<ChordFitRows>> fits;
+  std::shared_ptr<const LocalBlock> local;  ///< null: there is none
 };
 
 /// Some neighboring columns of a block.
@@ -91,6 +100,15 @@ struct WriteRows {
   Part to;
   Index first;
   Index count;
+  void perform(const Process& process, Store& store) const;
+};
+/// From and to the local blocks of all processes.
+struct TakeLocal {
+  Part to;
+  void perform(const Process& process, Store& store) const;
+};
+struct GiveLocal {
+  Part from;
   void perform(const Process& process, Store& store) const;
 };
 struct Copy {
@@ -238,6 +256,8 @@ using Operation = std::variant<End,
                                Read,
                                ReadRows,
                                WriteRows,
+                               TakeLocal,
+                               GiveLocal,
                                Copy,
                                Zero,
                                FillNormal,

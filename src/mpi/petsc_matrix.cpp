@@ -20,12 +20,7 @@ namespace {
 static_assert(sizeof(PetscInt) == sizeof(Index), "PETSc with 64-bit indices is needed");
 static_assert(sizeof(PetscScalar) == sizeof(double), "PETSc with real doubles is needed");
 
-void check(PetscErrorCode code) {
-  if (code == 0) return;
-  const char* text = nullptr;
-  PetscErrorMessage(code, &text, nullptr);
-  throw std::runtime_error(fmt::format("PETSc: {}", text == nullptr ? "an error" : text));
-}
+void check(PetscErrorCode code) { check_petsc(code); }
 
 /// A matrix of PETSc's that this scope made.
 class OwnMat {
@@ -114,12 +109,7 @@ void wrap(const Process& process, const ConstMultiVectorView& X, OwnMat& wrapped
                        wrapped.address()));
 }
 
-/// What is known of A without a product.
-struct Facts {
-  std::string description;
-  KnownFacts known;
-  Cost cost;
-};
+using Facts = TakenMatrix::Facts;
 
 Facts facts_of(Mat A, const Layout& rows, const Layout& columns) {
   Facts facts;
@@ -192,7 +182,28 @@ class PetscOperator final : public LinearOperator, public ChordObjectiveSource {
   Index matrix_;
 };
 
+/// A copy of compressed rows, else a PetscMatrix.
+std::unique_ptr<const SpreadMatrix> petsc_matrix(const Process& process, Mat A) {
+  if (!has_compressed_rows(A)) return std::make_unique<const PetscMatrix>(A);
+  auto matrix = std::make_unique<OwnRows>(process, column_layout(process, A), rows_of(process, A));
+  std::unique_ptr<OwnRows> transposed;
+  if (!is_known_symmetric(A)) {
+    OwnMat mirrored;
+    check(MatTranspose(A, MAT_INITIAL_MATRIX, mirrored.address()));
+    transposed = std::make_unique<OwnRows>(
+        process, row_layout(process, A), rows_of(process, mirrored.get()));
+  }
+  return std::make_unique<const SparseRows>(std::move(matrix), std::move(transposed));
+}
+
 }  // namespace
+
+void check_petsc(PetscErrorCode code) {
+  if (code == 0) return;
+  const char* text = nullptr;
+  PetscErrorMessage(code, &text, nullptr);
+  throw std::runtime_error(fmt::format("PETSc: {}", text == nullptr ? "an error" : text));
+}
 
 void PetscMatrix::multiply(const Process& process,
                            bool transposed,
@@ -211,37 +222,35 @@ void PetscMatrix::multiply(const Process& process,
   check(MatDenseRestoreArrayRead(y.get(), &numbers));
 }
 
-std::unique_ptr<const SpreadMatrix> petsc_matrix(const Process& process, Mat A) {
-  if (!has_compressed_rows(A)) return std::make_unique<const PetscMatrix>(A);
-  auto matrix = std::make_unique<OwnRows>(process, column_layout(process, A), rows_of(process, A));
-  std::unique_ptr<OwnRows> transposed;
-  if (!is_known_symmetric(A)) {
-    OwnMat mirrored;
-    check(MatTranspose(A, MAT_INITIAL_MATRIX, mirrored.address()));
-    transposed = std::make_unique<OwnRows>(
-        process, row_layout(process, A), rows_of(process, mirrored.get()));
+TakenMatrix take(const Process& process, Mat A) {
+  const Layout rows = row_layout(process, A);
+  const Layout columns = column_layout(process, A);
+  require(rows.rows() != columns.rows() || rows == columns,
+          "mpi: rows and columns of a square matrix must be dealt alike");
+  TakenMatrix taken{rows, columns, facts_of(A, rows, columns), {}};
+  try {
+    taken.store.matrices.emplace(TakenMatrix::kNumber, petsc_matrix(process, A));
+  } catch (const AgreedFailure& failure) {
+    failure.throw_as_it_was();
   }
-  return std::make_unique<const SparseRows>(std::move(matrix), std::move(transposed));
+  return taken;
+}
+
+std::shared_ptr<const LinearOperator> petsc_operator(const std::shared_ptr<Leader>& leader,
+                                                     const Layout& rows,
+                                                     const Layout& columns,
+                                                     TakenMatrix::Facts facts) {
+  return std::make_shared<const PetscOperator>(
+      leader, std::vector{rows, columns}, std::move(facts), TakenMatrix::kNumber);
 }
 
 void run(Mat A, const std::function<void(const LinearOperator& A)>& body) {
   MPI_Comm comm = MPI_COMM_NULL;
   check(PetscObjectGetComm(reinterpret_cast<PetscObject>(A), &comm));
   const Process process(comm);
-  const Layout rows = row_layout(process, A);
-  const Layout columns = column_layout(process, A);
-  require(rows.rows() != columns.rows() || rows == columns,
-          "mpi: rows and columns of a square matrix must be dealt alike");
-  const Facts facts = facts_of(A, rows, columns);
-  constexpr Index kMatrix = 0;  // the leader's numbers begin after it
-  Store store;
-  try {
-    store.matrices.emplace(kMatrix, petsc_matrix(process, A));
-  } catch (const AgreedFailure& failure) {
-    failure.throw_as_it_was();
-  }
-  lead_or_serve(process, std::move(store), [&](const std::shared_ptr<Leader>& leader) {
-    body(PetscOperator(leader, {rows, columns}, facts, kMatrix));
+  TakenMatrix taken = take(process, A);
+  lead_or_serve(process, std::move(taken.store), [&](const std::shared_ptr<Leader>& leader) {
+    body(*petsc_operator(leader, taken.rows, taken.columns, taken.facts));
   });
 }
 
