@@ -17,11 +17,20 @@ namespace {
 /// What the kernels may read behind the last value.
 constexpr std::size_t kReadBehind = 16;
 constexpr Index kMaxParts = 32;
-/// Columns of X at a time: each part has a result of its own.
+/// Columns of X at a time, at most.
 constexpr Index kMaxColumns = 64;
 constexpr Index kSumsPerLine = 8;
 
 using Sums = Eigen::Map<Matrix, Eigen::Unaligned, Eigen::OuterStride<>>;
+
+/// So many columns that the sums of all parts, `numbers` for each, take at most 256 MB: the system
+/// clears them for every product, which costs more than unpacking again for the next columns.
+Index columns_at_a_time(Index numbers) {
+  constexpr Index kMostNumbers = Index{1} << 25;
+  constexpr Index kMultiple = 4;
+  const Index fitting = kMostNumbers / std::max<Index>(numbers, 1);
+  return std::clamp(fitting / kMultiple * kMultiple, kMultiple, kMaxColumns);
+}
 
 /// Bytes of an integer up to `largest` in the narrowest type that a file has for it.
 Index narrow_bytes(Index largest) {
@@ -263,30 +272,36 @@ Storage BlockMatrix::storage() const {
 }
 
 Matrix BlockMatrix::multiply(bool transposed, const ConstBlock& X) const {
-  if (X.cols() > kMaxColumns) {
-    Matrix Y(transposed ? cols() : rows(), X.cols());
-    for (Index first = 0; first < X.cols(); first += kMaxColumns) {
-      const Index width = std::min(kMaxColumns, X.cols() - first);
-      Y.middleCols(first, width) = multiply(transposed, X.middleCols(first, width));
-    }
-    return Y;
-  }
   const bool flipped = transposed && !content_.symmetric;
   const Index height = flipped ? cols() : rows();
-  const std::vector<RowRanges>& written = flipped ? written_transposed_ : written_;
-  const auto count = static_cast<Index>(written.size());
+  const auto parts = std::ssize(parts_) - 1;
   // Sums of a part begin at a cache line, and only what the part adds to is touched.
   const Index stride = (height + kSumsPerLine - 1) / kSumsPerLine * kSumsPerLine;
+  const Index width = std::min(columns_at_a_time(parts * stride), X.cols());
   thread_local kernels::Scratch<double> scratch;
-  const kernels::ScratchBuffer<double> memory(scratch, count * stride * X.cols());
+  const kernels::ScratchBuffer<double> memory(scratch, parts * stride * width);
+  Matrix Y = Matrix::Zero(height, X.cols());
+  for (Index first = 0; first < X.cols(); first += width) {
+    const Index count = std::min(width, X.cols() - first);
+    add_parts(
+        flipped, X.middleCols(first, count), memory.data(), stride, Y.middleCols(first, count));
+  }
+  return Y;
+}
+
+/// Y += A X, or A^T X if `flipped`: each part into columns of its own, `stride` numbers each from
+/// `memory` on, which are added in turn.
+void BlockMatrix::add_parts(
+    bool flipped, const ConstBlock& X, double* memory, Index stride, Block Y) const {
+  const std::vector<RowRanges>& written = flipped ? written_transposed_ : written_;
+  const auto count = static_cast<Index>(written.size());
   const auto sums_of = [&](Index p) {
-    return Sums(
-        memory.data() + p * stride * X.cols(), height, X.cols(), Eigen::OuterStride<>(stride));
+    return Sums(memory + p * stride * X.cols(), Y.rows(), X.cols(), Eigen::OuterStride<>(stride));
   };
   parallel_for(count, [&](Index p) {
-    Sums Y = sums_of(p);
+    Sums part = sums_of(p);
     for (const RowRange& range : written[static_cast<std::size_t>(p)]) {
-      Y.middleRows(range.first, range.end - range.first).setZero();
+      part.middleRows(range.first, range.end - range.first).setZero();
     }
     for (std::size_t l = parts_[static_cast<std::size_t>(p)];
          l < parts_[static_cast<std::size_t>(p) + 1];
@@ -296,23 +311,21 @@ Matrix BlockMatrix::multiply(bool transposed, const ConstBlock& X) const {
       const auto of_rows = [&](auto& of) { return of.middleRows(leaf.row, leaf.rows); };
       const auto of_columns = [&](auto& of) { return of.middleRows(leaf.column, leaf.columns); };
       if (content_.symmetric && leaf.row != leaf.column) {
-        reader.add_products(of_columns(X), of_rows(Y), of_rows(X), of_columns(Y));
+        reader.add_products(of_columns(X), of_rows(part), of_rows(X), of_columns(part));
       } else if (flipped) {
-        reader.add_product(true, of_rows(X), of_columns(Y));
+        reader.add_product(true, of_rows(X), of_columns(part));
       } else {
-        reader.add_product(false, of_columns(X), of_rows(Y));
+        reader.add_product(false, of_columns(X), of_rows(part));
       }
     }
   });
-  Matrix total = Matrix::Zero(height, X.cols());
   for (Index p = 0; p < count; ++p) {
-    const Sums Y = sums_of(p);
+    const Sums part = sums_of(p);
     for (const RowRange& range : written[static_cast<std::size_t>(p)]) {
       const Index number = range.end - range.first;
-      total.middleRows(range.first, number) += Y.middleRows(range.first, number);
+      Y.middleRows(range.first, number) += part.middleRows(range.first, number);
     }
   }
-  return total;
 }
 
 /// Columns J of the matrix or its transpose, so many at a time, all threads.

@@ -50,7 +50,8 @@ struct BlockLeaf {
 ///
 /// Product: each value is unpacked once, nothing but pieces of leaves at a time; multiplications
 /// r (m_b + n_b), m_b n_b or the entries of each leaf. Its summation has an order of its own: the
-/// same bits for any number of threads.
+/// same bits for any number of threads. Memory: up to 32 results of at most 64 columns, together
+/// 256 MB or 4 columns of each.
 class BlockMatrix {
  public:
   /// The content as a file holds it (docs/file-format.md, kind `blocks`).
@@ -110,6 +111,7 @@ class BlockMatrix {
   RowRanges written_by(std::size_t part, bool transposed) const;
   double leaf_multiplications(std::size_t leaf) const;
   Matrix multiply(bool transposed, const ConstBlock& X) const;
+  void add_parts(bool flipped, const ConstBlock& X, double* memory, Index stride, Block Y) const;
   Matrix multiply_units(bool transposed, std::span<const Index> J) const;
   void add_units(bool flipped, std::span<const Index> J, Block Y) const;
 
