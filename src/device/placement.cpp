@@ -45,9 +45,7 @@ Placement on_cpu(std::shared_ptr<const LinearOperator> A, std::string reason) {
       A = std::move(on_all);
       reason += "; over all processes";
     } else {
-      reason +=
-          "; on the first process alone, as only sparse matrices, kernels and Chord chains are "
-          "dealt to all";
+      reason += "; on the first process alone";
     }
   }
   return {std::move(A), Device::kCpu, {}, std::move(reason), {}};

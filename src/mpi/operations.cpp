@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "matapprox/core/require.hpp"
 #include "mpi/chord_rows.hpp"
+#include "mpi/dense_rows.hpp"
 #include "mpi/kernel_rows.hpp"
 #include "mpi/scatter.hpp"
 #include "mpi/sparse_rows.hpp"
@@ -298,6 +300,19 @@ void AddKernel::perform(const Process& process, Store& store) const {
   for (Index c = 0; c < dimension; ++c)
     scatter(process, rows, points + c * rows.rows(), own_points.col(c).data());
   store.matrices.emplace(matrix, std::make_unique<KernelRows>(kernel, rows, std::move(own_points)));
+}
+
+void AddDense::perform(const Process& process, Store& store) const {
+  const Layout& columns = store.layouts.at(cols);
+  LocalRows own_rows = deal_dense(process, store.layouts.at(rows), columns.rows(), values);
+  store.matrices.emplace(matrix, std::make_unique<DenseRows>(columns, std::move(own_rows)));
+}
+
+void AddCovariance::perform(const Process& process, Store& store) const {
+  const Layout& variables = store.layouts.at(layout);
+  const Layout rows = even_layout(samples, process.size());
+  LocalRows own_rows = deal_dense(process, rows, variables.rows(), values);
+  store.matrices.emplace(matrix, std::make_unique<CovarianceRows>(variables, std::move(own_rows)));
 }
 
 }  // namespace matapprox::mpi

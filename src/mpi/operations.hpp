@@ -242,6 +242,23 @@ struct AddKernel {
   void perform(const Process& process, Store& store) const;
 };
 
+/// A dense matrix with the leader's values, its columns one after the other.
+struct AddDense {
+  Index matrix;
+  Index rows;  ///< layouts
+  Index cols;
+  const double* values;
+  void perform(const Process& process, Store& store) const;
+};
+/// Z^T Z for so many samples, the leader's rows of Z.
+struct AddCovariance {
+  Index matrix;
+  Index layout;  ///< of the variables
+  Index samples;
+  const double* values;  ///< columns of Z, one after the other
+  void perform(const Process& process, Store& store) const;
+};
+
 /// Nothing more comes.
 struct End {
   void perform(const Process& /*process*/, Store& /*store*/) const {}
@@ -274,7 +291,9 @@ using Operation = std::variant<End,
                                AddChordFit,
                                RemoveChordFit,
                                EvaluateChordPanel,
-                               AddKernel>;
+                               AddKernel,
+                               AddDense,
+                               AddCovariance>;
 static_assert(std::is_trivially_copyable_v<Operation>);
 
 }  // namespace matapprox::mpi

@@ -114,19 +114,23 @@ void Process::stop_if_asked() const {
   });
 }
 
-void Process::sum_to_leader(double* numbers, Index count) const {
+void Process::sum_to(int process, double* numbers, Index count) const {
   constexpr int kTag = 1;
+  // Places are counted from the process that gets the sums.
+  const int place = (rank_ - process + size_) % size_;
+  const auto at_place = [&](int other) { return (other + process) % size_; };
   std::vector<double> other;
   for (Index at = 0; at < count; at += kMaxCount) {
     const auto length = static_cast<int>(std::min(kMaxCount, count - at));
     for (int step = 1; step < size_; step *= 2) {
-      if ((rank_ & step) != 0) {
-        MPI_Send(numbers + at, length, MPI_DOUBLE, rank_ - step, kTag, comm_);
+      if ((place & step) != 0) {
+        MPI_Send(numbers + at, length, MPI_DOUBLE, at_place(place - step), kTag, comm_);
         break;
       }
-      if (rank_ + step >= size_) continue;
+      if (place + step >= size_) continue;
       other.resize(static_cast<std::size_t>(length));
-      MPI_Recv(other.data(), length, MPI_DOUBLE, rank_ + step, kTag, comm_, MPI_STATUS_IGNORE);
+      MPI_Recv(
+          other.data(), length, MPI_DOUBLE, at_place(place + step), kTag, comm_, MPI_STATUS_IGNORE);
       for (int i = 0; i < length; ++i) numbers[at + i] += other[static_cast<std::size_t>(i)];
     }
   }

@@ -60,7 +60,9 @@ class Process {
   void set_asking(const StopScope* scope) const { asking_ = scope; }
   /// The sums over all processes, which the leader then has; the others lose their numbers. Pairs
   /// of processes are added, then pairs of pairs: the same bits each time.
-  void sum_to_leader(double* numbers, Index count) const;
+  void sum_to_leader(double* numbers, Index count) const { sum_to(0, numbers, count); }
+  /// The same for another process.
+  void sum_to(int process, double* numbers, Index count) const;
   /// Ends all processes; any one may call it.
   [[noreturn]] void abort(const char* why) const;
 

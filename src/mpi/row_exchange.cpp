@@ -49,4 +49,18 @@ void gather_rows(const Process& process,
   });
 }
 
+void sum_rows(const Process& process,
+              const Layout& layout,
+              Index first,
+              const Matrix& panel,
+              const MultiVectorView& Y) {
+  for_each_piece(layout, first, first + panel.rows(), [&](const Piece& piece) {
+    const Index count = piece.end - piece.begin;
+    Matrix sum = panel.middleRows(piece.begin - first, count);
+    process.sum_to(piece.process, sum.data(), sum.size());
+    if (piece.process == process.rank())
+      on_host(Y).middleRows(piece.begin - layout.first(piece.process), count) = sum;
+  });
+}
+
 }  // namespace matapprox::mpi

@@ -18,4 +18,12 @@ void gather_rows(const Process& process,
                  Index first,
                  Matrix& panel);
 
+/// The same rows of the sum of all processes' panels, each to the process that has it; Y: this
+/// process's rows of the block. Each number is added in an order that the layout alone decides.
+void sum_rows(const Process& process,
+              const Layout& layout,
+              Index first,
+              const Matrix& panel,
+              const MultiVectorView& Y);
+
 }  // namespace matapprox::mpi

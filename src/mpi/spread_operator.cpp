@@ -80,6 +80,23 @@ SpreadOperator::SpreadOperator(const std::shared_ptr<Leader>& leader,
                        chain.values.data()});
 }
 
+SpreadOperator::SpreadOperator(const std::shared_ptr<Leader>& leader,
+                               const std::shared_ptr<const DenseOperator>& source)
+    : SpreadOperator(leader, {}, source) {
+  leader->run(AddDense{matrix_,
+                       ranks_->layout_number(rows()),
+                       ranks_->layout_number(cols()),
+                       source->values().data()});
+}
+
+SpreadOperator::SpreadOperator(const std::shared_ptr<Leader>& leader,
+                               const std::shared_ptr<const CovarianceOperator>& source)
+    : SpreadOperator(leader, {}, source) {
+  const Matrix& samples = source->centered_samples();
+  leader->run(
+      AddCovariance{matrix_, ranks_->layout_number(rows()), samples.rows(), samples.data()});
+}
+
 SpreadOperator::~SpreadOperator() { ranks_->leader()->run_to_end(RemoveMatrix{matrix_}); }
 
 std::string SpreadOperator::description() const {
@@ -115,6 +132,10 @@ std::shared_ptr<const LinearOperator> spread(const std::shared_ptr<Leader>& lead
     return std::make_shared<const SpreadOperator>(leader, sparse);
   if (const auto kernel = std::dynamic_pointer_cast<const KernelOperator>(A))
     return std::make_shared<const SpreadOperator>(leader, kernel);
+  if (const auto dense = std::dynamic_pointer_cast<const DenseOperator>(A))
+    return std::make_shared<const SpreadOperator>(leader, dense);
+  if (const auto covariance = std::dynamic_pointer_cast<const CovarianceOperator>(A))
+    return std::make_shared<const SpreadOperator>(leader, covariance);
   const auto product = std::dynamic_pointer_cast<const FactorProduct>(A);
   if (product && is_one_chain(*product))
     return std::make_shared<const SpreadOperator>(leader, product);

@@ -4,6 +4,8 @@
 
 #include "device/chord_objective.hpp"
 #include "matapprox/factors/factor_product.hpp"
+#include "matapprox/operators/covariance.hpp"
+#include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/kernel.hpp"
 #include "matapprox/operators/sparse.hpp"
 #include "mpi/ranks_space.hpp"
@@ -28,6 +30,13 @@ class SpreadOperator final : public LinearOperator, public ChordObjectiveSource 
   /// each factor to each. Products have the bits of the source's. Throws likewise.
   SpreadOperator(const std::shared_ptr<Leader>& leader,
                  const std::shared_ptr<const FactorProduct>& source);
+  /// The rows of `source` to all processes, as many to each but those of the first, which stay
+  /// where they are. Products agree with the source's to rounding. Throws likewise.
+  SpreadOperator(const std::shared_ptr<Leader>& leader,
+                 const std::shared_ptr<const DenseOperator>& source);
+  /// The same of the samples.
+  SpreadOperator(const std::shared_ptr<Leader>& leader,
+                 const std::shared_ptr<const CovarianceOperator>& source);
   ~SpreadOperator() override;
   SpreadOperator(const SpreadOperator&) = delete;
   SpreadOperator(SpreadOperator&&) = delete;
