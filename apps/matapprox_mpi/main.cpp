@@ -1,7 +1,11 @@
 #include <sys/resource.h>
 
+#include <memory>
+#include <string>
+
 #include "command_line/exit_codes.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/io/hdf5_dataset.hpp"
 #include "matapprox/mpi/program.hpp"
 #include "matapprox/program.hpp"
 
@@ -16,15 +20,35 @@ void require_addresses() {
   }
 }
 
+/// HDF5 datasets: each process reads its rows of those of more than 256 MB.
+matapprox::mpi::SharedFiles hdf5_datasets() {
+  constexpr matapprox::Index kReadByOne = matapprox::Index{256} << 20;
+  constexpr char kSeparator = '\0';
+  return {.leave = [] { matapprox::leave_datasets_in_files(kReadByOne); },
+          .name = [](const matapprox::LinearOperator& A) -> std::string {
+            const auto* matrix = dynamic_cast<const matapprox::Hdf5Operator*>(&A);
+            return matrix == nullptr ? "" : matrix->path() + kSeparator + matrix->dataset();
+          },
+          .open = [](const std::string& name) -> std::shared_ptr<const matapprox::LinearOperator> {
+            const std::size_t end = name.find(kSeparator);
+            return std::make_shared<const matapprox::Hdf5Operator>(name.substr(0, end),
+                                                                   name.substr(end + 1));
+          }};
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  return matapprox::mpi::run_program(argc, argv, [&] {
-    try {
-      require_addresses();
-    } catch (...) {
-      return matapprox::app::report_exception(std::current_exception());
-    }
-    return matapprox::app::run_program(argc, argv);
-  });
+  return matapprox::mpi::run_program(
+      argc,
+      argv,
+      [&] {
+        try {
+          require_addresses();
+        } catch (...) {
+          return matapprox::app::report_exception(std::current_exception());
+        }
+        return matapprox::app::run_program(argc, argv);
+      },
+      hdf5_datasets());
 }

@@ -70,6 +70,8 @@ std::pair<Index, Index> storage_unit(const hdf5::Handle& dataset, Index rows, In
 
 /// The open file. Immutable; the reads of several threads take turns within hdf5::.
 struct Hdf5Operator::Dataset {
+  std::string path;
+  std::string dataset_name;
   std::string name;  // "file.h5:/dataset", for messages
   hdf5::Handle file;
   hdf5::Handle dataset;
@@ -78,8 +80,10 @@ struct Hdf5Operator::Dataset {
   Index unit_rows = 1;
   Index unit_cols = 1;
 
-  Dataset(const std::string& path, const std::string& dataset_name)
-      : name(fmt::format("{}:{}", path, dataset_name)) {
+  Dataset(const std::string& path_given, const std::string& dataset_given)
+      : path(path_given),
+        dataset_name(dataset_given),
+        name(fmt::format("{}:{}", path, dataset_name)) {
     file = hdf5::open_file(path);
     dataset = hdf5::open_dataset(file, dataset_name, path);
     hdf5::require_real_numbers(dataset, name);
@@ -144,6 +148,9 @@ Hdf5Operator::Hdf5Operator(const std::string& path, const std::string& dataset, 
   require(panel_bytes >= 1, "hdf5: panels of {} bytes; at least 1 is needed", panel_bytes);
   dataset_ = std::make_shared<const Dataset>(path, dataset);
 }
+
+const std::string& Hdf5Operator::path() const { return dataset_->path; }
+const std::string& Hdf5Operator::dataset() const { return dataset_->dataset_name; }
 
 Index Hdf5Operator::rows() const { return dataset_->rows; }
 Index Hdf5Operator::cols() const { return dataset_->cols; }

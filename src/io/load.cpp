@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <limits>
 
 #include "io/input_kinds.hpp"
 #include "io/text_input.hpp"
@@ -48,6 +49,11 @@ void check_options(const std::string& name, FileFormat format, const LoadOptions
   require(!options.directed || format == FileFormat::kEdgeList,
           "{}: directed applies to edge lists only",
           name);
+}
+
+Index& dataset_limit() {
+  static Index limit = std::numeric_limits<Index>::max();
+  return limit;
 }
 
 void drop_zeros(SparseMatrix& A) {
@@ -109,9 +115,11 @@ Source from_hdf5(const FileName& name, const LoadOptions& options) {
   const Hdf5DatasetInfo info = find_hdf5_matrix(name.path, dataset);
   const double bytes = 8.0 * static_cast<double>(info.rows) * static_cast<double>(info.cols);
   const Index available = available_memory_bytes();
-  if (options.kind == InputKind::kMatrix && available > 0 &&
-      bytes > static_cast<double>(available) / 2) {
-    source.notes.emplace_back("larger than half of the free memory: read panel by panel");
+  const bool is_large = available > 0 && bytes > static_cast<double>(available) / 2;
+  if (options.kind == InputKind::kMatrix &&
+      (is_large || bytes > static_cast<double>(dataset_limit()))) {
+    source.notes.emplace_back(is_large ? "larger than half of the free memory: read panel by panel"
+                                       : "left in the file: read as it is needed");
     source.ready = std::make_shared<Hdf5Operator>(name.path, info.dataset);
     return source;
   }
@@ -246,6 +254,8 @@ void LoadOptions::visit(OptionVisitor& v) {
           skip_columns,
           "points, samples: columns to leave out, counted from 0, as in 0,5 or last");
 }
+
+void leave_datasets_in_files(Index bytes) { dataset_limit() = bytes; }
 
 LoadedMatrix load(const std::string& path, const LoadOptions& options) {
   check_kind_options(path, options);

@@ -1,14 +1,18 @@
 #include "mpi/operations.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "matapprox/core/require.hpp"
 #include "mpi/chord_rows.hpp"
 #include "mpi/dense_rows.hpp"
+#include "mpi/file_rows.hpp"
 #include "mpi/kernel_rows.hpp"
 #include "mpi/scatter.hpp"
 #include "mpi/sparse_rows.hpp"
@@ -313,6 +317,33 @@ void AddCovariance::perform(const Process& process, Store& store) const {
   const Layout rows = even_layout(samples, process.size());
   LocalRows own_rows = deal_dense(process, rows, variables.rows(), values);
   store.matrices.emplace(matrix, std::make_unique<CovarianceRows>(variables, std::move(own_rows)));
+}
+
+void AddFile::perform(const Process& process, Store& store) const {
+  std::string wanted;
+  process.agree([&] { wanted.resize(static_cast<std::size_t>(bytes)); });
+  if (process.leads()) std::copy_n(name, bytes, wanted.begin());
+  process.broadcast(wanted.data(), bytes);
+  RowsOfFile file{nullptr, store.layouts.at(rows), store.layouts.at(cols), panel_rows};
+  process.agree([&] {
+    file.matrix = store.open(wanted);
+    const Index m = file.rows.rows();
+    const Index n = file.columns.rows();
+    if (file.matrix->rows() == m && file.matrix->cols() == n) return;
+    throw FileError(fmt::format("{}: {} x {} here, {} x {} on the first process",
+                                file.matrix->description(),
+                                file.matrix->rows(),
+                                file.matrix->cols(),
+                                m,
+                                n));
+  });
+  std::unique_ptr<const SpreadMatrix> made;
+  if (!in_file && fit_into_memory(process, file)) {
+    made = std::make_unique<DenseRows>(file.columns, read_rows(process, file));
+  } else {
+    made = std::make_unique<FileRows>(std::move(file));
+  }
+  store.matrices.emplace(matrix, std::move(made));
 }
 
 }  // namespace matapprox::mpi

@@ -1,11 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <string>
 #include <type_traits>
 #include <variant>
 
+#include "matapprox/core/linear_operator.hpp"
 #include "matapprox/core/multi_vector.hpp"
 #include "matapprox/kernels/chord_pattern.hpp"
 #include "mpi/chord_fit_rows.hpp"
@@ -35,6 +38,8 @@ struct Store {
   std::map<Index, std::unique_ptr<const SpreadMatrix>> matrices;
   std::map<Index, std::unique_ptr<ChordFitRows>> fits;
   std::shared_ptr<const LocalBlock> local;  ///< null: there is none
+  /// Opens a matrix in a file by its name; see SharedFiles.
+  std::function<std::shared_ptr<const LinearOperator>(const std::string& name)> open;
 };
 
 /// Some neighboring columns of a block.
@@ -259,6 +264,20 @@ struct AddCovariance {
   void perform(const Process& process, Store& store) const;
 };
 
+/// A dense matrix in a file that each process opens by its name, which has so many bytes, and of
+/// which it reads its rows, so many at a time: into memory, unless `in_file` or where one process
+/// has not enough.
+struct AddFile {
+  Index matrix;
+  Index rows;  ///< layouts
+  Index cols;
+  Index panel_rows;
+  bool in_file;
+  const char* name;
+  Index bytes;
+  void perform(const Process& process, Store& store) const;
+};
+
 /// Nothing more comes.
 struct End {
   void perform(const Process& /*process*/, Store& /*store*/) const {}
@@ -293,7 +312,8 @@ using Operation = std::variant<End,
                                EvaluateChordPanel,
                                AddKernel,
                                AddDense,
-                               AddCovariance>;
+                               AddCovariance,
+                               AddFile>;
 static_assert(std::is_trivially_copyable_v<Operation>);
 
 }  // namespace matapprox::mpi

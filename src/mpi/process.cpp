@@ -144,4 +144,13 @@ void Process::abort(const char* why) const {
   std::abort();
 }
 
+int processes_of_machine(MPI_Comm comm) {
+  MPI_Comm machine = MPI_COMM_NULL;
+  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
+  int processes = 1;
+  MPI_Comm_size(machine, &processes);
+  MPI_Comm_free(&machine);
+  return processes;
+}
+
 }  // namespace matapprox::mpi

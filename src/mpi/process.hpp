@@ -75,4 +75,7 @@ class Process {
   mutable const StopScope* asking_ = nullptr;
 };
 
+/// Processes of the communicator on this machine, which share its CPUs and memory.
+int processes_of_machine(MPI_Comm comm);
+
 }  // namespace matapprox::mpi

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 #include <thread>
+#include <utility>
 
 #include "device/processes.hpp"
 #include "matapprox/core/threads.hpp"
@@ -15,18 +16,18 @@ namespace {
 
 /// Processes that are not bound to CPUs of their own would each take all of the machine's.
 void share_cpus() {
-  MPI_Comm machine = MPI_COMM_NULL;
-  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
-  int processes = 1;
-  MPI_Comm_size(machine, &processes);
-  MPI_Comm_free(&machine);
   const int cpus = static_cast<int>(std::thread::hardware_concurrency());
-  set_threads(std::clamp(cpus / processes, 1, threads()));
+  set_threads(std::clamp(cpus / processes_of_machine(MPI_COMM_WORLD), 1, threads()));
 }
 
-int lead(const std::shared_ptr<Leader>& leader, const std::function<int()>& program) {
+int lead(const std::shared_ptr<Leader>& leader,
+         const std::function<int()>& program,
+         const SharedFiles& files) {
+  if (leader->processes() > 1 && files.leave) files.leave();
   set_spread_over_processes(
-      [leader](const std::shared_ptr<const LinearOperator>& A) { return spread(leader, A); });
+      [leader, name = files.name](const std::shared_ptr<const LinearOperator>& A) {
+        return spread(leader, A, name);
+      });
   const int code = program();
   set_spread_over_processes(nullptr);
   return code;
@@ -34,7 +35,10 @@ int lead(const std::shared_ptr<Leader>& leader, const std::function<int()>& prog
 
 }  // namespace
 
-int run_program(int& argc, char**& argv, const std::function<int()>& program) {
+int run_program(int& argc,
+                char**& argv,
+                const std::function<int()>& program,
+                const SharedFiles& files) {
   int provided = MPI_THREAD_SINGLE;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
   int rank = 0;
@@ -49,8 +53,11 @@ int run_program(int& argc, char**& argv, const std::function<int()>& program) {
   int code = 0;
   {
     const Process process(MPI_COMM_WORLD);
-    lead_or_serve(
-        process, {}, [&](const std::shared_ptr<Leader>& leader) { code = lead(leader, program); });
+    Store store;
+    store.open = files.open;
+    lead_or_serve(process, std::move(store), [&](const std::shared_ptr<Leader>& leader) {
+      code = lead(leader, program, files);
+    });
   }
   PetscFinalize();
   MPI_Finalize();

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "mpi/chord_fit.hpp"
 #include "mpi/kernel_rows.hpp"
 #include "mpi/sparse_rows.hpp"
@@ -97,6 +99,21 @@ SpreadOperator::SpreadOperator(const std::shared_ptr<Leader>& leader,
       AddCovariance{matrix_, ranks_->layout_number(rows()), samples.rows(), samples.data()});
 }
 
+SpreadOperator::SpreadOperator(const std::shared_ptr<Leader>& leader,
+                               const std::shared_ptr<const LinearOperator>& source,
+                               const std::string& name,
+                               const FilePanels& panels)
+    : SpreadOperator(leader, {}, source) {
+  const Index row_bytes = std::max<Index>(1, cols()) * Index{sizeof(double)};
+  leader->run(AddFile{matrix_,
+                      ranks_->layout_number(rows()),
+                      ranks_->layout_number(cols()),
+                      std::max<Index>(1, panels.bytes / row_bytes),
+                      panels.in_file,
+                      name.data(),
+                      std::ssize(name)});
+}
+
 SpreadOperator::~SpreadOperator() { ranks_->leader()->run_to_end(RemoveMatrix{matrix_}); }
 
 std::string SpreadOperator::description() const {
@@ -126,8 +143,10 @@ bool is_one_chain(const FactorProduct& A) {
          std::holds_alternative<ChordFactors>(*A.factors().front().value);
 }
 
-std::shared_ptr<const LinearOperator> spread(const std::shared_ptr<Leader>& leader,
-                                             const std::shared_ptr<const LinearOperator>& A) {
+std::shared_ptr<const LinearOperator> spread(
+    const std::shared_ptr<Leader>& leader,
+    const std::shared_ptr<const LinearOperator>& A,
+    const std::function<std::string(const LinearOperator& A)>& file_name) {
   if (const auto sparse = std::dynamic_pointer_cast<const SparseOperator>(A))
     return std::make_shared<const SpreadOperator>(leader, sparse);
   if (const auto kernel = std::dynamic_pointer_cast<const KernelOperator>(A))
@@ -136,6 +155,10 @@ std::shared_ptr<const LinearOperator> spread(const std::shared_ptr<Leader>& lead
     return std::make_shared<const SpreadOperator>(leader, dense);
   if (const auto covariance = std::dynamic_pointer_cast<const CovarianceOperator>(A))
     return std::make_shared<const SpreadOperator>(leader, covariance);
+  if (file_name && leader->processes() > 1) {
+    if (const std::string name = file_name(*A); !name.empty())
+      return std::make_shared<const SpreadOperator>(leader, A, name);
+  }
   const auto product = std::dynamic_pointer_cast<const FactorProduct>(A);
   if (product && is_one_chain(*product))
     return std::make_shared<const SpreadOperator>(leader, product);

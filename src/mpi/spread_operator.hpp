@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
 
 #include "device/chord_objective.hpp"
 #include "matapprox/factors/factor_product.hpp"
@@ -11,6 +13,12 @@
 #include "mpi/ranks_space.hpp"
 
 namespace matapprox::mpi {
+
+/// How much of a matrix in a file is read at a time, and whether it stays there in any case.
+struct FilePanels {
+  Index bytes = Index{256} << 20;
+  bool in_file = false;
+};
 
 /// A matrix that lies on all processes, as methods on the leader see it: what such a one knows from
 /// the operator that it was made from, its source, which stays on the leader and gives columns and
@@ -37,6 +45,14 @@ class SpreadOperator final : public LinearOperator, public ChordObjectiveSource 
   /// The same of the samples.
   SpreadOperator(const std::shared_ptr<Leader>& leader,
                  const std::shared_ptr<const CovarianceOperator>& source);
+  /// A dense matrix in a file, `source`, which all processes open by `name` (Store::open); each
+  /// reads as many rows, into memory where they fit on all, else from the file at each product, so
+  /// many at a time. Products agree with the source's to rounding. Throws likewise, and what the
+  /// first process throws that cannot read its rows.
+  SpreadOperator(const std::shared_ptr<Leader>& leader,
+                 const std::shared_ptr<const LinearOperator>& source,
+                 const std::string& name,
+                 const FilePanels& panels = {});
   ~SpreadOperator() override;
   SpreadOperator(const SpreadOperator&) = delete;
   SpreadOperator(SpreadOperator&&) = delete;
@@ -81,8 +97,11 @@ class SpreadOperator final : public LinearOperator, public ChordObjectiveSource 
 /// of rows and columns.
 bool is_one_chain(const FactorProduct& A);
 
-/// A on all processes; null if it is of a kind that stays on the first.
-std::shared_ptr<const LinearOperator> spread(const std::shared_ptr<Leader>& leader,
-                                             const std::shared_ptr<const LinearOperator>& A);
+/// A on all processes; null if it is of a kind that stays on the first. `file_name`: see
+/// SharedFiles::name; null: no matrix is in a file. One process leaves matrices in files alone.
+std::shared_ptr<const LinearOperator> spread(
+    const std::shared_ptr<Leader>& leader,
+    const std::shared_ptr<const LinearOperator>& A,
+    const std::function<std::string(const LinearOperator& A)>& file_name = nullptr);
 
 }  // namespace matapprox::mpi

@@ -2,6 +2,7 @@
 #include <petscsys.h>
 
 #include <string>
+#include <utility>
 
 #include "mpi/leader.hpp"
 #include "mpi/processes.hpp"
@@ -46,7 +47,9 @@ int main(int argc, char** argv) {
     failed = RUN_ALL_TESTS();
   } else {
     const matapprox::mpi::Process process(MPI_COMM_WORLD);
-    matapprox::mpi::lead_or_serve(process, {}, [&](const auto& leader) {
+    matapprox::mpi::Store store;
+    store.open = matapprox::mpi::test::open_file;
+    matapprox::mpi::lead_or_serve(process, std::move(store), [&](const auto& leader) {
       matapprox::mpi::test::kept_leader() = leader;
       failed = RUN_ALL_TESTS();
       matapprox::mpi::test::kept_leader().reset();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "mpi/ranks_space.hpp"
@@ -15,5 +16,8 @@ int processes();
 std::shared_ptr<const RanksSpace> space_of(const std::vector<Layout>& layouts = {});
 /// All rows on the last process, so that the others have none.
 Layout all_on_the_last(Index rows);
+
+/// What the processes of these tests open matrices in files by.
+std::shared_ptr<const LinearOperator> open_file(const std::string& name);
 
 }  // namespace matapprox::mpi::test

@@ -13,6 +13,12 @@ import sys
 import tempfile
 import time
 
+try:
+    import h5py
+    import numpy
+except ImportError:
+    h5py = None
+
 MPIEXEC, PROGRAM, ON_ALL = sys.argv[1:]
 MATRICES = pathlib.Path(__file__).resolve().parents[2] / "matrices"
 START = [MPIEXEC, "-q", "--oversubscribe", "--allow-run-as-root", "--bind-to", "none", "-n"]
@@ -107,6 +113,42 @@ def chord_factors(folder):
     expect(bits("chord3", 3) == serial, "other bits of Chord factors on three processes")
 
 
+def dense_matrices(folder):
+    """Kinds of matrices that are dealt; and a dataset that no process has as a whole."""
+    (folder / "table.csv").write_text("".join(f"{i % 7},{(i * i) % 11},{i % 5}\n" for i in range(60)))
+    for kind in (["--as", "kernel"], ["--as", "covariance"], []):
+        done = run(2, "info", folder / "table.csv", *kind, "-v")
+        expect(done.returncode == 0 and "over all processes" in done.stderr, kind, done.returncode, done.stderr)
+    if h5py is None:
+        print("no h5py: datasets in files are not tested")
+        return
+    order = 11 * 527  # more than 256 MB as doubles
+    values = (numpy.add.outer(numpy.arange(11) ** 2, numpy.arange(11) ** 3) % 11).astype("int8")
+    for place in ("here", "there"):
+        (folder / place).mkdir()
+    with h5py.File(folder / "here" / "x.h5", "w") as file:
+        file["A"] = numpy.tile(values, (order // 11, order // 11))
+
+    measured = ["approximate", "x.h5", "truncated_svd", "--rank", "3", "--algorithm", "randomized", "-o", folder / "svd.h5",
+                "--force"]
+    start = [*START[:-1], "-wdir", folder / "here", "-n"]
+    command = [*start, "2", PROGRAM, *measured, "-v", "--json", "-"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    expect(done.returncode == 0 and "left in the file" in done.stderr and "over all processes" in done.stderr,
+           "dataset:", done.returncode, done.stderr)
+    error = json.loads(done.stdout)["results"][0]["relative_error"]
+    singular = numpy.linalg.svd(values.astype(float), compute_uv=False)
+    best = numpy.linalg.norm(singular[3:]) / numpy.linalg.norm(singular)
+    expect(abs(error - best) < 1e-6 * best, "dataset: relative error", error, best)
+
+    # The file is where the first process is started, but not where the second one is.
+    command = [*start, "1", PROGRAM, *measured, ":", "-wdir", folder / "there", "-n", "1", PROGRAM, *measured]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    lines = [line for line in done.stderr.splitlines() if line.startswith("matapprox:")]
+    expect(done.returncode == 3 and len(lines) == 1 and "process 1 of 2: x.h5" in lines[0],
+           "a file that one process cannot read:", done.returncode, done.stderr)
+
+
 def failures(folder):
     for arguments, code, words in ((["info", folder / "none.mtx"], 3, "none.mtx"),
                                    (["info"], 2, ""),
@@ -147,5 +189,5 @@ def sigusr1_stops_at_the_best_point(folder):
 
 
 with tempfile.TemporaryDirectory() as temporary:
-    for check in (same_results, chord_factors, failures, a_killed_process_ends_all, sigusr1_stops_at_the_best_point):
+    for check in (same_results, dense_matrices, chord_factors, failures, a_killed_process_ends_all, sigusr1_stops_at_the_best_point):
         check(pathlib.Path(temporary))

@@ -23,6 +23,10 @@ class Hdf5Operator final : public LinearOperator {
                const std::string& dataset,
                Index panel_bytes = Index{256} << 20);
 
+  /// The file and the dataset, as they were given.
+  const std::string& path() const;
+  const std::string& dataset() const;
+
   Index rows() const override;
   Index cols() const override;
   Vector diagonal() const override;
@@ -39,5 +43,10 @@ class Hdf5Operator final : public LinearOperator {
   std::shared_ptr<const Dataset> dataset_;
   Index panel_numbers_;  ///< entries of a panel, about
 };
+
+/// From here on load() leaves a matrix of more bytes than this, as doubles, in its HDF5 file, as an
+/// Hdf5Operator; at the start, as at most, half of the free memory. For programs whose processes
+/// read their rows themselves. Not while another thread loads something.
+void leave_datasets_in_files(Index bytes);
 
 }  // namespace matapprox

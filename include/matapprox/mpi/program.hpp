@@ -1,14 +1,33 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <string>
+
+#include "matapprox/core/linear_operator.hpp"
 
 namespace matapprox::mpi {
 
+/// How the processes reach matrices in files that all of them see, each its own rows. Kinds of
+/// files are not known here: whoever starts the program gives these functions.
+struct SharedFiles {
+  /// Called on the first of several processes before the program: from here on, such matrices are
+  /// not read as a whole where that can be avoided.
+  std::function<void()> leave{};
+  /// What open() finds the matrix by, on any process; empty if A is none that is in a file.
+  std::function<std::string(const LinearOperator& A)> name{};
+  /// That matrix, whose rows_at() reads no more than it is asked for.
+  std::function<std::shared_ptr<const LinearOperator>(const std::string& name)> open{};
+};
+
 /// A whole program on all processes that mpirun or another launcher started; they call it
-/// together, once. The first runs `program`, in which place() deals sparse matrices to all; the
-/// others help it and ignore SIGINT, SIGTERM and SIGUSR1. Starts and ends MPI and PETSc, and shares
-/// the CPUs of a machine among its processes (set_threads). Returns what `program` does, on the
-/// others 0.
-int run_program(int& argc, char**& argv, const std::function<int()>& program);
+/// together, once. The first runs `program`, in which place() deals matrices to all; the others
+/// help it and ignore SIGINT, SIGTERM and SIGUSR1. Starts and ends MPI and PETSc, and shares the
+/// CPUs of a machine among its processes (set_threads). Returns what `program` does, on the others
+/// 0.
+int run_program(int& argc,
+                char**& argv,
+                const std::function<int()>& program,
+                const SharedFiles& files = {});
 
 }  // namespace matapprox::mpi
