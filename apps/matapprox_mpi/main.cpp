@@ -25,9 +25,10 @@ matapprox::mpi::SharedFiles hdf5_datasets() {
   constexpr matapprox::Index kReadByOne = matapprox::Index{256} << 20;
   constexpr char kSeparator = '\0';
   return {.leave = [] { matapprox::leave_datasets_in_files(kReadByOne); },
-          .name = [](const matapprox::LinearOperator& A) -> std::string {
+          .find = [](const matapprox::LinearOperator& A) -> matapprox::mpi::SharedMatrix {
             const auto* matrix = dynamic_cast<const matapprox::Hdf5Operator*>(&A);
-            return matrix == nullptr ? "" : matrix->path() + kSeparator + matrix->dataset();
+            if (matrix == nullptr) return {};
+            return {matrix->path() + kSeparator + matrix->dataset(), matrix->unit_rows()};
           },
           .open = [](const std::string& name) -> std::shared_ptr<const matapprox::LinearOperator> {
             const std::size_t end = name.find(kSeparator);

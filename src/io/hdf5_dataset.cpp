@@ -151,6 +151,7 @@ Hdf5Operator::Hdf5Operator(const std::string& path, const std::string& dataset, 
 
 const std::string& Hdf5Operator::path() const { return dataset_->path; }
 const std::string& Hdf5Operator::dataset() const { return dataset_->dataset_name; }
+Index Hdf5Operator::unit_rows() const { return dataset_->unit_rows; }
 
 Index Hdf5Operator::rows() const { return dataset_->rows; }
 Index Hdf5Operator::cols() const { return dataset_->cols; }

@@ -48,7 +48,14 @@ void DenseRows::multiply(const Process& process,
                          const ConstMultiVectorView& X,
                          const MultiVectorView& Y) const {
   if (process.size() > 1) {
-    transposed ? sum_panels(process, X, Y) : add_panels(process, X, Y);
+    if (transposed) {
+      const auto make = [&](Index first, Matrix& panel) {
+        own_.transpose_product(first, on_host(X), panel);
+      };
+      sum_rows(process, columns_, make, Y);
+    } else {
+      add_panels(process, X, Y);
+    }
   } else if (transposed) {
     own_.transpose_product(0, on_host(X), on_host(Y));
   } else {
@@ -67,20 +74,6 @@ void DenseRows::add_panels(const Process& process,
     process.agree([&] { panel.resize(std::min(step, n - first), X.cols); });
     gather_rows(process, columns_, X, first, panel);
     if (own_.rows() > 0) own_.add_product(first, panel, on_host(Y));
-  }
-}
-
-void DenseRows::sum_panels(const Process& process,
-                           const ConstMultiVectorView& X,
-                           const MultiVectorView& Y) const {
-  const Index n = columns_.rows();
-  const Index step = panel_rows(X.cols);
-  Matrix panel;
-  for (Index first = 0; first < n; first += step) {
-    process.stop_if_asked();
-    process.agree([&] { panel.resize(std::min(step, n - first), X.cols); });
-    own_.transpose_product(first, on_host(X), panel);
-    sum_rows(process, columns_, first, panel, Y);
   }
 }
 

@@ -5,10 +5,10 @@
 
 namespace matapprox::mpi {
 
-/// Rows of a dense matrix that one process has in memory, by columns or by rows.
+/// Rows of a dense matrix, m x n, that one process has in memory.
 class LocalRows {
  public:
-  /// Its own numbers: the rows, or with `by_rows` their transpose.
+  /// Its own numbers, column after column, or with `by_rows` (`values` is n x m) row after row.
   LocalRows(Matrix values, bool by_rows);
   /// Those of somebody else, who outlives it: columns, `stride` numbers from one to the next.
   LocalRows(const double* values, Index rows, Index stride)
@@ -20,9 +20,10 @@ class LocalRows {
   LocalRows& operator=(const LocalRows&) = delete;
 
   Index rows() const { return rows_; }
-  /// Y = A(:, J) X for neighboring columns J, added to Y unless they begin at 0.
+  /// Y += A(:, J) X for the columns J from `first` on, as many as X has rows; Y = A(:, J) X for
+  /// first = 0.
   void add_product(Index first, const ConstBlock& X, Block Y) const;
-  /// Y = A(:, J)^T X
+  /// Y = A(:, J)^T X for as many columns as Y has rows.
   void transpose_product(Index first, const ConstBlock& X, Block Y) const;
 
  private:
@@ -37,8 +38,9 @@ class LocalRows {
 };
 
 /// A dense matrix by rows. For a product, rows of X come by in panels of about a megabyte; the
-/// transposed product is a sum over the processes, in a fixed order. With one process both are one
-/// product, without a copy.
+/// transposed product is a sum over the processes, in a fixed order and in such panels. With one
+/// process both are one product, without a copy. A product with k columns takes 2 m n k flops on
+/// all processes, and each gets n k numbers.
 class DenseRows final : public SpreadMatrix {
  public:
   DenseRows(const Layout& columns, LocalRows own) : columns_(columns), own_(std::move(own)) {}
@@ -51,9 +53,6 @@ class DenseRows final : public SpreadMatrix {
 
  private:
   void add_panels(const Process& process,
-                  const ConstMultiVectorView& X,
-                  const MultiVectorView& Y) const;
-  void sum_panels(const Process& process,
                   const ConstMultiVectorView& X,
                   const MultiVectorView& Y) const;
 
@@ -76,9 +75,10 @@ class CovarianceRows final : public SpreadMatrix {
   DenseRows samples_;
 };
 
-/// The leader's matrix, rows by rows, to the processes that `rows` deals them to. `values`: on the
-/// leader, its columns, one after the other, of which it keeps its rows where they are; anything
-/// elsewhere. Throws AgreedFailure where a process has no memory.
+/// The leader's matrix, m x n, to the processes: each gets the rows that `rows` deals to it, in
+/// messages of about 128 MB. `values`: on the leader, its columns, one after the other, which have
+/// to outlive the result, as the leader's own rows are used where they are; anything elsewhere.
+/// Throws AgreedFailure where a process has no memory.
 LocalRows deal_dense(const Process& process,
                      const Layout& rows,
                      Index columns,

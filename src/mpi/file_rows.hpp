@@ -10,8 +10,9 @@
 
 namespace matapprox::mpi {
 
-/// A dense matrix in a file that every process has opened for itself, as an operator of all rows,
-/// of which it reads its own, in panels of `panel_rows`.
+/// A dense matrix, m x n, in a file that every process has opened for itself, as an operator of all
+/// rows, of which it reads its own in panels. A panel ends where the number of rows before its end
+/// is a multiple of `panel_rows`, whoever reads it.
 struct RowsOfFile {
   std::shared_ptr<const LinearOperator> matrix;
   Layout rows;
@@ -19,8 +20,8 @@ struct RowsOfFile {
   Index panel_rows = 1;
 };
 
-/// Such a matrix that stays in its file: each product reads it once. Memory: a panel, and X (or
-/// what the process adds to the transposed product) as a whole.
+/// Such a matrix that stays in its file: each product reads it once. Memory for k columns: a panel,
+/// what rows_at() takes for it, and all n k numbers of X, or of what the process adds to A^T X.
 class FileRows final : public SpreadMatrix {
  public:
   explicit FileRows(RowsOfFile file) : file_(std::move(file)) {}
@@ -35,11 +36,11 @@ class FileRows final : public SpreadMatrix {
   RowsOfFile file_;
 };
 
-/// This process's rows in memory. Throws AgreedFailure likewise.
+/// This process's rows, read into memory. Throws AgreedFailure likewise.
 LocalRows read_rows(const Process& process, const RowsOfFile& file);
 
-/// Whether the rows of all processes fit into half of the free memory of their machines, which the
-/// processes of a machine share.
+/// Whether the rows of each process fit into its share of half of its machine's free memory; the
+/// same answer on all. True where the system does not tell.
 bool fit_into_memory(const Process& process, const RowsOfFile& file);
 
 }  // namespace matapprox::mpi

@@ -309,21 +309,20 @@ void AddKernel::perform(const Process& process, Store& store) const {
 void AddDense::perform(const Process& process, Store& store) const {
   const Layout& columns = store.layouts.at(cols);
   LocalRows own_rows = deal_dense(process, store.layouts.at(rows), columns.rows(), values);
-  store.matrices.emplace(matrix, std::make_unique<DenseRows>(columns, std::move(own_rows)));
-}
-
-void AddCovariance::perform(const Process& process, Store& store) const {
-  const Layout& variables = store.layouts.at(layout);
-  const Layout rows = even_layout(samples, process.size());
-  LocalRows own_rows = deal_dense(process, rows, variables.rows(), values);
-  store.matrices.emplace(matrix, std::make_unique<CovarianceRows>(variables, std::move(own_rows)));
+  std::unique_ptr<const SpreadMatrix> made;
+  if (is_covariance) {
+    made = std::make_unique<CovarianceRows>(columns, std::move(own_rows));
+  } else {
+    made = std::make_unique<DenseRows>(columns, std::move(own_rows));
+  }
+  store.matrices.emplace(matrix, std::move(made));
 }
 
 void AddFile::perform(const Process& process, Store& store) const {
   std::string wanted;
-  process.agree([&] { wanted.resize(static_cast<std::size_t>(bytes)); });
-  if (process.leads()) std::copy_n(name, bytes, wanted.begin());
-  process.broadcast(wanted.data(), bytes);
+  process.agree([&] { wanted.resize(static_cast<std::size_t>(name_bytes)); });
+  if (process.leads()) std::copy_n(name, name_bytes, wanted.begin());
+  process.broadcast(wanted.data(), name_bytes);
   RowsOfFile file{nullptr, store.layouts.at(rows), store.layouts.at(cols), panel_rows};
   process.agree([&] {
     file.matrix = store.open(wanted);

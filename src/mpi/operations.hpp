@@ -247,34 +247,26 @@ struct AddKernel {
   void perform(const Process& process, Store& store) const;
 };
 
-/// A dense matrix with the leader's values, its columns one after the other.
+/// A dense matrix Z with the leader's values, or Z^T Z.
 struct AddDense {
   Index matrix;
-  Index rows;  ///< layouts
+  Index rows;  ///< layouts, of Z
   Index cols;
-  const double* values;
-  void perform(const Process& process, Store& store) const;
-};
-/// Z^T Z for so many samples, the leader's rows of Z.
-struct AddCovariance {
-  Index matrix;
-  Index layout;  ///< of the variables
-  Index samples;
-  const double* values;  ///< columns of Z, one after the other
+  bool is_covariance;    ///< Z^T Z
+  const double* values;  ///< the columns of Z, one after the other
   void perform(const Process& process, Store& store) const;
 };
 
-/// A dense matrix in a file that each process opens by its name, which has so many bytes, and of
-/// which it reads its rows, so many at a time: into memory, unless `in_file` or where one process
-/// has not enough.
+/// A dense matrix in a file, which each process opens by its name, and of which it reads its rows:
+/// into memory, unless `in_file` or where one process has not enough.
 struct AddFile {
   Index matrix;
   Index rows;  ///< layouts
   Index cols;
-  Index panel_rows;
+  Index panel_rows;  ///< read at a time
   bool in_file;
   const char* name;
-  Index bytes;
+  Index name_bytes;
   void perform(const Process& process, Store& store) const;
 };
 
@@ -312,7 +304,6 @@ using Operation = std::variant<End,
                                EvaluateChordPanel,
                                AddKernel,
                                AddDense,
-                               AddCovariance,
                                AddFile>;
 static_assert(std::is_trivially_copyable_v<Operation>);
 

@@ -116,12 +116,13 @@ void Process::stop_if_asked() const {
 
 void Process::sum_to(int process, double* numbers, Index count) const {
   constexpr int kTag = 1;
+  constexpr Index kNumbers = Index{1} << 17;  // a megabyte in a message
   // Places are counted from the process that gets the sums.
   const int place = (rank_ - process + size_) % size_;
   const auto at_place = [&](int other) { return (other + process) % size_; };
   std::vector<double> other;
-  for (Index at = 0; at < count; at += kMaxCount) {
-    const auto length = static_cast<int>(std::min(kMaxCount, count - at));
+  for (Index at = 0; at < count; at += kNumbers) {
+    const auto length = static_cast<int>(std::min(kNumbers, count - at));
     for (int step = 1; step < size_; step *= 2) {
       if ((place & step) != 0) {
         MPI_Send(numbers + at, length, MPI_DOUBLE, at_place(place - step), kTag, comm_);

@@ -25,8 +25,8 @@ int lead(const std::shared_ptr<Leader>& leader,
          const SharedFiles& files) {
   if (leader->processes() > 1 && files.leave) files.leave();
   set_spread_over_processes(
-      [leader, name = files.name](const std::shared_ptr<const LinearOperator>& A) {
-        return spread(leader, A, name);
+      [leader, find = files.find](const std::shared_ptr<const LinearOperator>& A) {
+        return spread(leader, A, find);
       });
   const int code = program();
   set_spread_over_processes(nullptr);

@@ -51,16 +51,22 @@ void gather_rows(const Process& process,
 
 void sum_rows(const Process& process,
               const Layout& layout,
-              Index first,
-              const Matrix& panel,
+              const std::function<void(Index first, Matrix& panel)>& make,
               const MultiVectorView& Y) {
-  for_each_piece(layout, first, first + panel.rows(), [&](const Piece& piece) {
-    const Index count = piece.end - piece.begin;
-    Matrix sum = panel.middleRows(piece.begin - first, count);
-    process.sum_to(piece.process, sum.data(), sum.size());
-    if (piece.process == process.rank())
-      on_host(Y).middleRows(piece.begin - layout.first(piece.process), count) = sum;
-  });
+  const Index step = panel_rows(Y.cols);
+  Matrix panel;
+  for (int p = 0; p < process.size(); ++p) {
+    const Index end = layout.first(p + 1);
+    for (Index first = layout.first(p); first < end; first += step) {
+      process.stop_if_asked();
+      process.agree([&] {
+        panel.resize(std::min(step, end - first), Y.cols);
+        make(first, panel);
+      });
+      process.sum_to(p, panel.data(), panel.size());
+      if (p == process.rank()) on_host(Y).middleRows(first - layout.first(p), panel.rows()) = panel;
+    }
+  }
 }
 
 }  // namespace matapprox::mpi

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "matapprox/core/multi_vector.hpp"
 #include "mpi/layout.hpp"
 #include "mpi/process.hpp"
@@ -18,12 +20,13 @@ void gather_rows(const Process& process,
                  Index first,
                  Matrix& panel);
 
-/// The same rows of the sum of all processes' panels, each to the process that has it; Y: this
-/// process's rows of the block. Each number is added in an order that the layout alone decides.
+/// Y = the sum over the processes of what each adds to a block that lies as `layout` says: a panel
+/// at a time, which make(first, panel) fills with the rows first .. first + panel.rows() - 1. Each
+/// number is added in an order that the layout alone decides. Memory: two panels of about a
+/// megabyte. Throws AgreedFailure where `make` fails or the caller asks to stop.
 void sum_rows(const Process& process,
               const Layout& layout,
-              Index first,
-              const Matrix& panel,
+              const std::function<void(Index first, Matrix& panel)>& make,
               const MultiVectorView& Y);
 
 }  // namespace matapprox::mpi

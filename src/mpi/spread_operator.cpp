@@ -28,6 +28,15 @@ std::vector<Layout> layouts_of(const KernelOperator& A, int processes) {
   return {layout_by_tiles(A.rows(), A.points().cols(), processes)};
 }
 
+/// Rows of `cols` entries that are read at a time.
+Index panel_rows(const FilePanels& panels, Index cols, Index unit_rows) {
+  constexpr Index kMaxPanelsOfAUnit = 4;
+  const Index rows =
+      std::max<Index>(1, panels.bytes / Index{sizeof(double)} / std::max<Index>(1, cols));
+  return unit_rows > kMaxPanelsOfAUnit * rows ? rows
+                                              : std::max<Index>(1, rows / unit_rows) * unit_rows;
+}
+
 }  // namespace
 
 SpreadOperator::SpreadOperator(const std::shared_ptr<Leader>& leader,
@@ -88,6 +97,7 @@ SpreadOperator::SpreadOperator(const std::shared_ptr<Leader>& leader,
   leader->run(AddDense{matrix_,
                        ranks_->layout_number(rows()),
                        ranks_->layout_number(cols()),
+                       /*is_covariance=*/false,
                        source->values().data()});
 }
 
@@ -95,23 +105,25 @@ SpreadOperator::SpreadOperator(const std::shared_ptr<Leader>& leader,
                                const std::shared_ptr<const CovarianceOperator>& source)
     : SpreadOperator(leader, {}, source) {
   const Matrix& samples = source->centered_samples();
-  leader->run(
-      AddCovariance{matrix_, ranks_->layout_number(rows()), samples.rows(), samples.data()});
+  leader->run(AddDense{matrix_,
+                       ranks_->layout_number(samples.rows()),
+                       ranks_->layout_number(samples.cols()),
+                       /*is_covariance=*/true,
+                       samples.data()});
 }
 
 SpreadOperator::SpreadOperator(const std::shared_ptr<Leader>& leader,
                                const std::shared_ptr<const LinearOperator>& source,
-                               const std::string& name,
+                               const SharedMatrix& file,
                                const FilePanels& panels)
     : SpreadOperator(leader, {}, source) {
-  const Index row_bytes = std::max<Index>(1, cols()) * Index{sizeof(double)};
   leader->run(AddFile{matrix_,
                       ranks_->layout_number(rows()),
                       ranks_->layout_number(cols()),
-                      std::max<Index>(1, panels.bytes / row_bytes),
+                      panel_rows(panels, cols(), file.unit_rows),
                       panels.in_file,
-                      name.data(),
-                      std::ssize(name)});
+                      file.name.data(),
+                      std::ssize(file.name)});
 }
 
 SpreadOperator::~SpreadOperator() { ranks_->leader()->run_to_end(RemoveMatrix{matrix_}); }
@@ -146,7 +158,7 @@ bool is_one_chain(const FactorProduct& A) {
 std::shared_ptr<const LinearOperator> spread(
     const std::shared_ptr<Leader>& leader,
     const std::shared_ptr<const LinearOperator>& A,
-    const std::function<std::string(const LinearOperator& A)>& file_name) {
+    const std::function<SharedMatrix(const LinearOperator& A)>& find_in_file) {
   if (const auto sparse = std::dynamic_pointer_cast<const SparseOperator>(A))
     return std::make_shared<const SpreadOperator>(leader, sparse);
   if (const auto kernel = std::dynamic_pointer_cast<const KernelOperator>(A))
@@ -155,9 +167,9 @@ std::shared_ptr<const LinearOperator> spread(
     return std::make_shared<const SpreadOperator>(leader, dense);
   if (const auto covariance = std::dynamic_pointer_cast<const CovarianceOperator>(A))
     return std::make_shared<const SpreadOperator>(leader, covariance);
-  if (file_name && leader->processes() > 1) {
-    if (const std::string name = file_name(*A); !name.empty())
-      return std::make_shared<const SpreadOperator>(leader, A, name);
+  if (find_in_file && leader->processes() > 1) {
+    if (const SharedMatrix file = find_in_file(*A); !file.name.empty())
+      return std::make_shared<const SpreadOperator>(leader, A, file);
   }
   const auto product = std::dynamic_pointer_cast<const FactorProduct>(A);
   if (product && is_one_chain(*product))

@@ -2,10 +2,10 @@
 
 #include <functional>
 #include <memory>
-#include <string>
 
 #include "device/chord_objective.hpp"
 #include "matapprox/factors/factor_product.hpp"
+#include "matapprox/mpi/program.hpp"
 #include "matapprox/operators/covariance.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/kernel.hpp"
@@ -14,10 +14,12 @@
 
 namespace matapprox::mpi {
 
-/// How much of a matrix in a file is read at a time, and whether it stays there in any case.
+/// How a matrix in a file is read.
 struct FilePanels {
+  /// As doubles, at a time: a row at least, and whole units of rows if one is at most four times as
+  /// large. Of larger units each panel reads the whole one again.
   Index bytes = Index{256} << 20;
-  bool in_file = false;
+  bool in_file = false;  ///< by each product, even if it fits into memory
 };
 
 /// A matrix that lies on all processes, as methods on the leader see it: what such a one knows from
@@ -38,20 +40,20 @@ class SpreadOperator final : public LinearOperator, public ChordObjectiveSource 
   /// each factor to each. Products have the bits of the source's. Throws likewise.
   SpreadOperator(const std::shared_ptr<Leader>& leader,
                  const std::shared_ptr<const FactorProduct>& source);
-  /// The rows of `source` to all processes, as many to each but those of the first, which stay
-  /// where they are. Products agree with the source's to rounding. Throws likewise.
+  /// The rows of `source` to all processes, as many to each; the first uses its own where they are.
+  /// Products agree with the source's to rounding, with one process to the bit. Throws likewise.
   SpreadOperator(const std::shared_ptr<Leader>& leader,
                  const std::shared_ptr<const DenseOperator>& source);
-  /// The same of the samples.
+  /// The same for the samples.
   SpreadOperator(const std::shared_ptr<Leader>& leader,
                  const std::shared_ptr<const CovarianceOperator>& source);
-  /// A dense matrix in a file, `source`, which all processes open by `name` (Store::open); each
-  /// reads as many rows, into memory where they fit on all, else from the file at each product, so
-  /// many at a time. Products agree with the source's to rounding. Throws likewise, and what the
-  /// first process throws that cannot read its rows.
+  /// A dense matrix in a file, `source`, which all processes open by its name (Store::open); each
+  /// reads as many rows, into memory where they fit on all, else from the file at each product.
+  /// Products agree with the source's to rounding. Throws likewise, and FileError or NumericalError
+  /// where a process cannot read its rows.
   SpreadOperator(const std::shared_ptr<Leader>& leader,
                  const std::shared_ptr<const LinearOperator>& source,
-                 const std::string& name,
+                 const SharedMatrix& file,
                  const FilePanels& panels = {});
   ~SpreadOperator() override;
   SpreadOperator(const SpreadOperator&) = delete;
@@ -97,11 +99,11 @@ class SpreadOperator final : public LinearOperator, public ChordObjectiveSource 
 /// of rows and columns.
 bool is_one_chain(const FactorProduct& A);
 
-/// A on all processes; null if it is of a kind that stays on the first. `file_name`: see
-/// SharedFiles::name; null: no matrix is in a file. One process leaves matrices in files alone.
+/// A on all processes; null if it is of a kind that stays on the first. `find_in_file`: see
+/// SharedFiles::find; null: no matrix is in a file. One process leaves matrices in files alone.
 std::shared_ptr<const LinearOperator> spread(
     const std::shared_ptr<Leader>& leader,
     const std::shared_ptr<const LinearOperator>& A,
-    const std::function<std::string(const LinearOperator& A)>& file_name = nullptr);
+    const std::function<SharedMatrix(const LinearOperator& A)>& find_in_file = nullptr);
 
 }  // namespace matapprox::mpi

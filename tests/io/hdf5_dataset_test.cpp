@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <utility>
 
 #include "matapprox/core/error.hpp"
 #include "support/expect_close.hpp"
@@ -71,6 +72,18 @@ TEST(Hdf5Operator, ConvertsEveryTypeOfNumber) {
     const std::string path = new_file();
     write_dataset(path, "A", A, {type, 0, 0, false});
     expect_reads(Hdf5Operator(path, "A"), A);
+  }
+}
+
+TEST(Hdf5Operator, SaysWhereItIsAndWhatIsStoredTogether) {
+  const std::string path = new_file();
+  for (const auto& [chunk_rows, unit_rows] :
+       {std::pair<Index, Index>{0, 1}, {8, 8}, {17, 17}, {61, 61}}) {
+    write_dataset(path, "A", whole_numbers(61, 47), {H5T_NATIVE_DOUBLE, chunk_rows, 5, false});
+    const Hdf5Operator op(path, "/A");
+    EXPECT_EQ(op.path(), path);
+    EXPECT_EQ(op.dataset(), "/A");
+    EXPECT_EQ(op.unit_rows(), unit_rows);
   }
 }
 

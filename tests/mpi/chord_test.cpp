@@ -86,7 +86,6 @@ TEST(ChordSpread, TakesOneChainOnly) {
   };
   EXPECT_TRUE(is_dealt(product_of(unequal(6))));
   EXPECT_FALSE(is_dealt(product({make_factor("A", random_matrix(3, 3))})));
-  EXPECT_FALSE(is_dealt(std::make_shared<const DenseOperator>(random_matrix(3, 3))));
   EXPECT_FALSE(is_dealt(
       product({make_factor("W", chain_of(unequal(6))), make_factor("V", chain_of(unequal(6)))})));
 }

@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "matapprox/core/stop_scope.hpp"
 #include "matapprox/methods/nystrom.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
 #include "matapprox/operators/lazy.hpp"
@@ -56,7 +62,7 @@ TEST(DenseRows, ProductsAreThoseOfOneProcess) {
   }
 }
 
-// Panels that begin within the rows of a process and end in those of another.
+// Panels of rows of X begin within the rows of a process and end in those of another.
 TEST(DenseRows, BlocksComeByInPanels) {
   const Index columns = 300;
   const auto A = dense(matapprox::test::random_matrix(700, 1300));
@@ -88,6 +94,47 @@ TEST(DenseRows, MethodsFindTheSame) {
   const NystromOptions options{.rank = 10, .form = NystromForm::kGeneralized};
   const Matrix X = matapprox::test::random_matrix(120, 2);
   EXPECT_CLOSE(nystrom(square, options).apply(X), nystrom(*B, options).apply(X), 1e-11);
+}
+
+// More numbers than a message has; each process gets its own sums.
+TEST(Together, SumsGoToAnyProcess) {
+  const Process process(MPI_COMM_WORLD);
+  const Index count = (Index{1} << 18) + 5;
+  for (int p = 0; p < process.size(); ++p) {
+    std::vector<double> numbers(static_cast<std::size_t>(count));
+    for (Index i = 0; i < count; ++i)
+      numbers[static_cast<std::size_t>(i)] = static_cast<double>((process.rank() + 1) * i);
+    process.sum_to(p, numbers.data(), count);
+    if (p != process.rank()) continue;
+    const int sum = process.size() * (process.size() + 1) / 2;
+    for (Index i = 0; i < count; ++i)
+      ASSERT_EQ(numbers[static_cast<std::size_t>(i)], static_cast<double>(sum * i));
+  }
+}
+
+TEST(DenseRows, ProductsAreStoppedAmongTheirPanels) {
+  if (test::processes() == 1) GTEST_SKIP() << "one process multiplies in one piece";
+  const auto A = dense(matapprox::test::random_matrix(1000, 3000));
+  const SpreadOperator spread(test::leader(), A);
+  const MultiVector X(spread.memory_space(), matapprox::test::random_matrix(3000, 200));
+  const MultiVector Y(spread.memory_space(), matapprox::test::random_matrix(1000, 200));
+  MultiVector result(spread.memory_space(), 1000, 200);
+  MultiVector result_of_transpose(spread.memory_space(), 3000, 200);
+  const auto stopped = [&](const auto& product) {
+    std::atomic<bool> stop{false};
+    RunControl control;
+    control.stop = &stop;
+    const StopScope scope(control, "test");
+    std::thread soon([&] {  // the product takes a hundred times as long
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      stop = true;
+    });
+    EXPECT_REFUSED(Interrupted, product(), "test");
+    soon.join();
+  };
+  stopped([&] { spread.apply(X.columns(), result.columns()); });
+  stopped([&] { spread.apply_transpose(Y.columns(), result_of_transpose.columns()); });
+  EXPECT_CLOSE(to_host(spread.apply(X.columns()).columns()), A->apply(to_host(X.columns())), 1e-14);
 }
 
 TEST(DenseRows, KindsThatAreDealt) {

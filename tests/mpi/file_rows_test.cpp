@@ -7,6 +7,7 @@
 #include <limits>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "matapprox/io/hdf5_dataset.hpp"
 #include "matapprox/io/hdf5_file.hpp"
@@ -26,6 +27,12 @@ int rank_of_all() {
   return rank;
 }
 
+/// The rows that were read together on this process, by each call.
+std::vector<std::vector<Index>>& rows_read() {
+  static std::vector<std::vector<Index>> rows;
+  return rows;
+}
+
 /// A matrix of ones, 40 x 30, whose rows cannot be read on one process.
 class UnreadableOn final : public LinearOperator {
  public:
@@ -38,7 +45,8 @@ class UnreadableOn final : public LinearOperator {
  private:
   void do_apply(const ConstBlock& /*X*/, Block Y) const override { Y.setZero(); }
   void do_apply_transpose(const ConstBlock& /*X*/, Block Y) const override { Y.setZero(); }
-  void do_rows_at(std::span<const Index> /*I*/, Block Y) const override {
+  void do_rows_at(std::span<const Index> I, Block Y) const override {
+    rows_read().emplace_back(I.begin(), I.end());
     if (rank_of_all() == rank_) throw FileError("x.h5: the disk is gone");
     Y.setOnes();
   }
@@ -95,8 +103,10 @@ TEST(FileRows, ProductsAreThoseOfTheWholeMatrix) {
     const Matrix Y = matapprox::test::random_matrix(rows, 6, 2);
     for (const bool in_file : {false, true}) {
       for (const Index bytes : {Index{1}, 20 * 8 * cols}) {  // a row, twenty
-        const SpreadOperator spread(
-            test::leader(), file.opened(), file.path(), {.bytes = bytes, .in_file = in_file});
+        const SpreadOperator spread(test::leader(),
+                                    file.opened(),
+                                    {.name = file.path(), .unit_rows = 3},
+                                    {.bytes = bytes, .in_file = in_file});
         EXPECT_CLOSE(spread.apply(X), file.values() * X, 1e-14);
         EXPECT_CLOSE(spread.apply_transpose(Y), file.values().transpose() * Y, 1e-14);
         EXPECT_SAME_BITS(spread.apply_transpose(Y), spread.apply_transpose(Y));
@@ -108,7 +118,7 @@ TEST(FileRows, ProductsAreThoseOfTheWholeMatrix) {
 
 TEST(FileRows, MethodsFindTheSame) {
   const TestFile file(120, 80);
-  const SpreadOperator spread(test::leader(), file.opened(), file.path());
+  const SpreadOperator spread(test::leader(), file.opened(), {.name = file.path()});
   const auto values_of = [](const LinearOperator& matrix) {
     const auto svd = truncated_svd(matrix, {.rank = 5, .algorithm = SvdAlgorithm::kKrylov});
     return Matrix(std::get<Vector>(*svd.factors()[1].value));
@@ -119,7 +129,7 @@ TEST(FileRows, MethodsFindTheSame) {
 // One failure, which names the process; the others go on.
 TEST(FileRows, WhatOneProcessCannotReadIsOneFailure) {
   const int last = test::processes() - 1;
-  const std::string name = "unreadable " + std::to_string(last);
+  const SharedMatrix name{.name = "unreadable " + std::to_string(last)};
   const std::string who =
       last == 0 ? "" : "process " + std::to_string(last) + " of " + std::to_string(last + 1) + ": ";
   const auto source = test::open_file("unreadable -1");
@@ -129,17 +139,55 @@ TEST(FileRows, WhatOneProcessCannotReadIsOneFailure) {
   const Matrix X = Matrix::Ones(30, 2);
   EXPECT_REFUSED(FileError, unreadable.apply(X), who + "x.h5: the disk is gone");
   EXPECT_REFUSED(FileError, unreadable.apply_transpose(Matrix::Ones(40, 2)), who + "x.h5");
-  EXPECT_REFUSED(
-      FileError, SpreadOperator(test::leader(), source, "/no/such/file.h5"), "/no/such/file.h5");
-  const SpreadOperator readable(test::leader(), source, "unreadable -1");
+  const SharedMatrix missing{.name = "/no/such/file.h5"};
+  EXPECT_REFUSED(FileError, SpreadOperator(test::leader(), source, missing), "/no/such/file.h5");
+  const SpreadOperator readable(test::leader(), source, {.name = "unreadable -1"});
   EXPECT_EQ(readable.apply(X), Matrix::Constant(40, 2, 30.0));
+}
+
+// What the file stores together is read together, but for units of much more than a panel.
+TEST(FileRows, PanelsAreWholeUnits) {
+  const Index row_bytes = 30 * 8;
+  const auto source = test::open_file("unreadable -1");
+  const Index own = even_layout(40, test::processes()).count(0);
+  const auto ends = [&](Index unit_rows, Index panel_rows, bool in_file) {
+    rows_read().clear();
+    const SpreadOperator spread(test::leader(),
+                                source,
+                                {.name = "unreadable -1", .unit_rows = unit_rows},
+                                {.bytes = panel_rows * row_bytes, .in_file = in_file});
+    if (in_file) static_cast<void>(spread.apply(Matrix::Ones(30, 1)));
+    std::vector<Index> result;
+    Index next = 0;
+    for (const std::vector<Index>& rows : rows_read()) {
+      EXPECT_EQ(rows, index_range(next, std::ssize(rows)));
+      next += std::ssize(rows);
+      result.push_back(next);
+    }
+    return result;
+  };
+  const auto multiples = [&](Index step) {
+    std::vector<Index> result;
+    for (Index end = step; end < own; end += step) result.push_back(end);
+    result.push_back(own);
+    return result;
+  };
+  for (const bool in_file : {false, true}) {
+    EXPECT_EQ(ends(1, 6, in_file), multiples(6));
+    EXPECT_EQ(ends(4, 6, in_file), multiples(4));
+    EXPECT_EQ(ends(4, 9, in_file), multiples(8));
+    EXPECT_EQ(ends(8, 2, in_file), multiples(8));
+    EXPECT_EQ(ends(9, 2, in_file), multiples(2));
+    EXPECT_EQ(ends(1, 100, in_file), multiples(100));
+  }
 }
 
 // The file has changed since the first process opened it.
 TEST(FileRows, AnotherShapeIsRefused) {
   const TestFile file(40, 31);
+  const SharedMatrix name{.name = file.path()};
   EXPECT_REFUSED(FileError,
-                 SpreadOperator(test::leader(), test::open_file("unreadable -1"), file.path()),
+                 SpreadOperator(test::leader(), test::open_file("unreadable -1"), name),
                  "40 x 31 here, 40 x 30 on the first process");
 }
 
@@ -159,9 +207,9 @@ TEST(FileRows, LargeDatasetsStayInTheirFile) {
 
 TEST(FileRows, OneProcessLeavesFilesAlone) {
   const TestFile file(40, 31);
-  const auto name = [&](const LinearOperator&) { return file.path(); };
-  EXPECT_EQ(spread(test::leader(), file.opened(), name) == nullptr, test::processes() == 1);
-  const auto none = [](const LinearOperator&) { return std::string(); };
+  const auto find = [&](const LinearOperator&) { return SharedMatrix{.name = file.path()}; };
+  EXPECT_EQ(spread(test::leader(), file.opened(), find) == nullptr, test::processes() == 1);
+  const auto none = [](const LinearOperator&) { return SharedMatrix{}; };
   EXPECT_EQ(spread(test::leader(), file.opened(), none), nullptr);
 }
 

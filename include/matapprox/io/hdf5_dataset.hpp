@@ -26,6 +26,8 @@ class Hdf5Operator final : public LinearOperator {
   /// The file and the dataset, as they were given.
   const std::string& path() const;
   const std::string& dataset() const;
+  /// Rows that the file stores together: those of a chunk, else one.
+  Index unit_rows() const;
 
   Index rows() const override;
   Index cols() const override;
@@ -44,9 +46,9 @@ class Hdf5Operator final : public LinearOperator {
   Index panel_numbers_;  ///< entries of a panel, about
 };
 
-/// From here on load() leaves a matrix of more bytes than this, as doubles, in its HDF5 file, as an
-/// Hdf5Operator; at the start, as at most, half of the free memory. For programs whose processes
-/// read their rows themselves. Not while another thread loads something.
+/// From here on load() leaves a matrix of more than `bytes` as doubles in its HDF5 file, as an
+/// Hdf5Operator, as it does in any case with one of more than half of the free memory. For programs
+/// whose processes read their rows themselves. Not while another thread loads something.
 void leave_datasets_in_files(Index bytes);
 
 }  // namespace matapprox

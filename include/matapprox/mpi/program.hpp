@@ -8,15 +8,21 @@
 
 namespace matapprox::mpi {
 
-/// How the processes reach matrices in files that all of them see, each its own rows. Kinds of
-/// files are not known here: whoever starts the program gives these functions.
+/// A matrix in a file that all processes see.
+struct SharedMatrix {
+  std::string name;  ///< what SharedFiles::open() opens it by, on any process; empty: there is none
+  Index unit_rows = 1;  ///< rows that the file stores and reads together, at least 1
+};
+
+/// How each process reads its own rows of a matrix in a file. Kinds of files are not known here:
+/// whoever starts the program gives these functions.
 struct SharedFiles {
   /// Called on the first of several processes before the program: from here on, such matrices are
   /// not read as a whole where that can be avoided.
   std::function<void()> leave{};
-  /// What open() finds the matrix by, on any process; empty if A is none that is in a file.
-  std::function<std::string(const LinearOperator& A)> name{};
-  /// That matrix, whose rows_at() reads no more than it is asked for.
+  /// The file that A is in.
+  std::function<SharedMatrix(const LinearOperator& A)> find{};
+  /// The matrix of that name, whose rows_at() reads the units of the rows that it is asked for.
   std::function<std::shared_ptr<const LinearOperator>(const std::string& name)> open{};
 };
 
