@@ -26,9 +26,9 @@ using Sums = Eigen::Map<Matrix, Eigen::Unaligned, Eigen::OuterStride<>>;
 /// So many columns that the sums of all parts, `numbers` for each, take at most 256 MB: the system
 /// clears them for every product, which costs more than unpacking again for the next columns.
 Index columns_at_a_time(Index numbers) {
-  constexpr Index kMostNumbers = Index{1} << 25;
+  constexpr Index kMaxNumbers = Index{1} << 25;
   constexpr Index kMultiple = 4;
-  const Index fitting = kMostNumbers / std::max<Index>(numbers, 1);
+  const Index fitting = kMaxNumbers / std::max<Index>(numbers, 1);
   return std::clamp(fitting / kMultiple * kMultiple, kMultiple, kMaxColumns);
 }
 
