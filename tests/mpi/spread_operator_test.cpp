@@ -173,7 +173,7 @@ void expect_same_runs(const Runs& runs) {
   if (test::processes() == 1) expect_equal_factors(runs.spread, runs.serial);
 }
 
-Matrix dense(const LinearOperator& A) { return A.columns_at(index_range(0, A.cols())); }
+Matrix entries_of(const LinearOperator& A) { return A.columns_at(index_range(0, A.cols())); }
 
 TEST(SpreadOperator, TruncatedSvdFindsTheSameTriplets) {
   for (const SvdAlgorithm algorithm : {SvdAlgorithm::kKrylov, SvdAlgorithm::kRandomized}) {
@@ -203,7 +203,7 @@ void expect_placed(const Approximation& found, const SpreadOperator& A, std::siz
   const MultiVector y(found.memory_space(), Y);
   EXPECT_CLOSE(
       to_host(found.apply_transpose(y.columns()).columns()), here.apply_transpose(Y), 1e-14);
-  EXPECT_CLOSE(dense(found), dense(here), 1e-14);
+  EXPECT_CLOSE(entries_of(found), entries_of(here), 1e-14);
 }
 
 // Four values of the grid are no part of a pair that is cut.
@@ -216,7 +216,7 @@ TEST(SpreadOperator, TripletsStayOnAllProcesses) {
     const Approximation found = truncated_svd(spread, options);
     expect_placed(found, spread, 0);
     expect_placed(found, spread, 2);
-    EXPECT_CLOSE(dense(found), dense(truncated_svd(*A, options)), 1e-10);
+    EXPECT_CLOSE(entries_of(found), entries_of(truncated_svd(*A, options)), 1e-10);
   }
 }
 
@@ -228,7 +228,7 @@ TEST(SpreadOperator, SketchesStayOnAllProcesses) {
     const JlProjectionOptions options{.rank = 9, .kind = kind};
     const Approximation found = jl_projection(spread, options);
     expect_placed(found, spread, 0);
-    EXPECT_CLOSE(dense(found), dense(jl_projection(*A, options)), 1e-13);
+    EXPECT_CLOSE(entries_of(found), entries_of(jl_projection(*A, options)), 1e-13);
   }
   const Source B = sparse(matapprox::test::random_sparse(600, 600, 6));
   const SpreadOperator square(test::leader(), B);
@@ -236,7 +236,7 @@ TEST(SpreadOperator, SketchesStayOnAllProcesses) {
   const Approximation found = nystrom(square, options);
   expect_placed(found, square, 0);
   expect_placed(found, square, 2);
-  EXPECT_CLOSE(dense(found), dense(nystrom(*B, options)), 1e-11);
+  EXPECT_CLOSE(entries_of(found), entries_of(nystrom(*B, options)), 1e-11);
 }
 
 // Fewer directions than columns: blocks are too nearly dependent for Cholesky QR, and random
@@ -247,7 +247,7 @@ TEST(SpreadOperator, TruncatedSvdOfLowRank) {
     return truncated_svd(matrix, {.rank = 25, .algorithm = SvdAlgorithm::kKrylov});
   });
   expect_same_runs(runs);
-  EXPECT_CLOSE(dense(runs.spread), dense(*A), 1e-13);
+  EXPECT_CLOSE(entries_of(runs.spread), entries_of(*A), 1e-13);
 }
 
 TEST(SpreadOperator, OtherMethodsFindTheSame) {
@@ -256,18 +256,18 @@ TEST(SpreadOperator, OtherMethodsFindTheSame) {
     return nystrom(matrix, {.rank = 12, .form = NystromForm::kGeneralized});
   });
   expect_same_runs(nystroms);
-  EXPECT_CLOSE(dense(nystroms.spread), dense(nystroms.serial), 1e-11);
+  EXPECT_CLOSE(entries_of(nystroms.spread), entries_of(nystroms.serial), 1e-11);
 
   const Runs projections =
       runs_of(A, [](const LinearOperator& matrix) { return jl_projection(matrix, {.rank = 12}); });
   expect_same_runs(projections);
-  EXPECT_CLOSE(dense(projections.spread), dense(projections.serial), 1e-11);
+  EXPECT_CLOSE(entries_of(projections.spread), entries_of(projections.serial), 1e-11);
 
   // The same columns and rows: what is chosen is stored as it is.
   const Runs curs =
       runs_of(A, [](const LinearOperator& matrix) { return cur(matrix, {.rank = 12}); });
   expect_same_runs(curs);
-  EXPECT_CLOSE(dense(curs.spread), dense(curs.serial), 1e-11);
+  EXPECT_CLOSE(entries_of(curs.spread), entries_of(curs.serial), 1e-11);
 
   const Source B = sparse(matapprox::test::grid_laplacian(20));
   const Runs landmarks = runs_of(B, [](const LinearOperator& matrix) {
