@@ -33,7 +33,7 @@ TOLERANCES = {"chord": 0, "truncated_svd": 1e-10, "nystrom": 1e-10}
 def write_inputs(folder):
     """A graph and points, from fixed sequences."""
     numbers = random.Random(3)
-    nodes = 4000
+    nodes = 40000
     edges = {(i, j) for i in range(1, nodes) for j in (i - 1, numbers.randrange(i), numbers.randrange(i))}
     lines = [f"{i + 1} {j + 1} {1 + (i * j) % 7}" for i, j in sorted(edges)]
     head = ["%%MatrixMarket matrix coordinate real symmetric", f"{nodes} {nodes} {len(lines)}"]

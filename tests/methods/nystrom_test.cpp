@@ -157,6 +157,7 @@ TEST(Nystrom, GoesOnFromAnyCheckpointToTheSameBits) {
     const std::vector<Index> first(whole.summary.chosen_columns.begin(),
                                    whole.summary.chosen_columns.begin() + count);
     EXPECT_EQ(point.best.summary.chosen_columns, first);
+    EXPECT_EQ(point.best.summary.message, std::to_string(count) + " landmarks of 60 so far");
     EXPECT_CLOSE(
         test::dense_of(point.best), test::dense_of(nystrom(A, {.landmarks = first})), 1e-9);
   }

@@ -142,7 +142,8 @@ NystromFactors psd_nystrom(const LinearOperator& A,
           "nystrom: the state to resume is of another sampling");
   const auto publish = [&](Landmarks so_far, const ResumeState& state) {
     const JoinStopScope nobody_stops(nullptr);
-    const NystromFactors factors = factors_of(std::move(so_far), diagonal, k, options);
+    NystromFactors factors = factors_of(std::move(so_far), diagonal, k, options);
+    factors.message = fmt::format("{} landmarks of {} so far", factors.rank, k);
     if (factors.objection.empty()) checkpoint(factors, state);
   };
   return factors_of(
