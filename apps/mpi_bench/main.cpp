@@ -1,103 +1,25 @@
 #include <petscmat.h>
-#include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
-#include <chrono>
-#include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "matapprox/core/random.hpp"
+#include "chain.hpp"
+#include "graph.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
 #include "matapprox/mpi/petsc.hpp"
+#include "memory_peaks.hpp"
 #include "slepc_svd.hpp"
+#include "steps.hpp"
+#include "timing.hpp"
 
-// Time and memory of a truncated SVD of a large graph over the processes of MPI. Each process makes
-// its own rows of the graph: no process ever has all of it.
+// What matrices over the processes of MPI cost. Without a subcommand: time and memory of a
+// truncated SVD of a large graph, of which each process makes its own rows: no process ever has all
+// of it.
 
 namespace matapprox {
 namespace {
-
-constexpr int kNeighborsAhead = 5;
-constexpr std::uint64_t kSeed = 20251;
-
-/// A weighted graph of N nodes with a loop at each and ten edges: from node i to i + d for five
-/// distances d, mod N. The weight of an edge is a random number times s_i s_j, that of a loop
-/// s_i^2, where the s are (1 + r)^-0.3 for a permutation r of the nodes: few nodes carry most of
-/// it, as in graphs of the web, and the leading values are apart.
-class Graph {
- public:
-  explicit Graph(Index nodes) : nodes_(nodes) {
-    for (std::size_t k = 0; k < distances_.size(); ++k)
-      distances_[k] =
-          1 +
-          random_index(kSeed, RandomStream::kGenerator, static_cast<Index>(k), 0, nodes / 2 - 1);
-  }
-
-  Index nodes() const { return nodes_; }
-
-  /// This process's rows, as `rows` deals them.
-  Mat rows_of(MPI_Comm comm) const {
-    Mat A = nullptr;
-    constexpr PetscInt kPerRow = 2 * kNeighborsAhead + 1;
-    MatCreateAIJ(
-        comm, PETSC_DECIDE, PETSC_DECIDE, nodes_, nodes_, kPerRow, nullptr, kPerRow, nullptr, &A);
-    PetscInt first = 0;
-    PetscInt last = 0;
-    MatGetOwnershipRange(A, &first, &last);
-    for (PetscInt i = first; i < last; ++i) {
-      std::array<PetscInt, kPerRow> columns{i};
-      std::array<double, kPerRow> weights{std::pow(strength(i), 2)};
-      std::size_t at = 1;
-      for (Index k = 0; k < kNeighborsAhead; ++k) {
-        const Index d = distances_[static_cast<std::size_t>(k)];
-        const Index ahead = (i + d) % nodes_;
-        const Index behind = (i + nodes_ - d) % nodes_;
-        columns[at] = ahead;
-        weights[at++] = weight(i, ahead, k);
-        columns[at] = behind;
-        weights[at++] = weight(behind, i, k);
-      }
-      // Where two distances meet, the edges are added.
-      MatSetValues(A, 1, &i, kPerRow, columns.data(), weights.data(), ADD_VALUES);
-    }
-    MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY);
-    MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY);
-    MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE);
-    return A;
-  }
-
- private:
-  double strength(Index i) const {
-    constexpr Index kPrime = 7919;  // nodes are no multiple of it
-    return std::pow(1.0 + static_cast<double>((i * kPrime) % nodes_), -0.3);
-  }
-  double weight(Index from, Index to, Index k) const {
-    return random_uniform(kSeed, RandomStream::kGenerator, from, 1 + k) * strength(from) *
-           strength(to);
-  }
-
-  Index nodes_;
-  std::array<Index, kNeighborsAhead> distances_{};
-};
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-/// The peak of each process so far, in bytes; all call it, all get it.
-std::vector<long long> peaks(MPI_Comm comm) {
-  int size = 1;
-  MPI_Comm_size(comm, &size);
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  long long own = 1024LL * usage.ru_maxrss;
-  std::vector<long long> all(static_cast<std::size_t>(size));
-  MPI_Allgather(&own, 1, MPI_LONG_LONG, all.data(), 1, MPI_LONG_LONG, comm);
-  return all;
-}
 
 struct Arguments {
   Index nodes = 1000000;
@@ -105,7 +27,7 @@ struct Arguments {
   bool slepc = false;
 };
 
-nlohmann::json run(const Arguments& arguments, int rank, int size) {
+nlohmann::json run(const Arguments& arguments, int size) {
   nlohmann::json result{{"processes", size}, {"nodes", arguments.nodes}, {"rank", arguments.rank}};
   double began = seconds_now();
   Mat A = Graph(arguments.nodes).rows_of(PETSC_COMM_WORLD);
@@ -113,7 +35,7 @@ nlohmann::json run(const Arguments& arguments, int rank, int size) {
   MatGetInfo(A, MAT_GLOBAL_SUM, &info);
   result["entries"] = static_cast<Index>(info.nz_used);
   result["build_seconds"] = seconds_now() - began;
-  result["graph_peak_bytes"] = peaks(PETSC_COMM_WORLD);
+  result["graph_peak_bytes"] = memory_peaks(PETSC_COMM_WORLD);
   began = seconds_now();
   if (arguments.slepc) {
     const SlepcSvd found = slepc_svd(A, arguments.rank, 1e-10);
@@ -130,26 +52,57 @@ nlohmann::json run(const Arguments& arguments, int rank, int size) {
     });
   }
   result["svd_seconds"] = seconds_now() - began;
-  result["peak_bytes"] = peaks(PETSC_COMM_WORLD);
+  result["peak_bytes"] = memory_peaks(PETSC_COMM_WORLD);
   result["threads"] = threads();
   MatDestroy(&A);
-  return rank == 0 ? result : nlohmann::json();
+  return result;
+}
+
+std::string no_multiple_of_the_prime(const std::string& nodes) {
+  return std::stoll(nodes) % 7919 == 0 ? "is to be no multiple of 7919" : std::string();
 }
 
 }  // namespace
 }  // namespace matapprox
 
 int main(int argc, char** argv) {
+  using matapprox::no_multiple_of_the_prime;
   CLI::App app("Truncated SVD of a graph over the processes of MPI; JSON on standard output");
   matapprox::Arguments arguments;
   app.add_option("--nodes", arguments.nodes, "Nodes of the graph [1000000]")
       ->check(CLI::Range(100, 2000000000))
-      ->check([](const std::string& nodes) {
-        return std::stoll(nodes) % 7919 == 0 ? "is to be no multiple of 7919" : std::string();
-      });
+      ->check(no_multiple_of_the_prime);
   app.add_option("--rank", arguments.rank, "Singular triplets [20]")->check(CLI::Range(1, 1000));
   app.add_flag("--slepc", arguments.slepc, "By SLEPc's trlanczos in place of ours");
+
+  matapprox::StepsArguments steps;
+  CLI::App* steps_command = app.add_subcommand(
+      "steps", "Times of a command and of the steps of methods, beside the cost model");
+  steps_command->add_option("--nodes", steps.nodes, "Nodes of the graph [2000000]")
+      ->check(CLI::Range(100, 2000000000))
+      ->check(no_multiple_of_the_prime);
+  steps_command->add_option("--order", steps.order, "Order of the Chord chain [262144]")
+      ->check(CLI::Range(128, 2000000000));
+  steps_command->add_option("--points", steps.points, "Points of the kernel matrix [16384]")
+      ->check(CLI::Range(100, 2000000000));
+  steps_command->add_option("--repetitions", steps.repetitions, "Of which medians are taken [9]")
+      ->check(CLI::Range(1, 1000));
+
+  matapprox::ChainArguments chain;
+  CLI::App* chain_command = app.add_subcommand(
+      "chain", "Products with a long Chord chain and a fit: bits and bytes sent");
+  chain_command->add_option("--order", chain.order, "Order of the product; 0: none [16777216]")
+      ->check(CLI::Range(0, 2000000000));
+  chain_command->add_option("--columns", chain.columns, "Columns of the product [1]")
+      ->check(CLI::Range(1, 1000));
+  chain_command->add_option("--fit-order", chain.fit_order, "Order of the fit; 0: none [1048576]")
+      ->check(CLI::Range(0, 2000000000));
+  chain_command->add_option("--steps", chain.steps, "Steps of the fit [10]")
+      ->check(CLI::Range(1, 100));
+  chain_command->add_flag("!--no-serial", chain.serial, "No comparison with one process");
+  app.require_subcommand(0, 1);
   CLI11_PARSE(app, argc, argv);
+
   int provided = MPI_THREAD_SINGLE;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
   PetscInitializeNoArguments();
@@ -159,7 +112,9 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   matapprox::set_threads(1);
   try {
-    const nlohmann::json result = matapprox::run(arguments, rank, size);
+    const nlohmann::json result = steps_command->parsed()   ? matapprox::run_steps(steps)
+                                  : chain_command->parsed() ? matapprox::run_chain(chain)
+                                                            : matapprox::run(arguments, size);
     if (rank == 0) std::cout << result.dump() << '\n';
   } catch (const std::exception& error) {
     std::cerr << "matapprox_mpi_bench: " << error.what() << '\n';

@@ -1,0 +1,218 @@
+#include "chain.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+
+#include "chord_traffic.hpp"
+#include "kernels/chord_chain.hpp"
+#include "matapprox/core/require.hpp"
+#include "matapprox/core/threads.hpp"
+#include "matapprox/methods/chord.hpp"
+#include "matapprox/operators/sparse.hpp"
+#include "memory_peaks.hpp"
+#include "methods/chord/column_sample.hpp"
+#include "mpi/spread_operator.hpp"
+#include "sent_bytes.hpp"
+#include "timing.hpp"
+
+namespace matapprox {
+namespace {
+
+using mpi::SpreadOperator;
+
+constexpr Index kColumnsPerStep = 16;
+
+/// Each distance has one path: as numbers to the base 4.
+ChordPattern radix_four(Index order) {
+  ChordPattern pattern{order, {}};
+  for (Index stride = 1; stride < order; stride *= 4) {
+    std::vector<Index> offsets;
+    for (Index k = 0; k < 4 && k * stride < order; ++k) offsets.push_back(k * stride);
+    pattern.offsets.push_back(std::move(offsets));
+  }
+  return pattern;
+}
+
+std::string as_option(const ChordPattern& pattern) {
+  std::string text;
+  for (const std::vector<Index>& offsets : pattern.offsets) {
+    if (!text.empty()) text += ';';
+    for (const Index offset : offsets) text += (offset == 0 ? "" : ",") + std::to_string(offset);
+  }
+  return text;
+}
+
+/// By which the bits of runs with other numbers of processes are compared: FNV-1a over 64 bits.
+std::string fingerprint(const double* numbers, Index count) {
+  std::uint64_t hash = 14695981039346656037U;
+  for (Index i = 0; i < count; ++i)
+    hash = (hash ^ std::bit_cast<std::uint64_t>(numbers[i])) * 1099511628211U;
+  return fmt::format("{:016x}", hash);
+}
+
+bool same_bits(const Matrix& a, const Matrix& b) {
+  return a.size() == b.size() &&
+         std::memcmp(a.data(), b.data(), sizeof(double) * static_cast<std::size_t>(a.size())) == 0;
+}
+
+/// What all processes do together, the first leading them, and what each sends meanwhile.
+class Run {
+ public:
+  explicit Run(const mpi::Process& process) : process_(process), session_(process, {}) {}
+
+  using Work = std::function<void(const std::shared_ptr<mpi::Leader>& leader)>;
+
+  /// Bytes of each process.
+  std::vector<long long> operator()(const Work& work) {
+    const std::vector<long long> before = bytes_sent_by_each(process_.comm());
+    session_.run(work);
+    std::vector<long long> sent = bytes_sent_by_each(process_.comm());
+    for (std::size_t p = 0; p < sent.size(); ++p) sent[p] -= before[p];
+    return sent;
+  }
+
+ private:
+  const mpi::Process& process_;
+  mpi::Session session_;
+};
+
+nlohmann::json described(const ChordPattern& pattern) {
+  return {{"order", pattern.order},
+          {"factors", pattern.factors()},
+          {"values_bytes", 8 * pattern.stored_numbers()}};
+}
+
+nlohmann::json run_product(const mpi::Process& process, const ChainArguments& arguments) {
+  const ChordPattern pattern = radix_four(arguments.order);
+  const ChordTraffic traffic = chord_traffic(pattern, process.size());
+  std::shared_ptr<const FactorProduct> source;
+  std::unique_ptr<SpreadOperator> A;
+  Matrix X;
+  Run run(process);
+  run([&](const auto& leader) {
+    ChordFactors chain{pattern, {}};
+    chain.values.resize(static_cast<std::size_t>(pattern.stored_numbers()));
+    constexpr Index kNumbers = 1 << 16;
+    const Index chunks = (pattern.stored_numbers() + kNumbers - 1) / kNumbers;
+    parallel_for(chunks, [&](Index chunk) {
+      for (Index i = chunk * kNumbers;
+           i < std::min(pattern.stored_numbers(), (chunk + 1) * kNumbers);
+           ++i)
+        chain.values[static_cast<std::size_t>(i)] =
+            random_uniform(1, RandomStream::kGenerator, i, 0) - 0.4;
+    });
+    source = std::make_shared<const FactorProduct>(std::vector{make_factor("W", std::move(chain))});
+    A = std::make_unique<SpreadOperator>(leader, source);
+    X = to_host(random_normal_block(
+                    host_space(), 2, RandomStream::kSketch, arguments.order, arguments.columns)
+                    .columns());
+  });
+  nlohmann::json result = described(pattern);
+  std::vector<Matrix> products;
+  for (const bool transposed : {false, true}) {
+    double seconds = 0;
+    const std::vector<long long> sent = run([&](const auto&) {
+      const double began = seconds_now();
+      products.push_back(transposed ? A->apply_transpose(X) : A->apply(X));
+      seconds = seconds_now() - began;
+    });
+    if (!process.leads()) continue;
+    result["products"].push_back(
+        {{"transposed", transposed},
+         {"columns", arguments.columns},
+         {"seconds", seconds},
+         {"sent_bytes", sent},
+         {"model_bytes", product_bytes(traffic, arguments.columns, transposed)},
+         {"bits", fingerprint(products.back().data(), products.back().size())}});
+  }
+  result["peak_bytes"] = memory_peaks(process.comm());
+  // Their copy of the values makes room.
+  run([&](const auto&) { A.reset(); });
+  if (!process.leads() || !arguments.serial) return result;
+  for (std::size_t i = 0; i < products.size(); ++i) {
+    const Matrix here = i == 0 ? source->apply(X) : source->apply_transpose(X);
+    result["products"][i]["same_bits"] = same_bits(products[i], here);
+  }
+  return result;
+}
+
+/// Neighbors on a ring, with weights.
+std::shared_ptr<const SparseOperator> ring(Index order) {
+  SparseMatrix A(order, order);
+  A.reserve(Eigen::Matrix<Index, Eigen::Dynamic, 1>::Constant(order, 3));
+  const auto weight = [&](Index i) { return random_uniform(3, RandomStream::kGenerator, i, 0); };
+  for (Index i = 0; i < order; ++i) {
+    A.insert(i, i) = 2;
+    A.insert(i, (i + 1) % order) = -weight(i);
+    A.insert(i, (i + order - 1) % order) = -weight((i + order - 1) % order);
+  }
+  A.makeCompressed();
+  return std::make_shared<const SparseOperator>(std::move(A));
+}
+
+/// Before every step, and at the end, the validation columns.
+double fit_bytes(const ChordTraffic& traffic, Index order, Index steps) {
+  const auto validation =
+      std::ssize(chord_fit::ColumnSample(order, kColumnsPerStep, 1).validation());
+  const auto bytes = [&](Index columns, Index most, bool gradient) {
+    return objective_bytes(
+        traffic, columns, kernels::objective_width<double>(order, most), gradient);
+  };
+  return static_cast<double>(steps) * bytes(kColumnsPerStep, kColumnsPerStep, true) +
+         static_cast<double>(steps + 1) * bytes(validation, validation, false);
+}
+
+nlohmann::json run_fit(const mpi::Process& process, const ChainArguments& arguments) {
+  const ChordPattern pattern = radix_four(arguments.fit_order);
+  const ChordOptions options{.offsets = as_option(pattern),
+                             .adam_steps = arguments.steps,
+                             .columns_per_step = kColumnsPerStep};
+  std::shared_ptr<const SparseOperator> A;
+  std::unique_ptr<SpreadOperator> spread;
+  std::vector<double> values;
+  double seconds = 0;
+  const auto fit = [&](const LinearOperator& matrix) {
+    const double began = seconds_now();
+    const Approximation found = chord(matrix, options);
+    seconds = seconds_now() - began;
+    return std::get<ChordFactors>(*found.factors().front().value).values;
+  };
+  Run run(process);
+  run([&](const auto& leader) {
+    A = ring(arguments.fit_order);
+    spread = std::make_unique<SpreadOperator>(leader, A);
+  });
+  const std::vector<long long> sent = run([&](const auto&) { values = fit(*spread); });
+  nlohmann::json result = described(pattern);
+  result["peak_bytes"] = memory_peaks(process.comm());
+  run([&](const auto&) { spread.reset(); });
+  if (!process.leads()) return result;
+  const ChordTraffic traffic = chord_traffic(pattern, process.size());
+  result["steps"] = arguments.steps;
+  result["columns_per_step"] = kColumnsPerStep;
+  result["seconds"] = seconds;
+  result["sent_bytes"] = sent;
+  result["model_bytes"] = fit_bytes(traffic, arguments.fit_order, arguments.steps);
+  result["bits"] = fingerprint(values.data(), std::ssize(values));
+  if (arguments.serial) result["same_bits"] = fit(*A) == values;
+  return result;
+}
+
+}  // namespace
+
+nlohmann::json run_chain(const ChainArguments& arguments) {
+  const mpi::Process process(MPI_COMM_WORLD);
+  for (const Index order : {arguments.order, arguments.fit_order})
+    require(order % process.size() == 0,
+            "chain: the order {} is to be a multiple of the {} processes",
+            order,
+            process.size());
+  nlohmann::json result{{"processes", process.size()}, {"threads", threads()}};
+  if (arguments.order > 0) result["product"] = run_product(process, arguments);
+  if (arguments.fit_order > 0) result["fit"] = run_fit(process, arguments);
+  return result;
+}
+
+}  // namespace matapprox

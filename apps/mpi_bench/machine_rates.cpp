@@ -1,0 +1,118 @@
+#include "machine_rates.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "matapprox/core/types.hpp"
+#include "matapprox/kernels/gemm.hpp"
+#include "mpi/reserved_numbers.hpp"
+#include "timing.hpp"
+
+namespace matapprox {
+namespace {
+
+constexpr int kRepetitions = 7;
+constexpr int kTag = 7;
+
+/// The seconds of the slowest process.
+double together(MPI_Comm comm, const std::function<void()>& work) {
+  MPI_Barrier(comm);
+  const double began = seconds_now();
+  work();
+  double seconds = seconds_now() - began;
+  MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, comm);
+  return seconds;
+}
+
+double median_together(MPI_Comm comm, const std::function<void()>& work) {
+  together(comm, work);  // caches, connections
+  return median_of(kRepetitions, [&] { return together(comm, work); });
+}
+
+/// The others wait, as they do for a command.
+double latency(MPI_Comm comm, int rank, int size) {
+  constexpr int kMessages = 1000;
+  const int other = rank == 0 ? size - 1 : 0;
+  double number = 0;
+  const double seconds = median_together(comm, [&] {
+    if (rank != 0 && rank != size - 1) return;
+    for (int i = 0; i < kMessages; ++i) {
+      if ((i % 2 == 0) == (rank == 0)) {
+        MPI_Send(&number, 1, MPI_DOUBLE, other, kTag, comm);
+      } else {
+        MPI_Recv(&number, 1, MPI_DOUBLE, other, kTag, comm, MPI_STATUS_IGNORE);
+      }
+    }
+  });
+  return seconds / kMessages;
+}
+
+double message_rate(MPI_Comm comm, int rank, int size) {
+  constexpr int kNumbers = 1 << 22;
+  std::vector<double> sent(kNumbers, 1.0);
+  std::vector<double> received(kNumbers);
+  const double seconds = median_together(comm, [&] {
+    MPI_Sendrecv(sent.data(),
+                 kNumbers,
+                 MPI_DOUBLE,
+                 (rank + 1) % size,
+                 kTag,
+                 received.data(),
+                 kNumbers,
+                 MPI_DOUBLE,
+                 (rank + size - 1) % size,
+                 kTag,
+                 comm,
+                 MPI_STATUS_IGNORE);
+  });
+  return 8.0 * kNumbers / seconds;
+}
+
+double memory_rate(MPI_Comm comm) {
+  constexpr Index kNumbers = Index{1} << 24;
+  const Vector x = Vector::Constant(kNumbers, 1e-3);
+  Vector y = Vector::Zero(kNumbers);
+  const double seconds = median_together(comm, [&] { y += 0.5 * x; });
+  return 24.0 * kNumbers / seconds;
+}
+
+double flop_rate(MPI_Comm comm) {
+  constexpr Index kOrder = 192;
+  constexpr int kProducts = 50;
+  const Matrix A = Matrix::Constant(kOrder, kOrder, 1e-3);
+  Matrix C = Matrix::Zero(kOrder, kOrder);
+  const double seconds = median_together(comm, [&] {
+    for (int i = 0; i < kProducts; ++i)
+      kernels::gemm(kernels::Trans::kNo, A, kernels::Trans::kNo, A, C, 1.0, 1.0);
+  });
+  return kProducts * 2.0 * kOrder * kOrder * kOrder / seconds;
+}
+
+double new_memory_rate(MPI_Comm comm) {
+  constexpr Index kNumbers = Index{1} << 24;
+  const double seconds = median_of(kRepetitions, [&] {
+    const mpi::ReservedNumbers numbers(kNumbers, mpi::ReservedNumbers::Use::kSparsely);
+    return together(comm, [&] { std::fill_n(numbers.data(), kNumbers, 1.0); });
+  });
+  return 8.0 * kNumbers / seconds;
+}
+
+}  // namespace
+
+MachineRates measure_rates(MPI_Comm comm) {
+  int rank = 0;
+  int size = 1;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  MachineRates rates;
+  if (size > 1) {
+    rates.latency = latency(comm, rank, size);
+    rates.message_bytes = message_rate(comm, rank, size);
+  }
+  rates.memory_bytes = memory_rate(comm);
+  rates.flops = flop_rate(comm);
+  rates.new_memory_bytes = new_memory_rate(comm);
+  return rates;
+}
+
+}  // namespace matapprox
