@@ -24,7 +24,7 @@ Index rows_elsewhere(const ChordPattern& pattern, Index m, Index n) {
 Index values_elsewhere(const ChordPattern& pattern, Index m, Index n) {
   Index values = 0;
   for (const Index o : pattern.offsets[static_cast<std::size_t>(m)])
-    values += std::min({o, pattern.order - o, n});
+    values += n - std::max<Index>(n - o, 0) - std::max<Index>(n - (pattern.order - o), 0);
   return values;
 }
 

@@ -13,8 +13,8 @@ struct ChordTraffic {
   /// are none of these. Of the reference pattern log2 P times n, P a power of two. For the
   /// transpose of the factor as many.
   std::vector<Index> rows;
-  /// For factor m, values of its transpose that lie elsewhere: a link with offset o has
-  /// min(o, N - o, n).
+  /// For factor m, values of its transpose that lie elsewhere: of a link with offset o
+  /// min(o, N - o, n), with one process none.
   std::vector<Index> values;
 
   /// The sum over factors first .. last - 1.

@@ -87,6 +87,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(100, 2000000000));
   steps_command->add_option("--repetitions", steps.repetitions, "Of which medians are taken [9]")
       ->check(CLI::Range(1, 1000));
+  steps_command->add_option("--only", steps.only, "Steps whose names contain this");
 
   matapprox::ChainArguments chain;
   CLI::App* chain_command = app.add_subcommand(

@@ -51,10 +51,13 @@ double seconds_of(const Work& work, const MachineRates& rates) {
 /// On the leader: times one step after the other.
 class Steps {
  public:
-  Steps(std::shared_ptr<mpi::Leader> leader, const MachineRates& rates, int repetitions)
+  Steps(std::shared_ptr<mpi::Leader> leader,
+        const MachineRates& rates,
+        const StepsArguments& arguments)
       : leader_(std::move(leader)),
         rates_(rates),
-        repetitions_(repetitions),
+        repetitions_(arguments.repetitions),
+        only_(arguments.only),
         space_(std::make_shared<const RanksSpace>(leader_, std::vector<mpi::Layout>{})),
         tiny_(space_, leader_->processes(), 1) {
     space_->zero(tiny_.data(), tiny_.size());
@@ -70,6 +73,7 @@ class Steps {
 
   /// A step ends when all processes have done their part: with a round trip, unless it is one.
   void time(const std::string& name, Work work, const std::function<void()>& step) {
+    if (name.find(only_) == std::string::npos) return;
     const bool is_round_trip = !step;
     work.messages += 2 * tree();
     const auto once = [&] {
@@ -118,6 +122,7 @@ class Steps {
   std::shared_ptr<mpi::Leader> leader_;
   MachineRates rates_;
   int repetitions_;
+  std::string only_;
   std::shared_ptr<const RanksSpace> space_;
   MultiVector tiny_;
   nlohmann::json rows_;
@@ -196,10 +201,9 @@ void time_graph(Steps& steps, const Graph& graph, const mpi::TakenMatrix& taken)
             .flops = 2 * n * a * b,
             .sent = 8 * a * b * steps.tree(),
             .messages = 2 * steps.tree()};
-  Matrix S;
   steps.time(
-      "transpose_product", work, [&] { S = transpose_product(basis.columns(), block.columns()); });
-  S *= 1e-12;  // the block stays in range
+      "transpose_product", work, [&] { transpose_product(basis.columns(), block.columns()); });
+  const Matrix S = Matrix::Constant(kBasis, kBlock, 1e-9);  // the block stays in range
   work.memory = 8 * n * (a + 2 * b);
   steps.time("add_product", work, [&] { add_product(-1, basis.columns(), S, 1, block.columns()); });
 }
@@ -339,7 +343,7 @@ nlohmann::json run_steps(const StepsArguments& arguments) {
   MatDestroy(&graph_rows);
   nlohmann::json result;
   mpi::lead_or_serve(process, std::move(taken.store), [&](const auto& leader) {
-    Steps steps(leader, rates, arguments.repetitions);
+    Steps steps(leader, rates, arguments);
     steps.time("command", {}, {});
     time_graph(steps, graph, taken);
     leader->run(mpi::RemoveMatrix{mpi::TakenMatrix::kNumber});

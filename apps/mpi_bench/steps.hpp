@@ -1,6 +1,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "matapprox/core/types.hpp"
 
@@ -11,6 +12,7 @@ struct StepsArguments {
   Index order = 1 << 18;   ///< of the Chord chain, as well
   Index points = 1 << 14;  ///< of the kernel matrix, as well
   int repetitions = 9;
+  std::string only = {};  ///< steps whose names contain it
 };
 
 /// Medians of the time of one command and of the steps that methods consist of, over all processes
