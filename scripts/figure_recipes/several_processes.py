@@ -1,8 +1,8 @@
-"""Tables of docs/distributed.md: time and memory of a large graph over the processes of MPI."""
+"""Tables of docs/distributed.md: time and memory of a large graph over the processes of MPI, steps beside the cost model."""
 import json
 import subprocess
 
-from .kept import Missing, figure, grouped, markdown, with_source
+from .kept import Missing, figure, grouped, markdown, rounded, short, with_source
 
 NODES = 10_000_000
 RANK = 20
@@ -24,19 +24,22 @@ def graph_summary(document):
             f"{document['largest_difference']:.0e}, relative to each.")
 
 
-@figure("mpi_graph", "4", {"mpi_graph": graph_table, "mpi_graph.summary": graph_summary}, slow=True, timed=True)
-def mpi_graph(context):
+def bench_on(context, processes, *arguments):
     bench = context.program.parent / "matapprox_mpi_bench"
     if not bench.exists():
         raise Missing(f"{bench}: a build with MATAPPROX_WITH_MPI and MATAPPROX_BUILD_BENCH, as `scripts/mpi --bench` makes in build/mpi")
+    command = [*START, str(processes), str(bench), *arguments]
+    context.say(*command)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"matapprox_mpi_bench: {done.stderr.strip()}")
+    return json.loads(done.stdout)
 
+
+@figure("mpi_graph", "4", {"mpi_graph": graph_table, "mpi_graph.summary": graph_summary}, slow=True, timed=True)
+def mpi_graph(context):
     def run(processes, slepc):
-        command = [*START, str(processes), str(bench), "--nodes", str(NODES), "--rank", str(RANK), *(["--slepc"] if slepc else [])]
-        context.say(*command)
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise RuntimeError(f"matapprox_mpi_bench: {done.stderr.strip()}")
-        return json.loads(done.stdout)
+        return bench_on(context, processes, "--nodes", str(NODES), "--rank", str(RANK), *(["--slepc"] if slepc else []))
 
     found = [(slepc, run(processes, slepc)) for processes, slepc in ((2, False), (4, False), (4, True))]
     first = found[0][1]["values"]
@@ -44,3 +47,41 @@ def mpi_graph(context):
     return {"nodes": NODES, "entries": found[0][1]["entries"], "rank": RANK, "largest_difference": float(f"{difference:.1g}"),
             "rows": [{"slepc": slepc, "processes": run_["processes"], "seconds": round(run_["svd_seconds"], 1),
                       "graph_peak": max(run_["graph_peak_bytes"]), "peak": max(run_["peak_bytes"])} for slepc, run_ in found]}
+
+
+def milliseconds(seconds):
+    return f"{short(1e3 * seconds)} ms"
+
+
+def steps_table(document):
+    runs = document["runs"]
+    titles = ["step"]
+    for run in runs:
+        titles += [f"{run['processes']} processes", "model", "ratio"]
+    rows = []
+    for step in zip(*(run["steps"] for run in runs)):
+        row = [f"`{step[0]['step']}`" if "_" in step[0]["step"] else step[0]["step"]]
+        for each in step:
+            ratio = each["seconds"] / each["model_seconds"]
+            row += [milliseconds(each["seconds"]), milliseconds(each["model_seconds"]), f"{ratio:.1f}"]
+        rows.append(row)
+    return with_source(markdown(titles, rows), document)
+
+
+def machine_table(document):
+    names = [("latency_seconds", "latency of a message", lambda value: f"{short(1e6 * value)} µs"),
+             ("message_bytes_per_second", "messages", lambda value: f"{short(1e-9 * value)} GB/s"),
+             ("memory_bytes_per_second", "memory", lambda value: f"{short(1e-9 * value)} GB/s"),
+             ("flops_per_second", "operations", lambda value: f"{short(1e-9 * value)} Gflop/s"),
+             ("new_memory_bytes_per_second", "new memory", lambda value: f"{short(1e-9 * value)} GB/s")]
+    rows = [[name, *(shown(run["machine"][key]) for run in document["runs"])] for key, name, shown in names]
+    return markdown(["of a process, while all do the same", *(f"{run['processes']} processes" for run in document["runs"])], rows)
+
+
+@figure("mpi_steps", "2", {"mpi_steps": steps_table, "mpi_steps.machine": machine_table}, slow=True, timed=True)
+def mpi_steps(context):
+    runs = [bench_on(context, processes, "steps") for processes in (2, 4)]
+    return {**{key: runs[0][key] for key in ("nodes", "order", "points")},
+            "runs": [{"processes": run["processes"], "machine": {key: rounded(value, 4) for key, value in run["machine"].items()},
+                      "steps": [{"step": step["step"], "seconds": rounded(step["seconds"], 4), "model_seconds": rounded(step["model_seconds"], 4)}
+                                for step in run["steps"]]} for run in runs]}
