@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 
 #include "matapprox/core/stop_scope.hpp"
@@ -15,6 +16,7 @@
 #include "mpi/sparse_rows.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
+#include "support/recorder.hpp"
 
 namespace matapprox::mpi {
 namespace {
@@ -266,6 +268,40 @@ TEST(SpreadOperator, OtherMethodsFindTheSame) {
   });
   expect_same_runs(landmarks);
   expect_equal_factors(landmarks.spread, landmarks.serial);
+}
+
+/// What a run on all processes saved on its way is gone on from on one process, and what one
+/// process saved on all: both end where the whole run does, to rounding.
+template <class Method>
+void expect_goes_on_elsewhere(const Source& A, const Method& method) {
+  const SpreadOperator spread(test::leader(), A);
+  const Matrix whole = entries_of(method(*A, RunControl()));
+  const auto check = [&](const LinearOperator& from, const LinearOperator& to) {
+    matapprox::test::Recorder recorder;
+    method(from, recorder.control);
+    ASSERT_GE(recorder.checkpoints.size(), 3U);
+    for (const matapprox::test::Checkpoint& point :
+         {std::cref(recorder.checkpoints.front()),
+          std::cref(recorder.checkpoints[recorder.checkpoints.size() / 2])}) {
+      EXPECT_CLOSE(entries_of(method(to, matapprox::test::going_on_from(point.state))), whole, 1e-10);
+    }
+  };
+  check(spread, *A);
+  check(*A, spread);
+}
+
+// A checkpoint is of no number of processes.
+TEST(SpreadOperator, MethodsGoOnFromACheckpointOnOneProcessAndOnAll) {
+  const Source rectangular = sparse(matapprox::test::random_sparse(300, 200, 6));
+  for (const SvdAlgorithm algorithm : {SvdAlgorithm::kKrylov, SvdAlgorithm::kRandomized}) {
+    expect_goes_on_elsewhere(rectangular, [&](const LinearOperator& A, const RunControl& control) {
+      return truncated_svd(A, {.rank = 12, .algorithm = algorithm}, control);
+    });
+  }
+  expect_goes_on_elsewhere(sparse(matapprox::test::grid_laplacian(20)),
+                           [](const LinearOperator& A, const RunControl& control) {
+                             return nystrom(A, {.rank = 40, .form = NystromForm::kPsd}, control);
+                           });
 }
 
 // Methods ask the operator for products with blocks that stay where they are.
