@@ -283,7 +283,8 @@ void expect_goes_on_elsewhere(const Source& A, const Method& method) {
     for (const matapprox::test::Checkpoint& point :
          {std::cref(recorder.checkpoints.front()),
           std::cref(recorder.checkpoints[recorder.checkpoints.size() / 2])}) {
-      EXPECT_CLOSE(entries_of(method(to, matapprox::test::going_on_from(point.state))), whole, 1e-10);
+      EXPECT_CLOSE(
+          entries_of(method(to, matapprox::test::going_on_from(point.state))), whole, 1e-10);
     }
   };
   check(spread, *A);
