@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "io/hdf5_handle.hpp"
@@ -80,9 +81,9 @@ struct Hdf5Operator::Dataset {
   Index unit_rows = 1;
   Index unit_cols = 1;
 
-  Dataset(const std::string& path_given, const std::string& dataset_given)
-      : path(path_given),
-        dataset_name(dataset_given),
+  Dataset(std::string path_given, std::string dataset_given)
+      : path(std::move(path_given)),
+        dataset_name(std::move(dataset_given)),
         name(fmt::format("{}:{}", path, dataset_name)) {
     file = hdf5::open_file(path);
     dataset = hdf5::open_dataset(file, dataset_name, path);
