@@ -12,6 +12,9 @@ struct SlepcSvd {
   long long iterations = 0;
 };
 
+/// False in a build without SLEPc.
+bool slepc_is_available();
+
 /// The `count` largest ones to a relative residual of `tolerance`. All processes call it together.
 /// Throws std::runtime_error in a build without SLEPc.
 SlepcSvd slepc_svd(Mat A, PetscInt count, double tolerance);

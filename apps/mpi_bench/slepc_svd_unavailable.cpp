@@ -4,6 +4,8 @@
 
 namespace matapprox {
 
+bool slepc_is_available() { return false; }
+
 SlepcSvd slepc_svd(Mat /*A*/, PetscInt /*count*/, double /*tolerance*/) {
   throw std::runtime_error("this build is without SLEPc (Debian: libslepc64-real-dev)");
 }

@@ -87,8 +87,10 @@ std::string PlacedApproximation::together(
   } catch (const std::exception& error) {
     failure_ = std::current_exception();
     why = error.what();
-    if (why.empty()) why = "an unknown error";
+  } catch (...) {
+    failure_ = std::current_exception();
   }
+  if (failure_ && why.empty()) why = "an unknown error";
   auto length = std::ssize(why);
   process_.broadcast(&length, sizeof length);
   why.resize(static_cast<std::size_t>(length));

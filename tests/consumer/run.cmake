@@ -3,15 +3,7 @@
 set(work ${BUILD_DIR}/consumer)
 file(REMOVE_RECURSE ${work})
 
-function(step)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE out)
-  message("${out}")
-  if(NOT code EQUAL 0)
-    list(JOIN ARGN " " line)
-    message(FATAL_ERROR "consumer: failed with ${code}: ${line}")
-  endif()
-  set(output "${out}" PARENT_SCOPE)
-endfunction()
+include(${SOURCE_DIR}/tests/consumer/step.cmake)
 
 step(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${work}/prefix)
 step(${CMAKE_COMMAND} -S ${SOURCE_DIR}/tests/consumer -B ${work}/build -G ${GENERATOR}

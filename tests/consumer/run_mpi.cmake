@@ -3,15 +3,7 @@
 set(work ${BUILD_DIR}/mpi_consumer)
 file(REMOVE_RECURSE ${work})
 
-function(step)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE out)
-  message("${out}")
-  if(NOT code EQUAL 0)
-    list(JOIN ARGN " " line)
-    message(FATAL_ERROR "mpi_consumer: failed with ${code}: ${line}")
-  endif()
-  set(output "${out}" PARENT_SCOPE)
-endfunction()
+include(${SOURCE_DIR}/tests/consumer/step.cmake)
 
 foreach(component core_dev mpi_dev)
   step(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${work}/prefix --component ${component})

@@ -189,7 +189,7 @@ void expect_products(const Expected& e) {
   Matrix chosen(A.rows(), 5);
   for (Index c = 0; c < 5; ++c) chosen.col(c) = e.dense.col(some[static_cast<std::size_t>(c)]);
   EXPECT_CLOSE(A.columns(some), chosen, 1e-14);
-  for (const Index b : {1, 3, 4, 40}) {
+  for (const Index b : {1, 3, 4, 40, 70}) {
     const Matrix X = test::random_matrix(A.cols(), b, 2);
     const Matrix Y = test::random_matrix(A.rows(), b, 3);
     EXPECT_CLOSE(A.apply(X), e.dense * X, 1e-13);
@@ -205,6 +205,21 @@ TEST(BlockMatrix, ASymmetricOneStandsForItsMirrorImage) {
 }
 TEST(BlockMatrix, PartsOfTheWorkAddUp) {
   for (const bool is_symmetric : {false, true}) expect_products(many_parts(is_symmetric));
+}
+
+// Four parts with 528,000 sums a column: not all of 64 columns at a time.
+TEST(BlockMatrix, ManyColumnsOfATallOneComeInTurn) {
+  constexpr Index kRows = 132000;
+  constexpr Index kColumns = 61;
+  Expected e;
+  e.content.rows = kRows;
+  e.content.cols = 8;
+  e.dense = Matrix::Zero(kRows, 8);
+  for (const Index column : {0, 2, 4, 6})
+    add_low_rank(e, {0, kRows, column, 2, LeafKind::kLowRank}, std::vector<int>(17, 2));
+  const BlockMatrix A(e.content);
+  const Matrix X = test::random_matrix(8, kColumns, 2);
+  EXPECT_CLOSE(A.apply(X), e.dense * X, 1e-13);
 }
 
 TEST(BlockMatrix, AnEmptyOneIsZero) {

@@ -5,33 +5,9 @@
 #include <bit>
 
 #include "matapprox/kernels/chord.hpp"
+#include "sent_bytes.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
-
-namespace {
-
-struct Sent {
-  long long messages = 0;
-  long long bytes = 0;
-};
-Sent sent;
-
-}  // namespace
-
-// In place of MPI's own, which it calls: what this process sends is counted.
-extern "C" int MPI_Isend(const void* numbers,
-                         int count,
-                         MPI_Datatype type,
-                         int to,
-                         int tag,
-                         MPI_Comm comm,
-                         MPI_Request* request) {
-  int bytes = 0;
-  MPI_Type_size(type, &bytes);
-  ++sent.messages;
-  sent.bytes += static_cast<long long>(bytes) * count;
-  return PMPI_Isend(numbers, count, type, to, tag, comm, request);
-}
 
 // All processes run these tests together (--together).
 namespace matapprox::mpi {
@@ -63,7 +39,7 @@ struct Chain {
 };
 
 /// Multiplies, compares with the product of one process, and says what this process has sent.
-Sent multiply(const Process& process, bool transposed, Index columns) {
+SentMessages multiply(const Process& process, bool transposed, Index columns) {
   const Chain chain(process);
   const ChordRows matrix(SpreadChain(process, chain.rows, chain.pattern), chain.own, false, false);
   const Matrix X = matapprox::test::random_matrix(kOrder, columns, 3);
@@ -75,10 +51,11 @@ Sent multiply(const Process& process, bool transposed, Index columns) {
   }
   const MultiVector x(host_space(), X.middleRows(chain.first, chain.count));
   MultiVector y(host_space(), chain.count, columns);
-  sent = {};
+  const SentMessages before = sent_messages();
   matrix.multiply(process, transposed, x.columns(), y.columns());
   EXPECT_SAME_BITS(to_host(y.columns()), wanted.middleRows(chain.first, chain.count));
-  return sent;
+  const SentMessages after = sent_messages();
+  return {after.messages - before.messages, after.bytes - before.bytes};
 }
 
 // P is a power of two in these tests: P = 2^q.
@@ -88,13 +65,13 @@ TEST(Together, AFactorOfTheReferencePatternSendsBlocksOfRows) {
   const Index rows = kOrder / process.size();
   const Index q = std::bit_width(static_cast<unsigned>(process.size())) - 1;
   for (const Index columns : {1, 8, 32}) {
-    const Sent forward = multiply(process, false, columns);
+    const SentMessages forward = multiply(process, false, columns);
     EXPECT_EQ(forward.messages, factors * q);
     EXPECT_EQ(forward.bytes, factors * q * rows * columns * 8);
   }
   // And for each row the values of q + 1 links, but for one value of all rows: 0 + 1 + 2 + 4 + ...
   // of the short links, all of the q long ones.
-  const Sent transposed = multiply(process, true, 8);
+  const SentMessages transposed = multiply(process, true, 8);
   const Index values = q == 0 ? 0 : (q + 1) * rows - 1;
   EXPECT_EQ(transposed.bytes, factors * (q * rows * 8 + values) * 8);
 }

@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <stdexcept>
 #include <vector>
 
 #include "matapprox/methods/truncated_svd.hpp"
@@ -27,19 +26,19 @@ void expect_the_values_of_slepc(const SparseMatrix& values) {
   });
   const SlepcSvd wanted = slepc_svd(A, kRank, 1e-13);
   MatDestroy(&A);
-  if (found.empty()) return;  // not the first process
-  ASSERT_GE(wanted.values.size(), found.size());
+  int rank = 0;
+  MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
+  if (rank != 0) return;  // the first has what was found
+  ASSERT_EQ(std::ssize(found), kRank);
+  ASSERT_GE(std::ssize(wanted.values), kRank);
   for (std::size_t i = 0; i < found.size(); ++i)
     EXPECT_NEAR(found[i], wanted.values[i], 1e-12 * wanted.values[0]) << i;
 }
 
 TEST(Together, SingularValuesAreThoseOfTrlanczos) {
-  try {
-    expect_the_values_of_slepc(matapprox::test::random_sparse(300, 200, 7));
-    expect_the_values_of_slepc(matapprox::test::grid_laplacian(25));
-  } catch (const std::runtime_error& error) {
-    GTEST_SKIP() << error.what();
-  }
+  if (!slepc_is_available()) GTEST_SKIP() << "a build without SLEPc (libslepc64-real-dev)";
+  expect_the_values_of_slepc(matapprox::test::random_sparse(300, 200, 7));
+  expect_the_values_of_slepc(matapprox::test::grid_laplacian(25));
 }
 
 }  // namespace

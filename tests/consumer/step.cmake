@@ -1,0 +1,10 @@
+# Runs a command and leaves what it printed in `output`; ends the script where it fails.
+function(step)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE out)
+  message("${out}")
+  if(NOT code EQUAL 0)
+    list(JOIN ARGN " " line)
+    message(FATAL_ERROR "failed with ${code}: ${line}")
+  endif()
+  set(output "${out}" PARENT_SCOPE)
+endfunction()
