@@ -4,10 +4,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <limits>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "io/hdf5_handle.hpp"
 #include "matapprox/core/error.hpp"
@@ -133,6 +136,33 @@ TEST(SandboxedRead, MayForkWhileAnotherThreadUsesHdf5) {
   busy.join();
   EXPECT_EQ(refused, 0);
   EXPECT_GT(uses, 0);
+}
+
+/// Takes and gives back blocks of many sizes, as reading a file does.
+void allocate_many() {
+  std::vector<std::string> blocks;
+  for (std::size_t k = 0; k < 200; ++k) blocks.emplace_back(1 + 97 * k, 'x');
+}
+
+TEST(SandboxedRead, MayForkWhileOtherThreadsAllocate) {
+  std::atomic<bool> done{false};
+  const auto work = [&] {
+    while (!done) allocate_many();
+  };
+  std::thread first(work);
+  std::thread second(work);
+  int refused = 0;
+  for (int k = 0; k < test::trials(200); ++k) {
+    try {
+      sandboxed("x.h5", "HDF5", allocate_many, {5, 0});
+    } catch (const Error&) {
+      ++refused;
+    }
+  }
+  done = true;
+  first.join();
+  second.join();
+  EXPECT_EQ(refused, 0);
 }
 
 }  // namespace
