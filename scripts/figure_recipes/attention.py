@@ -61,12 +61,13 @@ LISTOPS = ["--task", "listops", "--length", "1000", "--width", "32", "--layers",
 
 @figure("listops", "200", slow=True)
 def listops(context):
+    folder = context.resumable("listops")
     rows = []
     for title, options in (("PSF-Attn", ["psf", "--heads", "1"]), ("softmax", ["softmax", "--heads", "2"]),
                            ("Linformer, k = 64", ["linformer", "--rank", "64", "--heads", "2"]),
                            ("SimpleTRON", ["simpletron", "--heads", "2"]),
                            ("Singularformer", ["singularformer", "--heads", "2"])):
-        document = trained(context, f"listops-{options[0]}", *LISTOPS, "--attention", *options)
+        document = trained(context, f"listops-{options[0]}", *LISTOPS, "--attention", *options, folder=folder)
         result = document["result"]
         rows.append([title, grouped(document["model"]["parameters"]),
                      f"{percent(result['error'])} {within(result['error_interval'])}"])

@@ -225,10 +225,20 @@ def figure4(context):
 # Attention layers in the papers
 
 
-def trained(context, name, *arguments):
-    """The JSON of `attention train`."""
-    out = context.scratch("models") / f"{name}.h5"
-    return context.json("attention", "train", *arguments, "-o", out, "--force")
+def trained(context, name, *arguments, folder=None):
+    """The JSON of `attention train`. In a folder of context.resumable a finished training is not done again, and one that
+    was interrupted goes on."""
+    model = (folder or context.scratch("models")) / f"{name}.h5"
+    command = ["attention", "train", *arguments, "-o", model, "--force"]
+    if folder is None:
+        return context.json(*command)
+    kept = folder / f"{name}.json"
+    if not kept.exists():
+        document = context.json(*command, *(["--resume"] if model.exists() else []))
+        part = kept.with_suffix(".part")
+        part.write_text(json.dumps(document))
+        part.rename(kept)
+    return json.loads(kept.read_text())
 
 
 def baselines(document):
