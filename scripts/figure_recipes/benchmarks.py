@@ -6,6 +6,7 @@ import random
 import re
 import statistics
 import subprocess
+import time
 
 from .kept import ROOT, Missing, by_hand, figure, grouped, listed, markdown, percent, rounded, short, source_line, table, with_source
 
@@ -415,6 +416,19 @@ save_matrix("16384")
 """
 
 
+def cost_inputs(context, name):
+    """The folder with the matrices and points."""
+    folder = context.scratch(name)
+    if subprocess.run([context.python, "-c", COST_POINTS, str(folder)], check=False).returncode != 0:
+        raise Missing(f"numpy in {context.python} (--python), and 2.3 GB in {folder}")
+    return folder
+
+
+def remove_inputs(folder):
+    for file in folder.glob("*.npy"):
+        file.unlink()
+
+
 def hierarchical_cost_table(document):
     rows = [[row["input"], row["asked"], f"{row['seconds']:.3g}", row["beside"], f"{row['gigabytes']:.2f}", f"{row['megabytes']:.2f}",
              short(row["error"])] for row in document["rows"]]
@@ -424,9 +438,7 @@ def hierarchical_cost_table(document):
 
 @figure("hierarchical_cost", "4", {"hierarchical_cost": hierarchical_cost_table}, timed=True)
 def hierarchical_cost(context):
-    folder = context.scratch("hierarchical_cost")
-    if subprocess.run([context.python, "-c", COST_POINTS, str(folder)], check=False).returncode != 0:
-        raise Missing(f"numpy in {context.python} (--python), and 2.3 GB in {folder}")
+    folder = cost_inputs(context, "hierarchical_cost")
     kernel = ["--as", "kernel", "--kernel", "matern32", "--bandwidth", "0.1"]
     cases = [("4096 x 4096, from a file", "4096", [], share) for share in ("0.2%", "0.5%", "3%")]
     cases += [("4096 points in 2-D", "4096_2", kernel, share) for share in ("0.2%", "0.5%")]
@@ -449,9 +461,62 @@ def hierarchical_cost(context):
                      "beside": f"{seconds / statistics.median(randomized):.1f}" if randomized else "-",
                      "gigabytes": rounded(found[0]["peak_memory_bytes"] / 1e9, 3), "megabytes": rounded(found[0]["stored_bytes"] / 1e6, 3),
                      "error": rounded(found[0]["relative_error"])})
-    for file in folder.glob("*.npy"):
-        file.unlink()
+    remove_inputs(folder)
     return {"rows": rows}
+
+
+# What `best` takes
+
+BEST_SHARES = ["0.2%", "0.5%", "1%", "3%"]
+BEST_LIMITS = [(title, file, options, seconds)
+               for title, file, options, limits in (
+                   ("4096 x 4096, from a file, 3 %", "4096", ["--budget", "3%"], (0.5, 1)),
+                   ("4096 x 4096, from a file, error 1e-6", "4096", ["--target-error", "1e-6"], (0.5, 1)),
+                   ("16384 x 16384, from a file, 1 %", "16384", ["--budget", "1%"], (4, 8)),
+                   ("100,000 points in 2-D, error 1e-4", "100000_2", ["--target-error", "1e-4"], (2, 8)),
+                   ("50,000 points in 3-D, 0.1 %", "50000_3", ["--budget", "0.1%"], (2, 8)))
+               for seconds in limits]
+
+
+def best_cost_table(document):
+    rows = [[row["share"], *(cell for threads in ("1", "2") for cell in (
+        f"{row['best'][threads]:.3g}", f"{row['randomized'][threads]:.3g}", f"{row['best'][threads] / row['randomized'][threads]:.1f}"))]
+            for row in document["rows"]]
+    titles = [f"{what}, {threads}" for threads in ("one thread", "two threads")
+              for what in ("`best`, s", "randomized SVD, s", "ratio")]
+    return with_source(markdown(["bytes", *titles], rows), document)
+
+
+def best_cost_limits(document):
+    rows = [[row["input"], f"{row['limit']:g}", f"{row['seconds']:.3g}", percent(row["seconds"] / row["limit"] - 1)] for row in document["limits"]]
+    return markdown(["input", "`--max-seconds`", "the command took, s", "more than that"], rows)
+
+
+@figure("best_cost", "4", {"best_cost": best_cost_table, "best_cost.limits": best_cost_limits}, timed=True)
+def best_cost(context):
+    """Seconds of the search without reading the matrix, beside those of a randomized SVD, in turn; of the whole command with
+    --max-seconds."""
+    folder = cost_inputs(context, "best_cost")
+    kernel = ["--as", "kernel", "--kernel", "matern32", "--bandwidth", "0.1"]
+    rows = []
+    for share in BEST_SHARES:
+        row = {"share": share.replace("%", " %"), "best": {}, "randomized": {}}
+        for threads in (1, 2):
+            found, randomized = [], []
+            for _ in range(5):
+                found.append(context.json("best", folder / "4096.npy", "--budget", share, "--threads", threads)["seconds"])
+                randomized.append(context.fit(folder / "4096.npy", "truncated_svd", "--algorithm", "randomized", "--rank", 48,
+                                              "--threads", threads)["fit_seconds"])
+            row["best"][str(threads)] = rounded(statistics.median(found), 3)
+            row["randomized"][str(threads)] = rounded(statistics.median(randomized), 3)
+        rows.append(row)
+    limits = []
+    for title, stem, options, limit in BEST_LIMITS:
+        began = time.perf_counter()
+        context.json("best", folder / f"{stem}.npy", *(kernel if "_" in stem else []), *options, "--max-seconds", limit)
+        limits.append({"input": title, "limit": limit, "seconds": rounded(time.perf_counter() - began, 3)})
+    remove_inputs(folder)
+    return {"rows": rows, "limits": limits}
 
 
 PACKED_PEERS = ["hierarchical", "best", "randomized SVD, fp64", "randomized SVD, fp32", "interpolative", "zfp", "SZ3", "palm4msa"]

@@ -79,7 +79,7 @@ def best_summary(document):
             f"Chosen: {kinds}. Where the error is more than rounding (1e-13), it is at most {worst:.3f} times that of the best registered method at the same bytes.")
 
 
-@figure("best", "30", {"best": best_table, "best.summary": best_summary}, slow=True)
+@figure("best", "5", {"best": best_table, "best.summary": best_summary}, slow=True)
 def best(context):
     rows = []
     for group, name, file, kind in inputs(context):
