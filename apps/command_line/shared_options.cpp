@@ -230,14 +230,14 @@ Precision SizeOptions::precision() const {
   return static_cast<Precision>(found - names.begin());
 }
 
-void MeasuringOptions::add(const Command& command) {
+void MeasuringOptions::add(const Command& command, bool can_be_none) {
   command
       .add_option(
           "--measure",
           effort_,
           fmt::format(
-              "How much work measuring may take: none, quick (about as long as the fit), full "
-              "[{}]",
+              "How much work measuring may take: {}quick (about as long as the fit), full [{}]",
+              can_be_none ? "none, " : "",
               effort_))
       .type_name("");
   command.add_flag(

@@ -143,7 +143,8 @@ class MeasuringOptions {
   /// `default_effort` stands where the command line says nothing.
   explicit MeasuringOptions(MeasureEffort default_effort = MeasureEffort::kQuick)
       : effort_(enum_name(default_effort)) {}
-  void add(const Command& command);
+  /// `can_be_none`: the help of --measure names `none`, which only `approximate` has a use for.
+  void add(const Command& command, bool can_be_none = false);
   /// For commands that measure an approximation.
   void add_certificate(const Command& command);
   /// Throws InvalidArgument for another effort than none, quick and full, for none together with

@@ -329,7 +329,7 @@ void add_approximate(const Command& program) {
                  "[nothing]")
       .type_name("");
   command->size.add(sub);
-  command->measuring.add(sub);
+  command->measuring.add(sub, true);
   command->measuring.add_certificate(sub);
   command->common.add(sub, true);
   command->device.add(sub);

@@ -48,7 +48,7 @@ int run_jl_dimension(const JlDimensionCommand& command) {
 void add_jl_dimension(const Command& program) {
   auto command = std::make_shared<JlDimensionCommand>();
   const Command sub = program.add_command(
-      "jl-dimension", "Into how many dimensions points can be projected at random");
+      "jl-dimension", "Says into how many dimensions points can be projected at random");
   sub.add_option("points", command->points, "How many points, at least 2")
       .required()
       .type_name("N");

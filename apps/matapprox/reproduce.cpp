@@ -329,9 +329,9 @@ void add_reproduce(const Command& program) {
   sub.add_option(
          "what",
          command->what,
-         "table1, figure4, timing: of the kernels; or, with attention, figure5, crossovers, "
-         "singularformer, linformer_grid, depth, transfer, whose options `matapprox "
-         "reproduce figure5 --help` shows")
+         "table1, figure4, or timing (of the kernels); or, with attention, figure5, crossovers, "
+         "singularformer, linformer_grid, depth, transfer, each with options of its own: "
+         "`matapprox reproduce figure5 --help`")
       .required()
       .type_name("");
   sub.add_option("--matrices",
@@ -354,11 +354,10 @@ void add_reproduce(const Command& program) {
                  command->recipe,
                  "ours, or paper: the published start and a quasi-Newton method alone [ours]")
       .type_name("");
-  sub.add_option(
-         "--other-patterns",
-         command->other_patterns,
-         "Fitted beside it, by commas, or none [alternating,auto; with --pattern, --recipe or "
-         "--set: none]")
+  sub.add_option("--other-patterns",
+                 command->other_patterns,
+                 "Patterns fitted beside it, separated by commas, or none [alternating,auto; with "
+                 "--pattern, --recipe or --set: none]")
       .delimiter(',')
       .type_name("")
       .allow_extra_args(false);

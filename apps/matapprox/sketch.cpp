@@ -299,7 +299,7 @@ std::string sketch_text(const SketchCommand& command,
   const Approximation& B = finished.result.approximation;
   const double all = static_cast<double>(B.rows()) * static_cast<double>(B.cols());
   const auto share = [&](Index numbers) { return 100 * static_cast<double>(numbers) / all; };
-  std::string text = fmt::format("{}: {} x {}, met once\n",
+  std::string text = fmt::format("{}: {} x {}, seen once\n",
                                  command.source == "-" ? "standard input" : command.source,
                                  B.rows(),
                                  B.cols());
@@ -405,7 +405,7 @@ void add_sketch(const Command& program) {
   auto command = std::make_shared<SketchCommand>();
   const Command sub = program.add_command(
       "sketch",
-      "Approximates a matrix that comes row by row and is met once, and saves the factors");
+      "Approximates a matrix that comes row by row and is seen only once, and saves the factors");
   sub.add_option("source",
                  command->source,
                  "A directory of row blocks, a file, or - for a pipe of .npy arrays or lines")
@@ -432,7 +432,7 @@ void add_sketch(const Command& program) {
   command->checkpoint_seconds_option->type_name("");
   sub.add_flag("--resume",
                command->resume,
-               "Go on from the checkpoint; the source comes from its beginning again");
+               "Go on from the checkpoint; the source has to come from its beginning again");
   command->common.add(sub, true);
   command->device.add(sub);
   command->json.add(sub);

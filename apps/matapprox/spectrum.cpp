@@ -124,7 +124,7 @@ void add_spectrum(const Command& program) {
   auto command = std::make_shared<SpectrumCommand>();
   const Command sub = program.add_command(
       "spectrum",
-      "Eigenvalues of a symmetric sparse matrix nearest to a number, with eigenvectors");
+      "Finds the eigenvalues of a symmetric sparse matrix nearest to a number, with eigenvectors");
   command->input.add(sub, "The matrix, symmetric; --as laplacian for a graph");
   sub.add_option("--nearest", command->nearest, "Find the eigenvalues nearest to this number [0]")
       .type_name("X");

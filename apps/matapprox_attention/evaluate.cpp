@@ -139,7 +139,8 @@ void add_attention_evaluate(const Command& attention) {
       .type_name("");
   sub.add_option("--truncate-rank",
                  command->truncate_rank,
-                 "First replace queries and keys by the nearest of this rank, in every head")
+                 "First replace queries and keys by those of this rank with the nearest scores, in "
+                 "every head")
       .range(0)
       .type_name("");
   sub.add_option(

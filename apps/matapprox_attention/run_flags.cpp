@@ -104,7 +104,8 @@ void RunFlags::add(const Command& command) {
   command.add_option("--task", task_, "One of those that `matapprox attention list` shows")
       .type_name("TASK");
   command
-      .add_option("--config", config_, "Read options from this file; the command line goes first")
+      .add_option(
+          "--config", config_, "Read options from this file; the command line takes precedence")
       .type_name("FILE.toml");
   add_flags<training::ModelOptions>(command, "The model", model_flags_);
   add_flags<training::TrainingOptions>(command, "Training", training_flags_);

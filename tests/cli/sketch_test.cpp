@@ -80,7 +80,7 @@ TEST(CliSketch, DirectoryFileAndPipeGiveTheSameBits) {
       run_program(sketch_command(folder + "/blocks", folder + "/blocks.h5", {"--threads", "2"}));
   ASSERT_EQ(blocks.exit_code, 0) << blocks.err;
   EXPECT_SAME_BITS(saved_matrix(folder + "/blocks.h5"), B);
-  EXPECT_THAT(blocks.out, HasSubstr("9000 x 12, met once"));
+  EXPECT_THAT(blocks.out, HasSubstr("9000 x 12, seen once"));
   EXPECT_THAT(blocks.out, HasSubstr("an estimate from 10 random vectors"));
   EXPECT_THAT(blocks.out, HasSubstr("rows/s"));
 
