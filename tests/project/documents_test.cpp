@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cctype>
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -120,6 +121,34 @@ TEST(Documents, FilesThatAreNamedExist) {
                                     R"(((?:matrices|scripts|docs)/[A-Za-z0-9_-]+(?:\.[a-z]+)?))")) {
       if (path == "matrices/paper") continue;  // made by scripts/fetch-matrices
       EXPECT_TRUE(fs::exists(in_source(path))) << document << " names " << path;
+    }
+  }
+}
+
+/// Bars of a line that part cells: those without a backslash before them, in code too.
+std::ptrdiff_t bars_in(const std::string& line) {
+  std::ptrdiff_t bars = 0;
+  for (std::size_t i = 0; i < line.size(); ++i)
+    if (line[i] == '|' && (i == 0 || line[i - 1] != '\\')) ++bars;
+  return bars;
+}
+
+// A row with more cells than its table's head loses them where the page is shown.
+TEST(Documents, RowsOfATableHaveAsManyCellsAsItsHead) {
+  for (const auto& document : documents()) {
+    std::istringstream text(read_text(document));
+    std::string line;
+    std::ptrdiff_t bars = 0;  // of the head of the table that the line belongs to
+    bool is_code = false;
+    while (std::getline(text, line)) {
+      if (line.starts_with("```")) is_code = !is_code;
+      if (is_code || !line.starts_with('|')) {
+        bars = 0;
+      } else if (bars == 0) {
+        bars = bars_in(line);
+      } else {
+        EXPECT_EQ(bars_in(line), bars) << document << ": " << line;
+      }
     }
   }
 }
