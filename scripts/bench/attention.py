@@ -158,7 +158,8 @@ def main():
         print(text, flush=True)
         rows.append({"length": length, "seconds": statistics.median(own), "mib": memory,
                      "torch_seconds": statistics.median(peers) if peers else None, "torch_mib": peer_memory,
-                     "torch": version, "two_threads": min(one) / min(two) if one else None})
+                     "torch": version, "two_threads": min(one) / min(two) if one else None,
+                     "two_programs": 2 * min(one) / min(pair) if one else None})
     if options.json:
         with open(options.json, "w") as file:
             json.dump({"rows": rows}, file, indent=1)

@@ -1,7 +1,8 @@
 """Tables of docs/attention.md."""
+import math
 import resource
 
-from .kept import ROOT, Missing, figure, grouped, markdown, percent, rounded, short, table, with_source, within
+from .kept import ROOT, Missing, figure, grouped, markdown, percent, rounded, short, table, table_as_kept, with_source, within
 from .paper import SEEDS, baselines, trained
 
 MECHANISMS = ["softmax", "psf", "linformer", "singularformer", "revisited_linformer", "efficient", "simpletron",
@@ -130,14 +131,42 @@ def trained_matrices(context):
     return table(["method", *models], [[title, *(row.get(name, "-") for name in models)] for title, row in cells.items()])
 
 
-@figure("psf_speed", "20", slow=True, timed=True)
+def psf_speed_torch(document):
+    return f"PyTorch is {document['torch']}, the Chord product rolled and with a backward pass of its own."
+
+
+@figure("psf_speed", "20", {"psf_speed": table_as_kept, "psf_speed.torch": psf_speed_torch}, slow=True, timed=True)
 def psf_speed(context):
     found = context.script("attention", "--program", context.program, "--lengths", "128,1024,4096,16384", "--threads",
                            needs=["torch"])
-    return table(["N", "CPU s a step", "MiB", "PyTorch, CPU s", "MiB", "ratio", "two threads over one, wall clock"],
-                 [[row["length"], f"{row['seconds']:.3g}", f"{row['mib']:.0f}", f"{row['torch_seconds']:.3g}",
-                   f"{row['torch_mib']:.0f}", f"{row['torch_seconds'] / row['seconds']:.1f}", f"{row['two_threads']:.2f}"]
-                  for row in found["rows"]])
+    rows = [[row["length"], f"{row['seconds']:.3g}", f"{row['mib']:.0f}", f"{row['torch_seconds']:.3g}",
+             f"{row['torch_mib']:.0f}", f"{row['torch_seconds'] / row['seconds']:.1f}", f"{row['two_threads']:.2f}",
+             f"{row['two_programs']:.2f}"] for row in found["rows"]]
+    return {**table(["N", "CPU s a step", "MiB", "PyTorch, CPU s", "MiB", "ratio", "two threads over one, wall clock",
+                     "two programs of one thread over one"], rows), "torch": found["rows"][0]["torch"]}
+
+
+# How the time of a layer grows with the length
+
+GROWING = [name for name in MECHANISMS if name != "softmax"]
+
+
+@figure("attention_growth", "5", timed=True)
+def attention_growth(context):
+    lengths = [1024, 65536]
+    document = context.json("attention", "bench", "--lengths", ",".join(map(str, lengths)), "--mechanisms", ",".join(GROWING))
+    found = {(row["mechanism"], row["length"]): row for row in document["rows"]}
+
+    def a_token(name, length):
+        return f"{1e6 * found[name, length]['forward_seconds'] / length:.3g}"
+
+    def grows(name, key):
+        first, last = (found[name, length][key] for length in lengths)
+        return f"N^{math.log(last / first) / math.log(lengths[1] / lengths[0]):.2f}"
+
+    return table(["mechanism", *(f"µs a token at N = {grouped(length)}" for length in lengths), "time grows as", "multiplications grow as"],
+                 [[name, *(a_token(name, length) for length in lengths), grows(name, "forward_seconds"), grows(name, "multiplications")]
+                  for name in GROWING])
 
 
 # Training steps of one layer beside PyTorch, on each instruction set that the CPU has
