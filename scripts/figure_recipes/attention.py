@@ -1,4 +1,5 @@
 """Tables of docs/attention.md."""
+import json
 import math
 import resource
 
@@ -154,7 +155,8 @@ GROWING = [name for name in MECHANISMS if name != "softmax"]
 @figure("attention_growth", "5", timed=True)
 def attention_growth(context):
     lengths = [1024, 65536]
-    document = context.json("attention", "bench", "--lengths", ",".join(map(str, lengths)), "--mechanisms", ",".join(GROWING))
+    document = json.loads(context.run("attention", "bench", "--lengths", ",".join(map(str, lengths)), "--mechanisms",
+                                      ",".join(GROWING), "--json", "-"))
     found = {(row["mechanism"], row["length"]): row for row in document["rows"]}
 
     def a_token(name, length):

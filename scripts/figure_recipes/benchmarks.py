@@ -512,8 +512,11 @@ def best_cost(context):
         rows.append(row)
     limits = []
     for title, stem, options, limit in BEST_LIMITS:
+        command = ["best", folder / f"{stem}.npy", *(kernel if "_" in stem else []), *options, "--max-seconds", limit]
+        context.say("matapprox", *command)
         began = time.perf_counter()
-        context.json("best", folder / f"{stem}.npy", *(kernel if "_" in stem else []), *options, "--max-seconds", limit)
+        # A target that is not reached in time has an exit code of its own.
+        subprocess.run([str(context.program), *map(str, command)], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         limits.append({"input": title, "limit": limit, "seconds": rounded(time.perf_counter() - began, 3)})
     remove_inputs(folder)
     return {"rows": rows, "limits": limits}
