@@ -104,8 +104,15 @@ void CommonOptions::apply() const {
 }
 
 void DeviceOptions::add(const Command& command) {
-  command.add_option("--device", name_, "Where products are computed: cpu, cuda, auto [cpu]")
-      .type_name("");
+  add(command, "Where products are computed: cpu, cuda, auto [cpu]");
+}
+
+void DeviceOptions::add_cpu_only(const Command& command) {
+  add(command, "cpu or auto: this command runs on the CPU alone, and refuses cuda [cpu]");
+}
+
+void DeviceOptions::add(const Command& command, const char* help) {
+  command.add_option("--device", name_, help).type_name("");
   command.add_flag("-v,--verbose", verbose_, "Say on stderr which device was taken, and why");
 }
 

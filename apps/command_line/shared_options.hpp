@@ -81,6 +81,8 @@ class CommonOptions {
 class DeviceOptions {
  public:
   void add(const Command& command);
+  /// The same flags of a command that ends with check_cpu_only() where cuda is asked for.
+  void add_cpu_only(const Command& command);
   /// Throws InvalidArgument for another name than cpu, cuda and auto, and NotAvailable for cuda
   /// where there is no GPU: before anything is read or computed.
   void check() const;
@@ -94,6 +96,7 @@ class DeviceOptions {
   Placement place(std::shared_ptr<const LinearOperator> A, bool quiet) const;
 
  private:
+  void add(const Command& command, const char* help);
   Device device() const;
 
   std::string name_ = "cpu";

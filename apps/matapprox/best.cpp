@@ -238,7 +238,7 @@ void add_best(const Command& program) {
   add_search_options(sub, *command);
   command->report.add(sub);
   command->common.add(sub, true);
-  command->device.add(sub);
+  command->device.add_cpu_only(sub);
   command->json.add(sub);
   sub.footer(
       "Examples:\n"

@@ -368,7 +368,7 @@ void add_reproduce(const Command& program) {
       .allow_extra_args(false);
   add_reproduce_outputs(sub, *command);
   command->common.add(sub, true);
-  command->device.add(sub);
+  command->device.add_cpu_only(sub);
   command->json.add(sub);
   sub.footer(
       "Examples:\n"

@@ -434,7 +434,7 @@ void add_sketch(const Command& program) {
                command->resume,
                "Go on from the checkpoint; the source has to come from its beginning again");
   command->common.add(sub, true);
-  command->device.add(sub);
+  command->device.add_cpu_only(sub);
   command->json.add(sub);
   sub.footer(
       "Files of a directory are row blocks in natural order of name: part-2 before part-10.\n"

@@ -341,7 +341,7 @@ void add_solve(const Command& program) {
   sub.add_option("--chart", command->chart, "Draw the residuals against iterations")
       .type_name("FILE.svg|png");
   command->common.add(sub, false);
-  command->device.add(sub);
+  command->device.add_cpu_only(sub);
   command->json.add(sub);
   sub.footer(
       "Examples:\n"

@@ -136,7 +136,7 @@ void add_spectrum(const Command& program) {
                  "Eigenvectors, as columns: .npy .mtx .csv .h5; - is CSV on standard output")
       .type_name("FILE");
   command->common.add(sub, true);
-  command->device.add(sub);
+  command->device.add_cpu_only(sub);
   command->json.add(sub);
   sub.footer(
       "Examples:\n"

@@ -278,7 +278,7 @@ void add_attention_bench(const Command& attention) {
                  "Also write input, parameters, result and gradients of the one mechanism at the "
                  "one length")
       .type_name("FILE.safetensors");
-  command->device.add(sub);
+  command->device.add_cpu_only(sub);
   command->json.add(sub);
   sub.footer(
       "Examples:\n"

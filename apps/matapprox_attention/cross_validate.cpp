@@ -231,7 +231,7 @@ void add_attention_cross_validate(const Command& attention) {
       .required()
       .type_name("DIR");
   command->common.add(sub, true);
-  command->device.add(sub);
+  command->device.add_cpu_only(sub);
   command->json.add(sub);
   command->run.add(sub);
   sub.footer(

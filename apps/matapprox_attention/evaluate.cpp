@@ -149,7 +149,7 @@ void add_attention_evaluate(const Command& attention) {
          "Write what the model says to each sample, a row each: scores of classes, a number")
       .type_name("FILE.npy|csv|mtx|h5");
   command->common.add(sub, false);
-  command->device.add(sub);
+  command->device.add_cpu_only(sub);
   command->json.add(sub);
   sub.footer("Examples:\n  matapprox attention evaluate adding.h5 --samples 20000 --data-seed 7");
   sub.action([command] { return run_evaluate(*command); });

@@ -198,7 +198,7 @@ void add_attention_map(const Command& attention) {
       .range(1)
       .type_name("");
   command->common.add(sub, false);
-  command->device.add(sub);
+  command->device.add_cpu_only(sub);
   command->json.add(sub);
   sub.footer(
       "Examples:\n"

@@ -114,7 +114,7 @@ void add_attention_projection(const Command& attention) {
       .delimiter(',')
       .type_name("");
   command->common.add(sub, true);
-  command->device.add(sub);
+  command->device.add_cpu_only(sub);
   command->json.add(sub);
   sub.footer("Examples:\n  matapprox attention projection --order 512 --ranks 64,128,256,462");
   sub.action([command] { return run_projection(*command); });

@@ -197,7 +197,7 @@ void add_crossovers(const Command& reproduce) {
       .range(1)
       .type_name("");
   command->charts.add(sub);
-  command->device.add(sub);
+  command->device.add_cpu_only(sub);
   command->json.add(sub);
   sub.footer("Examples:\n  matapprox reproduce crossovers --charts charts");
   sub.action([command] { return run_crossovers(*command); });

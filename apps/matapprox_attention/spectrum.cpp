@@ -178,7 +178,7 @@ void add_attention_spectrum(const Command& attention) {
       .delimiter(',')
       .type_name("");
   command->common.add(sub, true);
-  command->device.add(sub);
+  command->device.add_cpu_only(sub);
   command->json.add(sub);
   sub.footer(
       "Examples:\n"

@@ -106,7 +106,7 @@ void TrainedRows::add(const Command& sub, const std::string& name) {
       .type_name("DIR");
   charts_.add(sub);
   common_.add(sub, false);
-  device_.add(sub);
+  device_.add_cpu_only(sub);
   json_.add(sub);
 }
 
