@@ -12,6 +12,8 @@ void perform(const Process& process, Store& store, const Operation& operation) {
     throw;
   } catch (const std::exception& error) {
     process.abort(error.what());
+  } catch (...) {
+    process.abort("an unknown error");
   }
 }
 
@@ -53,9 +55,11 @@ bool Leader::send(const Operation& operation) {
 }
 
 void Leader::close() {
-  send(End{});
   const std::lock_guard lock(mutex_);
+  if (!is_open_) return;
   is_open_ = false;
+  Operation end = End{};
+  process_.broadcast(&end, sizeof end);
 }
 
 void Leader::open() {

@@ -46,6 +46,8 @@ Message message_of(const std::exception_ptr& failure, const std::string& who) {
     return message_of(kNotAvailable, who + "out of memory");
   } catch (const std::exception& error) {
     return message_of(kDefect, who + error.what());
+  } catch (...) {
+    return message_of(kDefect, who + "an unknown error");
   }
 }
 
@@ -75,6 +77,7 @@ Process::Process(MPI_Comm comm) {
   if (provided < MPI_THREAD_SERIALIZED)
     throw NotAvailable("mpi: MPI has to be started with MPI_THREAD_SERIALIZED or more");
   MPI_Comm_dup(comm, &comm_);
+  MPI_Comm_set_errhandler(comm_, MPI_ERRORS_ARE_FATAL);  // the caller's may be another one
   MPI_Comm_rank(comm_, &rank_);
   MPI_Comm_size(comm_, &size_);
 }

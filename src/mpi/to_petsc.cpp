@@ -159,8 +159,9 @@ PetscErrorCode multiply_dense(Mat shell, Mat X, Mat Y, void* /*data*/) {
   return result_of(shell, why);
 }
 
-PetscErrorCode destroy(Mat shell) {
-  delete &of(shell);
+/// Of the shell and its duplicates, once the last one is destroyed.
+PetscErrorCode destroy(void* context) {
+  delete static_cast<PlacedApproximation*>(context);
   return 0;
 }
 
@@ -183,7 +184,7 @@ Mat to_petsc(Mat A, const std::function<Approximation(const LinearOperator& A)>&
   };
   set(MATOP_MULT, multiply_vector<false>);
   set(MATOP_MULT_TRANSPOSE, multiply_vector<true>);
-  set(MATOP_DESTROY, destroy);
+  check_petsc(MatShellSetContextDestroy(shell, destroy));
   placed.release();  // NOLINT: it is destroy()'s now
   for (const MatType type : {MATSEQDENSE, MATMPIDENSE}) {
     check_petsc(MatShellSetMatProductOperation(

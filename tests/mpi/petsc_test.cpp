@@ -147,6 +147,21 @@ TEST(Together, AnApproximationIsAMatrixOfPetscs) {
   }
 }
 
+// What the copy multiplies by is the original's, and is given back with the last of the two.
+TEST(Together, AnApproximationMayBeDuplicated) {
+  const SparseMatrix values = matapprox::test::random_sparse(80, 80, 4, 2);
+  const auto fit = [](const LinearOperator& A) { return jl_projection(A, {.rank = 6}); };
+  Mat A = test::petsc_matrix(values, MATAIJ);
+  Mat B = to_petsc(A, fit);
+  Mat copy = nullptr;
+  ASSERT_EQ(MatDuplicate(B, MAT_COPY_VALUES, &copy), 0);
+  MatDestroy(&B);
+  const Approximation wanted = fit(SparseOperator(values));
+  expect_products(A, copy, wanted.columns_at(index_range(0, wanted.cols())));
+  MatDestroy(&copy);
+  MatDestroy(&A);
+}
+
 TEST(Together, AFitThatFailsFailsOnAll) {
   Mat A = test::petsc_matrix(matapprox::test::random_sparse(20, 20, 3), MATAIJ);
   int rank = 0;
