@@ -177,7 +177,8 @@ Work sparse_work(const Graph& graph, int processes, Index columns) {
   if (columns > 2) work.memory += 16 * b * (n + g);
   work.flops = 2 * b * e;
   work.sent = 8 * b * g;
-  work.messages = 3 * std::ceil(std::log2(processes)) + static_cast<double>(others.size());
+  // A command; one agreement on memory before the rows of others come, one after the product.
+  work.messages = 5 * std::ceil(std::log2(processes)) + static_cast<double>(others.size());
   return work;
 }
 

@@ -20,14 +20,16 @@ void KernelRows::multiply(const Process& process,
     const Index count = std::min(step, n - first);
     Matrix x;
     Matrix points;
+    Matrix columns;
     process.agree([&] {
       x.resize(count, X.cols);
       points.resize(count, points_.cols());
+      columns.resize(points_.cols(), count);
     });
     gather_rows(process, layout_, X, first, x);
     gather_rows(process, layout_, own, first, points);
     if (Y.rows == 0) continue;
-    const Matrix columns = points.transpose();
+    columns = points.transpose();
     add_kernel_product(kernel_, {points_, own_first}, {columns, first}, x, on_host(Y));
   }
 }

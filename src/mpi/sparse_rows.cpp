@@ -83,7 +83,9 @@ OwnRows::OwnRows(const Process& process, const Layout& columns, SparseMatrix row
 void OwnRows::multiply(const Process& process,
                        const ConstMultiVectorView& X,
                        const MultiVectorView& Y) const {
-  kernels::sparse_apply(rows_, halo_->with_ghosts(process, X), on_host(Y));
+  const Matrix all = halo_->with_ghosts(process, X);
+  // It makes a row-major copy of some columns, for which there may be no memory.
+  process.agree([&] { kernels::sparse_apply(rows_, all, on_host(Y)); });
 }
 
 void SparseRows::multiply(const Process& process,
@@ -116,26 +118,22 @@ SparseMatrix deal_rows(const Process& process, const Layout& layout, const Spars
   });
   const Index rows = own.rows();
   if (process.leads()) {
-    for (int p = process.size() - 1; p >= 0; --p) {
-      const Index first = layout.first(p);
-      const Index begin = all->outerIndexPtr()[first];
-      std::vector<Index> begins(static_cast<std::size_t>(layout.count(p)) + 1);
-      for (std::size_t i = 0; i < begins.size(); ++i)
-        begins[i] = all->outerIndexPtr()[first + static_cast<Index>(i)] - begin;
-      if (p == 0) {
-        std::ranges::copy(begins, own.outerIndexPtr());
-        std::copy_n(all->innerIndexPtr(), shape[1], own.innerIndexPtr());
-        std::copy_n(all->valuePtr(), shape[1], own.valuePtr());
-        continue;
-      }
-      send(process, p, begins.data(), std::ssize(begins));
-      send(process, p, all->innerIndexPtr() + begin, entries_of(p));
-      send(process, p, all->valuePtr() + begin, entries_of(p));
+    for (int p = process.size() - 1; p > 0; --p) {
+      const Index* begins = all->outerIndexPtr() + layout.first(p);
+      send(process, p, begins, layout.count(p) + 1);
+      send(process, p, all->innerIndexPtr() + *begins, entries_of(p));
+      send(process, p, all->valuePtr() + *begins, entries_of(p));
     }
+    std::copy_n(all->outerIndexPtr(), rows + 1, own.outerIndexPtr());
+    std::copy_n(all->innerIndexPtr(), shape[1], own.innerIndexPtr());
+    std::copy_n(all->valuePtr(), shape[1], own.valuePtr());
   } else {
-    receive(process, own.outerIndexPtr(), rows + 1);
+    Index* begins = own.outerIndexPtr();
+    receive(process, begins, rows + 1);
     receive(process, own.innerIndexPtr(), shape[1]);
     receive(process, own.valuePtr(), shape[1]);
+    std::transform(
+        begins, begins + rows + 1, begins, [first = *begins](Index at) { return at - first; });
   }
   return own;
 }
@@ -144,6 +142,13 @@ Layout layout_by_entries(const SparseMatrix& A, int processes) {
   std::vector<Index> weights(static_cast<std::size_t>(A.rows()));
   for (Index i = 0; i < A.rows(); ++i)
     weights[static_cast<std::size_t>(i)] = A.outerIndexPtr()[i + 1] - A.outerIndexPtr()[i] + 2;
+  return weighted_layout(weights, processes);
+}
+
+Layout columns_by_entries(const SparseMatrix& A, int processes) {
+  std::vector<Index> weights(static_cast<std::size_t>(A.cols()), 2);
+  for (Index k = 0; k < A.nonZeros(); ++k)
+    ++weights[static_cast<std::size_t>(A.innerIndexPtr()[k])];
   return weighted_layout(weights, processes);
 }
 

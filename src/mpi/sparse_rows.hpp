@@ -49,5 +49,7 @@ SparseMatrix deal_rows(const Process& process, const Layout& layout, const Spars
 
 /// Rows of about as many numbers for each process: entries, and two for a row of its blocks.
 Layout layout_by_entries(const SparseMatrix& A, int processes);
+/// The same for columns: layout_by_entries() of the transpose.
+Layout columns_by_entries(const SparseMatrix& A, int processes);
 
 }  // namespace matapprox::mpi

@@ -19,8 +19,7 @@ bool is_known_symmetric(const SparseOperator& A) {
 /// Of its rows, and of its columns unless blocks of as many rows have a layout already.
 std::vector<Layout> layouts_of(const SparseOperator& A, int processes) {
   std::vector<Layout> layouts{layout_by_entries(A.values(), processes)};
-  if (A.rows() != A.cols())
-    layouts.push_back(layout_by_entries(SparseMatrix(A.values().transpose()), processes));
+  if (A.rows() != A.cols()) layouts.push_back(columns_by_entries(A.values(), processes));
   return layouts;
 }
 

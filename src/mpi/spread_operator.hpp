@@ -28,8 +28,8 @@ struct FilePanels {
 class SpreadOperator final : public LinearOperator, public ChordObjectiveSource {
  public:
   /// The entries of `source` to all processes: rows, and columns for the transposed product, with
-  /// about as many entries for each. Products have the bits of the source's. Throws NotAvailable
-  /// where a process has no memory.
+  /// about as many entries for each; columns of a square matrix as its rows. Products have the bits
+  /// of the source's. Throws NotAvailable where a process has no memory.
   SpreadOperator(const std::shared_ptr<Leader>& leader,
                  const std::shared_ptr<const SparseOperator>& source);
   /// The points of `source` to all processes: about as many tiles of rows for each. Products have

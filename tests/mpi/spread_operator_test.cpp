@@ -128,6 +128,10 @@ TEST(SpreadOperator, TheEntriesAreDealtEvenly) {
     const Index own = begins[layout.first(p + 1)] - begins[layout.first(p)] + 2 * layout.count(p);
     EXPECT_NEAR(static_cast<double>(own), static_cast<double>(all) / test::processes(), 20) << p;
   }
+  for (const Source& B : sources()) {
+    EXPECT_EQ(columns_by_entries(B->values(), test::processes()),
+              layout_by_entries(SparseMatrix(B->values().transpose()), test::processes()));
+  }
 }
 
 /// The same run with the matrix on one process and on all.
