@@ -81,8 +81,8 @@ void ChordFitRows::prepare(const Process& process, const Panel& first, double* g
   process.agree([&] {
     sums_.assign(static_cast<std::size_t>(slots_ > 1 ? slots_ * numbers : 0), 0.0);
     if (!transposes || !transposed_values_.empty()) return;
-    transposed_values_.resize(static_cast<std::size_t>(numbers));
     buffers_ = chain_.buffers();
+    transposed_values_.resize(static_cast<std::size_t>(numbers));  // last: then all is there
   });
   if (gradient != nullptr && slots_ == 1) std::fill_n(gradient, numbers, 0.0);
   if (!transposes) return;

@@ -91,7 +91,7 @@ LocalRows deal_dense(const Process& process,
                      const Layout& rows,
                      Index columns,
                      const double* values) {
-  constexpr int kTag = 4;
+  constexpr int kTag = 7;
   constexpr Index kNumbersOfAMessage = Index{1} << 24;
   Matrix own;
   process.agree([&] {
