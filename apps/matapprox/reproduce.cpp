@@ -330,7 +330,7 @@ void add_reproduce(const Command& program) {
          "what",
          command->what,
          "table1, figure4, timing: of the kernels; or, with attention, figure5, crossovers, "
-         "singularformer, linformer_grid, depth, transfer, whose options `matapprox "
+         "singularformer, linformer_grid, depth, transfer, lra, whose options `matapprox "
          "reproduce figure5 --help` shows")
       .required()
       .type_name("");
