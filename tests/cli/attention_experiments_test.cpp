@@ -286,9 +286,11 @@ TEST(CliReproduceTransfer, RowsThatBeginWithAnotherAreMadeAgainWithIt) {
   EXPECT_THAT(run_program(command("60")).err, HasSubstr("1 of 5 rows are to be trained"));
 }
 
-/// `reproduce lra` with few steps, samples and tokens to read.
+/// `reproduce lra` with two steps, after each of which it validates.
 Arguments small_arena(const std::string& folder, const Arguments& more) {
-  return small_experiment("lra", folder, more);
+  const Arguments arguments{
+      "reproduce", "lra", "-o", folder, "--steps", "2", "--test-samples", "50"};
+  return arguments + more;
 }
 
 TEST(CliReproduceLra, TrainsEveryModelOnEveryTaskBesideTheBaselines) {
@@ -323,7 +325,7 @@ TEST(CliReproduceLra, TrainsEveryModelOnEveryTaskBesideTheBaselines) {
     EXPECT_EQ(training["model"], model);
     EXPECT_EQ(training["seed"], row["seed"]);
     ASSERT_EQ(training["validation_errors"].size(), saved.state.history.size());
-    EXPECT_EQ(training["validation_errors"].back()["step"], 8);
+    EXPECT_EQ(training["validation_errors"].back()["step"], 2);
     EXPECT_EQ(training["validation_errors"].back()["error"],
               saved.state.history.back().validation_error);
   }
