@@ -381,8 +381,15 @@ TEST(CliReproduceLra, LeavesImagesOutWithoutAFile) {
   const json document = made(command);
   EXPECT_EQ(document["rows"].size(), 4U);
   EXPECT_EQ(document["tasks"].size(), 4U);
-  // A file of images changes no row that does not read it.
-  const Arguments with_images = command + Arguments{"--image", tiny_token_file()};
+  // A file of images changes no row that does not read it, and its other bytes those that do.
+  const std::string images = tiny_token_file();
+  const Arguments with_images = command + Arguments{"--image", images};
+  EXPECT_THAT(run_program(with_images).err, HasSubstr("1 of 5 rows are to be trained"));
+  EXPECT_THAT(run_program(with_images).err, HasSubstr("0 of 5 rows are to be trained"));
+  const std::string texts = std::filesystem::path(images).parent_path().string();
+  write_file(texts + "/test.csv", "\"2\",\"Title\",\"some text\"\n\"1\",\"Other\",\"text\"\n");
+  ASSERT_EQ(run_attention({"data", "import", "ag_news", texts, "-o", images, "--force"}).exit_code,
+            0);
   EXPECT_THAT(run_program(with_images).err, HasSubstr("1 of 5 rows are to be trained"));
   expect_refusal(run_program(small_arena(folder, {"--tasks", "image"})), 2, "as --image FILE");
   expect_refusal(
