@@ -513,7 +513,7 @@ def arena_learned(document):
             f"classifier on the pixels of the images (logistic regression) is wrong in {percent(document['linear_error'])}.")
 
 
-@figure("lra", "75", {"lra": table_as_kept, "lra.learned": arena_learned,
+@figure("lra", "20", {"lra": table_as_kept, "lra.learned": arena_learned,
                       "lra.curves": lambda document: table_as_kept({**document, **document["curves"]})}, slow=True)
 def lra(context):
     folder = context.resumable("lra")
