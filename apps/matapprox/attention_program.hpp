@@ -8,8 +8,8 @@
 namespace matapprox::app {
 
 /// The experiments that it has: `reproduce figure5`.
-constexpr std::array<std::string_view, 6> kAttentionExperiments{
-    "figure5", "crossovers", "singularformer", "linformer_grid", "depth", "transfer"};
+constexpr std::array<std::string_view, 7> kAttentionExperiments{
+    "figure5", "crossovers", "singularformer", "linformer_grid", "depth", "transfer", "lra"};
 
 inline bool is_attention_experiment(std::string_view name) {
   return std::find(kAttentionExperiments.begin(), kAttentionExperiments.end(), name) !=

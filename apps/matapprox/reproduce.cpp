@@ -330,7 +330,7 @@ void add_reproduce(const Command& program) {
          "what",
          command->what,
          "table1, figure4, or timing (of the kernels); or, with attention, figure5, crossovers, "
-         "singularformer, linformer_grid, depth, transfer, each with options of its own: "
+         "singularformer, linformer_grid, depth, transfer, lra, each with options of its own: "
          "`matapprox reproduce figure5 --help`")
       .required()
       .type_name("");

@@ -37,6 +37,11 @@ training::TrainingOptions training_options(const ExperimentRow& row) {
   return options_from<training::TrainingOptions>(row.described.training_options);
 }
 
+/// Of the file that the row reads; empty if it reads none.
+std::string data_sha256(const ExperimentRow& row, const ExperimentOptions& options) {
+  return data_path(row.described).empty() ? "" : options.data_sha256;
+}
+
 /// What the result depends on besides the code.
 Json made_with(const ExperimentRow& row, const ExperimentOptions& options) {
   Json json;
@@ -46,7 +51,8 @@ Json made_with(const ExperimentRow& row, const ExperimentOptions& options) {
   json["version"] = version();
   json["seed"] = row.seed;
   json["test_samples"] = options.test_samples;
-  if (!options.data_sha256.empty()) json["data_sha256"] = options.data_sha256;
+  const std::string data = data_sha256(row, options);
+  if (!data.empty()) json["data_sha256"] = data;
   if (row.begins_with) json["begins_with"] = made_with(*row.begins_with, options);
   return json;
 }
@@ -88,7 +94,7 @@ class Experiment {
   /// A checkpoint is good for the data that it began with.
   std::string checkpoint_of(const ExperimentRow& row) const {
     constexpr std::size_t kDigits = 12;
-    const std::string data = options_.data_sha256.substr(0, kDigits);
+    const std::string data = data_sha256(row, options_).substr(0, kDigits);
     return path_of(row, fmt::format("{}{}.unfinished.h5", data.empty() ? "" : "-", data).c_str());
   }
   std::optional<FinishedRow> kept(const ExperimentRow& row) const;

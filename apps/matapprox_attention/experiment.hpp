@@ -43,7 +43,7 @@ struct FinishedRow {
 struct ExperimentOptions {
   std::string folder;         ///< where finished rows and checkpoints are kept
   Index test_samples = 5000;  ///< of the test at the end of a row
-  std::string data_sha256;    ///< of the file that the rows read; empty: they read none
+  std::string data_sha256;    ///< of the file that rows with a data_path() read; empty: none does
 };
 
 struct ExperimentEvents {

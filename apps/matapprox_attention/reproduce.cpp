@@ -7,6 +7,7 @@
 #include "crossovers.hpp"
 #include "figure_five.hpp"
 #include "linformer_grid.hpp"
+#include "long_range_arena.hpp"
 #include "matapprox/core/threads.hpp"
 #include "report/gnuplot.hpp"
 #include "simpletron_experiments.hpp"
@@ -160,6 +161,38 @@ void add_transfer(const Command& reproduce) {
   });
 }
 
+void add_long_range_arena(const Command& reproduce) {
+  auto command = std::make_shared<Experiment<LongRangeArenaChoice>>();
+  LongRangeArenaChoice& choice = command->choice;
+  const Command sub = reproduce.add_command(
+      "lra",
+      "The five tasks of the Long Range Arena in a small form [KYCY22, Table 3; YKV+21, Table 1]");
+  TrainedRows::add_list(
+      sub, "--tasks", choice.tasks, "listops, text, matching, image, pathfinder [all]");
+  TrainedRows::add_list(
+      sub, "--models", choice.models, "psf, simpletron, softmax, tokenwise [all]");
+  TrainedRows::add_list(sub, "--seeds", choice.seeds, "Seeds of data and start [1,2,3]");
+  TrainedRows::add_number(sub, "--steps", choice.steps, "Steps of each row [those of its task]");
+  sub.add_option(
+         "--image",
+         choice.image,
+         "A token file of small images, as `attention data import images` makes; without it "
+         "the task image is left out")
+      .type_name("FILE")
+      .group("Rows");
+  command->rows.add(sub, "lra");
+  sub.footer(
+      "Examples:\n"
+      "  matapprox reproduce lra --tasks listops,text --charts charts\n"
+      "  matapprox reproduce lra --image digits.h5 -o lra --json lra.json");
+  sub.action([command] {
+    return command->rows.run(
+        long_range_arena_rows(command->choice), [command](const std::vector<FinishedRow>& rows) {
+          return long_range_arena_shown(command->choice, command->rows.folder(), rows);
+        });
+  });
+}
+
 struct CrossoversCommand {
   CrossoversChoice choice;
   ChartFolder charts;
@@ -216,6 +249,7 @@ void add_attention_experiments(const Command& program) {
   add_linformer_grid(sub);
   add_depth(sub);
   add_transfer(sub);
+  add_long_range_arena(sub);
 }
 
 }  // namespace matapprox::app

@@ -256,6 +256,20 @@ void write_chart(const std::string& path, const std::vector<training::TrainingPo
   write_text(path, ends_with(path, ".svg") ? files.svg : files.png);
 }
 
+std::vector<std::pair<double, double>> error_curve(const training::SavedModel& saved) {
+  std::vector<std::pair<double, double>> points;
+  for (const training::TrainingPoint& point : saved.state.history)
+    points.emplace_back(static_cast<double>(point.step), 100 * point.validation_error);
+  return points;
+}
+
+report::Json error_curve_json(const training::SavedModel& saved) {
+  report::Json points = report::Json::array();
+  for (const training::TrainingPoint& point : saved.state.history)
+    points.push_back({{"step", point.step}, {"error", point.validation_error}});
+  return points;
+}
+
 report::Chart deviation_chart(const training::SavedModel& saved) {
   report::Chart chart;
   chart.name = "deviation";

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "matapprox/training/model_file.hpp"
 #include "report/json.hpp"
@@ -33,6 +35,10 @@ void add_to(report::Json& json, const RunReport& report);
 void check_chart(const char* option, const std::string& path);
 /// Loss and error against steps, as an SVG or PNG by the name of the file.
 void write_chart(const std::string& path, const std::vector<training::TrainingPoint>& history);
+/// Validation errors in percent against steps.
+std::vector<std::pair<double, double>> error_curve(const training::SavedModel& saved);
+/// The same as shares: a list of {"step", "error"}.
+report::Json error_curve_json(const training::SavedModel& saved);
 /// |W - W0| / |W0| against steps, a line for the embedding, each layer, the head, all their
 /// parameters together but for those that began at 0. Of a run with TrainingState::start.
 report::Chart deviation_chart(const training::SavedModel& saved);

@@ -137,14 +137,6 @@ struct LoadedRow {
   training::SavedModel saved;
 };
 
-/// Validation errors in percent against steps.
-std::vector<std::pair<double, double>> curve_of(const training::SavedModel& saved) {
-  std::vector<std::pair<double, double>> points;
-  for (const training::TrainingPoint& point : saved.state.history)
-    points.emplace_back(static_cast<double>(point.step), 100 * point.validation_error);
-  return points;
-}
-
 /// The curves of the rows of one seed [YKV+21, Fig. 2(c)].
 report::Chart curves_chart(const std::vector<LoadedRow>& loaded, std::uint64_t seed) {
   report::Chart chart;
@@ -155,7 +147,7 @@ report::Chart curves_chart(const std::vector<LoadedRow>& loaded, std::uint64_t s
   for (const LoadedRow& row : loaded) {
     if (row.finished->row.seed != seed) continue;
     chart.series.push_back(
-        report::styled_series(row.finished->row.model, curve_of(row.saved), style++));
+        report::styled_series(row.finished->row.model, error_curve(row.saved), style++));
   }
   return chart;
 }
@@ -164,10 +156,8 @@ report::Chart curves_chart(const std::vector<LoadedRow>& loaded, std::uint64_t s
 report::Json transfer_json(const LoadedRow& row) {
   report::Json json{{"model", row.finished->row.model},
                     {"seed", row.finished->row.seed},
-                    {"validation_errors", report::Json::array()},
+                    {"validation_errors", error_curve_json(row.saved)},
                     {"deviations", report::Json::object()}};
-  for (const auto& [step, error] : curve_of(row.saved))
-    json["validation_errors"].push_back({{"step", step}, {"error", error / 100}});
   if (row.saved.state.start.empty() || row.saved.state.history.empty()) return json;
   for (const report::ChartSeries& part : deviation_chart(row.saved).series)
     json["deviations"][part.title] = part.points.back().second;

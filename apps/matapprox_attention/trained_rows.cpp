@@ -19,6 +19,15 @@
 namespace matapprox::app {
 namespace {
 
+/// The file that rows read, the same for all that read one; empty if none does.
+std::string data_of(const std::vector<ExperimentRow>& rows) {
+  for (const ExperimentRow& row : rows) {
+    std::string path = data_path(row.described);
+    if (!path.empty()) return path;
+  }
+  return {};
+}
+
 /// Says what is planned, how far the rows are and what came of each.
 class RowsReport {
  public:
@@ -129,7 +138,7 @@ int TrainedRows::run(const std::vector<ExperimentRow>& rows, const ShowRows& sho
   common_.apply();
   device_.check_cpu_only("reproduce " + name_);
   require(!rows.empty(), "reproduce {}: nothing is chosen", name_);
-  const std::string data = data_path(rows.front().described);
+  const std::string data = data_of(rows);
   prepare(data);
   const bool quiet = common_.quiet();
   RowsReport report(quiet, rows.size());

@@ -480,6 +480,73 @@ def transfer(context):
                   "how far embedding, blocks and head went"], rows)
 
 
+# The Long Range Arena [KYCY22, Table 3; YKV+21, Table 1] in a small form
+
+ARENA_MODELS = {"psf": "PSF-Attn", "simpletron": "SimpleTRON", "softmax": "softmax", "tokenwise": "without attention"}
+ARENA_TASKS = {"listops": "ListOps", "text": "text", "matching": "matching", "image": "image", "pathfinder": "Pathfinder"}
+ARENA_PARTS = {"1/16 of the steps": 16, "1/8": 8, "1/4": 4, "1/2": 2, "all": 1}
+
+
+def arena_error(rows, model):
+    """The table's cell of a model: [what the paper prints]."""
+    text = seed_errors(rows, model)
+    return text if rows[0]["published"] is None else f"{text} [{100 * rows[0]['published']:.2f}]"
+
+
+def arena_curves(task, rows, trainings):
+    """Median validation errors after parts of the steps, and the seconds of a training."""
+    cells = []
+    for model, title in ARENA_MODELS.items():
+        curves = [each["validation_errors"] for each in trainings if (each["task"], each["model"]) == (task, model)]
+        steps = curves[0][-1]["step"]
+        medians = []
+        for part in ARENA_PARTS.values():
+            errors = sorted(100 * next(point["error"] for point in curve if part * point["step"] >= steps) for curve in curves)
+            medians.append(f"{errors[len(errors) // 2]:.1f}")
+        seconds = [row["seconds"] for row in rows if row["model"] == model]
+        cells.append([ARENA_TASKS[task], title, *medians, steps, f"{sum(seconds) / len(seconds):.0f}"])
+    return cells
+
+
+def arena_learned(document):
+    """Which models are below every baseline, with which seeds."""
+    sentences = []
+    for model, title in ARENA_MODELS.items():
+        learned = {task: counts[model] for task, counts in document["below_baselines"].items() if model in counts}
+        every = [ARENA_TASKS[task] for task, count in learned.items() if count == len(SEEDS)]
+        some = [f"{ARENA_TASKS[task]} ({count} of {len(SEEDS)} seeds)" for task, count in learned.items() if 0 < count < len(SEEDS)]
+        never = [ARENA_TASKS[task] for task, count in learned.items() if count == 0]
+        parts = [f"on {listed(every)} with every seed" if every else "", f"on {listed(some)}" if some else "",
+                 f"not on {listed(never)}" if never else ""]
+        sentences.append(f"{title}: {', '.join(part for part in parts if part)}")
+    return ("Below every baseline, with the upper end of the test error's 95 % interval: " + "; ".join(sentences) + ". A linear "
+            f"classifier on the pixels of the images (logistic regression) is wrong in {percent(document['linear_error'])}.")
+
+
+@figure("lra", "20", {"lra": table_as_kept, "lra.learned": arena_learned,
+                      "lra.curves": lambda document: table_as_kept({**document, **document["curves"]})}, slow=True)
+def lra(context):
+    folder = context.resumable("lra")
+    digits = context.script("digits", context.scratch("digits"), needs=["sklearn"])
+    images = folder / "digits.h5"
+    if not images.exists():
+        context.run("attention", "data", "import", "images", context.scratch("digits"), "-o", images)
+    found = context.json("reproduce", "lra", "--image", images, "-o", folder)
+    errors, curves, below = [], [], {}
+    for task in (each["task"] for each in found["tasks"]):
+        rows = [row for row in found["rows"] if row["task"] == task]
+        known = [f"{each['name']} {100 * each['error']:.1f}" for each in rows[0]["baselines"]]
+        errors.append([ARENA_TASKS[task], rows[0]["length"],
+                       *(arena_error([row for row in rows if row["model"] == model], model) for model in ARENA_MODELS),
+                       ", ".join(known)])
+        curves += arena_curves(task, rows, found["trainings"])
+    for each in found["tasks"]:
+        below[each["task"]] = {cell["model"]: cell["below_baselines"] for cell in each["models"]}
+    return {**table(["task", "N", *ARENA_MODELS.values(), "baselines"], errors), "linear_error": rounded(digits["linear_error"]),
+            "below_baselines": below,
+            "curves": table(["task", "model", *(f"after {part}" for part in ARENA_PARTS), "steps", "s a training"], curves)}
+
+
 SMALL_ROWS = ["Strike", "Mexican Power", "Sawmill", "Mesh1e1", "MiniBooNE", "Covertype", "OptDigits", "PenDigits", "Acoustic",
               "IJCNN", "Votes"]
 

@@ -1,11 +1,15 @@
 // `reproduce` with the experiments of the other papers with attention: crossovers, singularformer,
-// linformer_grid, depth, transfer.
+// linformer_grid, depth, transfer, lra.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <thread>
 
 #include "matapprox/training/model_file.hpp"
@@ -19,6 +23,7 @@ using nlohmann::json;
 using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 using training::SavedModel;
 
 /// `reproduce` with few steps and samples.
@@ -279,6 +284,134 @@ TEST(CliReproduceTransfer, RowsThatBeginWithAnotherAreMadeAgainWithIt) {
   EXPECT_THAT(run_program(command("60")).err, HasSubstr("5 of 5 rows are to be trained"));
   std::filesystem::remove(folder + "/negation-softmax_transferred-max_mean-16-seed1.h5");
   EXPECT_THAT(run_program(command("60")).err, HasSubstr("1 of 5 rows are to be trained"));
+}
+
+/// `reproduce lra` with two steps, after each of which it validates.
+Arguments small_arena(const std::string& folder, const Arguments& more) {
+  const Arguments arguments{
+      "reproduce", "lra", "-o", folder, "--steps", "2", "--test-samples", "50"};
+  return arguments + more;
+}
+
+TEST(CliReproduceLra, TrainsEveryModelOnEveryTaskBesideTheBaselines) {
+  const std::string folder = temporary_dir() + "/arena";
+  const std::string images = tiny_token_file();
+  const Arguments command = small_arena(folder, {"--seeds", "1,2", "--image", images});
+  const json document = made(command);
+  ASSERT_EQ(document["rows"].size(), 5U * 4 * 2);
+  ASSERT_EQ(document["trainings"].size(), document["rows"].size());
+  const std::map<std::string, std::string> made_by{{"listops", "listops"},
+                                                   {"text", "negation"},
+                                                   {"matching", "matching"},
+                                                   {"image", "token_file"},
+                                                   {"pathfinder", "pathfinder"}};
+  for (std::size_t i = 0; i < document["rows"].size(); ++i) {
+    const json& row = document["rows"][i];
+    const auto task = row["task"].get<std::string>();
+    const auto model = row["model"].get<std::string>();
+    SCOPED_TRACE(task + ", " + model);
+    const std::string name = fmt::format("{}-{}-{}-{}-seed{}",
+                                         task,
+                                         model,
+                                         row["head"].get<std::string>(),
+                                         row["length"].get<Index>(),
+                                         row["seed"].get<int>());
+    const SavedModel saved = training::load_model(folder + "/" + name + ".h5");
+    EXPECT_EQ(saved.task, made_by.at(task));
+    EXPECT_EQ(saved.model.options.attention, model);
+    // Its curve is that of its own training.
+    const json& training = document["trainings"][i];
+    EXPECT_EQ(training["task"], task);
+    EXPECT_EQ(training["model"], model);
+    EXPECT_EQ(training["seed"], row["seed"]);
+    ASSERT_EQ(training["validation_errors"].size(), saved.state.history.size());
+    EXPECT_EQ(training["validation_errors"].back()["step"], 2);
+    EXPECT_EQ(training["validation_errors"].back()["error"],
+              saved.state.history.back().validation_error);
+  }
+  EXPECT_NEAR(document["rows"][0]["published"].get<double>(), 1 - 0.3885, 1e-12);  // psf, listops
+  // What is said of a task agrees with its rows.
+  for (const json& task : document["tasks"]) {
+    double lowest = 1;
+    double tokenwise = 1;
+    for (const json& row : document["rows"]) {
+      if (row["task"] != task["task"]) continue;
+      for (const json& baseline : row["baselines"])
+        lowest = std::min(lowest, baseline["error"].get<double>());
+      if (row["model"] == "tokenwise") tokenwise = std::min(tokenwise, row["error"].get<double>());
+    }
+    EXPECT_EQ(task["lowest_baseline"], lowest);
+    ASSERT_EQ(task["models"].size(), 4U);
+    for (const json& model : task["models"]) {
+      EXPECT_EQ(model["seeds"], 2);
+      int below_lowest = 0;
+      int below_tokenwise = 0;
+      double sum = 0;
+      for (const json& row : document["rows"]) {
+        if (row["task"] != task["task"] || row["model"] != model["model"]) continue;
+        const auto high = row["error_interval"][1].get<double>();
+        below_lowest += high < lowest ? 1 : 0;
+        below_tokenwise += high < tokenwise ? 1 : 0;
+        sum += row["error"].get<double>();
+      }
+      EXPECT_NEAR(model["median_error"].get<double>(), sum / 2, 1e-12);
+      EXPECT_EQ(model["below_baselines"], below_lowest);
+      if (model["model"] == "tokenwise") {
+        EXPECT_FALSE(model.contains("below_tokenwise"));
+      } else {
+        EXPECT_EQ(model["below_tokenwise"], below_tokenwise);
+      }
+    }
+  }
+  const ProgramResult again = run_program(command);
+  EXPECT_THAT(again.err, HasSubstr("0 of 40 rows are to be trained"));
+  EXPECT_THAT(again.out,
+              AllOf(HasSubstr("[61.15]"),
+                    HasSubstr("root without its subtrees"),
+                    HasSubstr("distance of the markers"),
+                    Not(HasSubstr("left out"))));
+}
+
+TEST(CliReproduceLra, LeavesImagesOutWithoutAFile) {
+  const std::string folder = temporary_dir() + "/no_images";
+  const Arguments command = small_arena(folder, {"--models", "tokenwise", "--seeds", "1"});
+  const ProgramResult result = run_program(command);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("image: left out, as there is no --image FILE"));
+  const json document = made(command);
+  EXPECT_EQ(document["rows"].size(), 4U);
+  EXPECT_EQ(document["tasks"].size(), 4U);
+  // A file of images changes no row that does not read it, and its other bytes those that do.
+  const std::string images = tiny_token_file();
+  const Arguments with_images = command + Arguments{"--image", images};
+  EXPECT_THAT(run_program(with_images).err, HasSubstr("1 of 5 rows are to be trained"));
+  EXPECT_THAT(run_program(with_images).err, HasSubstr("0 of 5 rows are to be trained"));
+  const std::string texts = std::filesystem::path(images).parent_path().string();
+  write_file(texts + "/test.csv", "\"2\",\"Title\",\"some text\"\n\"1\",\"Other\",\"text\"\n");
+  ASSERT_EQ(run_attention({"data", "import", "ag_news", texts, "-o", images, "--force"}).exit_code,
+            0);
+  EXPECT_THAT(run_program(with_images).err, HasSubstr("1 of 5 rows are to be trained"));
+  expect_refusal(run_program(small_arena(folder, {"--tasks", "image"})), 2, "as --image FILE");
+  expect_refusal(
+      run_program(small_arena(folder, {"--tasks", "pathfindr"})), 2, "did you mean 'pathfinder'");
+  expect_refusal(run_program(small_arena(folder, {"--models", "sofmax"})), 2, "did you mean 'soft");
+  expect_refusal(run_program(small_arena(folder, {"--image", folder + "/none.h5"})), 3, "none.h5");
+}
+
+TEST(CliReproduceLra, DrawsACurveForEachModel) {
+  if (std::system("command -v gnuplot >/dev/null") != 0) GTEST_SKIP() << "there is no gnuplot";
+  const std::string folder = temporary_dir() + "/drawn";
+  const std::string charts = folder + "-charts";
+  const Arguments command = small_arena(
+      folder,
+      {"--tasks", "text,listops", "--models", "psf,tokenwise", "--seeds", "1", "--charts", charts});
+  const ProgramResult result = run_program(command);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  for (const char* task : {"text", "listops"}) {
+    const std::string svg = read_file(charts + "/lra_" + task + ".svg");
+    EXPECT_THAT(svg, AllOf(HasSubstr("psf"), HasSubstr("tokenwise"), HasSubstr("lowest baseline")));
+    EXPECT_TRUE(std::filesystem::exists(charts + "/lra_" + task + ".png"));
+  }
 }
 
 TEST(CliReproduceDepth, RefusesARowThatIsChosenTwiceAndWhatIsNoNumberOfBlocks) {
