@@ -3,7 +3,7 @@ import json
 import math
 import resource
 
-from .kept import ROOT, Missing, figure, grouped, markdown, percent, rounded, short, table, table_as_kept, with_source, within
+from .kept import ROOT, Missing, by_hand, figure, grouped, markdown, percent, rounded, short, table, table_as_kept, with_source, within
 from .paper import SEEDS, baselines, trained
 
 MECHANISMS = ["softmax", "psf", "linformer", "singularformer", "revisited_linformer", "efficient", "simpletron",
@@ -208,6 +208,10 @@ def attention_peers(context):
                    "gradient_difference": row["gradient_difference"], "mib": row["mib"], "torch_mib": row["torch_mib"]}
         rows.append({**{key: row[key] for key in kept_keys}, **{key: rounded(value, 3) for key, value in numbers.items()}})
     return {"torch": found["rows"][0]["torch"], "rows": rows}
+
+
+# The same recipe on a CPU with AMX.
+by_hand("attention_peers_amx", "15", attention_peers_table)
 
 
 # What predictors reach that do not mix tokens

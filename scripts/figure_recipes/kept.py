@@ -44,9 +44,9 @@ def figure(name, minutes, views=None, slow=False, timed=False):
     return register
 
 
-def by_hand(name, minutes):
-    """A figure that was measured by hand and has no recipe: it stays as of its commit."""
-    REGISTRY[name] = Figure(name, None, {name: table_as_kept}, minutes, True)
+def by_hand(name, minutes, view=None):
+    """A figure that was measured by hand, or on a machine of another kind, and has no recipe: it stays as of its commit."""
+    REGISTRY[name] = Figure(name, None, {name: view or table_as_kept}, minutes, True)
 
 
 def kept(name):

@@ -26,8 +26,8 @@ from kill_and_resume import factors, run
 
 # Processes that wait for others leave their CPU to those: the machine may be busy.
 os.environ["OMPI_MCA_mpi_yield_when_idle"] = "1"
-# Relative difference of products with results of other numbers of processes; 0: the same bits.
 MANY = 12000  # points of the kernel whose landmarks are found
+# Relative difference of products with results of other numbers of processes; 0: the same bits.
 TOLERANCES = {"chord": 0, "truncated_svd": 1e-10, "nystrom": 1e-10}
 
 
