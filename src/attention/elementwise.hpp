@@ -26,6 +26,11 @@ void gelu(const T* x, T* y, Index n);
 template <class T>
 void gelu_with_slope(const T* x, T* y, T* slope, Index n);
 
+/// X(i, j) = gelu(X(i, j) + b(j)) with its derivative, for a row-major matrix and its slopes, rows
+/// without gaps: the hidden layer of a network with bias b.
+template <class T>
+void biased_gelu_with_slope(const T* b, T* X, T* slope, Index rows, Index columns);
+
 /// y = e^x / s with s the sum of e^x; returns log s. Safe from overflow; no entries or only -inf:
 /// y = 0, returns -inf. Reads and writes the row three times.
 template <class T>

@@ -93,6 +93,7 @@ struct Functions {
   void (*exp)(const T* x, T* y, Index n);
   void (*gelu)(const T* x, T* y, Index n);
   void (*gelu_with_slope)(const T* x, T* y, T* slope, Index n);
+  void (*biased_gelu_with_slope)(const T* b, T* X, T* slope, Index rows, Index columns);
   T (*softmax_row)(const T* x, T* y, Index n);
   void (*softmax_row_backward)(const T* y, const T* dy, T* dx, Index n, bool add);
 };
@@ -347,6 +348,25 @@ void gelu_with_slope_array(const T* x, T* y, T* slope, Index n) {
 }
 
 template <class T>
+void biased_gelu_with_slope_rows(const T* b, T* X, T* slope, Index rows, Index columns) {
+  const Tag<T> d;
+  for (Index i = 0; i < rows; ++i, X += columns, slope += columns) {
+    Index j = 0;
+    for (; j + kLanes<T> <= columns; j += kLanes<T>) {
+      const GeluAt<T> at = gelu_at<T>(hn::Add(hn::LoadU(d, X + j), hn::LoadU(d, b + j)));
+      hn::StoreU(at.value, d, X + j);
+      hn::StoreU(at.slope, d, slope + j);
+    }
+    if (j == columns) continue;
+    const Index rest = columns - j;
+    const V<T> bias = load_some(b + j, rest, T{0});
+    const GeluAt<T> at = gelu_at<T>(hn::Add(load_some(X + j, rest, T{0}), bias));
+    store_some<T>(at.value, X + j, rest);
+    store_some<T>(at.slope, slope + j, rest);
+  }
+}
+
+template <class T>
 T softmax_row_array(const T* x, T* y, Index n) {
   const T most = largest(x, n);
   const bool none = most == -std::numeric_limits<T>::infinity();
@@ -378,6 +398,7 @@ constexpr Functions<T> kFunctions = {
     .exp = exp_array<T>,
     .gelu = gelu_array<T>,
     .gelu_with_slope = gelu_with_slope_array<T>,
+    .biased_gelu_with_slope = biased_gelu_with_slope_rows<T>,
     .softmax_row = softmax_row_array<T>,
     .softmax_row_backward = softmax_row_backward_array<T>,
 };
@@ -422,6 +443,11 @@ void gelu_with_slope(const T* x, T* y, T* slope, Index n) {
 }
 
 template <class T>
+void biased_gelu_with_slope(const T* b, T* X, T* slope, Index rows, Index columns) {
+  elementwise::functions<T>().biased_gelu_with_slope(b, X, slope, rows, columns);
+}
+
+template <class T>
 T softmax_row(const T* x, T* y, Index n) {
   return elementwise::functions<T>().softmax_row(x, y, n);
 }
@@ -437,6 +463,8 @@ template void gelu(const double*, double*, Index);
 template void gelu(const float*, float*, Index);
 template void gelu_with_slope(const double*, double*, double*, Index);
 template void gelu_with_slope(const float*, float*, float*, Index);
+template void biased_gelu_with_slope(const double*, double*, double*, Index, Index);
+template void biased_gelu_with_slope(const float*, float*, float*, Index, Index);
 template double softmax_row(const double*, double*, Index);
 template float softmax_row(const float*, float*, Index);
 template void softmax_row_backward(const double*, const double*, double*, Index, bool);

@@ -4,6 +4,7 @@
 
 #include "attention/instantiate.hpp"
 #include "attention/products.hpp"
+#include "attention/row_vector.hpp"
 
 namespace matapprox::attention {
 
@@ -30,7 +31,9 @@ Linear<T>::Linear(ParameterList& list,
 template <class T>
 void Linear<T>::apply(const LayerContext<T>& context, const ConstTokens<T>& X, Tokens<T> Y) const {
   multiply<T>(X, context.value(weight_), Y);
-  if (has_bias_) Y.rowwise() += context.value(bias_).row(0);
+  if (!has_bias_) return;
+  const T* bias = context.value(bias_).data();
+  kernels::add_to_rows(bias, Y.data(), Y.rows(), Y.cols(), Y.outerStride());
 }
 
 template <class T>
@@ -41,8 +44,8 @@ void Linear<T>::pull_back(const LayerContext<T>& context,
                           bool add) const {
   multiply_transposed<T>(X, dY, context.gradient_of(weight_), 1, true);
   if (has_bias_) {
-    TokenMap<T> db = context.gradient_of(bias_);
-    for (Index i = 0; i < dY.rows(); ++i) db.row(0) += dY.row(i);
+    T* d_bias = context.gradient_of(bias_).data();
+    kernels::sum_rows(dY.data(), dY.rows(), dY.cols(), dY.outerStride(), d_bias);
   }
   multiply_by_transpose<T>(dY, context.value(weight_), dX, 1, add);
 }

@@ -1,11 +1,13 @@
 #include "matapprox/attention/psf.hpp"
 
 #include <cmath>
+#include <utility>
 
 #include "attention/bilinear.hpp"
 #include "attention/chord_links.hpp"
 #include "attention/elementwise.hpp"
 #include "attention/instantiate.hpp"
+#include "attention/row_vector.hpp"
 #include "matapprox/attention/linear.hpp"
 #include "matapprox/core/require.hpp"
 
@@ -85,7 +87,12 @@ class Psf final : public Attention<T> {
                     const ChordPattern& pattern,
                     bool factors_only,
                     Cache<T>& cache) const;
-  /// From dW_1 .. dW_M and dV_0 to the parameters and dX.
+  /// From dW_1 .. dW_M and dV_0 to the biases of the second layers.
+  void pull_back_biases(const LayerContext<T>& context,
+                        const ChordPattern& pattern,
+                        const ConstTokens<T>& dV0,
+                        const ConstTokens<T>& dW) const;
+  /// To all parameters and dX.
   void pull_back_networks(const LayerContext<T>& context,
                           const ConstTokens<T>& X,
                           const ChordPattern& pattern,
@@ -165,15 +172,14 @@ void Psf<T>::run_networks(const LayerContext<T>& context,
   const Index n = X.rows();
   const Index all = networks(pattern) * widths_.hidden;
   const auto weight = context.value(hidden_weight_).leftCols(all);
-  const auto bias = context.value(hidden_bias_).leftCols(all);
+  const T* bias = context.value(hidden_bias_).data();
   TokenMap<T> hidden = cache.array(kPsfHidden, n, all);
   TokenMap<T> slope = cache.array(kPsfSlope, n, all);
   for (Index i = 0; i < n; i += kPsfRows) {
     const Index rows = std::min(kPsfRows, n - i);
     Tokens<T> own = hidden.middleRows(i, rows);
     multiply<T>(X.middleRows(i, rows), weight, own);
-    own.rowwise() += bias.row(0);
-    kernels::gelu_with_slope(own.data(), own.data(), slope.row(i).data(), rows * all);
+    kernels::biased_gelu_with_slope(bias, own.data(), slope.row(i).data(), rows, all);
     for (Index q = factors_only ? 1 : 0; q < networks(pattern); ++q) {
       const auto& out = outputs_[static_cast<std::size_t>(q)];
       TokenMap<T> to = q == 0 ? value(cache, pattern, 0) : factor(cache, pattern, q - 1);
@@ -182,7 +188,7 @@ void Psf<T>::run_networks(const LayerContext<T>& context,
       multiply<T>(own.middleCols(q * widths_.hidden, widths_.hidden),
                   context.value(out.weight).leftCols(columns),
                   part);
-      part.rowwise() += context.value(out.bias).leftCols(columns).row(0);
+      kernels::add_to_rows(context.value(out.bias).data(), part.data(), rows, columns, columns);
     }
   }
   if (context.mask.empty()) return;
@@ -197,6 +203,30 @@ void Psf<T>::run_networks(const LayerContext<T>& context,
 }
 
 template <class T>
+void Psf<T>::pull_back_biases(const LayerContext<T>& context,
+                              const ChordPattern& pattern,
+                              const ConstTokens<T>& dV0,
+                              const ConstTokens<T>& dW) const {
+  T* d_value = context.gradient_of(outputs_[0].bias).data();
+  kernels::sum_rows(dV0.data(), dV0.rows(), dV0.cols(), dV0.outerStride(), d_value);
+  // Those of all factors side by side, as dW is.
+  typename Workspace<T>::Scope scope(*context.workspace);
+  TokenMap<T> sums = scope.take(1, dW.cols());
+  const auto over_factors = [&](const auto& function) {
+    Index column = 0;
+    for (Index m = 0; m < pattern.factors(); ++m) {
+      const Index links = pattern.links(m);
+      const auto& out = outputs_[static_cast<std::size_t>(m + 1)];
+      function(sums.middleCols(column, links), context.gradient_of(out.bias).leftCols(links));
+      column += links;
+    }
+  };
+  over_factors([](auto sum, const auto& d_bias) { sum = d_bias; });
+  kernels::sum_rows(dW.data(), dW.rows(), dW.cols(), dW.outerStride(), sums.data());
+  over_factors([](const auto& sum, auto d_bias) { d_bias = sum; });
+}
+
+template <class T>
 void Psf<T>::pull_back_networks(const LayerContext<T>& context,
                                 const ConstTokens<T>& X,
                                 const ChordPattern& pattern,
@@ -208,9 +238,9 @@ void Psf<T>::pull_back_networks(const LayerContext<T>& context,
   const Index all = networks(pattern) * widths_.hidden;
   const TokenMap<T> hidden = cache.array(kPsfHidden, n, all);
   const TokenMap<T> slope = cache.array(kPsfSlope, n, all);
+  pull_back_biases(context, pattern, dV0, dW);
   typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> d_after = scope.take(kPsfRows, all);
-  TokenMap<T> d_bias = context.gradient_of(hidden_bias_);
   for (Index i = 0; i < n; i += kPsfRows) {
     const Index rows = std::min(kPsfRows, n - i);
     Index column = 0;
@@ -223,21 +253,19 @@ void Psf<T>::pull_back_networks(const LayerContext<T>& context,
       const auto own = hidden.block(i, q * widths_.hidden, rows, widths_.hidden);
       multiply_transposed<T>(
           own, d_out, context.gradient_of(out.weight).leftCols(columns), 1, true);
-      TokenMap<T> db = context.gradient_of(out.bias);
-      for (Index r = 0; r < rows; ++r) db.row(0).head(columns) += d_out.row(r);
       multiply_by_transpose<T>(
           d_out,
           context.value(out.weight).leftCols(columns),
           d_after.middleCols(q * widths_.hidden, widths_.hidden).topRows(rows));
     }
     Tokens<T> d_hidden = d_after.topRows(rows);
-    d_hidden.array() *= slope.middleRows(i, rows).array();
+    kernels::scale_and_sum_rows(
+        slope.row(i).data(), d_hidden.data(), rows, all, context.gradient_of(hidden_bias_).data());
     multiply_transposed<T>(X.middleRows(i, rows),
                            d_hidden,
                            context.gradient_of(hidden_weight_).leftCols(all),
                            1,
                            true);
-    for (Index r = 0; r < rows; ++r) d_bias.row(0).head(all) += d_hidden.row(r);
     multiply_by_transpose<T>(
         d_hidden, context.value(hidden_weight_).leftCols(all), dX.middleRows(i, rows));
   }
@@ -278,22 +306,23 @@ void Psf<T>::backward(const LayerContext<T>& context,
   const ChordPattern& pattern = pattern_of(n, other);
   typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> dV0 = scope.take(n, widths_.value);
-  TokenMap<T> G = scope.take(n, widths_.value);
-  TokenMap<T> next = scope.take(n, widths_.value);
+  TokenMap<T> blocks[] = {scope.take(n, widths_.value), scope.take(n, widths_.value)};
+  TokenMap<T>* G = &blocks[0];
+  TokenMap<T>* next = &blocks[1];
   TokenMap<T> dW = scope.take(n, pattern.stored_numbers() / n);
   dV0.setZero();
-  G = dY;
+  *G = dY;
   for (Index m = pattern.factors() - 1; m >= 0; --m) {
     const auto& offsets = pattern.offsets[static_cast<std::size_t>(m)];
-    if (residual_) dV0 += G;
+    if (residual_) dV0 += *G;
     chord_links_weights<T>(offsets,
                            value(cache, pattern, m),
-                           G,
+                           *G,
                            dW.middleCols(pattern.first_value(m) / n, pattern.links(m)));
-    chord_links_transposed<T>(offsets, factor(cache, pattern, m), G, next);
-    G = next;
+    chord_links_transposed<T>(offsets, factor(cache, pattern, m), *G, *next);
+    std::swap(G, next);
   }
-  dV0 += G;
+  dV0 += *G;
   clear_padding<T>(context.mask, dV0);
   clear_padding<T>(context.mask, dW);
   pull_back_networks(context, X, pattern, dV0, dW, dX, cache);

@@ -79,6 +79,26 @@ HWY_INLINE void update_run(D d, const Update<T>& update, const T* sums, Index co
   }
 }
 
+#if HWY_TARGET <= HWY_AVX3
+// Elsewhere a masked store takes longer than the shorter vectors of update_run.
+constexpr bool kMaskedUpdates = true;
+#else
+constexpr bool kMaskedUpdates = false;
+#endif
+
+/// update_entries for the first `count` entries of a vector.
+template <class T, class D>
+HWY_INLINE void update_first(D d, const Update<T>& update, hn::Vec<D> sum, Index count, T* c) {
+  const auto first = hn::FirstN(d, static_cast<std::size_t>(count));
+  const auto alpha = hn::Set(d, update.alpha);
+  if (update.beta == T{0}) {
+    hn::BlendedStore(hn::Mul(alpha, sum), first, d, c);
+  } else {
+    const auto old = hn::Mul(hn::Set(d, update.beta), hn::MaskedLoad(first, d, c));
+    hn::BlendedStore(hn::MulAdd(alpha, sum, old), first, d, c);
+  }
+}
+
 /// kTileColumns columns of a packed B.
 template <class T>
 struct PackedColumns {
@@ -131,6 +151,18 @@ HWY_INLINE void multiply_tile(const T* HWY_RESTRICT a,
       for (int v = 0; v < kVectors; ++v) {
         update_entries(d, update, acc[j][v], C.data + j * C.stride + v * kLanes<T>);
       }
+    }
+    return;
+  }
+  if constexpr (kMaskedUpdates) {
+    constexpr Index kLast = (kVectors - 1) * kLanes<T>;
+    for (Index j = 0; j < kTileColumns<T>; ++j) {
+      if (j == C.columns) return;
+      T* c = C.data + j * C.stride;
+      for (int v = 0; v + 1 < kVectors; ++v) {
+        update_entries(d, update, acc[j][v], c + v * kLanes<T>);
+      }
+      update_first(d, update, acc[j][kVectors - 1], C.rows - kLast, c + kLast);
     }
     return;
   }

@@ -175,6 +175,29 @@ TEST_P(Elementwise, GeluFarFromZero) {
 }
 
 template <class T>
+void expect_biased_gelu(Index rows, Index columns) {
+  const auto n = static_cast<std::size_t>(rows * columns);
+  std::vector<T> X = wave<T>(rows * columns + 1, 0.4L);
+  const std::vector<T> b = wave<T>(columns, 2.6L);
+  std::vector<T> sums = X;
+  for (std::size_t i = 0; i < n; ++i) sums[i] += b[i % b.size()];
+  std::vector<T> slope(n + 1, T{42});
+  std::vector<T> expected = sums;
+  std::vector<T> expected_slope = slope;
+  gelu_with_slope(sums.data(), expected.data(), expected_slope.data(), rows * columns);
+  biased_gelu_with_slope(b.data(), X.data(), slope.data(), rows, columns);
+  EXPECT_EQ(X, expected) << rows << " x " << columns;
+  EXPECT_EQ(slope, expected_slope) << rows << " x " << columns;
+}
+
+TEST_P(Elementwise, GeluOfRowsWithABiasHasTheBitsOfGeluOfTheSums) {
+  for (const Index columns : {1, 3, 8, 16, 31, 64, 100}) {
+    expect_biased_gelu<float>(3, columns);
+    expect_biased_gelu<double>(3, columns);
+  }
+}
+
+template <class T>
 void expect_softmax(Index n, Real shift) {
   std::vector<T> x = wave<T>(n, 0.3L);
   for (T& v : x) v += static_cast<T>(shift);
