@@ -35,10 +35,11 @@ REGISTRY = {}
 
 
 def figure(name, minutes, views=None, slow=False, timed=False):
-    """Registers the function that follows as the recipe of a figure; without views it is a table as it is kept."""
+    """Registers the function that follows as the recipe of a figure; without views it is a table as it is kept, with none
+    ({}) another figure shows it."""
 
     def register(measure):
-        REGISTRY[name] = Figure(name, measure, views or {name: table_as_kept}, minutes, slow, timed)
+        REGISTRY[name] = Figure(name, measure, {name: table_as_kept} if views is None else views, minutes, slow, timed)
         return measure
 
     return register

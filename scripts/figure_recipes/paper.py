@@ -1,10 +1,11 @@
 """The paper's tables: Table 1, Fig. 4, and what docs/reproduction.md says of the papers."""
+import functools
 import json
 import math
 import shutil
 
 from .chart import ratio_chart
-from .kept import (ROOT, figure, grouped, listed, markdown, percent, rounded, short, table, table_as_kept, with_source, word)
+from .kept import (KEPT, ROOT, figure, grouped, kept, listed, markdown, percent, rounded, short, table, table_as_kept, with_source, word)
 
 SEEDS = (1, 2, 3)
 
@@ -331,28 +332,61 @@ def orders(context):
 
 # Fig. 5
 
-FIGURE5_LENGTHS = [128]
 FIGURE5_MODELS = ["psf", "softmax", "linformer", "performer", "tokenwise"]
+# Longer sequences, whose models take hours together and are measured one at a time: minutes by length and model.
+FIGURE5_LONG = {1024: {"psf": "40", "softmax": "60", "linformer": "20", "performer": "30", "tokenwise": "10"},
+                4096: {"psf": "200"}}
 
 
-def figure5_cell(rows, task, head, model, length):
-    found = [row for row in rows if (row["task"], row["head"], row["model"], row["length"]) == (task, head, model, length)]
-    errors = sorted(100 * row["error"] for row in found)
-    text = f"{errors[len(errors) // 2]:.2f} ({errors[0]:.2f} .. {errors[-1]:.2f})"
-    published = found[0]["published"]
-    return text if published is None else f"{text} [{100 * published:.2f}]"
-
-
-@figure("figure5", "25", slow=True)
-def figure5(context):
-    rows = context.json("reproduce", "figure5", "-o", context.resumable("figure5"), "--lengths",
-                        ",".join(map(str, FIGURE5_LENGTHS)))["rows"]
+def figure5_cells(context, length, models):
+    """Test errors in percent of the seeds, and what the paper prints, by task, head and model."""
+    rows = context.json("reproduce", "figure5", "-o", context.resumable("figure5"), "--lengths", length, "--models",
+                        ",".join(models))["rows"]
     cells = []
-    for task, title in (("adding", "Adding"), ("temporal_order", "Temporal Order")):
-        for head, read in (("flatten", "all tokens"), ("cls", "the first token")):
-            for model in FIGURE5_MODELS:
-                cells.append([title, read, model, *(figure5_cell(rows, task, head, model, length) for length in FIGURE5_LENGTHS)])
-    return table(["task", "the head reads", "model", *(f"N = {length}" for length in FIGURE5_LENGTHS)], cells)
+    for row in rows:
+        key = {name: row[name] for name in ("task", "head", "model")}
+        cell = next((each for each in cells if key.items() <= each.items()), None)
+        if cell is None:
+            cells.append(cell := {**key, "errors": [], "published": row["published"] and round(100 * row["published"], 2)})
+        cell["errors"].append(round(100 * row["error"], 2))
+    return {"length": length, "cells": cells}
+
+
+def figure5_table(document):
+    """All parts that were measured, side by side."""
+    long_parts = [f"figure5_{length}_{model}" for length, models in FIGURE5_LONG.items() for model in models]
+    parts = [document, *(kept(name) for name in long_parts if (KEPT / f"{name}.json").exists())]
+    found = {(cell["task"], cell["head"], cell["model"], part["length"]): cell for part in parts for cell in part["cells"]}
+    lengths = sorted({part["length"] for part in parts})
+
+    def text(task, head, model, length):
+        cell = found.get((task, head, model, length))
+        if cell is None:
+            return "-"
+        errors = sorted(cell["errors"])
+        shown = f"{errors[len(errors) // 2]:.2f} ({errors[0]:.2f} .. {errors[-1]:.2f})"
+        return shown if cell["published"] is None else f"{shown} [{cell['published']:.2f}]"
+
+    rows = [[title, read, model, *(text(task, head, model, length) for length in lengths)]
+            for task, title in (("adding", "Adding"), ("temporal_order", "Temporal Order"))
+            for head, read in (("flatten", "all tokens"), ("cls", "the first token")) for model in FIGURE5_MODELS]
+    sources = []
+    for part in parts:
+        models = list(dict.fromkeys(cell["model"] for cell in part["cells"]))
+        of = f"N = {part['length']}" + ("" if len(models) == len(FIGURE5_MODELS) else f", {listed(models)}")
+        sources.append({**part["sources"][0], "rows": of})
+    return with_source(markdown(["task", "the head reads", "model", *(f"N = {length}" for length in lengths)], rows), {"sources": sources})
+
+
+@figure("figure5", "25", {"figure5": figure5_table}, slow=True)
+def figure5(context):
+    return figure5_cells(context, 128, FIGURE5_MODELS)
+
+
+for figure5_length, figure5_minutes in FIGURE5_LONG.items():
+    for figure5_model, minutes in figure5_minutes.items():
+        figure(f"figure5_{figure5_length}_{figure5_model}", minutes, {}, slow=True)(
+            functools.partial(figure5_cells, length=figure5_length, models=[figure5_model]))
 
 
 @figure("planted_motifs", "8")
