@@ -18,6 +18,9 @@ struct AskedWorkers {
   int fits = 0;
   std::vector<Index> request_bytes;
   std::vector<Index> answer_bytes;
+  Index requests = 0;
+  Index stop_after = -1;  ///< so many requests; negative: never
+  std::atomic<bool> stop{false};
 };
 
 /// Workers that all are in this process, as far as messages go.
@@ -33,6 +36,7 @@ class WorkersHere final : public BlockWorkers {
   int count() const override { return static_cast<int>(workers_.size()); }
   std::vector<MessageBytes> ask(const std::vector<MessageBytes>& requests) const override {
     EXPECT_EQ(requests.size(), workers_.size());
+    if (++asked_.requests == asked_.stop_after) asked_.stop = true;
     std::vector<MessageBytes> answers;
     for (std::size_t p = 0; p < workers_.size(); ++p) {
       answers.push_back(workers_[p]->answer(requests[p]));
@@ -117,20 +121,33 @@ std::vector<WorkersCase> workers_cases() {
 }
 
 TEST(HierarchicalWorkers, GiveTheBitsOfOneProcess) {
+  bool has_remainders = false;
   for (const WorkersCase& of : workers_cases()) {
     SCOPED_TRACE(std::string(enum_name(of.kernel.function)));
     const KernelOperator A(points_of_workers(4200, of.dimension), of.kernel);
     const Approximation alone = hierarchical(A, of.options);
-    for (const int workers : {1, 3}) {
-      AskedWorkers asked;
-      const KernelWithWorkers dealt(A, workers, asked);
-      expect_same_blocks(hierarchical(CountedOperator(dealt), of.options), alone);
-      EXPECT_EQ(asked.fits, 1);
-      for (const Index bytes : asked.answer_bytes) {
-        EXPECT_GT(workers * bytes, std::ssize(blocks_of(alone).data) / 2) << workers;
-      }
+    constexpr int kWorkers = 3;
+    AskedWorkers asked;
+    const KernelWithWorkers dealt(A, kWorkers, asked);
+    expect_same_blocks(hierarchical(CountedOperator(dealt), of.options), alone);
+    EXPECT_EQ(asked.fits, 1);
+    for (const Index bytes : asked.answer_bytes) {
+      EXPECT_GT(kWorkers * bytes, std::ssize(blocks_of(alone).data) / 2);
     }
+    has_remainders = has_remainders || !blocks_of(alone).layers.empty();
   }
+  EXPECT_TRUE(has_remainders);
+}
+
+TEST(HierarchicalWorkers, StopAmongTheBlocks) {
+  const KernelOperator A(points_of_workers(4200, 2), {.bandwidth = 0.1});
+  AskedWorkers asked;
+  asked.stop_after = 5;
+  RunControl control;
+  control.stop = &asked.stop;
+  const KernelWithWorkers dealt(A, 2, asked);
+  EXPECT_REFUSED(Interrupted, hierarchical(dealt, {}, control), "hierarchical");
+  EXPECT_EQ(asked.requests, 5);
 }
 
 // A matrix that is held has no workers.
