@@ -1,13 +1,16 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <utility>
 
 #include "device/block_workers.hpp"
 #include "matapprox/core/random.hpp"
+#include "matapprox/core/stop_scope.hpp"
 #include "matapprox/methods/hierarchical.hpp"
 #include "matapprox/operators/kernel.hpp"
 #include "matapprox/operators/lazy.hpp"
 #include "methods/hierarchical/block_worker.hpp"
+#include "methods/hierarchical/dealt_nodes.hpp"
 #include "support/expect_close.hpp"
 
 namespace matapprox {
@@ -37,6 +40,7 @@ class WorkersHere final : public BlockWorkers {
   std::vector<MessageBytes> ask(const std::vector<MessageBytes>& requests) const override {
     EXPECT_EQ(requests.size(), workers_.size());
     if (++asked_.requests == asked_.stop_after) asked_.stop = true;
+    const JoinStopScope nobody_stops(nullptr);  // as on another process
     std::vector<MessageBytes> answers;
     for (std::size_t p = 0; p < workers_.size(); ++p) {
       answers.push_back(workers_[p]->answer(requests[p]));
@@ -137,6 +141,48 @@ TEST(HierarchicalWorkers, GiveTheBitsOfOneProcess) {
     has_remainders = has_remainders || !blocks_of(alone).layers.empty();
   }
   EXPECT_TRUE(has_remainders);
+}
+
+// A node that was encoded before keeps the vectors that were found for it then, also where fewer of
+// them would now be found otherwise.
+TEST(HierarchicalWorkers, RememberWhatANodeWasEncodedWith) {
+  const KernelOperator A(points_of_workers(512, 2), {.bandwidth = 0.1});
+  const blocks::KernelBlocks source(A, {}, 32, 1);
+  blocks::BlockTree tree(source, 32, 1);
+  blocks::RateDistortion choices(tree, {4, 8}, 12);
+  std::vector<blocks::Node> nodes(3);
+  for (std::size_t k = 0; k < nodes.size(); ++k) {
+    nodes[k].row = 128 * static_cast<Index>(k);
+    nodes[k].column = nodes[k].row + 128;
+    nodes[k].rows = nodes[k].columns = 128;
+    source.describe(nodes[k], 0);
+    source.find_spectrum(nodes[k], 64, 1e-6, {});
+    nodes[k].best = {.content = blocks::Content::kLowRank, .rank_price = 1e-9};
+  }
+  choices.find_shapes(nodes);
+  AskedWorkers asked;
+  blocks::DealtNodes dealt(std::make_unique<const WorkersHere>(
+      2, blocks::BlockWorker::setup(source, tree, choices.contents()), asked));
+  for (const Index rank : {12, 5}) {
+    std::vector<const blocks::Node*> all;
+    for (blocks::Node& node : nodes) {
+      node.best.rank = rank;
+      all.push_back(&node);
+    }
+    const std::vector<blocks::EncodedNode> encoded = dealt.encode(all);
+    for (std::size_t k = 0; k < nodes.size(); ++k) {
+      if (rank == 5) {
+        const blocks::LeftVectors before = std::exchange(nodes[k].left, {});
+        const blocks::EncodedNode anew = blocks::encode_node(tree, choices, nodes[k]);
+        EXPECT_NE(anew.leaf->data, encoded[k].leaf->data) << "it could not be told";
+        nodes[k].left = before;
+      }
+      const blocks::EncodedNode here = blocks::encode_node(tree, choices, nodes[k]);
+      EXPECT_EQ(here.leaf->data, encoded[k].leaf->data) << rank;
+      EXPECT_EQ(here.leaf->scales, encoded[k].leaf->scales) << rank;
+      EXPECT_EQ(here.squared_error, encoded[k].squared_error) << rank;
+    }
+  }
 }
 
 TEST(HierarchicalWorkers, StopAmongTheBlocks) {

@@ -35,6 +35,7 @@ void for_parts(const Hands& hands, const Function& function) {
 template <class T>
 std::vector<T> chosen(const auto& all, const std::vector<std::size_t>& numbers) {
   std::vector<T> result;
+  result.reserve(numbers.size());
   for (const std::size_t k : numbers) result.push_back(all[k]);
   return result;
 }
