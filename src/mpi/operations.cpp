@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "matapprox/core/require.hpp"
+#include "mpi/block_workers.hpp"
 #include "mpi/chord_rows.hpp"
 #include "mpi/dense_rows.hpp"
 #include "mpi/file_rows.hpp"
@@ -343,6 +344,28 @@ void AddFile::perform(const Process& process, Store& store) const {
     made = std::make_unique<FileRows>(std::move(file));
   }
   store.matrices.emplace(matrix, std::move(made));
+}
+
+void AddBlockWorker::perform(const Process& process, Store& store) const {
+  MessageBytes bytes;
+  process.agree([&] { bytes.resize(static_cast<std::size_t>(setup_bytes)); });
+  if (process.leads()) std::copy_n(setup, setup_bytes, bytes.begin());
+  process.broadcast(bytes.data(), setup_bytes);
+  std::unique_ptr<blocks::BlockWorker> made;
+  process.agree([&] { made = std::make_unique<blocks::BlockWorker>(bytes); });
+  store.block_workers.emplace(worker, std::move(made));
+}
+
+void RemoveBlockWorker::perform(const Process& /*process*/, Store& store) const {
+  store.block_workers.erase(worker);
+}
+
+void AskBlockWorkers::perform(const Process& process, Store& store) const {
+  const MessageBytes request = deal_messages(process, requests);
+  MessageBytes own;
+  process.agree([&] { own = store.block_workers.at(worker)->answer(request); });
+  std::vector<MessageBytes> all = collect_messages(process, own);
+  if (process.leads()) *answers = std::move(all);
 }
 
 }  // namespace matapprox::mpi

@@ -8,9 +8,11 @@
 #include <type_traits>
 #include <variant>
 
+#include "device/block_workers.hpp"
 #include "matapprox/core/linear_operator.hpp"
 #include "matapprox/core/multi_vector.hpp"
 #include "matapprox/kernels/chord_pattern.hpp"
+#include "methods/hierarchical/block_worker.hpp"
 #include "mpi/chord_fit_rows.hpp"
 #include "mpi/layout.hpp"
 #include "mpi/process.hpp"
@@ -37,6 +39,7 @@ struct Store {
   std::map<Index, Block> blocks;
   std::map<Index, std::unique_ptr<const SpreadMatrix>> matrices;
   std::map<Index, std::unique_ptr<ChordFitRows>> fits;
+  std::map<Index, std::unique_ptr<blocks::BlockWorker>> block_workers;
   std::shared_ptr<const LocalBlock> local;  ///< null: there is none
   /// Opens a matrix in a file by its name; see SharedFiles.
   std::function<std::shared_ptr<const LinearOperator>(const std::string& name)> open;
@@ -270,6 +273,25 @@ struct AddFile {
   void perform(const Process& process, Store& store) const;
 };
 
+/// A worker on each process for the blocks of one hierarchical fit.
+struct AddBlockWorker {
+  Index worker;
+  const std::byte* setup;
+  Index setup_bytes;
+  void perform(const Process& process, Store& store) const;
+};
+struct RemoveBlockWorker {
+  Index worker;
+  void perform(const Process& process, Store& store) const;
+};
+/// Each process answers its own of the leader's requests.
+struct AskBlockWorkers {
+  Index worker;
+  const std::vector<MessageBytes>* requests;
+  std::vector<MessageBytes>* answers;
+  void perform(const Process& process, Store& store) const;
+};
+
 /// Nothing more comes.
 struct End {
   void perform(const Process& /*process*/, Store& /*store*/) const {}
@@ -304,7 +326,10 @@ using Operation = std::variant<End,
                                EvaluateChordPanel,
                                AddKernel,
                                AddDense,
-                               AddFile>;
+                               AddFile,
+                               AddBlockWorker,
+                               RemoveBlockWorker,
+                               AskBlockWorkers>;
 static_assert(std::is_trivially_copyable_v<Operation>);
 
 }  // namespace matapprox::mpi

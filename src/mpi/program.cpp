@@ -9,6 +9,7 @@
 
 #include "device/processes.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/kernels/blas.hpp"
 #include "mpi/spread_operator.hpp"
 
 namespace matapprox::mpi {
@@ -39,6 +40,7 @@ int run_program(int& argc,
                 char**& argv,
                 const std::function<int()>& program,
                 const SharedFiles& files) {
+  configure_blas();  // on all processes: LAPACK gives the bits of the first on the others too
   int provided = MPI_THREAD_SINGLE;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
   int rank = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "mpi/block_workers.hpp"
 #include "mpi/chord_fit.hpp"
 #include "mpi/kernel_rows.hpp"
 #include "mpi/sparse_rows.hpp"
@@ -135,6 +136,11 @@ std::string SpreadOperator::description() const {
 std::unique_ptr<DeviceChordObjective> SpreadOperator::chord_objective(
     const ChordPattern& pattern, Index max_columns, const ChordTarget& target) const {
   return chord_objective_if_worth_it(ranks_->leader(), pattern, max_columns, target);
+}
+
+std::unique_ptr<const BlockWorkers> SpreadOperator::block_workers(const MessageBytes& setup) const {
+  if (ranks_->leader()->processes() == 1) return nullptr;
+  return make_block_workers(ranks_->leader(), setup);
 }
 
 void SpreadOperator::do_apply_in_place(bool transposed,

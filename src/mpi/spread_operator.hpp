@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 
+#include "device/block_workers.hpp"
 #include "device/chord_objective.hpp"
 #include "matapprox/factors/factor_product.hpp"
 #include "matapprox/mpi/program.hpp"
@@ -25,7 +26,9 @@ struct FilePanels {
 /// A matrix that lies on all processes, as methods on the leader see it: what such a one knows from
 /// the operator that it was made from, its source, which stays on the leader and gives columns and
 /// rows.
-class SpreadOperator final : public LinearOperator, public ChordObjectiveSource {
+class SpreadOperator final : public LinearOperator,
+                             public ChordObjectiveSource,
+                             public BlockWorkersSource {
  public:
   /// The entries of `source` to all processes: rows, and columns for the transposed product, with
   /// about as many entries for each; columns of a square matrix as its rows. Products have the bits
@@ -72,6 +75,7 @@ class SpreadOperator final : public LinearOperator, public ChordObjectiveSource 
   std::unique_ptr<DeviceChordObjective> chord_objective(const ChordPattern& pattern,
                                                         Index max_columns,
                                                         const ChordTarget& target) const override;
+  std::unique_ptr<const BlockWorkers> block_workers(const MessageBytes& setup) const override;
 
  private:
   /// Of that source, without the matrix on the processes.

@@ -115,6 +115,32 @@ def chord_factors(folder):
     expect(bits("chord3", 3) == serial, "other bits of Chord factors on three processes")
 
 
+def blocks_of_points(folder):
+    """A fit of hierarchical to more points than are held, and best by it: the bytes of one process."""
+    points = folder / "points.csv"
+    points.write_text("".join(f"{i * 0.6180339887 % 1:.6f},{i * 0.7548776662 % 1:.6f}\n" for i in range(4200)))
+    common = [points, "--as", "kernel", "--bandwidth", "0.3", "--force", "-o"]
+
+    def bits(name, processes, *arguments):
+        done = run(processes, *arguments)
+        expect(done.returncode == 0, name, done.returncode, done.stderr)
+        run(0, "export", folder / f"{name}.h5", folder / f"{name}.npz")
+        return (folder / f"{name}.npz").read_bytes()
+
+    def fit(name, processes):
+        return bits(name, processes, "approximate", "--measure", "none", *common, folder / f"{name}.h5", "hierarchical",
+                    "--frobenius-tolerance", "0.01")
+
+    def chosen(name, processes):
+        return bits(name, processes, "best", "--methods", "hierarchical", "--target-error", "0.05", *common,
+                    folder / f"{name}.h5")
+
+    serial = fit("blocks", 0)
+    for processes in (2, 4):
+        expect(fit(f"blocks{processes}", processes) == serial, "other blocks on", processes)
+    expect(chosen("best2", 2) == chosen("best", 0), "best: other blocks on 2 processes")
+
+
 def dense_matrices(folder):
     """Kinds of matrices that are dealt."""
     (folder / "table.csv").write_text("".join(f"{i % 7},{(i * i) % 11},{i % 5}\n" for i in range(60)))
@@ -191,7 +217,7 @@ def sigusr1_stops_at_the_best_point(folder):
     expect(done.returncode == 0, "what was saved cannot be read:", done.stderr)
 
 
-checks = (same_results, dense_matrices, chord_factors, failures, a_killed_process_ends_all, sigusr1_stops_at_the_best_point)
+checks = (same_results, dense_matrices, chord_factors, blocks_of_points, failures, a_killed_process_ends_all, sigusr1_stops_at_the_best_point)
 if ASKED == ["datasets"]:
     if h5py is None:
         print("numpy and h5py are needed")

@@ -23,7 +23,7 @@ const std::map<std::string, std::set<std::string>> kMayInclude{
     {"device", {"core", "kernels", "factors", "operators"}},
     {"methods", {"core", "kernels", "factors", "operators", "device"}},
     {"measure", {"core", "kernels", "factors", "operators", "methods"}},
-    {"mpi", {"core", "kernels", "factors", "operators", "device"}},
+    {"mpi", {"core", "kernels", "factors", "operators", "device", "methods"}},
     {"best", {"core", "factors", "operators", "methods", "measure"}},
     {"solve", {"core", "kernels", "factors", "methods"}},
     {"io", {"core", "kernels", "factors", "operators", "methods"}},

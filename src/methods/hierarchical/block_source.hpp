@@ -74,6 +74,10 @@ inline constexpr double kSearchedRest = 0.125 * kNegligibleRest;
 LeadingSquares squares_down_to(const ConstBlock& B, double least);
 /// True where `least` is below what a Gram matrix shows of these squares.
 bool below_gram_accuracy(const Vector& squares, double least);
+/// The same of a node all of whose squares are known.
+inline bool lacks_digits(const Node& node, double least) {
+  return node.complete && !node.accurate && below_gram_accuracy(node.squares, least);
+}
 /// The entries of a block, counted and summed: upper triangle of one on the diagonal. Squares are
 /// about 2^top at most.
 void measure_entries(const ConstBlock& B, Node& node, bool with_sizes, int top = 0);

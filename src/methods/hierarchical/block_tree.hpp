@@ -26,6 +26,7 @@ class BlockTree {
   /// |A|_F^2, as far as it is known by now.
   double energy() const { return root().described ? root().energy : source_.energy(); }
   const BlockSource& source() const { return source_; }
+  Index leaf() const { return leaf_; }
   std::uint64_t seed() const { return seed_; }
   /// How often the squared error of a block counts: twice where it stands for its mirror image.
   double times(const Node& node) const {

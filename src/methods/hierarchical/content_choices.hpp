@@ -33,6 +33,8 @@ class ContentChoices {
   /// Keeps a reference to the tree. `widths` ascending; `leaf_bytes` for the place of each leaf.
   ContentChoices(const BlockTree& tree, std::vector<int> widths, double leaf_bytes);
 
+  const std::vector<int>& widths() const { return widths_; }
+  double leaf_bytes() const { return leaf_bytes_; }
   /// Has to come before a node is asked about. Not from several threads.
   void find_shape(Node& node);
   const Shape& shape(const Node& node) const { return shapes_[node.shape]; }

@@ -2,21 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "factors/quantizer.hpp"
 #include "matapprox/core/threads.hpp"
-#include "methods/hierarchical/leaf_encoding.hpp"
+#include "methods/hierarchical/dealt_nodes.hpp"
 
 namespace matapprox::blocks {
 namespace {
-
-/// What a node is stored as: leaves of the first and of the second layer, and the squared error.
-struct EncodedNode {
-  std::optional<EncodedLeaf> leaf;
-  std::optional<EncodedLeaf> remainder;
-  double squared_error = 0;
-};
 
 EncodedLeaf leaf_of(const Node& node, LeafKind kind) {
   EncodedLeaf leaf;
@@ -56,6 +48,49 @@ void encode_triplets(const BlockTree& tree,
   }
 }
 
+void append_leaf(const EncodedLeaf& leaf, BlockMatrix::Content& content) {
+  content.leaves.push_back(leaf.leaf);
+  content.bits.insert(content.bits.end(), leaf.bits.begin(), leaf.bits.end());
+  content.scales.insert(content.scales.end(), leaf.scales.begin(), leaf.scales.end());
+  content.data.insert(content.data.end(), leaf.data.begin(), leaf.data.end());
+}
+
+/// Nodes of which nothing is stored take no work.
+std::vector<EncodedNode> encode_dealt(const BlockTree& tree,
+                                      const RateDistortion& choices,
+                                      const std::vector<const Node*>& nodes) {
+  std::vector<EncodedNode> encoded(nodes.size());
+  std::vector<const Node*> stored;
+  for (std::size_t k = 0; k < nodes.size(); ++k) {
+    if (nodes[k]->best.content == Content::kNothing) {
+      encoded[k] = encode_node(tree, choices, *nodes[k]);
+    } else {
+      stored.push_back(nodes[k]);
+    }
+  }
+  std::vector<EncodedNode> found = choices.dealt()->encode(stored);
+  auto next = found.begin();
+  for (std::size_t k = 0; k < nodes.size(); ++k) {
+    if (nodes[k]->best.content != Content::kNothing) encoded[k] = std::move(*next++);
+  }
+  return encoded;
+}
+
+std::vector<EncodedNode> encode_here(const BlockTree& tree,
+                                     const RateDistortion& choices,
+                                     const std::vector<const Node*>& nodes,
+                                     const RunControl& control) {
+  std::vector<EncodedNode> encoded(nodes.size());
+  parallel_for(static_cast<Index>(nodes.size()), [&](Index k) {
+    control.throw_if_stopped("hierarchical");
+    const auto at = static_cast<std::size_t>(k);
+    encoded[at] = encode_node(tree, choices, *nodes[at]);
+  });
+  return encoded;
+}
+
+}  // namespace
+
 EncodedNode encode_node(const BlockTree& tree, const RateDistortion& choices, const Node& node) {
   EncodedNode result;
   const Content content = node.best.content;
@@ -79,26 +114,14 @@ EncodedNode encode_node(const BlockTree& tree, const RateDistortion& choices, co
   return result;
 }
 
-void append_leaf(const EncodedLeaf& leaf, BlockMatrix::Content& content) {
-  content.leaves.push_back(leaf.leaf);
-  content.bits.insert(content.bits.end(), leaf.bits.begin(), leaf.bits.end());
-  content.scales.insert(content.scales.end(), leaf.scales.begin(), leaf.scales.end());
-  content.data.insert(content.data.end(), leaf.data.begin(), leaf.data.end());
-}
-
-}  // namespace
-
 Encoded encode(const BlockTree& tree,
                const RateDistortion& choices,
                double unit,
                const RunControl& control) {
   const std::vector<const Node*> nodes = choices.leaves();
-  std::vector<EncodedNode> encoded(nodes.size());
-  parallel_for(static_cast<Index>(nodes.size()), [&](Index k) {
-    control.throw_if_stopped("hierarchical");
-    const auto at = static_cast<std::size_t>(k);
-    encoded[at] = encode_node(tree, choices, *nodes[at]);
-  });
+  const std::vector<EncodedNode> encoded = choices.dealt() != nullptr
+                                               ? encode_dealt(tree, choices, nodes)
+                                               : encode_here(tree, choices, nodes, control);
   BlockMatrix::Content content;
   content.rows = tree.source().rows();
   content.cols = tree.source().cols();

@@ -20,6 +20,8 @@
 #include "methods/dense_matrix.hpp"
 #include "methods/finite.hpp"
 #include "methods/hierarchical/block_fit.hpp"
+#include "methods/hierarchical/block_worker.hpp"
+#include "methods/hierarchical/dealt_nodes.hpp"
 #include "methods/hierarchical/held_matrix.hpp"
 #include "methods/hierarchical/kernel_blocks.hpp"
 #include "methods/hierarchical/median_order.hpp"
@@ -166,6 +168,7 @@ class OrderedBlocks {
     if (kernel != nullptr && !is_held(*kernel)) {
       auto blocks = std::make_unique<blocks::KernelBlocks>(*kernel, order, leaf, seed);
       scale_ = blocks->scale();
+      points_ = blocks.get();
       source_ = std::move(blocks);
       return;
     }
@@ -196,6 +199,8 @@ class OrderedBlocks {
   }
 
   const blocks::BlockSource& source() const { return *source_; }
+  /// The source, if it is that of many points; else null.
+  const blocks::KernelBlocks* points() const { return points_; }
   /// What the entries were multiplied by.
   double scale() const { return scale_; }
   /// |A - source|_F^2, scaled: what no sum over blocks knows.
@@ -206,7 +211,20 @@ class OrderedBlocks {
   double scale_ = 1;
   double missed_ = 0;
   std::unique_ptr<blocks::BlockSource> source_;
+  const blocks::KernelBlocks* points_ = nullptr;
 };
+
+/// Where the work on the blocks of many points is done by all processes; null: here.
+std::unique_ptr<blocks::DealtNodes> dealt_nodes(const LinearOperator& A,
+                                                const blocks::KernelBlocks* points,
+                                                const BlockTree& tree,
+                                                const RateDistortion& choices) {
+  const BlockWorkersSource* processes = block_workers_source(A);
+  if (points == nullptr || processes == nullptr) return nullptr;
+  auto workers =
+      processes->block_workers(blocks::BlockWorker::setup(*points, tree, choices.contents()));
+  return workers ? std::make_unique<blocks::DealtNodes>(std::move(workers)) : nullptr;
+}
 
 }  // namespace
 
@@ -254,6 +272,8 @@ Approximation hierarchical(const LinearOperator& A,
   }
   BlockTree tree(ordered.source(), leaf, options.seed);
   RateDistortion choices(tree, widths, leaf_bytes(A));
+  const std::unique_ptr<blocks::DealtNodes> dealt = dealt_nodes(A, ordered.points(), tree, choices);
+  choices.deal_to(dealt.get());
   const double of_order = order.empty() ? 0 : static_cast<double>(permutation_bytes(A.rows()));
   const double limit = options.budget.is_set()
                            ? budget_bytes(A, options.budget)

@@ -241,7 +241,7 @@ void KernelBlocks::find_spectrum(Node& node,
 }
 
 void KernelBlocks::refine_spectrum(Node& node, double least) const {
-  if (!node.complete || node.accurate || !below_gram_accuracy(node.squares, least)) return;
+  if (!lacks_digits(node, least)) return;
   Matrix space;
   node.set_squares(squares_of(block(node, space), true));
   node.accurate = true;

@@ -26,6 +26,8 @@ class KernelBlocks final : public BlockSource {
                Index leaf,
                std::uint64_t seed);
 
+  /// Of the points in order.
+  const KernelOperator& kernel() const { return kernel_; }
   /// What the entries were multiplied by.
   double scale() const { return scale_; }
   Index rows() const override { return kernel_.rows(); }

@@ -41,35 +41,29 @@ struct LeftVectors {
   bool accurate = false;  ///< to rounding, not only as far as 16 bits show
 };
 
-/// A block of the matrix and what is known about it.
-struct Node {
+/// What is known about a block, but for what has no fixed size.
+struct NodeState {
   Index row = 0;
   Index rows = 0;
   Index column = 0;
   Index columns = 0;
-  bool on_diagonal = false;           ///< of a symmetric matrix
-  bool described = false;             ///< by its source
-  bool smooth = false;                ///< parts of it are of about as high a rank as the whole
-  double energy = 0;                  ///< |A_b|_F^2, also where the source can only estimate it
-  double largest_square = 1;          ///< of its entries; a bound, or as far as they were seen
-  std::unique_ptr<EntrySizes> sizes;  ///< none: nothing sparse is considered
-  std::size_t shape = 0;              ///< of RateDistortion
-  Index first_child = -1;             ///< in the next level
+  bool on_diagonal = false;   ///< of a symmetric matrix
+  bool described = false;     ///< by its source
+  bool smooth = false;        ///< parts of it are of about as high a rank as the whole
+  double energy = 0;          ///< |A_b|_F^2, also where the source can only estimate it
+  double largest_square = 1;  ///< of its entries; a bound, or as far as they were seen
+  std::size_t shape = 0;      ///< of RateDistortion
+  Index first_child = -1;     ///< in the next level
   Index children = 0;
-  Vector squares;         ///< singular values, squared, descending: as many as were asked for
-  Vector tails;           ///< of those, the sums from each one on
-  bool complete = false;  ///< all of them
+  bool complete = false;  ///< the squares are all of them
   bool accurate = false;  ///< also far below the largest one
-  Vector least_squares;   ///< what the squares are at least: of large nodes
   double rest = -1;       ///< energy beside the squares, as estimated; negative: what lacks to all
   Index asked_rank = 0;   ///< how many triplets were asked for, and squares of which size
   double asked_least = 0;
   /// Squared error of its entries in few bits, over what is expected of normal values.
   double noise = 1;
   double triplet_noise = 1;  ///< the same of its triplets
-  /// Those that it was last encoded with: the same choice made again needs no others.
-  mutable LeftVectors left;
-  Choice own;  ///< the best without children, at the present price
+  Choice own;                ///< the best without children, at the present price
   Choice best;
   /// What it costs at least with its children, whatever the squares lack.
   double least_cost = 0;
@@ -77,6 +71,17 @@ struct Node {
 
   Index smaller_side() const { return rows < columns ? rows : columns; }
   Index larger_side() const { return rows < columns ? columns : rows; }
+};
+
+/// A block of the matrix and what is known about it.
+struct Node : NodeState {
+  std::unique_ptr<EntrySizes> sizes;  ///< none: nothing sparse is considered
+  Vector squares;        ///< singular values, squared, descending: as many as were asked for
+  Vector tails;          ///< of those, the sums from each one on
+  Vector least_squares;  ///< what the squares are at least: of large nodes
+  /// Those that it was last encoded with: the same choice made again needs no others.
+  mutable LeftVectors left;
+
   void set_squares(Vector found);  ///< with their tails
   /// Takes lower bounds of the squares, descending, where they are larger than those that are
   /// known.

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "matapprox/core/threads.hpp"
+#include "methods/hierarchical/dealt_nodes.hpp"
 
 namespace matapprox::blocks {
 namespace {
@@ -102,18 +103,22 @@ bool RateDistortion::computed_may_gain(const Node& node, double other) const {
 }
 
 /// The best content without children; more of the spectrum is found as long as that may bring it
-/// below `limit`.
-void RateDistortion::choose_own(Node& node, double limit) {
+/// below `limit`. False, and nothing has been found, where the source would have to be asked and
+/// may not.
+bool RateDistortion::choose_own(Node& node, double limit, bool may_ask) {
   const BlockSource& source = tree_.source();
   const double least = contents_.least_square(node);
-  if (!node.described) source.describe(node, least);
+  if (!node.described) {
+    if (!may_ask) return false;
+    source.describe(node, least);
+  }
   const bool late = source.exhaustive() && node.smaller_side() > kLateNode;
   const bool final = limit < std::numeric_limits<double>::infinity() || !tree_.divisible(node) ||
                      (source.exhaustive() && !late);
   const Choice nothing = contents_.nothing(node);
   node.own = nothing;
   node.least_cost = nothing.squared_error;
-  if (nothing.squared_error <= price() * contents_.shape(node).cheapest_leaf) return;
+  if (nothing.squared_error <= price() * contents_.shape(node).cheapest_leaf) return true;
   const auto consider = [&](const Choice& choice) {
     if (choice.cost(price()) < node.own.cost(price())) node.own = choice;
   };
@@ -121,9 +126,10 @@ void RateDistortion::choose_own(Node& node, double limit) {
   node.own = contents_.sparse(node, node.own);
   node.least_cost = node.own.cost(price());
   // What the children take is known only later: until then the first triplets have to do.
-  if (!final && late) return;
+  if (!final && late) return true;
   while ((final || node.squares.size() == 0 || node.squares.size() < node.asked_rank) &&
          may_gain(node, std::min(limit, node.own.cost(price())))) {
+    if (!may_ask) return false;
     const Index known = node.squares.size();
     const double rest = ContentChoices::unknown_energy(node);
     const Index count = std::max(kFirstTriplets, kMoreTriplets * known);
@@ -136,7 +142,8 @@ void RateDistortion::choose_own(Node& node, double limit) {
     });
     if (node.squares.size() == known && ContentChoices::unknown_energy(node) >= rest) break;
   }
-  if (node.squares.size() == 0) return;
+  if (node.squares.size() == 0) return true;
+  if (!may_ask && lacks_digits(node, least)) return false;
   source.refine_spectrum(node, least);
   const double lacking = tree_.weight(node) * std::max(node.rest, 0.0);
   for (const Choice& choice :
@@ -144,6 +151,37 @@ void RateDistortion::choose_own(Node& node, double limit) {
     consider(choice);
     node.least_cost = std::min(node.least_cost, choice.cost(price()) - lacking);
   }
+  return true;
+}
+
+void RateDistortion::find_shapes(std::span<Node> nodes) {
+  for (Node& node : nodes) contents_.find_shape(node);
+}
+
+void RateDistortion::choose_apart(std::span<Node> nodes,
+                                  const std::vector<double>& limits,
+                                  double price) {
+  find_shapes(nodes);
+  contents_.set_price(price);
+  parallel_for(std::ssize(nodes), [&](Index k) {
+    choose_own(nodes[static_cast<std::size_t>(k)], limits[static_cast<std::size_t>(k)]);
+  });
+}
+
+/// choose_own() of each below its limit: here where all that it takes is known, else on all
+/// processes.
+void RateDistortion::choose_dealt(const std::vector<Node*>& nodes,
+                                  const std::vector<double>& limits,
+                                  const RunControl& control) {
+  std::vector<Node*> lacking;
+  std::vector<double> limits_of_lacking;
+  for (std::size_t k = 0; k < nodes.size(); ++k) {
+    control.throw_if_stopped("hierarchical");
+    if (choose_own(*nodes[k], limits[k], /*may_ask=*/false)) continue;
+    lacking.push_back(nodes[k]);
+    limits_of_lacking.push_back(limits[k]);
+  }
+  if (!lacking.empty()) dealt_->choose(lacking, limits_of_lacking, price());
 }
 
 double RateDistortion::least_of_children(std::size_t level, const Node& node) const {
@@ -241,25 +279,79 @@ bool RateDistortion::needs_more(std::size_t level, Node& node, double limit) {
   return contents_.least_cost_of_triplets(node, node.least_squares) < other;
 }
 
-/// Of a node whose children have been chosen for: takes them or itself, whichever costs less.
-void RateDistortion::choose_above(std::size_t level, Node& node) {
-  if (!node.divided) return;
-  Choice children{Content::kChildren};
+/// The sum of what has been chosen for the children of a node that was divided.
+RateDistortion::Children RateDistortion::children_of(std::size_t level, Node& node) {
+  Children children;
   double energy = 0;
-  double least_cost = 0;
   for (Index c = 0; c < node.children; ++c) {
     const Node& child = tree_.child(level, node, c);
-    children.squared_error += child.best.squared_error;
-    children.bytes += child.best.bytes;
-    least_cost += child.least_cost;
+    children.sum.squared_error += child.best.squared_error;
+    children.sum.bytes += child.best.bytes;
+    children.least_cost += child.least_cost;
     energy += child.energy * (node.on_diagonal && !child.on_diagonal ? 2 : 1);
   }
   // What was estimated for the whole is better known from its parts.
   if (!tree_.source().exhaustive() && !node.complete) node.energy = energy;
-  const double limit = children.cost(price());
+  return children;
+}
+
+/// Takes the children or the node itself, whichever costs less.
+void RateDistortion::choose_between(const Children& children, Node& node) const {
+  node.best = children.sum.cost(price()) < node.own.cost(price()) ? children.sum : node.own;
+  node.least_cost = std::min(node.least_cost, children.least_cost);
+}
+
+void RateDistortion::choose_above(std::size_t level, Node& node) {
+  if (!node.divided) return;
+  const Children children = children_of(level, node);
+  const double limit = children.sum.cost(price());
   if (needs_more(level, node, limit)) choose_own(node, limit);
-  node.best = limit < node.own.cost(price()) ? children : node.own;
-  node.least_cost = std::min(node.least_cost, least_cost);
+  choose_between(children, node);
+}
+
+/// The nodes of a level before their children are known.
+void RateDistortion::choose_level(std::size_t level,
+                                  std::vector<Node*>& nodes,
+                                  const RunControl& control) {
+  constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+  const auto take = [&](Node& node) {
+    node.best = node.own;
+    node.divided = division_may_pay(level, node);
+  };
+  if (dealt_ != nullptr) {
+    choose_dealt(nodes, std::vector<double>(nodes.size(), kNoLimit), control);
+    for (Node* node : nodes) take(*node);
+    return;
+  }
+  for_nodes(nodes, control, [&](Node& node) {
+    choose_own(node, kNoLimit);
+    take(node);
+  });
+}
+
+/// The same once their children have been chosen for.
+void RateDistortion::choose_level_above(std::size_t level,
+                                        std::vector<Node*>& nodes,
+                                        const RunControl& control) {
+  if (dealt_ == nullptr) {
+    return for_nodes(nodes, control, [&](Node& node) { choose_above(level, node); });
+  }
+  std::vector<Children> children;
+  std::vector<Node*> lacking;
+  std::vector<double> limits;
+  for (Node* node : nodes) {
+    if (!node->divided) continue;
+    children.push_back(children_of(level, *node));
+    const double limit = children.back().sum.cost(price());
+    if (!needs_more(level, *node, limit)) continue;
+    lacking.push_back(node);
+    limits.push_back(limit);
+  }
+  choose_dealt(lacking, limits, control);
+  auto next = children.begin();
+  for (Node* node : nodes) {
+    if (node->divided) choose_between(*next++, *node);
+  }
 }
 
 Total RateDistortion::small_nodes_at_price(double price, const RunControl& control) {
@@ -278,17 +370,13 @@ Total RateDistortion::choose_all(double price, const RunControl& control) {
   contents_.set_price(price);
   std::vector<std::vector<Node*>> visited{{&tree_.root()}};
   for (std::size_t l = 0; l < visited.size(); ++l) {
-    for_nodes(visited[l], control, [&](Node& node) {
-      choose_own(node, std::numeric_limits<double>::infinity());
-      node.best = node.own;
-      node.divided = division_may_pay(l, node);
-    });
+    choose_level(l, visited[l], control);
     if (l > 0 && !tree_.source().exhaustive()) stop_where_division_lost(l - 1, visited[l - 1]);
     std::vector<Node*> children = divide(l, visited[l]);
     if (!children.empty()) visited.push_back(std::move(children));
   }
   for (std::size_t l = visited.size(); l-- > 0;) {
-    for_nodes(visited[l], control, [&](Node& node) { choose_above(l, node); });
+    choose_level_above(l, visited[l], control);
   }
   const Choice& root = tree_.root().best;
   return {root.squared_error, root.bytes};

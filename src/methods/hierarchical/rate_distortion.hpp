@@ -1,11 +1,14 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "matapprox/core/run_control.hpp"
 #include "methods/hierarchical/content_choices.hpp"
 
 namespace matapprox::blocks {
+
+class DealtNodes;
 
 /// Squared error and bytes of the whole matrix.
 struct Total {
@@ -19,6 +22,11 @@ class RateDistortion {
  public:
   /// Keeps a reference to the tree. `widths` ascending; `leaf_bytes` for the place of each leaf.
   RateDistortion(BlockTree& tree, std::vector<int> widths, double leaf_bytes);
+  const ContentChoices& contents() const { return contents_; }
+  /// From here on the source of the tree is asked on other processes, to the same bits; null, as
+  /// at the start: here. Keeps the pointer.
+  void deal_to(DealtNodes* nodes) { dealt_ = nodes; }
+  DealtNodes* dealt() const { return dealt_; }
 
   /// Chooses for every node, level by level; spectra are found where the choice depends on them. Of
   /// a source that is not exhaustive a node is divided as far as that pays: what is at low rank and
@@ -28,6 +36,11 @@ class RateDistortion {
   /// The same for a matrix that is held, but large nodes are divided without a look at them: a
   /// first idea, fast, of what the whole takes at that price, if not of the least.
   Total small_nodes_at_price(double price, const RunControl& control);
+  /// The best content without children, below `limit`, of each of some nodes that are not in the
+  /// tree. All threads.
+  void choose_apart(std::span<Node> nodes, const std::vector<double>& limits, double price);
+  /// Has to come before one of them is encoded.
+  void find_shapes(std::span<Node> nodes);
   double price() const { return contents_.price(); }  ///< the last one; 0 before the first
   /// The largest lower bound seen of the squared error of any choice within `bytes`: D + price R is
   /// least at each price that was tried.
@@ -50,13 +63,24 @@ class RateDistortion {
     double cost = 0;  ///< a lower bound
   };
   Total choose_all(double price, const RunControl& control);
-  void choose_own(Node& node, double limit);
+  bool choose_own(Node& node, double limit, bool may_ask = true);
+  void choose_dealt(const std::vector<Node*>& nodes,
+                    const std::vector<double>& limits,
+                    const RunControl& control);
+  void choose_level(std::size_t level, std::vector<Node*>& nodes, const RunControl& control);
+  void choose_level_above(std::size_t level, std::vector<Node*>& nodes, const RunControl& control);
   double least_of_children(std::size_t level, const Node& node) const;
   bool division_may_pay(std::size_t level, const Node& node) const;
   void stop_where_division_lost(std::size_t level, const std::vector<Node*>& nodes);
   std::vector<Node*> divide(std::size_t level, const std::vector<Node*>& nodes);
   void find_least_squares(std::size_t level, Node& node);
   bool needs_more(std::size_t level, Node& node, double limit);
+  struct Children {
+    Choice sum{Content::kChildren};
+    double least_cost = 0;
+  };
+  Children children_of(std::size_t level, Node& node);
+  void choose_between(const Children& children, Node& node) const;
   void choose_above(std::size_t level, Node& node);
   bool may_gain(const Node& node, double other) const;
   double least_cost_by_found(const Node& node) const;
@@ -67,6 +91,7 @@ class RateDistortion {
   void for_nodes(std::vector<Node*>& nodes, const RunControl& control, const Visit& visit) const;
 
   BlockTree& tree_;
+  DealtNodes* dealt_ = nullptr;
   ContentChoices contents_;
   std::vector<Tried> tried_;
   bool small_only_ = false;

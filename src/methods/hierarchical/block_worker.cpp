@@ -1,0 +1,166 @@
+#include "methods/hierarchical/block_worker.hpp"
+
+#include <algorithm>
+
+#include "matapprox/core/threads.hpp"
+
+namespace matapprox::blocks {
+namespace {
+
+enum class Work { kChoose, kEncode };
+
+void add_node(const Node& node, MessageWriter& message) {
+  message.add(static_cast<const NodeState&>(node));
+  message.add_all(node.squares.data(), node.squares.size());
+  message.add(node.sizes != nullptr);
+  if (node.sizes != nullptr) message.add(*node.sizes);
+}
+
+void read_node(MessageReader& message, Node& node) {
+  static_cast<NodeState&>(node) = message.next<NodeState>();
+  const auto squares = message.next_all<double>();
+  node.set_squares(Vector::Map(squares.data(), std::ssize(squares)));
+  node.sizes.reset();
+  if (message.next<bool>()) node.sizes = std::make_unique<EntrySizes>(message.next<EntrySizes>());
+}
+
+void add_leaf(const std::optional<EncodedLeaf>& leaf, MessageWriter& message) {
+  message.add(leaf.has_value());
+  if (!leaf) return;
+  message.add(leaf->leaf);
+  message.add_all(leaf->bits);
+  message.add_all(leaf->scales);
+  message.add_all(leaf->data);
+  message.add(leaf->squared_error);
+}
+
+std::optional<EncodedLeaf> next_leaf(MessageReader& message) {
+  if (!message.next<bool>()) return std::nullopt;
+  EncodedLeaf leaf;
+  leaf.leaf = message.next<BlockLeaf>();
+  leaf.bits = message.next_all<std::uint8_t>();
+  leaf.scales = message.next_all<std::uint16_t>();
+  leaf.data = message.next_all<std::uint8_t>();
+  leaf.squared_error = message.next<double>();
+  return leaf;
+}
+
+KernelOperator next_kernel(MessageReader& message) {
+  const auto options = message.next<KernelOptions>();
+  const auto dimension = message.next<Index>();
+  const auto values = message.next_all<double>();
+  return KernelOperator(Matrix::Map(values.data(), std::ssize(values) / dimension, dimension),
+                        options);
+}
+
+}  // namespace
+
+MessageBytes BlockWorker::setup(const KernelBlocks& source,
+                                const BlockTree& tree,
+                                const ContentChoices& contents) {
+  MessageWriter message;
+  message.add(tree.leaf());
+  message.add(tree.seed());
+  message.add(contents.leaf_bytes());
+  message.add_all(contents.widths());
+  const Matrix& points = source.kernel().points();
+  message.add(source.kernel().options());
+  message.add(points.cols());
+  message.add_all(points.data(), points.size());
+  return message.take();
+}
+
+BlockWorker::BlockWorker(std::span<const std::byte> setup) : BlockWorker(MessageReader(setup)) {}
+
+BlockWorker::BlockWorker(MessageReader setup) {
+  const auto leaf = setup.next<Index>();
+  const auto seed = setup.next<std::uint64_t>();
+  const auto leaf_bytes = setup.next<double>();
+  auto widths = setup.next_all<int>();
+  source_ = std::make_unique<const KernelBlocks>(
+      next_kernel(setup), std::span<const Index>(), leaf, seed);
+  tree_ = std::make_unique<BlockTree>(*source_, leaf, seed);
+  choices_ = std::make_unique<RateDistortion>(*tree_, std::move(widths), leaf_bytes);
+}
+
+MessageBytes BlockWorker::request_choices(const std::vector<const Node*>& nodes,
+                                          const std::vector<double>& limits,
+                                          double price) {
+  MessageWriter message;
+  message.add(Work::kChoose);
+  message.add(price);
+  message.add_all(limits);
+  for (const Node* node : nodes) add_node(*node, message);
+  return message.take();
+}
+
+MessageBytes BlockWorker::choose(MessageReader& request) {
+  const auto price = request.next<double>();
+  const auto limits = request.next_all<double>();
+  std::vector<Node> nodes(limits.size());
+  for (Node& node : nodes) read_node(request, node);
+  choices_->choose_apart(nodes, limits, price);
+  MessageWriter answer;
+  for (const Node& node : nodes) add_node(node, answer);
+  return answer.take();
+}
+
+void BlockWorker::take_choices(const MessageBytes& answer, const std::vector<Node*>& nodes) {
+  MessageReader message(answer);
+  for (Node* node : nodes) {
+    const std::size_t shape = node->shape;  // shapes are counted on each process
+    read_node(message, *node);
+    node->shape = shape;
+  }
+}
+
+MessageBytes BlockWorker::request_encoded(const std::vector<const Node*>& nodes) {
+  MessageWriter message;
+  message.add(Work::kEncode);
+  message.add(std::ssize(nodes));
+  for (const Node* node : nodes) add_node(*node, message);
+  return message.take();
+}
+
+MessageBytes BlockWorker::encode(MessageReader& request) {
+  std::vector<Node> nodes(static_cast<std::size_t>(request.next<Index>()));
+  std::vector<LeftVectors*> known;
+  for (Node& node : nodes) {
+    read_node(request, node);
+    known.push_back(&left_[{node.row, node.rows, node.column, node.columns}]);
+    node.left = std::move(*known.back());
+  }
+  choices_->find_shapes(nodes);
+  std::vector<EncodedNode> encoded(nodes.size());
+  parallel_for(std::ssize(nodes), [&](Index k) {
+    const auto at = static_cast<std::size_t>(k);
+    encoded[at] = encode_node(*tree_, *choices_, nodes[at]);
+  });
+  MessageWriter answer;
+  for (std::size_t k = 0; k < nodes.size(); ++k) {
+    *known[k] = std::move(nodes[k].left);
+    add_leaf(encoded[k].leaf, answer);
+    add_leaf(encoded[k].remainder, answer);
+    answer.add(encoded[k].squared_error);
+  }
+  return answer.take();
+}
+
+std::vector<EncodedNode> BlockWorker::encoded(const MessageBytes& answer) {
+  std::vector<EncodedNode> nodes;
+  for (MessageReader message(answer); !message.at_end();) {
+    EncodedNode& node = nodes.emplace_back();
+    node.leaf = next_leaf(message);
+    node.remainder = next_leaf(message);
+    node.squared_error = message.next<double>();
+  }
+  return nodes;
+}
+
+MessageBytes BlockWorker::answer(std::span<const std::byte> request) {
+  if (request.empty()) return {};
+  MessageReader message(request);
+  return message.next<Work>() == Work::kChoose ? choose(message) : encode(message);
+}
+
+}  // namespace matapprox::blocks

@@ -1,0 +1,228 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <utility>
+
+#include "device/block_workers.hpp"
+#include "matapprox/core/random.hpp"
+#include "matapprox/core/stop_scope.hpp"
+#include "matapprox/methods/hierarchical.hpp"
+#include "matapprox/operators/kernel.hpp"
+#include "matapprox/operators/lazy.hpp"
+#include "methods/hierarchical/block_worker.hpp"
+#include "methods/hierarchical/dealt_nodes.hpp"
+#include "support/expect_close.hpp"
+
+namespace matapprox {
+namespace {
+
+/// What the workers of a fit were asked.
+struct AskedWorkers {
+  int fits = 0;
+  std::vector<Index> request_bytes;
+  std::vector<Index> answer_bytes;
+  Index requests = 0;
+  Index stop_after = -1;  ///< so many requests; negative: never
+  std::atomic<bool> stop{false};
+};
+
+/// Workers that all are in this process, as far as messages go.
+class WorkersHere final : public BlockWorkers {
+ public:
+  WorkersHere(int count, const MessageBytes& setup, AskedWorkers& asked) : asked_(asked) {
+    for (int p = 0; p < count; ++p)
+      workers_.push_back(std::make_unique<blocks::BlockWorker>(setup));
+    asked_.request_bytes.resize(workers_.size());
+    asked_.answer_bytes.resize(workers_.size());
+    ++asked_.fits;
+  }
+  int count() const override { return static_cast<int>(workers_.size()); }
+  std::vector<MessageBytes> ask(const std::vector<MessageBytes>& requests) const override {
+    EXPECT_EQ(requests.size(), workers_.size());
+    if (++asked_.requests == asked_.stop_after) asked_.stop = true;
+    const JoinStopScope nobody_stops(nullptr);  // as on another process
+    std::vector<MessageBytes> answers;
+    for (std::size_t p = 0; p < workers_.size(); ++p) {
+      answers.push_back(workers_[p]->answer(requests[p]));
+      asked_.request_bytes[p] += std::ssize(requests[p]);
+      asked_.answer_bytes[p] += std::ssize(answers[p]);
+    }
+    return answers;
+  }
+
+ private:
+  std::vector<std::unique_ptr<blocks::BlockWorker>> workers_;
+  AskedWorkers& asked_;
+};
+
+/// A kernel matrix whose blocks are looked at by so many workers.
+class KernelWithWorkers final : public LinearOperator, public BlockWorkersSource {
+ public:
+  KernelWithWorkers(const KernelOperator& A, int workers, AskedWorkers& asked)
+      : A_(A), workers_(workers), asked_(asked) {}
+  Index rows() const override { return A_.rows(); }
+  Index cols() const override { return A_.cols(); }
+  const LinearOperator& underlying() const override { return A_; }
+  Cost cost() const override { return A_.cost(); }
+  std::string description() const override { return A_.description(); }
+  std::unique_ptr<const BlockWorkers> block_workers(const MessageBytes& setup) const override {
+    return std::make_unique<const WorkersHere>(workers_, setup, asked_);
+  }
+
+ private:
+  void do_apply(const ConstBlock& X, Block Y) const override { A_.apply(X, Y); }
+  void do_apply_transpose(const ConstBlock& X, Block Y) const override { A_.apply(X, Y); }
+
+  const KernelOperator& A_;
+  int workers_;
+  AskedWorkers& asked_;
+};
+
+Matrix points_of_workers(Index count, Index dimension) {
+  Matrix points(count, dimension);
+  for (Index i = 0; i < count; ++i) {
+    for (Index d = 0; d < dimension; ++d) {
+      points(i, d) = random_uniform(8, RandomStream::kGenerator, i, d);
+    }
+  }
+  return points;
+}
+
+const BlockMatrix::Content& blocks_of(const Approximation& found) {
+  for (const Factor& factor : found.factors()) {
+    if (const auto* H = std::get_if<BlockMatrix>(factor.value.get())) return H->content();
+  }
+  throw std::logic_error("no block matrix");
+}
+
+void expect_same_blocks(const Approximation& a, const Approximation& b) {
+  EXPECT_EQ(a.summary.message, b.summary.message);
+  EXPECT_EQ(blocks_of(a).leaves, blocks_of(b).leaves);
+  EXPECT_EQ(blocks_of(a).layers, blocks_of(b).layers);
+  EXPECT_EQ(blocks_of(a).bits, blocks_of(b).bits);
+  EXPECT_EQ(blocks_of(a).scales, blocks_of(b).scales);
+  EXPECT_EQ(blocks_of(a).data, blocks_of(b).data);
+}
+
+struct WorkersCase {
+  KernelOptions kernel;
+  Index dimension = 2;
+  HierarchicalOptions options;
+};
+
+// Kernels that are smooth, that have kinks everywhere and that are of low rank; a budget, which is
+// met in several rounds, each of which encodes blocks again, and widths to which vectors have to be
+// right to rounding; points as they come; a short range, of which large blocks store a few
+// triplets and the rest.
+std::vector<WorkersCase> workers_cases() {
+  using enum KernelFunction;
+  const StorageBudget budget{StorageBudget::Unit::kBytes, 300000};
+  return {{{.function = kMatern32, .bandwidth = 0.1}, 2, {.frobenius_tolerance = 1e-2}},
+          {{.function = kGaussian, .bandwidth = 0.05}, 2, {.budget = budget}},
+          {{.function = kLaplacian, .bandwidth = 0.3}, 1, {.budget = budget, .widths = {4, 32}}},
+          {{.function = kCosine}, 3, {.frobenius_tolerance = 1e-3, .order = BlockOrder::kNatural}},
+          {{.function = kMatern52, .bandwidth = 0.02}, 3, {.budget = budget}}};
+}
+
+TEST(HierarchicalWorkers, GiveTheBitsOfOneProcess) {
+  bool has_remainders = false;
+  for (const WorkersCase& of : workers_cases()) {
+    SCOPED_TRACE(std::string(enum_name(of.kernel.function)));
+    const KernelOperator A(points_of_workers(4200, of.dimension), of.kernel);
+    const Approximation alone = hierarchical(A, of.options);
+    constexpr int kWorkers = 3;
+    AskedWorkers asked;
+    const KernelWithWorkers dealt(A, kWorkers, asked);
+    expect_same_blocks(hierarchical(CountedOperator(dealt), of.options), alone);
+    EXPECT_EQ(asked.fits, 1);
+    for (const Index bytes : asked.answer_bytes) {
+      EXPECT_GT(kWorkers * bytes, std::ssize(blocks_of(alone).data) / 2);
+    }
+    has_remainders = has_remainders || !blocks_of(alone).layers.empty();
+  }
+  EXPECT_TRUE(has_remainders);
+}
+
+// A node that was encoded before keeps the vectors that were found for it then, also where fewer of
+// them would now be found otherwise.
+TEST(HierarchicalWorkers, RememberWhatANodeWasEncodedWith) {
+  const KernelOperator A(points_of_workers(512, 2), {.bandwidth = 0.1});
+  const blocks::KernelBlocks source(A, {}, 32, 1);
+  blocks::BlockTree tree(source, 32, 1);
+  blocks::RateDistortion choices(tree, {4, 8}, 12);
+  std::vector<blocks::Node> nodes(3);
+  for (std::size_t k = 0; k < nodes.size(); ++k) {
+    nodes[k].row = 128 * static_cast<Index>(k);
+    nodes[k].column = nodes[k].row + 128;
+    nodes[k].rows = nodes[k].columns = 128;
+    source.describe(nodes[k], 0);
+    source.find_spectrum(nodes[k], 64, 1e-6, {});
+    nodes[k].best = {.content = blocks::Content::kLowRank, .rank_price = 1e-9};
+  }
+  choices.find_shapes(nodes);
+  AskedWorkers asked;
+  blocks::DealtNodes dealt(std::make_unique<const WorkersHere>(
+      2, blocks::BlockWorker::setup(source, tree, choices.contents()), asked));
+  for (const Index rank : {12, 5}) {
+    std::vector<const blocks::Node*> all;
+    for (blocks::Node& node : nodes) {
+      node.best.rank = rank;
+      all.push_back(&node);
+    }
+    const std::vector<blocks::EncodedNode> encoded = dealt.encode(all);
+    for (std::size_t k = 0; k < nodes.size(); ++k) {
+      if (rank == 5) {
+        const blocks::LeftVectors before = std::exchange(nodes[k].left, {});
+        const blocks::EncodedNode anew = blocks::encode_node(tree, choices, nodes[k]);
+        EXPECT_NE(anew.leaf->data, encoded[k].leaf->data) << "it could not be told";
+        nodes[k].left = before;
+      }
+      const blocks::EncodedNode here = blocks::encode_node(tree, choices, nodes[k]);
+      EXPECT_EQ(here.leaf->data, encoded[k].leaf->data) << rank;
+      EXPECT_EQ(here.leaf->scales, encoded[k].leaf->scales) << rank;
+      EXPECT_EQ(here.squared_error, encoded[k].squared_error) << rank;
+    }
+  }
+}
+
+TEST(HierarchicalWorkers, StopAmongTheBlocks) {
+  const KernelOperator A(points_of_workers(4200, 2), {.bandwidth = 0.1});
+  AskedWorkers asked;
+  asked.stop_after = 5;
+  RunControl control;
+  control.stop = &asked.stop;
+  const KernelWithWorkers dealt(A, 2, asked);
+  EXPECT_REFUSED(Interrupted, hierarchical(dealt, {}, control), "hierarchical");
+  EXPECT_EQ(asked.requests, 5);
+}
+
+// A matrix that is held has no workers.
+TEST(HierarchicalWorkers, AreForManyPointsAlone) {
+  const KernelOperator A(points_of_workers(300, 2), {.bandwidth = 0.1});
+  AskedWorkers asked;
+  const KernelWithWorkers dealt(A, 2, asked);
+  expect_same_blocks(hierarchical(dealt, {.frobenius_tolerance = 0.1}),
+                     hierarchical(A, {.frobenius_tolerance = 0.1}));
+  EXPECT_EQ(asked.fits, 0);
+}
+
+TEST(HierarchicalWorkers, RefuseAMessageThatIsCutOff) {
+  const KernelOperator A(points_of_workers(300, 2), {.bandwidth = 0.1});
+  const blocks::KernelBlocks source(A, {}, 32, 1);
+  const blocks::BlockTree tree(source, 32, 1);
+  const blocks::ContentChoices contents(tree, {4, 8}, 12);
+  const MessageBytes setup = blocks::BlockWorker::setup(source, tree, contents);
+  blocks::BlockWorker worker(setup);
+  const MessageBytes request = blocks::BlockWorker::request_choices({&tree.root()}, {1.0}, 1e-9);
+  EXPECT_FALSE(worker.answer(request).empty());
+  EXPECT_TRUE(worker.answer({}).empty());
+  EXPECT_REFUSED(InvalidArgument,
+                 worker.answer(std::span(request).first(request.size() - 1)),
+                 "a message between processes is cut off");
+  EXPECT_REFUSED(InvalidArgument,
+                 blocks::BlockWorker(std::span(setup).first(setup.size() - 1)),
+                 "a message between processes is cut off");
+}
+
+}  // namespace
+}  // namespace matapprox
