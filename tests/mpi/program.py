@@ -194,6 +194,17 @@ def failures(folder):
            "without matapprox-mpi:", done.returncode, done.stderr)
 
 
+def a_limit_of_addresses(folder):
+    """`ulimit -v` forbids what the first process reserves for blocks: one message that says so."""
+    command = [*START, "2", PROGRAM, "approximate", MATRICES / "mesh2d.mtx", "truncated_svd", "--rank", "8", "-o",
+               folder / "limited.h5"]
+    done = subprocess.run(["bash", "-c", 'ulimit -v 4000000; exec "$@"', "bash", *command], capture_output=True, text=True,
+                          timeout=60)
+    expect(done.returncode == 5 and len(done.stderr.splitlines()) == 1 and "ulimit -v" in done.stderr,
+           "ulimit -v:", done.returncode, done.stderr)
+    expect(not (folder / "limited.h5").exists(), "ulimit -v: a file is left")
+
+
 def a_killed_process_ends_all(folder):
     fit, pids = long_fit(folder, "killed.h5")
     begin = time.monotonic()
@@ -217,7 +228,8 @@ def sigusr1_stops_at_the_best_point(folder):
     expect(done.returncode == 0, "what was saved cannot be read:", done.stderr)
 
 
-checks = (same_results, dense_matrices, chord_factors, blocks_of_points, failures, a_killed_process_ends_all, sigusr1_stops_at_the_best_point)
+checks = (same_results, dense_matrices, chord_factors, blocks_of_points, failures, a_limit_of_addresses,
+          a_killed_process_ends_all, sigusr1_stops_at_the_best_point)
 if ASKED == ["datasets"]:
     if h5py is None:
         print("numpy and h5py are needed")
