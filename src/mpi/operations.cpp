@@ -182,16 +182,19 @@ void FillNormal::perform(const Process& process, Store& store) const {
 }
 
 void TransposeProduct::perform(const Process& process, Store& store) const {
-  Matrix sum = transpose_product(own(store, A), own(store, B));
+  Matrix sum;
+  // It packs what it multiplies, for which there may be no memory.
+  process.agree([&] { sum = transpose_product(own(store, A), own(store, B)); });
   process.sum_to_leader(sum.data(), sum.size());
   if (process.leads()) std::copy_n(sum.data(), sum.size(), result);
 }
 
 void AddProduct::perform(const Process& process, Store& store) const {
-  Matrix factor(A.cols, Y.cols);
+  Matrix factor;
+  process.agree([&] { factor.resize(A.cols, Y.cols); });
   if (process.leads()) std::copy_n(S, factor.size(), factor.data());
   process.broadcast(factor.data(), factor.size() * Index{sizeof(double)});
-  add_product(alpha, own(store, A), factor, beta, own(store, Y));
+  process.agree([&] { add_product(alpha, own(store, A), factor, beta, own(store, Y)); });
 }
 
 // For one process the root of a square gives the norm itself.

@@ -156,9 +156,12 @@ class Fit {
 
   /// The state to go on from on the CPU.
   FitState leave_gpu(const NotAvailable& error) {
-    gpu_failure_ = fmt::format("the rest of the fit is on the CPU: {}", error.what());
+    const bool over_processes = monitor_.best().space()->keeps_results();
+    gpu_failure_ = fmt::format("the rest of the fit is on {}: {}",
+                               over_processes ? "the first process" : "the CPU",
+                               error.what());
     gpu_failed_ = true;
-    evaluation_->leave_gpu();
+    if (evaluation_) evaluation_->leave_gpu();
     target_.leave_gpu();
     monitor_.go_on_from_kept(numbers_);
     ended_ = false;
