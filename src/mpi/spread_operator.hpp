@@ -72,6 +72,8 @@ class SpreadOperator final : public LinearOperator, public ChordObjectiveSource 
   std::unique_ptr<DeviceChordObjective> chord_objective(const ChordPattern& pattern,
                                                         Index max_columns,
                                                         const ChordTarget& target) const override;
+  PlacedChord placed_chord(const ChordPattern& pattern,
+                           std::shared_ptr<const MultiVector> values) const override;
 
  private:
   /// Of that source, without the matrix on the processes.
@@ -93,6 +95,7 @@ class SpreadOperator final : public LinearOperator, public ChordObjectiveSource 
   std::shared_ptr<const RanksSpace> ranks_;
   std::shared_ptr<const MemorySpace> space_;
   Index matrix_;
+  MultiVector chain_values_;  ///< of Chord factors
 };
 
 /// Whether it is one chain of Chord factors, or half of that with its transpose, in natural order

@@ -180,8 +180,8 @@ TEST(ChordFit, TheObjectiveHasTheBitsOfOneProcess) {
   expect_the_same_objective(DenseOperator(random_matrix(5, 5)), {5, {{0, 2}}}, {3, 1}, true);
 }
 
-const std::vector<double>& chain_values_of(const Approximation& result) {
-  return std::get<ChordFactors>(*result.factors().front().value).values;
+std::vector<double> chain_values_of(const Approximation& result) {
+  return std::get<ChordFactors>(*host_factors(result.factors()).front().value).values;
 }
 
 // With several processes the fit is on all of them because the matrix is.
@@ -239,8 +239,8 @@ TEST(ChordFit, LbfgsEndsWhereThatOfOneProcessEnds) {
   const Approximation here = chord(*A, options);
   const Approximation on_all = chord_fit::fit_chord(*A, options, elsewhere(), over_processes());
   const auto as_matrix = [](const Approximation& result) {
-    return Matrix(Eigen::Map<const Matrix>(
-        chain_values_of(result).data(), static_cast<Index>(chain_values_of(result).size()), 1));
+    const std::vector<double> values = chain_values_of(result);
+    return Matrix(Eigen::Map<const Matrix>(values.data(), std::ssize(values), 1));
   };
   EXPECT_EQ(on_all.summary.iterations, here.summary.iterations);
   EXPECT_CLOSE(as_matrix(on_all), as_matrix(here), 1e-8);
