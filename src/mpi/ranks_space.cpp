@@ -54,7 +54,7 @@ Index RanksSpace::layout_number(Index rows) const {
   return number;
 }
 
-RanksSpace::Place RanksSpace::place(const double* numbers) const {
+RanksSpace::Address RanksSpace::address(const double* numbers) const {
   const std::lock_guard lock(mutex_);
   auto after = blocks_.upper_bound(numbers);
   require(after != blocks_.begin(), "mpi: a block lies elsewhere");
@@ -63,7 +63,7 @@ RanksSpace::Place RanksSpace::place(const double* numbers) const {
 }
 
 Part RanksSpace::part(const double* numbers, Index count) const {
-  const Place at = place(numbers);
+  const Address at = address(numbers);
   require(at.rows > 0 && at.first % at.rows == 0 && count % at.rows == 0 &&
               at.first + count <= at.rows * at.cols,
           "mpi: {} numbers from the {}th of a block of {} x {} are not columns of it",
@@ -171,7 +171,7 @@ double RanksSpace::largest(const double* numbers, Index count) const {
 
 void RanksSpace::scale(double* numbers, Index count, double factor) const {
   if (count == 0) return;
-  const Place at = place(numbers);
+  const Address at = address(numbers);
   const Index first = at.first % std::max<Index>(at.rows, 1);
   if (first == 0 && count >= at.rows) return leader_->run(Scale{part(numbers, count), factor});
   check_rows(at.rows, first, count);

@@ -81,14 +81,14 @@ class RanksSpace final : public MemorySpace {
     ReservedNumbers addresses;
   };
 
-  /// Where in which block an address is.
-  struct Place {
+  /// In which block an address is, and where.
+  struct Address {
     Index block = 0;
     Index rows = 0;
     Index cols = 0;
     Index first = 0;
   };
-  Place place(const double* numbers) const;
+  Address address(const double* numbers) const;
 
   std::shared_ptr<Leader> leader_;
   mutable std::mutex mutex_;                ///< guards what follows
