@@ -26,6 +26,9 @@ std::string kind_of(const Factor& factor) {
     std::string operator()(const Permutation&) const { return "permutation"; }
     std::string operator()(const PackedMatrix&) const { return "packed"; }
     std::string operator()(const PlacedMatrix&) const { return "dense, on several processes"; }
+    std::string operator()(const PlacedChord& chain) const {
+      return fmt::format("chord chain of {}, on several processes", chain.pattern().factors());
+    }
     std::string operator()(const PackedSparse& sparse) const {
       return "packed sparse, " + sparse.description();
     }

@@ -9,10 +9,14 @@
 #include "kernels/chord_chain.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/kernels/chord.hpp"
 #include "matapprox/methods/chord.hpp"
 #include "matapprox/operators/sparse.hpp"
 #include "memory_peaks.hpp"
+#include "methods/chord/adam.hpp"
 #include "methods/chord/column_sample.hpp"
+#include "methods/chord/start.hpp"
+#include "mpi/chord_fit.hpp"
 #include "mpi/spread_operator.hpp"
 #include "sent_bytes.hpp"
 #include "timing.hpp"
@@ -35,6 +39,24 @@ ChordPattern radix_four(Index order) {
   return pattern;
 }
 
+/// Links to oneself and to one other row, from the next one to half of the rows away.
+ChordPattern two_links(Index order, Index factors) {
+  const Index most = std::bit_width(static_cast<std::uint64_t>(order)) - 2;  // log2(order / 2)
+  require(factors >= 2 && factors <= most + 1,
+          "chain: {} factors with two links are outside 2..{}",
+          factors,
+          most + 1);
+  ChordPattern pattern{order, {}};
+  for (Index m = 0; m < factors; ++m)
+    pattern.offsets.push_back({0, Index{1} << (m * most / (factors - 1))});
+  return pattern;
+}
+
+ChordPattern fit_pattern(const ChainArguments& arguments) {
+  return arguments.fit_factors > 0 ? two_links(arguments.fit_order, arguments.fit_factors)
+                                   : radix_four(arguments.fit_order);
+}
+
 std::string as_option(const ChordPattern& pattern) {
   std::string text;
   for (const std::vector<Index>& offsets : pattern.offsets) {
@@ -45,11 +67,43 @@ std::string as_option(const ChordPattern& pattern) {
 }
 
 /// By which the bits of runs with other numbers of processes are compared: FNV-1a over 64 bits.
+class Fingerprint {
+ public:
+  void add(const double* numbers, Index count) {
+    for (Index i = 0; i < count; ++i)
+      hash_ = (hash_ ^ std::bit_cast<std::uint64_t>(numbers[i])) * 1099511628211U;
+  }
+  std::string text() const { return fmt::format("{:016x}", hash_); }
+
+ private:
+  std::uint64_t hash_ = 14695981039346656037U;
+};
+
 std::string fingerprint(const double* numbers, Index count) {
-  std::uint64_t hash = 14695981039346656037U;
-  for (Index i = 0; i < count; ++i)
-    hash = (hash ^ std::bit_cast<std::uint64_t>(numbers[i])) * 1099511628211U;
-  return fmt::format("{:016x}", hash);
+  Fingerprint found;
+  found.add(numbers, count);
+  return found.text();
+}
+
+/// Of one column, a piece at a time.
+std::string fingerprint(const MultiVector& column) {
+  constexpr Index kPiece = 1 << 18;
+  std::vector<double> piece(kPiece);
+  Fingerprint found;
+  for (Index first = 0; first < column.rows(); first += kPiece) {
+    const Index count = std::min(kPiece, column.rows() - first);
+    column.space()->read_rows(column.rows(), column.data(), 1, first, count, piece.data());
+    found.add(piece.data(), count);
+  }
+  return found.text();
+}
+
+/// Of the values of a fit, wherever they lie.
+std::string fingerprint(const Approximation& fit) {
+  const FactorValue& value = *fit.factors().front().value;
+  if (const auto* placed = std::get_if<PlacedChord>(&value)) return fingerprint(placed->values());
+  const std::vector<double>& values = std::get<ChordFactors>(value).values;
+  return fingerprint(values.data(), std::ssize(values));
 }
 
 bool same_bits(const Matrix& a, const Matrix& b) {
@@ -152,7 +206,8 @@ std::shared_ptr<const SparseOperator> ring(Index order) {
   return std::make_shared<const SparseOperator>(std::move(A));
 }
 
-/// Before every step, and at the end, the validation columns.
+/// Before every step, and at the end, the validation columns; then products with as many unit
+/// vectors, for the test columns.
 double fit_bytes(const ChordTraffic& traffic, Index order, Index steps) {
   const auto validation =
       std::ssize(chord_fit::ColumnSample(order, kColumnsPerStep, 1).validation());
@@ -161,30 +216,31 @@ double fit_bytes(const ChordTraffic& traffic, Index order, Index steps) {
         traffic, columns, kernels::objective_width<double>(order, most), gradient);
   };
   return static_cast<double>(steps) * bytes(kColumnsPerStep, kColumnsPerStep, true) +
-         static_cast<double>(steps + 1) * bytes(validation, validation, false);
+         static_cast<double>(steps + 1) * bytes(validation, validation, false) +
+         product_bytes(traffic, validation, /*transposed=*/false);
 }
 
 nlohmann::json run_fit(const mpi::Process& process, const ChainArguments& arguments) {
-  const ChordPattern pattern = radix_four(arguments.fit_order);
+  const ChordPattern pattern = fit_pattern(arguments);
   const ChordOptions options{.offsets = as_option(pattern),
                              .adam_steps = arguments.steps,
                              .columns_per_step = kColumnsPerStep};
   std::shared_ptr<const SparseOperator> A;
   std::unique_ptr<SpreadOperator> spread;
-  std::vector<double> values;
+  std::string bits;
   double seconds = 0;
   const auto fit = [&](const LinearOperator& matrix) {
     const double began = seconds_now();
     const Approximation found = chord(matrix, options);
     seconds = seconds_now() - began;
-    return std::get<ChordFactors>(*found.factors().front().value).values;
+    return fingerprint(found);
   };
   Run run(process);
   run([&](const auto& leader) {
     A = ring(arguments.fit_order);
     spread = std::make_unique<SpreadOperator>(leader, A);
   });
-  const std::vector<long long> sent = run([&](const auto&) { values = fit(*spread); });
+  const std::vector<long long> sent = run([&](const auto&) { bits = fit(*spread); });
   nlohmann::json result = described(pattern);
   result["peak_bytes"] = memory_peaks(process.comm());
   run([&](const auto&) { spread.reset(); });
@@ -195,8 +251,79 @@ nlohmann::json run_fit(const mpi::Process& process, const ChainArguments& argume
   result["seconds"] = seconds;
   result["sent_bytes"] = sent;
   result["model_bytes"] = fit_bytes(traffic, arguments.fit_order, arguments.steps);
-  result["bits"] = fingerprint(values.data(), std::ssize(values));
-  if (arguments.serial) result["same_bits"] = fit(*A) == values;
+  result["bits"] = bits;
+  if (arguments.serial) result["same_bits"] = fit(*A) == bits;
+  return result;
+}
+
+/// Steps of Adam by random columns, as a fit takes them, without its validation and test columns,
+/// which would be dense and on the first process. Returns the bits of the point that they end at.
+template <class Objective>
+std::string take_steps(const std::shared_ptr<const MemorySpace>& space,
+                       const ChordPattern& pattern,
+                       Index steps,
+                       const Objective& objective) {
+  namespace fit = chord_fit;
+  fit::FitState state;
+  state.point = fit::vector_at(space, fit::random_start(pattern, 1, 0));
+  fit::start_adam(state);
+  MultiVector gradient(space, state.point.rows(), 1);
+  fit::ColumnSample sample(pattern.order, kColumnsPerStep, 1);
+  while (state.adam_step < steps) {
+    objective(sample.step(state.adam_step), state.point.data(), gradient.data());
+    space->scale(gradient.data(),
+                 gradient.rows(),
+                 static_cast<double>(pattern.order) / static_cast<double>(kColumnsPerStep));
+    fit::adam_step(
+        state, gradient.data(), steps, fit::kSampledStep, fit::Annealing::kSquaredCosine);
+  }
+  return fingerprint(state.point);
+}
+
+nlohmann::json run_steps_alone(const mpi::Process& process, const ChainArguments& arguments) {
+  const ChordPattern pattern = fit_pattern(arguments);
+  std::shared_ptr<const SparseOperator> A;
+  std::unique_ptr<DeviceChordObjective> spread;
+  Run run(process);
+  run([&](const auto& leader) {
+    A = ring(pattern.order);
+    const ChordTarget target{.matrix = *A, .columns = nullptr};
+    spread = mpi::make_spread_chord_objective(leader, pattern, kColumnsPerStep, target);
+  });
+  nlohmann::json result = described(pattern);
+  std::string bits;
+  double seconds = 0;
+  const std::vector<long long> sent = run([&](const auto&) {
+    const double began = seconds_now();
+    bits = take_steps(spread->space(), pattern, arguments.steps, [&](const auto& J, auto... at) {
+      spread->evaluate(J, at...);
+    });
+    seconds = seconds_now() - began;
+  });
+  result["peak_bytes"] = memory_peaks(process.comm());
+  run([&](const auto&) { spread.reset(); });
+  if (!process.leads()) return result;
+  const ChordTraffic traffic = chord_traffic(pattern, process.size());
+  const Index width = kernels::objective_width<double>(pattern.order, kColumnsPerStep);
+  result["steps_alone"] = arguments.steps;
+  result["columns_per_step"] = kColumnsPerStep;
+  result["seconds"] = seconds;
+  result["sent_bytes"] = sent;
+  result["model_bytes"] = static_cast<double>(arguments.steps) *
+                          objective_bytes(traffic, kColumnsPerStep, width, /*gradient=*/true);
+  result["bits"] = bits;
+  if (!arguments.serial) return result;
+  const auto here = [&](const std::vector<Index>& J, const double* values, double* gradient) {
+    const auto panel = [&](Index first, Index count, double* rows) {
+      const Matrix columns = A->columns_at(
+          std::span(J).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));
+      for (Index i = 0; i < columns.rows(); ++i) {
+        for (Index c = 0; c < count; ++c) rows[i * count + c] = columns(i, c);
+      }
+    };
+    kernels::chord_objective<double>(pattern, values, J, panel, gradient);
+  };
+  result["same_bits"] = take_steps(host_space(), pattern, arguments.steps, here) == bits;
   return result;
 }
 
@@ -211,7 +338,10 @@ nlohmann::json run_chain(const ChainArguments& arguments) {
             process.size());
   nlohmann::json result{{"processes", process.size()}, {"threads", threads()}};
   if (arguments.order > 0) result["product"] = run_product(process, arguments);
-  if (arguments.fit_order > 0) result["fit"] = run_fit(process, arguments);
+  if (arguments.fit_order > 0) {
+    result["fit"] =
+        arguments.steps_alone ? run_steps_alone(process, arguments) : run_fit(process, arguments);
+  }
   return result;
 }
 

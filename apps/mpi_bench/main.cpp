@@ -98,6 +98,14 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 1000));
   chain_command->add_option("--fit-order", chain.fit_order, "Order of the fit; 0: none [1048576]")
       ->check(CLI::Range(0, 2000000000));
+  chain_command
+      ->add_option("--fit-factors",
+                   chain.fit_factors,
+                   "Factors of the fit, with links 0 and s; 0: as of the product [0]")
+      ->check(CLI::Range(0, 30));
+  chain_command->add_flag("--steps-alone",
+                          chain.steps_alone,
+                          "Steps of Adam without the dense columns by which a fit knows its error");
   chain_command->add_option("--steps", chain.steps, "Steps of the fit [10]")
       ->check(CLI::Range(1, 100));
   chain_command->add_flag("!--no-serial", chain.serial, "No comparison with one process");

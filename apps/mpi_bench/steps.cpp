@@ -201,11 +201,12 @@ void time_graph(Steps& steps, const Graph& graph, const mpi::TakenMatrix& taken)
   Work work{.memory = 8 * n * (a + b),
             .flops = 2 * n * a * b,
             .sent = 8 * a * b * steps.tree(),
-            .messages = 2 * steps.tree()};
+            .messages = 4 * steps.tree()};
   steps.time(
       "transpose_product", work, [&] { transpose_product(basis.columns(), block.columns()); });
   const Matrix S = Matrix::Constant(kBasis, kBlock, 1e-9);  // the block stays in range
   work.memory = 8 * n * (a + 2 * b);
+  work.messages = 6 * steps.tree();
   steps.time("add_product", work, [&] { add_product(-1, basis.columns(), S, 1, block.columns()); });
 }
 

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "matapprox/core/linear_operator.hpp"
-#include "matapprox/factors/chord_factors.hpp"
+#include "matapprox/factors/placed_chord.hpp"
 
 namespace matapprox {
 
@@ -59,6 +59,10 @@ class ChordObjectiveSource {
   /// Null where the fit is better on this process alone. `target` is of this operator.
   virtual std::unique_ptr<DeviceChordObjective> chord_objective(
       const ChordPattern& pattern, Index max_columns, const ChordTarget& target) const = 0;
+  /// The chain of these values, which lie where those of such an objective do and stay there.
+  /// Throws NotAvailable if a process has no memory.
+  virtual PlacedChord placed_chord(const ChordPattern& pattern,
+                                   std::shared_ptr<const MultiVector> values) const = 0;
 
  protected:
   ChordObjectiveSource() = default;

@@ -64,6 +64,10 @@ cuda::HostKernel host_kernel(const KernelOperator& A, GpuFactors& factors) {
   throw NotAvailable("packed values are multiplied by on the CPU: use --device cpu");
 }
 
+[[noreturn]] cuda::HostFactor refuse_placed() {
+  throw NotAvailable("a factor on several processes cannot be on a GPU");
+}
+
 /// One factor's value; a random projection becomes the dense matrix that its seed stands for.
 struct HostFactorMaker {
   GpuFactors& factors;
@@ -85,9 +89,8 @@ struct HostFactorMaker {
     return host_dense(factors.own_dense.emplace_back(F.columns(0, F.cols())));
   }
   cuda::HostFactor operator()(const PackedMatrix&) const { return refuse_packed(); }
-  cuda::HostFactor operator()(const PlacedMatrix&) const {
-    throw NotAvailable("a factor on several processes cannot be on a GPU");
-  }
+  cuda::HostFactor operator()(const PlacedMatrix&) const { return refuse_placed(); }
+  cuda::HostFactor operator()(const PlacedChord&) const { return refuse_placed(); }
   cuda::HostFactor operator()(const BlockMatrix&) const { return refuse_packed(); }
   cuda::HostFactor operator()(const PackedChord&) const { return refuse_packed(); }
   cuda::HostFactor operator()(const PackedSparse&) const { return refuse_packed(); }

@@ -52,7 +52,7 @@ Matrix chain_rows(const std::vector<Factor>& factors, std::span<const Index> I) 
 }
 
 /// F_1 ... F_p X, or F_p^T ... F_1^T X, for an X where placed factors lie, into Y there. What comes
-/// between two of these is small, and on the host.
+/// between two placed matrices is small, and on the host.
 void chain_apply_in_place(const std::vector<Factor>& factors,
                           bool transposed,
                           const ConstMultiVectorView& X,
@@ -70,6 +70,11 @@ void chain_apply_in_place(const std::vector<Factor>& factors,
     } else if (F != nullptr && !mirrored && !is_placed) {
       placed = product(F->numbers(), small);
       is_placed = true;
+    } else if (const auto* W = std::get_if<PlacedChord>(factor.value.get())) {
+      if (!is_placed) placed = MultiVector(W->space(), small);
+      placed = mirrored ? W->product().apply_transpose(placed.columns())
+                        : W->product().apply(placed.columns());
+      is_placed = true;
     } else {
       if (is_placed) small = to_host(placed.columns());
       small = apply_value(*factor.value, mirrored, small);
@@ -85,10 +90,10 @@ void chain_apply_in_place(const std::vector<Factor>& factors,
   Y.space->write(small.data(), small.size(), Y.data);
 }
 
-const PlacedMatrix* first_placed(const std::vector<Factor>& factors) {
-  for (const Factor& factor : factors) {
-    if (const auto* placed = std::get_if<PlacedMatrix>(factor.value.get())) return placed;
-  }
+/// Where blocks lie that a placed factor multiplies; null for one of the host.
+const std::shared_ptr<const MemorySpace>* space_of(const Factor& factor) {
+  if (const auto* F = std::get_if<PlacedMatrix>(factor.value.get())) return &F->space();
+  if (const auto* W = std::get_if<PlacedChord>(factor.value.get())) return &W->space();
   return nullptr;
 }
 
@@ -138,8 +143,8 @@ FactorProduct::FactorProduct(std::vector<Factor> factors, bool symmetrized, Prec
           rows(),
           cols());
   for (const Factor& factor : factors_) {
-    const auto* placed = std::get_if<PlacedMatrix>(factor.value.get());
-    require(placed == nullptr || placed->space() == memory_space(),
+    const auto* space = space_of(factor);
+    require(space == nullptr || *space == memory_space(),
             "factor product: {} lies elsewhere than another factor",
             factor.name);
   }
@@ -158,8 +163,10 @@ Storage FactorProduct::storage() const {
 }
 
 const std::shared_ptr<const MemorySpace>& FactorProduct::memory_space() const {
-  const PlacedMatrix* placed = first_placed(factors_);
-  return placed == nullptr ? host_space() : placed->space();
+  for (const Factor& factor : factors_) {
+    if (const auto* space = space_of(factor)) return *space;
+  }
+  return host_space();
 }
 
 Index FactorProduct::rows() const { return factor_rows(factors_.front()); }
@@ -254,13 +261,22 @@ void FactorProduct::do_apply_in_place(bool transposed,
   add_product(1.0, other.columns(), half, 0.5, Y);
 }
 
+namespace {
+
+/// Of a placed one.
+FactorValue host_value(const FactorValue& value) {
+  if (const auto* W = std::get_if<PlacedChord>(&value)) return W->to_host();
+  return to_host(std::get<PlacedMatrix>(value).numbers());
+}
+
+}  // namespace
+
 std::vector<Factor> host_factors(std::vector<Factor> factors) {
   std::map<const FactorValue*, std::shared_ptr<const FactorValue>> copies;
   for (Factor& factor : factors) {
-    const auto* placed = std::get_if<PlacedMatrix>(factor.value.get());
-    if (placed == nullptr) continue;
+    if (space_of(factor) == nullptr) continue;
     auto& copy = copies[factor.value.get()];
-    if (!copy) copy = std::make_shared<const FactorValue>(to_host(placed->numbers()));
+    if (!copy) copy = std::make_shared<const FactorValue>(host_value(*factor.value));
     factor.value = copy;
   }
   return factors;

@@ -52,6 +52,12 @@ Matrix chord_value_product(const ChordFactors& chain, bool transposed, const Con
   return Y;
 }
 
+/// With the offsets of the links.
+Storage chain_storage(const ChordPattern& pattern, Index width) {
+  const Index numbers = pattern.stored_numbers();
+  return {numbers, numbers * width + 8 * (numbers / pattern.order)};
+}
+
 Matrix dense_columns(const Matrix& F, bool transposed, std::span<const Index> J) {
   Matrix columns(transposed ? F.cols() : F.rows(), static_cast<Index>(J.size()));
   for (std::size_t c = 0; c < J.size(); ++c) {
@@ -100,11 +106,8 @@ Storage value_storage(const FactorValue& value, Precision precision) {
           [&](const SparseMatrix& v) {
             return Storage{v.nonZeros(), sparse_bytes(v.rows(), v.cols(), v.nonZeros(), precision)};
           },
-          [&](const ChordFactors& v) {
-            const Index numbers = v.pattern.stored_numbers();
-            return Storage{numbers,
-                           numbers * width + 8 * (numbers / v.pattern.order)};  // and offsets
-          },
+          [&](const ChordFactors& v) { return chain_storage(v.pattern, width); },
+          [&](const PlacedChord& v) { return chain_storage(v.pattern(), width); },
           [](const RandomProjection&) {
             return Storage{0, 0};
           },

@@ -18,7 +18,7 @@ Matrix apply_value(const FactorValue& value, bool transposed, const ConstBlock& 
 /// F(:, J), or F^T(:, J) if `transposed`: a gather where the value is dense, not a product.
 Matrix value_columns(const FactorValue& value, bool transposed, std::span<const Index> J);
 /// The floating-point numbers that the value stores; none for a random projection, a permutation
-/// and what is packed.
+/// and what is packed or placed.
 std::span<const double> stored_values(const FactorValue& value);
 /// Every number rounded to that precision; what is packed stays as it is.
 FactorValue rounded_value(const FactorValue& value, Precision precision);

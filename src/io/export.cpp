@@ -87,8 +87,10 @@ std::vector<FileMatrix> matrices_of(const FactorValue& value, const std::string&
     return {blocks->columns(index_range(0, blocks->cols()))};
   }
   const auto* packed_chain = std::get_if<PackedChord>(&value);
-  const ChordFactors chain =
-      packed_chain != nullptr ? packed_chain->unpacked() : std::get<ChordFactors>(value);
+  const auto* placed_chain = std::get_if<PlacedChord>(&value);
+  const ChordFactors chain = packed_chain != nullptr   ? packed_chain->unpacked()
+                             : placed_chain != nullptr ? placed_chain->to_host()
+                                                       : std::get<ChordFactors>(value);
   std::vector<FileMatrix> result;
   for (Index m = 0; m < chain.pattern.factors(); ++m) result.emplace_back(chord_factor(chain, m));
   return result;
@@ -217,6 +219,8 @@ std::size_t count_plain_factors(const FactorProduct& product) {
       parts = chain->pattern.factors();
     } else if (const auto* packed = std::get_if<PackedChord>(factor.value.get())) {
       parts = packed->pattern().factors();
+    } else if (const auto* placed = std::get_if<PlacedChord>(factor.value.get())) {
+      parts = placed->pattern().factors();
     }
     count += static_cast<std::size_t>(parts);
   }

@@ -17,7 +17,7 @@ constexpr Index kVersion = 2;
 constexpr Index kVersionOfPlainFactors = 1;
 
 /// Kinds of value, in the order of the alternatives of FactorValue; a placed matrix is saved as a
-/// dense one.
+/// dense one, a placed chain as any other.
 constexpr std::array<std::string_view, 10> kKinds{"dense",
                                                   "sparse",
                                                   "diagonal",

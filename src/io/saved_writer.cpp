@@ -63,7 +63,9 @@ void write_value(const Location& group, const PlacedMatrix& A, Precision precisi
 }
 
 std::string_view kind_of(const FactorValue& value) {
-  return schema::kKinds[std::holds_alternative<PlacedMatrix>(value) ? 0 : value.index()];
+  if (std::holds_alternative<PlacedMatrix>(value)) return schema::kKinds[0];
+  if (std::holds_alternative<PlacedChord>(value)) return schema::kKinds[3];
+  return schema::kKinds[value.index()];
 }
 
 void write_value(const Location& group, const SparseMatrix& A, Precision precision) {
@@ -101,6 +103,16 @@ void write_pattern(const Location& group, const ChordPattern& pattern) {
 void write_value(const Location& group, const ChordFactors& chain, Precision precision) {
   write_pattern(group, chain.pattern);
   write_checked(group, chain.values, precision);
+}
+
+/// Also a piece at a time.
+void write_value(const Location& group, const PlacedChord& chain, Precision precision) {
+  write_pattern(group, chain.pattern());
+  hdf5::write_values(
+      group, "values", {chain.size()}, precision, [&](Index first, Index count, double* values) {
+        chain.read(first, count, values);
+        check_values(values, count, precision, group);
+      });
 }
 
 void write_value(const Location& group, const RandomProjection& R, Precision) {

@@ -122,12 +122,11 @@ Approximation packed_within_error(const Method& method,
 
 /// The chain in few bits; permutations stay, and factors share what they shared.
 Approximation packed_chain(const Approximation& fitted) {
-  std::vector<Factor> factors = fitted.factors();
-  for (std::size_t p = 0; p < factors.size(); ++p) {
-    const auto* chain = std::get_if<ChordFactors>(fitted.factors()[p].value.get());
+  std::vector<Factor> factors = host_factors(fitted.factors());
+  for (Factor& factor : factors) {
+    const auto* chain = std::get_if<ChordFactors>(factor.value.get());
     if (chain == nullptr) continue;
-    factors[p].value =
-        std::make_shared<const FactorValue>(PackedChord::rounded(*chain, kChainBits));
+    factor.value = std::make_shared<const FactorValue>(PackedChord::rounded(*chain, kChainBits));
   }
   Summary summary = fitted.summary;
   summary.form += summary.form.empty() ? "packed" : ", packed";
@@ -168,7 +167,8 @@ Approximation packed_run(const Method& method,
 Approximation packed(const Approximation& fitted) {
   const auto& factors = fitted.factors();
   const bool has_chain = std::any_of(factors.begin(), factors.end(), [](const Factor& factor) {
-    return std::holds_alternative<ChordFactors>(*factor.value);
+    return std::holds_alternative<ChordFactors>(*factor.value) ||
+           std::holds_alternative<PlacedChord>(*factor.value);
   });
   if (has_chain) return packed_chain(fitted);
   if (storage_precision(fitted) == enum_name(Precision::kPacked)) return fitted;

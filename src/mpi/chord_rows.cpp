@@ -1,6 +1,7 @@
 #include "mpi/chord_rows.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "kernels/chord_chain.hpp"
 #include "mpi/reserved_numbers.hpp"
@@ -14,7 +15,7 @@ class ChordRows::Product {
   Product(const Process& process, const ChordRows& matrix, bool transposed, Index columns)
       : process_(process),
         chain_(matrix.chain_),
-        values_(matrix.values_.data()),
+        values_(matrix.values_),
         transposed_(transposed),
         as_vectors_(columns <= kernels::kVectorColumns),
         simd_(kernels::simd::chord_functions<double>()) {

@@ -31,33 +31,50 @@ const Layout& layout_of(const Store& store, const Part& part) {
   return store.layouts.at(store.blocks.at(part.block).layout);
 }
 
-/// Rows first .. first + count - 1 of a block that is dealt in one stretch, as MPI counts them.
+/// What each process has of rows first .. first + count - 1 of a block in one of its stretches, as
+/// MPI counts them.
 struct RowsOfEach {
-  RowsOfEach(const Process& process, const Layout& layout, Index first, Index count)
-      : rank(static_cast<std::size_t>(process.rank())) {
-    process.agree([&] {
-      require(layout.widths() == std::vector<Index>{1},
-              "mpi: single rows are read and written of blocks that are dealt in one stretch");
-      for (int p = 0; p < process.size(); ++p) {
-        const Index begin = std::clamp(layout.first(p), first, first + count);
-        const Index end = std::clamp(layout.first(p + 1), first, first + count);
-        firsts.push_back(static_cast<int>(begin - first));
-        counts.push_back(static_cast<int>(end - begin));
-      }
-    });
-    own_first = first + firsts[rank] - layout.first(process.rank());
-  }
-  int own_count() const { return counts[rank]; }
+  std::vector<int> firsts;  ///< counted from `first`
+  std::vector<int> counts;
+  int own_count = 0;
+  Index own_first = 0;  ///< among this process's rows
+
   /// Where this process's part of a column begins.
   double* own_of(const MultiVectorView& rows, Index column) const {
-    return own_count() > 0 ? rows.data + column * rows.rows + own_first : nullptr;
+    return own_count > 0 ? rows.data + column * rows.rows + own_first : nullptr;
   }
-
-  std::size_t rank;
-  std::vector<int> firsts;
-  std::vector<int> counts;
-  Index own_first = 0;
 };
+
+/// One for each stretch in which there are some. Throws AgreedFailure where there is no memory.
+std::vector<RowsOfEach> rows_of_each(const Process& process,
+                                     const Layout& layout,
+                                     Index first,
+                                     Index count) {
+  std::vector<RowsOfEach> stretches;
+  const auto rank = static_cast<std::size_t>(process.rank());
+  const std::vector<Index>& begins = layout.begins();
+  process.agree([&] {
+    Index all_before = 0;
+    Index own_before = 0;
+    for (const Index width : layout.widths()) {
+      const auto within = [&](Index begin) {
+        return std::clamp(all_before + begin * width, first, first + count);
+      };
+      if (within(begins.back()) > within(0)) {
+        RowsOfEach& rows = stretches.emplace_back();
+        for (std::size_t p = 0; p + 1 < begins.size(); ++p) {
+          rows.firsts.push_back(static_cast<int>(within(begins[p]) - first));
+          rows.counts.push_back(static_cast<int>(within(begins[p + 1]) - within(begins[p])));
+        }
+        rows.own_count = rows.counts[rank];
+        rows.own_first = own_before + within(begins[rank]) - (all_before + begins[rank] * width);
+      }
+      all_before += begins.back() * width;
+      own_before += (begins[rank + 1] - begins[rank]) * width;
+    }
+  });
+  return stretches;
+}
 
 }  // namespace
 
@@ -110,34 +127,36 @@ void Read::perform(const Process& process, Store& store) const {
 }
 
 void ReadRows::perform(const Process& process, Store& store) const {
-  const RowsOfEach part(process, layout_of(store, from), first, count);
   const MultiVectorView rows = own(store, from);
-  for (Index c = 0; c < from.cols; ++c) {
-    MPI_Gatherv(part.own_of(rows, c),
-                part.own_count(),
-                MPI_DOUBLE,
-                process.leads() ? host + c * count : nullptr,
-                part.counts.data(),
-                part.firsts.data(),
-                MPI_DOUBLE,
-                0,
-                process.comm());
+  for (const RowsOfEach& part : rows_of_each(process, layout_of(store, from), first, count)) {
+    for (Index c = 0; c < from.cols; ++c) {
+      MPI_Gatherv(part.own_of(rows, c),
+                  part.own_count,
+                  MPI_DOUBLE,
+                  process.leads() ? host + c * count : nullptr,
+                  part.counts.data(),
+                  part.firsts.data(),
+                  MPI_DOUBLE,
+                  0,
+                  process.comm());
+    }
   }
 }
 
 void WriteRows::perform(const Process& process, Store& store) const {
-  const RowsOfEach part(process, layout_of(store, to), first, count);
   const MultiVectorView rows = own(store, to);
-  for (Index c = 0; c < to.cols; ++c) {
-    MPI_Scatterv(process.leads() ? host + c * count : nullptr,
-                 part.counts.data(),
-                 part.firsts.data(),
-                 MPI_DOUBLE,
-                 part.own_of(rows, c),
-                 part.own_count(),
-                 MPI_DOUBLE,
-                 0,
-                 process.comm());
+  for (const RowsOfEach& part : rows_of_each(process, layout_of(store, to), first, count)) {
+    for (Index c = 0; c < to.cols; ++c) {
+      MPI_Scatterv(process.leads() ? host + c * count : nullptr,
+                   part.counts.data(),
+                   part.firsts.data(),
+                   MPI_DOUBLE,
+                   part.own_of(rows, c),
+                   part.own_count,
+                   MPI_DOUBLE,
+                   0,
+                   process.comm());
+    }
   }
 }
 
@@ -183,16 +202,19 @@ void FillNormal::perform(const Process& process, Store& store) const {
 }
 
 void TransposeProduct::perform(const Process& process, Store& store) const {
-  Matrix sum = transpose_product(own(store, A), own(store, B));
+  Matrix sum;
+  // It packs what it multiplies, for which there may be no memory.
+  process.agree([&] { sum = transpose_product(own(store, A), own(store, B)); });
   process.sum_to_leader(sum.data(), sum.size());
   if (process.leads()) std::copy_n(sum.data(), sum.size(), result);
 }
 
 void AddProduct::perform(const Process& process, Store& store) const {
-  Matrix factor(A.cols, Y.cols);
+  Matrix factor;
+  process.agree([&] { factor.resize(A.cols, Y.cols); });
   if (process.leads()) std::copy_n(S, factor.size(), factor.data());
   process.broadcast(factor.data(), factor.size() * Index{sizeof(double)});
-  add_product(alpha, own(store, A), factor, beta, own(store, Y));
+  process.agree([&] { add_product(alpha, own(store, A), factor, beta, own(store, Y)); });
 }
 
 // For one process the root of a square gives the norm itself.
@@ -215,6 +237,14 @@ void Largest::perform(const Process& process, Store& store) const {
 void Scale::perform(const Process& /*process*/, Store& store) const {
   const MultiVectorView rows = own(store, X);
   host_space()->scale(rows.data, size_of(rows), factor);
+}
+
+void ScaleRows::perform(const Process& process, Store& store) const {
+  const MultiVectorView rows = own(store, X);
+  for (const RowsOfEach& part : rows_of_each(process, layout_of(store, X), first, count)) {
+    for (Index c = 0; c < X.cols; ++c)
+      host_space()->scale(part.own_of(rows, c), part.own_count, factor);
+  }
 }
 
 void AdamStep::perform(const Process& /*process*/, Store& store) const {
@@ -251,17 +281,13 @@ void Multiply::perform(const Process& process, Store& store) const {
 
 void AddChord::perform(const Process& process, Store& store) const {
   ChordPattern its_pattern = broadcast_pattern(process, pattern);
-  const Layout& layout = store.layouts.at(values);
-  std::vector<double> own_values;
-  std::unique_ptr<SpreadChain> chain;
+  std::unique_ptr<const SpreadMatrix> made;
   process.agree([&] {
-    chain = std::make_unique<SpreadChain>(process, store.layouts.at(rows), std::move(its_pattern));
-    own_values.resize(static_cast<std::size_t>(layout.count(process.rank())));
+    SpreadChain chain(process, store.layouts.at(rows), std::move(its_pattern));
+    made = std::make_unique<ChordRows>(
+        std::move(chain), own(store, values).data, transposed, symmetrized);
   });
-  scatter(process, layout, numbers, own_values.data());
-  store.matrices.emplace(matrix,
-                         std::make_unique<ChordRows>(
-                             std::move(*chain), std::move(own_values), transposed, symmetrized));
+  store.matrices.emplace(matrix, std::move(made));
 }
 
 void AddChordFit::perform(const Process& process, Store& store) const {

@@ -164,6 +164,14 @@ struct Scale {
   double factor;
   void perform(const Process& process, Store& store) const;
 };
+/// Rows first .. first + count - 1 alone.
+struct ScaleRows {
+  Part X;
+  Index first;
+  Index count;
+  double factor;
+  void perform(const Process& process, Store& store) const;
+};
 struct AdamStep {
   MemorySpace::Adam step;
   Part gradient;
@@ -196,15 +204,15 @@ struct Multiply {
   void perform(const Process& process, Store& store) const;
 };
 
-/// A chain of Chord factors with the leader's values, in the layout of ChordFactors.
+/// A chain of Chord factors whose values are a column that chain_layout() deals; it has to stay as
+/// it is as long as the matrix does.
 struct AddChord {
   Index matrix;
-  Index rows;    ///< layout
-  Index values;  ///< layout
+  Index rows;  ///< layout
+  Part values;
   bool transposed;
   bool symmetrized;
   const ChordPattern* pattern;
-  const double* numbers;
   void perform(const Process& process, Store& store) const;
 };
 
@@ -316,6 +324,7 @@ using Operation = std::variant<End,
                                ColumnNorms,
                                Largest,
                                Scale,
+                               ScaleRows,
                                AdamStep,
                                AddSparse,
                                RemoveMatrix,

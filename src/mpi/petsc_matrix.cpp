@@ -13,6 +13,7 @@
 #include "mpi/leader.hpp"
 #include "mpi/ranks_space.hpp"
 #include "mpi/sparse_rows.hpp"
+#include "mpi/spread_chord.hpp"
 
 namespace matapprox::mpi {
 namespace {
@@ -159,6 +160,10 @@ class PetscOperator final : public LinearOperator, public ChordObjectiveSource {
                                                         Index max_columns,
                                                         const ChordTarget& target) const override {
     return chord_objective_if_worth_it(space_->leader(), pattern, max_columns, target);
+  }
+  PlacedChord placed_chord(const ChordPattern& pattern,
+                           std::shared_ptr<const MultiVector> values) const override {
+    return spread_chord(space_->leader(), pattern, std::move(values));
   }
 
  private:

@@ -1,6 +1,10 @@
 #include "mpi/ranks_space.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <iterator>
+#include <limits>
 
 #include "matapprox/core/require.hpp"
 
@@ -18,6 +22,9 @@ void check_rows(Index n, Index first, Index count) {
           first,
           first + count - 1,
           n);
+  constexpr Index kMaxRows = std::numeric_limits<int>::max();
+  if (count > kMaxRows)
+    throw NotAvailable(fmt::format("mpi: {} rows at a time are more than {}", count, kMaxRows));
 }
 
 }  // namespace
@@ -47,20 +54,24 @@ Index RanksSpace::layout_number(Index rows) const {
   return number;
 }
 
-Part RanksSpace::part(const double* numbers, Index count) const {
+RanksSpace::Address RanksSpace::address(const double* numbers) const {
   const std::lock_guard lock(mutex_);
   auto after = blocks_.upper_bound(numbers);
   require(after != blocks_.begin(), "mpi: a block lies elsewhere");
   const auto& [begin, block] = *std::prev(after);
-  const Index first = numbers - begin;
-  require(block.rows > 0 && first % block.rows == 0 && count % block.rows == 0 &&
-              first + count <= block.rows * block.cols,
+  return {block.block, block.rows, block.cols, numbers - begin};
+}
+
+Part RanksSpace::part(const double* numbers, Index count) const {
+  const Address at = address(numbers);
+  require(at.rows > 0 && at.first % at.rows == 0 && count % at.rows == 0 &&
+              at.first + count <= at.rows * at.cols,
           "mpi: {} numbers from the {}th of a block of {} x {} are not columns of it",
           count,
-          first,
-          block.rows,
-          block.cols);
-  return {block.block, first / block.rows, count / block.rows};
+          at.first,
+          at.rows,
+          at.cols);
+  return {at.block, at.first / at.rows, count / at.rows};
 }
 
 double* RanksSpace::allocate(Index rows, Index cols) const {
@@ -159,7 +170,12 @@ double RanksSpace::largest(const double* numbers, Index count) const {
 }
 
 void RanksSpace::scale(double* numbers, Index count, double factor) const {
-  if (count > 0) leader_->run(Scale{part(numbers, count), factor});
+  if (count == 0) return;
+  const Address at = address(numbers);
+  const Index first = at.first % std::max<Index>(at.rows, 1);
+  if (first == 0 && count >= at.rows) return leader_->run(Scale{part(numbers, count), factor});
+  check_rows(at.rows, first, count);
+  leader_->run(ScaleRows{part(numbers - first, at.rows), first, count, factor});
 }
 
 void RanksSpace::adam(const Adam& step,

@@ -16,8 +16,9 @@ namespace matapprox::mpi {
 /// leader.
 ///
 /// An address is one of a stretch that the leader reserves, of the size of the whole block:
-/// arithmetic works, reading ends the program. Numbers are named by whole columns. Allocating
-/// throws NotAvailable if a process has no memory or the leader no addresses.
+/// arithmetic works, reading ends the program. Numbers are named by whole columns; those to be
+/// scaled may also be some rows of one. Allocating throws NotAvailable if a process has no memory
+/// or the leader no addresses.
 class RanksSpace final : public MemorySpace {
  public:
   /// Blocks have rows as `layouts` say, where one has as many; else as many on each process. Two
@@ -79,6 +80,15 @@ class RanksSpace final : public MemorySpace {
     Index cols = 0;
     ReservedNumbers addresses;
   };
+
+  /// In which block an address is, and where.
+  struct Address {
+    Index block = 0;
+    Index rows = 0;
+    Index cols = 0;
+    Index first = 0;
+  };
+  Address address(const double* numbers) const;
 
   std::shared_ptr<Leader> leader_;
   mutable std::mutex mutex_;                ///< guards what follows

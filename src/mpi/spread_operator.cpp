@@ -9,6 +9,7 @@
 #include "mpi/kernel_rows.hpp"
 #include "mpi/sparse_rows.hpp"
 #include "mpi/spread_chain.hpp"
+#include "mpi/spread_chord.hpp"
 
 namespace matapprox::mpi {
 namespace {
@@ -79,16 +80,16 @@ SpreadOperator::SpreadOperator(const std::shared_ptr<Leader>& leader,
     : SpreadOperator(leader, {even_layout(source->rows(), leader->processes())}, source) {
   const Factor& factor = source->factors().front();
   const auto& chain = std::get<ChordFactors>(*factor.value);
-  // Needed only until the values are dealt.
-  const RanksSpace values(leader,
-                          {chain_layout(even_layout(rows(), leader->processes()), chain.pattern)});
-  leader->run(AddChord{matrix_,
-                       ranks_->layout_number(rows()),
-                       values.layout_number(chain.pattern.stored_numbers()),
-                       factor.transposed,
-                       source->symmetrized(),
-                       &chain.pattern,
-                       chain.values.data()});
+  const auto where = std::make_shared<const RanksSpace>(
+      leader, std::vector{chain_layout(even_layout(rows(), leader->processes()), chain.pattern)});
+  const Index numbers = chain.pattern.stored_numbers();
+  chain_values_ = MultiVector(where, Eigen::Map<const Matrix>(chain.values.data(), numbers, 1));
+  leader->run(AddChord{.matrix = matrix_,
+                       .rows = ranks_->layout_number(rows()),
+                       .values = where->part(chain_values_.data(), numbers),
+                       .transposed = factor.transposed,
+                       .symmetrized = source->symmetrized(),
+                       .pattern = &chain.pattern});
 }
 
 SpreadOperator::SpreadOperator(const std::shared_ptr<Leader>& leader,
@@ -141,6 +142,11 @@ std::unique_ptr<DeviceChordObjective> SpreadOperator::chord_objective(
 std::unique_ptr<const BlockWorkers> SpreadOperator::block_workers(const MessageBytes& setup) const {
   if (ranks_->leader()->processes() == 1) return nullptr;
   return make_block_workers(ranks_->leader(), setup);
+}
+
+PlacedChord SpreadOperator::placed_chord(const ChordPattern& pattern,
+                                         std::shared_ptr<const MultiVector> values) const {
+  return spread_chord(ranks_->leader(), pattern, std::move(values));
 }
 
 void SpreadOperator::do_apply_in_place(bool transposed,

@@ -76,6 +76,8 @@ class SpreadOperator final : public LinearOperator,
                                                         Index max_columns,
                                                         const ChordTarget& target) const override;
   std::unique_ptr<const BlockWorkers> block_workers(const MessageBytes& setup) const override;
+  PlacedChord placed_chord(const ChordPattern& pattern,
+                           std::shared_ptr<const MultiVector> values) const override;
 
  private:
   /// Of that source, without the matrix on the processes.
@@ -97,6 +99,7 @@ class SpreadOperator final : public LinearOperator,
   std::shared_ptr<const RanksSpace> ranks_;
   std::shared_ptr<const MemorySpace> space_;
   Index matrix_;
+  MultiVector chain_values_;  ///< of Chord factors
 };
 
 /// Whether it is one chain of Chord factors, or half of that with its transpose, in natural order

@@ -41,7 +41,8 @@ struct Chain {
 /// Multiplies, compares with the product of one process, and says what this process has sent.
 SentMessages multiply(const Process& process, bool transposed, Index columns) {
   const Chain chain(process);
-  const ChordRows matrix(SpreadChain(process, chain.rows, chain.pattern), chain.own, false, false);
+  const ChordRows matrix(
+      SpreadChain(process, chain.rows, chain.pattern), chain.own.data(), false, false);
   const Matrix X = matapprox::test::random_matrix(kOrder, columns, 3);
   Matrix wanted(kOrder, columns);
   if (transposed) {

@@ -180,8 +180,8 @@ TEST(ChordFit, TheObjectiveHasTheBitsOfOneProcess) {
   expect_the_same_objective(DenseOperator(random_matrix(5, 5)), {5, {{0, 2}}}, {3, 1}, true);
 }
 
-const std::vector<double>& chain_values_of(const Approximation& result) {
-  return std::get<ChordFactors>(*result.factors().front().value).values;
+std::vector<double> chain_values_of(const Approximation& result) {
+  return std::get<ChordFactors>(*host_factors(result.factors()).front().value).values;
 }
 
 // With several processes the fit is on all of them because the matrix is.
@@ -239,8 +239,8 @@ TEST(ChordFit, LbfgsEndsWhereThatOfOneProcessEnds) {
   const Approximation here = chord(*A, options);
   const Approximation on_all = chord_fit::fit_chord(*A, options, elsewhere(), over_processes());
   const auto as_matrix = [](const Approximation& result) {
-    return Matrix(Eigen::Map<const Matrix>(
-        chain_values_of(result).data(), static_cast<Index>(chain_values_of(result).size()), 1));
+    const std::vector<double> values = chain_values_of(result);
+    return Matrix(Eigen::Map<const Matrix>(values.data(), std::ssize(values), 1));
   };
   EXPECT_EQ(on_all.summary.iterations, here.summary.iterations);
   EXPECT_CLOSE(as_matrix(on_all), as_matrix(here), 1e-8);
@@ -262,6 +262,37 @@ TEST(ChordFit, GoesOnFromACheckpointOnOneProcessAndOnAll) {
   resume.resume = &states.back();
   EXPECT_EQ(chain_values_of(chord(*A, options, resume)), chain_values_of(whole));
   EXPECT_EQ(chain_values_of(chord(spread, options, resume)), chain_values_of(whole));
+}
+
+/// An objective over all processes of which one has no memory at that evaluation.
+class OutOfMemory final : public DeviceChordObjective {
+ public:
+  OutOfMemory(std::unique_ptr<DeviceChordObjective> objective, Index evaluations)
+      : objective_(std::move(objective)), left_(evaluations) {}
+  const std::shared_ptr<const MemorySpace>& space() const override { return objective_->space(); }
+  double evaluate(std::span<const Index> J, const double* values, double* gradient) override {
+    if (left_-- == 0) throw NotAvailable("process 1 of 2: out of memory");
+    return objective_->evaluate(J, values, gradient);
+  }
+
+ private:
+  std::unique_ptr<DeviceChordObjective> objective_;
+  Index left_;
+};
+
+TEST(ChordFit, TheRestOfAFitForWhichAProcessHasNoMemoryIsOnTheFirst) {
+  const DenseOperator A(random_matrix(40, 40));
+  const ChordOptions options{.adam_steps = 30, .columns_per_step = 8};
+  const ChordObjectiveMaker maker =
+      [](const ChordPattern& pattern, Index max_columns, const ChordTarget& target) {
+        return std::make_unique<OutOfMemory>(over_processes()(pattern, max_columns, target), 20);
+      };
+  const Approximation found = chord_fit::fit_chord(A, options, elsewhere(), maker);
+  const std::string& message = found.summary.message;
+  EXPECT_NE(message.find("the rest of the fit is on the first process: process 1 of 2: out of "),
+            std::string::npos)
+      << message;
+  EXPECT_EQ(chain_values_of(found), chain_values_of(chord(A, options)));
 }
 
 // Of few rows an exact fit is sooner done on one process, in floats.

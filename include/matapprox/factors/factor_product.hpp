@@ -14,6 +14,7 @@
 #include "matapprox/factors/packed_matrix.hpp"
 #include "matapprox/factors/packed_sparse.hpp"
 #include "matapprox/factors/permutation.hpp"
+#include "matapprox/factors/placed_chord.hpp"
 #include "matapprox/factors/placed_matrix.hpp"
 #include "matapprox/factors/random_projection.hpp"
 
@@ -30,7 +31,8 @@ using FactorValue = std::variant<Matrix,
                                  BlockMatrix,
                                  PackedChord,
                                  PackedSparse,
-                                 PlacedMatrix>;
+                                 PlacedMatrix,
+                                 PlacedChord>;
 
 /// A named factor; a value may be shared (C and C^T), and is then stored and counted once.
 struct Factor {
@@ -100,8 +102,8 @@ Index sparse_bytes(Index rows, Index cols, Index nonzeros, Precision precision);
 /// Bytes of a permutation of that order: an index a row, of 4 bytes, 8 where n >= 2^31.
 Index permutation_bytes(Index n);
 
-/// The factors with placed ones copied to the host, shared values once: their n k doubles each.
-/// Throws NotAvailable where their memory is gone.
+/// The factors with placed ones copied to the host, shared values once: all their doubles. Throws
+/// NotAvailable where their memory is gone.
 std::vector<Factor> host_factors(std::vector<Factor> factors);
 
 /// The factors with every value rounded to float and marked so; products are still computed in

@@ -18,15 +18,20 @@ std::shared_ptr<const T> content(const Factor& factor) {
   return {factor.value, std::get_if<T>(factor.value.get())};
 }
 
+std::shared_ptr<const ChordFactors> chain_of(const Factor& factor) {
+  if (const auto* placed = std::get_if<PlacedChord>(factor.value.get()))
+    return std::make_shared<const ChordFactors>(placed->to_host());
+  return content<ChordFactors>(factor);
+}
+
 ChordParts chord_parts(const FactorProduct& product) {
   const std::vector<Factor>& factors = product.factors();
-  if (factors.size() == 1) return {content<ChordFactors>(factors[0]), nullptr, nullptr};
+  if (factors.size() == 1) return {chain_of(factors[0]), nullptr, nullptr};
   if (factors.size() != 3 || !factors[0].transposed || factors[1].transposed ||
       factors[2].transposed)
     return {};
-  const ChordParts parts{content<ChordFactors>(factors[1]),
-                         content<Permutation>(factors[0]),
-                         content<Permutation>(factors[2])};
+  const ChordParts parts{
+      chain_of(factors[1]), content<Permutation>(factors[0]), content<Permutation>(factors[2])};
   return parts.rows != nullptr && parts.columns != nullptr ? parts : ChordParts{};
 }
 

@@ -44,7 +44,8 @@ void check(const LinearOperator& A, const ChordOptions& options) {
 void check_size(const LinearOperator& A,
                 const ChordPattern& pattern,
                 const ChordOptions& options,
-                const Schedule& schedule) {
+                const Schedule& schedule,
+                bool saves) {
   const Index numbers = pattern.stored_numbers();
   const bool sampled = schedule.columns_per_step > 0;
   require(sampled || options.solver != ChordSolver::kCeres ||
@@ -53,9 +54,10 @@ void check_size(const LinearOperator& A,
           numbers,
           std::numeric_limits<int>::max());
   // Without L-BFGS: the point, the best ones, gradients and Adam's means, and panels of columns.
-  // Over several processes all these lie there, and what begins, is saved and returned here.
+  // Over several processes all these lie there, and what begins and what a checkpoint saves here.
   const bool is_here = chord_objective_source(A) == nullptr;
-  const Index vectors = !is_here ? 8 : sampled ? 16 : 2 * (options.memory + 8);
+  const Index vectors_here = saves ? 8 : 2;
+  const Index vectors = !is_here ? vectors_here : sampled ? 16 : 2 * (options.memory + 8);
   const Index panels = sampled && is_here ? 1024 * pattern.order : 0;
   require_memory(8.0 * (static_cast<double>(vectors) * static_cast<double>(numbers) +
                         static_cast<double>(panels)),
@@ -68,6 +70,9 @@ constexpr std::size_t kStartColumns = 512;
 /// Up to this order Adam's gradients are in doubles: there the fit ends near rounding, or is over
 /// within a second.
 constexpr Index kFineOrder = 64;
+
+/// The name of the factor that is fitted.
+constexpr const char* kChain = "W";
 
 /// Up to 128 MiB, of which a checkpoint writes twice as much.
 bool has_room_for_preconditioner(const ChordPattern& pattern) {
@@ -114,7 +119,8 @@ class Fit {
         numbers_(numbers_of(forms_)),
         schedule_(schedule_of(options, forms_, is_warm(options, control))),
         sample_(sample_of(schedule_, A.rows(), options.seed)),
-        target_((check_size(A, largest(forms_), options, schedule_), sample_)
+        target_((check_size(A, largest(forms_), options, schedule_, control.checkpoint != nullptr),
+                 sample_)
                     ? Target(A, sample_->validation(), control)
                     : Target(A, control)),
         monitor_(A.rows(), schedule_.steps(), control, [this](const FitMonitor&) {
@@ -156,9 +162,12 @@ class Fit {
 
   /// The state to go on from on the CPU.
   FitState leave_gpu(const NotAvailable& error) {
-    gpu_failure_ = fmt::format("the rest of the fit is on the CPU: {}", error.what());
+    const bool over_processes = monitor_.best().space()->keeps_results();
+    gpu_failure_ = fmt::format("the rest of the fit is on {}: {}",
+                               over_processes ? "the first process" : "the CPU",
+                               error.what());
     gpu_failed_ = true;
-    evaluation_->leave_gpu();
+    if (evaluation_) evaluation_->leave_gpu();
     target_.leave_gpu();
     monitor_.go_on_from_kept(numbers_);
     ended_ = false;
@@ -430,22 +439,37 @@ class Fit {
   }
 
   Approximation result(Termination reason) const {
-    const MultiVector& best = monitor_.best();
     const Form& its_form = form(monitor_.best_form());
+    return approximation(its_form, best_chain(its_form.pattern), reason, message(its_form));
+  }
+
+  /// The best point in the scale of the matrix, where it is to stay.
+  Factor best_chain(const ChordPattern& pattern) const {
+    const MultiVector& best = monitor_.best();
+    const ChordObjectiveSource* source = chord_objective_source(target_.matrix());
+    if (source != nullptr && best.space()->keeps_results()) {
+      auto values = std::make_shared<MultiVector>(best.space(), best.rows(), 1);
+      copy(best.columns(), values->columns());
+      balance(pattern, target_.unit(), *values);
+      return make_factor(kChain, source->placed_chord(pattern, std::move(values)));
+    }
     std::vector<double> values(static_cast<std::size_t>(best.size()));
     best.space()->read(best.data(), best.size(), values.data());
-    balance(its_form.pattern, target_.unit(), values.data());
-    return approximation(its_form, std::move(values), reason, message(its_form));
+    balance(pattern, target_.unit(), values.data());
+    return make_factor(kChain, ChordFactors{pattern, std::move(values)});
   }
 
   Approximation zeros() const {
     const Form& any = forms_.front();
     std::vector<double> values(static_cast<std::size_t>(any.pattern.stored_numbers()), 0.0);
-    return approximation(any, std::move(values), Termination::kCompleted, "the matrix is zero");
+    return approximation(any,
+                         make_factor(kChain, ChordFactors{any.pattern, std::move(values)}),
+                         Termination::kCompleted,
+                         "the matrix is zero");
   }
 
   Approximation approximation(const Form& its_form,
-                              std::vector<double> values,
+                              Factor W,
                               Termination reason,
                               std::string message) const {
     Summary summary;
@@ -457,7 +481,6 @@ class Fit {
     summary.seed = options_.seed;
     summary.history = monitor_.history();
     summary.options = list_options(options_);
-    Factor W = make_factor("W", ChordFactors{its_form.pattern, std::move(values)});
     return {
         ordered(std::move(W), its_form.ordering.get()), std::move(summary), its_form.symmetrized()};
   }

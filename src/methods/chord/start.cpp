@@ -2,31 +2,104 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <vector>
 
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/require.hpp"
 
 namespace matapprox::chord_fit {
 
-void balance(const ChordPattern& pattern, double scale, double* values) {
-  const Index M = pattern.factors();
-  const auto factor = [&](Index m) {
-    return Eigen::Map<Vector>(values + pattern.first_value(m), pattern.order * pattern.links(m));
-  };
-  Vector norms(M);
-  for (Index m = 0; m < M; ++m) norms(m) = factor(m).stableNorm();
-  if ((norms.array() == 0).any()) return;
+namespace {
 
+/// |x| of numbers that come one after the other, as Eigen's stableNorm finds it: without overflow,
+/// by blocks that begin with the first, wherever that lies in memory.
+class StableNorm {
+ public:
+  static constexpr Index kBlock = 4096;
+
+  /// `count` more; whole blocks, but for the last call.
+  void add(const double* numbers, Index count) {
+    for (Index first = 0; first < count; first += kBlock)
+      add_block(Eigen::Map<const Vector>(numbers + first, std::min(kBlock, count - first)));
+  }
+  double value() const { return scale_ * std::sqrt(squares_); }
+
+ private:
+  void add_block(const Eigen::Map<const Vector>& block) {
+    const double largest = block.cwiseAbs().maxCoeff();
+    if (largest > scale_) {
+      constexpr double kMax = std::numeric_limits<double>::max();
+      squares_ *= scale_ / largest * (scale_ / largest);
+      inverse_ = std::min(1 / largest, kMax);
+      scale_ = 1 / largest > kMax ? 1 / kMax : largest;
+    }
+    if (scale_ > 0) squares_ += (block * inverse_).squaredNorm();
+  }
+
+  double scale_ = 0;
+  double inverse_ = 1;  ///< of scale_
+  double squares_ = 0;  ///< of the numbers over scale_
+};
+
+/// By what factors of these norms are multiplied; nothing if one of them is zero.
+std::vector<double> balancing(const std::vector<double>& norms, double scale) {
+  if (std::ranges::find(norms, 0.0) != norms.end()) return {};
   // All norms become g, g^M = scale times their product. The first factor takes what the others
   // leave of `scale`, so that rounding in g does not change the product.
-  const double log_g = (norms.array().log().sum() + std::log(scale)) / static_cast<double>(M);
-  double rest = scale;
-  for (Index m = 1; m < M; ++m) {
-    const double s = std::exp(log_g - std::log(norms(m)));
-    factor(m) *= s;
-    rest /= s;
+  const Eigen::Map<const Vector> all(norms.data(), std::ssize(norms));
+  const double log_g =
+      (all.array().log().sum() + std::log(scale)) / static_cast<double>(all.size());
+  std::vector<double> factors{scale};
+  for (std::size_t m = 1; m < norms.size(); ++m) {
+    factors.push_back(std::exp(log_g - std::log(norms[m])));
+    factors.front() /= factors.back();
   }
-  factor(0) *= rest;
+  return factors;
+}
+
+Index numbers_of_factor(const ChordPattern& pattern, Index m) {
+  return pattern.order * pattern.links(m);
+}
+
+}  // namespace
+
+void balance(const ChordPattern& pattern, double scale, double* values) {
+  std::vector<double> norms;
+  for (Index m = 0; m < pattern.factors(); ++m) {
+    StableNorm norm;
+    norm.add(values + pattern.first_value(m), numbers_of_factor(pattern, m));
+    norms.push_back(norm.value());
+  }
+  const std::vector<double> by = balancing(norms, scale);
+  for (Index m = 0; m < std::ssize(by); ++m) {
+    Eigen::Map<Vector>(values + pattern.first_value(m), numbers_of_factor(pattern, m)) *=
+        by[static_cast<std::size_t>(m)];
+  }
+}
+
+void balance(const ChordPattern& pattern, double scale, MultiVector& values) {
+  constexpr Index kPiece = 64 * StableNorm::kBlock;
+  const MemorySpace& space = *values.space();
+  std::vector<double> norms;
+  std::vector<double> piece(static_cast<std::size_t>(std::min(kPiece, pattern.stored_numbers())));
+  for (Index m = 0; m < pattern.factors(); ++m) {
+    StableNorm norm;
+    const Index numbers = numbers_of_factor(pattern, m);
+    for (Index first = 0; first < numbers; first += kPiece) {
+      const Index count = std::min(kPiece, numbers - first);
+      space.read_rows(
+          values.rows(), values.data(), 1, pattern.first_value(m) + first, count, piece.data());
+      norm.add(piece.data(), count);
+    }
+    norms.push_back(norm.value());
+  }
+  const std::vector<double> by = balancing(norms, scale);
+  for (Index m = 0; m < std::ssize(by); ++m) {
+    space.scale(values.data() + pattern.first_value(m),
+                numbers_of_factor(pattern, m),
+                by[static_cast<std::size_t>(m)]);
+  }
 }
 
 Vector random_start(const ChordPattern& pattern, std::uint64_t seed, Index start) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "matapprox/core/multi_vector.hpp"
 #include "matapprox/factors/chord_factors.hpp"
 
 namespace matapprox::chord_fit {
@@ -23,5 +24,8 @@ Vector warm_start(const ChordPattern& pattern, const ChordFactors& given, double
 /// equal; the product is otherwise unchanged to rounding, about M eps relative. A chain with a zero
 /// factor is left as it is: its product is zero.
 void balance(const ChordPattern& pattern, double scale, double* values);
+/// The same where the values lie, to the bit: a column of them, which the host reads once, a piece
+/// at a time.
+void balance(const ChordPattern& pattern, double scale, MultiVector& values);
 
 }  // namespace matapprox::chord_fit

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "matapprox/factors/placed_chord.hpp"
+#include "mpi/ranks_space.hpp"
+
+namespace matapprox::mpi {
+
+/// A chain of Chord factors whose values lie on all processes, where a fit has left them: its
+/// products are made there, with the bits of kernels::chord_apply.
+class SpreadChord final : public LinearOperator {
+ public:
+  /// `values`: one column of a RanksSpace, as chain_layout() deals them for even rows. Throws
+  /// NotAvailable where a process has no memory.
+  SpreadChord(const std::shared_ptr<Leader>& leader,
+              const ChordPattern& pattern,
+              std::shared_ptr<const MultiVector> values);
+  ~SpreadChord() override;
+  SpreadChord(const SpreadChord&) = delete;
+  SpreadChord(SpreadChord&&) = delete;
+  SpreadChord& operator=(const SpreadChord&) = delete;
+  SpreadChord& operator=(SpreadChord&&) = delete;
+
+  const std::shared_ptr<const MemorySpace>& memory_space() const override { return space_; }
+  Index rows() const override { return order_; }
+  Index cols() const override { return order_; }
+  Cost cost() const override;
+  std::string description() const override;
+
+ private:
+  void do_apply(const ConstBlock& X, Block Y) const override { apply_host(false, X, Y); }
+  void do_apply_transpose(const ConstBlock& X, Block Y) const override { apply_host(true, X, Y); }
+  void do_apply_in_place(bool transposed,
+                         const ConstMultiVectorView& X,
+                         const MultiVectorView& Y) const override;
+  void apply_host(bool transposed, const ConstBlock& X, Block& Y) const;
+
+  Index order_;
+  std::shared_ptr<const MultiVector> values_;
+  std::shared_ptr<const RanksSpace> ranks_;
+  std::shared_ptr<const MemorySpace> space_;
+  Index matrix_;
+};
+
+/// The same as a factor that stays where it is.
+PlacedChord spread_chord(const std::shared_ptr<Leader>& leader,
+                         const ChordPattern& pattern,
+                         std::shared_ptr<const MultiVector> values);
+
+}  // namespace matapprox::mpi
