@@ -56,6 +56,7 @@
 #include "matapprox/factors/packed_sparse.hpp"
 #include "matapprox/factors/packing.hpp"
 #include "matapprox/factors/permutation.hpp"
+#include "matapprox/factors/placed_chord.hpp"
 #include "matapprox/factors/placed_matrix.hpp"
 #include "matapprox/factors/random_projection.hpp"
 #include "matapprox/io/atomic_output.hpp"

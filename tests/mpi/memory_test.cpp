@@ -46,7 +46,7 @@ class NoMemory {
 };
 
 /// Blocks of as many rows and columns on each process, numbered from 1.
-Store blocks_of(const Process& process, Index rows, std::initializer_list<Index> columns) {
+Store store_of_blocks(const Process& process, Index rows, std::initializer_list<Index> columns) {
   Store store;
   store.layouts.emplace(0, even_layout(rows * process.size(), process.size()));
   Index number = 0;
@@ -76,7 +76,7 @@ void expect_agreed_failure(const Process& process, Store& store, const Operation
 TEST(Together, AThinProductForWhichAProcessHasNoMemoryIsOneFailure) {
   const Process process(MPI_COMM_WORLD);
   constexpr Index kColumns = 400;
-  Store store = blocks_of(process, 5000, {kColumns, kColumns});
+  Store store = store_of_blocks(process, 5000, {kColumns, kColumns});
   Matrix S = Matrix::Ones(kColumns, kColumns);
   const Part A{1, 0, kColumns};
   const Part B{2, 0, kColumns};

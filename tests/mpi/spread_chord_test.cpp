@@ -37,7 +37,7 @@ std::shared_ptr<MultiVector> on_all(const ChordPattern& pattern, const Matrix& v
   return std::make_shared<MultiVector>(test::space_of({chain_layout(rows, pattern)}), values);
 }
 
-Matrix values_of(const ChordPattern& pattern) {
+Matrix column_of_values(const ChordPattern& pattern) {
   return matapprox::test::random_matrix(pattern.stored_numbers(), 1, 5);
 }
 
@@ -52,7 +52,7 @@ struct Both {
 };
 
 Both chains(const ChordPattern& pattern, bool transposed = false, bool symmetrized = false) {
-  const Matrix values = values_of(pattern);
+  const Matrix values = column_of_values(pattern);
   const PlacedChord placed = spread_chord(test::leader(), pattern, on_all(pattern, values));
   return {FactorProduct({make_factor("W", on_one(pattern, values), transposed)}, symmetrized),
           FactorProduct({make_factor("W", placed, transposed)}, symmetrized)};
@@ -110,7 +110,7 @@ TEST(SpreadChord, ProductsWithPermutationsToo) {
 TEST(SpreadChord, ValuesAreReadWrittenAndScaledInAnyPiece) {
   for (const Index n : {5, 103}) {
     const ChordPattern pattern = uneven_links(n);
-    const Matrix values = values_of(pattern);
+    const Matrix values = column_of_values(pattern);
     const Index all = values.size();
     const PlacedChord chain = spread_chord(test::leader(), pattern, on_all(pattern, values));
     EXPECT_EQ(chain.to_host().values, on_one(pattern, values).values);
@@ -140,7 +140,7 @@ TEST(SpreadChord, BalancingHasTheBitsOfOneProcess) {
   for (const double large : {1.0, 1e200}) {
     for (const Index n : {3, 1001, 200003}) {
       const ChordPattern pattern = uneven_links(n);
-      Matrix values = values_of(pattern);
+      Matrix values = column_of_values(pattern);
       const auto factor = [&](Index m) {
         return values.middleRows(pattern.first_value(m), n * pattern.links(m));
       };
@@ -208,7 +208,7 @@ TEST(SpreadChord, IsSavedInTheBytesOfOneProcess) {
 TEST(SpreadChord, ValuesThatAreNoNumbersAreRefused) {
   const Folder folder;
   const ChordPattern pattern = uneven_links(50);
-  Matrix values = values_of(pattern);
+  Matrix values = column_of_values(pattern);
   values(values.size() - 1) = std::numeric_limits<double>::quiet_NaN();
   const Approximation bad(
       {make_factor("W", spread_chord(test::leader(), pattern, on_all(pattern, values)))}, {});
