@@ -9,6 +9,7 @@
 #include "matapprox/mpi/petsc.hpp"
 #include "mpi/leader.hpp"
 #include "mpi/petsc_matrix.hpp"
+#include "mpi/ranks_space.hpp"
 
 namespace matapprox::mpi {
 namespace {
