@@ -92,7 +92,7 @@ class Psf final : public Attention<T> {
                         const ChordPattern& pattern,
                         const ConstTokens<T>& dV0,
                         const ConstTokens<T>& dW) const;
-  /// To all parameters and dX.
+  /// From them to all parameters and dX.
   void pull_back_networks(const LayerContext<T>& context,
                           const ConstTokens<T>& X,
                           const ChordPattern& pattern,

@@ -12,6 +12,7 @@
 #include "methods/hierarchical/block_worker.hpp"
 #include "methods/hierarchical/dealt_nodes.hpp"
 #include "support/expect_close.hpp"
+#include "support/same_blocks.hpp"
 
 namespace matapprox {
 namespace {
@@ -88,22 +89,6 @@ Matrix points_of_workers(Index count, Index dimension) {
   return points;
 }
 
-const BlockMatrix::Content& blocks_of(const Approximation& found) {
-  for (const Factor& factor : found.factors()) {
-    if (const auto* H = std::get_if<BlockMatrix>(factor.value.get())) return H->content();
-  }
-  throw std::logic_error("no block matrix");
-}
-
-void expect_same_blocks(const Approximation& a, const Approximation& b) {
-  EXPECT_EQ(a.summary.message, b.summary.message);
-  EXPECT_EQ(blocks_of(a).leaves, blocks_of(b).leaves);
-  EXPECT_EQ(blocks_of(a).layers, blocks_of(b).layers);
-  EXPECT_EQ(blocks_of(a).bits, blocks_of(b).bits);
-  EXPECT_EQ(blocks_of(a).scales, blocks_of(b).scales);
-  EXPECT_EQ(blocks_of(a).data, blocks_of(b).data);
-}
-
 struct WorkersCase {
   KernelOptions kernel;
   Index dimension = 2;
@@ -133,12 +118,12 @@ TEST(HierarchicalWorkers, GiveTheBitsOfOneProcess) {
     constexpr int kWorkers = 3;
     AskedWorkers asked;
     const KernelWithWorkers dealt(A, kWorkers, asked);
-    expect_same_blocks(hierarchical(CountedOperator(dealt), of.options), alone);
+    test::expect_same_blocks(hierarchical(CountedOperator(dealt), of.options), alone);
     EXPECT_EQ(asked.fits, 1);
     for (const Index bytes : asked.answer_bytes) {
-      EXPECT_GT(kWorkers * bytes, std::ssize(blocks_of(alone).data) / 2);
+      EXPECT_GT(kWorkers * bytes, std::ssize(test::blocks_of(alone).data) / 2);
     }
-    has_remainders = has_remainders || !blocks_of(alone).layers.empty();
+    has_remainders = has_remainders || !test::blocks_of(alone).layers.empty();
   }
   EXPECT_TRUE(has_remainders);
 }
@@ -201,8 +186,8 @@ TEST(HierarchicalWorkers, AreForManyPointsAlone) {
   const KernelOperator A(points_of_workers(300, 2), {.bandwidth = 0.1});
   AskedWorkers asked;
   const KernelWithWorkers dealt(A, 2, asked);
-  expect_same_blocks(hierarchical(dealt, {.frobenius_tolerance = 0.1}),
-                     hierarchical(A, {.frobenius_tolerance = 0.1}));
+  test::expect_same_blocks(hierarchical(dealt, {.frobenius_tolerance = 0.1}),
+                           hierarchical(A, {.frobenius_tolerance = 0.1}));
   EXPECT_EQ(asked.fits, 0);
 }
 

@@ -9,6 +9,7 @@
 #include "mpi/processes.hpp"
 #include "mpi/spread_operator.hpp"
 #include "support/expect_close.hpp"
+#include "support/same_blocks.hpp"
 
 namespace matapprox::mpi {
 namespace {
@@ -25,22 +26,6 @@ std::shared_ptr<const KernelOperator> kernel(Index points,
   return std::make_shared<const KernelOperator>(std::move(all), options);
 }
 
-const BlockMatrix::Content& blocks_of(const Approximation& found) {
-  for (const Factor& factor : found.factors()) {
-    if (const auto* H = std::get_if<BlockMatrix>(factor.value.get())) return H->content();
-  }
-  throw std::logic_error("no block matrix");
-}
-
-void expect_same_blocks(const Approximation& a, const Approximation& b) {
-  EXPECT_EQ(a.summary.message, b.summary.message);
-  EXPECT_EQ(blocks_of(a).leaves, blocks_of(b).leaves);
-  EXPECT_EQ(blocks_of(a).layers, blocks_of(b).layers);
-  EXPECT_EQ(blocks_of(a).bits, blocks_of(b).bits);
-  EXPECT_EQ(blocks_of(a).scales, blocks_of(b).scales);
-  EXPECT_EQ(blocks_of(a).data, blocks_of(b).data);
-}
-
 // The second is nearly all ones: fewer blocks than processes.
 TEST(BlockWorkers, AHierarchicalFitHasTheBitsOfOneProcess) {
   const StorageBudget budget{StorageBudget::Unit::kBytes, 200000};
@@ -51,7 +36,7 @@ TEST(BlockWorkers, AHierarchicalFitHasTheBitsOfOneProcess) {
     const Approximation serial = hierarchical(*A, options);
     const SpreadOperator spread(test::leader(), A);
     const Index before = test::leader()->next_number();
-    expect_same_blocks(hierarchical(spread, options), serial);
+    matapprox::test::expect_same_blocks(hierarchical(spread, options), serial);
     const Index workers = test::leader()->next_number() - before - 1;
     EXPECT_EQ(workers, test::processes() > 1 ? 1 : 0);
   }
@@ -62,7 +47,7 @@ TEST(BlockWorkers, BestChoosesWhatOneProcessChooses) {
   const BestOptions options{.target_error = 0.02, .methods = "hierarchical"};
   const BestResult serial = best(*A, options);
   const BestResult found = best(SpreadOperator(test::leader(), A), options);
-  expect_same_blocks(found.approximation, serial.approximation);
+  matapprox::test::expect_same_blocks(found.approximation, serial.approximation);
   EXPECT_EQ(found.candidates.at(found.chosen).name, serial.candidates.at(serial.chosen).name);
   EXPECT_TRUE(found.target_is_met);
   EXPECT_NEAR(found.measurement.error_frobenius,
