@@ -16,6 +16,7 @@
 #include <system_error>
 #include <utility>
 
+#include "io/positioned_write.hpp"
 #include "matapprox/core/error.hpp"
 
 namespace matapprox {
@@ -23,13 +24,6 @@ namespace matapprox {
 namespace fs = std::filesystem;
 
 namespace {
-
-constexpr std::size_t kPieceBytes = std::size_t{1} << 25;
-constexpr ssize_t kWorthStarting = ssize_t{1} << 20;
-
-[[noreturn]] void fail(const std::string& path, int code) {
-  throw FileError(fmt::format("{}: cannot write: {}", path, std::generic_category().message(code)));
-}
 
 fs::path folder_of(const std::string& path) {
   const fs::path folder = fs::path(path).parent_path();
@@ -60,7 +54,7 @@ int make_temporary_beside(const std::string& path, std::string& name) {
     name = name_beside(path, start, fmt::format(".tmp-{}-{}", getpid(), count++));
     const int descriptor = open(name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
     if (descriptor >= 0) return descriptor;
-    if (errno != EEXIST) fail(path, errno);
+    if (errno != EEXIST) throw_cannot_write(path, errno);
   }
 }
 
@@ -140,7 +134,7 @@ std::optional<bool> rename_if_free(const std::string& from, const std::string& t
   if (gets_name(from, to, way)) return true;
   if (errno == EEXIST) return false;
   if (way != NamingWay::kClaim && is_unknown_way(errno)) return std::nullopt;
-  fail(to, errno);
+  throw_cannot_write(to, errno);
 }
 
 void leave_others_alone(const std::string& path) {
@@ -191,21 +185,9 @@ void AtomicOutput::write(std::string_view bytes) {
 }
 
 void AtomicOutput::write_at(std::uint64_t offset, std::string_view bytes) noexcept {
-  while (!bytes.empty() && error_ == 0) {
-    const auto at = static_cast<off64_t>(offset);
-    const ssize_t written =
-        pwrite(descriptor_, bytes.data(), std::min(bytes.size(), kPieceBytes), at);
-    if (written >= 0) {
-      // On its way to the disk while the rest is copied; commit() waits for it.
-      if (written >= kWorthStarting)
-        sync_file_range(descriptor_, at, written, SYNC_FILE_RANGE_WRITE);
-      bytes.remove_prefix(static_cast<std::size_t>(written));
-      offset += static_cast<std::uint64_t>(written);
-      size_ = std::max(size_, offset);
-    } else if (errno != EINTR) {
-      error_ = errno;
-    }
-  }
+  if (error_ != 0 || bytes.empty()) return;
+  error_ = write_fully(descriptor_, offset, bytes);
+  size_ = std::max(size_, offset + bytes.size());
 }
 
 void AtomicOutput::read_at(std::uint64_t offset, char* bytes, std::size_t count) noexcept {
@@ -231,7 +213,7 @@ void AtomicOutput::resize(std::uint64_t size) noexcept {
 }
 
 void AtomicOutput::throw_if_failed() const {
-  if (error_ != 0) fail(path_, error_);
+  if (error_ != 0) throw_cannot_write(path_, error_);
 }
 
 void AtomicOutput::commit() {
@@ -250,14 +232,14 @@ void AtomicOutput::take_name() {
   std::string place = path_;
   if (replaces) {
     if (careful != outputs.by_path.end()) place = careful->second.place;
-    if (std::rename(temporary_.c_str(), place.c_str()) != 0) fail(path_, errno);
+    if (std::rename(temporary_.c_str(), place.c_str()) != 0) throw_cannot_write(path_, errno);
   } else {
     for (int number = 1; !rename_if_free(temporary_, place); ++number)
       place = numbered_name(path_, number);
   }
   if (careful == outputs.by_path.end()) return;
   struct stat written {};
-  if (fstat(descriptor_, &written) != 0) fail(path_, errno);
+  if (fstat(descriptor_, &written) != 0) throw_cannot_write(path_, errno);
   if (careful->second.descriptor >= 0) close(careful->second.descriptor);
   const int held = fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
   careful->second = {place, written.st_dev, written.st_ino, held};

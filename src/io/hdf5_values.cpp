@@ -172,13 +172,23 @@ struct NumberType<std::uint16_t> {
   static hid_t file() { return H5T_STD_U16LE; }
 };
 
+/// One stretch of the file, which the dataset has from the beginning and which HDF5 leaves as it
+/// is: whoever writes it, by HDF5 or past it, the file is the same.
+Handle stretch_of_file() {
+  Handle layout(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  H5Pset_layout(layout.id(), H5D_CONTIGUOUS);
+  H5Pset_alloc_time(layout.id(), H5D_ALLOC_TIME_EARLY);
+  H5Pset_fill_time(layout.id(), H5D_FILL_TIME_NEVER);
+  return layout;
+}
+
+/// Returns the checksum of what it writes.
 template <class Stored>
-void write_as(const Location& group,
-              const std::string& name,
-              const std::vector<Index>& extents,
-              const RowSource& source,
-              hid_t layout = H5P_DEFAULT) {
-  const Handle dataset = create_dataset(group, name, extents, NumberType<Stored>::file(), layout);
+uLong write_rows(const Handle& dataset,
+                 const Location& group,
+                 const std::string& name,
+                 const std::vector<Index>& extents,
+                 const RowSource& source) {
   const Index cols = columns_of(extents);
   const Index step = std::min(rows_at_once(extents), std::max<Index>(1, extents[0]));
   constexpr bool kAsTheyAre = std::is_same_v<Stored, double>;
@@ -204,7 +214,31 @@ void write_as(const Location& group,
     if (!ok) fail_dataset(group, name, "cannot be written");
     sum = add_checksum(sum, stored, numbers * sizeof(Stored));
   }
-  put_checksum(dataset, group.file, sum);
+  return sum;
+}
+
+template <class Stored>
+void write_as(const Location& group,
+              const std::string& name,
+              const std::vector<Index>& extents,
+              const RowSource& source,
+              const Handle& layout = stretch_of_file()) {
+  const Handle dataset =
+      create_dataset(group, name, extents, NumberType<Stored>::file(), layout.id());
+  put_checksum(dataset, group.file, write_rows<Stored>(dataset, group, name, extents, source));
+}
+
+/// Where HDF5 has put the dataset, in the file that it writes.
+std::optional<FilePlace> place_of(const Handle& dataset, const Location& group) {
+  const haddr_t offset = H5Dget_offset(dataset.id());
+  const ssize_t length = H5Fget_name(dataset.id(), nullptr, 0);
+  if (offset == HADDR_UNDEF || length <= 0) return std::nullopt;
+  FilePlace place;
+  place.path.resize(static_cast<std::size_t>(length));
+  H5Fget_name(dataset.id(), place.path.data(), place.path.size() + 1);
+  place.offset = offset;
+  place.name = group.file;
+  return place;
 }
 
 bool is_contiguous(const Handle& dataset) {
@@ -391,6 +425,22 @@ void write_values(const Location& group,
                });
 }
 
+void write_placed(const Location& group,
+                  const std::string& name,
+                  const std::vector<Index>& extents,
+                  const ConstMultiVectorView& block,
+                  const RowSource& source) {
+  const Handle dataset =
+      create_dataset(group, name, extents, NumberType<double>::file(), stretch_of_file().id());
+  std::optional<std::uint32_t> sum;
+  if (std::optional<FilePlace> place = place_of(dataset, group)) {
+    place->order = extents.size() == 2 ? FilePlace::Order::kRows : FilePlace::Order::kColumns;
+    sum = block.space->write_to_file(block.rows, block.data, block.cols, *place);
+  }
+  put_checksum(
+      dataset, group.file, sum ? *sum : write_rows<double>(dataset, group, name, extents, source));
+}
+
 void read_values(const Location& group,
                  const std::string& name,
                  const std::vector<Index>& extents,
@@ -480,9 +530,9 @@ void write_integer_rows(const Location& group,
                         const RowSource& source) {
   const Handle layout = compressed_layout(extents);
   if (type == IntegerType::kInt8) {
-    write_as<std::int8_t>(group, name, extents, source, layout.id());
+    write_as<std::int8_t>(group, name, extents, source, layout);
   } else {
-    write_as<std::int32_t>(group, name, extents, source, layout.id());
+    write_as<std::int32_t>(group, name, extents, source, layout);
   }
 }
 

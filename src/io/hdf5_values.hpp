@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "io/hdf5_handle.hpp"
+#include "matapprox/core/multi_vector.hpp"
 #include "matapprox/core/types.hpp"
 
 // The few kinds of attribute and dataset that our own files consist of. Numbers are little-endian
@@ -58,6 +59,14 @@ void write_values(const Location& group,
                   const std::string& name,
                   std::span<const double> values,
                   Precision precision);
+/// Writes an array of doubles that lie in a block of a memory space, row by row, or, with one
+/// extent, column by column: by MemorySpace::write_to_file, where it can, past HDF5, else from
+/// `source`.
+void write_placed(const Location& group,
+                  const std::string& name,
+                  const std::vector<Index>& extents,
+                  const ConstMultiVectorView& block,
+                  const RowSource& source);
 /// Reads it in pieces; the extents must be those given. Verifies the checksum where there is one.
 void read_values(const Location& group,
                  const std::string& name,

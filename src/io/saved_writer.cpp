@@ -49,17 +49,29 @@ void write_value(const Location& group, const Matrix& A, Precision precision) {
       [&](Index first, Index count, double* rows) { copy_rows(A, first, count, rows); });
 }
 
-/// A piece of its rows at a time: nobody holds all of it.
+/// From where it lies, or a piece at a time: nobody holds all of it.
+void write_from_its_place(const Location& group,
+                          const std::vector<Index>& extents,
+                          const ConstMultiVectorView& block,
+                          Precision precision,
+                          const hdf5::RowSource& source) {
+  if (precision == Precision::kDouble) {
+    hdf5::write_placed(group, "values", extents, block, source);
+  } else {
+    hdf5::write_values(group, "values", extents, precision, source);
+  }
+}
+
 void write_value(const Location& group, const PlacedMatrix& A, Precision precision) {
-  hdf5::write_values(group,
-                     "values",
-                     {A.rows(), A.cols()},
-                     precision,
-                     [&](Index first, Index count, double* rows) {
-                       const Matrix piece = A.middle_rows(first, count);
-                       check_values(piece.data(), piece.size(), precision, group);
-                       copy_rows(piece, 0, count, rows);
-                     });
+  write_from_its_place(group,
+                       {A.rows(), A.cols()},
+                       A.numbers(),
+                       precision,
+                       [&](Index first, Index count, double* rows) {
+                         const Matrix piece = A.middle_rows(first, count);
+                         check_values(piece.data(), piece.size(), precision, group);
+                         copy_rows(piece, 0, count, rows);
+                       });
 }
 
 std::string_view kind_of(const FactorValue& value) {
@@ -105,14 +117,16 @@ void write_value(const Location& group, const ChordFactors& chain, Precision pre
   write_checked(group, chain.values, precision);
 }
 
-/// Also a piece at a time.
 void write_value(const Location& group, const PlacedChord& chain, Precision precision) {
   write_pattern(group, chain.pattern());
-  hdf5::write_values(
-      group, "values", {chain.size()}, precision, [&](Index first, Index count, double* values) {
-        chain.read(first, count, values);
-        check_values(values, count, precision, group);
-      });
+  write_from_its_place(group,
+                       {chain.size()},
+                       chain.values().columns(),
+                       precision,
+                       [&](Index first, Index count, double* values) {
+                         chain.read(first, count, values);
+                         check_values(values, count, precision, group);
+                       });
 }
 
 void write_value(const Location& group, const RandomProjection& R, Precision) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "matapprox/core/require.hpp"
+#include "mpi/block_output.hpp"
 #include "mpi/block_workers.hpp"
 #include "mpi/chord_rows.hpp"
 #include "mpi/dense_rows.hpp"
@@ -44,6 +45,14 @@ struct RowsOfEach {
     return own_count > 0 ? rows.data + column * rows.rows + own_first : nullptr;
   }
 };
+
+/// The leader's text to all.
+void broadcast_text(const Process& process, std::string& text) {
+  Index bytes = std::ssize(text);
+  process.broadcast(&bytes, sizeof(bytes));
+  process.agree([&] { text.resize(static_cast<std::size_t>(bytes)); });
+  process.broadcast(text.data(), bytes);
+}
 
 /// One for each stretch in which there are some. Throws AgreedFailure where there is no memory.
 std::vector<RowsOfEach> rows_of_each(const Process& process,
@@ -158,6 +167,17 @@ void WriteRows::perform(const Process& process, Store& store) const {
                    process.comm());
     }
   }
+}
+
+void WriteToFile::perform(const Process& process, Store& store) const {
+  FilePlace its_place;
+  if (process.leads()) its_place = *place;
+  broadcast_text(process, its_place.path);
+  broadcast_text(process, its_place.name);
+  process.broadcast(&its_place.offset, sizeof(its_place.offset));
+  process.broadcast(&its_place.order, sizeof(its_place.order));
+  const auto written = write_block(process, layout_of(store, from), own(store, from), its_place);
+  if (process.leads()) *sum = written;
 }
 
 void TakeLocal::perform(const Process& /*process*/, Store& store) const {
@@ -347,9 +367,8 @@ void AddDense::perform(const Process& process, Store& store) const {
 
 void AddFile::perform(const Process& process, Store& store) const {
   std::string wanted;
-  process.agree([&] { wanted.resize(static_cast<std::size_t>(name_bytes)); });
-  if (process.leads()) std::copy_n(name, name_bytes, wanted.begin());
-  process.broadcast(wanted.data(), name_bytes);
+  if (process.leads()) wanted = *name;
+  broadcast_text(process, wanted);
   RowsOfFile file{nullptr, store.layouts.at(rows), store.layouts.at(cols), panel_rows};
   process.agree([&] {
     file.matrix = store.open(wanted);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <variant>
@@ -108,6 +109,13 @@ struct WriteRows {
   Part to;
   Index first;
   Index count;
+  void perform(const Process& process, Store& store) const;
+};
+/// Each process writes its rows into a file; `sum` of the leader is the checksum, or nothing.
+struct WriteToFile {
+  Part from;
+  const FilePlace* place;
+  std::optional<std::uint32_t>* sum;
   void perform(const Process& process, Store& store) const;
 };
 /// From and to the local blocks of all processes.
@@ -276,8 +284,7 @@ struct AddFile {
   Index cols;
   Index panel_rows;  ///< read at a time
   bool in_file;
-  const char* name;
-  Index name_bytes;
+  const std::string* name;
   void perform(const Process& process, Store& store) const;
 };
 
@@ -314,6 +321,7 @@ using Operation = std::variant<End,
                                Read,
                                ReadRows,
                                WriteRows,
+                               WriteToFile,
                                TakeLocal,
                                GiveLocal,
                                Copy,

@@ -45,6 +45,7 @@ int run_program(int& argc,
   MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a failed write, on every process
   // A launcher sends these to all processes; the first decides what they mean.
   if (rank != 0) {
     for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) std::signal(signal, SIG_IGN);

@@ -114,6 +114,15 @@ void RanksSpace::write_rows(
   if (count * a > 0) leader_->run(WriteRows{host, part(A, n * a), first, count});
 }
 
+std::optional<std::uint32_t> RanksSpace::write_to_file(Index n,
+                                                       const double* A,
+                                                       Index a,
+                                                       const FilePlace& place) const {
+  std::optional<std::uint32_t> sum;
+  if (n * a > 0) leader_->run(WriteToFile{part(A, n * a), &place, &sum});
+  return sum;
+}
+
 void RanksSpace::copy(const double* from, Index count, double* to) const {
   if (count > 0) leader_->run(Copy{part(from, count), part(to, count)});
 }

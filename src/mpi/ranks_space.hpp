@@ -46,6 +46,10 @@ class RanksSpace final : public MemorySpace {
       Index n, const double* A, Index a, Index first, Index count, double* host) const override;
   void write_rows(
       Index n, double* A, Index a, Index first, Index count, const double* host) const override;
+  std::optional<std::uint32_t> write_to_file(Index n,
+                                             const double* A,
+                                             Index a,
+                                             const FilePlace& place) const override;
   void copy(const double* from, Index count, double* to) const override;
   void zero(double* numbers, Index count) const override;
   void fill_normal(std::uint64_t seed,

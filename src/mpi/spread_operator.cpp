@@ -123,8 +123,7 @@ SpreadOperator::SpreadOperator(const std::shared_ptr<Leader>& leader,
                       ranks_->layout_number(cols()),
                       panel_rows(panels, cols(), file.unit_rows),
                       panels.in_file,
-                      file.name.data(),
-                      std::ssize(file.name)});
+                      &file.name});
 }
 
 SpreadOperator::~SpreadOperator() { ranks_->leader()->run_to_end(RemoveMatrix{matrix_}); }

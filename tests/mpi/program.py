@@ -8,6 +8,7 @@ With `datasets`, what takes numpy and h5py alone; exit status 77 without them.
 import json
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import subprocess
@@ -58,12 +59,12 @@ def all_end(pids, seconds):
     return True
 
 
-def long_fit(folder, name):
+def long_fit(folder, name, *options):
     """A fit that takes minutes, on three processes, once it has begun; and those processes."""
     output = folder / name
     fit = subprocess.Popen(
         [*START, "3", PROGRAM, "approximate", MATRICES / "mesh2d.mtx", "chord", "--max-iterations", "10000000",
-         "--checkpoint-seconds", "1", "-o", output],
+         "--checkpoint-seconds", "1", "-o", output, *options],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     until = time.monotonic() + 40
     while not output.exists():
@@ -205,6 +206,20 @@ def a_limit_of_addresses(folder):
     expect(not (folder / "limited.h5").exists(), "ulimit -v: a file is left")
 
 
+def a_full_disk_on_one_process(folder):
+    """The second process may write no more amid a fit: one message, no process left, and the checkpoint before."""
+    fit, pids = long_fit(folder, "full.h5", "--columns-per-step", "8")
+    resource.prlimit(pids[1], resource.RLIMIT_FSIZE, (0, 0))
+    _, messages = fit.communicate(timeout=30)
+    lines = [line for line in messages.splitlines() if not line.startswith("matapprox: note")]
+    expect(fit.returncode == 3 and len(lines) == 1 and "process 1 of 3" in lines[0]
+           and "full.h5: cannot write: File too large" in lines[0], "a full disk:", fit.returncode, messages)
+    expect(all_end(pids, 5), "processes are left")
+    expect([file.name for file in folder.glob("full.h5*")] == ["full.h5"], "a full disk: a file is left")
+    done = run(0, "info", folder / "full.h5")
+    expect(done.returncode == 0, "the checkpoint cannot be read:", done.stderr)
+
+
 def a_killed_process_ends_all(folder):
     fit, pids = long_fit(folder, "killed.h5")
     begin = time.monotonic()
@@ -229,7 +244,7 @@ def sigusr1_stops_at_the_best_point(folder):
 
 
 checks = (same_results, dense_matrices, chord_factors, blocks_of_points, failures, a_limit_of_addresses,
-          a_killed_process_ends_all, sigusr1_stops_at_the_best_point)
+          a_full_disk_on_one_process, a_killed_process_ends_all, sigusr1_stops_at_the_best_point)
 if ASKED == ["datasets"]:
     if h5py is None:
         print("numpy and h5py are needed")

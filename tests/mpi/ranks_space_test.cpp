@@ -1,9 +1,15 @@
 #include "mpi/ranks_space.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+#include <zlib.h>
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <limits>
+#include <string>
 #include <thread>
 
 #include "matapprox/core/stop_scope.hpp"
@@ -69,6 +75,86 @@ TEST_P(RanksSpaceOf, GivesBackWhatWasWritten) {
   EXPECT_EQ(to_host(block.columns(1, 1)), Matrix::Zero(35, 1));
   block.space()->scale(block.data() + 70, 70, -0.25);
   EXPECT_EQ(to_host(block.columns(2, 2)), -0.25 * X.block(1, 2, 35, 2));
+}
+
+/// A file that begins as a temporary file of a writer does.
+class OutputFile {
+ public:
+  explicit OutputFile(const std::string& before)
+      : path_(testing::TempDir() + "matapprox_block_" + std::to_string(getpid())) {
+    std::ofstream(path_, std::ios::binary) << before;
+  }
+  ~OutputFile() { std::filesystem::remove(path_); }
+  OutputFile(const OutputFile&) = delete;
+  OutputFile(OutputFile&&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  OutputFile& operator=(OutputFile&&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::string bytes() const {
+    std::ifstream file(path_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+ private:
+  std::string path_;
+};
+
+std::string bytes_of(const Matrix& A) {
+  return {reinterpret_cast<const char*>(A.data()),
+          static_cast<std::size_t>(A.size()) * sizeof(double)};
+}
+
+std::uint32_t checksum(const std::string& bytes) {
+  return static_cast<std::uint32_t>(
+      crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
+// Fewer rows than processes, and more numbers than are written at a time; some columns of a block.
+TEST_P(RanksSpaceOf, BlocksAreWrittenToAFileByTheirProcesses) {
+  for (const Index n : {1, 3, 37, 150001}) {
+    const Matrix X = matapprox::test::random_matrix(n, 5);
+    const MultiVector block(space(n), X);
+    for (const Index columns : {1, 4}) {
+      for (const auto order : {FilePlace::Order::kRows, FilePlace::Order::kColumns}) {
+        const OutputFile file("before");
+        const Matrix part = X.middleCols(1, columns);
+        const auto sum = block.space()->write_to_file(
+            n, block.data() + n, columns, {file.path(), 13, order, "name"});
+        const std::string wanted =
+            bytes_of(order == FilePlace::Order::kRows ? Matrix(part.transpose()) : part);
+        EXPECT_EQ(sum, checksum(wanted)) << n << ", " << columns;
+        EXPECT_TRUE(file.bytes() == "before" + std::string(7, '\0') + wanted)
+            << n << ", " << columns;
+      }
+    }
+  }
+}
+
+TEST(RanksSpace, ValuesOfAChainAreWrittenFactorByFactor) {
+  const Layout layout(even_layout(5, test::processes()).begins(), {3, 1, 2});
+  const Matrix values = matapprox::test::random_matrix(layout.rows(), 1);
+  const MultiVector block(test::space_of({layout}), values);
+  const OutputFile file("");
+  const auto sum = block.space()->write_to_file(
+      block.rows(), block.data(), 1, {file.path(), 0, FilePlace::Order::kRows, "name"});
+  EXPECT_EQ(sum, checksum(bytes_of(values)));
+  EXPECT_TRUE(file.bytes() == bytes_of(values));
+}
+
+// A disk that others do not see is the caller's business; NaN on one process is everybody's.
+TEST(RanksSpace, AFileThatCannotBeWrittenIsOneFailure) {
+  Matrix X = matapprox::test::random_matrix(20, 2);
+  const MultiVector good(test::space_of(), X);
+  const FilePlace nowhere{"/nonexistent/file", 0, FilePlace::Order::kRows, "name"};
+  EXPECT_EQ(good.space()->write_to_file(20, good.data(), 2, nowhere), std::nullopt);
+  X(19, 1) = std::numeric_limits<double>::infinity();
+  const MultiVector bad(test::space_of(), X);
+  const OutputFile file("");
+  EXPECT_REFUSED(NumericalError,
+                 bad.space()->write_to_file(
+                     20, bad.data(), 2, {file.path(), 0, FilePlace::Order::kRows, "out.h5"}),
+                 "out.h5: a factor holds NaN or Inf");
 }
 
 // More rows than one stretch of the host's sums, fewer rows than processes, and none.

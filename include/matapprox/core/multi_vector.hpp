@@ -2,11 +2,22 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/types.hpp"
 
 namespace matapprox {
+
+/// Where in a file the numbers of a block belong, as doubles with the lowest byte first.
+struct FilePlace {
+  enum class Order { kRows, kColumns };
+  std::string path;          ///< of a file that exists
+  std::uint64_t offset = 0;  ///< of the first byte
+  Order order = Order::kRows;
+  std::string name;  ///< what messages call the file
+};
 
 /// A memory that multivectors lie in, and the arithmetic on them there: the CPU's or a GPU's.
 /// Addresses are of that memory; blocks are column-major without gaps. Small matrices, with as many
@@ -37,6 +48,13 @@ class MemorySpace : public std::enable_shared_from_this<MemorySpace> {
   /// The way back: `host` is count x a.
   virtual void write_rows(
       Index n, double* A, Index a, Index first, Index count, const double* host) const;
+  /// Writes an n x a block into a file, from wherever its numbers lie, and waits for the disk; the
+  /// CRC-32 of the bytes. Nothing where this memory has no way of its own: then its numbers are
+  /// read and written by the caller. Throws FileError, and NumericalError for NaN or Inf.
+  virtual std::optional<std::uint32_t> write_to_file(Index n,
+                                                     const double* A,
+                                                     Index a,
+                                                     const FilePlace& place) const;
   virtual void copy(const double* from, Index count, double* to) const = 0;
   virtual void zero(double* numbers, Index count) const = 0;
   /// X(i, j) = random_normal(seed, stream, i, first_column + j) for an n x a block, to the bit.
