@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "io/positioned_write.hpp"
+#include "core/positioned_write.hpp"
 
 namespace matapprox::mpi {
 namespace {

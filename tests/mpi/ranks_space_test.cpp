@@ -100,7 +100,7 @@ class OutputFile {
   std::string path_;
 };
 
-std::string bytes_of(const Matrix& A) {
+std::string numbers_as_bytes(const Matrix& A) {
   return {reinterpret_cast<const char*>(A.data()),
           static_cast<std::size_t>(A.size()) * sizeof(double)};
 }
@@ -122,7 +122,7 @@ TEST_P(RanksSpaceOf, BlocksAreWrittenToAFileByTheirProcesses) {
         const auto sum = block.space()->write_to_file(
             n, block.data() + n, columns, {file.path(), 13, order, "name"});
         const std::string wanted =
-            bytes_of(order == FilePlace::Order::kRows ? Matrix(part.transpose()) : part);
+            numbers_as_bytes(order == FilePlace::Order::kRows ? Matrix(part.transpose()) : part);
         EXPECT_EQ(sum, checksum(wanted)) << n << ", " << columns;
         EXPECT_TRUE(file.bytes() == "before" + std::string(7, '\0') + wanted)
             << n << ", " << columns;
@@ -138,8 +138,8 @@ TEST(RanksSpace, ValuesOfAChainAreWrittenFactorByFactor) {
   const OutputFile file("");
   const auto sum = block.space()->write_to_file(
       block.rows(), block.data(), 1, {file.path(), 0, FilePlace::Order::kRows, "name"});
-  EXPECT_EQ(sum, checksum(bytes_of(values)));
-  EXPECT_TRUE(file.bytes() == bytes_of(values));
+  EXPECT_EQ(sum, checksum(numbers_as_bytes(values)));
+  EXPECT_TRUE(file.bytes() == numbers_as_bytes(values));
 }
 
 // A disk that others do not see is the caller's business; NaN on one process is everybody's.

@@ -1,4 +1,4 @@
-#include "io/positioned_write.hpp"
+#include "core/positioned_write.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
