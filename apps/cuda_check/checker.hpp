@@ -31,6 +31,14 @@ class Results {
   int failed_ = 0;
 };
 
+/// The largest absolute value.
+template <class T>
+double largest(const std::vector<T>& values) {
+  double most = 0;
+  for (const T value : values) most = std::max(most, std::abs(static_cast<double>(value)));
+  return most;
+}
+
 /// A queue with the means to compare what it computes with formulas on plain vectors. Every check
 /// is a function template over the queue: the same lines run on the host and on a GPU.
 template <class Queue>
@@ -57,29 +65,30 @@ class Checker {
     return values;
   }
 
-  /// The largest difference is at most `tolerance` times the largest number that is wanted.
+  /// The largest difference is at most `tolerance` times the largest number that is wanted, or
+  /// times `least`, where that is more: of what cancels in exact arithmetic, the size of its terms.
   template <class T, class U>
   void expect_close(const std::vector<T>& got,
                     const std::vector<U>& wanted,
                     double tolerance,
-                    const std::string& what) {
+                    const std::string& what,
+                    double least = 0) {
     if (got.size() != wanted.size()) {
       results_.add(false,
                    what + ": " + std::to_string(got.size()) + " numbers, not " +
                        std::to_string(wanted.size()));
       return;
     }
-    double largest = 0;
+    const double scale = std::max(largest(wanted), least);
     double difference = 0;
     for (std::size_t i = 0; i < got.size(); ++i) {
       const auto g = static_cast<double>(got[i]);
       const auto w = static_cast<double>(wanted[i]);
-      largest = std::max(largest, std::abs(w));
       // Not max(): it would lose a NaN.
       if (!(std::abs(g - w) <= difference)) difference = std::abs(g - w);
     }
-    const bool good = difference <= tolerance * largest;
-    results_.add(good, what + ": off by " + std::to_string(difference / largest));
+    const bool good = difference <= tolerance * scale;
+    results_.add(good, what + ": off by " + std::to_string(difference / scale));
   }
   template <class T>
   void expect_equal(const std::vector<T>& got,

@@ -115,8 +115,12 @@ void check_softmax_of(Checker<Queue>& check, const SoftmaxShape& shape, bool mas
                            (shape.causal ? ", causal" : "") + (masked ? ", masked" : "");
   const T* got[] = {h.data(), dq.data(), dk.data(), dv.data()};
   const char* what[] = {", H", ", dQ", ", dK", ", dV"};
-  for (int i = 0; i < 4; ++i)
-    check.expect_close(check.numbers(got[i], numbers), wanted[i], kRounding<T>, name + what[i]);
+  // Of one key, the probability is 1 whatever the scores are: rounding is all that dQ and dK have.
+  const double least = shape.queries == 1 ? largest(wanted[3]) : 0;
+  for (int i = 0; i < 4; ++i) {
+    check.expect_close(
+        check.numbers(got[i], numbers), wanted[i], kRounding<T>, name + what[i], least);
+  }
 }
 
 template <class Queue>

@@ -61,27 +61,18 @@ class ChordChain {
     with_sizes(columns, [&](auto index, auto width) {
       using I = decltype(index);
       constexpr int kWidth = decltype(width)::value;
-      const auto run = [&](auto product) {
-        product.x = x;
-        product.y = y;
-        product.columns = static_cast<I>(columns);
-        product.transposed = transposed;
-        product.tiles = product.tiles_of(shape_.order, columns);
-        for_links<I>(m, [&](const ChordFactor<T, I>& factor, Index first) {
-          product.factor = factor;
-          product.factor.values = values + first;
-          queue_.run(product);
-          product.add = true;
-        });
-      };
-      if constexpr (kWidth > 1) {
-        // As many rows as the registers of 1024 threads hold.
-        using Large = ChordProduct<T, I, kWidth, sizeof(I) == 4 ? 8 : 4>;
-        const RowTiles tiles = Large::tiles_of(shape_.order, columns);
-        if (tiles.blocks() >= kLargeBlocks && shape_.order >= tiles.rows_per_block)
-          return run(Large{});
-      }
-      run(ChordProduct<T, I, kWidth, 1>{});
+      ChordProduct<T, I, kWidth> product;
+      product.x = x;
+      product.y = y;
+      product.columns = static_cast<I>(columns);
+      product.transposed = transposed;
+      product.tiles = product.tiles_of(shape_.order, columns);
+      for_links<I>(m, [&](const ChordFactor<T, I>& factor, Index first) {
+        product.factor = factor;
+        product.factor.values = values + first;
+        queue_.run(product);
+        product.add = true;
+      });
     });
   }
 
@@ -124,10 +115,7 @@ class ChordChain {
   }
 
  private:
-  // By arithmetic, not measured, for a GPU of 132 multiprocessors. Each runs one block of the
-  // product with several rows a thread: of fewer than about two for each, some would have none to
-  // run for long. 8 columns of 2^20 rows are 256.
-  static constexpr Index kLargeBlocks = 256;
+  // For a GPU of 132 multiprocessors, by arithmetic.
   static constexpr Index kManyBlocks = Index{4} * 132;
 
   template <bool kToDevice>

@@ -32,39 +32,30 @@ MATAPPROX_HD I wrapped(I i, I offset, I n) {
   return static_cast<I>(j < less ? j : less);
 }
 
-/// What a block of threads has of an n x b block.
-struct TileShape {
-  int threads = 256;
-  int max_lanes = 256;  ///< threads that may share a row
-  int rows = 1;         ///< of a thread
-};
-
 /// How the rows and columns of an n x b block are shared out: a thread has kWidth neighboring
-/// columns of one row, or of several rows that are `step` apart; a block of threads has as many
-/// rows as it has room for, in a slab of neighboring columns. Neighboring blocks have the slabs
-/// of the same rows.
+/// columns of a row; a block of threads has as many neighboring rows as it has room for, in a slab
+/// of neighboring columns. Neighboring blocks have the slabs of the same rows.
 struct RowTiles {
-  static constexpr int kThreads = TileShape{}.threads;
+  static constexpr int kThreads = 256;
 
   Index rows = 0;
   Index lanes = 0;          ///< threads of a row: b / kWidth
   int lanes_per_block = 0;  ///< as even as can be
-  int step = 0;             ///< rows of a block of threads where each has one
   int rows_per_block = 0;
   Index column_blocks = 0;
 
-  static RowTiles of(Index rows, Index columns, int width, TileShape shape = {}) {
+  /// At most `max_lanes` threads of a block share a row.
+  static RowTiles of(Index rows, Index columns, int width, int max_lanes = kThreads) {
     RowTiles tiles;
     tiles.rows = rows;
     tiles.lanes = columns / width;
-    tiles.column_blocks = ceil_div(tiles.lanes, shape.max_lanes);
+    tiles.column_blocks = ceil_div(tiles.lanes, max_lanes);
     tiles.lanes_per_block = static_cast<int>(ceil_div(tiles.lanes, tiles.column_blocks));
-    tiles.step = shape.threads / tiles.lanes_per_block;
-    tiles.rows_per_block = tiles.step * shape.rows;
+    tiles.rows_per_block = kThreads / tiles.lanes_per_block;
     return tiles;
   }
   Index blocks() const { return ceil_div(rows, rows_per_block) * column_blocks; }
-  /// First row and lane of a thread; false: it has none.
+  /// Row and lane of a thread; false: it has none.
   MATAPPROX_HD bool find(GridPosition place, Index& row, Index& lane) const {
     const Index row_block = column_blocks == 1 ? place.block : place.block / column_blocks;
     const Index column_block = place.block - row_block * column_blocks;
@@ -72,34 +63,27 @@ struct RowTiles {
     const int lane_of_block = place.thread - row_of_block * lanes_per_block;
     row = row_block * rows_per_block + row_of_block;
     lane = column_block * lanes_per_block + lane_of_block;
-    return row_of_block < step && row < rows && lane < lanes;
+    return row_of_block < rows_per_block && row < rows && lane < lanes;
   }
 };
 
 /// Y = W X, W^T X (transposed), Y + W X or Y + W^T X (add), for row-major n x b blocks without
 /// gaps. X and Y may not overlap. I: 32 bits where n b and n links fit. kWidth columns a thread, of
 /// which b is a multiple; addresses of X and Y are multiples of kWidth numbers. No atomics: sums
-/// run over the links in their order, whatever kRows is.
+/// run over the links in their order.
 ///
 /// Every value is read once, by threads side by side; for one column a warp reads 128 bytes of
 /// values and of X at a time, for four columns in float a thread reads 16 bytes of X. Rows of X are
-/// read `links` times, from the cache where it holds them. A link whose offset is less than the
-/// rows of a block of threads leads to rows that the block has read before and finds in its
-/// multiprocessor's cache; the others come from the second-level cache or from memory. So a block
-/// has slabs of kLine bytes of a row, which are read whole, and kRows rows a thread: with 8 rows
-/// and 1024 threads 128 KiB of X, 4096 rows of 8 columns in float or 1024 of 32. Blocks beside each
-/// other have the slabs of the same rows and share their values in the second-level cache.
-///
-/// A thread reads kAtOnce pieces of X, for some of its rows or links, before it uses the first: of
-/// pieces of 16 bytes, nvcc has two on their way at a time.
-template <class T, class I, int kWidth, int kRows>
+/// read `links` times, from the second-level cache where it holds them, and how fast they come from
+/// there decides the time. So a thread has one row and few registers, that a multiprocessor may
+/// hold 2048 threads, each of which reads the pieces of kLinksAtOnce links before it uses the first:
+/// blocks with many rows, which find more of X in the multiprocessor's own cache or in shared
+/// memory, were slower on an H200 (docs/cuda.md).
+template <class T, class I, int kWidth>
 struct ChordProduct {
-  static constexpr int kLine = 128;
-  static constexpr int kThreads = kRows == 1 ? RowTiles::kThreads : 1024;
-  static constexpr int kAtOnce = 4;
-  static constexpr int kRowsAtOnce = kRows < kAtOnce ? kRows : kAtOnce;
-  static constexpr int kLinksAtOnce = kAtOnce / kRowsAtOnce;
-  static_assert(kRows % kRowsAtOnce == 0);
+  static constexpr int kThreads = RowTiles::kThreads;
+  static constexpr int kLine = 256;  ///< bytes of a row that a block of threads has at most
+  static constexpr int kLinksAtOnce = 4;
   using Piece = Numbers<T, kWidth>;
 
   ChordFactor<T, I> factor;
@@ -111,8 +95,7 @@ struct ChordProduct {
   RowTiles tiles;
 
   static RowTiles tiles_of(Index rows, Index columns) {
-    return RowTiles::of(
-        rows, columns, kWidth, {kThreads, kLine / static_cast<int>(sizeof(Piece)), kRows});
+    return RowTiles::of(rows, columns, kWidth, kLine / static_cast<int>(sizeof(Piece)));
   }
   Index blocks() const { return tiles.blocks(); }
 
@@ -120,71 +103,48 @@ struct ChordProduct {
     Index row = 0;
     Index lane = 0;
     if (!tiles.find(place, row, lane)) return;
-    const I n = factor.order;
+    const I own = static_cast<I>(row);
     const I column = static_cast<I>(lane) * kWidth;
-    I own[kRows];
-    Piece sums[kRows] = {};
-    MATAPPROX_UNROLL
-    for (int r = 0; r < kRows; ++r) {
-      // Behind the last row: that row's sum again, which is not stored.
-      const I i = static_cast<I>(row) + static_cast<I>(r * tiles.step);
-      own[r] = i < n ? i : n - 1;
-      if (add && i < n) sums[r] = load_numbers<T, kWidth>(y + (own[r] * columns + column));
-    }
+    T* to = y + (own * columns + column);
+    Piece sum = {};
+    if (add) sum = load_numbers<T, kWidth>(to);
     if (tiles.column_blocks == 1) {
-      add_links<true>(own, column, sums);
+      add_links<true>(own, column, sum);
     } else {
-      add_links<false>(own, column, sums);
+      add_links<false>(own, column, sum);
     }
-    MATAPPROX_UNROLL
-    for (int r = 0; r < kRows; ++r) {
-      if (row + Index{r} * tiles.step < tiles.rows)
-        store_numbers(sums[r], y + (own[r] * columns + column));
-    }
+    store_numbers(sum, to);
   }
 
  private:
   /// kOnce: no other block of threads reads the same values.
   template <bool kOnce>
-  MATAPPROX_HD void add_links(const I (&own)[kRows], I column, Piece (&sums)[kRows]) const {
+  MATAPPROX_HD void add_links(I own, I column, Piece& sum) const {
     int k = 0;
-    for (; k + kLinksAtOnce <= factor.links; k += kLinksAtOnce) {
-      MATAPPROX_UNROLL
-      for (int r = 0; r < kRows; r += kRowsAtOnce)
-        add_pieces<kOnce, kLinksAtOnce>(k, own + r, column, sums + r);
-    }
-    if constexpr (kLinksAtOnce > 1) {
-      for (; k < factor.links; ++k) add_pieces<kOnce, 1>(k, own, column, sums);
-    }
+    for (; k + kLinksAtOnce <= factor.links; k += kLinksAtOnce)
+      add_pieces<kOnce, kLinksAtOnce>(k, own, column, sum);
+    for (; k < factor.links; ++k) add_pieces<kOnce, 1>(k, own, column, sum);
   }
 
   template <bool kOnce, int kLinks>
-  MATAPPROX_HD void add_pieces(int link, const I* own, I column, Piece* sums) const {
+  MATAPPROX_HD void add_pieces(int link, I own, I column, Piece& sum) const {
     const I n = factor.order;
-    T w[kLinks][kRowsAtOnce];
-    Piece v[kLinks][kRowsAtOnce];
+    T w[kLinks];
+    Piece v[kLinks];
     MATAPPROX_UNROLL
     for (int k = 0; k < kLinks; ++k) {
       const I offset = factor.offsets[link + k];
       const I step = transposed && offset != 0 ? n - offset : offset;
-      const I first = static_cast<I>(link + k) * n;
-      MATAPPROX_UNROLL
-      for (int r = 0; r < kRowsAtOnce; ++r) {
-        // The column of the entry in row i, or the row of the entry in column i.
-        const I i = own[r];
-        const I j = wrapped<I>(i, step, n);
-        const T* value = factor.values + (first + (transposed ? j : i));
-        w[k][r] = kOnce ? load_once(value) : load_for_others(value);
-        v[k][r] = load_numbers<T, kWidth>(x + (j * columns + column));
-      }
+      // The column of the entry in the own row, or the row of the entry in the own column.
+      const I j = wrapped<I>(own, step, n);
+      const T* value = factor.values + (static_cast<I>(link + k) * n + (transposed ? j : own));
+      w[k] = kOnce ? load_once(value) : load_for_others(value);
+      v[k] = load_numbers<T, kWidth>(x + (j * columns + column));
     }
     MATAPPROX_UNROLL
     for (int k = 0; k < kLinks; ++k) {
       MATAPPROX_UNROLL
-      for (int r = 0; r < kRowsAtOnce; ++r) {
-        MATAPPROX_UNROLL
-        for (int c = 0; c < kWidth; ++c) sums[r].values[c] += w[k][r] * v[k][r].values[c];
-      }
+      for (int c = 0; c < kWidth; ++c) sum.values[c] += w[k] * v[k].values[c];
     }
   }
 };

@@ -14,7 +14,7 @@ class PageLockedBus {
     for (Buffer& buffer : buffers_) buffer.make();
   }
 
-  static constexpr Index bytes() { return Index{16} << 20; }
+  static constexpr Index bytes() { return Index{32} << 20; }
   char* buffer(int which) { return buffers_[which].memory; }
   void send(int which, Index at, Index count, char* to) {
     transfer(to, buffers_[which].memory + at, count, cudaMemcpyHostToDevice);

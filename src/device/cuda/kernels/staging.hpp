@@ -13,7 +13,7 @@ namespace matapprox::cuda {
 /// std::copy_n by a few threads where it is long: one alone is slower than a bus to a GPU.
 inline void copy_bytes(const char* from, Index bytes, char* to) {
   constexpr Index kBytesOfAThread = Index{2} << 20;
-  constexpr Index kMaxThreads = 4;
+  constexpr Index kMaxThreads = 8;
   const Index machine = std::max<Index>(std::thread::hardware_concurrency(), 1);
   const Index parts = std::clamp(bytes / kBytesOfAThread, Index{1}, std::min(kMaxThreads, machine));
   std::vector<std::jthread> others;
