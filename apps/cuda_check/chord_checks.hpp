@@ -149,7 +149,7 @@ void check_chord_of(Checker<Queue>& check) {
   }
   check_chord_products<T>(check, reference_shape(5), 512);
   check_chord_products<T>(check, reference_shape(3), 1023);
-  // Slabs of columns, the last one of them narrower, and blocks of threads that end behind the rows.
+  // Slabs of columns, the last one narrower, and blocks of threads that end behind the rows.
   check_chord_products<T>(check, {1100, {{0, 1, 500, 1099}}}, 136);
   // Pieces enough for many threads a row.
   check_chord_gradient<T>(check, reference_shape(37), 256);

@@ -76,9 +76,9 @@ struct RowTiles {
 /// values and of X at a time, for four columns in float a thread reads 16 bytes of X. Rows of X are
 /// read `links` times, from the second-level cache where it holds them, and how fast they come from
 /// there decides the time. So a thread has one row and few registers, that a multiprocessor may
-/// hold 2048 threads, each of which reads the pieces of kLinksAtOnce links before it uses the first:
-/// blocks with many rows, which find more of X in the multiprocessor's own cache or in shared
-/// memory, were slower on an H200 (docs/cuda.md).
+/// hold 2048 threads, and reads the pieces of kLinksAtOnce links before it uses the first. Blocks
+/// with many rows, which find more of X in the multiprocessor's own cache or in shared memory, were
+/// slower on an H200 (docs/cuda.md).
 template <class T, class I, int kWidth>
 struct ChordProduct {
   static constexpr int kThreads = RowTiles::kThreads;
