@@ -280,6 +280,12 @@ def speed(context):
 
 by_hand("speed_avx2", "10")
 
+# On a machine with a GPU: docs/cuda.md.
+by_hand("cuda_products", "3")
+by_hand("cuda_profile", "3")
+by_hand("cuda_peers", "3")
+by_hand("cuda_programs", "2")
+
 def packed_speed_table(document):
     rows = []
     for row in document["rows"]:
