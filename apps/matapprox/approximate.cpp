@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "command_line/exit_codes.hpp"
 #include "command_line/interrupt.hpp"
@@ -86,8 +87,8 @@ struct Session {
   Device device = Device::kCpu;  ///< where its matrix is
   MatrixFacts facts;
   MeasureOptions measuring;
-  ResumeState latest_state;  ///< of the last checkpoint
-  bool kept = true;          ///< what --keep asks for
+  bool has_checkpoint = false;  ///< in the output file
+  bool kept = true;             ///< what --keep asks for
 };
 
 /// Writes the best point so far with its measured error and what --resume needs.
@@ -95,7 +96,6 @@ void write_checkpoint(Session& session,
                       const Approximation& best,
                       const ResumeState& state,
                       double seconds) {
-  session.latest_state = state;
   MeasureOptions error_only = within_fit(session.measuring, 0);
   error_only.spectral_iterations = 0;
   error_only.time_products = false;
@@ -120,6 +120,7 @@ void write_checkpoint(Session& session,
   save(session.command.output,
        result.approximation,
        saved_record(session.input, result, measured, true, state));
+  session.has_checkpoint = true;
 }
 
 void note_how_to_go_on(const ApproximateCommand& command) {
@@ -138,7 +139,7 @@ RunResult fit(Session& session, RunControl& control) {
              control);
 }
 
-RunResult controlled_fit(Session& session, const std::optional<SavedApproximation>& previous) {
+RunResult controlled_fit(Session& session, const std::optional<SavedFit>& previous) {
   const ApproximateCommand& command = session.command;
   ProgressLine progress(command.common.quiet());
   RunControl control;
@@ -159,7 +160,7 @@ RunResult controlled_fit(Session& session, const std::optional<SavedApproximatio
     result.fit_seconds += earlier;
     return result;
   } catch (const Interrupted&) {
-    if (!session.latest_state.empty()) note_how_to_go_on(command);
+    if (session.has_checkpoint) note_how_to_go_on(command);
     throw;
   }
 }
@@ -196,6 +197,20 @@ std::optional<Measurement> measured_result(const Session& session, const RunResu
   }
 }
 
+/// What --resume needs, of the last checkpoint of this run; nothing where others have changed it.
+ResumeState state_of_checkpoint(const Session& session) {
+  const ApproximateCommand& command = session.command;
+  const std::string path = place_of_output(command.output);
+  try {
+    SavedFit fit = load_checkpoint(path, session.method, session.options, command.size.precision());
+    refuse_other_matrix(path, fit, session.input);
+    return std::move(fit.record.resume);
+  } catch (const Error& error) {
+    note(command.common.quiet(), fmt::format("--resume will not go on: {}", error.what()));
+    return {};
+  }
+}
+
 int finish(const Session& session, const RunResult& result) {
   const ApproximateCommand& command = session.command;
   const Termination termination = result.approximation.summary.termination;
@@ -203,7 +218,9 @@ int finish(const Session& session, const RunResult& result) {
   const bool unfinished = interrupted || termination == Termination::kMaxSeconds;
   const std::optional<Measurement> measured = measured_result(session, result);
   const bool unmeasured = !measured && session.measuring.effort != MeasureEffort::kNone;
-  const ResumeState state = unfinished ? session.latest_state : ResumeState{};
+  // This file takes the place of the checkpoint.
+  const ResumeState state =
+      unfinished && session.has_checkpoint ? state_of_checkpoint(session) : ResumeState{};
   {
     ProgressLine line(command.common.quiet());
     line.start("saving " + command.output, std::numeric_limits<double>::infinity());
@@ -269,7 +286,7 @@ int run_approximate(const ApproximateCommand& command) {
       .reads(command.warm_start)
       .replaces("-o", command.output, command.resume);
 
-  std::optional<SavedApproximation> previous;
+  std::optional<SavedFit> previous;
   if (command.resume)
     previous = load_checkpoint(command.output, method, options, command.size.precision());
   Session session{command,
@@ -279,7 +296,7 @@ int run_approximate(const ApproximateCommand& command) {
                   Device::kCpu,
                   {},
                   {},
-                  {},
+                  false,
                   true};
   const Placement placement = command.device.place(session.input.matrix, command.common.quiet());
   session.input.matrix = placement.matrix;
@@ -289,8 +306,8 @@ int run_approximate(const ApproximateCommand& command) {
   session.measuring = command.measuring.options(command.common.seed());
   session.facts = describe(*session.input.matrix, session.measuring);
   RunResult result = controlled_fit(session, previous);
-  if (command.checkpoint_option->count() > 0 && method.has_checkpoints &&
-      session.latest_state.empty() && result.fit_seconds > command.checkpoint_seconds) {
+  if (command.checkpoint_option->count() > 0 && method.has_checkpoints && !session.has_checkpoint &&
+      result.fit_seconds > command.checkpoint_seconds) {
     note(
         command.common.quiet(),
         fmt::format("no checkpoint was written: {} in the form {} has no point to write before its "

@@ -210,17 +210,19 @@ void keep_checkpoint(const ReproducedRow& row,
   save(cached_path(options, row.paper, kUnfinished), best, record);
 }
 
-std::optional<SavedApproximation> take_checkpoint(const ReproducedRow& row,
-                                                  const LoadedMatrix& loaded,
-                                                  const ReproductionOptions& options,
-                                                  std::string& reason) {
+std::optional<SavedFit> take_checkpoint(const ReproducedRow& row,
+                                        const LoadedMatrix& loaded,
+                                        const ReproductionOptions& options,
+                                        std::string& reason) {
   const std::string path = cached_path(options, row.paper, kUnfinished);
   std::error_code ignored;
   if (!fs::exists(path, ignored)) return std::nullopt;
   try {
-    SavedApproximation saved =
+    SavedFit saved =
         load_checkpoint(path, find_method("chord"), options.chord(), Precision::kDouble);
     refuse_other_matrix(path, saved, loaded);
+    // A damaged one is found here.
+    saved.record.resume = saved.record.resume.with_own_numbers();
     return saved;
   } catch (const Error& error) {
     reason = error.what();

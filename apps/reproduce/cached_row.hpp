@@ -38,10 +38,10 @@ void keep_checkpoint(const ReproducedRow& row,
 
 /// What keep_checkpoint wrote, if it is of this matrix and these options. Else
 /// nothing, and `reason` says what differs; it stays empty where there is no such file.
-std::optional<SavedApproximation> take_checkpoint(const ReproducedRow& row,
-                                                  const LoadedMatrix& loaded,
-                                                  const ReproductionOptions& options,
-                                                  std::string& reason);
+std::optional<SavedFit> take_checkpoint(const ReproducedRow& row,
+                                        const LoadedMatrix& loaded,
+                                        const ReproductionOptions& options,
+                                        std::string& reason);
 
 /// Fills `row` from what is kept of it. False if nothing is, or it was made from another file
 /// (row.sha256), with other options or by another version; then `reason` says what differs.

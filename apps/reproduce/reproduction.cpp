@@ -49,8 +49,7 @@ class Work {
   void start(const ReproducedRow& row);
   void work_on(std::size_t i);
   RowResult fit_and_measure(ReproducedRow& row, const LoadedMatrix& loaded);
-  std::optional<SavedApproximation> checkpoint_of(const ReproducedRow& row,
-                                                  const LoadedMatrix& loaded);
+  std::optional<SavedFit> checkpoint_of(const ReproducedRow& row, const LoadedMatrix& loaded);
   void finish(ReproducedRow& row, const LoadedMatrix& loaded, const RowResult& result);
   void give_up(ReproducedRow& row, const std::string& reason);
   void load_files();
@@ -155,7 +154,7 @@ void Work::give_up(ReproducedRow& row, const std::string& reason) {
 
 /// Goes on from the row's checkpoint, if it has one, and writes the next.
 RowResult Work::fit_and_measure(ReproducedRow& row, const LoadedMatrix& loaded) {
-  const std::optional<SavedApproximation> earlier = checkpoint_of(row, loaded);
+  const std::optional<SavedFit> earlier = checkpoint_of(row, loaded);
   const double seconds_before = earlier ? earlier->record.fit_seconds : 0;
   RunControl control;
   control.stop = control_.stop;
@@ -175,8 +174,7 @@ RowResult Work::fit_and_measure(ReproducedRow& row, const LoadedMatrix& loaded) 
   return result;
 }
 
-std::optional<SavedApproximation> Work::checkpoint_of(const ReproducedRow& row,
-                                                      const LoadedMatrix& loaded) {
+std::optional<SavedFit> Work::checkpoint_of(const ReproducedRow& row, const LoadedMatrix& loaded) {
   if (options_.folder.empty()) return std::nullopt;
   const std::lock_guard lock(mutex_);
   std::string reason;

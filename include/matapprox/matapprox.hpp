@@ -41,6 +41,7 @@
 #include "matapprox/core/options.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/require.hpp"
+#include "matapprox/core/resume_state.hpp"
 #include "matapprox/core/run_control.hpp"
 #include "matapprox/core/stop_scope.hpp"
 #include "matapprox/core/threads.hpp"

@@ -165,7 +165,7 @@ RunResult run_with_checkpoints(const Fit& fit,
   const std::string& path = continuation.checkpoint;
   SavedRecord record;
   if (continuation.resume) {
-    const SavedApproximation previous = load_checkpoint(path, method, options, precision);
+    const SavedFit previous = load_checkpoint(path, method, options, precision);
     refuse_other_matrix(path, previous, input);
     record.resume = previous.record.resume;
     record.fit_seconds = previous.record.fit_seconds;
@@ -182,6 +182,7 @@ RunResult run_with_checkpoints(const Fit& fit,
          Approximation(
              round_factors(best.factors(), precision), best.summary, best.symmetrized(), precision),
          record);
+    record.resume = {};
   };
   RunResult result = run(fit, *input.matrix, precision, control);
   result.fit_seconds += earlier;

@@ -46,15 +46,15 @@ std::string requested(const OptionText& option, const NamedOptions& given) {
 
 }  // namespace
 
-SavedApproximation load_checkpoint(const std::string& path,
-                                   const Method& method,
-                                   const NamedOptions& options,
-                                   Precision precision) {
+SavedFit load_checkpoint(const std::string& path,
+                         const Method& method,
+                         const NamedOptions& options,
+                         Precision precision) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored))
     throw FileError(fmt::format("{}: no such file, there is nothing to resume", path));
-  SavedApproximation saved = load_approximation(path);
-  const Summary& summary = saved.approximation.summary;
+  SavedFit saved = read_saved_fit(path);
+  const Summary& summary = saved.summary;
   if (saved.record.resume.empty()) {
     throw FileError(
         fmt::format("{}: holds a finished approximation, there is nothing to resume", path));
@@ -64,9 +64,8 @@ SavedApproximation load_checkpoint(const std::string& path,
           path,
           summary.method,
           method.name);
-  require(saved.approximation.precision() == precision,
-          "{}: was made with another --precision; cannot resume",
-          path);
+  require(
+      saved.precision == precision, "{}: was made with another --precision; cannot resume", path);
   for (const OptionText& option : method.options()) {
     const auto stored = std::find_if(summary.options.begin(),
                                      summary.options.end(),
@@ -84,7 +83,7 @@ SavedApproximation load_checkpoint(const std::string& path,
 }
 
 void refuse_other_matrix(const std::string& path,
-                         const SavedApproximation& saved,
+                         const SavedFit& saved,
                          const LoadedMatrix& input) {
   const Provenance& made_from = saved.record.provenance;
   const LinearOperator& A = *input.matrix;

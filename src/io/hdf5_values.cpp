@@ -429,12 +429,14 @@ void write_placed(const Location& group,
                   const std::string& name,
                   const std::vector<Index>& extents,
                   const ConstMultiVectorView& block,
+                  NotFinite not_finite,
                   const RowSource& source) {
   const Handle dataset =
       create_dataset(group, name, extents, NumberType<double>::file(), stretch_of_file().id());
   std::optional<std::uint32_t> sum;
   if (std::optional<FilePlace> place = place_of(dataset, group)) {
     place->order = extents.size() == 2 ? FilePlace::Order::kRows : FilePlace::Order::kColumns;
+    place->finite = not_finite == NotFinite::kRefused;
     sum = block.space->write_to_file(block.rows, block.data, block.cols, *place);
   }
   put_checksum(
@@ -467,6 +469,40 @@ std::vector<double> read_values(const Location& group, const std::string& name) 
     std::copy_n(source, count * cols, values.begin() + first * cols);
   });
   return values;
+}
+
+bool ValueReader::can_read(const Location& group, const std::string& name) {
+  const Handle dataset = open_member(group, name);
+  const std::vector<Index> extents = shape(dataset);
+  return extents.size() == 1 && is_stored_as(dataset, H5T_FLOAT, sizeof(double)) &&
+         is_contiguous(dataset) && H5Dget_offset(dataset.id()) != HADDR_UNDEF &&
+         H5Dget_storage_size(dataset.id()) / sizeof(double) ==
+             static_cast<hsize_t>(extents.front());
+}
+
+ValueReader::ValueReader(const Location& group, const std::string& name)
+    : file_(group.file), name_(name), dataset_(open_member(group, name)) {
+  size_ = shape(dataset_).front();
+}
+
+ValueReader::~ValueReader() {
+  const Lock lock;
+  dataset_.reset();
+}
+
+void ValueReader::read(Index first, Index count, double* values) {
+  const ErrorSilencer silencer;
+  const Location place{dataset_, file_};
+  const bool ok = transfer_rows(dataset_, first, count, 1, [&](hid_t memory, hid_t file) {
+    return H5Dread(dataset_.id(), NumberType<double>::memory(), memory, file, H5P_DEFAULT, values);
+  });
+  if (!ok) fail_dataset(place, name_, "cannot be read: the file is truncated or damaged");
+  if (first == 0) next_ = 0;
+  if (first != next_) return;
+  sum_ =
+      add_checksum(first == 0 ? 0 : sum_, values, static_cast<std::size_t>(count) * sizeof(double));
+  next_ += count;
+  if (next_ == size_) verify_checksum(dataset_, place, name_, sum_);
 }
 
 std::vector<Index> extents_of(const Location& group, const std::string& name) {

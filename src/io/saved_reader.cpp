@@ -270,6 +270,26 @@ SavedRecord read_record(const Location& root) {
   return record;
 }
 
+/// From so many numbers on, 8 MB, an array of a state stays in the file.
+constexpr Index kLongArray = Index{1} << 20;
+
+bool stays_in_the_file(const Location& group, const std::string& name) {
+  return hdf5::ValueReader::can_read(group, name) &&
+         hdf5::extents_of(group, name).front() >= kLongArray;
+}
+
+StateBlock block_of_the_file(const Location& group, const std::string& name) {
+  const auto reader = std::make_shared<hdf5::ValueReader>(group, name);
+  if (in_trial_read()) {
+    double end = 0;
+    reader->read(0, 1, &end);
+    reader->read(reader->size() - 1, 1, &end);
+  }
+  return {reader->size(), {}, [reader](Index first, Index count, double* numbers) {
+            reader->read(first, count, numbers);
+          }};
+}
+
 ResumeState read_resume(const Location& root) {
   ResumeState state;
   if (!hdf5::has_link(root, "resume")) return state;
@@ -277,6 +297,10 @@ ResumeState read_resume(const Location& root) {
   const Handle arrays = hdf5::open_group({resume, root.file}, "arrays");
   const Location arrays_place{arrays, root.file};
   for (const std::string& name : hdf5::member_names(arrays_place)) {
+    if (stays_in_the_file(arrays_place, name)) {
+      state.blocks.emplace_back(name, block_of_the_file(arrays_place, name));
+      continue;
+    }
     const std::vector<double> values = hdf5::read_values(arrays_place, name);
     state.arrays.emplace_back(
         name, Eigen::Map<const Vector>(values.data(), static_cast<Index>(values.size())));
@@ -322,10 +346,14 @@ void require_readable_version(const Location& root) {
   }
 }
 
+Precision read_precision(const Location& root) {
+  return static_cast<Precision>(
+      choice(root, "precision", hdf5::get_text(root, "precision"), EnumNames<Precision>::values));
+}
+
 Approximation assemble(const Location& root) {
   const bool symmetrized = flag(root, "symmetrized");
-  const auto precision = static_cast<Precision>(
-      choice(root, "precision", hdf5::get_text(root, "precision"), EnumNames<Precision>::values));
+  const Precision precision = read_precision(root);
   Approximation approximation(read_factors(root), read_summary(root), symmetrized, precision);
   if (approximation.rows() != size_attribute(root, "rows") ||
       approximation.cols() != size_attribute(root, "cols")) {
@@ -368,6 +396,20 @@ SavedApproximation read_saved_file(const std::string& path) {
 SavedApproximation load_approximation(const std::string& path) {
   try_read({path, "HDF5", [&] { read_saved_file(path); }});
   return read_saved_file(path);
+}
+
+SavedFit read_saved_fit(const std::string& path) {
+  const auto read = [&] {
+    const hdf5::ErrorSilencer silencer;
+    const Handle file = hdf5::open_file(path);
+    const Location root{file, path};
+    require_readable_version(root);
+    SavedFit fit{read_summary(root), read_precision(root), read_record(root)};
+    fit.record.resume = read_resume(root);
+    return fit;
+  };
+  try_read({path, "HDF5", [&] { read(); }});
+  return read();
 }
 
 bool is_saved_approximation(const std::string& path) {

@@ -56,7 +56,7 @@ void write_from_its_place(const Location& group,
                           Precision precision,
                           const hdf5::RowSource& source) {
   if (precision == Precision::kDouble) {
-    hdf5::write_placed(group, "values", extents, block, source);
+    hdf5::write_placed(group, "values", extents, block, hdf5::NotFinite::kRefused, source);
   } else {
     hdf5::write_values(group, "values", extents, precision, source);
   }
@@ -255,6 +255,18 @@ void write_resume(const Location& root, const ResumeState& state) {
                        name,
                        {values.data(), static_cast<std::size_t>(values.size())},
                        Precision::kDouble);
+  }
+  for (const auto& [name, block] : state.blocks) {
+    if (block.columns.space != nullptr) {
+      hdf5::write_placed({arrays, root.file},
+                         name,
+                         {block.size},
+                         block.columns,
+                         hdf5::NotFinite::kAllowed,
+                         block.read);
+    } else {
+      hdf5::write_values({arrays, root.file}, name, {block.size}, Precision::kDouble, block.read);
+    }
   }
   const Handle counters = hdf5::create_group({resume, root.file}, "counters");
   for (const auto& [name, value] : state.counters) {

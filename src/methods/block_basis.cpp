@@ -103,20 +103,31 @@ void BlockBasis::rotate(const ConstBlock& Q) {
 }
 
 void BlockBasis::save(const std::string& name, ResumeState& state) const {
-  state.add_matrix(name, to_host(columns()));
+  state.add_columns(name, columns());
+  state.counters.emplace_back(name + "_rows", values_.rows());
+  state.counters.emplace_back(name + "_cols", size_);
   state.counters.emplace_back(name + "_randoms", randoms_used_);
 }
 
+Index BlockBasis::numbers_of_a_copy() const {
+  return values_.space()->keeps_results() ? 0 : values_.rows() * size_;
+}
+
 void BlockBasis::load(const std::string& name, const ResumeState& state) {
-  const Matrix numbers = state.matrix(name);
+  const Index rows = state.counter(name + "_rows");
+  const Index cols = state.counter(name + "_cols");
   const Index randoms = state.counter(name + "_randoms");
-  require(numbers.rows() == values_.rows() && numbers.cols() <= values_.cols() &&
-              numbers.allFinite() && randoms >= 0 && randoms < kFirstRandomColumn,
-          "the state to resume is of another basis than {} columns of {}",
-          values_.cols(),
-          values_.rows());
-  if (numbers.size() > 0) values_.space()->write(numbers.data(), numbers.size(), values_.data());
-  size_ = numbers.cols();
+  const auto require_fit = [&](bool fits) {
+    require(fits,
+            "the state to resume is of another basis than {} columns of {}",
+            values_.cols(),
+            values_.rows());
+  };
+  require_fit(rows == values_.rows() && cols >= 0 && cols <= values_.cols() && randoms >= 0 &&
+              randoms < kFirstRandomColumn && state.array_size(name) == rows * cols);
+  state.copy_array(name, values_.columns(0, cols));
+  require_fit(std::isfinite(values_.space()->largest(values_.data(), rows * cols)));
+  size_ = cols;
   randoms_used_ = randoms;
 }
 

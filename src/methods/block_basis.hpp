@@ -42,6 +42,8 @@ class BlockBasis {
   /// a basis that was made alike, and throws InvalidArgument for what does not fit into it.
   void save(const std::string& name, ResumeState& state) const;
   void load(const std::string& name, const ResumeState& state);
+  /// That save() copies; none where the columns stay where they are.
+  Index numbers_of_a_copy() const;
 
  private:
   Matrix append_at_once(MultiVector Y);

@@ -107,7 +107,7 @@ uLong write_run(const OpenFile& file,
       const double* column =
           own.data + (run.first_column + c) * own.rows + run.first_of_own + first;
       for (Index i = 0; i < count; ++i) {
-        if (!std::isfinite(column[i]))
+        if (place.finite && !std::isfinite(column[i]))
           throw NumericalError(fmt::format("{}: a factor holds NaN or Inf", place.name));
         numbers[static_cast<std::size_t>(i * run.columns + c)] = column[i];
       }

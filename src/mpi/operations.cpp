@@ -176,6 +176,7 @@ void WriteToFile::perform(const Process& process, Store& store) const {
   broadcast_text(process, its_place.name);
   process.broadcast(&its_place.offset, sizeof(its_place.offset));
   process.broadcast(&its_place.order, sizeof(its_place.order));
+  process.broadcast(&its_place.finite, sizeof(its_place.finite));
   const auto written = write_block(process, layout_of(store, from), own(store, from), its_place);
   if (process.leads()) *sum = written;
 }

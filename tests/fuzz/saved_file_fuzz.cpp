@@ -210,6 +210,12 @@ std::vector<Original> make_originals(const MemoryFile& file) {
     matapprox::save(file.path(), approximation, {});
     take();
   }
+  // A checkpoint.
+  matapprox::SavedRecord record;
+  record.resume.arrays.emplace_back("numbers", matapprox::Vector::LinSpaced(9, 0, 1));
+  record.resume.counters.emplace_back("count", 9);
+  matapprox::save(file.path(), matapprox::Approximation(examples().front(), {}), record);
+  take();
   save_sketch_example(file.path());
   take();
   return originals;

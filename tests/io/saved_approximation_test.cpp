@@ -139,6 +139,64 @@ TEST(SavedApproximation, KeepsSummaryAndRecord) {
   EXPECT_EQ(back.record.resume.counters, record.resume.counters);
 }
 
+/// A state with an array so long that it stays in the file, and its numbers.
+std::pair<SavedRecord, Vector> long_state() {
+  const Index size = Index{7} * 149797;  // more than 2^20
+  const Vector numbers = Eigen::Map<const Vector>(test::random_matrix(size, 1, 9).data(), size);
+  SavedRecord record = full_record();
+  record.resume.arrays.emplace_back("long", numbers);
+  return {record, numbers};
+}
+
+TEST(SavedState, ALongArrayStaysInTheFile) {
+  const std::string path = file_in_new_folder("a.h5");
+  const auto [record, numbers] = long_state();
+  save(path, saved_examples().front().approximation, record);
+  const SavedFit fit = read_saved_fit(path);
+  EXPECT_EQ(fit.summary.method, saved_examples().front().approximation.summary.method);
+  EXPECT_EQ(fit.record.fit_seconds, record.fit_seconds);
+  const ResumeState& state = fit.record.resume;
+  EXPECT_EQ(state.arrays.size(), 2U);
+  ASSERT_EQ(state.blocks.size(), 1U);
+  EXPECT_EQ(state.array_size("long"), numbers.size());
+  EXPECT_TRUE(state.has_array("long"));
+  EXPECT_SAME_BITS(state.array("long"), numbers);
+  EXPECT_SAME_BITS(state.with_own_numbers().arrays.back().second, numbers);
+  // Columns whose ends are not those of the pieces that are read.
+  MultiVector columns(host_space(), numbers.size() / 7, 7);
+  ASSERT_EQ(columns.size(), numbers.size());
+  state.copy_array("long", columns.columns());
+  EXPECT_SAME_BITS(to_host(columns.columns()).reshaped(), numbers);
+  EXPECT_REFUSED(
+      InvalidArgument, state.copy_array("long", columns.columns(0, 6)), "not 149797 x 6");
+}
+
+/// A run that goes on replaces the file that it began from.
+TEST(SavedState, IsSavedAgainFromAFileThatIsNoMore) {
+  const std::string path = file_in_new_folder("a.h5");
+  const auto [record, numbers] = long_state();
+  const Approximation A = saved_examples().front().approximation;
+  save(path, A, record);
+  const SavedFit fit = read_saved_fit(path);
+  save(path, A, fit.record);
+  EXPECT_SAME_BITS(fit.record.resume.array("long"), numbers);
+  EXPECT_SAME_BITS(read_saved_fit(path).record.resume.array("long"), numbers);
+}
+
+TEST(SavedState, ADamagedLongArrayIsRefusedWhenItIsRead) {
+  const std::string path = file_in_new_folder("a.h5");
+  const auto [record, numbers] = long_state();
+  save(path, saved_examples().front().approximation, record);
+  std::string bytes = test::read_file(path);
+  const std::string middle(reinterpret_cast<const char*>(&numbers(500000)), sizeof(double));
+  const std::size_t at = bytes.find(middle);
+  ASSERT_NE(at, std::string::npos);
+  bytes[at] = static_cast<char>(bytes[at] ^ 1);
+  std::ofstream(path, std::ios::binary) << bytes;
+  const SavedFit fit = read_saved_fit(path);
+  EXPECT_REFUSED(FileError, fit.record.resume.array("long"), "does not match its checksum");
+}
+
 TEST(SavedApproximation, UnknownErrorStaysUnknown) {
   const std::string path = file_in_new_folder("a.h5");
   save(path, saved_examples().front().approximation, {});

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "kernels/chord_chain.hpp"
 #include "matapprox/core/linear_operator.hpp"
+#include "matapprox/io/saved_approximation.hpp"
 #include "matapprox/methods/chord.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/lazy.hpp"
@@ -255,13 +258,50 @@ TEST(ChordFit, GoesOnFromACheckpointOnOneProcessAndOnAll) {
   RunControl control;
   control.checkpoint_seconds = 0;
   control.checkpoint = [&](const Approximation&, const ResumeState& state) {
-    if (states.size() < 21) states.push_back(state);
+    if (states.size() < 21) states.push_back(state.with_own_numbers());
   };
   const Approximation whole = chord(spread, options, control);
   RunControl resume;
   resume.resume = &states.back();
   EXPECT_EQ(chain_values_of(chord(*A, options, resume)), chain_values_of(whole));
   EXPECT_EQ(chain_values_of(chord(spread, options, resume)), chain_values_of(whole));
+}
+
+// Vectors of a state stay on their processes, into the file and out of it again.
+TEST(ChordFit, ACheckpointIsSavedAndReadAPieceAtATime) {
+  const auto A = std::make_shared<const SparseOperator>(matapprox::test::grid_laplacian(90));
+  const SpreadOperator spread(test::leader(), A);
+  const ChordOptions options{.adam_steps = 6, .columns_per_step = 8};
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / fmt::format("checkpoint{}.h5", getpid());
+  Index saved = 0;
+  RunControl control;
+  control.checkpoint_seconds = 0;
+  control.checkpoint = [&](const Approximation& best, const ResumeState& state) {
+    if (++saved > 3) return;
+    // A fit on one process has its vectors there.
+    for (const char* name : {"point", "mean", "square", "best"}) {
+      EXPECT_TRUE(test::leader()->processes() == 1 ||
+                  std::ranges::any_of(state.blocks,
+                                      [&](const auto& block) {
+                                        return block.first == name &&
+                                               block.second.columns.space->keeps_results();
+                                      }))
+          << name;
+    }
+    SavedRecord record;
+    record.resume = state;
+    save(path, best, record);
+  };
+  const Approximation whole = chord(spread, options, control);
+  EXPECT_GT(saved, 3);
+  const SavedFit fit = read_saved_fit(path);
+  std::filesystem::remove(path);
+  EXPECT_GE(fit.record.resume.blocks.size(), 4U);
+  RunControl resume;
+  resume.resume = &fit.record.resume;
+  EXPECT_EQ(chain_values_of(chord(spread, options, resume)), chain_values_of(whole));
+  EXPECT_EQ(chain_values_of(chord(*A, options, resume)), chain_values_of(whole));
 }
 
 /// An objective over all processes of which one has no memory at that evaluation.

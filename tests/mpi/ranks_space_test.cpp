@@ -155,6 +155,10 @@ TEST(RanksSpace, AFileThatCannotBeWrittenIsOneFailure) {
                  bad.space()->write_to_file(
                      20, bad.data(), 2, {file.path(), 0, FilePlace::Order::kRows, "out.h5"}),
                  "out.h5: a factor holds NaN or Inf");
+  // The state of a method may hold what a factor may not.
+  FilePlace place{file.path(), 0, FilePlace::Order::kColumns, "out.h5"};
+  place.finite = false;
+  EXPECT_EQ(bad.space()->write_to_file(20, bad.data(), 2, place), checksum(numbers_as_bytes(X)));
 }
 
 // More rows than one stretch of the host's sums, fewer rows than processes, and none.

@@ -1,11 +1,16 @@
 #include "mpi/spread_operator.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <string>
 
 #include "matapprox/core/stop_scope.hpp"
+#include "matapprox/io/saved_approximation.hpp"
 #include "matapprox/methods/cur.hpp"
 #include "matapprox/methods/jl_projection.hpp"
 #include "matapprox/methods/nystrom.hpp"
@@ -293,6 +298,40 @@ void expect_goes_on_elsewhere(const Source& A, const Method& method) {
   };
   check(spread, *A);
   check(*A, spread);
+}
+
+// The columns of a basis stay on their processes, into the file and out of it again.
+TEST(SpreadOperator, ABasisIsSavedAPieceAtATime) {
+  const Source A = sparse(matapprox::test::random_sparse(40000, 20000, 4));
+  const SpreadOperator spread(test::leader(), A);
+  const TruncatedSvdOptions options{.rank = 10, .algorithm = SvdAlgorithm::kRandomized};
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / fmt::format("basis{}.h5", getpid());
+  Index last = 0;
+  RunControl control;
+  control.checkpoint_seconds = 0;
+  control.checkpoint = [&](const Approximation& best, const ResumeState& state) {
+    last = state.counter("steps");
+    for (const char* name : {"left", "right"}) {
+      EXPECT_TRUE(std::ranges::any_of(state.blocks, [&](const auto& block) {
+        return block.first == name && block.second.columns.space->keeps_results();
+      })) << name;
+    }
+    SavedRecord record;
+    record.resume = state;
+    save(path, best, record);
+  };
+  const Approximation whole = truncated_svd(spread, options, control);
+  EXPECT_GT(last, 1);
+  const SavedFit fit = read_saved_fit(path);
+  std::filesystem::remove(path);
+  EXPECT_EQ(fit.record.resume.counter("steps"), last);
+  EXPECT_FALSE(fit.record.resume.blocks.empty());
+  const RunControl resume = matapprox::test::going_on_from(fit.record.resume);
+  const std::vector<Index> some = index_range(0, 20);
+  const Matrix wanted = whole.columns_at(some);
+  EXPECT_SAME_BITS(truncated_svd(spread, options, resume).columns_at(some), wanted);
+  EXPECT_CLOSE(truncated_svd(*A, options, resume).columns_at(some), wanted, 1e-10);
 }
 
 // A checkpoint is of no number of processes.

@@ -24,7 +24,7 @@ struct Recorder {
       if (static_cast<Index>(progress.size()) == last) stop = true;
     };
     control.checkpoint = [this](const Approximation& best, const ResumeState& state) {
-      checkpoints.push_back({best, state});
+      checkpoints.push_back({best, state.with_own_numbers()});
     };
   }
   RunControl control;

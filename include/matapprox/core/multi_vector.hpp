@@ -16,7 +16,8 @@ struct FilePlace {
   std::string path;          ///< of a file that exists
   std::uint64_t offset = 0;  ///< of the first byte
   Order order = Order::kRows;
-  std::string name;  ///< what messages call the file
+  std::string name;    ///< what messages call the file
+  bool finite = true;  ///< NaN and Inf are refused
 };
 
 /// A memory that multivectors lie in, and the arithmetic on them there: the CPU's or a GPU's.
@@ -50,7 +51,8 @@ class MemorySpace : public std::enable_shared_from_this<MemorySpace> {
       Index n, double* A, Index a, Index first, Index count, const double* host) const;
   /// Writes an n x a block into a file, from wherever its numbers lie, and waits for the disk; the
   /// CRC-32 of the bytes. Nothing where this memory has no way of its own: then its numbers are
-  /// read and written by the caller. Throws FileError, and NumericalError for NaN or Inf.
+  /// read and written by the caller. Throws FileError, and NumericalError for NaN or Inf where
+  /// these are refused.
   virtual std::optional<std::uint32_t> write_to_file(Index n,
                                                      const double* A,
                                                      Index a,

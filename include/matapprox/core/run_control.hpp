@@ -4,10 +4,8 @@
 #include <chrono>
 #include <functional>
 #include <limits>
-#include <string>
-#include <utility>
-#include <vector>
 
+#include "matapprox/core/resume_state.hpp"
 #include "matapprox/core/types.hpp"
 
 namespace matapprox {
@@ -19,22 +17,6 @@ struct Progress {
   Index iteration = 0;
   double relative_error = -1;  ///< current best; negative: not known
   double fraction_done = -1;   ///< 0..1; negative: not known
-};
-
-/// What an iterative method needs, besides its input and options, to go on exactly where it was.
-/// Opaque to everyone but the method; saved and loaded as it is.
-struct ResumeState {
-  std::vector<std::pair<std::string, Vector>> arrays;
-  std::vector<std::pair<std::string, Index>> counters;
-
-  bool empty() const { return arrays.empty() && counters.empty(); }
-  /// Throw FileError if there is none of that name.
-  const Vector& array(const std::string& name) const;
-  Index counter(const std::string& name) const;
-  /// A matrix is an array, its columns one after the other, and the counters NAME_rows and
-  /// NAME_cols. matrix() throws InvalidArgument where these contradict each other.
-  void add_matrix(const std::string& name, const Matrix& values);
-  Matrix matrix(const std::string& name) const;
 };
 
 /// How a caller stops long work, by request or after a time. The default lets it run to its end.
@@ -60,7 +42,9 @@ class RunControl : public StopControl {
   /// Stop as soon as this relative Frobenius error is reached; 0: never.
   double target_error = 0;
   std::function<void(const Progress&)> progress;
-  /// Called about every checkpoint_seconds with the best point so far.
+  /// Called about every checkpoint_seconds with the best point so far. Columns of the state may lie
+  /// where the method works on them (ResumeState::add_columns): what outlives the call takes
+  /// with_own_numbers().
   std::function<void(const Approximation& best, const ResumeState& state)> checkpoint;
   double checkpoint_seconds = 60;
   const ResumeState* resume = nullptr;

@@ -7,17 +7,15 @@
 
 namespace matapprox {
 
-/// The unfinished fit saved in `path`, if it is one of the same method, options and precision:
-/// its record.resume goes into RunControl::resume. Throws FileError if there is nothing to resume,
-/// InvalidArgument naming what differs.
-SavedApproximation load_checkpoint(const std::string& path,
-                                   const Method& method,
-                                   const NamedOptions& options,
-                                   Precision precision);
+/// The unfinished fit saved in `path`, if it is one of the same method, options and precision,
+/// without the factors that it has so far: its record.resume goes into RunControl::resume. Throws
+/// FileError if there is nothing to resume, InvalidArgument naming what differs.
+SavedFit load_checkpoint(const std::string& path,
+                         const Method& method,
+                         const NamedOptions& options,
+                         Precision precision);
 
 /// Throws InvalidArgument if the checkpoint was made from another matrix.
-void refuse_other_matrix(const std::string& path,
-                         const SavedApproximation& saved,
-                         const LoadedMatrix& input);
+void refuse_other_matrix(const std::string& path, const SavedFit& saved, const LoadedMatrix& input);
 
 }  // namespace matapprox

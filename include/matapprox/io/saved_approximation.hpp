@@ -17,11 +17,18 @@ struct SavedRecord {
   bool error_is_exact = true;
   bool interrupted = false;
   double fit_seconds = 0;
-  ResumeState resume;  ///< not empty in a checkpoint or an interrupted fit
+  ResumeState resume;  ///< not empty in a checkpoint or an interrupted fit; long arrays in the file
 };
 
 struct SavedApproximation {
   Approximation approximation;
+  SavedRecord record;
+};
+
+/// A saved file without its factors.
+struct SavedFit {
+  Summary summary;
+  Precision precision = Precision::kDouble;
   SavedRecord record;
 };
 
@@ -31,6 +38,10 @@ void save(const std::string& path, const Approximation& approximation, const Sav
 
 /// Throws FileError if it is not ours, of a newer format version, or damaged.
 SavedApproximation load_approximation(const std::string& path);
+
+/// All but the factors. Long arrays of record.resume stay in the file, which is open as long as
+/// they are, whatever becomes of its name. Throws as load_approximation.
+SavedFit read_saved_fit(const std::string& path);
 
 /// True if the file is an HDF5 file whose root says it is a saved approximation.
 bool is_saved_approximation(const std::string& path);

@@ -49,10 +49,6 @@ bool needs_doubles(const FitState& state, const FitMonitor& monitor) {
 
 }  // namespace
 
-bool is_finite(const MultiVector& vector) {
-  return std::isfinite(vector.space()->largest(vector.data(), vector.size()));
-}
-
 void start_adam(FitState& state) {
   const auto zeros = [&state] {
     MultiVector vector(state.point.space(), state.point.rows(), 1);

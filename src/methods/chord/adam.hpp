@@ -24,8 +24,6 @@ inline constexpr double kSampledStep = 0.03;
 /// With a preconditioner: chosen on six matrices of Table 1 and a gradient image.
 inline constexpr double kPreconditionedStep = 0.45;
 
-bool is_finite(const MultiVector& vector);
-
 /// Running means of zero, where the point lies; a preconditioner starts anew.
 void start_adam(FitState& state);
 

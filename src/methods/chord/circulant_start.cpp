@@ -209,7 +209,7 @@ std::optional<std::vector<Index>> stay(const ChordPattern& pattern) {
 }  // namespace
 
 Vector mean_diagonals(Index order, const std::vector<Index>& J, const TargetColumns& columns) {
-  constexpr std::size_t kWidth = 32;
+  constexpr std::size_t kWidth = 16;
   Vector sums = Vector::Zero(order);
   std::vector<double> panel(static_cast<std::size_t>(order) * std::min(kWidth, J.size()));
   for (std::size_t first = 0; first < J.size(); first += kWidth) {

@@ -44,8 +44,7 @@ void check(const LinearOperator& A, const ChordOptions& options) {
 void check_size(const LinearOperator& A,
                 const ChordPattern& pattern,
                 const ChordOptions& options,
-                const Schedule& schedule,
-                bool saves) {
+                const Schedule& schedule) {
   const Index numbers = pattern.stored_numbers();
   const bool sampled = schedule.columns_per_step > 0;
   require(sampled || options.solver != ChordSolver::kCeres ||
@@ -54,10 +53,9 @@ void check_size(const LinearOperator& A,
           numbers,
           std::numeric_limits<int>::max());
   // Without L-BFGS: the point, the best ones, gradients and Adam's means, and panels of columns.
-  // Over several processes all these lie there, and what begins and what a checkpoint saves here.
+  // Over several processes all these lie there, and what begins here.
   const bool is_here = chord_objective_source(A) == nullptr;
-  const Index vectors_here = saves ? 8 : 2;
-  const Index vectors = !is_here ? vectors_here : sampled ? 16 : 2 * (options.memory + 8);
+  const Index vectors = !is_here ? 2 : sampled ? 16 : 2 * (options.memory + 8);
   const Index panels = sampled && is_here ? 1024 * pattern.order : 0;
   require_memory(8.0 * (static_cast<double>(vectors) * static_cast<double>(numbers) +
                         static_cast<double>(panels)),
@@ -119,8 +117,7 @@ class Fit {
         numbers_(numbers_of(forms_)),
         schedule_(schedule_of(options, forms_, is_warm(options, control))),
         sample_(sample_of(schedule_, A.rows(), options.seed)),
-        target_((check_size(A, largest(forms_), options, schedule_, control.checkpoint != nullptr),
-                 sample_)
+        target_((check_size(A, largest(forms_), options, schedule_), sample_)
                     ? Target(A, sample_->validation(), control)
                     : Target(A, control)),
         monitor_(A.rows(), schedule_.steps(), control, [this](const FitMonitor&) {

@@ -92,6 +92,7 @@ void FitMonitor::checkpoint(const FitState& state) {
   constexpr double kMinTimesItself = 100;
   const double before = control_.seconds();
   kept_ = saved(state);
+  if (!kept_->blocks.empty()) kept_ = kept_->with_own_numbers();
   const double after = control_.seconds();
   next_keeping_ = after + std::max(kSeconds, kMinTimesItself * (after - before));
 }
@@ -110,8 +111,8 @@ void FitMonitor::final_checkpoint(const FitState& state) {
 }
 
 void FitMonitor::save(ResumeState& saved) const {
-  saved.arrays.emplace_back("best", numbers_of(now_.point));
-  saved.arrays.emplace_back("best_of_earlier_descents", numbers_of(earlier_.point));
+  saved.add_columns("best", now_.point.columns());
+  saved.add_columns("best_of_earlier_descents", earlier_.point.columns());
   saved.counters.emplace_back("best_form", now_.form);
   saved.counters.emplace_back("best_form_of_earlier_descents", earlier_.form);
   saved.arrays.emplace_back(
@@ -131,28 +132,29 @@ void FitMonitor::save(ResumeState& saved) const {
 void FitMonitor::load(const ResumeState& saved,
                       std::span<const Index> numbers,
                       const std::shared_ptr<const MemorySpace>& space) {
-  const Vector& objectives = saved.array("objectives");
-  const Vector& history = saved.array("history");
-  const Vector& ended_at = saved.array("ended_at");
+  const Vector objectives = saved.array("objectives");
+  const Vector history = saved.array("history");
+  const Vector ended_at = saved.array("ended_at");
   const Index form = saved.counter("best_form");
   const Index earlier_form = saved.counter("best_form_of_earlier_descents");
-  const auto consistent = [&](const Vector& point, Index its_form, double f) {
+  const auto consistent = [&](const std::string& point, Index its_form, double f) {
     if (its_form < 0 || its_form >= static_cast<Index>(numbers.size())) return false;
-    return point.size() == 0 ? f == std::numeric_limits<double>::infinity()
-                             : point.size() == numbers[static_cast<std::size_t>(its_form)] &&
-                                   point.allFinite() && f >= 0 && std::isfinite(f);
+    const Index size = saved.array_size(point);
+    return size == 0
+               ? f == std::numeric_limits<double>::infinity()
+               : size == numbers[static_cast<std::size_t>(its_form)] && f >= 0 && std::isfinite(f);
   };
-  require_consistent(
-      objectives.size() == 3 && !std::isnan(objectives(2)) &&
-          consistent(saved.array("best"), form, objectives(0)) &&
-          consistent(saved.array("best_of_earlier_descents"), earlier_form, objectives(1)) &&
-          ended_at.size() < kMaxDescents && !(ended_at.array() < 0).any() &&
-          !ended_at.array().isNaN().any() && history.size() % 3 == 0 && history.size() >= 3 &&
-          history.allFinite() && history.minCoeff() >= 0 && history.maxCoeff() < kHistoryBound,
-      "chord");
-  now_ = {vector_at(space, saved.array("best")), objectives(0), form};
-  earlier_ = {
-      vector_at(space, saved.array("best_of_earlier_descents")), objectives(1), earlier_form};
+  require_consistent(objectives.size() == 3 && !std::isnan(objectives(2)) &&
+                         consistent("best", form, objectives(0)) &&
+                         consistent("best_of_earlier_descents", earlier_form, objectives(1)) &&
+                         ended_at.size() < kMaxDescents && !(ended_at.array() < 0).any() &&
+                         !ended_at.array().isNaN().any() && history.size() % 3 == 0 &&
+                         history.size() >= 3 && history.allFinite() && history.minCoeff() >= 0 &&
+                         history.maxCoeff() < kHistoryBound,
+                     "chord");
+  now_ = {saved_vector(space, saved, "best"), objectives(0), form};
+  earlier_ = {saved_vector(space, saved, "best_of_earlier_descents"), objectives(1), earlier_form};
+  require_consistent(is_finite(now_.point) && is_finite(earlier_.point), "chord");
   ended_at_.assign(ended_at.begin(), ended_at.end());
   first_objective_ = objectives(2);
   history_.clear();

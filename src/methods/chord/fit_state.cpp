@@ -31,14 +31,10 @@ namespace {
 constexpr Index kPhases = 3;
 constexpr Index kLargestCount = Index{1} << 50;
 
-bool is_preconditioned(const ResumeState& saved) {
-  return std::any_of(saved.arrays.begin(), saved.arrays.end(), [](const auto& array) {
-    return array.first == "preconditioner";
-  });
-}
+bool is_preconditioned(const ResumeState& saved) { return saved.has_array("preconditioner"); }
 
 RowPreconditioner saved_preconditioner(const ResumeState& saved, Index values) {
-  const Vector& widths = saved.array("preconditioner_links");
+  const Vector widths = saved.array("preconditioner_links");
   require_consistent(((widths.array() >= 1) && (widths.array() < 1e9)).all(), "chord");
   std::vector<Index> links;
   Index sum = 0;
@@ -65,11 +61,14 @@ bool consistent(const FitState& state, const ResumeState& saved, Index values, b
     if (count < 0 || count > kLargestCount) return false;
   }
   if (sampled && !adam) return false;
-  return saved.array("point").allFinite() && std::isfinite(state.damping) && state.damping >= 0 &&
+  const auto is_vector = [&](const char* name, bool needed) {
+    const Index size = saved.array_size(name);
+    return size == values || (size == 0 && !needed);
+  };
+  return std::isfinite(state.damping) && state.damping >= 0 &&
          std::isfinite(state.damping_growth) && state.damping_growth >= 0 &&
-         (state.damping == 0 || state.damping_growth >= 2) &&
-         (!adam || (saved.array("mean").size() == values &&
-                    (is_preconditioned(saved) || saved.array("square").size() == values))) &&
+         (state.damping == 0 || state.damping_growth >= 2) && is_vector("mean", adam) &&
+         is_vector("square", adam && !is_preconditioned(saved)) &&
          (state.costs.size() == 0 || state.costs.size() == state.iteration + 1);
 }
 
@@ -83,6 +82,20 @@ Vector numbers_of(const MultiVector& vector) {
 
 MultiVector vector_at(const std::shared_ptr<const MemorySpace>& space, const Vector& numbers) {
   return numbers.size() > 0 ? MultiVector(space, numbers) : MultiVector();
+}
+
+MultiVector saved_vector(const std::shared_ptr<const MemorySpace>& space,
+                         const ResumeState& saved,
+                         const std::string& name) {
+  const Index size = saved.array_size(name);
+  if (size == 0) return {};
+  MultiVector vector(space, size, 1);
+  saved.copy_array(name, vector.columns());
+  return vector;
+}
+
+bool is_finite(const MultiVector& vector) {
+  return vector.size() == 0 || std::isfinite(vector.space()->largest(vector.data(), vector.size()));
 }
 
 namespace {
@@ -199,9 +212,9 @@ void save(const FitState& state, ResumeState& saved) {
   saved.counters.emplace_back("halvings", state.halvings);
   saved.counters.emplace_back("iteration", state.iteration);
   saved.counters.emplace_back("newton_step", state.newton_step);
-  saved.arrays.emplace_back("point", numbers_of(state.point));
-  saved.arrays.emplace_back("mean", numbers_of(state.mean));
-  saved.arrays.emplace_back("square", numbers_of(state.square));
+  saved.add_columns("point", state.point.columns());
+  saved.add_columns("mean", state.mean.columns());
+  saved.add_columns("square", state.square.columns());
   saved.arrays.emplace_back("costs", state.costs);
   save(state.start, saved);
   if (!state.preconditioner.empty()) {
@@ -220,7 +233,7 @@ FitState load_fit_state(const ResumeState& saved,
                         bool sampled,
                         const std::shared_ptr<const MemorySpace>& space) {
   const Index phase = saved.counter("phase");
-  const Vector& damping = saved.array("damping");
+  const Vector damping = saved.array("damping");
   require_consistent(phase >= 0 && phase < kPhases && damping.size() == 2, "chord");
   FitState state;
   state.phase = static_cast<FitState::Phase>(phase);
@@ -239,14 +252,15 @@ FitState load_fit_state(const ResumeState& saved,
   state.damping_growth = damping(1);
   require_consistent(state.form >= 0 && state.form < static_cast<Index>(numbers.size()), "chord");
   const Index values = numbers[static_cast<std::size_t>(state.form)];
-  require(saved.array("point").size() == values,
+  require(saved.array_size("point") == values,
           "chord: the state to resume is of {} values, this fit has {}",
-          saved.array("point").size(),
+          saved.array_size("point"),
           values);
   require_consistent(consistent(state, saved, values, sampled), "chord");
-  state.point = vector_at(space, saved.array("point"));
-  state.mean = vector_at(space, saved.array("mean"));
-  state.square = vector_at(space, saved.array("square"));
+  state.point = saved_vector(space, saved, "point");
+  require_consistent(is_finite(state.point), "chord");
+  state.mean = saved_vector(space, saved, "mean");
+  state.square = saved_vector(space, saved, "square");
   if (is_preconditioned(saved)) {
     if (space->on_host()) {
       state.preconditioner = saved_preconditioner(saved, values);

@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "matapprox/core/multi_vector.hpp"
 #include "matapprox/core/run_control.hpp"
@@ -62,6 +63,12 @@ struct FitState {
 Vector numbers_of(const MultiVector& vector);
 /// A vector in that memory; an empty one of no numbers.
 MultiVector vector_at(const std::shared_ptr<const MemorySpace>& space, const Vector& numbers);
+/// The array of that name as a vector in that memory.
+MultiVector saved_vector(const std::shared_ptr<const MemorySpace>& space,
+                         const ResumeState& saved,
+                         const std::string& name);
+/// An empty vector is.
+bool is_finite(const MultiVector& vector);
 
 /// What a saved fit began with. Throws FileError if an entry is missing, InvalidArgument if a
 /// pattern or a permutation is none.

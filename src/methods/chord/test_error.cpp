@@ -9,7 +9,8 @@
 namespace matapprox::chord_fit {
 namespace {
 
-constexpr std::size_t kPanel = 64;
+/// Three matrices of so many columns are there at a time.
+constexpr std::size_t kPanel = 16;
 
 }  // namespace
 

@@ -39,7 +39,7 @@ class GolubKahanSpace final : public KrylovSpace {
   }
 
   Index size() const override { return std::min(left_.size(), multiplied_); }
-  Index numbers() const override { return A_.rows() * left_.size() + A_.cols() * right_.size(); }
+  Index numbers() const override { return left_.numbers_of_a_copy() + right_.numbers_of_a_copy(); }
   bool is_amid_a_step() const override { return lacks_second_product(); }
 
   RitzTriplets ritz() const override {

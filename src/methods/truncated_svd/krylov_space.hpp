@@ -28,7 +28,7 @@ class KrylovSpace {
   /// Extends the space by one block. False if it cannot grow: what it holds is then exact.
   virtual bool step() = 0;
   virtual Index size() const = 0;
-  virtual Index numbers() const = 0;  ///< of the basis
+  virtual Index numbers() const = 0;  ///< of the basis, that a checkpoint copies
   /// Whether a step was stopped between two products: the next one ends it.
   virtual bool is_amid_a_step() const { return false; }
   virtual RitzTriplets ritz() const = 0;

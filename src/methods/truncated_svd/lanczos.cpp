@@ -42,7 +42,7 @@ class LanczosSpace final : public KrylovSpace {
   }
 
   Index size() const override { return multiplied_; }
-  Index numbers() const override { return A_.cols() * basis_.size(); }
+  Index numbers() const override { return basis_.numbers_of_a_copy(); }
 
   RitzTriplets ritz() const override {
     const Matrix lower = projection_.transpose();
