@@ -183,6 +183,30 @@ TEST(SavedState, IsSavedAgainFromAFileThatIsNoMore) {
   EXPECT_SAME_BITS(read_saved_fit(path).record.resume.array("long"), numbers);
 }
 
+/// An array without numbers takes no bytes, however long it says that it is.
+TEST(SavedState, AnArrayOfMoreNumbersThanTheFileHasIsRefused) {
+  const std::string path = file_in_new_folder("a.h5");
+  save(path, saved_examples().front().approximation, full_record());
+  {
+    const hdf5::Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose);
+    const hsize_t count = hsize_t{1} << 60;
+    const hsize_t chunk = 1024;
+    const hdf5::Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose);
+    const hdf5::Handle layout(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+    H5Pset_chunk(layout.id(), 1, &chunk);
+    const hdf5::Handle dataset(H5Dcreate2(file.id(),
+                                          "/resume/arrays/huge",
+                                          H5T_IEEE_F64LE,
+                                          space.id(),
+                                          H5P_DEFAULT,
+                                          layout.id(),
+                                          H5P_DEFAULT),
+                               H5Dclose);
+    ASSERT_TRUE(dataset);
+  }
+  EXPECT_REFUSED(NotAvailable, read_saved_fit(path), "dataset 'huge'");
+}
+
 TEST(SavedState, ADamagedLongArrayIsRefusedWhenItIsRead) {
   const std::string path = file_in_new_folder("a.h5");
   const auto [record, numbers] = long_state();
