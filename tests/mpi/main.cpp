@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <petscsys.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -28,6 +29,12 @@ Layout all_on_the_last(Index rows) {
   std::vector<Index> begins(static_cast<std::size_t>(processes()), 0);
   begins.push_back(rows);
   return Layout(begins);
+}
+
+bool lies_over_processes(const ResumeState& state, const std::string& name) {
+  return std::ranges::any_of(state.blocks, [&](const auto& block) {
+    return block.first == name && block.second.columns.space->keeps_results();
+  });
 }
 
 }  // namespace matapprox::mpi::test

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "matapprox/core/resume_state.hpp"
 #include "mpi/ranks_space.hpp"
 
 namespace matapprox::mpi::test {
@@ -19,5 +20,8 @@ Layout all_on_the_last(Index rows);
 
 /// What the processes of these tests open matrices in files by.
 std::shared_ptr<const LinearOperator> open_file(const std::string& name);
+
+/// Whether an array of a state that is handed out lies over the processes.
+bool lies_over_processes(const ResumeState& state, const std::string& name);
 
 }  // namespace matapprox::mpi::test

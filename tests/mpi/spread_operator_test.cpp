@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -312,11 +311,8 @@ TEST(SpreadOperator, ABasisIsSavedAPieceAtATime) {
   control.checkpoint_seconds = 0;
   control.checkpoint = [&](const Approximation& best, const ResumeState& state) {
     last = state.counter("steps");
-    for (const char* name : {"left", "right"}) {
-      EXPECT_TRUE(std::ranges::any_of(state.blocks, [&](const auto& block) {
-        return block.first == name && block.second.columns.space->keeps_results();
-      })) << name;
-    }
+    for (const char* name : {"left", "right"})
+      EXPECT_TRUE(test::lies_over_processes(state, name)) << name;
     SavedRecord record;
     record.resume = state;
     save(path, best, record);
