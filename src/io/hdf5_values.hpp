@@ -59,10 +59,11 @@ void write_values(const Location& group,
                   const std::string& name,
                   std::span<const double> values,
                   Precision precision);
+/// Whether NaN and Inf are refused, with NumericalError, or written.
+enum class NotFinite { kRefused, kAllowed };
 /// Writes an array of doubles that lie in a block of a memory space, row by row, or, with one
 /// extent, column by column: by MemorySpace::write_to_file, where it can, past HDF5, else from
-/// `source`. Refuses NaN and Inf unless they are `allowed`; of what `source` brings, it does.
-enum class NotFinite { kRefused, kAllowed };
+/// `source`. NaN and Inf that `source` brings are its own affair.
 void write_placed(const Location& group,
                   const std::string& name,
                   const std::vector<Index>& extents,

@@ -31,7 +31,7 @@ struct ResumeState {
 
   bool empty() const { return arrays.empty() && counters.empty() && blocks.empty(); }
   bool has_array(const std::string& name) const;
-  /// Throw FileError if there is none of that name.
+  /// Throw FileError if there is none of that name, NotAvailable if it is too long for the memory.
   Vector array(const std::string& name) const;
   Index array_size(const std::string& name) const;
   Index counter(const std::string& name) const;
