@@ -136,17 +136,25 @@ void DeviceOptions::check_cpu_only(const std::string& what) const {
   note(!verbose_, fmt::format("device: cpu, {} runs on the CPU alone", what));
 }
 
-void DeviceOptions::offer_gpu(const std::function<void()>& use) const {
-  const Device wanted = device();
-  std::string why = wanted == Device::kCpu ? "asked for" : "";
-  if (wanted == Device::kAuto) why = why_no_gpu();
+bool DeviceOptions::wants_gpu() const {
+  check();
+  if (device() == Device::kCuda) return true;
+  const std::string why = device() == Device::kCpu ? "asked for" : why_no_gpu();
+  if (!why.empty()) note(!verbose_, fmt::format("device: cpu, {}", why));
+  return why.empty();
+}
+
+bool DeviceOptions::offer_gpu(const std::function<void()>& use) const {
+  if (!wants_gpu()) return false;
   try {
-    if (why.empty()) use();
+    use();
   } catch (const NotAvailable& error) {
-    if (wanted == Device::kCuda) throw;
-    why = error.what();
+    if (device() == Device::kCuda) throw;
+    note(!verbose_, fmt::format("device: cpu, {}", error.what()));
+    return false;
   }
-  note(!verbose_, why.empty() ? "device: cuda" : fmt::format("device: cpu, {}", why));
+  note(!verbose_, "device: cuda");
+  return true;
 }
 
 Placement DeviceOptions::place(std::shared_ptr<const LinearOperator> A, bool quiet) const {

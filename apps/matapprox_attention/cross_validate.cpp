@@ -158,7 +158,7 @@ report::Json folds_json(const training::SavedModel& described,
 int run_cross_validate(CrossValidateCommand& command) {
   command.run.read_config();
   command.common.apply();
-  command.device.check_cpu_only("attention cross-validate");
+  command.device.check();
   FilePlan files = command.json.files();
   files.reads(command.run.config()).makes_folder("-o", command.options.folder);
   const training::SavedModel described = command.run.described(command.common.seed());
@@ -169,19 +169,18 @@ int run_cross_validate(CrossValidateCommand& command) {
   command.options.test_samples =
       task_of(rows.front().described, described.seed)->size(tasks::Split::kTest);
   prepare_folder(command.options.folder);
+  if (command.device.wants_gpu()) {
+    command.options.use_gpu = [&](training::Trainer& trainer) {
+      return command.device.offer_gpu([&] { trainer.use_gpu(); });
+    };
+  }
 
   const bool quiet = command.common.quiet();
   ProgressLine line(quiet);
   std::map<Index, double> running;
   ExperimentEvents events;
   events.planned = [&](std::size_t count, double seconds) {
-    note(quiet,
-         fmt::format("{} of {} folds are to be trained, about {} on {} threads; Ctrl-C keeps what "
-                     "is done",
-                     count,
-                     rows.size(),
-                     duration_text(seconds),
-                     threads()));
+    note(quiet, plan_text(count, rows.size(), "folds", seconds, command.options));
   };
   events.progress = [&](const std::string& name, double fraction) {
     for (const ExperimentRow& row : rows) {
@@ -231,7 +230,7 @@ void add_attention_cross_validate(const Command& attention) {
       .required()
       .type_name("DIR");
   command->common.add(sub, true);
-  command->device.add_cpu_only(sub);
+  command->device.add(sub);
   command->json.add(sub);
   command->run.add(sub);
   sub.footer(

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -12,10 +13,13 @@
 #include <set>
 #include <span>
 #include <sstream>
+#include <utility>
 
+#include "command_line/progress.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/device/placement.hpp"
 #include "matapprox/io/atomic_output.hpp"
 #include "matapprox/io/sha256.hpp"
 #include "matapprox/training/weights.hpp"
@@ -30,8 +34,6 @@ namespace fs = std::filesystem;
 using report::Json;
 
 constexpr double kCheckpointSeconds = 30;
-/// A sample forward costs about this share of one forward and backward.
-constexpr double kForwardShare = 1.0 / 3;
 
 training::TrainingOptions training_options(const ExperimentRow& row) {
   return options_from<training::TrainingOptions>(row.described.training_options);
@@ -57,24 +59,37 @@ Json made_with(const ExperimentRow& row, const ExperimentOptions& options) {
   return json;
 }
 
-/// Seconds that the row takes in one thread, by one of its steps.
-double estimated_seconds(const ExperimentRow& row, Index test_samples) {
-  training::TrainingOptions options = training_options(row);
-  const training::TrainingOptions whole = options;
-  options.steps = 1;
+/// Seconds that the row takes if it has all threads, by one of its steps (the second one where a
+/// GPU takes them, as the first one makes ready) and a test of one sample in each thread.
+double estimated_seconds(const ExperimentRow& row, const ExperimentOptions& experiment) {
+  const training::TrainingOptions whole = training_options(row);
+  training::TrainingOptions options = whole;
+  options.steps = experiment.use_gpu ? 2 : 1;
+  options.evaluate_every = 1;
   options.evaluation_samples = 1;
   training::Model<float> model(row.described.model);
   const auto task = task_of(row.described, row.seed);
   training::Trainer trainer(model, *task, options);
+  if (experiment.use_gpu) experiment.use_gpu(trainer);
   training::TrainingState state = trainer.start(row.seed);
-  trainer.run(state, row.seed, {});
-  const double validations = static_cast<double>(whole.steps) /
-                             static_cast<double>(whole.evaluate_every) *
-                             static_cast<double>(whole.evaluation_samples);
-  const auto trained = static_cast<double>(whole.batch * whole.accumulate);
-  const double steps = static_cast<double>(whole.steps) +
-                       kForwardShare * (validations + static_cast<double>(test_samples)) / trained;
-  return state.seconds * steps;
+  using Clock = std::chrono::steady_clock;
+  double step_seconds = 0;
+  Clock::time_point begin = Clock::now();
+  const auto lap = [&begin] {
+    const Clock::time_point end = Clock::now();
+    return std::chrono::duration<double>(end - std::exchange(begin, end)).count();
+  };
+  training::TrainingControl control;
+  control.progress = [&](const training::TrainingState&) { step_seconds = lap(); };
+  trainer.run(state, row.seed, control);
+  lap();
+  trainer.evaluate(state.parameters, tasks::Split::kTest, threads());
+  const double sample_seconds = lap() / threads();
+  const double validations =
+      static_cast<double>(whole.steps) / static_cast<double>(whole.evaluate_every);
+  const double samples = validations * static_cast<double>(whole.evaluation_samples) +
+                         static_cast<double>(experiment.test_samples);
+  return static_cast<double>(whole.steps) * step_seconds + samples * sample_seconds;
 }
 
 /// One call of run_experiment.
@@ -149,6 +164,7 @@ std::optional<FinishedRow> Experiment::kept(const ExperimentRow& row) const {
     }
     finished.parameters = result.at("parameters").get<Index>();
     finished.seconds = result.at("seconds").get<double>();
+    finished.device = result.value("device", finished.device);
     for (const Json& baseline : result.at("baselines")) {
       finished.baselines.push_back({baseline.at("name").get<std::string>(),
                                     baseline.at("error").get<double>(),
@@ -173,7 +189,7 @@ std::vector<std::size_t> Experiment::plan(const std::vector<ExperimentRow>& rows
     first.seed = 0;
     first.fold = -1;
     const auto [found, is_new] = seconds.emplace(first.name(), 0.0);
-    if (is_new) found->second = estimated_seconds(rows[i], options_.test_samples);
+    if (is_new) found->second = estimated_seconds(rows[i], options_);
     of_row[i] = found->second;
     all += found->second;
   }
@@ -219,6 +235,7 @@ std::optional<FinishedRow> Experiment::train(const ExperimentRow& row) {
   training::Model<float> model(saved.model);
   const auto task = task_of(saved, row.seed);
   training::Trainer trainer(model, *task, options);
+  const bool on_gpu = options_.use_gpu && options_.use_gpu(trainer);
   saved.state = begun(row, model, trainer);
   training::TrainingControl control;
   control.stop = &stop_;
@@ -245,6 +262,7 @@ std::optional<FinishedRow> Experiment::train(const ExperimentRow& row) {
   finished.baselines = task->baselines(tasks::Split::kTest, options_.test_samples);
   finished.parameters = model.parameters().size();
   finished.seconds = saved.state.seconds;
+  if (on_gpu) finished.device = enum_name(Device::kCuda);
   keep(finished, saved);
   return finished;
 }
@@ -276,18 +294,22 @@ ExperimentResult Experiment::run(const std::vector<ExperimentRow>& rows) {
   const auto later = std::stable_partition(
       to_do.begin(), to_do.end(), [&](std::size_t i) { return rows[i].begins_with == nullptr; });
   std::exception_ptr failure;
+  const auto make_row = [&](std::size_t i) {
+    if (stop_) return;
+    try {
+      done[i] = train(rows[i]);
+    } catch (...) {
+      // The other rows go on.
+      const std::lock_guard lock(mutex_);
+      if (!failure) failure = std::current_exception();
+    }
+  };
   const auto make = [&](std::span<const std::size_t> some) {
-    parallel_for(std::ssize(some), [&](Index k) {
-      const std::size_t i = some[static_cast<std::size_t>(k)];
-      if (stop_) return;
-      try {
-        done[i] = train(rows[i]);
-      } catch (...) {
-        // The other rows go on.
-        const std::lock_guard lock(mutex_);
-        if (!failure) failure = std::current_exception();
-      }
-    });
+    if (options_.use_gpu) {
+      for (const std::size_t i : some) make_row(i);
+      return;
+    }
+    parallel_for(std::ssize(some), [&](Index k) { make_row(some[static_cast<std::size_t>(k)]); });
   };
   make({to_do.begin(), later});
   if (!failure) make({later, to_do.end()});
@@ -328,6 +350,7 @@ Json to_json(const FinishedRow& finished) {
                {"samples", finished.test.samples},
                {"parameters", finished.parameters},
                {"seconds", finished.seconds},
+               {"device", finished.device},
                {"published", row.published < 0 ? Json(nullptr) : Json(row.published / 100)},
                {"baselines", Json::array()}};
   if (row.begins_with) json["begins_with"] = row.begins_with->name();
@@ -342,6 +365,19 @@ Json to_json(const FinishedRow& finished) {
         {{"name", baseline.name}, {"error", baseline.error}, {"samples", baseline.samples}});
   }
   return json;
+}
+
+std::string plan_text(std::size_t to_train,
+                      std::size_t all,
+                      const char* unit,
+                      double seconds,
+                      const ExperimentOptions& options) {
+  return fmt::format("{} of {} {} are to be trained, about {} {}; Ctrl-C keeps what is done",
+                     to_train,
+                     all,
+                     unit,
+                     duration_text(seconds),
+                     options.use_gpu ? "with the GPU" : fmt::format("on {} threads", threads()));
 }
 
 std::string file_sha256(const std::string& path) {

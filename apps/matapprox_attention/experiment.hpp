@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "matapprox/training/model_file.hpp"
+#include "matapprox/training/trainer.hpp"
 #include "report/json.hpp"
 
 namespace matapprox::app {
@@ -36,7 +37,8 @@ struct FinishedRow {
   training::Evaluation test;
   std::vector<tasks::Baseline> baselines;
   Index parameters = 0;
-  double seconds = 0;  ///< of training, one thread
+  double seconds = 0;          ///< of training: one thread, or a GPU and all threads
+  std::string device = "cpu";  ///< that took the last steps of the training: cpu, cuda
   bool reused = false;
 };
 
@@ -44,10 +46,12 @@ struct ExperimentOptions {
   std::string folder;         ///< where finished rows and checkpoints are kept
   Index test_samples = 5000;  ///< of the test at the end of a row
   std::string data_sha256;    ///< of the file that rows with a data_path() read; empty: none does
+  /// Moves the steps of a row to a GPU, and says whether it did; empty: all rows stay on the CPU.
+  std::function<bool(training::Trainer&)> use_gpu;
 };
 
 struct ExperimentEvents {
-  /// Rows that have to be trained, and the seconds that this may take on all threads.
+  /// Rows that have to be trained, and the seconds that this may take.
   std::function<void(std::size_t rows, double seconds)> planned;
   std::function<void(const std::string& row, double fraction)> progress;
   std::function<void(const FinishedRow& row)> finished;
@@ -60,18 +64,27 @@ struct ExperimentResult {
 };
 
 /// Trains the rows that the folder does not have, as many side by side as there are threads, each
-/// in one thread, so that their numbers do not depend on it. NAME.h5 and NAME.json are written when
-/// a row is done; NAME.unfinished.h5 is its checkpoint, from which an interrupted row goes on to
-/// the same bits. A cached row with other settings or of another version is replaced. Rows that
-/// begin with another one come after all that do not. Memory: the largest models of the rows that
-/// run side by side. Throws InvalidArgument for two rows of one name, FileError, NumericalError
-/// where a loss is not finite (the rows that are done stay).
+/// in one thread, so that their numbers do not depend on it; with use_gpu one after another, the
+/// validations of each in all threads. A row that is kept is good for any device. NAME.h5 and
+/// NAME.json are written when a row is done; NAME.unfinished.h5 is its checkpoint, from which an
+/// interrupted row goes on to the same bits. A cached row with other settings or of another version
+/// is replaced. Rows that begin with another one come after all that do not. Memory: the largest
+/// models of the rows that run side by side. Throws InvalidArgument for two rows of one name,
+/// FileError, NumericalError where a loss is not finite (the rows that are done stay).
 ExperimentResult run_experiment(const std::vector<ExperimentRow>& rows,
                                 const ExperimentOptions& options,
                                 const std::atomic<bool>& stop,
                                 const ExperimentEvents& events);
 
 report::Json to_json(const FinishedRow& finished);
+
+/// "7 of 9 rows are to be trained, about 3 min on 2 threads; Ctrl-C keeps what is done", for
+/// ExperimentEvents::planned; `unit` is what a row is called.
+std::string plan_text(std::size_t to_train,
+                      std::size_t all,
+                      const char* unit,
+                      double seconds,
+                      const ExperimentOptions& options);
 
 /// SHA-256 of a file, for ExperimentOptions::data_sha256. Throws FileError.
 std::string file_sha256(const std::string& path);

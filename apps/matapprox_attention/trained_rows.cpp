@@ -31,7 +31,8 @@ std::string data_of(const std::vector<ExperimentRow>& rows) {
 /// Says what is planned, how far the rows are and what came of each.
 class RowsReport {
  public:
-  RowsReport(bool quiet, std::size_t rows) : quiet_(quiet), rows_(rows), line_(quiet) {}
+  RowsReport(bool quiet, std::size_t rows, const ExperimentOptions& options)
+      : quiet_(quiet), rows_(rows), options_(options), line_(quiet) {}
 
   ExperimentEvents events() {
     ExperimentEvents events;
@@ -49,14 +50,7 @@ class RowsReport {
  private:
   void plan(std::size_t count, double seconds) {
     planned_ = count;
-    note(
-        quiet_,
-        fmt::format("{} of {} rows are to be trained, about {} on {} threads; Ctrl-C keeps what is "
-                    "done",
-                    count,
-                    rows_,
-                    duration_text(seconds),
-                    threads()));
+    note(quiet_, plan_text(count, rows_, "rows", seconds, options_));
   }
   void finish(const FinishedRow& row) {
     running_.erase(row.row.name());
@@ -74,6 +68,7 @@ class RowsReport {
 
   bool quiet_;
   std::size_t rows_;
+  const ExperimentOptions& options_;
   ProgressLine line_;
   std::map<std::string, double> running_;
   std::size_t planned_ = 0;
@@ -115,7 +110,7 @@ void TrainedRows::add(const Command& sub, const std::string& name) {
       .type_name("DIR");
   charts_.add(sub);
   common_.add(sub, false);
-  device_.add_cpu_only(sub);
+  device_.add(sub);
   json_.add(sub);
 }
 
@@ -136,13 +131,18 @@ void TrainedRows::prepare(const std::string& data) const {
 
 int TrainedRows::run(const std::vector<ExperimentRow>& rows, const ShowRows& show) const {
   common_.apply();
-  device_.check_cpu_only("reproduce " + name_);
+  device_.check();
   require(!rows.empty(), "reproduce {}: nothing is chosen", name_);
   const std::string data = data_of(rows);
   prepare(data);
   const bool quiet = common_.quiet();
-  RowsReport report(quiet, rows.size());
   ExperimentOptions options = options_;
+  if (device_.wants_gpu()) {
+    options.use_gpu = [this](training::Trainer& trainer) {
+      return device_.offer_gpu([&] { trainer.use_gpu(); });
+    };
+  }
+  RowsReport report(quiet, rows.size(), options);
   if (!data.empty()) options.data_sha256 = file_sha256(data);
   const ExperimentResult result =
       run_experiment(rows, options, catch_interrupts(), report.events());

@@ -9,9 +9,6 @@
 
 namespace matapprox::cuda {
 
-using SessionMaker =
-    std::function<std::unique_ptr<TrainingSession>(const ModelShape&, const StepSettings&)>;
-
 /// The steps of a training run on a device: parameters and means stay there, samples go there.
 class DeviceSteps {
  public:
@@ -19,7 +16,7 @@ class DeviceSteps {
   DeviceSteps(const training::Model<float>& model,
               const tasks::Task& task,
               const training::TrainingOptions& options,
-              const SessionMaker& make_session = make_gpu_session);
+              const SessionMaker& make_session);
 
   void begin(const training::TrainingState& state, std::uint64_t seed);
   /// Step state.optimizer.step + 1 on these samples of the training split; of the state, only the

@@ -156,11 +156,11 @@ Trainer::Trainer(Model<float>& model, const tasks::Task& task, const TrainingOpt
 
 Trainer::~Trainer() = default;
 
-void Trainer::use_gpu() {
-  use_device(std::make_unique<cuda::DeviceSteps>(model_, task_, options_));
-}
+void Trainer::use_gpu() { use_device(cuda::make_gpu_session); }
 
-void Trainer::use_device(std::unique_ptr<cuda::DeviceSteps> device) { device_ = std::move(device); }
+void Trainer::use_device(const cuda::SessionMaker& make_session) {
+  device_ = std::make_unique<cuda::DeviceSteps>(model_, task_, options_, make_session);
+}
 
 void Trainer::read_back(TrainingState& state) {
   if (device_) device_->read_back(state);

@@ -18,7 +18,10 @@ std::vector<std::vector<std::string>> commands_of_the_gpu() {
           {"measure", "a.h5", "a.mtx"},
           {"apply", "a.h5", "x.csv"},
           {"info", "a.mtx"},
-          {"attention", "train", "--task", "adding", "-o", temporary_dir() + "/never.h5"}};
+          {"attention", "train", "--task", "adding", "-o", temporary_dir() + "/never.h5"},
+          {"attention", "cross-validate", "--task", "token_file", "-o", temporary_dir() + "/never"},
+          {"reproduce", "figure5", "-o", temporary_dir() + "/never"},
+          {"reproduce", "transfer", "-o", temporary_dir() + "/never"}};
 }
 
 std::vector<std::vector<std::string>> commands_of_the_cpu() {
@@ -28,8 +31,6 @@ std::vector<std::vector<std::string>> commands_of_the_cpu() {
           {"solve", "a.mtx", "b.csv"},
           {"spectrum", "a.mtx", "--nearest", "0"},
           {"reproduce", "table1"},
-          {"reproduce", "figure5", "-o", never},
-          {"reproduce", "transfer", "-o", never},
           {"reproduce", "crossovers"},
           {"attention", "evaluate", "a.h5"},
           {"attention", "map", "a.h5", "-o", never + ".png"},

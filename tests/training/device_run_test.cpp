@@ -46,10 +46,9 @@ struct RunOnDevice {
     state = trainer->start(5);
   }
   void use(const HostQueue& queue) {
-    trainer->use_device(std::make_unique<cuda::DeviceSteps>(
-        *model, *task, options, [&](const auto& shape, const auto& settings) {
-          return std::make_unique<cuda::TrainingSessionOn<HostQueue>>(queue, shape, settings);
-        }));
+    trainer->use_device([&](const auto& shape, const auto& settings) {
+      return std::make_unique<cuda::TrainingSessionOn<HostQueue>>(queue, shape, settings);
+    });
   }
 };
 

@@ -17,6 +17,11 @@
 namespace matapprox::cuda {
 
 class DeviceSteps;
+class TrainingSession;
+struct ModelShape;
+struct StepSettings;
+using SessionMaker =
+    std::function<std::unique_ptr<TrainingSession>(const ModelShape&, const StepSettings&)>;
 
 }  // namespace matapprox::cuda
 
@@ -127,11 +132,11 @@ class Trainer {
   /// From here on, steps are taken on the first GPU: samples are made and validations
   /// computed by the CPU, the rest stays on the GPU until a validation or a checkpoint: before
   /// it, the state that `progress` sees has the old numbers beside a new step. Results agree with
-  /// those of the CPU to rounding. Throws NotAvailable for what a GPU does not train (psf in
-  /// bare blocks without dropout, pools flatten, cls, mean, a linear head), or without a GPU.
+  /// those of the CPU to rounding. Throws NotAvailable, with the option, for a model that a GPU
+  /// does not train (docs/cuda.md has the table) or has no room for, or without a GPU.
   void use_gpu();
   /// The same on any device: for tests.
-  void use_device(std::unique_ptr<cuda::DeviceSteps> device);
+  void use_device(const cuda::SessionMaker& make_session);
 
   /// Parameters at their start.
   TrainingState start(std::uint64_t seed) const;
