@@ -1,19 +1,12 @@
 """Tables of docs/attention.md."""
 import json
 import math
-import resource
 
 from .kept import ROOT, Missing, by_hand, figure, grouped, markdown, percent, rounded, short, table, table_as_kept, with_source, within
 from .paper import SEEDS, baselines, trained
 
 MECHANISMS = ["softmax", "psf", "linformer", "singularformer", "revisited_linformer", "efficient", "simpletron",
               "linear_transformer", "performer", "nystromformer", "bigbird", "flash", "tokenwise", "mean"]
-
-
-def child_seconds():
-    """CPU seconds of all programs that ran and ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 @figure("psf_tasks", "5")
@@ -78,30 +71,21 @@ def listops(context):
                  rows + [[name, "", percent(error)] for name, error in found.items()])
 
 
-# Texts whose class the bag of words tells in most cases, as that of a review; negations turn the rest.
-REVIEWS = ["--task", "negation", "--opinions", "15", "--negations", "1", "--words", "4", "--width", "32", "--heads", "2",
-           "--block", "pre_norm", "--feed-forward", "2", "--positions", "sinusoidal", "--position-scale", "0.3",
-           "--embedding-init-std", "0.2", "--pool", "max_mean", "--steps", "1500", "--batch", "40", "--learning-rate", "0.003",
-           "--schedule", "cosine", "--warmup", "100", "--threads", "1"]
-# Accuracies in percent that the report prints for IMDb, by length and k; 0: no Linformer.
-REPORT_ACCURACIES = {256: {0: 86.20, 64: 86.33, 128: 85.67}, 512: {0: 87.82, 64: 88.01, 128: 87.98, 256: 87.73}}
-
-
 @figure("linformer_grid", "30", slow=True)
 def linformer_grid(context):
+    found = context.json("reproduce", "linformer_grid", "-o", context.resumable("linformer_grid"))["rows"]
+    cells = {}
+    for row in found:
+        cells.setdefault((row["length"], row["model"]), []).append(row)
     rows = []
-    for length, published in REPORT_ACCURACIES.items():
-        for k, accuracy in published.items():
-            options = ["--length", length, "--attention", *(["linformer", "--rank", k] if k else ["softmax"])]
-            before = child_seconds()
-            runs = [trained(context, "grid", *REVIEWS, *options, "--seed", seed) for seed in SEEDS]
-            seconds = (child_seconds() - before) / len(runs)
-            right = sorted(1 - run["result"]["error"] for run in runs)
-            rows.append([length, f"Linformer, k = {k}" if k else "softmax",
-                         f"{percent(right[1])} ({percent(right[0])} .. {percent(right[2])})", f"{seconds:.0f}", f"{accuracy:.2f} %"])
-    known = 1 - baselines(runs[0])["bag of words"]
-    rows.append(["", "bag of words", percent(known), "", ""])
-    return table(["N", "model", "accuracy", "CPU s a training", "the report, on IMDb"], rows)
+    for (length, model), seeds in cells.items():
+        right = sorted(1 - row["error"] for row in seeds)
+        rows.append([length, model.replace("linformer-k", "Linformer, k = "),
+                     f"{percent(right[1])} ({percent(right[0])} .. {percent(right[2])})",
+                     f"{sum(row['seconds'] for row in seeds) / len(seeds):.0f}", percent(1 - seeds[0]["published"])])
+    known = next(each["error"] for each in found[0]["baselines"] if each["name"] == "bag of words")
+    rows.append(["", "bag of words", percent(1 - known), "", ""])
+    return table(["N", "model", "accuracy", "s a training", "the report, on IMDb"], rows)
 
 
 @figure("trained_matrices", "10", slow=True)
