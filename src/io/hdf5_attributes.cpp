@@ -1,8 +1,9 @@
+#include "io/hdf5_attributes.hpp"
+
 #include <fmt/format.h>
 
 #include <limits>
 
-#include "io/hdf5_values.hpp"
 #include "matapprox/core/error.hpp"
 
 namespace matapprox::hdf5 {
@@ -171,6 +172,48 @@ std::string read_text(const Location& group, const std::string& name) {
     throw FileError(fmt::format("{}: '{}' cannot be read: the file is damaged", group.file, name));
   }
   return without_padding(std::move(value));
+}
+
+Handle create_group(const Location& parent, const std::string& name) {
+  const Handle order(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
+  H5Pset_link_creation_order(order.id(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
+  Handle group(H5Gcreate2(parent.object.id(), name.c_str(), H5P_DEFAULT, order.id(), H5P_DEFAULT),
+               H5Gclose);
+  if (!group) throw FileError(fmt::format("{}: group '{}' cannot be created", parent.file, name));
+  return group;
+}
+
+Handle open_group(const Location& parent, const std::string& name) {
+  Handle group(H5Gopen2(parent.object.id(), name.c_str(), H5P_DEFAULT), H5Gclose);
+  if (!group) {
+    throw FileError(fmt::format("{}: group '{}' is missing or damaged", parent.file, name));
+  }
+  return group;
+}
+
+bool has_link(const Location& parent, const std::string& name) {
+  return H5Lexists(parent.object.id(), name.c_str(), H5P_DEFAULT) > 0;
+}
+
+namespace {
+
+herr_t collect_name(hid_t, const char* name, const H5L_info_t*, void* names) {
+  static_cast<std::vector<std::string>*>(names)->emplace_back(name);
+  return 0;
+}
+
+}  // namespace
+
+std::vector<std::string> member_names(const Location& group) {
+  std::vector<std::string> names;
+  for (const H5_index_t order : {H5_INDEX_CRT_ORDER, H5_INDEX_NAME}) {
+    names.clear();
+    hsize_t position = 0;
+    if (H5Literate(group.object.id(), order, H5_ITER_INC, &position, collect_name, &names) >= 0) {
+      return names;
+    }
+  }
+  throw FileError(fmt::format("{}: a group cannot be listed: the file is damaged", group.file));
 }
 
 }  // namespace matapprox::hdf5

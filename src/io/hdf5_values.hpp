@@ -1,48 +1,17 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "io/hdf5_handle.hpp"
+#include "io/hdf5_attributes.hpp"
 #include "matapprox/core/multi_vector.hpp"
-#include "matapprox/core/types.hpp"
 
-// The few kinds of attribute and dataset that our own files consist of. Numbers are little-endian
-// on disk; every dataset of numbers carries the attribute `crc32` of its bytes. The caller holds a
-// ErrorSilencer. Everything throws FileError; messages start with `file`.
+// Arrays of real numbers. Numbers are little-endian on disk; every array carries the attribute
+// `crc32` of its bytes. The caller holds an ErrorSilencer. Everything throws FileError; messages
+// start with `file`.
 namespace matapprox::hdf5 {
-
-/// Where an attribute or dataset is: an open group, and the names for messages.
-struct Location {
-  const Handle& object;
-  const std::string& file;
-};
-
-Handle create_group(const Location& parent, const std::string& name);
-Handle open_group(const Location& parent, const std::string& name);
-bool has_link(const Location& parent, const std::string& name);
-/// Names of the members of a group, in the order in which they were made where the file knows it.
-std::vector<std::string> member_names(const Location& group);
-
-void put_text(const Location& place, const std::string& name, const std::string& value);
-void put_integer(const Location& place, const std::string& name, Index value);
-void put_seed(const Location& place, const std::string& name, std::uint64_t value);
-void put_number(const Location& place, const std::string& name, double value);
-
-bool has_attribute(const Location& place, const std::string& name);
-std::string get_text(const Location& place, const std::string& name);
-Index get_integer(const Location& place, const std::string& name);
-/// An integer that must be in lowest..highest.
-Index get_integer(const Location& place, const std::string& name, Index lowest, Index highest);
-std::uint64_t get_seed(const Location& place, const std::string& name);
-double get_number(const Location& place, const std::string& name);
-
-/// A scalar dataset of text, of any length.
-void write_text(const Location& group, const std::string& name, const std::string& value);
-std::string read_text(const Location& group, const std::string& name);
 
 /// Supplies or takes rows first .. first+count-1 of an array, row-major.
 using RowSource = std::function<void(Index first, Index count, double* values)>;
@@ -104,46 +73,5 @@ class ValueReader {
 
 /// The extents of a dataset in this group.
 std::vector<Index> extents_of(const Location& group, const std::string& name);
-
-/// Writes integers as 64 bits, or as 32 if `narrow` (they must fit).
-void write_integers(const Location& group,
-                    const std::string& name,
-                    std::span<const Index> values,
-                    bool narrow = false);
-std::vector<Index> read_integers(const Location& group, const std::string& name);
-
-/// An array of bytes, 16-bit words or floats as it is, without copies in other types. Stored is
-/// std::uint8_t, std::uint16_t or float; reading throws where the file holds another type.
-template <class Stored>
-void write_array(const Location& group, const std::string& name, std::span<const Stored> values);
-template <class Stored>
-std::vector<Stored> read_array(const Location& group, const std::string& name);
-
-/// Writes a table of integers of at least 0, row-major, in the narrowest of 8 and 16 bits
-/// (unsigned), 32 and 64 (signed) that holds them all.
-void write_table(const Location& group,
-                 const std::string& name,
-                 std::span<const Index> values,
-                 Index columns);
-
-/// Reads what write_table wrote, as a whole.
-std::vector<Index> read_table(const Location& group, const std::string& name, Index columns);
-
-/// How integers are stored in a table.
-enum class IntegerType { kInt8, kInt32 };
-
-/// Writes an array of integers (one extent or two, all at least 1), in chunks that are compressed;
-/// they must fit the type.
-void write_integer_rows(const Location& group,
-                        const std::string& name,
-                        const std::vector<Index>& extents,
-                        IntegerType type,
-                        const RowSource& source);
-/// Reads integers of any type in pieces; the extents must be those given. Beyond 2^53 they are
-/// rounded. Verifies the checksum where there is one. Memory: a piece, whatever the extents.
-void read_integer_rows(const Location& group,
-                       const std::string& name,
-                       const std::vector<Index>& extents,
-                       const RowSink& sink);
 
 }  // namespace matapprox::hdf5

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "io/hdf5_integers.hpp"
 #include "matapprox/core/error.hpp"
 
 namespace matapprox {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "io/hdf5_values.hpp"
+#include "io/hdf5_attributes.hpp"
 #include "matapprox/factors/block_matrix.hpp"
 #include "matapprox/factors/packed_matrix.hpp"
 #include "matapprox/factors/packed_sparse.hpp"

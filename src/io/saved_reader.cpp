@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "io/hdf5_values.hpp"
+#include "io/hdf5_integers.hpp"
 #include "io/packed_values.hpp"
 #include "io/saved_schema.hpp"
 #include "io/trial_read.hpp"

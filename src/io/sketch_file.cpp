@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "io/file_numbers.hpp"
+#include "io/hdf5_integers.hpp"
 #include "io/hdf5_output.hpp"
-#include "io/hdf5_values.hpp"
 #include "io/trial_read.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "io/hdf5_integers.hpp"
 #include "io/hdf5_output.hpp"
-#include "io/hdf5_values.hpp"
 #include "io/trial_read.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"

@@ -56,7 +56,7 @@ FOLDERS = ["include", "src", "apps", "tests", "docs", "configs", "scripts", "sha
 def project_files(root):
     found = [root / "README.md"]
     for folder in FOLDERS:
-        found += [path for path in sorted((root / folder).rglob("*")) if path.is_file()]
+        found += [path for path in sorted((root / folder).rglob("*")) if path.is_file() and path.suffix != ".pyc"]
     for path in found:
         name = path.relative_to(root).as_posix()
         if TEXT.search(name) and path.resolve() != Path(__file__).resolve():

@@ -1,0 +1,220 @@
+#include "io/hdf5_integers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "io/hdf5_rows.hpp"
+#include "matapprox/core/memory.hpp"
+
+namespace matapprox::hdf5 {
+
+namespace {
+
+template <class Stored>
+std::vector<Index> read_integers_as(const Handle& dataset,
+                                    const Location& group,
+                                    const std::string& name,
+                                    Index count) {
+  std::vector<Stored> stored(static_cast<std::size_t>(count));
+  const bool ok = count == 0 || H5Dread(dataset.id(),
+                                        NumberType<Stored>::memory(),
+                                        H5S_ALL,
+                                        H5S_ALL,
+                                        H5P_DEFAULT,
+                                        stored.data()) >= 0;
+  if (!ok) fail_dataset(group, name, "cannot be read: the file is truncated or damaged");
+  verify_checksum(
+      dataset, group, name, add_checksum(0, stored.data(), stored.size() * sizeof(Stored)));
+  if constexpr (std::is_same_v<Stored, Index>) return stored;
+  return {stored.begin(), stored.end()};
+}
+
+template <class Stored>
+void write_integers_as(const Location& group,
+                       const std::string& name,
+                       std::span<const Index> values) {
+  const std::vector<Stored> stored(values.begin(), values.end());
+  const Handle dataset =
+      create_dataset(group, name, {static_cast<Index>(stored.size())}, NumberType<Stored>::file());
+  if (!stored.empty() && H5Dwrite(dataset.id(),
+                                  NumberType<Stored>::memory(),
+                                  H5S_ALL,
+                                  H5S_ALL,
+                                  H5P_DEFAULT,
+                                  stored.data()) < 0) {
+    fail_dataset(group, name, "cannot be written");
+  }
+  put_checksum(dataset, group.file, add_checksum(0, stored.data(), stored.size() * sizeof(Stored)));
+}
+
+}  // namespace
+
+void write_integers(const Location& group,
+                    const std::string& name,
+                    std::span<const Index> values,
+                    bool narrow) {
+  if (narrow) {
+    write_integers_as<std::int32_t>(group, name, values);
+  } else {
+    write_integers_as<std::int64_t>(group, name, values);
+  }
+}
+
+std::vector<Index> read_integers(const Location& group, const std::string& name) {
+  const Handle dataset = open_member(group, name);
+  const std::vector<Index> extents = shape(dataset);
+  if (extents.size() != 1) fail_dataset(group, name, "is not one-dimensional");
+  const Handle type(H5Dget_type(dataset.id()), H5Tclose);
+  if (H5Tget_class(type.id()) != H5T_INTEGER) fail_dataset(group, name, "does not hold integers");
+  const Index count = count_numbers(extents, group, name);
+  if (is_stored_as(dataset, H5T_INTEGER, sizeof(std::int32_t))) {
+    return read_integers_as<std::int32_t>(dataset, group, name, count);
+  }
+  return read_integers_as<std::int64_t>(dataset, group, name, count);
+}
+
+namespace {
+
+/// Chunks of whole rows, at most a million numbers each where a row is not longer; deflated where
+/// this HDF5 can.
+Handle compressed_layout(const std::vector<Index>& extents) {
+  constexpr unsigned kLevel = 4;
+  constexpr Index kLargestChunk = Index{1} << 20;
+  std::vector<hsize_t> chunk(extents.begin(), extents.end());
+  chunk[0] =
+      static_cast<hsize_t>(std::clamp<Index>(kLargestChunk / columns_of(extents), 1, extents[0]));
+  Handle layout(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  H5Pset_chunk(layout.id(), static_cast<int>(chunk.size()), chunk.data());
+  if (H5Zfilter_avail(H5Z_FILTER_DEFLATE) > 0) {
+    H5Pset_shuffle(layout.id());
+    H5Pset_deflate(layout.id(), kLevel);
+  }
+  return layout;
+}
+
+bool is_signed(const Handle& dataset) {
+  const Handle type(H5Dget_type(dataset.id()), H5Tclose);
+  return H5Tget_sign(type.id()) == H5T_SGN_2;
+}
+
+}  // namespace
+
+void write_integer_rows(const Location& group,
+                        const std::string& name,
+                        const std::vector<Index>& extents,
+                        IntegerType type,
+                        const RowSource& source) {
+  const Handle layout = compressed_layout(extents);
+  if (type == IntegerType::kInt8) {
+    write_as<std::int8_t>(group, name, extents, source, layout);
+  } else {
+    write_as<std::int32_t>(group, name, extents, source, layout);
+  }
+}
+
+void read_integer_rows(const Location& group,
+                       const std::string& name,
+                       const std::vector<Index>& extents,
+                       const RowSink& sink) {
+  const Handle dataset = open_member(group, name);
+  require_extents(dataset, group, name, extents);
+  const Handle type(H5Dget_type(dataset.id()), H5Tclose);
+  if (H5Tget_class(type.id()) != H5T_INTEGER) fail_dataset(group, name, "does not hold integers");
+  // HDF5 clips what does not fit, so that only what was stored as such is read into a narrow type.
+  if (is_signed(dataset) && is_stored_as(dataset, H5T_INTEGER, sizeof(std::int8_t))) {
+    read_as<std::int8_t>(dataset, group, name, extents, sink);
+  } else if (is_signed(dataset) && is_stored_as(dataset, H5T_INTEGER, sizeof(std::int32_t))) {
+    read_as<std::int32_t>(dataset, group, name, extents, sink);
+  } else {
+    read_as<std::int64_t>(dataset, group, name, extents, sink);
+  }
+}
+
+template <class Stored>
+void write_array(const Location& group, const std::string& name, std::span<const Stored> values) {
+  const Handle dataset =
+      create_dataset(group, name, {static_cast<Index>(values.size())}, NumberType<Stored>::file());
+  if (!values.empty() && H5Dwrite(dataset.id(),
+                                  NumberType<Stored>::memory(),
+                                  H5S_ALL,
+                                  H5S_ALL,
+                                  H5P_DEFAULT,
+                                  values.data()) < 0) {
+    fail_dataset(group, name, "cannot be written");
+  }
+  put_checksum(dataset, group.file, add_checksum(0, values.data(), values.size_bytes()));
+}
+
+template <class Stored>
+std::vector<Stored> read_array(const Location& group, const std::string& name) {
+  const Handle dataset = open_member(group, name);
+  const std::vector<Index> extents = shape(dataset);
+  if (extents.size() != 1) fail_dataset(group, name, "is not one-dimensional");
+  const Handle type(H5Dget_type(dataset.id()), H5Tclose);
+  if (H5Tequal(type.id(), NumberType<Stored>::file()) <= 0) {
+    fail_dataset(group, name, "is stored in another type than the file format says");
+  }
+  require_memory(static_cast<double>(extents[0]) * sizeof(Stored), label(group, name));
+  std::vector<Stored> values(static_cast<std::size_t>(extents[0]));
+  const bool ok = values.empty() || H5Dread(dataset.id(),
+                                            NumberType<Stored>::memory(),
+                                            H5S_ALL,
+                                            H5S_ALL,
+                                            H5P_DEFAULT,
+                                            values.data()) >= 0;
+  if (!ok) fail_dataset(group, name, "cannot be read: the file is truncated or damaged");
+  verify_checksum(
+      dataset, group, name, add_checksum(0, values.data(), values.size() * sizeof(Stored)));
+  return values;
+}
+
+template void write_array(const Location&, const std::string&, std::span<const std::uint8_t>);
+template void write_array(const Location&, const std::string&, std::span<const std::uint16_t>);
+template void write_array(const Location&, const std::string&, std::span<const float>);
+template std::vector<std::uint8_t> read_array(const Location&, const std::string&);
+template std::vector<std::uint16_t> read_array(const Location&, const std::string&);
+template std::vector<float> read_array(const Location&, const std::string&);
+
+void write_table(const Location& group,
+                 const std::string& name,
+                 std::span<const Index> values,
+                 Index columns) {
+  const Index largest = values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+  const std::vector<Index> extents{static_cast<Index>(values.size()) / columns, columns};
+  const RowSource source = [&](Index first, Index count, double* rows) {
+    std::copy_n(values.begin() + first * columns, count * columns, rows);
+  };
+  if (largest < 1 << 8) {
+    write_as<std::uint8_t>(group, name, extents, source);
+  } else if (largest < 1 << 16) {
+    write_as<std::uint16_t>(group, name, extents, source);
+  } else if (largest < Index{1} << 31) {
+    write_as<std::int32_t>(group, name, extents, source);
+  } else {
+    write_as<std::int64_t>(group, name, extents, source);
+  }
+}
+
+std::vector<Index> read_table(const Location& group, const std::string& name, Index columns) {
+  const Handle dataset = open_member(group, name);
+  const std::vector<Index> extents = shape(dataset);
+  if (extents.size() != 2 || extents[1] != columns) {
+    fail_dataset(group, name, fmt::format("has not {} columns", columns));
+  }
+  const Handle type(H5Dget_type(dataset.id()), H5Tclose);
+  if (H5Tget_class(type.id()) != H5T_INTEGER) fail_dataset(group, name, "does not hold integers");
+  const Index count = count_numbers(extents, group, name);
+  if (H5Tequal(type.id(), H5T_STD_U8LE) > 0) {
+    return read_integers_as<std::uint8_t>(dataset, group, name, count);
+  }
+  if (H5Tequal(type.id(), H5T_STD_U16LE) > 0) {
+    return read_integers_as<std::uint16_t>(dataset, group, name, count);
+  }
+  if (is_stored_as(dataset, H5T_INTEGER, sizeof(std::int32_t))) {
+    return read_integers_as<std::int32_t>(dataset, group, name, count);
+  }
+  return read_integers_as<std::int64_t>(dataset, group, name, count);
+}
+
+}  // namespace matapprox::hdf5
