@@ -144,17 +144,20 @@ bool DeviceOptions::wants_gpu() const {
   return why.empty();
 }
 
-bool DeviceOptions::offer_gpu(const std::function<void()>& use) const {
-  if (!wants_gpu()) return false;
+std::string DeviceOptions::move_to_gpu(const std::function<void()>& use) const {
   try {
     use();
   } catch (const NotAvailable& error) {
     if (device() == Device::kCuda) throw;
-    note(!verbose_, fmt::format("device: cpu, {}", error.what()));
-    return false;
+    return error.what();
   }
-  note(!verbose_, "device: cuda");
-  return true;
+  return {};
+}
+
+void DeviceOptions::offer_gpu(const std::function<void()>& use) const {
+  if (!wants_gpu()) return;
+  const std::string why = move_to_gpu(use);
+  note(!verbose_, why.empty() ? "device: cuda" : fmt::format("device: cpu, {}", why));
 }
 
 Placement DeviceOptions::place(std::shared_ptr<const LinearOperator> A, bool quiet) const {

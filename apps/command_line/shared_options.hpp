@@ -91,10 +91,11 @@ class DeviceOptions {
   /// Whether a GPU is to be used where it can: for cuda and, if there is one, for auto; why not
   /// goes to stderr if verbose. Throws as check() does.
   bool wants_gpu() const;
-  /// Calls use(), which moves work to the GPU, if wants_gpu(); for auto a NotAvailable leaves the
-  /// work on the CPU. Returns whether it moved; what was chosen, and why, goes to stderr if
-  /// verbose.
-  bool offer_gpu(const std::function<void()>& use) const;
+  /// Calls use(), which moves work to the GPU that wants_gpu(); for auto a NotAvailable leaves the
+  /// work on the CPU. Returns why it stays there, empty if it moved.
+  std::string move_to_gpu(const std::function<void()>& use) const;
+  /// The same if wants_gpu(); what was chosen, and why, goes to stderr if verbose.
+  void offer_gpu(const std::function<void()>& use) const;
   /// The matrix on the device that it then names; what was chosen, and why, goes to stderr if
   /// verbose; that factors are streamed to the GPU also if not, unless quiet.
   Placement place(std::shared_ptr<const LinearOperator> A, bool quiet) const;

@@ -271,7 +271,7 @@ int run_timing(const ReproduceCommand& command) {
 
 int run_reproduce(const ReproduceCommand& command) {
   command.common.apply();
-  command.device.check_cpu_only("reproduce");
+  command.device.check_cpu_only("reproduce " + command.what);
   if (command.what == "timing") return run_timing(command);
   const ReproductionOptions options = reproduction_options(command);
   check_outputs(command, options, select_matrices(options.table, options.rows));

@@ -171,7 +171,7 @@ int run_cross_validate(CrossValidateCommand& command) {
   prepare_folder(command.options.folder);
   if (command.device.wants_gpu()) {
     command.options.use_gpu = [&](training::Trainer& trainer) {
-      return command.device.offer_gpu([&] { trainer.use_gpu(); });
+      return command.device.move_to_gpu([&] { trainer.use_gpu(); });
     };
   }
 
@@ -179,8 +179,8 @@ int run_cross_validate(CrossValidateCommand& command) {
   ProgressLine line(quiet);
   std::map<Index, double> running;
   ExperimentEvents events;
-  events.planned = [&](std::size_t count, double seconds) {
-    note(quiet, plan_text(count, rows.size(), "folds", seconds, command.options));
+  events.planned = [&](const PlannedRows& planned) {
+    note(quiet, plan_text(planned, rows.size(), "folds"));
   };
   events.progress = [&](const std::string& name, double fraction) {
     for (const ExperimentRow& row : rows) {

@@ -11,7 +11,6 @@
 #include <mutex>
 #include <optional>
 #include <set>
-#include <span>
 #include <sstream>
 #include <utility>
 
@@ -59,37 +58,52 @@ Json made_with(const ExperimentRow& row, const ExperimentOptions& options) {
   return json;
 }
 
-/// Seconds that the row takes if it has all threads, by one of its steps (the second one where a
-/// GPU takes them, as the first one makes ready) and a test of one sample in each thread.
-double estimated_seconds(const ExperimentRow& row, const ExperimentOptions& experiment) {
+/// What a row will take.
+struct Estimate {
+  double seconds = 0;  ///< with all threads
+  bool on_gpu = false;
+};
+
+/// Seconds of a step of `trainer`, the one after `warm_up` others. A GPU is waited for.
+double step_seconds(training::Trainer& trainer, std::uint64_t seed, Index warm_up) {
+  using Clock = std::chrono::steady_clock;
+  training::TrainingState state = trainer.start(seed);
+  std::atomic<bool> enough = false;
+  Clock::time_point begin = Clock::now();
+  double seconds = 0;
+  training::TrainingControl control;
+  control.stop = &enough;
+  control.checkpoint_seconds = 0;  // which reads back what is on a GPU after each step
+  control.progress = [&](const training::TrainingState& now) {
+    const Clock::time_point end = Clock::now();
+    seconds = std::chrono::duration<double>(end - std::exchange(begin, end)).count();
+    enough = now.optimizer.step > warm_up;
+  };
+  trainer.run(state, seed, control);
+  return seconds;
+}
+
+/// By one step (on a GPU the second one, as the first one makes ready) and a test of one sample in
+/// each thread.
+Estimate estimate(const ExperimentRow& row, const ExperimentOptions& experiment) {
   const training::TrainingOptions whole = training_options(row);
   training::TrainingOptions options = whole;
-  options.steps = experiment.use_gpu ? 2 : 1;
-  options.evaluate_every = 1;
-  options.evaluation_samples = 1;
+  options.steps = options.evaluate_every = 3;  // one more than are taken: nothing is validated
   training::Model<float> model(row.described.model);
   const auto task = task_of(row.described, row.seed);
   training::Trainer trainer(model, *task, options);
-  if (experiment.use_gpu) experiment.use_gpu(trainer);
-  training::TrainingState state = trainer.start(row.seed);
-  using Clock = std::chrono::steady_clock;
-  double step_seconds = 0;
-  Clock::time_point begin = Clock::now();
-  const auto lap = [&begin] {
-    const Clock::time_point end = Clock::now();
-    return std::chrono::duration<double>(end - std::exchange(begin, end)).count();
-  };
-  training::TrainingControl control;
-  control.progress = [&](const training::TrainingState&) { step_seconds = lap(); };
-  trainer.run(state, row.seed, control);
-  lap();
-  trainer.evaluate(state.parameters, tasks::Split::kTest, threads());
-  const double sample_seconds = lap() / threads();
+  Estimate found;
+  found.on_gpu = experiment.use_gpu && experiment.use_gpu(trainer).empty();
+  const double step = step_seconds(trainer, row.seed, found.on_gpu ? 1 : 0);
+  const auto begin = std::chrono::steady_clock::now();
+  trainer.evaluate(trainer.start(row.seed).parameters, tasks::Split::kTest, threads());
+  const std::chrono::duration<double> test = std::chrono::steady_clock::now() - begin;
   const double validations =
       static_cast<double>(whole.steps) / static_cast<double>(whole.evaluate_every);
   const double samples = validations * static_cast<double>(whole.evaluation_samples) +
                          static_cast<double>(experiment.test_samples);
-  return static_cast<double>(whole.steps) * step_seconds + samples * sample_seconds;
+  found.seconds = static_cast<double>(whole.steps) * step + samples * test.count() / threads();
+  return found;
 }
 
 /// One call of run_experiment.
@@ -113,9 +127,14 @@ class Experiment {
     return path_of(row, fmt::format("{}{}.unfinished.h5", data.empty() ? "" : "-", data).c_str());
   }
   std::optional<FinishedRow> kept(const ExperimentRow& row) const;
-  /// The longest first, so that the threads end together.
-  std::vector<std::size_t> plan(const std::vector<ExperimentRow>& rows,
-                                std::vector<std::size_t> to_do) const;
+  /// What each of the rows that are to be trained will take.
+  std::map<std::size_t, Estimate> plan(const std::vector<ExperimentRow>& rows,
+                                       const std::vector<std::size_t>& to_do) const;
+  /// Calls make(i) for the rows to be trained, in an order in which a row comes after the one that
+  /// it begins with; the longest first, so that the threads end together.
+  void over_rows(const std::vector<ExperimentRow>& rows,
+                 const std::map<std::size_t, Estimate>& to_do,
+                 const std::function<void(std::size_t)>& make) const;
   std::optional<FinishedRow> train(const ExperimentRow& row);
   /// Where the row goes on: at its checkpoint, at the parameters that it begins with, or at a
   /// start.
@@ -178,27 +197,52 @@ std::optional<FinishedRow> Experiment::kept(const ExperimentRow& row) const {
   }
 }
 
-std::vector<std::size_t> Experiment::plan(const std::vector<ExperimentRow>& rows,
-                                          std::vector<std::size_t> to_do) const {
-  std::map<std::string, double> seconds;  // the same for all seeds and folds
-  std::vector<double> of_row(rows.size());
-  double all = 0;
+std::map<std::size_t, Estimate> Experiment::plan(const std::vector<ExperimentRow>& rows,
+                                                 const std::vector<std::size_t>& to_do) const {
+  std::map<std::string, Estimate> of_kind;  // the same for all seeds and folds
+  std::map<std::size_t, Estimate> planned;
+  double seconds = 0;
   for (const std::size_t i : to_do) {
-    if (stop_) return to_do;
-    ExperimentRow first = rows[i];
-    first.seed = 0;
-    first.fold = -1;
-    const auto [found, is_new] = seconds.emplace(first.name(), 0.0);
-    if (is_new) found->second = estimated_seconds(rows[i], options_);
-    of_row[i] = found->second;
-    all += found->second;
+    if (stop_) return planned;
+    ExperimentRow kind = rows[i];
+    kind.seed = 0;
+    kind.fold = -1;
+    const auto [found, is_new] = of_kind.try_emplace(kind.name());
+    if (is_new) {
+      try {
+        found->second = estimate(rows[i], options_);
+      } catch (const NotAvailable& error) {
+        throw NotAvailable(fmt::format("{}: {}", rows[i].name(), error.what()));
+      }
+    }
+    planned[i] = found->second;
+    seconds += found->second.seconds;
   }
-  std::stable_sort(to_do.begin(), to_do.end(), [&](std::size_t a, std::size_t b) {
-    return of_row[a] > of_row[b];
-  });
   // The estimate is of a step that all threads share; the rows share them as well.
-  if (events_.planned) events_.planned(to_do.size(), all);
-  return to_do;
+  const auto on_gpu = static_cast<std::size_t>(std::count_if(
+      planned.begin(), planned.end(), [](const auto& each) { return each.second.on_gpu; }));
+  if (events_.planned) events_.planned({planned.size(), on_gpu, seconds});
+  return planned;
+}
+
+void Experiment::over_rows(const std::vector<ExperimentRow>& rows,
+                           const std::map<std::size_t, Estimate>& to_do,
+                           const std::function<void(std::size_t)>& make) const {
+  std::vector<std::size_t> order;
+  for (const auto& [i, estimate] : to_do) order.push_back(i);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return to_do.at(a).seconds > to_do.at(b).seconds;
+  });
+  for (const bool later : {false, true}) {
+    std::vector<std::size_t> on_gpu;
+    std::vector<std::size_t> on_cpu;
+    for (const std::size_t i : order) {
+      if ((rows[i].begins_with != nullptr) != later) continue;
+      (to_do.at(i).on_gpu ? on_gpu : on_cpu).push_back(i);
+    }
+    for (const std::size_t i : on_gpu) make(i);
+    parallel_for(std::ssize(on_cpu), [&](Index k) { make(on_cpu[static_cast<std::size_t>(k)]); });
+  }
 }
 
 training::TrainingState Experiment::begun(const ExperimentRow& row,
@@ -235,7 +279,7 @@ std::optional<FinishedRow> Experiment::train(const ExperimentRow& row) {
   training::Model<float> model(saved.model);
   const auto task = task_of(saved, row.seed);
   training::Trainer trainer(model, *task, options);
-  const bool on_gpu = options_.use_gpu && options_.use_gpu(trainer);
+  const bool on_gpu = options_.use_gpu && options_.use_gpu(trainer).empty();
   saved.state = begun(row, model, trainer);
   training::TrainingControl control;
   control.stop = &stop_;
@@ -289,30 +333,25 @@ ExperimentResult Experiment::run(const std::vector<ExperimentRow>& rows) {
     done[i] = kept(rows[i]);
     if (!done[i]) to_do.push_back(i);
   }
-  to_do = plan(rows, std::move(to_do));
-  // Those that begin with another row are behind those that do not.
-  const auto later = std::stable_partition(
-      to_do.begin(), to_do.end(), [&](std::size_t i) { return rows[i].begins_with == nullptr; });
   std::exception_ptr failure;
-  const auto make_row = [&](std::size_t i) {
-    if (stop_) return;
+  const auto keep_failure = [&](const ExperimentRow& row, std::exception_ptr what) {
+    const std::lock_guard lock(mutex_);
+    if (!failure) failure = std::move(what);
+    if (events_.failed) events_.failed(row.name());
+  };
+  over_rows(rows, plan(rows, to_do), [&](std::size_t i) {
+    // Those that begin with another row come last, and need all others; else the others go on.
+    if (stop_ || (failure && rows[i].begins_with)) return;
     try {
       done[i] = train(rows[i]);
+    } catch (const NumericalError& error) {
+      keep_failure(rows[i],
+                   std::make_exception_ptr(
+                       NumericalError(fmt::format("{}: {}", rows[i].name(), error.what()))));
     } catch (...) {
-      // The other rows go on.
-      const std::lock_guard lock(mutex_);
-      if (!failure) failure = std::current_exception();
+      keep_failure(rows[i], std::current_exception());
     }
-  };
-  const auto make = [&](std::span<const std::size_t> some) {
-    if (options_.use_gpu) {
-      for (const std::size_t i : some) make_row(i);
-      return;
-    }
-    parallel_for(std::ssize(some), [&](Index k) { make_row(some[static_cast<std::size_t>(k)]); });
-  };
-  make({to_do.begin(), later});
-  if (!failure) make({later, to_do.end()});
+  });
   if (failure) std::rethrow_exception(failure);
   ExperimentResult result;
   for (std::optional<FinishedRow>& row : done) {
@@ -367,17 +406,17 @@ Json to_json(const FinishedRow& finished) {
   return json;
 }
 
-std::string plan_text(std::size_t to_train,
-                      std::size_t all,
-                      const char* unit,
-                      double seconds,
-                      const ExperimentOptions& options) {
-  return fmt::format("{} of {} {} are to be trained, about {} {}; Ctrl-C keeps what is done",
-                     to_train,
+std::string plan_text(const PlannedRows& planned, std::size_t all, const char* unit) {
+  std::string where = fmt::format("on {} threads", threads());
+  if (planned.on_gpu == planned.rows && planned.rows > 0) where = "on the GPU";
+  if (planned.on_gpu > 0 && planned.on_gpu < planned.rows)
+    where = fmt::format("{} of them on the GPU", planned.on_gpu);
+  return fmt::format("{} of {} {} are to be trained, about {}, {}; Ctrl-C keeps what is done",
+                     planned.rows,
                      all,
                      unit,
-                     duration_text(seconds),
-                     options.use_gpu ? "with the GPU" : fmt::format("on {} threads", threads()));
+                     duration_text(planned.seconds),
+                     where);
 }
 
 std::string file_sha256(const std::string& path) {

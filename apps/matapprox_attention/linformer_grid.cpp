@@ -61,7 +61,7 @@ NamedOptions task_options(const LinformerGridChoice& choice, Index length) {
   return {{"length", n}, {"opinions", "15"}, {"negations", "1"}, {"words", "4"}};
 }
 
-/// The report shares E and F among the heads of a layer, which is the default of this program.
+/// The report shares E and F among all heads and layers, which in one layer is the default here.
 NamedOptions row_options(Index k, Index steps) {
   NamedOptions options{{"attention", k > 0 ? "linformer" : "softmax"},
                        {"block", "pre_norm"},
@@ -115,10 +115,12 @@ std::vector<GridCell> cells_of(const std::vector<FinishedRow>& rows) {
 }
 
 std::string table_text(const std::vector<FinishedRow>& rows, const std::vector<GridCell>& cells) {
+  const bool on_gpu = std::any_of(
+      rows.begin(), rows.end(), [](const FinishedRow& row) { return row.device != "cpu"; });
   std::string text = fmt::format(
-      "Accuracy in %: the median of the seeds (smallest .. largest); seconds of a training on one "
-      "thread. The report's\nare of IMDb, on a GPU\n\n{:>6}  {:<16}  {:>24}  {:>8}  {:>10}  "
-      "{:>8}\n",
+      "Accuracy in %: the median of the seeds (smallest .. largest); seconds of a training{}. The "
+      "report's\nare of IMDb, on a GPU\n\n{:>6}  {:<16}  {:>24}  {:>8}  {:>10}  {:>8}\n",
+      on_gpu ? ", of some on a GPU" : " on one thread",
       "N",
       "model",
       "accuracy",

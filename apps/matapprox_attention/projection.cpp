@@ -61,7 +61,7 @@ int run_projection(const ProjectionCommand& command) {
   json["errors"] = report::Json::array();
   std::string text = fmt::format(
       "P = softmax(Q K^T / sqrt({0})), V: {1} x {0}, all normal; R: k x {1}, N(0, 1/k)\n"
-      "relative to |P V|_F, but for \"pair\": see docs/attention.md\n\n"
+      "relative to |P V|_F, but for \"pair\": see docs/reproduction.md\n\n"
       "       k   P R^T R V      pair",
       command.head_width,
       n);

@@ -31,26 +31,30 @@ std::string data_of(const std::vector<ExperimentRow>& rows) {
 /// Says what is planned, how far the rows are and what came of each.
 class RowsReport {
  public:
-  RowsReport(bool quiet, std::size_t rows, const ExperimentOptions& options)
-      : quiet_(quiet), rows_(rows), options_(options), line_(quiet) {}
+  RowsReport(bool quiet, std::size_t rows) : quiet_(quiet), rows_(rows), line_(quiet) {}
 
   ExperimentEvents events() {
     ExperimentEvents events;
-    events.planned = [this](std::size_t count, double seconds) { plan(count, seconds); };
+    events.planned = [this](const PlannedRows& planned) { plan(planned); };
     events.progress = [this](const std::string& row, double fraction) {
       running_[row] = fraction;
       line_.show([this] { return text(); });
     };
     events.finished = [this](const FinishedRow& row) { finish(row); };
+    events.failed = [this](const std::string& row) {
+      running_.erase(row);
+      line_.clear();
+      note(quiet_, row + ": failed");
+    };
     events.note = [this](const std::string& text) { note(quiet_, text); };
     return events;
   }
   void clear() { line_.clear(); }
 
  private:
-  void plan(std::size_t count, double seconds) {
-    planned_ = count;
-    note(quiet_, plan_text(count, rows_, "rows", seconds, options_));
+  void plan(const PlannedRows& planned) {
+    planned_ = planned.rows;
+    note(quiet_, plan_text(planned, rows_, "rows"));
   }
   void finish(const FinishedRow& row) {
     running_.erase(row.row.name());
@@ -68,7 +72,6 @@ class RowsReport {
 
   bool quiet_;
   std::size_t rows_;
-  const ExperimentOptions& options_;
   ProgressLine line_;
   std::map<std::string, double> running_;
   std::size_t planned_ = 0;
@@ -139,10 +142,10 @@ int TrainedRows::run(const std::vector<ExperimentRow>& rows, const ShowRows& sho
   ExperimentOptions options = options_;
   if (device_.wants_gpu()) {
     options.use_gpu = [this](training::Trainer& trainer) {
-      return device_.offer_gpu([&] { trainer.use_gpu(); });
+      return device_.move_to_gpu([&] { trainer.use_gpu(); });
     };
   }
-  RowsReport report(quiet, rows.size(), options);
+  RowsReport report(quiet, rows.size());
   if (!data.empty()) options.data_sha256 = file_sha256(data);
   const ExperimentResult result =
       run_experiment(rows, options, catch_interrupts(), report.events());

@@ -55,7 +55,7 @@ ExperimentOptions kept_in(const std::string& name) {
 struct RunOnHost {
   HostQueue queue;
   Index moved = 0;
-  double planned_seconds = -1;
+  PlannedRows planned;
   std::atomic<bool> stop = false;
 
   ExperimentResult run(ExperimentOptions options) {
@@ -64,10 +64,10 @@ struct RunOnHost {
         return std::make_unique<cuda::TrainingSessionOn<HostQueue>>(queue, shape, settings);
       });
       ++moved;
-      return true;
+      return std::string();
     };
     ExperimentEvents events;
-    events.planned = [this](std::size_t, double seconds) { planned_seconds = seconds; };
+    events.planned = [this](const PlannedRows& rows) { planned = rows; };
     return run_experiment(two_seeds(), options, stop, events);
   }
 };
@@ -78,7 +78,8 @@ TEST(ExperimentOnAGpu, RowsAgreeWithThoseOfTheCpu) {
   RunOnHost gpu;
   const ExperimentResult found = gpu.run(kept_in("gpu"));
   EXPECT_EQ(gpu.moved, 3);  // one for the estimate, which both seeds share
-  EXPECT_GT(gpu.planned_seconds, 0);
+  EXPECT_EQ(gpu.planned.on_gpu, 2U);
+  EXPECT_GT(gpu.planned.seconds, 0);
   ASSERT_EQ(found.rows.size(), 2U);
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_EQ(cpu.rows[i].device, "cpu");
@@ -104,27 +105,85 @@ TEST(ExperimentOnAGpu, KeptRowsAreGoodForAnyDeviceAndSayTheirs) {
 
 TEST(ExperimentOnAGpu, RowsThatItDoesNotTrainAreTheCpus) {
   ExperimentOptions options = kept_in("refused");
-  options.use_gpu = [](training::Trainer&) { return false; };
+  options.use_gpu = [](training::Trainer&) { return "the model is too small"; };
   const std::atomic<bool> stop = false;
-  const ExperimentResult result = run_experiment(two_seeds(), options, stop, {});
+  ExperimentEvents events;
+  PlannedRows planned;
+  events.planned = [&](const PlannedRows& rows) { planned = rows; };
+  const ExperimentResult result = run_experiment(two_seeds(), options, stop, events);
+  EXPECT_EQ(planned.rows, 2U);
+  EXPECT_EQ(planned.on_gpu, 0U);
   ASSERT_EQ(result.rows.size(), 2U);
   for (const FinishedRow& row : result.rows) EXPECT_EQ(row.device, "cpu");
 }
 
 TEST(ExperimentOnAGpu, OneThatIsAskedForAndRefusesEndsTheExperimentBeforeItsFirstRow) {
   ExperimentOptions options = kept_in("none");
-  options.use_gpu = [](training::Trainer&) -> bool { throw NotAvailable("no room"); };
+  options.use_gpu = [](training::Trainer&) -> std::string { throw NotAvailable("no room"); };
   const std::atomic<bool> stop = false;
-  EXPECT_THROW(run_experiment(two_seeds(), options, stop, {}), NotAvailable);
+  try {
+    run_experiment(two_seeds(), options, stop, {});
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const NotAvailable& error) {
+    EXPECT_STREQ(error.what(), "adding-psf-flatten-13-seed1: no room");
+  }
   EXPECT_TRUE(std::filesystem::is_empty(options.folder));
 }
 
-TEST(ExperimentPlan, SaysWhereRowsAreTrained) {
-  ExperimentOptions options;
-  EXPECT_THAT(plan_text(7, 9, "rows", 200, options),
-              AllOf(HasSubstr("7 of 9 rows"), HasSubstr("threads")));
-  options.use_gpu = [](training::Trainer&) { return true; };
-  EXPECT_THAT(plan_text(7, 9, "rows", 200, options), HasSubstr("with the GPU"));
+/// Runs until a row has taken `steps` steps.
+void interrupt_after(Index steps, const ExperimentOptions& options) {
+  std::atomic<bool> stop = false;
+  ExperimentEvents events;
+  events.progress = [&](const std::string&, double fraction) {
+    if (fraction * 6 > static_cast<double>(steps) - 0.5) stop = true;
+  };
+  const ExperimentResult result = run_experiment(two_seeds(), options, stop, events);
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_TRUE(result.rows.empty());
+}
+
+TEST(ExperimentOnAGpu, ARowOfTheCpuGoesOnThere) {
+  const ExperimentOptions options = kept_in("across");
+  interrupt_after(2, options);
+  EXPECT_FALSE(std::filesystem::is_empty(options.folder));
+  RunOnHost gpu;
+  const ExperimentResult found = gpu.run(options);
+  const std::atomic<bool> stop = false;
+  const ExperimentResult whole = run_experiment(two_seeds(), kept_in("whole"), stop, {});
+  ASSERT_EQ(found.rows.size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const double loss = whole.rows[i].test.loss;
+    EXPECT_EQ(found.rows[i].device, "cuda");
+    EXPECT_NEAR(found.rows[i].test.loss, loss, 1e-5 * loss);
+  }
+}
+
+TEST(Experiment, ARowWhoseLossIsNotFiniteIsNamedAndTheOthersAreMade) {
+  std::vector<ExperimentRow> rows = two_seeds();
+  for (auto& [name, value] : rows[0].described.training_options) {
+    if (name == "learning_rate") value = "1e38";
+  }
+  ExperimentOptions options = kept_in("failed");
+  const std::atomic<bool> stop = false;
+  std::vector<std::string> failed;
+  ExperimentEvents events;
+  events.failed = [&](const std::string& row) { failed.push_back(row); };
+  try {
+    run_experiment(rows, options, stop, events);
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const NumericalError& error) {
+    EXPECT_THAT(error.what(), testing::StartsWith("adding-psf-flatten-13-seed1: training: "));
+  }
+  EXPECT_THAT(failed, testing::ElementsAre("adding-psf-flatten-13-seed1"));
+  EXPECT_TRUE(std::filesystem::exists(options.folder + "/adding-psf-flatten-13-seed2.json"));
+}
+
+TEST(Experiment, APlanSaysWhereRowsAreTrained) {
+  EXPECT_THAT(plan_text({7, 0, 200}, 9, "rows"),
+              AllOf(HasSubstr("7 of 9 rows"), HasSubstr(" threads;")));
+  EXPECT_THAT(plan_text({7, 7, 200}, 9, "folds"),
+              AllOf(HasSubstr("7 of 9 folds"), HasSubstr(", on the GPU;")));
+  EXPECT_THAT(plan_text({7, 3, 200}, 9, "rows"), HasSubstr(", 3 of them on the GPU;"));
 }
 
 }  // namespace

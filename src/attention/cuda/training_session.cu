@@ -1,6 +1,7 @@
 #include "attention/cuda/kernels/training_memory.hpp"
 #include "attention/cuda/training_session.hpp"
 #include "device/cuda/gpu_errors.hpp"
+#include "device/cuda/kernels/cublas_functions.hpp"
 #include "device/cuda/kernels/device_memory.hpp"
 #include "device/cuda/kernels/device_queue.hpp"
 
@@ -54,6 +55,7 @@ std::unique_ptr<TrainingSession> make_gpu_session(const ModelShape& model,
   return in_training([&]() -> std::unique_ptr<TrainingSession> {
     if (const std::string why = why_no_room(model, settings, device_memory().free); !why.empty())
       throw NotAvailable(why);
+    cublas_functions();  // that it is missing shows here, not in the first step
     return std::make_unique<GpuSession>(model, settings);
   });
 }
