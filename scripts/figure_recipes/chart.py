@@ -71,3 +71,62 @@ def ratio_chart(document):
             parts.append(f'<path d="M{left - 18},{height} h34" stroke="{color}" stroke-width="1.5" stroke-dasharray="6 5"/>')
         parts.append(text(left + 26, height + 4.5, title, "start"))
     return "\n".join([*parts, "</svg>", ""])
+
+
+PANEL_WIDTH, PANEL_HEIGHT = 330, 150
+SHAPES = {"psf": ("circle", "#1d5fb4"), "softmax": ("square", "#cc4400"), "linformer": ("triangle", "#058a64"),
+          "performer": ("square", "#8a3fb0"), "tokenwise": ("circle", "#8b9096")}
+FIGURE5_PANELS = [("adding", "flatten", "Adding, all tokens are read", 84.64), ("adding", "cls", "Adding, the first token is read", 84.64),
+                  ("temporal_order", "flatten", "Temporal Order, all tokens are read", 75),
+                  ("temporal_order", "cls", "Temporal Order, the first token is read", 75)]
+
+
+def figure5_panel(left, top, title, baseline, cells, lengths):
+    """One panel: medians of the seeds against N, with their smallest and largest."""
+    bottom, step = top + PANEL_HEIGHT, PANEL_WIDTH / len(lengths)
+
+    def y(percent):
+        return bottom - percent / 100 * PANEL_HEIGHT
+
+    parts = [text(left, top - 10, title, "start", ' font-weight="bold"')]
+    for percent in (0, 25, 50, 75, 100):
+        parts.append(f'<path d="M{left},{y(percent):.1f} h{PANEL_WIDTH}" stroke="{RULE}"/>')
+        parts.append(text(left - 8, y(percent) + 4.5, f"{percent}", "end"))
+    parts.append(f'<path d="M{left},{y(baseline):.1f} h{PANEL_WIDTH}" stroke="{INK}" stroke-width="1.5" stroke-dasharray="6 5"/>')
+    parts += [text(left + (i + 0.5) * step, bottom + 18, f"N = {length}") for i, length in enumerate(lengths)]
+    for rank, (model, (shape, color)) in enumerate(SHAPES.items()):
+        points = []
+        for i, length in enumerate(lengths):
+            if (model, length) not in cells:
+                continue
+            errors = sorted(cells[model, length])
+            x = left + (i + 0.5 + 0.13 * (rank - 2)) * step
+            points.append((x, y(errors[len(errors) // 2])))
+            parts.append(f'<path d="M{x:.1f},{y(errors[0]):.1f} V{y(errors[-1]):.1f}" stroke="{color}" stroke-width="2"/>')
+        path = " L".join(f"{x:.1f},{height:.1f}" for x, height in points)
+        parts.append(f'<path d="M{path}" fill="none" stroke="{color}" stroke-opacity="0.45"/>' if points else "")
+        parts += [marker(shape, x, height, color) for x, height in points]
+    return parts
+
+
+def figure5_chart(parts):
+    """Test errors of Fig. 5's models by N, a panel for each task and head; `parts`: documents with cells of one N each."""
+    lengths = sorted({part["length"] for part in parts})
+    sources = sorted({part["sources"][0]["commit"] for part in parts})
+    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" '
+             f'font-size="13" fill="{INK}">',
+             "<title>Test errors in % by length of the sequence: median, smallest and largest of three seeds</title>",
+             f"<desc>scripts/figures write, from docs/figures/figure5*.json; commits {', '.join(sources)}</desc>",
+             f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
+             text(22, 225, "test error in %", "middle", ' transform="rotate(-90 22 225)"')]
+    for index, (task, head, title, baseline) in enumerate(FIGURE5_PANELS):
+        cells = {(cell["model"], part["length"]): cell["errors"] for part in parts for cell in part["cells"]
+                 if (cell["task"], cell["head"]) == (task, head)}
+        lines += figure5_panel(80 + 420 * (index % 2), 40 + 210 * (index // 2), title, baseline, cells, lengths)
+    x = 80
+    for model, (shape, color) in SHAPES.items():
+        lines += [marker(shape, x, HEIGHT - 18, color), text(x + 14, HEIGHT - 13.5, model, "start")]
+        x += 120
+    lines += [f'<path d="M{x - 14},{HEIGHT - 18} h34" stroke="{INK}" stroke-width="1.5" stroke-dasharray="6 5"/>',
+              text(x + 28, HEIGHT - 13.5, "baseline", "start")]
+    return "\n".join([*filter(None, lines), "</svg>", ""])

@@ -4,7 +4,7 @@ import json
 import math
 import shutil
 
-from .chart import ratio_chart
+from .chart import figure5_chart, ratio_chart
 from .kept import (KEPT, ROOT, figure, grouped, kept, listed, markdown, percent, rounded, short, table, table_as_kept, with_source, word)
 
 SEEDS = (1, 2, 3)
@@ -354,10 +354,15 @@ def figure5_cells(context, length, models):
     return {"length": length, "cells": cells}
 
 
-def figure5_table(document):
-    """All parts that were measured, side by side."""
+def figure5_parts(document):
+    """All that were measured."""
     long_parts = [f"figure5_{length}_{model}" for length, models in FIGURE5_LONG.items() for model in models]
-    parts = [document, *(kept(name) for name in long_parts if (KEPT / f"{name}.json").exists())]
+    return [document, *(kept(name) for name in long_parts if (KEPT / f"{name}.json").exists())]
+
+
+def figure5_table(document):
+    """All parts side by side."""
+    parts = figure5_parts(document)
     found = {(cell["task"], cell["head"], cell["model"], part["length"]): cell for part in parts for cell in part["cells"]}
     lengths = sorted({part["length"] for part in parts})
 
@@ -380,7 +385,7 @@ def figure5_table(document):
     return with_source(markdown(["task", "the head reads", "model", *(f"N = {length}" for length in lengths)], rows), {"sources": sources})
 
 
-@figure("figure5", "25", {"figure5": figure5_table}, slow=True)
+@figure("figure5", "25", {"figure5": figure5_table, "figure5.svg": lambda document: figure5_chart(figure5_parts(document))}, slow=True)
 def figure5(context):
     return figure5_cells(context, 128, FIGURE5_MODELS)
 
@@ -429,19 +434,7 @@ def crossovers(context):
                   "measured here"], rows)
 
 
-RANKS = [2, 4, 8, 16, 32]
-QUADRATIC = {"post-norm": ["--block", "post_norm"], "pre-norm": ["--block", "pre_norm"],
-             "Realformer": ["--block", "post_norm", "--residual-scores"]}
-SMALL_ADDING = ["--task", "adding", "--length", "64", "--pool", "cls", "--width", "32", "--heads", "4", "--feed-forward", "2",
-                "--steps", "2000", "--learning-rate", "0.002", "--schedule", "cosine", "--warmup", "100"]
-
-
-def correlated(context, first, second):
-    """Attention correlations of two kinds of models, of three seeds on 50 test samples each."""
-    models = context.scratch("models")
-    return [value for seed in SEEDS
-            for value in context.json("attention", "map", models / f"{first}-{seed}.h5", "--correlate",
-                                      models / f"{second}-{seed}.h5", "--samples", 50)["correlations"]]
+QUADRATIC = {"post_norm": "post-norm", "pre_norm": "pre-norm", "realformer": "Realformer"}
 
 
 def mean_text(values):
@@ -453,19 +446,20 @@ def mean_text(values):
     "singularformer": table_as_kept,
     "singularformer.correlations": lambda document: table_as_kept({**document, **document["correlations"]})})
 def singularformer(context):
-    kinds = {f"singularformer-{rank}": ["--attention", "singularformer", "--rank", rank, "--block", "post_norm"] for rank in RANKS}
-    kinds.update({name: ["--attention", "softmax", *options] for name, options in QUADRATIC.items()})
-    errors = {kind: [trained(context, f"{kind}-{seed}", *SMALL_ADDING, "--layers", "2", *options, "--seed", seed)["result"]["error"]
-                     for seed in SEEDS] for kind, options in kinds.items()}
-    rows = [[f"Singularformer, r = {rank}", ", ".join(percent(error) for error in errors[f"singularformer-{rank}"]),
-             mean_text(correlated(context, f"singularformer-{rank}", "post-norm"))] for rank in RANKS]
-    rows += [[f"softmax, {name}", ", ".join(percent(error) for error in errors[name]),
-              "1" if name == "post-norm" else mean_text(correlated(context, name, "post-norm"))] for name in QUADRATIC]
-    names = [*QUADRATIC, "singularformer-8"]
-    between = [[name, *("1" if name == other else f"{sum(values) / len(values):.2f}"
-                        for other in names for values in [correlated(context, name, other)])] for name in names]
+    found = context.json("reproduce", "singularformer", "-o", context.resumable("singularformer"))
+    errors = {}
+    for row in found["rows"]:
+        errors.setdefault(row["model"], []).append(percent(row["error"]))
+    correlations = {pair: each["values"] for each in found["correlations"]
+                    for pair in (tuple(each["models"]), tuple(reversed(each["models"])))}
+    rows = [[f"softmax, {QUADRATIC[model]}" if model in QUADRATIC else model.replace("singularformer-r", "Singularformer, r = "),
+             ", ".join(errors[model]), "1" if model == "post_norm" else mean_text(correlations[model, "post_norm"])] for model in errors]
+    names = [*QUADRATIC, "singularformer-r8"]
+    between = [[QUADRATIC.get(name, "Singularformer, r = 8"),
+                *("1" if name == other else f"{sum(values) / len(values):.2f}"
+                  for other in names for values in [correlations.get((name, other), [1])])] for name in names]
     return {**table(["model", "test error, seeds 1, 2, 3", "correlation with softmax, post-norm"], rows),
-            "correlations": table(["", *names], between)}
+            "correlations": table(["", *(QUADRATIC.get(name, "Singularformer, r = 8") for name in names)], between)}
 
 
 # SimpleTRON [YKV+21]: Table 2, Fig. 2(c)
