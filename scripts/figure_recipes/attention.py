@@ -49,6 +49,15 @@ def adding_512(context):
                   for name in MECHANISMS])
 
 
+@figure("learning", "15", slow=True)
+def learning(context):
+    found = context.script("learning", context.program, context.resumable("learning"), folder="tests/acceptance")["rows"]
+    return table(["task, the first token read", "mechanism", "test error, seeds 1, 2, 3"],
+                 [[{"adding": "Adding", "temporal_order": "Temporal Order"}[row["task"]], row["mechanism"],
+                   ", ".join(f"{error:.2f}" for error in row["errors"])]
+                  for task in ("adding", "temporal_order") for row in found if row["task"] == task])
+
+
 LISTOPS = ["--task", "listops", "--length", "1000", "--width", "32", "--layers", "2", "--block", "pre_norm", "--feed-forward",
            "2", "--positions", "learned", "--pool", "cls", "--steps", "3000", "--batch", "32", "--learning-rate", "0.001",
            "--schedule", "cosine", "--warmup", "200", "--test-samples", "2000"]

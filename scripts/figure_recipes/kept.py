@@ -259,14 +259,14 @@ class Context:
         out = self.scratch("fits") / "out.h5"
         return self.json("approximate", file, method, *arguments, "-o", out, "--force")["results"][0]
 
-    def script(self, name, *arguments, needs=()):
-        """The JSON of a script of scripts/bench."""
+    def script(self, name, *arguments, needs=(), folder="scripts/bench"):
+        """The JSON of a script."""
         for module in needs:
             if subprocess.run([self.python, "-c", f"import {module}"], capture_output=True, check=False).returncode != 0:
                 raise Missing(f"{module} in {self.python} (--python)")
         out = self.scratch("bench") / f"{name}.json"
         out.unlink(missing_ok=True)
-        self.say(f"scripts/bench/{name}.py", *arguments)
-        subprocess.run([self.python, str(ROOT / f"scripts/bench/{name}.py"), "--json", str(out), *map(str, arguments)],
+        self.say(f"{folder}/{name}.py", *arguments)
+        subprocess.run([self.python, str(ROOT / f"{folder}/{name}.py"), "--json", str(out), *map(str, arguments)],
                        cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
         return json.loads(out.read_text())
