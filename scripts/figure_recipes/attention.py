@@ -49,7 +49,7 @@ def adding_512(context):
                   for name in MECHANISMS])
 
 
-@figure("learning", "15", slow=True)
+@figure("learning", "8", slow=True)
 def learning(context):
     found = context.script("learning", context.program, context.resumable("learning"), folder="tests/acceptance")["rows"]
     return table(["task, the first token read", "mechanism", "test error, seeds 1, 2, 3"],
