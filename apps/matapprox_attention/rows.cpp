@@ -36,6 +36,7 @@ struct RowsCommand {
   std::string output;
   std::vector<Index> rows;
   double radius = 1;
+  bool absolute = false;
   Index sample = 0;
   Index samples = 1;
   ChosenMap map;
@@ -111,7 +112,7 @@ std::vector<Index> chosen_rows(const RowsCommand& command,
   return rows;
 }
 
-/// The averaged row of a model on one sample, by token of the sample.
+/// The averaged row of a model on one sample, by token of the sample; absolute values if asked for.
 Vector attention_vector(const RowsCommand& command,
                         const RowsPlan& plan,
                         const training::SavedModel& saved,
@@ -120,9 +121,11 @@ Vector attention_vector(const RowsCommand& command,
   plan.task->make(tasks::Split::kTest, number, sample);
   const training::AttentionOnSample attention(saved.model, saved.state.best, sample);
   const Index added = attention.length() - plan.length;
-  return training::mean_attention(*command.map.matrix(attention),
-                                  chosen_rows(command, plan, number, added))
-      .tail(plan.length);
+  Vector values = training::mean_attention(*command.map.matrix(attention),
+                                           chosen_rows(command, plan, number, added))
+                      .tail(plan.length);
+  if (command.absolute) values = values.cwiseAbs();
+  return values;
 }
 
 /// Laid out like the sequence; a last line that is cut off ends with zeros.
@@ -208,7 +211,10 @@ std::string rows_title(const RowsCommand& command, const RowsPlan& plan) {
                                ? fmt::format("row {}", fmt::join(command.rows, ", "))
                            : plan.is_image ? "marked pixels"
                                            : "marked tokens";
-  return fmt::format("Attention of {}: {}, test samples", what, command.map.text());
+  return fmt::format("Attention of {}{}: {}, test samples",
+                     what,
+                     command.absolute ? ", absolute values" : "",
+                     command.map.text());
 }
 
 /// The samples with their maps, the first so many of them, and the mean over all.
@@ -258,6 +264,7 @@ report::Json rows_json(const RowsCommand& command,
                        const RowsResult& result) {
   report::Json json = report::document_head(models.front().seed, threads());
   command.map.describe(json);
+  json["absolute"] = command.absolute;
   json["samples"] = report::Json::array();
   for (Index i = 0; i < command.samples; ++i) {
     const Index number = command.sample + i;
@@ -343,6 +350,7 @@ void add_attention_rows(const Command& attention) {
                  "Pixels so near to a marked one count too; 1: its four neighbors [1]")
       .range(0, 16)
       .type_name("");
+  sub.add_flag("--absolute", command->absolute, "Absolute values of the averaged row");
   sub.add_option("--sample", command->sample, "The first test sample, from 0 [0]")
       .range(0)
       .type_name("");

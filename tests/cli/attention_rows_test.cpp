@@ -93,6 +93,27 @@ TEST(CliAttentionRows, EndsAreAveragedAsTheDenseMapsSay) {
 }
 
 /// `mean` attends to all tokens alike, whatever the model.
+TEST(CliAttentionRows, AbsoluteValuesAreThoseOfEachSamplesMean) {
+  const std::string folder = temporary_dir();
+  const std::string psf = ends_model(
+      folder + "/psf.h5", {"--attention", "psf", "--block", "bare", "--value-width", "4"});
+  const auto rows = [&](const Arguments& more) {
+    const std::string path = folder + "/rows.npy";
+    const ProgramResult made =
+        run_attention(Arguments{"rows", psf, "-o", path, "--force", "--json", "-"} + more);
+    EXPECT_EQ(made.exit_code, 0) << made.err;
+    EXPECT_EQ(made.json()["absolute"],
+              std::find(more.begin(), more.end(), "--absolute") != more.end());
+    return read_npy(path);
+  };
+  const Matrix first = rows({"--sample", "0"});
+  const Matrix second = rows({"--sample", "1"});
+  ASSERT_LT(first.minCoeff(), 0);
+  const Matrix expected = (first.cwiseAbs() + second.cwiseAbs()) / 2;
+  const Matrix found = rows({"--samples", "2", "--absolute"});
+  EXPECT_LE((found - expected).cwiseAbs().maxCoeff(), 1e-12 * expected.maxCoeff());
+}
+
 TEST(CliAttentionRows, ImagesHaveTheSamplesTheMapsAndTheirMean) {
   const std::string folder = temporary_dir();
   const std::string model = ends_model(folder + "/mean.h5", {"--attention", "mean"});
