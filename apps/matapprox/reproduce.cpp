@@ -329,8 +329,9 @@ void add_reproduce(const Command& program) {
   sub.add_option(
          "what",
          command->what,
-         "table1, figure4, or timing (of the kernels); or, with attention, figure5, crossovers, "
-         "singularformer, linformer_grid, depth, transfer, lra, each with options of its own: "
+         "table1, figure4, or timing (of the kernels); or, with attention, figure5, genome, lra, "
+         "crossovers, singularformer, linformer_grid, depth, transfer, each with options of its "
+         "own: "
          "`matapprox reproduce figure5 --help`")
       .required()
       .type_name("");

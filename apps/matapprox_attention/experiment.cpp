@@ -181,6 +181,14 @@ std::optional<FinishedRow> Experiment::kept(const ExperimentRow& row) const {
       finished.test.labels->macro_f1 = result.at("macro_f1").get<double>();
       finished.test.labels->macro_auc = result.at("macro_auc").get<double>();
     }
+    if (result.contains("roc_auc")) {
+      const Json& interval = result.at("roc_auc_interval");
+      finished.test.roc = {result.at("roc_auc").get<double>(),
+                           interval.at(0).get<double>(),
+                           interval.at(1).get<double>(),
+                           result.at("positives").get<Index>(),
+                           result.at("negatives").get<Index>()};
+    }
     finished.parameters = result.at("parameters").get<Index>();
     finished.seconds = result.at("seconds").get<double>();
     finished.device = result.value("device", finished.device);
@@ -398,6 +406,12 @@ Json to_json(const FinishedRow& finished) {
     json["micro_f1"] = labels->micro_f1;
     json["macro_f1"] = labels->macro_f1;
     json["macro_auc"] = labels->macro_auc;
+  }
+  if (const auto& roc = finished.test.roc) {
+    json["roc_auc"] = roc->area;
+    json["roc_auc_interval"] = {roc->low, roc->high};
+    json["positives"] = roc->positives;
+    json["negatives"] = roc->negatives;
   }
   for (const tasks::Baseline& baseline : finished.baselines) {
     json["baselines"].push_back(

@@ -224,19 +224,6 @@ std::string baselines_text(const std::string& task, const std::vector<const Fini
   return fmt::format("{}: {}\n", task, fmt::join(texts, "; "));
 }
 
-using Curve = std::vector<std::pair<double, double>>;
-
-/// Median of the seeds at each step.
-Curve median_curve(const std::vector<Curve>& curves) {
-  std::map<double, SeedShares> errors;
-  for (const Curve& curve : curves) {
-    for (const auto& [step, error] : curve) errors[step].add(error);
-  }
-  Curve median;
-  for (const auto& [step, shares] : errors) median.emplace_back(step, shares.median());
-  return median;
-}
-
 /// Validation errors of each model against steps, and the lowest baseline as a dashed line.
 report::Chart curves_chart(const std::string& task,
                            const std::map<std::string, std::vector<Curve>>& curves,

@@ -6,6 +6,7 @@
 #include "commands.hpp"
 #include "crossovers.hpp"
 #include "figure_five.hpp"
+#include "genome.hpp"
 #include "linformer_grid.hpp"
 #include "long_range_arena.hpp"
 #include "matapprox/core/threads.hpp"
@@ -161,6 +162,37 @@ void add_transfer(const Command& reproduce) {
   });
 }
 
+void add_genome(const Command& reproduce) {
+  auto command = std::make_shared<Experiment<GenomeChoice>>();
+  GenomeChoice& choice = command->choice;
+  const Command sub = reproduce.add_command(
+      "genome",
+      "Areas under the ROC curve of two kinds of sequences [KYCY22, Table 2], on generated ones");
+  TrainedRows::add_list(
+      sub, "--models", choice.models, "psf, softmax, linformer, performer, tokenwise [all]");
+  TrainedRows::add_list(sub, "--seeds", choice.seeds, "Seeds of data and start [1,2,3]");
+  TrainedRows::add_number(sub, "--length", choice.length, "N of a generated sequence [128]");
+  TrainedRows::add_number(
+      sub, "--steps", choice.steps, "Steps of each row [1500, with --data 32194]");
+  sub.add_option("--data",
+                 choice.data,
+                 "A token file of two classes in place of generated sequences, such as `attention "
+                 "data import genome` makes")
+      .type_name("FILE")
+      .group("Rows");
+  command->rows.add(sub, "genome");
+  sub.footer(
+      "Examples:\n"
+      "  matapprox reproduce genome --charts charts\n"
+      "  matapprox reproduce genome --data ddcdna.h5 --models psf,tokenwise -o genome");
+  sub.action([command] {
+    return command->rows.run(genome_rows(command->choice),
+                             [command](const std::vector<FinishedRow>& rows) {
+                               return genome_shown(command->rows.folder(), rows);
+                             });
+  });
+}
+
 void add_long_range_arena(const Command& reproduce) {
   auto command = std::make_shared<Experiment<LongRangeArenaChoice>>();
   LongRangeArenaChoice& choice = command->choice;
@@ -244,6 +276,7 @@ void add_attention_experiments(const Command& program) {
   sub.require_command();
   sub.footer("Examples:\n  matapprox reproduce figure5 --help");
   add_figure_five(sub);
+  add_genome(sub);
   add_crossovers(sub);
   add_singularformer(sub);
   add_linformer_grid(sub);

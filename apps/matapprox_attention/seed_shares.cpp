@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 namespace matapprox::app {
 
@@ -20,6 +21,16 @@ std::string SeedShares::text() const {
     text += fmt::format(" ({:.2f} .. {:.2f})", 100 * *least, 100 * *most);
   }
   return text;
+}
+
+Curve median_curve(const std::vector<Curve>& curves) {
+  std::map<double, SeedShares> of_step;
+  for (const Curve& curve : curves) {
+    for (const auto& [step, value] : curve) of_step[step].add(value);
+  }
+  Curve median;
+  for (const auto& [step, shares] : of_step) median.emplace_back(step, shares.median());
+  return median;
 }
 
 }  // namespace matapprox::app

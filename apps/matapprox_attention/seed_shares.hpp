@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace matapprox::app {
@@ -19,5 +20,11 @@ class SeedShares {
  private:
   std::vector<double> shares_;
 };
+
+/// What is plotted against steps.
+using Curve = std::vector<std::pair<double, double>>;
+
+/// Median of the curves of several seeds at each step.
+Curve median_curve(const std::vector<Curve>& curves);
 
 }  // namespace matapprox::app

@@ -1,5 +1,5 @@
 // `reproduce` with the experiments of the other papers with attention: crossovers, singularformer,
-// linformer_grid, depth, transfer, lra.
+// genome, linformer_grid, depth, transfer, lra.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -157,6 +157,40 @@ TEST(CliReproduceLinformerGrid, MakesRowsAgainForOtherData) {
   ASSERT_EQ(run_attention({"data", "import", "ag_news", texts, "-o", tokens}).exit_code, 0);
   EXPECT_THAT(run_program(command).err, HasSubstr("2 of 2 rows are to be trained"));
   EXPECT_NE(experiment_numbers(made(command)["rows"]), experiment_numbers(before));
+}
+
+TEST(CliReproduceGenome, HasTheAreasOfTheSavedModelsBesideThePapers) {
+  const std::string folder = temporary_dir() + "/genome";
+  const Arguments command = small_experiment("genome", folder, {"--length", "32", "--seeds", "1"});
+  const json document = made(command);
+  ASSERT_EQ(document["rows"].size(), 5U);
+  EXPECT_DOUBLE_EQ(document["published_areas"]["psf"], 0.9004);
+  for (const json& row : document["rows"]) {
+    const std::string model = row["model"];
+    const std::string path = folder + "/planted_motifs-" + model + "-mean-32-seed1.h5";
+    const json result =
+        run_attention({"evaluate", path, "--samples", "50", "--json", "-"}).json()["result"];
+    EXPECT_EQ(row["roc_auc"], result["roc_auc"]) << model;
+    EXPECT_EQ(row["roc_auc_interval"], result["roc_auc_interval"]) << model;
+    EXPECT_EQ(row["positives"].get<Index>() + row["negatives"].get<Index>(), 50) << model;
+    const SavedModel saved = training::load_model(path);
+    EXPECT_EQ(saved.model.options.embedding.positions == attention::Positions::kNone,
+              model == "psf");
+  }
+  // Finished rows keep their areas.
+  EXPECT_EQ(made(command)["rows"], document["rows"]);
+  EXPECT_THAT(run_program(command).out, AllOf(HasSubstr("90.04"), HasSubstr("86.30")));
+}
+
+TEST(CliReproduceGenome, TakesATokenFile) {
+  const std::string tokens = tiny_token_file();
+  const json document =
+      made(small_experiment("genome",
+                            temporary_dir() + "/sequences",
+                            {"--data", tokens, "--models", "psf,softmax", "--seeds", "1"}));
+  ASSERT_EQ(document["rows"].size(), 2U);
+  EXPECT_EQ(document["rows"][0]["head"], "flatten");
+  expect_refusal(run_program({"reproduce", "genome", "--models", "psv"}), 2, "did you mean 'psf'");
 }
 
 TEST(CliReproduceDepth, TrainsEveryNumberOfBlocks) {
