@@ -223,7 +223,7 @@ int run_cross_validate(CrossValidateCommand& command) {
 void add_attention_cross_validate(const Command& attention) {
   auto command = std::make_shared<CrossValidateCommand>();
   const Command sub = attention.add_command(
-      "cross-validate", "Trains a model on each of the folds of a token file, and tests it");
+      "cross-validate", "Trains and tests a model for each of the folds of a token file");
   sub.add_option("-o,--output",
                  command->options.folder,
                  "Keep every finished fold here, and go on from what is there")

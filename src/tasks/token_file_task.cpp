@@ -73,30 +73,53 @@ std::vector<Index> label_groups(const TokenSet& set) {
   return groups;
 }
 
-/// One fold is the test: rows are dealt to the folds one by one, class after class.
-RowLists rows_by_fold(const TokenSet& set, const TokenFileOptions& options) {
+/// Moves one part of the training rows to the split `left_out`: rows are dealt to the folds one by
+/// one, class after class.
+void take_fold(RowLists& lists,
+               Split left_out,
+               const TokenSet& set,
+               const TokenFileOptions& options) {
   constexpr Index kFoldRows = Index{3} << 46;  // behind those of shuffle_rows
-  require(options.folds <= set.size(),
-          "token_file: {} folds are more than the {} rows of {}",
+  std::vector<Index>& training = rows_of(lists, Split::kTrain);
+  require(options.folds <= std::ssize(training),
+          "token_file: {} folds are more than the {} rows of {}{}",
           options.folds,
-          set.size(),
-          options.path);
+          training.size(),
+          options.path,
+          left_out == Split::kTest ? "" : " that are not for the test");
   const std::vector<Index> groups = label_groups(set);
   std::vector<std::tuple<Index, std::uint64_t, Index>> order;  // group, key, row
-  order.reserve(groups.size());
-  for (Index row = 0; row < set.size(); ++row) {
+  order.reserve(training.size());
+  for (const Index row : training) {
     const auto words = random_words(options.fold_seed, RandomStream::kTask, kFoldRows + row, 0);
     order.emplace_back(
         groups[static_cast<std::size_t>(row)], std::uint64_t{words[0]} << 32U | words[1], row);
   }
   std::sort(order.begin(), order.end());
-  RowLists lists;
+  training.clear();
   for (Index k = 0; k < std::ssize(order); ++k) {
-    const bool is_test = k % options.folds == options.fold;
-    rows_of(lists, is_test ? Split::kTest : Split::kTrain)
+    const bool is_left_out = k % options.folds == options.fold;
+    rows_of(lists, is_left_out ? left_out : Split::kTrain)
         .push_back(std::get<2>(order[static_cast<std::size_t>(k)]));
   }
-  std::sort(lists.front().begin(), lists.front().end());
+  std::sort(training.begin(), training.end());
+}
+
+RowLists rows_by_fold(const TokenSet& set, const TokenFileOptions& options) {
+  RowLists lists;
+  if (options.fold_role == FoldRole::kTest) {
+    lists.front().resize(static_cast<std::size_t>(set.size()));
+    std::iota(lists.front().begin(), lists.front().end(), Index{0});
+    take_fold(lists, Split::kTest, set, options);
+    return lists;
+  }
+  lists = rows_by_split(set);
+  take_share(lists, Split::kTest, options.test_share);
+  std::vector<Index>& training = rows_of(lists, Split::kTrain);
+  std::vector<Index>& validation = rows_of(lists, Split::kValidation);
+  training.insert(training.end(), validation.begin(), validation.end());
+  validation.clear();
+  take_fold(lists, Split::kValidation, set, options);
   return lists;
 }
 
@@ -297,8 +320,11 @@ void TokenFileOptions::visit(OptionVisitor& v) {
   v.visit("test_share",
           test_share,
           "share of the training rows for the test, where the file has none for it; up to 0.5");
-  v.visit("folds", folds, "divide all rows into so many parts, one of them for the test; 0: no");
-  v.visit("fold", fold, "which part is the test, from 0");
+  v.visit("folds", folds, "divide the rows into so many parts, one of them left out; 0: no");
+  v.visit("fold", fold, "which part is left out, from 0");
+  v.visit_enum("fold_role",
+               fold_role,
+               "test: parts of all rows; validation: of those that are not for the test");
   v.visit("fold_seed", fold_seed, "of the division into parts");
   v.visit("length", length, "N: sequences are padded to it; 0: the longest of the file");
   v.visit("undivided", undivided, "every split is the whole file, to evaluate on another file");

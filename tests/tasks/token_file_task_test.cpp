@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string>
 #include <vector>
@@ -176,6 +177,41 @@ TEST(TokenFileTask, FoldsTakeRowsOfAnySplit) {
   EXPECT_THAT(first_tokens, ElementsAre(0, 3, 4));
 }
 
+TEST(TokenFileTask, FoldsOfTheValidationLeaveOneTest) {
+  constexpr Index kRows = 103;
+  TokenFileOptions options;
+  options.path = numbered_token_file(kRows);
+  const auto sorted = [](const Task& task, Split split) {
+    auto rows = rows_seen(task, split);
+    std::sort(rows.begin(), rows.end());
+    return rows;
+  };
+  const auto tested = sorted(*token_file_task(options, 1), Split::kTest);  // without folds
+  ASSERT_EQ(tested.size(), 10U);
+  options.folds = 5;
+  options.fold_role = FoldRole::kValidation;
+  std::vector<std::int32_t> left_out;
+  for (options.fold = 0; options.fold < options.folds; ++options.fold) {
+    const auto task = token_file_task(options, 1);
+    EXPECT_EQ(sorted(*task, Split::kTest), tested);
+    const auto rows = sorted(*task, Split::kValidation);
+    EXPECT_TRUE(rows.size() == 18 || rows.size() == 19) << rows.size();
+    left_out.insert(left_out.end(), rows.begin(), rows.end());
+    // The three splits are all rows.
+    auto all = sorted(*task, Split::kTrain);
+    all.insert(all.end(), rows.begin(), rows.end());
+    all.insert(all.end(), tested.begin(), tested.end());
+    EXPECT_EQ(std::set(all.begin(), all.end()).size(), static_cast<std::size_t>(kRows));
+    EXPECT_EQ(std::ssize(all), kRows);
+  }
+  // Each row that is not for the test is left out once.
+  left_out.insert(left_out.end(), tested.begin(), tested.end());
+  std::sort(left_out.begin(), left_out.end());
+  std::vector<std::int32_t> every(kRows);
+  std::iota(every.begin(), every.end(), 0);
+  EXPECT_EQ(left_out, every);
+}
+
 TEST(TokenFileTask, AWholeFileCanBeEverySplitAndPadded) {
   TokenFileOptions options;
   options.path = numbered_token_file(10);
@@ -271,7 +307,7 @@ TEST(TokenFileTask, Refusals) {
   options.test_share = 0.1;
   options.validation_share = 0.6;
   EXPECT_REFUSED(InvalidArgument, make(options), "validation_share 0.6");
-  EXPECT_EQ(list_options(options).size(), 8U);
+  EXPECT_EQ(list_options(options).size(), 9U);
 }
 
 }  // namespace
