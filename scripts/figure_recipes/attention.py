@@ -97,6 +97,16 @@ def linformer_grid(context):
     return table(["N", "model", "accuracy", "s a training", "the report, on IMDb"], rows)
 
 
+@figure("explained_variance", "1")
+def explained_variance(context):
+    rows = []
+    for kind, title, printed in (("uniform", "uniform in 0..1", "about 0.91"), ("normal", "normal", "much less")):
+        spectra = [context.json("attention", "spectrum", "--random", kind, "--ranks", "128", "--seed", seed)["spectra"] for seed in SEEDS]
+        rows.append([title, *(", ".join(f"{spectrum[centered]['shares'][0]['squares']:.3f}" for spectrum in spectra) for centered in (0, 1)),
+                     printed])
+    return table(["entries", "as they are, seeds 1, 2, 3", "without column means", "the report"], rows)
+
+
 @figure("trained_matrices", "10", slow=True)
 def trained_matrices(context):
     models = {"PSF-Attn": ["--config", ROOT / "configs/psf/adding_cls.toml", "--length", "256", "--steps", "3000"],
