@@ -130,12 +130,14 @@ class Experiment {
   /// What each of the rows that are to be trained will take.
   std::map<std::size_t, Estimate> plan(const std::vector<ExperimentRow>& rows,
                                        const std::vector<std::size_t>& to_do) const;
-  /// Calls make(i) for the rows to be trained, in an order in which a row comes after the one that
-  /// it begins with; the longest first, so that the threads end together.
+  /// Calls make(i) for the rows to be trained, the longest first, so that the threads end together;
+  /// last, unless one has failed, for those that begin with another row.
   void over_rows(const std::vector<ExperimentRow>& rows,
                  const std::map<std::size_t, Estimate>& to_do,
                  const std::function<void(std::size_t)>& make) const;
   std::optional<FinishedRow> train(const ExperimentRow& row);
+  /// Keeps the first one; the other rows go on.
+  void keep_failure(const ExperimentRow& row, std::exception_ptr failure);
   /// Where the row goes on: at its checkpoint, at the parameters that it begins with, or at a
   /// start.
   training::TrainingState begun(const ExperimentRow& row,
@@ -149,7 +151,8 @@ class Experiment {
   const ExperimentOptions& options_;
   const std::atomic<bool>& stop_;
   const ExperimentEvents& events_;
-  std::mutex mutex_;  ///< around events_ and HDF5, which stand one thread at a time
+  std::exception_ptr failure_;
+  std::mutex mutex_;  ///< around events_, failure_ and HDF5, which stand one thread at a time
 };
 
 std::optional<FinishedRow> Experiment::kept(const ExperimentRow& row) const {
@@ -224,9 +227,9 @@ std::map<std::size_t, Estimate> Experiment::plan(const std::vector<ExperimentRow
       }
     }
     planned[i] = found->second;
+    // Of a step that all threads share; the rows share them as well.
     seconds += found->second.seconds;
   }
-  // The estimate is of a step that all threads share; the rows share them as well.
   const auto on_gpu = static_cast<std::size_t>(std::count_if(
       planned.begin(), planned.end(), [](const auto& each) { return each.second.on_gpu; }));
   if (events_.planned) events_.planned({planned.size(), on_gpu, seconds});
@@ -242,6 +245,7 @@ void Experiment::over_rows(const std::vector<ExperimentRow>& rows,
     return to_do.at(a).seconds > to_do.at(b).seconds;
   });
   for (const bool later : {false, true}) {
+    if (failure_) return;
     std::vector<std::size_t> on_gpu;
     std::vector<std::size_t> on_cpu;
     for (const std::size_t i : order) {
@@ -251,6 +255,12 @@ void Experiment::over_rows(const std::vector<ExperimentRow>& rows,
     for (const std::size_t i : on_gpu) make(i);
     parallel_for(std::ssize(on_cpu), [&](Index k) { make(on_cpu[static_cast<std::size_t>(k)]); });
   }
+}
+
+void Experiment::keep_failure(const ExperimentRow& row, std::exception_ptr failure) {
+  const std::lock_guard lock(mutex_);
+  if (!failure_) failure_ = std::move(failure);
+  if (events_.failed) events_.failed(row.name());
 }
 
 training::TrainingState Experiment::begun(const ExperimentRow& row,
@@ -341,15 +351,8 @@ ExperimentResult Experiment::run(const std::vector<ExperimentRow>& rows) {
     done[i] = kept(rows[i]);
     if (!done[i]) to_do.push_back(i);
   }
-  std::exception_ptr failure;
-  const auto keep_failure = [&](const ExperimentRow& row, std::exception_ptr what) {
-    const std::lock_guard lock(mutex_);
-    if (!failure) failure = std::move(what);
-    if (events_.failed) events_.failed(row.name());
-  };
   over_rows(rows, plan(rows, to_do), [&](std::size_t i) {
-    // Those that begin with another row come last, and need all others; else the others go on.
-    if (stop_ || (failure && rows[i].begins_with)) return;
+    if (stop_) return;
     try {
       done[i] = train(rows[i]);
     } catch (const NumericalError& error) {
@@ -360,7 +363,7 @@ ExperimentResult Experiment::run(const std::vector<ExperimentRow>& rows) {
       keep_failure(rows[i], std::current_exception());
     }
   });
-  if (failure) std::rethrow_exception(failure);
+  if (failure_) std::rethrow_exception(failure_);
   ExperimentResult result;
   for (std::optional<FinishedRow>& row : done) {
     if (row) {
