@@ -240,6 +240,7 @@ void Experiment::over_rows(const std::vector<ExperimentRow>& rows,
                            const std::map<std::size_t, Estimate>& to_do,
                            const std::function<void(std::size_t)>& make) const {
   std::vector<std::size_t> order;
+  order.reserve(to_do.size());
   for (const auto& [i, estimate] : to_do) order.push_back(i);
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return to_do.at(a).seconds > to_do.at(b).seconds;
