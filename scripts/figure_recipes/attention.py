@@ -1,8 +1,9 @@
 """Tables of docs/attention.md."""
 import json
 import math
+import shutil
 
-from .kept import ROOT, Missing, by_hand, figure, grouped, markdown, percent, rounded, short, table, table_as_kept, with_source, within
+from .kept import ROOT, Missing, by_hand, figure, grouped, kept, markdown, percent, rounded, short, table, table_as_kept, with_source, within
 from .paper import SEEDS, baselines, trained
 
 MECHANISMS = ["softmax", "psf", "linformer", "singularformer", "revisited_linformer", "efficient", "simpletron",
@@ -80,21 +81,44 @@ def listops(context):
                  rows + [[name, "", percent(error)] for name, error in found.items()])
 
 
-@figure("linformer_grid", "30", slow=True)
+def linformer_grid_table(document):
+    """Accuracies with the times of the same cells."""
+    times = kept("linformer_times")
+    seconds = {(cell["length"], cell["model"]): cell["seconds"] for cell in times["cells"]}
+    rows = []
+    for cell in document["cells"]:
+        right = sorted(1 - error for error in cell["errors"])
+        rows.append([cell["length"], cell["model"].replace("linformer-k", "Linformer, k = "),
+                     f"{percent(right[len(right) // 2])} ({percent(right[0])} .. {percent(right[-1])})",
+                     f"{seconds[cell['length'], cell['model']]:.0f}", percent(1 - cell["published"])])
+    rows.append(["", "bag of words", percent(1 - document["bag_of_words"]), "", ""])
+    sources = [{**document["sources"][0], "rows": "accuracies"}, {**times["sources"][0], "rows": "times"}]
+    return with_source(markdown(["N", "model", "accuracy", "s a training", "the report, on IMDb"], rows), {"sources": sources})
+
+
+@figure("linformer_grid", "50", {"linformer_grid": linformer_grid_table}, slow=True)
 def linformer_grid(context):
     found = context.json("reproduce", "linformer_grid", "-o", context.resumable("linformer_grid"))["rows"]
     cells = {}
     for row in found:
-        cells.setdefault((row["length"], row["model"]), []).append(row)
-    rows = []
-    for (length, model), seeds in cells.items():
-        right = sorted(1 - row["error"] for row in seeds)
-        rows.append([length, model.replace("linformer-k", "Linformer, k = "),
-                     f"{percent(right[1])} ({percent(right[0])} .. {percent(right[2])})",
-                     f"{sum(row['seconds'] for row in seeds) / len(seeds):.0f}", percent(1 - seeds[0]["published"])])
-    known = next(each["error"] for each in found[0]["baselines"] if each["name"] == "bag of words")
-    rows.append(["", "bag of words", percent(1 - known), "", ""])
-    return table(["N", "model", "accuracy", "s a training", "the report, on IMDb"], rows)
+        cell = cells.setdefault((row["length"], row["model"]), {key: row[key] for key in ("length", "model", "published")} | {"errors": []})
+        cell["errors"].append(row["error"])
+    return {"cells": list(cells.values()),
+            "bag_of_words": next(each["error"] for each in found[0]["baselines"] if each["name"] == "bag of words")}
+
+
+GRID_STEPS, TIMED_STEPS = 1500, 40
+
+
+@figure("linformer_times", "2", {}, timed=True)
+def linformer_times(context):
+    """Seconds of a training of each cell without its validations, by its first steps, one cell after another in one thread."""
+    folder = context.scratch("linformer_times")
+    shutil.rmtree(folder)
+    rows = context.json("reproduce", "linformer_grid", "-o", folder, "--seeds", "1", "--steps", TIMED_STEPS, "--test-samples", "20",
+                        "--threads", "1")["rows"]
+    return {"cells": [{"length": row["length"], "model": row["model"], "seconds": rounded(row["seconds"] / TIMED_STEPS * GRID_STEPS)}
+                      for row in rows]}
 
 
 @figure("explained_variance", "1")
