@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include "io/hdf5_rows.hpp"
 #include "matapprox/core/memory.hpp"
@@ -11,41 +12,48 @@ namespace matapprox::hdf5 {
 
 namespace {
 
+/// All numbers of a one-dimensional or two-dimensional dataset, as they are stored.
+template <class Stored>
+std::vector<Stored> read_whole(const Handle& dataset,
+                               const Location& group,
+                               const std::string& name,
+                               Index count) {
+  std::vector<Stored> values(static_cast<std::size_t>(count));
+  const bool ok = values.empty() || H5Dread(dataset.id(),
+                                            NumberType<Stored>::memory(),
+                                            H5S_ALL,
+                                            H5S_ALL,
+                                            H5P_DEFAULT,
+                                            values.data()) >= 0;
+  if (!ok) fail_dataset(group, name, "cannot be read: the file is truncated or damaged");
+  verify_checksum(
+      dataset, group, name, add_checksum(0, values.data(), values.size() * sizeof(Stored)));
+  return values;
+}
+
 template <class Stored>
 std::vector<Index> read_integers_as(const Handle& dataset,
                                     const Location& group,
                                     const std::string& name,
                                     Index count) {
-  std::vector<Stored> stored(static_cast<std::size_t>(count));
-  const bool ok = count == 0 || H5Dread(dataset.id(),
-                                        NumberType<Stored>::memory(),
-                                        H5S_ALL,
-                                        H5S_ALL,
-                                        H5P_DEFAULT,
-                                        stored.data()) >= 0;
-  if (!ok) fail_dataset(group, name, "cannot be read: the file is truncated or damaged");
-  verify_checksum(
-      dataset, group, name, add_checksum(0, stored.data(), stored.size() * sizeof(Stored)));
+  std::vector<Stored> stored = read_whole<Stored>(dataset, group, name, count);
   if constexpr (std::is_same_v<Stored, Index>) return stored;
   return {stored.begin(), stored.end()};
 }
 
 template <class Stored>
-void write_integers_as(const Location& group,
-                       const std::string& name,
-                       std::span<const Index> values) {
-  const std::vector<Stored> stored(values.begin(), values.end());
+void write_whole(const Location& group, const std::string& name, std::span<const Stored> values) {
   const Handle dataset =
-      create_dataset(group, name, {static_cast<Index>(stored.size())}, NumberType<Stored>::file());
-  if (!stored.empty() && H5Dwrite(dataset.id(),
+      create_dataset(group, name, {static_cast<Index>(values.size())}, NumberType<Stored>::file());
+  if (!values.empty() && H5Dwrite(dataset.id(),
                                   NumberType<Stored>::memory(),
                                   H5S_ALL,
                                   H5S_ALL,
                                   H5P_DEFAULT,
-                                  stored.data()) < 0) {
+                                  values.data()) < 0) {
     fail_dataset(group, name, "cannot be written");
   }
-  put_checksum(dataset, group.file, add_checksum(0, stored.data(), stored.size() * sizeof(Stored)));
+  put_checksum(dataset, group.file, add_checksum(0, values.data(), values.size_bytes()));
 }
 
 }  // namespace
@@ -55,9 +63,10 @@ void write_integers(const Location& group,
                     std::span<const Index> values,
                     bool narrow) {
   if (narrow) {
-    write_integers_as<std::int32_t>(group, name, values);
+    const std::vector<std::int32_t> stored(values.begin(), values.end());
+    write_whole<std::int32_t>(group, name, stored);
   } else {
-    write_integers_as<std::int64_t>(group, name, values);
+    write_whole<std::int64_t>(group, name, values);
   }
 }
 
@@ -133,17 +142,7 @@ void read_integer_rows(const Location& group,
 
 template <class Stored>
 void write_array(const Location& group, const std::string& name, std::span<const Stored> values) {
-  const Handle dataset =
-      create_dataset(group, name, {static_cast<Index>(values.size())}, NumberType<Stored>::file());
-  if (!values.empty() && H5Dwrite(dataset.id(),
-                                  NumberType<Stored>::memory(),
-                                  H5S_ALL,
-                                  H5S_ALL,
-                                  H5P_DEFAULT,
-                                  values.data()) < 0) {
-    fail_dataset(group, name, "cannot be written");
-  }
-  put_checksum(dataset, group.file, add_checksum(0, values.data(), values.size_bytes()));
+  write_whole(group, name, values);
 }
 
 template <class Stored>
@@ -156,17 +155,7 @@ std::vector<Stored> read_array(const Location& group, const std::string& name) {
     fail_dataset(group, name, "is stored in another type than the file format says");
   }
   require_memory(static_cast<double>(extents[0]) * sizeof(Stored), label(group, name));
-  std::vector<Stored> values(static_cast<std::size_t>(extents[0]));
-  const bool ok = values.empty() || H5Dread(dataset.id(),
-                                            NumberType<Stored>::memory(),
-                                            H5S_ALL,
-                                            H5S_ALL,
-                                            H5P_DEFAULT,
-                                            values.data()) >= 0;
-  if (!ok) fail_dataset(group, name, "cannot be read: the file is truncated or damaged");
-  verify_checksum(
-      dataset, group, name, add_checksum(0, values.data(), values.size() * sizeof(Stored)));
-  return values;
+  return read_whole<Stored>(dataset, group, name, extents[0]);
 }
 
 template void write_array(const Location&, const std::string&, std::span<const std::uint8_t>);

@@ -59,11 +59,11 @@ struct TokenFileOptions {
 ///
 /// With `folds` = K, all rows of the file, whatever their split, are divided into K parts; one is
 /// the test, a share of the others the validation. With the role kValidation those for training and
-/// validation are, one part is the validation, and the test is that of a run without folds, as in
-/// [WKZL23, Sec. 5.1]. Parts are stratified: the numbers of rows of a
-/// class in two parts differ by at most 1, and so do the sizes of the parts. They depend on
-/// fold_seed only, so that each row is left out by one of the K folds, with any seed. Rows
-/// with equal sets of labels count as of one class.
+/// validation are divided, one part is the validation, and the test is that of a run without folds,
+/// as in [WKZL23, Sec. 4.2]. Parts are stratified: the numbers of rows of a class in two parts
+/// differ by at most 1, and so do the sizes of the parts. They depend on fold_seed only, so that
+/// each row that is divided is left out by one of the K folds, with any seed. Rows with equal sets
+/// of labels count as of one class.
 ///
 /// Baselines: the class that is most frequent in training, and that for each first token; of sets,
 /// the labels that most training rows have, and no labels. Throws FileError as
