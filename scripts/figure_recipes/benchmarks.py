@@ -285,6 +285,8 @@ by_hand("cuda_products", "3")
 by_hand("cuda_profile", "3")
 by_hand("cuda_peers", "3")
 by_hand("cuda_programs", "2")
+by_hand("cuda_products_h100", "1")
+by_hand("cuda_peers_h100", "1")
 
 def packed_speed_table(document):
     rows = []

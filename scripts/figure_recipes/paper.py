@@ -332,18 +332,22 @@ def orders(context):
 
 # Fig. 5
 
+TASKS = {"adding": "Adding", "temporal_order": "Temporal Order"}
 FIGURE5_MODELS = ["psf", "softmax", "linformer", "performer", "tokenwise"]
 # Longer sequences, whose models take hours together and are measured one at a time: minutes by length and model.
 FIGURE5_LONG = {1024: {"psf": "40", "softmax": "60", "linformer": "20", "performer": "30", "tokenwise": "10"},
-                4096: {"psf": "130"}}
+                4096: {"psf": "130"}, 16384: {"psf": "10"}}
 # The other head takes three times the steps.
-FIGURE5_HEADS = {4096: ["flatten"]}
+FIGURE5_HEADS = {4096: ["flatten"], 16384: ["flatten"]}
+FIGURE5_ON_GPU = {16384}
 
 
-def figure5_cells(context, length, models):
+def figure5_cells(context, length, models, *options):
     """Test errors in percent of the seeds, and what the paper prints, by task, head and model."""
-    rows = context.json("reproduce", "figure5", "-o", context.resumable("figure5"), "--lengths", length, "--models",
-                        ",".join(models), "--heads", ",".join(FIGURE5_HEADS.get(length, ["flatten", "cls"])))["rows"]
+    device = ["--device", "cuda"] if length in FIGURE5_ON_GPU else []
+    folder = context.resumable("-".join(["figure5", *(option.strip("-") for option in options)]))
+    rows = context.json("reproduce", "figure5", "-o", folder, "--lengths", length, "--models", ",".join(models),
+                        "--heads", ",".join(FIGURE5_HEADS.get(length, ["flatten", "cls"])), *device, *options)["rows"]
     cells = []
     for row in rows:
         key = {name: row[name] for name in ("task", "head", "model")}
@@ -375,7 +379,7 @@ def figure5_table(document):
         return shown if cell["published"] is None else f"{shown} [{cell['published']:.2f}]"
 
     rows = [[title, read, model, *(text(task, head, model, length) for length in lengths)]
-            for task, title in (("adding", "Adding"), ("temporal_order", "Temporal Order"))
+            for task, title in TASKS.items()
             for head, read in (("flatten", "all tokens"), ("cls", "the first token")) for model in FIGURE5_MODELS]
     sources = []
     for part in parts:
@@ -394,6 +398,15 @@ for figure5_length, figure5_minutes in FIGURE5_LONG.items():
     for figure5_model, minutes in figure5_minutes.items():
         figure(f"figure5_{figure5_length}_{figure5_model}", minutes, {}, slow=True)(
             functools.partial(figure5_cells, length=figure5_length, models=[figure5_model]))
+
+
+@figure("figure5_more_steps", "10, with a GPU", slow=True)
+def figure5_more_steps(context):
+    cells = figure5_cells(context, 4096, ["psf"], "--steps", "10000", "--device", "cuda")["cells"]
+    fewer = {cell["task"]: cell["errors"] for cell in kept("figure5_4096_psf")["cells"]}
+    return table(["task", "2000 steps", "10,000 steps", "the paper, 100,000 steps"],
+                 [[TASKS[cell["task"]], *(", ".join(f"{error:.2f}" for error in errors) for errors in (fewer[cell["task"]], cell["errors"])),
+                   f"{cell['published']:.2f}"] for cell in cells])
 
 
 GENOME_MODELS = {"psf": "PSF-Attn", "softmax": "softmax", "linformer": "Linformer, k = 32", "performer": "Performer",
@@ -429,17 +442,23 @@ def projection(context):
 
 # Singularformer [WKZL23]: Table 3, Figs. 7 to 9
 
-@figure("crossovers", "1", timed=True)
+@figure("crossovers", "4", timed=True)
 def crossovers(context):
-    found = json.loads(context.run("reproduce", "crossovers", "--json", "-"))["crossovers"]
+    runs = [json.loads(context.run("reproduce", "crossovers", "--json", "-"))["crossovers"] for _ in range(5)]
 
     def whole(value):
         return short(value and round(value))
 
-    rows = [[row["title"], row["paper_time"], *(whole(row[key]) for key in ("table_one_time", "counted", "measured")),
-             row["paper_memory"], *(whole(row[key]) for key in ("table_one_memory", "held"))] for row in found]
-    return table(["mechanism", "time: the paper", "its Table 1", "counted here", "measured here", "memory: the paper", "its Table 1",
-                  "measured here"], rows)
+    def measured(title):
+        values = sorted(each["measured"] or math.inf for run in runs for each in run if each["title"] == title)
+        if math.isinf(values[0]):
+            return "-"
+        return "{} ({} .. {})".format(*("-" if math.isinf(value) else whole(value) for value in (values[2], values[0], values[-1])))
+
+    rows = [[row["title"], row["paper_time"], whole(row["table_one_time"]), whole(row["counted"]), measured(row["title"]),
+             row["paper_memory"], whole(row["table_one_memory"]), whole(row["held"])] for row in runs[0]]
+    return table(["mechanism", "time: the paper", "its Table 1", "counted here", "measured here, five runs", "memory: the paper",
+                  "its Table 1", "measured here"], rows)
 
 
 QUADRATIC = {"post_norm": "post-norm", "pre_norm": "pre-norm", "realformer": "Realformer"}

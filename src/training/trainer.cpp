@@ -55,8 +55,9 @@ void set_error(Index errors, Index answers, Evaluation& evaluation) {
   const double middle = (p + z * z / (2 * n)) / (1 + z * z / n);
   const double half = z / (1 + z * z / n) * std::sqrt(p * (1 - p) / n + z * z / (4 * n * n));
   evaluation.error = p;
-  evaluation.error_low = std::max(0.0, middle - half);
-  evaluation.error_high = std::min(1.0, middle + half);
+  // The ends are equal in exact arithmetic where no answer is wrong, or all are.
+  evaluation.error_low = errors == 0 ? 0 : middle - half;
+  evaluation.error_high = errors == answers ? 1 : middle + half;
   evaluation.answers = answers;
 }
 
