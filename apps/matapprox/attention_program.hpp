@@ -8,13 +8,14 @@
 namespace matapprox::app {
 
 /// The experiments that it has: `reproduce figure5`.
-constexpr std::array<std::string_view, 8> kAttentionExperiments{"figure5",
+constexpr std::array<std::string_view, 9> kAttentionExperiments{"figure5",
                                                                 "genome",
                                                                 "lra",
                                                                 "crossovers",
                                                                 "singularformer",
                                                                 "linformer_grid",
                                                                 "depth",
+                                                                "blocks",
                                                                 "transfer"};
 
 inline bool is_attention_experiment(std::string_view name) {

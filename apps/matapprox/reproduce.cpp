@@ -330,8 +330,8 @@ void add_reproduce(const Command& program) {
          "what",
          command->what,
          "table1, figure4, or timing (of the kernels); or, with attention, figure5, genome, lra, "
-         "crossovers, singularformer, linformer_grid, depth, transfer, each with options of its "
-         "own: "
+         "crossovers, singularformer, linformer_grid, depth, blocks, transfer, each with options "
+         "of its own: "
          "`matapprox reproduce figure5 --help`")
       .required()
       .type_name("");

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <sstream>
 #include <vector>
 
+#include "chart_option.hpp"
 #include "command_line/exit_codes.hpp"
 #include "command_line/file_plan.hpp"
 #include "command_line/output.hpp"
@@ -37,6 +39,8 @@ struct BenchCommand {
   std::string tensors;
   DeviceOptions device;
   JsonOptions json;
+  ChartOption time_chart;
+  ChartOption memory_chart;
 };
 
 /// The parts of a text between colons; one, empty, of an empty text.
@@ -137,6 +141,29 @@ std::string times_text(const std::vector<ChosenMechanism>& mechanisms,
   return text;
 }
 
+/// A line for each mechanism against the length.
+report::Chart chart_of(const std::vector<ChosenMechanism>& mechanisms,
+                       const std::vector<TimedAttention>& rows,
+                       const char* label,
+                       const std::function<double(const TimedAttention&)>& value) {
+  report::Chart chart;
+  chart.name = "bench";
+  chart.x.label = "tokens N";
+  chart.x.scale = report::Scale::kLog;
+  chart.y.label = label;
+  chart.y.scale = report::Scale::kLog;
+  for (const ChosenMechanism& mechanism : mechanisms) {
+    std::vector<std::pair<double, double>> points;
+    for (const TimedAttention& row : rows) {
+      if (row.mechanism == mechanism.label())
+        points.emplace_back(static_cast<double>(row.length), value(row));
+    }
+    chart.series.push_back(
+        report::numbered_series(mechanism.label(), std::move(points), chart.series.size()));
+  }
+  return chart;
+}
+
 /// The text of an option, empty if it is at its default.
 std::string given(const std::vector<ChosenMechanism>& mechanisms,
                   std::string_view name,
@@ -212,6 +239,8 @@ int run_bench(const BenchCommand& command) {
             command.lengths.size());
     files.replaces("--tensors", command.tensors);
   }
+  command.time_chart.check(files);
+  command.memory_chart.check(files);
   set_threads(1);  // times are the calling thread's
   attention::AttentionShape shape;
   shape.width = command.width;
@@ -241,6 +270,17 @@ int run_bench(const BenchCommand& command) {
     tables_text += table.text();
   }
   command.json.write(json);
+  command.time_chart.write([&] {
+    return chart_of(mechanisms, rows, "seconds of a forward pass", [](const TimedAttention& row) {
+      return row.forward_seconds;
+    });
+  });
+  command.memory_chart.write([&] {
+    return chart_of(
+        mechanisms, rows, "bytes of a forward and a backward pass", [](const TimedAttention& row) {
+          return static_cast<double>(row.bytes);
+        });
+  });
   if (command.json.replaces_text()) return kDone;
   write_stdout(
       fmt::format("one layer of width {}, {} heads, one thread, float, median of {} rounds\n\n",
@@ -280,6 +320,8 @@ void add_attention_bench(const Command& attention) {
       .type_name("FILE.safetensors");
   command->device.add_cpu_only(sub);
   command->json.add(sub);
+  command->time_chart.add(sub, "--chart", "Draw the time of a forward pass against N");
+  command->memory_chart.add(sub, "--memory-chart", "Draw the memory of a training step against N");
   sub.footer(
       "Examples:\n"
       "  matapprox attention bench --mechanisms softmax,psf,singularformer --lengths 64,256,1024\n"

@@ -131,9 +131,7 @@ report::Json folds_json(const training::SavedModel& described,
                         const std::vector<FinishedRow>& rows,
                         bool interrupted) {
   report::Json json = report::document_head(described.seed, threads());
-  add_model(json, described);
-  json.erase("history");
-  json["training"] = {{"options", json["training"]["options"]}};
+  add_settings(json, described);
   json["rows"] = report::Json::array();
   for (const FinishedRow& row : rows) json["rows"].push_back(to_json(row));
   if (interrupted) return json;

@@ -46,8 +46,7 @@ std::string data_sha256(const ExperimentRow& row, const ExperimentOptions& optio
 /// What the result depends on besides the code.
 Json made_with(const ExperimentRow& row, const ExperimentOptions& options) {
   Json json;
-  add_model(json, row.described);
-  json.erase("history");
+  add_settings(json, row.described);
   json["training"] = json["training"]["options"];
   json["version"] = version();
   json["seed"] = row.seed;

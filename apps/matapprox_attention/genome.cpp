@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 
 #include "run_flags.hpp"
@@ -155,10 +154,8 @@ ShownRows genome_shown(const std::string& folder, const std::vector<FinishedRow>
   for (const auto& [model, area] : kPublishedAreas)
     shown.more["published_areas"][model] = area / 100;
   std::map<std::string, std::vector<Curve>> curves;
-  for (const FinishedRow& finished : rows) {
-    const auto path = std::filesystem::path(folder) / (finished.row.name() + ".h5");
-    curves[finished.row.model].push_back(error_curve(training::load_model(path.string())));
-  }
+  for (const FinishedRow& finished : rows)
+    curves[finished.row.model].push_back(error_curve(load_row(folder, finished.row)));
   shown.charts.push_back(genome_curves(curves));
   return shown;
 }

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <optional>
 
@@ -269,8 +268,7 @@ void show_task(const std::string& task,
       {{"task", task}, {"lowest_baseline", lowest_baseline(rows)}, {"models", std::move(models)}});
   std::map<std::string, std::vector<Curve>> curves;
   for (const FinishedRow* finished : rows) {
-    const auto path = std::filesystem::path(folder) / (finished->row.name() + ".h5");
-    const training::SavedModel saved = training::load_model(path.string());
+    const training::SavedModel saved = load_row(folder, finished->row);
     curves[finished->row.model].push_back(error_curve(saved));
     shown.more["trainings"].push_back({{"task", task},
                                        {"model", finished->row.model},

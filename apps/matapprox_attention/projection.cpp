@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "chart_option.hpp"
 #include "command_line/exit_codes.hpp"
 #include "command_line/output.hpp"
 #include "command_line/shared_options.hpp"
@@ -30,6 +31,7 @@ struct ProjectionCommand {
   CommonOptions common;
   DeviceOptions device;
   JsonOptions json;
+  ChartOption chart;
 };
 
 /// 1, 0.1, 0.01 and the 2^-N of the proof, where that is a double.
@@ -40,10 +42,37 @@ std::vector<double> deltas_of(const ProjectionCommand& command) {
   return deltas;
 }
 
+/// Errors against k.
+report::Chart projection_chart(const std::vector<Index>& ranks,
+                               const std::vector<attention::ProjectedSoftmaxErrors>& errors,
+                               const std::vector<double>& deltas) {
+  report::Chart chart;
+  chart.name = "projection";
+  chart.x.label = "k, rows of R";
+  chart.x.scale = report::Scale::kLog;
+  chart.y.label = "error";
+  chart.y.scale = report::Scale::kLog;
+  const auto add = [&](std::string title, const auto& error_of) {
+    std::vector<std::pair<double, double>> points;
+    for (std::size_t i = 0; i < ranks.size(); ++i)
+      points.emplace_back(static_cast<double>(ranks[i]), error_of(errors[i]));
+    chart.series.push_back(
+        report::numbered_series(std::move(title), std::move(points), chart.series.size()));
+  };
+  add("P R'R V, relative", [](const auto& each) { return each.product; });
+  add("what the lemma bounds", [](const auto& each) { return each.pair; });
+  for (std::size_t d = 0; d < deltas.size(); ++d) {
+    add(fmt::format("layer with delta = {:.3g}, relative", deltas[d]),
+        [d](const auto& each) { return each.constructed[d]; });
+  }
+  return chart;
+}
+
 int run_projection(const ProjectionCommand& command) {
   command.common.apply();
   command.device.check_cpu_only("attention projection");
-  command.json.files();
+  FilePlan files = command.json.files();
+  command.chart.check(files);
   const Index n = command.order;
   const std::uint64_t seed = command.common.seed();
   const auto normal = [&](std::uint64_t which) {
@@ -67,8 +96,10 @@ int run_projection(const ProjectionCommand& command) {
       n);
   for (const double delta : deltas) text += fmt::format("  {:>12}", fmt::format("d={:.3g}", delta));
   text += "\n";
+  std::vector<attention::ProjectedSoftmaxErrors> all;
   for (const Index k : command.ranks) {
-    const auto errors = attention::projected_softmax_errors(Q, K, V, k, deltas, seed);
+    const auto& errors =
+        all.emplace_back(attention::projected_softmax_errors(Q, K, V, k, deltas, seed));
     json["errors"].push_back({{"k", k},
                               {"product", errors.product},
                               {"pair", errors.pair},
@@ -90,6 +121,7 @@ int run_projection(const ProjectionCommand& command) {
                         published > n ? "   more than N" : "");
   }
   command.json.write(json);
+  command.chart.write([&] { return projection_chart(command.ranks, all, deltas); });
   if (!command.json.replaces_text()) write_stdout(text);
   return kDone;
 }
@@ -116,6 +148,7 @@ void add_attention_projection(const Command& attention) {
   command->common.add(sub, true);
   command->device.add_cpu_only(sub);
   command->json.add(sub);
+  command->chart.add(sub, "--chart", "Draw the errors against k");
   sub.footer("Examples:\n  matapprox attention projection --order 512 --ranks 64,128,256,462");
   sub.action([command] { return run_projection(*command); });
 }

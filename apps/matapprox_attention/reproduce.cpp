@@ -11,6 +11,7 @@
 #include "long_range_arena.hpp"
 #include "matapprox/core/threads.hpp"
 #include "report/gnuplot.hpp"
+#include "simpletron_blocks.hpp"
 #include "simpletron_experiments.hpp"
 #include "singularformer_figures.hpp"
 #include "trained_rows.hpp"
@@ -162,6 +163,28 @@ void add_transfer(const Command& reproduce) {
   });
 }
 
+void add_blocks(const Command& reproduce) {
+  auto command = std::make_shared<Experiment<BlocksChoice>>();
+  BlocksChoice& choice = command->choice;
+  const Command sub = reproduce.add_command(
+      "blocks",
+      "Models of many blocks, and what their attention gives in training [YKV+21, Figs. 3 and 5], "
+      "on generated texts");
+  TrainedRows::add_number(sub, "--layers", choice.layers, "Blocks [8]");
+  add_setting(sub, choice.setting);
+  command->rows.add(sub, "blocks");
+  sub.footer(
+      "Examples:\n"
+      "  matapprox reproduce blocks --charts charts\n"
+      "  matapprox reproduce blocks --data imdb.h5 --layers 4 -o imdb");
+  sub.action([command] {
+    return command->rows.run(blocks_rows(command->choice),
+                             [command](const std::vector<FinishedRow>& rows) {
+                               return blocks_shown(command->rows.folder(), rows);
+                             });
+  });
+}
+
 void add_genome(const Command& reproduce) {
   auto command = std::make_shared<Experiment<GenomeChoice>>();
   GenomeChoice& choice = command->choice;
@@ -281,6 +304,7 @@ void add_attention_experiments(const Command& program) {
   add_singularformer(sub);
   add_linformer_grid(sub);
   add_depth(sub);
+  add_blocks(sub);
   add_transfer(sub);
   add_long_range_arena(sub);
 }

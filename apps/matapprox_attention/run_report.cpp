@@ -4,10 +4,6 @@
 
 #include <cmath>
 
-#include "command_line/output.hpp"
-#include "matapprox/core/require.hpp"
-#include "report/palette.hpp"
-
 namespace matapprox::app {
 namespace {
 
@@ -119,10 +115,6 @@ std::vector<ModelPart> parts_of(const training::SavedModel& saved) {
   return parts;
 }
 
-bool ends_with(const std::string& path, std::string_view ending) {
-  return std::string_view(path).ends_with(ending);
-}
-
 }  // namespace
 
 std::string model_text(const training::SavedModel& saved) {
@@ -185,16 +177,21 @@ std::string description_text(const training::SavedModel& saved) {
          option_lines("training", saved.training_options);
 }
 
-void add_model(report::Json& json, const training::SavedModel& saved) {
+void add_settings(report::Json& json, const training::SavedModel& saved) {
   json["task"] = {{"name", saved.task}, {"options", options_json(saved.task_options)}};
   json["model"] = {{"parameters", training::Model<float>(saved.model).parameters().size()},
                    {"options", options_json(training::named_options(saved.model.options))},
                    {"attention_options", options_json(saved.model.attention_options)}};
-  json["training"] = {{"options", options_json(saved.training_options)},
-                      {"steps_taken", saved.state.optimizer.step},
-                      {"best_step", step_of(saved.state)},
-                      {"seconds", saved.state.seconds}};
+  json["training"]["options"] = options_json(saved.training_options);
+}
+
+void add_model(report::Json& json, const training::SavedModel& saved) {
+  add_settings(json, saved);
+  json["training"]["steps_taken"] = saved.state.optimizer.step;
+  json["training"]["best_step"] = step_of(saved.state);
+  json["training"]["seconds"] = saved.state.seconds;
   json["history"] = history_json(saved.state.history);
+  if (!saved.state.spreads.empty()) json["spreads"] = saved.state.spreads;
   if (!saved.state.start.empty()) json["deviations"] = deviations_json(saved);
 }
 
@@ -226,14 +223,7 @@ void add_to(report::Json& json, const RunReport& report) {
   }
 }
 
-void check_chart(const char* option, const std::string& path) {
-  require(path.empty() || ends_with(path, ".svg") || ends_with(path, ".png"),
-          "{} {}: a chart is an .svg or a .png file",
-          option,
-          path);
-}
-
-void write_chart(const std::string& path, const std::vector<training::TrainingPoint>& history) {
+report::Chart training_chart(const std::vector<training::TrainingPoint>& history) {
   report::Chart chart;
   chart.name = "training";
   chart.x.label = "step";
@@ -252,8 +242,7 @@ void write_chart(const std::string& path, const std::vector<training::TrainingPo
   chart.series = {report::styled_series("training loss", training, 0),
                   report::styled_series("validation loss", validation, 2),
                   report::styled_series("validation error", errors, 5)};
-  const report::ChartFiles files = report::draw_files(chart);
-  write_text(path, ends_with(path, ".svg") ? files.svg : files.png);
+  return chart;
 }
 
 std::vector<std::pair<double, double>> error_curve(const training::SavedModel& saved) {
@@ -275,8 +264,6 @@ report::Chart deviation_chart(const training::SavedModel& saved) {
   chart.name = "deviation";
   chart.x.label = "step";
   chart.y.label = "|W - W0| / |W0|";
-  constexpr auto kLooks = static_cast<int>(report::kStyles.size());
-  int number = 0;
   for (const ModelPart& part : parts_of(saved)) {
     std::vector<std::pair<double, double>> points;
     for (std::size_t i = 0; i < saved.state.history.size(); ++i) {
@@ -290,17 +277,10 @@ report::Chart deviation_chart(const training::SavedModel& saved) {
       points.emplace_back(static_cast<double>(saved.state.history[i].step),
                           std::sqrt(moved / size));
     }
-    report::ChartSeries series = report::styled_series(part.name, points, number % kLooks);
-    series.dashed = number / kLooks % 2 == 1;
-    chart.series.push_back(series);
-    ++number;
+    chart.series.push_back(
+        report::numbered_series(part.name, std::move(points), chart.series.size()));
   }
   return chart;
-}
-
-void write_deviation_chart(const std::string& path, const training::SavedModel& saved) {
-  const report::ChartFiles files = report::draw_files(deviation_chart(saved));
-  write_text(path, ends_with(path, ".svg") ? files.svg : files.png);
 }
 
 }  // namespace matapprox::app

@@ -15,7 +15,9 @@ std::string model_text(const training::SavedModel& saved);
 
 /// What `info` says of a model: the same, how it was trained, all options.
 std::string description_text(const training::SavedModel& saved);
-/// Adds task, model, training and history to a document.
+/// Adds to a document what was set: task, model and options of the training.
+void add_settings(report::Json& json, const training::SavedModel& saved);
+/// The same, and how far the training has come: its steps, history, spreads and deviations.
 void add_model(report::Json& json, const training::SavedModel& saved);
 
 /// What is said of a model after an evaluation, beside the baselines of its task.
@@ -31,10 +33,8 @@ std::string report_text(const RunReport& report);
 /// The same and result and baselines.
 void add_to(report::Json& json, const RunReport& report);
 
-/// Throws InvalidArgument, in the name of the option, for a file that is neither SVG nor PNG.
-void check_chart(const char* option, const std::string& path);
-/// Loss and error against steps, as an SVG or PNG by the name of the file.
-void write_chart(const std::string& path, const std::vector<training::TrainingPoint>& history);
+/// Loss and error against steps.
+report::Chart training_chart(const std::vector<training::TrainingPoint>& history);
 /// Validation errors in percent against steps.
 std::vector<std::pair<double, double>> error_curve(const training::SavedModel& saved);
 /// The same as shares: a list of {"step", "error"}.
@@ -42,7 +42,5 @@ report::Json error_curve_json(const training::SavedModel& saved);
 /// |W - W0| / |W0| against steps, a line for the embedding, each layer, the head, all their
 /// parameters together but for those that began at 0. Of a run with TrainingState::start.
 report::Chart deviation_chart(const training::SavedModel& saved);
-/// The same as an SVG or PNG by the name of the file.
-void write_deviation_chart(const std::string& path, const training::SavedModel& saved);
 
 }  // namespace matapprox::app

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <map>
 #include <memory>
 
@@ -61,60 +60,6 @@ const std::vector<TransferKind> kTransferKinds{
     {"softmax_random_frozen", kSoftmax, false, true, "its queries, keys, values frozen at random"},
     {kTransferredFrozen, kSoftmax, true, true, "those frozen, all weights from SimpleTRON"},
     {"softmax_transferred", kSoftmax, true, false, "nothing frozen, all weights from SimpleTRON"}};
-
-NamedOptions task_options(const SimpletronSetting& setting) {
-  constexpr Index kGeneratedLength = 64;
-  const bool generated = setting.data.empty();
-  const Index length = generated && setting.length == 0 ? kGeneratedLength : setting.length;
-  NamedOptions options;
-  if (!generated) options.emplace_back("path", setting.data);
-  if (length > 0) options.emplace_back("length", fmt::format("{}", length));
-  return options;
-}
-
-/// A post_norm block, as BERT has. SimpleTRON with its second skip connection and output layer is
-/// the variant of the paper's Table 2; `outer_skip` says which.
-NamedOptions row_options(const SimpletronSetting& setting,
-                         const std::string& mechanism,
-                         Index layers,
-                         bool outer_skip) {
-  NamedOptions options{{"attention", mechanism},
-                       {"block", "post_norm"},
-                       {"width", fmt::format("{}", setting.width)},
-                       {"heads", fmt::format("{}", setting.heads)},
-                       {"layers", fmt::format("{}", layers)},
-                       {"feed_forward", "2"},
-                       {"positions", "sinusoidal"},
-                       {"position_scale", "0.3"},
-                       {"embedding_init_std", "0.2"},
-                       {"pool", "max_mean"},
-                       {"batch", "40"},
-                       {"steps", fmt::format("{}", setting.steps)},
-                       {"learning_rate", "0.001"},
-                       {"schedule", "cosine"},
-                       {"warmup", "200"},
-                       {"output_projection", "true"}};
-  if (outer_skip) options.emplace_back("outer_skip", "true");
-  return options;
-}
-
-ExperimentRow new_row(const SimpletronSetting& setting,
-                      const std::string& model,
-                      const NamedOptions& options,
-                      std::uint64_t seed) {
-  ExperimentRow row{
-      setting.data.empty() ? "negation" : "token_file", model, "max_mean", 0, seed, {}};
-  row.described = described_run(row.task, task_options(setting), options, seed);
-  row.length = row.described.model.task.length;
-  return row;
-}
-
-std::string baselines_text(const std::vector<FinishedRow>& rows) {
-  std::string text;
-  for (const tasks::Baseline& baseline : rows.front().baselines)
-    text += fmt::format("without attention: {} {:.2f} %\n", baseline.name, 100 * baseline.error);
-  return text;
-}
 
 const std::string& mechanism_of(const FinishedRow& finished) {
   return finished.row.described.model.options.attention;
@@ -172,11 +117,11 @@ std::vector<ExperimentRow> depth_rows(const DepthChoice& choice) {
   std::vector<ExperimentRow> rows;
   for (const std::string& mechanism : or_all(choice.models, all)) {
     for (const Index layers : choice.layers) {
-      const NamedOptions options =
-          row_options(choice.setting, mechanism, layers, mechanism == kSimpletron);
+      NamedOptions options = simpletron_options(choice.setting, mechanism, layers);
+      if (mechanism == kSimpletron) options.emplace_back("outer_skip", "true");
       for (const std::uint64_t seed : choice.setting.seeds) {
         ExperimentRow row =
-            new_row(choice.setting, fmt::format("{}-{}", mechanism, layers), options, seed);
+            simpletron_row(choice.setting, fmt::format("{}-{}", mechanism, layers), options, seed);
         const double accuracy = published_accuracy(mechanism, layers);
         if (accuracy >= 0) row.published = 100 - accuracy;
         rows.push_back(std::move(row));
@@ -215,7 +160,7 @@ ShownRows depth_shown(const std::vector<FinishedRow>& rows) {
     for (const std::string& cell : cells) shown.text += fmt::format("  {:>32}", cell);
     shown.text += "\n";
   }
-  shown.text += baselines_text(rows);
+  shown.text += baselines_of_texts(rows);
 
   report::Chart chart;
   chart.name = "depth";
@@ -244,10 +189,10 @@ std::vector<ExperimentRow> transfer_rows(const TransferChoice& choice) {
   std::vector<ExperimentRow> rows;
   std::map<std::uint64_t, std::shared_ptr<const ExperimentRow>> first;
   for (const TransferKind& kind : kTransferKinds) {
-    NamedOptions options = row_options(setting, kind.mechanism, choice.layers, false);
+    NamedOptions options = simpletron_options(setting, kind.mechanism, choice.layers);
     if (kind.frozen) options.emplace_back("freeze", frozen);
     for (const std::uint64_t seed : setting.seeds) {
-      ExperimentRow row = new_row(setting, kind.model, options, seed);
+      ExperimentRow row = simpletron_row(setting, kind.model, options, seed);
       if (kind.transferred) row.begins_with = first.at(seed);
       if (kind.mechanism == kSimpletron) first[seed] = std::make_shared<ExperimentRow>(row);
       rows.push_back(std::move(row));
@@ -262,8 +207,7 @@ ShownRows transfer_shown(const std::string& folder, const std::vector<FinishedRo
   std::vector<LoadedRow> loaded;
   shown.more["trainings"] = report::Json::array();
   for (const FinishedRow& finished : rows) {
-    const auto path = std::filesystem::path(folder) / (finished.row.name() + ".h5");
-    loaded.push_back({&finished, training::load_model(path.string())});
+    loaded.push_back({&finished, load_row(folder, finished.row)});
     shown.more["trainings"].push_back(transfer_json(loaded.back()));
   }
   shown.text = "Error in %: the median of the seeds (smallest .. largest)\n\n";
@@ -271,7 +215,7 @@ ShownRows transfer_shown(const std::string& folder, const std::vector<FinishedRo
     const SeedShares errors = errors_of(rows, kind.model);
     if (!errors.empty()) shown.text += fmt::format("{:<44}  {:>24}\n", kind.words, errors.text());
   }
-  shown.text += baselines_text(rows);
+  shown.text += baselines_of_texts(rows);
   const std::uint64_t seed = rows.front().row.seed;
   shown.charts.push_back(curves_chart(loaded, seed));
   for (const LoadedRow& row : loaded) {

@@ -3,19 +3,10 @@
 #include <string>
 #include <vector>
 
+#include "simpletron_rows.hpp"
 #include "trained_rows.hpp"
 
 namespace matapprox::app {
-
-/// What the experiments with SimpleTRON train their models on.
-struct SimpletronSetting {
-  std::string data;  ///< a token file in place of generated texts
-  Index length = 0;  ///< N; 0: 64 of a generated text, that of the longest sequence of a file
-  Index width = 32;  ///< d
-  Index heads = 2;
-  Index steps = 2000;  ///< of each row
-  std::vector<std::uint64_t> seeds{1, 2, 3};
-};
 
 /// Which part of [YKV+21, Table 2] is trained: accuracy by the number of blocks.
 struct DepthChoice {

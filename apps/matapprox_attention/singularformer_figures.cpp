@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <utility>
 
@@ -62,9 +61,8 @@ class ModelsOfSeed {
                const std::vector<FinishedRow>& rows,
                std::uint64_t seed) {
     for (const FinishedRow& finished : rows) {
-      if (finished.row.seed != seed) continue;
-      const auto path = std::filesystem::path(folder) / (finished.row.name() + ".h5");
-      models_.emplace(finished.row.model, training::load_model(path.string()));
+      if (finished.row.seed == seed)
+        models_.emplace(finished.row.model, load_row(folder, finished.row));
     }
     if (!models_.empty()) task_ = task_of(models_.begin()->second, seed);
   }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "chart_option.hpp"
 #include "command_line/exit_codes.hpp"
 #include "command_line/output.hpp"
 #include "command_line/shared_options.hpp"
@@ -33,6 +34,7 @@ struct SpectrumCommand {
   CommonOptions common;
   DeviceOptions device;
   JsonOptions json;
+  ChartOption chart;
 };
 
 /// softmax(Q K^T / sqrt(p)) of standard normal Q and K.
@@ -104,6 +106,33 @@ report::Json spectrum_json(const CumulativeSpectrum& spectrum, const std::vector
   return json;
 }
 
+/// Shares against k; a zero matrix has none.
+report::Chart spectrum_chart(const CumulativeSpectrum& plain, const CumulativeSpectrum& centered) {
+  report::Chart chart;
+  chart.name = "spectrum";
+  chart.x.label = "k, of the largest singular values";
+  chart.y.label = "share of all";
+  chart.y.range = {{0, 1}};
+  int style = 0;
+  for (const CumulativeSpectrum* spectrum : {&plain, &centered}) {
+    for (const int power : {2, 1}) {
+      std::vector<std::pair<double, double>> points;
+      for (Index k = 1; k <= spectrum->values.size(); ++k) {
+        const double share = spectrum->share(k, power);
+        if (std::isfinite(share)) points.emplace_back(static_cast<double>(k), share);
+      }
+      const char* of = power == 2 ? "sum of squares" : "sum";
+      report::ChartSeries series = report::styled_series(
+          spectrum->centered ? fmt::format("{}, columns centered", of) : of, points, style);
+      series.point_type = 0;
+      series.dashed = spectrum->centered;
+      chart.series.push_back(std::move(series));
+      style += 2;
+    }
+  }
+  return chart;
+}
+
 /// A zero matrix has no shares.
 std::string share_text(double share) {
   return std::isfinite(share) ? fmt::format("{:.4f}", share) : "-";
@@ -112,7 +141,9 @@ std::string share_text(double share) {
 int run_spectrum(const SpectrumCommand& command) {
   command.common.apply();
   command.device.check_cpu_only("attention spectrum");
-  command.json.files().reads(command.input.path());
+  FilePlan files = command.json.files();
+  files.reads(command.input.path());
+  command.chart.check(files);
   const auto A = matrix_of(command);
   require(std::max(A->rows(), A->cols()) <= kLargestSpectrum,
           "a matrix of {} x {}: all singular values are for up to {} a side; "
@@ -129,6 +160,7 @@ int run_spectrum(const SpectrumCommand& command) {
   json["cols"] = A->cols();
   json["spectra"] = {spectrum_json(plain, ranks), spectrum_json(centered, ranks)};
   command.json.write(json);
+  command.chart.write([&] { return spectrum_chart(plain, centered); });
   if (command.json.replaces_text()) return kDone;
   std::string text = fmt::format(
       "{} x {}, share of the largest k of {} singular values\n"
@@ -180,6 +212,7 @@ void add_attention_spectrum(const Command& attention) {
   command->common.add(sub, true);
   command->device.add_cpu_only(sub);
   command->json.add(sub);
+  command->chart.add(sub, "--chart", "Draw the shares against k");
   sub.footer(
       "Examples:\n"
       "  matapprox attention spectrum --random uniform --ranks 128\n"

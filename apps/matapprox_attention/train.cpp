@@ -18,7 +18,6 @@
 #include "matapprox/core/threads.hpp"
 #include "matapprox/io/atomic_output.hpp"
 #include "matapprox/training/weights.hpp"
-#include "report/gnuplot.hpp"
 #include "run_flags.hpp"
 #include "run_report.hpp"
 
@@ -31,8 +30,8 @@ struct TrainCommand {
   DeviceOptions device;
   JsonOptions json;
   std::string output;
-  std::string chart;
-  std::string deviation_chart;
+  ChartOption chart;
+  ChartOption deviation_chart;
   std::string start_from;
   std::string name_map;
   bool resume = false;
@@ -207,10 +206,7 @@ std::optional<tasks::Baseline> tokenwise_baseline(const TrainCommand& command,
 /// Throws InvalidArgument or FileError for what would only show after the training. The files that
 /// are read and written, but for those of the task.
 FilePlan check(const TrainCommand& command) {
-  check_chart("--chart", command.chart);
-  check_chart("--deviation-chart", command.deviation_chart);
-  if (!command.chart.empty() || !command.deviation_chart.empty()) report::require_gnuplot();
-  require(command.deviation_chart.empty() || command.resume || !command.start_from.empty(),
+  require(!command.deviation_chart.is_given() || command.resume || !command.start_from.empty(),
           "--deviation-chart says how far parameters went from those of --start-from: give both");
   require(!command.resume || command.start_from.empty(),
           "--resume and --start-from exclude each other");
@@ -229,9 +225,9 @@ FilePlan check(const TrainCommand& command) {
   files.reads(command.start_from)
       .reads(command.name_map == "bert" ? "" : command.name_map)
       .reads(command.run.config())
-      .writes("--chart", command.chart)
-      .writes("--deviation-chart", command.deviation_chart)
       .replaces("-o", command.output, command.resume);
+  command.chart.check(files);
+  command.deviation_chart.check(files);
   return files;
 }
 
@@ -256,8 +252,8 @@ void write_report(const TrainCommand& command,
   const std::string saved_to = place_of_output(command.output);
   json["saved_to"] = saved_to;
   command.json.write(json);
-  if (!command.chart.empty()) write_chart(command.chart, saved.state.history);
-  if (!command.deviation_chart.empty()) write_deviation_chart(command.deviation_chart, saved);
+  command.chart.write([&] { return training_chart(saved.state.history); });
+  command.deviation_chart.write([&] { return deviation_chart(saved); });
   if (command.json.replaces_text()) return;
   const char* more =
       end == training::TrainingEnd::kMaxSeconds ? "; the same command with --resume goes on" : "";
@@ -279,7 +275,7 @@ int run_train(TrainCommand& command) {
   training::Trainer trainer(model, *task, options);
   command.device.offer_gpu([&] { trainer.use_gpu(); });
   saved.state = command.resume ? resumed_state(command, saved) : started(command, model, trainer);
-  require(command.deviation_chart.empty() || !saved.state.start.empty(),
+  require(!command.deviation_chart.is_given() || !saved.state.start.empty(),
           "--deviation-chart: the run in {} did not begin with --start-from",
           command.output);
   note(command.common.quiet(), model_text(saved));
@@ -328,12 +324,11 @@ void add_attention_train(const Command& attention) {
                command->tokenwise_baseline,
                "Train the same model with tokenwise in the place of its mechanism as well: what no "
                "mixing reaches");
-  sub.add_option("--chart", command->chart, "Draw loss and error against steps")
-      .type_name("FILE.svg|png");
-  sub.add_option("--deviation-chart",
-                 command->deviation_chart,
-                 "Draw how far the parameters went from those of --start-from, layer by layer")
-      .type_name("FILE.svg|png");
+  command->chart.add(sub, "--chart", "Draw loss and error against steps");
+  command->deviation_chart.add(
+      sub,
+      "--deviation-chart",
+      "Draw how far the parameters went from those of --start-from, layer by layer");
   command->common.add(sub, true);
   command->device.add(sub);
   command->json.add(sub);

@@ -169,6 +169,10 @@ int TrainedRows::run(const std::vector<ExperimentRow>& rows, const ShowRows& sho
   return kInterrupted;
 }
 
+training::SavedModel load_row(const std::string& folder, const ExperimentRow& row) {
+  return training::load_model((std::filesystem::path(folder) / (row.name() + ".h5")).string());
+}
+
 SeedShares errors_of(const std::vector<FinishedRow>& rows, const std::string& model) {
   SeedShares errors;
   for (const FinishedRow& finished : rows) {

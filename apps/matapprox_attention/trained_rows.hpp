@@ -65,6 +65,9 @@ class TrainedRows {
   JsonOptions json_;
 };
 
+/// The model that a row which is done left in the folder.
+training::SavedModel load_row(const std::string& folder, const ExperimentRow& row);
+
 /// Test errors of the rows of a model.
 SeedShares errors_of(const std::vector<FinishedRow>& rows, const std::string& model);
 

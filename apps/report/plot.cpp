@@ -24,6 +24,9 @@ constexpr Canvas kFile{860, 480, 14, 8, 8, true};
 constexpr Canvas kWide{960, 420, 14, 9, 8, false};
 constexpr Canvas kNarrow{390, 330, 13, 4, 6, false};
 
+/// Line and gap, so short that the samples of a legend show them.
+constexpr const char* kShortDashes = "(4,3)";
+
 std::vector<double> shown_values(const Chart& chart, bool of_x) {
   std::vector<double> values;
   for (const ChartSeries& series : chart.series) {
@@ -136,8 +139,8 @@ std::string series_script(const ChartSeries& series, std::size_t number) {
   };
   const std::string title =
       series.title.empty() ? "notitle" : "title " + gnuplot_quoted(series.title);
-  const std::string line =
-      fmt::format("linewidth {} dashtype {}", series.line_width, series.dashed ? 2 : 1);
+  const std::string line = fmt::format(
+      "linewidth {} dashtype {}", series.line_width, series.dashed ? kShortDashes : "1");
   const std::string points =
       fmt::format("pointtype {} pointsize {}", series.point_type, series.point_size);
   if (series.steps) {
@@ -286,6 +289,16 @@ ChartSeries styled_series(std::string title,
   series.ink = look.ink;
   series.point_type = look.point_type;
   series.line_width = line_width;
+  return series;
+}
+
+ChartSeries numbered_series(std::string title,
+                            std::vector<std::pair<double, double>> points,
+                            std::size_t number) {
+  const std::size_t looks = kStyles.size();
+  ChartSeries series =
+      styled_series(std::move(title), std::move(points), static_cast<int>(number % looks));
+  series.dashed = number / looks % 2 == 1;
   return series;
 }
 

@@ -39,6 +39,12 @@ ChartSeries styled_series(std::string title,
                           int style,
                           double line_width = 2);
 
+/// Line number 0, 1, ... of a chart of many: the looks of the palette in turn, dashed the second
+/// time around.
+ChartSeries numbered_series(std::string title,
+                            std::vector<std::pair<double, double>> points,
+                            std::size_t number);
+
 /// A dashed vertical line with words above the frame.
 struct ChartLine {
   double x = 0;

@@ -238,6 +238,8 @@ def attention_peers(context):
 
 
 # The same recipe on a CPU with AMX.
+# On other CPUs.
+by_hand("attention_peers_wide", "15", attention_peers_table)
 by_hand("attention_peers_amx", "15", attention_peers_table)
 
 

@@ -514,6 +514,21 @@ def depth(context):
                              for model in ("softmax", "simpletron"))] for layers in DEPTHS])
 
 
+BLOCKS = {"softmax": "softmax attention", "simpletron": "SimpleTRON", "simpletron_bare": "SimpleTRON without output layer",
+          "simpletron_skip": "SimpleTRON with a second skip"}
+
+
+@figure("blocks", "25", {}, slow=True)
+def blocks(context):
+    found = context.json("reproduce", "blocks", "-o", context.resumable("blocks"))
+    rows = []
+    for model, title in BLOCKS.items():
+        last = [training["spreads"][-1] for training in found["trainings"] if training["model"] == model]
+        medians = [sorted(of_block)[len(last) // 2] for of_block in zip(*last)]
+        rows.append([title, seed_errors(found["rows"], model), *map(short, medians)])
+    return table(["model", "test error", *(f"block {block}" for block in range(1, len(rows[0]) - 1))], rows)
+
+
 TRANSFERRED = {"simpletron": "SimpleTRON", "softmax": "softmax attention from scratch",
                "softmax_random_frozen": "the same, queries, keys and values frozen at random",
                "softmax_transferred_frozen": "those frozen, all weights from SimpleTRON",

@@ -141,6 +141,23 @@ std::vector<TrainingPoint> read_history(const Location& place) {
   return history;
 }
 
+/// A row of `columns` numbers for each validation.
+void write_rows(const Location& place,
+                const std::string& name,
+                const std::vector<std::vector<double>>& rows,
+                Index columns) {
+  hdf5::write_values(place,
+                     name,
+                     {static_cast<Index>(rows.size()), columns},
+                     Precision::kDouble,
+                     [&](Index first, Index count, double* values) {
+                       for (Index i = 0; i < count; ++i) {
+                         const auto& own = rows[static_cast<std::size_t>(first + i)];
+                         std::copy(own.begin(), own.end(), values + columns * i);
+                       }
+                     });
+}
+
 /// `parameters`: how many there are, arrays and not numbers.
 void write_state(const Location& root, std::size_t parameters, const TrainingState& state) {
   const Handle group = hdf5::create_group(root, "state");
@@ -160,19 +177,11 @@ void write_state(const Location& root, std::size_t parameters, const TrainingSta
   hdf5::put_integer(place, "loss_steps", state.loss_steps);
   hdf5::put_number(place, "seconds", state.seconds);
   write_history(place, state.history);
+  if (!state.spreads.empty())
+    write_rows(place, "spreads", state.spreads, std::ssize(state.spreads.front()));
   if (state.start.empty()) return;
   flat("start", state.start);
-  const auto columns = static_cast<Index>(parameters);
-  hdf5::write_values(place,
-                     "deviations",
-                     {static_cast<Index>(state.deviations.size()), columns},
-                     Precision::kDouble,
-                     [&](Index first, Index count, double* rows) {
-                       for (Index i = 0; i < count; ++i) {
-                         const auto& own = state.deviations[static_cast<std::size_t>(first + i)];
-                         std::copy(own.begin(), own.end(), rows + columns * i);
-                       }
-                     });
+  write_rows(place, "deviations", state.deviations, static_cast<Index>(parameters));
 }
 
 std::vector<float> read_flat(const Location& place, const std::string& name, Index size) {
@@ -186,26 +195,27 @@ std::vector<float> read_flat(const Location& place, const std::string& name, Ind
   return floats;
 }
 
-/// Of runs that were started from another model.
-void read_deviations(const Location& place,
-                     const attention::ParameterList& list,
-                     TrainingState& state) {
-  if (!hdf5::has_link(place, "start")) return;
-  state.start = read_flat(place, "start", list.size());
-  const std::vector<Index> extents = hdf5::extents_of(place, "deviations");
-  const std::size_t columns = list.parameters().size();
-  if (extents !=
-      std::vector<Index>{static_cast<Index>(state.history.size()), static_cast<Index>(columns)})
-    damaged(place, "deviations that are not those of the history");
-  const std::vector<double> values = hdf5::read_values(place, "deviations");
+/// `columns` numbers for each validation.
+std::vector<std::vector<double>> read_rows(const Location& place,
+                                           const std::string& name,
+                                           std::size_t validations,
+                                           std::size_t columns) {
+  if (hdf5::extents_of(place, name) !=
+      std::vector<Index>{static_cast<Index>(validations), static_cast<Index>(columns)})
+    damaged(place, fmt::format("{} that are not those of the history", name));
+  const std::vector<double> values = hdf5::read_values(place, name);
+  std::vector<std::vector<double>> rows;
   for (auto row = values.begin(); row != values.end(); row += static_cast<std::ptrdiff_t>(columns))
-    state.deviations.emplace_back(row, row + static_cast<std::ptrdiff_t>(columns));
+    rows.emplace_back(row, row + static_cast<std::ptrdiff_t>(columns));
+  return rows;
 }
 
 TrainingState read_state(const Location& root,
-                         const attention::ParameterList& list,
-                         bool has_second) {
+                         const Model<float>& model,
+                         const TrainingOptions& training) {
+  const attention::ParameterList& list = model.parameters();
   const Index parameters = list.size();
+  const bool has_second = training.optimizer.kind != OptimizerKind::kSgd;
   const Handle group = hdf5::open_group(root, "state");
   const Location place{group, root.file};
   TrainingState state;
@@ -224,7 +234,15 @@ TrainingState read_state(const Location& root,
   state.loss_steps = hdf5::get_integer(place, "loss_steps", 0, kLargestCount);
   state.seconds = hdf5::get_number(place, "seconds");
   state.history = read_history(place);
-  read_deviations(place, list, state);
+  const std::size_t validations = state.history.size();
+  if (training.spread_samples > 0 && validations > 0) {
+    state.spreads =
+        read_rows(place, "spreads", validations, static_cast<std::size_t>(model.layers()));
+  }
+  if (hdf5::has_link(place, "start")) {  // of a run that was started from another model
+    state.start = read_flat(place, "start", parameters);
+    state.deviations = read_rows(place, "deviations", validations, list.parameters().size());
+  }
   return state;
 }
 
@@ -274,8 +292,7 @@ SavedModel read_model_file(const std::string& path) {
   try {
     const Model<float> model(saved.model);
     const auto training = options_from<TrainingOptions>(saved.training_options);
-    const bool has_second = training.optimizer.kind != OptimizerKind::kSgd;
-    saved.state = read_state(root, model.parameters(), has_second);
+    saved.state = read_state(root, model, training);
     saved.state.best = read_parameters(root, model.parameters());
   } catch (const InvalidArgument& misfit) {
     damaged(root, misfit.what());

@@ -74,6 +74,9 @@ void TrainingOptions::visit(OptionVisitor& v) {
   v.visit("patience", patience, "validations without gain before training ends; 0: never");
   v.visit("target_error", target_error, "end at this validation error, 0..1");
   v.visit("freeze", freeze, "parameters to leave as they are: beginnings of names, by commas");
+  v.visit("spread_samples",
+          spread_samples,
+          "validation samples on which the spread of what attention gives is kept; 0: none");
 }
 
 /// What one thread works in.
@@ -132,6 +135,11 @@ Trainer::Trainer(Model<float>& model, const tasks::Task& task, const TrainingOpt
   require(options.target_error >= 0 && options.target_error <= 1,
           "training: target_error {} is outside 0..1",
           options.target_error);
+  require(options.spread_samples >= 0,
+          "training: spread_samples {} is below 0",
+          options.spread_samples);
+  require(options.spread_samples == 0 || model.description().options.pair_separator < 0,
+          "training: spread_samples is for models of one text, not for pair_separator");
   freeze_parameters(options.freeze, model.parameters());
   optimizer_ = std::make_unique<Optimizer>(options.optimizer, model.parameters());
   const Index size = model.parameters().size();
@@ -320,6 +328,10 @@ void Trainer::validate(TrainingState& state) {
        state.loss_sum / static_cast<double>(std::max<Index>(1, state.loss_steps)),
        e.loss,
        e.error});
+  if (options_.spread_samples > 0) {
+    state.spreads.push_back(attention_spreads(
+        model_, state.parameters, task_, tasks::Split::kValidation, options_.spread_samples));
+  }
   if (!state.start.empty()) {
     state.deviations.push_back(
         parameter_deviations(model_.parameters(), state.parameters, state.start));

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "matapprox/io/safetensors.hpp"
 #include "support/attention_run.hpp"
 #include "support/paths.hpp"
@@ -9,6 +11,7 @@ namespace matapprox::test {
 namespace {
 
 using nlohmann::json;
+using testing::HasSubstr;
 
 TEST(CliAttentionBench, BenchTimesEveryMechanism) {
   const json all = run_attention({"bench",
@@ -36,6 +39,23 @@ TEST(CliAttentionBench, BenchTimesEveryMechanism) {
   expect_refusal(run_attention({"bench", "--mechanisms", "linformer:3"}), 2, "is not OPTION=VALUE");
   expect_refusal(run_attention({"bench", "--lengths", "0"}), 2, "--lengths 0 is below 1");
   expect_refusal(run_attention({"bench", "--rounds", "0"}), 2, "--rounds 0 is below 1");
+}
+
+TEST(CliAttentionBench, DrawsTimeAndMemory) {
+  if (std::system("command -v gnuplot >/dev/null") != 0) GTEST_SKIP() << "there is no gnuplot";
+  const std::string folder = temporary_dir();
+  const std::string time = folder + "/time.svg";
+  const std::string memory = folder + "/memory.svg";
+  const Arguments bench{
+      "bench", "--mechanisms", "softmax,psf", "--lengths", "8,16,32", "--rounds", "1"};
+  EXPECT_EQ(run_attention(bench + Arguments{"--chart", time, "--memory-chart", memory}).exit_code,
+            0);
+  for (const char* part : {"softmax", "psf", "tokens N", "seconds of a forward pass"})
+    EXPECT_THAT(read_file(time), HasSubstr(part));
+  EXPECT_THAT(read_file(memory), HasSubstr("bytes of a forward and a backward pass"));
+  const std::string both = folder + "/both.svg";
+  expect_refusal(
+      run_attention(bench + Arguments{"--chart", both, "--memory-chart", both}), 2, "both.svg");
 }
 
 TEST(CliAttentionBench, BenchWritesTensors) {

@@ -1,5 +1,5 @@
 // `reproduce` with the experiments of the other papers with attention: crossovers, singularformer,
-// genome, linformer_grid, depth, transfer, lra.
+// genome, linformer_grid, depth, blocks, transfer, lra.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -226,6 +226,41 @@ TEST(CliReproduceDepth, TrainsEveryNumberOfBlocks) {
                  "did you mean 'simpletron'");
 }
 
+TEST(CliReproduceBlocks, KeepsWhatAttentionGivesBlockByBlock) {
+  const std::string folder = temporary_dir() + "/blocks";
+  const Arguments command =
+      small_experiment("blocks", folder, {"--length", "16", "--layers", "3", "--seeds", "1,2"});
+  const json document = made(command);
+  ASSERT_EQ(document["rows"].size(), 8U);
+  ASSERT_EQ(document["trainings"].size(), 8U);
+  for (const json& training : document["trainings"]) {
+    ASSERT_EQ(training["spreads"].size(), training["validation_errors"].size());
+    ASSERT_EQ(training["spreads"][0].size(), 3U);
+    for (const json& spread : training["spreads"][0]) EXPECT_GT(spread.get<double>(), 0);
+  }
+  const auto parameters = [&](const char* model) {
+    return experiment_row(document, model)["parameters"].get<Index>();
+  };
+  EXPECT_EQ(parameters("simpletron") - parameters("simpletron_bare"), 3 * (32 * 32 + 32));
+  EXPECT_EQ(parameters("simpletron"), parameters("simpletron_skip"));
+  EXPECT_NE(experiment_row(document, "simpletron")["loss"],
+            experiment_row(document, "simpletron_skip")["loss"]);
+  EXPECT_THAT(run_program(command).out, HasSubstr("SimpleTRON with a second skip"));
+}
+
+TEST(CliReproduceBlocks, DrawsErrorsAndSpreads) {
+  if (std::system("command -v gnuplot >/dev/null") != 0) GTEST_SKIP() << "there is no gnuplot";
+  const std::string folder = temporary_dir() + "/blocks";
+  const std::string charts = folder + "-charts";
+  ASSERT_EQ(
+      run_program(small_experiment(
+                      "blocks", folder, {"--length", "16", "--layers", "3", "--charts", charts}))
+          .exit_code,
+      0);
+  EXPECT_THAT(read_file(charts + "/spreads_softmax.svg"), HasSubstr("block 3"));
+  EXPECT_THAT(read_file(charts + "/errors.svg"), HasSubstr("SimpleTRON without output layer"));
+}
+
 TEST(CliReproduceTransfer, FrozenQueriesKeysAndValuesAreThoseOfSimpletron) {
   const std::string folder = temporary_dir() + "/transfer";
   const Arguments command =
@@ -305,7 +340,9 @@ TEST(CliReproduceTransfer, ATransferredRowGoesOnToTheSameBits) {
   running.send(SIGINT);
   EXPECT_EQ(running.wait().exit_code, 130);
   EXPECT_TRUE(begun());
-  EXPECT_EQ(experiment_numbers(made(command(cut))["rows"]), expected);
+  const ProgramResult resumed = run_program(command(cut) + Arguments{"--json", "-"});
+  EXPECT_THAT(resumed.err, Not(HasSubstr("starts anew")));
+  EXPECT_EQ(experiment_numbers(resumed.json()["rows"]), expected);
   EXPECT_FALSE(begun());
 }
 

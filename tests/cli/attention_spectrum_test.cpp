@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "support/attention_run.hpp"
 #include "support/paths.hpp"
 
@@ -31,6 +33,35 @@ TEST(CliAttentionSpectrum, SpectrumOfAFileAndOfRandomMatrices) {
   expect_refusal(run_attention({"spectrum", "--random", "unifrom"}), 2, "is not uniform");
   expect_refusal(run_attention({"spectrum", "--random", "normal", "--order", "9000"}), 2, "8192");
   expect_refusal(run_attention({"spectrum", matrix, "--ranks", "3"}), 2, "outside 1..2");
+}
+
+TEST(CliAttentionSpectrum, DrawsItsShares) {
+  if (std::system("command -v gnuplot >/dev/null") != 0) GTEST_SKIP() << "there is no gnuplot";
+  const std::string folder = temporary_dir();
+  const std::string matrix = folder + "/zero.csv";
+  write_file(matrix, "0,0\n0,0\n");
+  const std::string chart = folder + "/spectrum.svg";
+  EXPECT_EQ(run_attention({"spectrum", "--random", "normal", "--order", "16", "--chart", chart})
+                .exit_code,
+            0);
+  for (const char* part : {"sum of squares", "sum, columns centered", "largest singular values"})
+    EXPECT_THAT(read_file(chart), HasSubstr(part));
+  expect_refusal(run_attention({"spectrum", matrix, "--chart", chart}), 3, "--force");
+  EXPECT_EQ(run_attention({"spectrum", matrix, "--chart", folder + "/zero.png"}).exit_code, 0);
+  EXPECT_THAT(read_file(folder + "/zero.png"), testing::StartsWith("\x89PNG"));
+  expect_refusal(run_attention({"spectrum", matrix, "--chart", folder + "/a.pdf"}),
+                 2,
+                 "a chart is an .svg or a .png file");
+}
+
+TEST(CliAttentionProjection, DrawsItsErrors) {
+  if (std::system("command -v gnuplot >/dev/null") != 0) GTEST_SKIP() << "there is no gnuplot";
+  const std::string chart = temporary_dir() + "/projection.svg";
+  EXPECT_EQ(run_attention({"projection", "--order", "32", "--ranks", "4,8,16", "--chart", chart})
+                .exit_code,
+            0);
+  for (const char* part : {"what the lemma bounds", "delta = 0.1", "rows of R"})
+    EXPECT_THAT(read_file(chart), HasSubstr(part));
 }
 
 TEST(CliAttentionProjection, PrintsErrorsAndDimensions) {

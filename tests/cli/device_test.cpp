@@ -21,6 +21,7 @@ std::vector<std::vector<std::string>> commands_of_the_gpu() {
           {"attention", "train", "--task", "adding", "-o", temporary_dir() + "/never.h5"},
           {"attention", "cross-validate", "--task", "token_file", "-o", temporary_dir() + "/never"},
           {"reproduce", "figure5", "-o", temporary_dir() + "/never"},
+          {"reproduce", "blocks", "-o", temporary_dir() + "/never"},
           {"reproduce", "transfer", "-o", temporary_dir() + "/never"}};
 }
 

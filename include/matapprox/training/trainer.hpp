@@ -36,8 +36,9 @@ struct TrainingOptions {
   Index evaluate_every = 250;  ///< steps between two validations
   Index evaluation_samples = 2000;
   Index patience = 0;  ///< validations without a smaller error before training ends; 0: any number
-  double target_error = 0;  ///< validation error, 0..1, at which training ends
-  std::string freeze;       ///< parameters that stay: beginnings of names, separated by commas
+  double target_error = 0;   ///< validation error, 0..1, at which training ends
+  std::string freeze;        ///< parameters that stay: beginnings of names, separated by commas
+  Index spread_samples = 0;  ///< validation samples of TrainingState::spreads; 0: none are kept
   void visit(OptionVisitor& v);
 };
 
@@ -82,6 +83,8 @@ struct TrainingState {
   std::vector<float> start;
   /// With `start`: parameter_deviations() at each validation, as history has them.
   std::vector<std::vector<double>> deviations;
+  /// With spread_samples: attention_spreads() at each validation, as history has them.
+  std::vector<std::vector<double>> spreads;
 };
 
 /// |W - W0| / |W0| of each parameter of `list`, Frobenius norms, W of `values` and W0 of `start`: 0
@@ -89,6 +92,16 @@ struct TrainingState {
 std::vector<double> parameter_deviations(const attention::ParameterList& list,
                                          std::span<const float> values,
                                          std::span<const float> start);
+
+/// The standard deviation of the numbers that the attention of each layer gives (N x width_out of
+/// every sample, padding left out; with its output layer, before dropout, skips and norms), over
+/// the first `samples` of a split. [YKV+21, Fig. 5] Costs up to two forward passes a sample, in one
+/// thread. Throws InvalidArgument for a model of two texts (pair_separator).
+std::vector<double> attention_spreads(const Model<float>& model,
+                                      std::span<const float> parameters,
+                                      const tasks::Task& task,
+                                      tasks::Split split,
+                                      Index samples);
 
 enum class TrainingEnd { kSteps, kTargetError, kPatience, kMaxSeconds, kInterrupted };
 
