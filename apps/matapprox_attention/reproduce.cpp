@@ -168,8 +168,8 @@ void add_blocks(const Command& reproduce) {
   BlocksChoice& choice = command->choice;
   const Command sub = reproduce.add_command(
       "blocks",
-      "Models of many blocks, and what their attention gives in training [YKV+21, Figs. 3 and 5], "
-      "on generated texts");
+      "Models of many blocks, and the standard deviation of each block's attention output in "
+      "training [YKV+21, Figs. 3 and 5], on generated texts");
   TrainedRows::add_number(sub, "--layers", choice.layers, "Blocks [8]");
   add_setting(sub, choice.setting);
   command->rows.add(sub, "blocks");

@@ -64,7 +64,7 @@ NamedOptions options_among(const std::vector<OptionText>& options, const NamedOp
   return among;
 }
 
-/// A task or a mechanism with what is given of its options.
+/// A task with what is given of its options.
 struct NamedChoice {
   std::string name;
   NamedOptions options;
@@ -72,18 +72,18 @@ struct NamedChoice {
 
 training::SavedModel describe(const NamedChoice& task,
                               const NamedOptions& model,
-                              const NamedChoice& mechanism,
+                              const NamedOptions& mechanism,
                               const NamedOptions& training,
                               std::uint64_t seed) {
   training::SavedModel saved;
   saved.task = task.name;
   saved.seed = seed;
-  saved.task_options = complete(options_of(all_tasks(), task.name), task.options);
+  saved.task_options = task.options;
   saved.model.options = options_from<training::ModelOptions>(model);
-  saved.model.attention_options =
-      complete(options_of(all_mechanisms(), mechanism.name), mechanism.options);
+  saved.model.attention_options = mechanism;
   saved.model.seed = seed;
-  saved.training_options = complete(list_options(training::TrainingOptions{}), training);
+  saved.training_options = training;
+  saved = with_all_options(std::move(saved));
   saved.model.task = task_of(saved, seed)->shape();
   return saved;
 }
@@ -95,6 +95,15 @@ std::vector<GroupedFlags::Group> all_tasks() {
   for (const tasks::TaskEntry& task : tasks::task_entries())
     groups.push_back({std::string(task.name), task.options()});
   return groups;
+}
+
+training::SavedModel with_all_options(training::SavedModel saved) {
+  saved.task_options = complete(options_of(all_tasks(), saved.task), saved.task_options);
+  saved.model.attention_options = complete(
+      options_of(all_mechanisms(), saved.model.options.attention), saved.model.attention_options);
+  saved.training_options =
+      complete(list_options(training::TrainingOptions{}), saved.training_options);
+  return saved;
 }
 
 RunFlags::RunFlags() : task_flags_(all_tasks()), mechanism_flags_(all_mechanisms()) {}
@@ -158,7 +167,7 @@ training::SavedModel RunFlags::described(std::uint64_t seed) const {
   const std::string mechanism = options_from<training::ModelOptions>(model).attention;
   return describe({task_, task_flags_.given(task_)},
                   model,
-                  {mechanism, mechanism_flags_.given(mechanism)},
+                  mechanism_flags_.given(mechanism),
                   training_flags_.given(),
                   seed);
 }
@@ -179,7 +188,7 @@ training::SavedModel described_run(const std::string& task,
   }
   return describe({task, task_options},
                   model,
-                  {mechanism, options_among(of_mechanism, options)},
+                  options_among(of_mechanism, options),
                   options_among(of_training, options),
                   seed);
 }

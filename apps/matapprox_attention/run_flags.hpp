@@ -56,6 +56,10 @@ training::SavedModel described_run(const std::string& task,
                                    const NamedOptions& options,
                                    std::uint64_t seed);
 
+/// The same model with the options that it has not, as those of a file of an older version, at
+/// their defaults.
+training::SavedModel with_all_options(training::SavedModel saved);
+
 /// The task of a saved model; with `seed` other data of the same kind.
 std::unique_ptr<tasks::Task> task_of(const training::SavedModel& saved, std::uint64_t seed);
 

@@ -191,7 +191,7 @@ void add_model(report::Json& json, const training::SavedModel& saved) {
   json["training"]["best_step"] = step_of(saved.state);
   json["training"]["seconds"] = saved.state.seconds;
   json["history"] = history_json(saved.state.history);
-  if (!saved.state.spreads.empty()) json["spreads"] = saved.state.spreads;
+  if (!saved.state.attention_std.empty()) json["attention_std"] = saved.state.attention_std;
   if (!saved.state.start.empty()) json["deviations"] = deviations_json(saved);
 }
 

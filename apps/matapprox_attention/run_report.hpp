@@ -17,7 +17,7 @@ std::string model_text(const training::SavedModel& saved);
 std::string description_text(const training::SavedModel& saved);
 /// Adds to a document what was set: task, model and options of the training.
 void add_settings(report::Json& json, const training::SavedModel& saved);
-/// The same, and how far the training has come: its steps, history, spreads and deviations.
+/// The same, and how far the training has come: its steps, its history and what is kept beside it.
 void add_model(report::Json& json, const training::SavedModel& saved);
 
 /// What is said of a model after an evaluation, beside the baselines of its task.

@@ -29,7 +29,7 @@ ExperimentRow simpletron_row(const SimpletronSetting& setting,
                              const NamedOptions& options,
                              std::uint64_t seed);
 
-/// A line for each baseline of the texts.
+/// A line for each baseline of the texts. `rows` is not empty.
 std::string baselines_of_texts(const std::vector<FinishedRow>& rows);
 
 }  // namespace matapprox::app

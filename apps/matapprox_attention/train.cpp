@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "chart_option.hpp"
 #include "command_line/exit_codes.hpp"
 #include "command_line/interrupt.hpp"
 #include "command_line/output.hpp"
@@ -62,7 +63,7 @@ training::TrainingState resumed_state(const TrainCommand& command,
   require(std::filesystem::exists(command.output, ignored),
           "--resume: {} does not exist; without --resume the run begins",
           command.output);
-  training::SavedModel saved = training::load_model(command.output);
+  training::SavedModel saved = with_all_options(training::load_model(command.output));
   require(saved.task == described.task && saved.seed == described.seed,
           "--resume: {} is of task {} with seed {}",
           command.output,
@@ -179,6 +180,7 @@ std::optional<tasks::Baseline> tokenwise_baseline(const TrainCommand& command,
   description.attention_options.clear();
   auto options = options_from<training::TrainingOptions>(saved.training_options);
   options.freeze.clear();
+  options.attention_std_samples = 0;
   training::Model<float> model(description);
   training::Trainer trainer(model, task, options);
   training::TrainingState state = trainer.start(saved.seed);

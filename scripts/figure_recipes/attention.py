@@ -237,8 +237,7 @@ def attention_peers(context):
     return {"torch": found["rows"][0]["torch"], "rows": rows}
 
 
-# The same recipe on a CPU with AMX.
-# On other CPUs.
+# The same recipe on other CPUs.
 by_hand("attention_peers_wide", "15", attention_peers_table)
 by_hand("attention_peers_amx", "15", attention_peers_table)
 

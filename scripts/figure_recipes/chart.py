@@ -2,6 +2,8 @@
 import math
 from xml.sax.saxutils import escape
 
+from .kept import grouped
+
 WIDTH, HEIGHT = 860, 480
 LEFT, RIGHT, TOP, BOTTOM = 97, 831, 20, 250
 INK, GREY, RULE = "#1c2024", "#6b7280", "#e3e5e8"
@@ -93,7 +95,7 @@ def figure5_panel(left, top, title, baseline, cells, lengths):
         parts.append(f'<path d="M{left},{y(percent):.1f} h{PANEL_WIDTH}" stroke="{RULE}"/>')
         parts.append(text(left - 8, y(percent) + 4.5, f"{percent}", "end"))
     parts.append(f'<path d="M{left},{y(baseline):.1f} h{PANEL_WIDTH}" stroke="{INK}" stroke-width="1.5" stroke-dasharray="6 5"/>')
-    parts += [text(left + (i + 0.5) * step, bottom + 18, f"N = {length}") for i, length in enumerate(lengths)]
+    parts += [text(left + (i + 0.5) * step, bottom + 18, f"N = {grouped(length)}") for i, length in enumerate(lengths)]
     for rank, (model, (shape, color)) in enumerate(SHAPES.items()):
         points = []
         for i, length in enumerate(lengths):

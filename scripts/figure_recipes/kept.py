@@ -91,11 +91,23 @@ def commit():
     return known, bool(git("status", "--porcelain", "--", *SOURCES))
 
 
+def cpu_family():
+    """" (family 25, model 17)" of an x86 CPU: makers give one name to several kinds."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n\n")[0].split("\n")
+    except OSError:
+        return ""
+    fields = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
+    return f" (family {fields['cpu family']}, model {fields['model']})" if "cpu family" in fields else ""
+
+
 @functools.lru_cache
 def machine(program):
     """The CPU, how many, the instruction set and the memory, as doctor names them; no host name."""
     done = subprocess.run([program, "doctor", "--json", "-"], capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)["machine"].replace("AVX3", "AVX-512").replace("AMX", "AVX-512 and AMX").replace(" GB", " GB of memory")
+    name, comma, rest = json.loads(done.stdout)["machine"].partition(",")
+    text = name + cpu_family() + comma + rest
+    return text.replace("AVX3", "AVX-512").replace("AMX", "AVX-512 and AMX").replace(" GB", " GB of memory")
 
 
 def provenance(figure_, context):
@@ -239,6 +251,13 @@ class Context:
         if not file.exists():
             raise Missing(f"{name}.mtx of the SuiteSparse collection: --suitesparse FOLDER")
         return file.resolve()
+
+    def gpu(self):
+        """The options that take a GPU."""
+        found = json.loads(self.run("doctor", "--json", "-"))
+        if found["gpu"] is None:
+            raise Missing(f"a GPU: {found['no_gpu']}")
+        return ["--device", "cuda"]
 
     def say(self, *arguments):
         print("  " + " ".join(map(str, arguments)), file=sys.stderr, flush=True)

@@ -334,9 +334,10 @@ def orders(context):
 
 TASKS = {"adding": "Adding", "temporal_order": "Temporal Order"}
 FIGURE5_MODELS = ["psf", "softmax", "linformer", "performer", "tokenwise"]
-# Longer sequences, whose models take hours together and are measured one at a time: minutes by length and model.
-FIGURE5_LONG = {1024: {"psf": "40", "softmax": "60", "linformer": "20", "performer": "30", "tokenwise": "10"},
-                4096: {"psf": "130"}, 16384: {"psf": "10"}}
+# Measured one at a time, as those of longer sequences take hours together: minutes by length and model.
+FIGURE5_APART = {128: {"linformer": "4", "performer": "5"},
+                 1024: {"psf": "40", "softmax": "60", "linformer": "20", "performer": "30", "tokenwise": "10"},
+                 4096: {"psf": "130"}, 16384: {"psf": "10"}}
 # The other head takes three times the steps.
 FIGURE5_HEADS = {4096: ["flatten"], 16384: ["flatten"]}
 FIGURE5_ON_GPU = {16384}
@@ -344,7 +345,7 @@ FIGURE5_ON_GPU = {16384}
 
 def figure5_cells(context, length, models, *options):
     """Test errors in percent of the seeds, and what the paper prints, by task, head and model."""
-    device = ["--device", "cuda"] if length in FIGURE5_ON_GPU else []
+    device = context.gpu() if length in FIGURE5_ON_GPU else []
     folder = context.resumable("-".join(["figure5", *(option.strip("-") for option in options)]))
     rows = context.json("reproduce", "figure5", "-o", folder, "--lengths", length, "--models", ",".join(models),
                         "--heads", ",".join(FIGURE5_HEADS.get(length, ["flatten", "cls"])), *device, *options)["rows"]
@@ -360,8 +361,8 @@ def figure5_cells(context, length, models, *options):
 
 def figure5_parts(document):
     """All that were measured."""
-    long_parts = [f"figure5_{length}_{model}" for length, models in FIGURE5_LONG.items() for model in models]
-    return [document, *(kept(name) for name in long_parts if (KEPT / f"{name}.json").exists())]
+    others = [f"figure5_{length}_{model}" for length, models in FIGURE5_APART.items() for model in models]
+    return [document, *(kept(name) for name in others if (KEPT / f"{name}.json").exists())]
 
 
 def figure5_table(document):
@@ -384,29 +385,36 @@ def figure5_table(document):
     sources = []
     for part in parts:
         models = list(dict.fromkeys(cell["model"] for cell in part["cells"]))
-        of = f"N = {part['length']}" + ("" if len(models) == len(FIGURE5_MODELS) else f", {listed(models)}")
+        of = f"N = {grouped(part['length'])}" + ("" if len(models) == len(FIGURE5_MODELS) else f", {listed(models)}")
         sources.append({**part["sources"][0], "rows": of})
-    return with_source(markdown(["task", "the head reads", "model", *(f"N = {length}" for length in lengths)], rows), {"sources": sources})
+    return with_source(markdown(["task", "the head reads", "model", *(f"N = {grouped(length)}" for length in lengths)], rows), {"sources": sources})
 
 
 @figure("figure5", "25", {"figure5": figure5_table, "figure5.svg": lambda document: figure5_chart(figure5_parts(document))}, slow=True)
 def figure5(context):
-    return figure5_cells(context, 128, FIGURE5_MODELS)
+    return figure5_cells(context, 128, [model for model in FIGURE5_MODELS if model not in FIGURE5_APART[128]])
 
 
-for figure5_length, figure5_minutes in FIGURE5_LONG.items():
+for figure5_length, figure5_minutes in FIGURE5_APART.items():
     for figure5_model, minutes in figure5_minutes.items():
         figure(f"figure5_{figure5_length}_{figure5_model}", minutes, {}, slow=True)(
             functools.partial(figure5_cells, length=figure5_length, models=[figure5_model]))
 
 
-@figure("figure5_more_steps", "10, with a GPU", slow=True)
+def figure5_more_steps_table(document):
+    """Beside the same with fewer steps."""
+    fewer = kept("figure5_4096_psf")
+    errors_of = {(steps, cell["task"]): ", ".join(f"{error:.2f}" for error in cell["errors"])
+                 for steps, each in (("fewer", fewer), ("more", document)) for cell in each["cells"]}
+    rows = [[TASKS[cell["task"]], errors_of["fewer", cell["task"]], errors_of["more", cell["task"]], f"{cell['published']:.2f}"]
+            for cell in document["cells"]]
+    sources = [{**fewer["sources"][0], "rows": "2000 steps"}, {**document["sources"][0], "rows": "10,000 steps"}]
+    return with_source(markdown(["task", "2000 steps", "10,000 steps", "the paper (100,000 steps in its code)"], rows), {"sources": sources})
+
+
+@figure("figure5_more_steps", "10", {"figure5_more_steps": figure5_more_steps_table}, slow=True)
 def figure5_more_steps(context):
-    cells = figure5_cells(context, 4096, ["psf"], "--steps", "10000", "--device", "cuda")["cells"]
-    fewer = {cell["task"]: cell["errors"] for cell in kept("figure5_4096_psf")["cells"]}
-    return table(["task", "2000 steps", "10,000 steps", "the paper, 100,000 steps"],
-                 [[TASKS[cell["task"]], *(", ".join(f"{error:.2f}" for error in errors) for errors in (fewer[cell["task"]], cell["errors"])),
-                   f"{cell['published']:.2f}"] for cell in cells])
+    return figure5_cells(context, 4096, ["psf"], "--steps", "10000", *context.gpu())
 
 
 GENOME_MODELS = {"psf": "PSF-Attn", "softmax": "softmax", "linformer": "Linformer, k = 32", "performer": "Performer",
@@ -523,7 +531,7 @@ def blocks(context):
     found = context.json("reproduce", "blocks", "-o", context.resumable("blocks"))
     rows = []
     for model, title in BLOCKS.items():
-        last = [training["spreads"][-1] for training in found["trainings"] if training["model"] == model]
+        last = [training["attention_std"][-1] for training in found["trainings"] if training["model"] == model]
         medians = [sorted(of_block)[len(last) // 2] for of_block in zip(*last)]
         rows.append([title, seed_errors(found["rows"], model), *map(short, medians)])
     return table(["model", "test error", *(f"block {block}" for block in range(1, len(rows[0]) - 1))], rows)

@@ -177,8 +177,9 @@ void write_state(const Location& root, std::size_t parameters, const TrainingSta
   hdf5::put_integer(place, "loss_steps", state.loss_steps);
   hdf5::put_number(place, "seconds", state.seconds);
   write_history(place, state.history);
-  if (!state.spreads.empty())
-    write_rows(place, "spreads", state.spreads, std::ssize(state.spreads.front()));
+  if (!state.attention_std.empty())
+    write_rows(
+        place, "attention_std", state.attention_std, std::ssize(state.attention_std.front()));
   if (state.start.empty()) return;
   flat("start", state.start);
   write_rows(place, "deviations", state.deviations, static_cast<Index>(parameters));
@@ -210,12 +211,9 @@ std::vector<std::vector<double>> read_rows(const Location& place,
   return rows;
 }
 
-TrainingState read_state(const Location& root,
-                         const Model<float>& model,
-                         const TrainingOptions& training) {
+TrainingState read_state(const Location& root, const Model<float>& model, bool has_second) {
   const attention::ParameterList& list = model.parameters();
   const Index parameters = list.size();
-  const bool has_second = training.optimizer.kind != OptimizerKind::kSgd;
   const Handle group = hdf5::open_group(root, "state");
   const Location place{group, root.file};
   TrainingState state;
@@ -235,9 +233,9 @@ TrainingState read_state(const Location& root,
   state.seconds = hdf5::get_number(place, "seconds");
   state.history = read_history(place);
   const std::size_t validations = state.history.size();
-  if (training.spread_samples > 0 && validations > 0) {
-    state.spreads =
-        read_rows(place, "spreads", validations, static_cast<std::size_t>(model.layers()));
+  if (hdf5::has_link(place, "attention_std")) {
+    state.attention_std =
+        read_rows(place, "attention_std", validations, static_cast<std::size_t>(model.layers()));
   }
   if (hdf5::has_link(place, "start")) {  // of a run that was started from another model
     state.start = read_flat(place, "start", parameters);
@@ -292,7 +290,8 @@ SavedModel read_model_file(const std::string& path) {
   try {
     const Model<float> model(saved.model);
     const auto training = options_from<TrainingOptions>(saved.training_options);
-    saved.state = read_state(root, model, training);
+    const bool has_second = training.optimizer.kind != OptimizerKind::kSgd;
+    saved.state = read_state(root, model, has_second);
     saved.state.best = read_parameters(root, model.parameters());
   } catch (const InvalidArgument& misfit) {
     damaged(root, misfit.what());

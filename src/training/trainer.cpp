@@ -55,7 +55,8 @@ void set_error(Index errors, Index answers, Evaluation& evaluation) {
   const double middle = (p + z * z / (2 * n)) / (1 + z * z / n);
   const double half = z / (1 + z * z / n) * std::sqrt(p * (1 - p) / n + z * z / (4 * n * n));
   evaluation.error = p;
-  // The ends are equal in exact arithmetic where no answer is wrong, or all are.
+  // Without an error the lower end is exactly 0, with errors alone the upper one exactly 1;
+  // rounding misses both.
   evaluation.error_low = errors == 0 ? 0 : middle - half;
   evaluation.error_high = errors == answers ? 1 : middle + half;
   evaluation.answers = answers;
@@ -74,9 +75,10 @@ void TrainingOptions::visit(OptionVisitor& v) {
   v.visit("patience", patience, "validations without gain before training ends; 0: never");
   v.visit("target_error", target_error, "end at this validation error, 0..1");
   v.visit("freeze", freeze, "parameters to leave as they are: beginnings of names, by commas");
-  v.visit("spread_samples",
-          spread_samples,
-          "validation samples on which the spread of what attention gives is kept; 0: none");
+  v.visit("attention_std_samples",
+          attention_std_samples,
+          "validation samples over which the standard deviation of each layer's attention output "
+          "is kept; 0: none");
 }
 
 /// What one thread works in.
@@ -135,11 +137,11 @@ Trainer::Trainer(Model<float>& model, const tasks::Task& task, const TrainingOpt
   require(options.target_error >= 0 && options.target_error <= 1,
           "training: target_error {} is outside 0..1",
           options.target_error);
-  require(options.spread_samples >= 0,
-          "training: spread_samples {} is below 0",
-          options.spread_samples);
-  require(options.spread_samples == 0 || model.description().options.pair_separator < 0,
-          "training: spread_samples is for models of one text, not for pair_separator");
+  require(options.attention_std_samples >= 0,
+          "training: attention_std_samples {} is below 0",
+          options.attention_std_samples);
+  require(options.attention_std_samples == 0 || model.description().options.pair_separator < 0,
+          "training: attention_std_samples is for models of one text, not for pair_separator");
   freeze_parameters(options.freeze, model.parameters());
   optimizer_ = std::make_unique<Optimizer>(options.optimizer, model.parameters());
   const Index size = model.parameters().size();
@@ -322,16 +324,20 @@ void Trainer::validate(TrainingState& state) {
                     "step {}; a smaller learning_rate or a clip may help",
                     state.optimizer.step));
   }
+  if (options_.attention_std_samples > 0) {
+    state.attention_std.push_back(attention_output_std(model_,
+                                                       state.parameters,
+                                                       task_,
+                                                       tasks::Split::kValidation,
+                                                       options_.attention_std_samples,
+                                                       [this] { throw_if_cancelled(); }));
+  }
   state.history.push_back(
       {state.optimizer.step,
        state.seconds,
        state.loss_sum / static_cast<double>(std::max<Index>(1, state.loss_steps)),
        e.loss,
        e.error});
-  if (options_.spread_samples > 0) {
-    state.spreads.push_back(attention_spreads(
-        model_, state.parameters, task_, tasks::Split::kValidation, options_.spread_samples));
-  }
   if (!state.start.empty()) {
     state.deviations.push_back(
         parameter_deviations(model_.parameters(), state.parameters, state.start));
@@ -367,6 +373,9 @@ void Trainer::throw_if_cancelled() const {
 }
 
 TrainingEnd Trainer::run(TrainingState& state, std::uint64_t seed, const TrainingControl& control) {
+  require(options_.attention_std_samples == 0 || state.attention_std.size() == state.history.size(),
+          "training: attention_std_samples {} for a run that began without it",
+          options_.attention_std_samples);
   if (device_) device_->begin(state, seed);
   const TrainingEnd end = run_steps(state, seed, control);
   read_back(state);

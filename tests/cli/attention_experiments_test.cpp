@@ -234,9 +234,9 @@ TEST(CliReproduceBlocks, KeepsWhatAttentionGivesBlockByBlock) {
   ASSERT_EQ(document["rows"].size(), 8U);
   ASSERT_EQ(document["trainings"].size(), 8U);
   for (const json& training : document["trainings"]) {
-    ASSERT_EQ(training["spreads"].size(), training["validation_errors"].size());
-    ASSERT_EQ(training["spreads"][0].size(), 3U);
-    for (const json& spread : training["spreads"][0]) EXPECT_GT(spread.get<double>(), 0);
+    ASSERT_EQ(training["attention_std"].size(), training["validation_errors"].size());
+    ASSERT_EQ(training["attention_std"][0].size(), 3U);
+    for (const json& spread : training["attention_std"][0]) EXPECT_GT(spread.get<double>(), 0);
   }
   const auto parameters = [&](const char* model) {
     return experiment_row(document, model)["parameters"].get<Index>();
@@ -257,7 +257,7 @@ TEST(CliReproduceBlocks, DrawsErrorsAndSpreads) {
                       "blocks", folder, {"--length", "16", "--layers", "3", "--charts", charts}))
           .exit_code,
       0);
-  EXPECT_THAT(read_file(charts + "/spreads_softmax.svg"), HasSubstr("block 3"));
+  EXPECT_THAT(read_file(charts + "/attention_std_softmax.svg"), HasSubstr("block 3"));
   EXPECT_THAT(read_file(charts + "/errors.svg"), HasSubstr("SimpleTRON without output layer"));
 }
 

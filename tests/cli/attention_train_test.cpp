@@ -7,6 +7,7 @@
 #include <iterator>
 #include <thread>
 
+#include "matapprox/training/model_file.hpp"
 #include "support/attention_run.hpp"
 #include "support/paths.hpp"
 
@@ -56,6 +57,24 @@ TEST(CliAttentionTrain, ResumedTrainingEndsAtTheSameBits) {
   ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
   EXPECT_THAT(resumed.out, HasSubstr("ended by steps"));
   EXPECT_EQ(parameters_of(whole), parameters_of(cut));
+}
+
+/// The file of an older version does not have every option: those had their defaults.
+TEST(CliAttentionTrain, AnOptionThatTheFileHasNotWasAtItsDefault) {
+  const std::string path = temporary_dir() + "/older.h5";
+  const Arguments command =
+      kSmallRun + Arguments{"--quiet", "--steps", "4", "--evaluate-every", "2", "-o", path};
+  ASSERT_EQ(run_attention(command).exit_code, 0);
+  training::SavedModel saved = training::load_model(path);
+  EXPECT_EQ(
+      std::erase_if(saved.training_options,
+                    [](const auto& option) { return option.first == "attention_std_samples"; }),
+      1U);
+  training::save_model(path, saved);
+  expect_refusal(run_attention(command + Arguments{"--resume", "--attention-std-samples", "3"}),
+                 2,
+                 "attention_std_samples of the training is 3 now and was 0");
+  EXPECT_EQ(run_attention(command + Arguments{"--resume"}).exit_code, 0);
 }
 
 TEST(CliAttentionTrain, AFinishedRunIsNotTrainedFurther) {

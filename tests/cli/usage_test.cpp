@@ -158,6 +158,13 @@ TEST(CliUsage, CompletionKnowsEverySubcommandAndOption) {
       EXPECT_THAT(completion, HasSubstr(flag)) << subcommand;
     }
   }
+  // "what" of reproduce names them: "with attention, figure5, genome, ..., each with options".
+  const std::string help = run_program({"reproduce", "--help"}).out;
+  const std::size_t begin = help.find("with attention, ") + 16;
+  std::string names = help.substr(begin, help.find(", each", begin) - begin);
+  std::erase(names, ',');
+  EXPECT_THAT(names, HasSubstr("figure5 genome"));
+  EXPECT_THAT(completion, HasSubstr("experiments=\"" + names + "\""));
 }
 
 /// Expects exit code 2 and nothing on standard output; the message.

@@ -115,7 +115,7 @@ TEST(Trainer, ThreadsDoNotChangeABitOfAttentionDropout) {
 TEST(Trainer, InterruptedSavedAndResumedIsUninterrupted) {
   const std::string path = test::temporary_dir() + "/trainer_resume.h5";
   SavedModel run = small_run();
-  run.training_options.emplace_back("spread_samples", "3");
+  run.training_options.emplace_back("attention_std_samples", "3");
   Session whole(run);
   TrainingState uninterrupted = whole.trainer.start(run.seed);
   uninterrupted.start = uninterrupted.parameters;
@@ -137,8 +137,8 @@ TEST(Trainer, InterruptedSavedAndResumedIsUninterrupted) {
   EXPECT_EQ(run.state.parameters, uninterrupted.parameters);
   EXPECT_EQ(run.state.best, uninterrupted.best);
   EXPECT_EQ(run.state.deviations, uninterrupted.deviations);
-  EXPECT_EQ(run.state.spreads, uninterrupted.spreads);
-  EXPECT_EQ(run.state.spreads.size(), 3U);
+  EXPECT_EQ(run.state.attention_std, uninterrupted.attention_std);
+  EXPECT_EQ(run.state.attention_std.size(), 3U);
   EXPECT_EQ(run.state.best_step, uninterrupted.best_step);
   EXPECT_EQ(run.state.optimizer.first, uninterrupted.optimizer.first);
   EXPECT_EQ(run.state.optimizer.second, uninterrupted.optimizer.second);

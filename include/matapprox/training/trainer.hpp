@@ -36,9 +36,10 @@ struct TrainingOptions {
   Index evaluate_every = 250;  ///< steps between two validations
   Index evaluation_samples = 2000;
   Index patience = 0;  ///< validations without a smaller error before training ends; 0: any number
-  double target_error = 0;   ///< validation error, 0..1, at which training ends
-  std::string freeze;        ///< parameters that stay: beginnings of names, separated by commas
-  Index spread_samples = 0;  ///< validation samples of TrainingState::spreads; 0: none are kept
+  double target_error = 0;  ///< validation error, 0..1, at which training ends
+  std::string freeze;       ///< parameters that stay: beginnings of names, separated by commas
+  /// Validation samples over which TrainingState::attention_std is taken; 0: it is not kept.
+  Index attention_std_samples = 0;
   void visit(OptionVisitor& v);
 };
 
@@ -83,8 +84,8 @@ struct TrainingState {
   std::vector<float> start;
   /// With `start`: parameter_deviations() at each validation, as history has them.
   std::vector<std::vector<double>> deviations;
-  /// With spread_samples: attention_spreads() at each validation, as history has them.
-  std::vector<std::vector<double>> spreads;
+  /// With attention_std_samples: attention_output_std() at each validation, as history has them.
+  std::vector<std::vector<double>> attention_std;
 };
 
 /// |W - W0| / |W0| of each parameter of `list`, Frobenius norms, W of `values` and W0 of `start`: 0
@@ -93,15 +94,18 @@ std::vector<double> parameter_deviations(const attention::ParameterList& list,
                                          std::span<const float> values,
                                          std::span<const float> start);
 
-/// The standard deviation of the numbers that the attention of each layer gives (N x width_out of
-/// every sample, padding left out; with its output layer, before dropout, skips and norms), over
-/// the first `samples` of a split. [YKV+21, Fig. 5] Costs up to two forward passes a sample, in one
-/// thread. Throws InvalidArgument for a model of two texts (pair_separator).
-std::vector<double> attention_spreads(const Model<float>& model,
-                                      std::span<const float> parameters,
-                                      const tasks::Task& task,
-                                      tasks::Split split,
-                                      Index samples);
+/// The standard deviation of the attention output of each layer, one number a layer: of the N x
+/// width_out numbers of every sample, padding left out; with the mechanism's output layer, before
+/// dropout, skips and norms. [YKV+21, Fig. 5] Over the first `samples` of a split, or all where it
+/// has fewer; before_each() is called before each of them. Takes up to two forward passes a sample,
+/// in one thread, and the memory of one. NaN where the output is not finite. Throws InvalidArgument
+/// for samples < 1, a sample that does not fit, and a model of two texts (pair_separator).
+std::vector<double> attention_output_std(const Model<float>& model,
+                                         std::span<const float> parameters,
+                                         const tasks::Task& task,
+                                         tasks::Split split,
+                                         Index samples,
+                                         const std::function<void()>& before_each = {});
 
 enum class TrainingEnd { kSteps, kTargetError, kPatience, kMaxSeconds, kInterrupted };
 

@@ -45,7 +45,7 @@ Matrix linear(const Model<float>& model,
 }
 
 /// By the effective matrices E of the heads: what a layer gives is [E0 V0, E1 V1].
-TEST(AttentionSpreads, AreTheDeviationsOfWhatEachLayerGives) {
+TEST(AttentionOutputStd, AreTheDeviationsOfWhatEachLayerGives) {
   const SavedModel run = two_layers();
   const Model<float> model(run.model);
   const auto task = tasks::make_task(run.task, run.task_options, run.seed);
@@ -81,39 +81,42 @@ TEST(AttentionSpreads, AreTheDeviationsOfWhatEachLayerGives) {
     }
   }
   EXPECT_TRUE(padded);
-  const std::vector<double> spreads =
-      training::attention_spreads(model, parameters, *task, tasks::Split::kValidation, kSamples);
-  ASSERT_EQ(spreads.size(), 2U);
+  const std::vector<double> of_layers =
+      training::attention_output_std(model, parameters, *task, tasks::Split::kValidation, kSamples);
+  ASSERT_EQ(of_layers.size(), 2U);
   for (std::size_t l = 0; l < 2; ++l) {
     const Eigen::Map<const Vector> all(given[l].data(), std::ssize(given[l]));
     const double deviation = std::sqrt((all.array() - all.mean()).square().mean());
-    EXPECT_NEAR(spreads[l], deviation, 1e-5 * deviation) << l;
+    EXPECT_NEAR(of_layers[l], deviation, 1e-5 * deviation) << l;
   }
-  EXPECT_GT(std::abs(spreads[0] - spreads[1]), 0.01 * spreads[0]);
+  EXPECT_GT(std::abs(of_layers[0] - of_layers[1]), 0.01 * of_layers[0]);
 }
 
-TEST(AttentionSpreads, AreKeptAtEachValidationAndInTheFile) {
+TEST(AttentionOutputStd, AreKeptAtEachValidationAndInTheFile) {
   SavedModel run = two_layers();
   run.training_options = {{"steps", "6"},
                           {"evaluate_every", "3"},
                           {"batch", "4"},
                           {"evaluation_samples", "5"},
-                          {"spread_samples", "4"}};
+                          {"attention_std_samples", "4"}};
   Model<float> model(run.model);
   const auto task = tasks::make_task(run.task, run.task_options, run.seed);
   const auto options = options_from<training::TrainingOptions>(run.training_options);
   training::Trainer trainer(model, *task, options);
   run.state = trainer.start(run.seed);
   trainer.run(run.state, run.seed, {});
-  ASSERT_EQ(run.state.spreads.size(), 2U);
-  EXPECT_EQ(run.state.spreads.back(),
-            training::attention_spreads(
+  ASSERT_EQ(run.state.attention_std.size(), 2U);
+  EXPECT_EQ(run.state.attention_std.back(),
+            training::attention_output_std(
                 model, run.state.parameters, *task, tasks::Split::kValidation, 4));
-  EXPECT_NE(run.state.spreads.front(), run.state.spreads.back());
-  const std::string path = test::temporary_dir() + "/spreads.h5";
+  EXPECT_NE(run.state.attention_std.front(), run.state.attention_std.back());
+  const std::string path = test::temporary_dir() + "/attention_std.h5";
   training::save_model(path, run);
-  EXPECT_EQ(training::load_model(path).state.spreads, run.state.spreads);
-  run.state.spreads.pop_back();  // a history of two
+  EXPECT_EQ(training::load_model(path).state.attention_std, run.state.attention_std);
+  training::TrainingState begun_without = run.state;
+  begun_without.attention_std.clear();
+  EXPECT_THROW(trainer.run(begun_without, run.seed, {}), InvalidArgument);
+  run.state.attention_std.resize(1);  // of a history of two
   training::save_model(path, run);
   EXPECT_THROW(training::load_model(path), FileError);
   run.model.options.pair_separator = 3;
