@@ -56,7 +56,7 @@ report::Chart errors_chart(const std::map<std::string, std::vector<Curve>>& curv
   report::Chart chart;
   chart.name = "errors";
   chart.x.label = "step";
-  chart.y.label = "median validation error in %";
+  chart.y.label = "median error in %";
   for (const BlocksKind& kind : kBlocksKinds) {
     if (const auto found = curves.find(kind.model); found != curves.end()) {
       chart.series.push_back(

@@ -526,7 +526,7 @@ BLOCKS = {"softmax": "softmax attention", "simpletron": "SimpleTRON", "simpletro
           "simpletron_skip": "SimpleTRON with a second skip"}
 
 
-@figure("blocks", "25", {}, slow=True)
+@figure("blocks", "6", slow=True)
 def blocks(context):
     found = context.json("reproduce", "blocks", "-o", context.resumable("blocks"))
     rows = []
