@@ -69,6 +69,7 @@ report::Chart errors_chart(const std::map<std::string, std::vector<Curve>>& curv
 /// Median over the seeds after the last step.
 double last_std(const std::vector<training::SavedModel>& models, Index block) {
   std::vector<Curve> curves;
+  curves.reserve(models.size());
   for (const training::SavedModel& saved : models) curves.push_back(std_curve(saved, block));
   return median_curve(curves).back().second;
 }

@@ -80,6 +80,7 @@ std::vector<double> attention_output_std(const Model<float>& model,
     }
   }
   std::vector<double> of_layers;
+  of_layers.reserve(sums.size());
   for (const Sums& each : sums) of_layers.push_back(each.standard_deviation());
   return of_layers;
 }

@@ -177,9 +177,10 @@ void write_state(const Location& root, std::size_t parameters, const TrainingSta
   hdf5::put_integer(place, "loss_steps", state.loss_steps);
   hdf5::put_number(place, "seconds", state.seconds);
   write_history(place, state.history);
-  if (!state.attention_std.empty())
+  if (!state.attention_std.empty()) {
     write_rows(
         place, "attention_std", state.attention_std, std::ssize(state.attention_std.front()));
+  }
   if (state.start.empty()) return;
   flat("start", state.start);
   write_rows(place, "deviations", state.deviations, static_cast<Index>(parameters));
