@@ -12,6 +12,7 @@ namespace matapprox::app {
 /// An option that names the file of one chart.
 class ChartOption {
  public:
+  /// `flag` as "--chart"; it is named in messages.
   void add(const Command& command, const char* flag, const char* help);
   bool is_given() const { return !path_.empty(); }
   /// Throws InvalidArgument for a file that is neither SVG nor PNG, NotAvailable where there is no

@@ -25,6 +25,20 @@ struct Experiment {
   TrainedRows rows;
 };
 
+/// What the command does: rows are made of the choice, and shown with the models in their folder.
+template <class Choice>
+void trains_and_loads(const Command& sub,
+                      const std::shared_ptr<Experiment<Choice>>& command,
+                      std::vector<ExperimentRow> (*rows_of)(const Choice&),
+                      ShownRows (*shown)(const std::string&, const std::vector<FinishedRow>&)) {
+  sub.action([command, rows_of, shown] {
+    return command->rows.run(rows_of(command->choice),
+                             [command, shown](const std::vector<FinishedRow>& rows) {
+                               return shown(command->rows.folder(), rows);
+                             });
+  });
+}
+
 void add_figure_five(const Command& reproduce) {
   auto command = std::make_shared<Experiment<FigureFiveChoice>>();
   FigureFiveChoice& choice = command->choice;
@@ -155,12 +169,7 @@ void add_transfer(const Command& reproduce) {
       "Examples:\n"
       "  matapprox reproduce transfer --charts charts\n"
       "  matapprox reproduce transfer --data imdb.h5 --layers 4 -o imdb");
-  sub.action([command] {
-    return command->rows.run(transfer_rows(command->choice),
-                             [command](const std::vector<FinishedRow>& rows) {
-                               return transfer_shown(command->rows.folder(), rows);
-                             });
-  });
+  trains_and_loads(sub, command, transfer_rows, transfer_shown);
 }
 
 void add_blocks(const Command& reproduce) {
@@ -177,12 +186,7 @@ void add_blocks(const Command& reproduce) {
       "Examples:\n"
       "  matapprox reproduce blocks --charts charts\n"
       "  matapprox reproduce blocks --data imdb.h5 --layers 4 -o imdb");
-  sub.action([command] {
-    return command->rows.run(blocks_rows(command->choice),
-                             [command](const std::vector<FinishedRow>& rows) {
-                               return blocks_shown(command->rows.folder(), rows);
-                             });
-  });
+  trains_and_loads(sub, command, blocks_rows, blocks_shown);
 }
 
 void add_genome(const Command& reproduce) {
@@ -208,12 +212,7 @@ void add_genome(const Command& reproduce) {
       "Examples:\n"
       "  matapprox reproduce genome --charts charts\n"
       "  matapprox reproduce genome --data ddcdna.h5 --models psf,tokenwise -o genome");
-  sub.action([command] {
-    return command->rows.run(genome_rows(command->choice),
-                             [command](const std::vector<FinishedRow>& rows) {
-                               return genome_shown(command->rows.folder(), rows);
-                             });
-  });
+  trains_and_loads(sub, command, genome_rows, genome_shown);
 }
 
 void add_long_range_arena(const Command& reproduce) {

@@ -110,7 +110,7 @@ report::Json spectrum_json(const CumulativeSpectrum& spectrum, const std::vector
 report::Chart spectrum_chart(const CumulativeSpectrum& plain, const CumulativeSpectrum& centered) {
   report::Chart chart;
   chart.name = "spectrum";
-  chart.x.label = "k, of the largest singular values";
+  chart.x.label = "k, the number of largest singular values";
   chart.y.label = "share of all";
   chart.y.range = {{0, 1}};
   int style = 0;

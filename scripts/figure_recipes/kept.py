@@ -92,7 +92,7 @@ def commit():
 
 
 def cpu_family():
-    """" (family 25, model 17)" of an x86 CPU: makers give one name to several kinds."""
+    """Family and model of an x86 CPU in parentheses, as makers give one name to several kinds; else nothing."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n\n")[0].split("\n")
     except OSError:

@@ -374,8 +374,10 @@ void Trainer::throw_if_cancelled() const {
 
 TrainingEnd Trainer::run(TrainingState& state, std::uint64_t seed, const TrainingControl& control) {
   require(options_.attention_std_samples == 0 || state.attention_std.size() == state.history.size(),
-          "training: attention_std_samples {} for a run that began without it",
-          options_.attention_std_samples);
+          "training: attention_std_samples {} for a run that has {} validations and kept it at {}",
+          options_.attention_std_samples,
+          state.history.size(),
+          state.attention_std.size());
   if (device_) device_->begin(state, seed);
   const TrainingEnd end = run_steps(state, seed, control);
   read_back(state);

@@ -158,7 +158,8 @@ class Trainer {
   /// Parameters at their start.
   TrainingState start(std::uint64_t seed) const;
   /// Goes on from `state`. Throws NumericalError where the loss or its gradient is not finite: that
-  /// step is not taken; InvalidArgument for a sample that does not fit the model.
+  /// step is not taken; InvalidArgument for a sample that does not fit the model, and with
+  /// attention_std_samples for a state whose validations did not keep attention_std.
   TrainingEnd run(TrainingState& state, std::uint64_t seed, const TrainingControl& control);
   /// On the first `samples` of a split, or all if it has fewer.
   Evaluation evaluate(std::span<const float> parameters, tasks::Split split, Index samples);
