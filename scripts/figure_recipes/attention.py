@@ -22,32 +22,28 @@ def psf_tasks(context):
     return table(["task", "head reads", "configuration", "steps", "test error, seeds 1, 2, 3"], rows)
 
 
-def all_mechanisms(context, length, seeds):
+def all_mechanisms(context, length):
     """Test errors in percent by mechanism and head, and the parameters with the head that reads all tokens."""
     found = context.script("attention_tasks", "--program", context.program, "--folder",
-                           context.resumable(f"adding-{length}"), "--length", length, "--seeds", ",".join(map(str, seeds)),
-                           "--mechanisms", ",".join(MECHANISMS))
-    return {row["mechanism"]: row for row in found["rows"]}
-
-
-@figure("adding_128", "60", slow=True)
-def adding_128(context):
-    found = all_mechanisms(context, 128, SEEDS)
+                           context.resumable(f"adding-{length}"), "--length", length, "--seeds", ",".join(map(str, SEEDS)),
+                           "--mechanisms", ",".join(MECHANISMS))["rows"]
 
     def cell(head):
         return f"{head['median']:.2f} ({head['least']:.2f} .. {head['largest']:.2f})"
 
     return table(["mechanism", "parameters", "all tokens read", "first token read"],
-                 [[name, grouped(found[name]["parameters"]["flatten"]), cell(found[name]["errors"]["flatten"]),
-                   cell(found[name]["errors"]["cls"])] for name in MECHANISMS])
+                 [[row["mechanism"], grouped(row["parameters"]["flatten"]), cell(row["errors"]["flatten"]), cell(row["errors"]["cls"])]
+                  for row in found])
 
 
-@figure("adding_512", "90", slow=True)
+@figure("adding_128", "60", slow=True)
+def adding_128(context):
+    return all_mechanisms(context, 128)
+
+
+@figure("adding_512", "240", slow=True)
 def adding_512(context):
-    found = all_mechanisms(context, 512, [1])
-    return table(["mechanism", "all tokens read", "first token read"],
-                 [[name, *(f"{found[name]['errors'][head]['median']:.2f}" for head in ("flatten", "cls"))]
-                  for name in MECHANISMS])
+    return all_mechanisms(context, 512)
 
 
 @figure("learning", "8", slow=True)
@@ -61,10 +57,10 @@ def learning(context):
 
 LISTOPS = ["--task", "listops", "--length", "1000", "--width", "32", "--layers", "2", "--block", "pre_norm", "--feed-forward",
            "2", "--positions", "learned", "--pool", "cls", "--steps", "3000", "--batch", "32", "--learning-rate", "0.001",
-           "--schedule", "cosine", "--warmup", "200", "--test-samples", "2000"]
+           "--schedule", "cosine", "--warmup", "200", "--test-samples", "5000", "--threads", "1"]
 
 
-@figure("listops", "200", slow=True)
+@figure("listops", "100", slow=True)
 def listops(context):
     folder = context.resumable("listops")
     rows = []
@@ -72,13 +68,13 @@ def listops(context):
                            ("Linformer, k = 64", ["linformer", "--rank", "64", "--heads", "2"]),
                            ("SimpleTRON", ["simpletron", "--heads", "2"]),
                            ("Singularformer", ["singularformer", "--heads", "2"])):
-        document = trained(context, f"listops-{options[0]}", *LISTOPS, "--attention", *options, folder=folder)
-        result = document["result"]
-        rows.append([title, grouped(document["model"]["parameters"]),
-                     f"{percent(result['error'])} {within(result['error_interval'])}"])
-    found = baselines(document)
-    return table(["predictor", "parameters", "test error"],
-                 rows + [[name, "", percent(error)] for name, error in found.items()])
+        documents = [trained(context, f"listops-{options[0]}-{seed}", *LISTOPS, "--attention", *options, "--seed", seed, folder=folder)
+                     for seed in SEEDS]
+        rows.append([title, grouped(documents[0]["model"]["parameters"])] +
+                    [f"{percent(each['result']['error'])} {within(each['result']['error_interval'])}" for each in documents])
+    found = [baselines(each) for each in documents]
+    return table(["predictor", "parameters", *(f"test error, seed {seed}" for seed in SEEDS)],
+                 rows + [[name, "", *(percent(each[name]) for each in found)] for name in found[0]])
 
 
 def linformer_grid_table(document):
