@@ -28,6 +28,17 @@ std::string data_of(const std::vector<ExperimentRow>& rows) {
   return {};
 }
 
+/// A small test makes a small run: validations have no more samples than it.
+std::vector<ExperimentRow> with_samples(std::vector<ExperimentRow> rows, Index test_samples) {
+  for (ExperimentRow& row : rows) {
+    for (auto& [name, value] : row.described.training_options) {
+      if (name != "evaluation_samples") continue;
+      value = std::to_string(std::min(Index{std::stoll(value)}, test_samples));
+    }
+  }
+  return rows;
+}
+
 /// Says what is planned, how far the rows are and what came of each.
 class RowsReport {
  public:
@@ -105,7 +116,10 @@ void ChartFolder::write(const std::vector<report::Chart>& charts) const {
 void TrainedRows::add(const Command& sub, const std::string& name) {
   name_ = name;
   options_.folder = "build/reproduce/" + name;
-  add_number(sub, "--test-samples", options_.test_samples, "Samples in each row's test [5000]");
+  add_number(sub,
+             "--test-samples",
+             options_.test_samples,
+             "Samples in each row's test, and at most in its validations [5000]");
   sub.add_option("-o,--output",
                  options_.folder,
                  fmt::format("Keep every finished row here, and go on from what is there [{}]",
@@ -147,8 +161,8 @@ int TrainedRows::run(const std::vector<ExperimentRow>& rows, const ShowRows& sho
   }
   RowsReport report(quiet, rows.size());
   if (!data.empty()) options.data_sha256 = file_sha256(data);
-  const ExperimentResult result =
-      run_experiment(rows, options, catch_interrupts(), report.events());
+  const ExperimentResult result = run_experiment(
+      with_samples(rows, options.test_samples), options, catch_interrupts(), report.events());
   report.clear();
 
   const ShownRows shown = show(result.rows);

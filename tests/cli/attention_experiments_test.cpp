@@ -322,16 +322,17 @@ Arguments small_transfer(const std::string& folder, const char* steps, const cha
 }
 
 TEST(CliReproduceTransfer, ATransferredRowGoesOnToTheSameBits) {
-  const auto command = [](const std::string& folder) {
-    return small_transfer(folder, "600", "50");
-  };
-  const std::string whole = temporary_dir() + "/uncut";
-  const std::string cut = temporary_dir() + "/cut";
-  const json expected = experiment_numbers(made(command(whole))["rows"]);
-  RunningProgram running(command(cut) + Arguments{"--threads", "1"}, {});
+  const std::string folder = temporary_dir() + "/rows";
+  const Arguments command = small_transfer(folder, "400", "50");
+  const json expected = experiment_numbers(made(command)["rows"]);
+  const std::string name = folder + "/negation-softmax_transferred-max_mean-16-seed1";
+  const std::string frozen = folder + "/negation-softmax_transferred_frozen-max_mean-16-seed1";
+  for (const std::string& row : {name, frozen}) {
+    ASSERT_TRUE(std::filesystem::remove(row + ".json"));
+    ASSERT_TRUE(std::filesystem::remove(row + ".h5"));
+  }
+  RunningProgram running(command + Arguments{"--threads", "1"}, {});
   // The first checkpoint follows the validation after 250 steps.
-  const std::string name = cut + "/negation-softmax_transferred-max_mean-16-seed1";
-  const std::string frozen = cut + "/negation-softmax_transferred_frozen-max_mean-16-seed1";
   const auto begun = [&] {
     return std::filesystem::exists(name + ".unfinished.h5") ||
            std::filesystem::exists(frozen + ".unfinished.h5");
@@ -340,8 +341,9 @@ TEST(CliReproduceTransfer, ATransferredRowGoesOnToTheSameBits) {
   running.send(SIGINT);
   EXPECT_EQ(running.wait().exit_code, 130);
   EXPECT_TRUE(begun());
-  const ProgramResult resumed = run_program(command(cut) + Arguments{"--json", "-"});
+  const ProgramResult resumed = run_program(command + Arguments{"--json", "-"});
   EXPECT_THAT(resumed.err, Not(HasSubstr("starts anew")));
+  EXPECT_THAT(resumed.err, HasSubstr("2 of 5 rows are to be trained"));
   EXPECT_EQ(experiment_numbers(resumed.json()["rows"]), expected);
   EXPECT_FALSE(begun());
 }
@@ -390,6 +392,8 @@ TEST(CliReproduceLra, TrainsEveryModelOnEveryTaskBesideTheBaselines) {
     const SavedModel saved = training::load_model(folder + "/" + name + ".h5");
     EXPECT_EQ(saved.task, made_by.at(task));
     EXPECT_EQ(saved.model.options.attention, model);
+    const auto options = options_from<training::TrainingOptions>(saved.training_options);
+    EXPECT_EQ(options.evaluation_samples, 50);  // no more than --test-samples
     // Its curve is that of its own training.
     const json& training = document["trainings"][i];
     EXPECT_EQ(training["task"], task);
