@@ -36,6 +36,7 @@ struct RowsCommand {
   std::string output;
   std::vector<Index> rows;
   double radius = 1;
+  bool columns = false;
   bool absolute = false;
   Index sample = 0;
   Index samples = 1;
@@ -97,7 +98,8 @@ RowsPlan rows_plan(const RowsCommand& command, const training::SavedModel& saved
   return plan;
 }
 
-/// The rows of the matrix that are averaged; `added` rows come before those of the sample's tokens.
+/// The rows (with --columns, columns) of the matrix that are averaged; `added` ones come before
+/// those of the sample's tokens.
 std::vector<Index> chosen_rows(const RowsCommand& command,
                                const RowsPlan& plan,
                                Index sample,
@@ -112,7 +114,8 @@ std::vector<Index> chosen_rows(const RowsCommand& command,
   return rows;
 }
 
-/// The averaged row of a model on one sample, by token of the sample; absolute values if asked for.
+/// The averaged row (with --columns, column) of a model on one sample, by token of the sample;
+/// absolute values if asked for.
 Vector attention_vector(const RowsCommand& command,
                         const RowsPlan& plan,
                         const training::SavedModel& saved,
@@ -121,9 +124,11 @@ Vector attention_vector(const RowsCommand& command,
   plan.task->make(tasks::Split::kTest, number, sample);
   const training::AttentionOnSample attention(saved.model, saved.state.best, sample);
   const Index added = attention.length() - plan.length;
-  Vector values = training::mean_attention(*command.map.matrix(attention),
-                                           chosen_rows(command, plan, number, added))
-                      .tail(plan.length);
+  const std::vector<Index> chosen = chosen_rows(command, plan, number, added);
+  const auto E = command.map.matrix(attention);
+  const Vector mean = command.columns ? training::mean_attention_to(*E, chosen)
+                                      : training::mean_attention(*E, chosen);
+  Vector values = mean.tail(plan.length);
   if (command.absolute) values = values.cwiseAbs();
   return values;
 }
@@ -207,11 +212,13 @@ RowsResult all_rows(const RowsCommand& command,
 }
 
 std::string rows_title(const RowsCommand& command, const RowsPlan& plan) {
-  const std::string what = !command.rows.empty()
-                               ? fmt::format("row {}", fmt::join(command.rows, ", "))
-                           : plan.is_image ? "marked pixels"
-                                           : "marked tokens";
-  return fmt::format("Attention of {}{}: {}, test samples",
+  const std::string what =
+      !command.rows.empty()
+          ? fmt::format("{} {}", command.columns ? "column" : "row", fmt::join(command.rows, ", "))
+      : plan.is_image ? "marked pixels"
+                      : "marked tokens";
+  return fmt::format("Attention {} {}{}: {}, test samples",
+                     command.columns ? "to" : "of",
                      what,
                      command.absolute ? ", absolute values" : "",
                      command.map.text());
@@ -265,6 +272,7 @@ report::Json rows_json(const RowsCommand& command,
   report::Json json = report::document_head(models.front().seed, threads());
   command.map.describe(json);
   json["absolute"] = command.absolute;
+  json["columns"] = command.columns;
   json["samples"] = report::Json::array();
   for (Index i = 0; i < command.samples; ++i) {
     const Index number = command.sample + i;
@@ -350,6 +358,9 @@ void add_attention_rows(const Command& attention) {
                  "Pixels so near to a marked one count too; 1: its four neighbors [1]")
       .range(0, 16)
       .type_name("");
+  sub.add_flag("--columns",
+               command->columns,
+               "Columns in the place of rows: by what weights the chosen tokens enter all others");
   sub.add_flag("--absolute", command->absolute, "Absolute values of the averaged row");
   sub.add_option("--sample", command->sample, "The first test sample, from 0 [0]")
       .range(0)

@@ -6,6 +6,21 @@
 #include "matapprox/core/require.hpp"
 
 namespace matapprox::training {
+namespace {
+
+/// The vector whose product with a matrix is the mean of some of its rows or columns, as `what`
+/// says.
+Matrix weights_of_mean(const std::vector<Index>& chosen, Index size, const char* what) {
+  require(!chosen.empty(), "attention rows: there are no {}s to average", what);
+  Matrix weights = Matrix::Zero(size, 1);
+  for (const Index i : chosen) {
+    require(i >= 0 && i < size, "attention rows: {} {} is outside 0..{}", what, i, size - 1);
+    weights(i, 0) += 1 / static_cast<double>(chosen.size());
+  }
+  return weights;
+}
+
+}  // namespace
 
 using attention::Cache;
 using attention::LayerContext;
@@ -143,14 +158,11 @@ Matrix AttentionOnSample::summary() const {
 }
 
 Vector mean_attention(const LinearOperator& E, const std::vector<Index>& rows) {
-  require(!rows.empty(), "attention rows: there are no rows to average");
-  Matrix weights = Matrix::Zero(E.rows(), 1);
-  for (const Index row : rows) {
-    require(
-        row >= 0 && row < E.rows(), "attention rows: row {} is outside 0..{}", row, E.rows() - 1);
-    weights(row, 0) += 1 / static_cast<double>(rows.size());
-  }
-  return E.apply_transpose(weights).col(0);
+  return E.apply_transpose(weights_of_mean(rows, E.rows(), "row")).col(0);
+}
+
+Vector mean_attention_to(const LinearOperator& E, const std::vector<Index>& columns) {
+  return E.apply(weights_of_mean(columns, E.cols(), "column")).col(0);
 }
 
 std::vector<Index> pixels_around(const std::vector<Index>& pixels,

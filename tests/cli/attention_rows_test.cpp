@@ -92,6 +92,24 @@ TEST(CliAttentionRows, EndsAreAveragedAsTheDenseMapsSay) {
   }
 }
 
+TEST(CliAttentionRows, ColumnsAreThoseOfTheDenseMap) {
+  const std::string folder = temporary_dir();
+  const std::string softmax =
+      ends_model(folder + "/softmax.h5", {"--attention", "softmax", "--positions", "learned"});
+  const std::string path = folder + "/columns.npy";
+  const ProgramResult made =
+      run_attention({"rows", softmax, "--columns", "--rows", "3,200", "-o", path, "--json", "-"});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_TRUE(made.json()["columns"]);
+  EXPECT_THAT(made.err, HasSubstr("Attention to column 3, 200"));
+  const Matrix E = dense_map(softmax, 0);
+  const Vector expected = (E.col(3) + E.col(200)) / 2;
+  const Matrix found = read_npy(path);
+  ASSERT_EQ(found.cols(), 256);
+  EXPECT_LT((found.row(0).transpose() - expected).norm(), 1e-12 * expected.norm());
+  ASSERT_GT((E.row(3) + E.row(200) - 2 * expected.transpose()).norm(), 1e-3 * expected.norm());
+}
+
 /// `mean` attends to all tokens alike, whatever the model.
 TEST(CliAttentionRows, AbsoluteValuesAreThoseOfEachSamplesMean) {
   const std::string folder = temporary_dir();

@@ -96,11 +96,16 @@ TEST(AttentionOnSample, MeansOfRowsAreThoseOfTheDenseMatrix) {
     const Vector mean = training::mean_attention(*on_sample.matrix(0, 0), {1, 5, 5, 12});
     const Vector expected = (dense.row(1) + 2 * dense.row(5) + dense.row(12)).transpose() / 4;
     EXPECT_LT((mean - expected).norm(), 1e-12 * expected.norm()) << mechanism;
+    const Vector to = training::mean_attention_to(*on_sample.matrix(0, 0), {1, 5, 5, 12});
+    const Vector expected_to = (dense.col(1) + 2 * dense.col(5) + dense.col(12)) / 4;
+    EXPECT_LT((to - expected_to).norm(), 1e-12 * expected_to.norm()) << mechanism;
   }
   const DenseOperator A(Matrix::Identity(3, 3));
   EXPECT_THROW(training::mean_attention(A, {}), InvalidArgument);
   EXPECT_THROW(training::mean_attention(A, {3}), InvalidArgument);
   EXPECT_THROW(training::mean_attention(A, {-1}), InvalidArgument);
+  EXPECT_THROW(training::mean_attention_to(A, {}), InvalidArgument);
+  EXPECT_THROW(training::mean_attention_to(A, {3}), InvalidArgument);
 }
 
 TEST(AttentionOnSample, PixelsAroundOthersAreADiscWithinTheImage) {

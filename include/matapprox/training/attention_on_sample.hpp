@@ -40,6 +40,10 @@ class AttentionOnSample {
 /// one that E does not have.
 Vector mean_attention(const LinearOperator& E, const std::vector<Index>& rows);
 
+/// The mean of some columns of E: by what weights the values of these enter all tokens. Else like
+/// mean_attention, with one product with E.
+Vector mean_attention_to(const LinearOperator& E, const std::vector<Index>& columns);
+
 /// The pixels of an image of `width` columns, `size` in all and row by row, whose centers are at
 /// most `radius` from that of one of `pixels`; ascending, each once. A radius of 1 takes the four
 /// direct neighbors of a pixel. Throws InvalidArgument for a pixel outside of the image.
