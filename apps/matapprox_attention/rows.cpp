@@ -276,8 +276,11 @@ report::Json rows_json(const RowsCommand& command,
   json["samples"] = report::Json::array();
   for (Index i = 0; i < command.samples; ++i) {
     const Index number = command.sample + i;
-    json["samples"].push_back(
-        {{"sample", number}, {"marked", plan.task->marked_tokens(tasks::Split::kTest, number)}});
+    report::Json& sample = json["samples"].emplace_back(report::Json::object());
+    sample["sample"] = number;
+    sample["marked"] = plan.task->marked_tokens(tasks::Split::kTest, number);
+    if (plan.is_image) sample["image"] = pixels_of(plan, number);
+    sample["maps"] = result.vectors[static_cast<std::size_t>(i)];
   }
   json["width"] = plan.width;
   json["maps"] = report::Json::array();

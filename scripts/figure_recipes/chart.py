@@ -111,6 +111,43 @@ def figure5_panel(left, top, title, baseline, cells, lengths):
     return parts
 
 
+CELL, GAP = 10, 24  # of maps
+GRAYS = [f"#{51 * level:02x}{51 * level:02x}{51 * level:02x}" for level in range(6)]
+DIVERGING = ["#053061", "#2166ac", "#4393c3", "#92c5de", "#d1e5f0", "#f7f7f7", "#fddbc7", "#f4a582", "#d6604d", "#b2182b", "#67001f"]
+
+
+def map_panel(left, top, side, values, colors, least, largest):
+    """A square image, a path for each of its colors."""
+    paths = {}
+    for i, value in enumerate(values):
+        color = colors[round((value - least) / (largest - least) * (len(colors) - 1))]
+        paths[color] = paths.get(color, "") + f"M{i % side},{i // side}h1v1h-1z"
+    return [f'<g transform="translate({left} {top}) scale({CELL})" shape-rendering="crispEdges">',
+            *(f'<path d="{path}" fill="{color}"/>' for color, path in sorted(paths.items())), "</g>"]
+
+
+def maps_chart(document):
+    """Images of Pathfinder beside what the ends attend to and what attends to them, each map in a scale of its own."""
+    side, samples = document["side"], document["samples"]
+    size = side * CELL + GAP
+    width, height = 3 * size + GAP + 70, len(samples) * size + 60
+    source = document["sources"][0]
+    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12" '
+             f'fill="{INK}">', "<title>Pathfinder: images, mean rows and mean columns of PSF-Attn at the two ends</title>",
+             f"<desc>scripts/figures write, from docs/figures/pathfinder_maps.json; commit {source['commit']}; "
+             f"{escape(source['machine'])}</desc>", f'<rect width="{width}" height="{height}" fill="#ffffff"/>']
+    for column, title in enumerate(("image", "rows of the ends", "columns of the ends")):
+        lines.append(text(80 + column * size + side * CELL / 2, 24, title))
+    for row, sample in enumerate(samples):
+        top = 40 + row * size
+        lines.append(text(70, top + side * CELL / 2 + 4, f"sample {sample['sample']}", "end"))
+        lines += map_panel(80, top, side, sample["image"], GRAYS, 0, max(sample["image"]))
+        for column, reading in enumerate(("rows", "columns")):
+            largest = max(map(abs, sample[reading]))
+            lines += map_panel(80 + (column + 1) * size, top, side, sample[reading], DIVERGING, -largest, largest)
+    return "\n".join([*lines, "</svg>", ""])
+
+
 def figure5_chart(parts):
     """Test errors of Fig. 5's models by N, a panel for each task and head; `parts`: documents with cells of one N each."""
     lengths = sorted({part["length"] for part in parts})

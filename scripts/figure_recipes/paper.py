@@ -4,7 +4,7 @@ import json
 import math
 import shutil
 
-from .chart import figure5_chart, ratio_chart
+from .chart import figure5_chart, maps_chart, ratio_chart
 from .kept import (KEPT, ROOT, figure, grouped, kept, listed, markdown, percent, rounded, short, table, table_as_kept, with_source, word)
 
 SEEDS = (1, 2, 3)
@@ -625,6 +625,49 @@ def lra(context):
     return {**table(["task", "N", *ARENA_MODELS.values(), "baselines"], errors), "linear_error": rounded(digits["linear_error"]),
             "below_baselines": below,
             "curves": table(["task", "model", *(f"after {part}" for part in ARENA_PARTS), "steps", "s a training"], curves)}
+
+
+MAP_SAMPLES = 200
+
+
+def on_curves(samples, side, shift=0):
+    """The mean of |weight| on the pixels of the curves over that of the others, pixels within 3 of an end left out; with a shift
+    the curves are those of another sample, whose ends are left out too."""
+    on, off = 0.0, 0.0
+    for k, sample in enumerate(samples):
+        other = samples[(k + shift) % len(samples)]
+        ends = [divmod(end, side) for end in sample["marked"] + other["marked"]]
+        weights = {True: [], False: []}
+        for pixel, weight in enumerate(sample["maps"][0]):
+            if all(math.dist(divmod(pixel, side), end) > 3 for end in ends):
+                weights[other["image"][pixel] > 0.05].append(abs(weight))
+        if weights[True]:
+            on += sum(weights[True]) / len(weights[True])
+            off += sum(weights[False]) / len(weights[False])
+    return on / off
+
+
+@figure("pathfinder_maps", "6", {"pathfinder_maps": table_as_kept, "pathfinder_maps.svg": maps_chart}, slow=True)
+def pathfinder_maps(context):
+    folder = context.resumable("pathfinder_maps")
+    trained_rows = context.json("reproduce", "lra", "--tasks", "pathfinder", "--models", "psf", "-o", folder)["rows"]
+    side, rows, shown = 16, [], {}
+    for reading, title, options in (("rows", "rows: what the ends attend to", []),
+                                    ("columns", "columns: what attends to the ends", ["--columns"])):
+        own, others = [], []
+        for row in trained_rows:
+            model = folder / f"pathfinder-psf-flatten-256-seed{row['seed']}.h5"
+            samples = context.json("attention", "rows", model, "--samples", MAP_SAMPLES, "--radius", "1.5", *options, "-o",
+                                   context.scratch("maps") / "mean.npy", "--force")["samples"]
+            own.append(f"{on_curves(samples, side):.2f}")
+            others.append(f"{sum(on_curves(samples, side, shift) for shift in range(1, 6)) / 5:.2f}")
+            if row["seed"] == 1:
+                for sample in samples[:3]:
+                    shown.setdefault(sample["sample"], {"sample": sample["sample"], "image": [rounded(each, 4) for each in sample["image"]]})[
+                        reading] = [rounded(each, 4) for each in sample["maps"][0]]
+        rows.append([title, ", ".join(own), ", ".join(others)])
+    return {**table(["reading", "on the image's own curves, seeds 1, 2, 3", "on the curves of five other images"], rows),
+            "side": side, "samples": list(shown.values())}
 
 
 SMALL_ROWS = ["Strike", "Mexican Power", "Sawmill", "Mesh1e1", "MiniBooNE", "Covertype", "OptDigits", "PenDigits", "Acoustic",

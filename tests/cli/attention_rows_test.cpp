@@ -89,6 +89,18 @@ TEST(CliAttentionRows, EndsAreAveragedAsTheDenseMapsSay) {
     const auto mean =
         document["maps"][static_cast<std::size_t>(m)]["mean"].get<std::vector<double>>();
     EXPECT_EQ(mean[77], rows(m, 77));
+    double sum = 0;
+    for (const json& sample : document["samples"]) {
+      const json& map = sample["maps"][static_cast<std::size_t>(m)];
+      ASSERT_EQ(map.size(), 256U);
+      sum += map[77].get<double>();
+      // The ends are the brightest pixels.
+      const auto image = sample["image"].get<std::vector<double>>();
+      ASSERT_EQ(image.size(), 256U);
+      for (const json& end : sample["marked"])
+        EXPECT_EQ(image[end.get<std::size_t>()], *std::max_element(image.begin(), image.end()));
+    }
+    EXPECT_NEAR(sum / 2, mean[77], 1e-12 * std::abs(sum));
   }
 }
 
