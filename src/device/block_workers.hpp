@@ -47,7 +47,4 @@ class BlockWorkersSource {
   BlockWorkersSource() = default;
 };
 
-/// A as one, also where its columns are counted; null if it is none.
-const BlockWorkersSource* block_workers_source(const LinearOperator& A);
-
 }  // namespace matapprox

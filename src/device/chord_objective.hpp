@@ -68,7 +68,4 @@ class ChordObjectiveSource {
   ChordObjectiveSource() = default;
 };
 
-/// A as one, also where its columns are counted; null if it is none.
-const ChordObjectiveSource* chord_objective_source(const LinearOperator& A);
-
 }  // namespace matapprox

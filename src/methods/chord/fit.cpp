@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 
+#include "device/operator_source.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
 #include "methods/checkpoint_clock.hpp"
@@ -54,7 +55,7 @@ void check_size(const LinearOperator& A,
           std::numeric_limits<int>::max());
   // Without L-BFGS: the point, the best ones, gradients and Adam's means, and panels of columns.
   // Over several processes all these lie there, and what begins here.
-  const bool is_here = chord_objective_source(A) == nullptr;
+  const bool is_here = source_of<ChordObjectiveSource>(A) == nullptr;
   const Index vectors = !is_here ? 2 : sampled ? 16 : 2 * (options.memory + 8);
   const Index panels = sampled && is_here ? 1024 * pattern.order : 0;
   require_memory(8.0 * (static_cast<double>(vectors) * static_cast<double>(numbers) +
@@ -443,7 +444,7 @@ class Fit {
   /// The best point in the scale of the matrix, where it is to stay.
   Factor best_chain(const ChordPattern& pattern) const {
     const MultiVector& best = monitor_.best();
-    const ChordObjectiveSource* source = chord_objective_source(target_.matrix());
+    const ChordObjectiveSource* source = source_of<ChordObjectiveSource>(target_.matrix());
     if (source != nullptr && best.space()->keeps_results()) {
       auto values = std::make_shared<MultiVector>(best.space(), best.rows(), 1);
       copy(best.columns(), values->columns());

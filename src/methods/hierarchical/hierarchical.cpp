@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 
+#include "device/operator_source.hpp"
 #include "factors/quantizer.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
@@ -219,7 +220,7 @@ std::unique_ptr<blocks::DealtNodes> dealt_nodes(const LinearOperator& A,
                                                 const blocks::KernelBlocks* points,
                                                 const BlockTree& tree,
                                                 const RateDistortion& choices) {
-  const BlockWorkersSource* processes = block_workers_source(A);
+  const BlockWorkersSource* processes = source_of<BlockWorkersSource>(A);
   if (points == nullptr || processes == nullptr) return nullptr;
   auto workers =
       processes->block_workers(blocks::BlockWorker::setup(*points, tree, choices.contents()));
