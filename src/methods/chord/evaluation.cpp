@@ -30,7 +30,7 @@ Evaluation::Evaluation(const Form& form,
                        const RunControl& control,
                        const ChordObjectiveMaker& on_gpu)
     : form_(form), target_(target), control_(control), all_(index_range(0, form.pattern.order)) {
-  const ChordObjectiveSource* source = source_of<ChordObjectiveSource>(target.matrix());
+  const auto* source = source_of<ChordObjectiveSource>(target.matrix());
   if (source == nullptr && !(control.on_device && on_gpu)) return;
   const auto columns = [this](std::span<const Index> J, double* panel) {
     if (control_.should_stop()) throw Cancelled();

@@ -444,7 +444,7 @@ class Fit {
   /// The best point in the scale of the matrix, where it is to stay.
   Factor best_chain(const ChordPattern& pattern) const {
     const MultiVector& best = monitor_.best();
-    const ChordObjectiveSource* source = source_of<ChordObjectiveSource>(target_.matrix());
+    const auto* source = source_of<ChordObjectiveSource>(target_.matrix());
     if (source != nullptr && best.space()->keeps_results()) {
       auto values = std::make_shared<MultiVector>(best.space(), best.rows(), 1);
       copy(best.columns(), values->columns());

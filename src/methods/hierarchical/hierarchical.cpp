@@ -220,7 +220,7 @@ std::unique_ptr<blocks::DealtNodes> dealt_nodes(const LinearOperator& A,
                                                 const blocks::KernelBlocks* points,
                                                 const BlockTree& tree,
                                                 const RateDistortion& choices) {
-  const BlockWorkersSource* processes = source_of<BlockWorkersSource>(A);
+  const auto* processes = source_of<BlockWorkersSource>(A);
   if (points == nullptr || processes == nullptr) return nullptr;
   auto workers =
       processes->block_workers(blocks::BlockWorker::setup(*points, tree, choices.contents()));
