@@ -145,6 +145,7 @@ void expect_gelu(Real bound, Real slope_bound) {
 }
 
 TEST_P(Elementwise, GeluAndItsDerivative) {
+  // The accuracy that the kernel's polynomials were chosen for; it holds on every instruction set.
   expect_gelu<float>(1.3e-7L, 1.9e-7L);
   expect_gelu<double>(2.5e-16L, 3.5e-16L);
 }

@@ -45,7 +45,7 @@ TEST(NormalizedLaplacian, ScalesByDegrees) {
   expected(0, 1) = expected(1, 0) = -2 / std::sqrt(3.0 * 5);
   expected(0, 3) = expected(3, 0) = -1 / std::sqrt(3.0 * 1);
   expected(1, 2) = expected(2, 1) = -3 / std::sqrt(5.0 * 3);
-  EXPECT_CLOSE(Matrix(normalized_laplacian(sparse_of(small_graph()))), expected, 1e-15);
+  EXPECT_CLOSE(Matrix(normalized_laplacian(sparse_of(small_graph()))), expected, rounding(8));
 }
 
 TEST(NormalizedLaplacian, IsExactlySymmetricAndHasTheRootsOfDegreesAsItsKernel) {

@@ -13,6 +13,16 @@ namespace matapprox::test {
 
 inline constexpr double kEps = std::numeric_limits<double>::epsilon();
 
+/// Bound on the relative error of a value that comes from this many operations in a row, each
+/// rounded to the nearest double: gamma_k = k u / (1 - k u) with u = eps / 2. A sum of k terms has
+/// at most this error relative to the sum of their absolute values, in every order of addition, and
+/// so on every instruction set (Higham, Accuracy and Stability of Numerical Algorithms,
+/// Section 3.1).
+constexpr double rounding(Index operations) {
+  const double ku = static_cast<double>(operations) * kEps / 2;
+  return ku / (1 - ku);
+}
+
 /// |actual - expected|_F <= tolerance * |expected|_F; for expected = 0, |actual|_F <= tolerance.
 /// Differing shapes and NaN are failures.
 ::testing::AssertionResult close(const Matrix& actual, const Matrix& expected, double tolerance);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "support/expect_close.hpp"
 #include "tasks/samples.hpp"
 
 namespace matapprox::test {
@@ -31,7 +32,7 @@ TEST(Adding, TheAnswerIsHalfPlusAQuarterOfTheMarkedNumbers) {
     ASSERT_EQ(marked.size(), 2U);
     const double first = sample.features[2 * static_cast<std::size_t>(marked[0])];
     const double second = sample.features[2 * static_cast<std::size_t>(marked[1])];
-    EXPECT_NEAR(sample.number, 0.5 + (first + second) / 4, 1e-15);
+    EXPECT_NEAR(sample.number, 0.5 + (first + second) / 4, test::rounding(4));
   }
 }
 
@@ -95,7 +96,7 @@ TEST(Adding, TheConstantPredictorHasTheErrorOfItsBaseline) {
     wrong += std::abs(sample.number - 0.5) >= task->shape().tolerance ? 1 : 0;
     squares += (sample.number - 0.5) * (sample.number - 0.5);
   }
-  EXPECT_NEAR(baselines[0].error, 0.8464, 1e-15);
+  EXPECT_NEAR(baselines[0].error, 0.8464, test::rounding(4));
   EXPECT_NEAR(static_cast<double>(wrong) / static_cast<double>(samples), 0.8464, 0.005);
   EXPECT_NEAR(squares / static_cast<double>(samples), 1.0 / 24, 6e-4);
 }

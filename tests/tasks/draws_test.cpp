@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "matapprox/core/error.hpp"
+#include "support/expect_close.hpp"
 
 namespace matapprox::test {
 namespace {
@@ -26,7 +27,7 @@ TEST(SampleDraws, NumbersComeFromTheirWords) {
   SampleDraws numbers(9, Split::kTrain, 5);
   const double low = words.word();
   const double high = words.word();
-  EXPECT_NEAR(numbers.uniform(), (high + low * 0x1p-32) * 0x1p-32, 1e-15);
+  EXPECT_NEAR(numbers.uniform(), (high + low * 0x1p-32) * 0x1p-32, test::rounding(3));
   const double third = words.word();
   EXPECT_EQ(numbers.symbol(10), static_cast<std::int32_t>(10 * third * 0x1p-32));
   const double fourth = words.word();

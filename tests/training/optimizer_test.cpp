@@ -109,11 +109,12 @@ TEST(Optimizer, Schedules) {
   EXPECT_EQ(schedule_factor(Schedule::kConstant, 0, 1, 100), 1);
   EXPECT_EQ(schedule_factor(Schedule::kConstant, 10, 5, 100), 0.5);
   EXPECT_EQ(schedule_factor(Schedule::kLinear, 0, 1, 100), 1);
-  EXPECT_NEAR(schedule_factor(Schedule::kLinear, 0, 51, 100), 0.5, 1e-15);
-  EXPECT_NEAR(schedule_factor(Schedule::kLinear, 0, 100, 100), 0.01, 1e-15);
-  EXPECT_NEAR(schedule_factor(Schedule::kCosine, 0, 51, 100), 0.5, 1e-15);
-  EXPECT_NEAR(
-      schedule_factor(Schedule::kCosine, 0, 26, 100), (1 + std::numbers::sqrt2 / 2) / 2, 1e-15);
+  EXPECT_NEAR(schedule_factor(Schedule::kLinear, 0, 51, 100), 0.5, test::rounding(8));
+  EXPECT_NEAR(schedule_factor(Schedule::kLinear, 0, 100, 100), 0.01, test::rounding(8));
+  EXPECT_NEAR(schedule_factor(Schedule::kCosine, 0, 51, 100), 0.5, test::rounding(8));
+  EXPECT_NEAR(schedule_factor(Schedule::kCosine, 0, 26, 100),
+              (1 + std::numbers::sqrt2 / 2) / 2,
+              test::rounding(8));
   EXPECT_EQ(schedule_factor(Schedule::kInverseSqrt, 100, 400, 1000), 0.5);
   EXPECT_EQ(schedule_factor(Schedule::kInverseSqrt, 100, 50, 1000), 0.5);
 }
@@ -197,9 +198,9 @@ TEST(Loss, OfSetsOfLabels) {
   EXPECT_NEAR(value.loss, 800.0 / 3, 1e-12);
   EXPECT_EQ(value.answers, 3);
   EXPECT_EQ(value.errors, 1);
-  EXPECT_NEAR(gradient(0, 0), -1.0 / 3, 1e-15);
-  EXPECT_NEAR(gradient(0, 1), 0, 1e-15);
-  EXPECT_NEAR(gradient(0, 2), 0, 1e-15);
+  EXPECT_NEAR(gradient(0, 0), -1.0 / 3, test::rounding(8));
+  EXPECT_NEAR(gradient(0, 1), 0, test::rounding(8));
+  EXPECT_NEAR(gradient(0, 2), 0, test::rounding(8));
   sample.labels = {1, 0};
   EXPECT_REFUSED(InvalidArgument,
                  loss.evaluate<double>(sample, out, gradient),
