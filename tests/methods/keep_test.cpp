@@ -203,7 +203,8 @@ TEST(Keep, RefusesFormsAndMatricesThatCannotHoldIt) {
   EXPECT_REFUSED(InvalidArgument,
                  keep(DenseOperator(test::random_matrix(16, 17)), fitted, KeptProperty::kPsd),
                  "the approximation is 16 x 16, the matrix 16 x 17");
-  const DenseOperator grid{Matrix(Matrix(test::grid_laplacian(10)).inverse())};
+  const Matrix computed = Matrix(test::grid_laplacian(10)).inverse();
+  const DenseOperator grid{Matrix((computed + computed.transpose()) / 2)};
   EXPECT_REFUSED(InvalidArgument,
                  keep(grid, chord(grid, brief_chord()), KeptProperty::kPsd),
                  "not of low rank");
