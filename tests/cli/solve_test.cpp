@@ -388,7 +388,9 @@ TEST(CliSolve, APenaltyHidesNoAsymmetry) {
       EXPECT_NEAR(solution["relative_residual"].get<double>(),
                   (right - A * x).norm() / right.norm(),
                   1e-13);
-      if (preconditioner == std::string("jacobi")) EXPECT_EQ(result.exit_code, 0) << result.err;
+      if (preconditioner == std::string("jacobi")) {
+        EXPECT_EQ(result.exit_code, 0) << result.err;
+      }
     }
     EXPECT_EQ(run_program({"info", file, "--json", "-"}).json()["matrix"]["symmetric"], false);
     EXPECT_EQ(run_program({"spectrum", file}).exit_code, 2);
