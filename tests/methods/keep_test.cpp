@@ -104,7 +104,7 @@ TEST(Keep, RowSumsOfASymmetricMatrixInFormsThatAreNot) {
   const SparseOperator sparse(grid);
   const Matrix L = test::random_matrix(n, 3, 1);
   const Approximation product(
-      {make_factor("L", L), make_factor("R", L + 0.3 * A.leftCols(3), true)}, {});
+      {make_factor("L", L), make_factor("R", Matrix(L + 0.3 * A.leftCols(3)), true)}, {});
   const Approximation symmetrized(product.factors(), {}, true);
   struct Case {
     const LinearOperator* A;
