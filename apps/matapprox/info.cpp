@@ -174,7 +174,7 @@ std::string matrix_text(const InfoOptions& command,
     text += "nonzeros     not counted, that would take too long; --exact-error counts\n";
   }
   text += fmt::format(
-      "symmetric    {}{}\n", facts.symmetric ? "yes" : "no", report::averaging_note(facts));
+      "symmetric    {}{}\n", facts.symmetric ? "yes" : "no", report::rounding_note(facts));
   text += fmt::format(
       "|A|_F        {:.10g}{}\n", facts.frobenius_norm, facts.norm_is_exact ? "" : " (estimated)");
   text +=

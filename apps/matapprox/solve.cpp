@@ -194,6 +194,7 @@ report::Json solution_json(const SolveCommand& command,
   report::Json json = report::document_head(1, threads());
   json["matrix"] = command.input.path();
   json["rows"] = A.rows();
+  json["averaged_asymmetry"] = A.known_facts().averaged_asymmetry;
   json["right_side"] = command.right_side;
   json["preconditioner"] = chosen.M ? report::Json(command.preconditioner) : report::Json(nullptr);
   json["preconditioner_of"] = is_file(command.preconditioner)

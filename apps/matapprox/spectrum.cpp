@@ -98,6 +98,7 @@ int run_spectrum(const SpectrumCommand& command) {
   report::Json json = report::document_head(command.common.seed(), threads());
   json["matrix"] = command.input.path();
   json["rows"] = A.rows();
+  json["averaged_asymmetry"] = loaded.matrix->known_facts().averaged_asymmetry;
   json["nearest"] = command.nearest;
   json["used_shift"] = found.used_shift;
   json["eigenvalues"] = std::vector<double>(found.values.begin(), found.values.end());

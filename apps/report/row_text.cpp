@@ -63,9 +63,9 @@ std::string share_text(double share) {
   return fmt::format("{:.{}g} %", percent, percent >= 99 ? 3 : 2);
 }
 
-std::string averaging_note(const MatrixFacts& facts) {
+std::string rounding_note(const MatrixFacts& facts) {
   if (facts.averaged_asymmetry == 0) return "";
-  return fmt::format(" to rounding (mirror images that differed by up to {:.2g} were averaged)",
+  return fmt::format(" to rounding (mirror images that differ by up to {:.2g} count as equal)",
                      facts.averaged_asymmetry);
 }
 
@@ -118,7 +118,7 @@ std::string measurement_lines(const Measurement& measured) {
 std::string matrix_text(const MatrixFacts& facts, const std::string& path) {
   std::string text = fmt::format("{}: {} x {}", path, facts.rows, facts.cols);
   if (facts.nonzeros) text += fmt::format(", {} nonzeros", *facts.nonzeros);
-  text += facts.symmetric ? ", symmetric" + averaging_note(facts) : "";
+  text += facts.symmetric ? ", symmetric" + rounding_note(facts) : "";
   text += fmt::format(", |A|_F {} {:.6g}", facts.norm_is_exact ? "=" : "~", facts.frobenius_norm);
   return text;
 }

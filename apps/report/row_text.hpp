@@ -25,7 +25,7 @@ std::string confidence_text(const CertifiedBound& bound);
 /// "certified |A - B|_F <= 0.1234 (confidence 99 %), |A - B|_2 <= ...".
 std::string certificate_text(const Certificate& certificate);
 /// What "symmetric" has to add where it was so only to rounding.
-std::string averaging_note(const MatrixFacts& facts);
+std::string rounding_note(const MatrixFacts& facts);
 /// "mesh.mtx: 64 x 64, 288 nonzeros, symmetric, |A|_F = 35.1".
 std::string matrix_text(const MatrixFacts& facts, const std::string& path);
 /// Lines of the terminal with everything that was measured, one figure a line.

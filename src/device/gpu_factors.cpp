@@ -226,7 +226,7 @@ GpuFactors gpu_factors(const LinearOperator& A, Index gpu_free_bytes) {
   if (const auto* dense = dynamic_cast<const DenseOperator*>(&A)) {
     factors.factors.push_back({host_dense(dense->values())});
   } else if (const auto* sparse = dynamic_cast<const SparseOperator*>(&A)) {
-    const bool symmetric = sparse->known_facts().symmetric.value_or(false);
+    const bool symmetric = sparse->equals_transpose();
     factors.factors.push_back({host_sparse_pair(sparse->values(), symmetric, factors)});
   } else if (const auto* kernel = dynamic_cast<const KernelOperator*>(&A)) {
     factors.factors.push_back({host_kernel(*kernel, factors)});
@@ -240,7 +240,7 @@ GpuWork gpu_work(const LinearOperator& A, Index columns, Index gpu_free_bytes) {
   if (dynamic_cast<const DenseOperator*>(&A) != nullptr)
     return stored_work(A, columns, A.rows() * A.cols() * kDoubleBytes);
   if (const auto* sparse = dynamic_cast<const SparseOperator*>(&A)) {
-    const bool symmetric = sparse->known_facts().symmetric.value_or(false);
+    const bool symmetric = sparse->equals_transpose();
     return stored_work(A, columns, sparse_gpu_bytes(sparse->values(), symmetric));
   }
   if (const auto* kernel = dynamic_cast<const KernelOperator*>(&A))

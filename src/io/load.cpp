@@ -263,6 +263,11 @@ LoadedMatrix load(const std::string& path, const LoadOptions& options) {
   LoadedMatrix loaded;
   loaded.matrix = make_operator(path, source, options);
   loaded.notes = std::move(source.notes);
+  if (const double difference = loaded.matrix->known_facts().averaged_asymmetry; difference > 0) {
+    loaded.notes.push_back(fmt::format(
+        "symmetric to rounding: mirror images that differ by up to {:.2g} count as equal",
+        difference));
+  }
   loaded.provenance = {path,
                        kind_in_words(options),
                        loaded.matrix->rows(),

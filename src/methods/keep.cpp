@@ -94,10 +94,10 @@ bool is_table(const FactorValue& value) {
   return std::holds_alternative<Matrix>(value) || std::holds_alternative<SparseMatrix>(value);
 }
 
-void require_room(const Approximation& B) {
+void require_room(const Approximation& B, bool symmetric) {
   const std::vector<Factor>& factors = B.factors();
   bool fits = factors.size() > 1 && is_table(*factors.front().value) &&
-              is_table(*factors.back().value) && !B.symmetrized();
+              is_table(*factors.back().value) && (symmetric || !B.symmetrized());
   for (std::size_t p = 1; p + 1 < factors.size(); ++p) {
     fits =
         fits && (is_table(*factors[p].value) || std::holds_alternative<Vector>(*factors[p].value));
@@ -159,15 +159,22 @@ std::vector<Factor> with_middle(std::vector<Factor> factors) {
 }
 
 Approximation keep_row_sums(const LinearOperator& A, const Approximation& B) {
-  require_room(B);
+  const bool symmetric = is_symmetric(A);
+  require_room(B, symmetric);
   const Vector ones = Vector::Ones(A.cols());
-  const Vector difference = A.apply(ones) - B.apply(ones);
+  Vector difference = A.apply(ones) - B.apply(ones);
   const auto n = static_cast<double>(A.cols());
+  const Vector share = Vector::Constant(1, 1 / n);
   const std::string what = "row sums kept";
-  if (!(is_known_symmetric(B) && is_symmetric(A))) {
-    const Matrix right = ones;
-    return with_factors(
-        B, with_term(B.factors(), difference, Vector::Constant(1, 1 / n), right), false, what);
+  if (!symmetric) {
+    return with_factors(B, with_term(B.factors(), difference, share, ones), false, what);
+  }
+  if (B.symmetrized() || !is_known_symmetric(B)) {
+    // The term for S = (B + B^T)/2, with d = A 1 - S 1, is the symmetric part of
+    // (2 d - (1^T d)/n 1) 1^T / n.
+    difference = A.apply(ones) - (B.apply(ones) + B.apply_transpose(ones)) / 2;
+    const Vector left = 2 * difference - difference.mean() * ones;
+    return with_factors(B, with_term(B.factors(), left, share, ones), true, what);
   }
   // On the span of q = 1 / sqrt(n) and the unit vector p of what d has beside it, d = a q + b p,
   // the term (d 1^T + 1 d^T)/n - (1^T d) 1 1^T/n^2 is (a q q^T + b (p q^T + q p^T)) / sqrt(n).

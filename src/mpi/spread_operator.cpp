@@ -14,10 +14,6 @@
 namespace matapprox::mpi {
 namespace {
 
-bool is_known_symmetric(const SparseOperator& A) {
-  return A.known_facts().symmetric.value_or(false);
-}
-
 /// Of its rows, and of its columns unless blocks of as many rows have a layout already.
 std::vector<Layout> layouts_of(const SparseOperator& A, int processes) {
   std::vector<Layout> layouts{layout_by_entries(A.values(), processes)};
@@ -52,7 +48,7 @@ SpreadOperator::SpreadOperator(const std::shared_ptr<Leader>& leader,
                                const std::shared_ptr<const SparseOperator>& source)
     : SpreadOperator(leader, layouts_of(*source, leader->processes()), source) {
   const SparseMatrix& values = source->values();
-  const bool symmetric = is_known_symmetric(*source);
+  const bool symmetric = source->equals_transpose();
   const SparseMatrix transposed = symmetric ? SparseMatrix() : SparseMatrix(values.transpose());
   leader->run(AddSparse{matrix_,
                         ranks_->layout_number(rows()),

@@ -27,6 +27,14 @@ Cost dense_cost(Index numbers) {
 // Y is written to: a Ref by value, as in every function that fills a block.
 // NOLINTBEGIN(performance-unnecessary-value-param)
 
+KnownFacts facts_of(const EntryFacts& entries, const Symmetry& symmetry) {
+  return {.symmetric = symmetry.symmetric,
+          .nonzeros = entries.nonzeros,
+          .frobenius_norm = entries.frobenius_norm,
+          .averaged_asymmetry = symmetry.largest_difference,
+          .largest_entry = entries.largest};
+}
+
 /// Y = A(:, J)
 void copy_columns(const ConstBlock& A, std::span<const Index> J, Block Y) {
   parallel_for(static_cast<Index>(J.size()),
@@ -51,14 +59,7 @@ void copy_rows(const ConstBlock& A, std::span<const Index> I, Block Y) {
 
 DenseOperator::DenseOperator(Matrix values, std::string description)
     : values_(std::move(values)), description_(std::move(description)) {
-  EntryFacts entries = entry_facts(values_, description_);
-  const Symmetry symmetry = symmetrize_rounding(values_, entries.largest);
-  if (symmetry.averaged > 0) entries = entry_facts(values_, description_);
-  facts_.nonzeros = entries.nonzeros;
-  facts_.frobenius_norm = entries.frobenius_norm;
-  facts_.largest_entry = entries.largest;
-  facts_.symmetric = symmetry.symmetric;
-  facts_.averaged_asymmetry = symmetry.averaged;
+  facts_ = facts_of(entry_facts(values_, description_), rounding_symmetry(values_));
 }
 
 Cost DenseOperator::cost() const { return dense_cost(values_.size()); }
@@ -102,19 +103,9 @@ Cost DenseView::cost() const { return dense_cost(rows() * cols()); }
 void DenseView::find_facts() const {
   std::call_once(facts_found_, [this] {
     const ConstBlock values = stored_as_given();
-    EntryFacts entries = by_rows() ? entry_facts_of_transpose(values, description_)
-                                   : entry_facts(values, description_);
-    const Symmetry symmetry = rounding_symmetry(values, entries.largest);
-    if (symmetry.averaged > 0) {
-      averaged_ = values;
-      symmetrize_rounding(averaged_, entries.largest);
-      entries = entry_facts(averaged_, description_);
-    }
-    facts_.nonzeros = entries.nonzeros;
-    facts_.frobenius_norm = entries.frobenius_norm;
-    facts_.largest_entry = entries.largest;
-    facts_.symmetric = symmetry.symmetric;
-    facts_.averaged_asymmetry = symmetry.averaged;
+    facts_ = facts_of(by_rows() ? entry_facts_of_transpose(values, description_)
+                                : entry_facts(values, description_),
+                      rounding_symmetry(values));
   });
 }
 
@@ -132,7 +123,6 @@ ConstBlock DenseView::stored_as_given() const {
 
 ConstBlock DenseView::stored() const {
   find_facts();
-  if (averaged_.size() > 0) return averaged_;
   return stored_as_given();
 }
 

@@ -24,8 +24,7 @@ SparseMatrix checked(const SparseMatrix& adjacency, const std::string& who) {
   require_finite(adjacency, who);
   const SparseMatrix mirrored = adjacency.transpose();
   SparseMatrix A = mirrored.transpose();  // transposing sorts
-  if (!symmetrize_rounding(A).symmetric) {
-    const auto found = find_asymmetry(A, kSymmetryTolerance * A.coeffs().cwiseAbs().maxCoeff());
+  if (const auto found = find_asymmetry(A, kSymmetryTolerance)) {
     require(false,
             "{}: the graph is directed: weight ({}, {}) is {}, weight ({}, {}) is {}, counted from "
             "0; the adjacency matrix must be symmetric",

@@ -364,8 +364,8 @@ std::shared_ptr<const LinearOperator> inverse_operator(const SparseMatrix& matri
           matrix.rows(),
           matrix.cols());
   require_finite(matrix, "inverse");
-  SparseMatrix A = sorted_and_compressed(matrix);
-  const bool symmetric = symmetrize_rounding(A).symmetric;
+  const SparseMatrix A = sorted_and_compressed(matrix);
+  const bool symmetric = rounding_symmetry(A).symmetric;
   if (symmetric && (A.diagonal().array() > 0).all()) {
     if (CholmodFactor factor = cholesky(A)) {
       const double smallest = smallest_relative_pivot(*factor, A);

@@ -49,17 +49,21 @@ SparseOperator::SparseOperator(SparseMatrix&& values, std::string description)
     const SparseMatrix mirrored = values_.transpose();
     values_ = mirrored.transpose();
   }
-  const Symmetry symmetry = symmetrize_rounding(values_);
+  const Symmetry symmetry = rounding_symmetry(values_);
   facts_.symmetric = symmetry.symmetric;
-  facts_.averaged_asymmetry = symmetry.averaged;
-  if (!*facts_.symmetric) transposed_ = values_.transpose();
+  facts_.averaged_asymmetry = symmetry.largest_difference;
+  if (!equals_transpose()) transposed_ = values_.transpose();
   const double* stored = values_.valuePtr();
   facts_.nonzeros = values_.nonZeros() - std::count(stored, stored + values_.nonZeros(), 0.0);
   facts_.frobenius_norm = frobenius_norm(stored, values_.nonZeros());
 }
 
+bool SparseOperator::equals_transpose() const {
+  return *facts_.symmetric && facts_.averaged_asymmetry == 0;
+}
+
 const SparseMatrix& SparseOperator::transposed() const {
-  return *facts_.symmetric ? values_ : transposed_;
+  return equals_transpose() ? values_ : transposed_;
 }
 
 Vector SparseOperator::diagonal() const {

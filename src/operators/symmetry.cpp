@@ -34,25 +34,9 @@ void visit_lower_tiles(Index n, Index tile_col, const Visit& visit) {
   }
 }
 
-/// The largest |a_ij - a_ji|, or infinity once one is above `allowed`.
-double largest_difference(const ConstBlock& A, double allowed) {
-  const Index tiles = symmetry_tiles(A.rows());
-  std::vector<double> largest(static_cast<std::size_t>(tiles), 0.0);
-  std::atomic<bool> within{true};
-  parallel_for(tiles, [&](Index tile) {
-    double& most = largest[static_cast<std::size_t>(tile)];
-    if (!within) return;
-    visit_lower_tiles(A.rows(), tile, [&](Index i, Index j) {
-      most = std::max(most, std::abs(A(i, j) - A(j, i)));
-      return most <= allowed;
-    });
-    if (most > allowed) within = false;
-  });
-  if (!within) return std::numeric_limits<double>::infinity();
-  return largest.empty() ? 0.0 : *std::max_element(largest.begin(), largest.end());
+bool are_equal(double a, double b, double tolerance) {
+  return a == b || std::abs(a - b) <= tolerance * std::max(std::abs(a), std::abs(b));
 }
-
-double middle(double a, double b) { return a / 2 + b / 2; }
 
 }  // namespace
 
@@ -61,7 +45,6 @@ std::optional<Asymmetry> find_asymmetry(const SparseMatrix& A, double tolerance)
   const Index* start = A.outerIndexPtr();
   const Index* columns = A.innerIndexPtr();
   const double* values = A.valuePtr();
-  const auto is_small = [&](Index p) { return std::abs(values[p]) <= tolerance; };
   // next[j]: the first entry of row j that has not met its mirror image. Rows are visited in order,
   // so the mirror of (i, j) in row j must be the next one there. What is passed over before it has
   // a row k < i, already visited, that has no (k, j).
@@ -71,12 +54,12 @@ std::optional<Asymmetry> find_asymmetry(const SparseMatrix& A, double tolerance)
       const Index j = columns[p];
       Index& q = next[static_cast<std::size_t>(j)];
       for (; q < start[j + 1] && columns[q] < i; ++q) {
-        if (!is_small(q)) return Asymmetry{j, columns[q], values[q], 0.0};
+        if (values[q] != 0) return Asymmetry{j, columns[q], values[q], 0.0};
       }
       const bool found = q < start[j + 1] && columns[q] == i;
-      if (!found && !is_small(p)) return Asymmetry{i, j, values[p], 0.0};
+      if (!found && values[p] != 0) return Asymmetry{i, j, values[p], 0.0};
       if (!found) continue;
-      if (!(std::abs(values[q] - values[p]) <= tolerance)) {
+      if (!are_equal(values[q], values[p], tolerance)) {
         return Asymmetry{i, j, values[p], values[q]};
       }
       ++q;
@@ -85,38 +68,32 @@ std::optional<Asymmetry> find_asymmetry(const SparseMatrix& A, double tolerance)
   return std::nullopt;
 }
 
-Symmetry rounding_symmetry(const ConstBlock& A, double largest) {
+Symmetry rounding_symmetry(const ConstBlock& A) {
   if (A.rows() != A.cols()) return {};
-  const double difference = largest_difference(A, kSymmetryTolerance * largest);
-  if (std::isinf(difference)) return {};
-  return {true, difference};
-}
-
-Symmetry symmetrize_rounding(Matrix& A, double largest) {
-  const Symmetry symmetry = rounding_symmetry(A, largest);
-  if (symmetry.averaged > 0) {
-    parallel_for(symmetry_tiles(A.rows()), [&](Index tile) {
-      visit_lower_tiles(A.rows(), tile, [&](Index i, Index j) {
-        A(i, j) = A(j, i) = middle(A(i, j), A(j, i));
-        return true;
-      });
+  const Index tiles = symmetry_tiles(A.rows());
+  std::vector<double> largest(static_cast<std::size_t>(tiles), 0.0);
+  std::atomic<bool> symmetric{true};
+  parallel_for(tiles, [&](Index tile) {
+    double& most = largest[static_cast<std::size_t>(tile)];
+    visit_lower_tiles(A.rows(), tile, [&](Index i, Index j) {
+      if (A(i, j) == A(j, i)) return true;
+      if (!are_equal(A(i, j), A(j, i), kSymmetryTolerance)) symmetric = false;
+      if (!symmetric) return false;
+      most = std::max(most, std::abs(A(i, j) - A(j, i)));
+      return true;
     });
-  }
-  return symmetry;
+  });
+  if (!symmetric) return {};
+  return {true, largest.empty() ? 0.0 : *std::max_element(largest.begin(), largest.end())};
 }
 
-Symmetry symmetrize_rounding(SparseMatrix& A) {
+Symmetry rounding_symmetry(const SparseMatrix& A) {
   if (A.rows() != A.cols()) return {};
   if (!find_asymmetry(A)) return {true, 0.0};
-  const double* values = A.valuePtr();
-  double largest = 0;
-  for (Index p = 0; p < A.nonZeros(); ++p) largest = std::max(largest, std::abs(values[p]));
-  if (find_asymmetry(A, kSymmetryTolerance * largest)) return {};
+  if (find_asymmetry(A, kSymmetryTolerance)) return {};
   const SparseMatrix mirrored = A.transpose();
   const SparseMatrix difference = A - mirrored;
-  const double averaged = difference.coeffs().cwiseAbs().maxCoeff();
-  A = SparseMatrix(A / 2 + mirrored / 2);
-  return {true, averaged};
+  return {true, difference.coeffs().cwiseAbs().maxCoeff()};
 }
 
 std::string why_not_symmetric(const LinearOperator& A) {
@@ -127,8 +104,9 @@ std::string why_not_symmetric(const LinearOperator& A) {
   if (!in_memory) return "it is not symmetric";
   const Index panels = symmetry_tiles(A.cols());
   std::vector<Asymmetry> found(static_cast<std::size_t>(panels));
-  const auto difference = [](const Asymmetry& entry) {
-    return std::abs(entry.value - entry.mirror);
+  // Halves, whose difference stays within the range.
+  const auto difference = [](double a, double b) {
+    return are_equal(a, b, kSymmetryTolerance) ? 0.0 : std::abs(a / 2 - b / 2);
   };
   parallel_for(panels, [&](Index panel) {
     const Index first = panel * kSymmetryTile;
@@ -137,12 +115,12 @@ std::string why_not_symmetric(const LinearOperator& A) {
     const Matrix rows = A.rows_at(J);
     Index i = 0;
     Index k = 0;
-    (columns - rows).cwiseAbs().maxCoeff(&i, &k);
+    columns.binaryExpr(rows, difference).maxCoeff(&i, &k);
     found[static_cast<std::size_t>(panel)] = {i, first + k, columns(i, k), rows(i, k)};
   });
   const Asymmetry most =
       *std::max_element(found.begin(), found.end(), [&](const auto& a, const auto& b) {
-        return difference(a) < difference(b);
+        return difference(a.value, a.mirror) < difference(b.value, b.mirror);
       });
   return fmt::format(
       "it is not symmetric: entry ({}, {}) is {} and ({}, {}) is {}, the largest difference, "

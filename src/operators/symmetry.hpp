@@ -9,10 +9,17 @@
 
 namespace matapprox {
 
-/// Matrices that are symmetric in exact arithmetic come out of a program with mirror images that
-/// differ in the last digits (X X^T by a blocked product, D^-1/2 W D^-1/2): a difference of up to
-/// so much of the largest entry is taken for rounding.
-constexpr double kSymmetryTolerance = 100 * std::numeric_limits<double>::epsilon();
+/// Mirror images that differ by up to so much of the larger one count as equal: a matrix that is
+/// symmetric in exact arithmetic comes out of a program with images that differ in the last digits
+/// (D^-1/2 W D^-1/2 in either order, a sum of positive terms in two orders).
+///
+/// The measure is the pair alone. Neither the largest entry nor sqrt|a_ii a_jj| can serve: a
+/// penalty of 1e16 on the diagonal would hide a difference of 1 % between its neighbors, and the
+/// diagonal goes away, or is shifted, in D - A and A - mu I, while the difference stays. So a
+/// product X X^T with entries that cancel to rounding counts as not symmetric, which costs time,
+/// where the converse would cost the answer. Below the normal range, where this is less than one
+/// unit, images have to be equal.
+constexpr double kSymmetryTolerance = 32 * std::numeric_limits<double>::epsilon();
 
 /// Where a matrix differs from its transpose.
 struct Asymmetry {
@@ -23,27 +30,23 @@ struct Asymmetry {
 };
 
 /// An entry of the square matrix A (compressed, columns ascending within a row) that differs from
-/// its mirror image by more than `tolerance`, or nothing if there is none; what is not stored is 0.
-/// Cost: one pass over A and n numbers.
+/// its mirror image by more than `tolerance` times the larger of both, or nothing if there is none;
+/// what is not stored is 0. Cost: one pass over A and n numbers.
 std::optional<Asymmetry> find_asymmetry(const SparseMatrix& A, double tolerance = 0);
 
 struct Symmetry {
-  bool symmetric = false;  ///< A is now exactly symmetric
-  /// The largest |a_ij - a_ji| that was there before, where A was symmetric only to rounding; else
-  /// 0.
-  double averaged = 0;
+  bool symmetric = false;  ///< every entry equals its mirror image to rounding
+  /// The largest |a_ij - a_ji| where A is symmetric to rounding only; else 0.
+  double largest_difference = 0;
 };
 
-/// Replaces A by (A + A^T) / 2 where no entry differs from its mirror image by more than
-/// kSymmetryTolerance times `largest`, the largest magnitude in A; else A stays as it is. The one
-/// place where a matrix that is nearly symmetric becomes so. All threads for a dense A.
-Symmetry symmetrize_rounding(Matrix& A, double largest);
-/// What symmetrize_rounding would say of A, which stays as it is.
-Symmetry rounding_symmetry(const ConstBlock& A, double largest);
-Symmetry symmetrize_rounding(SparseMatrix& A);
+/// Whether all mirror images in A differ by at most kSymmetryTolerance of themselves. All threads.
+Symmetry rounding_symmetry(const ConstBlock& A);
+/// The same for a compressed A with ascending columns in each row.
+Symmetry rounding_symmetry(const SparseMatrix& A);
 
-/// Why A is not symmetric, for messages: "it is 3 x 4", or which two entries differ most, counted
-/// from 0, found in one pass over A; without them where A is not in memory.
+/// Why A is not symmetric, for messages: "it is 3 x 4", or which two entries differ most beyond
+/// rounding, counted from 0, found in one pass over A; without them where A is not in memory.
 std::string why_not_symmetric(const LinearOperator& A);
 
 }  // namespace matapprox

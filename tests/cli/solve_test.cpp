@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 
@@ -329,6 +330,106 @@ TEST(CliKeep, RefusesBeforeTheFitAndSavesAfterIt) {
   EXPECT_EQ(psd.exit_code, 4);
   EXPECT_THAT(psd.err, HasSubstr("saved without --keep"));
   EXPECT_EQ(run_program({"info", folder + "/psd.h5"}).exit_code, 0);
+}
+
+/// MatrixMarket text of A, dense or by its entries.
+std::string matrix_text(const Matrix& A, bool dense) {
+  std::string text = fmt::format("%%MatrixMarket matrix {} real general\n{} {}",
+                                 dense ? "array" : "coordinate",
+                                 A.rows(),
+                                 A.cols());
+  text += dense ? "\n" : fmt::format(" {}\n", (A.array() != 0).count());
+  for (Index j = 0; j < A.cols(); ++j) {
+    for (Index i = 0; i < A.rows(); ++i) {
+      if (dense) text += fmt::format("{}\n", A(i, j));
+      if (!dense && A(i, j) != 0) text += fmt::format("{} {} {}\n", i + 1, j + 1, A(i, j));
+    }
+  }
+  return text;
+}
+
+/// Convection and diffusion between two values that a penalty fixes.
+Matrix penalty_matrix() {
+  const Index n = 60;
+  Matrix A = 2 * Matrix::Identity(n, n);
+  A.diagonal(-1).setConstant(-1.4);
+  A.diagonal(1).setConstant(-0.6);
+  A(0, 0) = A(n - 1, n - 1) = 1e16;
+  return A;
+}
+
+TEST(CliSolve, APenaltyHidesNoAsymmetry) {
+  const std::string folder = temporary_dir();
+  const std::string file = folder + "/A.mtx";
+  const std::string b = folder + "/b.csv";
+  const Matrix A = penalty_matrix();
+  Vector right = Vector::Ones(60);
+  right(0) = right(59) = 0;
+  std::string text;
+  for (const double value : right) text += fmt::format("{}\n", value);
+  write_file(b, text);
+  for (const bool dense : {false, true}) {
+    write_file(file, matrix_text(A, dense));
+    for (const char* preconditioner : {"none", "jacobi"}) {
+      SCOPED_TRACE(fmt::format("dense {}, {}", dense, preconditioner));
+      const ProgramResult result = run_program({"solve",
+                                                file,
+                                                b,
+                                                "--preconditioner",
+                                                preconditioner,
+                                                "--json",
+                                                "-",
+                                                "--force",
+                                                "-o",
+                                                folder + "/x.npy"});
+      const json solution = result.json()["solutions"][0];
+      EXPECT_EQ(solution["solver"], "gmres");
+      const Vector x = block_in_file(folder + "/x.npy");
+      EXPECT_NEAR(solution["relative_residual"].get<double>(),
+                  (right - A * x).norm() / right.norm(),
+                  1e-13);
+      if (preconditioner == std::string("jacobi")) {
+        EXPECT_EQ(result.exit_code, 0) << result.err;
+      }
+    }
+    EXPECT_EQ(run_program({"info", file, "--json", "-"}).json()["matrix"]["symmetric"], false);
+    EXPECT_EQ(run_program({"spectrum", file}).exit_code, 2);
+    const ProgramResult laplacian = run_program({"info", file, "--as", "laplacian"});
+    EXPECT_EQ(laplacian.exit_code, 2);
+    EXPECT_THAT(laplacian.err, HasSubstr("directed"));
+    EXPECT_EQ(run_program({"info", file, "--as", "adjacency", "--json", "-"})
+                  .json()["matrix"]["symmetric"],
+              false);
+  }
+}
+
+TEST(CliSolve, SaysThatAMatrixIsSymmetricToRounding) {
+  const std::string folder = temporary_dir();
+  const std::string file = folder + "/nearly.mtx";
+  const std::string b = right_side_file(60, 1);
+  Matrix A = 3 * Matrix::Identity(60, 60);
+  A.diagonal(-1).setConstant(-1);
+  A.diagonal(1).setConstant(-1);
+  A(7, 8) = std::nextafter(-1.0, 0.0);
+  const double difference = std::abs(A(7, 8) - A(8, 7));
+  for (const bool dense : {false, true}) {
+    write_file(file, matrix_text(A, dense));
+    for (const Arguments& command : {Arguments{"solve", file, b}, Arguments{"spectrum", file}}) {
+      Arguments with_json = command;
+      with_json.insert(with_json.end(), {"--json", "-"});
+      const ProgramResult result = run_program(with_json);
+      EXPECT_EQ(result.exit_code, 0) << result.err;
+      EXPECT_EQ(result.json()["averaged_asymmetry"], difference);
+      EXPECT_THAT(result.err, HasSubstr("differ by up to 1.1e-16 count as equal"));
+    }
+    const ProgramResult info = run_program({"info", file, "--json", "-"});
+    EXPECT_EQ(info.json()["matrix"]["averaged_asymmetry"], difference);
+    EXPECT_EQ(info.json()["matrix"]["symmetric"], true);
+    EXPECT_THAT(info.err, HasSubstr("count as equal"));
+    const std::string saved = folder + "/exact.h5";
+    EXPECT_EQ(run_program({"approximate", file, "exact", "-o", saved, "--force"}).exit_code, 0);
+    EXPECT_EQ(block_in_file(saved), A);
+  }
 }
 
 }  // namespace

@@ -77,5 +77,33 @@ TEST(LinearOperator, SymmetryIsSeenWithoutBeingKnown) {
   EXPECT_FALSE(is_symmetric(Minimal(values)));
 }
 
+TEST(LinearOperator, LargeEntriesHideNoAsymmetry) {
+  const Index n = 60;
+  Matrix T = Matrix::Zero(n, n);
+  T.diagonal().setConstant(2);
+  T.diagonal(-1).setConstant(-1.4);
+  T.diagonal(1).setConstant(-0.6);
+  const Matrix S = T + T.transpose();
+  for (const double penalty : {1e12, 1e16, 1e20, 1e100, 1e300}) {
+    for (const Index i : {Index{0}, Index{31}, n - 1}) {
+      Matrix A = T;
+      A(i, i) = penalty;
+      EXPECT_FALSE(is_symmetric(Minimal(A))) << penalty << " at " << i;
+      A = S;
+      A(i, i) = penalty;
+      EXPECT_TRUE(is_symmetric(Minimal(A))) << penalty << " at " << i;
+    }
+  }
+}
+
+TEST(LinearOperator, SymmetryIsSeenAtTheEndsOfTheRange) {
+  const Matrix values = counting(30, 30);
+  const Matrix sum = values + values.transpose();
+  for (const double size : {1e-305, 1e-290, 1e-200, 1e-160, 1e160, 1e200, 1e304}) {
+    EXPECT_FALSE(is_symmetric(Minimal(size * values))) << size;
+    EXPECT_TRUE(is_symmetric(Minimal(size * sum))) << size;
+  }
+}
+
 }  // namespace
 }  // namespace matapprox

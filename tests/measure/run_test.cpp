@@ -81,7 +81,8 @@ TEST(Run, PacksWithinTheBytesAndIsNearerThanDoublesAre) {
   const Vector sigma =
       Vector::LinSpaced(120, 0, 119).unaryExpr([](double i) { return std::pow(0.9, i); });
   const Matrix general = test::with_singular_values(120, 120, sigma);
-  const Matrix semidefinite = general * general.transpose();
+  const Matrix square = general * general.transpose();
+  const Matrix semidefinite = (square + square.transpose()) / 2;
   for (const char* method : {"truncated_svd", "nystrom"}) {
     const DenseOperator A(semidefinite);
     const NamedOptions options{{"budget", "6000B"}};

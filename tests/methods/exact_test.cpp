@@ -81,5 +81,23 @@ TEST(Exact, RefusesABudgetAndAFormThatDoNotFit) {
   EXPECT_SAME_BITS(test::dense_of(exact(A, {.form = ExactForm::kSparse})), test::dense_of(A));
 }
 
+TEST(Exact, KeepsEveryBitOfWhatIsNearlySymmetric) {
+  Matrix penalty(2, 2);
+  penalty << 1e16, 1, 3, 4;
+  const Matrix square = test::random_matrix(90, 90);
+  Matrix last_bit = square + square.transpose();
+  last_bit(80, 3) = std::nextafter(last_bit(80, 3), 1e300);
+  Matrix penalties = last_bit;
+  penalties(3, 3) = penalties(80, 80) = 1e18;
+  penalties(3, 80) *= 1 + 1e-6;
+  for (const Matrix& A : {penalty, last_bit, penalties}) {
+    for (const ExactForm form : {ExactForm::kAuto, ExactForm::kDense, ExactForm::kSparse}) {
+      const ExactOptions options{.form = form};
+      EXPECT_SAME_BITS(test::dense_of(exact(DenseOperator(A), options)), A);
+      EXPECT_SAME_BITS(test::dense_of(exact(SparseOperator(test::sparse_of(A)), options)), A);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace matapprox

@@ -86,6 +86,51 @@ TEST(Keep, RowAndColumnSumsOfASymmetricMatrix) {
   }
 }
 
+/// S + (d 1^T + 1 d^T)/n - (1^T d) 1 1^T/n^2 with S = (B + B^T)/2: among the symmetric matrices
+/// with A's row sums the one next to B.
+Matrix nearest_symmetric_with_row_sums(const Matrix& A, const Matrix& B) {
+  const auto n = static_cast<double>(A.rows());
+  const Matrix S = (B + B.transpose()) / 2;
+  const Vector d = sums_of_rows(A) - sums_of_rows(S);
+  const Vector ones = Vector::Ones(A.rows());
+  return S + (d * ones.transpose() + ones * d.transpose()) / n -
+         d.sum() / (n * n) * Matrix::Ones(A.rows(), A.rows());
+}
+
+TEST(Keep, RowSumsOfASymmetricMatrixInFormsThatAreNot) {
+  const Index n = 30;
+  const Matrix A = positive_matrix(n);
+  const SparseMatrix grid = test::grid_laplacian(6);
+  const DenseOperator dense(A);
+  const SparseOperator sparse(grid);
+  const Matrix L = test::random_matrix(n, 3, 1);
+  const Approximation product(
+      {make_factor("L", L), make_factor("R", Matrix(L + 0.3 * A.leftCols(3)), true)}, {});
+  const Approximation symmetrized(product.factors(), {}, true);
+  struct Case {
+    const LinearOperator* A;
+    Approximation B;
+  };
+  for (const Case& c :
+       {Case{&dense, truncated_svd(dense, {.rank = 4})},
+        Case{&dense, cur(dense, {.rank = 5})},
+        Case{&dense, nystrom(dense, {.rank = 5, .form = NystromForm::kGeneralized})},
+        Case{&dense, product},
+        Case{&dense, symmetrized},
+        Case{&sparse, cur(sparse, {.rank = 8})},
+        Case{&sparse, truncated_svd(sparse, {.rank = 5})}}) {
+    SCOPED_TRACE(c.B.description());
+    const Matrix entries = entries_of(*c.A);
+    const Approximation kept = keep(*c.A, c.B, KeptProperty::kRowSums);
+    const Matrix after = entries_of(kept);
+    EXPECT_TRUE(kept.known_facts().symmetric.value_or(false));
+    EXPECT_CLOSE(after, after.transpose(), 1e-14);
+    EXPECT_CLOSE(after, nearest_symmetric_with_row_sums(entries, entries_of(c.B)), 1e-13);
+    EXPECT_CLOSE(sums_of_rows(after), sums_of_rows(entries), 1e-12);
+    EXPECT_LE((entries - after).norm(), (entries - entries_of(c.B)).norm() * (1 + 1e-12));
+  }
+}
+
 TEST(Keep, RowSumsInFloatAreThoseOfFloats) {
   const Matrix A = test::random_matrix(20, 20, 2).cwiseAbs();
   const Approximation B = truncated_svd(DenseOperator(A), {.rank = 3});
@@ -175,7 +220,8 @@ TEST(Keep, RefusesFormsAndMatricesThatCannotHoldIt) {
   EXPECT_REFUSED(InvalidArgument,
                  keep(DenseOperator(test::random_matrix(16, 17)), fitted, KeptProperty::kPsd),
                  "the approximation is 16 x 16, the matrix 16 x 17");
-  const DenseOperator grid{Matrix(Matrix(test::grid_laplacian(10)).inverse())};
+  const Matrix computed = Matrix(test::grid_laplacian(10)).inverse();
+  const DenseOperator grid{Matrix((computed + computed.transpose()) / 2)};
   EXPECT_REFUSED(InvalidArgument,
                  keep(grid, chord(grid, brief_chord()), KeptProperty::kPsd),
                  "not of low rank");

@@ -125,15 +125,15 @@ TEST(DenseView, HasTheNormOfACopyNearTheEndsOfTheRange) {
   }
 }
 
-TEST(DenseView, AveragesWhatIsSymmetricToRounding) {
+TEST(DenseView, ChangesNothingThatIsSymmetricToRounding) {
   Matrix A = with_eigenvalues(harmonic_spectrum(150));
-  A(140, 3) += 1e-15 * A.cwiseAbs().maxCoeff();
+  A(140, 3) *= 1 + 1e-15;
   const CopyAndViews views(A);
   EXPECT_GT(views.by_rows.known_facts().averaged_asymmetry, 0);
   for (const DenseView* view : {&views.by_columns, &views.by_rows}) {
     expect_same_facts(views.copy, *view);
     const Matrix I = Matrix::Identity(150, 150);
-    EXPECT_SAME_BITS(view->apply(I), views.copy.values());
+    EXPECT_SAME_BITS(view->apply(I), A);
   }
 }
 

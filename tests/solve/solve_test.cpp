@@ -12,9 +12,11 @@
 #include <unsupported/Eigen/IterativeSolvers>
 #include <vector>
 
+#include "matapprox/core/random.hpp"
 #include "matapprox/factors/approximation.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/sparse.hpp"
+#include "matapprox/solve/preconditioner.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
 #include "support/thread_count.hpp"
@@ -162,7 +164,8 @@ TEST(Solve, TheInverseAsPreconditionerLeavesNextToNothingToDo) {
   const Index n = 30;
   const Vector b = right_side(n);
   const Matrix A = symmetric_matrix(n, 0);
-  const DenseOperator inverse{Matrix(A.inverse())};
+  const Matrix computed = A.inverse();
+  const DenseOperator inverse{Matrix((computed + computed.transpose()) / 2)};
   for (const LinearSolver solver :
        {LinearSolver::kCg, LinearSolver::kMinres, LinearSolver::kGmres}) {
     const SolveResult found =
@@ -379,6 +382,50 @@ TEST(Solve, TheNumberOfThreadsChangesNoBit) {
       const Vector x = solve(op, b, {.solver = solver}).x;
       if (count == 1) expected = x;
       EXPECT_SAME_BITS(x, expected);
+    }
+  }
+}
+
+/// Penalties on the diagonal, graded entries, and mirror images that differ by one unit, by 1e-13
+/// or by 1e-6 of themselves, or are not alike.
+Matrix nearly_symmetric_system(std::uint64_t seed, Index n) {
+  const double differences[] = {0, kEps, 1e-13, 1e-6, 0.5};
+  Matrix A = test::random_matrix(n, n, seed) / std::sqrt(static_cast<double>(n));
+  A = (A + A.transpose()).eval() + 4 * Matrix::Identity(n, n);
+  for (Index i = 0; i < n; ++i) {
+    for (Index j = 0; j < i; ++j) {
+      A(i, j) *=
+          1 + differences[seed % 5] * random_normal(seed, RandomStream::kGenerator, i, n + j);
+    }
+  }
+  if (seed % 3 == 1) {
+    const Vector scale = Vector::NullaryExpr(
+        n, [](Index i) { return std::pow(10.0, -0.2 * static_cast<double>(i)); });
+    A = scale.asDiagonal() * A * scale.asDiagonal();
+  }
+  for (Index i = 0; seed % 2 == 0 && i < n; i += 7) A(i, i) = 1e16;
+  return A;
+}
+
+TEST(Solve, TheResidualIsThatOfTheMatrixAsItIsGiven) {
+  for (std::uint64_t seed = 0; seed < 120; ++seed) {
+    const auto n = static_cast<Index>(1 + seed % 40);
+    const Matrix A = nearly_symmetric_system(seed, n);
+    const Vector b = right_side(n);
+    const DenseOperator dense(A);
+    const SparseOperator sparse{SparseMatrix(A.sparseView(0.0, 0.0))};
+    for (const LinearOperator* op : std::initializer_list<const LinearOperator*>{&dense, &sparse}) {
+      const auto M = jacobi_preconditioner(*op);
+      for (const LinearOperator* preconditioner :
+           {static_cast<const LinearOperator*>(nullptr), M.get()}) {
+        const SolveResult found = solve(*op, b, {.max_iterations = 300}, preconditioner);
+        // A x is known to n eps |A| |x| in either order of summation.
+        const double rounding = static_cast<double>(2 * n) * kEps *
+                                (A.cwiseAbs() * found.x.cwiseAbs() + b.cwiseAbs()).norm() /
+                                b.norm();
+        EXPECT_NEAR(found.relative_residual, residual_of(A, found.x, b), rounding)
+            << seed << " " << enum_name(found.solver);
+      }
     }
   }
 }

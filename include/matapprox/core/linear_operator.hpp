@@ -25,8 +25,8 @@ struct KnownFacts {
   std::optional<bool> symmetric;
   std::optional<Index> nonzeros;  ///< entries that are not 0
   std::optional<double> frobenius_norm;
-  /// Where the entries were symmetric only to rounding, the largest |a_ij - a_ji|: mirror images
-  /// were averaged, and the operator is exactly symmetric.
+  /// Where the entries are symmetric to rounding only, the largest |a_ij - a_ji|; else 0. Methods
+  /// for symmetric matrices may take either of both for the other.
   double averaged_asymmetry = 0;
   std::optional<double> largest_entry = {};  ///< the largest magnitude
 };
@@ -108,8 +108,8 @@ class LinearOperator {
                                  const MultiVectorView& Y) const;
 };
 
-/// True if A is square and equal to its transpose: as the operator knows it, or else as seen on one
-/// random vector, |A x - A^T x| <= 1e-12 |A x|.
+/// True if A is square and equal to its transpose to rounding: as the operator knows it, or else as
+/// four random x show it, |A x - A^T x|_i <= 1e-12 max_x max(|A x|_i, |A^T x|_i) in each row i.
 bool is_symmetric(const LinearOperator& A);
 
 /// The columns first .. first+count-1, as an index list.

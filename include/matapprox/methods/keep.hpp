@@ -27,12 +27,13 @@ struct EnumNames<KeptProperty> {
 /// but by rounding: each change is the orthogonal projection onto a linear space or a convex cone
 /// that A lies in.
 ///
-/// row_sums: B + (A1 - B1) 1^T / n. Where A and B are symmetric, with d = A1 - B1,
-///   B + (d 1^T + 1 d^T)/n - (1^T d) 1 1^T / n^2,
-/// which is symmetric and has the column sums too. One more term, or two, has to fit into the
-/// product: its first and last factors have to be dense or sparse and those between dense, sparse
-/// or diagonal (truncated_svd, nystrom, cur). Stores m + n + 1 numbers more, 2 (n + 1) where the
-/// product is mirrored.
+/// row_sums: B + (A1 - B1) 1^T / n. Where A is symmetric, with S = (B + B^T)/2 and d = A1 - S1,
+///   S + (d 1^T + 1 d^T)/n - (1^T d) 1 1^T / n^2,
+/// the nearest matrix to B that is symmetric too, so that it has the column sums as well. One more
+/// term, or two, has to fit into the product: its first and last factors have to be dense or sparse
+/// and those between dense, sparse or diagonal (truncated_svd, nystrom, cur). Stores m + n + 1
+/// numbers more, 2 (n + 1) where the product is mirrored. Where A is symmetric and B not by its
+/// form, the result is marked symmetrized: a product with it costs twice as much.
 ///
 /// symmetric: (B + B^T)/2, for any square B; stores nothing more.
 ///

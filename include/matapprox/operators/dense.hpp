@@ -10,10 +10,9 @@ namespace matapprox {
 
 /// A dense matrix, m x n, as it is stored. What it knows of itself is found once, when it is made:
 /// whether it equals its transpose, how many entries are not 0, its Frobenius norm and its largest
-/// entry. Where mirror images differ by no more than 100 rounding errors of the largest entry, they
-/// are averaged, so that what is symmetric to rounding is exactly symmetric
-/// (KnownFacts::averaged_asymmetry). Stores m n numbers; a product with one vector takes m n
-/// multiplications.
+/// entry. It counts as symmetric where no entry differs from its mirror image by more than 32
+/// rounding errors of the larger one (KnownFacts::asymmetry); no entry is changed. Stores m n
+/// numbers; a product with one vector takes m n multiplications.
 class DenseOperator final : public LinearOperator {
  public:
   /// Throws NumericalError, naming row and column (counted from 0), for NaN or Inf. Cost O(m n).
@@ -45,8 +44,7 @@ enum class MemoryOrder { kColumns, kRows };
 /// Somebody else's memory as a dense matrix: no entry is copied. It multiplies, and knows of
 /// itself, what a DenseOperator made from a copy does, to the bit, whatever the order; but what it
 /// knows is found when it is first used, in one pass over the entries. They must not change while
-/// it lives. Only where a matrix is symmetric to rounding but not exactly, a copy is made then,
-/// m n numbers, in which mirror images are averaged.
+/// it lives.
 class DenseView final : public LinearOperator {
  public:
   struct Entries {
@@ -88,7 +86,6 @@ class DenseView final : public LinearOperator {
   std::string description_;
   mutable std::once_flag facts_found_;
   mutable KnownFacts facts_;
-  mutable Matrix averaged_;  ///< in place of entries_ where mirror images were averaged
 };
 
 }  // namespace matapprox

@@ -6,7 +6,7 @@ namespace matapprox {
 
 /// Combinatorial Laplacian D - A of an undirected graph with weights A (n x n); D holds the row
 /// sums. A loop adds to D and A alike and so drops out; an isolated node has a zero row. The result
-/// is exactly symmetric and stores the links and one diagonal entry per node. Cost O(nnz). Throws
+/// is as symmetric as A and stores the links and one diagonal entry per node. Cost O(nnz). Throws
 /// InvalidArgument if A is not square or not symmetric (directed), naming an entry; NumericalError
 /// for NaN or Inf.
 SparseMatrix graph_laplacian(const SparseMatrix& adjacency);

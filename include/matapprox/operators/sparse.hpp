@@ -8,7 +8,7 @@ namespace matapprox {
 
 /// A sparse matrix, m x n, in compressed rows; unless it equals its transpose, the transpose is
 /// held as well, so that both products and both kinds of gathering run along memory. Symmetric to
-/// rounding is made exactly symmetric, as in DenseOperator. Stores nnz numbers (cost() counts one
+/// rounding counts as symmetric, as in DenseOperator. Stores nnz numbers (cost() counts one
 /// orientation: what the matrix is, not how it is held); a product with one vector takes nnz
 /// multiplications. Entries stored as 0 are kept, but not counted as nonzeros.
 class SparseOperator final : public LinearOperator {
@@ -19,6 +19,8 @@ class SparseOperator final : public LinearOperator {
   explicit SparseOperator(SparseMatrix&& values, std::string description = "sparse");
 
   const SparseMatrix& values() const { return values_; }
+  /// True if A equals its transpose to the bit: values() is then both.
+  bool equals_transpose() const;
 
   Index rows() const override { return values_.rows(); }
   Index cols() const override { return values_.cols(); }
@@ -35,7 +37,7 @@ class SparseOperator final : public LinearOperator {
   const SparseMatrix& transposed() const;
 
   SparseMatrix values_;
-  SparseMatrix transposed_;  ///< empty if symmetric
+  SparseMatrix transposed_;  ///< empty if it has the same entries
   std::string description_;
   KnownFacts facts_;
 };
