@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Training steps of PSF-Attn beside PyTorch: the Adding configuration of [KYCY22], batch 40, Adam, one thread.
 
-    attention.py [--program build/default/bin/matapprox] [--lengths 128,1024] [--rounds 3] [--no-torch] [--threads] [--json FILE]
+    attention.py [--program build/default/bin/matapprox] [--lengths 128,1024] [--rounds 3] [--no-torch] [--threads] [--small] [--json FILE]
 
 CPU seconds a step: of a run with many steps less one with few, so that start and end do not count; the median of
 rounds in which both take turns. Ours makes its data as it goes, PyTorch works on one batch that is there. Peak memory
@@ -126,11 +126,14 @@ def main():
     parser.add_argument("--threads", action="store_true")
     parser.add_argument("--python", default=sys.executable, help="one that has torch")
     parser.add_argument("--json", help="also write the results to this file")
+    parser.add_argument("--small", action="store_true", help="tiny sizes, to see that it runs")
     parser.add_argument("--torch-step", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.torch_step:
         torch_step(options.torch_step)
         return
+    if options.small:
+        options.lengths, options.rounds = "32", 1
     print(f"load average {os.getloadavg()[0]:.1f}")
     rows = []
     for length in [int(each) for each in options.lengths.split(",")]:

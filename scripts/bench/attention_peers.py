@@ -3,7 +3,7 @@
 
     attention_peers.py [--program build/default/bin/matapprox] [--python torchvenv/bin/python] [--lengths 1024,4096]
         [--heads 1,4] [--width 64] [--mechanisms softmax,linformer:rank=64,...] [--instructions AMX,AVX3,AVX2]
-        [--rounds 3] [--json FILE]
+        [--rounds 3] [--small] [--json FILE]
 
 A step is the forward and the backward pass of the layer on one sample of N x 64, float32, the projections to queries,
 keys and values and the one behind the heads included; the loss is |Y|^2 / 2. Both work on the same input with the same
@@ -140,7 +140,7 @@ def torch_step(options):
         differences[key] = ((value - want).norm() / want.norm()).item()
     begin = time.process_time()
     count = 0
-    while count < 2 or time.process_time() - begin < MIN_SECONDS:
+    while count < 2 or (not options.small and time.process_time() - begin < MIN_SECONDS):
         step()
         count += 1
     print(json.dumps({"version": torch.__version__, "seconds": (time.process_time() - begin) / count,
@@ -151,7 +151,7 @@ def torch_step(options):
 def ours(options, mechanism, length, heads, instructions, tensors=None):
     """CPU seconds a step and peak MiB of a process."""
     command = [options.program, "attention", "bench", "--mechanisms", mechanism, "--lengths", str(length), "--width",
-               str(options.width), "--heads", str(heads), "--rounds", "15", "--json", "-"]
+               str(options.width), "--heads", str(heads), "--rounds", "1" if options.small else "15", "--json", "-"]
     if tensors:
         command += ["--tensors", tensors, "--force"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "MATAPPROX_INSTRUCTIONS": instructions})
@@ -165,7 +165,7 @@ def ours(options, mechanism, length, heads, instructions, tensors=None):
 def peer(options, mechanism, heads, instructions, variant, tensors):
     """What torch_step says, in a process of its own."""
     command = [options.python, __file__, "--torch-step", tensors, "--mechanism", mechanism, "--variant", variant, "--heads",
-               str(heads)] + ["--compile"] * options.compile
+               str(heads)] + ["--compile"] * options.compile + ["--small"] * options.small
     done = subprocess.run(command, check=True, capture_output=True, text=True,
                           env={**os.environ, **PEER_ENVIRONMENT.get(instructions, {})})
     return json.loads(done.stdout)
@@ -229,6 +229,7 @@ def main():
     parser.add_argument("--compile", action="store_true", help="the PyTorch variants under torch.compile")
     parser.add_argument("--python", default=sys.executable, help="one that has torch and safetensors")
     parser.add_argument("--json", help="also write the results to this file")
+    parser.add_argument("--small", action="store_true", help="tiny sizes, to see that it runs")
     parser.add_argument("--torch-step", help=argparse.SUPPRESS)
     parser.add_argument("--mechanism", help=argparse.SUPPRESS)
     parser.add_argument("--variant", help=argparse.SUPPRESS)
@@ -236,6 +237,9 @@ def main():
     if options.torch_step:
         torch_step(options)
         return
+    if options.small:
+        options.lengths, options.heads, options.rounds = "64", "2", 1
+        options.mechanisms = "softmax,linformer:rank=16,performer"
     print(f"load average {os.getloadavg()[0]:.1f}")
     cases = [(mechanism, int(length), int(heads)) for mechanism in options.mechanisms.split(",")
              for length in options.lengths.split(",") for heads in options.heads.split(",")]

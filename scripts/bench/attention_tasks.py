@@ -2,7 +2,7 @@
 """All attention mechanisms on one task, with both kinds of head, several seeds: the table of docs/attention.md.
 
     attention_tasks.py --program build/default/bin/matapprox --folder runs [--task adding] [--length 128]
-                       [--steps 1500] [--seeds 1,2,3] [--heads flatten,cls] [--mechanisms all] [--json FILE] [-- OPTION ...]
+                       [--steps 1500] [--seeds 1,2,3] [--heads flatten,cls] [--mechanisms all] [--small] [--json FILE] [-- OPTION ...]
 
 Every run is one model and one JSON document in the folder; runs that are there already are not done again, so an
 interrupted table goes on where it was. Prints the median test error of the seeds with their range, beside the baselines.
@@ -17,6 +17,7 @@ from pathlib import Path
 COMMON = ["--width", "32", "--heads", "4", "--layers", "1", "--block", "post_norm", "--feed-forward", "2",
           "--learning-rate", "0.002", "--schedule", "cosine", "--warmup", "100", "--batch", "40",
           "--evaluation-samples", "1000", "--evaluate-every", "250", "--threads", "1"]
+SMALL = ["--evaluation-samples", "10", "--evaluate-every", "2", "--batch", "4"]
 OWN = {"psf": ["--heads", "1"], "flash": ["--heads", "1"],
        "linformer": ["--rank", "32"], "revisited_linformer": ["--rank", "32"]}
 
@@ -32,7 +33,8 @@ def run(options, mechanism, head, seed, extra):
         if model.exists():
             command.append("--resume")
         common = list(COMMON)
-        for flag, value in zip(OWN.get(mechanism, [])[::2], OWN.get(mechanism, [])[1::2]):
+        own = OWN.get(mechanism, []) + (SMALL if options.small else [])
+        for flag, value in zip(own[::2], own[1::2]):
             if flag in common:
                 common[common.index(flag) + 1] = value
             else:
@@ -53,8 +55,12 @@ def main():
     parser.add_argument("--heads", default="flatten,cls")
     parser.add_argument("--mechanisms", default="all")
     parser.add_argument("--json", help="also write the table to this file")
+    parser.add_argument("--small", action="store_true", help="tiny sizes, to see that it runs")
     parser.add_argument("extra", nargs="*", help="options of the training, after --")
     options = parser.parse_args()
+    if options.small:
+        options.length, options.steps, options.seeds, options.heads, options.mechanisms = 16, 2, "1", "flatten", "psf,softmax"
+        options.extra = ["--test-samples", "10"]
     options.folder.mkdir(parents=True, exist_ok=True)
     listed = subprocess.run([options.program, "attention", "list", "--json", "-"], check=True, capture_output=True)
     known = [each["name"] for each in json.loads(listed.stdout)["mechanisms"]]

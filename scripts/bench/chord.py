@@ -6,7 +6,7 @@ and SciPy's CSR chain in turn, and prints medians, least times and ratios; then 
 with N over a factor of 64 beside theory. The peers' OpenBLAS gets the core type that fits the
 CPU. Needs numpy and scipy.
 Usage: chord.py [--program build/default/bin/matapprox_bench] [--rounds 5] [--seconds 0.1]
-                [--cpu] [--no-threads] [--no-large] [--json FILE]
+                [--cpu] [--no-threads] [--no-large] [--small] [--json FILE]
 --cpu takes CPU instead of wall-clock time for what runs on one thread: for a machine that others use.
 """
 import argparse
@@ -24,8 +24,11 @@ parser.add_argument("--seconds", type=float, default=0.1)
 parser.add_argument("--cpu", action="store_true")
 parser.add_argument("--no-threads", action="store_true")
 parser.add_argument("--no-large", action="store_true")
+parser.add_argument("--small", action="store_true", help="one short round without the large chain, to see that it runs")
 parser.add_argument("--json")
 options = parser.parse_args()
+if options.small:
+    options.rounds, options.seconds, options.no_large = 1, 0.001, True
 
 
 def blas_core():

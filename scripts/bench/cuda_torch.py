@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A training step of PSF-Attn in PyTorch on a GPU, for the table of scripts/cuda: the Adding configuration of [KYCY22].
 
-    cuda_torch.py [--length 16384] [--batch 40] [--runs 20] [--float32-matmul highest]
+    cuda_torch.py [--length 16384] [--batch 40] [--runs 20] [--float32-matmul highest] [--small]
 
 Two steps, forward, backward and Adam, with the batch on the GPU: the Chord product as a gather with an index array,
 as public code has it, and scaled_dot_product_attention (one head of width 8, whose kernel PyTorch chooses) in the
@@ -93,7 +93,10 @@ def main():
     parser.add_argument("--batch", type=int, default=40)
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--float32-matmul", default="highest", help="highest: no TF32, as here; high: with it")
+    parser.add_argument("--small", action="store_true", help="tiny sizes, to see that it runs")
     options = parser.parse_args()
+    if options.small:
+        options.length, options.batch, options.runs = 64, 2, 1
     try:
         import torch
     except ImportError:

@@ -5,7 +5,7 @@ Writes FOLDER/train/CLASS/NUMBER.png and FOLDER/test/CLASS/NUMBER.png, as `matap
 them: of the 1797 images in their order the last 449 are the test, mostly by other hands than those before. Gray levels
 0..16 become 0..240. Prints the test error of scikit-learn's LogisticRegression that is fitted to the pixels (divided by 16)
 of all other images.
-Needs scikit-learn. Usage: digits.py FOLDER [--json FILE]
+Needs scikit-learn. Usage: digits.py FOLDER [--small] [--json FILE]
 """
 import argparse
 import json
@@ -17,13 +17,14 @@ from pathlib import Path
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("folder", type=Path)
 parser.add_argument("--json", help="also write the results to this file")
+parser.add_argument("--small", action="store_true", help="the first 300 images alone, to see that it runs")
 options = parser.parse_args()
 
 import sklearn
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 
-TEST = 449
+TEST, ALL = (75, 300) if options.small else (449, None)
 
 
 def png(rows):
@@ -38,15 +39,16 @@ def png(rows):
 
 
 digits = load_digits()
-first = len(digits.target) - TEST
+images, data, target = digits.images[:ALL], digits.data[:ALL], digits.target[:ALL]
+first = len(target) - TEST
 shutil.rmtree(options.folder, ignore_errors=True)
-for i, (image, label) in enumerate(zip(digits.images, digits.target)):
+for i, (image, label) in enumerate(zip(images, target)):
     folder = options.folder / ("train" if i < first else "test") / str(label)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{i:04}.png").write_bytes(png([[15 * int(level) for level in row] for row in image]))
 
-classifier = LogisticRegression(max_iter=10000).fit(digits.data[:first] / 16, digits.target[:first])
-error = 1 - classifier.score(digits.data[first:] / 16, digits.target[first:])
+classifier = LogisticRegression(max_iter=10000).fit(data[:first] / 16, target[:first])
+error = 1 - classifier.score(data[first:] / 16, target[first:])
 found = {"train": first, "test": TEST, "linear_error": error, "sklearn": sklearn.__version__}
 print(f"{first} images for training and validation, {TEST} for the test; logistic regression on the pixels: {100 * error:.2f} %")
 if options.json:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A Gaussian kernel matrix too large to form: Chord on sampled columns beside low rank with the same stored numbers.
 
-    large_kernel.py --program build/default/bin/matapprox --points 20000 [--bandwidth 3] [--json FILE] [-- CHORD OPTION ...]
+    large_kernel.py --program build/default/bin/matapprox --points 20000 [--bandwidth 3] [--small] [--json FILE] [-- CHORD OPTION ...]
 
 Makes the points (NumPy, seed 1): a helix of twenty turns, a unit of length between neighbors, with normal noise of 0.3,
 in order. Of width 3 the kernel has about 20 entries a row that matter, and far more directions than either method can
@@ -41,8 +41,12 @@ def main():
     parser.add_argument("--points", type=int, default=20000)
     parser.add_argument("--bandwidth", type=float, default=3)
     parser.add_argument("--json", help="also write the results to this file")
+    parser.add_argument("--small", action="store_true", help="tiny sizes, to see that it runs")
     parser.add_argument("chord", nargs="*", help="options of the Chord fit, after --")
     arguments = parser.parse_args()
+    if arguments.small:
+        arguments.points = 256
+        arguments.chord = ["--effort", "fast", "--adam-steps", "2", "--max-iterations", "2"]
     with tempfile.TemporaryDirectory() as folder:
         points = str(Path(folder) / "points.csv")
         np.savetxt(points, helix(arguments.points), delimiter=",", fmt="%.6f")

@@ -4,7 +4,7 @@
 The library's reader (benchmark parse_coordinate of matapprox_bench: a text of that size in memory) and
 scipy.io.mmread of a file of that size in the page cache, in turn. SciPy has a new reader since 1.12, so
 its version is printed. Needs numpy and scipy.
-Usage: matrix_market.py [bench program] [rounds] [threads] [--json FILE]
+Usage: matrix_market.py [bench program] [rounds] [threads] [--small] [--json FILE]
 """
 import argparse
 import json
@@ -19,6 +19,7 @@ parser.add_argument("program", nargs="?", default='build/default/bin/matapprox_b
 parser.add_argument("rounds", nargs="?", default=5, type=int)
 parser.add_argument("threads", nargs="?", default='1')
 parser.add_argument("--json", help="also write the results to this file")
+parser.add_argument("--small", action="store_true", help="tiny sizes, to see that it runs")
 options = parser.parse_args()
 program, rounds, threads = options.program, options.rounds, options.threads
 
@@ -26,7 +27,7 @@ import numpy as np
 import scipy
 import scipy.io
 
-ENTRIES, ORDER = 2000000, 200000
+ENTRIES, ORDER = (20000, 2000) if options.small else (2000000, 200000)
 
 
 def write(path):
@@ -41,7 +42,7 @@ def write(path):
 
 
 def our_rate():
-"""MB/s of our reader."""
+    """MB/s of our reader."""
     run = subprocess.run(
         [program, f"--benchmark_filter=parse_coordinate/entries:{ENTRIES}/threads:{threads}/",
          "--benchmark_format=json"], check=True, capture_output=True, text=True)

@@ -5,7 +5,7 @@
 rank 500. Runs `matapprox approximate ... nystrom` and sklearn's Nystroem (fit and transform) in turn,
 with the same number of threads and the same bandwidth. Prints times, the relative Frobenius error of
 both on the same 1000 columns of the kernel matrix, and the peak memory of our process.
-Needs numpy, scipy, scikit-learn, h5py and threadpoolctl. Usage: nystrom.py [program] [threads] [rounds] [points] [--json FILE]
+Needs numpy, scipy, scikit-learn, h5py and threadpoolctl. Usage: nystrom.py [program] [threads] [rounds] [points] [--small] [--json FILE]
 """
 import argparse
 import json
@@ -21,8 +21,9 @@ parser.add_argument("threads", nargs="?", default=1, type=int)
 parser.add_argument("rounds", nargs="?", default=3, type=int)
 parser.add_argument("points", nargs="?", default=50000, type=int)
 parser.add_argument("--json", help="also write the results to this file")
+parser.add_argument("--small", action="store_true", help="tiny sizes, to see that it runs")
 options = parser.parse_args()
-program, threads, rounds, count = options.program, options.threads, options.rounds, options.points
+program, threads, rounds, count = options.program, options.threads, options.rounds, 500 if options.small else options.points
 
 import h5py
 import numpy as np
@@ -32,7 +33,7 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.metrics.pairwise import rbf_kernel
 from threadpoolctl import threadpool_limits
 
-RANK, COLUMNS = 500, 1000
+RANK, COLUMNS = (20, 50) if options.small else (500, 1000)
 
 
 def points():

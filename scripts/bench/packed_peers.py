@@ -6,7 +6,7 @@ measurement of the error) and of each peer, each with the setting that comes nea
 and indices: 8 or 4 bytes a value of a low-rank factor, 8 + 4 bytes a nonzero and 4 a row of a sparse factor (CSR), the stream of
 a compressor. Peers whose setting is a tolerance are timed at the setting that was found, without the search for it.
 Needs numpy, scipy, scikit-learn, threadpoolctl, pillow, zfpy, pysz and pyfaust.
-Usage: packed_peers.py PROGRAM THREADS ROUNDS [FILE ...] [--json FILE]; FILE: .mtx or .png, matrices beside those made here
+Usage: packed_peers.py PROGRAM THREADS ROUNDS [FILE ...] [--small] [--json FILE]; FILE: .mtx or .png, matrices beside those made here
 """
 import argparse
 import json
@@ -24,6 +24,7 @@ parser.add_argument("threads", type=int)
 parser.add_argument("rounds", type=int)
 parser.add_argument("files", nargs="*")
 parser.add_argument("--json", help="also write the results to this file")
+parser.add_argument("--small", action="store_true", help="tiny sizes, to see that it runs")
 options = parser.parse_args()
 # Before NumPy reads it.
 os.environ["OMP_NUM_THREADS"] = str(options.threads)
@@ -44,8 +45,8 @@ from scipy.linalg import interpolative
 from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
-SHARES = [0.01, 0.03]
-POINTS = 2048
+SHARES = [0.1] if options.small else [0.01, 0.03]
+POINTS = 128 if options.small else 2048
 PALM_STEPS = 100
 # palm4msa is slow: larger matrices are left to the others.
 PALM_LARGEST = 1100

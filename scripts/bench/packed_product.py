@@ -4,7 +4,7 @@ doubles (ours and SciPy's) and the time that reading the bytes takes.
 
 Runs matapprox_bench and SciPy in turn, and prints medians and ratios. The peers' OpenBLAS gets the core type that fits
 the CPU. Needs numpy and scipy.
-Usage: packed_product.py [--program build/default/bin/matapprox_bench] [--rounds 5] [--threads 1,2] [--json FILE]
+Usage: packed_product.py [--program build/default/bin/matapprox_bench] [--rounds 5] [--threads 1,2] [--small] [--json FILE]
 """
 import argparse
 import json
@@ -17,6 +17,7 @@ parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.R
 parser.add_argument("--program", default="build/default/bin/matapprox_bench")
 parser.add_argument("--rounds", type=int, default=5)
 parser.add_argument("--threads", default="1,2")
+parser.add_argument("--small", action="store_true", help="tiny sizes, to see that it runs")
 parser.add_argument("--json")
 options = parser.parse_args()
 
@@ -29,21 +30,22 @@ import numpy  # noqa: E402
 import scipy.linalg.blas  # noqa: E402
 import threadpoolctl  # noqa: E402
 
-N = 8192
+N = 64 if options.small else 8192
 BITS = [3, 4, 6, 8, 12, 16]
-OURS = "packed_dense_product/n:8192/transposed:0"
-BLOCKS = ["packed_blocks_product/n:4096/digits:2", "packed_blocks_product/n:4096/digits:4"]
-READ = "packed_read/m:67108864"
+OURS = f"packed_dense_product/n:{N}/transposed:0"
+BLOCKS = [f"packed_blocks_product/n:{64 if options.small else 4096}/digits:{digits}" for digits in (2, 4)]
+READ = f"packed_read/m:{1000 if options.small else 67108864}"
 
 
 def packed(bits):
-    return f"packed_product/n:8192/bits:{bits}/transposed:0"
+    return f"packed_product/n:{N}/bits:{bits}/transposed:0"
 
 
 def program(names, threads):
     """Milliseconds, and bytes a second, of each benchmark."""
     pattern = "^(" + "|".join(names) + ")/real_time$"
-    run = subprocess.run([options.program, "--benchmark_filter=" + pattern, "--benchmark_format=json", "--benchmark_min_time=0.2"],
+    run = subprocess.run([options.program, "--benchmark_filter=" + pattern, "--benchmark_format=json", 
+                         f"--benchmark_min_time={0.001 if options.small else 0.2}"],
                          env={**os.environ, "MATAPPROX_THREADS": str(threads)}, capture_output=True, text=True, check=True)
     return {each["name"].removesuffix("/real_time"): (each["real_time"] * 1e-6, each["bytes/s"]) for each in json.loads(run.stdout)["benchmarks"]}
 

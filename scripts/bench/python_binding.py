@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What the Python package costs: import, wrapping, a product, Ctrl-C, a fit beside the program's.
 
-    scripts/bench/python_binding.py [--program build/default/bin/matapprox] [--json FILE]
+    scripts/bench/python_binding.py [--program build/default/bin/matapprox] [--small]
+        [--json FILE]
 
 Times are medians, those from Ctrl-C to the exception the longest. Needs numpy, scipy and matapprox;
 same_bits_as_program needs a package that is linked with the LAPACK of the program.
@@ -16,6 +17,7 @@ import sys
 import tempfile
 import threading
 import time
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
@@ -25,13 +27,26 @@ import scipy.sparse.linalg
 
 import matapprox as ma
 
-INTERRUPTS = 12
-LONGEST_WAIT = 4.0
+@dataclass
+class Sizes:
+    """What is measured, and how often."""
+
+    imports: int = 9
+    wrapped: int = 10000
+    calls: int = 2000
+    interrupts: int = 12
+    longest_wait: float = 4.0
+    interrupted: int = 3000
+    fits: tuple = ((600, 40, "C"), (2000, 60, "C"), (2000, 60, "F"))
+    repeats: int = 15
 
 
-def import_seconds(code):
+SMALL = Sizes(1, 100, 10, 1, 0.2, 100, ((60, 5, "C"), (60, 5, "F")), 1)
+
+
+def import_seconds(code, repeats):
     runs = []
-    for _ in range(9):
+    for _ in range(repeats):
         line = f"import time; t = time.perf_counter(); {code}; print(time.perf_counter() - t)"
         out = subprocess.run(
             [sys.executable, "-c", line], capture_output=True, text=True, check=True
@@ -40,9 +55,9 @@ def import_seconds(code):
     return median(runs)
 
 
-def imports():
-    scipy_alone = import_seconds("import numpy, scipy.sparse.linalg")
-    both = import_seconds("import numpy, scipy.sparse.linalg, matapprox")
+def imports(sizes):
+    scipy_alone = import_seconds("import numpy, scipy.sparse.linalg", sizes.imports)
+    both = import_seconds("import numpy, scipy.sparse.linalg, matapprox", sizes.imports)
     return {"numpy_scipy_s": scipy_alone, "with_matapprox_s": both}
 
 
@@ -50,11 +65,11 @@ def resident_bytes():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
 
-def wrapping():
-    """A view of an array of 800 MB."""
+def wrapping(sizes):
+    """A view of an array, of 800 MB unless small."""
     rows = []
     for order in ("C", "F"):
-        A = np.ones((10000, 10000), order=order)
+        A = np.ones((sizes.wrapped, sizes.wrapped), order=order)
         before = resident_bytes()
         begin = time.perf_counter()
         operator = ma.aslinearoperator(A)
@@ -64,7 +79,7 @@ def wrapping():
     return rows
 
 
-def seconds_per_call(function, repeats=7, calls=2000):
+def seconds_per_call(function, calls, repeats=7):
     runs = []
     for _ in range(repeats):
         begin = time.perf_counter()
@@ -74,7 +89,7 @@ def seconds_per_call(function, repeats=7, calls=2000):
     return median(runs)
 
 
-def overhead():
+def overhead(sizes):
     """Of products of two numbers, which are nothing else, beside those of SciPy's operators."""
     array, x, X = np.ones((1, 1)), np.ones(1), np.ones((1, 2))
     A, B = ma.aslinearoperator(array), scipy.sparse.linalg.aslinearoperator(array)
@@ -87,8 +102,8 @@ def overhead():
     return [
         {
             "call": name,
-            "seconds": seconds_per_call(lambda call=call: call(A)),
-            "scipy_seconds": seconds_per_call(lambda call=call: call(B)),
+            "seconds": seconds_per_call(lambda call=call: call(A), sizes.calls),
+            "scipy_seconds": seconds_per_call(lambda call=call: call(B), sizes.calls),
         }
         for name, call in calls.items()
     ]
@@ -111,21 +126,22 @@ def seconds_from_ctrl_c(function, wait):
     return None
 
 
-def interrupts():
+def interrupts(sizes):
     """Ctrl-C at moments all over each method, of options with which it takes long."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the shell says so
     rng = np.random.default_rng(2)
-    X = rng.standard_normal((3000, 60))
+    n = sizes.interrupted
+    X = rng.standard_normal((n, 60))
     A = np.exp(-np.square(X[:, None, 0] - X[None, :, 0])) + X @ X.T / 60
     settings = [
-        ("truncated_svd", {"rank": 900, "algorithm": "krylov"}),
-        ("truncated_svd", {"rank": 900, "algorithm": "randomized"}),
-        ("truncated_svd", {"rank": 900, "algorithm": "dense"}),
-        ("nystrom", {"rank": 2500}),
-        ("nystrom", {"rank": 1200, "form": "generalized"}),
-        ("cur", {"rank": 1500}),
-        ("cur", {"rank": 1500, "sampling": "deim"}),
-        ("jl_projection", {"rank": 2900}),
+        ("truncated_svd", {"rank": n * 3 // 10, "algorithm": "krylov"}),
+        ("truncated_svd", {"rank": n * 3 // 10, "algorithm": "randomized"}),
+        ("truncated_svd", {"rank": n * 3 // 10, "algorithm": "dense"}),
+        ("nystrom", {"rank": n * 5 // 6}),
+        ("nystrom", {"rank": n * 2 // 5, "form": "generalized"}),
+        ("cur", {"rank": n // 2}),
+        ("cur", {"rank": n // 2, "sampling": "deim"}),
+        ("jl_projection", {"rank": n * 29 // 30}),
         ("hierarchical", {}),
         ("chord", {}),
         ("exact", {}),
@@ -138,9 +154,9 @@ def interrupts():
             return getattr(ma, method)(A, **options)
 
         begin = time.perf_counter()
-        ends_before = seconds_from_ctrl_c(fit, LONGEST_WAIT) is None
-        span = time.perf_counter() - begin if ends_before else LONGEST_WAIT
-        waits = [span * (i + 0.5) / INTERRUPTS for i in range(INTERRUPTS)]
+        ends_before = seconds_from_ctrl_c(fit, sizes.longest_wait) is None
+        span = time.perf_counter() - begin if ends_before else sizes.longest_wait
+        waits = [span * (i + 0.5) / sizes.interrupts for i in range(sizes.interrupts)]
         waited = [seconds_from_ctrl_c(fit, wait) for wait in waits]
         kept = [seconds for seconds in waited if seconds is not None]
         text = ", ".join(f"{name}={value!r}" for name, value in options.items())
@@ -151,17 +167,17 @@ def interrupts():
     return rows
 
 
-def fits(program):
+def fits(program, sizes):
     """A fit as Python sees it beside the stopwatch around the same fit in C++.
 
     Besides, the pass over the entries that the first use of an array takes; the program makes it
     when it reads the file."""
     rng = np.random.default_rng(1)
     rows = []
-    for n, rank, order in ((600, 40, "C"), (2000, 60, "C"), (2000, 60, "F")):
+    for n, rank, order in sizes.fits:
         A = np.array(rng.standard_normal((n, n)) * 0.98 ** np.arange(n), order=order)
         python, inside, first = [], [], []
-        for _ in range(15):
+        for _ in range(sizes.repeats):
             operator = ma.aslinearoperator(A)
             begin = time.perf_counter()
             operator.facts  # noqa: B018
@@ -202,15 +218,17 @@ def same_bits(program, A, B, rank):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", default="build/default/bin/matapprox")
+    parser.add_argument("--small", action="store_true", help="tiny sizes, to see that it runs")
     parser.add_argument("--json", help="also write the results to this file")
     options = parser.parse_args()
+    sizes = SMALL if options.small else Sizes()
     document = {
         "versions": {package: version(package) for package in ("numpy", "scipy")},
-        "import": imports(),
-        "overhead": overhead(),
-        "wrapping": wrapping(),
-        "interrupts": interrupts(),
-        "fits": fits(options.program),
+        "import": imports(sizes),
+        "overhead": overhead(sizes),
+        "wrapping": wrapping(sizes),
+        "interrupts": interrupts(sizes),
+        "fits": fits(options.program, sizes),
     }
     text = json.dumps(document, indent=1)
     print(text)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The Python package beside scikit-learn, fbpca, SciPy, primme and pyfaust: seconds and error.
 
-    scripts/bench/python_peers.py [--rounds 5] [--json FILE]
+    scripts/bench/python_peers.py [--rounds 5] [--small] [--json FILE]
 
 Inputs are made here from a seed. All libraries get the same array in the same process, one thread
 each, and take turns; seconds are the median of the rounds. Every result is turned into two dense
@@ -280,11 +280,22 @@ def pools():
     ]
 
 
+def use_tiny_sizes():
+    """To see that it runs."""
+    global ROWS, COLUMNS, NODES, EDGES, FORMED_POINTS, POINTS, ORDER, PALM_STEPS
+    ROWS, COLUMNS, NODES, EDGES = 160, 120, 300, 1000
+    FORMED_POINTS, POINTS, ORDER, PALM_STEPS = 150, 350, 16, 2
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--small", action="store_true", help="one round of tiny sizes")
     parser.add_argument("--json", help="also write the results to this file")
     options = parser.parse_args()
+    if options.small:
+        options.rounds = 1
+        use_tiny_sizes()
     ma.set_threads(THREADS)
     with threadpool_limits(THREADS):
         document = {

@@ -3,7 +3,7 @@
 
 The graph is grown by preferential attachment, 5 edges a node (seed 1). Runs `matapprox approximate` and
 scipy.sparse.linalg.svds in turn, one thread each (SciPy's sparse product has no more), and compares the
-singular values. Needs numpy, scipy and h5py. Usage: scale_free.py [program] [rounds] [nodes] [threads] [--json FILE]
+singular values. Needs numpy, scipy and h5py. Usage: scale_free.py [program] [rounds] [nodes] [threads] [--small] [--json FILE]
 """
 import argparse
 import json
@@ -19,8 +19,10 @@ parser.add_argument("rounds", nargs="?", default=1, type=int)
 parser.add_argument("nodes", nargs="?", default=1000000, type=int)
 parser.add_argument("threads", nargs="?", default='1')
 parser.add_argument("--json", help="also write the results to this file")
+parser.add_argument("--small", action="store_true", help="tiny sizes, to see that it runs")
 options = parser.parse_args()
-program, rounds, nodes, threads = options.program, options.rounds, options.nodes, options.threads
+program, rounds, threads = options.program, options.rounds, options.threads
+nodes = 2000 if options.small else options.nodes
 
 import h5py
 import numpy as np

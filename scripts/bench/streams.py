@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A matrix that comes through a pipe, met once, beside the best approximation and one that may read it again and again.
 
-    streams.py --program build/default/bin/matapprox [--rows 20000] [--cols 2000] [--rank 20] [--json FILE]
+    streams.py --program build/default/bin/matapprox [--rows 20000] [--cols 2000] [--rank 20] [--small] [--json FILE]
 
 A = U diag(sigma) V^T: U has columns of the cosine transform of the length of the stream, V is orthonormal at random (NumPy,
 seed 1), so that the best error of rank r is the root of the sum of squares of the singular values behind r. `matapprox sketch -`
@@ -73,7 +73,10 @@ def main():
     parser.add_argument("--cols", type=int, default=2000)
     parser.add_argument("--rank", type=int, default=20)
     parser.add_argument("--json", help="also write the results to this file")
+    parser.add_argument("--small", action="store_true", help="tiny sizes, to see that it runs")
     options = parser.parse_args()
+    if options.small:
+        options.rows, options.cols, options.rank = 1000, 60, 5
     results = []
     for case in SPECTRA:
         with tempfile.TemporaryDirectory() as folder:

@@ -3,7 +3,7 @@
 
 Runs `matapprox compare` and sklearn.utils.extmath.randomized_svd in turn, with the same number of
 threads, and prints times and errors (relative to the best possible error of that rank).
-Needs numpy, scikit-learn and threadpoolctl. Usage: truncated_svd.py [program] [threads] [rounds] [--json FILE]
+Needs numpy, scikit-learn and threadpoolctl. Usage: truncated_svd.py [program] [threads] [rounds] [--small] [--json FILE]
 """
 import argparse
 import json
@@ -17,6 +17,7 @@ parser.add_argument("program", nargs="?", default='build/default/bin/matapprox')
 parser.add_argument("threads", nargs="?", default=1, type=int)
 parser.add_argument("rounds", nargs="?", default=7, type=int)
 parser.add_argument("--json", help="also write the results to this file")
+parser.add_argument("--small", action="store_true", help="tiny sizes, to see that it runs")
 options = parser.parse_args()
 program, threads, rounds = options.program, options.threads, options.rounds
 
@@ -24,7 +25,7 @@ import numpy as np
 from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
-N, RANK = 2048, 50
+N, RANK = (100, 10) if options.small else (2048, 50)
 
 
 def test_matrix():

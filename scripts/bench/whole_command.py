@@ -9,7 +9,7 @@
 Each is a process of its own, ours and theirs in turn, with the same number of threads; the files are in
 the page cache. Prints median and least seconds of wall time and the CPU seconds of the median run.
 Needs numpy, scikit-learn and h5py; 7 GB of memory.
-Usage: whole_command.py [program] [threads] [rounds] [folder] [--json FILE]
+Usage: whole_command.py [program] [threads] [rounds] [folder] [--small] [--json FILE]
 """
 import argparse
 import json
@@ -19,12 +19,12 @@ import sys
 import tempfile
 import time
 
-DENSE ="""
+DENSE = """
 import sys, numpy as np, h5py
 from sklearn.utils.extmath import randomized_svd
-path, out = sys.argv[1:3]
+path, out, rank = sys.argv[1], sys.argv[2], int(sys.argv[3])
 A = np.load(path) if path.endswith(".npy") else h5py.File(path)["A"][:]
-U, s, Vt = randomized_svd(A, n_components=50, random_state=1)
+U, s, Vt = randomized_svd(A, n_components=rank, random_state=1)
 US, square = U * s, 0.0
 for j in range(0, A.shape[1], 512):
     square += np.linalg.norm(A[:, j:j + 512] - US @ Vt[:, j:j + 512]) ** 2
@@ -33,14 +33,14 @@ with h5py.File(out, "w") as f:
     f["U"], f["s"], f["Vt"] = U, s, Vt
 """
 
-KERNEL ="""
+KERNEL = """
 import sys, numpy as np, h5py
 from sklearn.kernel_approximation import Nystroem
 from sklearn.metrics.pairwise import rbf_kernel
-path, out, h, columns = sys.argv[1], sys.argv[2], float(sys.argv[3]), int(sys.argv[4])
+path, out, h, columns, rank = sys.argv[1], sys.argv[2], float(sys.argv[3]), int(sys.argv[4]), int(sys.argv[5])
 X = np.load(path)
 gamma = 1 / (2 * h * h)
-F = Nystroem(gamma=gamma, n_components=1000, random_state=1).fit_transform(X)
+F = Nystroem(gamma=gamma, n_components=rank, random_state=1).fit_transform(X)
 J = np.random.default_rng(1).choice(len(X), columns, replace=False)
 error = norm = 0.0
 for j in range(0, columns, 64):
@@ -54,7 +54,7 @@ with h5py.File(out, "w") as f:
 
 
 def timed(command):
-"""Wall and CPU seconds of a process and what it printed."""
+    """Wall and CPU seconds of a process and what it printed."""
     before, start = os.times(), time.perf_counter()
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     wall, after = time.perf_counter() - start, os.times()
@@ -84,17 +84,17 @@ def compare(name, title, ours, theirs, rounds):
     return kept
 
 
-def make_files(folder):
+def make_files(folder, order, points):
     import h5py
     import numpy as np
 
-    random, n, k = np.random.default_rng(0), 12000, 300
+    random, n, k = np.random.default_rng(0), order, 300
     A = (random.standard_normal((n, k)) / np.arange(1, k + 1)) @ random.standard_normal((k, n)) / np.sqrt(n)
     A += 0.01 * random.standard_normal((n, n))
     np.save(f"{folder}/dense.npy", A)
     with h5py.File(f"{folder}/dense.h5", "w") as f:
         f["A"] = A
-    np.save(f"{folder}/points.npy", random.standard_normal((100_000, 8)))
+    np.save(f"{folder}/points.npy", random.standard_normal((points, 8)))
 
 
 def main():
@@ -104,24 +104,27 @@ def main():
     parser.add_argument("rounds", nargs="?", default=3, type=int)
     parser.add_argument("folder", nargs="?", help="of the files, which take 3 GB")
     parser.add_argument("--json", help="also write the results to this file")
+    parser.add_argument("--small", action="store_true", help="tiny sizes, to see that it runs")
     options = parser.parse_args()
     program, threads, rounds, results = options.program, options.threads, options.rounds, []
+    order, rank, points, landmarks = (300, 10, 1000, 20) if options.small else (12_000, 50, 100_000, 1000)
     bandwidth = "3.7865"
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = threads
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        make_files(folder)
+        make_files(folder, order, points)
         common = ["--threads", threads, "--quiet", "--force", "--json", "-", "-o", f"{folder}/ours.h5"]
         for kind in ("npy", "h5"):
             path = f"{folder}/dense.{kind}"
             results.append(compare(kind, f"SVD from .{kind}",
-                                   [program, "approximate", path, "truncated_svd", "--rank", "50", *common],
-                                   [sys.executable, "-c", DENSE, path, f"{folder}/theirs.h5"], rounds))
+                                   [program, "approximate", path, "truncated_svd", "--rank", str(rank), *common],
+                                   [sys.executable, "-c", DENSE, path, f"{folder}/theirs.h5", str(rank)], rounds))
         path = f"{folder}/points.npy"
-        results.append(compare("kernel", "Nystrom, 100,000 points",
+        results.append(compare("kernel", f"Nystrom, {points:,} points",
                                [program, "approximate", path, "nystrom", "--as", "kernel", "--bandwidth", bandwidth,
-                                "--rank", "1000", *common],
-                               [sys.executable, "-c", KERNEL, path, f"{folder}/theirs.h5", bandwidth, "256"], rounds))
+                                "--rank", str(landmarks), *common],
+                               [sys.executable, "-c", KERNEL, path, f"{folder}/theirs.h5", bandwidth, "256", str(landmarks)],
+                               rounds))
     if options.json:
         with open(options.json, "w") as file:
             json.dump({"rows": results}, file, indent=1)

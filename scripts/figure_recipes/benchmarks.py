@@ -202,10 +202,9 @@ KERNELS = [
 ]
 
 
-@figure("large_kernel", "3", timed=True)
-def large_kernel(context):
+def kernel_rows(context, kernels):
     rows = []
-    for title, points, options in KERNELS:
+    for title, points, options in kernels:
         found = {row["method"]: row for row in
                  context.script("large_kernel", "--program", context.program, "--points", points, "--", *options,
                                 needs=["numpy"])["results"]}
@@ -224,7 +223,19 @@ def large_kernel(context):
     return table(["N", "numbers", "Chord", "on 256 columns", "fit, peak memory", "Nyström", "symmetric TSVD"], rows)
 
 
-by_hand("large_kernel_long", "60")
+@figure("large_kernel", "3", timed=True)
+def large_kernel(context):
+    return kernel_rows(context, KERNELS)
+
+
+LONG_KERNELS = [("20,000, 3000 steps", 20000, ["--pattern", "reference", "--adam-steps", "3000"]),
+                ("65,536, 200 steps", 65536, ["--pattern", "reference", "--adam-steps", "200"])]
+
+
+@figure("large_kernel_long", "60", slow=True, timed=True)
+def large_kernel_long(context):
+    return kernel_rows(context, LONG_KERNELS)
+
 
 @figure("streams", "3", timed=True)
 def streams(context):
@@ -242,8 +253,7 @@ def streams(context):
 # Kernels of the fit
 
 
-@figure("speed", "4", timed=True)
-def speed(context):
+def speed_table(context):
     document = context.script("chord", "--program", context.bench, "--rounds", 3, needs=["numpy", "scipy"])
     times, threads = document["times"], document["threads"]
 
@@ -266,9 +276,10 @@ def speed(context):
     rows.append(["chain × 64 columns, N = 16,384, float", ms(block),
                  f"Eigen {ms('chord_eigen_product<float>/n:16384/columns:64')}, SciPy {ms('SciPy 64')}"])
     large = "chord_product<float>/n:1048576/columns:1/transposed:0"
-    rows.append(["chain × vector, N = 2²⁰, float", ms(large),
-                 f"{times[large]['least'] / times['chord_read_values/n:1048576']['least']:.2f} × the time to read the "
-                 "1762 MB of weights"])
+    if large in times:
+        rows.append(["chain × vector, N = 2²⁰, float", ms(large),
+                     f"{times[large]['least'] / times['chord_read_values/n:1048576']['least']:.2f} × the time to read the "
+                     "1762 MB of weights"])
     titles = {vector: "a vector", block: "64 columns", "chord_objective_rate<double>/n:256/columns:0": "evaluation at N = 256",
               "chord_objective_rate<double>/n:1024/columns:0": "at N = 1024"}
     rows.append(["two threads against one", "",
@@ -278,7 +289,18 @@ def speed(context):
     return table(["work", "ms", "beside it"], rows)
 
 
-by_hand("speed_avx2", "10")
+@figure("speed", "4", timed=True)
+def speed(context):
+    return speed_table(context)
+
+
+@figure("speed_avx2", "4", slow=True, timed=True)
+def speed_avx2(context):
+    found = context.json("doctor")["instruction_set"]
+    if found != "AVX2" and not context.small:
+        raise Missing(f"a CPU with AVX2 and without AVX-512; this one has {found}")
+    return speed_table(context)
+
 
 # On a machine with a GPU: docs/cuda.md.
 by_hand("cuda_products", "3")

@@ -57,9 +57,9 @@ def kept(name):
     return json.loads(file.read_text(encoding="utf-8"))
 
 
-def keep(name, document):
-    KEPT.mkdir(exist_ok=True)
-    (KEPT / f"{name}.json").write_text(dump(document) + "\n", encoding="utf-8")
+def keep(name, document, folder=KEPT):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.json").write_text(dump(document) + "\n", encoding="utf-8")
 
 
 def dump(value, indent=0):
@@ -199,6 +199,13 @@ def table(columns, rows):
 
 # Running programs
 
+# What pip calls a package whose module has another name.
+PACKAGES = {"sklearn": "scikit-learn", "PIL": "pillow"}
+
+
+def has_modules(python, modules):
+    return subprocess.run([python, "-c", f"import {', '.join(modules)}"], capture_output=True, check=False).returncode == 0
+
 
 class Context:
     """Where the programs and the matrices are, and what was measured before in the same run."""
@@ -206,6 +213,7 @@ class Context:
     def __init__(self, options):
         self.program = options.program
         self.python = options.python
+        self.small = options.small
         self.folder = options.results
         self.matrices_option = options.matrices
         self.suitesparse_option = options.suitesparse
@@ -278,14 +286,32 @@ class Context:
         out = self.scratch("fits") / "out.h5"
         return self.json("approximate", file, method, *arguments, "-o", out, "--force")["results"][0]
 
+    def python_with(self, modules):
+        """That of --python, or the one of build/peers, into which pip installs what both lack."""
+        if not modules or has_modules(self.python, modules):
+            return self.python
+        folder = ROOT / "build/peers"
+        python = str(folder / "bin/python")
+        if not Path(python).exists():
+            subprocess.run([self.python, "-m", "venv", str(folder)], check=True)
+        lacking = [module for module in modules if not has_modules(python, [module])]
+        if "matapprox" in lacking:
+            raise Missing(f"the Python package in {self.python} (--python) or {python}: pip install .")
+        if lacking:
+            packages = [PACKAGES.get(module, module) for module in lacking]
+            self.say("pip install", *packages)
+            done = subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages], check=False)
+            if done.returncode != 0 or not has_modules(python, modules):
+                raise Missing(f"{', '.join(lacking)} in {self.python} (--python), and pip cannot install them in {folder}")
+        return python
+
     def script(self, name, *arguments, needs=(), folder="scripts/bench"):
         """The JSON of a script."""
-        for module in needs:
-            if subprocess.run([self.python, "-c", f"import {module}"], capture_output=True, check=False).returncode != 0:
-                raise Missing(f"{module} in {self.python} (--python)")
+        python = self.python_with(needs)
         out = self.scratch("bench") / f"{name}.json"
         out.unlink(missing_ok=True)
         self.say(f"{folder}/{name}.py", *arguments)
-        subprocess.run([self.python, str(ROOT / f"{folder}/{name}.py"), "--json", str(out), *map(str, arguments)],
+        small = ["--small"] if self.small else []
+        subprocess.run([python, str(ROOT / f"{folder}/{name}.py"), "--json", str(out), *small, *map(str, arguments)],
                        cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
         return json.loads(out.read_text())
