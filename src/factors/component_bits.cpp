@@ -38,6 +38,7 @@ ComponentBits::ComponentBits(Index rows,
 
 ComponentBits::Choice ComponentBits::at_price(const Vector& squares, double price) const {
   Choice choice;
+  choice.price = price;
   choice.bits.assign(static_cast<std::size_t>(squares.size()), 0);
   for (Index k = 0; k < squares.size(); ++k) {
     const auto wider = std::find_if(widths_.rbegin(), widths_.rend(), [&](const Width& width) {

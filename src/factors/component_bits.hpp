@@ -19,6 +19,7 @@ class ComponentBits {
     double bytes = 0;
     double squared_error = 0;  ///< expected
     Index kept = 0;
+    double price = 0;  ///< at which it is the best: squared_error + price * bytes is least
   };
   /// `squares` of the singular values, descending, in units in which the largest is about 1: the
   /// prices that are tried lie up to 40 decades below it.

@@ -111,7 +111,11 @@ double least_packing_error(const Vector& leading,
   const double norm = frobenius_norm / unit;
   const Vector squares = with_largest_rest(leading / unit, norm * norm, std::min(rows, cols));
   const ComponentBits components = components_of(rows, cols, symmetric);
-  return std::sqrt(components.within_bytes(squares, bytes).squared_error) / norm;
+  const ComponentBits::Choice choice = components.within_bytes(squares, bytes);
+  // No choice costs less at that price: bytes that are left over buy at most that. Of equal values
+  // none may fit where not all do.
+  const double least = choice.squared_error - choice.price * (bytes - choice.bytes);
+  return std::sqrt(std::max(least, 0.0)) / norm;
 }
 
 PackedProduct pack_low_rank(const FactorProduct& B, const PackingLimit& limit) {
