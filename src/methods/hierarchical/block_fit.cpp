@@ -37,7 +37,7 @@ constexpr double kAim = 0.95;
 constexpr int kMaxCorrections = 3;
 /// A squared error of at least this part of what a tolerance allows is near enough to it; less is
 /// aimed at less, by at most this factor at a time, in so many rounds.
-constexpr double kNearTolerance = 0.85;
+constexpr double kNearTolerance = 0.9;
 constexpr double kMaxRaise = 8;
 constexpr int kMaxRaises = 5;
 constexpr int kMaxAims = 12;
