@@ -204,21 +204,22 @@ std::string why_not(BestCandidate& candidate,
       options.budget.is_set() ? options.budget.bytes(facts.rows, facts.cols) : trials.least_bytes();
   const double wanted = options.target_error > 0 ? options.target_error : trials.least_error();
   const bool in_frobenius_norm = options.norm == CertifiedNorm::kFrobenius;
+  double expected = 0;
   if (std::isfinite(bytes) && in_frobenius_norm) {
-    prediction.low_rank = least_packing_error(prediction.singular_values,
-                                              facts.frobenius_norm,
-                                              facts.rows,
-                                              facts.cols,
-                                              facts.symmetric,
-                                              bytes);
-    candidate.predicted_error = prediction.low_rank;
+    const Vector& values = prediction.singular_values;
+    // Shown is a bound, decided is by what a common price comes to, which is more as a rule.
+    prediction.low_rank = expected_packing_error(
+        values, facts.frobenius_norm, facts.rows, facts.cols, facts.symmetric, bytes);
+    expected = prediction.low_rank;
+    candidate.predicted_error = least_packing_error(
+        values, facts.frobenius_norm, facts.rows, facts.cols, facts.symmetric, bytes);
   }
   // Where blocks were chosen among, low rank was one of the choices. All of the triplets of a large
   // matrix take many times as long as that choice did.
   const double bound = in_frobenius_norm ? trials.low_rank_bound(bytes) : 0;
   candidate.predicted_error = std::max(candidate.predicted_error.value_or(0), bound);
   const bool lost = (traits.large && bound >= kNoBetter * wanted) ||
-                    *candidate.predicted_error > kPredictionSlack * wanted;
+                    std::max(expected, bound) > kPredictionSlack * wanted;
   return lost ? "cannot be as near in as few bytes, by its singular values" : "";
 }
 

@@ -49,4 +49,13 @@ double least_packing_error(const Vector& leading,
                            bool symmetric,
                            double bytes);
 
+/// The same without what bytes that are left over might buy: what a common price of a byte comes
+/// to, an estimate and no bound.
+double expected_packing_error(const Vector& leading,
+                              double frobenius_norm,
+                              Index rows,
+                              Index cols,
+                              bool symmetric,
+                              double bytes);
+
 }  // namespace matapprox
