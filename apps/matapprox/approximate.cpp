@@ -211,6 +211,27 @@ ResumeState state_of_checkpoint(const Session& session) {
   }
 }
 
+/// Says so where the result misses the error that was asked for, by --target-error or a tolerance
+/// of the method.
+bool reaches_target(const Session& session, const ComparisonRow& row) {
+  const ApproximateCommand& command = session.command;
+  double target = command.size.target_error();
+  bool has_error = target > 0;
+  if (target == 0) {
+    const std::string tolerance = option_value(session.options, "frobenius_tolerance");
+    target = tolerance.empty() ? 0 : std::stod(tolerance);
+    has_error = target > 0 && row.measurement && row.measurement->error_is_exact;
+  }
+  // Of a tolerance without an exact error, or in the spectral norm, what the method says is all
+  // there is.
+  const bool says_missed = row.message.find("not reached") != std::string::npos;
+  if (has_error ? row.reaches(target) : !says_missed) return true;
+  note(command.common.quiet(),
+       fmt::format("the {} was not reached; this is the nearest of what was tried",
+                   target > 0 ? fmt::format("target error {:g}", target) : "tolerance"));
+  return false;
+}
+
 int finish(const Session& session, const RunResult& result) {
   const ApproximateCommand& command = session.command;
   const Termination termination = result.approximation.summary.termination;
@@ -244,7 +265,8 @@ int finish(const Session& session, const RunResult& result) {
   if (!command.json.replaces_text()) write_stdout(comparison_table(report));
   if (!state.empty()) note_how_to_go_on(command);
   if (interrupted || unmeasured) return kInterrupted;
-  return session.kept ? kDone : kNumerical;
+  const bool reached = reaches_target(session, report.rows.back());
+  return session.kept && reached ? kDone : kNumerical;
 }
 
 /// Throws InvalidArgument for a target error beside an option that already says how much to store.

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -111,9 +113,19 @@ Comparison run_comparison(const CompareCommand& command,
   return comparison;
 }
 
-/// The exit code of a comparison: done if one method ran, else what stopped the first.
-int outcome(const Comparison& comparison) {
+/// The exit code of a comparison: done if one method ran, and reached the target where there is
+/// one; where none ran, what stopped the first.
+int outcome(const CompareCommand& command, const Comparison& comparison) {
   if (comparison.interrupted()) return kInterrupted;
+  const double target = command.size.target_error();
+  const bool reached =
+      std::any_of(comparison.rows.begin(), comparison.rows.end(), [&](const ComparisonRow& row) {
+        return row.method != "as_is" && row.reaches(target);
+      });
+  if (comparison.any_ok() && target > 0 && !reached) {
+    note(command.common.quiet(), fmt::format("no method reached the target error {:g}", target));
+    return kNumerical;
+  }
   if (comparison.any_ok()) return kDone;
   write_stderr("matapprox: no method gave a result; the first reason:\n");
   for (const ComparisonRow& row : comparison.rows) {
@@ -148,7 +160,7 @@ int run_compare(const CompareCommand& command) {
   if (!command.csv.empty()) write_text(command.csv, comparison_csv(comparison));
   if (!command.json.replaces_text() && command.csv != "-")
     write_stdout(comparison_table(comparison));
-  return outcome(comparison);
+  return outcome(command, comparison);
 }
 
 }  // namespace

@@ -32,20 +32,6 @@ ChartSeries plain_line(std::string title, Points points, Ink ink = kNeutral) {
   return line;
 }
 
-/// The squares of the singular values; those that are not known are as large as they can be.
-Vector all_squares(const MatrixFacts& facts, const Vector& values) {
-  std::vector<double> squares;
-  for (const double value : values) squares.push_back(value * value);
-  const double least = squares.back();
-  double rest = facts.frobenius_norm * facts.frobenius_norm - values.squaredNorm();
-  const Index side = std::min(facts.rows, facts.cols);
-  while (rest > 0 && least > 0 && static_cast<Index>(squares.size()) < side) {
-    squares.push_back(std::min(rest, least));
-    rest -= squares.back();
-  }
-  return Vector::Map(squares.data(), static_cast<Index>(squares.size()));
-}
-
 /// Bytes from a tenth of the least to ten times the most that a candidate takes.
 std::pair<double, double> byte_range(const BestContents& contents) {
   double low = INFINITY;
@@ -61,18 +47,16 @@ std::pair<double, double> byte_range(const BestContents& contents) {
 
 ChartSeries low_rank_curve(const BestContents& contents, const Spectrum& spectrum) {
   const MatrixFacts& facts = contents.result.facts;
-  ChartSeries line = plain_line("low rank, expected at best", {}, kFront);
+  ChartSeries line = plain_line("low rank, at least", {}, kFront);
   line.dashed = false;
   line.line_width = 5;
   if (spectrum.values.size() == 0 || !(spectrum.values(0) > 0)) return line;
-  const Vector squares = all_squares(facts, spectrum.values);
-  const double energy = facts.frobenius_norm * facts.frobenius_norm;
   const auto [low, high] = byte_range(contents);
   for (int k = 0; k <= kCurvePoints && low > 0 && high > low; ++k) {
     const double bytes = low * std::pow(high / low, static_cast<double>(k) / kCurvePoints);
-    const double error =
-        expected_packing_error(squares, facts.rows, facts.cols, facts.symmetric, bytes);
-    line.points.emplace_back(bytes, floored(std::sqrt(std::max(error, 0.0) / energy)));
+    const double error = least_packing_error(
+        spectrum.values, facts.frobenius_norm, facts.rows, facts.cols, facts.symmetric, bytes);
+    line.points.emplace_back(bytes, floored(error));
   }
   return line;
 }
@@ -128,7 +112,7 @@ Chart expectation_chart(const BestContents& contents) {
   chart.name = "expectation";
   chart.y = {"relative error", Scale::kLog, {}};
   const bool spectral = contents.options.norm == CertifiedNorm::kSpectral;
-  ChartSeries expected = styled_series("expected before it was built", {}, 1, 0);
+  ChartSeries expected = styled_series("at least, by singular values", {}, 1, 0);
   ChartSeries measured = styled_series("measured", {}, 0, 0);
   ChartSeries bound = styled_series(spectral ? "certified, spectral norm" : "certified", {}, 3, 0);
   for (const BestCandidate& candidate : result.candidates) {

@@ -117,7 +117,7 @@ std::string error_or_dash(const std::optional<double>& error) {
 Html candidate_table(const BestContents& contents) {
   Table content{"Candidates, in the order in which they were tried",
                 {{"candidate"},
-                 {"expected error", true},
+                 {"error at least", true},
                  {"measured error", true},
                  {"certified error", true},
                  {"bytes", true},

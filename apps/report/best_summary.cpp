@@ -99,7 +99,7 @@ std::vector<std::string> candidate_cells(const BestCandidate& candidate) {
 
 std::string candidate_table(const BestResult& result) {
   std::vector<TerminalColumn> columns{{"candidate", 9, true, true},
-                                      {"predicted"},
+                                      {"at least"},
                                       {"rel. error"},
                                       {"certified"},
                                       {"bytes"},

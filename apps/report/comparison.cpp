@@ -172,6 +172,15 @@ std::string basis_of(const ComparisonOptions& options, const StorageBudget& budg
 
 }  // namespace
 
+bool ComparisonRow::reaches(double target) const {
+  if (!ok()) return false;
+  const bool is_measured = measurement && measurement->relative_error;
+  // The method's own error and this one may differ by rounding.
+  const bool by_measure = is_measured && *measurement->relative_error <= target * (1 + 1e-12);
+  if (is_measured && measurement->error_is_exact) return by_measure;
+  return by_measure || termination == Termination::kTargetReached;
+}
+
 bool Comparison::interrupted() const {
   return std::any_of(
       rows.begin(), rows.end(), [](const ComparisonRow& row) { return row.interrupted; });

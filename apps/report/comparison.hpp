@@ -59,6 +59,9 @@ struct ComparisonRow {
   bool ok() const { return status == "ok"; }
   /// Stores at least as many numbers as the full matrix.
   bool no_compression() const { return storage_share && *storage_share >= 1.0; }
+  /// Whether a relative Frobenius error of at most `target` is reached: by the exact error, where
+  /// there is one, else as the method says or by an estimate.
+  bool reaches(double target) const;
 };
 
 /// A table of rows with everything that is needed to make it again.

@@ -32,7 +32,10 @@ double round_step(double value) {
 std::vector<double> linear_ticks(std::pair<double, double> range, int wanted) {
   const double step = round_step((range.second - range.first) / std::max(wanted, 1));
   std::vector<double> values;
-  for (double k = std::ceil(range.first / step - 1e-9); k * step <= range.second * (1 + 1e-12);
+  // Not more than twice those wanted, also where the range is narrower than rounding.
+  const auto most = static_cast<std::size_t>(2 * std::max(wanted, 1) + 2);
+  for (double k = std::ceil(range.first / step - 1e-9);
+       k * step <= range.second * (1 + 1e-12) && values.size() < most;
        ++k) {
     values.push_back(k * step);
   }
@@ -79,7 +82,8 @@ std::pair<double, double> padded_range(const std::vector<double>& values, Scale 
   if (low > high) return {1, 10};
   if (scale == Scale::kLog) {
     const double room = std::max(0.07 * std::log10(high / low), 0.06);
-    return {low * std::pow(10.0, -room), high * std::pow(10.0, room)};
+    return {std::max(low * std::pow(10.0, -room), std::numeric_limits<double>::min()),
+            std::min(high * std::pow(10.0, room), std::numeric_limits<double>::max())};
   }
   const double room = high > low ? 0.04 * (high - low) : std::max(0.5, 0.05 * std::abs(high));
   return {low - room, high + room};

@@ -120,9 +120,6 @@ std::optional<RunResult> leading_triplets(const LinearOperator& A,
   own.checkpoint = nullptr;
   own.resume = nullptr;
   own.target_error = 0;
-  const Fit fit = [&](const LinearOperator& counted, const RunControl& inner) {
-    return truncated_svd(counted, svd, inner);
-  };
   try {
     const StopScope scope(own, "best");
     const TripletsPlan plan = affordable_triplets(A, options, symmetric, trials.seconds_left());
@@ -132,7 +129,10 @@ std::optional<RunResult> leading_triplets(const LinearOperator& A,
     if (std::isfinite(control.max_seconds) && std::min(A.rows(), A.cols()) >= kLargeForSvd) {
       svd.algorithm = SvdAlgorithm::kRandomized;
     }
-    return run(fit, A, Precision::kDouble, own);
+    NamedOptions named;
+    for (const OptionText& option : list_options(svd))
+      named.emplace_back(option.name, option.value);
+    return run(find_method("truncated_svd"), A, named, Precision::kDouble, own);
   } catch (const Interrupted&) {
     trials.say_interrupted();
     return std::nullopt;
@@ -146,25 +146,6 @@ Vector values_of(const Approximation& triplets) {
   return {};
 }
 
-/// The relative error below which packed low rank is not expected within the budget: the singular
-/// values that are not known are as large as they can be.
-double predicted_low_rank(const MatrixFacts& facts, const Vector& values, double bytes) {
-  const double energy = facts.frobenius_norm * facts.frobenius_norm;
-  if (!(energy > 0) || values.size() == 0) return 0;
-  const Index side = std::min(facts.rows, facts.cols);
-  double rest = std::max(energy - values.squaredNorm(), 0.0);
-  std::vector<double> squares;
-  for (const double value : values) squares.push_back(value * value);
-  const double least = squares.back();
-  while (rest > 0 && least > 0 && static_cast<Index>(squares.size()) < side) {
-    squares.push_back(std::min(rest, least));
-    rest -= squares.back();
-  }
-  const Vector all = Vector::Map(squares.data(), static_cast<Index>(squares.size()));
-  const double error = expected_packing_error(all, facts.rows, facts.cols, facts.symmetric, bytes);
-  return std::sqrt(std::max(error, 0.0) / energy);
-}
-
 /// Packed, they are a first result, and often not a bad one.
 void try_triplets(const RunResult& triplets, const BestOptions& options, Trials& trials) {
   BestCandidate candidate;
@@ -174,10 +155,10 @@ void try_triplets(const RunResult& triplets, const BestOptions& options, Trials&
   candidate.seconds = triplets.fit_seconds;
   const bool by_budget = options.target_error == 0;
   const Vector values = values_of(triplets.approximation);
-  const double all = values.squaredNorm();
+  const double all = values.stableNorm();
   const PackingLimit limit{
       options.budget.bytes(triplets.approximation.rows(), triplets.approximation.cols()),
-      by_budget ? 0 : std::max(0.05 * options.target_error * options.target_error, 1e-30) * all};
+      by_budget ? 0 : std::max(std::sqrt(0.05) * options.target_error, 1e-15) * all};
   if (!(all > 0)) return;
   try {
     PackedProduct packed = pack_low_rank(triplets.approximation, limit);
@@ -223,16 +204,22 @@ std::string why_not(BestCandidate& candidate,
       options.budget.is_set() ? options.budget.bytes(facts.rows, facts.cols) : trials.least_bytes();
   const double wanted = options.target_error > 0 ? options.target_error : trials.least_error();
   const bool in_frobenius_norm = options.norm == CertifiedNorm::kFrobenius;
+  double expected = 0;
   if (std::isfinite(bytes) && in_frobenius_norm) {
-    prediction.low_rank = predicted_low_rank(facts, prediction.singular_values, bytes);
-    candidate.predicted_error = prediction.low_rank;
+    const Vector& values = prediction.singular_values;
+    // Shown is a bound, decided is by what a common price comes to, which is more as a rule.
+    prediction.low_rank = expected_packing_error(
+        values, facts.frobenius_norm, facts.rows, facts.cols, facts.symmetric, bytes);
+    expected = prediction.low_rank;
+    candidate.predicted_error = least_packing_error(
+        values, facts.frobenius_norm, facts.rows, facts.cols, facts.symmetric, bytes);
   }
   // Where blocks were chosen among, low rank was one of the choices. All of the triplets of a large
   // matrix take many times as long as that choice did.
   const double bound = in_frobenius_norm ? trials.low_rank_bound(bytes) : 0;
   candidate.predicted_error = std::max(candidate.predicted_error.value_or(0), bound);
   const bool lost = (traits.large && bound >= kNoBetter * wanted) ||
-                    *candidate.predicted_error > kPredictionSlack * wanted;
+                    std::max(expected, bound) > kPredictionSlack * wanted;
   return lost ? "cannot be as near in as few bytes, by its singular values" : "";
 }
 

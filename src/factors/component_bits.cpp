@@ -8,8 +8,9 @@
 namespace matapprox {
 namespace {
 
-/// Prices are bisected until they agree to this.
-constexpr double kSamePrice = 1 + 1e-9;
+/// Logarithms of prices are bisected until they agree to this, which takes 37 steps.
+constexpr double kSamePrice = 1e-9;
+constexpr int kMaxSteps = 64;
 /// Below this part of the largest square everything is stored in doubles.
 constexpr double kLowestPrice = 1e-40;
 
@@ -37,6 +38,7 @@ ComponentBits::ComponentBits(Index rows,
 
 ComponentBits::Choice ComponentBits::at_price(const Vector& squares, double price) const {
   Choice choice;
+  choice.price = price;
   choice.bits.assign(static_cast<std::size_t>(squares.size()), 0);
   for (Index k = 0; k < squares.size(); ++k) {
     const auto wider = std::find_if(widths_.rbegin(), widths_.rend(), [&](const Width& width) {
@@ -54,43 +56,39 @@ ComponentBits::Choice ComponentBits::at_price(const Vector& squares, double pric
   return choice;
 }
 
-ComponentBits::Choice ComponentBits::within_bytes(const Vector& squares, double bytes) const {
-  if (squares.size() == 0 || !(squares(0) > 0)) return at_price(squares, 1);
-  double high = squares(0) / widths_.front().threshold;  // at which nothing is stored
-  double low = high * kLowestPrice;
-  Choice best = at_price(squares, low);
-  if (best.bytes <= bytes) return best;
-  best = at_price(squares, high);
-  while (high / low > kSamePrice) {
-    const double price = std::sqrt(high * low);
-    Choice choice = at_price(squares, price);
-    if (choice.bytes > bytes) {
-      low = price;
-    } else {
-      high = price;
-      best = std::move(choice);
-    }
+/// Bisects the logarithm of the price between one at which nothing is stored and one at which
+/// everything is, in a number of steps that does not depend on the values. `fits` is true of all
+/// prices from some price on, or up to some price where `dearest` is set: the choice at the price
+/// next to that one, on the side where it is true.
+template <class Fits>
+ComponentBits::Choice ComponentBits::at_edge(const Vector& squares,
+                                             bool dearest,
+                                             const Fits& fits) const {
+  double high = std::log(squares(0) / widths_.front().threshold);
+  double low = high + std::log(kLowestPrice);
+  Choice best = at_price(squares, std::exp(dearest ? low : high));
+  for (int step = 0; step < kMaxSteps && high - low > kSamePrice; ++step) {
+    const double middle = low + 0.5 * (high - low);
+    Choice choice = at_price(squares, std::exp(middle));
+    const bool fit = fits(choice);
+    (fit == dearest ? low : high) = middle;
+    if (fit) best = std::move(choice);
   }
   return best;
+}
+
+ComponentBits::Choice ComponentBits::within_bytes(const Vector& squares, double bytes) const {
+  if (squares.size() == 0 || !(squares(0) > 0)) return at_price(squares, 1);
+  Choice all = at_price(squares, squares(0) / widths_.front().threshold * kLowestPrice);
+  if (all.bytes <= bytes) return all;
+  return at_edge(squares, false, [&](const Choice& choice) { return choice.bytes <= bytes; });
 }
 
 ComponentBits::Choice ComponentBits::within_error(const Vector& squares,
                                                   double squared_error) const {
   if (squares.size() == 0 || !(squares(0) > 0)) return at_price(squares, 1);
-  double high = squares(0) / widths_.front().threshold;
-  double low = high * kLowestPrice;
-  Choice best = at_price(squares, low);
-  while (high / low > kSamePrice) {
-    const double price = std::sqrt(high * low);
-    Choice choice = at_price(squares, price);
-    if (choice.squared_error > squared_error) {
-      high = price;
-    } else {
-      low = price;
-      best = std::move(choice);
-    }
-  }
-  return best;
+  return at_edge(
+      squares, true, [&](const Choice& choice) { return choice.squared_error <= squared_error; });
 }
 
 }  // namespace matapprox

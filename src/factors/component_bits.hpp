@@ -19,8 +19,10 @@ class ComponentBits {
     double bytes = 0;
     double squared_error = 0;  ///< expected
     Index kept = 0;
+    double price = 0;  ///< at which it is the best: squared_error + price * bytes is least
   };
-  /// `squares` of the singular values, descending.
+  /// `squares` of the singular values, descending, in units in which the largest is about 1: the
+  /// prices that are tried lie up to 40 decades below it.
   Choice at_price(const Vector& squares, double price) const;
   /// The least error of a common price within so many bytes.
   Choice within_bytes(const Vector& squares, double bytes) const;
@@ -38,6 +40,9 @@ class ComponentBits {
     /// A square of more than this times the price is worth this width.
     double threshold = 0;
   };
+
+  template <class Fits>
+  Choice at_edge(const Vector& squares, bool dearest, const Fits& fits) const;
 
   std::vector<Width> widths_;  ///< narrowest first
 };

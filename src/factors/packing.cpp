@@ -60,23 +60,90 @@ std::vector<Factor> packed_eigenpairs(const LowRankEigen& pairs, std::span<const
           {first.name, first.value, true}};
 }
 
+/// A power of 2 next to the largest of these values, in units of which squares are in the range of
+/// doubles.
+double unit_of(const Vector& values) {
+  int exponent = 0;
+  std::frexp(values.size() == 0 ? 0.0 : values.cwiseAbs().maxCoeff(), &exponent);
+  return std::ldexp(1.0, std::max(exponent - 1, -1022));
+}
+
 ComponentBits::Choice chosen(const ComponentBits& components,
-                             const Vector& squares,
+                             const Vector& values,
                              const PackingLimit& limit) {
+  const double unit = unit_of(values);
+  const Vector squares = (values / unit).cwiseAbs2();
+  const double error = limit.error / unit;
   ComponentBits::Choice choice;
-  if (limit.squared_error > 0) choice = components.within_error(squares, limit.squared_error);
-  if (limit.squared_error <= 0 || choice.bytes > limit.bytes) {
+  if (limit.error > 0) choice = components.within_error(squares, error * error);
+  if (limit.error <= 0 || choice.bytes > limit.bytes) {
     choice = components.within_bytes(squares, limit.bytes);
   }
   choice.bits.resize(static_cast<std::size_t>(choice.kept));
   return choice;
 }
 
+/// The squares of `leading`, and of as many values of the size of the last one, up to `side` in
+/// all, as a squared norm of `energy` has room for.
+Vector with_largest_rest(const Vector& leading, double energy, Index side) {
+  const Vector known = leading.cwiseAbs2();
+  const double least = known(known.size() - 1);
+  double rest = std::max(energy - known.sum(), 0.0);
+  Vector all = Vector::Zero(std::max(side, known.size()));
+  all.head(known.size()) = known;
+  for (Index k = known.size(); k < side && least > 0; ++k) {
+    all(k) = std::min(rest, least);
+    rest -= all(k);
+  }
+  return all;
+}
+
+/// The relative error at a common price, less `per_price` times what is left of the bytes.
+double packing_error(const Vector& leading,
+                     double frobenius_norm,
+                     const ComponentBits& components,
+                     Index side,
+                     double bytes,
+                     double per_price) {
+  if (!(frobenius_norm > 0) || leading.size() == 0 || leading(0) == 0) return 0;
+  const double unit = unit_of(leading);
+  const double norm = frobenius_norm / unit;
+  const Vector squares = with_largest_rest(leading / unit, norm * norm, side);
+  const ComponentBits::Choice choice = components.within_bytes(squares, bytes);
+  const double left = per_price * choice.price * (bytes - choice.bytes);
+  return std::sqrt(std::max(choice.squared_error - left, 0.0)) / norm;
+}
+
 }  // namespace
 
-double expected_packing_error(
-    const Vector& squares, Index rows, Index cols, bool symmetric, double bytes) {
-  return components_of(rows, cols, symmetric).within_bytes(squares, bytes).squared_error;
+/// No choice costs less at that price: bytes that are left over buy at most that. Of equal values
+/// none may fit where not all do.
+double least_packing_error(const Vector& leading,
+                           double frobenius_norm,
+                           Index rows,
+                           Index cols,
+                           bool symmetric,
+                           double bytes) {
+  return packing_error(leading,
+                       frobenius_norm,
+                       components_of(rows, cols, symmetric),
+                       std::min(rows, cols),
+                       bytes,
+                       1);
+}
+
+double expected_packing_error(const Vector& leading,
+                              double frobenius_norm,
+                              Index rows,
+                              Index cols,
+                              bool symmetric,
+                              double bytes) {
+  return packing_error(leading,
+                       frobenius_norm,
+                       components_of(rows, cols, symmetric),
+                       std::min(rows, cols),
+                       bytes,
+                       0);
 }
 
 PackedProduct pack_low_rank(const FactorProduct& B, const PackingLimit& limit) {
@@ -86,7 +153,7 @@ PackedProduct pack_low_rank(const FactorProduct& B, const PackingLimit& limit) {
               std::holds_alternative<Matrix>(*factors.back().value) && !B.symmetrized(),
           "packed: {} is not a product of low rank (those of truncated_svd and nystrom are)",
           B.description());
-  require(limit.squared_error > 0 || std::isfinite(limit.bytes),
+  require(limit.error > 0 || std::isfinite(limit.bytes),
           "packed: neither bytes nor an error to keep to");
   const bool symmetric = B.known_facts().symmetric.value_or(false);
   const ComponentBits components = components_of(B.rows(), B.cols(), symmetric);
@@ -100,7 +167,7 @@ PackedProduct pack_low_rank(const FactorProduct& B, const PackingLimit& limit) {
   PackedProduct packed;
   // One component at least, though it be rounding: a product has factors.
   const auto bits_of = [&](const Vector& values) {
-    ComponentBits::Choice choice = chosen(components, values.cwiseAbs2(), limit);
+    ComponentBits::Choice choice = chosen(components, values, limit);
     if (choice.kept == 0) choice.bits = {kPackedWidths.front()};
     packed.available = values.size();
     packed.rank = static_cast<Index>(choice.bits.size());

@@ -103,7 +103,6 @@ Approximation packed_within_error(const Method& method,
                                   const NamedOptions& options,
                                   const RunControl& control) {
   const double norm = frobenius_norm(A, "packed", control);
-  const double wanted = control.target_error * norm;
   const double bytes = is_given(options, "budget") ? budget_bytes_of(A, options)
                                                    : std::numeric_limits<double>::infinity();
   NamedOptions unlimited = options;
@@ -114,10 +113,12 @@ Approximation packed_within_error(const Method& method,
                              "frobenius_tolerance",
                              fmt::format("{}", kTruncationShare * control.target_error)),
                  control);
-  const double left = std::max(norm * norm - low_rank_values(fitted).squaredNorm(), 0.0);
-  const double rounding = kPackedAim * kPackedAim * wanted * wanted - left;
-  if (!(rounding > 0)) return packed(fitted);
-  return assembled(fitted, pack_low_rank(fitted, {bytes, rounding}));
+  // As parts of |A|, whose squares are in the range of doubles.
+  const double held = norm > 0 ? (low_rank_values(fitted) / norm).squaredNorm() : 1;
+  const double left = std::max(1 - held, 0.0);
+  const double rounding = std::pow(kPackedAim * control.target_error, 2) - left;
+  if (!(rounding > 0 && norm > 0)) return packed(fitted);
+  return assembled(fitted, pack_low_rank(fitted, {bytes, std::sqrt(rounding) * norm}));
 }
 
 /// The chain in few bits; permutations stay, and factors share what they shared.
@@ -174,7 +175,7 @@ Approximation packed(const Approximation& fitted) {
   if (storage_precision(fitted) == enum_name(Precision::kPacked)) return fitted;
   const Vector values = low_rank_values(fitted);
   const double smallest = std::max(values(values.size() - 1), kRounded * values(0));
-  const double rounding = values(0) > 0 ? kRoundingShare * smallest * smallest : 1;
+  const double rounding = values(0) > 0 ? std::sqrt(kRoundingShare) * smallest : 1;
   PackedProduct product =
       pack_low_rank(fitted, {std::numeric_limits<double>::infinity(), rounding});
   return assembled(fitted, std::move(product));

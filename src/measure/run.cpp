@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <span>
 
@@ -13,6 +14,7 @@
 #include "matapprox/core/require.hpp"
 #include "matapprox/operators/lazy.hpp"
 #include "measure/packed_run.hpp"
+#include "measure/scaled_matrix.hpp"
 #include "measure/target_search.hpp"
 
 namespace matapprox {
@@ -69,6 +71,18 @@ void require_finite(const Approximation& fitted) {
   }
 }
 
+/// The relative error, 0..1, that the options themselves ask for; 0: none, or with a rank, which
+/// the method refuses.
+double given_tolerance(const NamedOptions& options) {
+  const std::string rank = option_value(options, "rank");
+  const std::string text = option_value(options, "frobenius_tolerance");
+  double tolerance = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), tolerance);
+  const bool is_one = failure == std::errc() && end == text.data() + text.size();
+  const bool has_rank = !rank.empty() && rank != "0";
+  return is_one && !has_rank && tolerance > 0 && tolerance < 1 ? tolerance : 0;
+}
+
 /// Whether the caller has already fixed how much is stored.
 bool fixes_size(const NamedOptions& options) {
   return std::any_of(options.begin(), options.end(), [](const auto& option) {
@@ -80,6 +94,10 @@ bool fixes_size(const NamedOptions& options) {
   });
 }
 
+/// True for methods that choose bits themselves and measure what they store: what they say of a
+/// tolerance holds, and they work in units of the matrix.
+bool measures_itself(const Method& method) { return method.name == "hierarchical"; }
+
 /// The largest rank, or the most factors that store fewer numbers than the matrix has entries.
 Index largest_size(const LinearOperator& A,
                    const std::string& size_option,
@@ -89,13 +107,36 @@ Index largest_size(const LinearOperator& A,
   return std::max<Index>((A.rows() * A.cols() - 1) / one, 1);
 }
 
+/// What `method` makes of a tolerance, as it is stored.
+Approximation fit_to_tolerance(const Method& method,
+                               const LinearOperator& A,
+                               const NamedOptions& options,
+                               Precision precision,
+                               double tolerance,
+                               const RunControl& control) {
+  RunControl own = control;
+  own.target_error = tolerance;
+  if (precision == Precision::kPacked) return packed_run(method, A, options, own);
+  const NamedOptions wanted =
+      with_option(options, "frobenius_tolerance", fmt::format("{}", tolerance));
+  return rounded(method.run(A, wanted, own), precision);
+}
+
 Fit fit_for_target(const Method& method, const NamedOptions& options, Precision precision) {
+  if (measures_itself(method)) {
+    return [&method, options](const LinearOperator& A, const RunControl& control) {
+      return method.run(
+          A,
+          with_option(options, "frobenius_tolerance", fmt::format("{}", control.target_error)),
+          control);
+    };
+  }
   if (method.has_option("frobenius_tolerance")) {
     return [&method, options, precision](const LinearOperator& A, const RunControl& control) {
-      if (precision == Precision::kPacked) return packed_run(method, A, options, control);
-      const NamedOptions wanted =
-          with_option(options, "frobenius_tolerance", fmt::format("{}", control.target_error));
-      return method.run(A, wanted, control);
+      const auto fit = [&](double tolerance) {
+        return fit_to_tolerance(method, A, options, precision, tolerance, control);
+      };
+      return report::search_tolerance(A, fit, control);
     };
   }
   const std::string size_option = method.has_option("rank") ? "rank" : "factors";
@@ -156,6 +197,51 @@ RunResult run(const Fit& fit,
   return {std::move(fitted), seconds, counted.passes(), peak_memory_bytes(), work};
 }
 
+namespace {
+
+/// The fit in units of the matrix; what comes back was rounded in those, and has to have room in
+/// its precision in units of 1 too.
+RunResult run_scaled(const Fit& fit,
+                     const LinearOperator& A,
+                     Precision precision,
+                     const RunControl& control) {
+  const ScaledMatrix scaled(A);
+  if (!scaled.is_scaled()) return run(fit, A, precision, control);
+  const Fit unscaled = [&](const LinearOperator& counted, const RunControl& inner) {
+    const Approximation fitted = fit(counted, scaled.control_for_fit(inner));
+    require_finite(fitted);
+    const Approximation result = scaled.unscaled(fitted);
+    return Approximation(round_factors(result.factors(), result.precision()),
+                         result.summary,
+                         result.symmetrized(),
+                         result.precision());
+  };
+  return run(unscaled, scaled.matrix(), precision, control);
+}
+
+/// Says so where rounding to `precision` has taken a target away that a method met in doubles.
+void check_target(RunResult& result, const LinearOperator& A, const RunControl& control) {
+  Summary& summary = result.approximation.summary;
+  if (summary.termination != Termination::kTargetReached ||
+      result.approximation.precision() == Precision::kDouble)
+    return;
+  MeasureOptions error_only;
+  error_only.spectral_iterations = 0;
+  error_only.time_products = false;
+  const Measurement measured =
+      measure(A, result.approximation, describe(A, {}, control), error_only, control);
+  if (!measured.relative_error || *measured.relative_error <= control.target_error) return;
+  summary.termination = Termination::kCompleted;
+  summary.message +=
+      fmt::format("{}target error {:g} not reached: stored as {} the error is {:.3g}",
+                  summary.message.empty() ? "" : "; ",
+                  control.target_error,
+                  storage_precision(result.approximation),
+                  *measured.relative_error);
+}
+
+}  // namespace
+
 RunResult run(const Method& method,
               const LinearOperator& A,
               const NamedOptions& options,
@@ -168,14 +254,30 @@ RunResult run(const Method& method,
       method.name);
   const bool can_search = method.has_option("rank") || method.has_option("factors") ||
                           method.has_option("frobenius_tolerance");
-  if (control.target_error > 0 && can_search && !fixes_size(options)) {
-    return run(fit_for_target(method, options, precision), A, precision, control);
+  RunControl wanted = control;
+  bool searches = wanted.target_error > 0 && can_search && !fixes_size(options);
+  if (wanted.target_error == 0 && precision != Precision::kDouble && !measures_itself(method)) {
+    // What is stored has to keep to it, not what is found in doubles.
+    wanted.target_error = given_tolerance(options);
+    searches = wanted.target_error > 0;
   }
   const Fit fit = [&](const LinearOperator& counted, const RunControl& inner) {
+    if (searches) return fit_for_target(method, options, precision)(counted, inner);
     return precision == Precision::kPacked ? packed_run(method, counted, options, inner)
                                            : method.run(counted, options, inner);
   };
-  return run(fit, A, precision, control);
+  // The exact store takes every entry as it is.
+  if (measures_itself(method)) return run(fit, A, precision, wanted);
+  if (method.name == "exact") {
+    RunResult result = run(fit, A, precision, wanted);
+    if (wanted.target_error > 0 && precision == Precision::kDouble) {
+      result.approximation.summary.termination = Termination::kTargetReached;
+    }
+    return result;
+  }
+  RunResult result = run_scaled(fit, A, precision, wanted);
+  if (!searches && wanted.target_error > 0) check_target(result, A, wanted);
+  return result;
 }
 
 }  // namespace matapprox

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -10,6 +12,39 @@
 
 namespace matapprox::report {
 namespace {
+
+/// Fits to smaller and smaller tolerances, each at most this part of the one before; the last one
+/// is this part of the target, where what is left of the error is rounding.
+constexpr int kMaxFits = 8;
+constexpr double kNextTolerance = 0.85;
+constexpr double kLastTolerance = 0.1;
+/// An error that is above the target by no more than rounding reaches it.
+constexpr double kSameError = 1e-12;
+/// A fit that leaves more than this part of the least error so far is the last one.
+constexpr double kGain = 0.999;
+/// Squares of what truncation and rounding add to the error add up nearly, not exactly.
+constexpr double kNearlyAddUp = 0.97;
+
+std::optional<double> measured_error(const LinearOperator& A,
+                                     const Approximation& B,
+                                     const MatrixFacts& facts,
+                                     const RunControl& control) {
+  MeasureOptions error_only;
+  error_only.spectral_iterations = 0;
+  error_only.time_products = false;
+  return measure(A, B, facts, error_only, control).relative_error;
+}
+
+void add_message(Summary& summary, const std::string& text) {
+  summary.message += (summary.message.empty() ? "" : "; ") + text;
+}
+
+/// A fit that was interrupted is measured; a request that comes only then ends the measuring.
+RunControl while_measuring(const RunControl& search) {
+  RunControl control;
+  if (!search.interrupted()) control.stop = search.stop;
+  return control;
+}
 
 /// The fits made so far: the smallest that reached the target, and the largest that did not.
 class Search {
@@ -20,24 +55,20 @@ class Search {
   /// True if this size reaches the target.
   bool reaches(Index size) {
     Approximation candidate = fit_(size);
-    MeasureOptions error_only;
-    error_only.spectral_iterations = 0;
-    error_only.time_products = false;
-    const Measurement measured = [&] {
+    const std::optional<double> error = [&] {
       try {
-        return measure(A_, candidate, facts_, error_only, measuring());
+        return measured_error(A_, candidate, facts_, while_measuring(control_));
       } catch (const Interrupted&) {
         // It is a result all the same, if there is no better one.
         if (!has_any()) largest_failing_ = std::move(candidate);
         throw;
       }
     }();
-    const bool reached =
-        measured.relative_error && *measured.relative_error <= control_.target_error;
+    const bool reached = error && *error <= control_.target_error;
     if (reached) {
       smallest_reaching_ = std::move(candidate);
     } else {
-      best_error_ = measured.relative_error;
+      best_error_ = error;
       largest_failing_ = std::move(candidate);
     }
     return reached;
@@ -72,17 +103,6 @@ class Search {
   }
 
  private:
-  /// A fit that was interrupted is measured; a request that comes only then ends the measuring.
-  RunControl measuring() const {
-    RunControl control;
-    if (!control_.interrupted()) control.stop = control_.stop;
-    return control;
-  }
-
-  static void add_message(Summary& summary, const std::string& text) {
-    summary.message += (summary.message.empty() ? "" : "; ") + text;
-  }
-
   const LinearOperator& A_;
   const SizedFit& fit_;
   const RunControl& control_;
@@ -108,6 +128,17 @@ void double_then_bisect(Search& search,
   }
 }
 
+/// The tolerance to fit to after one of `tolerance` had `error`, more than the target: what
+/// rounding added then, it adds again. 0: nothing that would help.
+double next_tolerance(double tolerance, double error, double target) {
+  const double last = kLastTolerance * target;
+  if (tolerance <= last) return 0;
+  const double rounding = std::max((error - tolerance) * (error + tolerance), 0.0);
+  const double room = target * target - rounding;
+  if (!(room > last * last)) return last;
+  return std::max(std::min(kNearlyAddUp * std::sqrt(room), kNextTolerance * tolerance), last);
+}
+
 }  // namespace
 
 Approximation search_target(const LinearOperator& A,
@@ -121,6 +152,48 @@ Approximation search_target(const LinearOperator& A,
     if (!search.has_any()) throw;
   }
   return search.result(search.stopped());
+}
+
+Approximation search_tolerance(const LinearOperator& A,
+                               const TolerantFit& fit,
+                               const RunControl& control) {
+  const double target = control.target_error;
+  const MatrixFacts facts = describe(A, {}, control);
+  std::optional<Approximation> best;
+  double least = std::numeric_limits<double>::infinity();
+  double tolerance = target;
+  for (int round = 0; round < kMaxFits && tolerance > 0; ++round) {
+    try {
+      Approximation candidate = fit(tolerance);
+      const bool cut_short = candidate.summary.termination == Termination::kInterrupted ||
+                             candidate.summary.termination == Termination::kMaxSeconds;
+      const std::optional<double> found =
+          measured_error(A, candidate, facts, while_measuring(control));
+      const double error = found.value_or(std::numeric_limits<double>::infinity());
+      const bool gains = error < kGain * least;
+      if (!best || error < least) best = std::move(candidate);
+      least = std::min(least, error);
+      if (least <= target * (1 + kSameError)) {
+        if (!cut_short) best->summary.termination = Termination::kTargetReached;
+        return *best;
+      }
+      // Where a budget binds, or rounding is all that is left, less tolerance gains nothing.
+      if (cut_short || !gains || control.should_stop()) break;
+      tolerance = next_tolerance(tolerance, error, target);
+    } catch (const Interrupted&) {
+      if (!best) throw;
+      break;
+    }
+  }
+  add_message(best->summary,
+              std::isfinite(least)
+                  ? fmt::format("target error {:g} not reached: the least error found is {:.3g}, "
+                                "stored as {}",
+                                target,
+                                least,
+                                storage_precision(*best))
+                  : fmt::format("target error {:g} not reached: the matrix is zero", target));
+  return *best;
 }
 
 }  // namespace matapprox::report

@@ -136,6 +136,7 @@ TEST(CliBest, ExplainsInLinesThatFit) {
     const ProgramResult result = best_of(example("scale_free.mtx"), more);
     ASSERT_EQ(result.exit_code, 0) << result.err;
     EXPECT_THAT(result.out, HasSubstr("verdict"));
+    EXPECT_THAT(result.out, testing::Not(HasSubstr("predicted")));
     EXPECT_THAT(result.out, HasSubstr("chosen"));
     EXPECT_LE(longest_line(result.out), 100U) << result.out;
   }

@@ -38,12 +38,11 @@ double relative_error(const Matrix& A, const PackedProduct& packed) {
 TEST(Packing, KeepsToTheBytesAndComesNearWhatIsExpected) {
   const Matrix A = test::with_singular_values(200, 150, geometric(150, 0.8));
   const FactorProduct B = svd_product(A, 100);
-  const Vector squares = geometric(100, 0.64);
+  const Vector values = geometric(100, 0.8);
   for (const double bytes : {1000.0, 4000.0, 20000.0}) {
     const PackedProduct packed = pack_low_rank(B, {bytes, 0});
     EXPECT_LE(static_cast<double>(FactorProduct(packed.factors).storage().bytes), bytes);
-    const double expected =
-        std::sqrt(expected_packing_error(squares, 200, 150, false, bytes)) / A.norm();
+    const double expected = least_packing_error(values, A.norm(), 200, 150, false, bytes);
     const double error = relative_error(A, packed);
     EXPECT_LT(error, 1.4 * expected) << bytes;
     EXPECT_GT(error, 0.5 * expected) << bytes;
@@ -76,17 +75,17 @@ TEST(Packing, OfASymmetricMatrixStoresUOnce) {
   const FactorProduct product(packed.factors);
   EXPECT_LE(product.storage().bytes, 3000);
   EXPECT_TRUE(product.known_facts().symmetric.value_or(false));
-  const double expected =
-      std::sqrt(expected_packing_error(values.head(60).cwiseAbs2(), 120, 120, true, 3000));
-  EXPECT_LT((test::dense_of(product) - A).norm(), 1.4 * expected);
+  const Vector sizes = values.cwiseAbs();
+  const double expected = least_packing_error(sizes, A.norm(), 120, 120, true, 3000);
+  EXPECT_LT(relative_error(A, packed), 1.4 * expected);
 }
 
-TEST(Packing, KeepsToASquaredError) {
+TEST(Packing, KeepsToAnError) {
   const Matrix A = test::with_singular_values(150, 180, geometric(150, 0.85));
   const FactorProduct B = svd_product(A, 150);
   Index before = 0;
   for (const double tolerance : {0.3, 1e-2, 1e-5, 1e-9}) {
-    const double limit = std::pow(tolerance * A.norm(), 2);
+    const double limit = tolerance * A.norm();
     const PackedProduct packed = pack_low_rank(B, {std::numeric_limits<double>::infinity(), limit});
     EXPECT_LT(relative_error(A, packed), 1.2 * tolerance);
     EXPECT_GT(relative_error(A, packed), 0.4 * tolerance);
@@ -94,6 +93,42 @@ TEST(Packing, KeepsToASquaredError) {
     EXPECT_GT(bytes, before);
     before = bytes;
   }
+}
+
+/// Squares of singular values leave the range of doubles from 1e155 on.
+TEST(Packing, ChoosesTheSameBitsInAnyUnit) {
+  const Matrix A = test::with_singular_values(50, 40, geometric(40, 0.7));
+  const auto bits_of = [](const PackedProduct& packed) {
+    return std::get<PackedMatrix>(*packed.factors.front().value).content().bits;
+  };
+  const auto packed_in = [&](double unit, const PackingLimit& limit) {
+    const kernels::Svd svd = kernels::svd(Matrix(A));
+    return pack_low_rank(FactorProduct({make_factor("U", svd.U),
+                                        make_factor("S", Vector(svd.S * unit)),
+                                        make_factor("V", svd.V, true)}),
+                         limit);
+  };
+  const double infinite = std::numeric_limits<double>::infinity();
+  const auto by_bytes = bits_of(packed_in(1, {900, 0}));
+  const auto by_error = bits_of(packed_in(1, {infinite, 1e-3}));
+  for (const int exponent : {-1000, -500, -240, 250, 500, 1000}) {
+    const double unit = std::ldexp(1.0, exponent);
+    EXPECT_EQ(bits_of(packed_in(unit, {900, 0})), by_bytes) << exponent;
+    EXPECT_EQ(bits_of(packed_in(unit, {infinite, 1e-3 * unit})), by_error) << exponent;
+  }
+}
+
+TEST(Packing, WhatIsNotKnownIsAsLargeAsItCanBe) {
+  const Vector values = geometric(60, 0.9);
+  const double norm = values.norm();
+  for (const double bytes : {500.0, 3000.0, 12000.0}) {
+    const double of_all = least_packing_error(values, norm, 80, 60, false, bytes);
+    for (const Index known : {5, 20, 40}) {
+      const double of_some = least_packing_error(values.head(known), norm, 80, 60, false, bytes);
+      EXPECT_LE(of_some, 1.02 * of_all) << known << " " << bytes;
+    }
+  }
+  EXPECT_EQ(least_packing_error(Vector::Zero(3), 0, 80, 60, false, 500), 0);
 }
 
 TEST(Packing, RefusesWhatItCannotPack) {

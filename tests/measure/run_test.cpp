@@ -1,5 +1,6 @@
 #include "matapprox/measure/run.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -167,6 +168,54 @@ TEST(Run, TargetErrorOutOfReachSaysSo) {
   EXPECT_EQ(found.summary.rank, 6);
   EXPECT_THAT(found.summary.message, HasSubstr("target error 0.1 not reached"));
   EXPECT_NE(found.summary.termination, Termination::kTargetReached);
+}
+
+/// What is stored keeps to the target, whatever its precision: rounding counts.
+TEST(Run, ATargetHoldsForWhatIsStored) {
+  const Vector sigma =
+      Vector::LinSpaced(60, 0, 59).unaryExpr([](double i) { return std::pow(0.8, i); });
+  const Matrix dense = test::with_singular_values(70, 60, sigma);
+  const DenseOperator A(dense);
+  for (const auto& [precision, target] : {std::pair(Precision::kFloat16, 1e-3),
+                                          {Precision::kFloat16, 7e-4},
+                                          {Precision::kBfloat16, 1e-2},
+                                          {Precision::kBfloat16, 4e-3},
+                                          {Precision::kFloat, 1e-6},
+                                          {Precision::kFloat, 6e-8},
+                                          {Precision::kPacked, 1e-3},
+                                          {Precision::kDouble, 1e-9}}) {
+    SCOPED_TRACE(fmt::format("{} {}", enum_name(precision), target));
+    RunControl control;
+    control.target_error = target;
+    const Method& svd = find_method("truncated_svd");
+    const NamedOptions tolerance{{"frobenius_tolerance", fmt::format("{}", target)}};
+    for (const Approximation& found : {run(svd, A, {}, precision, control).approximation,
+                                       run(svd, A, tolerance, precision).approximation}) {
+      EXPECT_LE((test::dense_of(found) - dense).norm(), target * dense.norm() * (1 + 1e-12));
+      EXPECT_THAT(found.summary.message, testing::Not(HasSubstr("not reached")));
+    }
+  }
+}
+
+/// Rounding alone is above the target: the nearest comes back, with the error that is the least.
+TEST(Run, ATargetBelowThePrecisionIsSaidToBeMissed) {
+  const Vector sigma =
+      Vector::LinSpaced(60, 0, 59).unaryExpr([](double i) { return std::pow(0.8, i); });
+  const Matrix dense = test::with_singular_values(70, 60, sigma);
+  const DenseOperator A(dense);
+  const Method& svd = find_method("truncated_svd");
+  RunControl control;
+  control.target_error = 1e-8;
+  for (const Precision precision : {Precision::kFloat, Precision::kFloat16, Precision::kBfloat16}) {
+    const Approximation found = run(svd, A, {}, precision, control).approximation;
+    const Approximation full = run(svd, A, {{"rank", "60"}}, precision).approximation;
+    const double error = (test::dense_of(found) - dense).norm();
+    EXPECT_NE(found.summary.termination, Termination::kTargetReached);
+    EXPECT_THAT(found.summary.message, HasSubstr("target error 1e-08 not reached"));
+    EXPECT_THAT(found.summary.message,
+                HasSubstr(fmt::format("the least error found is {:.3g}", error / dense.norm())));
+    EXPECT_LT(error, 1.1 * (test::dense_of(full) - dense).norm());
+  }
 }
 
 TEST(Run, AGivenRankWinsOverTheTarget) {

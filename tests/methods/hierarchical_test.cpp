@@ -8,6 +8,7 @@
 #include <cmath>
 #include <random>
 
+#include "matapprox/core/error.hpp"
 #include "matapprox/kernels/lapack.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
 #include "matapprox/operators/dense.hpp"
@@ -87,6 +88,47 @@ TEST(Hierarchical, ReachesATolerance) {
       EXPECT_LE(error_of(found, example.A), tolerance) << example.name;
       EXPECT_GE(found.storage().bytes, before) << example.name;
       before = found.storage().bytes;
+    }
+  }
+}
+
+/// The fewest bytes of the search for a budget that reach a tolerance.
+Index fewest_bytes_of_budgets(const DenseOperator& A, double tolerance, Index enough) {
+  Index most = enough;
+  for (Index least = 0; most - least > std::max<Index>(enough / 100, 8);) {
+    const Index middle = least + (most - least) / 2;
+    bool reaches = false;
+    try {
+      const Approximation found = hierarchical(A, {.budget = bytes(static_cast<double>(middle))});
+      reaches = error_of(found, A.values()) <= tolerance;
+    } catch (const BudgetTooSmall&) {
+      // No block fits.
+    }
+    (reaches ? most : least) = middle;
+  }
+  return most;
+}
+
+TEST(Hierarchical, AToleranceTakesAboutTheFewestBytes) {
+  std::vector<Example> examples = hierarchical_examples();
+  examples.push_back({"kernel_and_noise", smooth(120) + 0.02 * test::random_matrix(120, 120)});
+  Matrix image(96, 128);
+  for (Index j = 0; j < image.cols(); ++j) {
+    for (Index i = 0; i < image.rows(); ++i) {
+      const bool inside = (i - 40) * (i - 40) + (j - 60) * (j - 60) < 900;
+      image(i, j) = std::round(static_cast<double>(i + j) / 2 + (inside ? 90 : 0));
+    }
+  }
+  examples.push_back({"image", image});
+  for (const Example& example : examples) {
+    const DenseOperator A(example.A);
+    for (const double tolerance : {0.3, 0.1, 1e-2, 1e-4}) {
+      const Approximation found = hierarchical(A, {.frobenius_tolerance = tolerance});
+      EXPECT_LE(error_of(found, example.A), tolerance) << example.name;
+      const Index bytes_found = found.storage().bytes;
+      const Index fewest = fewest_bytes_of_budgets(A, tolerance, bytes_found);
+      EXPECT_LE(static_cast<double>(bytes_found), 1.15 * static_cast<double>(fewest) + 16)
+          << example.name << " " << tolerance << ": " << error_of(found, example.A);
     }
   }
 }

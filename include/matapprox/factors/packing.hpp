@@ -10,9 +10,9 @@ namespace matapprox {
 /// How much packing may take, or lose: the first that binds.
 struct PackingLimit {
   double bytes = std::numeric_limits<double>::infinity();
-  /// Of |B - packed|_F^2, as it is expected; what is left out counts. Without a limit of bytes it
+  /// Of |B - packed|_F, as it is expected; what is left out counts. Without a limit of bytes it
   /// must be positive.
-  double squared_error = 0;
+  double error = 0;
 };
 
 /// A product of low rank with each of its components in as many bits as it is worth.
@@ -38,9 +38,24 @@ PackedProduct pack_low_rank(const FactorProduct& B, const PackingLimit& limit);
 /// Bits of a value of a chain: from 8 on, errors above 0.02 |A| grow by a few percent at most.
 inline constexpr int kChainBits = 8;
 
-/// The squared error of packing components with these squared singular values (descending) into so
-/// many bytes, as it is expected, those left out included: what pack_low_rank would come to.
-double expected_packing_error(
-    const Vector& squares, Index rows, Index cols, bool symmetric, double bytes);
+/// The relative Frobenius error, as it is expected, below which no packing of an m x n matrix into
+/// so many bytes comes: of one with these leading singular values (descending) and this norm, whose
+/// other values are as large as they can be, min(m, n) in all. 0 for a matrix of zeros. Where all
+/// values are given it is what pack_low_rank comes to.
+double least_packing_error(const Vector& leading,
+                           double frobenius_norm,
+                           Index rows,
+                           Index cols,
+                           bool symmetric,
+                           double bytes);
+
+/// The same without what bytes that are left over might buy: what a common price of a byte comes
+/// to, an estimate and no bound.
+double expected_packing_error(const Vector& leading,
+                              double frobenius_norm,
+                              Index rows,
+                              Index cols,
+                              bool symmetric,
+                              double bytes);
 
 }  // namespace matapprox

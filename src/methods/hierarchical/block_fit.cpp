@@ -35,6 +35,11 @@ constexpr double kNoEnergy = 1e-32;
 /// Part of a tolerance that is aimed at first: the noise is tabulated, not measured.
 constexpr double kAim = 0.95;
 constexpr int kMaxCorrections = 3;
+/// A squared error of at least this part of what a tolerance allows is near enough to it; less is
+/// aimed at less, by at most this factor at a time, in so many rounds.
+constexpr double kNearTolerance = 0.9;
+constexpr double kMaxRaise = 8;
+constexpr int kMaxRaises = 5;
 constexpr int kMaxAims = 12;
 /// How often a choice is made again with the noise that was found.
 constexpr int kLearningRounds = 2;
@@ -74,8 +79,13 @@ Total search_price(RateDistortion& choices,
                    const Excess& excess,
                    const std::function<Total(double)>& at_price) {
   Total total;
+  // In units of a power of 2 next to the energy: a matrix times a power of 2 is divided alike.
+  int exponent = 0;
+  std::frexp(energy, &exponent);
+  const double unit = std::ldexp(1.0, exponent);
+  energy /= unit;
   const auto try_price = [&](double log) {
-    total = at_price(std::exp(log));
+    total = at_price(unit * std::exp(log));
     return TriedPrice{log, std::clamp(excess.of(total), -kMaxExcess, kMaxExcess)};
   };
   const double wanted = (excess.above ? 0.5 : -0.5) * excess.near;
@@ -85,15 +95,15 @@ Total search_price(RateDistortion& choices,
   // At most to where a byte costs as much as the whole matrix.
   const double highest = std::log(energy);
   TriedPrice last =
-      try_price(choices.price() > 0 ? std::log(choices.price()) : std::log(energy / bytes));
+      try_price(std::log(choices.price() > 0 ? choices.price() / unit : energy / bytes));
   TriedPrice before = last;
   double slope = kFirstSlope;
   while (!is_near(last) && (last.excess > 0) == (before.excess > 0)) {
     const bool up = last.excess > 0;
     if (up && last.log >= highest) return total;
     // Everything is stored as well as it can be.
-    const bool all =
-        last.log < highest + std::log(kMinPrice) || total.squared_error <= kNoEnergy * energy;
+    const bool all = last.log < highest + std::log(kMinPrice) ||
+                     total.squared_error <= kNoEnergy * energy * unit;
     if (!up && all) return total;
     const double change = std::abs(last.excess - before.excess);
     if (change > 0) slope = change / std::abs(last.log - before.log);
@@ -115,6 +125,8 @@ Total search_price(RateDistortion& choices,
   if (end.log != last.log) try_price(end.log);
   return total;
 }
+
+Index bytes_of(const BlockFit& fit) { return fit.encoded.blocks.storage().bytes; }
 
 }  // namespace
 
@@ -178,6 +190,8 @@ BlockFit fit_within_tolerance(BlockTree& tree,
       static_cast<double>(tree.source().rows()) * static_cast<double>(tree.source().cols());
   double share = kAim * kAim;
   const auto at_price = [&](double price) { return choices.at_price(price, control); };
+  std::optional<BlockFit> best;
+  double reaching = 0;  // the last share that reached the tolerance
   for (int round = 0;; ++round) {
     const Excess of_accuracy{
         [&](const Total& tried) { return std::log(share * wanted() / tried.squared_error); },
@@ -186,13 +200,21 @@ BlockFit fit_within_tolerance(BlockTree& tree,
     const Total total =
         search_price(choices, tree.energy(), kDoubleBytes * entries, of_accuracy, at_price);
     BlockFit result{encode(tree, choices, unit, control), 0, {}};
-    if (result.encoded.squared_error <= wanted()) return result;
+    const double part = result.encoded.squared_error / wanted();
     choices.learn(result.encoded.squared_errors);
-    if (round == kMaxAims || total.squared_error > share * wanted()) {
+    const bool can_do_no_more = round == kMaxAims || total.squared_error > share * wanted();
+    if (part <= 1) {
+      if (!best || bytes_of(result) < bytes_of(*best)) best = std::move(result);
+      if (part >= kNearTolerance) return std::move(*best);
+      reaching = share;
+      share *= std::min(kAim * kAim / part, kMaxRaise);
+    } else if (!best && can_do_no_more) {
       result.message = "the tolerance is not reached";
       return result;
+    } else {
+      share = std::max(share * std::min(0.95 / part, 0.8), std::sqrt(reaching * share));
     }
-    share *= std::min(0.95 * wanted() / result.encoded.squared_error, 0.8);
+    if (best && round >= kMaxRaises) return std::move(*best);
   }
 }
 

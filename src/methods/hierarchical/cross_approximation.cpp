@@ -15,6 +15,9 @@ namespace {
 constexpr double kAcceptedRest = 2;
 /// Part of the first term's square that is rounding.
 constexpr double kCrossRounding = 1e-29;
+/// Part of the largest entry seen that is nothing: squares of what is divided by less would leave
+/// the range of doubles.
+constexpr double kNothing = 1e-140;
 
 /// Entries of a stratum, at two rows and two columns, each of which stands for `times` of them.
 struct Sample {
@@ -69,7 +72,8 @@ class CrossSearch {
     if (rank_ == 0) see(v);
     v.noalias() -= Y_.leftCols(rank_) * X_.row(row).head(rank_).transpose();
     Index column = 0;
-    if (!(v.cwiseAbs().maxCoeff(&column) > 0)) return 0;
+    const double largest = v.cwiseAbs().maxCoeff(&column);
+    if (!(largest > kNothing * std::sqrt(largest_square_))) return 0;
     Vector u = column_of(column);
     if (rank_ == 0) see(u);
     u.noalias() -= X_.leftCols(rank_) * Y_.row(column).head(rank_).transpose();
@@ -165,8 +169,9 @@ CrossApproximation cross_approximation(Index m,
   CrossSearch search(m, n, entries, limited);
   Index row = options.first_row;
   double first_term = 0;
-  for (;;) {
+  for (Index pass = 0;; ++pass) {
     double term = 0;
+    const Index before = search.rank();
     do {
       term = search.add_term(row, row);
       first_term = std::max(first_term, term);
@@ -174,7 +179,10 @@ CrossApproximation cross_approximation(Index m,
     Index worst = row;
     const double rest = search.check(worst);
     const bool full = search.rank() == limited.max_rank;
-    if (full || rest <= kAcceptedRest * options.least || rest <= kCrossRounding * first_term) {
+    // The first row may be one of zeros; the worst one of those looked at is none.
+    const bool is_stuck = pass > 0 && search.rank() == before;
+    if (full || is_stuck || rest <= kAcceptedRest * options.least ||
+        rest <= kCrossRounding * first_term) {
       // The last term says more of what is left than a few entries that happen to be small.
       const double of_term = full ? term : std::min(term, options.least);
       return search.result(options.strata.empty() ? rest : std::max(rest, of_term));

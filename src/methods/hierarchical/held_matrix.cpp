@@ -108,7 +108,8 @@ std::optional<LeadingSquares> squares_by_range(const ConstBlock& B,
     if (rest <= kSearchedRest * least) return LeadingSquares{bounds, rest};
     if (judge(bounds, rest) == BlockSource::Search::kGiveUp) return std::nullopt;
     const Index kept = bounds.size() - kSpectrumOversampling;
-    if (kept >= count || bounds(kept) < kFarBelow * least) {
+    const bool is_all = range.columns() == std::min(B.rows(), B.cols());
+    if (kept >= count || is_all || bounds(kept) < kFarBelow * least) {
       return LeadingSquares{range.refined_squares().head(kept)};
     }
   }

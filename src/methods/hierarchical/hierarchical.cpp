@@ -337,6 +337,7 @@ Approximation hierarchical(const LinearOperator& A,
     summary.message += fmt::format("; the relative error is about {:.3g}, by the sum over blocks",
                                    std::sqrt(result.encoded.squared_error / energy + missed));
   }
+  if (tolerance > 0 && result.message.empty()) summary.termination = Termination::kTargetReached;
   if (!result.message.empty()) summary.message += "; " + result.message;
   const Factor H = make_factor("H", std::move(result.encoded.blocks));
   if (order.empty()) return {{H}, std::move(summary)};

@@ -15,6 +15,8 @@ namespace {
 /// suffice.
 constexpr Index kFirstTriplets = 48;
 constexpr Index kMoreTriplets = 2;
+/// Searches of one node at one price: each looks for twice as many as the one before.
+constexpr int kMaxSearchesOfNode = 64;
 /// A few larger nodes come one after the other: their products use all threads.
 constexpr Index kLargeNode = 512;
 /// Of larger nodes of a matrix that is held triplets are looked for when it is known what their
@@ -127,8 +129,11 @@ bool RateDistortion::choose_own(Node& node, double limit, bool may_ask) {
   node.least_cost = node.own.cost(price());
   // What the children take is known only later: until then the first triplets have to do.
   if (!final && late) return true;
-  while ((final || node.squares.size() == 0 || node.squares.size() < node.asked_rank) &&
-         may_gain(node, std::min(limit, node.own.cost(price())))) {
+  for (int search = 0;
+       search < kMaxSearchesOfNode &&
+       (final || node.squares.size() == 0 || node.squares.size() < node.asked_rank) &&
+       may_gain(node, std::min(limit, node.own.cost(price())));
+       ++search) {
     if (!may_ask) return false;
     const Index known = node.squares.size();
     const double rest = ContentChoices::unknown_energy(node);
