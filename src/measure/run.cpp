@@ -188,7 +188,9 @@ RunResult run(const Fit& fit,
   const CountedOperator counted(A);
   reset_peak_memory();
   const auto start = std::chrono::steady_clock::now();
-  Approximation exact = fit(counted, control);
+  RunControl inner = control;
+  inner.stored_precision = precision;
+  Approximation exact = fit(counted, inner);
   require_finite(exact);
   Approximation fitted = rounded(exact, precision);
   const double seconds =

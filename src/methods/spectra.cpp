@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <stdexcept>
@@ -47,6 +48,7 @@ class DeflatedProduct {
   /// Dimension of what is left.
   Index free() const { return A_.order - known_.cols(); }
   Index products() const { return products_; }
+  bool is_mirrored() const { return A_.mirror > 0; }
   void scale(double factor) { factor_ = factor; }
 
   /// Takes the span of the columns out, and their mirror images.
@@ -176,17 +178,33 @@ class LanczosSearch {
   }
 
   /// As many pairs of what is left as converge. Spectra takes fixed numbers for zero and for
-  /// converged, so it is given a matrix of a norm near 1.
+  /// converged, so it is given a matrix of a norm near 1. Where Spectra loses the leading pair,
+  /// those of the Krylov space of its start.
   SpectraEigenpairs solve(Index count, double tolerance) {
     Matrix start = random_columns(1);
     const double norm = power_of_two_near_the_norm(start);
-    if (norm == 0.0) {
+    // Without pairs that were found, the rest of A is zero or rounding.
+    if (norm <= kProductRounding * leading_) {
       return {Vector::Zero(count), kernels::thin_qr(random_columns(count))};
     }
     op_.scale(1 / norm);
     const double floor = kProductRounding * leading_ / norm;
     tolerance = std::max(tolerance, floor);
     const Index space = std::min(op_.free(), std::max<Index>(2 * count + 1, 20));
+    SpectraEigenpairs pairs =
+        true_pairs(vectors_by_spectra(start, count, space, tolerance), tolerance, floor);
+    if (lacks_leading_pair(pairs, start, tolerance)) {
+      const SpectraEigenpairs all = true_pairs(krylov_basis(start, space), tolerance, floor);
+      pairs = sorted(all.values, all.vectors, count);
+      if (lacks_leading_pair(pairs, start, tolerance)) return none();
+    }
+    pairs.values *= norm;
+    if (pairs.values.size() > 0) leading_ = std::max(leading_, std::abs(pairs.values(0)));
+    return pairs;
+  }
+
+  /// No columns where the QR iterations of Spectra's tridiagonal matrix fail.
+  Matrix vectors_by_spectra(const Matrix& start, Index count, Index space, double tolerance) {
     Spectra::SymEigsSolver<DeflatedProduct> solver(op_, count, space);
     solver.init(start.data());
     const auto rule = end_ == SpectrumEnd::kLargest ? Spectra::SortRule::LargestAlge
@@ -196,12 +214,43 @@ class LanczosSearch {
     } catch (const Error&) {
       throw;  // ours, from the product
     } catch (const std::runtime_error&) {
-      return none();  // the QR iterations of its tridiagonal matrix failed
+      return Matrix(op_.rows(), 0);
     }
-    SpectraEigenpairs pairs = true_pairs(solver.eigenvectors(), tolerance, floor);
-    pairs.values *= norm;
-    if (pairs.values.size() > 0) leading_ = std::max(leading_, std::abs(pairs.values(0)));
-    return pairs;
+    return solver.eigenvectors();
+  }
+
+  /// Whether the leading of these pairs is below what the start shows: |A s| / |s| is at most the
+  /// largest absolute value, and s^T A s / s^T s at most the largest value.
+  bool lacks_leading_pair(const SpectraEigenpairs& pairs,
+                          const Matrix& start,
+                          double tolerance) const {
+    const Vector s = start.col(0) / start.norm();
+    const Vector image = op_.times(s);
+    const bool by_size = end_ == SpectrumEnd::kLargestMagnitude || op_.is_mirrored();
+    const double least = by_size ? image.norm() : s.dot(image);
+    const double found = pairs.values.size() > 0 ? rank_of(pairs.values(0)) : 0.0;
+    return found < least - (kSpectraRounding + 20 * tolerance) * std::max(image.norm(), found);
+  }
+
+  /// Orthonormal columns that span start, A start, A^2 start, ..., at most `space`: fewer where
+  /// they end, as they do for an A of low rank or with few different values. Spectra goes on with
+  /// columns that are not orthonormal, and may lose what it had.
+  Matrix krylov_basis(const Matrix& start, Index space) {
+    Matrix Q(op_.rows(), space);
+    Vector next = start.col(0);
+    Index size = 0;
+    for (double before = 0; size < space; ++size) {
+      const double norm = next.norm();
+      if (norm <= kSpectraRounding * before) break;
+      Q.col(size) = next / norm;
+      next = op_.times(Q.col(size));
+      before = next.norm();
+      for (int twice = 0; twice < 2; ++twice) {
+        const Vector along = Q.leftCols(size + 1).transpose() * next;
+        next.noalias() -= Q.leftCols(size + 1) * along;
+      }
+    }
+    return Q.leftCols(size);
   }
 
   /// Random columns of what is left.
@@ -217,7 +266,8 @@ class LanczosSearch {
   double power_of_two_near_the_norm(const Matrix& start) {
     op_.scale(1);
     const double ratio = op_.times(start).stableNorm() / start.norm();
-    return ratio > 0 ? std::exp2(std::floor(std::log2(ratio))) : 0.0;
+    constexpr double kLeast = std::numeric_limits<double>::min();  // 1 / kLeast is finite
+    return ratio > 0 ? std::exp2(std::floor(std::log2(std::max(ratio, kLeast)))) : 0.0;
   }
 
   /// Where a Lanczos space ends early, as it does if A has few different values, Spectra goes on

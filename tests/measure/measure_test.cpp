@@ -11,6 +11,7 @@
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/kernels/lapack.hpp"
+#include "matapprox/operators/dense.hpp"
 #include "measure/estimate.hpp"
 #include "measure/panel_norm.hpp"
 
@@ -147,6 +148,36 @@ TEST(Measure, SpectralBoundIsBelowAndNearTheLargestSingularValue) {
       measure(A, PlainOperator(b), describe(A), errors_only()).spectral_error_lower.value();
   EXPECT_LE(bound, largest * (1 + 1e-13));
   EXPECT_GE(bound, 0.97 * largest);
+}
+
+// The products with the two differ by rounding, their entries do not differ.
+TEST(Measure, NoSpectralBoundOfADifferenceThatIsRounding) {
+  for (const double scale : {1.0, 1e150, 1e-150}) {
+    const Matrix a = scale * random_matrix(300, 200, 8);
+    const PlainOperator A(a);
+    const DenseOperator B(a);
+    const Matrix v = random_matrix(200, 1, 3);
+    ASSERT_GT((A.apply(v) - B.apply(v)).stableNorm(), 0.0);
+    const Measurement exact = measure(A, B, describe(A), errors_only());
+    ASSERT_EQ(exact.error_frobenius, 0.0);
+    EXPECT_EQ(exact.spectral_error_lower.value_or(0), 0.0) << scale;
+    MeasureOptions estimated = errors_only();
+    estimated.exact_limit = 0;
+    EXPECT_EQ(measure(A, B, describe(A), estimated).spectral_error_lower.value_or(0), 0.0) << scale;
+  }
+}
+
+TEST(Measure, SpectralBoundIsNotAboveTheFrobeniusError) {
+  const Matrix a = random_matrix(120, 90, 8);
+  const Matrix direction = random_matrix(120, 1, 9) * random_matrix(90, 1, 10).transpose();
+  for (const double size : {1.0, 1e-6, 1e-12, 1e-14, 1e-16}) {
+    const DenseOperator B(a + size * direction);
+    const PlainOperator A(a);
+    const Measurement measured = measure(A, B, describe(A), errors_only());
+    EXPECT_LE(measured.spectral_error_lower.value_or(0), measured.error_frobenius) << size;
+    if (size < 1e-12) continue;
+    EXPECT_GE(measured.spectral_error_lower.value(), 0.97 * measured.error_frobenius) << size;
+  }
 }
 
 TEST(Measure, EstimateCoversTheTruthAsOftenAsItSays) {

@@ -6,9 +6,12 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "matapprox/core/error.hpp"
+#include "matapprox/kernels/lapack.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/lazy.hpp"
 #include "matapprox/operators/sparse.hpp"
@@ -103,6 +106,51 @@ TEST_P(SvdAlgorithms, EntriesNearTheEndsOfTheRange) {
         truncated_svd(DenseOperator(A * scale), {.rank = 6, .algorithm = GetParam()});
     const double error = (A - test::dense_of(found) / scale).norm();
     EXPECT_NEAR(error, test::tail_norm(sigma, 6), 1e-4 * error) << scale;
+  }
+}
+
+/// Of low rank, with copies, graded: what makes a Krylov space end early or its columns dependent.
+std::vector<std::pair<std::string, Matrix>> hard_for_krylov_spaces() {
+  std::vector<std::pair<std::string, Matrix>> list;
+  list.emplace_back("ones", Matrix::Ones(120, 120));
+  list.emplace_back("ones, rectangular", Matrix::Ones(120, 90));
+  list.emplace_back("rank 2, 10 and 1", test::with_singular_values(70, 60, Eigen::Vector2d(10, 1)));
+  list.emplace_back("zero", Matrix::Zero(60, 50));
+  list.emplace_back("identity", Matrix::Identity(60, 60));
+  for (const double step : {0.3, 3.0}) {
+    Vector grades(100);
+    for (Index i = 0; i < 100; ++i) grades(i) = std::pow(10.0, -step * static_cast<double>(i));
+    const Matrix random = test::random_matrix(100, 100);
+    list.emplace_back("graded rows", grades.asDiagonal() * random);
+    list.emplace_back("graded columns", random * grades.asDiagonal());
+    list.emplace_back("graded rows and columns",
+                      grades.asDiagonal() * random * grades.asDiagonal());
+  }
+  return list;
+}
+
+TEST_P(SvdAlgorithms, OrthonormalAndCompleteForLowRankCopiesAndGrades) {
+  for (const auto& [name, A] : hard_for_krylov_spaces()) {
+    const Vector sigma = kernels::singular_values(A);
+    for (const double scale : {1.0, 1e300, 1e-300}) {
+      const Matrix scaled = scale * (A / std::max(A.cwiseAbs().maxCoeff(), 1.0));
+      const double unit = scale / std::max(A.cwiseAbs().maxCoeff(), 1.0);
+      for (const Index rank : {5, 20}) {
+        const auto found =
+            truncated_svd(DenseOperator(scaled), {.rank = rank, .algorithm = GetParam()});
+        const auto& U = factor_value<Matrix>(found, 0);
+        const auto& S = factor_value<Vector>(found, 1);
+        const auto& V = factor_value<Matrix>(found, 2);
+        ASSERT_EQ(S.size(), rank) << name << " " << scale;
+        const Matrix unity = Matrix::Identity(rank, rank);
+        EXPECT_LE((U.transpose() * U - unity).norm(), 400 * kEpsilon) << name << " " << scale;
+        EXPECT_LE((V.transpose() * V - unity).norm(), 400 * kEpsilon) << name << " " << scale;
+        EXPECT_LE((S / unit - sigma.head(rank)).norm(), 1e-5 * sigma(0)) << name << " " << scale;
+        const Matrix rest = scaled / unit - U * (S / unit).asDiagonal() * V.transpose();
+        EXPECT_LE(rest.norm(), 1.02 * sigma.tail(sigma.size() - rank).norm() + 1e-12 * sigma(0))
+            << name << " " << scale << " " << rank;
+      }
+    }
   }
 }
 

@@ -51,6 +51,9 @@ class RunControl : public StopControl {
   /// A method that has a part for a GPU (the Chord fit) runs it there: to rounding the same
   /// results, throws NotAvailable if there is none. The operator says itself where it is.
   bool on_device = false;
+  /// The precision to which the caller will round the factors. A method may fit some of them to
+  /// others as they will be stored; it does not round the result itself.
+  Precision stored_precision = Precision::kDouble;
 
   /// For methods that have nothing to return before they end: throws Interrupted, saying which
   /// method and whether by request or by max_seconds.

@@ -29,7 +29,10 @@ struct CurOptions {
 ///
 /// Columns and rows by column-pivoted QR of a sketch, DEIM on singular vectors [SE16], leverage
 /// scores, norms, or uniformly. C and R stay sparse where at least half of their entries are 0, and
-/// then hold their nonzeros only. Stores nnz(C) + nnz(R) + k^2. Rectangular A welcome.
+/// then hold their nonzeros only. Stores nnz(C) + nnz(R) + k^2. Where columns or rows are so nearly
+/// dependent that one U would lose digits in every product, U is stored as U1 U2 U3, at most 3 k^2
+/// numbers; a budget without room for them gets fewer columns and rows. U is fitted to C and R as
+/// they are stored in control.stored_precision. Rectangular A welcome.
 /// Cost: a sketch (2 passes), one pass for U, k columns and k rows of A, O((m + n) k^2).
 /// Throws InvalidArgument (rank), BudgetTooSmall, NumericalError for NaN or Inf, Interrupted.
 Approximation cur(const LinearOperator& A,

@@ -3,106 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <memory>
+#include <vector>
 
 #include "matapprox/core/stop_scope.hpp"
-#include "matapprox/kernels/gemm.hpp"
-#include "matapprox/kernels/lapack.hpp"
 #include "matapprox/operators/lazy.hpp"
 #include "methods/cur/chosen_columns.hpp"
+#include "methods/cur/middle.hpp"
 #include "methods/cur/selection.hpp"
-#include "methods/finite.hpp"
 
 namespace matapprox {
 namespace {
 
 constexpr const char* kCur = "cur";
-
-/// C = Q X S Y^T D with the columns of C D^-1 of length 1; Q X is `basis`. C and the basis are
-/// without the rows where C is zero.
-struct Decomposed {
-  Matrix basis;
-  Vector S;
-  Matrix Y;
-  Vector D;
-};
-
-Decomposed decompose(Matrix C) {
-  Decomposed result;
-  result.D = C.colwise().norm().transpose().unaryExpr([](double d) { return d > 0 ? d : 1.0; });
-  C = C * result.D.cwiseInverse().asDiagonal();
-  Matrix T;
-  const Matrix Q = kernels::thin_qr(std::move(C), &T);
-  kernels::Svd small = kernels::svd(std::move(T));
-  result.basis = kernels::product(Q, small.U);
-  result.S = std::move(small.S);
-  result.Y = std::move(small.V);
-  return result;
-}
-
-Index above(const Vector& S, double tolerance) {
-  Index count = 0;
-  while (count < S.size() && S(count) > tolerance * S(0)) ++count;
-  return count;
-}
-
-/// The middle matrix S_c^+ M S_r^+ in the singular bases of C and R. Small singular values of C or
-/// R make it large, and then products with the stored factors lose rounding times |C| |U| |R|;
-/// cutting them off leaves part of M out. The cut is where both together are least.
-Matrix middle_matrix(const Matrix& M, const Vector& Sc, const Vector& Sr) {
-  const Matrix full = Sc.unaryExpr([](double s) { return s > 0 ? 1.0 / s : 0.0; }).asDiagonal() *
-                      M * Sr.unaryExpr([](double s) { return s > 0 ? 1.0 / s : 0.0; }).asDiagonal();
-  const double epsilon = std::numeric_limits<double>::epsilon();
-  double best = std::numeric_limits<double>::infinity();
-  Index rows = 0;
-  Index cols = 0;
-  for (int digits = 1; digits <= 15; ++digits) {
-    const double tolerance = std::pow(10.0, -digits);
-    const Index p = above(Sc, tolerance);
-    const Index q = above(Sr, tolerance);
-    const double left_out =
-        std::hypot(M.bottomRows(M.rows() - p).norm(), M.topRightCorner(p, M.cols() - q).norm());
-    const double lost = 4 * epsilon * Sc(0) * Sr(0) * full.topLeftCorner(p, q).norm();
-    if (std::hypot(left_out, lost) < best) {
-      best = std::hypot(left_out, lost);
-      rows = p;
-      cols = q;
-    }
-  }
-  Matrix result = Matrix::Zero(M.rows(), M.cols());
-  result.topLeftCorner(rows, cols) = full.topLeftCorner(rows, cols);
-  return result;
-}
-
-/// U = C^+ A R^+ from C (m x k) and R^T (n x k). Few rows of chosen columns of a sparse matrix are
-/// not zero, and only these are decomposed: on a mesh of order 62,500 with k = 800 (4,000 such
-/// rows) in 0.6 of the time that SuiteSparse's sparse QR takes, to the same accuracy
-/// (docs/methods.md).
-Matrix best_middle(const LinearOperator& A,
-                   const NonzeroRows& C,
-                   const NonzeroRows& Rt,
-                   const RunControl& control) {
-  const double scale = unit_scale(C.values);
-  const Decomposed left = decompose(C.values * scale);
-  control.throw_if_stopped(kCur);
-  const Decomposed right = decompose(Rt.values * scale);
-  control.throw_if_stopped(kCur);
-  Matrix Q = Matrix::Zero(A.cols(), right.basis.cols());
-  Q(Rt.rows, Eigen::all) = right.basis;
-  const Matrix AQ = A.apply(Q);
-  require_finite(AQ, kCur);
-  const Matrix M = kernels::transpose_product(left.basis, AQ(C.rows, Eigen::all) * scale);
-  const Matrix U = middle_matrix(M, left.S, right.S);
-  const Matrix outer_left = left.D.cwiseInverse().asDiagonal() * left.Y;
-  const Matrix outer_right = right.D.cwiseInverse().asDiagonal() * right.Y;
-  return kernels::product(kernels::Trans::kNo,
-                          kernels::product(outer_left, U),
-                          kernels::Trans::kYes,
-                          outer_right) *
-         scale;
-}
 
 struct Selection {
   CurOrder order;
@@ -111,10 +24,12 @@ struct Selection {
   Index rank = 0;
 };
 
-Storage storage_of(const Selection& selection, Index k, Precision precision) {
+/// Of k columns, k rows and so many numbers between them.
+Storage storage_of(const Selection& selection, Index k, Index between, Precision precision) {
   const Storage C = selection.columns.storage(k, precision);
   const Storage R = selection.rows.storage(k, precision);
-  return {C.numbers + R.numbers + k * k, C.bytes + R.bytes + k * k * bytes_per_value(precision)};
+  return {C.numbers + R.numbers + between,
+          C.bytes + R.bytes + between * bytes_per_value(precision)};
 }
 
 void select(const LinearOperator& A,
@@ -149,27 +64,69 @@ Index expected_rank(const LinearOperator& A, const StorageBudget& budget, Index 
   return k;
 }
 
-/// The largest selection that fits the budget. How much the chosen columns and rows take is known
-/// only once they are fetched, so that more are ordered and fetched until one does not fit.
+StorageBudget limit_of(const LinearOperator& A, const StorageBudget& budget) {
+  return budget.is_set() ? budget : default_budget(A.rows(), A.cols(), budget.precision);
+}
+
+/// The largest rank up to `most` that fits the budget with `matrices` of k x k between C and R.
+Index admitted_rank(const LinearOperator& A,
+                    const StorageBudget& limit,
+                    const Selection& selection,
+                    Index most,
+                    Index matrices) {
+  Index k = most;
+  while (k > 1 &&
+         !limit.admits(
+             storage_of(selection, k, matrices * k * k, limit.precision), A.rows(), A.cols())) {
+    --k;
+  }
+  return k;
+}
+
+/// The largest selection that fits the budget with one factor between C and R. How much the chosen
+/// columns and rows take is known only once they are fetched, so that more are ordered and fetched
+/// until one does not fit.
 void select_within_budget(const LinearOperator& A,
                           const CurOptions& options,
                           const RunControl& control,
                           Selection& selection) {
   const Index most = std::min(A.rows(), A.cols());
-  const Precision precision = options.budget.precision;
-  const StorageBudget limit =
-      options.budget.is_set() ? options.budget : default_budget(A.rows(), A.cols(), precision);
-  const auto storage = [&](Index k) { return storage_of(selection, k, precision); };
+  const StorageBudget limit = limit_of(A, options.budget);
+  const auto storage = [&](Index k) { return storage_of(selection, k, k * k, limit.precision); };
   Index count = std::min(most, expected_rank(A, limit, most) + 8);
   for (;; count = std::min(most, 2 * count)) {
     select(A, count, options, control, selection);
     if (count == most || !limit.admits(storage(count), A.rows(), A.cols())) break;
   }
-  Index k = count;
-  while (k > 1 && !limit.admits(storage(k), A.rows(), A.cols())) --k;
+  selection.rank = admitted_rank(A, limit, selection, count, 1);
   // Throws, with what one column and row take, if even they do not fit.
-  if (k == 1) resolve_rank(kCur, 0, limit, A.rows(), A.cols(), 1, storage);
-  selection.rank = k;
+  if (selection.rank == 1) resolve_rank(kCur, 0, limit, A.rows(), A.cols(), 1, storage);
+}
+
+std::vector<Factor> middle_of(const LinearOperator& A,
+                              const Selection& selection,
+                              const RunControl& control) {
+  return best_middle(A,
+                     selection.columns.nonzero_rows(selection.rank),
+                     selection.rows.nonzero_rows(selection.rank),
+                     control);
+}
+
+/// The same within the budget: where it takes three factors and there is no room for them, of fewer
+/// columns and rows.
+std::vector<Factor> middle_within_budget(const LinearOperator& A,
+                                         const CurOptions& options,
+                                         const RunControl& control,
+                                         Selection& selection) {
+  std::vector<Factor> middle = middle_of(A, selection, control);
+  const StorageBudget limit = limit_of(A, options.budget);
+  const Index between = FactorProduct(middle).storage().numbers;
+  if (limit.admits(
+          storage_of(selection, selection.rank, between, limit.precision), A.rows(), A.cols())) {
+    return middle;
+  }
+  selection.rank = admitted_rank(A, limit, selection, selection.rank, 3);
+  return middle_of(A, selection, control);
 }
 
 }  // namespace
@@ -192,14 +149,17 @@ Approximation cur(const LinearOperator& A, const CurOptions& options, const RunC
   const StopScope scope(control, kCur);
   const auto At = transpose(std::shared_ptr<const LinearOperator>(std::shared_ptr<void>(), &A));
   Selection selection{{}, ChosenColumns(A), ChosenColumns(*At), options.rank};
+  std::vector<Factor> factors;
   if (options.rank == 0) {
     select_within_budget(A, options, control, selection);
+    factors = middle_within_budget(A, options, control, selection);
   } else {
     select(A, options.rank, options, control, selection);
+    factors = middle_of(A, selection, control);
   }
   const Index k = selection.rank;
-  Matrix U =
-      best_middle(A, selection.columns.nonzero_rows(k), selection.rows.nonzero_rows(k), control);
+  factors.insert(factors.begin(), selection.columns.factor("C", k, false));
+  factors.push_back(selection.rows.factor("R", k, true));
 
   Summary summary;
   summary.method = kCur;
@@ -213,10 +173,7 @@ Approximation cur(const LinearOperator& A, const CurOptions& options, const RunC
   };
   summary.chosen_columns = first(selection.order.columns);
   summary.chosen_rows = first(selection.order.rows);
-  return Approximation({selection.columns.factor("C", k, false),
-                        make_factor("U", std::move(U)),
-                        selection.rows.factor("R", k, true)},
-                       std::move(summary));
+  return {std::move(factors), std::move(summary)};
 }
 
 }  // namespace matapprox
