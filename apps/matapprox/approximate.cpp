@@ -211,6 +211,38 @@ ResumeState state_of_checkpoint(const Session& session) {
   }
 }
 
+void show(const Session& session,
+          const RunResult& result,
+          const std::optional<Measurement>& measured,
+          bool interrupted) {
+  const ApproximateCommand& command = session.command;
+  Comparison report;
+  report.path = command.input.path();
+  report.description = session.input.matrix->description();
+  report.facts = session.facts;
+  const std::string saved_to = place_of_output(command.output);
+  report.basis = "saved to " + saved_to;
+  report.seed = command.common.seed();
+  report.threads = threads();
+  report.rows.push_back(
+      comparison_row(std::string(session.method.name), result, measured, interrupted));
+  report.rows.back().saved_to = saved_to;
+  command.json.write(report::to_json(report));
+  if (!command.json.replaces_text()) write_stdout(comparison_table(report));
+}
+
+/// What --resume has to do where the fit has ended: the file stays, and is shown.
+int show_finished(const Session& session, const SavedFit& previous) {
+  const ApproximateCommand& command = session.command;
+  note(command.common.quiet(), fmt::format("{}: already finished", command.output));
+  const RunResult result{load_approximation(command.output).approximation,
+                         previous.record.fit_seconds};
+  const std::optional<Measurement> measured = measured_result(session, result);
+  const bool unmeasured = !measured && session.measuring.effort != MeasureEffort::kNone;
+  show(session, result, measured, unmeasured);
+  return unmeasured ? kInterrupted : kDone;
+}
+
 int finish(const Session& session, const RunResult& result) {
   const ApproximateCommand& command = session.command;
   const Termination termination = result.approximation.summary.termination;
@@ -228,20 +260,7 @@ int finish(const Session& session, const RunResult& result) {
          result.approximation,
          saved_record(session.input, result, measured, interrupted, state));
   }
-
-  Comparison report;
-  report.path = command.input.path();
-  report.description = session.input.matrix->description();
-  report.facts = session.facts;
-  const std::string saved_to = place_of_output(command.output);
-  report.basis = "saved to " + saved_to;
-  report.seed = command.common.seed();
-  report.threads = threads();
-  report.rows.push_back(comparison_row(
-      std::string(session.method.name), result, measured, interrupted || unmeasured));
-  report.rows.back().saved_to = saved_to;
-  command.json.write(report::to_json(report));
-  if (!command.json.replaces_text()) write_stdout(comparison_table(report));
+  show(session, result, measured, interrupted || unmeasured);
   if (!state.empty()) note_how_to_go_on(command);
   if (interrupted || unmeasured) return kInterrupted;
   return session.kept ? kDone : kNumerical;
@@ -288,6 +307,8 @@ int run_approximate(const ApproximateCommand& command) {
 
   std::optional<SavedFit> previous;
   if (command.resume)
+    previous = load_same_fit(command.output, method, options, command.size.precision());
+  if (previous && !is_finished(*previous))
     previous = load_checkpoint(command.output, method, options, command.size.precision());
   Session session{command,
                   method,
@@ -305,6 +326,7 @@ int run_approximate(const ApproximateCommand& command) {
   if (previous) refuse_other_matrix(command.output, *previous, session.input);
   session.measuring = command.measuring.options(command.common.seed());
   session.facts = describe(*session.input.matrix, session.measuring);
+  if (previous && is_finished(*previous)) return show_finished(session, *previous);
   RunResult result = controlled_fit(session, previous);
   if (command.checkpoint_option->count() > 0 && method.has_checkpoints && !session.has_checkpoint &&
       result.fit_seconds > command.checkpoint_seconds) {
