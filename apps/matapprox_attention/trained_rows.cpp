@@ -173,7 +173,7 @@ int TrainedRows::run(const std::vector<ExperimentRow>& rows, const ShowRows& sho
   for (const FinishedRow& row : result.rows) json["rows"].push_back(to_json(row));
   json.update(shown.more);
   json_.write(json);
-  if (!result.interrupted) draw_until_stopped([&] { charts_.write(shown.charts); });
+  draw_until_stopped([&] { charts_.write(shown.charts); });
   if (!json_.replaces_text() && !result.rows.empty()) write_stdout(shown.text);
   if (!result.interrupted && !interrupt_requested()) return kDone;
   note(quiet,
