@@ -1,4 +1,5 @@
 #include "mpi/process.hpp"
+#include "matapprox/core/visible_text.hpp"
 
 #include <fmt/format.h>
 
