@@ -48,8 +48,8 @@ std::string words_to(const CLI::App* sub) {
 }
 
 int complain(const std::string& message, const std::string& words) {
-  write_stderr(fmt::format(
-      "matapprox: {}\nSee: matapprox {}{}--help\n", message, words, words.empty() ? "" : " "));
+  write_message(message);
+  write_stderr(fmt::format("See: matapprox {}{}--help\n", words, words.empty() ? "" : " "));
   return kUsage;
 }
 
@@ -349,12 +349,12 @@ std::string present_flag(const std::string& flag) {
 std::string present_option(const std::string& text, const std::string& where) {
   std::string now = text.starts_with("--") ? present_flag(text) : present_name(text);
   if (now == text) return text;
-  write_stderr(fmt::format(
-      "matapprox: {}{}{} is now called {}; the old name will be refused by the next version\n",
-      where,
-      where.empty() ? "" : ": ",
-      text,
-      now));
+  write_message(
+      fmt::format("{}{}{} is now called {}; the old name will be refused by the next version",
+                  where,
+                  where.empty() ? "" : ": ",
+                  text,
+                  now));
   return now;
 }
 

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <new>
 #include <stdexcept>
+#include <string>
 
 #include "command_line/interrupt.hpp"
 #include "command_line/output.hpp"
@@ -11,11 +12,9 @@
 namespace matapprox::app {
 namespace {
 
-/// Takes no memory: there may be none.
+/// Works without memory: there may be none.
 int say(int code, const char* message) {
-  write_stderr("matapprox: ");
-  write_stderr(message);
-  write_stderr("\n");
+  write_message(message);
   return code;
 }
 
@@ -42,9 +41,8 @@ int report_exception(const std::exception_ptr& failure) {
   } catch (const std::length_error&) {
     return say(kNotAvailable, "out of memory: no machine has room for an array of this size");
   } catch (const std::exception& error) {
-    write_stderr("matapprox: this is a defect of the program, please report it: ");
-    write_stderr(error.what());
-    write_stderr("\n");
+    write_message(std::string("this is a defect of the program, please report it: ") +
+                  error.what());
     return kDefect;
   }
 }

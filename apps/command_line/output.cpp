@@ -11,11 +11,14 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <new>
 #include <optional>
 #include <string_view>
 
+#include "command_line/made_folders.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/require.hpp"
+#include "matapprox/core/visible_text.hpp"
 #include "matapprox/io/atomic_output.hpp"
 #include "matapprox/io/delimited.hpp"
 #include "matapprox/io/file_format.hpp"
@@ -120,14 +123,38 @@ void prepare_folder(const std::string& path) {
   if (!fs::create_directory(path, failure)) {
     throw FileError(fmt::format("{}: cannot make this folder: {}", path, failure.message()));
   }
+  note_made_folder(path);
 }
 
-void write_stdout(const std::string& text) {
+void write_stdout(const std::string& lines) {
+  const std::string text = visible_lines(lines);
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
   if (!written || std::fflush(stdout) != 0) refuse("standard output", std::strerror(errno));
 }
 
-void write_stderr(std::string_view text) noexcept {
+void write_stderr(std::string_view lines) noexcept {
+  try {
+    write_terminal(visible_lines(lines));
+  } catch (const std::bad_alloc&) {
+    for (const char c : lines) {
+      const auto byte = static_cast<unsigned char>(c);
+      std::fputc((byte >= 0x20 && byte < 0x7F) || c == '\n' ? c : '?', stderr);
+    }
+    std::fflush(stderr);
+  }
+}
+
+void write_message(std::string_view message) noexcept {
+  try {
+    write_stderr("matapprox: " + visible_text(message) + "\n");
+  } catch (const std::bad_alloc&) {
+    write_stderr("matapprox: ");
+    for (const char c : message) write_stderr({c == '\n' ? "?" : &c, 1});
+    write_stderr("\n");
+  }
+}
+
+void write_terminal(std::string_view text) noexcept {
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
 }

@@ -16,14 +16,25 @@ bool is_special(const std::string& path);
 /// special are fine. A command asks a FilePlan, which calls this.
 void check_output(const std::string& path, bool force);
 
-/// Makes a folder, not its parents, unless it is there. Throws FileError.
+/// Makes a folder, not its parents, unless it is there. Throws FileError. A command that fails
+/// before it has put anything there leaves no such folder.
 void prepare_folder(const std::string& path);
 
+// What is foreign in a text (names, strings of files) is made visible (core/visible_text.hpp) where
+// it becomes a part of several lines; a message is one line and is made visible as a whole. The
+// functions here make control characters visible once more, all but line ends and tabs.
+
 /// Writes to standard output; throws FileError if that fails (a full disk behind a redirection).
-void write_stdout(const std::string& text);
+void write_stdout(const std::string& lines);
 
 /// Writes to standard error, as far as that can be done: there is no one else to tell.
-void write_stderr(std::string_view text) noexcept;
+void write_stderr(std::string_view lines) noexcept;
+
+/// Writes "matapprox: " and the message, which becomes one line whatever is in it.
+void write_message(std::string_view message) noexcept;
+
+/// Writes to standard error as it is: for texts that move the cursor and hold nothing foreign.
+void write_terminal(std::string_view text) noexcept;
 
 /// Writes a whole file, or standard output for "-". A file appears only when complete.
 void write_text(const std::string& path, const std::string& text);

@@ -5,18 +5,97 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <string_view>
+#include <vector>
 
 #include "command_line/exit_codes.hpp"
+#include "command_line/interrupt.hpp"
+#include "command_line/made_folders.hpp"
 #include "command_line/output.hpp"
 #include "matapprox/io/atomic_output.hpp"
-#include "matapprox/kernels/blas.hpp"
 #include "matapprox/kernels/gemm.hpp"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MATAPPROX_UNDER_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define MATAPPROX_UNDER_SANITIZER 1
+#endif
+#endif
 
 namespace matapprox::app {
 namespace {
+
+// OpenBLAS starts its threads before main, and each wants 128 MiB: where it cannot get them it
+// looks for them forever (0.3.21), at the latest when the program ends; where it cannot start a
+// thread it raises SIGINT. Our calls use one thread of it in any case. So before OpenBLAS is
+// loaded, the program starts itself again without threads of OpenBLAS where memory is limited, and
+// at that SIGINT.
+
+struct Restart {
+  char* const* arguments = nullptr;
+  char* const* environment = nullptr;  ///< null: it has been started again
+};
+
+// The handler of a signal reads it.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+Restart restart;
+
+void restart_without_blas_threads() {
+  if (restart.environment != nullptr)
+    execve("/proc/self/exe", restart.arguments, restart.environment);
+}
+
+bool is_limited(__rlimit_resource resource) {
+  rlimit limit{};
+  return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+/// The environment with one thread for OpenBLAS and a mark, so that no program starts itself twice;
+/// null where there is nothing to gain from another start.
+char* const* environment_of_restart(char** environment) {
+  static std::array<char, 23> one_thread{"OPENBLAS_NUM_THREADS=1"};
+  static std::array<char, 22> mark{"MATAPPROX_RESTARTED=1"};
+  static std::vector<char*> changed;
+  changed = {one_thread.data(), mark.data()};
+  for (char** variable = environment; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const bool is_needless = text == one_thread.data() || text.starts_with("MATAPPROX_RESTARTED=");
+    if (is_needless) return nullptr;
+    if (!text.starts_with("OPENBLAS_NUM_THREADS=")) changed.push_back(*variable);
+  }
+  changed.push_back(nullptr);
+  return changed.data();
+}
+
+extern "C" {
+static void on_early_interrupt(int /*signal*/, siginfo_t* info, void* /*context*/) {
+  const bool is_raised_here = info->si_code == SI_TKILL && info->si_pid == getpid();
+  if (is_raised_here) restart_without_blas_threads();
+  _exit(is_raised_here ? kNotAvailable : kInterrupted);
+}
+
+/// Runs before the libraries of the program are set up.
+[[maybe_unused]] static void before_libraries(int /*argc*/, char** argv, char** environment) {
+  restart = {argv, environment_of_restart(environment)};
+  if (is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA)) restart_without_blas_threads();
+  struct sigaction action {};
+  action.sa_sigaction = on_early_interrupt;
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_SIGINFO | SA_NODEFER;
+  sigaction(SIGINT, &action, nullptr);
+}
+}
+
+// A sanitizer is not set up so early.
+#ifndef MATAPPROX_UNDER_SANITIZER
+__attribute__((section(".preinit_array"),
+               used)) void (*const kBeforeLibraries)(int, char**, char**) = before_libraries;
+#endif
 
 /// A file that is opened later must not become standard output or standard error. A stream that was
 /// closed is opened for what it is not for, so that using it fails as before.
@@ -28,28 +107,19 @@ void open_standard_streams() {
   }
 }
 
-bool is_address_space_limited() {
-  rlimit limit{};
-  return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-}
-
-/// OpenBLAS starts its threads before main. Where each cannot get its 128 MiB it looks for them
-/// forever (0.3.21), and forking waits for it. Our calls use one thread of it in any case.
-void restart_without_blas_threads(char** argv) {
-  constexpr const char* kThreads = "OPENBLAS_NUM_THREADS";
-  if (!is_address_space_limited() || kernels::blas_threads() == 1) return;
-  if (std::getenv("MATAPPROX_RESTARTED") != nullptr) return;  // this BLAS does as it likes
-  setenv(kThreads, "1", 1);
-  setenv("MATAPPROX_RESTARTED", "1", 1);
-  execv("/proc/self/exe", argv);
+/// The code of a command that did all it had to, but was asked to stop on its last steps.
+int report_interrupt(int code) {
+  if (code != kDone || !interrupt_requested()) return code;
+  write_message("interrupted; what was complete by then is written");
+  return kInterrupted;
 }
 
 /// What another program's files kept from their names; an exit code that says so where none does.
 int report_displaced(int code) {
   for (const DisplacedOutput& output : displaced_outputs()) {
-    write_stderr(
-        fmt::format("matapprox: {}: another program made this file meanwhile; it is kept, and "
-                    "our result is in {}\n",
+    write_message(
+        fmt::format("{}: another program made this file meanwhile; it is kept, and "
+                    "our result is in {}",
                     output.path,
                     output.place));
     if (code == kDone) code = kFile;
@@ -59,18 +129,22 @@ int report_displaced(int code) {
 
 }  // namespace
 
-int run_process(char** argv, const std::function<int()>& body) {
+int run_process(const std::function<int()>& body) {
   open_standard_streams();
   std::signal(SIGXFSZ, SIG_IGN);
-  restart_without_blas_threads(argv);
+  end_on_signals();
+  int code = kDefect;
   try {
     if (const char* name = std::getenv("MATAPPROX_INSTRUCTIONS"); name != nullptr && *name != 0) {
       kernels::use_instruction_set(name);
     }
-    return report_displaced(body());
+    code = body();
   } catch (...) {
-    return report_displaced(report_exception(std::current_exception()));
+    code = report_exception(std::current_exception());
   }
+  code = report_displaced(report_interrupt(code));
+  if (code != kDone) remove_empty_folders();
+  return code;
 }
 
 }  // namespace matapprox::app

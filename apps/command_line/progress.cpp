@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "command_line/output.hpp"
+#include "matapprox/core/visible_text.hpp"
 
 namespace matapprox::app {
 
@@ -47,14 +48,14 @@ void ProgressLine::update(const Progress& progress) {
 
 void ProgressLine::print(const std::string& text) {
   if (!shown_) return;
-  write_stderr("\r\033[K" + text);
+  write_terminal("\r\033[K" + visible_text(text));
   printed_ = Clock::now();
   dirty_ = true;
 }
 
 void ProgressLine::clear() {
   if (!dirty_) return;
-  write_stderr("\r\033[K");
+  write_terminal("\r\033[K");
   dirty_ = false;
 }
 

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "command_line/interrupt.hpp"
 #include "command_line/output.hpp"
 #include "command_line/progress.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/core/visible_text.hpp"
 #include "matapprox/kernels/blas.hpp"
 
 namespace matapprox::app {
@@ -22,7 +24,7 @@ std::string flag_of(const std::string& option_name) {
 }
 
 void note(bool quiet, const std::string& text) {
-  if (!quiet) write_stderr(text + "\n");
+  if (!quiet) write_stderr(visible_text(text) + "\n");
 }
 
 void NamedFlags::add(const Command& command,
@@ -82,6 +84,7 @@ LoadedMatrix InputOptions::load(bool quiet) const {
   {
     ProgressLine line(quiet);
     line.start("reading " + path_, std::numeric_limits<double>::infinity());
+    const InterruptScope at_once(false);  // nothing is lost yet, and readers do not ask
     loaded = matapprox::load(path_, options);
   }
   for (const std::string& text : loaded.notes) note(quiet, fmt::format("{}: {}", path_, text));
@@ -181,7 +184,11 @@ FilePlan JsonOptions::files() const {
   return plan;
 }
 
-void JsonOptions::write(const report::Json& json) const { write(report::to_text(json)); }
+void JsonOptions::write(report::Json json) const {
+  // Of some documents it is known before: a fit was interrupted.
+  json["interrupted"] = json.value("interrupted", false) || interrupt_requested();
+  write(report::to_text(json));
+}
 
 void JsonOptions::write(const std::string& text) const {
   if (!path_.empty()) write_text(path_, text);

@@ -116,8 +116,10 @@ class JsonOptions {
   FilePlan files() const;
   bool force() const { return force_; }
   bool replaces_text() const { return path_ == "-"; }
-  void write(const report::Json& json) const;  ///< nothing without --json
-  void write(const std::string& text) const;   ///< the same for JSON that is text already
+  /// Nothing without --json. The document, an object, gets `interrupted`: whether a signal has
+  /// asked the program to stop.
+  void write(report::Json json) const;
+  void write(const std::string& text) const;  ///< the same for JSON that is text already
 
  private:
   std::string path_;

@@ -232,6 +232,41 @@ bool reaches_target(const Session& session, const ComparisonRow& row) {
   return false;
 }
 
+/// Prints the result or writes its JSON, and returns its row.
+ComparisonRow show(const Session& session,
+                   const RunResult& result,
+                   const std::optional<Measurement>& measured,
+                   bool interrupted) {
+  const ApproximateCommand& command = session.command;
+  Comparison report;
+  report.path = command.input.path();
+  report.description = session.input.matrix->description();
+  report.facts = session.facts;
+  const std::string saved_to = place_of_output(command.output);
+  report.basis = "saved to " + saved_to;
+  report.seed = command.common.seed();
+  report.threads = threads();
+  report.rows.push_back(
+      comparison_row(std::string(session.method.name), result, measured, interrupted));
+  report.rows.back().saved_to = saved_to;
+  command.json.write(report::to_json(report));
+  if (!command.json.replaces_text()) write_stdout(comparison_table(report));
+  return report.rows.back();
+}
+
+/// What --resume has to do where the fit has ended: the file stays, and is shown.
+int show_finished(const Session& session, const SavedFit& previous) {
+  const ApproximateCommand& command = session.command;
+  note(command.common.quiet(), fmt::format("{}: already finished", command.output));
+  const RunResult result{load_approximation(command.output).approximation,
+                         previous.record.fit_seconds};
+  const std::optional<Measurement> measured = measured_result(session, result);
+  const bool unmeasured = !measured && session.measuring.effort != MeasureEffort::kNone;
+  const ComparisonRow row = show(session, result, measured, unmeasured);
+  if (unmeasured) return kInterrupted;
+  return reaches_target(session, row) ? kDone : kNumerical;
+}
+
 int finish(const Session& session, const RunResult& result) {
   const ApproximateCommand& command = session.command;
   const Termination termination = result.approximation.summary.termination;
@@ -249,23 +284,10 @@ int finish(const Session& session, const RunResult& result) {
          result.approximation,
          saved_record(session.input, result, measured, interrupted, state));
   }
-
-  Comparison report;
-  report.path = command.input.path();
-  report.description = session.input.matrix->description();
-  report.facts = session.facts;
-  const std::string saved_to = place_of_output(command.output);
-  report.basis = "saved to " + saved_to;
-  report.seed = command.common.seed();
-  report.threads = threads();
-  report.rows.push_back(comparison_row(
-      std::string(session.method.name), result, measured, interrupted || unmeasured));
-  report.rows.back().saved_to = saved_to;
-  command.json.write(report::to_json(report));
-  if (!command.json.replaces_text()) write_stdout(comparison_table(report));
+  const ComparisonRow row = show(session, result, measured, interrupted || unmeasured);
   if (!state.empty()) note_how_to_go_on(command);
   if (interrupted || unmeasured) return kInterrupted;
-  const bool reached = reaches_target(session, report.rows.back());
+  const bool reached = reaches_target(session, row);
   return session.kept && reached ? kDone : kNumerical;
 }
 
@@ -310,6 +332,8 @@ int run_approximate(const ApproximateCommand& command) {
 
   std::optional<SavedFit> previous;
   if (command.resume)
+    previous = load_same_fit(command.output, method, options, command.size.precision());
+  if (previous && !is_finished(*previous))
     previous = load_checkpoint(command.output, method, options, command.size.precision());
   Session session{command,
                   method,
@@ -327,6 +351,7 @@ int run_approximate(const ApproximateCommand& command) {
   if (previous) refuse_other_matrix(command.output, *previous, session.input);
   session.measuring = command.measuring.options(command.common.seed());
   session.facts = describe(*session.input.matrix, session.measuring);
+  if (previous && is_finished(*previous)) return show_finished(session, *previous);
   RunResult result = controlled_fit(session, previous);
   if (command.checkpoint_option->count() > 0 && method.has_checkpoints && !session.has_checkpoint &&
       result.fit_seconds > command.checkpoint_seconds) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "command_line/drawing.hpp"
 #include "command_line/exit_codes.hpp"
 #include "command_line/interrupt.hpp"
 #include "command_line/output.hpp"
@@ -120,16 +121,18 @@ std::optional<std::string> saved(const BestCommand& command,
   return place_of_output(command.output);
 }
 
-void write_report(const BestCommand& command,
-                  const LoadedMatrix& loaded,
-                  const report::BestContents& contents) {
-  if (!command.report.is_wanted()) return;
+std::exception_ptr failure_of_report(const BestCommand& command,
+                                     const LoadedMatrix& loaded,
+                                     const report::BestContents& contents) {
+  if (!command.report.is_wanted()) return nullptr;
   ProgressLine line(command.common.quiet());
   line.start("report", std::numeric_limits<double>::infinity());
   RunControl control;
   control.stop = &catch_interrupts();
-  command.report.write(
-      best_report(*loaded.matrix, contents, command.report.options(loaded.provenance), control));
+  return failure_of_drawing([&] {
+    command.report.write(
+        best_report(*loaded.matrix, contents, command.report.options(loaded.provenance), control));
+  });
 }
 
 int outcome(const BestCommand& command, const report::BestContents& contents) {
@@ -176,10 +179,10 @@ int run_best(const BestCommand& command) {
                                 found(command, options, *loaded.matrix, control),
                                 threads()};
   contents.saved_to = saved(command, loaded, contents.result);
-  write_report(command, loaded, contents);
+  const std::exception_ptr undrawn = failure_of_report(command, loaded, contents);
   command.json.write(report::to_json(contents));
   if (!command.json.replaces_text()) write_stdout(report::best_text(contents, command.explain));
-  return outcome(command, contents);
+  return report_drawing(outcome(command, contents), undrawn);
 }
 
 void add_search_options(const Command& sub, BestCommand& command) {

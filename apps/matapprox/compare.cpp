@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <filesystem>
 #include <memory>
 #include <optional>
 
+#include "command_line/drawing.hpp"
 #include "command_line/exit_codes.hpp"
 #include "command_line/interrupt.hpp"
 #include "command_line/output.hpp"
@@ -79,11 +81,17 @@ ComparisonOptions comparison_options(const CompareCommand& command) {
   return options;
 }
 
+/// The page and plots, or why there are none: the comparison itself is shown all the same.
+struct MadeReport {
+  Report made;
+  std::exception_ptr failure;
+};
+
 Comparison run_comparison(const CompareCommand& command,
                           const LoadedMatrix& loaded,
                           Device device,
                           const ComparisonOptions& options,
-                          Report& report) {
+                          MadeReport& report) {
   ProgressLine progress(command.common.quiet());
   RunControl control;
   control.stop = &catch_interrupts();
@@ -109,7 +117,12 @@ Comparison run_comparison(const CompareCommand& command,
   events.started = [&](const std::string& method) {
     progress.start("report: " + method, command.report.sweep_seconds());
   };
-  report = builder->make(comparison, control, events);
+  // Ends at a signal that comes only then, and after a limit on time.
+  try {
+    report.made = builder->make(comparison, control, events);
+  } catch (...) {
+    report.failure = std::current_exception();
+  }
   return comparison;
 }
 
@@ -127,7 +140,7 @@ int outcome(const CompareCommand& command, const Comparison& comparison) {
     return kNumerical;
   }
   if (comparison.any_ok()) return kDone;
-  write_stderr("matapprox: no method gave a result; the first reason:\n");
+  write_message("no method gave a result; the first reason:");
   for (const ComparisonRow& row : comparison.rows) {
     if (row.failure) return report_exception(row.failure);
   }
@@ -152,15 +165,16 @@ int run_compare(const CompareCommand& command) {
   LoadedMatrix loaded = command.input.load(command.common.quiet());
   const Placement placement = command.device.place(loaded.matrix, command.common.quiet());
   loaded.matrix = placement.matrix;
-  Report report;
+  MadeReport report;
   const Comparison comparison = run_comparison(command, loaded, placement.device, options, report);
 
-  command.report.write(report);
+  if (!report.failure)
+    report.failure = failure_of_drawing([&] { command.report.write(report.made); });
   command.json.write(report::to_json(comparison));
   if (!command.csv.empty()) write_text(command.csv, comparison_csv(comparison));
   if (!command.json.replaces_text() && command.csv != "-")
     write_stdout(comparison_table(comparison));
-  return outcome(command, comparison);
+  return report_drawing(outcome(command, comparison), report.failure);
 }
 
 }  // namespace

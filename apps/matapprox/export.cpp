@@ -9,6 +9,7 @@
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/core/visible_text.hpp"
 #include "matapprox/io/atomic_output.hpp"
 #include "matapprox/io/saved_approximation.hpp"
 
@@ -39,7 +40,7 @@ int run_export(const ExportCommand& command) {
   json["files"] = files;
   command.json.write(json);
   std::string text;
-  for (const std::string& file : files) text += file + "\n";
+  for (const std::string& file : files) text += visible_text(file) + "\n";
   if (!command.json.replaces_text()) write_stdout(text);
   return kDone;
 }

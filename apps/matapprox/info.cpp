@@ -9,6 +9,7 @@
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/core/visible_text.hpp"
 #include "matapprox/io/saved_approximation.hpp"
 #include "report/row_text.hpp"
 
@@ -102,10 +103,11 @@ report::Json saved_json(const std::string& path, const SavedApproximation& saved
 std::string saved_text(const std::string& path, const SavedApproximation& saved) {
   const Approximation& B = saved.approximation;
   const Storage storage = B.storage();
-  std::string text = fmt::format("{}: saved approximation, {} x {}\n", path, B.rows(), B.cols());
+  std::string text =
+      fmt::format("{}: saved approximation, {} x {}\n", visible_text(path), B.rows(), B.cols());
   text += fmt::format("method       {}{}{}\n",
-                      B.summary.method,
-                      B.summary.form.empty() ? "" : ", " + B.summary.form,
+                      visible_text(B.summary.method),
+                      B.summary.form.empty() ? "" : ", " + visible_text(B.summary.form),
                       B.summary.rank > 0 ? fmt::format(", rank {}", B.summary.rank) : "");
   text += fmt::format("stores       {} numbers, {} bytes ({})\n",
                       storage.numbers,
@@ -113,7 +115,7 @@ std::string saved_text(const std::string& path, const SavedApproximation& saved)
                       storage_precision(B));
   for (const Factor& factor : B.factors()) {
     text += fmt::format("factor       {}{}: {} x {}, {}\n",
-                        factor.name,
+                        visible_text(factor.name),
                         factor.transposed ? "^T" : "",
                         factor_rows(factor),
                         factor_cols(factor),
@@ -132,13 +134,14 @@ std::string saved_text(const std::string& path, const SavedApproximation& saved)
   if (saved.record.interrupted) text += ", interrupted";
   if (!saved.record.resume.empty()) text += ", can be resumed";
   text += fmt::format("\nmade from    {} ({}), {} x {}\n",
-                      saved.record.provenance.path,
-                      saved.record.provenance.kind,
+                      visible_text(saved.record.provenance.path),
+                      visible_text(saved.record.provenance.kind),
                       saved.record.provenance.rows,
                       saved.record.provenance.cols);
   for (const OptionText& option : B.summary.options) {
     if (!option.value.empty())
-      text += fmt::format("option       {} = {}\n", option.name, option.value);
+      text += fmt::format(
+          "option       {} = {}\n", visible_text(option.name), visible_text(option.value));
   }
   return text;
 }
@@ -164,8 +167,9 @@ std::string matrix_text(const InfoOptions& command,
                         const LoadedMatrix& loaded,
                         const MatrixFacts& facts) {
   const Cost cost = loaded.matrix->cost();
-  std::string text = fmt::format("{}: {} x {}\n", command.input.path(), facts.rows, facts.cols);
-  text += fmt::format("description  {}\n", loaded.matrix->description());
+  std::string text =
+      fmt::format("{}: {} x {}\n", visible_text(command.input.path()), facts.rows, facts.cols);
+  text += fmt::format("description  {}\n", visible_text(loaded.matrix->description()));
   if (facts.nonzeros) {
     const double share = static_cast<double>(*facts.nonzeros) /
                          (static_cast<double>(facts.rows) * static_cast<double>(facts.cols));

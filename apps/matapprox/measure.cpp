@@ -8,6 +8,7 @@
 #include "commands.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/core/visible_text.hpp"
 #include "matapprox/io/saved_approximation.hpp"
 #include "report/comparison.hpp"
 #include "report/row_text.hpp"
@@ -87,8 +88,9 @@ int run_measure(const MeasureCommand& command) {
                                        ? report::Json(*saved.record.error_frobenius)
                                        : report::Json(nullptr);
   command.json.write(json);
-  std::string text =
-      fmt::format("{} of {}\n", saved.approximation.summary.method, command.input.path());
+  std::string text = visible_text(fmt::format(
+                         "{} of {}", saved.approximation.summary.method, command.input.path())) +
+                     "\n";
   text += report::measurement_lines(*comparison.rows.front().measurement);
   if (saved.record.error_frobenius)
     text += fmt::format("stated in the file  {:.6e}\n", *saved.record.error_frobenius);

@@ -33,9 +33,9 @@ void start_on_all_processes(char** argv) {
   for (const fs::path& folder : {own, own / MATAPPROX_BINDIR_TO_LIBEXECDIR})
     execv((folder / "matapprox-mpi").c_str(), argv);
   if (number_in({"OMPI_COMM_WORLD_RANK", "PMI_RANK"}, 0) == 0) {
-    write_stderr(
-        "matapprox: several processes need the program matapprox-mpi, which a build with "
-        "-DMATAPPROX_WITH_MPI=ON has\n");
+    write_message(
+        "several processes need the program matapprox-mpi, which a build with "
+        "-DMATAPPROX_WITH_MPI=ON has");
   }
   _exit(kNotAvailable);
 }

@@ -17,7 +17,7 @@
 namespace matapprox::app {
 
 int run_program(int argc, char** argv) {
-  return run_process(argv, [&] {
+  return run_process([&] {
     // Blocks of columns come and go all the time: freed memory is kept, as giving it back and
     // taking it again costs a page fault for every 4 kB.
     mallopt(M_MMAP_THRESHOLD, 1 << 28);

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <filesystem>
 
+#include "command_line/drawing.hpp"
 #include "command_line/invocation.hpp"
 #include "command_line/output.hpp"
 #include "matapprox/core/require.hpp"
@@ -55,7 +56,7 @@ void ReportOutput::check(FilePlan& files, const std::vector<std::string>& plot_n
   if (!is_wanted()) return;
   require(page_ != "-", "--report: the page is written to a file, not to standard output");
   files.writes("--report", page_);
-  require_report_tools();
+  check_gnuplot();
   if (plots_.empty()) return;
   files.makes_folder("--plots", plots_);
   for (const std::string& name : plot_names) {

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "attention_program.hpp"
+#include "command_line/drawing.hpp"
 #include "command_line/exit_codes.hpp"
 #include "command_line/interrupt.hpp"
 #include "command_line/invocation.hpp"
@@ -196,7 +197,7 @@ void check_outputs(const ReproduceCommand& command,
       .writes("--latex", command.latex);
   require(command.report != "-", "--report: the page is written to a file, not to standard output");
   files.writes("--report", command.report);
-  if (!command.report.empty() || !command.plots.empty()) require_report_tools();
+  if (!command.report.empty() || !command.plots.empty()) check_gnuplot();
   make_parent_of_default_folder(command, options.folder);
   files.makes_folder("-o", options.folder);
   if (command.plots.empty()) return;
@@ -212,27 +213,29 @@ bool prints_table(const ReproduceCommand& command) {
          command.latex != "-";
 }
 
+void write_drawings(const ReproduceCommand& command, const Reproduction& result) {
+  if (!command.report.empty()) write_text(command.report, reproduction_page(result, invocation()));
+  if (command.plots.empty()) return;
+  for (const ReportFile& file : reproduction_plots(result))
+    write_text(plot_path(command, file.name), file.bytes);
+}
+
 void write_outputs(const ReproduceCommand& command, const Reproduction& result) {
   command.json.write(reproduction_json(result));
   if (!command.csv.empty()) write_text(command.csv, reproduction_csv(result));
   if (!command.markdown.empty()) write_text(command.markdown, reproduction_markdown(result));
   if (!command.latex.empty()) write_text(command.latex, reproduction_latex(result));
-  if (!command.report.empty()) write_text(command.report, reproduction_page(result, invocation()));
-  if (!command.plots.empty()) {
-    for (const ReportFile& file : reproduction_plots(result))
-      write_text(plot_path(command, file.name), file.bytes);
-  }
   if (prints_table(command) && !result.finished().empty()) write_stdout(reproduction_table(result));
 }
 
 int reproduction_outcome(const Reproduction& result) {
   const std::size_t done = result.finished().size();
   for (const ReproducedRow* row : result.unfinished())
-    write_stderr(fmt::format("matapprox: {}: {}\n", row->paper.name, row->status));
+    write_message(fmt::format("{}: {}", row->paper.name, row->status));
   if (result.interrupted) {
-    write_stderr(
-        fmt::format("matapprox: interrupted; {} of {} rows are done and kept in {}: the same "
-                    "command goes on from there\n",
+    write_message(
+        fmt::format("interrupted; {} of {} rows are done and kept in {}: the same "
+                    "command goes on from there",
                     done,
                     result.rows.size(),
                     result.options.folder));
@@ -240,7 +243,7 @@ int reproduction_outcome(const Reproduction& result) {
   }
   for (const ReproducedRow* row : result.unfinished()) {
     if (!row->failure) continue;
-    write_stderr("matapprox: not every row has a result; the first reason:\n");
+    write_message("not every row has a result; the first reason:");
     return report_exception(row->failure);
   }
   return kDone;
@@ -288,10 +291,12 @@ int run_reproduce(const ReproduceCommand& command) {
   };
   events.finished = [&](const ReproducedRow& row) { progress.finish(row.paper.name); };
   events.note = [&](const std::string& text) { note(command.common.quiet(), text); };
-  const Reproduction result = reproduce(options, control, events);
+  Reproduction result = reproduce(options, control, events);
   progress.clear();
+  const std::exception_ptr undrawn = failure_of_drawing([&] { write_drawings(command, result); });
+  result.interrupted = result.interrupted || interrupt_requested();
   write_outputs(command, result);
-  return reproduction_outcome(result);
+  return report_drawing(reproduction_outcome(result), undrawn);
 }
 
 void add_reproduce_outputs(const Command& sub, ReproduceCommand& command) {

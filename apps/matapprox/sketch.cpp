@@ -18,6 +18,7 @@
 #include "matapprox/core/require.hpp"
 #include "matapprox/core/stop_scope.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/core/visible_text.hpp"
 #include "matapprox/io/atomic_output.hpp"
 #include "matapprox/io/row_stream.hpp"
 #include "matapprox/io/saved_approximation.hpp"
@@ -64,6 +65,11 @@ Index panel_rows(Index cols) {
   constexpr Index kPanelNumbers = Index{1} << 21;
   return std::clamp<Index>(kPanelNumbers / cols, 16, 4096);
 }
+
+struct Finished {
+  SketchedApproximation result;
+  double seconds = 0;
+};
 
 /// A stream on its way into a sketch.
 class StreamRun {
@@ -131,6 +137,18 @@ class StreamRun {
            std::max(total_seconds - earlier_seconds_, 1e-9);
   }
   void end_line() { line_.clear(); }
+  /// Nothing if it was interrupted.
+  std::optional<Finished> finish() const {
+    const StopScope scope(control_, "sketch");
+    const Stopwatch clock;
+    try {
+      SketchedApproximation result = sketch_->finish();
+      stop_if_asked();
+      return Finished{std::move(result), clock.seconds()};
+    } catch (const Interrupted&) {
+      return std::nullopt;
+    }
+  }
 
  private:
   [[noreturn]] void fail_rows(Index found) const {
@@ -245,17 +263,6 @@ double memory_bound(const StreamingSketch& sketch, Index rows) {
          16 * static_cast<double>(b) * static_cast<double>(sketch.state().cols);
 }
 
-struct Finished {
-  SketchedApproximation result;
-  double seconds = 0;
-};
-
-Finished finished_sketch(const StreamRun& run) {
-  const Stopwatch clock;
-  SketchedApproximation result = run.sketch().finish();
-  return {std::move(result), clock.seconds()};
-}
-
 report::Json sketch_json(const SketchCommand& command,
                          const StreamRun& run,
                          const Finished& finished,
@@ -299,11 +306,12 @@ std::string sketch_text(const SketchCommand& command,
   const Approximation& B = finished.result.approximation;
   const double all = static_cast<double>(B.rows()) * static_cast<double>(B.cols());
   const auto share = [&](Index numbers) { return 100 * static_cast<double>(numbers) / all; };
-  std::string text = fmt::format("{}: {} x {}, seen once\n",
-                                 command.source == "-" ? "standard input" : command.source,
-                                 B.rows(),
-                                 B.cols());
-  text += fmt::format("saved to     {}\n", place_of_output(command.output));
+  std::string text =
+      fmt::format("{}: {} x {}, seen once\n",
+                  command.source == "-" ? "standard input" : visible_text(command.source),
+                  B.rows(),
+                  B.cols());
+  text += fmt::format("saved to     {}\n", visible_text(place_of_output(command.output)));
   text += fmt::format("rank         {}, from a sketch with k = {}, s = {}, q = {}\n",
                       o.rank,
                       o.range_size,
@@ -382,7 +390,8 @@ int run_sketch(const SketchCommand& command) {
   const double stream_seconds = run.seconds();
   run.write_checkpoint();
   run.end_line();
-  if (!complete) {
+  const std::optional<Finished> finished = complete ? run.finish() : std::nullopt;
+  if (!finished) {
     note(command.common.quiet(),
          command.checkpoint.empty()
              ? fmt::format("interrupted after {} rows; without --checkpoint nothing is saved",
@@ -391,11 +400,10 @@ int run_sketch(const SketchCommand& command) {
                            run.rows()));
     return kInterrupted;
   }
-  const Finished finished = finished_sketch(run);
-  save_result(command, finished, stream_seconds + finished.seconds);
-  command.json.write(sketch_json(command, run, finished, stream_seconds));
+  save_result(command, *finished, stream_seconds + finished->seconds);
+  command.json.write(sketch_json(command, run, *finished, stream_seconds));
   if (!command.json.replaces_text())
-    write_stdout(sketch_text(command, run, finished, stream_seconds));
+    write_stdout(sketch_text(command, run, *finished, stream_seconds));
   return kDone;
 }
 

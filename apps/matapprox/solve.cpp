@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "command_line/drawing.hpp"
 #include "command_line/exit_codes.hpp"
 #include "command_line/interrupt.hpp"
 #include "command_line/invocation.hpp"
@@ -281,7 +282,7 @@ int run_solve(const SolveCommand& command) {
       .replaces("-o", command.output)
       .writes("--report", command.page)
       .writes("--chart", command.chart);
-  if (!command.page.empty() || !command.chart.empty()) report::require_gnuplot();
+  if (!command.page.empty() || !command.chart.empty()) check_gnuplot();
   const LoadedMatrix loaded = command.input.load(command.common.quiet());
   const LinearOperator& A = *loaded.matrix;
   const Matrix B = right_sides(command, A);
@@ -301,10 +302,10 @@ int run_solve(const SolveCommand& command) {
       options.shift,
       results,
       invocation()};
-  write_images(command, contents);
+  const std::exception_ptr undrawn = failure_of_drawing([&] { write_images(command, contents); });
   command.json.write(solution_json(command, A, options, chosen, results, X));
   if (!command.json.replaces_text() && !to_stdout) write_stdout(report::solution_table(contents));
-  return exit_code_of(command, results, B.cols());
+  return report_drawing(exit_code_of(command, results, B.cols()), undrawn);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "commands.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/core/visible_text.hpp"
 #include "matapprox/io/atomic_output.hpp"
 #include "matapprox/methods/eigenpairs.hpp"
 #include "matapprox/operators/dense.hpp"
@@ -80,7 +81,7 @@ std::string text_of(const Eigenpairs& found, double nearest, double seconds) {
                         std::abs(found.values(i) - nearest),
                         found.residuals(i));
   }
-  if (!found.converged) text += fmt::format("Not certain: {}.\n", found.message);
+  if (!found.converged) text += fmt::format("Not certain: {}.\n", visible_text(found.message));
   return text;
 }
 

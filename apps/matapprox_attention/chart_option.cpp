@@ -1,8 +1,8 @@
 #include "chart_option.hpp"
 
+#include "command_line/drawing.hpp"
 #include "command_line/output.hpp"
 #include "matapprox/core/require.hpp"
-#include "report/gnuplot.hpp"
 
 namespace matapprox::app {
 
@@ -17,14 +17,16 @@ void ChartOption::check(FilePlan& files) const {
           "{} {}: a chart is an .svg or a .png file",
           flag_,
           path_);
-  report::require_gnuplot();
+  check_gnuplot();
   files.writes(flag_, path_);
 }
 
 void ChartOption::write(const std::function<report::Chart()>& draw) const {
   if (!is_given()) return;
-  const report::ChartFiles files = report::draw_files(draw());
-  write_text(path_, path_.ends_with(".svg") ? files.svg : files.png);
+  draw_until_stopped([&] {
+    const report::ChartFiles files = report::draw_files(draw());
+    write_text(path_, path_.ends_with(".svg") ? files.svg : files.png);
+  });
 }
 
 }  // namespace matapprox::app

@@ -13,6 +13,7 @@
 #include "experiment.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/core/visible_text.hpp"
 #include "matapprox/tasks/token_file.hpp"
 #include "run_flags.hpp"
 #include "run_report.hpp"
@@ -118,11 +119,12 @@ std::string folds_text(const training::SavedModel& described,
                         row.test.samples);
   }
   text += "\nmean error and its standard deviation from fold to fold\n";
-  text +=
-      fmt::format("  {}  {}\n", percent_text(over_folds(rows, error_of)), rows.front().row.model);
+  text += fmt::format(
+      "  {}  {}\n", percent_text(over_folds(rows, error_of)), visible_text(rows.front().row.model));
   for (std::size_t k = 0; k < rows.front().baselines.size(); ++k) {
-    text += fmt::format(
-        "  {}  {}\n", percent_text(baseline_over_folds(rows, k)), rows.front().baselines[k].name);
+    text += fmt::format("  {}  {}\n",
+                        percent_text(baseline_over_folds(rows, k)),
+                        visible_text(rows.front().baselines[k].name));
   }
   return text + label_folds_text(rows);
 }

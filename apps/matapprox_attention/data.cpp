@@ -9,6 +9,7 @@
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
 #include "matapprox/core/require.hpp"
+#include "matapprox/core/visible_text.hpp"
 #include "matapprox/io/atomic_output.hpp"
 #include "matapprox/tasks/import.hpp"
 #include "matapprox/tasks/planted_motifs.hpp"
@@ -50,7 +51,7 @@ int run_import(const ImportCommand& command) {
   const std::string kind = set.features > 0 ? fmt::format("{} features a token", set.features)
                                             : fmt::format("{} token ids", set.vocabulary);
   write_stdout(fmt::format("{}: {} sequences of up to {} tokens, {}, {} {}\n",
-                           place_of_output(command.output),
+                           visible_text(place_of_output(command.output)),
                            set.size(),
                            set.longest(),
                            kind,
@@ -130,8 +131,9 @@ int run_fasta(const FastaCommand& command) {
                                command.common.seed(),
                                command.samples,
                                command.folder);
-  write_stdout(
-      fmt::format("{}: class0.fa and class1.fa, {} sequences\n", command.folder, command.samples));
+  write_stdout(fmt::format("{}: class0.fa and class1.fa, {} sequences\n",
+                           visible_text(command.folder),
+                           command.samples));
   return kDone;
 }
 

@@ -7,6 +7,7 @@
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/core/visible_text.hpp"
 #include "run_report.hpp"
 
 namespace matapprox::app {
@@ -22,7 +23,7 @@ int run_model_info(const InfoOptions& command) {
   add_model(json, saved);
   command.json.write(json);
   if (!command.json.replaces_text())
-    write_stdout(fmt::format("{}: saved model\n", path) + description_text(saved));
+    write_stdout(fmt::format("{}: saved model\n", visible_text(path)) + description_text(saved));
   return kDone;
 }
 

@@ -34,7 +34,7 @@ void add_attention(const matapprox::app::Command& program) {
 /// are; so help and messages call it matapprox.
 int main(int argc, char** argv) {
   using namespace matapprox;
-  return app::run_process(argv, [&] {
+  return app::run_process([&] {
     configure_blas();
     app::read_in_sandbox();
     app::keep_invocation(argc, argv);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "chosen_map.hpp"
+#include "command_line/drawing.hpp"
 #include "command_line/exit_codes.hpp"
 #include "command_line/output.hpp"
 #include "command_line/shared_options.hpp"
@@ -58,8 +59,10 @@ void write_image(const std::string& path, const LinearOperator& E, const std::st
   const bool rising = cells.minCoeff() >= 0;
   const report::ColorScale scale = report::symmetric_scale(
       {&cells}, rising ? report::ColorMap::kRising : report::ColorMap::kDiverging);
-  const report::HeatMapFiles files = report::heat_map_files(cells, scale, text);
-  write_text(path, path.ends_with(".svg") ? files.svg : files.png);
+  draw_until_stopped([&] {
+    const report::HeatMapFiles files = report::heat_map_files(cells, scale, text);
+    write_text(path, path.ends_with(".svg") ? files.svg : files.png);
+  });
 }
 
 report::Json map_json(const MapCommand& command,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "chosen_map.hpp"
+#include "command_line/drawing.hpp"
 #include "command_line/exit_codes.hpp"
 #include "command_line/file_plan.hpp"
 #include "command_line/output.hpp"
@@ -305,7 +306,7 @@ int run_rows(const RowsCommand& command) {
   command.device.check_cpu_only("attention rows");
   check_rows_effect(command);
   if (is_image_name(command.output)) {
-    report::require_gnuplot();
+    check_gnuplot();
   } else {
     check_block_format(command.output);
   }
@@ -319,9 +320,11 @@ int run_rows(const RowsCommand& command) {
   const RowsPlan plan = rows_plan(command, models.front());
   const RowsResult result = all_rows(command, plan, models);
   if (is_image_name(command.output)) {
-    const report::HeatMapFiles made =
-        report::image_sheet_files(sheet(command, plan, models, result), rows_title(command, plan));
-    write_text(command.output, command.output.ends_with(".svg") ? made.svg : made.png);
+    draw_until_stopped([&] {
+      const report::HeatMapFiles made = report::image_sheet_files(
+          sheet(command, plan, models, result), rows_title(command, plan));
+      write_text(command.output, command.output.ends_with(".svg") ? made.svg : made.png);
+    });
   } else {
     Matrix numbers(static_cast<Index>(models.size()), plan.length);
     for (std::size_t m = 0; m < models.size(); ++m)

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "matapprox/core/visible_text.hpp"
+
 namespace matapprox::app {
 namespace {
 
@@ -21,7 +23,7 @@ std::string baseline_text(const tasks::Baseline& baseline) {
   return fmt::format(
       "  {:6.2f} %  {}{}\n",
       100 * baseline.error,
-      baseline.name,
+      visible_text(baseline.name),
       baseline.samples == 0 ? " (exact)" : fmt::format(" ({} samples)", baseline.samples));
 }
 
@@ -33,7 +35,8 @@ Index step_of(const training::TrainingState& state) {
 std::string option_lines(const char* whose, const NamedOptions& options) {
   std::string text;
   for (const auto& [name, value] : options) {
-    if (!value.empty()) text += fmt::format("{:<13}{} = {}\n", whose, name, value);
+    if (!value.empty())
+      text += fmt::format("{:<13}{} = {}\n", whose, visible_text(name), visible_text(value));
   }
   return text;
 }
@@ -120,12 +123,12 @@ std::vector<ModelPart> parts_of(const training::SavedModel& saved) {
 std::string model_text(const training::SavedModel& saved) {
   const training::ModelOptions& options = saved.model.options;
   return fmt::format("{}: {} {} of width {}, {} parameters; {}, up to {} tokens",
-                     options.attention,
+                     visible_text(options.attention),
                      options.layers,
                      options.layers == 1 ? "layer" : "layers",
                      options.width,
                      training::Model<float>(saved.model).parameters().size(),
-                     saved.task,
+                     visible_text(saved.task),
                      saved.model.task.length);
 }
 

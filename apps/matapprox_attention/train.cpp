@@ -17,6 +17,7 @@
 #include "commands.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/core/threads.hpp"
+#include "matapprox/core/visible_text.hpp"
 #include "matapprox/io/atomic_output.hpp"
 #include "matapprox/training/weights.hpp"
 #include "run_flags.hpp"
@@ -259,8 +260,9 @@ void write_report(const TrainCommand& command,
   if (command.json.replaces_text()) return;
   const char* more =
       end == training::TrainingEnd::kMaxSeconds ? "; the same command with --resume goes on" : "";
-  write_stdout(report_text(report) +
-               fmt::format("\nended by {}; saved to {}{}\n", enum_name(end), saved_to, more));
+  write_stdout(
+      report_text(report) +
+      fmt::format("\nended by {}; saved to {}{}\n", enum_name(end), visible_text(saved_to), more));
 }
 
 int run_train(TrainCommand& command) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 
+#include "command_line/drawing.hpp"
 #include "command_line/exit_codes.hpp"
 #include "command_line/interrupt.hpp"
 #include "command_line/output.hpp"
@@ -98,7 +99,7 @@ void ChartFolder::add(const Command& sub) {
 
 void ChartFolder::prepare(FilePlan& files) const {
   if (path_.empty()) return;
-  report::require_gnuplot();
+  check_gnuplot();
   files.makes_folder("--charts", path_);
   prepare_folder(path_);
 }
@@ -172,7 +173,7 @@ int TrainedRows::run(const std::vector<ExperimentRow>& rows, const ShowRows& sho
   for (const FinishedRow& row : result.rows) json["rows"].push_back(to_json(row));
   json.update(shown.more);
   json_.write(json);
-  charts_.write(shown.charts);
+  draw_until_stopped([&] { charts_.write(shown.charts); });
   if (!json_.replaces_text() && !result.rows.empty()) write_stdout(shown.text);
   if (!result.interrupted && !interrupt_requested()) return kDone;
   note(quiet,

@@ -7,14 +7,21 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
+#include <thread>
 
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/stop_scope.hpp"
+#include "matapprox/core/visible_text.hpp"
 
 extern char** environ;
 
@@ -27,8 +34,11 @@ constexpr const char* kMissing =
     "reports and plots are drawn by gnuplot, which is not installed (Debian: apt-get install "
     "gnuplot-nox)";
 
+/// The process group of the gnuplot that runs; 0 if none does.
+std::atomic<pid_t> running_gnuplot{0};
+
 /// What the child is given: our files as its standard streams, and a process group of its own, so
-/// that Ctrl-C stops a fit at its best point and not the drawing of it.
+/// that it is ended by us, with all that it may have started.
 class Spawning {
  public:
   Spawning() {
@@ -56,13 +66,37 @@ class Spawning {
   posix_spawnattr_t attributes_{};
 };
 
-int wait_for(pid_t pid) {
+/// Waits for the child. When the time is over or the stop scope says so, it is killed. Returns its
+/// wait status; nothing where the time was over.
+std::optional<int> wait_for(pid_t pid, double seconds) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
   int status = 0;
-  while (waitpid(pid, &status, 0) < 0) {
-    if (errno != EINTR) return -1;
+  pid_t ended = 0;
+  try {
+    while ((ended = waitpid(pid, &status, WNOHANG)) == 0 && Clock::now() < end) {
+      stop_if_asked();
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  } catch (...) {
+    kill(-pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+    throw;
   }
-  return status;
+  if (ended != 0) return ended == pid ? status : -1;
+  kill(-pid, SIGKILL);
+  waitpid(pid, nullptr, 0);
+  return std::nullopt;
 }
+
+/// As long as this lives, kill_gnuplot ends the child.
+class RunningGnuplot {
+ public:
+  explicit RunningGnuplot(pid_t pid) { running_gnuplot = pid; }
+  ~RunningGnuplot() { running_gnuplot = 0; }
+  RunningGnuplot(const RunningGnuplot&) = delete;
+  RunningGnuplot& operator=(const RunningGnuplot&) = delete;
+};
 
 /// The first lines of what gnuplot said.
 std::string complaint(const std::string& text) {
@@ -113,14 +147,14 @@ void ScratchFolder::write(std::string_view name, std::string_view bytes) const {
 
 std::string gnuplot_quoted(std::string_view text) {
   std::string quoted = "'";
-  for (const char c : text) {
+  for (const char c : visible_text(text)) {
     if (c == '\'') quoted += '\'';
-    quoted += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    quoted += c;
   }
   return quoted + "'";
 }
 
-void run_gnuplot(const std::string& script) {
+void run_gnuplot(const std::string& script, double max_seconds) {
   const ScratchFolder folder;
   folder.write("script", script);
   Spawning spawning;
@@ -131,12 +165,24 @@ void run_gnuplot(const std::string& script) {
   std::array<std::string, 2> words{"gnuplot", "--default-settings"};
   std::array<char*, 3> argv{words[0].data(), words[1].data(), nullptr};
   pid_t pid = -1;
-  if (spawning.start(pid, argv.data()) != 0) throw NotAvailable(kMissing);
-  const int status = wait_for(pid);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
+  if (const int failure = spawning.start(pid, argv.data()); failure != 0) {
+    if (failure == ENOENT) throw NotAvailable(kMissing);
+    throw NotAvailable(fmt::format("gnuplot cannot be started: {}", std::strerror(failure)));
+  }
+  const RunningGnuplot running(pid);
+  const std::optional<int> status = wait_for(pid, max_seconds);
+  if (!status)
+    throw NotAvailable(
+        fmt::format("gnuplot did not end within {:g} s: it was killed", max_seconds));
+  if (WIFEXITED(*status) && WEXITSTATUS(*status) == 0) return;
   // Some systems report a missing program by this exit code of the child.
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 127) throw NotAvailable(kMissing);
+  if (WIFEXITED(*status) && WEXITSTATUS(*status) == 127) throw NotAvailable(kMissing);
   throw NumericalError(fmt::format("gnuplot: {}", complaint(folder.read("errors"))));
+}
+
+void kill_gnuplot() noexcept {
+  const pid_t group = running_gnuplot;
+  if (group > 0) kill(-group, SIGKILL);
 }
 
 void require_gnuplot() {

@@ -14,10 +14,14 @@ namespace matapprox::report {
 void require_gnuplot();
 
 /// Runs a script. Throws NotAvailable as above, and NumericalError with gnuplot's words if it
-/// refuses the script.
-void run_gnuplot(const std::string& script);
+/// refuses the script. A gnuplot that takes longer than max_seconds is killed: NotAvailable. So is
+/// one that runs when the stop scope (core/stop_scope.hpp) says so: Interrupted.
+void run_gnuplot(const std::string& script, double max_seconds = 120);
 
-/// Text as gnuplot reads it literally: in single quotes, line ends turned to blanks.
+/// Kills the gnuplot that runs, if one does. Safe in a signal handler.
+void kill_gnuplot() noexcept;
+
+/// Text as gnuplot reads it literally: in single quotes, control characters and line ends visible.
 std::string gnuplot_quoted(std::string_view text);
 
 /// A folder for files that gnuplot reads or writes, removed with everything in it.

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "matapprox/core/visible_text.hpp"
 #include "report/build_info.hpp"
 
 namespace matapprox::report {
@@ -46,13 +47,29 @@ void add_measurement(Json& json, const Measurement& measured) {
   json["certificate"] = certificate_or_null(measured.certificate);
 }
 
+/// The same with the bytes of texts and keys that are not UTF-8 escaped.
+Json with_legal_texts(const Json& json) {
+  if (json.is_string()) return legal_utf8(json.get_ref<const std::string&>());
+  Json result = json;
+  if (json.is_array()) {
+    for (Json& element : result) element = with_legal_texts(element);
+  } else if (json.is_object()) {
+    result = Json::object();
+    for (const auto& [key, value] : json.items()) result[legal_utf8(key)] = with_legal_texts(value);
+  }
+  return result;
+}
+
 }  // namespace
 
 Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 std::string to_text(const Json& json) {
-  // Names of files may be any bytes; what is not UTF-8 is replaced rather than refused.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  try {
+    return json.dump(2) + "\n";
+  } catch (const Json::type_error&) {  // names of files may be any bytes
+    return with_legal_texts(json).dump(2) + "\n";
+  }
 }
 
 Json document_head(std::uint64_t seed, int threads) {

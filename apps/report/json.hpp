@@ -22,7 +22,7 @@ Json to_json(const Comparison& comparison);
 
 /// A number, or null for NaN and Inf, which JSON does not have.
 Json number_or_null(double value);
-/// Indented text with a line end.
+/// Indented text with a line end. Bytes of texts that are not UTF-8 are written \\xff.
 std::string to_text(const Json& json);
 
 }  // namespace matapprox::report

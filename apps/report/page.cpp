@@ -4,29 +4,16 @@
 
 #include <cstdint>
 
+#include "matapprox/core/visible_text.hpp"
+
 namespace matapprox::report {
 namespace {
 
 constexpr Index kCrispPixels = 128;
 
-/// Bytes of the UTF-8 sequence that starts at `at`, or 0 if there is none that is legal.
-std::size_t sequence_length(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned first = byte(at);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xF5   ? 0
-                             : first >= 0xF0 ? 4
-                             : first >= 0xE0 ? 3
-                             : first >= 0xC2 ? 2
-                                             : 0;
-  if (length == 0 || at + length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(at + i) & 0xC0U) != 0x80U) return 0;
-  }
-  const unsigned second = byte(at + 1);
-  const bool illegal = (first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) ||
-                       (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F);
-  return illegal ? 0 : length;
+/// U+0080..U+009F.
+bool is_c1_control(std::string_view text, std::size_t at) {
+  return text[at] == '\xC2' && static_cast<unsigned char>(text[at + 1]) < 0xA0;
 }
 
 std::string escaped_character(char c) {
@@ -163,8 +150,8 @@ std::string findings_markup(const std::vector<std::string>& findings) {
 std::string escape_html(std::string_view text) {
   std::string escaped;
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t length = sequence_length(text, at);
-    if (length == 0) {
+    const std::size_t length = utf8_length(text, at);
+    if (length == 0 || (length == 2 && is_c1_control(text, at))) {
       escaped += "\uFFFD";
     } else if (length == 1) {
       escaped += escaped_character(text[at]);

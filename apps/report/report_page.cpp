@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "matapprox/core/stop_scope.hpp"
 #include "report/comparison_charts.hpp"
 #include "report/comparison_page.hpp"
 #include "report/gnuplot.hpp"
@@ -99,6 +100,10 @@ Report ComparisonReport::make(const Comparison& comparison,
       own.A, comparison, own.options, own.report.sweep_seconds, control, started_only);
   const report::Spectrum spectrum =
       report::spectrum_of(own.A, own.records.singular_values(), own.report.sweep_seconds, control);
+  // A request to stop that came before has ended the fits; what there is is drawn.
+  RunControl drawing;
+  if (!control.interrupted()) drawing.stop = control.stop;
+  const StopScope scope(drawing, "report");
   const Matrix image = report::image_cells(own.A, own.records.plan());
   const report::ImageScales scales = report::image_scales(comparison, own.records, image);
   const ComparisonContents contents{

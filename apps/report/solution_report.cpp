@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "matapprox/core/visible_text.hpp"
 #include "report/build_info.hpp"
 #include "report/page_pieces.hpp"
 
@@ -130,9 +131,9 @@ Page solution_page(const SolutionContents& contents) {
 std::string solution_table(const SolutionContents& contents) {
   std::string text = fmt::format(
       "{}: {}\npreconditioner: {}\n\n{:>6}  {:<6}  {:<14}  {:>10}  {:>9}  {:>10}  {:>8}\n",
-      contents.path,
-      contents.matrix,
-      contents.preconditioner,
+      visible_text(contents.path),
+      visible_text(contents.matrix),
+      visible_text(contents.preconditioner),
       "column",
       "solver",
       "ended",
@@ -151,7 +152,8 @@ std::string solution_table(const SolutionContents& contents) {
                         result.relative_residual,
                         result.history.back().relative_residual,
                         result.seconds);
-    if (!result.message.empty()) messages += fmt::format("column {}: {}\n", i + 1, result.message);
+    if (!result.message.empty())
+      messages += fmt::format("column {}: {}\n", i + 1, visible_text(result.message));
   }
   return text + "\nresidual: |b - A x| / |b| computed from x; recurrence: as the solver had it\n" +
          messages;

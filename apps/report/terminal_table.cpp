@@ -4,8 +4,17 @@
 
 #include <algorithm>
 
+#include "matapprox/core/visible_text.hpp"
+
 namespace matapprox::report {
 namespace {
+
+/// At most `bytes`, and so few that no UTF-8 sequence is cut.
+std::size_t whole_sequences(std::string_view text, std::size_t bytes) {
+  if (bytes >= text.size()) return text.size();
+  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0U) == 0x80U) --bytes;
+  return bytes;
+}
 
 struct TerminalLayout {
   std::vector<std::size_t> widths;
@@ -36,7 +45,7 @@ std::string line_of(std::span<const TerminalColumn> columns,
                     const TerminalLayout& layout) {
   std::string line;
   for (std::size_t c = 0; c < columns.size(); ++c) {
-    const std::string text = cells[c].substr(0, layout.widths[c]);
+    const std::string text = cells[c].substr(0, whole_sequences(cells[c], layout.widths[c]));
     line += columns[c].left ? fmt::format("{:<{}}", text, layout.widths[c])
                             : fmt::format("{:>{}}", text, layout.widths[c]);
     line += layout.gap;
@@ -48,7 +57,10 @@ std::string line_of(std::span<const TerminalColumn> columns,
 }  // namespace
 
 std::string terminal_table(std::span<const TerminalColumn> columns,
-                           const std::vector<std::vector<std::string>>& rows) {
+                           std::vector<std::vector<std::string>> rows) {
+  for (auto& row : rows) {
+    for (std::string& cell : row) cell = visible_text(cell);
+  }
   std::vector<std::string> titles;
   for (const TerminalColumn& column : columns) titles.emplace_back(column.title);
   const TerminalLayout layout = layout_of(columns, rows);
@@ -57,11 +69,14 @@ std::string terminal_table(std::span<const TerminalColumn> columns,
   return table;
 }
 
-std::string wrapped(std::string text, std::size_t indent) {
+std::string wrapped(const std::string& paragraph, std::size_t indent) {
+  std::string text = visible_text(paragraph);
+  text.erase(text.find_last_not_of(' ') + 1);
   std::string result;
   while (text.size() > kTerminalWidth) {
     std::size_t blank = text.rfind(' ', kTerminalWidth);
-    if (blank == std::string::npos || blank <= indent) blank = kTerminalWidth;
+    if (blank == std::string::npos || blank <= indent)
+      blank = whole_sequences(text, kTerminalWidth);
     result += text.substr(0, blank) + "\n";
     text = std::string(indent, ' ') + text.substr(text.find_first_not_of(' ', blank));
   }

@@ -19,11 +19,12 @@ struct TerminalColumn {
 };
 
 /// The titles and the rows, with two blanks between columns, or one where two do not fit. Every row
-/// has a cell for each column.
+/// has a cell for each column; what is in it is made visible (core/visible_text.hpp).
 std::string terminal_table(std::span<const TerminalColumn> columns,
-                           const std::vector<std::vector<std::string>>& rows);
+                           std::vector<std::vector<std::string>> rows);
 
-/// `text` in lines of at most kTerminalWidth characters, the second and later ones indented.
-std::string wrapped(std::string text, std::size_t indent);
+/// A paragraph, made visible too, in lines of at most kTerminalWidth characters, the second and
+/// later ones indented.
+std::string wrapped(const std::string& paragraph, std::size_t indent);
 
 }  // namespace matapprox::report

@@ -3,10 +3,20 @@
 #include <algorithm>
 #include <string_view>
 
+#include "matapprox/core/visible_text.hpp"
 #include "reproduce/paper_tables.hpp"
 
 namespace matapprox::reproduction {
 namespace {
+
+/// The table with all of its texts in one line each.
+TextTable visible(TextTable table) {
+  table.caption = visible_text(table.caption);
+  for (auto& row : table.rows) {
+    for (std::string& cell : row) cell = visible_text(cell);
+  }
+  return table;
+}
 
 std::string padded(const std::string& text, std::size_t width, bool left) {
   return left ? fmt::format("{:<{}}", text, width) : fmt::format("{:>{}}", text, width);
@@ -80,7 +90,8 @@ std::string latex_text(const std::string& text) {
 
 }  // namespace
 
-std::string as_text(const TextTable& table) {
+std::string as_text(const TextTable& given) {
+  const TextTable table = visible(given);
   const std::vector<std::size_t> widths = column_widths(table);
   const auto line_of = [&](const std::vector<std::string>& cells) {
     std::string line;
@@ -95,10 +106,11 @@ std::string as_text(const TextTable& table) {
   return text;
 }
 
-std::string as_markdown(const TextTable& table) {
+std::string as_markdown(const TextTable& given) {
+  const TextTable table = visible(given);
   const auto line_of = [](const std::vector<std::string>& cells) {
     std::string line = "|";
-    for (const std::string& cell : cells) line += " " + escaped(cell, "|*_") + " |";
+    for (const std::string& cell : cells) line += " " + escaped(cell, "\\`|*_<>[]") + " |";
     return line + "\n";
   };
   std::string text = table.caption + "\n\n" + line_of(whole_titles_of(table)) + "|";
@@ -108,7 +120,8 @@ std::string as_markdown(const TextTable& table) {
   return text;
 }
 
-std::string as_latex(const TextTable& table) {
+std::string as_latex(const TextTable& given) {
+  const TextTable table = visible(given);
   const auto line_of = [](const std::vector<std::string>& cells) {
     std::string line;
     for (const std::string& cell : cells) {

@@ -46,6 +46,7 @@
 #include "matapprox/core/stop_scope.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/core/types.hpp"
+#include "matapprox/core/visible_text.hpp"
 #include "matapprox/device/placement.hpp"
 #include "matapprox/factors/approximation.hpp"
 #include "matapprox/factors/block_matrix.hpp"

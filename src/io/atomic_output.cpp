@@ -128,7 +128,32 @@ CarefulOutputs& careful_outputs() {
   return outputs;
 }
 
+/// Names of temporary files, for a signal handler, which can neither lock nor allocate. Of more
+/// outputs at a time than there are places, the others are left out.
+constexpr std::size_t kPlaces = 64;
+
+std::array<std::atomic<const char*>, kPlaces>& unfinished_outputs() {
+  static std::array<std::atomic<const char*>, kPlaces> names{};
+  return names;
+}
+
+/// The place that the name now has; kPlaces if all are taken.
+std::size_t add_unfinished(const std::string& name) {
+  auto& names = unfinished_outputs();
+  for (std::size_t place = 0; place < kPlaces; ++place) {
+    const char* expected = nullptr;
+    if (names[place].compare_exchange_strong(expected, name.c_str())) return place;
+  }
+  return kPlaces;
+}
+
 }  // namespace
+
+void remove_unfinished_outputs() noexcept {
+  for (const std::atomic<const char*>& place : unfinished_outputs()) {
+    if (const char* const name = place) unlink(name);
+  }
+}
 
 std::optional<bool> rename_if_free(const std::string& from, const std::string& to, NamingWay way) {
   if (gets_name(from, to, way)) return true;
@@ -171,11 +196,13 @@ AtomicOutput::AtomicOutput(std::string path) : path_(std::move(path)) {
     throw FileError(fmt::format("{}: exists and is not a regular file", path_));
   }
   descriptor_ = make_temporary_beside(path_, temporary_);
+  place_ = add_unfinished(temporary_);
 }
 
 AtomicOutput::~AtomicOutput() {
   close(descriptor_);
   if (!committed_) unlink(temporary_.c_str());
+  if (place_ < kPlaces) unfinished_outputs()[place_] = nullptr;
 }
 
 void AtomicOutput::write(std::string_view bytes) {

@@ -46,19 +46,20 @@ std::string requested(const OptionText& option, const NamedOptions& given) {
 
 }  // namespace
 
-SavedFit load_checkpoint(const std::string& path,
-                         const Method& method,
-                         const NamedOptions& options,
-                         Precision precision) {
+bool is_finished(const SavedFit& saved) {
+  return saved.record.resume.empty() && !saved.record.interrupted &&
+         saved.summary.termination != Termination::kMaxSeconds;
+}
+
+SavedFit load_same_fit(const std::string& path,
+                       const Method& method,
+                       const NamedOptions& options,
+                       Precision precision) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored))
     throw FileError(fmt::format("{}: no such file, there is nothing to resume", path));
   SavedFit saved = read_saved_fit(path);
   const Summary& summary = saved.summary;
-  if (saved.record.resume.empty()) {
-    throw FileError(
-        fmt::format("{}: holds a finished approximation, there is nothing to resume", path));
-  }
   require(summary.method == method.name,
           "{}: is a fit by {}, not {}; cannot resume",
           path,
@@ -78,6 +79,21 @@ SavedFit load_checkpoint(const std::string& path,
             option.name,
             value,
             wanted);
+  }
+  return saved;
+}
+
+SavedFit load_checkpoint(const std::string& path,
+                         const Method& method,
+                         const NamedOptions& options,
+                         Precision precision) {
+  SavedFit saved = load_same_fit(path, method, options, precision);
+  if (saved.record.resume.empty()) {
+    throw FileError(fmt::format("{}: holds {}, there is nothing to resume",
+                                path,
+                                is_finished(saved)
+                                    ? "a finished approximation"
+                                    : "an approximation without what a fit needs to go on"));
   }
   return saved;
 }

@@ -1,4 +1,5 @@
 #include "mpi/process.hpp"
+#include "matapprox/core/visible_text.hpp"
 
 #include <fmt/format.h>
 
@@ -142,7 +143,7 @@ void Process::sum_to(int process, double* numbers, Index count) const {
 
 void Process::abort(const char* why) const {
   const std::string line =
-      fmt::format("matapprox: process {} of {} ends all: {}\n", rank_, size_, why);
+      fmt::format("matapprox: process {} of {} ends all: {}\n", rank_, size_, visible_text(why));
   std::fputs(line.c_str(), stderr);
   MPI_Abort(comm_, EXIT_FAILURE);
   std::abort();

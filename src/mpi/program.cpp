@@ -48,7 +48,7 @@ int run_program(int& argc,
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a failed write, on every process
   // A launcher sends these to all processes; the first decides what they mean.
   if (rank != 0) {
-    for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) std::signal(signal, SIG_IGN);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) std::signal(signal, SIG_IGN);
   }
   PetscInitializeNoArguments();
   PetscPopSignalHandler();

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "matapprox/core/require.hpp"
+#include "matapprox/core/visible_text.hpp"
 #include "matapprox/io/safetensors.hpp"
 #include "matapprox/kernels/gemm.hpp"
 #include "matapprox/kernels/lapack.hpp"
@@ -18,7 +19,7 @@ using attention::TokenMap;
 
 std::string json_of(const NamedOptions& options) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  for (const auto& [name, value] : options) json[name] = value;
+  for (const auto& [name, value] : options) json[legal_utf8(name)] = legal_utf8(value);
   return json.dump();
 }
 

@@ -217,9 +217,11 @@ TEST(CliSaved, InterruptedFitIsWrittenAndResumedToTheSameBits) {
   }
   EXPECT_EQ(read_file(whole + ".npz"), read_file(cut + ".npz"));
 
+  const std::string kept = read_file(cut);
   const ProgramResult finished = run_program(resume);
-  EXPECT_EQ(finished.exit_code, 3);
-  EXPECT_THAT(finished.err, HasSubstr("nothing to resume"));
+  EXPECT_EQ(finished.exit_code, 0);
+  EXPECT_THAT(finished.err, HasSubstr("already finished"));
+  EXPECT_EQ(read_file(cut), kept);  // not a byte of it is written again
 }
 
 TEST(CliSaved, AnSvdThatRanOutOfTimeIsResumedToTheSameBits) {

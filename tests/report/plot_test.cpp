@@ -3,13 +3,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <regex>
 #include <set>
 
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/stop_scope.hpp"
+#include "matapprox/core/visible_text.hpp"
 #include "matapprox/io/image_file.hpp"
+#include "report/csv_cell.hpp"
 #include "report/gnuplot.hpp"
+#include "report/terminal_table.hpp"
 
 namespace matapprox::report {
 namespace {
@@ -85,7 +91,8 @@ TEST(Plot, NothingToShowIsAnEmptyFrame) {
 TEST(Plot, TextCannotBecomeACommand) {
   Chart chart = example();
   chart.x.label = "a' ; set output '/nonexistent/x' ; `false` \n plot @b \"c\" \\n";
-  EXPECT_THAT(draw_files(chart).svg, HasSubstr("set output '/nonexistent/x' ; `false`   plot @b"));
+  EXPECT_THAT(draw_files(chart).svg,
+              HasSubstr("set output '/nonexistent/x' ; `false` \\n plot @b"));
 }
 
 TEST(Gnuplot, RefusedScriptIsAnErrorWithItsWords) {
@@ -96,6 +103,43 @@ TEST(Gnuplot, RefusedScriptIsAnErrorWithItsWords) {
     EXPECT_THAT(error.what(), HasSubstr("gnuplot: "));
     EXPECT_THAT(error.what(), HasSubstr("nonsense"));
   }
+}
+
+TEST(Gnuplot, OneThatHangsIsGivenUp) {
+  try {
+    run_gnuplot("pause 600\n", 0.2);
+    FAIL();
+  } catch (const NotAvailable& error) {
+    EXPECT_THAT(error.what(), HasSubstr("gnuplot did not end within 0.2 s"));
+  }
+}
+
+TEST(Gnuplot, AStopScopeEndsIt) {
+  const std::atomic<bool> stop{true};
+  RunControl control;
+  control.stop = &stop;
+  const StopScope scope(control, "a drawing");
+  EXPECT_THROW(run_gnuplot("pause 600\n"), Interrupted);
+}
+
+TEST(CsvCell, FormulasAndControlCharactersAreText) {
+  for (const char* text : {"=1+1", "+cmd|' /C calc'!A0", "-x", "@SUM(A1)", "-1-1", "--"})
+    EXPECT_EQ(csv_cell(text), std::string("'") + text);
+  for (const char* text : {"-1.5e-3", "+2", "1", "text", "", "a=b", "-inf"})
+    EXPECT_EQ(csv_cell(text), text);
+  EXPECT_EQ(csv_cell("a,\"b\"\n=1\x1b"), "\"a,\"\"b\"\"\\n=1\\u001b\"");
+}
+
+TEST(TerminalTable, CellsStayInTheirLineAndSequencesWhole) {
+  const std::vector<TerminalColumn> columns{{"name", 4, true, true}, {"value"}};
+  const std::string table = terminal_table(columns, {{"a\nb\x1b", "1"}, {"\u00e9", "2"}});
+  EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 3);
+  EXPECT_THAT(table, HasSubstr("a\\nb\\u001b"));
+  std::string word;
+  for (int i = 0; i < 150; ++i) word += "\u00e9";
+  std::string lines = wrapped("x" + word, 2);
+  EXPECT_EQ(visible_lines(lines), lines);  // legal UTF-8
+  EXPECT_EQ(wrapped(std::string(150, ' ') + "x" + std::string(120, ' '), 2).back(), '\n');
 }
 
 TEST(Gnuplot, MissingProgramNamesThePackage) {

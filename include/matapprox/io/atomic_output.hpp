@@ -51,6 +51,7 @@ class AtomicOutput {
   std::uint64_t size_ = 0;
   int error_ = 0;
   bool committed_ = false;
+  std::size_t place_;  ///< among the unfinished outputs
 };
 
 /// From now on an output of `path` never replaces what another program has put there since: it
@@ -69,6 +70,10 @@ struct DisplacedOutput {
 
 /// All outputs that another program's file kept from their names.
 std::vector<DisplacedOutput> displaced_outputs();
+
+/// Removes the temporary files of all outputs that are not committed yet, for who ends the process
+/// meanwhile. Safe in a signal handler.
+void remove_unfinished_outputs() noexcept;
 
 /// How a file gets a name that must be free. Not every file system knows every way.
 enum class NamingWay {
