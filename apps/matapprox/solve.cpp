@@ -238,7 +238,7 @@ int exit_code_of(const SolveCommand& command,
     return one.end == SolveEnd::kConverged;
   });
   if (converged) return kDone;
-  note(command.common.quiet(), "the tolerance was not reached; what is written is the last x");
+  note(command.common.quiet(), "the tolerance was not reached; what is written is the best x");
   return kNumerical;
 }
 

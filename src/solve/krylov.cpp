@@ -12,26 +12,50 @@
 namespace matapprox::krylov {
 namespace {
 
-Vector checked(Vector product, const char* message) {
-  if (!product.allFinite()) throw NumericalError(message);
-  return product;
-}
+constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+/// Iterations between two residuals that are computed from x.
+constexpr Index kCheckPeriod = 10;
+
+/// MINRES: |A r| / (|A| |r|) that is taken for rounding.
+constexpr double kInvariant = 1e-11;
+
+/// Watches how far rounding may have led a recurrence of the residual away from b - A x. Where that
+/// is much, judged by |A| times the steps of x, which is a bound for badly scaled matrices but no
+/// measure, the residual is computed from x.
+class DriftCheck {
+ public:
+  DriftCheck(System& system, const Vector& start) : system_(system), start_(start) {}
+
+  /// A step of x of norm `size` comes, its error up to `growth` times its rounding. True from where
+  /// on the errors may be above 1e-6 of `residual`; checks begin at a tenth of it.
+  bool suspects(double size, double growth, double residual) {
+    drift_ += kEpsilon * system_.norm() * size * growth;
+    checks_ = checks_ || !(drift_ <= 0.1 * residual);
+    suspected_ = suspected_ || !(drift_ <= 1e-6 * residual);
+    return suspected_;
+  }
+
+  /// True where the recurrence r differs from the residual of x by more than half of that.
+  bool strayed(const Vector& x, const Vector& r) {
+    if (!checks_ || since_check_++ % kCheckPeriod != 0) return false;
+    if (!x.allFinite()) return true;
+    const Vector computed = start_ - system_.apply(x);
+    return !((computed - r).norm() <= 0.5 * computed.norm());
+  }
+
+ private:
+  System& system_;
+  const Vector& start_;
+  double drift_ = 0;
+  bool suspected_ = false;
+  bool checks_ = false;
+  Index since_check_ = 0;
+};
 
 }  // namespace
 
-Vector System::apply(const Vector& x) const {
-  Vector y = A_.apply(x);
-  if (shift_ != 0) y += shift_ * x;
-  return checked(std::move(y), "solve: a product with the matrix holds NaN or Inf");
-}
-
-Vector System::precondition(const Vector& r) const {
-  if (M_ == nullptr) return r;
-  return checked(M_->apply(r), "solve: a product with the preconditioner holds NaN or Inf");
-}
-
-Monitor::Monitor(const SolveOptions& options, const RunControl& control)
-    : options_(options), control_(control), history_{{0, 0.0, 1.0}} {}
+Monitor::Monitor(const SolveOptions& options, const RunControl& control, double size)
+    : options_(options), control_(control), size_(size), history_{{0, 0.0, 1.0}} {}
 
 double Monitor::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
@@ -48,6 +72,7 @@ SolveEnd Monitor::limit() const {
 }
 
 bool Monitor::after_iteration(double residual) {
+  residual /= size_;
   if (!std::isfinite(residual)) throw NumericalError("solve: the residual is NaN or Inf");
   ++iterations_;
   history_.push_back({iterations_, seconds(), residual});
@@ -60,19 +85,34 @@ bool Monitor::after_iteration(double residual) {
   return residual <= options_.tolerance || out_of_limits();
 }
 
-Outcome conjugate_gradients(const System& system, Vector r, Monitor& monitor, Vector& x) {
+Outcome conjugate_gradients(System& system, const Vector& start, Monitor& monitor, Step& step) {
+  Vector r = start;
+  Vector& x = step.last;
   Vector z = system.precondition(r);
   Vector p = z;
   double rz = r.dot(z);
   if (!(rz > 0)) return Outcome::kPreconditionerIndefinite;
+  DriftCheck drift(system, start);
+  double residual = r.norm();
+  double least = residual;  // of the iterates that drift does not suspect
   for (;;) {
     const Vector q = system.apply(p);
     const double curvature = p.dot(q);
-    if (!(curvature > 0)) return Outcome::kMatrixIndefinite;
+    const double rounding = 10 * kEpsilon * system.norm() * p.squaredNorm();
+    if (!(curvature > 0))
+      return curvature < -rounding ? Outcome::kMatrixIndefinite : Outcome::kSingular;
     const double alpha = rz / curvature;
-    x += alpha * p;
+    if (!std::isfinite(alpha)) return Outcome::kSingular;
+    const bool is_best = !step.suspected && residual <= least;
     r -= alpha * q;
-    if (monitor.after_iteration(r.norm())) return Outcome::kEnded;
+    const double next_residual = r.norm();
+    step.suspected = drift.suspects(alpha * p.norm(), 1, std::min(residual, next_residual));
+    if (is_best && (step.suspected || next_residual > residual)) step.safe = x;
+    x += alpha * p;
+    residual = next_residual;
+    if (!step.suspected) least = std::min(least, residual);
+    if (monitor.after_iteration(residual)) return Outcome::kEnded;
+    if (drift.strayed(x, r)) return Outcome::kStrayed;
     z = system.precondition(r);
     const double next = r.dot(z);
     if (!(next > 0)) return Outcome::kPreconditionerIndefinite;
@@ -84,7 +124,12 @@ Outcome conjugate_gradients(const System& system, Vector r, Monitor& monitor, Ve
 /// Lanczos vectors v_j with v_i^T M v_j = [i = j] and w_j = M v_j, so that A W_k = V_{k+1} T_k; the
 /// rotations that make T_k upper triangular, applied to |r|_M e_1, give x and, as the last column
 /// of V_{k+1} Q_k^T is known, the residual r_k = s_k^2 r_{k-1} + phi_k c_k v_{k+1} too.
-Outcome minres(const System& system, Vector r, Monitor& monitor, Vector& x) {
+///
+/// Where A is singular and b outside its range, |A r_k|, known by the recurrence [CPS11],
+/// falls to rounding, and what follows divides by rounding: from there on x is suspected.
+Outcome minres(System& system, const Vector& start, Monitor& monitor, Step& step) {
+  Vector r = start;
+  Vector& x = step.last;
   Vector v_next = r;
   Vector w_next = system.precondition(v_next);
   double beta_next = v_next.dot(w_next);
@@ -100,6 +145,8 @@ Outcome minres(const System& system, Vector r, Monitor& monitor, Vector& x) {
   double c_old = 1;
   double s_old = 0;
   double beta = 0;  // T_k begins with alpha
+  DriftCheck drift(system, start);
+  double least_pivot = std::numeric_limits<double>::infinity();
   for (;;) {
     const Vector v_old = v;
     v = v_next / beta_next;
@@ -110,7 +157,7 @@ Outcome minres(const System& system, Vector r, Monitor& monitor, Vector& x) {
     w_next = system.precondition(v_next);
     beta_next = v_next.dot(w_next);
     // Where the space is invariant, v_next is rounding, of either sign under M.
-    const double rounding = std::numeric_limits<double>::epsilon() * Aw.norm();
+    const double rounding = kEpsilon * Aw.norm();
     const bool invariant = v_next.norm() <= 10 * rounding;
     if (!invariant && !(beta_next > 0)) return Outcome::kPreconditionerIndefinite;
     beta_next = invariant ? 0 : std::sqrt(beta_next);
@@ -120,8 +167,10 @@ Outcome minres(const System& system, Vector r, Monitor& monitor, Vector& x) {
     const double beside = c * c_old * beta + s * alpha;
     const double pivot_part = c * alpha - s * c_old * beta;
     const double pivot = std::hypot(pivot_part, beta_next);
-    if (pivot <= std::numeric_limits<double>::epsilon() * (std::abs(alpha) + beta))
-      return Outcome::kSingular;
+    if (pivot <= kEpsilon * (std::abs(alpha) + beta)) return Outcome::kSingular;
+    system.lanczos_norm = std::max(system.lanczos_norm, std::hypot(beta, alpha, beta_next));
+    const double normal_residual = std::hypot(pivot_part, c * beta_next);  // |A r| / |r|
+    least_pivot = std::min(least_pivot, pivot);
     beta = beta_next;
     c_old = c;
     s_old = s;
@@ -130,19 +179,66 @@ Outcome minres(const System& system, Vector r, Monitor& monitor, Vector& x) {
     const Vector d_new = (w - beside * d - above * d_old) / pivot;
     d_old = d;
     d = d_new;
+    // Directions of x lose as many digits as the triangular matrix is ill-conditioned.
+    const bool suspicious =
+        drift.suspects(std::abs(c * phi) * d.norm(), system.lanczos_norm / least_pivot, r.norm()) ||
+        normal_residual <= kInvariant * system.lanczos_norm;
+    if (suspicious && !step.suspected) step.safe = x;
+    step.suspected = step.suspected || suspicious;
     x += c * phi * d;
     phi = -s * phi;
     r *= s * s;
     if (!invariant) r += (phi * c / beta_next) * v_next;
     if (monitor.after_iteration(r.norm())) return Outcome::kEnded;
     if (invariant) return Outcome::kSingular;
+    if (drift.strayed(x, r)) return Outcome::kStrayed;
   }
 }
 
+namespace {
+
+/// y of least |g - R y| for the first `used` columns, and what the residual may be at most: that
+/// and the rounding of A M V y.
+struct LeastSquares {
+  Vector y;
+  double residual = 0;
+};
+
+LeastSquares with_rounding(const Matrix& R, const Vector& g, double norm, Vector y) {
+  const Index used = y.size();
+  const Vector left = g.head(used) - R.topLeftCorner(used, used) * y;
+  const double residual =
+      std::hypot(left.norm(), g(used)) + kEpsilon * norm * std::sqrt(used) * y.norm();
+  return {std::move(y), residual};
+}
+
+/// R of a singular system is so only to rounding, and in none of its pivots: the least y.
+LeastSquares least_y(const Matrix& R, const Vector& g, Index used, double norm) {
+  const Eigen::CompleteOrthogonalDecomposition<Matrix> decomposition(R.topLeftCorner(used, used));
+  return with_rounding(R, g, norm, decomposition.solve(g.head(used)));
+}
+
+/// The same in the first columns only, as many as give the least residual with rounding.
+LeastSquares safe_y(const Matrix& R, const Vector& g, Index used, double norm) {
+  LeastSquares best{Vector(0), g.head(used + 1).norm()};
+  for (Index j = 1; j <= used; ++j) {
+    // g(j) after j rotations is not kept: by their orthogonality it is what the others leave.
+    Vector head = Vector::Zero(used + 1);
+    head.head(j) = g.head(j);
+    head(j) = g.segment(j, used + 1 - j).norm();
+    const Vector y = R.topLeftCorner(j, j).triangularView<Eigen::Upper>().solve(g.head(j));
+    if (!y.allFinite()) continue;
+    LeastSquares one = with_rounding(R, head, norm, y);
+    if (one.residual < best.residual) best = std::move(one);
+  }
+  return best;
+}
+
+}  // namespace
+
 /// Arnoldi's vectors of A M, orthogonalized twice; x gains M V y with the y of least |r - A M V y|.
-Outcome gmres(const System& system, const Vector& r, Index restart, Monitor& monitor, Vector& x) {
+Outcome gmres(System& system, const Vector& r, Index restart, Monitor& monitor, Step& step) {
   const Index dimensions = std::min<Index>(restart, r.size());
-  constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
   Matrix V(r.size(), dimensions + 1);
   Matrix R = Matrix::Zero(dimensions + 1, dimensions);
   Vector g = Vector::Zero(dimensions + 1);
@@ -150,11 +246,13 @@ Outcome gmres(const System& system, const Vector& r, Index restart, Monitor& mon
   g(0) = r.norm();
   V.col(0) = r / g(0);
   Index used = 0;
+  double norm = 0;  // the largest column of H, below that of A M
   Outcome outcome = Outcome::kSpaceFull;
   while (used < dimensions && outcome == Outcome::kSpaceFull) {
     const Index j = used;
     Vector next = system.apply(system.precondition(V.col(j)));
     const double size = next.norm();
+    norm = std::max(norm, size);
     for (int pass = 0; pass < 2; ++pass) {
       const Vector h = V.leftCols(j + 1).transpose() * next;
       next -= V.leftCols(j + 1) * h;
@@ -182,13 +280,14 @@ Outcome gmres(const System& system, const Vector& r, Index restart, Monitor& mon
     if (invariant) break;
     V.col(used) = next / left;
   }
-  if (used > 0) {
-    // R of a singular system is so only to rounding, and in none of its pivots: the least y.
-    const Eigen::CompleteOrthogonalDecomposition<Matrix> least_squares(R.topLeftCorner(used, used));
-    const Vector y = least_squares.solve(g.head(used));
-    x += system.precondition(V.leftCols(used) * y);
-  }
-  return outcome;
+  if (used == 0) return outcome;
+  const LeastSquares all = least_y(R, g, used, norm);
+  step.last = system.precondition(V.leftCols(used) * all.y);
+  if (all.residual <= 1.1 * std::abs(g(used))) return outcome;
+  step.suspected = true;
+  const LeastSquares safe = safe_y(R, g, used, norm);
+  step.safe = system.precondition(V.leftCols(safe.y.size()) * safe.y);
+  return Outcome::kStrayed;
 }
 
 }  // namespace matapprox::krylov

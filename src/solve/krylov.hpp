@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "matapprox/solve/solve.hpp"
+#include "solve/system.hpp"
 
 // The three loops. Eigen's solvers compute the same, which the tests hold them to, but say nothing
 // between their start and their end: no residual of an iteration, no x when they are stopped, no
@@ -12,27 +13,14 @@
 
 namespace matapprox::krylov {
 
-/// A + mu I and M ~ its inverse, with products of one vector that are checked for NaN and Inf.
-class System {
- public:
-  System(const LinearOperator& A, double shift, const LinearOperator* M)
-      : A_(A), shift_(shift), M_(M) {}
-  Vector apply(const Vector& x) const;
-  Vector precondition(const Vector& r) const;
-
- private:
-  const LinearOperator& A_;
-  double shift_;
-  const LinearOperator* M_;
-};
-
 /// Takes the residual of every iteration and says when to end.
 class Monitor {
  public:
-  Monitor(const SolveOptions& options, const RunControl& control);
+  /// `size` is |b|.
+  Monitor(const SolveOptions& options, const RunControl& control, double size);
 
-  /// The next point of the history, for |b - A x| with |b| = 1. True if the loop has to end: by
-  /// the tolerance, or by a limit.
+  /// The next point of the history, for |b - A x|. True if the loop has to end: by the tolerance,
+  /// or by a limit.
   bool after_iteration(double residual);
   bool out_of_limits() const;
 
@@ -44,6 +32,7 @@ class Monitor {
  private:
   const SolveOptions& options_;
   const RunControl& control_;
+  double size_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   Index iterations_ = 0;
   std::vector<ResidualPoint> history_;
@@ -56,11 +45,21 @@ enum class Outcome {
   kMatrixIndefinite,          ///< p^T A p <= 0
   kPreconditionerIndefinite,  ///< r^T M r <= 0
   kSingular,                  ///< the Krylov space holds no better x
+  kStrayed,  ///< rounding has led the recurrence of the residual away from that of x
 };
 
-// Each starts from x with r = b - A x, which is not 0, and leaves its last iterate in x.
-Outcome conjugate_gradients(const System& system, Vector r, Monitor& monitor, Vector& x);
-Outcome minres(const System& system, Vector r, Monitor& monitor, Vector& x);
-Outcome gmres(const System& system, const Vector& r, Index restart, Monitor& monitor, Vector& x);
+/// What a loop adds to the x that it began with.
+struct Step {
+  explicit Step(Index n) : last(Vector::Zero(n)), safe(last) {}
+  Vector last;  ///< of the last iterate
+  Vector
+      safe;  ///< of the one of least residual by the recurrence, or where `suspected` began; or 0
+  bool suspected = false;  ///< rounding may have spoiled `last`
+};
+
+// Each begins with the residual r = b - A x, which is not 0.
+Outcome conjugate_gradients(System& system, const Vector& r, Monitor& monitor, Step& step);
+Outcome minres(System& system, const Vector& r, Monitor& monitor, Step& step);
+Outcome gmres(System& system, const Vector& r, Index restart, Monitor& monitor, Step& step);
 
 }  // namespace matapprox::krylov

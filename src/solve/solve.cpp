@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -15,7 +16,12 @@ namespace {
 
 using krylov::Monitor;
 using krylov::Outcome;
+using krylov::Step;
 using krylov::System;
+
+constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+/// A residual below this share of another is clearly less.
+constexpr double kClearly = 0.9;
 
 void check_sizes(const LinearOperator& A, const Vector& b, const LinearOperator* M) {
   require(A.rows() == A.cols(), "solve: the matrix is {} x {}, not square", A.rows(), A.cols());
@@ -90,79 +96,228 @@ LinearSolver next_solver(
   return next;
 }
 
-Outcome run_solver(LinearSolver solver,
-                   const System& system,
-                   const Vector& r,
-                   Index restart,
-                   Monitor& monitor,
-                   Vector& x) {
-  if (solver == LinearSolver::kCg) return krylov::conjugate_gradients(system, r, monitor, x);
-  if (solver == LinearSolver::kMinres) return krylov::minres(system, r, monitor, x);
-  return krylov::gmres(system, r, restart, monitor, x);
-}
-
-/// True if another run from x, as far as the last one came, leads nowhere. `before` and `now` are
-/// residuals computed from x. What a recurrence took for converged is a step of iterative
-/// refinement, which at least halves the residual until rounding ends it.
-bool stagnates(Outcome outcome, double before, double now) {
-  if (outcome == Outcome::kSpaceFull) return now >= before * (1 - 1e-10);
-  return now >= 0.5 * before;
-}
-
-std::string stagnation_message(Outcome outcome, Index restart) {
-  if (outcome == Outcome::kSpaceFull)
-    return fmt::format("{} dimensions lower the residual no more: try a larger restart", restart);
-  if (outcome == Outcome::kSingular) return "the Krylov space holds no better x: is A singular?";
-  return "rounding lets the residual get no smaller";
-}
-
 void add_sentence(std::string& message, const std::string& more) {
   message += message.empty() ? more : "; " + more;
 }
 
-/// Runs solvers from x on until the residual of x, b of norm 1, is within the tolerance or they
-/// have to end; fills `result`, x included.
-void iterate(const System& system,
-             const Vector& b,
-             const SolveOptions& options,
-             Monitor& monitor,
-             SolveResult& result) {
-  Vector r = b;
-  for (;;) {
-    const Vector x_before = result.x;
-    const Vector r_before = r;
-    const double before = r.norm();
+Outcome run_solver(LinearSolver solver,
+                   System& system,
+                   const Vector& r,
+                   Index restart,
+                   Monitor& monitor,
+                   Step& step) {
+  if (solver == LinearSolver::kCg) return krylov::conjugate_gradients(system, r, monitor, step);
+  if (solver == LinearSolver::kMinres) return krylov::minres(system, r, monitor, step);
+  return krylov::gmres(system, r, restart, monitor, step);
+}
+
+/// True if another run from x leads nowhere. `before` and `now` are residuals computed from x. What
+/// a recurrence took for converged is a step of iterative refinement, which at least halves the
+/// residual until rounding ends it.
+bool stagnates(Outcome outcome, double before, double now) {
+  if (outcome == Outcome::kSpaceFull) return now >= before * (1 - 1e-10);
+  if (outcome == Outcome::kStrayed) return now >= kClearly * before;
+  return now >= 0.5 * before;
+}
+
+/// The runs of solvers on one right-hand side b, from x = 0 on.
+class Iteration {
+ public:
+  Iteration(System& system, const Vector& b, const SolveOptions& options, Monitor& monitor)
+      : system_(system),
+        b_(b),
+        options_(options),
+        monitor_(monitor),
+        x_(Vector::Zero(b.size())),
+        r_(b) {}
+
+  /// Runs solvers, the first of them result.solver, until the residual of x is within the
+  /// tolerance or they have to end; fills `result`, x included.
+  void run(SolveResult& result) {
+    while (!ends(result)) {
+    }
+    if (best_residual_ < kClearly * r_.norm()) take_better(best_x_, 1);
+    result.x = x_;
+    result.relative_residual = r_.norm() / b_.norm();
+  }
+
+ private:
+  /// One run of one solver. True if it was the last.
+  bool ends(SolveResult& result) {
+    const double before = r_.norm();
+    Step step(b_.size());
     const Outcome outcome =
-        run_solver(result.solver, system, r, options.restart, monitor, result.x);
-    r = b - system.apply(result.x);
-    result.relative_residual = r.norm();
-    // No x of minres and gmres is worse than the one before, but for rounding that they divide by
-    // where the matrix is singular. Conjugate gradients lower another norm on their way.
-    const bool got_worse = result.relative_residual > before;
-    const bool on_its_way = result.solver == LinearSolver::kCg &&
-                            (outcome != Outcome::kEnded || monitor.out_of_limits());
-    if (got_worse && !on_its_way) {
-      result.x = x_before;
-      r = r_before;
-      result.relative_residual = before;
-    }
-    if (result.relative_residual <= options.tolerance) {
+        run_solver(result.solver, system_, r_, options_.restart, monitor_, step);
+    const Vector start = x_;
+    take_better(start + step.safe, 1);
+    const bool last_is_best = take_better(start + step.last, step.suspected ? kClearly : 1);
+    const double now = r_.norm();
+    if (now <= options_.tolerance * b_.norm()) {
       result.end = SolveEnd::kConverged;
-      return;
+      return true;
     }
-    if (monitor.out_of_limits()) {
-      result.end = monitor.limit();
-      return;
+    if (monitor_.out_of_limits()) {
+      result.end = monitor_.limit();
+      if (!last_is_best) add_sentence(result.message, "x is the best that was seen, not the last");
+      return true;
     }
     if (outcome == Outcome::kMatrixIndefinite || outcome == Outcome::kPreconditionerIndefinite) {
-      result.solver =
-          next_solver(outcome, options.solver, result.solver, monitor.iterations(), result.message);
-    } else if (got_worse || stagnates(outcome, before, result.relative_residual)) {
-      result.end = SolveEnd::kStagnated;
-      add_sentence(result.message, stagnation_message(outcome, options.restart));
+      result.solver = next_solver(
+          outcome, options_.solver, result.solver, monitor_.iterations(), result.message);
+      return false;
+    }
+    if (!stagnates(outcome, before, now)) return false;
+    if (changes_course(result)) return false;
+    say_why(outcome, result);
+    return true;
+  }
+
+  /// True if the residual of x is less than this factor times that of x_, whose place it then
+  /// takes.
+  bool take_better(const Vector& x, double factor) {
+    if (!x.allFinite() || x == x_) return false;
+    Vector r = b_ - system_.apply(x);
+    if (!(r.norm() < factor * r_.norm())) return false;
+    x_ = x;
+    r_ = std::move(r);
+    return true;
+  }
+
+  /// True if x is as good as rounding lets it be: r is within that of b - A x, and small.
+  bool is_rounding() const {
+    const double rounding = 10 * kEpsilon * (b_.norm() + system_.norm() * x_.norm());
+    return r_.norm() <= std::min(rounding, 1e-4 * b_.norm());
+  }
+
+  /// |A^T r| where that is small enough for a least-squares solution, else a negative number.
+  double normal_residual(Outcome outcome) const {
+    const double size = system_.apply_transpose(r_).norm();
+    const bool broke_down = outcome == Outcome::kStrayed || outcome == Outcome::kSingular;
+    const double test = std::max(options_.tolerance, broke_down ? 1e-7 : 1e-10) * r_.norm();
+    const double rounding = 100 * kEpsilon * (b_.norm() + system_.norm() * x_.norm());
+    const double bound = std::max(test, std::min(rounding, 1e-6 * r_.norm()));
+    return size <= system_.norm() * bound ? size : -1;
+  }
+
+  /// True if x is a least-squares solution in the norm of the preconditioner M: A M r is next to 0.
+  bool is_weighted_least_squares() {
+    const Vector z = system_.precondition(r_);
+    const Vector t = system_.apply(z);
+    const double square = t.dot(system_.precondition(t));
+    const double bound = std::max(options_.tolerance, 1e-10) * system_.lanczos_norm;
+    return square <= bound * bound * r_.dot(z);
+  }
+
+  /// The rounding of a large x would hide the least residual: the next solver begins with 0.
+  void begin_again() {
+    best_x_ = x_;
+    best_residual_ = r_.norm();
+    x_.setZero();
+    r_ = b_;
+  }
+
+  /// Where a solver gets no further, the one that may.
+  bool changes_course(SolveResult& result) {
+    if (is_rounding()) return false;
+    const std::string from = fmt::format("from iteration {} on", monitor_.iterations() + 1);
+    if (options_.solver == LinearSolver::kAuto && result.solver == LinearSolver::kCg) {
+      result.solver = LinearSolver::kMinres;
+      begin_again();
+      result.message = fmt::format("minres {}, as conjugate gradients get no further", from);
+      return true;
+    }
+    if (result.solver == LinearSolver::kMinres && system_.has_preconditioner() &&
+        is_weighted_least_squares()) {
+      system_.drop_preconditioner();
+      add_sentence(result.message,
+                   fmt::format("without the preconditioner {}, as the residual is the least in its "
+                               "norm",
+                               from));
+      return true;
+    }
+    return false;
+  }
+
+  void say_why(Outcome outcome, SolveResult& result) const {
+    result.end = SolveEnd::kStagnated;
+    if (is_rounding()) {
+      add_sentence(result.message, "rounding lets the residual get no smaller");
       return;
     }
+    if (const double normal = normal_residual(outcome); normal >= 0) {
+      result.end = SolveEnd::kLeastSquares;
+      const double relative = normal > 0 ? normal / (system_.norm() * r_.norm()) : 0;
+      add_sentence(
+          result.message,
+          fmt::format("A looks singular and b outside its range: |A^T r| is {:.1e} |A| |r| "
+                      "for the residual r, so x is a least-squares solution",
+                      relative));
+      return;
+    }
+    if (outcome == Outcome::kSpaceFull) {
+      add_sentence(result.message,
+                   fmt::format("{} dimensions lower the residual no more: try a larger restart",
+                               options_.restart));
+    } else if (outcome == Outcome::kEnded) {
+      add_sentence(result.message, "rounding lets the residual get no smaller");
+    } else {
+      add_sentence(result.message,
+                   "A looks singular, or nearly so: the Krylov space holds no better x");
+    }
   }
+
+  System& system_;
+  const Vector& b_;
+  const SolveOptions& options_;
+  Monitor& monitor_;
+  Vector x_;
+  Vector r_;       ///< b - A x_
+  Vector best_x_;  ///< of a solver before, if it was left out
+  double best_residual_ = std::numeric_limits<double>::infinity();
+};
+
+/// b times 2^exponent.
+struct ScaledVector {
+  Vector values;
+  int exponent = 0;
+};
+
+/// With its largest entry between 1 and 2.
+ScaledVector scaled(const Vector& b) {
+  const int exponent = -std::ilogb(b.cwiseAbs().maxCoeff());
+  return {b.unaryExpr([&](double value) { return std::ldexp(value, exponent); }), exponent};
+}
+
+/// x times 2^exponent. Throws NumericalError where doubles do not hold it.
+Vector unscaled(const Vector& x, int exponent) {
+  Vector result = x.unaryExpr([&](double value) { return std::ldexp(value, exponent); });
+  if (!result.allFinite()) {
+    throw NumericalError(
+        "solve: the solution is beyond the range of doubles: an entry is above 1.8e308");
+  }
+  const double largest = x.size() == 0 ? 0.0 : x.cwiseAbs().maxCoeff();
+  if (largest > 0 && std::ldexp(largest, exponent) < std::numeric_limits<double>::min()) {
+    throw NumericalError(
+        "solve: the solution is below the range of doubles: its largest entry is under 2.2e-308");
+  }
+  return result;
+}
+
+/// Entries far below the largest one may have been rounded to multiples of 4.9e-324: the residual
+/// is that of the x that is returned.
+void unscale(System& system,
+             const ScaledVector& b,
+             const SolveOptions& options,
+             SolveResult& result) {
+  const int exponent = system.exponent() - b.exponent;
+  const Vector exact = result.x;
+  result.x = unscaled(exact, exponent);
+  const Vector back = unscaled(result.x, -exponent);
+  if (back == exact) return;
+  result.relative_residual = (b.values - system.apply(back)).norm() / b.values.norm();
+  if (result.end != SolveEnd::kConverged || result.relative_residual <= options.tolerance) return;
+  result.end = SolveEnd::kStagnated;
+  add_sentence(result.message, "entries of x below 2.2e-308 lose their digits");
 }
 
 }  // namespace
@@ -185,13 +340,14 @@ SolveResult solve(const LinearOperator& A,
   SolveResult result;
   result.solver = first_solver(A, options.solver, preconditioner, result.message);
   result.x = Vector::Zero(b.size());
-  const double size = b.stableNorm();
-  Monitor monitor(options, control);
-  // b of norm 1: so neither squares nor the tolerance leave the range of doubles.
-  if (size > 0)
-    iterate(System(A, options.shift, preconditioner), b / size, options, monitor, result);
-  result.x *= size;
-  if (!result.x.allFinite()) throw NumericalError("solve: the solution is beyond the range");
+  const bool is_zero = b.size() == 0 || b.isZero(0);
+  const ScaledVector right_side = is_zero ? ScaledVector{b} : scaled(b);
+  Monitor monitor(options, control, is_zero ? 1.0 : right_side.values.norm());
+  if (!is_zero) {
+    System system(A, options.shift, preconditioner);
+    Iteration(system, right_side.values, options, monitor).run(result);
+    unscale(system, right_side, options, result);
+  }
   result.iterations = monitor.iterations();
   result.seconds = monitor.seconds();
   result.history = monitor.history();

@@ -37,13 +37,14 @@ enum class SolveEnd {
   kMaxIterations,
   kMaxSeconds,
   kInterrupted,
-  kStagnated,  ///< rounding, a singular matrix or too small a `restart` lets x get no better
+  kStagnated,     ///< rounding, a singular matrix or too small a `restart` lets x get no better
+  kLeastSquares,  ///< A is singular, to rounding, b outside its range, and |b - A x| the least
 };
 
 template <>
 struct EnumNames<SolveEnd> {
-  static constexpr std::array<std::string_view, 5> values{
-      "converged", "max_iterations", "max_seconds", "interrupted", "stagnated"};
+  static constexpr std::array<std::string_view, 6> values{
+      "converged", "max_iterations", "max_seconds", "interrupted", "stagnated", "least_squares"};
 };
 
 struct ResidualPoint {
@@ -70,22 +71,32 @@ struct SolveResult {
 ///
 /// All three stop by the residual |b - A x| itself, not by its norm under the preconditioner:
 /// MINRES updates the vector along with x, GMRES has the preconditioner on the right. Where the
-/// recurrence is within the tolerance the residual is computed from x; if rounding has led it away,
-/// the solver starts again from x, until that helps no more.
+/// recurrence is within the tolerance, or rounding may have led it away, the residual is computed
+/// from x; where the two differ, the solver starts again from the best x, until that helps no more.
 ///
 /// kAuto takes conjugate gradients if A and M are symmetric, MINRES from where p^T A p <= 0 shows
-/// that A is not positive definite, and GMRES where A is not symmetric, or M is not symmetric
-/// positive definite. The message says so.
+/// that A is not positive definite or conjugate gradients get no further, and GMRES where A is not
+/// symmetric, or M is not symmetric positive definite. The message says so.
+///
+/// Singular systems: where x gets no better and the residual r has |A^T r| <= t |A| |r|, with t the
+/// tolerance, at least 1e-10, or 1e-7 after a breakdown, the end is kLeastSquares, the test of
+/// [PS82] and [CPS11]: A is within t |A| of a matrix that x is a least-squares solution for. MINRES
+/// finds it for a symmetric A (without M, which it leaves out from there on); GMRES may stagnate
+/// above it.
+///
+/// The system is solved for A and b times powers of two, so that neither overflows; x is refused
+/// where it is beyond the range of doubles itself.
 ///
 /// Each iteration is a product with A, one with M and O(n) more; GMRES 4 n j multiplications in
-/// its j-th step. Stores about 9 n (cg), 16 n (minres) or (restart + 8) n (gmres) numbers.
+/// its j-th step; a few products more check the residual. Stores about 11 n (cg), 18 n (minres) or
+/// (restart + 10) n (gmres) numbers.
 ///
-/// Stopping early is a result: x is then the last iterate; for minres and gmres, and after
-/// kStagnated, the one that the last run began with if that has the smaller residual.
+/// Stopping early is a result: x is then the best that was seen, by its residual.
 ///
 /// Throws InvalidArgument if A is not square, b or M is of another size, an option is outside its
 /// range, and, for cg and minres, if A or M is not symmetric; NumericalError for NaN or Inf in b or
-/// a product, and, for cg and minres, where M (for cg also A) proves not to be positive definite.
+/// a product, for an x beyond the range of doubles (largest entry above 1.8e308 or below 2.2e-308),
+/// and, for cg and minres, where M (for cg also A) proves not to be positive definite.
 SolveResult solve(const LinearOperator& A,
                   const Vector& b,
                   const SolveOptions& options = {},
