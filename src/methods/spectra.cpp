@@ -70,8 +70,10 @@ class DeflatedProduct {
     Vector x = Eigen::Map<const Vector>(x_in, A_.order);
     project(x);
     Vector y(A_.order);
+    // Products with a small A would lose digits below the normal numbers.
+    if (factor_ > 1) x *= factor_;
     A_.multiply(x, y);
-    y *= factor_;
+    if (factor_ < 1) y *= factor_;
     project(y);
     Eigen::Map<Vector>(y_out, A_.order) = y;
   }
