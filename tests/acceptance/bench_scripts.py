@@ -104,7 +104,7 @@ def main():
     parser.add_argument("names", nargs="*", metavar="SCRIPT")
     parser.add_argument("--bench", default="", help="matapprox_bench, where it is built")
     parser.add_argument("--python", action="append", default=[], help="another Python, which may have what this one lacks")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     options.program = str(pathlib.Path(options.program).resolve())
     options.bench = options.bench and str(pathlib.Path(options.bench).resolve())
     attention = pathlib.Path(options.program).parent / "matapprox-attention"
