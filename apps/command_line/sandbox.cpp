@@ -13,10 +13,13 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <new>
+#include <optional>
 #include <string_view>
+#include <system_error>
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
@@ -52,13 +55,27 @@ constexpr int kTries = 3;
 constexpr int kTries = 1;
 #endif
 
-double default_seconds(const std::string& path) {
+Index bytes_of_file(const std::string& path) {
   std::error_code code;
   const auto bytes = std::filesystem::file_size(path, code);
-  return 30 + (code ? 0.0 : static_cast<double>(bytes) / 4e6);
+  return code ? 0 : static_cast<Index>(bytes);
+}
+
+double default_seconds(const std::string& path) {
+  return 30 + static_cast<double>(bytes_of_file(path)) / 4e6;
+}
+
+/// In proportion to the file: what a library takes beyond that, a damaged file made it take.
+Index default_memory(const std::string& path) {
+  constexpr Index kAlwaysAllowed = Index{768} << 20;
+  constexpr Index kBytesPerByte = 512;
+  const Index allowed = std::max(kAlwaysAllowed, kBytesPerByte * bytes_of_file(path));
+  const Index available = available_memory_bytes();
+  return available > 0 ? std::min(allowed, available) : allowed;
 }
 
 #ifndef MATAPPROX_UNDER_SANITIZER
+/// 0 where /proc is not there.
 Index address_space_in_use() {
   Index pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
@@ -80,7 +97,8 @@ void confine_child(const SandboxLimits& limits) {
   std::signal(SIGINT, SIG_IGN);
 #ifndef MATAPPROX_UNDER_SANITIZER
   for (const int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL}) std::signal(signal, SIG_DFL);
-  lower_limit(RLIMIT_AS, address_space_in_use() + limits.memory_bytes);
+  if (const Index in_use = address_space_in_use(); in_use > 0)
+    lower_limit(RLIMIT_AS, in_use + limits.memory_bytes);
 #endif
   lower_limit(RLIMIT_CORE, 0);
   lower_limit(RLIMIT_CPU, static_cast<Index>(limits.seconds) + 2);
@@ -141,6 +159,16 @@ class Child {
   }
 
   int pipe_end() const { return pipe_end_; }
+
+  /// CPU time of the child so far; nothing where the system does not tell.
+  std::optional<double> cpu_seconds() const {
+    clockid_t clock{};
+    timespec used{};
+    if (clock_getcpuclockid(id_, &clock) != 0 || clock_gettime(clock, &used) != 0)
+      return std::nullopt;
+    return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
+  }
+
   /// Waits for the child, which is killed first if it does not end by itself; its wait status.
   int end(bool by_force = true) {
     if (by_force) kill(id_, SIGKILL);
@@ -157,6 +185,10 @@ class Child {
   int pipe_end_;
 };
 
+[[noreturn]] void fail_start(const std::string& path, const char* what, int code) {
+  throw NotAvailable(fmt::format("{}: {}: {}", path, what, std::generic_category().message(code)));
+}
+
 /// Forks while no other thread of ours is inside HDF5, whose lock the child would inherit locked,
 /// or about to fork, whose pipe it would hold open.
 Child start_child(const std::string& path,
@@ -164,10 +196,12 @@ Child start_child(const std::string& path,
                   const SandboxLimits& limits) {
   std::array<int, 2> ends{};
   pid_t id = -1;
+  int code = 0;
   outside_hdf5([&] {
     if (pipe2(ends.data(), O_CLOEXEC) != 0)
-      throw NotAvailable(path + ": cannot make a pipe to read it");
+      fail_start(path, "cannot make a pipe to read it safely", errno);
     id = fork();
+    code = errno;
     if (id == 0) {
       close(ends[0]);
       run_child(ends[1], read, limits);
@@ -176,7 +210,7 @@ Child start_child(const std::string& path,
   });
   if (id < 0) {
     close(ends[0]);
-    throw NotAvailable(path + ": cannot start a process to read it safely (fork failed)");
+    fail_start(path, "cannot start a process to read it safely", code);
   }
   return {id, ends[0]};
 }
@@ -187,20 +221,43 @@ struct Outcome {
   int status = 0;
 };
 
-/// Collects the report until the child closes its end or the time is up; then no child is left.
-Outcome wait_for(Child& child, double seconds) {
+/// Whether a child has used up its CPU time, or has used none for too long: on a loaded machine a
+/// child that works gets little, but some. Wall clock decides only where there is no CPU clock.
+class Watch {
+ public:
+  explicit Watch(const SandboxLimits& limits) : limits_(limits) {}
+
+  bool is_over(const Child& child) {
+    const auto now = Clock::now();
+    const std::optional<double> used = child.cpu_seconds();
+    if (used && *used > limits_.seconds) return true;
+    if (used && *used > last_used_) {
+      last_used_ = *used;
+      last_progress_ = now;
+    }
+    return std::chrono::duration<double>(now - last_progress_).count() > limits_.blocked_seconds;
+  }
+
+ private:
+  SandboxLimits limits_;
+  double last_used_ = 0;
+  Clock::time_point last_progress_ = Clock::now();
+};
+
+/// Collects the report until the child closes its end or its time is up; then no child is left.
+Outcome wait_for(Child& child, const SandboxLimits& limits) {
+  constexpr int kMillisecondsBetweenLooks = 50;
   Outcome outcome;
-  const auto deadline = Clock::now() + std::chrono::duration<double>(seconds);
+  Watch watch(limits);
   std::array<char, 4096> buffer{};
   for (;;) {
-    const double left = std::chrono::duration<double>(deadline - Clock::now()).count();
     pollfd waiting{child.pipe_end(), POLLIN, 0};
-    const int ready =
-        left <= 0 ? 0 : poll(&waiting, 1, static_cast<int>(std::min(left, 1e5) * 1e3) + 1);
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready == 0 && left > 0) continue;
-    outcome.timed_out = ready <= 0;
-    if (outcome.timed_out) break;
+    const int ready = poll(&waiting, 1, kMillisecondsBetweenLooks);
+    if (ready <= 0) {
+      outcome.timed_out = watch.is_over(child);
+      if (outcome.timed_out) break;
+      continue;
+    }
     const ssize_t count = ::read(child.pipe_end(), buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) break;
@@ -248,23 +305,25 @@ void sandboxed_read(const TrialRead& trial, const SandboxLimits& limits) {
   SandboxLimits used = limits;
   if (used.seconds <= 0) used.seconds = trial.seconds;
   if (used.seconds <= 0) used.seconds = default_seconds(path);
-  if (used.memory_bytes <= 0) used.memory_bytes = available_memory_bytes();
+  if (used.memory_bytes <= 0) used.memory_bytes = default_memory(path);
   Outcome outcome;
   for (int k = 0; k < kTries && (k == 0 || outcome.timed_out); ++k) {
     Child child = start_child(path, trial.read, used);
-    outcome = wait_for(child, used.seconds);
+    outcome = wait_for(child, used);
   }
   if (outcome.timed_out) {
-    throw FileError(fmt::format("{}: the {} library did not finish with this file in {:.0f} s",
-                                path,
-                                library,
-                                used.seconds));
+    throw FileError(
+        fmt::format("{}: the {} library did not finish with this file in {:.0f} s of CPU time",
+                    path,
+                    library,
+                    used.seconds));
   }
   if (outcome.report.empty()) throw_death(path, library, outcome.status);
   rethrow(path, library, outcome.report);
 }
 
 void read_in_sandbox() {
+  leave_hdf5_open_at_exit();
   set_read_guard([](const TrialRead& trial) { sandboxed_read(trial); });
 }
 

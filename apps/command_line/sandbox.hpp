@@ -7,8 +7,11 @@ namespace matapprox::app {
 
 /// What a sandboxed read may use before it counts as a hang or a runaway.
 struct SandboxLimits {
-  double seconds = 0;      ///< wall clock; 0: trial.seconds, else 30 s, plus 1 s per 4 MB of file
-  Index memory_bytes = 0;  ///< beyond what the process has now; 0: what the machine has free
+  double seconds = 0;  ///< of CPU time; 0: trial.seconds, else 30 s, plus 1 s per 4 MB of file
+  /// Beyond what the process has now; 0: 768 MiB, or 512 bytes for each byte of the file where that
+  /// is more, and at most what the machine has free.
+  Index memory_bytes = 0;
+  double blocked_seconds = 600;  ///< of wall clock in which the child takes no CPU time at all
 };
 
 /// The guard of the programs (set_read_guard): runs trial.read in a forked child, so that what an
@@ -21,7 +24,8 @@ struct SandboxLimits {
 /// shadow memory would not fit. Throws NotAvailable if there can be no other process.
 void sandboxed_read(const TrialRead& trial, const SandboxLimits& limits = {});
 
-/// Makes it the guard of this process. Not while another thread reads.
+/// Makes it the guard of this process, and has libhdf5 do nothing at its end. Not while another
+/// thread reads.
 void read_in_sandbox();
 
 }  // namespace matapprox::app

@@ -23,17 +23,20 @@ void require_addresses() {
 /// HDF5 datasets: each process reads its rows of those of more than 256 MB.
 matapprox::mpi::SharedFiles hdf5_datasets() {
   constexpr matapprox::Index kReadByOne = matapprox::Index{256} << 20;
+  constexpr matapprox::Index kPanelBytes = matapprox::Index{256} << 20;
   constexpr char kSeparator = '\0';
   return {.leave = [] { matapprox::leave_datasets_in_files(kReadByOne); },
           .find = [](const matapprox::LinearOperator& A) -> matapprox::mpi::SharedMatrix {
             const auto* matrix = dynamic_cast<const matapprox::Hdf5Operator*>(&A);
             if (matrix == nullptr) return {};
-            return {matrix->path() + kSeparator + matrix->dataset(), matrix->unit_rows()};
+            return {std::string(matrix->allows_external() ? "x" : "-") + matrix->path() +
+                        kSeparator + matrix->dataset(),
+                    matrix->unit_rows()};
           },
           .open = [](const std::string& name) -> std::shared_ptr<const matapprox::LinearOperator> {
             const std::size_t end = name.find(kSeparator);
-            return std::make_shared<const matapprox::Hdf5Operator>(name.substr(0, end),
-                                                                   name.substr(end + 1));
+            return std::make_shared<const matapprox::Hdf5Operator>(
+                name.substr(1, end - 1), name.substr(end + 1), kPanelBytes, name[0] == 'x');
           }};
 }
 

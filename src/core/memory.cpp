@@ -1,6 +1,7 @@
 #include "matapprox/core/memory.hpp"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <fstream>
@@ -28,15 +29,34 @@ Index group_value(const char* path) {
   return file >> value ? value : std::numeric_limits<Index>::max();
 }
 
+/// Bytes up to the limit on a resource (setrlimit), of which this process uses what /proc calls
+/// `used`; the largest Index without a limit.
+template <class Resource>
+Index below_limit(Resource resource, const char* used) {
+  rlimit limit{};
+  if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    return std::numeric_limits<Index>::max();
+  const auto most = static_cast<Index>(
+      std::min<rlim_t>(limit.rlim_cur, static_cast<rlim_t>(std::numeric_limits<Index>::max())));
+  return std::max<Index>(1, most - proc_value("/proc/self/status", used));
+}
+
+/// Bytes that the control group leaves; the largest Index if it sets no limit.
+Index below_group_limit() {
+  const Index limit = group_value("/sys/fs/cgroup/memory.max");
+  if (limit == std::numeric_limits<Index>::max()) return limit;
+  const Index used = group_value("/sys/fs/cgroup/memory.current");
+  return std::max<Index>(1, limit - std::min(limit, used));
+}
+
 }  // namespace
 
 Index available_memory_bytes() {
   const Index system = proc_value("/proc/meminfo", "MemAvailable");
-  const Index limit = group_value("/sys/fs/cgroup/memory.max");
-  if (limit == std::numeric_limits<Index>::max()) return system;
-  const Index used = group_value("/sys/fs/cgroup/memory.current");
-  const Index group = std::max<Index>(0, limit - std::min(limit, used));
-  return system == 0 ? group : std::min(system, group);
+  const Index limits = std::min(
+      {below_group_limit(), below_limit(RLIMIT_AS, "VmSize"), below_limit(RLIMIT_DATA, "VmData")});
+  if (system == 0) return limits == std::numeric_limits<Index>::max() ? 0 : limits;
+  return std::min(system, limits);
 }
 
 Index peak_memory_bytes() { return proc_value("/proc/self/status", "VmHWM"); }

@@ -171,7 +171,7 @@ Matrix parse_delimited(std::string_view text,
 }
 
 Matrix read_delimited(const std::string& path, std::vector<std::string>* notes) {
-  const InputBytes bytes = read_all(path);
+  const InputBytes bytes = read_all(path, require_text);
   return parse_delimited(bytes, display_name(path), notes);
 }
 

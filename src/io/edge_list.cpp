@@ -10,6 +10,7 @@
 #include "io/graph_entries.hpp"
 #include "io/line_reader.hpp"
 #include "io/number_text.hpp"
+#include "io/proportion.hpp"
 #include "io/text_input.hpp"
 #include "io/text_place.hpp"
 
@@ -101,6 +102,13 @@ SparseMatrix parse_edge_list(std::string_view text, const std::string& name, boo
   const Edges edges = read_edges(without_byte_order_mark(text), name);
   const Index first = edges.from_zero ? 0 : 1;
   const Index order = edges.largest + 1 - first;
+  require_proportion(
+      sparse_bytes(static_cast<double>(order),
+                   static_cast<double>(order),
+                   static_cast<double>(edges.entries.size())),
+      static_cast<double>(text.size()),
+      name,
+      fmt::format("for nodes {}..{}; number them without gaps", first, edges.largest));
   SparseMatrix A = edges.entries.assemble(order, first, false, name);
   if (directed || equals_transpose(A)) return A;
   A.resize(0, 0);
@@ -108,7 +116,7 @@ SparseMatrix parse_edge_list(std::string_view text, const std::string& name, boo
 }
 
 SparseMatrix read_edge_list(const std::string& path, bool directed) {
-  const InputBytes bytes = read_all(path);
+  const InputBytes bytes = read_all(path, require_text);
   return parse_edge_list(bytes, display_name(path), directed);
 }
 

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "io/hdf5_stored.hpp"
 #include "matapprox/core/error.hpp"
 
 namespace matapprox::hdf5 {
@@ -160,7 +161,8 @@ void write_text(const Location& group, const std::string& name, const std::strin
 }
 
 std::string read_text(const Location& group, const std::string& name) {
-  const Handle dataset(H5Dopen2(group.object.id(), name.c_str(), H5P_DEFAULT), H5Dclose);
+  const Handle dataset = open_dataset_here(group.object.id(), name, group.file);
+  if (dataset) require_stored(dataset, fmt::format("{}: '{}'", group.file, name));
   const Handle type(dataset ? H5Dget_type(dataset.id()) : H5I_INVALID_HID, H5Tclose);
   const std::size_t size = text_size(type, group.file, name);
   const Handle space(H5Dget_space(dataset.id()), H5Sclose);
@@ -184,7 +186,7 @@ Handle create_group(const Location& parent, const std::string& name) {
 }
 
 Handle open_group(const Location& parent, const std::string& name) {
-  Handle group(H5Gopen2(parent.object.id(), name.c_str(), H5P_DEFAULT), H5Gclose);
+  Handle group = open_group_here(parent.object.id(), name, parent.file);
   if (!group) {
     throw FileError(fmt::format("{}: group '{}' is missing or damaged", parent.file, name));
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "io/hdf5_handle.hpp"
+#include "io/hdf5_stored.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/core/stop_scope.hpp"
 #include "matapprox/kernels/gemm.hpp"
@@ -74,6 +75,7 @@ struct Hdf5Operator::Dataset {
   std::string path;
   std::string dataset_name;
   std::string name;  // "file.h5:/dataset", for messages
+  bool allows_external = false;
   hdf5::Handle file;
   hdf5::Handle dataset;
   Index rows = 0;
@@ -84,7 +86,8 @@ struct Hdf5Operator::Dataset {
   Dataset(std::string path_given, std::string dataset_given)
       : path(std::move(path_given)),
         dataset_name(std::move(dataset_given)),
-        name(fmt::format("{}:{}", path, dataset_name)) {
+        name(fmt::format("{}:{}", path, dataset_name)),
+        allows_external(hdf5::external_allowed()) {
     file = hdf5::open_file(path);
     dataset = hdf5::open_dataset(file, dataset_name, path);
     hdf5::require_real_numbers(dataset, name);
@@ -96,6 +99,7 @@ struct Hdf5Operator::Dataset {
                                       ? fmt::format("{} x {} entries", extents[0], extents[1])
                                       : fmt::format("{} dimensions", extents.size())));
     }
+    hdf5::require_stored(dataset, name);
     rows = extents[0];
     cols = extents[1];
     std::tie(unit_rows, unit_cols) = storage_unit(dataset, rows, cols);
@@ -144,14 +148,19 @@ struct Hdf5Operator::Dataset {
   }
 };
 
-Hdf5Operator::Hdf5Operator(const std::string& path, const std::string& dataset, Index panel_bytes)
+Hdf5Operator::Hdf5Operator(const std::string& path,
+                           const std::string& dataset,
+                           Index panel_bytes,
+                           bool allow_external)
     : panel_numbers_(panel_bytes / bytes_per_value(Precision::kDouble)) {
   require(panel_bytes >= 1, "hdf5: panels of {} bytes; at least 1 is needed", panel_bytes);
+  const hdf5::ExternalScope scope(allow_external);
   dataset_ = std::make_shared<const Dataset>(path, dataset);
 }
 
 const std::string& Hdf5Operator::path() const { return dataset_->path; }
 const std::string& Hdf5Operator::dataset() const { return dataset_->dataset_name; }
+bool Hdf5Operator::allows_external() const { return dataset_->allows_external; }
 Index Hdf5Operator::unit_rows() const { return dataset_->unit_rows; }
 
 Index Hdf5Operator::rows() const { return dataset_->rows; }

@@ -10,6 +10,7 @@
 
 #include "io/file_numbers.hpp"
 #include "io/hdf5_output.hpp"
+#include "io/hdf5_stored.hpp"
 #include "io/hdf5_values.hpp"
 #include "io/trial_read.hpp"
 #include "matapprox/core/error.hpp"
@@ -64,6 +65,7 @@ Hdf5DatasetInfo find(const std::string& path, const std::string& wanted) {
   if (extents.size() != 1 && extents.size() != 2) {
     throw FileError(fmt::format("{}: {} dimensions where 1 or 2 are read", what, extents.size()));
   }
+  hdf5::require_stored(dataset, what);
   info.rows = extents[0];
   if (extents.size() == 2) info.cols = extents[1];
   if (info.rows < 1 || info.cols < 1) {

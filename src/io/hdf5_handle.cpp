@@ -1,12 +1,17 @@
 #include "io/hdf5_handle.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <filesystem>
 #include <mutex>
+#include <system_error>
 
+#include "io/hdf5_stored.hpp"
 #include "matapprox/core/error.hpp"
 
 namespace matapprox::hdf5 {
@@ -15,6 +20,16 @@ namespace {
 
 std::mutex lock_mutex;
 thread_local int locks_held = 0;
+
+/// Opens the file to learn why that fails, which HDF5 does not tell: permission, open files.
+void require_readable(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    throw FileError(
+        fmt::format("{}: cannot be opened: {}", path, std::generic_category().message(errno)));
+  }
+  close(descriptor);
+}
 
 }  // namespace
 
@@ -62,6 +77,7 @@ Handle open_file(const std::string& path) {
   }
   const auto bytes = std::filesystem::file_size(path, code);
   if (!code && bytes == 0) throw FileError(fmt::format("{}: the file is empty", path));
+  require_readable(path);
   if (H5Fis_hdf5(path.c_str()) <= 0) throw FileError(fmt::format("{}: not an HDF5 file", path));
   Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
   if (!file) {
@@ -72,7 +88,7 @@ Handle open_file(const std::string& path) {
 
 Handle open_dataset(const Handle& file, const std::string& name, const std::string& path) {
   const ErrorSilencer silencer;
-  Handle dataset(H5Dopen2(file.id(), name.c_str(), H5P_DEFAULT), H5Dclose);
+  Handle dataset = open_dataset_here(file.id(), name, path);
   if (!dataset) {
     const std::vector<std::string> names = list_datasets(file, 20);
     throw FileError(

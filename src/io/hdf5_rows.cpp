@@ -6,6 +6,7 @@
 
 #include <bit>
 
+#include "io/hdf5_stored.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
 
@@ -46,9 +47,10 @@ Handle create_dataset(const Location& group,
 }
 
 Handle open_member(const Location& group, const std::string& name) {
-  Handle dataset(H5Dopen2(group.object.id(), name.c_str(), H5P_DEFAULT), H5Dclose);
+  Handle dataset = open_dataset_here(group.object.id(), name, group.file);
   if (!dataset) fail_dataset(group, name, "is missing or damaged");
   require_real_numbers(dataset, label(group, name));
+  require_stored(dataset, label(group, name));
   return dataset;
 }
 

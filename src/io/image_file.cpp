@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "io/image_formats.hpp"
+#include "io/proportion.hpp"
 #include "io/text_input.hpp"
 #include "io/trial_read.hpp"
-#include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/io/atomic_output.hpp"
 
@@ -33,17 +33,24 @@ GrayImage decode(std::string_view bytes, const std::string& name) {
                   name));
 }
 
+void require_image(std::string_view start, const std::string& name) {
+  if (!start.empty() && !looks_like_image(start)) decode(start, name);  // says what it is not
+}
+
 }  // namespace
 
 namespace images {
 
-void require_size(Index rows, Index cols, const std::string& name) {
+void require_size(Index rows, Index cols, std::size_t file_bytes, const std::string& name) {
   if (rows < 1 || cols < 1 || rows > kLargestSide || cols > kLargestSide) {
     throw FileError(fmt::format(
         "{}: an image of {} x {} pixels; sides of 1..{} are read", name, rows, cols, kLargestSide));
   }
   // The matrix, and the decoder's samples of up to 8 bytes a pixel.
-  require_memory(16.0 * static_cast<double>(rows) * static_cast<double>(cols), name);
+  require_proportion(16.0 * static_cast<double>(rows) * static_cast<double>(cols),
+                     static_cast<double>(file_bytes),
+                     name,
+                     fmt::format("for {} x {} pixels", rows, cols));
 }
 
 GrayImage from_samples(const Samples& samples) {
@@ -85,7 +92,7 @@ GrayImage parse_image(std::string_view bytes, const std::string& name) {
 }
 
 GrayImage read_image(const std::string& path) {
-  const InputBytes bytes = read_all(path);
+  const InputBytes bytes = read_all(path, require_image);
   return parse_image(bytes, display_name(path));
 }
 

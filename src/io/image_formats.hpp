@@ -27,8 +27,9 @@ inline double luminance(double red, double green, double blue) {
   return (299 * red + 587 * green + 114 * blue) / 1000;
 }
 
-/// Throws FileError for a side outside 1..kLargestSide, NotAvailable if memory is short.
-void require_size(Index rows, Index cols, const std::string& name);
+/// Throws FileError for a side outside 1..kLargestSide and for pixels out of proportion to the
+/// bytes of the file, NotAvailable if memory is short.
+void require_size(Index rows, Index cols, std::size_t file_bytes, const std::string& name);
 /// A pixel with R = G = B keeps that value; was_color says whether there is any other.
 GrayImage from_samples(const Samples& samples);
 

@@ -98,7 +98,7 @@ GrayImage decode_jpeg(std::string_view bytes, const std::string& name) {
   samples.rows = reader.jpeg.image_height;
   samples.cols = reader.jpeg.image_width;
   samples.channels = stored == JCS_RGB ? 3 : 1;
-  require_size(samples.rows, samples.cols, name);
+  require_size(samples.rows, samples.cols, bytes.size(), name);
   const auto row_bytes = static_cast<std::size_t>(samples.cols * samples.channels);
   samples.bytes.resize(static_cast<std::size_t>(samples.rows) * row_bytes);
   if (!read_rows(reader, session, samples.bytes.data(), row_bytes)) fail(name, session);

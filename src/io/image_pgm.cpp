@@ -115,7 +115,7 @@ GrayImage decode_pgm(std::string_view bytes, const std::string& name) {
                                 rows,
                                 cols));
   }
-  require_size(rows, cols, name);
+  require_size(rows, cols, bytes.size(), name);
   GrayImage image;
   image.maximum = static_cast<double>(maximum);
   image.values.resize(rows, cols);

@@ -54,6 +54,9 @@ bool start(PngReader& reader, PngSession& session) {
   if (setjmp(png_jmpbuf(reader.png)) != 0) return false;
   png_set_read_fn(reader.png, &session, read_bytes);
   png_set_user_limits(reader.png, kLargestSide, kLargestSide);
+  // Texts and color profiles, which nothing here uses, may inflate a thousandfold.
+  png_set_chunk_cache_max(reader.png, 8);
+  png_set_chunk_malloc_max(reader.png, 1 << 20);
   png_set_crc_action(reader.png, PNG_CRC_ERROR_QUIT, PNG_CRC_WARN_DISCARD);
   png_read_info(reader.png, reader.info);
   if (png_get_color_type(reader.png, reader.info) == PNG_COLOR_TYPE_PALETTE) {
@@ -180,7 +183,7 @@ Samples png_samples(std::string_view bytes, const std::string& name) {
   samples.rows = png_get_image_height(reader.png, reader.info);
   samples.cols = png_get_image_width(reader.png, reader.info);
   require_plausible(reader, bytes.size(), name);
-  require_size(samples.rows, samples.cols, name);
+  require_size(samples.rows, samples.cols, bytes.size(), name);
   samples.channels = png_get_channels(reader.png, reader.info);
   samples.wide = png_get_bit_depth(reader.png, reader.info) == 16;
   const std::size_t row_bytes = png_get_rowbytes(reader.png, reader.info);

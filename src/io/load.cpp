@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 
+#include "io/hdf5_stored.hpp"
 #include "io/input_kinds.hpp"
 #include "io/text_input.hpp"
 #include "matapprox/core/memory.hpp"
@@ -48,6 +49,9 @@ void check_options(const std::string& name, FileFormat format, const LoadOptions
           options.variable);
   require(!options.directed || format == FileFormat::kEdgeList,
           "{}: directed applies to edge lists only",
+          name);
+  require(!options.allow_external || format == FileFormat::kHdf5 || format == FileFormat::kMat,
+          "{}: allow_external applies to HDF5 and .mat files only",
           name);
 }
 
@@ -176,8 +180,10 @@ Source read_file(const FileName& name, FileFormat format, const LoadOptions& opt
   throw FileError(path + ": unknown format");
 }
 
-Source read_bytes(std::string_view bytes, FileFormat format, const LoadOptions& options) {
-  const std::string name = display_name("-");
+Source read_bytes(std::string_view bytes,
+                  const std::string& name,
+                  FileFormat format,
+                  const LoadOptions& options) {
   switch (format) {
     case FileFormat::kMatrixMarket:
       return from_matrix(parse_matrix_market(bytes, name, {options.keep_explicit_zeros}));
@@ -197,18 +203,35 @@ Source read_bytes(std::string_view bytes, FileFormat format, const LoadOptions& 
   }
 }
 
-Source read_standard_input(const LoadOptions& options) {
-  const InputBytes bytes = read_all("-");
-  if (bytes.size() == 0) throw FileError("standard input: it is empty");
+/// The format of a stream without a name that tells it.
+FileFormat format_of_start(std::string_view start, const std::string& name) {
+  const FileFormat format = format_of_bytes(start);
+  const bool has_signature =
+      format == FileFormat::kImage || format == FileFormat::kNpy || format == FileFormat::kNpz;
+  if (!has_signature) require_text(start, name);
+  return format;
+}
+
+/// Standard input ("-"), or another open stream that has a name in the file system.
+bool is_stream(const std::string& path) {
+  return path == "-" || path == "/dev/stdin" || path.starts_with("/dev/fd/") ||
+         path.starts_with("/proc/self/fd/");
+}
+
+Source read_stream(const std::string& path, const LoadOptions& options) {
+  const std::string name = display_name(path);
+  const InputBytes bytes = read_all(
+      path, [](std::string_view start, const std::string& n) { format_of_start(start, n); });
+  if (bytes.size() == 0) throw FileError(fmt::format("{}: it is empty", name));
   const FileFormat format = format_for(format_of_bytes(bytes), options.kind);
-  check_options(display_name("-"), format, options);
-  Source source = read_bytes(bytes, format, options);
+  check_options(name, format, options);
+  Source source = read_bytes(bytes, name, format, options);
   note_unused_zeros(format, options, source);
   return source;
 }
 
 Source read_source(const std::string& path, const LoadOptions& options) {
-  if (path == "-") return read_standard_input(options);
+  if (is_stream(path)) return read_stream(path, options);
   const FileName name = split_file_name(path);
   std::error_code code;
   const auto status = std::filesystem::status(name.path, code);
@@ -232,7 +255,8 @@ std::string kind_in_words(const LoadOptions& options) {
   const std::vector<OptionText> defaults = list_options(LoadOptions{});
   const std::vector<OptionText> chosen = list_options(options);
   for (std::size_t k = 0; k < chosen.size(); ++k) {
-    if (chosen[k].name != "as" && chosen[k].value != defaults[k].value) {
+    const bool of_matrix = chosen[k].name != "as" && chosen[k].name != "allow_external";
+    if (of_matrix && chosen[k].value != defaults[k].value) {
       words += fmt::format(" {}={}", chosen[k].name, chosen[k].value);
     }
   }
@@ -250,6 +274,9 @@ void LoadOptions::visit(OptionVisitor& v) {
   v.visit("offset", offset, "as kernel: constant of the polynomial");
   v.visit("directed", directed, "edge list: keep directions");
   v.visit("keep_explicit_zeros", keep_explicit_zeros, "sparse: store entries that are given as 0");
+  v.visit("allow_external",
+          allow_external,
+          "HDF5, .mat 7.3: follow external links, external storage and virtual datasets");
   v.visit("skip_columns",
           skip_columns,
           "points, samples: columns to leave out, counted from 0, as in 0,5 or last");
@@ -259,6 +286,7 @@ void leave_datasets_in_files(Index bytes) { dataset_limit() = bytes; }
 
 LoadedMatrix load(const std::string& path, const LoadOptions& options) {
   check_kind_options(path, options);
+  const hdf5::ExternalScope scope(options.allow_external);
   Source source = read_source(path, options);
   LoadedMatrix loaded;
   loaded.matrix = make_operator(path, source, options);

@@ -8,8 +8,10 @@
 #include <span>
 
 #include "io/hdf5_handle.hpp"
+#include "io/hdf5_stored.hpp"
 #include "io/mapped_file.hpp"
 #include "io/mat_structure.hpp"
+#include "io/proportion.hpp"
 #include "io/trial_read.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
@@ -277,18 +279,10 @@ SparseMatrix sparse_matrix(const matvar_t& variable, Shape shape, const std::str
   return A;
 }
 
-/// A number takes a byte at least, which deflate packs at most 1032 to 1; a larger promise would
-/// have the library fill memory with zeros.
-void require_plausible(const std::string& path, double numbers, const std::string& label) {
+double file_bytes(const std::string& path) {
   std::error_code code;
   const auto bytes = static_cast<double>(std::filesystem::file_size(path, code));
-  if (!code && numbers > 1032 * bytes) {
-    throw FileError(
-        fmt::format("{}: {:.0f} bytes cannot hold the {:.4g} numbers that its size says",
-                    label,
-                    bytes,
-                    numbers));
-  }
+  return code ? 0.0 : bytes;
 }
 
 FileMatrix read_variable(const std::string& path, const std::string& wanted) {
@@ -300,11 +294,12 @@ FileMatrix read_variable(const std::string& path, const std::string& wanted) {
   auto& variable = const_cast<matvar_t&>(find_variable(path, file.get(), name, top));
   const Shape shape = shape_of(variable, label);
   const bool is_sparse = variable.class_type == MAT_C_SPARSE;
-  const double numbers = static_cast<double>(shape.rows) * static_cast<double>(shape.cols);
-  if (!is_sparse) {
-    require_plausible(path, numbers, label);
-    require_memory(16.0 * numbers, label);
-  }
+  const auto rows = static_cast<double>(shape.rows);
+  const auto cols = static_cast<double>(shape.cols);
+  require_proportion(is_sparse ? sparse_bytes(rows, cols, 0) : 16 * rows * cols,
+                     file_bytes(path),
+                     label,
+                     fmt::format("for {} x {}", shape.rows, shape.cols));
   if (variable.data == nullptr && Mat_VarReadDataAll(file.get(), &variable) != 0) {
     throw FileError(fmt::format("{}: cannot be read: damaged", label));
   }
@@ -319,7 +314,10 @@ FileMatrix read_variable(const std::string& path, const std::string& wanted) {
 }  // namespace
 
 FileMatrix read_mat(const std::string& path, const std::string& variable) {
-  const auto check = [&] { mat::check_structure(MappedFile(path).view(), path); };
+  const auto check = [&] {
+    const mat::Version version = mat::check_structure(MappedFile(path).view(), path);
+    if (version == mat::Version::k73) hdf5::require_own_file(path);
+  };
   const auto check_and_read = [&] {
     check();
     read_variable(path, variable);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -25,8 +26,9 @@ std::uint32_t read_word(std::string_view bytes, std::size_t at, bool big_endian)
   return word;
 }
 
-/// True if `data` is one whole zlib stream; what it inflates to is thrown away.
-bool inflates(std::string_view data) {
+/// True if `data` is one whole zlib stream; what it inflates to is thrown away. Throws FileError
+/// for more than `most` bytes.
+bool inflates(std::string_view data, std::uint64_t most, const std::string& name) {
   z_stream stream{};
   if (inflateInit(&stream) != Z_OK) return false;
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(data.data()));
@@ -37,9 +39,23 @@ bool inflates(std::string_view data) {
     stream.next_out = discarded.data();
     stream.avail_out = static_cast<uInt>(discarded.size());
     state = inflate(&stream, Z_NO_FLUSH);
+    if (stream.total_out > most) break;
   }
+  const bool too_long = stream.total_out > most;
   inflateEnd(&stream);
+  if (too_long) {
+    throw FileError(fmt::format(
+        "{}: a variable inflates to more than {} bytes, out of all proportion; if it is what it "
+        "should be, save it uncompressed (save -v7.3 or -v6)",
+        name,
+        most));
+  }
   return state == Z_STREAM_END;
+}
+
+/// Most bytes to which a compressed variable may inflate: libmatio takes up to six times as many.
+std::uint64_t most_of(std::uint64_t compressed) {
+  return std::max(std::uint64_t{128} << 20, 64 * compressed);
 }
 
 void check_elements(std::string_view bytes, bool big_endian, const std::string& name) {
@@ -60,7 +76,7 @@ void check_elements(std::string_view bytes, bool big_endian, const std::string& 
                       size,
                       bytes.size() - at));
     }
-    if (type == kCompressedElement && !inflates(bytes.substr(at, size))) {
+    if (type == kCompressedElement && !inflates(bytes.substr(at, size), most_of(size), name)) {
       throw FileError(fmt::format(
           "{}: damaged: the compressed variable at byte {} does not unpack", name, at - 8));
     }

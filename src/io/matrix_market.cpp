@@ -12,6 +12,7 @@
 #include "io/line_reader.hpp"
 #include "io/matrix_market_header.hpp"
 #include "io/number_text.hpp"
+#include "io/proportion.hpp"
 #include "io/text_input.hpp"
 #include "io/text_pieces.hpp"
 #include "io/text_place.hpp"
@@ -170,7 +171,13 @@ SparseMatrix read_coordinate(const Header& h,
                              const std::string& name,
                              const MatrixMarketOptions& options) {
   const double stored = static_cast<double>(h.entries) * (h.symmetry == Symmetry::kGeneral ? 1 : 2);
-  require_memory(40 * stored + 16 * static_cast<double>(h.rows), name);
+  require_proportion(sparse_bytes(static_cast<double>(h.rows), static_cast<double>(h.cols), stored),
+                     static_cast<double>(text.size()),
+                     name,
+                     fmt::format("for {} x {} with {} entries; leave out empty rows and columns",
+                                 h.rows,
+                                 h.cols,
+                                 h.entries));
   const auto texts = text_pieces(text.substr(h.body));
   const auto count = static_cast<Index>(texts.size());
   std::vector<Index> capacities(count);
@@ -274,9 +281,10 @@ class ArrayWriter {
 };
 
 Matrix read_array(const Header& h, std::string_view text, const std::string& name) {
-  require_memory(8.0 * static_cast<double>(h.entries) +
-                     8.0 * static_cast<double>(h.rows) * static_cast<double>(h.cols),
-                 name);
+  require_proportion(8.0 * static_cast<double>(h.entries) +
+                         8.0 * static_cast<double>(h.rows) * static_cast<double>(h.cols),
+                     static_cast<double>(text.size()),
+                     name);
   const auto texts = text_pieces(text.substr(h.body));
   std::vector<ValuePiece> pieces(texts.size());
   parallel_for(static_cast<Index>(texts.size()),
@@ -302,7 +310,7 @@ FileMatrix parse_matrix_market(std::string_view text,
 }
 
 FileMatrix read_matrix_market(const std::string& path, const MatrixMarketOptions& options) {
-  const InputBytes bytes = read_all(path);
+  const InputBytes bytes = read_all(path, matrix_market::check_start);
   return parse_matrix_market(bytes, display_name(path), options);
 }
 

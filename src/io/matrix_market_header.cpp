@@ -147,6 +147,19 @@ void check_sizes(std::string_view text, std::size_t start, const std::string& na
 
 }  // namespace
 
+void check_start(std::string_view start, const std::string& name) {
+  LineReader reader(start);
+  reader.advance();
+  const std::string_view line = without_byte_order_mark(reader.line());
+  constexpr std::string_view kBanner = "%%matrixmarket";
+  if (start.empty() || lower_case(line.substr(0, kBanner.size())) == kBanner) return;
+  fail_at(name,
+          start,
+          0,
+          fmt::format("{} is not a MatrixMarket header, which starts with '%%MatrixMarket'",
+                      in_quotes(line)));
+}
+
 Header parse_header(std::string_view text, const std::string& name) {
   if (text.empty())
     fail_in(name, "the file is empty, a MatrixMarket file starts with '%%MatrixMarket'");

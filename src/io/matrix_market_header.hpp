@@ -26,4 +26,7 @@ struct Header {
 /// Throws FileError as read_matrix_market does.
 Header parse_header(std::string_view text, const std::string& name);
 
+/// Throws FileError if a file that begins so is no MatrixMarket file.
+void check_start(std::string_view start, const std::string& name);
+
 }  // namespace matapprox::matrix_market

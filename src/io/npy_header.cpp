@@ -180,11 +180,7 @@ struct HeaderSizes {
 };
 
 HeaderSizes header_sizes(std::string_view bytes, const std::string& name) {
-  if (bytes.substr(0, kMagic.size()) != kMagic) {
-    fail_in(name,
-            bytes.empty() ? "the file is empty, a NumPy file starts with '\\x93NUMPY'"
-                          : "not a NumPy file, which starts with '\\x93NUMPY'");
-  }
+  check_npy_start(bytes, name);
   if (bytes.size() < 12) fail_in(name, "the file is cut off within its header");
   const int version = static_cast<unsigned char>(bytes[6]);
   if (version < 1 || version > 3)
@@ -204,6 +200,13 @@ FileNumbers read_dictionary(std::string_view text, const std::string& name) {
 }
 
 }  // namespace
+
+void check_npy_start(std::string_view start, const std::string& name) {
+  if (start.substr(0, kMagic.size()) == kMagic) return;
+  fail_in(name,
+          start.empty() ? "the file is empty, a NumPy file starts with '\\x93NUMPY'"
+                        : "not a NumPy file, which starts with '\\x93NUMPY'");
+}
 
 FileNumbers parse_npy_header(std::string_view bytes, Index file_bytes, const std::string& name) {
   const auto [start, length] = header_sizes(bytes, name);

@@ -8,6 +8,9 @@
 
 namespace matapprox {
 
+/// Throws FileError if a file that begins so is no .npy file.
+void check_npy_start(std::string_view start, const std::string& name);
+
 /// What a .npy file of `file_bytes` bytes, which begins with `bytes`, says about its array; the
 /// sizes are checked against the length of the file. Throws FileError as read_npy does.
 FileNumbers parse_npy_header(std::string_view bytes, Index file_bytes, const std::string& name);

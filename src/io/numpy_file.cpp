@@ -6,6 +6,7 @@
 #include <set>
 
 #include "io/npy_header.hpp"
+#include "io/proportion.hpp"
 #include "io/text_input.hpp"
 #include "io/text_output.hpp"
 #include "io/text_place.hpp"
@@ -120,12 +121,19 @@ Matrix parse_npz(std::string_view bytes, const std::string& name, const std::str
   const auto member = std::find_if(
       members.begin(), members.end(), [&](const auto& one) { return one.name == wanted; });
   const InputBytes content = unpack(*member, name);
-  return parse_npy(content, fmt::format("{}:{}", name, wanted));
+  const std::string label = fmt::format("{}:{}", name, wanted);
+  const FileNumbers numbers = parse_npy_header(content, static_cast<Index>(content.size()), label);
+  require_proportion(static_cast<double>(content.size()) + 8.0 * static_cast<double>(numbers.rows) *
+                                                               static_cast<double>(numbers.cols),
+                     static_cast<double>(member->packed.size()),
+                     label,
+                     "if it is what it should be, save it uncompressed");
+  return parse_npy(content, label);
 }
 
 Matrix read_npy(const std::string& path) {
   // Pipes and gzip are read as a whole first.
-  if (!is_plain_file(path)) return parse_npy(read_all(path), display_name(path));
+  if (!is_plain_file(path)) return parse_npy(read_all(path, check_npy_start), display_name(path));
   const PositionedFile file(path);
   std::string head(static_cast<std::size_t>(std::min(file.size(), kLongestHeader)), '\0');
   file.read_at(0, static_cast<Index>(head.size()), head.data());
@@ -137,12 +145,12 @@ Matrix read_npy(const std::string& path) {
 }
 
 Matrix read_npz(const std::string& path, const std::string& variable) {
-  const InputBytes bytes = read_all(path);
+  const InputBytes bytes = read_all(path, check_zip_start);
   return parse_npz(bytes, display_name(path), variable);
 }
 
 std::vector<std::string> npz_variables(const std::string& path) {
-  const InputBytes bytes = read_all(path);
+  const InputBytes bytes = read_all(path, check_zip_start);
   return variables_of(zip_directory(bytes, display_name(path)));
 }
 

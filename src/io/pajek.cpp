@@ -8,9 +8,9 @@
 #include "io/graph_entries.hpp"
 #include "io/line_reader.hpp"
 #include "io/number_text.hpp"
+#include "io/proportion.hpp"
 #include "io/text_input.hpp"
 #include "io/text_place.hpp"
-#include "matapprox/core/memory.hpp"
 #include "matapprox/io/edge_list.hpp"
 
 namespace matapprox {
@@ -104,7 +104,10 @@ class PajekReader {
     if (read_whole(field.data(), end, order_) != end || order_ < 1) {
       fail("number of vertices: " + explain_whole(field, 1, kLargestOrder));
     }
-    require_memory(24 * static_cast<double>(order_), name_);
+    require_proportion(sparse_bytes(static_cast<double>(order_), static_cast<double>(order_), 0),
+                       static_cast<double>(text_.size()),
+                       name_,
+                       fmt::format("for {} vertices", order_));
   }
 
   void read_line(std::string_view line) {
@@ -216,7 +219,7 @@ SparseMatrix parse_pajek(std::string_view text, const std::string& name) {
 }
 
 SparseMatrix read_pajek(const std::string& path) {
-  const InputBytes bytes = read_all(path);
+  const InputBytes bytes = read_all(path, require_text);
   return parse_pajek(bytes, display_name(path));
 }
 

@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "core/large_pages.hpp"
+#include "io/proportion.hpp"
 #include "io/text_place.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
@@ -58,24 +59,39 @@ void grow(InputBytes& bytes, const std::string& name) {
   bytes.resize(larger);
 }
 
-InputBytes read_descriptor(int descriptor, const std::string& name) {
-  const std::size_t expected = expected_size(descriptor, name);
-  if (expected > 64 * kStep) require_memory(static_cast<double>(expected), name);
-  InputBytes bytes(expected + 1);  // one more, so that the end is seen without growing
-  std::size_t have = 0;
+bool is_gzip(std::string_view bytes) { return bytes.substr(0, 2) == "\x1f\x8b"; }
+
+/// Reads up to `count` bytes; 0 at the end.
+std::size_t read_some(int descriptor, char* target, std::size_t count, const std::string& name) {
   for (;;) {
-    if (have == bytes.size()) grow(bytes, name);
-    const ssize_t got = read(descriptor, bytes.data() + have, bytes.size() - have);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail_system(name, errno);
-    if (got == 0) break;
-    have += static_cast<std::size_t>(got);
+    const ssize_t got = read(descriptor, target, count);
+    if (got >= 0) return static_cast<std::size_t>(got);
+    if (errno != EINTR) fail_system(name, errno);
   }
-  bytes.resize(have);
-  return bytes;
 }
 
-bool is_gzip(std::string_view bytes) { return bytes.substr(0, 2) == "\x1f\x8b"; }
+InputBytes read_descriptor(int descriptor, const std::string& name, const StartCheck& check) {
+  const std::size_t expected = expected_size(descriptor, name);
+  if (expected > 64 * kStep) require_memory(static_cast<double>(expected), name);
+  // A pipe has no size. The check comes before the memory for all is taken.
+  InputBytes bytes((expected == 0 ? kStep : std::min(expected, kStep)) + 1);
+  std::size_t have = 0;
+  bool checked = false;
+  for (;;) {
+    if (have == bytes.size() || have >= kStep) {
+      if (!checked && check && !is_gzip({bytes.data(), have})) check({bytes.data(), have}, name);
+      if (!checked && expected >= have) bytes.resize(expected + 1);
+      checked = true;
+      if (have == bytes.size()) grow(bytes, name);
+    }
+    const std::size_t got = read_some(descriptor, bytes.data() + have, bytes.size() - have, name);
+    if (got == 0) break;
+    have += got;
+  }
+  bytes.resize(have);
+  if (!checked && check && !is_gzip(bytes)) check(bytes, name);
+  return bytes;
+}
 
 /// zlib's state for one gzip stream.
 class Inflater {
@@ -93,16 +109,27 @@ class Inflater {
   z_stream stream_{};
 };
 
+[[noreturn]] void fail_inflated(const std::string& name, std::size_t limit) {
+  fail_in(name,
+          fmt::format("inflates to more than {} bytes, out of all proportion; if it is what it "
+                      "should be, unpack it with gunzip first",
+                      limit));
+}
+
 /// Inflates one member into `out` behind `have` bytes; returns the compressed bytes used.
-std::size_t inflate_member(
-    std::string_view in, const std::string& name, Index limit, InputBytes& out, std::size_t& have) {
+std::size_t inflate_member(std::string_view in,
+                           const std::string& name,
+                           std::size_t limit,
+                           const StartCheck& check,
+                           InputBytes& out,
+                           std::size_t& have) {
   Inflater inflater;
   z_stream& stream = inflater.stream();
   std::size_t used = 0;
   for (int code = Z_OK; code != Z_STREAM_END;) {
     if (have == out.size()) {
-      if (static_cast<Index>(have) >= limit)
-        fail_in(name, fmt::format("inflates to more than {} bytes", limit));
+      if (have >= limit) fail_inflated(name, limit);
+      if (have > 0 && have == kStep && check) check({out.data(), have}, name);
       grow(out, name);
     }
     const auto piece_in = std::min(in.size() - used, kStep);
@@ -144,11 +171,22 @@ void InputBytes::resize(std::size_t size) {
 
 std::string display_name(const std::string& path) { return path == "-" ? "standard input" : path; }
 
-InputBytes gunzip(std::string_view compressed, const std::string& name, Index limit) {
+void require_text(std::string_view start, const std::string& name) {
+  const std::size_t zero = start.find('\0');
+  if (zero == std::string_view::npos) return;
+  fail_at(name, start, zero, fmt::format("byte {} is zero: this is not a text", zero));
+}
+
+InputBytes gunzip(std::string_view compressed,
+                  const std::string& name,
+                  std::optional<Index> most,
+                  const StartCheck& check) {
+  const double by_size = inflated_text_limit(static_cast<double>(compressed.size()));
+  const auto limit = most ? static_cast<std::size_t>(*most) : static_cast<std::size_t>(by_size);
   InputBytes out;
   std::size_t have = 0;
   do {
-    const std::size_t used = inflate_member(compressed, name, limit, out, have);
+    const std::size_t used = inflate_member(compressed, name, limit, check, out, have);
     compressed.remove_prefix(used);
   } while (is_gzip(compressed));
   // Zero bytes behind the last member are padding; anything else is damage.
@@ -157,9 +195,9 @@ InputBytes gunzip(std::string_view compressed, const std::string& name, Index li
         name,
         fmt::format("{} bytes that are not gzip follow the compressed data", compressed.size()));
   }
-  if (static_cast<Index>(have) > limit)
-    fail_in(name, fmt::format("inflates to more than {} bytes", limit));
+  if (have > limit) fail_inflated(name, limit);
   out.resize(have);
+  if (have <= kStep && check) check(out, name);
   return out;
 }
 
@@ -173,12 +211,12 @@ bool is_plain_file(const std::string& path) {
                                      !is_gzip({start.data(), start.size()}));
 }
 
-InputBytes read_all(const std::string& path) {
+InputBytes read_all(const std::string& path, const StartCheck& check) {
   const std::string name = display_name(path);
   const Descriptor descriptor(path);
   if (descriptor.value() < 0) fail_system(name, errno);
-  InputBytes bytes = read_descriptor(descriptor.value(), name);
-  if (is_gzip(bytes)) return gunzip(bytes, name);
+  InputBytes bytes = read_descriptor(descriptor.value(), name, check);
+  if (is_gzip(bytes)) return gunzip(bytes, name, {}, check);
   if (path.ends_with(".gz")) fail_in(name, "is named .gz but does not start as gzip does");
   return bytes;
 }

@@ -1,8 +1,9 @@
 #pragma once
 
 #include <cstddef>
-#include <limits>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -27,10 +28,19 @@ class InputBytes {
   std::size_t capacity_ = 0;
 };
 
-/// The whole of a file, or of standard input for "-", gunzipped if it starts as gzip does. Throws
-/// FileError if it is missing, a folder, unreadable, or damaged; NotAvailable if it does not fit in
+/// Throws FileError if the first bytes of a file cannot be those of its format. It is given up to
+/// 1 MiB of them, all of a shorter file.
+using StartCheck = std::function<void(std::string_view start, const std::string& name)>;
+
+/// A check for formats without a signature: a text does not hold zero bytes.
+void require_text(std::string_view start, const std::string& name);
+
+/// The whole of a file, or of standard input for "-", gunzipped if it starts as gzip does. `check`
+/// sees the beginning before the rest is read, and again what it inflates to, so that an endless or
+/// foreign file costs no memory. Throws FileError if the file is missing, a folder, unreadable,
+/// damaged, or inflates to more than inflated_text_limit; NotAvailable if it does not fit in
 /// memory.
-InputBytes read_all(const std::string& path);
+InputBytes read_all(const std::string& path, const StartCheck& check = {});
 
 /// True for a regular file that does not start as gzip does: one that can be read in pieces.
 bool is_plain_file(const std::string& path);
@@ -38,10 +48,11 @@ bool is_plain_file(const std::string& path);
 /// "-" reads as "standard input" in messages.
 std::string display_name(const std::string& path);
 
-/// Decompresses gzip (several members too), at most `limit` bytes. Throws FileError for damaged
-/// data.
+/// Decompresses gzip (several members too), to at most `most` bytes, without it to
+/// inflated_text_limit. Throws FileError for damaged data, and what `check` throws.
 InputBytes gunzip(std::string_view compressed,
                   const std::string& name,
-                  Index limit = std::numeric_limits<Index>::max());
+                  std::optional<Index> most = {},
+                  const StartCheck& check = {});
 
 }  // namespace matapprox

@@ -28,6 +28,8 @@ class TrialScope {
 
 void set_read_guard(ReadGuard guard) { read_guard() = std::move(guard); }
 
+void leave_hdf5_open_at_exit() { H5dont_atexit(); }
+
 void outside_hdf5(const std::function<void()>& action) {
   const hdf5::Lock lock;
   action();

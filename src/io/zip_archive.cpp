@@ -6,10 +6,10 @@
 #include <algorithm>
 
 #include "io/little_endian.hpp"
+#include "io/proportion.hpp"
 #include "io/text_place.hpp"
 #include "io/zip_records.hpp"
 #include "matapprox/core/error.hpp"
-#include "matapprox/core/memory.hpp"
 
 namespace matapprox {
 namespace {
@@ -27,6 +27,7 @@ using zip::kLocalSize;
 using zip::kOnly64;
 
 constexpr std::uint64_t kMaxFromDeflate = 1032;
+constexpr const char* kUnpackFirst = "if it is what it should be, save it uncompressed";
 constexpr std::size_t kPiece = std::size_t{1} << 30;  // zlib counts in 32 bits
 
 /// Walks the directory of an archive with every access checked.
@@ -225,8 +226,16 @@ std::vector<ZipMember> zip_directory(std::string_view bytes, const std::string& 
   return DirectoryReader(bytes, name).read();
 }
 
+void check_zip_start(std::string_view start, const std::string& name) {
+  if (start.empty() || start.substr(0, 2) == "PK") return;
+  fail_in(name, "not a zip archive, which starts with 'PK'");
+}
+
 InputBytes unpack(const ZipMember& member, const std::string& name) {
-  require_memory(static_cast<double>(member.size), name);
+  require_proportion(static_cast<double>(member.size),
+                     static_cast<double>(member.packed.size()),
+                     fmt::format("{}: member {}", name, in_quotes(member.name)),
+                     kUnpackFirst);
   InputBytes content(member.size);
   if (member.deflated) {
     if (!inflate_to(member.packed, content))

@@ -22,8 +22,12 @@ struct ZipMember {
 /// that points outside the bytes, and for encrypted, split or otherwise packed members.
 std::vector<ZipMember> zip_directory(std::string_view bytes, const std::string& name);
 
+/// Throws FileError if a file that begins so is no zip archive.
+void check_zip_start(std::string_view start, const std::string& name);
+
 /// The content of a member; checks size and checksum. At most 1032 times the packed bytes, the
-/// limit of deflate. Throws FileError, NotAvailable.
+/// limit of deflate, and in proportion to them (require_proportion). Throws FileError,
+/// NotAvailable.
 InputBytes unpack(const ZipMember& member, const std::string& name);
 
 /// CRC-32 of the bytes, going on from `checksum`.

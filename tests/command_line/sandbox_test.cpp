@@ -20,7 +20,7 @@
 namespace matapprox::app {
 namespace {
 
-const SandboxLimits kShort{0.3, 0};
+const SandboxLimits kShort{0.3, 0, 0.3};
 
 void sandboxed(const std::string& path,
                const std::string& library,

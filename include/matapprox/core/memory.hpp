@@ -7,7 +7,7 @@
 namespace matapprox {
 
 /// Bytes that this process may still take: MemAvailable of the system, less where a control group
-/// sets a lower limit. 0 if the system does not tell.
+/// or a limit of the process (ulimit -v, -d) is lower. 0 if the system does not tell.
 Index available_memory_bytes();
 
 /// Largest resident size of this process since its start or the last reset; 0 if unknown.

@@ -17,15 +17,19 @@ namespace matapprox {
 class Hdf5Operator final : public LinearOperator {
  public:
   /// Throws FileError if the file or dataset does not exist, cannot be opened, or is not a
-  /// two-dimensional dataset of numbers; InvalidArgument unless panel_bytes >= 1 (a panel has at
+  /// two-dimensional dataset of numbers, if its numbers lie in other files (unless allow_external)
+  /// or were never written; InvalidArgument unless panel_bytes >= 1 (a panel has at
   /// least one chunk, or one row, whatever its size).
   Hdf5Operator(const std::string& path,
                const std::string& dataset,
-               Index panel_bytes = Index{256} << 20);
+               Index panel_bytes = Index{256} << 20,
+               bool allow_external = false);
 
   /// The file and the dataset, as they were given.
   const std::string& path() const;
   const std::string& dataset() const;
+  /// Whether it was made with leave to read other files.
+  bool allows_external() const;
   /// Rows that the file stores together: those of a chunk, else one.
   Index unit_rows() const;
 

@@ -46,6 +46,7 @@ struct LoadOptions {
   double offset = 1;                 ///< polynomial kernel
   bool directed = false;             ///< graph from an edge list: keep directions
   bool keep_explicit_zeros = false;  ///< sparse files: store entries that are given as 0
+  bool allow_external = false;       ///< HDF5, .mat 7.3: read other files that this one names
   std::string skip_columns{};        ///< points and samples: columns to leave out ("0,5", "last")
   void visit(OptionVisitor& v);
 };

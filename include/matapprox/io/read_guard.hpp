@@ -26,6 +26,11 @@ using ReadGuard = std::function<void(const TrialRead& trial)>;
 /// forks. Not while another thread reads.
 void set_read_guard(ReadGuard guard);
 
+/// Has libhdf5 do nothing at the end of the process, where after some damaged files it prints
+/// "infinite loop closing library". For programs, before the first use of HDF5; all files that this
+/// library writes are closed when they are complete.
+void leave_hdf5_open_at_exit();
+
 /// Runs `action` while no other thread of this process is inside libhdf5: a guard forks in it, for
 /// the child would inherit that library's lock locked by a thread that it does not have.
 void outside_hdf5(const std::function<void()>& action);

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+
+#include "io/hdf5_handle.hpp"
+
+// HDF5 can take the numbers of a dataset from other files (external links, external storage,
+// virtual datasets), and gives fill values for numbers that nobody wrote. Both are refused here.
+namespace matapprox::hdf5 {
+
+/// While one that allows it lives, the readers of this thread follow datasets into other files.
+class ExternalScope {
+ public:
+  explicit ExternalScope(bool allowed);
+  ~ExternalScope();
+  ExternalScope(const ExternalScope&) = delete;
+  ExternalScope& operator=(const ExternalScope&) = delete;
+
+ private:
+  bool before_;
+};
+
+/// Whether an ExternalScope of this thread allows other files.
+bool external_allowed();
+
+/// H5Dopen2 that does not follow an external link unless external_allowed(): then it throws
+/// FileError naming the other file. An empty handle for what is missing or damaged.
+Handle open_dataset_here(hid_t place, const std::string& name, const std::string& file);
+/// The same for H5Gopen2.
+Handle open_group_here(hid_t place, const std::string& name, const std::string& file);
+
+/// Throws FileError unless the numbers of the dataset are in its own file (or in other files that
+/// exist, where external_allowed()), were all written, and are in proportion to the size of the
+/// file. Chunks that were never written count as written where the file defines a fill value.
+void require_stored(const Handle& dataset, const std::string& what);
+
+/// Throws FileError if any link or dataset of the file leads into another file, unless
+/// external_allowed(): for files that another library reads.
+void require_own_file(const std::string& path);
+
+}  // namespace matapprox::hdf5
