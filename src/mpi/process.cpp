@@ -1,5 +1,4 @@
 #include "mpi/process.hpp"
-#include "matapprox/core/visible_text.hpp"
 
 #include <fmt/format.h>
 
@@ -10,6 +9,8 @@
 #include <exception>
 #include <new>
 #include <vector>
+
+#include "matapprox/core/visible_text.hpp"
 
 namespace matapprox::mpi {
 namespace {
