@@ -245,7 +245,7 @@ class Iteration {
       return;
     }
     if (const double normal = normal_residual(outcome); normal >= 0) {
-      result.end = SolveEnd::kLeastSquares;
+      result.end = SolveEnd::kInconsistent;
       const double relative = normal > 0 ? normal / (system_.norm() * r_.norm()) : 0;
       add_sentence(
           result.message,

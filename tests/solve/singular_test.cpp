@@ -110,8 +110,8 @@ TEST(SingularSystem, MinresAndAutoReachTheLeastSquaresResidual) {
         const SolveResult found = solve(DenseOperator(one.A), b, options);
         const std::string name = one.name + ' ' + std::string(enum_name(solver));
         expect_honest(found, one.A, b, options, name);
-        // At the least residual |A r| may be above the bound of kLeastSquares still.
-        EXPECT_TRUE(found.end == SolveEnd::kLeastSquares || found.end == SolveEnd::kStagnated)
+        // At the least residual |A r| may be above the bound of kInconsistent still.
+        EXPECT_TRUE(found.end == SolveEnd::kInconsistent || found.end == SolveEnd::kStagnated)
             << name << ' ' << found.message;
         EXPECT_LE(found.relative_residual, least * (1 + 1e-9)) << name;
         EXPECT_THAT(found.message, HasSubstr("A looks singular")) << name;
@@ -167,7 +167,7 @@ TEST(SingularSystem, TheLeastResidualIsThatWithoutThePreconditioner) {
     const SolveOptions options{.solver = solver};
     const SolveResult found = solve(DenseOperator(A), b, options, jacobi.get());
     expect_honest(found, A, b, options, std::string(enum_name(solver)));
-    EXPECT_EQ(found.end, SolveEnd::kLeastSquares) << found.message;
+    EXPECT_EQ(found.end, SolveEnd::kInconsistent) << found.message;
     EXPECT_LE(found.relative_residual, least * (1 + 1e-9));
     EXPECT_THAT(found.message, HasSubstr("without the preconditioner"));
   }
@@ -182,7 +182,7 @@ TEST(SingularSystem, GmresReachesTheLeastResidualOfNormalMatrices) {
     const SolveOptions options{.solver = LinearSolver::kGmres, .restart = n};
     const SolveResult found = solve(DenseOperator(A), b, options);
     expect_honest(found, A, b, options, std::to_string(n));
-    EXPECT_EQ(found.end, SolveEnd::kLeastSquares) << found.message;
+    EXPECT_EQ(found.end, SolveEnd::kInconsistent) << found.message;
     EXPECT_LE(found.relative_residual, least * (1 + 1e-9)) << n;
   }
 }
@@ -285,7 +285,7 @@ TEST(SolveScale, ScaledSingularSystemsEndAsPlainOnes) {
   for (const double size : {1e-300, 1e-200, 1e200, 1e300}) {
     for (const double of_b : {size, std::sqrt(size)}) {
       const SolveResult found = solve(DenseOperator(size * A), of_b * b);
-      EXPECT_EQ(found.end, SolveEnd::kLeastSquares) << size << found.message;
+      EXPECT_EQ(found.end, SolveEnd::kInconsistent) << size << found.message;
       EXPECT_NEAR(found.relative_residual, least, 1e-9 * least) << size;
     }
   }

@@ -305,13 +305,13 @@ TEST(Solve, SingularMatricesConvergeWhereThereIsASolution) {
   }
   b(5) = 1;
   const SolveResult least = solve(A, b, {.solver = LinearSolver::kGmres});
-  EXPECT_EQ(least.end, SolveEnd::kLeastSquares);
+  EXPECT_EQ(least.end, SolveEnd::kInconsistent);
   EXPECT_NEAR(least.relative_residual, 1 / b.norm(), 1e-6);
   const SolveResult other = solve(A, b, {.solver = LinearSolver::kMinres, .max_iterations = 300});
   EXPECT_NE(other.end, SolveEnd::kConverged);
   EXPECT_LE(other.relative_residual, 1.0);
   const SolveResult nothing = solve(DenseOperator(Matrix::Zero(n, n)), b, {});
-  EXPECT_EQ(nothing.end, SolveEnd::kLeastSquares);
+  EXPECT_EQ(nothing.end, SolveEnd::kInconsistent);
   EXPECT_EQ(nothing.relative_residual, 1.0);
 }
 

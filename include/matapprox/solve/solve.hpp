@@ -38,13 +38,13 @@ enum class SolveEnd {
   kMaxSeconds,
   kInterrupted,
   kStagnated,     ///< rounding, a singular matrix or too small a `restart` lets x get no better
-  kLeastSquares,  ///< A is singular, to rounding, b outside its range, and |b - A x| the least
+  kInconsistent,  ///< A is singular, to rounding, b outside its range, and |b - A x| the least
 };
 
 template <>
 struct EnumNames<SolveEnd> {
   static constexpr std::array<std::string_view, 6> values{
-      "converged", "max_iterations", "max_seconds", "interrupted", "stagnated", "least_squares"};
+      "converged", "max_iterations", "max_seconds", "interrupted", "stagnated", "inconsistent"};
 };
 
 struct ResidualPoint {
@@ -79,7 +79,7 @@ struct SolveResult {
 /// symmetric, or M is not symmetric positive definite. The message says so.
 ///
 /// Singular systems: where x gets no better and the residual r has |A^T r| <= t |A| |r|, with t the
-/// tolerance, at least 1e-10, or 1e-7 after a breakdown, the end is kLeastSquares, the test of
+/// tolerance, at least 1e-10, or 1e-7 after a breakdown, the end is kInconsistent, the test of
 /// [PS82] and [CPS11]: A is within t |A| of a matrix that x is a least-squares solution for. MINRES
 /// finds it for a symmetric A (without M, which it leaves out from there on); GMRES may stagnate
 /// above it.
