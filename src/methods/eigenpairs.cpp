@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -21,8 +22,10 @@ constexpr const char* kEigenpairs = "eigenpairs";
 /// How far a shift that is an eigenvalue moves, relative to the largest entry: far above the
 /// rounding of a factorization, far below what tells eigenvalues apart.
 constexpr double kMove = 1e-7;
-/// Relative to the norm of A and the shift.
+/// Relative to the norm of A. A far shift does not make an eigenvalue less well determined.
 constexpr double kLargestResidual = 1e-8;
+/// From a shift that is this many norms of A from 0, all eigenvalues are about equally far.
+constexpr double kFarShift = 2;
 /// More than the wanted pairs, where the shift has moved and others may be nearer to it.
 constexpr Index kSpare = 4;
 
@@ -108,29 +111,85 @@ void take_nearest(const LinearOperator& A,
   for (Index c = 0; c < R.cols(); ++c) result.residuals(c) = R.col(c).stableNorm();
 }
 
+/// What a search found, and the distance from the shift within which it found all eigenvalues.
+struct Search {
+  SpectraEigenpairs found;
+  Index wanted = 0;
+  double used_shift = 0;
+  double known_distance = 0;
+};
+
+/// Lanczos on (A - sigma I)^-1, whose largest eigenvalues are those next to the shift.
+Search search_by_inverse(const SparseMatrix& A,
+                         const NearestEigenpairsOptions& options,
+                         const RunControl& control) {
+  const ShiftedInverse inverse = invert(A, options.shift, options.seed);
+  const SymmetricProduct solve{
+      A.rows(), [&](const Vector& x, Vector& y) { inverse.product->apply(x, Block(y)); }};
+  const double move = std::abs(inverse.shift - options.shift);
+  Search search;
+  search.wanted = move > 0 ? std::min(A.rows(), options.count + kSpare) : options.count;
+  search.used_shift = inverse.shift;
+  search.found = spectra_eigenpairs(solve,
+                                    search.wanted,
+                                    SpectrumEnd::kLargestMagnitude,
+                                    options.tolerance,
+                                    options.seed,
+                                    kEigenpairs,
+                                    control);
+  if (search.found.values.size() == search.wanted) {
+    search.known_distance = 1 / std::abs(search.found.values(search.wanted - 1)) - move;
+  }
+  return search;
+}
+
+/// Lanczos on |A|_inf I + A, or - A for a shift below the spectrum. The eigenvalues of
+/// (A - sigma I)^-1 for a far shift agree to |A| / |sigma|, so that copies of one cannot be told
+/// from others; here they are as far apart as those of A.
+Search search_at_the_end(const SparseMatrix& A,
+                         double norm,
+                         const NearestEigenpairsOptions& options,
+                         const RunControl& control) {
+  const double sign = options.shift > 0 ? 1 : -1;
+  const SparseOperator product(A);
+  const SymmetricProduct shifted_up{A.rows(), [&](const Vector& x, Vector& y) {
+                                      product.apply(x, Block(y));
+                                      y = norm * x + sign * y;
+                                    }};
+  Search search;
+  search.wanted = options.count;
+  search.used_shift = options.shift;
+  search.known_distance = std::numeric_limits<double>::infinity();
+  search.found = spectra_eigenpairs(shifted_up,
+                                    search.wanted,
+                                    SpectrumEnd::kLargest,
+                                    options.tolerance,
+                                    options.seed,
+                                    kEigenpairs,
+                                    control);
+  return search;
+}
+
 /// Empty where the result is what was asked for.
-std::string what_is_uncertain(const SparseMatrix& A,
+std::string what_is_uncertain(double norm,
                               const NearestEigenpairsOptions& options,
-                              Index searched,
-                              const SpectraEigenpairs& found,
+                              const Search& search,
                               const Eigenpairs& result) {
-  if (found.values.size() < searched) {
+  if (search.found.values.size() < search.wanted) {
     return fmt::format("{} of {} eigenvalues converged; others may be as near",
                        result.values.size(),
                        options.count);
   }
-  const double bound = kLargestResidual * (row_sum_norm(A) + std::abs(options.shift));
-  if (!(result.residuals.maxCoeff() <= bound)) {
+  if (!(result.residuals.maxCoeff() <= kLargestResidual * norm)) {
     return fmt::format("a residual is {:.2g}, too large to trust its eigenvalue",
                        result.residuals.maxCoeff());
   }
-  if (!found.all_copies) return "copies of repeated eigenvalues may be missing";
-  // All within this distance of the shift that was used are known.
-  const double known = 1 / std::abs(found.values(searched - 1));
+  if (!search.found.all_copies) return "copies of repeated eigenvalues may be missing";
   const double move = std::abs(result.used_shift - options.shift);
   const double farthest = std::abs(result.values(result.values.size() - 1) - options.shift);
-  const double rounding = 1e-3 * move + 1e-9 * known;  // those that are as near do not count
-  if (searched < A.rows() && farthest > known - move + rounding) {
+  // Eigenvalues that are as near do not count.
+  const double rounding = 1e-3 * move + 1e-9 * (search.known_distance + move);
+  if (search.wanted < result.vectors.rows() && farthest > search.known_distance + rounding) {
     return fmt::format(
         "the shift is next to an eigenvalue and was moved by {:.2g}; another one may "
         "be nearer by less than twice that",
@@ -168,24 +227,17 @@ Eigenpairs nearest_eigenpairs(const SparseMatrix& A,
     throw NotAvailable(std::string(kEigenpairs) +
                        ": this build has no Spectra; configure it with MATAPPROX_WITH_SPECTRA=ON");
   }
-  const SparseMatrix& symmetric = checked.values();
-  const ShiftedInverse inverse = invert(symmetric, options.shift, options.seed);
-  const SymmetricProduct solve{
-      A.rows(), [&](const Vector& x, Vector& y) { inverse.product->apply(x, Block(y)); }};
-  const bool moved = inverse.shift != options.shift;
-  const Index searched = moved ? std::min(A.rows(), options.count + kSpare) : options.count;
-  const SpectraEigenpairs found = spectra_eigenpairs(solve,
-                                                     searched,
-                                                     SpectrumEnd::kLargestMagnitude,
-                                                     options.tolerance,
-                                                     options.seed,
-                                                     kEigenpairs,
-                                                     control);
+  const double norm = row_sum_norm(A);
+  const Search search = std::abs(options.shift) > kFarShift * norm
+                            ? search_at_the_end(A, norm, options, control)
+                            : search_by_inverse(A, options, control);
   Eigenpairs result;
-  result.used_shift = inverse.shift;
-  result.solves = found.products;
-  if (found.values.size() > 0) take_nearest(checked, found.vectors, options, result);
-  result.message = what_is_uncertain(symmetric, options, searched, found, result);
+  result.used_shift = search.used_shift;
+  result.solves = search.found.products;
+  if (search.found.values.size() > 0) {
+    take_nearest(checked, search.found.vectors, options, result);
+  }
+  result.message = what_is_uncertain(norm, options, search, result);
   result.converged = result.message.empty();
   return result;
 }

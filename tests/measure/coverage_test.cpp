@@ -115,7 +115,7 @@ struct Misses {
   double below = 0;
 };
 
-Misses interval_misses(const Vector& values) {
+Misses interval_misses(const Vector& values, Index probes = MeasureOptions{}.probes) {
   const DiagonalOperator E(values);
   const DiagonalOperator zero(Vector::Zero(kOrder));
   const MatrixFacts facts = describe(E);
@@ -123,6 +123,7 @@ Misses interval_misses(const Vector& values) {
   parallel_for(static_cast<Index>(side.size()), [&](Index t) {
     MeasureOptions options;
     options.exact_limit = 0;
+    options.probes = probes;
     options.spectral_iterations = 0;
     options.time_products = false;
     options.seed = static_cast<std::uint64_t>(t) + 1;
@@ -191,6 +192,17 @@ TEST(IntervalCoverage, EitherEndIsMissedAsOftenAsItSays) {
   }
   // Nor is it too wide.
   EXPECT_GE(sum / (2 * std::size(kSpectra)), 0.015);
+}
+
+/// An M of rank one is where the interval of few probes has the least to spare.
+TEST(IntervalCoverage, FewProbesMissAtMostAsOftenAsTheySay) {
+  for (const Index probes : {8, 16, 31}) {
+    for (const NamedSpectrum& spectrum : kSpectra) {
+      const Misses misses = interval_misses(values_of(spectrum), probes);
+      EXPECT_LE(misses.above, most_failures(0.025)) << spectrum.name << " " << probes;
+      EXPECT_LE(misses.below, most_failures(0.025)) << spectrum.name << " " << probes;
+    }
+  }
 }
 
 }  // namespace

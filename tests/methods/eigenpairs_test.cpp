@@ -129,6 +129,42 @@ TEST(NearestEigenpairs, CopiesAndOthersBesideThemAreFound) {
   }
 }
 
+// The normalized Laplacian of bipartite components has the eigenvalues 0 and 2 once for each. Next
+// to a far shift all eigenvalues of the shifted inverse are about equal.
+TEST(NearestEigenpairs, AFarShiftGivesTheCopiesAtTheEndOfTheSpectrum) {
+  const Index components = 8;
+  const SparseMatrix A = normalized_laplacian(paths(12, components));
+  for (const double scale : {0x1p-600, 1.0, 0x1p600}) {
+    for (const double shift : {1e6, 40.0, -1e6}) {
+      const Eigenpairs found =
+          nearest_eigenpairs(scale * A, {.shift = scale * shift, .count = components + 1});
+      EXPECT_TRUE(found.converged) << found.message;
+      ASSERT_EQ(found.values.size(), components + 1);
+      const double end = shift > 0 ? 2 : 0;
+      for (Index k = 0; k < components; ++k) {
+        EXPECT_NEAR(found.values(k) / scale, end, 1e-12) << scale << " " << shift << " " << k;
+      }
+      const double next = 1 - std::cos(std::numbers::pi / 11);
+      EXPECT_NEAR(found.values(components) / scale, shift > 0 ? 2 - next : next, 1e-9) << shift;
+    }
+  }
+}
+
+// A residual of 1e-8 of a far shift says nothing of an eigenvalue.
+TEST(NearestEigenpairs, ResidualsAreRelativeToTheMatrix) {
+  const Matrix A = test::with_eigenvalues(test::harmonic_spectrum(60));
+  const SparseMatrix sparse = sparse_of((A + A.transpose()) / 2);
+  for (const double shift : {-1e8, -3.0, 3.0, 1e8}) {
+    const Eigenpairs found = nearest_eigenpairs(sparse, {.shift = shift, .count = 5});
+    const std::vector<double> expected = by_distance(A, shift);
+    ASSERT_TRUE(found.converged) << found.message;
+    for (Index k = 0; k < 5; ++k) {
+      EXPECT_NEAR(found.values(k), expected[static_cast<std::size_t>(k)], 1e-10) << shift;
+    }
+    EXPECT_LE(found.residuals.maxCoeff(), 1e-8) << shift;
+  }
+}
+
 // Few different values end a Lanczos space early.
 TEST(NearestEigenpairs, FewDifferentValuesAndSmallOrders) {
   Index tried = 0;

@@ -21,7 +21,7 @@ struct Eigenpairs {
   Matrix vectors;         ///< n x values.size(), orthonormal columns
   Vector residuals;       ///< |A v - lambda v|_2 of each
   double used_shift = 0;  ///< where the factorization was made
-  Index solves = 0;
+  Index solves = 0;       ///< products with the inverse, or with A for a far shift
   bool converged = true;
   std::string message;  ///< why not `converged`, else empty
 };
@@ -29,13 +29,14 @@ struct Eigenpairs {
 /// The eigenvalues of a symmetric sparse matrix nearest to a shift, with eigenvectors: Lanczos
 /// (Spectra) on (A - sigma I)^-1, whose largest eigenvalues these are [ER80]. The shifted matrix is
 /// factorized once, by CHOLMOD where it is positive definite, else by UMFPACK; where it is singular
-/// or nearly so, the shift moves down by 1e-7 of the largest entry. Values and vectors are those of
-/// A itself on the span of what Lanczos found. Copies of repeated values are looked for. With sigma
-/// = 0 on a graph Laplacian: a zero for each connected component, then the algebraic connectivity
-/// and its Fiedler vector [Fie73].
+/// or nearly so, the shift moves down by 1e-7 of the largest entry. For a shift beyond 2 |A|_inf no
+/// matrix is factorized: Lanczos looks for that end of the spectrum of A. Values and vectors are
+/// those of A itself on the span of what Lanczos found. Copies of repeated values are looked for.
+/// With sigma = 0 on a graph Laplacian: a zero for each connected component, then the algebraic
+/// connectivity and its Fiedler vector [Fie73].
 ///
 /// `converged` is false, and `message` says why, where fewer values than asked for were found, a
-/// residual is above 1e-8 (|A|_inf + |sigma|), copies of repeated values may be missing, or another
+/// residual is above 1e-8 |A|_inf, copies of repeated values may be missing, or another
 /// value may be nearer to a shift that moved, by less than twice the move.
 ///
 /// Stores the factors and (4 count + 20) n numbers; one solve per Lanczos step. Throws
