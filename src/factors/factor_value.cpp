@@ -52,10 +52,10 @@ Matrix chord_value_product(const ChordFactors& chain, bool transposed, const Con
   return Y;
 }
 
-/// With the offsets of the links.
+/// With an integer for each offset, and one for the number of links of each factor.
 Storage chain_storage(const ChordPattern& pattern, Index width) {
   const Index numbers = pattern.stored_numbers();
-  return {numbers, numbers * width + 8 * (numbers / pattern.order)};
+  return {numbers, numbers * width + 8 * (numbers / pattern.order + pattern.factors())};
 }
 
 Matrix dense_columns(const Matrix& F, bool transposed, std::span<const Index> J) {

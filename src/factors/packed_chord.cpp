@@ -58,7 +58,7 @@ PackedChord PackedChord::rounded(const ChordFactors& chain, int bits) {
 
 Storage PackedChord::storage() const {
   Storage storage = values_.storage();
-  storage.bytes += 8 * values_.cols();
+  storage.bytes += 8 * (values_.cols() + pattern_.factors());
   return storage;
 }
 

@@ -26,7 +26,7 @@ class PackedChord {
   const PackedMatrix& values() const { return values_; }
   Index rows() const { return pattern_.order; }
   Index cols() const { return pattern_.order; }
-  /// Values, and bytes with 8 for each offset.
+  /// Values, and bytes with 8 for each offset and each number of links.
   Storage storage() const;
 
   Matrix apply(const ConstBlock& X) const;            ///< A X
