@@ -115,6 +115,10 @@ TEST(FactorProduct, ChordChainEqualAndUnequalLinks) {
     const FactorProduct product({make_factor("W", chain)});
     expect_equals(product, dense_chord(chain));
     EXPECT_EQ(product.storage().numbers, pattern.stored_numbers());
+    // An integer for each offset, and one for the number of links of each factor.
+    Index integers = pattern.factors();
+    for (const auto& offsets : pattern.offsets) integers += static_cast<Index>(offsets.size());
+    EXPECT_EQ(product.storage().bytes, 8 * (pattern.stored_numbers() + integers));
   }
 }
 
