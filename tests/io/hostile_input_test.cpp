@@ -14,7 +14,10 @@
 namespace matapprox {
 namespace {
 
-std::string hostile_path(const std::string& name) { return test::temporary_dir() + "/" + name; }
+std::string hostile_path(const std::string& name) {
+  static const std::string folder = test::temporary_dir();
+  return folder + "/" + name;
+}
 
 std::string hostile_text(const std::string& name, const std::string& text) {
   std::ofstream(hostile_path(name), std::ios::binary) << text;
@@ -99,7 +102,7 @@ TEST(HostileInput, NumbersThatWereNeverWrittenAreAnError) {
     });
   };
   EXPECT_REFUSED(FileError, load(chunked(4)), "never written");
-  EXPECT_REFUSED(FileError, load(chunked(hsize_t{1} << 20)), "out of all proportion");
+  EXPECT_REFUSED(FileError, load(chunked(hsize_t{1} << 20)), "never written");
 }
 
 }  // namespace
