@@ -24,11 +24,11 @@ std::string hostile_text(const std::string& name, const std::string& text) {
   return hostile_path(name);
 }
 
-/// A file whose dataset A, 2 x 2, `make` creates.
-template <class Make>
-std::string hostile_hdf5(const std::string& name, const Make& make) {
+/// A file whose dataset A, 2 x 2, `write` creates.
+template <class Write>
+std::string hostile_hdf5(const std::string& name, const Write& write) {
   const hid_t file = H5Fcreate(hostile_path(name).c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-  make(file);
+  write(file);
   H5Fclose(file);
   return hostile_path(name);
 }
