@@ -155,5 +155,6 @@ def load(
     offset: float = 1.0,
     directed: bool = False,
     keep_explicit_zeros: bool = False,
+    allow_external: bool = False,
     skip_columns: str | None = None,
 ) -> LinearOperator: ...

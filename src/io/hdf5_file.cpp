@@ -170,6 +170,13 @@ std::optional<FileNumbers> find_numbers(const std::string& path,
   return contiguous_numbers(hdf5::open_dataset(file, info.dataset, path), info, file_bytes);
 }
 
+/// Throws unless the whole of it may be read into memory.
+void require_whole(const std::string& path, const Hdf5DatasetInfo& info) {
+  const hdf5::ErrorSilencer silencer;
+  const Handle file = hdf5::open_file(path);
+  hdf5::require_room(hdf5::open_dataset(file, info.dataset, path), label(path, info.dataset));
+}
+
 }  // namespace
 
 Hdf5DatasetInfo find_hdf5_matrix(const std::string& path, const std::string& dataset) {
@@ -180,7 +187,7 @@ Hdf5DatasetInfo find_hdf5_matrix(const std::string& path, const std::string& dat
 Matrix read_hdf5_matrix(const std::string& path, const std::string& wanted) {
   const Hdf5DatasetInfo info = find_hdf5_matrix(path, wanted);
   const std::string what = label(path, info.dataset);
-  require_memory(8.0 * static_cast<double>(info.rows) * static_cast<double>(info.cols), what);
+  require_whole(path, info);
   const PositionedFile file(path);
   const std::optional<FileNumbers> numbers = find_numbers(path, info, file.size());
   Matrix A = numbers ? read_file_numbers(file, *numbers) : read_through_library(path, info);

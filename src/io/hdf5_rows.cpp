@@ -51,6 +51,7 @@ Handle open_member(const Location& group, const std::string& name) {
   if (!dataset) fail_dataset(group, name, "is missing or damaged");
   require_real_numbers(dataset, label(group, name));
   require_stored(dataset, label(group, name));
+  require_room(dataset, label(group, name));
   return dataset;
 }
 

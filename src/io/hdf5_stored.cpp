@@ -11,6 +11,7 @@
 #include "io/proportion.hpp"
 #include "io/text_place.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/memory.hpp"
 
 namespace matapprox::hdf5 {
 
@@ -55,7 +56,7 @@ Handle open_here(hid_t access_class,
   if (!external_allowed()) H5Pset_elink_cb(access.id(), refuse_link, &other);
   Handle object = open(access.id());
   if (!object && !other.empty())
-    refuse_external(fmt::format("{}: {}", file, in_quotes(name)), "an external link to", other);
+    refuse_external(fmt::format("{}: {}", file, in_quotes(name)), "a link to an object", other);
   return object;
 }
 
@@ -134,10 +135,11 @@ Handle open_source_file(const Handle& dataset, const std::string& name) {
 
 /// Whether a selection of a source lies within the source as it is now.
 bool is_inside(const Handle& selected, const Handle& source) {
+  // A selection of everything has no extents of its own.
+  if (selected && H5Sget_select_type(selected.id()) == H5S_SEL_ALL) return true;
   const std::vector<Index> extents = shape(source);
   const int rank = selected ? H5Sget_simple_extent_ndims(selected.id()) : -1;
   if (rank != static_cast<int>(extents.size())) return false;
-  if (H5Sget_select_type(selected.id()) == H5S_SEL_ALL) return true;
   std::vector<hsize_t> first(extents.size());
   std::vector<hsize_t> last(extents.size());
   if (H5Sget_select_bounds(selected.id(), first.data(), last.data()) < 0) return false;
@@ -160,7 +162,10 @@ void check_source(const Handle& dataset,
   const Handle file = open_source_file(dataset, file_name);
   const Handle source = file ? open_dataset_here(file.id(), name, what) : Handle();
   const Handle selected(H5Pget_virtual_srcspace(layout.id(), k), H5Sclose);
-  if (!source || !is_inside(selected, source)) {
+  const Handle target(H5Pget_virtual_vspace(layout.id(), k), H5Sclose);
+  const double wanted =
+      target ? static_cast<double>(H5Sget_select_npoints(target.id())) : count_of_points(dataset);
+  if (!source || !is_inside(selected, source) || count_of_points(source) < wanted) {
     throw FileError(
         fmt::format("{}: the source {} in the file {} of this virtual dataset is missing "
                     "or too small",
@@ -231,10 +236,6 @@ void check_dataset(const Handle& dataset, const std::string& what, int depth) {
   if (kind == H5D_VIRTUAL) return check_virtual(dataset, layout, what, depth);
   if (kind == H5D_CONTIGUOUS && H5Pget_external_count(layout.id()) > 0)
     return check_external_storage(dataset, layout, what);
-  require_proportion(8 * points,
-                     size_of_file(dataset),
-                     what,
-                     "if it is what it should be, store it without compression (h5repack -f NONE)");
   if (kind == H5D_CHUNKED) return check_chunks(dataset, layout, what);
   if (kind == H5D_CONTIGUOUS && H5Dget_offset(dataset.id()) == HADDR_UNDEF)
     throw FileError(fmt::format("{}: its numbers were never written", what));
@@ -294,6 +295,17 @@ Handle open_group_here(hid_t place, const std::string& name, const std::string& 
 void require_stored(const Handle& dataset, const std::string& what) {
   const ErrorSilencer silencer;
   check_dataset(dataset, what, 0);
+}
+
+void require_room(const Handle& dataset, const std::string& what) {
+  const Handle layout(H5Dget_create_plist(dataset.id()), H5Pclose);
+  const bool elsewhere = layout && (H5Pget_layout(layout.id()) == H5D_VIRTUAL ||
+                                    H5Pget_external_count(layout.id()) > 0);
+  if (elsewhere) return require_memory(8 * count_of_points(dataset), what);
+  require_proportion(8 * count_of_points(dataset),
+                     size_of_file(dataset),
+                     what,
+                     "if it is what it should be, store it without compression (h5repack -f NONE)");
 }
 
 void require_own_file(const std::string& path) {

@@ -30,9 +30,14 @@ Handle open_dataset_here(hid_t place, const std::string& name, const std::string
 Handle open_group_here(hid_t place, const std::string& name, const std::string& file);
 
 /// Throws FileError unless the numbers of the dataset are in its own file (or in other files that
-/// exist, where external_allowed()), were all written, and are in proportion to the size of the
-/// file. Chunks that were never written count as written where the file defines a fill value.
+/// exist, where external_allowed()) and were all written, and a chunk is in proportion to the size
+/// of the file. Chunks that were never written count as written where the file defines a fill
+/// value.
 void require_stored(const Handle& dataset, const std::string& what);
+
+/// Throws FileError, NotAvailable unless all numbers, as doubles, are in proportion to the size of
+/// the file and fit in memory.
+void require_room(const Handle& dataset, const std::string& what);
 
 /// Throws FileError if any link or dataset of the file leads into another file, unless
 /// external_allowed(): for files that another library reads.

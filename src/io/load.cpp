@@ -10,6 +10,7 @@
 
 #include "io/hdf5_stored.hpp"
 #include "io/input_kinds.hpp"
+#include "io/proportion.hpp"
 #include "io/text_input.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
@@ -249,6 +250,18 @@ Source read_source(const std::string& path, const LoadOptions& options) {
   return source;
 }
 
+/// Throws unless vectors of the length of a row are in proportion to the file: a sparse matrix may
+/// have any number of columns without an entry.
+void require_vectors(const std::string& path, const SparseMatrix& A) {
+  std::error_code code;
+  const auto bytes = std::filesystem::file_size(path, code);
+  require_proportion(
+      sparse_bytes(static_cast<double>(A.rows()), static_cast<double>(A.cols()), 0),
+      code ? 16.0 * static_cast<double>(A.nonZeros()) : static_cast<double>(bytes),
+      display_name(path),
+      fmt::format("for {} x {}; leave out empty rows and columns", A.rows(), A.cols()));
+}
+
 /// The kind and every option that is not at its default: "kernel kernel=laplacian bandwidth=2".
 std::string kind_in_words(const LoadOptions& options) {
   std::string words(enum_name(options.kind));
@@ -288,6 +301,7 @@ LoadedMatrix load(const std::string& path, const LoadOptions& options) {
   check_kind_options(path, options);
   const hdf5::ExternalScope scope(options.allow_external);
   Source source = read_source(path, options);
+  if (const auto* A = std::get_if<SparseMatrix>(&source.matrix)) require_vectors(path, *A);
   LoadedMatrix loaded;
   loaded.matrix = make_operator(path, source, options);
   loaded.notes = std::move(source.notes);

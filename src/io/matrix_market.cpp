@@ -171,13 +171,11 @@ SparseMatrix read_coordinate(const Header& h,
                              const std::string& name,
                              const MatrixMarketOptions& options) {
   const double stored = static_cast<double>(h.entries) * (h.symmetry == Symmetry::kGeneral ? 1 : 2);
-  require_proportion(sparse_bytes(static_cast<double>(h.rows), static_cast<double>(h.cols), stored),
-                     static_cast<double>(text.size()),
-                     name,
-                     fmt::format("for {} x {} with {} entries; leave out empty rows and columns",
-                                 h.rows,
-                                 h.cols,
-                                 h.entries));
+  require_proportion(
+      sparse_bytes(static_cast<double>(h.rows), 0, stored),
+      static_cast<double>(text.size()),
+      name,
+      fmt::format("for {} x {} with {} entries; leave out empty rows", h.rows, h.cols, h.entries));
   const auto texts = text_pieces(text.substr(h.body));
   const auto count = static_cast<Index>(texts.size());
   std::vector<Index> capacities(count);

@@ -204,7 +204,7 @@ TEST(SavedState, AnArrayOfMoreNumbersThanTheFileHasIsRefused) {
                                H5Dclose);
     ASSERT_TRUE(dataset);
   }
-  EXPECT_REFUSED(NotAvailable, read_saved_fit(path), "dataset 'huge'");
+  EXPECT_REFUSED(FileError, read_saved_fit(path), "dataset 'huge'");
 }
 
 TEST(SavedState, ADamagedLongArrayIsRefusedWhenItIsRead) {
