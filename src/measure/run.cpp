@@ -35,8 +35,8 @@ double rounding_of(Precision precision) {
   }
 }
 
-/// With the factors at `precision`. Where their product is much more sensitive than they are (the
-/// middle factor of CUR has entries of 1 / sigma_k), the message says by how much it moved on one
+/// The approximation with its factors at `precision`. Where the product is much more sensitive than
+/// the factors are, as a difference of large terms is, the message says by how much it moved on one
 /// random vector.
 Approximation rounded(const Approximation& exact, Precision precision) {
   if (precision == exact.precision()) return exact;

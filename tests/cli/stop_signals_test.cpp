@@ -66,7 +66,7 @@ ProgramResult stopped_while_drawing(const std::string& folder,
   return result;
 }
 
-std::vector<std::string> names_in(const std::string& folder) {
+std::vector<std::string> names_of_files_in(const std::string& folder) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename());
   return names;
@@ -87,7 +87,7 @@ TEST(CliStop, ASignalWhileAPageIsDrawnEndsTheDrawingAndKeepsTheResult) {
     EXPECT_EQ(result.json()["interrupted"], true) << command;
     EXPECT_FALSE(fs::exists(folder + "/page.html"));
     EXPECT_FALSE(fs::exists(folder + "/plots")) << "an empty folder";
-    EXPECT_THAT(names_in(folder + "/tmp"), IsEmpty()) << command;
+    EXPECT_THAT(names_of_files_in(folder + "/tmp"), IsEmpty()) << command;
   }
 }
 
@@ -97,7 +97,7 @@ TEST(CliStop, ASignalWhileGnuplotIsLookedForEndsTheCommand) {
       stopped_while_drawing(folder, "compare $D/a.mtx --report $D/page.html", SIGHUP);
   EXPECT_EQ(result.exit_code, 130) << result.err;
   EXPECT_EQ(result.out, "");
-  EXPECT_THAT(names_in(folder + "/tmp"), IsEmpty());
+  EXPECT_THAT(names_of_files_in(folder + "/tmp"), IsEmpty());
 }
 
 TEST(CliStop, TheDocumentOfAFinishedCommandSaysThatItWasNotInterrupted) {
@@ -135,7 +135,8 @@ TEST(CliStop, ASignalWhileTheMatrixIsReadHasItsExitCode) {
       EXPECT_EQ(result.exit_code, 130) << command << ' ' << signal << result.err;
       EXPECT_THAT(result.err, HasSubstr("interrupted"));
       EXPECT_EQ(result.out, "");
-      EXPECT_THAT(names_in(folder), testing::UnorderedElementsAre("pipe", "in", "out", "err"))
+      EXPECT_THAT(names_of_files_in(folder),
+                  testing::UnorderedElementsAre("pipe", "in", "out", "err"))
           << command;
     }
   }
