@@ -123,7 +123,7 @@ ProgramResult stopped_while_reading(const std::string& command,
   std::this_thread::sleep_for(std::chrono::milliseconds(300));  // in which it comes to read
   running.send(signal);
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  close(pipe_end);
+  ::close(pipe_end);
   return running.wait();
 }
 
@@ -195,7 +195,9 @@ TEST(CliStop, ALimitOnDataOrThreadsIsNoHang) {
             shell_line(folder, limit + "exec timeout 60 \"$P\" info $D/a.mtx"), {}, "/bin/sh")
             .wait();
     EXPECT_TRUE(result.exit_code == 0 || result.exit_code == 5) << kilobytes << result.err;
-    if (result.exit_code == 5) EXPECT_THAT(result.err, HasSubstr("matapprox: "));
+    if (result.exit_code == 5) {
+      EXPECT_THAT(result.err, HasSubstr("matapprox: "));
+    }
   }
 }
 
