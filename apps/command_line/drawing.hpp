@@ -12,7 +12,7 @@ void check_gnuplot();
 /// then what there is of a result is drawn.
 void draw_until_stopped(const std::function<void()>& draw);
 
-/// The same, but gives back what it throws: the results that a picture shows are written first, and
+/// The same, but gives back what it throws: the results that an image shows are written first, and
 /// the failure is told after that.
 std::exception_ptr failure_of_drawing(const std::function<void()>& draw);
 

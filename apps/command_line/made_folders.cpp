@@ -11,10 +11,10 @@ namespace matapprox::app {
 namespace {
 
 /// More than any command makes.
-constexpr std::size_t kMostFolders = 8;
+constexpr std::size_t kMaxFolders = 8;
 
 // A signal handler reads them. NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
-std::array<std::atomic<const char*>, kMostFolders> made_folders{};
+std::array<std::atomic<const char*>, kMaxFolders> made_folders{};
 
 }  // namespace
 

@@ -73,8 +73,10 @@ TEST(CliCompare, JsonHoldsTheSchemaAndEqualStorage) {
     }
     EXPECT_TRUE(row["error_is_exact"]);
     EXPECT_GT(row["apply_seconds_64"], 0);
-    EXPECT_LE(row["spectral_error_lower"].get<double>(),
-              row["error_frobenius"].get<double>() * (1 + 1e-9) + 1e-14);
+    // Null where the difference is rounding.
+    if (row["spectral_error_lower"].is_number()) {
+      EXPECT_LE(row["spectral_error_lower"].get<double>(), row["error_frobenius"].get<double>());
+    }
     EXPECT_NEAR(
         row["error_frobenius"].get<double>() / document["matrix"]["frobenius_norm"].get<double>(),
         row["relative_error"].get<double>(),

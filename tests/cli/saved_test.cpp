@@ -218,6 +218,7 @@ TEST(CliSaved, InterruptedFitIsWrittenAndResumedToTheSameBits) {
   EXPECT_EQ(read_file(whole + ".npz"), read_file(cut + ".npz"));
 
   const std::string kept = read_file(cut);
+  std::erase(resume, "--quiet");
   const ProgramResult finished = run_program(resume);
   EXPECT_EQ(finished.exit_code, 0);
   EXPECT_THAT(finished.err, HasSubstr("already finished"));

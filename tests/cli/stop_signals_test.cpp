@@ -135,9 +135,7 @@ TEST(CliStop, ASignalWhileTheMatrixIsReadHasItsExitCode) {
       EXPECT_EQ(result.exit_code, 130) << command << ' ' << signal << result.err;
       EXPECT_THAT(result.err, HasSubstr("interrupted"));
       EXPECT_EQ(result.out, "");
-      EXPECT_THAT(names_of_files_in(folder),
-                  testing::UnorderedElementsAre("pipe", "in", "out", "err"))
-          << command;
+      EXPECT_THAT(names_of_files_in(folder), testing::ElementsAre("pipe")) << command;
     }
   }
 }
@@ -154,11 +152,11 @@ TEST(CliStop, ASignalBehindTheLastRowOfASketchIsNotForgotten) {
 
 TEST(CliStop, AnIgnoredHangupStaysIgnored) {
   const std::string folder = temporary_dir();
-  write_file(folder + "/a.mtx", mesh_text(4));
+  write_file(folder + "/a.mtx", mesh_text(16));
   RunningProgram running(
       shell_line(folder,
                  "trap '' HUP; exec \"$P\" approximate $D/a.mtx chord --max-iterations 20000000 "
-                 "--set tolerance=0 --max-seconds 2 -o $D/o.h5"),
+                 "--max-seconds 2 -o $D/o.h5"),
       {},
       "/bin/sh");
   running.wait_until_it_worked(0.05);

@@ -39,29 +39,27 @@ void expect_harmless(const ProgramResult& result, const std::string& what) {
 TEST(CliVisibleNames, OptionsAndNamesOfMissingFiles) {
   const std::string name = std::string("/nonexistent/") + kHostile;
   const std::string mesh = mesh_file(3);
-  const std::vector<Arguments> commands{
-      {"info", name},
-      {"compare", name + ".mtx"},
-      {"compare", mesh, "--methods", kHostile},
-      {"compare", mesh, "--set", std::string("cur.x=") + kHostile},
-      {"compare", mesh, "--budget", kHostile},
-      {"compare", mesh, "--json", name},
-      {"approximate", mesh, kHostile, "-o", "o.h5"},
-      {"approximate", mesh, "cur", "-o", name},
-      {"info", mesh, std::string("--") + kHostile},
-      {"info", mesh, "--threads", kHostile},
-      {"info", mesh, "--as", kHostile},
-      {kHostile},
-      {"measure", name, mesh},
-      {"apply", name, mesh},
-      {"export", name, name},
-      {"solve", mesh, name},
-      {"sketch", name, "--rank", "1", "-o", "o.h5"},
-      {"methods", kHostile},
-      {"attention", "list", kHostile},
-      {"attention", "train", "--config", name, "-o", "o.h5"},
-      {"attention", "train", "--task", kHostile, "-o", "o.h5"},
-      {"reproduce", kHostile}};
+  const std::vector<Arguments> commands{{"info", name},
+                                        {"compare", name + ".mtx"},
+                                        {"compare", mesh, "--methods", kHostile},
+                                        {"compare", mesh, "--budget", kHostile},
+                                        {"compare", mesh, "--json", name},
+                                        {"approximate", mesh, kHostile, "-o", "o.h5"},
+                                        {"approximate", mesh, "cur", "-o", name},
+                                        {"info", mesh, std::string("--") + kHostile},
+                                        {"info", mesh, "--threads", kHostile},
+                                        {"info", mesh, "--as", kHostile},
+                                        {kHostile},
+                                        {"measure", name, mesh},
+                                        {"apply", name, mesh},
+                                        {"export", name, name},
+                                        {"solve", mesh, name},
+                                        {"sketch", name, "--rank", "1", "-o", "o.h5"},
+                                        {"methods", kHostile},
+                                        {"attention", "list", kHostile},
+                                        {"attention", "train", "--config", name, "-o", "o.h5"},
+                                        {"attention", "train", "--task", kHostile, "-o", "o.h5"},
+                                        {"reproduce", kHostile}};
   for (const Arguments& command : commands) {
     const ProgramResult result = run_program(command);
     EXPECT_NE(result.exit_code, 0) << command.front();

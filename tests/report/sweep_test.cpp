@@ -104,8 +104,10 @@ TEST(Sweep, ChordBelowItsPatternHasFewerFactors) {
   for (const SweepPoint& found : sweep.points) {
     if (found.method == "chord") bytes.push_back(found.bytes);
   }
-  // Each of the 30, 6 and 12 links has an offset too.
-  EXPECT_THAT(bytes, testing::UnorderedElementsAre(8 * (960 + 30), 8 * (192 + 6), 8 * (384 + 12)));
+  // Each of the 30, 6 and 12 links has an offset too, each of the 5, 1 and 2 factors their number.
+  EXPECT_THAT(
+      bytes,
+      testing::UnorderedElementsAre(8 * (960 + 30 + 5), 8 * (192 + 6 + 1), 8 * (384 + 12 + 2)));
 }
 
 TEST(Sweep, WithoutTimeThereAreThePointsOfTheComparison) {

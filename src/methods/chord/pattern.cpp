@@ -59,20 +59,25 @@ void set_factors(ChordPattern& pattern, Index factors) {
   pattern.offsets.resize(static_cast<std::size_t>(factors), pattern.offsets.front());
 }
 
-Storage storage_of(Index numbers, const StorageBudget& budget, const Storage& beside) {
-  return {numbers + beside.numbers, numbers * bytes_per_value(budget.precision) + beside.bytes};
+/// Storage of so many links, all factors together: the numbers, and in bytes an integer for each
+/// offset and each factor's number of links too.
+Storage storage_of(
+    Index n, Index links, Index factors, const StorageBudget& budget, const Storage& beside) {
+  const Index numbers = n * links;
+  return {numbers + beside.numbers,
+          numbers * bytes_per_value(budget.precision) + 8 * (links + factors) + beside.bytes};
 }
 
 /// More equal factors while the budget admits them, up to N^2 numbers.
 void grow_to_budget(ChordPattern& pattern, const StorageBudget& budget, const Storage& beside) {
   const Index n = pattern.order;
-  const Index per_factor = n * pattern.links(0);
+  const Index links = pattern.links(0);
   Index fits = pattern.factors();
-  Index too_many = std::max(fits, n / pattern.links(0)) + 1;
+  Index too_many = std::max(fits, n / links) + 1;
   while (too_many - fits > 1) {
     const Index middle = fits + (too_many - fits) / 2;
-    (budget.admits(storage_of(middle * per_factor, budget, beside), n, n) ? fits : too_many) =
-        middle;
+    const Storage stored = storage_of(n, middle * links, middle, budget, beside);
+    (budget.admits(stored, n, n) ? fits : too_many) = middle;
   }
   set_factors(pattern, fits);
 }
@@ -104,6 +109,8 @@ ChordPattern named_pattern(Index n, const ChordOptions& options, bool& list_per_
   return pattern;
 }
 
+constexpr Index kMixedRadixFactors = 3;
+
 /// With as many links as the budget admits, up to n^2 numbers; without one, as many as the
 /// reference pattern has.
 ChordPattern mixed_radix_pattern(Index n, const ChordOptions& options, const Storage& beside) {
@@ -118,7 +125,8 @@ ChordPattern mixed_radix_pattern(Index n, const ChordOptions& options, const Sto
     Index too_many = std::max(links, n) + 1;
     while (too_many - fits > 1) {
       const Index middle = fits + (too_many - fits) / 2;
-      (budget.admits(storage_of(middle * n, budget, beside), n, n) ? fits : too_many) = middle;
+      const Storage stored = storage_of(n, middle, kMixedRadixFactors, budget, beside);
+      (budget.admits(stored, n, n) ? fits : too_many) = middle;
     }
     links = fits;
   }
@@ -142,13 +150,15 @@ Storage chord_fit::permutation_storage(Index n, Index permutations) {
 void chord_fit::require_within(const ChordPattern& pattern,
                                const StorageBudget& budget,
                                const Storage& beside) {
-  const Storage stored = storage_of(pattern.stored_numbers(), budget, beside);
-  if (budget.admits(stored, pattern.order, pattern.order)) return;
+  const Index n = pattern.order;
+  const Storage stored =
+      storage_of(n, pattern.stored_numbers() / n, pattern.factors(), budget, beside);
+  if (budget.admits(stored, n, n)) return;
   throw BudgetTooSmall(
       fmt::format("chord: {} factors of order {}{} store {} numbers ({} bytes), more than the "
                   "budget of {}",
                   pattern.factors(),
-                  pattern.order,
+                  n,
                   beside.numbers > 0 ? " and permutations" : "",
                   stored.numbers,
                   stored.bytes,
