@@ -11,8 +11,9 @@ namespace {
 
 /// Whether a spreadsheet would compute the cell.
 bool is_formula(const std::string& text) {
-  if (text.empty() || std::string_view("=+-@").find(text.front()) == std::string_view::npos)
+  if (text.empty() || std::string_view("=+-@").find(text.front()) == std::string_view::npos) {
     return false;
+  }
   double number = 0;
   const char* const start = text.data() + (text.front() == '+' ? 1 : 0);
   const char* const stop = text.data() + text.size();
@@ -23,7 +24,7 @@ bool is_formula(const std::string& text) {
 }  // namespace
 
 std::string csv_cell(const std::string& text) {
-  const std::string cell = (is_formula(text) ? "'" : "") + visible_text(text);
+  std::string cell = (is_formula(text) ? "'" : "") + visible_text(text);
   if (cell.find_first_of(",\"") == std::string::npos) return cell;
   std::string quoted = "\"";
   for (const char c : cell) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);

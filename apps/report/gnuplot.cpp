@@ -171,9 +171,10 @@ void run_gnuplot(const std::string& script, double max_seconds) {
   }
   const RunningGnuplot running(pid);
   const std::optional<int> status = wait_for(pid, max_seconds);
-  if (!status)
+  if (!status) {
     throw NotAvailable(
         fmt::format("gnuplot did not end within {:g} s: it was killed", max_seconds));
+  }
   if (WIFEXITED(*status) && WEXITSTATUS(*status) == 0) return;
   // Some systems report a missing program by this exit code of the child.
   if (WIFEXITED(*status) && WEXITSTATUS(*status) == 127) throw NotAvailable(kMissing);
