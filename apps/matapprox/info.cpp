@@ -139,9 +139,10 @@ std::string saved_text(const std::string& path, const SavedApproximation& saved)
                       saved.record.provenance.rows,
                       saved.record.provenance.cols);
   for (const OptionText& option : B.summary.options) {
-    if (!option.value.empty())
+    if (!option.value.empty()) {
       text += fmt::format(
           "option       {} = {}\n", visible_text(option.name), visible_text(option.value));
+    }
   }
   return text;
 }

@@ -129,7 +129,7 @@ std::size_t inflate_member(std::string_view in,
   for (int code = Z_OK; code != Z_STREAM_END;) {
     if (have == out.size()) {
       if (have >= limit) fail_inflated(name, limit);
-      if (have > 0 && have == kStep && check) check({out.data(), have}, name);
+      if (have == kStep && check) check({out.data(), have}, name);
       grow(out, name);
     }
     const auto piece_in = std::min(in.size() - used, kStep);

@@ -125,13 +125,13 @@ TEST(ChordOrderedFit, ABudgetHoldsThePermutationsToo) {
                                  false,
                                  options.budget.precision);
       Storage counted = stored.storage();
-      counted.bytes -= 8 * (test::chain_of(result).pattern.stored_numbers() / kOrderedN);
       EXPECT_TRUE(options.budget.admits(counted, kOrderedN, kOrderedN)) << budget;
-      const Index one_more = pattern == ChordFitPattern::kMixedRadix
-                                 ? kOrderedN
-                                 : kOrderedN * test::chain_of(result).pattern.links(0);
-      counted.numbers += one_more;
-      counted.bytes += one_more * bytes_per_value(options.budget.precision);
+      // One more link, or one more factor, with its integers.
+      const bool is_mixed = pattern == ChordFitPattern::kMixedRadix;
+      const Index links = is_mixed ? 1 : test::chain_of(result).pattern.links(0);
+      counted.numbers += kOrderedN * links;
+      counted.bytes += kOrderedN * links * bytes_per_value(options.budget.precision) +
+                       8 * (is_mixed ? links : links + 1);
       EXPECT_FALSE(options.budget.admits(counted, kOrderedN, kOrderedN)) << budget;
     }
   }
