@@ -23,8 +23,8 @@ void require_addresses() {
 /// HDF5 datasets: each process reads its rows of those of more than 256 MB.
 matapprox::mpi::SharedFiles hdf5_datasets() {
   constexpr matapprox::Index kReadByOne = matapprox::Index{256} << 20;
-  constexpr matapprox::Index kPanelBytes = matapprox::Index{256} << 20;
-  constexpr char kSeparator = '\0';
+  static constexpr matapprox::Index kPanelBytes = matapprox::Index{256} << 20;
+  static constexpr char kSeparator = '\0';
   return {.leave = [] { matapprox::leave_datasets_in_files(kReadByOne); },
           .find = [](const matapprox::LinearOperator& A) -> matapprox::mpi::SharedMatrix {
             const auto* matrix = dynamic_cast<const matapprox::Hdf5Operator*>(&A);

@@ -196,7 +196,10 @@ class LanczosSearch {
     SpectraEigenpairs pairs =
         true_pairs(vectors_by_spectra(start, count, space, tolerance), tolerance, floor);
     if (lacks_leading_pair(pairs, start, tolerance)) {
-      const SpectraEigenpairs all = true_pairs(krylov_basis(start, space), tolerance, floor);
+      // A Krylov space that does not end may hold other pairs than the leading ones.
+      const Matrix basis = krylov_basis(start, space);
+      if (basis.cols() == space && space < op_.free()) return none();
+      const SpectraEigenpairs all = true_pairs(basis, tolerance, floor);
       pairs = sorted(all.values, all.vectors, count);
       if (lacks_leading_pair(pairs, start, tolerance)) return none();
     }
