@@ -221,7 +221,7 @@ class LanczosSearch {
     } catch (const Error&) {
       throw;  // ours, from the product
     } catch (const std::runtime_error&) {
-      return Matrix(op_.rows(), 0);
+      return Matrix::Zero(op_.rows(), 0);
     }
     return solver.eigenvectors();
   }
