@@ -8,8 +8,8 @@ namespace matapprox::app {
 /// report::require_gnuplot; a signal ends it, and the gnuplot that it started.
 void check_gnuplot();
 
-/// Draws; a signal that comes meanwhile ends it by an Interrupted. One that came before does not:
-/// then what there is of a result is drawn.
+/// Draws; a signal that arrives meanwhile ends it by an Interrupted. A signal that came before does
+/// not: the part of the result that exists is then drawn.
 void draw_until_stopped(const std::function<void()>& draw);
 
 /// The same, but gives back what it throws: the results that an image shows are written first, and

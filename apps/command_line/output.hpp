@@ -20,9 +20,9 @@ void check_output(const std::string& path, bool force);
 /// before it has put anything there leaves no such folder.
 void prepare_folder(const std::string& path);
 
-// What is foreign in a text (names, strings of files) is made visible (core/visible_text.hpp) where
-// it becomes a part of several lines; a message is one line and is made visible as a whole. The
-// functions here make control characters visible once more, all but line ends and tabs.
+// Foreign text (names, strings in files) is escaped by visible_text (core/visible_text.hpp) where
+// it becomes part of a text of several lines; a message is one line and is escaped as a whole. The
+// functions here escape control characters once more, all but line ends and tabs.
 
 /// Writes to standard output; throws FileError if that fails (a full disk behind a redirection).
 void write_stdout(const std::string& lines);

@@ -185,7 +185,7 @@ FilePlan JsonOptions::files() const {
 }
 
 void JsonOptions::write(report::Json json) const {
-  // Of some documents it is known before: a fit was interrupted.
+  // The document of an interrupted fit already says so.
   json["interrupted"] = json.value("interrupted", false) || interrupt_requested();
   write(report::to_text(json));
 }

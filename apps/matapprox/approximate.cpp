@@ -222,8 +222,8 @@ bool reaches_target(const Session& session, const ComparisonRow& row) {
     target = tolerance.empty() ? 0 : std::stod(tolerance);
     has_error = target > 0 && row.measurement && row.measurement->error_is_exact;
   }
-  // Of a tolerance without an exact error, or in the spectral norm, what the method says is all
-  // there is.
+  // A tolerance in the spectral norm, or without an exact error, is judged by the method's message
+  // alone.
   const bool says_missed = row.message.find("not reached") != std::string::npos;
   if (has_error ? row.reaches(target) : !says_missed) return true;
   note(command.common.quiet(),
@@ -254,7 +254,7 @@ ComparisonRow show(const Session& session,
   return report.rows.back();
 }
 
-/// What --resume has to do where the fit has ended: the file stays, and is shown.
+/// Handles --resume of a fit that has ended: leaves the file alone and prints its result.
 int show_finished(const Session& session, const SavedFit& previous) {
   const ApproximateCommand& command = session.command;
   note(command.common.quiet(), fmt::format("{}: already finished", command.output));

@@ -89,7 +89,7 @@ std::optional<int> wait_for(pid_t pid, double seconds) {
   return std::nullopt;
 }
 
-/// As long as this lives, kill_gnuplot ends the child.
+/// Registers the child process that kill_gnuplot ends, for the lifetime of this object.
 class RunningGnuplot {
  public:
   explicit RunningGnuplot(pid_t pid) { running_gnuplot = pid; }

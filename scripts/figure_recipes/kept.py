@@ -199,7 +199,7 @@ def table(columns, rows):
 
 # Running programs
 
-# What pip calls a package whose module has another name.
+# Names of packages at PyPI whose modules have other names.
 PACKAGES = {"sklearn": "scikit-learn", "PIL": "pillow"}
 
 

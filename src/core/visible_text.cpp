@@ -12,7 +12,7 @@ unsigned byte_at(std::string_view text, std::size_t at) {
   return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U;
 }
 
-/// Of a legal sequence.
+/// Code point of the legal sequence of that length at `at`.
 unsigned code_point(std::string_view text, std::size_t at, std::size_t length) {
   unsigned code = byte_at(text, at);
   if (length > 1) code &= 0x7FU >> length;

@@ -52,7 +52,8 @@ Matrix chord_value_product(const ChordFactors& chain, bool transposed, const Con
   return Y;
 }
 
-/// With an integer for each offset, and one for the number of links of each factor.
+/// Storage of a chain: its values, an integer for each offset and one for each factor's number of
+/// links.
 Storage chain_storage(const ChordPattern& pattern, Index width) {
   const Index numbers = pattern.stored_numbers();
   return {numbers, numbers * width + 8 * (numbers / pattern.order + pattern.factors())};

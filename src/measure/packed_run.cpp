@@ -113,7 +113,7 @@ Approximation packed_within_error(const Method& method,
                              "frobenius_tolerance",
                              fmt::format("{}", kTruncationShare * control.target_error)),
                  control);
-  // As parts of |A|, whose squares are in the range of doubles.
+  // Squares of values relative to |A| are in the range of doubles.
   const double held = norm > 0 ? (low_rank_values(fitted) / norm).squaredNorm() : 1;
   const double left = std::max(1 - held, 0.0);
   const double rounding = std::pow(kPackedAim * control.target_error, 2) - left;

@@ -107,7 +107,7 @@ Index largest_size(const LinearOperator& A,
   return std::max<Index>((A.rows() * A.cols() - 1) / one, 1);
 }
 
-/// What `method` makes of a tolerance, as it is stored.
+/// A fit of `method` to a relative error, rounded to the precision in which it is stored.
 Approximation fit_to_tolerance(const Method& method,
                                const LinearOperator& A,
                                const NamedOptions& options,
@@ -259,7 +259,7 @@ RunResult run(const Method& method,
   RunControl wanted = control;
   bool searches = wanted.target_error > 0 && can_search && !fixes_size(options);
   if (wanted.target_error == 0 && precision != Precision::kDouble && !measures_itself(method)) {
-    // What is stored has to keep to it, not what is found in doubles.
+    // The stored factors have to reach the tolerance, not those that were found in doubles.
     wanted.target_error = given_tolerance(options);
     searches = wanted.target_error > 0;
   }

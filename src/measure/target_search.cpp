@@ -177,7 +177,7 @@ Approximation search_tolerance(const LinearOperator& A,
         if (!cut_short) best->summary.termination = Termination::kTargetReached;
         return *best;
       }
-      // Where a budget binds, or rounding is all that is left, less tolerance gains nothing.
+      // A smaller tolerance gains nothing once a budget binds or only rounding is left.
       if (cut_short || !gains || control.should_stop()) break;
       tolerance = next_tolerance(tolerance, error, target);
     } catch (const Interrupted&) {

@@ -145,8 +145,8 @@ Matrix BlockBasis::column_by_column(MultiVector& Y, Index width, const Vector& e
   for (Index c = 0; c < Y.cols(); ++c) {
     const MultiVectorView y = Y.columns(c, 1);
     for (int pass = 0; pass < 2; ++pass) {
-      // Where y is nearly all along Q, what the columns of Q have along the basis, rounding at
-      // first, would grow with every column.
+      // The columns of Q are orthogonal to the basis to rounding only. If y lies nearly in the span
+      // of Q, subtracting them magnifies that rounding in every column, so y is projected again.
       take_off(columns(), y);
       const Matrix h = take_off(std::as_const(Q).columns(0, found), y);
       R.col(c).head(found) += h;

@@ -111,7 +111,7 @@ void take_nearest(const LinearOperator& A,
   for (Index c = 0; c < R.cols(); ++c) result.residuals(c) = R.col(c).stableNorm();
 }
 
-/// What a search found, and the distance from the shift within which it found all eigenvalues.
+/// Result of a search, and the distance from the shift within which it found all eigenvalues.
 struct Search {
   SpectraEigenpairs found;
   Index wanted = 0;

@@ -125,8 +125,8 @@ Outcome conjugate_gradients(System& system, const Vector& start, Monitor& monito
 /// rotations that make T_k upper triangular, applied to |r|_M e_1, give x and, as the last column
 /// of V_{k+1} Q_k^T is known, the residual r_k = s_k^2 r_{k-1} + phi_k c_k v_{k+1} too.
 ///
-/// Where A is singular and b outside its range, |A r_k|, known by the recurrence [CPS11],
-/// falls to rounding, and what follows divides by rounding: from there on x is suspected.
+/// If A is singular and b outside its range, |A r_k| falls to rounding, which the recurrence tells
+/// [CPS11]; later steps divide by rounding, so x is suspected from there on.
 Outcome minres(System& system, const Vector& start, Monitor& monitor, Step& step) {
   Vector r = start;
   Vector& x = step.last;

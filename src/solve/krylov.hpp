@@ -48,12 +48,13 @@ enum class Outcome {
   kStrayed,  ///< rounding has led the recurrence of the residual away from that of x
 };
 
-/// What a loop adds to the x that it began with.
+/// Correction that a loop adds to the x that it began with.
 struct Step {
   explicit Step(Index n) : last(Vector::Zero(n)), safe(last) {}
-  Vector last;  ///< of the last iterate
-  Vector
-      safe;  ///< of the one of least residual by the recurrence, or where `suspected` began; or 0
+  Vector last;  ///< correction of the last iterate
+  /// Correction of the iterate of least residual by the recurrence, or of the one at which
+  /// `suspected` began; else 0.
+  Vector safe;
   bool suspected = false;  ///< rounding may have spoiled `last`
 };
 

@@ -216,7 +216,8 @@ class Iteration {
     r_ = b_;
   }
 
-  /// Where a solver gets no further, the one that may.
+  /// Switches to a solver or a norm that may go on where this one stagnates; false if there is
+  /// none.
   bool changes_course(SolveResult& result) {
     if (is_rounding()) return false;
     const std::string from = fmt::format("from iteration {} on", monitor_.iterations() + 1);
@@ -282,7 +283,7 @@ struct ScaledVector {
   int exponent = 0;
 };
 
-/// With its largest entry between 1 and 2.
+/// b times a power of two, so that its largest entry is between 1 and 2.
 ScaledVector scaled(const Vector& b) {
   const int exponent = -std::ilogb(b.cwiseAbs().maxCoeff());
   return {b.unaryExpr([&](double value) { return std::ldexp(value, exponent); }), exponent};

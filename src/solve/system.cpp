@@ -16,7 +16,7 @@ constexpr int kSafeExponent = 100;
 constexpr int kProbeExponent = 512;
 constexpr std::uint64_t kSeed = 0x5ca1e;
 
-/// Of a zero matrix: below that of any other.
+/// Exponent of a zero matrix, below that of any other.
 constexpr int kZeroExponent = -4000;
 
 /// The binary exponent of |A g| / |g| for a random g, about that of |A|_F / sqrt(n).

@@ -37,7 +37,7 @@ CPU_SECONDS = 20
 WALL_SECONDS = 600  # a process that waits without computing
 REFUSED = {2, 4}
 WIDE = np.longdouble
-# As short a Chord fit as still takes every stage.
+# Options of the shortest Chord fit that takes every stage.
 SHORT_CHORD = ["--effort", "fast", "--starts", "1", "--adam-steps", "150", "--max-iterations", "60", "--newton-steps", "3"]
 
 

@@ -1,4 +1,5 @@
-// What signals do at the stages that follow the fits, and limits that keep threads from starting.
+// Tests of signals at the stages that follow the fits, and of limits that keep threads from
+// starting.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -90,7 +90,7 @@ TEST(CliVisibleNames, AFileWithSuchANameIsWorkedOn) {
     EXPECT_EQ(result.exit_code, 0) << command.front() << result.err;
     expect_harmless(result, command.front());
   }
-  // What JSON cannot hold as it is is told, not replaced.
+  // Bytes that JSON cannot hold are escaped, not replaced.
   const ProgramResult info = run_program({"info", matrix, "--json", "-"});
   EXPECT_THAT(info.json()["matrix"]["path"].get<std::string>(), HasSubstr("31m\\x9b2J"));
   EXPECT_THAT(info.json()["matrix"]["path"].get<std::string>(), HasSubstr("\xc2\x9b"));

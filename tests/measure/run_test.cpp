@@ -190,7 +190,7 @@ TEST(Run, TargetErrorOutOfReachSaysSo) {
   EXPECT_NE(found.summary.termination, Termination::kTargetReached);
 }
 
-/// What is stored keeps to the target, whatever its precision: rounding counts.
+/// The stored factors reach the target in every precision: rounding counts.
 TEST(Run, ATargetHoldsForWhatIsStored) {
   const Vector sigma =
       Vector::LinSpaced(60, 0, 59).unaryExpr([](double i) { return std::pow(0.8, i); });

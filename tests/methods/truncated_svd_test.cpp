@@ -109,7 +109,8 @@ TEST_P(SvdAlgorithms, EntriesNearTheEndsOfTheRange) {
   }
 }
 
-/// Of low rank, with copies, graded: what makes a Krylov space end early or its columns dependent.
+/// Matrices of low rank, with copies and graded ones, whose Krylov spaces end early or have
+/// dependent columns.
 std::vector<std::pair<std::string, Matrix>> hard_for_krylov_spaces() {
   std::vector<std::pair<std::string, Matrix>> list;
   list.emplace_back("ones", Matrix::Ones(120, 120));

@@ -178,7 +178,7 @@ bool is_symmetric_by_the_rule(const Matrix& A) {
   return true;
 }
 
-/// What matrix number `seed` is like: graded by powers of ten, with a few penalties of up to 1e18
+/// Matrix number `seed`: graded by powers of ten, with a few penalties of up to 1e18
 /// in random places, with holes, and with one pair that differs by as much as `kind` says.
 Matrix nearly_symmetric(std::uint64_t seed, Index n, int kind) {
   const auto uniform = [&](Index i, Index j) {

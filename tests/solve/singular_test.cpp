@@ -85,7 +85,7 @@ std::vector<NamedMatrix> symmetric_singular() {
   return all;
 }
 
-/// What holds of every result, whatever its end.
+/// Checks that hold for every result, whatever its end.
 void expect_honest(const SolveResult& found,
                    const Matrix& A,
                    const Vector& b,
@@ -173,7 +173,7 @@ TEST(SingularSystem, TheLeastResidualIsThatWithoutThePreconditioner) {
   }
 }
 
-// Of a normal matrix the ranges of A and its transpose are one, and GMRES finds the least residual.
+// A normal matrix has the range of its transpose, and GMRES finds the least residual.
 TEST(SingularSystem, GmresReachesTheLeastResidualOfNormalMatrices) {
   for (const Matrix& A : {cyclic_difference(20), skew(21), skew(1), rank_deficient(30, true)}) {
     const Index n = A.rows();

@@ -96,7 +96,7 @@ TEST(Solve, ConjugateGradientsOnAGridAgreeWithCholesky) {
 TEST(Solve, EveryIterateIsThatOfEigensSolvers) {
   const Index n = 40;
   const Vector b = right_side(n);
-  // So that the residual falls in every step of conjugate gradients too: the best x is the last.
+  // The residual falls in every step of conjugate gradients on it, so that the best x is the last.
   const Matrix spd = symmetric_matrix(n, 0) + 100 * Matrix::Identity(n, n);
   const Matrix indefinite = symmetric_matrix(n, 15);
   const Matrix unsymmetric = unsymmetric_matrix(n);

@@ -10,8 +10,8 @@ namespace matapprox {
 /// How much packing may take, or lose: the first that binds.
 struct PackingLimit {
   double bytes = std::numeric_limits<double>::infinity();
-  /// Of |B - packed|_F, as it is expected; what is left out counts. Without a limit of bytes it
-  /// must be positive.
+  /// Largest expected |B - packed|_F, components that are left out included. It must be positive
+  /// where there is no limit of bytes.
   double error = 0;
 };
 

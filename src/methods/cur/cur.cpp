@@ -24,7 +24,7 @@ struct Selection {
   Index rank = 0;
 };
 
-/// Of k columns, k rows and so many numbers between them.
+/// Storage of k columns, k rows and `between` numbers of the middle factors.
 Storage storage_of(const Selection& selection, Index k, Index between, Precision precision) {
   const Storage C = selection.columns.storage(k, precision);
   const Storage R = selection.rows.storage(k, precision);

@@ -19,7 +19,7 @@ constexpr double kDoubleRounding = std::numeric_limits<double>::epsilon();
 /// of both squares is then at most 1.01 of the best.
 constexpr double kSmallShare = 0.1;
 
-/// What rounding to that precision moves a number by, at most.
+/// Largest relative error of rounding a number to that precision.
 double unit_roundoff(Precision precision) {
   switch (precision) {
     case Precision::kFloat:

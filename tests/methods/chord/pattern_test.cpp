@@ -72,7 +72,7 @@ TEST(ChordPatternChoice, ALargerBudgetGivesAsManyFactorsAsFit) {
   EXPECT_EQ(factors(std::to_string(6 * per_factor)), 6);
   EXPECT_EQ(factors(std::to_string(8 * per_factor - 1)), 7);
   EXPECT_EQ(factors(std::to_string(8 * per_factor)), 8);
-  // Of 8 factors with 7 links: the numbers, 56 offsets and 8 numbers of links.
+  // 8 factors with 7 links store 56 offsets and 8 numbers of links beside their values.
   constexpr Index kIntegers = 8 * (8 * 7 + 8);
   EXPECT_EQ(factors(std::to_string(8 * (8 * per_factor) + kIntegers) + "B"), 8);
   EXPECT_EQ(factors(std::to_string(8 * (8 * per_factor) + kIntegers - 1) + "B"), 7);
