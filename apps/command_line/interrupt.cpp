@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "command_line/exit_codes.hpp"
-#include "command_line/made_folders.hpp"
+#include "command_line/output.hpp"
 #include "matapprox/io/atomic_output.hpp"
 #include "report/gnuplot.hpp"
 

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -15,7 +17,6 @@
 #include <optional>
 #include <string_view>
 
-#include "command_line/made_folders.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/core/visible_text.hpp"
@@ -87,6 +88,20 @@ std::string csv_text(const Matrix& block) {
   return fmt::to_string(text);
 }
 
+/// More folders than any command makes.
+constexpr std::size_t kMaxFolders = 8;
+
+// A signal handler reads them. NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+std::array<std::atomic<const char*>, kMaxFolders> made_folders{};
+
+void note_made_folder(const std::string& path) {
+  for (std::atomic<const char*>& place : made_folders) {
+    if (place != nullptr) continue;
+    place = strdup(path.c_str());  // lives as long as the process
+    return;
+  }
+}
+
 }  // namespace
 
 bool is_special(const std::string& path) {
@@ -124,6 +139,12 @@ void prepare_folder(const std::string& path) {
     throw FileError(fmt::format("{}: cannot make this folder: {}", path, failure.message()));
   }
   note_made_folder(path);
+}
+
+void remove_empty_folders() noexcept {
+  for (const std::atomic<const char*>& place : made_folders) {
+    if (place != nullptr) rmdir(place);
+  }
 }
 
 void write_stdout(const std::string& lines) {

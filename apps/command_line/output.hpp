@@ -19,6 +19,8 @@ void check_output(const std::string& path, bool force);
 /// Makes a folder, not its parents, unless it is there. Throws FileError. A command that fails
 /// before it has put anything there leaves no such folder.
 void prepare_folder(const std::string& path);
+/// Removes the folders that prepare_folder made and that are empty. Safe in a signal handler.
+void remove_empty_folders() noexcept;
 
 // Foreign text (names, strings in files) is escaped by visible_text (core/visible_text.hpp) where
 // it becomes part of a text of several lines; a message is one line and is escaped as a whole. The

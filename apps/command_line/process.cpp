@@ -14,7 +14,6 @@
 
 #include "command_line/exit_codes.hpp"
 #include "command_line/interrupt.hpp"
-#include "command_line/made_folders.hpp"
 #include "command_line/output.hpp"
 #include "matapprox/io/atomic_output.hpp"
 #include "matapprox/kernels/gemm.hpp"

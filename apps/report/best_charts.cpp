@@ -54,8 +54,10 @@ ChartSeries low_rank_curve(const BestContents& contents, const Spectrum& spectru
   const auto [low, high] = byte_range(contents);
   for (int k = 0; k <= kCurvePoints && low > 0 && high > low; ++k) {
     const double bytes = low * std::pow(high / low, static_cast<double>(k) / kCurvePoints);
-    const double error = least_packing_error(
-        spectrum.values, facts.frobenius_norm, facts.rows, facts.cols, facts.symmetric, bytes);
+    const double error =
+        packing_error(
+            spectrum.values, facts.frobenius_norm, facts.rows, facts.cols, facts.symmetric, bytes)
+            .at_least;
     line.points.emplace_back(bytes, floored(error));
   }
   return line;

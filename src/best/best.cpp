@@ -206,13 +206,16 @@ std::string why_not(BestCandidate& candidate,
   const bool in_frobenius_norm = options.norm == CertifiedNorm::kFrobenius;
   double expected = 0;
   if (std::isfinite(bytes) && in_frobenius_norm) {
-    const Vector& values = prediction.singular_values;
-    // Shown is a bound, decided is by what a common price comes to, which is more as a rule.
-    prediction.low_rank = expected_packing_error(
-        values, facts.frobenius_norm, facts.rows, facts.cols, facts.symmetric, bytes);
-    expected = prediction.low_rank;
-    candidate.predicted_error = least_packing_error(
-        values, facts.frobenius_norm, facts.rows, facts.cols, facts.symmetric, bytes);
+    // The expected error decides, the bound is shown.
+    const PackingError error = packing_error(prediction.singular_values,
+                                             facts.frobenius_norm,
+                                             facts.rows,
+                                             facts.cols,
+                                             facts.symmetric,
+                                             bytes);
+    prediction.low_rank = error.expected;
+    expected = error.expected;
+    candidate.predicted_error = error.at_least;
   }
   // Where blocks were chosen among, low rank was one of the choices. All of the triplets of a large
   // matrix take many times as long as that choice did.

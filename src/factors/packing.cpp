@@ -98,52 +98,25 @@ Vector with_largest_rest(const Vector& leading, double energy, Index side) {
   return all;
 }
 
-/// The relative error at a common price, less `per_price` times what is left of the bytes.
-double packing_error(const Vector& leading,
-                     double frobenius_norm,
-                     const ComponentBits& components,
-                     Index side,
-                     double bytes,
-                     double per_price) {
-  if (!(frobenius_norm > 0) || leading.size() == 0 || leading(0) == 0) return 0;
-  const double unit = unit_of(leading);
-  const double norm = frobenius_norm / unit;
-  const Vector squares = with_largest_rest(leading / unit, norm * norm, side);
-  const ComponentBits::Choice choice = components.within_bytes(squares, bytes);
-  const double left = per_price * choice.price * (bytes - choice.bytes);
-  return std::sqrt(std::max(choice.squared_error - left, 0.0)) / norm;
-}
-
 }  // namespace
 
-/// No choice costs less at that price: bytes that are left over buy at most that. Of equal values
-/// none may fit where not all do.
-double least_packing_error(const Vector& leading,
+PackingError packing_error(const Vector& leading,
                            double frobenius_norm,
                            Index rows,
                            Index cols,
                            bool symmetric,
                            double bytes) {
-  return packing_error(leading,
-                       frobenius_norm,
-                       components_of(rows, cols, symmetric),
-                       std::min(rows, cols),
-                       bytes,
-                       1);
-}
-
-double expected_packing_error(const Vector& leading,
-                              double frobenius_norm,
-                              Index rows,
-                              Index cols,
-                              bool symmetric,
-                              double bytes) {
-  return packing_error(leading,
-                       frobenius_norm,
-                       components_of(rows, cols, symmetric),
-                       std::min(rows, cols),
-                       bytes,
-                       0);
+  if (!(frobenius_norm > 0) || leading.size() == 0 || leading(0) == 0) return {};
+  const double unit = unit_of(leading);
+  const double norm = frobenius_norm / unit;
+  const Vector squares = with_largest_rest(leading / unit, norm * norm, std::min(rows, cols));
+  const ComponentBits::Choice choice =
+      components_of(rows, cols, symmetric).within_bytes(squares, bytes);
+  // No choice costs less at the common price, so bytes that are left over buy at most that. They
+  // matter where one of many equal values does not fit.
+  const double left = choice.price * (bytes - choice.bytes);
+  return {std::sqrt(std::max(choice.squared_error, 0.0)) / norm,
+          std::sqrt(std::max(choice.squared_error - left, 0.0)) / norm};
 }
 
 PackedProduct pack_low_rank(const FactorProduct& B, const PackingLimit& limit) {

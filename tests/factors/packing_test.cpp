@@ -42,7 +42,7 @@ TEST(Packing, KeepsToTheBytesAndComesNearWhatIsExpected) {
   for (const double bytes : {1000.0, 4000.0, 20000.0}) {
     const PackedProduct packed = pack_low_rank(B, {bytes, 0});
     EXPECT_LE(static_cast<double>(FactorProduct(packed.factors).storage().bytes), bytes);
-    const double expected = least_packing_error(values, A.norm(), 200, 150, false, bytes);
+    const double expected = packing_error(values, A.norm(), 200, 150, false, bytes).at_least;
     const double error = relative_error(A, packed);
     EXPECT_LT(error, 1.4 * expected) << bytes;
     EXPECT_GT(error, 0.5 * expected) << bytes;
@@ -76,7 +76,7 @@ TEST(Packing, OfASymmetricMatrixStoresUOnce) {
   EXPECT_LE(product.storage().bytes, 3000);
   EXPECT_TRUE(product.known_facts().symmetric.value_or(false));
   const Vector sizes = values.cwiseAbs();
-  const double expected = least_packing_error(sizes, A.norm(), 120, 120, true, 3000);
+  const double expected = packing_error(sizes, A.norm(), 120, 120, true, 3000).at_least;
   EXPECT_LT(relative_error(A, packed), 1.4 * expected);
 }
 
@@ -122,13 +122,13 @@ TEST(Packing, WhatIsNotKnownIsAsLargeAsItCanBe) {
   const Vector values = geometric(60, 0.9);
   const double norm = values.norm();
   for (const double bytes : {500.0, 3000.0, 12000.0}) {
-    const double of_all = least_packing_error(values, norm, 80, 60, false, bytes);
+    const double of_all = packing_error(values, norm, 80, 60, false, bytes).at_least;
     for (const Index known : {5, 20, 40}) {
-      const double of_some = least_packing_error(values.head(known), norm, 80, 60, false, bytes);
+      const double of_some = packing_error(values.head(known), norm, 80, 60, false, bytes).at_least;
       EXPECT_LE(of_some, 1.02 * of_all) << known << " " << bytes;
     }
   }
-  EXPECT_EQ(least_packing_error(Vector::Zero(3), 0, 80, 60, false, 500), 0);
+  EXPECT_EQ(packing_error(Vector::Zero(3), 0, 80, 60, false, 500).at_least, 0);
 }
 
 TEST(Packing, RefusesWhatItCannotPack) {

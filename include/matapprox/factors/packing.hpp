@@ -38,24 +38,20 @@ PackedProduct pack_low_rank(const FactorProduct& B, const PackingLimit& limit);
 /// Bits of a value of a chain: from 8 on, errors above 0.02 |A| grow by a few percent at most.
 inline constexpr int kChainBits = 8;
 
-/// The relative Frobenius error, as it is expected, below which no packing of an m x n matrix into
-/// so many bytes comes: of one with these leading singular values (descending) and this norm, whose
+/// Relative Frobenius errors of packing an m x n matrix into a number of bytes.
+struct PackingError {
+  double expected = 0;  ///< at a common price of a byte, an estimate
+  double at_least = 0;  ///< no choice of bits is expected to have less
+};
+
+/// The errors for a matrix with these leading singular values (descending) and this norm, whose
 /// other values are as large as they can be, min(m, n) in all. 0 for a matrix of zeros. Where all
-/// values are given it is what pack_low_rank comes to.
-double least_packing_error(const Vector& leading,
+/// values are given, pack_low_rank comes to them.
+PackingError packing_error(const Vector& leading,
                            double frobenius_norm,
                            Index rows,
                            Index cols,
                            bool symmetric,
                            double bytes);
-
-/// The same without what bytes that are left over might buy: what a common price of a byte comes
-/// to, an estimate and no bound.
-double expected_packing_error(const Vector& leading,
-                              double frobenius_norm,
-                              Index rows,
-                              Index cols,
-                              bool symmetric,
-                              double bytes);
 
 }  // namespace matapprox
