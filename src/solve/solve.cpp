@@ -123,8 +123,13 @@ bool stagnates(Outcome outcome, double before, double now) {
 /// The runs of solvers on one right-hand side b, from x = 0 on.
 class Iteration {
  public:
-  Iteration(System& system, const Vector& b, const SolveOptions& options, Monitor& monitor)
-      : system_(system),
+  Iteration(const LinearOperator& A,
+            System& system,
+            const Vector& b,
+            const SolveOptions& options,
+            Monitor& monitor)
+      : A_(A),
+        system_(system),
         b_(b),
         options_(options),
         monitor_(monitor),
@@ -166,7 +171,8 @@ class Iteration {
           outcome, options_.solver, result.solver, monitor_.iterations(), result.message);
       return false;
     }
-    if (!stagnates(outcome, before, now)) return false;
+    const bool is_slow = now >= kClearly * before && may_leave_gmres(result);
+    if (!is_slow && !stagnates(outcome, before, now)) return false;
     if (changes_course(result)) return false;
     say_why(outcome, result);
     return true;
@@ -209,6 +215,12 @@ class Iteration {
     r_ = b_;
   }
 
+  /// True if GMRES was taken only for an M that MINRES cannot take.
+  bool may_leave_gmres(const SolveResult& result) const {
+    return options_.solver == LinearSolver::kAuto && result.solver == LinearSolver::kGmres &&
+           system_.has_preconditioner() && is_symmetric(A_);
+  }
+
   /// Where a solver gets no further, the one that may.
   bool changes_course(SolveResult& result) {
     if (is_rounding()) return false;
@@ -219,17 +231,18 @@ class Iteration {
       result.message = fmt::format("minres {}, as conjugate gradients get no further", from);
       return true;
     }
+    if (!system_.has_preconditioner()) return false;
     // With M the residual is the least in the norm of M. Where A is singular, another one may be
     // less in the 2-norm, and with an M of large condition rounding ends the iteration sooner.
-    if (result.solver == LinearSolver::kMinres && system_.has_preconditioner()) {
-      system_.drop_preconditioner();
-      begin_again();
-      add_sentence(
-          result.message,
-          fmt::format("without the preconditioner {}, as minres gets no further with it", from));
-      return true;
-    }
-    return false;
+    if (!may_leave_gmres(result) && result.solver != LinearSolver::kMinres) return false;
+    system_.drop_preconditioner();
+    begin_again();
+    add_sentence(result.message,
+                 fmt::format("minres without the preconditioner {}, as {} gets no further with it",
+                             from,
+                             enum_name(result.solver)));
+    result.solver = LinearSolver::kMinres;
+    return true;
   }
 
   void say_why(Outcome outcome, SolveResult& result) const {
@@ -260,6 +273,7 @@ class Iteration {
     }
   }
 
+  const LinearOperator& A_;
   System& system_;
   const Vector& b_;
   const SolveOptions& options_;
@@ -339,7 +353,7 @@ SolveResult solve(const LinearOperator& A,
   Monitor monitor(options, control, is_zero ? 1.0 : right_side.values.norm());
   if (!is_zero) {
     System system(A, options.shift, preconditioner);
-    Iteration(system, right_side.values, options, monitor).run(result);
+    Iteration(A, system, right_side.values, options, monitor).run(result);
     unscale(system, right_side, options, result);
   }
   result.iterations = monitor.iterations();

@@ -200,6 +200,27 @@ TEST(SingularSystem, TheLeastResidualWithAPreconditionerThatHelpsNothing) {
   }
 }
 
+// GMRES that starts again after few dimensions stagnates with it; MINRES does without.
+TEST(SingularSystem, AutoLeavesOutAnIndefinitePreconditionerThatGmresGetsNoFurtherWith) {
+  Index left_out = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const Index n = 60;
+    const Vector values = test::random_matrix(n, 1, seed);
+    const Matrix A = test::with_eigenvalues(values.unaryExpr([](double g) {
+      return std::copysign(0.1 + std::min(std::abs(g), 1.0), g);
+    }),
+                                            seed);
+    const Vector b = test::random_matrix(n, 1, seed + 300);
+    const auto jacobi = jacobi_preconditioner(DenseOperator(A));
+    const SolveOptions options;
+    const SolveResult found = solve(DenseOperator(A), b, options, jacobi.get());
+    EXPECT_EQ(found.end, SolveEnd::kConverged) << seed << ' ' << found.message;
+    expect_honest(found, A, b, options, std::to_string(seed));
+    left_out += found.message.find("minres without the preconditioner") != std::string::npos;
+  }
+  EXPECT_GT(left_out, 0);
+}
+
 // Of a normal matrix the ranges of A and its transpose are one, and GMRES finds the least residual.
 TEST(SingularSystem, GmresReachesTheLeastResidualOfNormalMatrices) {
   for (const Matrix& A : {cyclic_difference(20), skew(21), skew(1), rank_deficient(30, true)}) {
