@@ -9,6 +9,7 @@
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/require.hpp"
+#include "operators/symmetry.hpp"
 #include "solve/krylov.hpp"
 
 namespace matapprox {
@@ -60,10 +61,10 @@ LinearSolver first_solver(const LinearOperator& A,
   if (wanted == LinearSolver::kGmres) return wanted;
   const bool automatic = wanted == LinearSolver::kAuto;
   if (!is_symmetric(A)) {
-    require(automatic,
-            "solve: {} needs a symmetric matrix, and this one is not; gmres takes any",
-            enum_name(wanted));
-    return LinearSolver::kGmres;
+    if (automatic) return LinearSolver::kGmres;
+    require_symmetric(A,
+                      fmt::format("solve: gmres takes any matrix, {} needs a symmetric matrix",
+                                  enum_name(wanted)));
   }
   if (M != nullptr && !is_symmetric(*M)) {
     require(automatic,
