@@ -72,10 +72,7 @@ void check_kept(KeptProperty property, const Method& method, const LinearOperato
               !(method.name == "chord" || method.name == "jl_projection"),
           "--keep row_sums: the factors of {} cannot hold another term",
           method.name);
-  require(
-      property == KeptProperty::kNothing || property == KeptProperty::kRowSums || is_symmetric(A),
-      "--keep {}: the matrix is not symmetric",
-      enum_name(property));
+  require_property(A, property);
 }
 
 /// Everything that one run of this command works on.

@@ -14,6 +14,7 @@
 #include "matapprox/operators/inverse.hpp"
 #include "matapprox/operators/sparse.hpp"
 #include "methods/spectra.hpp"
+#include "operators/symmetry.hpp"
 
 namespace matapprox {
 namespace {
@@ -204,12 +205,8 @@ Eigenpairs nearest_eigenpairs(const SparseMatrix& A,
                               const NearestEigenpairsOptions& options,
                               const RunControl& control) {
   const SparseOperator checked(A);
-  require(is_symmetric(checked),
-          "{}: the matrix is {} x {} and {}; eigenvalues next to a shift need a symmetric one",
-          kEigenpairs,
-          A.rows(),
-          A.cols(),
-          A.rows() == A.cols() ? "not symmetric" : "not square");
+  require_symmetric(
+      checked, fmt::format("{}: eigenvalues next to a shift need a symmetric matrix", kEigenpairs));
   require(std::isfinite(options.shift),
           "{}: the shift {} is not a finite number",
           kEigenpairs,

@@ -14,6 +14,7 @@
 #include "matapprox/core/require.hpp"
 #include "matapprox/kernels/lapack.hpp"
 #include "matapprox/methods/eigenpairs.hpp"
+#include "operators/symmetry.hpp"
 
 namespace matapprox {
 namespace {
@@ -193,13 +194,13 @@ Approximation keep_row_sums(const LinearOperator& A, const Approximation& B) {
 }
 
 Approximation keep_symmetric(const LinearOperator& A, const Approximation& B) {
-  require(is_symmetric(A), "keep symmetric: the matrix is not symmetric");
+  require_property(A, KeptProperty::kSymmetric);
   if (is_known_symmetric(B)) return B;
   return with_factors(B, B.factors(), true, "symmetric part taken");
 }
 
 Approximation keep_psd(const LinearOperator& A, const Approximation& B) {
-  require(is_symmetric(A), "keep psd: the matrix is not symmetric");
+  require_property(A, KeptProperty::kPsd);
   Approximation S = keep_symmetric(A, B);
   const SmallestEigenvalue least = smallest_eigenvalue(S);
   const double rounding = 1e-12 * least.largest_modulus;
@@ -224,6 +225,11 @@ Approximation keep_psd(const LinearOperator& A, const Approximation& B) {
 }
 
 }  // namespace
+
+void require_property(const LinearOperator& A, KeptProperty property) {
+  if (property != KeptProperty::kSymmetric && property != KeptProperty::kPsd) return;
+  require_symmetric(A, fmt::format("keep {} is for a symmetric matrix", enum_name(property)));
+}
 
 Approximation keep(const LinearOperator& A, const Approximation& B, KeptProperty property) {
   require(A.rows() == B.rows() && A.cols() == B.cols(),

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "matapprox/core/error.hpp"
 #include "matapprox/core/threads.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/sparse.hpp"
@@ -34,8 +35,13 @@ void visit_lower_tiles(Index n, Index tile_col, const Visit& visit) {
   }
 }
 
-bool are_equal(double a, double b, double tolerance) {
-  return a == b || std::abs(a - b) <= tolerance * std::max(std::abs(a), std::abs(b));
+/// sqrt|a_ii|
+Vector roots_of(const Vector& diagonal) { return diagonal.cwiseAbs().cwiseSqrt(); }
+
+/// Whether mirror images differ by at most `tolerance` times the largest of themselves and `size`,
+/// sqrt|a_ii a_jj|.
+bool are_equal(double a, double b, double size, double tolerance) {
+  return a == b || std::abs(a - b) <= tolerance * std::max({std::abs(a), std::abs(b), size});
 }
 
 }  // namespace
@@ -45,6 +51,7 @@ std::optional<Asymmetry> find_asymmetry(const SparseMatrix& A, double tolerance)
   const Index* start = A.outerIndexPtr();
   const Index* columns = A.innerIndexPtr();
   const double* values = A.valuePtr();
+  const Vector roots = roots_of(A.diagonal());
   // next[j]: the first entry of row j that has not met its mirror image. Rows are visited in order,
   // so the mirror of (i, j) in row j must be the next one there. What is passed over before it has
   // a row k < i, already visited, that has no (k, j).
@@ -54,15 +61,17 @@ std::optional<Asymmetry> find_asymmetry(const SparseMatrix& A, double tolerance)
       const Index j = columns[p];
       Index& q = next[static_cast<std::size_t>(j)];
       for (; q < start[j + 1] && columns[q] < i; ++q) {
-        if (values[q] != 0) return Asymmetry{j, columns[q], values[q], 0.0};
+        const Index k = columns[q];
+        if (!are_equal(values[q], 0.0, roots(j) * roots(k), tolerance)) {
+          return Asymmetry{j, k, values[q], 0.0};
+        }
       }
       const bool found = q < start[j + 1] && columns[q] == i;
-      if (!found && values[p] != 0) return Asymmetry{i, j, values[p], 0.0};
-      if (!found) continue;
-      if (!are_equal(values[q], values[p], tolerance)) {
-        return Asymmetry{i, j, values[p], values[q]};
+      const double mirror = found ? values[q] : 0.0;
+      if (!are_equal(values[p], mirror, roots(i) * roots(j), tolerance)) {
+        return Asymmetry{i, j, values[p], mirror};
       }
-      ++q;
+      if (found) ++q;
     }
   }
   return std::nullopt;
@@ -72,12 +81,13 @@ Symmetry rounding_symmetry(const ConstBlock& A) {
   if (A.rows() != A.cols()) return {};
   const Index tiles = symmetry_tiles(A.rows());
   std::vector<double> largest(static_cast<std::size_t>(tiles), 0.0);
+  const Vector roots = roots_of(A.diagonal());
   std::atomic<bool> symmetric{true};
   parallel_for(tiles, [&](Index tile) {
     double& most = largest[static_cast<std::size_t>(tile)];
     visit_lower_tiles(A.rows(), tile, [&](Index i, Index j) {
       if (A(i, j) == A(j, i)) return true;
-      if (!are_equal(A(i, j), A(j, i), kSymmetryTolerance)) symmetric = false;
+      if (!are_equal(A(i, j), A(j, i), roots(i) * roots(j), kSymmetryTolerance)) symmetric = false;
       if (!symmetric) return false;
       most = std::max(most, std::abs(A(i, j) - A(j, i)));
       return true;
@@ -104,34 +114,44 @@ std::string why_not_symmetric(const LinearOperator& A) {
   if (!in_memory) return "it is not symmetric";
   const Index panels = symmetry_tiles(A.cols());
   std::vector<Asymmetry> found(static_cast<std::size_t>(panels));
+  const Vector roots = roots_of(A.diagonal());
   // Halves, whose difference stays within the range.
-  const auto difference = [](double a, double b) {
-    return are_equal(a, b, kSymmetryTolerance) ? 0.0 : std::abs(a / 2 - b / 2);
+  const auto difference = [&roots](const Asymmetry& pair) {
+    const double size = roots(pair.row) * roots(pair.col);
+    return are_equal(pair.value, pair.mirror, size, kSymmetryTolerance)
+               ? 0.0
+               : std::abs(pair.value / 2 - pair.mirror / 2);
+  };
+  const auto is_less = [&](const Asymmetry& a, const Asymmetry& b) {
+    return difference(a) < difference(b);
   };
   parallel_for(panels, [&](Index panel) {
     const Index first = panel * kSymmetryTile;
     const std::vector<Index> J = index_range(first, std::min(kSymmetryTile, A.cols() - first));
     const Matrix columns = A.columns_at(J);
     const Matrix rows = A.rows_at(J);
-    Index i = 0;
-    Index k = 0;
-    columns.binaryExpr(rows, difference).maxCoeff(&i, &k);
-    found[static_cast<std::size_t>(panel)] = {i, first + k, columns(i, k), rows(i, k)};
+    Asymmetry& most = found[static_cast<std::size_t>(panel)];
+    for (Index k = 0; k < columns.cols(); ++k) {
+      for (Index i = 0; i < columns.rows(); ++i) {
+        most = std::max(most, Asymmetry{i, first + k, columns(i, k), rows(i, k)}, is_less);
+      }
+    }
   });
-  const Asymmetry most =
-      *std::max_element(found.begin(), found.end(), [&](const auto& a, const auto& b) {
-        return difference(a.value, a.mirror) < difference(b.value, b.mirror);
-      });
+  const Asymmetry most = *std::max_element(found.begin(), found.end(), is_less);
   return fmt::format(
       "it is not symmetric: entry ({}, {}) is {} and ({}, {}) is {}, the largest difference, "
-      "counted "
-      "from 0",
+      "counted from 0; "
+      "where that is rounding, take (A + A^T) / 2",
       most.row,
       most.col,
       most.value,
       most.col,
       most.row,
       most.mirror);
+}
+
+void require_symmetric(const LinearOperator& A, const std::string& what) {
+  if (!is_symmetric(A)) throw InvalidArgument(what + ": " + why_not_symmetric(A));
 }
 
 }  // namespace matapprox

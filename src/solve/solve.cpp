@@ -9,6 +9,7 @@
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/require.hpp"
+#include "operators/symmetry.hpp"
 #include "solve/krylov.hpp"
 
 namespace matapprox {
@@ -60,10 +61,10 @@ LinearSolver first_solver(const LinearOperator& A,
   if (wanted == LinearSolver::kGmres) return wanted;
   const bool automatic = wanted == LinearSolver::kAuto;
   if (!is_symmetric(A)) {
-    require(automatic,
-            "solve: {} needs a symmetric matrix, and this one is not; gmres takes any",
-            enum_name(wanted));
-    return LinearSolver::kGmres;
+    if (automatic) return LinearSolver::kGmres;
+    require_symmetric(A,
+                      fmt::format("solve: gmres takes any matrix, {} needs a symmetric matrix",
+                                  enum_name(wanted)));
   }
   if (M != nullptr && !is_symmetric(*M)) {
     require(automatic,
@@ -123,8 +124,13 @@ bool stagnates(Outcome outcome, double before, double now) {
 /// The runs of solvers on one right-hand side b, from x = 0 on.
 class Iteration {
  public:
-  Iteration(System& system, const Vector& b, const SolveOptions& options, Monitor& monitor)
-      : system_(system),
+  Iteration(const LinearOperator& A,
+            System& system,
+            const Vector& b,
+            const SolveOptions& options,
+            Monitor& monitor)
+      : A_(A),
+        system_(system),
         b_(b),
         options_(options),
         monitor_(monitor),
@@ -166,7 +172,8 @@ class Iteration {
           outcome, options_.solver, result.solver, monitor_.iterations(), result.message);
       return false;
     }
-    if (!stagnates(outcome, before, now)) return false;
+    const bool is_slow = now >= kClearly * before && may_leave_gmres(result);
+    if (!is_slow && !stagnates(outcome, before, now)) return false;
     if (changes_course(result)) return false;
     say_why(outcome, result);
     return true;
@@ -199,21 +206,20 @@ class Iteration {
     return size <= system_.norm() * bound ? size : -1;
   }
 
-  /// True if x is a least-squares solution in the norm of the preconditioner M: A M r is next to 0.
-  bool is_weighted_least_squares() {
-    const Vector z = system_.precondition(r_);
-    const Vector t = system_.apply(z);
-    const double square = t.dot(system_.precondition(t));
-    const double bound = std::max(options_.tolerance, 1e-10) * system_.lanczos_norm;
-    return square <= bound * bound * r_.dot(z);
-  }
-
   /// The rounding of a large x would hide the least residual: the next solver begins with 0.
   void begin_again() {
-    best_x_ = x_;
-    best_residual_ = r_.norm();
+    if (r_.norm() < best_residual_) {
+      best_x_ = x_;
+      best_residual_ = r_.norm();
+    }
     x_.setZero();
     r_ = b_;
+  }
+
+  /// True if GMRES was taken only for an M that MINRES cannot take.
+  bool may_leave_gmres(const SolveResult& result) const {
+    return options_.solver == LinearSolver::kAuto && result.solver == LinearSolver::kGmres &&
+           system_.has_preconditioner() && is_symmetric(A_);
   }
 
   /// Switches to a solver or a norm that may go on where this one stagnates; false if there is
@@ -227,16 +233,18 @@ class Iteration {
       result.message = fmt::format("minres {}, as conjugate gradients get no further", from);
       return true;
     }
-    if (result.solver == LinearSolver::kMinres && system_.has_preconditioner() &&
-        is_weighted_least_squares()) {
-      system_.drop_preconditioner();
-      add_sentence(result.message,
-                   fmt::format("without the preconditioner {}, as the residual is the least in its "
-                               "norm",
-                               from));
-      return true;
-    }
-    return false;
+    if (!system_.has_preconditioner()) return false;
+    // With M the residual is the least in the norm of M. Where A is singular, another one may be
+    // less in the 2-norm, and with an M of large condition rounding ends the iteration sooner.
+    if (!may_leave_gmres(result) && result.solver != LinearSolver::kMinres) return false;
+    system_.drop_preconditioner();
+    begin_again();
+    add_sentence(result.message,
+                 fmt::format("minres without the preconditioner {}, as {} gets no further with it",
+                             from,
+                             enum_name(result.solver)));
+    result.solver = LinearSolver::kMinres;
+    return true;
   }
 
   void say_why(Outcome outcome, SolveResult& result) const {
@@ -267,13 +275,14 @@ class Iteration {
     }
   }
 
+  const LinearOperator& A_;
   System& system_;
   const Vector& b_;
   const SolveOptions& options_;
   Monitor& monitor_;
   Vector x_;
   Vector r_;       ///< b - A x_
-  Vector best_x_;  ///< of a solver before, if it was left out
+  Vector best_x_;  ///< of the solvers before, if it was left out
   double best_residual_ = std::numeric_limits<double>::infinity();
 };
 
@@ -346,7 +355,7 @@ SolveResult solve(const LinearOperator& A,
   Monitor monitor(options, control, is_zero ? 1.0 : right_side.values.norm());
   if (!is_zero) {
     System system(A, options.shift, preconditioner);
-    Iteration(system, right_side.values, options, monitor).run(result);
+    Iteration(A, system, right_side.values, options, monitor).run(result);
     unscale(system, right_side, options, result);
   }
   result.iterations = monitor.iterations();

@@ -40,14 +40,17 @@ class System {
   Vector apply_transpose(const Vector& x) const { return matrix_.times(x, true); }
   Vector precondition(const Vector& r) const;
   bool has_preconditioner() const { return preconditioner_.has_value(); }
-  void drop_preconditioner() { preconditioner_.reset(); }
+  void drop_preconditioner() {
+    preconditioner_.reset();
+    lanczos_norm = 0;
+  }
 
   /// apply() multiplies by A + mu I times 2 to this.
   int exponent() const { return matrix_.exponent(); }
   /// The largest |A x| / |x| of all products so far, a lower bound of |A|_2.
   double norm() const { return norm_; }
   /// The largest column that MINRES has seen of its tridiagonal matrix, a lower bound of the norm
-  /// of M^1/2 A M^1/2.
+  /// of M^1/2 A M^1/2 with the M there is.
   double lanczos_norm = 0;
 
  private:

@@ -249,6 +249,22 @@ TEST(CliSolve, RefusesWhatIsWrong) {
   EXPECT_THAT(complaint({"solve", folder + "/a.csv", folder + "/two.csv"}), HasSubstr("3 x 2"));
   EXPECT_THAT(complaint({"solve", folder + "/u.csv", folder + "/two.csv", "--solver", "cg"}),
               HasSubstr("cg needs a symmetric matrix"));
+  // The two entries, and what to do, wherever a symmetric matrix is needed.
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"solve", folder + "/u.csv", folder + "/two.csv", "--solver", "cg"},
+        {"spectrum", folder + "/u.csv", "--nearest", "1", "--count", "1"},
+        {"approximate",
+         folder + "/u.csv",
+         "truncated_svd",
+         "--rank",
+         "1",
+         "--keep",
+         "symmetric",
+         "-o",
+         folder + "/u.h5"}}) {
+    EXPECT_THAT(complaint(command),
+                AllOf(HasSubstr("entry (1, 0) is 0 and (0, 1) is 2"), HasSubstr("(A + A^T) / 2")));
+  }
   EXPECT_THAT(complaint({"solve", mesh, b, "--shift", "-100", "--solver", "cg"}, 4),
               HasSubstr("not positive definite"));
   EXPECT_THAT(complaint({"solve", mesh, b, "--solver", "magic"}), HasSubstr("solver"));

@@ -63,7 +63,7 @@ TEST(Symmetry, RoundingCountsAsSymmetricAndNoEntryChanges) {
 
 TEST(Symmetry, MoreThanRoundingStays) {
   Matrix A = symmetric_matrix(150);
-  A(140, 3) *= 1 + 40 * kUnit;
+  A(140, 3) += 40 * kUnit;
   const DenseOperator dense(A);
   EXPECT_FALSE(*dense.known_facts().symmetric);
   EXPECT_EQ(dense.known_facts().averaged_asymmetry, 0);
@@ -93,15 +93,16 @@ TEST(Symmetry, LargeEntriesHideNothing) {
     corner(7, 9) = corner(9, 7) = penalty;
     corner(7, 7) = corner(8, 8) = penalty;
     EXPECT_TRUE(*DenseOperator(corner).known_facts().symmetric) << penalty;
-    corner(7, 8) *= 1 + 1e-6;
+    corner(7, 8) += 100 * kUnit * penalty;
     EXPECT_FALSE(*DenseOperator(corner).known_facts().symmetric) << penalty;
     EXPECT_FALSE(*SparseOperator(test::sparse_of(corner)).known_facts().symmetric) << penalty;
   }
 }
 
-TEST(Symmetry, TheMeasureIsThePair) {
+TEST(Symmetry, TheMeasureIsThePairWhereTheDiagonalIsNoLarger) {
   for (const double size : {1e-290, 1e-200, 1.0, 1e200, 1e300}) {
     Matrix A = size * symmetric_matrix(80);
+    A.diagonal() *= 1e-3;
     A(70, 3) *= 1 + 20 * kUnit;
     EXPECT_TRUE(*DenseOperator(A).known_facts().symmetric) << size;
     A(70, 3) *= 1 + 50 * kUnit;
@@ -113,7 +114,7 @@ TEST(Symmetry, AtTheEndsOfTheRange) {
   const double largest = std::numeric_limits<double>::max();
   const double least = std::numeric_limits<double>::denorm_min();
   const auto pair = [](double a, double b) {
-    Matrix A = Matrix::Identity(70, 70);
+    Matrix A = Matrix::Zero(70, 70);
     A(2, 68) = a;
     A(68, 2) = b;
     return A;
@@ -159,20 +160,27 @@ TEST(Symmetry, OfSparseMatrices) {
   EXPECT_EQ(nearly.known_facts().averaged_asymmetry,
             std::abs(A.coeff(10, 11) - exact.coeff(10, 11)));
   EXPECT_SAME_BITS(Matrix(nearly.values()), Matrix(A));
-  for (const double alone : {20 * kUnit, 1e-300}) {
-    A.coeffRef(50, 3) = alone;
-    EXPECT_FALSE(*SparseOperator(A).known_facts().symmetric) << alone;
-  }
+  // Without a mirror image, relative to sqrt|a_ii a_jj| = 1, and to 0.
+  A.coeffRef(50, 3) = 20 * kUnit;
+  EXPECT_TRUE(*SparseOperator(A).known_facts().symmetric);
+  EXPECT_EQ(SparseOperator(A).known_facts().averaged_asymmetry,
+            std::max(20 * kUnit, nearly.known_facts().averaged_asymmetry));
+  A.coeffRef(50, 3) = 40 * kUnit;
+  EXPECT_FALSE(*SparseOperator(A).known_facts().symmetric);
+  A.coeffRef(50, 50) = 0;
+  A.coeffRef(50, 3) = 1e-300;
+  EXPECT_FALSE(*SparseOperator(A).known_facts().symmetric);
 }
 
 /// The rule once more, in the wider range of long double: no pair differs by more than 32 eps of
-/// the larger one.
+/// the largest of both and sqrt|a_ii a_jj|.
 bool is_symmetric_by_the_rule(const Matrix& A) {
   for (Index i = 0; i < A.rows(); ++i) {
     for (Index j = 0; j < i; ++j) {
       const long double a = A(i, j);
       const long double b = A(j, i);
-      if (std::abs(a - b) > 0x1p-47L * std::max(std::abs(a), std::abs(b))) return false;
+      const long double diagonal = std::sqrt(std::abs(static_cast<long double>(A(i, i)) * A(j, j)));
+      if (std::abs(a - b) > 0x1p-47L * std::max({std::abs(a), std::abs(b), diagonal})) return false;
     }
   }
   return true;
@@ -242,6 +250,48 @@ TEST(Symmetry, OfRandomMatricesIsTheRule) {
   }
   EXPECT_GT(symmetric, kMatrices / 5);
   EXPECT_LT(symmetric, kMatrices * 4 / 5);
+}
+
+/// Columns added in ascending order above the diagonal, and in descending order below it, as
+/// blocked products do in places.
+Matrix product_in_two_orders(const Matrix& X) {
+  Matrix A(X.rows(), X.rows());
+  for (Index i = 0; i < X.rows(); ++i) {
+    for (Index j = 0; j < X.rows(); ++j) {
+      double sum = 0;
+      for (Index k = 0; k < X.cols(); ++k) {
+        const Index at = j < i ? X.cols() - 1 - k : k;
+        sum += X(i, at) * X(j, at);
+      }
+      A(i, j) = sum;
+    }
+  }
+  return A;
+}
+
+void expect_symmetric_to_rounding(const Matrix& A) {
+  EXPECT_GT((A - A.transpose()).cwiseAbs().maxCoeff(), 0);
+  EXPECT_TRUE(*DenseOperator(A).known_facts().symmetric);
+  EXPECT_TRUE(*SparseOperator(test::sparse_of(A)).known_facts().symmetric);
+}
+
+// What cancels in x_i^T x_j has an error of |x_i| |x_j| eps, far above that of the entry.
+TEST(Symmetry, OfComputedProductsKernelsAndSumsOfElements) {
+  for (const Index k : {3, 50, 400}) {
+    Matrix X = test::random_matrix(60, k, static_cast<std::uint64_t>(k));
+    expect_symmetric_to_rounding(product_in_two_orders(X));
+    for (Index i = 0; i < 60; ++i) X.row(i) *= std::pow(10.0, 0.2 * static_cast<double>(i - 30));
+    expect_symmetric_to_rounding(product_in_two_orders(X));
+  }
+  const Matrix X = test::random_matrix(80, 3, 5);
+  const Matrix G = product_in_two_orders(X);
+  const Matrix kernel = Matrix::NullaryExpr(
+      80, 80, [&](Index i, Index j) { return std::exp(-0.5 * (G(i, i) + G(j, j) - 2 * G(i, j))); });
+  expect_symmetric_to_rounding(kernel);
+  EXPECT_EQ(nystrom(DenseOperator(kernel), {.rank = 10}).summary.form, "psd");
+  // The off-diagonal entries of an orthogonal Q times its transpose are rounding alone.
+  const Matrix Q = test::with_eigenvalues(Vector::Ones(40) - 2 * Vector::Unit(40, 3), 7);
+  expect_symmetric_to_rounding(product_in_two_orders(Q));
 }
 
 TEST(Symmetry, TurnsOnWhatNeedsIt) {

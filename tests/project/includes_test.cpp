@@ -25,7 +25,7 @@ const std::map<std::string, std::set<std::string>> kMayInclude{
     {"measure", {"core", "kernels", "factors", "operators", "methods"}},
     {"mpi", {"core", "kernels", "factors", "operators", "device", "methods"}},
     {"best", {"core", "factors", "operators", "methods", "measure"}},
-    {"solve", {"core", "kernels", "factors", "methods"}},
+    {"solve", {"core", "kernels", "factors", "operators", "methods"}},
     {"io", {"core", "kernels", "factors", "operators", "methods"}},
     {"attention", {"core", "kernels", "methods", "device"}},
     {"tasks", {"core", "io"}},

@@ -173,6 +173,54 @@ TEST(SingularSystem, TheLeastResidualIsThatWithoutThePreconditioner) {
   }
 }
 
+// With M, rounding may end MINRES well above the least residual in the norm of M.
+TEST(SingularSystem, TheLeastResidualWithAPreconditionerThatHelpsNothing) {
+  for (const double condition : {10.0, 1e3, 1e5}) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      const Index n = 20 + 2 * static_cast<Index>(seed);
+      const Matrix A =
+          test::with_eigenvalues(test::random_matrix(n, 1, seed + 100).unaryExpr([](double g) {
+            return g < -0.8 ? -1.0 : g < -0.2 ? 0.0 : g < 0.8 ? 1.0 : 2.0;
+          }),
+                                 seed);
+      const Vector exponents = test::random_matrix(n, 1, seed + 200).cwiseAbs().cwiseMin(2) / 2;
+      const Vector m = exponents.unaryExpr([&](double e) { return std::pow(condition, -e); });
+      const FactorProduct M({make_factor("D", Vector(m))});
+      const Vector b = test::random_matrix(n, 1, seed + 300);
+      const double least = least_residual(A, b);
+      for (const double tolerance : {1e-4, 1e-8, 1e-12}) {
+        const SolveOptions options{.tolerance = tolerance};
+        const SolveResult found = solve(DenseOperator(A), b, options, &M);
+        const std::string name = std::to_string(condition) + ' ' + std::to_string(seed);
+        expect_honest(found, A, b, options, name);
+        EXPECT_LE(found.relative_residual, least * (1 + 1e-9)) << name << ' ' << found.message;
+        EXPECT_LE(found.x.norm(), 1e3 * b.norm()) << name << ' ' << found.message;
+      }
+    }
+  }
+}
+
+// GMRES that starts again after few dimensions stagnates with it; MINRES does without.
+TEST(SingularSystem, AutoLeavesOutAnIndefinitePreconditionerThatGmresGetsNoFurtherWith) {
+  Index left_out = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const Index n = 60;
+    const Vector values = test::random_matrix(n, 1, seed);
+    const Matrix A = test::with_eigenvalues(values.unaryExpr([](double g) {
+      return std::copysign(0.1 + std::min(std::abs(g), 1.0), g);
+    }),
+                                            seed);
+    const Vector b = test::random_matrix(n, 1, seed + 300);
+    const auto jacobi = jacobi_preconditioner(DenseOperator(A));
+    const SolveOptions options;
+    const SolveResult found = solve(DenseOperator(A), b, options, jacobi.get());
+    EXPECT_EQ(found.end, SolveEnd::kConverged) << seed << ' ' << found.message;
+    expect_honest(found, A, b, options, std::to_string(seed));
+    left_out += found.message.find("minres without the preconditioner") != std::string::npos;
+  }
+  EXPECT_GT(left_out, 0);
+}
+
 // A normal matrix has the range of its transpose, and GMRES finds the least residual.
 TEST(SingularSystem, GmresReachesTheLeastResidualOfNormalMatrices) {
   for (const Matrix& A : {cyclic_difference(20), skew(21), skew(1), rank_deficient(30, true)}) {

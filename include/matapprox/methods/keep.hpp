@@ -50,4 +50,8 @@ struct EnumNames<KeptProperty> {
 /// and psd, if A is not symmetric.
 Approximation keep(const LinearOperator& A, const Approximation& B, KeptProperty property);
 
+/// Throws InvalidArgument, naming two entries of a matrix in memory, if the property is that of a
+/// symmetric matrix and A is none. Of psd no more is looked at.
+void require_property(const LinearOperator& A, KeptProperty property);
+
 }  // namespace matapprox

@@ -76,13 +76,14 @@ struct SolveResult {
 ///
 /// kAuto takes conjugate gradients if A and M are symmetric, MINRES from where p^T A p <= 0 shows
 /// that A is not positive definite or conjugate gradients get no further, and GMRES where A is not
-/// symmetric, or M is not symmetric positive definite. The message says so.
+/// symmetric, or M is not symmetric positive definite. Where A is symmetric and GMRES gets no
+/// further with such an M, MINRES begins again without it. The message says so.
 ///
 /// Singular systems: where x gets no better and the residual r has |A^T r| <= t |A| |r|, with t the
 /// tolerance, at least 1e-10, or 1e-7 after a breakdown, the end is kInconsistent, the test of
 /// [PS82] and [CPS11]: A is within t |A| of a matrix that x is a least-squares solution for. MINRES
-/// finds it for a symmetric A (without M, which it leaves out from there on); GMRES may stagnate
-/// above it.
+/// finds it for a symmetric A (without M, which it leaves out where it gets no further with it);
+/// GMRES may stagnate above it.
 ///
 /// The system is solved for A and b times powers of two, so that neither overflows; x is refused
 /// where it is beyond the range of doubles itself.

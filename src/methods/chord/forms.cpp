@@ -28,11 +28,7 @@ bool is_graph_order(ChordOrder order) {
   return order == ChordOrder::kRcm || order == ChordOrder::kSpectral || order == ChordOrder::kHop;
 }
 
-void require_symmetric(const LinearOperator& A) {
-  if (is_symmetric(A)) return;
-  throw InvalidArgument(
-      fmt::format("chord: symmetrize is for a symmetric matrix: {}", why_not_symmetric(A)));
-}
+constexpr const char* kSymmetrizeIsFor = "chord: symmetrize is for a symmetric matrix";
 
 /// Whether the links are the same but for a shift of all those of the last factor.
 bool is_shift_of(const ChordPattern& pattern, ChordPattern other) {
@@ -79,7 +75,7 @@ class FormMaker {
                    is_symmetric(A)),
         search_(with_share_of_time(control, order_)),
         orderings_(A, symmetric_, options.seed, search_, std::move(known)) {
-    if (options.symmetrize) require_symmetric(A);
+    if (options.symmetrize) require_symmetric(A, kSymmetrizeIsFor);
     require(order_ != ChordOrder::kShift || !options.symmetrize,
             "chord: order shift is of one product, a symmetrized one has no shift");
   }
@@ -243,7 +239,7 @@ Forms forms_of(const LinearOperator& A,
           enum_name(options.order));
   const StopScope scope(control, "chord");
   if (start.pattern && start.pattern->order == A.rows()) {
-    if (options.symmetrize) require_symmetric(A);
+    if (options.symmetrize) require_symmetric(A, kSymmetrizeIsFor);
     return {{form_of_start(options, start)}, {}, false};
   }
   return FormMaker(A, options, start.known, control).make();

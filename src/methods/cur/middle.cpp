@@ -50,14 +50,17 @@ struct Decomposed {
   int exponent = 0;
 };
 
-/// Singular values of k columns are known to a few k eps of the largest. Those from which a stored
-/// U1 would be wrong by its own size, also after U2 was fitted to it, are left out, too.
+/// A direction of the basis is worth what it adds to the core, whatever its singular value s, and
+/// costs a share of that: S and products with Y S^-1 are known to about sqrt(k) eps S(0) / s, as
+/// sums of k terms whose rounding errors are independent. So it pays down to small multiples of
+/// that S(0), and each one that is left out may be most of the error. Directions from which a
+/// stored U1 would be wrong by its own size, also after U2 was fitted to it, are left out, too.
 Index numerical_rank(const Vector& S, Precision precision) {
   const double unit = precision == Precision::kDouble || precision == Precision::kPacked
                           ? 0.0
                           : unit_roundoff(precision);
   const double tolerance =
-      std::max(4 * kDoubleRounding * static_cast<double>(S.size()), unit * unit);
+      std::max(2 * kDoubleRounding * std::sqrt(static_cast<double>(S.size())), unit * unit);
   Index count = 0;
   while (count < S.size() && S(count) > tolerance * S(0)) ++count;
   return count;
