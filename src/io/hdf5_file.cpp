@@ -38,7 +38,7 @@ bool holds_real_numbers(const Handle& dataset) {
 /// The only dataset of numbers with one or two dimensions.
 std::string only_matrix(const Handle& file, const std::string& path) {
   std::vector<std::string> found;
-  for (const std::string& name : hdf5::list_datasets(file)) {
+  for (const std::string& name : hdf5::list_datasets(file, path)) {
     const Handle dataset = hdf5::open_dataset(file, name, path);
     const std::size_t dimensions = hdf5::shape(dataset).size();
     if (holds_real_numbers(dataset) && (dimensions == 1 || dimensions == 2)) found.push_back(name);
