@@ -12,6 +12,7 @@
 #include "io/hdf5_output.hpp"
 #include "io/hdf5_stored.hpp"
 #include "io/hdf5_values.hpp"
+#include "io/text_place.hpp"
 #include "io/trial_read.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
@@ -193,10 +194,7 @@ Matrix read_hdf5_matrix(const std::string& path, const std::string& wanted) {
   Matrix A = numbers ? read_file_numbers(file, *numbers) : read_through_library(path, info);
   Index row = 0;
   Index col = 0;
-  if (find_nonfinite(A, row, col)) {
-    throw FileError(fmt::format(
-        "{}: row {}, column {}: {} is not a finite number", what, row, col, A(row, col)));
-  }
+  if (find_nonfinite(A, row, col)) fail_not_finite(what, row, col, A(row, col));
   return A;
 }
 

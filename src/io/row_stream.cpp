@@ -37,12 +37,7 @@ constexpr Index kLongestLine = Index{1} << 30;
 void require_finite_part(const Matrix& A, Index rows_before, const std::string& name) {
   Index row = 0;
   Index col = 0;
-  if (!find_nonfinite(A, row, col)) return;
-  fail_in(name,
-          fmt::format("row {}, column {}: {} is not allowed, values must be finite",
-                      rows_before + row + 1,
-                      col + 1,
-                      A(row, col)));
+  if (find_nonfinite(A, row, col)) fail_not_finite(name, rows_before + row, col, A(row, col));
 }
 
 /// A matrix that is in memory or reads its own rows.
