@@ -233,6 +233,8 @@ def problems(made, hostile, folder):
             yield "outside", f"{name} has a number of a file outside"
     if made.code not in (0, 130) and not re.search(rb"(^|\n)matapprox: ", made.error):
         yield "message", "stderr does not say why"
+    if hostile.unprivileged and made.code == 3 and b"ermission denied" not in made.error:
+        yield "message", "stderr does not say that the permission is denied"
     marker = np.float64(MARKER).tobytes()
     for path in folder.iterdir():
         if path.is_file() and not path.is_symlink() and path != hostile.path and path.stat().st_size < 10**8 and marker in path.read_bytes():
