@@ -195,6 +195,8 @@ class TableRows final : public RowStream {
       if (wanted > kLongestLine)
         fail_in(bytes_->name(), fmt::format("a line of more than {} bytes", kLongestLine));
       piece = bytes_->peek(wanted);
+      if (piece.find('\0') != std::string_view::npos)
+        fail_in(bytes_->name(), "holds zero bytes, it is no text");
       const std::size_t line_end = piece.rfind('\n');
       const bool all = static_cast<Index>(piece.size()) < wanted;
       length = all ? piece.size() : (line_end == std::string_view::npos ? 0 : line_end + 1);
