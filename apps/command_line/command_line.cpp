@@ -5,11 +5,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <limits>
 #include <sstream>
 #include <type_traits>
 
+#include "command_line/config_text.hpp"
 #include "command_line/exit_codes.hpp"
 #include "command_line/output.hpp"
 #include "matapprox/core/error.hpp"
@@ -433,8 +433,7 @@ int CommandLine::run(int argc, const char* const* argv) {
 }
 
 std::vector<ConfigLine> read_config_file(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw FileError(fmt::format("{}: cannot be opened", path));
+  std::istringstream file(config_text(path));
   std::vector<ConfigLine> lines;
   try {
     for (const CLI::ConfigItem& item : CLI::ConfigTOML().from_config(file)) {

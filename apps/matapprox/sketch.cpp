@@ -30,6 +30,7 @@ namespace {
 struct SketchCommand {
   std::string source;
   std::string variable;
+  bool allow_external = false;
   std::string output;
   std::optional<Index> rows;
   NamedFlags sizes;
@@ -77,7 +78,7 @@ class StreamRun {
   explicit StreamRun(const SketchCommand& command)
       : command_(command),
         line_(command.common.quiet()),
-        stream_(open_row_stream(command.source, command.variable)),
+        stream_(open_row_stream(command.source, command.variable, command.allow_external)),
         rows_(command.rows ? command.rows : stream_->rows()) {
     const std::optional<Index> known = stream_->rows();
     if (known && *known != *rows_) {
@@ -428,6 +429,9 @@ void add_sketch(const Command& program) {
       .type_name("");
   sub.add_option("--variable", command->variable, "Which array of .mat, .npz and .h5 files")
       .type_name("");
+  sub.add_flag("--allow-external",
+               command->allow_external,
+               "HDF5, .mat 7.3: follow external links, external storage and virtual datasets");
   for (const OptionText& option : list_options(SketchOptions{})) {
     if (option.name == "seed") continue;
     command->sizes.add(

@@ -9,12 +9,14 @@
 namespace matapprox::report {
 namespace {
 
+/// What a method throws begins with its name, and a row with the name of the entry.
 ComparisonRow failed_row(const ComparisonEntry& entry,
                          const NamedOptions& options,
                          const std::string& reason) {
+  const std::string prefix = std::string(entry.method->name) + ": ";
   ComparisonRow row;
   row.method = entry.name;
-  row.status = reason;
+  row.status = reason.starts_with(prefix) ? reason.substr(prefix.size()) : reason;
   row.options = options;
   row.failure = std::current_exception();
   return row;

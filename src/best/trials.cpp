@@ -84,7 +84,8 @@ void Trials::finish(BestCandidate candidate) {
 }
 
 void Trials::drop(BestCandidate candidate, const std::string& why) {
-  candidate.verdict = why;
+  const std::string prefix = candidate.method + ": ";
+  candidate.verdict = why.starts_with(prefix) ? why.substr(prefix.size()) : why;
   finish(std::move(candidate));
 }
 
@@ -360,8 +361,6 @@ void Trials::try_method(BestCandidate candidate) {
     problem = "ran out of memory";
   }
   candidate.seconds = seconds_since(start);
-  const std::string prefix = candidate.method + ": ";
-  if (problem.starts_with(prefix)) problem.erase(0, prefix.size());
   drop(std::move(candidate), problem);
 }
 

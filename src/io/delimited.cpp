@@ -149,11 +149,12 @@ void TableReader::fail_cell(const char* p, const char* end, Index column, std::s
             fmt::format("column {}: {}{}",
                         column,
                         what,
-                        may_be_header ? "; a header has no numbers beside its text" : ""));
+                        may_be_header ? "; a header has no numbers beside its text" : ""),
+            is_nan_or_infinity(cell) ? Misfit::kNotFinite : Misfit::kForm);
 }
 
-void TableReader::fail_line(std::size_t start, const std::string& what) const {
-  fail_at_line(name_, lines_before_ + line_number(text_, start), what);
+void TableReader::fail_line(std::size_t start, const std::string& what, Misfit misfit) const {
+  fail_at_line(name_, lines_before_ + line_number(text_, start), what, misfit);
 }
 
 Matrix parse_delimited(std::string_view text,

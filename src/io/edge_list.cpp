@@ -33,7 +33,7 @@ struct Edges {
 };
 
 /// What is wrong with a line that is not an edge.
-std::string explain_edge(std::string_view line) {
+std::string explain_edge(std::string_view line, Misfit& misfit) {
   std::vector<std::string_view> fields;
   const char* const end = line.data() + line.size();
   for (const char* p = skip_separators(line.data(), end); p != end; p = skip_separators(p, end)) {
@@ -55,6 +55,7 @@ std::string explain_edge(std::string_view line) {
                        fields.size());
   }
   if (is_edge_separator(line[0])) return fmt::format("{} starts with a separator", in_quotes(line));
+  if (is_nan_or_infinity(fields.back())) misfit = Misfit::kNotFinite;
   return "weight: " + explain_real(fields.back());
 }
 
@@ -86,7 +87,10 @@ Edges read_edges(std::string_view text, const std::string& name) {
   while (reader.advance()) {
     const auto line = trimmed(reader.line());
     if (line.empty() || line[0] == '#' || line[0] == '%') continue;
-    if (!read_edge(line, edges)) fail_at(name, text, reader.start(), explain_edge(line));
+    if (read_edge(line, edges)) continue;
+    Misfit misfit = Misfit::kForm;
+    const std::string what = explain_edge(line, misfit);
+    fail_at(name, text, reader.start(), what, misfit);
   }
   if (edges.entries.size() == 0) {
     fail_in(name,

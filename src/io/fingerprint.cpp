@@ -3,6 +3,7 @@
 
 #include "matapprox/core/random.hpp"
 #include "matapprox/io/load.hpp"
+#include "matapprox/operators/sparse.hpp"
 
 namespace matapprox {
 
@@ -37,7 +38,27 @@ std::vector<double> inner_products(const Matrix& X, const Matrix& Y) {
   return result;
 }
 
+/// The same for a matrix of few entries, without the probes' numbers that meet none of them.
+std::vector<double> fingerprint_of_entries(const SparseMatrix& A, double scale) {
+  const auto probe = [](Index i, Index column) {
+    return random_normal(kSeed, RandomStream::kFingerprint, i, column);
+  };
+  std::vector<double> result(kNumbers, 0.0);
+  for (Index i = 0; i < A.rows(); ++i) {
+    for (SparseMatrix::InnerIterator entry(A, i); entry; ++entry) {
+      for (Index k = 0; k < kNumbers; ++k) {
+        result[static_cast<std::size_t>(k)] +=
+            entry.value() * (probe(entry.col(), k) * scale) * probe(i, kNumbers + k);
+      }
+    }
+  }
+  return result;
+}
+
 std::vector<double> fingerprint_of(const LinearOperator& A, double scale) {
+  const auto* sparse = dynamic_cast<const SparseOperator*>(&A);
+  if (sparse != nullptr && 4 * sparse->values().nonZeros() < A.rows() + A.cols())
+    return fingerprint_of_entries(sparse->values(), scale);
   const Matrix X = probes(A.cols(), 0) * scale;
   if (A.cost().multiplications_per_apply <= kCheapProduct) {
     return inner_products(A.apply(X), probes(A.rows(), kNumbers));

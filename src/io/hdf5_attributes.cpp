@@ -136,6 +136,8 @@ Index get_integer(const Location& place, const std::string& name, Index lowest, 
 }
 
 std::uint64_t get_seed(const Location& place, const std::string& name) {
+  // A negative number would become 0 on its way into an unsigned one.
+  static_cast<void>(get_integer(place, name, 0, std::numeric_limits<Index>::max()));
   return get<std::uint64_t>(place, name, H5T_INTEGER, H5T_NATIVE_UINT64, "an integer");
 }
 

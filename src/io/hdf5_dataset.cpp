@@ -11,6 +11,7 @@
 
 #include "io/hdf5_handle.hpp"
 #include "io/hdf5_stored.hpp"
+#include "io/text_place.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/core/stop_scope.hpp"
 #include "matapprox/kernels/gemm.hpp"
@@ -116,11 +117,7 @@ struct Hdf5Operator::Dataset {
     for (Index i = 0; i < panel.rows; ++i) {
       for (Index j = 0; j < panel.cols; ++j) {
         if (std::isfinite(transposed(j, i))) continue;
-        throw NumericalError(fmt::format("{}: entry ({}, {}), counted from 0, is {}",
-                                         name,
-                                         panel.row + i,
-                                         panel.col + j,
-                                         transposed(j, i)));
+        fail_not_finite(name, panel.row + i, panel.col + j, transposed(j, i));
       }
     }
   }

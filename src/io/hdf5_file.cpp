@@ -12,6 +12,7 @@
 #include "io/hdf5_output.hpp"
 #include "io/hdf5_stored.hpp"
 #include "io/hdf5_values.hpp"
+#include "io/text_place.hpp"
 #include "io/trial_read.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
@@ -38,7 +39,7 @@ bool holds_real_numbers(const Handle& dataset) {
 /// The only dataset of numbers with one or two dimensions.
 std::string only_matrix(const Handle& file, const std::string& path) {
   std::vector<std::string> found;
-  for (const std::string& name : hdf5::list_datasets(file)) {
+  for (const std::string& name : hdf5::list_datasets(file, path)) {
     const Handle dataset = hdf5::open_dataset(file, name, path);
     const std::size_t dimensions = hdf5::shape(dataset).size();
     if (holds_real_numbers(dataset) && (dimensions == 1 || dimensions == 2)) found.push_back(name);
@@ -193,10 +194,7 @@ Matrix read_hdf5_matrix(const std::string& path, const std::string& wanted) {
   Matrix A = numbers ? read_file_numbers(file, *numbers) : read_through_library(path, info);
   Index row = 0;
   Index col = 0;
-  if (find_nonfinite(A, row, col)) {
-    throw FileError(fmt::format(
-        "{}: row {}, column {}: {} is not a finite number", what, row, col, A(row, col)));
-  }
+  if (find_nonfinite(A, row, col)) fail_not_finite(what, row, col, A(row, col));
   return A;
 }
 

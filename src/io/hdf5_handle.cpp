@@ -5,10 +5,12 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <filesystem>
 #include <mutex>
+#include <string_view>
 #include <system_error>
 
 #include "io/hdf5_stored.hpp"
@@ -90,7 +92,7 @@ Handle open_dataset(const Handle& file, const std::string& name, const std::stri
   const ErrorSilencer silencer;
   Handle dataset = open_dataset_here(file.id(), name, path);
   if (!dataset) {
-    const std::vector<std::string> names = list_datasets(file, 20);
+    const std::vector<std::string> names = list_datasets(file, path, 20);
     throw FileError(
         fmt::format("{}: no dataset '{}'; it holds {}",
                     path,
@@ -180,20 +182,32 @@ namespace {
 struct Listing {
   std::vector<std::string> names;
   std::size_t limit;
+  bool too_deep = false;
 };
+
+/// HDF5 resolves each name from the root, so the time for all grows with the square of the depth.
+constexpr std::ptrdiff_t kDeepest = 100;
 
 herr_t collect_dataset(hid_t, const char* name, const H5O_info_t* info, void* data) {
   auto& listing = *static_cast<Listing*>(data);
+  const std::string_view path = name;
+  listing.too_deep = std::count(path.begin(), path.end(), '/') > kDeepest;
+  if (listing.too_deep) return 1;
   if (info->type == H5O_TYPE_DATASET) listing.names.push_back("/" + std::string(name));
   return listing.names.size() >= listing.limit ? 1 : 0;
 }
 
 }  // namespace
 
-std::vector<std::string> list_datasets(const Handle& file, std::size_t limit) {
+std::vector<std::string> list_datasets(const Handle& file,
+                                       const std::string& path,
+                                       std::size_t limit) {
   const ErrorSilencer silencer;
   Listing listing{{}, limit};
   H5Ovisit2(file.id(), H5_INDEX_NAME, H5_ITER_NATIVE, collect_dataset, &listing, H5O_INFO_BASIC);
+  if (listing.too_deep)
+    throw FileError(
+        fmt::format("{}: groups are nested more than {} deep; name the dataset", path, kDeepest));
   return std::move(listing.names);
 }
 

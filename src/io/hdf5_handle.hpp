@@ -86,6 +86,9 @@ void read_block(const Handle& dataset,
                 const std::string& what);
 
 /// Full names of the datasets below the root, at most `limit` of them, in the file's order.
-std::vector<std::string> list_datasets(const Handle& file, std::size_t limit = 100);
+/// Throws FileError, naming `path`, if groups are nested more than 100 deep.
+std::vector<std::string> list_datasets(const Handle& file,
+                                       const std::string& path,
+                                       std::size_t limit = 100);
 
 }  // namespace matapprox::hdf5

@@ -12,6 +12,7 @@
 #include "io/mapped_file.hpp"
 #include "io/mat_structure.hpp"
 #include "io/proportion.hpp"
+#include "io/text_place.hpp"
 #include "io/trial_read.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
@@ -199,10 +200,7 @@ void with_type(matio_types type, const void* data, const std::string& label, Vis
 }
 
 void require_finite(double value, Index row, Index col, const std::string& label) {
-  if (!std::isfinite(value)) {
-    throw FileError(fmt::format(
-        "{}: row {}, column {}: {} is not a finite number", label, row + 1, col + 1, value));
-  }
+  if (!std::isfinite(value)) fail_not_finite(label, row, col, value);
 }
 
 Matrix dense_matrix(const matvar_t& variable, Shape shape, const std::string& label) {

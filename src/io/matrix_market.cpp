@@ -29,7 +29,7 @@ using matrix_market::Symmetry;
 bool is_integer(double value) { return value == std::trunc(value); }
 
 /// What is wrong with a line that is not an entry; called only once that is known.
-std::string explain_entry(const Header& h, std::string_view line) {
+std::string explain_entry(const Header& h, std::string_view line, Misfit& misfit) {
   const auto fields = blank_separated(line);
   const std::size_t expected = h.field == Field::kPattern ? 2 : 3;
   Index index[2] = {0, 0};
@@ -50,7 +50,10 @@ std::string explain_entry(const Header& h, std::string_view line) {
   if (expected == 3) {
     double value = 0;
     const char* const end = fields[2].data() + fields[2].size();
-    if (read_real(fields[2].data(), end, value) != end) return "value: " + explain_real(fields[2]);
+    if (read_real(fields[2].data(), end, value) != end) {
+      if (is_nan_or_infinity(fields[2])) misfit = Misfit::kNotFinite;
+      return "value: " + explain_real(fields[2]);
+    }
     if (h.field == Field::kInteger && !is_integer(value)) {
       return fmt::format("value: {} is not an integer, as the header says", in_quotes(fields[2]));
     }
@@ -152,7 +155,9 @@ void check_body(const Header& h,
     if (pieces[k].bad != nullptr) {
       LineReader reader(text, at(pieces[k].bad));
       reader.advance();
-      fail_at(name, text, reader.start(), explain_entry(h, reader.line()));
+      Misfit misfit = Misfit::kForm;
+      const std::string what = explain_entry(h, reader.line(), misfit);
+      fail_at(name, text, reader.start(), what, misfit);
     }
   }
   if (seen < h.entries) {
@@ -238,7 +243,9 @@ void check_values(const Header& h,
     seen += static_cast<Index>(piece.values.size());
     if (piece.bad != nullptr && seen <= h.entries) {
       const auto at = static_cast<std::size_t>(piece.bad - text.data());
-      fail_at(name, text, at, explain_value(h, token_at(text, at)));
+      const std::string_view token = token_at(text, at);
+      const Misfit misfit = is_nan_or_infinity(token) ? Misfit::kNotFinite : Misfit::kForm;
+      fail_at(name, text, at, explain_value(h, token), misfit);
     }
   }
   if (seen != h.entries) {

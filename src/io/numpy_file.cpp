@@ -24,12 +24,7 @@ constexpr Index kLongestHeader = Index{1} << 20;
 void require_finite(const Matrix& A, const std::string& name) {
   Index row = 0;
   Index col = 0;
-  if (!find_nonfinite(A, row, col)) return;
-  fail_in(name,
-          fmt::format("row {}, column {}: {} is not allowed, values must be finite",
-                      row + 1,
-                      col + 1,
-                      A(row, col)));
+  if (find_nonfinite(A, row, col)) fail_not_finite(name, row, col, A(row, col));
 }
 
 void require_room(const FileNumbers& numbers, const std::string& name) {

@@ -3,9 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
 
+#include "factors/quantizer.hpp"
 #include "io/hdf5_integers.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/memory.hpp"
 
 namespace matapprox {
 namespace {
@@ -47,6 +52,51 @@ std::vector<BlockLeaf> read_leaves(const Location& group) {
   return leaves;
 }
 
+/// The largest value that a run of so many bits is taken to hold. Of those in 64 bits nothing is
+/// known; their squares stay in range.
+double largest_value(int bits, double offset) {
+  if (bits <= 16) return 32768 + std::abs(offset);
+  return bits == 32 ? std::numeric_limits<float>::max() : 1e150;
+}
+
+double largest_value(std::span<const std::uint8_t> bits, double offset) {
+  double largest = 0;
+  for (const std::uint8_t width : bits) largest = std::max(largest, largest_value(width, offset));
+  return largest;
+}
+
+/// Finite scales and values may have an infinite product. Where their bounds do, all entries are
+/// made and looked at.
+void require_finite_entries(const Location& group, const PackedMatrix& matrix) {
+  const PackedMatrix::Content& content = matrix.content();
+  double scale = std::abs(content.unit);
+  double largest = 0;
+  for (const float s : content.scales) largest = std::max(largest, std::abs(double{s}));
+  scale *= std::max(1.0, largest);
+  if (std::isfinite(scale * largest_value(content.bits, content.offset))) return;
+  for (Index j = 0; j < content.cols; ++j) {
+    if (!matrix.columns({&j, 1}).allFinite())
+      fail_value(group, fmt::format("column {} leaves the range of doubles", j + 1));
+  }
+}
+
+void require_finite_entries(const Location& group, const BlockMatrix& matrix) {
+  const BlockMatrix::Content& content = matrix.content();
+  double scale = 1;
+  for (const std::uint16_t s : content.scales)
+    scale = std::max(scale, std::abs(double{from_bfloat16(s)}));
+  const double value = largest_value(content.bits, content.offset);
+  // Of low rank an entry is a product of two values, and a sum of them.
+  if (std::isfinite(std::abs(content.unit) * scale * value * value * 1e6)) return;
+  for (std::size_t leaf = 0; leaf < content.leaves.size(); ++leaf) {
+    const BlockLeaf& block = content.leaves[leaf];
+    require_memory(8.0 * static_cast<double>(block.rows) * static_cast<double>(block.columns),
+                   group.file + ": a block");
+    if (!matrix.leaf_values(leaf).allFinite())
+      fail_value(group, fmt::format("block {} leaves the range of doubles", leaf + 1));
+  }
+}
+
 }  // namespace
 
 void write_packed(const Location& group, const PackedMatrix& matrix) {
@@ -70,7 +120,9 @@ PackedMatrix read_packed(const Location& group) {
   content.bits = hdf5::read_array<std::uint8_t>(group, "bits");
   content.scales = hdf5::read_array<float>(group, "scales");
   content.data = hdf5::read_array<std::uint8_t>(group, "data");
-  return PackedMatrix(std::move(content));
+  PackedMatrix matrix(std::move(content));
+  require_finite_entries(group, matrix);
+  return matrix;
 }
 
 void write_blocks(const Location& group, const BlockMatrix& matrix) {
@@ -108,7 +160,9 @@ BlockMatrix read_blocks(const Location& group) {
   content.bits = hdf5::read_array<std::uint8_t>(group, "bits");
   content.scales = hdf5::read_array<std::uint16_t>(group, "scales");
   content.data = hdf5::read_array<std::uint8_t>(group, "data");
-  return BlockMatrix(std::move(content));
+  BlockMatrix matrix(std::move(content));
+  require_finite_entries(group, matrix);
+  return matrix;
 }
 
 void write_packed_sparse(const Location& group, const PackedSparse& matrix) {

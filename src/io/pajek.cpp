@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include "io/graph_entries.hpp"
@@ -18,16 +19,23 @@ namespace {
 
 enum class Section { kNone, kVertices, kEdges, kArcs, kEdgeLists, kArcLists, kMatrix, kOther };
 
-constexpr std::array<std::pair<std::string_view, Section>, 7> kSections{
+/// kOther: what Pajek puts beside a network, and does not change it. *vector and *partition have a
+/// *vertices line of their own.
+constexpr std::array<std::pair<std::string_view, Section>, 11> kSections{
     {{"*network", Section::kNone},
      {"*vertices", Section::kVertices},
      {"*edges", Section::kEdges},
      {"*arcs", Section::kArcs},
      {"*edgeslist", Section::kEdgeLists},
      {"*arcslist", Section::kArcLists},
-     {"*matrix", Section::kMatrix}}};
+     {"*matrix", Section::kMatrix},
+     {"*partition", Section::kOther},
+     {"*vector", Section::kOther},
+     {"*permutation", Section::kOther},
+     {"*cluster", Section::kOther}}};
 
-Section section_named(std::string_view word) {
+/// Nothing for a name that is none of a section.
+std::optional<Section> section_named(std::string_view word) {
   std::string lower(word.substr(0, word.find(':')));
   for (char& c : lower) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
@@ -35,7 +43,16 @@ Section section_named(std::string_view word) {
   for (const auto& [name, section] : kSections) {
     if (lower == name) return section;
   }
-  return Section::kOther;
+  return std::nullopt;
+}
+
+std::string section_names() {
+  std::string text;
+  for (const auto& [name, section] : kSections) {
+    text += text.empty() ? "" : ", ";
+    text += name;
+  }
+  return text;
 }
 
 /// Takes the fields of a line one by one.
@@ -85,7 +102,10 @@ class PajekReader {
   void begin_section(std::string_view line) {
     finish_matrix();
     FieldReader fields(line);
-    const Section section = section_named(fields.next());
+    const std::optional<Section> named = section_named(fields.next());
+    if (!named)
+      fail(fmt::format("{} begins no section that is read: {}", in_quotes(line), section_names()));
+    const Section section = *named;
     // A partition or vector behind the network has a '*Vertices' line of its own.
     if (section == Section::kVertices && section_ == Section::kOther && order_ != 0) return;
     section_ = section;
@@ -142,7 +162,8 @@ class PajekReader {
     double value = 0;
     const char* const end = field.data() + field.size();
     if (read_real(field.data(), end, value) != end)
-      fail(fmt::format("{}: {}", what, explain_real(field)));
+      fail(fmt::format("{}: {}", what, explain_real(field)),
+           is_nan_or_infinity(field) ? Misfit::kNotFinite : Misfit::kForm);
     return value;
   }
 
@@ -201,7 +222,9 @@ class PajekReader {
     }
   }
 
-  [[noreturn]] void fail(const std::string& what) const { fail_at(name_, text_, start_, what); }
+  [[noreturn]] void fail(const std::string& what, Misfit misfit = Misfit::kForm) const {
+    fail_at(name_, text_, start_, what, misfit);
+  }
 
   std::string_view text_;
   const std::string& name_;

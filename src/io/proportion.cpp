@@ -13,7 +13,7 @@ void require_proportion(double bytes,
                         double file_bytes,
                         const std::string& name,
                         const std::string& advice) {
-  constexpr double kAlwaysAllowed = 512.0 * (1 << 20);
+  constexpr double kAlwaysAllowed = 128.0 * (1 << 20);
   constexpr double kBytesPerByte = 256;
   if (bytes > std::max(kAlwaysAllowed, kBytesPerByte * file_bytes)) {
     throw FileError(

@@ -5,7 +5,7 @@
 namespace matapprox {
 
 /// Throws FileError if the memory that a file asks for is out of proportion to the size of the
-/// file, which a damaged or hostile header or compressed data can bring about: more than 512 MiB
+/// file, which a damaged or hostile header or compressed data can bring about: more than 128 MiB
 /// and more than 256 bytes for each byte of the file. The message gives both figures and `advice`,
 /// which says what to do with a file that is what it should be. Throws NotAvailable, as
 /// require_memory does, if the memory is not there.

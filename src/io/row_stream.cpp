@@ -9,6 +9,7 @@
 
 #include "io/byte_stream.hpp"
 #include "io/file_numbers.hpp"
+#include "io/hdf5_stored.hpp"
 #include "io/line_reader.hpp"
 #include "io/npy_header.hpp"
 #include "io/table_reader.hpp"
@@ -36,12 +37,7 @@ constexpr Index kLongestLine = Index{1} << 30;
 void require_finite_part(const Matrix& A, Index rows_before, const std::string& name) {
   Index row = 0;
   Index col = 0;
-  if (!find_nonfinite(A, row, col)) return;
-  fail_in(name,
-          fmt::format("row {}, column {}: {} is not allowed, values must be finite",
-                      rows_before + row + 1,
-                      col + 1,
-                      A(row, col)));
+  if (find_nonfinite(A, row, col)) fail_not_finite(name, rows_before + row, col, A(row, col));
 }
 
 /// A matrix that is in memory or reads its own rows.
@@ -199,6 +195,8 @@ class TableRows final : public RowStream {
       if (wanted > kLongestLine)
         fail_in(bytes_->name(), fmt::format("a line of more than {} bytes", kLongestLine));
       piece = bytes_->peek(wanted);
+      if (piece.find('\0') != std::string_view::npos)
+        fail_in(bytes_->name(), "holds zero bytes, it is no text");
       const std::size_t line_end = piece.rfind('\n');
       const bool all = static_cast<Index>(piece.size()) < wanted;
       length = all ? piece.size() : (line_end == std::string_view::npos ? 0 : line_end + 1);
@@ -243,7 +241,30 @@ std::unique_ptr<RowStream> open_npy(const std::string& path) {
   return std::make_unique<NpyRows>(std::make_unique<ByteStream>(path), true);
 }
 
-std::unique_ptr<RowStream> open_hdf5(const FileName& name, const std::string& variable) {
+/// Rows are read as they stand, zeros included, which takes a time that is out of proportion to a
+/// file of few entries.
+void require_row_proportion(const LinearOperator& A, const std::string& path) {
+  constexpr double kAlwaysAllowed = 1e10;
+  constexpr double kNumbersPerEntry = 1e5;
+  const double numbers = static_cast<double>(A.rows()) * static_cast<double>(A.cols());
+  const double entries = static_cast<double>(A.cost().stored_numbers);
+  if (numbers <= std::max(kAlwaysAllowed, kNumbersPerEntry * entries)) return;
+  fail_in(path,
+          fmt::format("{} x {} with {:.0f} stored numbers: reading its rows as they stand is out "
+                      "of all proportion; `approximate` takes the stored numbers alone",
+                      A.rows(),
+                      A.cols(),
+                      entries));
+}
+
+std::unique_ptr<RowStream> rows_of(const LoadedMatrix& loaded, const std::string& path) {
+  require_row_proportion(*loaded.matrix, path);
+  return std::make_unique<OperatorRows>(loaded.matrix, loaded.notes);
+}
+
+std::unique_ptr<RowStream> open_hdf5(const FileName& name,
+                                     const std::string& variable,
+                                     bool allow_external) {
   const std::string dataset = name.dataset.empty() ? variable : name.dataset;
   require(name.dataset.empty() || variable.empty() || variable == name.dataset,
           "{}: both dataset '{}' and variable '{}' were asked for",
@@ -251,15 +272,19 @@ std::unique_ptr<RowStream> open_hdf5(const FileName& name, const std::string& va
           name.dataset,
           variable);
   if (dataset.empty() && is_saved_approximation(name.path)) {
-    LoadedMatrix loaded = load(name.path);
-    return std::make_unique<OperatorRows>(loaded.matrix, loaded.notes);
+    return rows_of(load(name.path), name.path);
   }
+  const hdf5::ExternalScope scope(allow_external);
   const Hdf5DatasetInfo info = find_hdf5_matrix(name.path, dataset);
-  return std::make_unique<OperatorRows>(std::make_shared<Hdf5Operator>(name.path, info.dataset),
-                                        std::vector<std::string>{});
+  constexpr Index kPanelBytes = Index{256} << 20;
+  return std::make_unique<OperatorRows>(
+      std::make_shared<Hdf5Operator>(name.path, info.dataset, kPanelBytes, allow_external),
+      std::vector<std::string>{});
 }
 
-std::unique_ptr<RowStream> open_named_file(const std::string& path, const std::string& variable) {
+std::unique_ptr<RowStream> open_named_file(const std::string& path,
+                                           const std::string& variable,
+                                           bool allow_external) {
   const FileName name = split_file_name(path);
   std::error_code code;
   if (!fs::exists(name.path, code)) fail_in(name.path, "no such file or directory");
@@ -270,14 +295,17 @@ std::unique_ptr<RowStream> open_named_file(const std::string& path, const std::s
           "{}: variable '{}' was asked for, but only .mat, .npz and .h5 files have variables",
           path,
           variable);
+  require(!allow_external || format == FileFormat::kHdf5 || format == FileFormat::kMat,
+          "{}: allow_external applies to HDF5 and .mat files only",
+          path);
   if (format == FileFormat::kNpy) return open_npy(name.path);
-  if (format == FileFormat::kHdf5) return open_hdf5(name, variable);
+  if (format == FileFormat::kHdf5) return open_hdf5(name, variable, allow_external);
   if (format == FileFormat::kDelimited && is_plain_file(name.path))
     return std::make_unique<TableRows>(std::make_unique<ByteStream>(name.path));
   LoadOptions options;
   options.variable = variable;
-  LoadedMatrix loaded = load(path, options);
-  return std::make_unique<OperatorRows>(loaded.matrix, loaded.notes);
+  options.allow_external = allow_external;
+  return rows_of(load(path, options), path);
 }
 
 /// The files of a directory, in their order, all of known formats.
@@ -298,14 +326,17 @@ std::vector<std::string> files_of(const std::string& directory) {
 
 class DirectoryRows final : public RowStream {
  public:
-  DirectoryRows(const std::string& directory, std::string variable)
-      : directory_(directory), variable_(std::move(variable)), names_(files_of(directory)) {}
+  DirectoryRows(const std::string& directory, std::string variable, bool allow_external)
+      : directory_(directory),
+        variable_(std::move(variable)),
+        allow_external_(allow_external),
+        names_(files_of(directory)) {}
 
   bool read_next(Index wanted, Matrix& rows) override {
     while (parts_.size() < names_.size()) {
       const std::string path = (fs::path(directory_) / names_[parts_.size()]).string();
       if (!part_) {
-        part_ = matapprox::open_row_stream(path, variable_);
+        part_ = matapprox::open_row_stream(path, variable_, allow_external_);
         rows_of_part_ = 0;
       }
       const bool more = part_->next(wanted, rows);
@@ -349,6 +380,7 @@ class DirectoryRows final : public RowStream {
 
   std::string directory_;
   std::string variable_;
+  bool allow_external_;
   std::vector<std::string> names_;
   std::vector<StreamPart> parts_;
   std::unique_ptr<RowStream> part_;
@@ -409,13 +441,17 @@ bool natural_order(const std::string& a, const std::string& b) {
   return left_a != left_b ? left_a < left_b : a < b;
 }
 
-std::unique_ptr<RowStream> open_row_stream(const std::string& path, const std::string& variable) {
+std::unique_ptr<RowStream> open_row_stream(const std::string& path,
+                                           const std::string& variable,
+                                           bool allow_external) {
+  require(!allow_external || path != "-", "standard input: allow_external applies to files only");
   if (path == "-") return open_pipe(path);
   std::error_code code;
   const fs::file_status status = fs::status(path, code);
-  if (fs::is_directory(status)) return std::make_unique<DirectoryRows>(path, variable);
+  if (fs::is_directory(status))
+    return std::make_unique<DirectoryRows>(path, variable, allow_external);
   if (fs::exists(status) && !fs::is_regular_file(status)) return open_pipe(path);
-  return open_named_file(path, variable);
+  return open_named_file(path, variable, allow_external);
 }
 
 }  // namespace matapprox

@@ -220,6 +220,9 @@ std::vector<HistoryPoint> read_history(const Location& place) {
   std::vector<HistoryPoint> history;
   for (std::size_t i = 0; i + 2 < rows.size(); i += 3) {
     if (!(rows[i] >= 0 && rows[i] < 9e15)) fail(place, "a history with a wrong iteration");
+    if (!(rows[i + 1] >= 0 && std::isfinite(rows[i + 1])))
+      fail(place, fmt::format("a history with a time of {} s", rows[i + 1]));
+    if (!(rows[i + 2] >= 0)) fail(place, fmt::format("a history with an error of {}", rows[i + 2]));
     history.push_back({static_cast<Index>(rows[i]), rows[i + 1], rows[i + 2]});
   }
   return history;
@@ -246,27 +249,43 @@ Summary read_summary(const Location& root) {
   return summary;
 }
 
-std::optional<double> number_if_present(const Location& place, const std::string& name) {
+/// An error or a time: finite and not negative.
+double size_of(const Location& place, const std::string& name) {
+  const double value = hdf5::get_number(place, name);
+  if (!(value >= 0 && std::isfinite(value)))
+    fail(place, fmt::format("attribute '{}' is {}, it must be finite and at least 0", name, value));
+  return value;
+}
+
+std::optional<double> size_if_present(const Location& place, const std::string& name) {
   if (!hdf5::has_attribute(place, name)) return std::nullopt;
-  return hdf5::get_number(place, name);
+  return size_of(place, name);
+}
+
+std::vector<double> read_fingerprint(const Location& place) {
+  std::vector<double> numbers = hdf5::read_values(place, "fingerprint");
+  for (const double number : numbers) {
+    if (!std::isfinite(number)) fail(place, "a fingerprint with NaN or Inf");
+  }
+  return numbers;
 }
 
 SavedRecord read_record(const Location& root) {
   const Handle result = hdf5::open_group(root, "result");
   const Location place{result, root.file};
   SavedRecord record;
-  record.error_frobenius = number_if_present(place, "error_frobenius");
-  record.relative_error = number_if_present(place, "relative_error");
+  record.error_frobenius = size_if_present(place, "error_frobenius");
+  record.relative_error = size_if_present(place, "relative_error");
   record.error_is_exact = flag(place, "error_is_exact");
   record.interrupted = flag(place, "interrupted");
-  record.fit_seconds = hdf5::get_number(place, "fit_seconds");
+  record.fit_seconds = size_of(place, "fit_seconds");
   const Handle source = hdf5::open_group(root, "provenance");
   const Location origin{source, root.file};
   record.provenance.path = hdf5::get_text(origin, "path");
   record.provenance.kind = hdf5::get_text(origin, "kind");
-  record.provenance.rows = hdf5::get_integer(origin, "rows");
-  record.provenance.cols = hdf5::get_integer(origin, "cols");
-  record.provenance.fingerprint = hdf5::read_values(origin, "fingerprint");
+  record.provenance.rows = hdf5::get_integer(origin, "rows", 0, kLargest);
+  record.provenance.cols = hdf5::get_integer(origin, "cols", 0, kLargest);
+  record.provenance.fingerprint = read_fingerprint(origin);
   return record;
 }
 

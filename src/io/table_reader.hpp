@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "io/text_place.hpp"
 #include "matapprox/core/types.hpp"
 
 namespace matapprox {
@@ -29,7 +30,9 @@ class TableReader {
                               const char* end,
                               Index column,
                               std::size_t start) const;
-  [[noreturn]] void fail_line(std::size_t start, const std::string& what) const;
+  [[noreturn]] void fail_line(std::size_t start,
+                              const std::string& what,
+                              Misfit misfit = Misfit::kForm) const;
 
   std::string_view text_;
   std::string name_;

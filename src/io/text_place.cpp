@@ -16,12 +16,24 @@ Index line_number(std::string_view text, std::size_t at) {
 void fail_at(const std::string& name,
              std::string_view text,
              std::size_t at,
-             const std::string& what) {
-  fail_at_line(name, line_number(text, at), what);
+             const std::string& what,
+             Misfit misfit) {
+  fail_at_line(name, line_number(text, at), what, misfit);
 }
 
-void fail_at_line(const std::string& name, Index line, const std::string& what) {
-  throw FileError(fmt::format("{}:{}: {}", name, line, what));
+void fail_at_line(const std::string& name, Index line, const std::string& what, Misfit misfit) {
+  const std::string message = fmt::format("{}:{}: {}", name, line, what);
+  if (misfit == Misfit::kNotFinite) throw NumericalError(message);
+  throw FileError(message);
+}
+
+void fail_not_finite(const std::string& name, Index row, Index col, double value) {
+  throw NumericalError(
+      fmt::format("{}: row {}, column {}, counted from 1: {} is not allowed, values must be finite",
+                  name,
+                  row + 1,
+                  col + 1,
+                  value));
 }
 
 void fail_in(const std::string& name, const std::string& what) {

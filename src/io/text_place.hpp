@@ -11,12 +11,22 @@ namespace matapprox {
 /// there, paid only when there is something to complain about.
 Index line_number(std::string_view text, std::size_t at);
 
-/// Throws FileError "name:line: what".
+/// What a complaint is about: the form of the file, or a number that is NaN or Inf.
+enum class Misfit { kForm, kNotFinite };
+
+/// Throws FileError "name:line: what", or NumericalError for a number that is not finite.
 [[noreturn]] void fail_at(const std::string& name,
                           std::string_view text,
                           std::size_t at,
-                          const std::string& what);
-[[noreturn]] void fail_at_line(const std::string& name, Index line, const std::string& what);
+                          const std::string& what,
+                          Misfit misfit = Misfit::kForm);
+[[noreturn]] void fail_at_line(const std::string& name,
+                               Index line,
+                               const std::string& what,
+                               Misfit misfit = Misfit::kForm);
+/// Throws NumericalError: the entry in that row and column, given from 0 and shown from 1, as lines
+/// are, is `value`, NaN or Inf.
+[[noreturn]] void fail_not_finite(const std::string& name, Index row, Index col, double value);
 /// Throws FileError "name: what", for what has no line.
 [[noreturn]] void fail_in(const std::string& name, const std::string& what);
 

@@ -193,6 +193,18 @@ TEST(CliAttentionTrain, ConfigFilesGiveWhatTheCommandLineDoesNot) {
   expect_refusal(train(good + "batch = \"x\"\n"), 2, "option batch: 'x' is not a whole number");
   expect_refusal(train(good + "pairs = 2\n"), 2, "adding has no option --pairs");
   expect_refusal(train(""), 2, "give a --task");
+  // What is no line of options is not passed over, in whole or in part.
+  expect_refusal(train(good + "batch = 1 2\n"), 2, "run.toml:9: 'batch = 1 2' has more than one");
+  expect_refusal(train(good + "= 3\n"), 2, "run.toml:9: '= 3' is none of");
+  expect_refusal(train(good + "[model] x\n"), 2, "run.toml:9: '[model] x' is no table header");
+  expect_refusal(train(good + "batch\n"), 2, "run.toml:9: 'batch' is none of");
+  expect_refusal(train(good + "batch =\n"), 2, "run.toml:9: 'batch =' has no value");
+  expect_refusal(train(good + "stray \"text\n"), 2, "a quotation that does not end");
+  expect_refusal(train(good + "batch = [1, 2\n"), 2, "brackets that do not match");
+  expect_refusal(train(good + "\a\n"), 2, "run.toml:9: '\\u0007' has a control character");
+  expect_refusal(train(good + std::string(1, '\0')), 3, "run.toml: holds zero bytes");
+  expect_refusal(train(std::string(1 << 21, '\n')), 3, "run.toml: has more than 1048576 bytes");
+  EXPECT_EQ(train(good + "\tbatch = [ 4 ]  # four\r\n", {"--steps", "1"}).exit_code, 0);
   expect_refusal(run_attention({"train", "--config", folder + "/no.toml", "-o", folder + "/m.h5"}),
                  3,
                  "no.toml: cannot be opened");

@@ -244,7 +244,7 @@ TEST(CliSolve, RefusesWhatIsWrong) {
   write_file(folder + "/a.csv", "1,2\n3,4\n5,6\n");
   write_file(folder + "/u.csv", "1,2\n0,4\n");
   write_file(folder + "/two.csv", "1\n2\n");
-  EXPECT_THAT(complaint({"solve", folder + "/a.csv", folder + "/nan.csv"}, 3),
+  EXPECT_THAT(complaint({"solve", folder + "/a.csv", folder + "/nan.csv"}, 4),
               HasSubstr("nan.csv"));
   EXPECT_THAT(complaint({"solve", folder + "/a.csv", folder + "/two.csv"}), HasSubstr("3 x 2"));
   EXPECT_THAT(complaint({"solve", folder + "/u.csv", folder + "/two.csv", "--solver", "cg"}),

@@ -1,13 +1,19 @@
 #include "command_line/sandbox.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <limits>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -65,6 +71,58 @@ TEST(SandboxedRead, EndsAHang) {
                      },
                      kShort),
                  "did not finish");
+}
+
+TEST(SandboxedRead, AChildThatGetsLittleOfTheCpuIsNoHang) {
+  // 1 s of wall clock where 0.5 s of CPU time are allowed, of which it takes about 0.1 s.
+  const auto slow = [] {
+    for (int turn = 0; turn < 10; ++turn) {
+      usleep(100000);
+      const std::clock_t start = std::clock();
+      while (std::clock() - start < CLOCKS_PER_SEC / 100) {
+      }
+    }
+  };
+  EXPECT_NO_THROW(sandboxed("x.h5", "HDF5", slow, {0.5, 0, 30}));
+}
+
+/// Set by a handler that runs where a process ends by exit().
+std::atomic<int>* ends_by_exit = nullptr;
+
+TEST(SandboxedRead, HandlersOfTheEndDoNotRunInTheChild) {
+  void* const shared = mmap(
+      nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(shared, MAP_FAILED);
+  ends_by_exit = new (shared) std::atomic<int>(0);
+  sandboxed("x.h5", "HDF5", [] { std::atexit([] { *ends_by_exit = 1; }); });
+  EXPECT_EQ(ends_by_exit->load(), 0);
+  munmap(shared, sizeof(std::atomic<int>));
+}
+
+/// Hides /proc from this process alone; false where the system does not let it.
+bool hide_proc() {
+  const int spaces = getuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER;
+  return unshare(spaces) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+         mount("none", "/proc", "tmpfs", 0, nullptr) == 0;
+}
+
+TEST(SandboxedRead, WorksWithoutProc) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    if (!hide_proc()) _exit(77);
+    try {
+      sandboxed("x.h5", "HDF5", [] { std::vector<double>(1 << 20, 1.0); });
+    } catch (const std::exception&) {
+      _exit(1);
+    }
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "/proc cannot be hidden here";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(SandboxedRead, BoundsMemory) {

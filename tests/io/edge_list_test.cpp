@@ -173,5 +173,14 @@ TEST(Pajek, Refusals) {
   EXPECT_THROW(pajek("*Vertices 999999999999999999\n"), FileError);
 }
 
+TEST(Pajek, SectionsThatAreNotKnownAreRefused) {
+  const std::string network = "*Vertices 2\n*Arcs\n1 2 3\n";
+  EXPECT_THAT(pajek_complaint(network + "*Acrs\n2 1 5\n"),
+              HasSubstr("x.net:4: '*Acrs' begins no section that is read: *network, *vertices"));
+  EXPECT_THAT(pajek_complaint(network + "*Events\n"), HasSubstr("x.net:4: '*Events'"));
+  EXPECT_THAT(pajek_complaint(network + "*\n"), HasSubstr("x.net:4: '*' begins no section"));
+  EXPECT_EQ(parse_pajek(network + "*Partition degree\n*Vertices 2\n1\n1\n", "x.net").nonZeros(), 1);
+}
+
 }  // namespace
 }  // namespace matapprox

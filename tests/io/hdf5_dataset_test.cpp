@@ -145,8 +145,11 @@ TEST(Hdf5Operator, RefusesNanWithItsPlace) {
   const std::string path = new_file();
   write_dataset(path, "A", A, {H5T_NATIVE_DOUBLE, 7, 4, false});
   const Hdf5Operator op(path, "A", 500);
-  EXPECT_REFUSED(NumericalError, op.apply(Matrix::Ones(30, 1)), path + ":A: entry (13, 21)");
-  EXPECT_REFUSED(NumericalError, op.columns_at(std::vector<Index>{21}), "entry (13, 21)");
+  EXPECT_REFUSED(NumericalError,
+                 op.apply(Matrix::Ones(30, 1)),
+                 path + ":A: row 14, column 22, counted from 1");
+  EXPECT_REFUSED(
+      NumericalError, op.columns_at(std::vector<Index>{21}), "row 14, column 22, counted from 1");
   EXPECT_SAME_BITS(op.columns_at(std::vector<Index>{3}), A.col(3));
 }
 

@@ -116,7 +116,7 @@ TEST_F(Hdf5File, RefusesNanWithItsPlace) {
   Matrix A = test::random_matrix(4, 3);
   A(2, 1) = std::numeric_limits<double>::quiet_NaN();
   write_hdf5_matrix(path_, "A", A);
-  EXPECT_REFUSED(FileError, read_hdf5_matrix(path_), "row 2, column 1");
+  EXPECT_REFUSED(NumericalError, read_hdf5_matrix(path_), "row 3, column 2, counted from 1");
 }
 
 TEST_F(Hdf5File, RefusesChunksThatWereNeverWritten) {

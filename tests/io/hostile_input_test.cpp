@@ -8,6 +8,7 @@
 #include "matapprox/core/error.hpp"
 #include "matapprox/io/hdf5_file.hpp"
 #include "matapprox/io/load.hpp"
+#include "matapprox/io/row_stream.hpp"
 #include "support/expect_close.hpp"
 #include "support/paths.hpp"
 
@@ -103,6 +104,39 @@ TEST(HostileInput, NumbersThatWereNeverWrittenAreAnError) {
   };
   EXPECT_REFUSED(FileError, load(chunked(4)), "never written");
   EXPECT_REFUSED(FileError, load(chunked(hsize_t{1} << 20)), "never written");
+}
+
+TEST(HostileInput, GroupsOfGroupsWithoutEndAreRefused) {
+  const std::string path = hostile_hdf5("deep.h5", [](hid_t file) {
+    std::string name = "g";
+    for (int depth = 1; depth < 150; ++depth) name += "/g";
+    const hid_t links = H5Pcreate(H5P_LINK_CREATE);
+    H5Pset_create_intermediate_group(links, 1);
+    H5Gclose(H5Gcreate2(file, name.c_str(), links, H5P_DEFAULT, H5P_DEFAULT));
+    H5Pclose(links);
+  });
+  EXPECT_REFUSED(FileError, load(path), "nested more than 100 deep");
+}
+
+TEST(HostileInput, RowsOfAnEmptyMatrixAreNotReadOneByOne) {
+  const std::string path = hostile_text("empty.mtx",
+                                        "%%MatrixMarket matrix coordinate real general\n"
+                                        "1000000 1000000 1\n1 1 1\n");
+  EXPECT_REFUSED(FileError, open_row_stream(path), "`approximate` takes the stored numbers");
+}
+
+TEST(HostileInput, StreamsStayInTheirFileUnlessAllowed) {
+  write_hdf5_matrix(hostile_path("source.h5"), "A", Matrix::Constant(3, 2, 5));
+  const std::string link = hostile_hdf5("stream.h5", [](hid_t file) {
+    H5Lcreate_external("source.h5", "A", file, "A", H5P_DEFAULT, H5P_DEFAULT);
+  });
+  EXPECT_REFUSED(FileError, open_row_stream(link, "A"), "--allow-external");
+  Matrix rows;
+  ASSERT_TRUE(open_row_stream(link, "A", true)->next(3, rows));
+  EXPECT_EQ(rows, Matrix(Matrix::Constant(3, 2, 5)));
+  EXPECT_REFUSED(InvalidArgument,
+                 open_row_stream(hostile_text("t.csv", "1,2\n"), "", true),
+                 "applies to HDF5 and .mat files only");
 }
 
 }  // namespace

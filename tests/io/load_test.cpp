@@ -223,6 +223,17 @@ TEST(Fingerprint, TellsMatricesApart) {
   EXPECT_TRUE(same_fingerprint({0, 0, 0, 0}, {0, 0, 0, 0}));
 }
 
+TEST(Fingerprint, OfFewEntriesIsThatOfTheDenseMatrix) {
+  Matrix A = Matrix::Zero(3, 200);
+  A(0, 0) = 2;
+  A(0, 199) = -1;
+  A(2, 77) = 0.5;
+  const SparseOperator few(A.sparseView());
+  EXPECT_TRUE(same_fingerprint(fingerprint(few), fingerprint(DenseOperator(A))));
+  A(2, 77) = 0.75;
+  EXPECT_FALSE(same_fingerprint(fingerprint(few), fingerprint(DenseOperator(A))));
+}
+
 TEST(Fingerprint, IsFiniteForTheLargestAndTheSmallestEntries) {
   for (const double size : {1.7e308, 1e-320, 1e-308}) {
     const Matrix A = Matrix(Vector::Constant(8, size).asDiagonal());

@@ -132,8 +132,10 @@ TEST(Npy, Refusals) {
   EXPECT_THAT(npy_complaint(npy("<f8", four, "(4000000000, 4000000000)")),
               HasSubstr("32 bytes of numbers, 4000000000 x 4000000000"));
   EXPECT_THAT(npy_complaint(npy("<f8", four, "(-2, -2)")), HasSubstr("shape: '-2, -2)"));
-  EXPECT_THAT(npy_complaint(npy<double>("<f8", {1, std::nan("")}, "(1, 2)")),
-              HasSubstr("x.npy: row 1, column 2: nan is not allowed, values must be finite"));
+  EXPECT_THAT(
+      npy_complaint(npy<double>("<f8", {1, std::nan("")}, "(1, 2)")),
+      HasSubstr(
+          "x.npy: row 1, column 2, counted from 1: nan is not allowed, values must be finite"));
   std::string version = good;
   version[6] = 4;
   EXPECT_THAT(npy_complaint(version), HasSubstr("format version 4, it must be 1, 2 or 3"));

@@ -139,9 +139,12 @@ TEST(RowStream, ReadsPipesOfArraysAndOfLines) {
             std::string::npos);
   Matrix bad = A;
   bad(7, 2) = NAN;
-  EXPECT_NE(complaint_of_pipe(one + array_bytes(bad)).find("block 2: row 8, column 3: nan"),
+  EXPECT_NE(complaint_of_pipe(one + array_bytes(bad))
+                .find("block 2: row 8, column 3, counted from 1: nan"),
             std::string::npos);
   EXPECT_NE(complaint_of_pipe("").find("it is empty"), std::string::npos);
+  EXPECT_NE(complaint_of_pipe("1,2\n" + std::string(20, '\0')).find("holds zero bytes"),
+            std::string::npos);
   EXPECT_NE(complaint_of_pipe("\x1f\x8b and so on").find("compressed"), std::string::npos);
   EXPECT_NE(complaint_of_pipe("%%MatrixMarket matrix").find(".npy arrays"), std::string::npos);
   EXPECT_NE(complaint_of_pipe("\x89HDF\r\n").find(".npy arrays"), std::string::npos);

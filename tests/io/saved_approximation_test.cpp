@@ -2,14 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <vector>
 
 #include "io/hdf5_handle.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/random.hpp"
+#include "matapprox/measure/run.hpp"
+#include "matapprox/methods/registry.hpp"
+#include "matapprox/operators/dense.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
 #include "support/paths.hpp"
@@ -324,6 +329,67 @@ void replace_array(const std::string& path,
       H5Dclose);
   ASSERT_GE(H5Dwrite(dataset.id(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
             0);
+}
+
+/// Sets an attribute of a saved file, as another program might.
+template <class T>
+void set_attribute(
+    const std::string& path, const char* group, const char* name, hid_t type, T value) {
+  const hdf5::Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose);
+  const hdf5::Handle place(H5Gopen2(file.id(), group, H5P_DEFAULT), H5Gclose);
+  if (H5Aexists(place.id(), name) > 0) {
+    ASSERT_GE(H5Adelete(place.id(), name), 0);
+  }
+  const hdf5::Handle space(H5Screate(H5S_SCALAR), H5Sclose);
+  const hdf5::Handle attribute(
+      H5Acreate2(place.id(), name, type, space.id(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  ASSERT_GE(H5Awrite(attribute.id(), type, &value), 0);
+}
+
+TEST(SavedApproximation, RefusesNumbersThatNoFitLeaves) {
+  const std::string path = file_in_new_folder("a.h5");
+  const auto refused = [&](auto value, const char* group, const char* name, hid_t type) {
+    SavedRecord record;
+    record.error_frobenius = 1;
+    save(path, {{make_factor("A", test::random_matrix(4, 3, 1))}, {}}, record);
+    EXPECT_NO_THROW(load_approximation(path));
+    set_attribute(path, group, name, type, value);
+    EXPECT_REFUSED(FileError, load_approximation(path), name);
+  };
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const char* name : {"error_frobenius", "relative_error", "fit_seconds"}) {
+    for (const double value : {-1.0, infinity, std::nan("")})
+      refused(value, "/result", name, H5T_NATIVE_DOUBLE);
+  }
+  for (const std::int64_t value : {std::int64_t{-5}, std::int64_t{1} << 49}) {
+    refused(value, "/provenance", "rows", H5T_NATIVE_INT64);
+    refused(value, "/provenance", "cols", H5T_NATIVE_INT64);
+    refused(value, "/summary", "rank", H5T_NATIVE_INT64);
+    refused(value, "/summary", "iterations", H5T_NATIVE_INT64);
+  }
+  refused(std::int64_t{-1}, "/summary", "seed", H5T_NATIVE_INT64);
+}
+
+TEST(SavedApproximation, RefusesUnitsThatLeaveTheRangeOfDoubles) {
+  const std::string path = file_in_new_folder("a.h5");
+  const std::vector<std::uint8_t> widths{8, 8, 8};
+  Matrix A = test::random_matrix(9, 3, 1).cwiseMin(1).cwiseMax(-1);
+  A(4, 1) = 1.9;  // the largest, of unit 1
+  save(path, {{make_factor("A", PackedMatrix::rounded(A, widths))}, {}}, {});
+  set_attribute(path, "/values/1", "unit", H5T_NATIVE_DOUBLE, 1.7e308);
+  EXPECT_REFUSED(FileError, load_approximation(path), "column 2 leaves the range of doubles");
+  // What is near the end of the range is not beyond it.
+  const Matrix large = test::random_matrix(9, 3, 1) * 1e307;
+  save(path, {{make_factor("A", PackedMatrix::rounded(large, widths))}, {}}, {});
+  EXPECT_NO_THROW(load_approximation(path));
+
+  const NamedOptions tolerance{{"frobenius_tolerance", "0.1"}};
+  const DenseOperator random(test::random_matrix(64, 64, 2));
+  const RunResult fit = run(find_method("hierarchical"), random, tolerance);
+  save(path, fit.approximation, {});
+  EXPECT_NO_THROW(load_approximation(path));
+  set_attribute(path, "/values/1", "unit", H5T_NATIVE_DOUBLE, 1e308);
+  EXPECT_REFUSED(FileError, load_approximation(path), "leaves the range of doubles");
 }
 
 TEST(SavedApproximation, RefusesPackedValuesThatDoNotFitTogether) {

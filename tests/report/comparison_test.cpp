@@ -299,6 +299,22 @@ TEST(Compare, StoppedBeforeItStartsRunsNothing) {
   EXPECT_FALSE(comparison.any_ok());
 }
 
+TEST(Compare, ReasonsOfRowsDoNotRepeatTheMethod) {
+  ComparisonOptions options;
+  options.budget = parse_budget("10");
+  const Comparison comparison = compare(symmetric_example(40), options);
+  int failed = 0;
+  for (const ComparisonRow& row : comparison.rows) {
+    if (row.ok()) continue;
+    ++failed;
+    for (const Method& method : methods()) {
+      EXPECT_THAT(row.status, Not(HasSubstr(std::string(method.name) + ": "))) << row.method;
+    }
+  }
+  EXPECT_GE(failed, 6);
+  EXPECT_THAT(comparison_table(comparison), Not(HasSubstr("hierarchical: hierarchical")));
+}
+
 TEST(Compare, RefusesWhatItCannotMean) {
   const DenseOperator A = symmetric_example(5);
   const auto message = [&](const ComparisonOptions& options) -> std::string {

@@ -50,12 +50,12 @@ template <class Exception>
   return ::testing::AssertionFailure() << "threw nothing";
 }
 
-/// The message of the FileError that `call` throws; "no error" if it throws nothing.
+/// The message of the Error that `call` throws; "no error" if it throws none.
 template <class Callable>
 std::string complaint_of(const Callable& call) {
   try {
     call();
-  } catch (const FileError& error) {
+  } catch (const Error& error) {
     return error.what();
   }
   return "no error";

@@ -17,7 +17,8 @@ namespace matapprox {
 ///
 /// Cost: one pass, 8 bytes per number, of which the file has at least 2 bytes each. Throws
 /// FileError "name:line: what, value, legal range" for a row of another length, an empty cell, text
-/// where a number should be, NaN and Inf, or no rows; NotAvailable if memory does not suffice.
+/// where a number should be, or no rows; NumericalError, with line and column, for NaN and Inf;
+/// NotAvailable if memory does not suffice.
 Matrix read_delimited(const std::string& path, std::vector<std::string>* notes = nullptr);
 Matrix parse_delimited(std::string_view text,
                        const std::string& name,

@@ -20,8 +20,8 @@ namespace matapprox {
 ///
 /// Cost: one pass and a counting sort; at most 160 bytes per edge, a line has at least 4 bytes,
 /// plus 8 per node. Throws FileError "name:line: what, value, legal range" for names instead of
-/// numbers, a line with one number or more than three, NaN or Inf, or no edge at all; NotAvailable
-/// if memory does not suffice.
+/// numbers, a line with one number or more than three, or no edge at all; NumericalError for NaN
+/// or Inf; NotAvailable if memory does not suffice.
 SparseMatrix read_edge_list(const std::string& path, bool directed = false);
 SparseMatrix parse_edge_list(std::string_view text, const std::string& name, bool directed = false);
 

@@ -19,8 +19,8 @@ struct Hdf5DatasetInfo {
 /// no such dataset or several to choose from (naming them).
 Hdf5DatasetInfo find_hdf5_matrix(const std::string& path, const std::string& dataset = {});
 
-/// Reads that matrix whole, as double. Throws as find_hdf5_matrix, and NotAvailable if it needs
-/// more memory than there is.
+/// Reads that matrix whole, as double. Throws as find_hdf5_matrix, NumericalError for NaN
+/// and Inf, and NotAvailable if it needs more memory than there is.
 Matrix read_hdf5_matrix(const std::string& path, const std::string& dataset = {});
 
 /// Writes a file with one dataset of doubles (row-major, rows x cols), by way of a temporary file

@@ -14,8 +14,8 @@ namespace matapprox {
 /// array of the file.
 /// Throws FileError if the file is missing, damaged, crashes the library in a trial
 /// (set_read_guard), holds no such variable, several to choose from (naming them), or complex,
-/// cell, text or more-dimensional data; NotAvailable if it needs more memory than there is, or if
-/// this build has no matio.
+/// cell, text or more-dimensional data; NumericalError for NaN and Inf; NotAvailable if it needs
+/// more memory than there is, or if this build has no matio.
 FileMatrix read_mat(const std::string& path, const std::string& variable = {});
 
 /// The matio that reads them, "1.5.23"; empty if this build has none.

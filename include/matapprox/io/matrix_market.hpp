@@ -22,9 +22,9 @@ struct MatrixMarketOptions {
 /// Cost: one pass over the text, spread over threads(); memory at most 40 bytes per stored entry, a
 /// file has at least 4 bytes for each, plus 16 per row. The result does not depend on threads().
 /// Throws FileError "name:line: what, value, legal range" for anything that is not such a file,
-/// including NaN and Inf, complex and hermitian files, counts that the file does not hold, indices
-/// out of range, and a diagonal entry of a skew-symmetric matrix; NotAvailable if the matrix
-/// needs more memory than the machine has.
+/// including complex and hermitian files, counts that the file does not hold, indices out of
+/// range, and a diagonal entry of a skew-symmetric matrix; NumericalError, with the line, for NaN
+/// and Inf; NotAvailable if the matrix needs more memory than the machine has.
 FileMatrix read_matrix_market(const std::string& path, const MatrixMarketOptions& options = {});
 
 /// The same for text in memory; `name` stands for the file in messages.

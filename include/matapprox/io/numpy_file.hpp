@@ -16,8 +16,8 @@ namespace matapprox {
 ///
 /// Cost: one pass, 8 bytes per number, of which the file has at least one byte each. Throws
 /// FileError naming the file and the legal range for complex, object, string and structured arrays,
-/// other dimensions, an empty array, NaN and Inf (with their row and column), and a file that is
-/// shorter or longer than its header says; NotAvailable if memory does not suffice.
+/// other dimensions, an empty array, and a file that is shorter or longer than its header says;
+/// NumericalError for NaN and Inf, with row and column; NotAvailable if memory does not suffice.
 Matrix read_npy(const std::string& path);
 Matrix parse_npy(std::string_view bytes, const std::string& name);
 

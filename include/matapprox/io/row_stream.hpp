@@ -65,10 +65,12 @@ class RowStream {
 /// Arrays
 ///   in Fortran order are held one at a time.
 /// Throws FileError for a directory that is empty, has a directory in it, or a file of a format
-/// that is not known, naming it, and for what cannot be opened; InvalidArgument for a variable that
-/// the format does not have.
+/// that is not known, naming it, for what cannot be opened, and for a sparse matrix whose rows,
+/// read as they stand, are out of proportion to its entries; InvalidArgument for a variable, or
+/// `allow_external` (as in LoadOptions), that the format does not have.
 std::unique_ptr<RowStream> open_row_stream(const std::string& path,
-                                           const std::string& variable = "");
+                                           const std::string& variable = "",
+                                           bool allow_external = false);
 
 /// True if `a` comes before `b` where runs of digits count as numbers.
 bool natural_order(const std::string& a, const std::string& b);
