@@ -9,7 +9,8 @@
 namespace matapprox::report {
 namespace {
 
-/// What a method throws begins with its name, and a row with the name of the entry.
+/// Row of an entry whose method threw. Messages of methods begin with their name, which the row has
+/// already.
 ComparisonRow failed_row(const ComparisonEntry& entry,
                          const NamedOptions& options,
                          const std::string& reason) {

@@ -86,7 +86,7 @@ void require_finite_entries(const Location& group, const BlockMatrix& matrix) {
   for (const std::uint16_t s : content.scales)
     scale = std::max(scale, std::abs(double{from_bfloat16(s)}));
   const double value = largest_value(content.bits, content.offset);
-  // Of low rank an entry is a product of two values, and a sum of them.
+  // An entry of a block of low rank is a sum of products of two values.
   if (std::isfinite(std::abs(content.unit) * scale * value * value * 1e6)) return;
   for (std::size_t leaf = 0; leaf < content.leaves.size(); ++leaf) {
     const BlockLeaf& block = content.leaves[leaf];

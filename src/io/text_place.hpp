@@ -11,7 +11,7 @@ namespace matapprox {
 /// there, paid only when there is something to complain about.
 Index line_number(std::string_view text, std::size_t at);
 
-/// What a complaint is about: the form of the file, or a number that is NaN or Inf.
+/// Kind of a complaint: the form of the file, or a number that is NaN or Inf.
 enum class Misfit { kForm, kNotFinite };
 
 /// Throws FileError "name:line: what", or NumericalError for a number that is not finite.

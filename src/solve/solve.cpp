@@ -234,8 +234,8 @@ class Iteration {
       return true;
     }
     if (!system_.has_preconditioner()) return false;
-    // With M the residual is the least in the norm of M. Where A is singular, another one may be
-    // less in the 2-norm, and with an M of large condition rounding ends the iteration sooner.
+    // MINRES with M minimizes the residual in the norm of M. If A is singular, another x may have a
+    // smaller residual in the 2-norm; and an M of large condition lets rounding end it sooner.
     if (!may_leave_gmres(result) && result.solver != LinearSolver::kMinres) return false;
     system_.drop_preconditioner();
     begin_again();

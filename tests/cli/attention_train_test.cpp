@@ -193,7 +193,7 @@ TEST(CliAttentionTrain, ConfigFilesGiveWhatTheCommandLineDoesNot) {
   expect_refusal(train(good + "batch = \"x\"\n"), 2, "option batch: 'x' is not a whole number");
   expect_refusal(train(good + "pairs = 2\n"), 2, "adding has no option --pairs");
   expect_refusal(train(""), 2, "give a --task");
-  // What is no line of options is not passed over, in whole or in part.
+  // A line that is no option is refused, not skipped in whole or in part.
   expect_refusal(train(good + "batch = 1 2\n"), 2, "run.toml:9: 'batch = 1 2' has more than one");
   expect_refusal(train(good + "= 3\n"), 2, "run.toml:9: '= 3' is none of");
   expect_refusal(train(good + "[model] x\n"), 2, "run.toml:9: '[model] x' is no table header");

@@ -49,7 +49,7 @@ TEST(NotFinite, TextsNameLineAndColumn) {
                    load(text_with("b.net", "*Vertices 1\n*Matrix\n" + word + "\n")),
                    "b.net:3: matrix entry");
   }
-  // What is no number at all is an error of the file.
+  // Text that is no number at all is an error of the file.
   EXPECT_REFUSED(FileError, load(text_with("a.csv", "1,2\n3,nap\n")), ":2: column 2");
   EXPECT_REFUSED(FileError,
                  load(text_with("a.edges", "1 2 1\nnan 3 1\n")),

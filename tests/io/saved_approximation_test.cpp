@@ -378,7 +378,7 @@ TEST(SavedApproximation, RefusesUnitsThatLeaveTheRangeOfDoubles) {
   save(path, {{make_factor("A", PackedMatrix::rounded(A, widths))}, {}}, {});
   set_attribute(path, "/values/1", "unit", H5T_NATIVE_DOUBLE, 1.7e308);
   EXPECT_REFUSED(FileError, load_approximation(path), "column 2 leaves the range of doubles");
-  // What is near the end of the range is not beyond it.
+  // Values near the end of the range are not beyond it.
   const Matrix large = test::random_matrix(9, 3, 1) * 1e307;
   save(path, {{make_factor("A", PackedMatrix::rounded(large, widths))}, {}}, {});
   EXPECT_NO_THROW(load_approximation(path));

@@ -275,7 +275,7 @@ void expect_symmetric_to_rounding(const Matrix& A) {
   EXPECT_TRUE(*SparseOperator(test::sparse_of(A)).known_facts().symmetric);
 }
 
-// What cancels in x_i^T x_j has an error of |x_i| |x_j| eps, far above that of the entry.
+// Cancellation in x_i^T x_j leaves an error of |x_i| |x_j| eps, far above that of the entry.
 TEST(Symmetry, OfComputedProductsKernelsAndSumsOfElements) {
   for (const Index k : {3, 50, 400}) {
     Matrix X = test::random_matrix(60, k, static_cast<std::uint64_t>(k));

@@ -173,7 +173,7 @@ TEST(SingularSystem, TheLeastResidualIsThatWithoutThePreconditioner) {
   }
 }
 
-// With M, rounding may end MINRES well above the least residual in the norm of M.
+// Rounding may end MINRES with M well above the least residual in the norm of M.
 TEST(SingularSystem, TheLeastResidualWithAPreconditionerThatHelpsNothing) {
   for (const double condition : {10.0, 1e3, 1e5}) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
