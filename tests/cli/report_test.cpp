@@ -218,7 +218,7 @@ TEST(CliReport, MissingGnuplotIsSaidBeforeTheMatrixIsRead) {
 TEST(CliReport, AMethodWithoutResultIsNamedWithItsReason) {
   const std::string page = read_file(
       report_of_mesh("mesh.mtx", {"--budget", "300", "--methods", "chord,truncated_svd"}));
-  EXPECT_THAT(page, HasSubstr("Chord gave no result: chord: 6 factors of order 36 store"));
+  EXPECT_THAT(page, HasSubstr("Chord gave no result: 6 factors of order 36 store"));
   EXPECT_THAT(page, HasSubstr("no result</td>"));
 }
 
