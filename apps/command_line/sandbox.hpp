@@ -5,13 +5,15 @@
 
 namespace matapprox::app {
 
-/// What a sandboxed read may use before it counts as a hang or a runaway.
+/// Limits beyond which a sandboxed read counts as a hang or a runaway.
 struct SandboxLimits {
   double seconds = 0;  ///< of CPU time; 0: trial.seconds, else 30 s, plus 1 s per 4 MB of file
   /// Beyond what the process has now; 0: 768 MiB, or 512 bytes for each byte of the file where that
   /// is more, and at most what the machine has free.
   Index memory_bytes = 0;
-  double blocked_seconds = 600;  ///< of wall clock in which the child takes no CPU time at all
+  /// Wall clock in which the child takes no CPU time at all, as one that was forked while another
+  /// thread held a lock. A process that can run waits for milliseconds, also on a busy machine.
+  double blocked_seconds = 60;
 };
 
 /// The guard of the programs (set_read_guard): runs trial.read in a forked child, so that what an
