@@ -27,6 +27,7 @@ import scipy.sparse.linalg
 
 import matapprox as ma
 
+
 @dataclass
 class Sizes:
     """What is measured, and how often."""
