@@ -46,13 +46,15 @@ constexpr char kNumerical = 'N';
 constexpr char kMissing = 'M';
 constexpr char kMemory = 'O';
 
-/// How many children may hang before the file is to blame. glibc's allocator is unlocked in a
-/// forked child; that of the sanitizers was not before LLVM 18 (its pull request 75290): a lock
-/// that another thread held at the fork stays locked in the child for ever.
+/// How many children may hang before the file is to blame, and how long each is waited for. glibc's
+/// allocator is unlocked in a forked child; that of the sanitizers was not before LLVM 18 (its pull
+/// request 75290): a lock that another thread held at the fork stays locked in the child for ever.
 #ifdef MATAPPROX_UNDER_SANITIZER
 constexpr int kTries = 3;
+constexpr double kBlockedSeconds = 5;
 #else
 constexpr int kTries = 1;
+constexpr double kBlockedSeconds = 60;
 #endif
 
 Index bytes_of_file(const std::string& path) {
@@ -305,6 +307,7 @@ void sandboxed_read(const TrialRead& trial, const SandboxLimits& limits) {
   SandboxLimits used = limits;
   if (used.seconds <= 0) used.seconds = trial.seconds;
   if (used.seconds <= 0) used.seconds = default_seconds(path);
+  if (used.blocked_seconds <= 0) used.blocked_seconds = kBlockedSeconds;
   if (used.memory_bytes <= 0) used.memory_bytes = default_memory(path);
   Outcome outcome;
   for (int k = 0; k < kTries && (k == 0 || outcome.timed_out); ++k) {

@@ -12,8 +12,8 @@ struct SandboxLimits {
   /// is more, and at most what the machine has free.
   Index memory_bytes = 0;
   /// Wall clock in which the child takes no CPU time at all, as one that was forked while another
-  /// thread held a lock. A process that can run waits for milliseconds, also on a busy machine.
-  double blocked_seconds = 60;
+  /// thread held a lock: a process that can run waits for milliseconds, also on a busy machine.
+  double blocked_seconds = 0;  ///< 0: 60 s
 };
 
 /// The guard of the programs (set_read_guard): runs trial.read in a forked child, so that what an

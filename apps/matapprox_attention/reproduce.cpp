@@ -20,7 +20,7 @@ namespace matapprox::app {
 namespace {
 
 template <class Choice>
-struct Experiment {
+struct ExperimentCommand {
   Choice choice;
   TrainedRows rows;
 };
@@ -28,7 +28,7 @@ struct Experiment {
 /// What the command does: rows are made of the choice, and shown with the models in their folder.
 template <class Choice>
 void trains_and_loads(const Command& sub,
-                      const std::shared_ptr<Experiment<Choice>>& command,
+                      const std::shared_ptr<ExperimentCommand<Choice>>& command,
                       std::vector<ExperimentRow> (*rows_of)(const Choice&),
                       ShownRows (*shown)(const std::string&, const std::vector<FinishedRow>&)) {
   sub.action([command, rows_of, shown] {
@@ -40,7 +40,7 @@ void trains_and_loads(const Command& sub,
 }
 
 void add_figure_five(const Command& reproduce) {
-  auto command = std::make_shared<Experiment<FigureFiveChoice>>();
+  auto command = std::make_shared<ExperimentCommand<FigureFiveChoice>>();
   FigureFiveChoice& choice = command->choice;
   const Command sub = reproduce.add_command(
       "figure5", "Adding and Temporal Order by the length of the sequence [KYCY22, Fig. 5]");
@@ -68,7 +68,7 @@ void add_figure_five(const Command& reproduce) {
 }
 
 void add_singularformer(const Command& reproduce) {
-  auto command = std::make_shared<Experiment<SingularformerChoice>>();
+  auto command = std::make_shared<ExperimentCommand<SingularformerChoice>>();
   SingularformerChoice& choice = command->choice;
   const Command sub = reproduce.add_command(
       "singularformer",
@@ -96,7 +96,7 @@ void add_singularformer(const Command& reproduce) {
 }
 
 void add_linformer_grid(const Command& reproduce) {
-  auto command = std::make_shared<Experiment<LinformerGridChoice>>();
+  auto command = std::make_shared<ExperimentCommand<LinformerGridChoice>>();
   LinformerGridChoice& choice = command->choice;
   const Command sub = reproduce.add_command(
       "linformer_grid",
@@ -139,7 +139,7 @@ void add_setting(const Command& sub, SimpletronSetting& setting) {
 }
 
 void add_depth(const Command& reproduce) {
-  auto command = std::make_shared<Experiment<DepthChoice>>();
+  auto command = std::make_shared<ExperimentCommand<DepthChoice>>();
   DepthChoice& choice = command->choice;
   const Command sub = reproduce.add_command(
       "depth", "Accuracy by the number of blocks [YKV+21, Table 2], on generated texts");
@@ -156,7 +156,7 @@ void add_depth(const Command& reproduce) {
 }
 
 void add_transfer(const Command& reproduce) {
-  auto command = std::make_shared<Experiment<TransferChoice>>();
+  auto command = std::make_shared<ExperimentCommand<TransferChoice>>();
   TransferChoice& choice = command->choice;
   const Command sub = reproduce.add_command(
       "transfer",
@@ -173,7 +173,7 @@ void add_transfer(const Command& reproduce) {
 }
 
 void add_blocks(const Command& reproduce) {
-  auto command = std::make_shared<Experiment<BlocksChoice>>();
+  auto command = std::make_shared<ExperimentCommand<BlocksChoice>>();
   BlocksChoice& choice = command->choice;
   const Command sub = reproduce.add_command(
       "blocks",
@@ -190,7 +190,7 @@ void add_blocks(const Command& reproduce) {
 }
 
 void add_genome(const Command& reproduce) {
-  auto command = std::make_shared<Experiment<GenomeChoice>>();
+  auto command = std::make_shared<ExperimentCommand<GenomeChoice>>();
   GenomeChoice& choice = command->choice;
   const Command sub = reproduce.add_command(
       "genome",
@@ -216,7 +216,7 @@ void add_genome(const Command& reproduce) {
 }
 
 void add_long_range_arena(const Command& reproduce) {
-  auto command = std::make_shared<Experiment<LongRangeArenaChoice>>();
+  auto command = std::make_shared<ExperimentCommand<LongRangeArenaChoice>>();
   LongRangeArenaChoice& choice = command->choice;
   const Command sub = reproduce.add_command(
       "lra",

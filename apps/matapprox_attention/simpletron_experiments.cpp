@@ -15,8 +15,6 @@
 namespace matapprox::app {
 namespace {
 
-const std::string kSoftmax = "softmax";
-const std::string kSimpletron = "simpletron";
 const std::string kTransferredFrozen = "softmax_transferred_frozen";
 
 /// Table 2 of the paper, trained from scratch on AG News: accuracies in percent by blocks, from 1.
@@ -43,7 +41,7 @@ constexpr std::array kPublishedDepths{
 double published_accuracy(const std::string& mechanism, Index layers) {
   if (layers < 1 || layers > std::ssize(kPublishedDepths)) return -1;
   const PublishedDepth& row = kPublishedDepths[static_cast<std::size_t>(layers) - 1];
-  return mechanism == kSimpletron ? row.simpletron : row.bert;
+  return mechanism == "simpletron" ? row.simpletron : row.bert;
 }
 
 /// A model of the transfer experiment.
@@ -55,11 +53,11 @@ struct TransferKind {
   std::string words;
 };
 const std::vector<TransferKind> kTransferKinds{
-    {kSimpletron, kSimpletron, false, false, "SimpleTRON"},
-    {kSoftmax, kSoftmax, false, false, "softmax attention from scratch"},
-    {"softmax_random_frozen", kSoftmax, false, true, "its queries, keys, values frozen at random"},
-    {kTransferredFrozen, kSoftmax, true, true, "those frozen, all weights from SimpleTRON"},
-    {"softmax_transferred", kSoftmax, true, false, "nothing frozen, all weights from SimpleTRON"}};
+    {"simpletron", "simpletron", false, false, "SimpleTRON"},
+    {"softmax", "softmax", false, false, "softmax attention from scratch"},
+    {"softmax_random_frozen", "softmax", false, true, "its queries, keys, values frozen at random"},
+    {kTransferredFrozen, "softmax", true, true, "those frozen, all weights from SimpleTRON"},
+    {"softmax_transferred", "softmax", true, false, "nothing frozen, all weights from SimpleTRON"}};
 
 const std::string& mechanism_of(const FinishedRow& finished) {
   return finished.row.described.model.options.attention;
@@ -112,13 +110,13 @@ report::Json transfer_json(const LoadedRow& row) {
 }  // namespace
 
 std::vector<ExperimentRow> depth_rows(const DepthChoice& choice) {
-  const std::vector<std::string> all{kSoftmax, kSimpletron};
+  const std::vector<std::string> all{"softmax", "simpletron"};
   require_known("depth", "model", choice.models, all);
   std::vector<ExperimentRow> rows;
   for (const std::string& mechanism : or_all(choice.models, all)) {
     for (const Index layers : choice.layers) {
       NamedOptions options = simpletron_options(choice.setting, mechanism, layers);
-      if (mechanism == kSimpletron) options.emplace_back("outer_skip", "true");
+      if (mechanism == "simpletron") options.emplace_back("outer_skip", "true");
       for (const std::uint64_t seed : choice.setting.seeds) {
         ExperimentRow row =
             simpletron_row(choice.setting, fmt::format("{}-{}", mechanism, layers), options, seed);
@@ -194,7 +192,7 @@ std::vector<ExperimentRow> transfer_rows(const TransferChoice& choice) {
     for (const std::uint64_t seed : setting.seeds) {
       ExperimentRow row = simpletron_row(setting, kind.model, options, seed);
       if (kind.transferred) row.begins_with = first.at(seed);
-      if (kind.mechanism == kSimpletron) first[seed] = std::make_shared<ExperimentRow>(row);
+      if (kind.mechanism == "simpletron") first[seed] = std::make_shared<ExperimentRow>(row);
       rows.push_back(std::move(row));
     }
   }

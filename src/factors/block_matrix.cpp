@@ -271,22 +271,20 @@ Storage BlockMatrix::storage() const {
   return total;
 }
 
-Matrix BlockMatrix::multiply(bool transposed, const ConstBlock& X) const {
+void BlockMatrix::multiply(bool transposed, const ConstBlock& X, Block Y) const {
   const bool flipped = transposed && !content_.symmetric;
-  const Index height = flipped ? cols() : rows();
   const auto parts = std::ssize(parts_) - 1;
   // Sums of a part begin at a cache line, and only what the part adds to is touched.
-  const Index stride = (height + kSumsPerLine - 1) / kSumsPerLine * kSumsPerLine;
+  const Index stride = (Y.rows() + kSumsPerLine - 1) / kSumsPerLine * kSumsPerLine;
   const Index width = std::min(columns_at_a_time(parts * stride), X.cols());
   thread_local kernels::Scratch<double> scratch;
   const kernels::ScratchBuffer<double> memory(scratch, parts * stride * width);
-  Matrix Y = Matrix::Zero(height, X.cols());
+  Y.setZero();
   for (Index first = 0; first < X.cols(); first += width) {
     const Index count = std::min(width, X.cols() - first);
     add_parts(
         flipped, X.middleCols(first, count), memory.data(), stride, Y.middleCols(first, count));
   }
-  return Y;
 }
 
 /// Y += A X, or A^T X if `flipped`: each part into columns of its own, `stride` numbers each from
@@ -372,8 +370,18 @@ void BlockMatrix::add_units(bool flipped, std::span<const Index> J, Block Y) con
   }
 }
 
-Matrix BlockMatrix::apply(const ConstBlock& X) const { return multiply(false, X); }
-Matrix BlockMatrix::apply_transpose(const ConstBlock& X) const { return multiply(true, X); }
+Matrix BlockMatrix::apply(const ConstBlock& X) const {
+  Matrix Y(rows(), X.cols());
+  multiply(false, X, Y);
+  return Y;
+}
+
+Matrix BlockMatrix::apply_transpose(const ConstBlock& X) const {
+  Matrix Y(cols(), X.cols());
+  multiply(true, X, Y);
+  return Y;
+}
+
 Matrix BlockMatrix::columns(std::span<const Index> J) const { return multiply_units(false, J); }
 Matrix BlockMatrix::rows_at(std::span<const Index> I) const { return multiply_units(true, I); }
 

@@ -21,18 +21,30 @@
 namespace matapprox {
 namespace {
 
-/// F_1 ... F_p X, right to left.
-Matrix chain_apply(const std::vector<Factor>& factors, Matrix X) {
-  std::for_each(factors.rbegin(), factors.rend(), [&](const Factor& factor) {
-    X = apply_value(*factor.value, factor.transposed, X);
-  });
-  return X;
+/// Y = F_1 ... F_p X, from the right to the left, or Y = F_p^T ... F_1^T X if `transposed`.
+void chain_apply(const std::vector<Factor>& factors,
+                 bool transposed,
+                 const ConstBlock& X,
+                 Block Y) {
+  Matrix between;
+  for (std::size_t k = 0; k < factors.size(); ++k) {
+    const Factor& factor = factors[transposed ? k : factors.size() - 1 - k];
+    const bool mirrored = factor.transposed != transposed;
+    const ConstBlock read = k == 0 ? X : ConstBlock(between);
+    if (k + 1 == factors.size()) {
+      apply_value(*factor.value, mirrored, read, Y);
+    } else {
+      between = apply_value(*factor.value, mirrored, read);
+    }
+  }
 }
 
-/// F_p^T ... F_1^T X.
-Matrix chain_apply_transpose(const std::vector<Factor>& factors, Matrix X) {
-  for (const Factor& factor : factors) X = apply_value(*factor.value, !factor.transposed, X);
-  return X;
+/// Y = (Z X + Z^T X) / 2, Z the chain.
+void symmetrized_apply(const std::vector<Factor>& factors, const ConstBlock& X, Block Y) {
+  Matrix other(Y.rows(), Y.cols());
+  chain_apply(factors, false, X, Y);
+  chain_apply(factors, true, X, other);
+  Y = 0.5 * (Y + other);
 }
 
 Matrix chain_columns(const std::vector<Factor>& factors, std::span<const Index> J) {
@@ -197,7 +209,8 @@ Vector FactorProduct::diagonal() const {
   if (cost().multiplications_for_diagonal < 0) return LinearOperator::diagonal();
   const std::vector<Factor> inner(factors_.begin() + 1, factors_.end() - 1);
   const Index width = factor_rows(factors_.back());
-  const Matrix M = inner.empty() ? Matrix() : chain_apply(inner, Matrix::Identity(width, width));
+  Matrix M(factor_cols(factors_.front()), width);
+  if (!inner.empty()) chain_apply(inner, false, Matrix::Identity(width, width), M);
   constexpr Index kPanelRows = 512;
   Vector result(std::min(rows(), cols()));
   parallel_for((result.size() + kPanelRows - 1) / kPanelRows, [&](Index panel) {
@@ -227,13 +240,13 @@ std::string FactorProduct::description() const {
 }
 
 void FactorProduct::do_apply(const ConstBlock& X, Block Y) const {
-  Y = chain_apply(factors_, X);
-  if (symmetrized_) Y = 0.5 * (Y + chain_apply_transpose(factors_, X));
+  if (symmetrized_) return symmetrized_apply(factors_, X, Y);
+  chain_apply(factors_, false, X, Y);
 }
 
 void FactorProduct::do_apply_transpose(const ConstBlock& X, Block Y) const {
-  Y = chain_apply_transpose(factors_, X);
-  if (symmetrized_) Y = 0.5 * (Y + chain_apply(factors_, X));
+  if (symmetrized_) return symmetrized_apply(factors_, X, Y);
+  chain_apply(factors_, true, X, Y);
 }
 
 void FactorProduct::do_columns_at(std::span<const Index> J, Block Y) const {

@@ -137,18 +137,25 @@ double value_multiplications(const FactorValue& value) {
   return static_cast<double>(value_storage(value, Precision::kDouble).numbers);
 }
 
+void apply_value(const FactorValue& value, bool transposed, const ConstBlock& X, Block Y) {
+  using kernels::Trans;
+  std::visit(Overloaded{[&](const Matrix& F) {
+                          kernels::gemm(transposed ? Trans::kYes : Trans::kNo, F, Trans::kNo, X, Y);
+                        },
+                        [&](const SparseMatrix& F) {
+                          Y = transposed ? sparse_transpose_product(F, X) : sparse_product(F, X);
+                        },
+                        [&](const Vector& F) { Y = F.asDiagonal() * X; },
+                        [&](const ChordFactors& F) { Y = chord_value_product(F, transposed, X); },
+                        [&](const BlockMatrix& F) { F.multiply(transposed, X, Y); },
+                        [&](const auto& F) { Y = transposed ? F.apply_transpose(X) : F.apply(X); }},
+             value);
+}
+
 Matrix apply_value(const FactorValue& value, bool transposed, const ConstBlock& X) {
-  return std::visit(
-      Overloaded{[&](const Matrix& F) {
-                   return transposed ? kernels::transpose_product(F, X) : kernels::product(F, X);
-                 },
-                 [&](const SparseMatrix& F) {
-                   return transposed ? sparse_transpose_product(F, X) : sparse_product(F, X);
-                 },
-                 [&](const Vector& F) { return Matrix(F.asDiagonal() * X); },
-                 [&](const ChordFactors& F) { return chord_value_product(F, transposed, X); },
-                 [&](const auto& F) { return transposed ? F.apply_transpose(X) : F.apply(X); }},
-      value);
+  Matrix Y(transposed ? value_cols(value) : value_rows(value), X.cols());
+  apply_value(value, transposed, X, Y);
+  return Y;
 }
 
 Matrix value_columns(const FactorValue& value, bool transposed, std::span<const Index> J) {

@@ -13,7 +13,8 @@ Index value_cols(const FactorValue& value);
 Storage value_storage(const FactorValue& value, Precision precision);
 /// Multiplications to apply the value to one vector.
 double value_multiplications(const FactorValue& value);
-/// F X, or F^T X if `transposed`.
+/// Y = F X, or F^T X if `transposed`; where F is dense or of blocks, without memory for a second Y.
+void apply_value(const FactorValue& value, bool transposed, const ConstBlock& X, Block Y);
 Matrix apply_value(const FactorValue& value, bool transposed, const ConstBlock& X);
 /// F(:, J), or F^T(:, J) if `transposed`: a gather where the value is dense, not a product.
 Matrix value_columns(const FactorValue& value, bool transposed, std::span<const Index> J);

@@ -161,9 +161,10 @@ class PajekReader {
   double number(std::string_view field, const char* what) const {
     double value = 0;
     const char* const end = field.data() + field.size();
-    if (read_real(field.data(), end, value) != end)
+    if (read_real(field.data(), end, value) != end) {
       fail(fmt::format("{}: {}", what, explain_real(field)),
            is_nan_or_infinity(field) ? Misfit::kNotFinite : Misfit::kForm);
+    }
     return value;
   }
 

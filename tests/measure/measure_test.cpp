@@ -12,6 +12,7 @@
 #include "matapprox/core/threads.hpp"
 #include "matapprox/kernels/lapack.hpp"
 #include "matapprox/operators/dense.hpp"
+#include "matapprox/operators/sparse.hpp"
 #include "measure/estimate.hpp"
 #include "measure/panel_norm.hpp"
 
@@ -259,8 +260,15 @@ TEST(Measure, StopsWhenAsked) {
 TEST(Measure, TimesAreThoseOfProducts) {
   const PlainOperator small(random_matrix(8, 8, 17));
   const PlainOperator large(random_matrix(700, 700, 17));
-  EXPECT_GT(time_product(small, 1), 0);
-  EXPECT_GT(time_product(large, 64), 4 * time_product(small, 64));
+  EXPECT_GT(time_product(small, 1).value(), 0);
+  EXPECT_GT(time_product(large, 64).value(), 4 * time_product(small, 64).value());
+}
+
+TEST(Measure, LeavesOutProductsThatNeedMoreMemoryThanTheyMayTake) {
+  const Index rows = 5000000;  // 2.4 GiB with 64 columns
+  const SparseOperator thin{SparseMatrix(rows, 1)};
+  EXPECT_FALSE(time_product(thin, 64, 0).has_value());
+  EXPECT_TRUE(time_product(thin, 1, 0).has_value());
 }
 
 TEST(Describe, CountsNonzerosAndSeesSymmetry) {

@@ -84,6 +84,8 @@ class BlockMatrix {
 
   Matrix apply(const ConstBlock& X) const;
   Matrix apply_transpose(const ConstBlock& X) const;
+  /// Y = A X, or A^T X if `transposed`.
+  void multiply(bool transposed, const ConstBlock& X, Block Y) const;
   Matrix columns(std::span<const Index> J) const;  ///< A(:, J)
   Matrix rows_at(std::span<const Index> I) const;  ///< A(I, :)^T
   Matrix leaf_values(std::size_t leaf) const;      ///< the block that a leaf stands for
@@ -110,7 +112,6 @@ class BlockMatrix {
   void divide_work();
   RowRanges written_by(std::size_t part, bool transposed) const;
   double leaf_multiplications(std::size_t leaf) const;
-  Matrix multiply(bool transposed, const ConstBlock& X) const;
   void add_parts(bool flipped, const ConstBlock& X, double* memory, Index stride, Block Y) const;
   Matrix multiply_units(bool transposed, std::span<const Index> J) const;
   void add_units(bool flipped, std::span<const Index> J, Block Y) const;

@@ -141,7 +141,8 @@ void add_to_measurement(Measurement& measurement,
 
 /// Median seconds of a product of B with `columns` columns: after one product that does not count,
 /// repetitions within about `seconds`, at least 3; a first product of over three times that is
-/// taken as it is.
-double time_product(const LinearOperator& B, Index columns, double seconds = 0.3);
+/// taken as it is. Nothing where X and B X would take more than 2 GiB together: measuring is not to
+/// need more memory than what is measured.
+std::optional<double> time_product(const LinearOperator& B, Index columns, double seconds = 0.3);
 
 }  // namespace matapprox
