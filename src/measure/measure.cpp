@@ -308,10 +308,10 @@ MeasureOptions within_fit(MeasureOptions options, double fit_multiplications) {
 
 std::optional<double> time_product(const LinearOperator& B, Index columns, double seconds) {
   using Clock = std::chrono::steady_clock;
-  constexpr double kMostBytes = 2147483648.0;
+  constexpr double kMaxBytes = 2147483648.0;
   const double numbers = static_cast<double>(columns) *
                          (static_cast<double>(B.rows()) + static_cast<double>(B.cols()));
-  if (sizeof(double) * numbers > kMostBytes) return std::nullopt;
+  if (sizeof(double) * numbers > kMaxBytes) return std::nullopt;
   const std::function<void()> product = product_to_time(B, columns);
   const auto once = [&] {
     const auto start = Clock::now();

@@ -13,7 +13,11 @@ namespace matapprox::test {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::Ge;
 using testing::HasSubstr;
+using testing::Le;
+using testing::Not;
 
 /// Runs a line of shell in which $P is the program and $D a folder with the matrix a.mtx. Ended by
 /// SIGALRM, so with exit code -1, after a minute.
@@ -48,6 +52,23 @@ TEST(CliProcess, ALimitOnAddressSpaceThatSufficesForOneBlasThreadDoes) {
       "$D/o.h5");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(load_approximation(folder + "/o.h5").approximation.rows(), 16);
+}
+
+TEST(CliProcess, ALimitOnOpenFilesIsNoDamagedFile) {
+  const std::string folder = temporary_dir();
+  ASSERT_EQ(run_line(folder, "exec \"$P\" approximate $D/a.mtx truncated_svd --rank 2 -o $D/o.h5")
+                .exit_code,
+            0);
+  int refused = 0;
+  for (const char* limit : {"4", "5", "6", "8", "64"}) {
+    const ProgramResult result =
+        run_line(folder, std::string("ulimit -n ") + limit + "; exec \"$P\" info $D/o.h5");
+    if (result.exit_code == 0) continue;
+    ++refused;
+    EXPECT_THAT(result.err, HasSubstr("Too many open files")) << limit;
+    EXPECT_THAT(result.err, Not(HasSubstr("not an HDF5 file"))) << limit;
+  }
+  EXPECT_THAT(refused, AllOf(Ge(1), Le(4)));
 }
 
 // The program is copied to where matapprox-mpi is not.
