@@ -41,6 +41,9 @@ constexpr double kNearTolerance = 0.9;
 constexpr double kMaxRaise = 8;
 constexpr int kMaxRaises = 5;
 constexpr int kMaxAims = 12;
+/// A fit within the tolerance with at most so many times the bytes of one beyond it is not made
+/// smaller: what lies between them gains less than another round is worth.
+constexpr double kWorthASmallerFit = 1.15;
 /// How often a choice is made again with the noise that was found.
 constexpr int kLearningRounds = 2;
 /// A round that leaves more than this part of the squared error of those before is the last one.
@@ -191,7 +194,13 @@ BlockFit fit_within_tolerance(BlockTree& tree,
   double share = kAim * kAim;
   const auto at_price = [&](double price) { return choices.at_price(price, control); };
   std::optional<BlockFit> best;
-  double reaching = 0;  // the last share that reached the tolerance
+  double reaching = 0;      // the last share that reached the tolerance
+  Index beyond = 0;         // bytes of the last fit that did not; 0: none yet
+  double chosen_bytes = 0;  // of the last choice that was encoded
+  bool is_within = false;   // whether that reached the tolerance
+  const auto is_small_enough = [&] {
+    return static_cast<double>(bytes_of(*best)) <= kWorthASmallerFit * static_cast<double>(beyond);
+  };
   for (int round = 0;; ++round) {
     const Excess of_accuracy{
         [&](const Total& tried) { return std::log(share * wanted() / tried.squared_error); },
@@ -199,19 +208,29 @@ BlockFit fit_within_tolerance(BlockTree& tree,
         kNearError};
     const Total total =
         search_price(choices, tree.energy(), kDoubleBytes * entries, of_accuracy, at_price);
+    if (best && total.bytes == chosen_bytes && round < kMaxRaises) {  // the last choice again
+      if (is_within) reaching = share;
+      share = is_within ? kMaxRaise * share : std::sqrt(reaching * share);
+      continue;
+    }
+    chosen_bytes = total.bytes;
     BlockFit result{encode(tree, choices, unit, control), 0, {}};
     const double part = result.encoded.squared_error / wanted();
+    const Index bytes = bytes_of(result);
     choices.learn(result.encoded.squared_errors);
     const bool can_do_no_more = round == kMaxAims || total.squared_error > share * wanted();
-    if (part <= 1) {
-      if (!best || bytes_of(result) < bytes_of(*best)) best = std::move(result);
-      if (part >= kNearTolerance) return std::move(*best);
+    is_within = part <= 1;
+    if (is_within) {
+      if (!best || bytes < bytes_of(*best)) best = std::move(result);
+      if (part >= kNearTolerance || is_small_enough()) return std::move(*best);
       reaching = share;
       share *= std::min(kAim * kAim / part, kMaxRaise);
     } else if (!best && can_do_no_more) {
       result.message = "the tolerance is not reached";
       return result;
     } else {
+      beyond = bytes;
+      if (best && is_small_enough()) return std::move(*best);
       share = std::max(share * std::min(0.95 / part, 0.8), std::sqrt(reaching * share));
     }
     if (best && round >= kMaxRaises) return std::move(*best);
