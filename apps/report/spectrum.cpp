@@ -39,7 +39,7 @@ Spectrum spectrum_of(const LinearOperator& A,
                      const RunControl& control) {
   const Index count = std::min(A.rows(), A.cols());
   const bool small = count <= kLargestDense && std::max(A.rows(), A.cols()) <= 16 * kLargestDense;
-  if (small && !control.should_stop()) {  // after Ctrl-C a page is made of what there is
+  if (small && !control.should_stop()) {  // after Ctrl-C a page is made of the existing results
     return {kernels::singular_values(A.columns_at(index_range(0, A.cols()))),
             true,
             fmt::format("all {}, by LAPACK", count)};

@@ -1,4 +1,4 @@
-"""Methods, `best`, `measure`, `compare` and `load`, made from the options of the library."""
+"""Methods, `best`, `measure`, `compare` and `load`, generated from the library's options."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PRECISIONS = ("double", "float", "float16", "bfloat16", "packed")
 _POSITION = inspect.Parameter.POSITIONAL_OR_KEYWORD
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
-# Parameters that every fit has besides its method's options: (name, default, annotation, text).
+# Parameters of every fit in addition to its method's options: (name, default, annotation, text).
 Control = tuple[str, Any, str, str]
 CONTROLS: list[Control] = [
     (
@@ -61,7 +61,7 @@ CONTROLS: list[Control] = [
         "    The best so far after this time; `Interrupted` where the method has none yet.",
     ),
 ]
-# And those of a fit that goes on for minutes.
+# Additional parameters of methods whose fits take minutes.
 _CONTINUATION: list[Control] = [
     (
         "warm_start",
@@ -102,7 +102,7 @@ def _wishes(name: str, progress: Any, max_seconds: float | None, target_error: f
 
 
 def _finished(name: str, outcome: tuple[Any, Any], made: Callable[[Any], Any]) -> Any:
-    """The result, or FitInterrupted with what there is of it."""
+    """Returns the result, or raises FitInterrupted with the result so far."""
     result, interrupt = outcome
     if interrupt is None:
         return made(result)
@@ -151,7 +151,7 @@ def fit(
 def _refuse_contradictions(
     method: str, options: dict[str, Any], target_error: float | None, goes_on: bool
 ) -> None:
-    """Refuses sizes of which the method would look at one alone."""
+    """Rejects combinations of sizes of which the method would use only one."""
     budget = options.get("budget")
     size = {name: options[name] for name in ("rank", "landmarks") if options.get(name) is not None}
     for name, value in size.items():
@@ -162,7 +162,7 @@ def _refuse_contradictions(
     ]
     for name in tolerances:
         only_one(method, **{name: options[name]}, target_error=target_error)
-    # These stay within the budget while they look for the error.
+    # These methods search for the target error within the budget.
     names = {option[0] for option in METHODS[method][1]}
     takes_both = "frobenius_tolerance" in names or not names & {"rank", "factors"}
     if method == "chord":
@@ -172,7 +172,7 @@ def _refuse_contradictions(
 
 
 def signature_parameters(options: Sequence[Option], controls: Sequence[Control]) -> Any:
-    """A, the rank where there is one, then keywords."""
+    """Returns the parameters: A, the rank if there is one, then keywords."""
     names = {option[0] for option in options}
     return [
         inspect.Parameter("A", _POSITION),
@@ -203,7 +203,7 @@ def _document(
 
 
 def controls_of(name: str) -> list[Control]:
-    """What a method takes besides its options."""
+    """Returns the parameters of a method in addition to its options."""
     return [*_CONTINUATION, *CONTROLS] if name == "chord" else CONTROLS
 
 
@@ -225,7 +225,7 @@ def _make_method(name: str) -> Callable[..., Approximation]:
 
 
 def method_functions() -> dict[str, Callable[..., Approximation]]:
-    """A function for each registered method."""
+    """Returns a function for each registered method."""
     return {name: _make_method(name) for name in METHODS}
 
 
@@ -234,7 +234,7 @@ BEST_CONTROLS = [control for control in CONTROLS if control[0] in ("progress", "
 
 
 def best_parameters() -> list[inspect.Parameter]:
-    """A, budget and target error, then keywords."""
+    """Returns the parameters: A, budget and target error, then keywords."""
     first = [option for option in BEST_OPTIONS if option[0] in ("budget", "target_error")]
     rest = [option for option in BEST_OPTIONS if option not in first]
     return [
@@ -275,14 +275,14 @@ def make_best() -> Callable[..., Approximation]:
     return made
 
 
-# `as` is a word of the language; what it says is the kind of matrix.
+# `as` is a Python keyword; the option is the kind of matrix.
 LOAD_OPTIONS: list[Option] = [
     ("kind" if option[0] == "as" else option[0], *option[1:]) for option in _core.load_options()
 ]
 
 
 def load_parameters() -> list[inspect.Parameter]:
-    """The path, then options by keyword."""
+    """Returns the parameters: the path, then options by keyword."""
     return [inspect.Parameter("path", _POSITION), *parameters_of(LOAD_OPTIONS)]
 
 
@@ -293,7 +293,7 @@ def make_load() -> Callable[..., LinearOperator]:
     def load(*arguments: Any, **given: Any) -> LinearOperator:
         chosen = bound("load", parameters, arguments, given)
         path = path_text(chosen.pop("path"))
-        # What is a default anyway changes nothing.
+        # Drops values that equal the default.
         chosen = {name: value for name, value in chosen.items() if value != defaults[name]}
         texts = texts_of("load", LOAD_OPTIONS, chosen)
         name = path.rsplit(":", 1)[0] if not os.path.exists(path) else path
@@ -330,12 +330,12 @@ def measure(
     progress: Any = None,
     max_seconds: float | None = None,
 ) -> _core.Measurement:
-    """How far B is from A, and what multiplying by B takes.
+    """Measure the error of B as an approximation of A, and the time of products with B.
 
     Parameters
     ----------
     A, B : array_like, sparse matrix or operator
-        Two matrices of one shape.
+        Two matrices of the same shape.
     effort : {"quick", "full"}, default="full"
         "full": exact where that takes fewer than 1e11 multiplications, else estimated from random
         vectors; "quick": estimated, or left out, where it would take long.
@@ -344,7 +344,7 @@ def measure(
     seed : int, default=1
         Seed of the random vectors.
     progress, max_seconds : optional
-        As of every method; after that time `Interrupted` is raised.
+        See any method; raises `Interrupted` after that time.
 
     Returns
     -------
@@ -381,19 +381,19 @@ def compare(
     A : array_like, sparse matrix or operator
         The matrix.
     methods : str or sequence of str, optional
-        Names, in a str separated by commas; by default all.
+        Names of methods, separated by commas in a str; all by default.
     budget : int or str, optional
-        What each may store: numbers, a share such as "10%", or bytes such as "4MB".
+        Storage of each: numbers, a share such as "10%", or bytes such as "4MB".
     rank : int, optional
-        Of every method that has one, in place of a budget.
+        Rank of every method that has one, in place of a budget.
     target_error : float, optional
-        In place of both: each method's least storage with this relative error.
+        In place of both: each method uses the least storage with this relative error.
     seed : int, default=1
         Seed of all methods.
     progress : bool or callable, optional
-        As of every method.
+        See any method.
     max_seconds : float, optional
-        Of each method.
+        Time limit of each method.
 
     Returns
     -------
@@ -403,7 +403,7 @@ def compare(
     Raises
     ------
     FitInterrupted
-        Ctrl-C; its `approximation` is the `Comparison` of what was done by then, or None.
+        Ctrl-C was pressed; `approximation` is the `Comparison` up to then, or None.
     """
     names = [] if methods is None else words("compare", "methods", methods)
     text = "" if budget is None else storage_budget("compare", budget)

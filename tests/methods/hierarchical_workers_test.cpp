@@ -17,17 +17,17 @@
 namespace matapprox {
 namespace {
 
-/// What the workers of a fit were asked.
+/// Record of the requests to the workers of a fit.
 struct AskedWorkers {
   int fits = 0;
   std::vector<Index> request_bytes;
   std::vector<Index> answer_bytes;
   Index requests = 0;
-  Index stop_after = -1;  ///< so many requests; negative: never
+  Index stop_after = -1;  ///< number of requests after which a stop is set; negative: never
   std::atomic<bool> stop{false};
 };
 
-/// Workers that all are in this process, as far as messages go.
+/// Workers in this process that communicate by messages as if they were in others.
 class WorkersHere final : public BlockWorkers {
  public:
   WorkersHere(int count, const MessageBytes& setup, AskedWorkers& asked) : asked_(asked) {
@@ -41,7 +41,7 @@ class WorkersHere final : public BlockWorkers {
   std::vector<MessageBytes> ask(const std::vector<MessageBytes>& requests) const override {
     EXPECT_EQ(requests.size(), workers_.size());
     if (++asked_.requests == asked_.stop_after) asked_.stop = true;
-    const JoinStopScope nobody_stops(nullptr);  // as on another process
+    const JoinStopScope nobody_stops(nullptr);  // like another process
     std::vector<MessageBytes> answers;
     for (std::size_t p = 0; p < workers_.size(); ++p) {
       answers.push_back(workers_[p]->answer(requests[p]));
@@ -56,7 +56,7 @@ class WorkersHere final : public BlockWorkers {
   AskedWorkers& asked_;
 };
 
-/// A kernel matrix whose blocks are looked at by so many workers.
+/// A kernel matrix whose blocks are distributed to the given number of workers.
 class KernelWithWorkers final : public LinearOperator, public BlockWorkersSource {
  public:
   KernelWithWorkers(const KernelOperator& A, int workers, AskedWorkers& asked)
@@ -95,10 +95,9 @@ struct WorkersCase {
   HierarchicalOptions options;
 };
 
-// Kernels that are smooth, that have kinks everywhere and that are of low rank; a budget, which is
-// met in several rounds, each of which encodes blocks again, and widths to which vectors have to be
-// right to rounding; points as they come; a short range, of which large blocks store a few
-// triplets and the rest.
+// Kernels that are smooth, have kinks everywhere or are of low rank; a budget, which takes several
+// rounds that encode blocks again; widths that require vectors accurate to rounding; points in
+// their given order; a short range, for which large blocks store a few triplets and a remainder.
 std::vector<WorkersCase> workers_cases() {
   using enum KernelFunction;
   const StorageBudget budget{StorageBudget::Unit::kBytes, 300000};
@@ -128,8 +127,8 @@ TEST(HierarchicalWorkers, GiveTheBitsOfOneProcess) {
   EXPECT_TRUE(has_remainders);
 }
 
-// A node that was encoded before keeps the vectors that were found for it then, also where fewer of
-// them would now be found otherwise.
+// A node that was encoded before keeps the vectors found then, even if a new search for fewer
+// vectors would find different ones.
 TEST(HierarchicalWorkers, RememberWhatANodeWasEncodedWith) {
   const KernelOperator A(points_of_workers(512, 2), {.bandwidth = 0.1});
   const blocks::KernelBlocks source(A, {}, 32, 1);
@@ -181,7 +180,7 @@ TEST(HierarchicalWorkers, StopAmongTheBlocks) {
   EXPECT_EQ(asked.requests, 5);
 }
 
-// A matrix that is held has no workers.
+// A matrix that is stored as a whole has no workers.
 TEST(HierarchicalWorkers, AreForManyPointsAlone) {
   const KernelOperator A(points_of_workers(300, 2), {.bandwidth = 0.1});
   AskedWorkers asked;

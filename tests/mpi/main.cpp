@@ -39,7 +39,8 @@ bool lies_over_processes(const ResumeState& state, const std::string& name) {
 
 }  // namespace matapprox::mpi::test
 
-// --together: all processes run tests. Else (--led) the first alone does, and leads the others.
+// --together: all processes run tests. Otherwise (--led) only the first runs tests, and leads the
+// others.
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   const bool together = argc > 1 && std::string(argv[1]) == "--together";

@@ -14,11 +14,12 @@
 namespace matapprox::cuda {
 
 /// F_1 F_2 ... F_p, or (Z + Z^T)/2 with Z that product, on a GPU. A product may take four fifths of
-/// the memory that is free: wider blocks go in pieces of whole columns, at least one.
+/// the free memory: wider blocks are processed in pieces of whole columns, at least one column
+/// each.
 template <class Gpu>
 class GpuOperator final : public PlacedOperator {
  public:
-  /// Copies the numbers of `factors`, which are those of `source`.
+  /// Copies the numbers of `factors`, which are the factors of `source`.
   GpuOperator(std::shared_ptr<const LinearOperator> source,
               const GpuFactors& factors,
               std::shared_ptr<const GpuSpace<Gpu>> space)
@@ -84,7 +85,7 @@ class GpuOperator final : public PlacedOperator {
     }
   };
 
-  /// A block between two factors, without gaps, and an array of the same size.
+  /// A block between two factors, without gaps, and a spare array of the same size.
   struct BlockOnTheWay {
     double* numbers;
     double* spare;
@@ -131,8 +132,7 @@ class GpuOperator final : public PlacedOperator {
     });
   }
 
-  /// work(first, count), with the GPU to itself, for as many columns at a time as there is room
-  /// for.
+  /// Calls work(first, count), with exclusive use of the GPU, for as many columns as fit at a time.
   template <class Work>
   void for_pieces(Index columns, Index numbers_of_a_column, const Work& work) const {
     gpu_.alone([&] {
@@ -143,7 +143,7 @@ class GpuOperator final : public PlacedOperator {
     });
   }
 
-  /// work(column, numbers) for stretches of a column-major block: all of it if it has no gaps.
+  /// Calls work(column, numbers) for contiguous parts of a column-major block: once without gaps.
   template <class Work>
   static void for_columns(Index rows, Index columns, Index stride, const Work& work) {
     if (stride == rows) return work(0, rows * columns);
@@ -156,14 +156,14 @@ class GpuOperator final : public PlacedOperator {
     });
   }
 
-  /// Two blocks, and two more where the product and its transpose are averaged.
+  /// Two blocks, and two more if the product and its transpose are averaged.
   Index numbers_of_a_column() const { return (symmetrized_ ? 4 : 2) * longest_; }
 
   const GpuFactor& first_factor(bool transposed) const {
     return transposed ? *factors_.front().factor : *factors_.back().factor;
   }
 
-  /// The block times all of the operator.
+  /// Multiplies the block by the whole operator.
   void multiply(BlockOnTheWay& block, Index columns, bool transposed) const {
     if (!symmetrized_) return multiply_by_factors(block, columns, transposed);
     auto a = array(longest_ * columns);
@@ -195,7 +195,7 @@ class GpuOperator final : public PlacedOperator {
     block.row_major = row_major;
   }
 
-  /// From one layout to another.
+  /// Copies a block from one layout to another.
   void copy(const double* from,
             bool from_row_major,
             double* to,
@@ -203,7 +203,7 @@ class GpuOperator final : public PlacedOperator {
             Index rows,
             Index columns) const {
     if (from_row_major == to_row_major) return queue().copy(from, rows * columns, to);
-    // A row-major block is its transpose, column-major.
+    // A row-major block is a column-major block of the transpose.
     if (from_row_major) std::swap(rows, columns);
     queue().run(BlockTranspose<double>{from, to, rows, columns});
   }

@@ -10,16 +10,17 @@
 
 namespace matapprox::blocks {
 
-/// The work on the nodes of a tree, dealt to workers on several processes. Nodes are independent of
-/// each other, so the results have the bits of one process. Of all nodes of a request each worker
-/// has about as many, scattered over the matrix.
+/// Distributes the work on the nodes of a tree over workers on several ranks. Nodes are independent
+/// of each other, so the results are bitwise equal to those of one rank. Each worker gets about the
+/// same number of nodes of a request, scattered over the matrix.
 class DealtNodes {
  public:
   explicit DealtNodes(std::unique_ptr<const BlockWorkers> workers) : workers_(std::move(workers)) {}
 
-  /// RateDistortion::choose_own() of each below its limit. Throws as BlockWorkers::ask().
+  /// Runs RateDistortion::choose_own() for each, below its limit. Throws what BlockWorkers::ask()
+  /// throws.
   void choose(const std::vector<Node*>& nodes, const std::vector<double>& limits, double price);
-  /// encode_node() of each, in the same order. Throws likewise.
+  /// Runs encode_node() for each; results in the same order. Throws likewise.
   std::vector<EncodedNode> encode(const std::vector<const Node*>& nodes);
 
  private:

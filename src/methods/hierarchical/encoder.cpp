@@ -16,7 +16,7 @@ EncodedLeaf leaf_of(const Node& node, LeafKind kind) {
   return leaf;
 }
 
-/// At low rank, and what is left in few bits where that is chosen too.
+/// Encodes a node at low rank, and its remainder in few bits if that is chosen too.
 void encode_triplets(const BlockTree& tree,
                      const RateDistortion& choices,
                      const Node& node,
@@ -55,7 +55,7 @@ void append_leaf(const EncodedLeaf& leaf, BlockMatrix::Content& content) {
   content.data.insert(content.data.end(), leaf.data.begin(), leaf.data.end());
 }
 
-/// Nodes of which nothing is stored take no work.
+/// Encodes nodes on the workers; nodes that store nothing need no work.
 std::vector<EncodedNode> encode_dealt(const BlockTree& tree,
                                       const RateDistortion& choices,
                                       const std::vector<const Node*>& nodes) {

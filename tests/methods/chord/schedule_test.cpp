@@ -49,7 +49,7 @@ TEST(ChordSchedule, EffortsDoMoreOneAfterTheOther) {
   }
 }
 
-/// The best point of all descents is the result, so more of them never end above.
+/// The result is the best point of all descents, so additional descents never make it worse.
 TEST(ChordSchedule, HighBeginsWithAllThatDefaultDoes) {
   for (const Index n : {2, 36, 64, 65, 256, 257, 4096}) {
     for (const bool choice : {false, true}) {
