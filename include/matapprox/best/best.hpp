@@ -35,7 +35,7 @@ struct BestOptions {
   /// If positive: the fewest bytes with |A - B| <= t |A| in `norm`. 0 without a budget: 0.01.
   double target_error = 0;
   CertifiedNorm norm = CertifiedNorm::kFrobenius;
-  double confidence = 0.99;  ///< of certified bounds: strictly between 0 and 1
+  double confidence = 0.99;  ///< confidence of certified bounds, strictly between 0 and 1
   BestEffort effort = BestEffort::kDefault;
   /// Names of best_methods(), separated by commas; empty: all.
   std::string methods = {};

@@ -10,7 +10,7 @@
 
 namespace matapprox {
 
-/// Matrix that is approximated by an approximation used as preconditioner.
+/// Target of an approximation that is used as preconditioner: the inverse or the matrix.
 enum class ApproximationOf { kInverse, kMatrix };
 
 template <>
