@@ -71,12 +71,12 @@ ComparisonRow run_entry(const LinearOperator& A,
     return row;
   }
   if (events.started) events.started(entry.name);
-  RunControl own = control;
-  own.max_seconds = options.max_seconds;
-  own.target_error = options.target_error;
-  own.restart_clock();
+  RunControl run_control = control;
+  run_control.max_seconds = options.max_seconds;
+  run_control.target_error = options.target_error;
+  run_control.restart_clock();
   try {
-    const RunResult result = run(*entry.method, A, named, options.precision, own);
+    const RunResult result = run(*entry.method, A, named, options.precision, run_control);
     const bool interrupted = result.approximation.summary.termination == Termination::kInterrupted;
     RunControl measuring;
     // The best point of an interrupted fit is measured as fast as possible; a request to stop that

@@ -16,12 +16,12 @@ constexpr Index kLargestDense = 2048;
 constexpr Index kLeading = 100;
 
 Spectrum leading_values(const LinearOperator& A, double max_seconds, const RunControl& control) {
-  RunControl own;
-  own.stop = control.stop;
-  own.max_seconds = max_seconds;
+  RunControl svd_control;
+  svd_control.stop = control.stop;
+  svd_control.max_seconds = max_seconds;
   try {
     const Approximation svd =
-        truncated_svd(A, {.rank = std::min(kLeading, std::min(A.rows(), A.cols()))}, own);
+        truncated_svd(A, {.rank = std::min(kLeading, std::min(A.rows(), A.cols()))}, svd_control);
     const Vector values = singular_values_of(svd);
     return {values,
             false,

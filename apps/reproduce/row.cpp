@@ -78,15 +78,15 @@ void fill_rivals(ReproducedRow& row,
 
 /// Control of one of several fits, whose progress is a part of the row's progress.
 RunControl part_of(const RunControl& control, std::size_t part, std::size_t parts) {
-  RunControl own = control;
+  RunControl row_control = control;
   if (control.progress) {
-    own.progress = [&control, part, parts](Progress now) {
+    row_control.progress = [&control, part, parts](Progress now) {
       now.fraction_done =
           (static_cast<double>(part) + now.fraction_done) / static_cast<double>(parts);
       control.progress(now);
     };
   }
-  return own;
+  return row_control;
 }
 
 OtherPattern fit_other(const std::string& pattern,

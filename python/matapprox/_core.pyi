@@ -94,7 +94,7 @@ class Measurement:
     def certificate(self) -> Certificate | None: ...
     def _repr_html_(self) -> str: ...
 
-class Wishes:
+class FitControls:
     def __init__(
         self, progress: Callable[..., Any] | None, max_seconds: float, target_error: float
     ) -> None: ...
@@ -134,19 +134,19 @@ def fit(
     options: _Texts,
     precision: str,
     continuation: Continuation,
-    wishes: Wishes,
+    controls: FitControls,
     /,
 ) -> _Outcome: ...
-def best(A: Operator, options: _Texts, wishes: Wishes, /) -> _Outcome: ...
+def best(A: Operator, options: _Texts, controls: FitControls, /) -> _Outcome: ...
 def measure(
     A: Operator,
     B: Operator,
     effort: str,
     confidence: float | None,
     seed: int,
-    wishes: Wishes,
+    controls: FitControls,
     /,
 ) -> _Outcome: ...
 def compare(
-    A: Operator, methods: Sequence[str], budget: str, rank: int, seed: int, wishes: Wishes, /
+    A: Operator, methods: Sequence[str], budget: str, rank: int, seed: int, controls: FitControls, /
 ) -> _Outcome: ...

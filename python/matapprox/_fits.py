@@ -91,14 +91,14 @@ _RETURNS = "Approximation\n    The factors, and what the method says about its r
 _MATRIX = "A : array_like, sparse matrix or operator\n    The matrix; see `aslinearoperator`."
 
 
-def _wishes(name: str, progress: Any, max_seconds: float | None, target_error: float | None) -> Any:
+def _fit_controls(name: str, progress: Any, max_seconds: float | None, target_error: float | None) -> Any:
     seconds = math.inf if max_seconds is None else real_number(name, "max_seconds", max_seconds)
     if seconds < 0:
         raise InvalidArgument(f"{name}: max_seconds {max_seconds} is negative")
     target = 0.0 if target_error is None else real_number(name, "target_error", target_error)
     if target_error is not None and not 0 < target < 1:
         raise InvalidArgument(f"{name}: target_error {target_error} is outside 0..1")
-    return _core.Wishes(progress, seconds, target)
+    return _core.FitControls(progress, seconds, target)
 
 
 def _finished(name: str, outcome: tuple[Any, Any], made: Callable[[Any], Any]) -> Any:
@@ -142,8 +142,8 @@ def fit(
     continuation = _core.Continuation(start, path, bool(resume))
     handle = aslinearoperator(A)._handle
     with progress_callback(method, progress) as callback:
-        wishes = _wishes(method, callback, max_seconds, target_error)
-        outcome = _core.fit(handle, method, texts, precision, continuation, wishes)
+        controls = _fit_controls(method, callback, max_seconds, target_error)
+        outcome = _core.fit(handle, method, texts, precision, continuation, controls)
     approximation: Approximation = _finished(method, outcome, lambda result: Approximation(*result))
     return approximation
 
@@ -260,7 +260,7 @@ def make_best() -> Callable[..., Approximation]:
         texts = texts_of("best", BEST_OPTIONS, chosen)
         handle = aslinearoperator(A)._handle
         with progress_callback("best", progress) as callback:
-            outcome = _core.best(handle, texts, _wishes("best", callback, max_seconds, None))
+            outcome = _core.best(handle, texts, _fit_controls("best", callback, max_seconds, None))
         made: Approximation = _finished("best", outcome, lambda result: Approximation(*result))
         return made
 
@@ -357,8 +357,8 @@ def measure(
         confidence = real_number("measure", "confidence", confidence)
     a, b = aslinearoperator(A)._handle, aslinearoperator(B)._handle
     with progress_callback("measure", progress) as callback:
-        wishes = _wishes("measure", callback, max_seconds, None)
-        outcome = _core.measure(a, b, effort, confidence, seed, wishes)
+        controls = _fit_controls("measure", callback, max_seconds, None)
+        outcome = _core.measure(a, b, effort, confidence, seed, controls)
     found: _core.Measurement = _finished("measure", outcome, lambda result: result)
     return found
 
@@ -411,7 +411,7 @@ def compare(
     seed = whole_number("compare", "seed", seed)
     handle = aslinearoperator(A)._handle
     with progress_callback("compare", progress) as callback:
-        wishes = _wishes("compare", callback, max_seconds, target_error)
-        outcome = _core.compare(handle, names, text, size, seed, wishes)
+        controls = _fit_controls("compare", callback, max_seconds, target_error)
+        outcome = _core.compare(handle, names, text, size, seed, controls)
     made: Comparison = _finished("compare", outcome, lambda result: Comparison(*result))
     return made

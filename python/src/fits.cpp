@@ -27,7 +27,7 @@ constexpr std::chrono::milliseconds kPollInterval{50};
 
 /// Options of a long computation from Python. `progress` is None or is called with (iteration,
 /// relative error, fraction done), where unknown values are None.
-struct Wishes {
+struct FitControls {
   nb::object progress;
   double max_seconds = 0;
   double target_error = 0;
@@ -78,16 +78,16 @@ struct Outcome {
 /// Runs `work` in a separate thread without the interpreter's lock; meanwhile this thread lets
 /// Python handle signals. Rethrows the exception of a callback, else that of the work.
 template <class Result>
-Outcome<Result> in_thread(const Wishes& wishes,
+Outcome<Result> in_thread(const FitControls& controls,
                           const std::function<Result(const RunControl& control)>& work) {
   std::atomic<bool> stop{false};
   Running counts(stop);
-  ProgressCallback callback(wishes.progress, stop);
+  ProgressCallback callback(controls.progress, stop);
   RunControl control;
   control.stop = &stop;
-  control.max_seconds = wishes.max_seconds;
-  control.target_error = wishes.target_error;
-  if (!wishes.progress.is_none()) {
+  control.max_seconds = controls.max_seconds;
+  control.target_error = controls.target_error;
+  if (!controls.progress.is_none()) {
     control.progress = [&](const Progress& now) { callback(now); };
   }
   std::atomic<unsigned long> worker{0};
@@ -202,9 +202,9 @@ nb::tuple fit(const Handle& A,
               const NamedOptions& options,
               const std::string& precision,
               const Continuation& continuation,
-              const Wishes& wishes) {
+              const FitControls& controls) {
   const auto stored = enum_of<Precision>("precision", precision);
-  const auto outcome = in_thread<RunResult>(wishes, [&](const RunControl& control) {
+  const auto outcome = in_thread<RunResult>(controls, [&](const RunControl& control) {
     const Method& chosen = find_method(method);
     if (continuation.warm_start == nullptr && continuation.checkpoint.empty()) {
       return run(chosen, *A.matrix, options, stored, control);
@@ -236,11 +236,11 @@ nb::dict candidate_dict(const BestCandidate& candidate) {
   return row;
 }
 
-nb::tuple best_of(const Handle& A, const NamedOptions& options, const Wishes& wishes) {
+nb::tuple best_of(const Handle& A, const NamedOptions& options, const FitControls& controls) {
   check_names("best", options, list_options(BestOptions{}));
   const auto chosen = options_from<BestOptions>(options);
   const auto outcome = in_thread<BestResult>(
-      wishes, [&](const RunControl& control) { return best(*A.matrix, chosen, control); });
+      controls, [&](const RunControl& control) { return best(*A.matrix, chosen, control); });
   return as_tuple<BestResult>(outcome, [](const BestResult& result) -> nb::object {
     nb::list candidates;
     for (const BestCandidate& candidate : result.candidates)
@@ -258,7 +258,7 @@ nb::tuple measure_error(const Handle& A,
                         const std::string& effort,
                         std::optional<double> confidence,
                         std::uint64_t seed,
-                        const Wishes& wishes) {
+                        const FitControls& controls) {
   MeasureOptions options;
   options.effort = enum_of<MeasureEffort>("measure: effort", effort);
   options.seed = seed;
@@ -268,7 +268,7 @@ nb::tuple measure_error(const Handle& A,
     options.certificate->confidence = *confidence;
     options.certificate->seed = seed;
   }
-  const auto outcome = in_thread<Measurement>(wishes, [&](const RunControl& control) {
+  const auto outcome = in_thread<Measurement>(controls, [&](const RunControl& control) {
     return measure(*A.matrix, *B.matrix, describe(*A.matrix, options, control), options, control);
   });
   return as_tuple<Measurement>(outcome, [](const Measurement& found) { return nb::cast(found); });
@@ -310,17 +310,17 @@ nb::tuple compare_methods(const Handle& A,
                           const std::string& budget,
                           Index rank,
                           std::uint64_t seed,
-                          const Wishes& wishes) {
+                          const FitControls& controls) {
   ComparisonOptions options;
   options.methods = names;
   options.rank = rank;
   if (!budget.empty()) options.budget = parse_budget(budget);
-  options.target_error = wishes.target_error;
+  options.target_error = controls.target_error;
   options.seed = seed;
   options.measure.effort = MeasureEffort::kQuick;
   options.measure.seed = seed;
-  options.max_seconds = wishes.max_seconds;
-  Wishes whole{wishes.progress, std::numeric_limits<double>::infinity(), 0};
+  options.max_seconds = controls.max_seconds;
+  FitControls whole{controls.progress, std::numeric_limits<double>::infinity(), 0};
   const auto outcome = in_thread<Comparison>(
       whole, [&](const RunControl& control) { return compare(*A.matrix, options, control); });
   return as_tuple<Comparison>(outcome, [](const Comparison& comparison) -> nb::object {
@@ -333,11 +333,11 @@ nb::tuple compare_methods(const Handle& A,
 }  // namespace
 
 void bind_fits(nb::module_& m) {
-  nb::class_<Wishes>(m, "Wishes")
+  nb::class_<FitControls>(m, "FitControls")
       .def(
           "__init__",
-          [](Wishes* self, nb::object progress, double max_seconds, double target_error) {
-            new (self) Wishes{std::move(progress), max_seconds, target_error};
+          [](FitControls* self, nb::object progress, double max_seconds, double target_error) {
+            new (self) FitControls{std::move(progress), max_seconds, target_error};
           },
           nb::arg("progress").none(),
           nb::arg("max_seconds"),

@@ -116,13 +116,13 @@ std::optional<RunResult> leading_triplets(const LinearOperator& A,
   svd.power_iterations = kPredictedPowers;
   svd.symmetric_storage = symmetric;
   svd.seed = options.seed;
-  RunControl own = control;
-  own.max_seconds = control.seconds() + kMaxShareOfTriplets * trials.seconds_left();
-  own.checkpoint = nullptr;
-  own.resume = nullptr;
-  own.target_error = 0;
+  RunControl svd_control = control;
+  svd_control.max_seconds = control.seconds() + kMaxShareOfTriplets * trials.seconds_left();
+  svd_control.checkpoint = nullptr;
+  svd_control.resume = nullptr;
+  svd_control.target_error = 0;
   try {
-    const StopScope scope(own, "best");
+    const StopScope scope(svd_control, "best");
     const TripletsPlan plan = affordable_triplets(A, options, symmetric, trials.seconds_left());
     svd.rank = plan.rank;
     svd.block_size = plan.block_size;
@@ -133,9 +133,9 @@ std::optional<RunResult> leading_triplets(const LinearOperator& A,
     NamedOptions named;
     for (const OptionText& option : list_options(svd))
       named.emplace_back(option.name, option.value);
-    return run(find_method("truncated_svd"), A, named, Precision::kDouble, own);
+    return run(find_method("truncated_svd"), A, named, Precision::kDouble, svd_control);
   } catch (const Interrupted&) {
-    trials.say_interrupted();
+    trials.mark_interrupted();
     return std::nullopt;
   }
 }

@@ -102,12 +102,12 @@ double Trials::seconds_for_fit(const BestCandidate& candidate) const {
 RunResult Trials::fit(const BestCandidate& candidate, double aim, Index& given_up_after) const {
   NamedOptions options = candidate.options;
   const Method& method = find_method(candidate.method);
-  RunControl own = control_;
-  own.max_seconds = seconds_for_fit(candidate);
-  own.restart_clock();
-  own.checkpoint = nullptr;
-  own.resume = nullptr;
-  own.target_error = aim;
+  RunControl trial_control = control_;
+  trial_control.max_seconds = seconds_for_fit(candidate);
+  trial_control.restart_clock();
+  trial_control.checkpoint = nullptr;
+  trial_control.resume = nullptr;
+  trial_control.target_error = aim;
   const bool keeps_both = method.has_option("frobenius_tolerance");
   if (wanted_.budget.is_set() && method.has_option("budget") && (aim == 0 || keeps_both)) {
     StorageBudget budget = wanted_.budget;
@@ -118,13 +118,13 @@ RunResult Trials::fit(const BestCandidate& candidate, double aim, Index& given_u
     double bytes = kInfinite;
     if (comes_first()) {
       bytes = first_bytes();
-      own.target_error = 0;
+      trial_control.target_error = 0;
     } else if (aim > 0 && best_) {
       // The number of landmarks for an error is found only by taking them, and may be as large as
       // the number of rows. The budget is therefore that of the best, which the fit has to beat.
       if (best_->reaches || best_->likely)
         bytes = share_bytes(best_->result.approximation.storage());
-      own.target_error = 0;
+      trial_control.target_error = 0;
     }
     if (std::isfinite(bytes)) {
       const StorageBudget budget{StorageBudget::Unit::kBytes, bytes, candidate.precision};
@@ -132,8 +132,8 @@ RunResult Trials::fit(const BestCandidate& candidate, double aim, Index& given_u
     }
   }
   std::atomic<bool> stop{false};
-  own.stop = &stop;
-  own.progress = [&](const Progress& now) {
+  trial_control.stop = &stop;
+  trial_control.progress = [&](const Progress& now) {
     if (control_.progress) control_.progress(now);
     if (control_.interrupted()) stop = true;
     for (const Milestone& milestone : kMilestones) {
@@ -145,8 +145,8 @@ RunResult Trials::fit(const BestCandidate& candidate, double aim, Index& given_u
     }
   };
   // Methods that do not report progress poll the caller's own flag.
-  if (method.name != "chord") own.stop = control_.stop;
-  return run(method, A_, options, candidate.precision, own);
+  if (method.name != "chord") trial_control.stop = control_.stop;
+  return run(method, A_, options, candidate.precision, trial_control);
 }
 
 bool Trials::comes_first() const { return !best_ && std::isfinite(control_.max_seconds); }
@@ -180,9 +180,9 @@ void Trials::certify_trial(BestCandidate& candidate, Trial& trial) {
   options.norm = wanted_.norm;
   options.confidence = 1 - (1 - wanted_.confidence) / kMaxDecidingBounds;
   options.seed = wanted_.seed + static_cast<std::uint64_t>(++bounds_drawn_);
-  RunControl own;
-  if (!control_.interrupted()) own.stop = control_.stop;
-  trial.deciding = certify(A_, trial.result.approximation, options, own);
+  RunControl trial_control;
+  if (!control_.interrupted()) trial_control.stop = control_.stop;
+  trial.deciding = certify(A_, trial.result.approximation, options, trial_control);
   passes_ += trial.deciding->passes;
   if (wanted_.norm == CertifiedNorm::kSpectral) {
     if (spectral_norm_ > 0) trial.certified = trial.deciding->spectral->value / spectral_norm_;
@@ -207,11 +207,11 @@ Trials::Trial Trials::measured(BestCandidate& candidate, RunResult result) {
   options = within_fit(options, stopped ? 0 : result.multiplications);
   options.exact_limit = std::min(options.exact_limit, affordable_multiplications());
   passes_ += result.passes;
-  RunControl own;
-  if (!stopped) own.stop = control_.stop;
+  RunControl trial_control;
+  if (!stopped) trial_control.stop = control_.stop;
   const auto start = std::chrono::steady_clock::now();
   Trial trial{.result = std::move(result)};
-  trial.measurement = measure(A_, trial.result.approximation, facts_, options, own);
+  trial.measurement = measure(A_, trial.result.approximation, facts_, options, trial_control);
   measuring_seconds_ = std::max(measuring_seconds_, seconds_since(start));
   const Measurement& measurement = trial.measurement;
   trial.relative_error =

@@ -38,7 +38,7 @@ class Trials {
   /// Seconds left of the time limit; infinite without one.
   double seconds_left() const { return control_.max_seconds - control_.seconds(); }
   bool interrupted() const { return interrupted_; }
-  void say_interrupted() { interrupted_ = true; }
+  void mark_interrupted() { interrupted_ = true; }
   /// Relative Frobenius error of the best so far; infinite if there is none.
   double least_error() const;
   /// Bytes of the best so far; infinite if none reaches the target.

@@ -102,7 +102,7 @@ Matrix ResumeState::matrix(const std::string& name) const {
 
 void ResumeState::add_columns(const std::string& name, const ConstMultiVectorView& columns) {
   const Index size = columns.rows * columns.cols;
-  if (size == 0 || !columns.space->keeps_results()) {
+  if (size == 0 || !columns.space->is_distributed()) {
     Vector numbers(size);
     if (size > 0) columns.space->read(columns.data, size, numbers.data());
     arrays.emplace_back(name, std::move(numbers));

@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kBytesOfADouble = 8;
 /// Number of blocks on the GPU: input and output, and a copy of each in another layout.
-constexpr double kBlocksOnTheWay = 4;
+constexpr double kBlocksPerProduct = 4;
 
 double product_seconds(const GpuWork& work, const ComputeRates& rates) {
   return std::max(work.flops / rates.flops, work.read / rates.bandwidth) + rates.start;
@@ -140,7 +140,8 @@ PlacementEstimate estimate_placement(const LinearOperator& A,
   estimate.host_bytes = work.host_bytes;
   estimate.place_seconds = static_cast<double>(work.gpu_bytes) / gpu.transfer;
   // Blocks are processed in pieces if there is little room: one column has to fit.
-  const double column_bytes = kBlocksOnTheWay * kBytesOfADouble * static_cast<double>(work.longest);
+  const double column_bytes =
+      kBlocksPerProduct * kBytesOfADouble * static_cast<double>(work.longest);
   estimate.fits =
       static_cast<double>(work.gpu_bytes) + column_bytes < static_cast<double>(gpu_free_bytes);
   return estimate;

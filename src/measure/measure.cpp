@@ -287,7 +287,7 @@ constexpr double kAlwaysAffordable = 5e9;
 /// host, or stay distributed among the ranks.
 std::function<void()> product_to_time(const LinearOperator& B, Index columns) {
   const auto& space = B.memory_space();
-  if (!space->keeps_results()) {
+  if (!space->is_distributed()) {
     auto X = std::make_shared<const Matrix>(
         random_normal_matrix(1, RandomStream::kMeasure, B.cols(), columns));
     return [X, &B] { const Matrix Y = B.apply(*X); };

@@ -113,12 +113,12 @@ Approximation fit_to_tolerance(const Method& method,
                                Precision precision,
                                double tolerance,
                                const RunControl& control) {
-  RunControl own = control;
-  own.target_error = tolerance;
-  if (precision == Precision::kPacked) return packed_run(method, A, options, own);
+  RunControl fit_control = control;
+  fit_control.target_error = tolerance;
+  if (precision == Precision::kPacked) return packed_run(method, A, options, fit_control);
   const NamedOptions wanted =
       with_option(options, "frobenius_tolerance", fmt::format("{}", tolerance));
-  return rounded(method.run(A, wanted, own), precision);
+  return rounded(method.run(A, wanted, fit_control), precision);
 }
 
 Fit fit_for_target(const Method& method, const NamedOptions& options, Precision precision) {

@@ -195,13 +195,14 @@ ScaledMatrix::ScaledMatrix(const LinearOperator& A) : A_(A), exponent_(far_expon
 }
 
 RunControl ScaledMatrix::control_for_fit(const RunControl& control) const {
-  RunControl own = control;
+  RunControl scaled_control = control;
   if (is_scaled() && control.checkpoint) {
-    own.checkpoint = [this, &control](const Approximation& best, const ResumeState& state) {
+    scaled_control.checkpoint = [this, &control](const Approximation& best,
+                                                 const ResumeState& state) {
       control.checkpoint(unscaled(best), state);
     };
   }
-  return own;
+  return scaled_control;
 }
 
 Approximation ScaledMatrix::unscaled(const Approximation& fitted) const {

@@ -110,7 +110,7 @@ void BlockBasis::save(const std::string& name, ResumeState& state) const {
 }
 
 Index BlockBasis::numbers_of_a_copy() const {
-  return values_.space()->keeps_results() ? 0 : values_.rows() * size_;
+  return values_.space()->is_distributed() ? 0 : values_.rows() * size_;
 }
 
 void BlockBasis::load(const std::string& name, const ResumeState& state) {

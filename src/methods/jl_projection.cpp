@@ -45,7 +45,7 @@ MultiVector placed_transposed(const RandomProjection& R,
 /// Returns A R^T.
 Factor sketch_of(const LinearOperator& A, const RandomProjection& R) {
   constexpr const char* kName = "B";
-  if (!A.memory_space()->keeps_results()) {
+  if (!A.memory_space()->is_distributed()) {
     Matrix sketch = A.apply(transposed(R));
     require_finite(sketch, kJlProjection);
     return make_factor(kName, std::move(sketch));

@@ -77,14 +77,14 @@ struct Run {
 /// Returns the runs in the order of the file.
 std::vector<Run> runs_of(const Layout& layout, int rank, Index columns, FilePlace::Order order) {
   const bool by_rows = order == FilePlace::Order::kRows;
-  const Index dealt = layout.begins()[static_cast<std::size_t>(rank) + 1] -
-                      layout.begins()[static_cast<std::size_t>(rank)];
+  const Index rows_of_rank = layout.begins()[static_cast<std::size_t>(rank) + 1] -
+                             layout.begins()[static_cast<std::size_t>(rank)];
   std::vector<Run> runs;
   for (Index c = 0; c < columns; c += by_rows ? columns : 1) {
     Index first_of_own = 0;
     for (const Index width : layout.widths()) {
       runs.push_back({c, by_rows ? columns : 1, width, first_of_own});
-      first_of_own += width * dealt;
+      first_of_own += width * rows_of_rank;
     }
   }
   return runs;

@@ -37,7 +37,7 @@ class RanksSpace final : public MemorySpace {
   Part part(const double* numbers, Index count) const;
 
   bool on_host() const override { return false; }
-  bool keeps_results() const override { return true; }
+  bool is_distributed() const override { return true; }
   double* allocate(Index rows, Index cols) const override;
   void release(double* numbers) const noexcept override;
   void write(const double* host, Index count, double* to) const override;

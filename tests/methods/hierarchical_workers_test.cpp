@@ -10,7 +10,7 @@
 #include "matapprox/operators/kernel.hpp"
 #include "matapprox/operators/lazy.hpp"
 #include "methods/hierarchical/block_worker.hpp"
-#include "methods/hierarchical/dealt_nodes.hpp"
+#include "methods/hierarchical/distributed_nodes.hpp"
 #include "support/expect_close.hpp"
 #include "support/same_blocks.hpp"
 
@@ -116,8 +116,8 @@ TEST(HierarchicalWorkers, GiveTheBitsOfOneProcess) {
     const Approximation alone = hierarchical(A, of.options);
     constexpr int kWorkers = 3;
     AskedWorkers asked;
-    const KernelWithWorkers dealt(A, kWorkers, asked);
-    test::expect_same_blocks(hierarchical(CountedOperator(dealt), of.options), alone);
+    const KernelWithWorkers distributed(A, kWorkers, asked);
+    test::expect_same_blocks(hierarchical(CountedOperator(distributed), of.options), alone);
     EXPECT_EQ(asked.fits, 1);
     for (const Index bytes : asked.answer_bytes) {
       EXPECT_GT(kWorkers * bytes, std::ssize(test::blocks_of(alone).data) / 2);
@@ -145,7 +145,7 @@ TEST(HierarchicalWorkers, RememberWhatANodeWasEncodedWith) {
   }
   choices.find_shapes(nodes);
   AskedWorkers asked;
-  blocks::DealtNodes dealt(std::make_unique<const WorkersHere>(
+  blocks::DistributedNodes distributed(std::make_unique<const WorkersHere>(
       2, blocks::BlockWorker::setup(source, tree, choices.contents()), asked));
   for (const Index rank : {12, 5}) {
     std::vector<const blocks::Node*> all;
@@ -153,7 +153,7 @@ TEST(HierarchicalWorkers, RememberWhatANodeWasEncodedWith) {
       node.best.rank = rank;
       all.push_back(&node);
     }
-    const std::vector<blocks::EncodedNode> encoded = dealt.encode(all);
+    const std::vector<blocks::EncodedNode> encoded = distributed.encode(all);
     for (std::size_t k = 0; k < nodes.size(); ++k) {
       if (rank == 5) {
         const blocks::LeftVectors before = std::exchange(nodes[k].left, {});
@@ -175,8 +175,8 @@ TEST(HierarchicalWorkers, StopAmongTheBlocks) {
   asked.stop_after = 5;
   RunControl control;
   control.stop = &asked.stop;
-  const KernelWithWorkers dealt(A, 2, asked);
-  EXPECT_REFUSED(Interrupted, hierarchical(dealt, {}, control), "hierarchical");
+  const KernelWithWorkers distributed(A, 2, asked);
+  EXPECT_REFUSED(Interrupted, hierarchical(distributed, {}, control), "hierarchical");
   EXPECT_EQ(asked.requests, 5);
 }
 
@@ -184,8 +184,8 @@ TEST(HierarchicalWorkers, StopAmongTheBlocks) {
 TEST(HierarchicalWorkers, AreForManyPointsAlone) {
   const KernelOperator A(points_of_workers(300, 2), {.bandwidth = 0.1});
   AskedWorkers asked;
-  const KernelWithWorkers dealt(A, 2, asked);
-  test::expect_same_blocks(hierarchical(dealt, {.frobenius_tolerance = 0.1}),
+  const KernelWithWorkers distributed(A, 2, asked);
+  test::expect_same_blocks(hierarchical(distributed, {.frobenius_tolerance = 0.1}),
                            hierarchical(A, {.frobenius_tolerance = 0.1}));
   EXPECT_EQ(asked.fits, 0);
 }

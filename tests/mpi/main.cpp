@@ -33,7 +33,7 @@ Layout all_on_the_last(Index rows) {
 
 bool lies_over_processes(const ResumeState& state, const std::string& name) {
   return std::ranges::any_of(state.blocks, [&](const auto& block) {
-    return block.first == name && block.second.columns.space->keeps_results();
+    return block.first == name && block.second.columns.space->is_distributed();
   });
 }
 

@@ -37,7 +37,7 @@ class MemorySpace : public std::enable_shared_from_this<MemorySpace> {
   virtual bool on_host() const = 0;
   /// True if results as tall as a block stay in this memory space, because no single process has
   /// room for them.
-  virtual bool keeps_results() const { return false; }
+  virtual bool is_distributed() const { return false; }
 
   /// Allocates a block of rows x cols uninitialized numbers.
   virtual double* allocate(Index rows, Index cols) const = 0;

@@ -86,7 +86,7 @@ class GpuOperator final : public PlacedOperator {
   };
 
   /// A block between two factors, without gaps, and a spare array of the same size.
-  struct BlockOnTheWay {
+  struct PingPongBuffer {
     double* numbers;
     double* spare;
     bool row_major = false;
@@ -99,7 +99,7 @@ class GpuOperator final : public PlacedOperator {
     for_pieces(X.cols(), numbers_of_a_column(), [&](Index first, Index count) {
       auto a = array(longest_ * count);
       auto b = array(longest_ * count);
-      BlockOnTheWay block{a.data(), b.data()};
+      PingPongBuffer block{a.data(), b.data()};
       for_columns(X.rows(), count, X.outerStride(), [&](Index c, Index size) {
         queue().upload(X.col(first + c).data(), size, block.numbers + c * X.rows());
       });
@@ -115,7 +115,7 @@ class GpuOperator final : public PlacedOperator {
     for_pieces(X.cols, numbers_of_a_column(), [&](Index first, Index count) {
       auto a = array(longest_ * count);
       auto b = array(longest_ * count);
-      BlockOnTheWay block{a.data(), b.data(), first_factor(transposed).row_major()};
+      PingPongBuffer block{a.data(), b.data(), first_factor(transposed).row_major()};
       copy(X.data + first * X.rows, false, block.numbers, block.row_major, X.rows, count);
       multiply(block, count, transposed);
       copy(block.numbers, block.row_major, Y.data + first * Y.rows, false, Y.rows, count);
@@ -164,12 +164,12 @@ class GpuOperator final : public PlacedOperator {
   }
 
   /// Multiplies the block by the whole operator.
-  void multiply(BlockOnTheWay& block, Index columns, bool transposed) const {
+  void multiply(PingPongBuffer& block, Index columns, bool transposed) const {
     if (!symmetrized_) return multiply_by_factors(block, columns, transposed);
     auto a = array(longest_ * columns);
     auto b = array(longest_ * columns);
     lay_out(block, rows(), columns, first_factor(false).row_major());
-    BlockOnTheWay mirrored{a.data(), b.data(), block.row_major};
+    PingPongBuffer mirrored{a.data(), b.data(), block.row_major};
     queue().copy(block.numbers, rows() * columns, mirrored.numbers);
     multiply_by_factors(block, columns, false);
     multiply_by_factors(mirrored, columns, true);
@@ -177,7 +177,7 @@ class GpuOperator final : public PlacedOperator {
     queue().run(Average<double>{mirrored.numbers, block.numbers, rows() * columns});
   }
 
-  void multiply_by_factors(BlockOnTheWay& block, Index columns, bool transposed) const {
+  void multiply_by_factors(PingPongBuffer& block, Index columns, bool transposed) const {
     const std::size_t count = factors_.size();
     for (std::size_t step = 0; step < count; ++step) {
       const PlacedFactor& next = factors_[transposed ? step : count - 1 - step];
@@ -188,7 +188,7 @@ class GpuOperator final : public PlacedOperator {
     }
   }
 
-  void lay_out(BlockOnTheWay& block, Index rows, Index columns, bool row_major) const {
+  void lay_out(PingPongBuffer& block, Index rows, Index columns, bool row_major) const {
     if (block.row_major == row_major) return;
     copy(block.numbers, block.row_major, block.spare, row_major, rows, columns);
     std::swap(block.numbers, block.spare);

@@ -160,7 +160,7 @@ class Fit {
 
   /// Switches to the CPU and returns the state to continue from.
   FitState leave_gpu(const NotAvailable& error) {
-    const bool over_processes = monitor_.best().space()->keeps_results();
+    const bool over_processes = monitor_.best().space()->is_distributed();
     gpu_failure_ = fmt::format("the rest of the fit is on {}: {}",
                                over_processes ? "the first process" : "the CPU",
                                error.what());
@@ -315,8 +315,8 @@ class Fit {
   bool is_left_out(Index number) const {
     const Descent& next = descent(number);
     const std::vector<double> errors = monitor_.errors_of_descents();
-    if (next.contest) return !is_contender(forms_, {errors.data(), forms_.size()}, next.form);
-    return number < schedule_.pilots && !is_worth_a_pilot(forms_, errors, next.form);
+    if (next.playoff) return !is_contender(forms_, {errors.data(), forms_.size()}, next.form);
+    return number < schedule_.screening_runs && !is_worth_screening(forms_, errors, next.form);
   }
 
   void go_to_next_descent(FitState& state) {
@@ -447,7 +447,7 @@ class Fit {
   Factor best_chain(const ChordPattern& pattern) const {
     const MultiVector& best = monitor_.best();
     const auto* source = source_of<ChordObjectiveSource>(target_.matrix());
-    if (source != nullptr && best.space()->keeps_results()) {
+    if (source != nullptr && best.space()->is_distributed()) {
       auto values = std::make_shared<MultiVector>(best.space(), best.rows(), 1);
       copy(best.columns(), values->columns());
       balance(pattern, target_.unit(), *values);
@@ -522,15 +522,15 @@ class Fit {
 /// Describes the forms that were compared and their errors.
 std::string Fit::choice_text() const {
   if (forms_.size() == 1) return "";
-  if (schedule_.pilots == 0) {
+  if (schedule_.screening_runs == 0) {
     const std::size_t begun = monitor_.errors_of_descents().size() + 1;
     return fmt::format("the best of {} forms in turn", std::min(begun, forms_.size()));
   }
   const std::vector<double> errors = monitor_.errors_of_descents();
   std::vector<std::string> rounds;
-  for (const Index first : {Index{0}, schedule_.pilots}) {
+  for (const Index first : {Index{0}, schedule_.screening_runs}) {
     std::vector<std::string> tried;
-    for (Index p = first; p < first + schedule_.pilots; ++p) {
+    for (Index p = first; p < first + schedule_.screening_runs; ++p) {
       const auto at = static_cast<std::size_t>(p);
       if (at < errors.size() && std::isfinite(errors[at]))
         tried.push_back(fmt::format("{} {:.3g}", form(p - first).name, errors[at]));

@@ -116,8 +116,8 @@ constexpr Index kTurnsOrder = 64;
 /// Adam steps of screening runs and of the playoff. Chosen on the gradient images apple, chess,
 /// disney_m, moon and ship of the paper's Fig. 4: mixed_radix leads on all after 200 steps,
 /// alternating on three of them after 1000 and in the end.
-constexpr Index kPilotSteps = 200;
-constexpr Index kContestSteps = 1000;
+constexpr Index kScreeningSteps = 200;
+constexpr Index kPlayoffSteps = 1000;
 
 /// Makes the descents of a fit, including screening runs, the playoff and the last Newton steps.
 class Plan {
@@ -152,17 +152,17 @@ class Plan {
     }
   }
 
-  void add_pilots(const Level& level) {
+  void add_screening_runs(const Level& level) {
     if (forms_.size() == 1 || turns() > 0 || warm_) return;
-    const Index contest_steps = std::min(kContestSteps, level.adam_steps / 3);
-    for (const bool contest : {false, true}) {
+    const Index playoff_steps = std::min(kPlayoffSteps, level.adam_steps / 3);
+    for (const bool playoff : {false, true}) {
       for (Index form = 0; form < static_cast<Index>(forms_.size()); ++form) {
         schedule_.descents.push_back({.form = form,
-                                      .contest = contest,
-                                      .adam_steps = contest ? contest_steps : kPilotSteps});
+                                      .playoff = playoff,
+                                      .adam_steps = playoff ? playoff_steps : kScreeningSteps});
       }
     }
-    schedule_.pilots = static_cast<Index>(forms_.size());
+    schedule_.screening_runs = static_cast<Index>(forms_.size());
   }
 
   Schedule take() { return std::move(schedule_); }
@@ -227,7 +227,7 @@ std::size_t base_of(std::span<const Form> forms, std::size_t form) {
 
 }  // namespace
 
-bool is_worth_a_pilot(std::span<const Form> forms, std::span<const double> errors, Index form) {
+bool is_worth_screening(std::span<const Form> forms, std::span<const double> errors, Index form) {
   const std::size_t base = base_of(forms, static_cast<std::size_t>(form));
   if (base == static_cast<std::size_t>(form)) return true;
   double best = std::numeric_limits<double>::infinity();
@@ -265,7 +265,7 @@ Schedule schedule_of(const ChordOptions& options, std::span<const Form> forms, b
             form.pattern.stored_numbers());
   }
   Plan plan(options, forms, warm);
-  plan.add_pilots(level_of(options.effort, n));
+  plan.add_screening_runs(level_of(options.effort, n));
   const bool by_bfgs = options.optimizer == ChordOptimizer::kBfgs;
   if (by_bfgs) check_bfgs(options, forms);
   const Index sampled = by_bfgs ? 0 : columns_per_step(options, n);

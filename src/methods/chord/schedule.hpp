@@ -15,7 +15,7 @@ struct Descent {
 
   Index form = 0;  ///< number of the form, or kBestForm; unused when starting from the best point
   From from = From::kRandom;
-  bool contest = false;  ///< playoff, only for forms whose screening runs ended near the best
+  bool playoff = false;  ///< playoff, only for forms whose screening runs ended near the best
   Index draw = 0;        ///< number of the random start
   Index adam_steps = 0;
   Index lbfgs_iterations = 0;
@@ -33,7 +33,7 @@ struct Schedule {
   /// Number of screening runs: the first descents, short ones of each form in turn unless it is not
   /// worth one. As many longer playoff runs between contenders follow. All of these only choose the
   /// form.
-  Index pilots = 0;
+  Index screening_runs = 0;
 
   Index steps() const;
 };
@@ -52,7 +52,7 @@ Schedule schedule_of(const ChordOptions& options, std::span<const Form> forms, b
 /// True if an ordering of a form is worth a screening run: the run of the form itself ended within
 /// a factor of 1.5 of the best of those in natural order. Always true for a form in natural order.
 /// `errors`: those of the screening runs so far, in the order of `forms`.
-bool is_worth_a_pilot(std::span<const Form> forms, std::span<const double> errors, Index form);
+bool is_worth_screening(std::span<const Form> forms, std::span<const double> errors, Index form);
 
 /// True if a form takes part in the playoff: its screening run and that of another form ended
 /// within a factor of two of the best, and it is the best order of its pattern or one of the two

@@ -5,7 +5,7 @@
 
 #include "factors/quantizer.hpp"
 #include "matapprox/core/threads.hpp"
-#include "methods/hierarchical/dealt_nodes.hpp"
+#include "methods/hierarchical/distributed_nodes.hpp"
 
 namespace matapprox::blocks {
 namespace {
@@ -68,7 +68,7 @@ std::vector<EncodedNode> encode_dealt(const BlockTree& tree,
       stored.push_back(nodes[k]);
     }
   }
-  std::vector<EncodedNode> found = choices.dealt()->encode(stored);
+  std::vector<EncodedNode> found = choices.distributed()->encode(stored);
   auto next = found.begin();
   for (std::size_t k = 0; k < nodes.size(); ++k) {
     if (nodes[k]->best.content != Content::kNothing) encoded[k] = std::move(*next++);
@@ -119,7 +119,7 @@ Encoded encode(const BlockTree& tree,
                double unit,
                const RunControl& control) {
   const std::vector<const Node*> nodes = choices.leaves();
-  const std::vector<EncodedNode> encoded = choices.dealt() != nullptr
+  const std::vector<EncodedNode> encoded = choices.distributed() != nullptr
                                                ? encode_dealt(tree, choices, nodes)
                                                : encode_here(tree, choices, nodes, control);
   BlockMatrix::Content content;

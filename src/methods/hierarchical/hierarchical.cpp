@@ -22,7 +22,7 @@
 #include "methods/finite.hpp"
 #include "methods/hierarchical/block_fit.hpp"
 #include "methods/hierarchical/block_worker.hpp"
-#include "methods/hierarchical/dealt_nodes.hpp"
+#include "methods/hierarchical/distributed_nodes.hpp"
 #include "methods/hierarchical/held_matrix.hpp"
 #include "methods/hierarchical/kernel_blocks.hpp"
 #include "methods/hierarchical/median_order.hpp"
@@ -216,15 +216,15 @@ class OrderedBlocks {
 };
 
 /// Distributes the work on kernel blocks over all ranks; null if this rank does it alone.
-std::unique_ptr<blocks::DealtNodes> dealt_nodes(const LinearOperator& A,
-                                                const blocks::KernelBlocks* points,
-                                                const BlockTree& tree,
-                                                const RateDistortion& choices) {
+std::unique_ptr<blocks::DistributedNodes> distributed_nodes(const LinearOperator& A,
+                                                            const blocks::KernelBlocks* points,
+                                                            const BlockTree& tree,
+                                                            const RateDistortion& choices) {
   const auto* processes = source_of<BlockWorkersSource>(A);
   if (points == nullptr || processes == nullptr) return nullptr;
   auto workers =
       processes->block_workers(blocks::BlockWorker::setup(*points, tree, choices.contents()));
-  return workers ? std::make_unique<blocks::DealtNodes>(std::move(workers)) : nullptr;
+  return workers ? std::make_unique<blocks::DistributedNodes>(std::move(workers)) : nullptr;
 }
 
 }  // namespace
@@ -273,8 +273,9 @@ Approximation hierarchical(const LinearOperator& A,
   }
   BlockTree tree(ordered.source(), leaf, options.seed);
   RateDistortion choices(tree, widths, leaf_bytes(A));
-  const std::unique_ptr<blocks::DealtNodes> dealt = dealt_nodes(A, ordered.points(), tree, choices);
-  choices.deal_to(dealt.get());
+  const std::unique_ptr<blocks::DistributedNodes> distributed =
+      distributed_nodes(A, ordered.points(), tree, choices);
+  choices.distribute_to(distributed.get());
   const double of_order = order.empty() ? 0 : static_cast<double>(permutation_bytes(A.rows()));
   const double limit = options.budget.is_set()
                            ? budget_bytes(A, options.budget)

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "matapprox/core/threads.hpp"
-#include "methods/hierarchical/dealt_nodes.hpp"
+#include "methods/hierarchical/distributed_nodes.hpp"
 
 namespace matapprox::blocks {
 namespace {
@@ -175,9 +175,9 @@ void RateDistortion::choose_apart(std::span<Node> nodes,
 
 /// Runs choose_own() for each node, below its limit: on this rank if that needs no source, else on
 /// all ranks.
-void RateDistortion::choose_dealt(const std::vector<Node*>& nodes,
-                                  const std::vector<double>& limits,
-                                  const RunControl& control) {
+void RateDistortion::choose_distributed(const std::vector<Node*>& nodes,
+                                        const std::vector<double>& limits,
+                                        const RunControl& control) {
   std::vector<Node*> lacking;
   std::vector<double> limits_of_lacking;
   for (std::size_t k = 0; k < nodes.size(); ++k) {
@@ -186,7 +186,7 @@ void RateDistortion::choose_dealt(const std::vector<Node*>& nodes,
     lacking.push_back(nodes[k]);
     limits_of_lacking.push_back(limits[k]);
   }
-  if (!lacking.empty()) dealt_->choose(lacking, limits_of_lacking, price());
+  if (!lacking.empty()) distributed_->choose(lacking, limits_of_lacking, price());
 }
 
 double RateDistortion::least_of_children(std::size_t level, const Node& node) const {
@@ -321,8 +321,8 @@ void RateDistortion::choose_level(std::size_t level,
     node.best = node.own;
     node.divided = division_may_pay(level, node);
   };
-  if (dealt_ != nullptr) {
-    choose_dealt(nodes, std::vector<double>(nodes.size(), kNoLimit), control);
+  if (distributed_ != nullptr) {
+    choose_distributed(nodes, std::vector<double>(nodes.size(), kNoLimit), control);
     for (Node* node : nodes) take(*node);
     return;
   }
@@ -336,7 +336,7 @@ void RateDistortion::choose_level(std::size_t level,
 void RateDistortion::choose_level_above(std::size_t level,
                                         std::vector<Node*>& nodes,
                                         const RunControl& control) {
-  if (dealt_ == nullptr) {
+  if (distributed_ == nullptr) {
     return for_nodes(nodes, control, [&](Node& node) { choose_above(level, node); });
   }
   std::vector<Children> children;
@@ -350,7 +350,7 @@ void RateDistortion::choose_level_above(std::size_t level,
     lacking.push_back(node);
     limits.push_back(limit);
   }
-  choose_dealt(lacking, limits, control);
+  choose_distributed(lacking, limits, control);
   auto next = children.begin();
   for (Node* node : nodes) {
     if (node->divided) choose_between(*next++, *node);

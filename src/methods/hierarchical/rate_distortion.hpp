@@ -8,7 +8,7 @@
 
 namespace matapprox::blocks {
 
-class DealtNodes;
+class DistributedNodes;
 
 /// Squared error and bytes of the whole matrix.
 struct Total {
@@ -25,8 +25,8 @@ class RateDistortion {
   const ContentChoices& contents() const { return contents_; }
   /// From now on all ranks evaluate the source of the tree, with bitwise equal results; null, the
   /// default: this rank does. Keeps the pointer.
-  void deal_to(DealtNodes* nodes) { dealt_ = nodes; }
-  DealtNodes* dealt() const { return dealt_; }
+  void distribute_to(DistributedNodes* nodes) { distributed_ = nodes; }
+  DistributedNodes* distributed() const { return distributed_; }
 
   /// Makes the choice for every node, level by level. Spectra are computed if the choice depends on
   /// them. With a source that is not exhaustive, nodes are divided as far as that pays: a low-rank
@@ -63,9 +63,9 @@ class RateDistortion {
   };
   Total choose_all(double price, const RunControl& control);
   bool choose_own(Node& node, double limit, bool may_ask = true);
-  void choose_dealt(const std::vector<Node*>& nodes,
-                    const std::vector<double>& limits,
-                    const RunControl& control);
+  void choose_distributed(const std::vector<Node*>& nodes,
+                          const std::vector<double>& limits,
+                          const RunControl& control);
   void choose_level(std::size_t level, std::vector<Node*>& nodes, const RunControl& control);
   void choose_level_above(std::size_t level, std::vector<Node*>& nodes, const RunControl& control);
   double least_of_children(std::size_t level, const Node& node) const;
@@ -90,7 +90,7 @@ class RateDistortion {
   void for_nodes(std::vector<Node*>& nodes, const RunControl& control, const Visit& visit) const;
 
   BlockTree& tree_;
-  DealtNodes* dealt_ = nullptr;
+  DistributedNodes* distributed_ = nullptr;
   ContentChoices contents_;
   std::vector<Tried> tried_;
   bool small_only_ = false;

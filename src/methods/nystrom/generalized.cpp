@@ -12,12 +12,12 @@ namespace {
 
 /// Returns A S, in the memory space of A if that keeps results, else on the host.
 FactorValue kept_product(const ConstMultiVectorView& A, const Matrix& S) {
-  if (A.space->keeps_results()) return PlacedMatrix(product(A, S));
+  if (A.space->is_distributed()) return PlacedMatrix(product(A, S));
   return product_to_host(A, S);
 }
 
 FactorValue kept_basis(BlockBasis basis) {
-  if (basis.columns().space->keeps_results()) return PlacedMatrix(std::move(basis).release());
+  if (basis.columns().space->is_distributed()) return PlacedMatrix(std::move(basis).release());
   return to_host(basis.columns());
 }
 

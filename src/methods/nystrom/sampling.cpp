@@ -30,11 +30,11 @@ std::vector<Index> leverage_landmarks(const LinearOperator& A,
                                       Index k,
                                       std::uint64_t seed,
                                       const RunControl& control) {
-  const std::vector<Index> pilot = uniform_landmarks(A.rows(), k, seed);
+  const std::vector<Index> screening_run = uniform_landmarks(A.rows(), k, seed);
   control.throw_if_stopped("nystrom");
-  const Matrix C = A.columns_at(pilot);
+  const Matrix C = A.columns_at(screening_run);
   require_finite(C, "nystrom");
-  const Matrix W = C(pilot, Eigen::all);
+  const Matrix W = C(screening_run, Eigen::all);
   // A ~ B B^T from the preliminary sample; `missed` is the diagonal of the remainder.
   const Matrix B = kernels::product(C, inverse_root((W + W.transpose()) / 2, 1e-10).T);
   const Vector missed = (diagonal - row_squared_norms(B)).cwiseMax(0.0);

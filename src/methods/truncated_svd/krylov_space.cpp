@@ -25,7 +25,7 @@ SvdOutcome found_triplets(const LinearOperator& A,
                           const RitzTriplets& triplets,
                           Index count) {
   SvdOutcome found;
-  if (A.memory_space()->keeps_results()) {
+  if (A.memory_space()->is_distributed()) {
     found.triplets.S = space.values(triplets, count);
     found.placed = std::make_shared<const PlacedVectors>(space.placed_vectors(triplets, count));
   } else {

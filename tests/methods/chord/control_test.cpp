@@ -165,7 +165,7 @@ TEST(ChordControl, AChoiceOfFormsGoesOnFromAnyCheckpointToo) {
 }
 
 /// Screening runs of two forms and a playoff between them.
-TEST(ChordControl, AContestOfFormsGoesOnFromAnyCheckpointToo) {
+TEST(ChordControl, APlayoffOfFormsGoesOnFromAnyCheckpointToo) {
   const std::vector<Index> descents = descents_resumed(test::random_matrix(80, 80));
   for (const std::size_t d : {0U, 1U, 2U, 3U, 4U}) EXPECT_GE(descents[d], 1) << d;
 }

@@ -152,7 +152,7 @@ TEST(ChordOrderedFit, HasTheSameBitsForEveryThreadCount) {
   EXPECT_EQ(with_threads(3), one);
 }
 
-TEST(ChordOrderedFit, WrongWishesAreRefused) {
+TEST(ChordOrderedFit, WrongControlsAreRefused) {
   const DenseOperator A(hidden_band(true));
   EXPECT_REFUSED(InvalidArgument,
                  chord(A, {.symmetrize = true, .order = ChordOrder::kShift}),

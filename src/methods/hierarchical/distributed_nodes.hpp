@@ -13,9 +13,10 @@ namespace matapprox::blocks {
 /// Distributes the work on the nodes of a tree over workers on several ranks. Nodes are independent
 /// of each other, so the results are bitwise equal to those of one rank. Each worker gets about the
 /// same number of nodes of a request, scattered over the matrix.
-class DealtNodes {
+class DistributedNodes {
  public:
-  explicit DealtNodes(std::unique_ptr<const BlockWorkers> workers) : workers_(std::move(workers)) {}
+  explicit DistributedNodes(std::unique_ptr<const BlockWorkers> workers)
+      : workers_(std::move(workers)) {}
 
   /// Runs RateDistortion::choose_own() for each, below its limit. Throws what BlockWorkers::ask()
   /// throws.
@@ -27,7 +28,7 @@ class DealtNodes {
   std::size_t next_worker();
 
   std::unique_ptr<const BlockWorkers> workers_;
-  Index dealt_ = 0;
+  Index distributed_ = 0;
   std::map<const Node*, std::size_t> encoders_;  ///< the worker of each node that was encoded
 };
 

@@ -1,4 +1,4 @@
-#include "methods/hierarchical/dealt_nodes.hpp"
+#include "methods/hierarchical/distributed_nodes.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -45,14 +45,14 @@ std::vector<T> chosen(const auto& all, const std::vector<std::size_t>& numbers) 
 /// The four children of a node are consecutive, and one of them is nearest to the diagonal.
 /// Multiples of an irrational number, modulo 1, reach all workers evenly and out of step with that
 /// pattern.
-std::size_t DealtNodes::next_worker() {
-  const double place = 0.6180339887498949 * static_cast<double>(dealt_++);
+std::size_t DistributedNodes::next_worker() {
+  const double place = 0.6180339887498949 * static_cast<double>(distributed_++);
   return static_cast<std::size_t>((place - std::floor(place)) * workers_->count());
 }
 
-void DealtNodes::choose(const std::vector<Node*>& nodes,
-                        const std::vector<double>& limits,
-                        double price) {
+void DistributedNodes::choose(const std::vector<Node*>& nodes,
+                              const std::vector<double>& limits,
+                              double price) {
   Hands hands(static_cast<std::size_t>(workers_->count()));
   for (std::size_t k = 0; k < nodes.size(); ++k) hands[next_worker()].push_back(k);
   for_parts(hands, [&](const Hands& part) {
@@ -68,7 +68,7 @@ void DealtNodes::choose(const std::vector<Node*>& nodes,
   });
 }
 
-std::vector<EncodedNode> DealtNodes::encode(const std::vector<const Node*>& nodes) {
+std::vector<EncodedNode> DistributedNodes::encode(const std::vector<const Node*>& nodes) {
   Hands hands(static_cast<std::size_t>(workers_->count()));
   for (std::size_t k = 0; k < nodes.size(); ++k) {
     const auto [encoder, is_new] = encoders_.emplace(nodes[k], 0);
