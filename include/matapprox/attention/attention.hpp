@@ -31,8 +31,7 @@ struct AttentionShape {
 
   Index head_width() const { return width / heads; }
   /// Throws InvalidArgument, with `who` in the message, unless sizes are positive, none is above
-  /// kLargestWidth, h divides d, and attention_dropout is in 0 <= rate < 1, and 0 without
-  /// probabilities.
+  /// kLargestWidth, h divides d, and attention_dropout is in [0, 1), and 0 without probabilities.
   void validate(const char* who, Probabilities probabilities = Probabilities::kNone) const;
   /// Throws InvalidArgument unless a sample of `rows` x `cols` fits: 1 .. length tokens of width d.
   void check_sample(Index rows, Index cols) const;

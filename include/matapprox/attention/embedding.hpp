@@ -87,7 +87,7 @@ class Embedding {
   std::unique_ptr<Linear<T>> feature_;
   ParameterSlot position_;
   bool has_position_ = false;
-  TokenMatrix<double> position_encoding_;  ///< of sinusoidal positions, else empty
+  TokenMatrix<double> position_encoding_;  ///< sinusoidal positions, else empty
 };
 
 }  // namespace matapprox::attention

@@ -34,8 +34,8 @@ struct SimpletronOptions {
 /// H is a polynomial of degree three in the tokens, and the effective matrix has rank <= p: a
 /// different layer from softmax attention, not an approximation of it. The output grows as sqrt(N)
 /// with the paper's scale and remains of the same magnitude with `inv_n`. The variants `simple_res`
-/// and `simple_resl` add a skip connection around the whole block, which Block implements. 2 N p d
-/// + 3 d^2 N multiplications. Causal: yes (N remains the total number of tokens).
+/// and `simple_resl` add a skip connection around the whole block, which Block implements.
+/// Multiplications: 2 N p d + 3 d^2 N. Causal: yes (N remains the total number of tokens).
 template <class T>
 std::unique_ptr<Attention<T>> simpletron(ParameterList& list,
                                          const std::string& prefix,

@@ -23,7 +23,7 @@ struct TimedAttention {
   double forward_seconds = 0;   ///< CPU time, median of the rounds
   double training_seconds = 0;  ///< CPU time of a forward and a backward pass
   Index bytes = 0;              ///< memory of a forward and a backward pass, without parameters
-  AttentionCost cost;           ///< by Attention::cost()
+  AttentionCost cost;           ///< result of Attention::cost()
 };
 
 /// Times layers at every length, which replaces shape.length; a mechanism with only one head is

@@ -17,7 +17,7 @@ template <class T>
 using ConstTokens = Eigen::Ref<const TokenMatrix<T>, 0, Eigen::OuterStride<>>;
 template <class T>
 using Tokens = Eigen::Ref<TokenMatrix<T>, 0, Eigen::OuterStride<>>;
-/// View returned by owners of memory; converts to both.
+/// View returned by owners of memory; converts to both views above.
 template <class T>
 using TokenMap = Eigen::Map<TokenMatrix<T>>;
 template <class T>

@@ -67,8 +67,7 @@ struct BestResult {
   Measurement measurement{};                ///< includes the certificate computed for the choice
   std::vector<BestCandidate> candidates{};  ///< in the order in which they were considered
   std::size_t chosen = 0;                   ///< index in `candidates`
-  /// true without a target; judged by the exact error or the certified bound
-  bool target_is_met = true;
+  bool target_is_met = true;  ///< true without a target; by the exact error or a certified bound
   /// Lower bound of the relative Frobenius error: no partition, ranks and bits of `hierarchical`
   /// are expected to have a smaller error in the same number of bytes. Empty if unknown.
   std::optional<double> lower_bound{};

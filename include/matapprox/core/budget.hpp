@@ -19,9 +19,8 @@ struct Storage {
 struct StorageBudget {
   enum class Unit { kUnset, kNumbers, kShare, kBytes };
   Unit unit = Unit::kUnset;
-  double amount = 0;  ///< numbers, share of m*n in 0..1, or bytes
-  /// precision of the stored values, which determines the bytes
-  Precision precision = Precision::kDouble;
+  double amount = 0;                         ///< numbers, share of m*n in 0..1, or bytes
+  Precision precision = Precision::kDouble;  ///< precision of the stored values
 
   bool is_set() const { return unit != Unit::kUnset; }
   /// True if `storage` of an approximation of an m x n matrix is within the budget; an unset budget

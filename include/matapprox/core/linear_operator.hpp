@@ -13,8 +13,7 @@ namespace matapprox {
 /// Storage of an operator and cost of its products.
 struct Cost {
   Index stored_numbers = 0;  ///< floating-point values held (indices and seeds do not count)
-  /// bytes of these values at their stored precision, plus indices and pointers
-  Index stored_bytes = 0;
+  Index stored_bytes = 0;    ///< their bytes at the stored precision, plus indices and pointers
   double multiplications_per_apply = 0;   ///< for A x with one vector
   double multiplications_per_column = 0;  ///< for one column by columns_at
   /// For diagonal(), if that is cheaper than all columns; negative: the same as for all columns.

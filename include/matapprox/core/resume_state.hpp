@@ -42,8 +42,8 @@ struct ResumeState {
   Matrix matrix(const std::string& name) const;
 
   /// Adds an array with these columns one after the other. Columns in a distributed memory space
-  /// stay there: they and the space must outlive this state and its copies. All other columns are
-  /// copied.
+  /// (MemorySpace::is_distributed) stay there: they and the space must outlive this state and its
+  /// copies. All other columns are copied.
   void add_columns(const std::string& name, const ConstMultiVectorView& columns);
   /// Copies an array into columns of any memory space, in pieces. Throws InvalidArgument if the
   /// sizes differ.

@@ -121,9 +121,8 @@ class BlockMatrix {
   Content content_;
   std::size_t data_bytes_ = 0;
   std::vector<LeafBegin> begins_;
-  /// first leaf of each part of the work, then the number of leaves
-  std::vector<std::size_t> parts_;
-  std::vector<RowRanges> written_;             ///< rows of A X that each part adds to
+  std::vector<std::size_t> parts_;  ///< first leaf of each part of the work; last: leaf count
+  std::vector<RowRanges> written_;  ///< rows of A X that each part adds to
   std::vector<RowRanges> written_transposed_;  ///< rows of A^T X that each part adds to
 
   friend class LeafReader;

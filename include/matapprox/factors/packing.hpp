@@ -30,9 +30,10 @@ struct PackedProduct {
 /// 16, 32, 64. U is rounded; V is refitted to it by least squares and rounded. For a symmetric B
 /// the diagonal L (doubles) is refitted.
 ///
-/// Stores (m + n) b_k / 8 + 10 bytes for component k, n b_k / 8 + 13 if B is symmetric. Cost: O((m
-/// + n) k^2), k the inner size of the product. Throws InvalidArgument for a product whose first or
-/// last factor is not a dense matrix or that is symmetrized, BudgetTooSmall if no component fits.
+/// Stores (m + n) b_k / 8 + 10 bytes for component k, or n b_k / 8 + 13 bytes if B is symmetric.
+/// Cost: O((m + n) k^2) with k the inner size of the product. Throws InvalidArgument if the product
+/// is symmetrized or its first or last factor is not a dense matrix, BudgetTooSmall if no component
+/// fits.
 PackedProduct pack_low_rank(const FactorProduct& B, const PackingLimit& limit);
 
 /// Bits per value of a packed Chord chain. From 8 on, errors above 0.02 |A| grow by a few percent

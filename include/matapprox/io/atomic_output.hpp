@@ -76,7 +76,7 @@ std::vector<DisplacedOutput> displaced_outputs();
 /// process early. Safe in a signal handler.
 void remove_unfinished_outputs() noexcept;
 
-/// System call for giving a file a name that must be free. Not every file system supports each.
+/// Way to give a file a name that must be free. Not every file system supports every way.
 enum class NamingWay {
   kRename,  ///< renameat2 with RENAME_NOREPLACE
   kLink,    ///< a second hard link, then the first one is removed

@@ -13,9 +13,10 @@ namespace matapprox {
 /// missing weight is 1; parallel edges add up; a loop counts once.
 ///
 /// Undirected: A(u,v) = A(v,u). A list that gives each edge in both directions, with equal weights,
-/// is used unchanged; in any other list, each line is a separate edge. Directed: A(u,v) only, row
-/// u, column v. Entries whose sum is 0 are not stored. Also accepted: .gz, "-" for standard input,
-/// Windows line ends.
+/// is used unchanged; in any other list, each line is a separate edge.
+/// Directed: A(u,v) only, row u, column v.
+/// Entries whose sum is 0 are not stored. Also accepted: .gz, "-" for standard input, Windows line
+/// ends.
 ///
 /// Cost: one pass and a counting sort; at most 160 bytes of memory per edge (at least 4 bytes in
 /// the file) and 8 per node. Throws FileError "name:line: what, value, legal range" for names

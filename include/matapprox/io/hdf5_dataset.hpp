@@ -19,7 +19,7 @@ class Hdf5Operator final : public LinearOperator {
   /// Throws FileError if the file or dataset does not exist, cannot be opened, or is not a
   /// two-dimensional dataset of numbers, or if its numbers are in other files (unless
   /// allow_external) or were never written; InvalidArgument unless panel_bytes >= 1 (a panel has at
-  /// least one chunk, or one row, whatever its size).
+  /// least one chunk, or one row, of any size).
   Hdf5Operator(const std::string& path,
                const std::string& dataset,
                Index panel_bytes = Index{256} << 20,

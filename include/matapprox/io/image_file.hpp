@@ -20,9 +20,9 @@ struct GrayImage {
 /// Reads a PNG, JPEG or PGM (P2, P5) image; the format follows from the first bytes, not the name.
 /// Values are as stored: 0..255 for 8 bits, 0..65535 for 16, 0..maxval for PGM. PNG samples of 1, 2
 /// and 4 bits are widened to 0..255, palettes are looked up, color becomes luminance, transparency
-/// is ignored. Cost: the file and 8 bytes a pixel.
-/// Throws FileError naming file and cause (also where libpng or libjpeg would crash or hang), and
-/// NotAvailable if the image needs more memory than there is.
+/// is ignored. Cost: the file and 8 bytes per pixel. Throws FileError naming file and cause (also
+/// where libpng or libjpeg would crash or hang), and NotAvailable if the image needs more memory
+/// than there is.
 GrayImage read_image(const std::string& path);
 
 /// The same from bytes in memory; `name` begins the messages.

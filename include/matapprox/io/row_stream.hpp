@@ -72,7 +72,7 @@ std::unique_ptr<RowStream> open_row_stream(const std::string& path,
                                            const std::string& variable = "",
                                            bool allow_external = false);
 
-/// True if `a` comes before `b` where runs of digits count as numbers.
+/// True if `a` precedes `b` in the order in which runs of digits count as numbers.
 bool natural_order(const std::string& a, const std::string& b);
 
 }  // namespace matapprox

@@ -17,7 +17,7 @@ struct SavedRecord {
   bool error_is_exact = true;
   bool interrupted = false;
   double fit_seconds = 0;
-  /// not empty in a checkpoint or an interrupted fit; long arrays stay in the file
+  /// Not empty in a checkpoint or an interrupted fit. Long arrays stay in the file.
   ResumeState resume;
 };
 

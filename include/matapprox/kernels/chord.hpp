@@ -43,9 +43,9 @@ enum class ChordForm { kProduct, kSymmetrized };
 /// Returns f = 1/2 sum over columns c of |Z e_c - X e_c|^2 and sets its gradient (in the layout of
 /// `values`) unless `gradient` is null. Works by column panels, whose sums are added in a fixed
 /// order. A symmetrized Z requires a symmetric X: with the residual R = Z - X symmetric, the
-/// derivative of f along dP is <R, dP>. Cost: 6 M N^2 K flops, 8 M N^2 K if symmetrized. Memory: (M
-/// + 1) N b numbers per thread (one panel more if symmetrized), b = 32 doubles or 64 floats at
-/// most, a copy of the values, and up to eight gradients if they are small.
+/// derivative of f along dP is <R, dP>. Cost: 6 M N^2 K flops, 8 M N^2 K if symmetrized. Memory per
+/// thread: (M + 1) N b numbers (one panel more if symmetrized), b = 32 doubles or 64 floats at
+/// most; also a copy of the values, and up to eight gradients if they are small.
 template <class T>
 double chord_objective(const ChordPattern& pattern,
                        const T* values,

@@ -30,8 +30,7 @@ struct ChordPattern {
 /// public code. Reaches every distance. n >= 1 (n = 1: one factor, one link).
 ChordPattern chord_reference_pattern(Index n);
 /// ceil(log2 n) factors with links 0, 2^0 .. 2^(K-2), K = ceil(log2 n): the pattern of the paper's
-/// text. Differs from the reference only if n is a power of two, and then misses the distance n -
-/// 1.
+/// text. Differs from the reference only if n is a power of two: it then misses the distance n - 1.
 ChordPattern chord_paper_pattern(Index n);
 /// floor(log2 n) factors with links 0, 2^0 .. 2^(floor(log2 n) - 1): the pattern of the paper's
 /// attention module. Misses distances unless n is a power of two (n = 2000: 4 of 2000).

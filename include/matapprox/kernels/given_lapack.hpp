@@ -83,7 +83,7 @@ struct LapackFunctions {
 /// Supplies BLAS and LAPACK to a library that was built without them (MATAPPROX_LINK_LAPACK=OFF;
 /// other builds do not have this function). `library` is a handle from dlopen: the functions that
 /// keep OpenBLAS at one thread and identify it are looked up in that library and its dependencies.
-/// Its choice of a CPU core is never changed, also not by configure_blas(), because other code uses
+/// Its choice of a CPU core is never changed, not even by configure_blas(), because other code uses
 /// it too. Call it before anything else, while only one thread runs. Until it is called, functions
 /// that need LAPACK throw NotAvailable.
 void use_lapack(const LapackFunctions& functions, void* library);

@@ -14,8 +14,7 @@ namespace matapprox {
 /// Norm of the error for which a certificate is requested.
 enum class CertifiedNorm {
   kFrobenius,  ///< and, from the same products, the spectral norm
-  /// only this norm: all of delta is spent on it, so that the bound is some 3 % smaller
-  kSpectral,
+  kSpectral,   ///< only this norm: as all of delta is spent on it, the bound is some 3 % smaller
 };
 
 template <>

@@ -15,8 +15,7 @@ struct RunResult {
   double fit_seconds = 0;
   double passes = 0;            ///< passes over A: a product with a block is one, a column 1/n
   Index peak_memory_bytes = 0;  ///< peak of the process during the run; 0 if unknown
-  /// rough count from A's cost() and the result's size, for within_fit
-  double multiplications = 0;
+  double multiplications = 0;  ///< rough count, by A's cost() and the result's size, for within_fit
 };
 
 /// Runs one method by name. Only this function has the stopwatch and the product counter. Values

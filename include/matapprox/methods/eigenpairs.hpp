@@ -28,8 +28,8 @@ struct Eigenpairs {
 
 /// The eigenvalues of a symmetric sparse matrix nearest to a shift, with eigenvectors: Lanczos
 /// (Spectra) on (A - sigma I)^-1, whose largest eigenvalues these are [ER80]. The shifted matrix is
-/// factorized once, by CHOLMOD where it is positive definite, else by UMFPACK; where it is singular
-/// or nearly so, the shift moves down by 1e-7 of the largest entry. For a shift beyond 2 |A|_inf no
+/// factorized once, by CHOLMOD if it is positive definite, else by UMFPACK; if it is singular or
+/// nearly so, the shift moves down by 1e-7 of the largest entry. For a shift beyond 2 |A|_inf no
 /// matrix is factorized: Lanczos computes that end of the spectrum of A. Values and vectors are
 /// those of A itself on the span of the vectors that Lanczos found. Copies of repeated values are
 /// searched for. With sigma = 0 on a graph Laplacian: a zero for each connected component, then the
@@ -41,7 +41,7 @@ struct Eigenpairs {
 ///
 /// Stores the factors and (4 count + 20) n numbers; one solve per Lanczos step. Throws
 /// InvalidArgument for an A that is not square or not symmetric and a count outside 1..n;
-/// NumericalError for NaN or Inf, or where the factorization fails; NotAvailable in a build without
+/// NumericalError for NaN or Inf, or if the factorization fails; NotAvailable in a build without
 /// MATAPPROX_WITH_SPECTRA or MATAPPROX_WITH_SUITESPARSE; Interrupted.
 Eigenpairs nearest_eigenpairs(const SparseMatrix& A,
                               const NearestEigenpairsOptions& options = {},

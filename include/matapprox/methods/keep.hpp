@@ -31,16 +31,16 @@ struct EnumNames<KeptProperty> {
 ///   S + (d 1^T + 1 d^T)/n - (1^T d) 1 1^T / n^2,
 /// the nearest matrix to B that is also symmetric and hence has the column sums as well. The
 /// product must be able to hold one or two more terms: its first and last factors must be dense or
-/// sparse, and those between dense, sparse or diagonal (truncated_svd, nystrom, cur). Stores m + n
-/// + 1 more numbers, or 2 (n + 1) if the last factor is the transpose of the first. If A is
+/// sparse, and those between dense, sparse or diagonal (truncated_svd, nystrom, cur). The term
+/// stores m + n + 1 numbers, or 2 (n + 1) if the last factor is the transpose of the first. If A is
 /// symmetric and the form of B is not, the result is marked symmetrized: a product with it costs
 /// twice as much.
 ///
 /// symmetric: (B + B^T)/2, for any square B; stores nothing more.
 ///
-/// psd: (B + B^T)/2 if Lanczos' method finds no negative eigenvalue of it (smallest_eigenvalue;
-/// values below -1e-12 times the largest count as negative); otherwise, for a low-rank B, the same
-/// without its negative eigenvalues: U diag(l) U^T with l > 0. A product of factors cannot
+/// psd: (B + B^T)/2 if Lanczos' method finds no negative eigenvalue of it (smallest_eigenvalue; an
+/// eigenvalue is negative if it is below -1e-12 times the largest); otherwise, for a low-rank B,
+/// the same without its negative eigenvalues: U diag(l) U^T with l > 0. A product of factors cannot
 /// represent a shift of the diagonal, so other forms are refused.
 ///
 /// If B is stored in a lower precision, the result is rounded to it again, which changes the row

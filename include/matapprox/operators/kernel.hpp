@@ -48,8 +48,8 @@ double median_bandwidth(const Matrix& points,
 /// when a product or a column requires them. Distances are sums of differences, not differences of
 /// inner products, so that near points lose no digits; K(i, j) and K(j, i) are bit-identical, and
 /// the diagonal is exactly 1 if the formula says 1. Stores N d numbers. A product with a block of b
-/// columns takes N^2 (d + b) multiplications and N^2 exponentials, a column N d and N; memory
-/// beside the result is one tile per thread.
+/// columns takes N^2 (d + b) multiplications and N^2 exponentials, a column N d and N; additional
+/// memory is one tile per thread.
 class KernelOperator final : public LinearOperator {
  public:
   /// Rows of `points` (N x d) are the points. Throws InvalidArgument for an option outside its
@@ -63,7 +63,7 @@ class KernelOperator final : public LinearOperator {
   double bandwidth() const { return options_.bandwidth; }
   /// Returns K(I, J), |I| x |J|, in the order of I and J; repeats are allowed. Bit-identical to
   /// columns_at. Cost: |I| |J| d multiplications and |I| |J| exponentials, (|I| + |J|) d numbers of
-  /// memory beside the result. Throws InvalidArgument for an index outside 0..N-1.
+  /// additional memory. Throws InvalidArgument for an index outside 0..N-1.
   Matrix block(std::span<const Index> I, std::span<const Index> J) const;
 
   Index rows() const override { return points_.rows(); }

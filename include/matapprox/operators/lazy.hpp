@@ -40,8 +40,8 @@ class CountedOperator final : public LinearOperator {
  public:
   explicit CountedOperator(const LinearOperator& A) : A_(A) {}
 
-  /// Number of passes over A so far: a product with a block (of at least one column) is one,
-  /// whatever its width; a column 1/n, a row 1/m, the diagonal 1/max(m, n).
+  /// Number of passes over A so far: a product with a block (of at least one column) is one, for
+  /// any width; a column 1/n, a row 1/m, the diagonal 1/max(m, n).
   double passes() const;
   /// Multiplications of all products, columns, rows and diagonals so far, by cost().
   double multiplications() const;

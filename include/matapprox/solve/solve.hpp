@@ -50,7 +50,7 @@ struct EnumNames<SolveEnd> {
 struct ResidualPoint {
   Index iteration = 0;
   double seconds = 0;
-  /// b - A x| / |b| from the recurrence of the solver, not computed from x.
+  /// |b - A x| / |b| from the recurrence of the solver, not computed from x.
   double relative_residual = 1;
 };
 
